@@ -1,0 +1,55 @@
+# Everything a fresh machine needs beyond Go, Node and npm is installed by
+# `setup`, which the other targets call.
+.DEFAULT_GOAL := build
+.PHONY: build setup demo test unit e2e cross lint bench fuzz clean
+
+NPM     := testdata/npm
+CODEX   := $(CURDIR)/$(NPM)/node_modules/.bin/codex
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -X main.Version=$(VERSION)
+TARGETS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windows/arm64
+
+build: ## bin/codex-bridge
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/codex-bridge ./cmd/codex-bridge
+
+# The real codex and the real clients, at the versions of the lock file.
+setup: $(NPM)/node_modules/.package-lock.json
+$(NPM)/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package-lock.json
+	npm ci --prefix $(NPM) --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+demo: setup build ## a whole conversation through the real codex, offline
+	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo
+
+test: setup cross ## all tests, those against the real codex too
+	go vet ./...
+	go test ./...
+
+unit: ## the tests that need no codex
+	go test $$(go list ./... | grep -v /e2e)
+
+e2e: setup ## the tests against the real codex
+	go test -count=1 ./cmd/codex-bridge/e2e
+
+cross: ## every platform compiles
+	@set -e; for t in $(TARGETS); do \
+		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/codex-bridge; \
+	done
+
+lint: ## needs the network: the linters, and the list of known vulnerabilities
+	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run
+	go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
+
+bench: setup ## measures against cat and codex, writes docs/benchmarks.md
+	go run ./cmd/bridge-bench -write docs/benchmarks.md
+
+FUZZTIME ?= 60s
+fuzz: ## every fuzz target in turn, FUZZTIME each
+	@set -e; for pkg in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+clean:
+	rm -rf bin $(NPM)/node_modules
