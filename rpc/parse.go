@@ -1,0 +1,424 @@
+package rpc
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+const (
+	// MaxDepth is the number of arrays and objects that may lie inside each
+	// other. Measured on codex 0.169.0: 127 are taken, 128 are dropped without a
+	// reply (the recursion limit of serde_json).
+	MaxDepth = 127
+	// maxMembers bounds the members of one object, and with that the memory that
+	// the search for duplicate keys takes.
+	maxMembers = 1 << 16
+	// maxNodes bounds what a Doc keeps: 3 MiB. A text with more is still checked
+	// to its end, and then Truncated.
+	maxNodes = 1 << 17
+	// fewMembers is how many keys of an object are compared one by one; objects
+	// with more are sorted at their end.
+	fewMembers = 24
+	// privatePrefix starts the keys by which serde_json, as codex 0.169.0 is
+	// built, smuggles values past a reader: {"$serde_json::private::RawValue":
+	// "\"never\""} is taken for "never" (measured), and ...::Number for a number.
+	privatePrefix = "$serde_json::private::"
+)
+
+// syntaxError is what is wrong with a text, and where.
+type syntaxError struct {
+	offset int
+	what   string
+}
+
+func (e *syntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.what, e.offset+1) }
+
+// keyRef is a key of an object that is open.
+type keyRef struct {
+	text []byte // unescaped
+	sig  uint64 // length and first bytes: enough to tell most keys apart
+}
+
+// frame is an array or object that is open.
+type frame struct {
+	node   uint32 // its node, when kept
+	kept   bool
+	object bool
+	keys   int // where its keys start in parser.keys
+}
+
+// parser checks one JSON text and keeps its nodes. It is iterative: the depth of
+// a text costs no stack.
+type parser struct {
+	doc  Doc
+	pos  int
+	deep bool // keep the nodes below the members of the outermost object, too
+	// maxDepth is MaxDepth for what a client sends.
+	maxDepth int
+	// lenient forgives what does not hinder finding the end of each value: a text
+	// that was refused is read once more for the id to answer to.
+	lenient bool
+
+	stack []frame
+	keys  []keyRef
+	// key of the value that comes next, when it is a member.
+	keyStart, keyEnd uint32
+	keyEscaped       bool
+}
+
+func (p *parser) reset(text []byte, deep bool, maxDepth int) {
+	p.doc.text, p.doc.nodes, p.doc.truncated = text, p.doc.nodes[:0], false
+	p.pos, p.deep, p.maxDepth, p.lenient = 0, deep, maxDepth, false
+	p.stack, p.keys = p.stack[:0], p.keys[:0]
+	p.keyStart, p.keyEnd, p.keyEscaped = 0, 0, false
+}
+
+func (p *parser) fail(what string) error { return &syntaxError{p.pos, what} }
+
+// failAt is fail for what a lenient look forgives.
+func (p *parser) failAt(pos int, what string) error {
+	if p.lenient {
+		return nil
+	}
+	return &syntaxError{pos, what}
+}
+
+func (p *parser) space() {
+	for p.pos < len(p.doc.text) {
+		switch p.doc.text[p.pos] {
+		case ' ', '\t', '\r', '\n':
+			p.pos++
+		default:
+			return
+		}
+	}
+}
+
+// peek is the next byte, 0 at the end; a NUL byte is refused wherever it is
+// looked at, so the two need no telling apart.
+func (p *parser) peek() byte {
+	if p.pos < len(p.doc.text) {
+		return p.doc.text[p.pos]
+	}
+	return 0
+}
+
+// parse checks the whole text: one value, and nothing but white space around it.
+func (p *parser) parse() error {
+	for {
+		opened, err := p.value()
+		if err != nil {
+			return err
+		}
+		if opened {
+			continue
+		}
+		// A value has ended. Close what ends with it, until the next one starts.
+		for {
+			p.space()
+			if len(p.stack) == 0 {
+				if p.pos < len(p.doc.text) {
+					return p.fail("something after the end of the message")
+				}
+				return nil
+			}
+			f := &p.stack[len(p.stack)-1]
+			c := p.peek()
+			if c == ',' {
+				p.pos++
+				if f.object {
+					if err := p.key(); err != nil {
+						return err
+					}
+				}
+				break
+			}
+			if (f.object && c != '}') || (!f.object && c != ']') {
+				return p.unexpected("a comma or the end of the list of values")
+			}
+			if err := p.close(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// value reads a value. opened tells that it was the start of an array or object
+// that is not empty, whose first value comes next.
+func (p *parser) value() (opened bool, err error) {
+	p.space()
+	switch c := p.peek(); c {
+	case '{', '[':
+		if len(p.stack) == p.maxDepth {
+			return false, p.fail(fmt.Sprintf("more than %d arrays and objects inside each other", p.maxDepth))
+		}
+		kind := Array
+		if c == '{' {
+			kind = Object
+		}
+		i, kept := p.add(kind)
+		p.stack = append(p.stack, frame{node: i, kept: kept, object: c == '{', keys: len(p.keys)})
+		p.pos++
+		p.space()
+		if n := p.peek(); (c == '{' && n == '}') || (c == '[' && n == ']') {
+			return false, p.close()
+		}
+		if c == '{' {
+			err = p.key()
+		}
+		return true, err
+	case '"':
+		i, kept := p.add(String)
+		p.pos++
+		if _, err := p.text(); err != nil {
+			return false, err
+		}
+		p.end(i, kept)
+		return false, nil
+	case 't':
+		return false, p.literal("true", Bool)
+	case 'f':
+		return false, p.literal("false", Bool)
+	case 'n':
+		return false, p.literal("null", Null)
+	default:
+		return false, p.number()
+	}
+}
+
+// add keeps a node for the value that starts here.
+func (p *parser) add(kind Kind) (index uint32, kept bool) {
+	n := node{start: uint32(p.pos), kind: kind, keyStart: p.keyStart, keyEnd: p.keyEnd, keyEscaped: p.keyEscaped}
+	p.keyStart, p.keyEnd, p.keyEscaped = 0, 0, false
+	if len(p.stack) > 1 && (!p.deep || p.doc.truncated) {
+		return 0, false
+	}
+	if len(p.doc.nodes) >= maxNodes {
+		p.doc.truncated = true
+		if len(p.stack) > 1 || len(p.doc.nodes) >= maxNodes+maxMembers {
+			return 0, false
+		}
+	}
+	p.doc.nodes = append(p.doc.nodes, n)
+	return uint32(len(p.doc.nodes) - 1), true
+}
+
+func (p *parser) end(i uint32, kept bool) {
+	if kept {
+		p.doc.nodes[i].end = uint32(p.pos)
+		p.doc.nodes[i].skip = uint32(len(p.doc.nodes))
+	}
+}
+
+// close ends the innermost array or object; the next byte is its bracket.
+func (p *parser) close() error {
+	f := p.stack[len(p.stack)-1]
+	p.pos++
+	if f.object {
+		if own := p.keys[f.keys:]; len(own) > fewMembers {
+			slices.SortFunc(own, func(a, b keyRef) int { return bytes.Compare(a.text, b.text) })
+			for i := 1; i < len(own); i++ {
+				if bytes.Equal(own[i-1].text, own[i].text) {
+					return p.twice(p.pos, own[i].text)
+				}
+			}
+		}
+		p.keys = p.keys[:f.keys]
+	}
+	p.stack = p.stack[:len(p.stack)-1]
+	p.end(f.node, f.kept)
+	return nil
+}
+
+// key reads the name of a member and its colon.
+func (p *parser) key() error {
+	p.space()
+	if p.peek() != '"' {
+		return p.unexpected("a key in double quotes")
+	}
+	p.pos++
+	start := p.pos
+	escaped, err := p.text()
+	if err != nil {
+		return err
+	}
+	end := p.pos - 1
+	name := p.doc.text[start:end]
+	if escaped {
+		name = []byte(unquote(name))
+	}
+	if len(name) > 0 && name[0] == '$' && bytes.HasPrefix(name, []byte(privatePrefix)) {
+		if err := p.failAt(start, "a key that starts with "+privatePrefix); err != nil {
+			return err
+		}
+	}
+	own := p.keys[p.stack[len(p.stack)-1].keys:]
+	if len(own) == maxMembers {
+		return p.fail(fmt.Sprintf("more than %d members in one object", maxMembers))
+	}
+	sig := signature(name)
+	if len(own) < fewMembers {
+		for i := range own {
+			if own[i].sig == sig && bytes.Equal(own[i].text, name) {
+				if err := p.twice(start, name); err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	p.keys = append(p.keys, keyRef{name, sig})
+	p.space()
+	if p.peek() != ':' {
+		return p.unexpected("a colon")
+	}
+	p.pos++
+	p.keyStart, p.keyEnd, p.keyEscaped = uint32(start), uint32(end), escaped
+	return nil
+}
+
+func (p *parser) twice(pos int, name []byte) error {
+	return p.failAt(pos, fmt.Sprintf("the key %s twice in one object", clip(name)))
+}
+
+func signature(name []byte) uint64 {
+	sig := uint64(len(name)) << 56
+	for i := 0; i < len(name) && i < 7; i++ {
+		sig |= uint64(name[i]) << (8 * i)
+	}
+	return sig
+}
+
+// text reads a string from behind its opening quote to behind its closing one.
+func (p *parser) text() (escaped bool, err error) {
+	b := p.doc.text
+	for {
+		p.pos += plain(b[p.pos:])
+		if p.pos >= len(b) {
+			return false, p.fail("the text ends inside a string")
+		}
+		switch c := b[p.pos]; {
+		case c == '"':
+			p.pos++
+			return escaped, nil
+		case c == '\\':
+			escaped = true
+			if err := p.escape(); err != nil {
+				return false, err
+			}
+		case c < 0x20:
+			if err := p.failAt(p.pos, "a control character inside a string (write it as an escape)"); err != nil {
+				return false, err
+			}
+			p.pos++
+		default:
+			r, n := utf8.DecodeRune(b[p.pos:])
+			if r == utf8.RuneError && n <= 1 {
+				if err := p.failAt(p.pos, "a byte that is not UTF-8"); err != nil {
+					return false, err
+				}
+			}
+			p.pos += n
+		}
+	}
+}
+
+// escape reads one escape. A lone surrogate is refused: Codex drops the message.
+func (p *parser) escape() error {
+	b := p.doc.text[p.pos:]
+	if len(b) < 2 {
+		return p.fail("the text ends inside a string")
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		p.pos += 2
+		return nil
+	case 'u':
+		r := hex4(b[2:])
+		if r < 0 {
+			return p.fail("a broken \\u escape")
+		}
+		if r >= 0xdc00 && r <= 0xdfff {
+			return p.fail("half a surrogate pair")
+		}
+		if r >= 0xd800 && r <= 0xdbff {
+			if len(b) < 12 || b[6] != '\\' || b[7] != 'u' {
+				return p.fail("half a surrogate pair")
+			}
+			if low := hex4(b[8:]); low < 0xdc00 || low > 0xdfff {
+				return p.fail("half a surrogate pair")
+			}
+			p.pos += 6
+		}
+		p.pos += 6
+		return nil
+	}
+	return p.fail("an unknown escape")
+}
+
+func (p *parser) literal(word string, kind Kind) error {
+	i, kept := p.add(kind)
+	if !bytes.HasPrefix(p.doc.text[p.pos:], []byte(word)) {
+		return p.unexpected("a value")
+	}
+	p.pos += len(word)
+	p.end(i, kept)
+	return nil
+}
+
+func (p *parser) number() error {
+	if c := p.peek(); c != '-' && (c < '0' || c > '9') {
+		return p.unexpected("a value")
+	}
+	i, kept := p.add(Number)
+	if p.peek() == '-' {
+		p.pos++
+	}
+	if p.peek() == '0' {
+		p.pos++
+	} else if !p.digits() {
+		return p.unexpected("a digit")
+	}
+	if p.peek() == '.' {
+		p.pos++
+		if !p.digits() {
+			return p.unexpected("a digit")
+		}
+	}
+	if c := p.peek(); c == 'e' || c == 'E' {
+		p.pos++
+		if c := p.peek(); c == '+' || c == '-' {
+			p.pos++
+		}
+		if !p.digits() {
+			return p.unexpected("a digit")
+		}
+	}
+	p.end(i, kept)
+	return nil
+}
+
+func (p *parser) digits() bool {
+	from := p.pos
+	for c := p.peek(); c >= '0' && c <= '9'; c = p.peek() {
+		p.pos++
+	}
+	return p.pos > from
+}
+
+func (p *parser) unexpected(want string) error {
+	if p.pos >= len(p.doc.text) {
+		return p.fail("the text ends where " + want + " should stand")
+	}
+	return p.fail(fmt.Sprintf("%q where %s should stand", p.doc.text[p.pos], want))
+}
+
+// clip is a piece of a client's text, short and quoted, for an error message.
+func clip(text []byte) string {
+	if len(text) > 40 {
+		text = append(bytes.Clone(text[:40]), "..."...)
+	}
+	return fmt.Sprintf("%q", text)
+}

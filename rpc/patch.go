@@ -1,0 +1,172 @@
+package rpc
+
+import "bytes"
+
+// Patch rewrites a message in its text: what no edit names keeps its bytes,
+// unknown members, key order and number spellings included. An object that
+// gains or loses a member loses the white space between its members.
+type Patch struct {
+	doc      *Doc
+	replaced map[uint32][]byte   // node → new text
+	deleted  map[uint32]bool     // member node
+	added    map[uint32][]member // object node → members behind its own
+	touched  map[uint32]bool     // nodes with an edit in or below them
+}
+
+type member struct {
+	key string
+	raw []byte
+}
+
+// NewPatch is a Patch of m, which must have been parsed deep.
+func NewPatch(m *Message) *Patch { return &Patch{doc: &m.Doc} }
+
+// NewEnvelopePatch is a Patch of a message of codex.
+func NewEnvelopePatch(e *Envelope) *Patch { return &Patch{doc: &e.Doc} }
+
+// Changed tells whether there is any edit.
+func (p *Patch) Changed() bool { return len(p.touched) > 0 }
+
+// Replace puts raw, a JSON text, in the place of v.
+func (p *Patch) Replace(v Value, raw []byte) {
+	if !v.Exists() {
+		panic("rpc: Patch.Replace of a value that is not there")
+	}
+	if p.replaced == nil {
+		p.replaced = make(map[uint32][]byte)
+	}
+	p.replaced[v.i] = raw
+	p.touch(v.i)
+}
+
+// Set replaces the member of object of that name, or adds it at the end.
+func (p *Patch) Set(object Value, key string, raw []byte) {
+	if object.Kind() != Object {
+		panic("rpc: Patch.Set on " + object.Kind().String())
+	}
+	if v := object.Get(key); v.Exists() {
+		delete(p.deleted, v.i)
+		p.Replace(v, raw)
+		return
+	}
+	if p.added == nil {
+		p.added = make(map[uint32][]member)
+	}
+	p.touch(object.i)
+	for i, m := range p.added[object.i] {
+		if m.key == key {
+			p.added[object.i][i].raw = raw
+			return
+		}
+	}
+	p.added[object.i] = append(p.added[object.i], member{key, raw})
+}
+
+// Delete takes the member of that name out of object, if it has one.
+func (p *Patch) Delete(object Value, key string) {
+	v := object.Get(key)
+	if !v.Exists() {
+		return
+	}
+	if p.deleted == nil {
+		p.deleted = make(map[uint32]bool)
+	}
+	p.deleted[v.i] = true
+	p.touch(v.i)
+}
+
+// touch marks i and every value it lies in.
+func (p *Patch) touch(i uint32) {
+	if p.touched == nil {
+		p.touched = make(map[uint32]bool)
+	}
+	for at := uint32(0); ; {
+		p.touched[at] = true
+		if at == i {
+			return
+		}
+		for at++; p.doc.nodes[at].skip <= i; at = p.doc.nodes[at].skip {
+		}
+	}
+}
+
+// Bytes is the rewritten text; the text itself when nothing was changed.
+func (p *Patch) Bytes() []byte {
+	if !p.Changed() {
+		return p.doc.text
+	}
+	root := p.doc.nodes[0]
+	out := append(make([]byte, 0, len(p.doc.text)+256), p.doc.text[:root.start]...)
+	return append(p.render(out, 0), p.doc.text[root.end:]...)
+}
+
+func (p *Patch) render(out []byte, i uint32) []byte {
+	n := &p.doc.nodes[i]
+	if raw, ok := p.replaced[i]; ok {
+		return append(out, raw...)
+	}
+	if !p.touched[i] {
+		return append(out, p.doc.text[n.start:n.end]...)
+	}
+	if !p.membership(i) {
+		return p.inPlace(out, i)
+	}
+	out = append(out, '{')
+	first := true
+	comma := func() {
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+	}
+	for c := i + 1; c < n.skip; c = p.doc.nodes[c].skip {
+		if p.deleted[c] {
+			continue
+		}
+		comma()
+		k := &p.doc.nodes[c]
+		out = append(out, p.doc.text[k.keyStart-1:k.keyEnd+1]...)
+		out = p.render(append(out, ':'), c)
+	}
+	for _, m := range p.added[i] {
+		comma()
+		out = append(appendQuoted(out, m.key), ':')
+		out = append(out, m.raw...)
+	}
+	return append(out, '}')
+}
+
+// membership tells whether members come or go in the object i itself.
+func (p *Patch) membership(i uint32) bool {
+	if len(p.added[i]) > 0 {
+		return true
+	}
+	n := &p.doc.nodes[i]
+	for c := i + 1; c < n.skip; c = p.doc.nodes[c].skip {
+		if p.deleted[c] {
+			return true
+		}
+	}
+	return false
+}
+
+// inPlace renders the children of i with everything between them as it was.
+func (p *Patch) inPlace(out []byte, i uint32) []byte {
+	n := &p.doc.nodes[i]
+	at := n.start
+	for c := i + 1; c < n.skip; c = p.doc.nodes[c].skip {
+		k := &p.doc.nodes[c]
+		out = p.render(append(out, p.doc.text[at:k.start]...), c)
+		at = k.end
+	}
+	return append(out, p.doc.text[at:n.end]...)
+}
+
+// OneLine makes line ends between the tokens of a parsed text into spaces, in
+// place. Inside strings a strict text has none.
+func OneLine(text []byte) {
+	for i := bytes.IndexByte(text, '\n'); i >= 0; i = bytes.IndexByte(text, '\n') {
+		text[i] = ' '
+		text = text[i+1:]
+	}
+}

@@ -1,0 +1,201 @@
+package rpc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Sieve says which lines of Codex somebody wants. It is asked on the hot path:
+// it must neither block nor allocate, and its answer for a method must never
+// change.
+type Sieve interface {
+	// WantsMethod is asked for notifications and requests.
+	WantsMethod(method []byte) bool
+	// WantsAnswer is asked for answers, with the Key of the request.
+	WantsAnswer(key []byte) bool
+	// WantsAnswers tells whether WantsAnswer would say yes to any key.
+	WantsAnswers() bool
+}
+
+// Taker gets the lines that a Sieve wants, in their place among the others: what
+// came before has been written, what comes behind has not. A line has no line
+// end and is valid during the call.
+type Taker interface {
+	Take(line []byte)
+	// TakeTooLong gets the first bytes of a wanted line that is longer than the
+	// bound. The rest of the line is lost.
+	TakeTooLong(start []byte)
+}
+
+// PumpBuffer is the size of a Pump's read buffer.
+const PumpBuffer = 256 << 10
+
+// Pump carries lines from Codex to the client: those nobody wants in runs, each
+// run with one write, straight from the read buffer. A line longer than the
+// buffer streams through as it comes, so that memory does not depend on its
+// length.
+type Pump struct {
+	out   Sink
+	sieve Sieve
+	taker Taker
+	max   int
+
+	buf     []byte
+	r, w    int // buf[r:w] is read and not carried yet
+	scanned int // of the line at r, so much has no line end
+
+	// passed is the start of the last passed line, to the end of its method:
+	// a stream of deltas is decided by one comparison each.
+	passed []byte
+}
+
+// NewPump makes a Pump. max bounds a line that has to be gathered whole: one that
+// is wanted or, for a Sink that can't stream, any line.
+func NewPump(out Sink, sieve Sieve, taker Taker, max int) *Pump {
+	return &Pump{out: out, sieve: sieve, taker: taker, max: max,
+		buf: make([]byte, PumpBuffer), passed: make([]byte, 0, 128)}
+}
+
+// Run carries everything from in until its end, and returns what Read returned
+// unless that is io.EOF. A Sink that fails does not stop it: Codex goes on when
+// its client listens no more (measured), so what it says is read and dropped.
+func (p *Pump) Run(in io.Reader) error {
+	for {
+		n, err := in.Read(p.buf[p.w:])
+		p.w += n
+		p.carry()
+		if p.w-p.r == len(p.buf) {
+			if err == nil {
+				err = p.long(in)
+				p.carry()
+			}
+		}
+		p.w = copy(p.buf, p.buf[p.r:p.w])
+		p.r = 0
+		if err != nil {
+			if p.w > 0 { // Codex died in mid-line; the client may have use for it
+				p.out.Run(p.buf[:p.w])
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// carry carries the whole lines of the buffer.
+func (p *Pump) carry() {
+	run := p.r
+	for p.r < p.w {
+		end := bytes.IndexByte(p.buf[p.r+p.scanned:p.w], '\n')
+		if end < 0 {
+			p.scanned = p.w - p.r
+			break
+		}
+		end += p.scanned
+		p.scanned = 0
+		line := p.buf[p.r : p.r+end]
+		if p.passes(line, true) {
+			p.r += end + 1
+			continue
+		}
+		if run < p.r {
+			p.out.Run(p.buf[run:p.r])
+		}
+		p.taker.Take(line)
+		p.r += end + 1
+		run = p.r
+	}
+	if run < p.r {
+		p.out.Run(p.buf[run:p.r])
+	}
+}
+
+// passes decides by the start of a line, or by all of it when that is needed and
+// there.
+func (p *Pump) passes(line []byte, whole bool) bool {
+	if p.sieve == nil || (len(p.passed) > 0 && bytes.HasPrefix(line, p.passed)) {
+		return true
+	}
+	g := look(line)
+	switch {
+	case g.method != nil:
+		if p.sieve.WantsMethod(g.method) {
+			return false
+		}
+		// cap(g.method) reaches to the end of line's backing array, so the length of
+		// what lies before it is the difference.
+		upTo := cap(line) - cap(g.method) + len(g.method) + 1
+		p.passed = append(p.passed[:0], line[:upTo]...)
+		return true
+	case g.id != nil:
+		return !p.sieve.WantsAnswers() || !p.sieve.WantsAnswer(answerKey(g.id))
+	case whole:
+		return p.passesWhole(line)
+	}
+	return false
+}
+
+// passesWhole decides on a line of no known form. What can't be read is passed:
+// the client is no worse off than without us.
+func (p *Pump) passesWhole(line []byte) bool {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return true
+	}
+	e, err := Open(line)
+	switch {
+	case err != nil:
+		return true
+	case e.Method != "":
+		return !p.sieve.WantsMethod([]byte(e.Method))
+	}
+	return !p.sieve.WantsAnswers() || !p.sieve.WantsAnswer([]byte(e.ID.Key()))
+}
+
+// long carries the line that fills the whole buffer, to its end.
+func (p *Pump) long(in io.Reader) error {
+	if p.out.Streams() && p.passes(p.buf, false) {
+		p.out.Open(p.buf)
+		err := p.rest(in, p.out.Continue)
+		p.out.Close()
+		return err
+	}
+	gathered := append(make([]byte, 0, 4*len(p.buf)), p.buf...)
+	tooLong := false
+	err := p.rest(in, func(part []byte) {
+		if tooLong = tooLong || len(gathered)+len(part) > p.max; !tooLong {
+			gathered = append(gathered, part...)
+		}
+	})
+	switch {
+	case tooLong && p.taker != nil:
+		p.taker.TakeTooLong(gathered[:4096])
+	case tooLong:
+	case p.passes(gathered, true):
+		p.out.Run(gathered)
+	default:
+		p.taker.Take(bytes.TrimSuffix(gathered, []byte{'\n'}))
+	}
+	return err
+}
+
+// rest reads on to the end of a long line and hands each part to part, the last
+// one with the line end. What was read behind it is left in the buffer.
+func (p *Pump) rest(in io.Reader, part func([]byte)) error {
+	for {
+		n, err := in.Read(p.buf)
+		end := bytes.IndexByte(p.buf[:n], '\n')
+		if end >= 0 {
+			part(p.buf[:end+1])
+			p.r, p.w, p.scanned = end+1, n, 0
+			return err
+		}
+		part(p.buf[:n])
+		if err != nil {
+			p.r, p.w, p.scanned = 0, 0, 0
+			return err
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package rpc
+
+import (
+	"io"
+	"sync"
+
+	"github.com/creachadair/jrpc2/channel"
+)
+
+// Sink takes messages for the client, from any goroutine. Each message arrives
+// with one write, as Codex writes them: there are clients that do not join
+// partial lines. After a failed write a Sink is dead and swallows what it gets.
+type Sink interface {
+	// Run writes whole lines, each with its line end.
+	Run(lines []byte)
+	// Message writes one message that has no line end.
+	Message(text []byte)
+	// Streams tells whether Open, Continue and Close may be used: one line in
+	// parts, during which everybody else waits.
+	Streams() bool
+	Open(part []byte)
+	Continue(part []byte)
+	Close()
+	// Err is why the Sink is dead; nil while it is not.
+	Err() error
+}
+
+// Lines is a Sink of JSON Lines.
+type Lines struct {
+	mu  sync.Mutex
+	w   io.Writer
+	err error
+	buf []byte
+}
+
+// NewLines makes a Sink that writes to w.
+func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
+
+func (l *Lines) write(b []byte) {
+	if l.err == nil {
+		_, l.err = l.w.Write(b)
+	}
+}
+
+// Run implements Sink.
+func (l *Lines) Run(lines []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.write(lines)
+}
+
+// Message implements Sink.
+func (l *Lines) Message(text []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buf = append(append(l.buf[:0], text...), '\n')
+	l.write(l.buf)
+	if cap(l.buf) > PumpBuffer {
+		l.buf = nil
+	}
+}
+
+// Streams implements Sink.
+func (l *Lines) Streams() bool { return true }
+
+// Open implements Sink.
+func (l *Lines) Open(part []byte) {
+	l.mu.Lock()
+	l.write(part)
+}
+
+// Continue implements Sink.
+func (l *Lines) Continue(part []byte) { l.write(part) }
+
+// Close implements Sink.
+func (l *Lines) Close() { l.mu.Unlock() }
+
+// Err implements Sink.
+func (l *Lines) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Headers is a Sink of the base protocol of LSP: every message with a
+// Content-Length header and "jsonrpc":"2.0", which Codex leaves out.
+type Headers struct {
+	mu  sync.Mutex
+	ch  channel.Channel
+	err error
+	buf []byte
+}
+
+// NewHeaders makes a Sink that writes to w.
+func NewHeaders(w io.Writer) *Headers {
+	return &Headers{ch: channel.Header("")(nil, nopCloser{w})}
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+var versionMember = []byte(`{"jsonrpc":"2.0",`)
+
+// Message implements Sink. What is no object is dropped: an LSP library would
+// end the connection over it.
+func (h *Headers) Message(text []byte) {
+	text = trimSpace(text)
+	if len(text) < 2 || text[0] != '{' {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return
+	}
+	h.buf = append(append(h.buf[:0], versionMember...), text[1:]...)
+	h.err = h.ch.Send(h.buf)
+	if cap(h.buf) > PumpBuffer {
+		h.buf = nil
+	}
+}
+
+// Run implements Sink.
+func (h *Headers) Run(lines []byte) {
+	for len(lines) > 0 {
+		line := lines
+		if i := indexLineEnd(lines); i >= 0 {
+			line, lines = lines[:i], lines[i+1:]
+		} else {
+			lines = nil
+		}
+		h.Message(line)
+	}
+}
+
+// Streams implements Sink: the header needs the length first.
+func (h *Headers) Streams() bool { return false }
+
+// Open implements Sink; it is not used.
+func (h *Headers) Open([]byte) { panic("rpc: Headers do not stream") }
+
+// Continue implements Sink; it is not used.
+func (h *Headers) Continue([]byte) { panic("rpc: Headers do not stream") }
+
+// Close implements Sink; it is not used.
+func (h *Headers) Close() { panic("rpc: Headers do not stream") }
+
+// Err implements Sink.
+func (h *Headers) Err() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}

@@ -1,0 +1,106 @@
+package rpc
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// plain is the number of bytes from the start of b that need no thought inside
+// a JSON string: printable ASCII other than the quote and the backslash. It
+// looks at eight bytes at a time: a byte-wise loop reaches a third of the speed.
+func plain(b []byte) int {
+	i := 0
+	for len(b)-i >= 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote := w ^ (ones * '"')
+		slash := w ^ (ones * '\\')
+		// The classic zero-byte test, and the same borrow for "less than 0x20". A
+		// borrow can only spoil bytes above the first hit, and only that counts.
+		mask := ((quote - ones) &^ quote) | ((slash - ones) &^ slash) | ((w - ones*0x20) &^ w) | w
+		if mask &= highs; mask != 0 {
+			return i + bits.TrailingZeros64(mask)/8
+		}
+		i += 8
+	}
+	for i < len(b) && b[i] >= 0x20 && b[i] < 0x80 && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// unquote is the text of the inside of a valid JSON string.
+func unquote(raw []byte) string {
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); {
+		c := raw[i]
+		if c != '\\' {
+			out = append(out, c)
+			i++
+			continue
+		}
+		switch e := raw[i+1]; e {
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'u':
+			r := hex4(raw[i+2:])
+			if utf16.IsSurrogate(r) { // the parser has seen that a low one follows
+				r = utf16.DecodeRune(r, hex4(raw[i+8:]))
+				i += 6
+			}
+			out = utf8.AppendRune(out, r)
+			i += 4
+		default: // quote, backslash, slash
+			out = append(out, e)
+		}
+		i += 2
+	}
+	return string(out)
+}
+
+// hex4 reads four hexadecimal digits, -1 when they are none.
+func hex4(b []byte) rune {
+	if len(b) < 4 {
+		return -1
+	}
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// appendQuoted appends text as a JSON string. Text that is not UTF-8 is mended,
+// since one such byte ends codex (measured).
+func appendQuoted(dst []byte, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string always has a JSON form
+	}
+	return append(dst, quoted...)
+}

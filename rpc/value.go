@@ -1,0 +1,196 @@
+package rpc
+
+import (
+	"bytes"
+	"iter"
+)
+
+// Kind is the type of a JSON value. The zero Kind is that of a value that is
+// not there.
+type Kind uint8
+
+// The kinds of a Value.
+const (
+	Absent Kind = iota
+	Null
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+// String is the kind as an error message names it.
+func (k Kind) String() string {
+	return [...]string{"nothing", "null", "a boolean", "a number", "a string", "an array", "an object"}[k]
+}
+
+// node is one value of a Doc. Nodes stand in the order of the text, so that the
+// children of node i are i+1 and then, from each, its skip, as long as that is
+// smaller than i's own skip.
+type node struct {
+	start, end       uint32 // span of the value
+	keyStart, keyEnd uint32 // span between the quotes of its key; both 0 in arrays
+	skip             uint32 // index of the first node behind this value
+	kind             Kind
+	keyEscaped       bool
+}
+
+// Doc is a strictly parsed JSON text.
+type Doc struct {
+	text  []byte
+	nodes []node
+	// truncated: there were more values than the parser keeps (maxNodes).
+	truncated bool
+}
+
+// Root is the outermost value.
+func (d *Doc) Root() Value {
+	if len(d.nodes) == 0 {
+		return Value{}
+	}
+	return Value{d, 0}
+}
+
+// Truncated tells that the text has more values than a Doc keeps, so that
+// what Get and Members show is not the whole. Such a text must not be decided
+// upon; refuse it.
+func (d *Doc) Truncated() bool { return d.truncated }
+
+// Value is one value of a Doc. The zero Value is Absent; all methods work on it.
+type Value struct {
+	doc *Doc
+	i   uint32
+}
+
+func (v Value) node() *node { return &v.doc.nodes[v.i] }
+
+// Kind is the value's type, Absent for the zero Value.
+func (v Value) Kind() Kind {
+	if v.doc == nil {
+		return Absent
+	}
+	return v.node().kind
+}
+
+// Exists tells whether the value is there; null is.
+func (v Value) Exists() bool { return v.doc != nil }
+
+// Raw is the value's text. It aliases the text that was parsed.
+func (v Value) Raw() []byte {
+	if v.doc == nil {
+		return nil
+	}
+	n := v.node()
+	return v.doc.text[n.start:n.end:n.end]
+}
+
+// Get is the member of that name, Absent when v is no object or has none.
+func (v Value) Get(key string) Value {
+	if v.Kind() != Object {
+		return Value{}
+	}
+	end := v.node().skip
+	for i := v.i + 1; i < end; i = v.doc.nodes[i].skip {
+		if v.doc.keyIs(i, key) {
+			return Value{v.doc, i}
+		}
+	}
+	return Value{}
+}
+
+// Members are the members of an object with their unescaped names, in order.
+func (v Value) Members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if v.Kind() != Object {
+			return
+		}
+		end := v.node().skip
+		for i := v.i + 1; i < end; i = v.doc.nodes[i].skip {
+			if !yield(v.doc.key(i), Value{v.doc, i}) {
+				return
+			}
+		}
+	}
+}
+
+// Elements are the elements of an array, in order.
+func (v Value) Elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if v.Kind() != Array {
+			return
+		}
+		end := v.node().skip
+		for i := v.i + 1; i < end; i = v.doc.nodes[i].skip {
+			if !yield(Value{v.doc, i}) {
+				return
+			}
+		}
+	}
+}
+
+// Len is the number of members or elements; 0 for everything else.
+func (v Value) Len() int {
+	n := 0
+	if k := v.Kind(); k != Object && k != Array {
+		return 0
+	}
+	end := v.node().skip
+	for i := v.i + 1; i < end; i = v.doc.nodes[i].skip {
+		n++
+	}
+	return n
+}
+
+// Text is the unescaped text of a string.
+func (v Value) Text() (text string, ok bool) {
+	if v.Kind() != String {
+		return "", false
+	}
+	raw := v.Raw()
+	return unquote(raw[1 : len(raw)-1]), true
+}
+
+// Is tells whether the value is the string text. It does not allocate for
+// strings without escapes.
+func (v Value) Is(text string) bool {
+	if v.Kind() != String {
+		return false
+	}
+	raw := v.Raw()
+	return quotedIs(raw[1:len(raw)-1], text)
+}
+
+// Bool is the value of a boolean.
+func (v Value) Bool() (value, ok bool) {
+	if v.Kind() != Bool {
+		return false, false
+	}
+	return v.Raw()[0] == 't', true
+}
+
+func (d *Doc) key(i uint32) string {
+	n := &d.nodes[i]
+	raw := d.text[n.keyStart:n.keyEnd]
+	if !n.keyEscaped {
+		return string(raw)
+	}
+	return unquote(raw)
+}
+
+func (d *Doc) keyIs(i uint32, key string) bool {
+	n := &d.nodes[i]
+	raw := d.text[n.keyStart:n.keyEnd]
+	if !n.keyEscaped {
+		return string(raw) == key
+	}
+	return unquote(raw) == key
+}
+
+// quotedIs compares the inside of a JSON string with a plain text.
+func quotedIs(raw []byte, text string) bool {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw) == text
+	}
+	return unquote(raw) == text
+}
