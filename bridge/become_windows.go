@@ -1,0 +1,30 @@
+package bridge
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+)
+
+// Become runs the real codex in our place: Windows can't replace a process, so
+// it gets our streams and its status is returned to be ours. Ctrl-C reaches both,
+// since they share the console; codex decides.
+func Become(codex string, args, env []string) (status int, err error) {
+	env, err = nested(env)
+	if err != nil {
+		return 0, err
+	}
+	signal.Ignore(os.Interrupt)
+	cmd := exec.Command(codex, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdin, os.Stdout, os.Stderr, env
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return 0, &FindError{codex + " can't be run: " + err.Error(), install}
+	}
+	return 0, nil
+}

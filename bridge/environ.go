@@ -1,0 +1,38 @@
+package bridge
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Environ is base with the variables of add, without those named in remove, added
+// ones included. Names are trimmed; on Windows their case does not count.
+func Environ(base []string, add map[string]string, remove []string) []string {
+	return environ(base, add, remove, runtime.GOOS)
+}
+
+func environ(base []string, add map[string]string, remove []string, goos string) []string {
+	same := func(a, b string) bool { return a == b }
+	if goos == "windows" {
+		same = strings.EqualFold
+	}
+	gone := func(name string) bool {
+		return slices.ContainsFunc(remove, func(r string) bool { return same(strings.TrimSpace(r), name) })
+	}
+	var env []string
+	for _, pair := range base {
+		name, _, _ := strings.Cut(pair, "=")
+		_, replaced := add[name]
+		if !replaced && !gone(name) {
+			env = append(env, pair)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(add)) {
+		if !gone(name) {
+			env = append(env, name+"="+add[name])
+		}
+	}
+	return env
+}

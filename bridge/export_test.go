@@ -1,0 +1,4 @@
+package bridge
+
+// EnvironOn is Environ as on another system.
+var EnvironOn = environ

@@ -1,0 +1,127 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+)
+
+// EnvCodex names the real codex, before the configuration and PATH.
+const EnvCodex = "CODEX_BRIDGE_CODEX"
+
+// envDepth counts how often a bridge was started by a codex of a bridge.
+const envDepth = "CODEX_BRIDGE_DEPTH"
+
+// maxDepth is far above what a person nests, and low enough that a codex that
+// is a script around ourselves ends before it hurts.
+const maxDepth = 8
+
+// FindError says why there is no codex to start. It asks for exit status 127.
+type FindError struct{ Problem, Mend string }
+
+func (e *FindError) Error() string { return e.Problem + "; " + e.Mend }
+
+const install = "install it with \"npm install -g @openai/codex\", or name it with " + EnvCodex + " or codex.command"
+
+// FindCodex is the path of the real codex: from CODEX_BRIDGE_CODEX, then from
+// the configuration (codex.command: a path, or a name to be looked up), then
+// "codex" in PATH. In PATH it passes over ourselves; being named is an error.
+func FindCodex(configured string) (string, error) {
+	if named := os.Getenv(EnvCodex); named != "" {
+		return named, checkCodex(named, EnvCodex)
+	}
+	if filepath.Base(configured) != configured {
+		return configured, checkCodex(configured, "codex.command")
+	}
+	if configured == "" {
+		configured = "codex"
+	}
+	return lookup(configured)
+}
+
+func checkCodex(path, from string) error {
+	if err := executable(path); err != nil {
+		return &FindError{fmt.Sprintf("%s names %s, which can't be run: %v", from, path, err), install}
+	}
+	if isSelf(path) {
+		return &FindError{fmt.Sprintf("%s names %s, which is codex-bridge itself", from, path), "name the real codex"}
+	}
+	return nil
+}
+
+func lookup(name string) (string, error) {
+	self := false
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if dir == "" {
+			dir = "."
+		}
+		for _, ext := range extensions() {
+			path := filepath.Join(dir, name+ext)
+			if !filepath.IsAbs(path) || executable(path) != nil { // as os/exec: nothing from the current folder
+				continue
+			}
+			if isSelf(path) {
+				self = true
+				continue
+			}
+			return path, nil
+		}
+	}
+	if self {
+		return "", &FindError{fmt.Sprintf("the only %q in PATH is codex-bridge itself", name), install}
+	}
+	return "", &FindError{fmt.Sprintf("no %q in PATH", name), install}
+}
+
+// extensions are what Windows adds to the name of a program.
+func extensions() []string {
+	if runtime.GOOS == "windows" {
+		return []string{".exe", ".cmd", ".bat"}
+	}
+	return []string{""}
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	var perr *os.PathError
+	switch {
+	case errors.As(err, &perr):
+		return perr.Err
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errors.New("it is a folder")
+	case runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
+		return errors.New("it is not executable")
+	}
+	return nil
+}
+
+// isSelf tells whether path is our own program, under any name.
+func isSelf(path string) bool {
+	own, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	a, err := os.Stat(own)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(path)
+	return err == nil && os.SameFile(a, b)
+}
+
+// nested is the environment for a codex that we start, and an error when it was
+// us who started ourselves time and again: FindCodex sees a copy or a link of
+// the program, but not a script that calls it.
+func nested(env []string) ([]string, error) {
+	depth, _ := strconv.Atoi(os.Getenv(envDepth))
+	if depth >= maxDepth {
+		return nil, &FindError{fmt.Sprintf("codex-bridge was started by itself %d times over: the codex it finds calls it again", depth),
+			"name the real codex with " + EnvCodex}
+	}
+	return append(env, envDepth+"="+strconv.Itoa(depth+1)), nil
+}

@@ -1,0 +1,120 @@
+package bridge
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"codex-bridge/rpc"
+)
+
+// Peer is a feature's own voice: requests to codex whose answers the client
+// never sees, and notifications to the client.
+type Peer struct {
+	p *Proxy
+}
+
+// Ask sends codex a request of our own and waits for its answer. It must not be
+// called by a handler of codex's messages. The error is a *rpc.Error when codex
+// answered with one.
+func (p *Peer) Ask(ctx context.Context, method string, params any) (rpc.Value, error) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return rpc.Value{}, err
+	}
+	w := p.p.waiting.own()
+	defer p.p.waiting.drop(w.id.Key())
+	if err := p.p.toCodex(append(rpc.Call(w.id, method, raw), '\n')); err != nil {
+		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex takes no more requests: %v", err)
+	}
+	select {
+	case e := <-w.answer:
+		if e == nil {
+			return rpc.Value{}, rpc.Errorf(rpc.CodeTooLarge, "codex's answer to %s is too long", method)
+		}
+		if failed := e.Root().Get("error"); failed.Exists() {
+			message, _ := failed.Get("message").Text()
+			return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex refused %s: %s", method, message)
+		}
+		return e.Root().Get("result"), nil
+	case <-p.p.child.Done():
+		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered %s", method)
+	case <-ctx.Done():
+		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", method, context.Cause(ctx))
+	}
+}
+
+// CodexPID is codex's process id.
+func (p *Peer) CodexPID() int { return p.p.child.PID() }
+
+// waiter is a request whose answer somebody here wants.
+type waiter struct {
+	id     rpc.ID
+	answer chan *rpc.Envelope // ours
+	client []func(*Answer)    // a client's
+}
+
+// waiting are the requests under way whose answers are wanted, by rpc.ID.Key.
+type waiting struct {
+	prefix string // random: no client can guess the id of a request of ours
+	n      atomic.Int64
+	count  atomic.Int64 // len(m), for a look without the lock
+
+	mu sync.Mutex
+	m  map[string]*waiter
+}
+
+func newWaiting() *waiting {
+	return &waiting{prefix: "codex-bridge-" + rand.Text() + "-", m: make(map[string]*waiter)}
+}
+
+func (w *waiting) own() *waiter {
+	id := rpc.NewStringID(w.prefix + strconv.FormatInt(w.n.Add(1), 10))
+	one := &waiter{id: id, answer: make(chan *rpc.Envelope, 1)}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.m[id.Key()] = one
+	w.count.Store(int64(len(w.m)))
+	return one
+}
+
+// add keeps a client's request. Two under one id could not be told apart.
+func (w *waiting) add(id rpc.ID, f []func(*Answer)) *rpc.Error {
+	id = id.Clone()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.m[id.Key()]; ok {
+		return rpc.Errorf(rpc.CodeInvalidRequest, "id %s is that of a request still under way; use each id once", id.Raw())
+	}
+	w.m[id.Key()] = &waiter{id: id, client: f}
+	w.count.Store(int64(len(w.m)))
+	return nil
+}
+
+func (w *waiting) drop(key string) *waiter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.m[key]
+	delete(w.m, key)
+	w.count.Store(int64(len(w.m)))
+	return one
+}
+
+func (w *waiting) has(key []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.m[string(key)] // does not allocate
+	return ok
+}
+
+// describe names a request in a log.
+func describe(m *rpc.Message) string {
+	if m.Kind == rpc.Request {
+		return fmt.Sprintf("%s (id %s)", m.Method, m.ID.Raw())
+	}
+	return m.Method
+}

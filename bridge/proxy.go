@@ -1,0 +1,275 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"codex-bridge/rpc"
+)
+
+// Options are what a Proxy is made of.
+type Options struct {
+	In         io.Reader // the client speaks here
+	Out        io.Writer // the client listens here
+	Command    Command   // the real codex
+	Features   []Feature
+	MaxMessage int           // bytes: of a client's message, and of what has to be gathered of codex's
+	Grace      time.Duration // for codex to end
+	Log        *slog.Logger
+}
+
+// Proxy carries one conversation between a client and a codex of its own.
+type Proxy struct {
+	o       Options
+	routes  table
+	waiting *waiting
+	child   *Child
+
+	// ready is closed when the client's framing is known, and out is set.
+	ready chan struct{}
+	out   rpc.Sink
+
+	codexMu sync.Mutex // guards writes to child.Stdin
+}
+
+// NewProxy makes a Proxy. It starts nothing.
+func NewProxy(o Options) (*Proxy, error) {
+	routes, err := newTable(o.Features)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{o: o, routes: routes, waiting: newWaiting(), ready: make(chan struct{})}
+	for _, f := range o.Features {
+		if a, ok := f.(Attacher); ok {
+			a.Attach(&Peer{p})
+		}
+	}
+	return p, nil
+}
+
+// Run starts codex and carries the conversation until codex has ended; it
+// returns how it ended. stop passes on signals meant for codex. On Linux the
+// calling goroutine must be locked to its thread (see Start).
+func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessState, error) {
+	child, err := Start(p.o.Command)
+	if err != nil {
+		return nil, err
+	}
+	p.child = child
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	left := make(chan struct{}) // the client has said all it will
+	go func() {                 // ends with the client's input, or with the process
+		defer close(left)
+		p.fromClient(ctx)
+	}()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		p.fromCodex(ctx)
+	}()
+	p.wait(left, stop)
+	// What codex has written last is still in the pipe.
+	select {
+	case <-drained:
+	case <-time.After(p.o.Grace):
+		child.Stdout.Close() // somebody else holds the pipe open
+	}
+	return child.Ended(), nil
+}
+
+// wait waits for codex to end, and sees to it that it does once the client has
+// gone or a signal has come.
+func (p *Proxy) wait(left <-chan struct{}, stop <-chan os.Signal) {
+	for {
+		select {
+		case <-p.child.Done():
+			return
+		case <-left:
+			p.child.Stop(p.o.Grace)
+			return
+		case sig := <-stop:
+			p.child.Signal(sig)
+			if p.child.endsWithin(p.o.Grace) {
+				return
+			}
+			if endsCodex(sig) {
+				p.child.Kill()
+				return
+			}
+		}
+	}
+}
+
+// fromClient carries the client's messages to codex.
+func (p *Proxy) fromClient(ctx context.Context) {
+	source, sink := rpc.Recognise(p.o.In, p.o.Out, p.o.MaxMessage)
+	p.out = sink
+	close(p.ready)
+	var parser rpc.Parser
+	deep := len(p.routes[Client]) > 0
+	for {
+		line, err := source.Next()
+		var refused *rpc.RefusedLine
+		if err == nil {
+			var m *rpc.Message
+			if m, err = parser.Message(line, deep); err == nil {
+				p.clientSaid(ctx, m)
+				continue
+			}
+		}
+		if errors.As(err, &refused) {
+			p.o.Log.Warn("refused a line of the client", "error", refused.Err.Message)
+			p.out.Message(rpc.ReplyError(refused.ID, refused.Err))
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
+			p.o.Log.Error("the client can't be read any more", "error", err)
+		}
+		return
+	}
+}
+
+// clientSaid takes one message of the client to its routes, and then to codex.
+func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
+	call := &Call{Message: m, Line: m.Bytes()}
+	if m.Method != "" {
+		for _, route := range p.routes[Client][m.Method] {
+			err := route.Call(ctx, call)
+			if err == nil && len(call.onAnswer) > 0 && m.Kind != rpc.Request {
+				err = rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", m.Method)
+			}
+			if err != nil {
+				p.refuse(m, err)
+				return
+			}
+			if call.reply != nil {
+				p.out.Message(call.reply)
+				return
+			}
+		}
+	}
+	if len(call.onAnswer) > 0 {
+		if err := p.waiting.add(m.ID, call.onAnswer); err != nil {
+			p.refuse(m, err)
+			return
+		}
+	}
+	if err := p.toCodex(call.Line); err != nil {
+		p.o.Log.Debug("codex listens no more", "error", err)
+	}
+}
+
+// refuse tells the client; a notification has nobody to tell.
+func (p *Proxy) refuse(m *rpc.Message, err *rpc.Error) {
+	p.o.Log.Warn("refused "+describe(m), "code", err.Code, "error", err.Message)
+	if m.Kind == rpc.Request {
+		p.out.Message(rpc.ReplyError(m.ID, err))
+	}
+}
+
+// toCodex writes one line with one write.
+func (p *Proxy) toCodex(line []byte) error {
+	p.codexMu.Lock()
+	defer p.codexMu.Unlock()
+	_, err := p.child.Stdin.Write(line)
+	return err
+}
+
+// fromCodex carries codex's messages to the client. Codex says nothing before it
+// was spoken to, so waiting for the client's framing holds nothing up.
+func (p *Proxy) fromCodex(ctx context.Context) {
+	select {
+	case <-p.ready:
+	case <-p.child.Done():
+		select {
+		case <-p.ready:
+		default: // ended before the client spoke: JSON Lines is what it expects
+			p.pump(ctx, rpc.NewLines(p.o.Out))
+			return
+		}
+	}
+	p.pump(ctx, p.out)
+}
+
+func (p *Proxy) pump(ctx context.Context, out rpc.Sink) {
+	t := &taker{p, ctx, out}
+	if err := rpc.NewPump(out, t, t, p.o.MaxMessage).Run(p.child.Stdout); err != nil {
+		p.o.Log.Debug("codex's output ended", "error", err)
+	}
+}
+
+// taker is the proxy as the pump sees it.
+type taker struct {
+	p   *Proxy
+	ctx context.Context
+	out rpc.Sink
+}
+
+// WantsMethod implements rpc.Sieve.
+func (t *taker) WantsMethod(method []byte) bool {
+	_, ok := t.p.routes[Codex][string(method)] // does not allocate
+	return ok
+}
+
+// WantsAnswers implements rpc.Sieve.
+func (t *taker) WantsAnswers() bool { return t.p.waiting.count.Load() > 0 }
+
+// WantsAnswer implements rpc.Sieve.
+func (t *taker) WantsAnswer(key []byte) bool { return t.p.waiting.has(key) }
+
+// Take implements rpc.Taker.
+func (t *taker) Take(line []byte) {
+	e, err := rpc.Open(line)
+	if err != nil { // wanted by its first bytes, and yet no message
+		t.p.o.Log.Error("a line of codex can't be read; it was dropped", "error", err)
+		return
+	}
+	if e.Method == "" {
+		t.answer(e.ID, e, line)
+		return
+	}
+	said := &Said{Envelope: e, Line: line}
+	for _, route := range t.p.routes[Codex][e.Method] {
+		if route.Said(t.ctx, said); said.Line == nil {
+			return
+		}
+	}
+	t.out.Message(said.Line)
+}
+
+// TakeTooLong implements rpc.Taker: nobody can decide on half a message. A
+// request of the client gets an error in place of its answer.
+func (t *taker) TakeTooLong(start []byte) {
+	id, method := rpc.Start(start)
+	if method != "" {
+		t.p.o.Log.Error("dropped a message of codex that is too long to be gathered", "method", method, "max", t.p.o.MaxMessage)
+		return
+	}
+	t.answer(id, nil, rpc.ReplyError(id, rpc.Errorf(rpc.CodeTooLarge,
+		"codex's answer is longer than %d bytes; ask for less at once, or raise codex.max_message", t.p.o.MaxMessage)))
+}
+
+func (t *taker) answer(id rpc.ID, e *rpc.Envelope, line []byte) {
+	w := t.p.waiting.drop(id.Key())
+	if w != nil && w.answer != nil {
+		if e != nil {
+			e = e.Clone() // outlives the line
+		}
+		w.answer <- e
+		return
+	}
+	answer := &Answer{Envelope: e, Line: line}
+	if w != nil {
+		for _, f := range w.client {
+			f(answer)
+		}
+	}
+	t.out.Message(answer.Line)
+}

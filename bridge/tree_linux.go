@@ -1,0 +1,87 @@
+package bridge
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var terminate os.Signal = syscall.SIGTERM
+
+// pipeSize is what F_SETPIPE_SZ is asked for: the most an unprivileged process
+// may have by default. Four times the usual means a quarter of the wake-ups.
+const pipeSize = 1 << 20
+
+// widen makes a pipe larger. On a socketpair, which Node gives its children, and
+// over the user's pipe quota it fails, and that does no harm.
+func widen(f *os.File) {
+	if conn, err := f.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
+	}
+}
+
+// tree is codex and what it started. We are made the reaper of orphans, so that
+// a command whose codex was killed becomes our child, and can be found.
+type tree struct{}
+
+func (*tree) prepare(cmd *exec.Cmd) {
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	// When we are killed, codex gets an end of input and the death signal.
+	// SIGTERM, since with SIGKILL it would leave its commands behind (measured).
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+func (*tree) started(*exec.Cmd) {}
+
+// kill kills all our descendants. One that forks meanwhile is found in the next
+// round; the rounds are bounded, since a process that can't be killed may stay.
+func (*tree) kill(cmd *exec.Cmd) {
+	for range 50 {
+		pids := descendants(os.Getpid())
+		left := false
+		for _, pid := range pids {
+			_ = unix.Kill(pid, unix.SIGKILL)
+			if pid != cmd.Process.Pid { // os/exec waits for that one
+				var status unix.WaitStatus
+				if got, _ := unix.Wait4(pid, &status, unix.WNOHANG, nil); got != pid {
+					left = true
+				}
+			}
+		}
+		if !left {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// descendants are the children of pid and theirs, zombies included.
+func descendants(pid int) []int {
+	var all []int
+	for _, child := range children(pid) {
+		all = append(append(all, child), descendants(child)...)
+	}
+	return all
+}
+
+func children(pid int) []int {
+	var all []int
+	tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	for _, task := range tasks {
+		list, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + task.Name() + "/children")
+		if err != nil {
+			continue
+		}
+		for _, word := range strings.Fields(string(list)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				all = append(all, child)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,23 @@
+//go:build unix && !linux
+
+package bridge
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+var terminate os.Signal = syscall.SIGTERM
+
+func widen(*os.File) {}
+
+// tree is codex and what it started: its process group. There is no death
+// signal here; when we are killed, codex sees the end of its input and ends.
+type tree struct{}
+
+func (*tree) prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+func (*tree) started(*exec.Cmd) {}
+
+func (*tree) kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
