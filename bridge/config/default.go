@@ -1,0 +1,72 @@
+package config
+
+import "time"
+
+// Default returns the configuration of a bridge without any file: policy off,
+// hooks off, nothing remembered.
+func Default() *Config {
+	return &Config{
+		Codex: Codex{
+			Command:       "codex",
+			MinVersion:    "0.125.0",
+			ShutdownGrace: Duration(2 * time.Second),
+			MaxMessage:    64 * MiB,
+		},
+		Policy: Policy{
+			Mode:           Off,
+			Approval:       []string{"untrusted", "on-request"},
+			Sandbox:        "workspace-write",
+			WritableRoots:  []string{workspaceVar},
+			Reviewers:      []string{"user"},
+			ConfigKeys:     []string{"model", "model_reasoning_*", "features.code_mode*"},
+			Commands:       []string{"*"},
+			UnknownMethods: "deny",
+			Gate:           true,
+			Escalation:     "deny",
+			ProtectedPaths: []string{".git", ".codex", ".agents"},
+			ProjectTrust:   "user",
+		},
+		Approvals: Approvals{
+			Remember: "off",
+			TTL:      Duration(30 * time.Minute),
+			Max:      512,
+			Timeout:  Duration(120 * time.Second),
+		},
+		Hooks: Hooks{
+			Events:       []string{"pre_tool_use", "post_tool_use", "stop"},
+			Timeout:      Duration(10 * time.Second),
+			OnFailure:    "deny",
+			MaxRevisions: 3,
+		},
+		ToolLimits: ToolLimits{
+			Timeout:    Duration(90 * time.Second),
+			MaxTimeout: Duration(600 * time.Second),
+			MaxText:    16000,
+		},
+		Thread:   Thread{ServiceName: "codex-bridge"},
+		Steering: Steering{Mode: "steer", Quiet: Duration(500 * time.Millisecond)},
+		Trace:    Trace{MaxEvent: 256 * KiB, MaxFile: 50 * MiB},
+		ACP:      ACP{Enabled: true},
+		Image:    Image{Timeout: Duration(60 * time.Second)},
+	}
+}
+
+// entryDefaults are what the keys of a repeated table have when left out.
+func entryDefaults(pattern string) any {
+	switch pattern {
+	case "policy.rule[]":
+		return Rule{}
+	case "hooks.handler[]":
+		return Handler{Timeout: Duration(5 * time.Second)}
+	case "tools.*":
+		return Tool{
+			Timeout:     Duration(30 * time.Second),
+			InputSchema: map[string]any{"type": "object", "properties": map[string]any{}},
+		}
+	case "tool_servers.*":
+		return ToolServer{}
+	case "acp.agents.*":
+		return Agent{}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+
+	"pgregory.net/rapid"
+)
+
+func TestNarrower(t *testing.T) {
+	for _, tt := range []struct {
+		earlier, later string
+		want           bool
+	}{
+		{"gpt-5*", "gpt-5*", true},
+		{"gpt-5*", "gpt-5.5", true},
+		{"gpt-5*", "gpt-5.6-*", true},
+		{"gpt-5*", "gpt-5{.5,-mini}", true},
+		{"gpt-5*", "gpt-5?", true},
+		{"gpt-5*", "gpt-*", false},
+		{"gpt-5*", "gpt-{5,6}*", false},
+		{"gpt-5*", "gpt-5/x", false},
+		{"gpt-5*", "gpt-5*/x", false},
+		{"gpt-5*", "gpt-5**", false},
+		{"gpt-5*", "gpt-5[^a]", false},
+		{"*", "gpt-5*", true},
+		{"*", "a/b", false},
+		{"*", "**", false},
+		{"**", "a/**/b", true},
+		{"a/*", "a/b*", true},
+		{"a/*", "a/*", true},
+		{"a?", "a?", true},
+		{"a?", "ab", true},
+		{"a?*", "ab*", false},
+		{"x", "y", false},
+		{`\*`, "*", false},
+	} {
+		if got := config.Narrower(tt.earlier, tt.later); got != tt.want {
+			t.Errorf("narrower(%q, %q) = %v", tt.earlier, tt.later, got)
+		}
+	}
+}
+
+// What a narrower glob matches, the earlier one matches too.
+func TestNarrowerIsSound(t *testing.T) {
+	pattern := rapid.StringMatching(`(a|b|/|\*|\?|\[ab\]|\[\^a\]|\{a,b\}|\{a/b,\*\*\}|\\\*){0,6}`)
+	name := rapid.StringMatching(`(a|b|/|\*|c){0,6}`)
+	rapid.Check(t, func(t *rapid.T) {
+		earlier, later := pattern.Draw(t, "earlier"), pattern.Draw(t, "later")
+		if rapid.Bool().Draw(t, "star") {
+			earlier += "*"
+		}
+		if !config.Narrower(earlier, later) {
+			return
+		}
+		for range 50 {
+			n := name.Draw(t, "name")
+			if config.Match(later, n) && !config.Match(earlier, n) {
+				t.Fatalf("%q matches %q, %q does not", later, n, earlier)
+			}
+		}
+	})
+}
+
+func TestNarrowerKeys(t *testing.T) {
+	for _, tt := range []struct {
+		earlier, later string
+		want           bool
+	}{
+		{"model", "model", true},
+		{"model_*", "model_reasoning_*", true},
+		{"features.*", "features.web", true},
+		{"features.*", "features.web.on", true},
+		{"features", "features.*", true},
+		{"features.*", "features", false},
+		{"*.on", "a.on", true},
+		{"*.on", "a.b.on", false},
+		{"*.on", "**.on", false},
+		{"a.**.b", "a.b", false},
+		{"a.**.b", "a.**.b", true},
+		{"*", "a.**", true},
+		{"**", "a.b", true},
+		{"a*c", "ab.xc", false},
+	} {
+		if got := config.NarrowerKeys(tt.earlier, tt.later); got != tt.want {
+			t.Errorf("narrowerKeys(%q, %q) = %v", tt.earlier, tt.later, got)
+		}
+	}
+}
+
+// covers is how policy reads an entry of config_keys.
+func covers(glob, path []string) bool {
+	switch {
+	case len(glob) == 0:
+		return true
+	case glob[0] == "**":
+		return covers(glob[1:], path) || len(path) > 0 && covers(glob, path[1:])
+	}
+	return len(path) > 0 && (glob[0] == "*" || config.Match(glob[0], path[0])) && covers(glob[1:], path[1:])
+}
+
+func TestNarrowerKeysIsSound(t *testing.T) {
+	segment := rapid.OneOf(rapid.SampledFrom([]string{"*", "**", "a", "a*", "ab", "*a", "a?"}), rapid.StringMatching(`(a|b|\*|\?|/){1,3}`))
+	glob := rapid.SliceOfN(segment, 1, 4)
+	name := rapid.SliceOfN(rapid.StringMatching(`(a|b|/){1,3}`), 1, 5)
+	rapid.Check(t, func(t *rapid.T) {
+		earlier, later := glob.Draw(t, "earlier"), glob.Draw(t, "later")
+		if !config.NarrowerKeys(strings.Join(earlier, "."), strings.Join(later, ".")) {
+			return
+		}
+		for range 50 {
+			n := name.Draw(t, "name")
+			if covers(later, n) && !covers(earlier, n) {
+				t.Fatalf("%q covers %q, %q does not", later, n, earlier)
+			}
+		}
+	})
+}

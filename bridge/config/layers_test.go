@@ -1,0 +1,100 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Each archive holds managed.toml, user.toml and .codex-bridge.toml, as many
+// as it needs, and want: either the faults, or lines "key = value (origin)" of
+// the keys it is about.
+func TestLayers(t *testing.T) {
+	for _, file := range glob(t, "layers/*.txtar") {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			comment, files := archive(t, file)
+			dir := t.TempDir()
+			opts := config.Options{Workspace: dir, Home: "/home/someone"}
+			expected, found := "", false
+			for _, f := range files {
+				name := filepath.Join(dir, f.name)
+				switch f.name {
+				case "managed.toml":
+					opts.Managed = name
+				case "user.toml":
+					opts.User = name
+				case config.WorkspaceFile:
+				case "want":
+					expected, found = f.text, true
+					continue
+				default:
+					t.Fatalf("what is %s?", f.name)
+				}
+				if err := os.WriteFile(name, []byte(f.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !found {
+				t.Fatal("nothing is wanted")
+			}
+			c, err := config.Load(opts)
+			var got strings.Builder
+			if err != nil {
+				fmt.Fprintln(&got, strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
+			} else {
+				for line := range strings.Lines(expected) {
+					key, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+					value := config.Show(c, key)
+					if o, ok := c.Origin(key); ok {
+						value += fmt.Sprintf(" (%v %s:%d)", o.Layer, filepath.Base(o.File), o.Line)
+					}
+					fmt.Fprintf(&got, "%s = %s\n", key, value)
+				}
+			}
+			if diff := cmp.Diff(expected, got.String()); diff != "" {
+				if *update {
+					text := comment
+					for _, f := range files {
+						if f.name == "want" {
+							f.text = got.String()
+						}
+						text += "-- " + f.name + " --\n" + f.text
+					}
+					if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+type member struct{ name, text string }
+
+// archive reads a txtar file: a comment, then files after "-- name --" lines.
+func archive(t *testing.T, file string) (comment string, members []member) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		name, ok := strings.CutPrefix(line, "-- ")
+		if name, end := strings.CutSuffix(name, " --\n"); ok && end {
+			members = append(members, member{name: name})
+		} else if len(members) == 0 {
+			comment += line
+		} else {
+			members[len(members)-1].text += line
+		}
+	}
+	return comment, members
+}

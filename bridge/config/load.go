@@ -1,0 +1,99 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+)
+
+// Options say where the files are. The zero value names none, and Load then
+// gives the defaults; Discover gives those of the machine.
+type Options struct {
+	Managed      string // the machine's file; a missing one is no layer
+	User         string // the user's file
+	UserRequired bool   // the user named the file, so that a missing one is an error
+	Workspace    string // the folder whose WorkspaceFile is the last layer
+	Home         string // what ~ means; empty makes ~ an error
+
+	// Loaded is for Watch: the configuration that the caller has. A change
+	// between Load and Watch is then reported too. With nil, Watch takes the
+	// files as it finds them.
+	Loaded *Config
+}
+
+// WorkspaceFile is the name of a workspace's configuration.
+const WorkspaceFile = ".codex-bridge.toml"
+
+// Load reads, checks and merges the configuration. Its error is an *Error, or
+// several joined by errors.Join, which print a line each; Errors takes them
+// apart.
+func Load(opts Options) (*Config, error) { return build(readAll(opts), opts.Home) }
+
+// Errors returns the faults that an error of Load is made of.
+func Errors(err error) []*Error {
+	var list []*Error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			list = append(list, Errors(e)...)
+		}
+		return list
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		list = append(list, e)
+	}
+	return list
+}
+
+func build(sources []source, home string) (*Config, error) {
+	var layers []*layer
+	var all []error
+	for _, src := range sources {
+		errs := []*Error{}
+		if src.err != nil {
+			errs = append(errs, src.err)
+		} else if d, err := parse(src); err != nil {
+			errs = append(errs, err)
+		} else {
+			l, faults := decode(d, home)
+			layers, errs = append(layers, l), faults
+		}
+		if len(errs) > 0 {
+			all = append(all, join(errs))
+		}
+	}
+	if all != nil {
+		return nil, flat(all)
+	}
+	m := &merger{cfg: Default()}
+	m.cfg.origins = make(map[string]Origin)
+	m.cfg.digest = digest(sources)
+	for _, l := range layers {
+		m.apply(l)
+		if m.errs != nil {
+			return nil, join(m.errs)
+		}
+	}
+	if m.finish(); m.errs != nil {
+		return nil, join(m.errs)
+	}
+	return m.cfg, nil
+}
+
+// flat joins the faults of several files without nesting them.
+func flat(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	var list []error
+	for _, err := range errs {
+		for _, e := range Errors(err) {
+			list = append(list, e)
+		}
+	}
+	return errors.Join(list...)
+}
+
+// compare orders faults as they stand in a file.
+func compare(a, b *Error) int {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Key, b.Key))
+}

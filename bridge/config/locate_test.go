@@ -1,0 +1,130 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLocate(t *testing.T) {
+	for _, tt := range []struct {
+		name, src string
+		want      map[string]string
+	}{
+		{"plain", "a = 1\nb=2\n\n  c\t=\t3 # d = 4\n", map[string]string{"a": "1:1", "b": "2:1", "c": "4:3"}},
+		{"no newline at the end", "[a]\nb = 1", map[string]string{"a": "1:2", "a.b": "2:1"}},
+		{"crlf", "a = 1\r\n# x\r\n[b]\r\nc = 2\r\n", map[string]string{"a": "1:1", "b": "3:2", "b.c": "4:1"}},
+		{"tables", "[a]\nx = 1\n[a.b]\nx = 2\n[ c . \"d\" ] # e\nx = 3\n", map[string]string{
+			"a": "1:2", "a.x": "2:1", "a.b": "3:4", "a.b.x": "4:1", "c": "5:3", "c.d": "5:7", "c.d.x": "6:1"}},
+		{"the first mention counts", "[a.b]\nx = 1\n[a]\ny = 2\n", map[string]string{"a": "1:2", "a.b": "1:4", "a.b.x": "2:1", "a.y": "4:1"}},
+		{"arrays of tables", "[[a]]\nx = 1\n[[a]]\n[a.b]\ny = 2\n[[a.c]]\n[[a.c]]\nz = 3\n", map[string]string{
+			"a": "1:3", "a[0]": "1:3", "a[0].x": "2:1", "a[1]": "3:3", "a[1].b": "4:4", "a[1].b.y": "5:1",
+			"a[1].c": "6:5", "a[1].c[0]": "6:5", "a[1].c[1]": "7:5", "a[1].c[1].z": "8:1"}},
+		{"dotted and quoted", "a . b.\"c d\" = 1\n'e.f' = 2\n\"\\u0067\\t\" = 3\n\"\" = 4\n", map[string]string{
+			"a": "1:1", "a.b": "1:5", `a.b."c d"`: "1:7", `"e.f"`: "2:1", `"g\t"`: "3:1", `""`: "4:1"}},
+		{"lists", "a = [ 1, # ]\n  \"]\",\n  [ '[' ],\n]\nb = []\n", map[string]string{
+			"a": "1:1", "a[0]": "1:7", "a[1]": "2:3", "a[2]": "3:3", "a[2][0]": "3:5", "b": "5:1"}},
+		{"inline tables", "a = { b = 1, c.d = { e = '}' }, # x\n  f = [ { g = 1 } ],\n}\nh = 1\n", map[string]string{
+			"a": "1:1", "a.b": "1:7", "a.c": "1:14", "a.c.d": "1:16", "a.c.d.e": "1:22",
+			"a.f": "2:3", "a.f[0]": "2:9", "a.f[0].g": "2:11", "h": "4:1"}},
+		{"strings", "a = \"\\\"\\\\\" # \"\nb = '\\'\nc = \"\"\nd = ''\ne = 1\n", map[string]string{
+			"a": "1:1", "b": "2:1", "c": "3:1", "d": "4:1", "e": "5:1"}},
+		{"long strings", "a = \"\"\"\n[x]\ny = \"\\\"\"\" \\\n \"\"\\\" \"\"\"\"\"\nb = '''\nz = 1\\'''''\nc = \"\"\"\"\"\"\nd = 1\n", map[string]string{
+			"a": "1:1", "b": "5:1", "c": "7:1", "d": "8:1"}},
+		{"dates", "a = 1979-05-27 07:32:00Z # x\nb = [1979-05-27 07:32:00, 07:32:00]\nc = 1\n", map[string]string{
+			"a": "1:1", "b": "2:1", "b[0]": "2:6", "b[1]": "2:27", "c": "3:1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := config.DecodeTOML(tt.src); err != nil {
+				t.Fatalf("not TOML: %v", err)
+			}
+			got, whole := config.Places(tt.src)
+			if !whole {
+				t.Error("gave up")
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The places and the parser agree on every file of the corpus.
+func TestLocateCorpus(t *testing.T) {
+	for _, dir := range []string{"valid", "invalid"} {
+		for _, file := range glob(t, dir+"/*.toml") {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPlaces(t, string(text))
+		}
+	}
+}
+
+// checkPlaces holds what locate says to what the parser says: the same keys,
+// each of them standing where it is said to.
+func checkPlaces(t *testing.T, src string) {
+	t.Helper()
+	if strings.HasPrefix(src, "\ufeff") {
+		return // Load cuts it off
+	}
+	tree, err := config.DecodeTOML(src)
+	if err != nil {
+		return
+	}
+	places, whole := config.Places(src)
+	if !whole {
+		return // too deep, or not followed: Load says so
+	}
+	found := map[string]string{}
+	var walk func(v any, key, name string)
+	walk = func(v any, key, name string) {
+		if key != "" {
+			found[key] = name
+		}
+		switch v := v.(type) {
+		case map[string]any:
+			for k, sub := range v {
+				at := config.Key(k)
+				if key != "" {
+					at = key + "." + at
+				}
+				walk(sub, at, k)
+			}
+		case []map[string]any:
+			for i, sub := range v {
+				walk(sub, fmt.Sprintf("%s[%d]", key, i), "")
+			}
+		case []any:
+			for i, sub := range v {
+				walk(sub, fmt.Sprintf("%s[%d]", key, i), "")
+			}
+		}
+	}
+	walk(tree, "", "")
+	lines := strings.Split(src, "\n")
+	for key, name := range found {
+		at, ok := places[key]
+		if !ok {
+			t.Fatalf("%s is nowhere in\n%s", key, src)
+		}
+		var line, column int
+		if _, err := fmt.Sscanf(at, "%d:%d", &line, &column); err != nil || line > len(lines) || column > len(lines[line-1]) {
+			t.Fatalf("%s is at %s, outside of\n%s", key, at, src)
+		}
+		if rest := lines[line-1][column-1:]; name != "" && !strings.HasPrefix(rest, name) && rest[0] != '"' && rest[0] != '\'' {
+			t.Fatalf("%s is at %s, where there is %q", key, at, rest)
+		}
+	}
+	for key := range places {
+		if _, ok := found[key]; !ok {
+			t.Fatalf("%s at %s is not a key of\n%s", key, places[key], src)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"codex-bridge/bridge/config"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(config.Schema()))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("config.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("config.json")
+})
+
+// validate holds a parsed file to the schema.
+func validate(t *testing.T, tree map[string]any) error {
+	t.Helper()
+	schema, err := compiled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema.Validate(doc)
+}
+
+// The checked-in schema is what the tables say.
+func TestSchemaIsCurrent(t *testing.T) {
+	const file = testdata + "/schema.json"
+	if *update {
+		if err := os.WriteFile(file, config.Schema(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(config.Schema())); diff != "" {
+		t.Errorf("run go test ./bridge/config -update\n%s", diff)
+	}
+}
+
+// Every key of the schema has a description and stands in the user's
+// reference, and every row of the tables is a key.
+func TestTablesAgree(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(config.Schema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	var walk func(s map[string]any, key string)
+	walk = func(s map[string]any, key string) {
+		found[key] = true
+		if props, ok := s["properties"].(map[string]any); ok && !strings.HasSuffix(key, "input_schema") {
+			for name, sub := range props {
+				at := strings.TrimPrefix(key+"."+name, ".")
+				walk(sub.(map[string]any), at)
+				if sub.(map[string]any)["description"] == nil {
+					t.Errorf("%s has no description", at)
+				}
+				if !strings.Contains(string(docs), "`"+name+"`") && !strings.Contains(string(docs), "["+at+"]") && !strings.Contains(string(docs), "["+at+".NAME]") {
+					t.Errorf("docs/configuration.md has nothing on %s", at)
+				}
+			}
+		}
+		if sub, ok := s["additionalProperties"].(map[string]any); ok {
+			walk(sub, key+".*")
+		}
+		if sub, ok := s["items"].(map[string]any); ok {
+			walk(sub, key+"[]")
+		}
+	}
+	walk(root, "")
+	keys, orders, workspace := config.Tables()
+	for _, k := range keys {
+		if !found[k] {
+			t.Errorf("the row %s is no key", k)
+		}
+	}
+	for _, k := range orders {
+		if !found[k] {
+			t.Errorf("the order of %s is of no key", k)
+		}
+	}
+	for _, k := range workspace {
+		if !found[k] {
+			t.Errorf("a workspace may set %s, which is no key", k)
+		}
+	}
+	// What a workspace may set has an order, so that it can only tighten;
+	// steering refuses nothing and so needs none.
+	for k := range found {
+		s := strings.Split(k, ".")
+		leaf := len(s) > 1 && !strings.Contains(strings.TrimSuffix(k, "[]"), "[]") && k != "policy.methods" && k != "policy.rule"
+		if strings.HasSuffix(k, "[]") && k != "policy.rule[]" {
+			leaf = false
+		}
+		if _, ordered := find(orders, k); leaf && config.WorkspaceAllows(k) && !ordered && s[0] != "steering" {
+			t.Errorf("a workspace may set %s without an order", k)
+		}
+	}
+}
+
+func find(list []string, want string) (int, bool) {
+	for i, s := range list {
+		if s == want {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// The examples of the user's reference are configurations.
+func TestDocumentedExamples(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, examples, ok := strings.Cut(string(docs), "\n## Examples\n")
+	if !ok {
+		t.Fatal("no examples")
+	}
+	var blocks []string
+	inside := false
+	for line := range strings.Lines(examples) {
+		text, indented := strings.CutPrefix(line, "    ")
+		switch {
+		case indented && !inside:
+			blocks, inside = append(blocks, text), true
+		case indented:
+			blocks[len(blocks)-1] += text
+		case strings.TrimSpace(line) != "":
+			inside = false
+		}
+	}
+	if len(blocks) < 4 {
+		t.Errorf("only %d examples", len(blocks))
+	}
+	for _, b := range blocks {
+		if c, err := load(write(t, b)); err != nil || c.Policy.Mode == config.Off {
+			t.Errorf("%v:\n%s", err, b)
+		}
+	}
+}

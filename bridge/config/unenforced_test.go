@@ -1,0 +1,153 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestUnenforced(t *testing.T) {
+	for _, tt := range []struct{ name, toml, want string }{
+		{"nothing", "", ""},
+		{"what is acted on", `
+[codex]
+args = ["-v"]
+[codex.env]
+A = "b"
+[policy]
+mode = "enforce"
+approval = ["untrusted"]
+sandbox = "read-only"
+network = false
+writable_roots = []
+reviewers = ["user"]
+models = ["a"]
+efforts = ["low"]
+config_keys = []
+`, ""},
+		{"what asks for nothing", `
+[policy]
+gate = false
+commands = ["*"]
+unknown_methods = "allow"
+protected_paths = []
+project_trust = "codex"
+[policy.methods]
+[trace]
+enabled = false
+[store]
+url = ""
+[acp]
+[tools]
+`, ""},
+		{"restrictions", `
+[policy]
+gate = true
+commands = ["login"]
+unknown_methods = "deny"
+protected_paths = [".git"]
+project_trust = "user"
+escalation = "deny"
+[policy.methods]
+"a/b" = "deny"
+"c/d" = "ask"
+[[policy.rule]]
+tool = "shell"
+decision = "deny"
+[[policy.rule]]
+tool = "shell"
+decision = "ask"
+[[hooks.handler]]
+event = "stop"
+command = ["x"]
+`, `
+3 policy.gate restriction
+4 policy.commands restriction
+5 policy.unknown_methods restriction
+6 policy.protected_paths restriction
+7 policy.project_trust restriction
+8 policy.escalation restriction
+10 policy.methods."a/b" restriction
+11 policy.methods."c/d" restriction
+12 policy.rule restriction
+15 policy.rule restriction
+18 hooks warning
+18 hooks.handler restriction
+`},
+		{"warnings", `
+[policy]
+escalation = "ask"
+[policy.methods]
+"a/b" = "allow"
+[[policy.rule]]
+tool = "shell"
+decision = "allow"
+[approvals]
+remember = "session"
+[hooks]
+[tools.a]
+description = "a"
+command = ["a"]
+[tool_servers.b]
+command = ["b"]
+[thread.config]
+x = 1
+[acp.agents."c.d"]
+command = ["c"]
+`, `
+3 policy.escalation warning
+5 policy.methods."a/b" warning
+6 policy.rule warning
+10 approvals.remember warning
+11 hooks warning
+12 tools.a warning
+15 tool_servers.b warning
+18 thread.config.x warning
+19 acp.agents."c.d" warning
+`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := load(write(t, tt.toml))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			for _, n := range c.Unenforced() {
+				kind := "warning"
+				if n.Restriction {
+					kind = "restriction"
+				}
+				fmt.Fprintf(&got, "%d %s %s\n", n.Line, n.Key, kind)
+			}
+			if diff := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), got.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A notice names the file of its layer.
+func TestUnenforcedLayers(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy.methods]\n\"a/b\" = \"deny\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	user := write(t, "\n[policy]\ngate = true\n")
+	c, err := config.Load(config.Options{User: user, Workspace: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []config.Notice{
+		{Key: "policy.gate", File: user, Line: 3, Restriction: true},
+		{Key: `policy.methods."a/b"`, File: filepath.Join(dir, config.WorkspaceFile), Line: 2, Restriction: true},
+	}
+	if diff := cmp.Diff(want, c.Unenforced()); diff != "" {
+		t.Error(diff)
+	}
+}

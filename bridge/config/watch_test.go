@@ -1,0 +1,206 @@
+package config_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/config"
+)
+
+// deadline bounds the wait for something that must come; still the one for
+// something that must not.
+const (
+	deadline = 20 * time.Second
+	still    = 400 * time.Millisecond
+)
+
+type change struct {
+	mode config.Mode
+	err  error
+}
+
+// watch starts Watch and stops it with the test.
+func watch(t *testing.T, opts config.Options) <-chan change {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	changes, done := make(chan change, 16), make(chan error, 1)
+	go func() {
+		done <- config.Watch(ctx, opts, func(c *config.Config, err error) {
+			if err != nil {
+				changes <- change{err: err}
+				return
+			}
+			changes <- change{mode: c.Policy.Mode}
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Watch ended with %v", err)
+			}
+		case <-time.After(deadline):
+			t.Error("Watch does not end with its context")
+		}
+	})
+	return changes
+}
+
+func expect(t *testing.T, changes <-chan change, mode config.Mode) {
+	t.Helper()
+	select {
+	case c := <-changes:
+		if c.err != nil || c.mode != mode {
+			t.Fatalf("got %+v, want %s", c, mode)
+		}
+	case <-time.After(deadline):
+		t.Fatalf("no change; want %s", mode)
+	}
+}
+
+func expectError(t *testing.T, changes <-chan change) {
+	t.Helper()
+	select {
+	case c := <-changes:
+		if c.err == nil {
+			t.Fatalf("got %+v, want an error", c)
+		}
+	case <-time.After(deadline):
+		t.Fatal("no change; want an error")
+	}
+}
+
+func expectNothing(t *testing.T, changes <-chan change) {
+	t.Helper()
+	select {
+	case c := <-changes:
+		t.Fatalf("got %+v, want nothing", c)
+	case <-time.After(still):
+	}
+}
+
+// put writes a file as careful editors do: a slow machine must not show the
+// test a file that is half written.
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file+".tmp", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".tmp", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func policy(mode string) string { return "[policy]\nmode = \"" + mode + "\"\n" }
+
+// start loads, begins to watch and makes sure that watching has begun: Loaded
+// is of an older content, so that the first change is reported at once.
+func start(t *testing.T, opts config.Options, file string) <-chan change {
+	t.Helper()
+	put(t, file, policy("off"))
+	loaded, err := config.Load(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, file, policy("audit"))
+	opts.Loaded = loaded
+	changes := watch(t, opts)
+	expect(t, changes, config.Audit)
+	return changes
+}
+
+func TestWatch(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.toml")
+	changes := start(t, config.Options{User: file}, file)
+
+	put(t, file, policy("enforce"))
+	expect(t, changes, config.Enforce)
+
+	// The same content, a new time stamp, another file in the folder.
+	put(t, file, policy("enforce"))
+	put(t, file+".swp", "x")
+	expectNothing(t, changes)
+
+	put(t, file, policy("strict"))
+	expectError(t, changes)
+	put(t, file, policy("strict"))
+	expectNothing(t, changes)
+
+	// Written in place, by an editor that is not careful.
+	if err := os.WriteFile(file, []byte(policy("enforce")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, changes, config.Enforce)
+
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, changes, config.Off)
+	put(t, file, policy("audit"))
+	expect(t, changes, config.Audit)
+}
+
+// A named file that goes is a fault, not an empty configuration.
+func TestWatchRequired(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.toml")
+	changes := start(t, config.Options{User: file, UserRequired: true}, file)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	expectError(t, changes)
+}
+
+// Folders may come later, go, and come again; a workspace's file too.
+func TestWatchFolders(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.toml")
+	opts := config.Options{Managed: filepath.Join(dir, "etc", "a", "b", "config.toml"), User: file, Workspace: filepath.Join(dir, "repository")}
+	changes := start(t, opts, file)
+	for range 2 {
+		if err := os.MkdirAll(filepath.Dir(opts.Managed), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		put(t, opts.Managed, policy("enforce"))
+		expectError(t, changes) // the user's audit is looser
+		if err := os.RemoveAll(filepath.Join(dir, "etc")); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, changes, config.Audit)
+	}
+	if err := os.Mkdir(opts.Workspace, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(opts.Workspace, config.WorkspaceFile), policy("enforce"))
+	expect(t, changes, config.Enforce)
+}
+
+// A link's target is watched as well.
+func TestWatchLink(t *testing.T) {
+	dir := t.TempDir()
+	target := filepath.Join(dir, "dotfiles", "bridge.toml")
+	file := filepath.Join(dir, "config", "config.toml")
+	for _, f := range []string{target, file} {
+		if err := os.Mkdir(filepath.Dir(f), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, target, "")
+	if err := os.Symlink(target, file); err != nil {
+		t.Skip(err)
+	}
+	changes := start(t, config.Options{User: file}, target)
+	put(t, target, policy("enforce"))
+	expect(t, changes, config.Enforce)
+}
+
+func TestWatchEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := config.Watch(ctx, config.Options{User: filepath.Join(t.TempDir(), "x")}, func(*config.Config, error) { t.Error("called") }); err != nil {
+		t.Error(err)
+	}
+}
