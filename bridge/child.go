@@ -38,7 +38,7 @@ func Start(c Command) (*Child, error) {
 	if err != nil {
 		return nil, err
 	}
-	outR, outW, err := os.Pipe()
+	outR, outW, err := stdoutPipe()
 	if err != nil {
 		return nil, errors.Join(err, inR.Close(), inW.Close())
 	}

@@ -29,6 +29,9 @@ type Proxy struct {
 	routes  table
 	waiting *waiting
 	child   *Child
+	// in and listen are child.Stdout and o.Out, joined.
+	in     io.Reader
+	listen io.Writer
 
 	// ready is closed when the client's framing is known, and out is set.
 	ready chan struct{}
@@ -61,6 +64,10 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		return nil, err
 	}
 	p.child = child
+	if f, ok := p.o.Out.(*os.File); ok {
+		widen(f)
+	}
+	p.in, p.listen = rpc.Join(child.Stdout, p.o.Out)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
@@ -75,13 +82,14 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		p.fromCodex(ctx)
 	}()
 	p.wait(left, stop)
+	state := child.Ended()
 	// What codex has written last is still in the pipe.
 	select {
 	case <-drained:
 	case <-time.After(p.o.Grace):
-		child.Stdout.Close() // somebody else holds the pipe open
+		child.Stdout.Close() // somebody else holds the pipe open; see stdoutPipe
 	}
-	return child.Ended(), nil
+	return state, nil
 }
 
 // wait waits for codex to end, and sees to it that it does once the client has
@@ -109,7 +117,7 @@ func (p *Proxy) wait(left <-chan struct{}, stop <-chan os.Signal) {
 
 // fromClient carries the client's messages to codex.
 func (p *Proxy) fromClient(ctx context.Context) {
-	source, sink := rpc.Recognise(p.o.In, p.o.Out, p.o.MaxMessage)
+	source, sink := rpc.Recognise(p.o.In, p.listen, p.o.MaxMessage)
 	p.out = sink
 	close(p.ready)
 	var parser rpc.Parser
@@ -191,7 +199,7 @@ func (p *Proxy) fromCodex(ctx context.Context) {
 		select {
 		case <-p.ready:
 		default: // ended before the client spoke: JSON Lines is what it expects
-			p.pump(ctx, rpc.NewLines(p.o.Out))
+			p.pump(ctx, rpc.NewLines(p.listen))
 			return
 		}
 	}
@@ -200,7 +208,7 @@ func (p *Proxy) fromCodex(ctx context.Context) {
 
 func (p *Proxy) pump(ctx context.Context, out rpc.Sink) {
 	t := &taker{p, ctx, out}
-	if err := rpc.NewPump(out, t, t, p.o.MaxMessage).Run(p.child.Stdout); err != nil {
+	if err := rpc.NewPump(out, t, t, p.o.MaxMessage).Run(p.in); err != nil {
 		p.o.Log.Debug("codex's output ended", "error", err)
 	}
 }

@@ -35,8 +35,7 @@ func Mirror(state *os.ProcessState) {
 	}
 	sig := status.Signal()
 	noCore()
-	signal.Reset(sig)
-	_ = syscall.Kill(os.Getpid(), sig)
+	die(sig)
 	time.Sleep(time.Second) // it comes to another thread, a moment later
 	// A signal that does not end us, or not yet: the shell's way of saying it.
 	os.Exit(128 + int(sig))

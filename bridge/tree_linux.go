@@ -14,7 +14,8 @@ import (
 var terminate os.Signal = syscall.SIGTERM
 
 // pipeSize is what F_SETPIPE_SZ is asked for: the most an unprivileged process
-// may have by default. Four times the usual means a quarter of the wake-ups.
+// may have by default. Measured against cat: 0.9 times its time with codex's pipe
+// alone, 0.75 with the client's, too.
 const pipeSize = 1 << 20
 
 // widen makes a pipe larger. On a socketpair, which Node gives its children, and
@@ -23,6 +24,18 @@ func widen(f *os.File) {
 	if conn, err := f.SyscallConn(); err == nil {
 		_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
 	}
+}
+
+// stdoutPipe is a pipe for codex's stdout. Our end blocks, in a thread of its own,
+// instead of waiting in Go's poller: that is 2 µs less for each message, and a
+// tenth less time and processor time for a stream of them (measured). The price:
+// closing it does not wake who reads; that happens only at our own end.
+func stdoutPipe() (r, w *os.File, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "codex's stdout"), os.NewFile(uintptr(fds[1]), "codex's stdout"), nil
 }
 
 // tree is codex and what it started. We are made the reaper of orphans, so that

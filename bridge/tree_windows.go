@@ -14,6 +14,8 @@ var terminate = os.Kill
 
 func widen(*os.File) {}
 
+func stdoutPipe() (r, w *os.File, err error) { return os.Pipe() }
+
 // tree is codex and what it started: a job that ends with us.
 type tree struct{ job windows.Handle }
 

@@ -1,0 +1,275 @@
+// Package bridgetest plays conversations through a real Proxy between a scripted
+// editor and a scripted codex, from text files:
+//
+//	editor> {…}   the editor sends this line
+//	codex<  {…}   codex must get this message, and none before it
+//	codex>  {…}   codex sends this line
+//	editor< {…}   the editor must get this message, and none before it
+//	editor<= …    the same, byte for byte (also codex<=)
+//	# …           a remark
+//
+// Messages are compared as JSON values. A string "$name" stands for any value
+// the first time, and for that same value from then on, also in what is sent;
+// "<text>" for any text.
+package bridgetest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge"
+)
+
+const socketEnv = "BRIDGETEST_SOCKET"
+
+// patience is for messages that must come; nothing depends on its length.
+const patience = 20 * time.Second
+
+// Main is for TestMain: the test program is also its own scripted codex, a
+// process that passes its streams to the test.
+func Main(m *testing.M) {
+	if path := os.Getenv(socketEnv); path != "" {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		go func() {
+			_, _ = io.Copy(conn, os.Stdin)
+			_ = conn.(*net.UnixConn).CloseWrite()
+		}()
+		_, _ = io.Copy(os.Stdout, conn)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// Conversation is a running proxy with both its sides in the test's hands.
+type Conversation struct {
+	t      *testing.T
+	editor side
+	codex  side
+	ended  chan error
+	bound  map[string]any
+}
+
+type side struct {
+	name string
+	w    io.WriteCloser
+	got  chan string
+}
+
+// Start starts a proxy with these features.
+func Start(t *testing.T, features ...bridge.Feature) *Conversation {
+	t.Helper()
+	// A socket's path is short by nature, a test's folder may not be.
+	dir, err := os.MkdirTemp("", "bt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	p, err := bridge.NewProxy(bridge.Options{
+		In: inR, Out: outW,
+		Command:    bridge.Command{Path: self, Env: append(os.Environ(), socketEnv+"="+path)},
+		Features:   features,
+		MaxMessage: 1 << 20, Grace: patience,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Conversation{t: t, ended: make(chan error, 1), bound: make(map[string]any)}
+	go func() {
+		_, err := p.Run(context.Background(), nil)
+		outW.Close()
+		c.ended <- err
+	}()
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.editor = side{"editor", inW, lines(outR)}
+	c.codex = side{"codex", conn, lines(conn)}
+	t.Cleanup(func() {
+		inW.Close()
+		conn.Close()
+		for range c.editor.got { // until the proxy has closed it
+		}
+		select {
+		case err := <-c.ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			t.Error("the proxy does not end")
+		}
+	})
+	return c
+}
+
+// Bind gives "$name" a value.
+func (c *Conversation) Bind(name string, value any) { c.bound[name] = value }
+
+func lines(r io.Reader) chan string {
+	got := make(chan string, 1024)
+	go func() {
+		defer close(got)
+		for b := bufio.NewReader(r); ; {
+			line, err := b.ReadString('\n')
+			if line != "" {
+				got <- line
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return got
+}
+
+// Play plays a script; name is what failures call it.
+func (c *Conversation) Play(name string, script string) {
+	c.t.Helper()
+	n := 0
+	for line := range strings.Lines(script) {
+		n++
+		line = strings.TrimRight(line, "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		verb, rest, _ := strings.Cut(line, " ")
+		rest = strings.TrimSpace(rest)
+		if err := c.step(verb, rest); err != nil {
+			c.t.Fatalf("%s:%d: %s\n%v", name, n, line, err)
+		}
+	}
+}
+
+func (c *Conversation) step(verb, text string) error {
+	s := &c.editor
+	if strings.HasPrefix(verb, "codex") {
+		s = &c.codex
+	}
+	switch strings.TrimPrefix(verb, s.name) {
+	case ">":
+		text, err := c.fill(text)
+		if err == nil {
+			_, err = io.WriteString(s.w, text+"\n")
+		}
+		return err
+	case "<", "<=":
+		select {
+		case got, ok := <-s.got:
+			if !ok {
+				return fmt.Errorf("%s gets nothing more", s.name)
+			}
+			got = strings.TrimSuffix(got, "\n")
+			if strings.HasSuffix(verb, "=") {
+				if text, err := c.fill(text); err != nil || got != text {
+					return fmt.Errorf("%s gets\n%s (%v)", s.name, got, err)
+				}
+				return nil
+			}
+			return c.same(text, got)
+		case <-time.After(patience):
+			return fmt.Errorf("%s gets nothing; %s", s.name, c.pending())
+		}
+	}
+	return fmt.Errorf("no such step")
+}
+
+// fill puts values in the place of the names that are bound.
+func (c *Conversation) fill(text string) (string, error) {
+	for name, value := range c.bound {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return "", err
+		}
+		text = strings.ReplaceAll(text, `"$`+name+`"`, string(raw))
+	}
+	return text, nil
+}
+
+// pending is what has come and was not asked for.
+func (c *Conversation) pending() string {
+	var all []string
+	for _, s := range []side{c.editor, c.codex} {
+		select {
+		case got := <-s.got:
+			all = append(all, s.name+" has got "+got)
+		default:
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func (c *Conversation) same(want, got string) error {
+	var w, g any
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		return fmt.Errorf("the script's JSON: %w", err)
+	}
+	if err := json.Unmarshal([]byte(got), &g); err != nil {
+		return fmt.Errorf("not JSON: %s", got)
+	}
+	w = c.bind(w, g)
+	if diff := cmp.Diff(w, g); diff != "" {
+		return fmt.Errorf("got %s\n(-want +got)\n%s", got, diff)
+	}
+	return nil
+}
+
+// bind puts what is meant in the place of "$name" and "<text>".
+func (c *Conversation) bind(want, got any) any {
+	switch w := want.(type) {
+	case string:
+		if name, ok := strings.CutPrefix(w, "$"); ok {
+			if value, known := c.bound[name]; known {
+				return value
+			}
+			c.bound[name] = got
+			return got
+		}
+		if _, isText := got.(string); w == "<text>" && isText {
+			return got
+		}
+	case map[string]any:
+		if g, ok := got.(map[string]any); ok {
+			for key, value := range w {
+				if member, there := g[key]; there {
+					w[key] = c.bind(value, member)
+				}
+			}
+		}
+	case []any:
+		if g, ok := got.([]any); ok {
+			for i := range min(len(w), len(g)) {
+				w[i] = c.bind(w[i], g[i])
+			}
+		}
+	}
+	return want
+}

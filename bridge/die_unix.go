@@ -1,0 +1,15 @@
+//go:build unix && !linux
+
+package bridge
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// die ends this process by sig.
+func die(sig syscall.Signal) {
+	signal.Reset(sig)
+	_ = syscall.Kill(os.Getpid(), sig)
+}

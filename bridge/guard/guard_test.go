@@ -1,0 +1,82 @@
+package guard_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/policy"
+)
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
+
+// load is the policy of a TOML text.
+func load(t *testing.T, text string) *policy.Policy {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.Options{User: file, UserRequired: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.New(cfg.Policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// world is the machine with a start folder of the test's own.
+func world(t *testing.T) policy.State {
+	t.Helper()
+	w := guard.World()
+	var err error
+	if w.Start, err = w.Paths.Canonical(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// The sessions are txtar files: policy.toml, and a session for bridgetest. After
+// "-- policy.toml --" and "-- session --" both may come again: the policy is
+// replaced in the middle of the conversation.
+func TestSessions(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/sessions/guard-*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			parts, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := world(t)
+			log := slog.New(slog.DiscardHandler)
+			var g *guard.Guard
+			var c *bridgetest.Conversation
+			for _, part := range parts.Files {
+				switch {
+				case part.Name == "session":
+					c.Play(filepath.Base(file), string(part.Data))
+				case g == nil:
+					g = guard.New(load(t, string(part.Data)), w, log)
+					c = bridgetest.Start(t, hello.New("1.2.3", "0.125.0", g, log), g)
+					c.Bind("start", w.Start)
+				default:
+					g.SetPolicy(load(t, string(part.Data)))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,166 @@
+// Package hello is what an editor that knows the bridge may use of it: the offer
+// in initialize, bridge/status and bridge/policy/explain (contract, section 3).
+//
+// A client that offers nothing sees nothing of this: its initialize passes as it
+// came, and a bridge/… request goes to codex, which does not know it.
+package hello
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/rpc"
+)
+
+// protocolVersion is the version of the bridge's own methods.
+const protocolVersion = 1
+
+// Hello is a bridge.Feature.
+type Hello struct {
+	version    string // of the bridge
+	minVersion string // of codex, when policy enforces
+	guard      *guard.Guard
+	peer       *bridge.Peer
+	started    time.Time
+	log        *slog.Logger
+
+	mu      sync.Mutex
+	offered bool   // the client knows the bridge
+	codex   string // codex's version, once it has said so
+}
+
+// New makes a Hello. version is the bridge's own, minVersion the oldest codex
+// that is worked with under enforce.
+func New(version, minVersion string, g *guard.Guard, log *slog.Logger) *Hello {
+	return &Hello{version: version, minVersion: minVersion, guard: g, started: time.Now(), log: log}
+}
+
+// Attach implements bridge.Attacher.
+func (h *Hello) Attach(p *bridge.Peer) { h.peer = p }
+
+// Routes implements bridge.Feature.
+func (h *Hello) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Client, Method: "initialize", Why: "codex's version; the offer of the bridge's own methods", Call: h.initialize},
+		{From: bridge.Client, Method: "bridge/status", Why: "answered here", Call: h.own(h.status)},
+		{From: bridge.Client, Method: "bridge/policy/explain", Why: "answered here", Call: h.own(h.explain)},
+	}
+}
+
+// methods are what the answer to initialize lists.
+var methods = []string{"bridge/policy/explain", "bridge/status"}
+
+func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
+	capabilities := call.Params.Get("capabilities")
+	offer := capabilities.Get("bridge")
+	if offer.Exists() {
+		if v := string(offer.Get("version").Raw()); v != "1" {
+			return rpc.Errorf(rpc.CodeInvalidParams, "capabilities.bridge.version is %s, this bridge speaks %d", orNone(v), protocolVersion)
+		}
+		patch := rpc.NewPatch(call.Message)
+		patch.Delete(capabilities, "bridge")
+		call.Line = patch.Bytes()
+	}
+	enforced := h.guard.Policy().Mode() == config.Enforce
+	if !offer.Exists() && !enforced {
+		return nil // nobody asks: codex's answer passes unread
+	}
+	call.OnAnswer(func(a *bridge.Answer) {
+		result := a.Result()
+		if result.Kind() != rpc.Object {
+			return
+		}
+		agent, _ := result.Get("userAgent").Text()
+		h.mu.Lock()
+		h.offered = h.offered || offer.Exists()
+		h.codex = bridge.VersionOf(agent)
+		h.mu.Unlock()
+		if enforced {
+			if err := bridge.TooOld(h.codex, h.minVersion); err != nil {
+				h.log.Error("refused this codex", "error", err)
+				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeUpstream, "%v", err))
+				return
+			}
+		}
+		if offer.Exists() {
+			patch := rpc.NewEnvelopePatch(a.Envelope)
+			patch.Set(result, "bridge", h.offer())
+			a.Line = patch.Bytes()
+		}
+	})
+	return nil
+}
+
+func (h *Hello) offer() []byte {
+	return encode(map[string]any{
+		"version": protocolVersion, "name": "codex-bridge " + h.version, "methods": methods,
+		"policy": map[string]any{"mode": h.guard.Policy().Mode()},
+	})
+}
+
+// own is a handler that answers here, for clients that know the bridge.
+func (h *Hello) own(answer func(*bridge.Call) (any, *rpc.Error)) func(context.Context, *bridge.Call) *rpc.Error {
+	return func(_ context.Context, call *bridge.Call) *rpc.Error {
+		h.mu.Lock()
+		offered := h.offered
+		h.mu.Unlock()
+		if !offered || call.Kind != rpc.Request {
+			return nil
+		}
+		result, err := answer(call)
+		if err != nil {
+			return err
+		}
+		call.Reply(encode(result))
+		return nil
+	}
+}
+
+func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return map[string]any{
+		"version":  h.version,
+		"codex":    map[string]any{"version": h.codex, "pid": h.peer.CodexPID()},
+		"policy":   map[string]any{"mode": h.guard.Policy().Mode()},
+		"hooks":    map[string]any{"active": false, "reason": "this version injects no hooks"},
+		"tools":    []string{},
+		"threads":  h.guard.Threads(),
+		"uptimeMs": time.Since(h.started).Milliseconds(),
+	}, nil
+}
+
+// explain says what the policy makes of {message: …}, as it would arrive now.
+func (h *Hello) explain(call *bridge.Call) (any, *rpc.Error) {
+	message := call.Params.Get("message")
+	if message.Kind() != rpc.Object {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.message is %v; give the message to be explained, an object", message.Kind())
+	}
+	m, err := rpc.ParseMessage(message.Raw())
+	if err != nil {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.message: %v", err)
+	}
+	return h.guard.Explain(m), nil
+}
+
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("hello: %v", err)) // the bridge's own values always have a JSON form
+	}
+	return raw
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "not there"
+	}
+	return text
+}

@@ -1,0 +1,103 @@
+package bridge_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/rpc"
+)
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
+
+// feature is a Feature made of routes.
+type feature []bridge.Route
+
+func (f feature) Routes() []bridge.Route { return f }
+
+// sessions plays every file of testdata/sessions whose name starts with prefix.
+func sessions(t *testing.T, prefix string, features func(t *testing.T) []bridge.Feature) {
+	t.Helper()
+	files, err := filepath.Glob("../testdata/sessions/" + prefix + "*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bridgetest.Start(t, features(t)...).Play(file, string(text))
+		})
+	}
+}
+
+// Without features the proxy is transparent, and answers what codex would drop.
+func TestTransparentSessions(t *testing.T) {
+	sessions(t, "transparent-", func(*testing.T) []bridge.Feature { return nil })
+}
+
+// The routes of TestRoutedSessions: one of each thing a handler can do.
+func TestRoutedSessions(t *testing.T) {
+	sessions(t, "routed-", func(*testing.T) []bridge.Feature {
+		return []bridge.Feature{
+			feature{
+				{From: bridge.Client, Method: "refuse", Call: func(context.Context, *bridge.Call) *rpc.Error {
+					return rpc.Errorf(rpc.CodeRefused, "refused")
+				}},
+				{From: bridge.Client, Method: "answer", Call: func(_ context.Context, c *bridge.Call) *rpc.Error {
+					c.Reply([]byte(`{"by":"bridge"}`))
+					return nil
+				}},
+				{From: bridge.Client, Method: "rewrite", Call: func(_ context.Context, c *bridge.Call) *rpc.Error {
+					p := rpc.NewPatch(c.Message)
+					p.Set(c.Params, "added", []byte("true"))
+					c.Line = p.Bytes()
+					return nil
+				}},
+				{From: bridge.Client, Method: "watch", Call: func(_ context.Context, c *bridge.Call) *rpc.Error {
+					c.OnAnswer(func(a *bridge.Answer) {
+						if a.Result().Get("bad").Exists() {
+							a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeNotVerified, "bad"))
+						}
+					})
+					return nil
+				}},
+				{From: bridge.Codex, Method: "secret", Said: func(_ context.Context, s *bridge.Said) { s.Line = nil }},
+				{From: bridge.Codex, Method: "loud", Said: func(_ context.Context, s *bridge.Said) {
+					s.Line = []byte(strings.ToLower(string(s.Line)))
+				}},
+			},
+			&asker{},
+		}
+	})
+}
+
+// asker asks codex before it lets a message pass.
+type asker struct{ peer *bridge.Peer }
+
+func (a *asker) Attach(p *bridge.Peer) { a.peer = p }
+
+func (a *asker) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Client, Method: "ask", Call: func(ctx context.Context, c *bridge.Call) *rpc.Error {
+		result, err := a.peer.Ask(ctx, "own/question", map[string]int{"n": 1})
+		if err != nil {
+			return rpc.Errorf(rpc.CodeUpstream, "%v", err)
+		}
+		c.Reply(result.Raw())
+		return nil
+	}}}
+}
+
+func TestRouteOfTheWrongSide(t *testing.T) {
+	_, err := bridge.NewProxy(bridge.Options{Features: []bridge.Feature{feature{{From: bridge.Codex, Method: "x",
+		Call: func(context.Context, *bridge.Call) *rpc.Error { return nil }}}}})
+	if err == nil {
+		t.Error("a handler for the client's messages was taken for codex's")
+	}
+}

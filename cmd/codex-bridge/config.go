@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+)
+
+// loadConfig reads the configuration for the folder we were started in.
+func loadConfig() (*config.Config, error) { return config.Load(configFiles()) }
+
+func configFiles() config.Options { return config.Discover(workspaceFolder()) }
+
+// workspaceFolder is the folder whose configuration counts: where we were
+// started, or the next one above that has a file, up to the top of the
+// repository. An editor may start us in any folder of it.
+func workspaceFolder() string {
+	start, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, config.WorkspaceFile)); err == nil {
+			return dir
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
+			return start
+		}
+	}
+}
+
+// errUnenforced: a restriction that this version does not act on must not look as
+// if it held.
+var errUnenforced = errors.New("the configuration asks for more than this version can enforce")
+
+// newGuard makes the policy of a conversation.
+func newGuard(cfg *config.Config, log *slog.Logger) (*guard.Guard, error) {
+	p, err := newPolicy(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	return guard.New(p, guard.World(), log), nil
+}
+
+func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
+	var refused []error
+	for _, n := range cfg.Unenforced() {
+		if n.Restriction && cfg.Policy.Mode == config.Enforce {
+			refused = append(refused, fmt.Errorf("%s:%d: %s: %w; take it out, or set policy.mode to audit",
+				n.File, n.Line, n.Key, errUnenforced))
+			continue
+		}
+		log.Warn("this version does not act on the key yet", "key", n.Key, "file", n.File, "line", n.Line)
+	}
+	if err := errors.Join(refused...); err != nil {
+		return nil, err
+	}
+	return policy.New(cfg.Policy)
+}
+
+// watch puts a changed configuration in force for the next request. With one that
+// is not valid the old one stays.
+func watch(ctx context.Context, cfg *config.Config, g *guard.Guard, log *slog.Logger) {
+	files := configFiles()
+	files.Loaded = cfg
+	err := config.Watch(ctx, files, func(changed *config.Config, err error) {
+		var p *policy.Policy
+		if err == nil {
+			p, err = newPolicy(changed, log)
+		}
+		if err != nil {
+			log.Error("the changed configuration is not valid; the old policy stays", "error", err)
+			return
+		}
+		g.SetPolicy(p)
+		log.Info("the changed configuration is in force", "mode", p.Mode())
+	})
+	if err != nil && ctx.Err() == nil {
+		log.Warn("the configuration is not watched for changes", "error", err)
+	}
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+
+	"codex-bridge/bridge"
+	"codex-bridge/cmd/codex-bridge/internal/demo"
+)
+
+type demoCmd struct{}
+
+// Run plays the demo against the codex that CODEX_BRIDGE_CODEX names or PATH has.
+// The user's own configuration plays no part in it.
+func (demoCmd) Run(out io.Writer) error {
+	codex, err := bridge.FindCodex("codex")
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	return demo.Run(ctx, demo.Options{Bridge: self, Codex: codex, Out: out, Color: colored()})
+}
+
+// colored tells whether standard output is a terminal that takes colours.
+func colored() bool {
+	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := os.Stdout.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+)
+
+type doctorCmd struct {
+	JSON bool `help:"Print the findings as JSON." name:"json"`
+}
+
+// finding is one line of the doctor's.
+type finding struct {
+	Name   string `json:"name"`
+	State  string `json:"state"` // ok | warn | broken
+	Detail string `json:"detail"`
+	Mend   string `json:"mend,omitempty"`
+}
+
+const (
+	fine   = "ok"
+	warn   = "warn"
+	broken = "broken"
+)
+
+// measured is the codex whose behaviour this version was built on.
+const measured = "0.169.0"
+
+// Run checks what a conversation needs. A capability that needs more adds a row.
+func (c doctorCmd) Run(out io.Writer) error {
+	findings := examine()
+	sick := false
+	for _, f := range findings {
+		sick = sick || f.State == broken
+	}
+	if c.JSON {
+		if err := json.NewEncoder(out).Encode(findings); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range findings {
+			fmt.Fprintf(out, "%-6s  %-13s  %s\n", f.State, f.Name, f.Detail)
+			if f.Mend != "" {
+				fmt.Fprintf(out, "%-6s  %-13s  -> %s\n", "", "", f.Mend)
+			}
+		}
+	}
+	if sick {
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+func examine() []finding {
+	cfg, err := loadConfig()
+	if err != nil {
+		var all []finding
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			all = append(all, finding{"configuration", broken, line, "no codex is started until it loads"})
+		}
+		return append(all, examineCodex(config.Default())...)
+	}
+	all := []finding{{Name: "configuration", State: fine, Detail: "no file; the bridge is transparent"}}
+	if files := cfg.Files(); len(files) > 0 {
+		all[0].Detail = strings.Join(files, ", ")
+	}
+	all = append(all, examinePolicy(cfg)...)
+	return append(all, examineCodex(cfg)...)
+}
+
+func examinePolicy(cfg *config.Config) []finding {
+	mode := finding{"policy", fine, string(cfg.Policy.Mode), ""}
+	switch cfg.Policy.Mode {
+	case config.Off:
+		mode.Detail = "off: everything a client asks for reaches codex"
+	case config.Audit:
+		mode.State, mode.Detail, mode.Mend = warn, "audit: decisions are logged, and nothing is held back", `set policy.mode to "enforce" when the log looks right`
+	default:
+		mode.Detail = fmt.Sprintf("enforce: approval %s, sandbox at most %s, network %t",
+			strings.Join(cfg.Policy.Approval, " or "), cfg.Policy.Sandbox, cfg.Policy.Network)
+	}
+	if _, err := policy.New(cfg.Policy); err != nil {
+		mode.State, mode.Detail, mode.Mend = broken, err.Error(), "see docs/configuration.md"
+	}
+	all := []finding{mode}
+	for _, n := range cfg.Unenforced() {
+		f := finding{"policy", warn, fmt.Sprintf("%s:%d: %s is read, and this version does not act on it", n.File, n.Line, n.Key), ""}
+		if n.Restriction && cfg.Policy.Mode == config.Enforce {
+			f.State, f.Mend = broken, "take it out: a restriction that does not hold stops the start"
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func examineCodex(cfg *config.Config) []finding {
+	codex, err := bridge.FindCodex(cfg.Codex.Command)
+	if err != nil {
+		var find *bridge.FindError
+		if errors.As(err, &find) {
+			return []finding{{"codex", broken, find.Problem, find.Mend}}
+		}
+		return []finding{{"codex", broken, err.Error(), ""}}
+	}
+	found := finding{Name: "codex", State: fine}
+	text, err := ask(cfg, codex, "--version")
+	version := bridge.VersionOf(text)
+	found.Detail = fmt.Sprintf("%s, version %s", codex, version)
+	switch {
+	case err != nil:
+		found.State, found.Detail, found.Mend = broken, fmt.Sprintf("%s --version: %v", codex, err), "run it by hand, or name another one with "+bridge.EnvCodex
+	case bridge.TooOld(version, cfg.Codex.MinVersion) != nil:
+		found.State, found.Detail = broken, bridge.TooOld(version, cfg.Codex.MinVersion).Error()
+	case bridge.CompareVersions(version, measured) > 0:
+		found.State, found.Mend = warn, "newer than "+measured+", on which this bridge was measured: fields that it does not know pass"
+	}
+	sandbox := finding{"sandbox", fine, "codex runs commands in its sandbox here", ""}
+	if text, err := ask(cfg, codex, "sandbox", "--", "true"); err != nil {
+		sandbox = finding{"sandbox", broken, fmt.Sprintf("codex can't run a command in its sandbox: %v: %s", err, lastLine(text)),
+			"see \"codex sandbox -- true\"; on Linux it needs user namespaces"}
+	}
+	return []finding{found, sandbox}
+}
+
+// ask runs codex for a moment and returns what it said.
+func ask(cfg *config.Config, codex string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, codex, args...)
+	cmd.Env = bridge.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+type explainCmd struct {
+	File      string `arg:"" optional:"" help:"The message, one JSON object; standard input when left out." type:"existingfile"`
+	Workspace string `help:"The folder the thread works in." default:"." type:"existingdir"`
+	JSON      bool   `help:"Print the decision as JSON." name:"json"`
+}
+
+func (c explainCmd) Run(in io.Reader, out io.Writer) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	p, err := policy.New(cfg.Policy)
+	if err != nil {
+		return err
+	}
+	m, err := c.message(in)
+	if err != nil {
+		return err
+	}
+	// There is no codex here to ask for its configuration, and no thread: see
+	// guard.Explain.
+	world := guard.World()
+	if folder, err := filepath.Abs(c.Workspace); err != nil {
+		return err
+	} else if world.Start, err = world.Paths.Canonical(folder); err != nil {
+		return err
+	}
+	e := guard.New(p, world, slog.New(slog.DiscardHandler)).Explain(m)
+	if c.JSON {
+		return json.NewEncoder(out).Encode(e)
+	}
+	return c.print(out, cfg, e)
+}
+
+func (c explainCmd) message(in io.Reader) (*rpc.Message, error) {
+	name := "standard input"
+	if c.File != "" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in, name = f, c.File
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	m, err := rpc.ParseMessage(bytes.TrimSpace(text))
+	if err != nil {
+		var refused *rpc.RefusedLine
+		if errors.As(err, &refused) {
+			return nil, fmt.Errorf("%s: codex would not see this: error %d: %s", name, refused.Err.Code, refused.Err.Message)
+		}
+		return nil, err
+	}
+	return m, nil
+}
+
+func (c explainCmd) print(out io.Writer, cfg *config.Config, e guard.Explanation) error {
+	w, d := &printer{w: out}, e.Decision
+	switch e.Mode {
+	case config.Off:
+		w.line("verdict: pass (policy.mode is off: nothing is decided)")
+		return w.err
+	case config.Audit:
+		w.line("verdict: %s (policy.mode is audit: this is logged, and codex gets the message as it came)", d.Verdict)
+	default:
+		w.line("verdict: %s", d.Verdict)
+	}
+	if d.Err != nil {
+		w.line("error %d: %s", d.Err.Code, d.Err.Message)
+	}
+	for _, change := range d.Changes {
+		w.line("")
+		w.line("%s: %s -> %s", change.Field, orNothing(change.From, "left out"), orNothing(change.To, "taken out"))
+		w.line("    %s%s: %s", change.Rule, where(cfg, change.Rule), change.Reason)
+	}
+	if d.Verdict == policy.Rewrite {
+		w.line("")
+		w.line("codex gets:")
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, bytes.TrimSpace(d.Message), "", "  "); err != nil {
+			return err
+		}
+		w.line("%s", pretty.String())
+	}
+	return w.err
+}
+
+// where is the place in the files that decided a rule; nothing for a default.
+func where(cfg *config.Config, rule string) string {
+	if origin, ok := cfg.Origin(rule); ok {
+		return " (" + origin.String() + ")"
+	}
+	return ""
+}
+
+func orNothing(raw json.RawMessage, nothing string) string {
+	if raw == nil {
+		return nothing
+	}
+	return string(raw)
+}
+
+// printer writes lines and keeps the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}

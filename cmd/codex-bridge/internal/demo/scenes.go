@@ -1,0 +1,202 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+)
+
+// scenes in the order in which they play.
+var scenes = []scene{
+	{"An editor asks for everything", askForEverything},
+	{"An ordinary question", ordinaryQuestion},
+	{"A command asks first", commandAsks},
+	{"The editor tries again in the middle of the thread", tryAgain},
+	{"A trick on the wire", trick},
+}
+
+type object = map[string]any
+
+func askForEverything(ctx context.Context, s *stage) error {
+	s.say("It starts a thread that never asks and may do anything, twice over: in the fields,\nand in the configuration that it lays over yours.")
+	answer, err := s.call(ctx, "thread/start", object{
+		"cwd": s.work, "approvalPolicy": "never", "sandbox": "danger-full-access",
+		"config": object{
+			"sandbox_mode": "danger-full-access", "model_reasoning_effort": "low",
+			"mcp_servers": object{"helper": object{"command": "/tmp/helper"}},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.thread = editor.Member(answer, "thread", "id")
+	s.shown("thread/start")
+	return s.confirmed(answer, "sandbox")
+}
+
+func ordinaryQuestion(ctx context.Context, s *stage) error {
+	s.say("Nothing to decide: the message passes as it came, byte for byte.")
+	text, err := s.turn(ctx, "What does this project do?", nil)
+	if err != nil {
+		return err
+	}
+	s.quote("codex", text)
+	return nil
+}
+
+func commandAsks(ctx context.Context, s *stage) error {
+	s.say("Asked for \"never\", the thread asks all the same. The person says no to one command\nand yes to the next:")
+	for _, command := range []struct{ text, answer string }{
+		{"echo hello > hello.txt", "decline"},
+		{"echo hello", "accept"},
+	} {
+		asked := false
+		text, err := s.turn(ctx, "RUN: "+command.text, func(m editor.Message) any {
+			asked = true
+			s.quote("codex asks", editor.Member(m.Params, "command"))
+			s.quote("person", command.answer)
+			return object{"decision": command.answer}
+		})
+		if err != nil {
+			return err
+		}
+		if !asked {
+			return errors.New("codex ran a command without asking")
+		}
+		s.quote("codex", text)
+	}
+	if _, err := os.Stat(filepath.Join(s.work, "hello.txt")); !errors.Is(err, os.ErrNotExist) {
+		return errors.New("the command ran although it was declined")
+	}
+	s.good("hello.txt was not written")
+	return nil
+}
+
+func tryAgain(ctx context.Context, s *stage) error {
+	s.say("A thread's settings can be changed at any time, and stay. Not past the policy:")
+	mark := s.editor.Mark()
+	if _, err := s.call(ctx, "thread/settings/update", object{
+		"threadId": s.thread, "approvalPolicy": "never", "sandboxPolicy": object{"type": "dangerFullAccess"}, "effort": "high",
+	}); err != nil {
+		return err
+	}
+	s.shown("thread/settings/update")
+	m, err := s.editor.WaitFor(ctx, mark, "thread/settings/updated")
+	if err != nil {
+		return err
+	}
+	var params struct{ ThreadSettings json.RawMessage }
+	if err := json.Unmarshal(m.Params, &params); err != nil {
+		return err
+	}
+	return s.confirmed(params.ThreadSettings, "sandboxPolicy")
+}
+
+func trick(ctx context.Context, s *stage) error {
+	s.say("Codex's JSON reader knows secret keys: it takes this object for the word \"never\".\nThe bridge reads strictly, and codex does not hear of it:")
+	line := fmt.Sprintf(`{"id":"trick","method":"turn/start","params":{"threadId":%q,"input":[],"approvalPolicy":{"$serde_json::private::RawValue":"\"never\""}}}`, s.thread)
+	s.block(line)
+	mark := s.editor.Mark()
+	if err := s.editor.Send([]byte(line)); err != nil {
+		return err
+	}
+	m, err := s.editor.Wait(ctx, mark, func(m editor.Message) bool { return !m.Sent && string(m.ID) == `"trick"` })
+	if err != nil {
+		return err
+	}
+	if m.Error == nil {
+		return errors.New("the message went through")
+	}
+	s.refused++
+	s.good("error %d: %s", m.Error.Code, m.Error.Message)
+	return nil
+}
+
+func (s *stage) ending() {
+	s.say("")
+	s.say("That was codex %s: %d requests rewritten, %d refused, and every thread it opened was\nread-only and asked first. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
+}
+
+// call sends a request and waits for its answer.
+func (s *stage) call(ctx context.Context, method string, params object) (json.RawMessage, error) {
+	ctx, cancel := patience(ctx)
+	defer cancel()
+	answer, err := s.editor.Call(ctx, method, params)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	return answer, nil
+}
+
+// shown shows the last request of method as it was sent, and as codex got it.
+func (s *stage) shown(method string) {
+	var sent []byte
+	for _, m := range s.editor.Messages() {
+		if m.Sent && m.Method == method {
+			sent = m.Raw
+		}
+	}
+	got, changes := s.rewritten(method)
+	if got == "" {
+		s.block(string(sent))
+		return
+	}
+	s.changed++
+	s.beside("the editor sent", sent, "codex got", []byte(got))
+	s.say("  because")
+	for _, c := range changes {
+		s.say("    %s: %s %s", c.Field, c.Reason, s.paint(faint, "("+c.Rule+")"))
+	}
+}
+
+// confirmed checks that codex itself says what the policy says.
+func (s *stage) confirmed(said json.RawMessage, sandbox string) error {
+	approval, mode := editor.Member(said, "approvalPolicy"), editor.Member(said, sandbox, "type")
+	if approval != "untrusted" || mode != "readOnly" {
+		return fmt.Errorf("codex says approvalPolicy %s and sandbox %s, which the policy forbids", approval, mode)
+	}
+	s.good("codex itself says: approvalPolicy %s, sandbox %s", approval, mode)
+	return nil
+}
+
+// turn sends a text, answers what codex asks, and returns the last message.
+func (s *stage) turn(ctx context.Context, text string, answer func(editor.Message) any) (string, error) {
+	ctx, cancel := patience(ctx)
+	defer cancel()
+	mark := s.editor.Mark()
+	s.quote("editor", text)
+	if _, err := s.call(ctx, "turn/start", object{
+		"threadId": s.thread, "input": []object{{"type": "text", "text": text}},
+	}); err != nil {
+		return "", err
+	}
+	reply := ""
+	for {
+		m, err := s.editor.Wait(ctx, mark, func(m editor.Message) bool { return !m.Sent && m.Method != "" })
+		if err != nil {
+			return "", err
+		}
+		mark = m.Index + 1
+		switch {
+		case strings.HasSuffix(m.Method, "/requestApproval") && answer != nil:
+			if err := s.editor.Reply(m, answer(m)); err != nil {
+				return "", err
+			}
+		case m.Method == "item/completed" && editor.Member(m.Params, "item", "type") == "agentMessage":
+			reply = editor.Member(m.Params, "item", "text")
+		case m.Method == "turn/completed":
+			return reply, nil
+		}
+	}
+}
+
+func (s *stage) quote(who, text string) {
+	text = strings.Join(strings.Fields(text), " ")
+	s.say("    %s %s", s.paint(blue, who+":"), text)
+}

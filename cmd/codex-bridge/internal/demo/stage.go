@@ -1,0 +1,159 @@
+// Package demo is `codex-bridge demo`: a whole conversation between a stand-in
+// for an editor and the real codex, through the bridge under a sample policy,
+// told in plain words. The model behind codex is scripted, so it needs neither
+// an account nor a network. Nothing of it is staged but the model: the bridge
+// and codex are the real programs, started as an editor starts them.
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/codex-bridge/internal/scripted"
+)
+
+// Policy is what the demo's configuration file says.
+const Policy = `[policy]
+mode = "enforce"
+sandbox = "read-only"
+approval = ["untrusted"]
+`
+
+// Options are what a demo needs.
+type Options struct {
+	Bridge string // our own program
+	Codex  string // the real codex
+	Out    io.Writer
+	Color  bool
+}
+
+// scene is one thing to show. A new capability adds one.
+type scene struct {
+	title string
+	play  func(context.Context, *stage) error
+}
+
+// Run plays all scenes.
+func Run(ctx context.Context, o Options) (err error) {
+	s, err := build(o)
+	if s != nil {
+		defer func() { err = errors.Join(err, s.strike()) }()
+	}
+	if err != nil {
+		return err
+	}
+	s.say("The real codex (%s) behind codex-bridge, with this policy:", s.version)
+	s.block(Policy)
+	for i, scene := range scenes {
+		s.title(i+1, scene.title)
+		if err := scene.play(ctx, s); err != nil {
+			return fmt.Errorf("scene %d (%s): %w", i+1, scene.title, err)
+		}
+	}
+	s.ending()
+	return nil
+}
+
+// stage is what the scenes play on.
+type stage struct {
+	o      Options
+	folder string // holds everything; gone afterwards
+	work   string // the user's project
+	model  *scripted.Server
+	editor *editor.Editor
+
+	version string
+	thread  string
+	refused int // requests that the bridge kept from codex
+	changed int // requests that it rewrote
+}
+
+func build(o Options) (*stage, error) {
+	folder, err := os.MkdirTemp("", "codex-bridge-demo-")
+	if err != nil {
+		return nil, fmt.Errorf("%w; set TMPDIR to a folder that can be written", err)
+	}
+	s := &stage{o: o, folder: folder, work: filepath.Join(folder, "project")}
+	home, conf := filepath.Join(folder, "codex"), filepath.Join(folder, "codex-bridge.toml")
+	if err := errors.Join(os.Mkdir(s.work, 0o700), os.WriteFile(conf, []byte(Policy), 0o600)); err != nil {
+		return s, err
+	}
+	if s.model, err = scripted.Start(nil); err != nil {
+		return s, fmt.Errorf("the scripted model can't listen on the loopback interface: %w", err)
+	}
+	if err := scripted.Home(home, s.model.URL(), ""); err != nil {
+		return s, err
+	}
+	env, err := scripted.Env(home)
+	if err != nil {
+		return s, err
+	}
+	env = append(slices.Concat(os.Environ(), env),
+		"CODEX_BRIDGE_CONFIG="+conf, "CODEX_BRIDGE_CODEX="+o.Codex,
+		"CODEX_BRIDGE_STATE="+filepath.Join(folder, "state"),
+		"HOME="+home, // a login shell's own start-up files have no part in this
+		// The bridge says at this level what codex got in place of what was sent.
+		"CODEX_BRIDGE_LOG=debug", "CODEX_BRIDGE_LOG_FORMAT=json")
+	s.editor, err = editor.Start(editor.Options{Argv: []string{o.Bridge, "app-server"}, Env: env, Dir: s.work})
+	if err != nil {
+		return s, err
+	}
+	ctx, cancel := patience(context.Background())
+	defer cancel()
+	result, rerr := s.editor.Initialize(ctx, nil)
+	if rerr != nil {
+		return s, fmt.Errorf("the bridge does not start: %w\n%s", rerr, s.editor.Stderr())
+	}
+	_, agent, _ := strings.Cut(editor.Member(result, "userAgent"), "/")
+	s.version, _, _ = strings.Cut(agent, " ")
+	return s, nil
+}
+
+// strike ends everything and removes it.
+func (s *stage) strike() error {
+	if s.editor != nil {
+		s.editor.Close(5 * time.Second)
+	}
+	var err error
+	if s.model != nil {
+		err = s.model.Close()
+	}
+	return errors.Join(err, os.RemoveAll(s.folder))
+}
+
+// patience is more than any step takes; a demo must not hang.
+func patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, time.Minute)
+}
+
+// rewritten is what codex got in place of the last request of method, "" when
+// that passed as it was, and the changes with their reasons. It is read from the
+// bridge's own log.
+func (s *stage) rewritten(method string) (got string, changes []change) {
+	for line := range strings.Lines(s.editor.Stderr()) {
+		var entry struct {
+			change
+			Msg, Method, Line string
+		}
+		switch {
+		case json.Unmarshal([]byte(line), &entry) != nil || entry.Method != method:
+		case entry.Msg == "codex gets":
+			got = entry.Line
+		case entry.Field != "":
+			changes = append(changes, entry.change)
+		}
+	}
+	return got, changes
+}
+
+// change is one change of a request, as the bridge logs it.
+type change struct{ Field, Rule, Reason string }

@@ -1,0 +1,57 @@
+package scripted
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Model is the slug that Home sets. Codex knows it, offers apply_patch with it
+// and leaves code mode off.
+const Model = "gpt-5.5"
+
+// Home makes dir a CODEX_HOME whose model is the server at url (Server.URL).
+// extra is TOML, put where both top-level keys and tables may stand; it must
+// not set model, model_provider or the provider "mock" again.
+//
+// Codex refuses to make its helper aliases, and warns, when CODEX_HOME lies
+// under the system's temporary folder. Measured on 0.169.0: what it takes for
+// that is $TMPDIR, /tmp only without it. So a home in a test's folder does as
+// well, if codex is started with a TMPDIR that is no parent of it; see Env.
+func Home(dir, url, extra string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "model = %q\n", Model)
+	b.WriteString("model_provider = \"mock\"\n")
+	if extra = strings.TrimSpace(extra); extra != "" {
+		b.WriteString("\n" + extra + "\n")
+	}
+	fmt.Fprintf(&b, `
+[model_providers.mock]
+name = "mock"
+base_url = %q
+wire_api = "responses"
+requires_openai_auth = false
+supports_websockets = false
+request_max_retries = 0
+stream_max_retries = 0
+`, url+"/v1")
+	return os.WriteFile(filepath.Join(dir, "config.toml"), []byte(b.String()), 0o600)
+}
+
+// Env is what codex's environment needs on top of the rest to use the home at
+// dir: CODEX_HOME, and a TMPDIR beside the home, which Env creates.
+func Env(dir string) ([]string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	tmp := dir + ".tmp"
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return nil, err
+	}
+	return []string{"CODEX_HOME=" + dir, "TMPDIR=" + tmp}, nil
+}

@@ -1,0 +1,124 @@
+package scripted
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Request is what codex sent to the model.
+type Request struct {
+	Model string            `json:"model"`
+	Input []json.RawMessage `json:"input"` // the conversation, oldest first
+	Tools []json.RawMessage `json:"tools"`
+
+	// Body is the whole request as it came.
+	Body json.RawMessage `json:"-"`
+}
+
+// inputItem is the part of a conversation item that decides an answer.
+type inputItem struct {
+	Type    string          `json:"type"`
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Output  json.RawMessage `json:"output"`
+}
+
+// ToolNames are the names of the tools that the model was offered; those of a
+// namespace as NAMESPACE/TOOL.
+func (r Request) ToolNames() []string {
+	var names []string
+	for _, raw := range r.Tools {
+		var tool struct {
+			Type, Name string
+			Tools      []struct{ Name string }
+		}
+		if json.Unmarshal(raw, &tool) != nil {
+			continue
+		}
+		if len(tool.Tools) > 0 {
+			for _, inner := range tool.Tools {
+				names = append(names, tool.Name+"/"+inner.Name)
+			}
+			continue
+		}
+		if tool.Name == "" {
+			tool.Name = tool.Type // web_search and tool_search carry no name
+		}
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// UserText is the text of the user's last message, empty if there is none.
+// What codex itself says in the user's role does not count.
+func (r Request) UserText() string {
+	for i := len(r.Input) - 1; i >= 0; i-- {
+		if text, ok := userText(r.Input[i]); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// ToolOutputs are the texts that tools answered since the user's last message,
+// oldest first.
+func (r Request) ToolOutputs() []string {
+	var outputs []string
+	for _, raw := range r.Input {
+		if _, ok := userText(raw); ok {
+			outputs = nil
+			continue
+		}
+		var item inputItem
+		if json.Unmarshal(raw, &item) != nil {
+			continue
+		}
+		switch item.Type {
+		case "function_call_output", "custom_tool_call_output":
+			outputs = append(outputs, text(item.Output))
+		}
+	}
+	return outputs
+}
+
+// Contains reports whether any item of the conversation has s in its JSON.
+func (r Request) Contains(s string) bool {
+	for _, raw := range r.Input {
+		if strings.Contains(string(raw), s) {
+			return true
+		}
+	}
+	return false
+}
+
+// userText is the text of an item if it is a message that the user wrote.
+func userText(raw json.RawMessage) (string, bool) {
+	var item inputItem
+	if json.Unmarshal(raw, &item) != nil || item.Type != "message" || item.Role != "user" {
+		return "", false
+	}
+	t := text(item.Content)
+	// Codex 0.169.0 puts these before and between the user's messages.
+	for _, tag := range []string{"<environment_context>", "<turn_aborted>"} {
+		if strings.HasPrefix(t, tag) {
+			return "", false
+		}
+	}
+	return t, true
+}
+
+// text is a string, or the texts of a list of content parts put together.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var parts []struct{ Text string }
+	if json.Unmarshal(raw, &parts) != nil {
+		return string(raw)
+	}
+	for _, p := range parts {
+		s += p.Text
+	}
+	return s
+}

@@ -1,0 +1,120 @@
+package scripted
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Vocabulary is what the model answers to a user's words. A text whose first
+// line begins with one of these is an order, anything else is answered with a
+// friendly sentence that repeats it:
+//
+//	RUN: CMD                a shell command
+//	ESCALATE: CMD           a shell command that asks to leave the sandbox
+//	PATCH: PATH             a patch that adds the file; the lines that follow are its content
+//	CALL: TOOL JSON         a function call; TOOL may be NAMESPACE/TOOL
+//	SLOW: MILLISECONDS      a message that takes that long
+//	ASK: QUESTION           a question to the user (request_user_input)
+//	SAY: TEXT               exactly this text
+//	FAIL, FAIL: STATUS      response.failed, or an HTTP status
+//
+// Orders on several lines make one reply: parallel calls. An order that cannot
+// be read is answered with a text that says so.
+func Vocabulary(text string) Reply {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	var reply Reply
+	for i, line := range lines {
+		word, rest, _ := strings.Cut(line, ":")
+		rest = strings.TrimSpace(rest)
+		switch word {
+		case "RUN":
+			reply = append(reply, Run(rest))
+		case "ESCALATE":
+			reply = append(reply, Escalate(rest))
+		case "PATCH":
+			body := strings.Join(lines[i+1:], "\n")
+			if body == "" {
+				body = "hello"
+			}
+			return append(reply, AddFile(rest, body))
+		case "CALL":
+			reply = append(reply, call(rest))
+		case "SLOW":
+			ms, err := strconv.Atoi(rest)
+			if err != nil {
+				return Reply{Text("SLOW takes milliseconds, not " + strconv.Quote(rest) + ".")}
+			}
+			reply = append(reply, Slow{For: time.Duration(ms) * time.Millisecond})
+		case "ASK":
+			reply = append(reply, Ask(rest))
+		case "SAY":
+			reply = append(reply, Text(rest))
+		case "FAIL":
+			// Not a status: 0, the failure inside the stream.
+			status, _ := strconv.Atoi(rest)
+			return Reply{Fail{Status: status, Message: "The scripted model was told to fail."}}
+		default:
+			if len(reply) == 0 {
+				return Reply{Text("Hello from the scripted model. You said: " + strings.TrimSpace(text))}
+			}
+			// A line after an order that is none itself belongs to nothing.
+		}
+	}
+	return reply
+}
+
+// call reads "TOOL JSON" or "NAMESPACE/TOOL JSON".
+func call(text string) Item {
+	tool, arguments, _ := strings.Cut(text, " ")
+	if arguments = strings.TrimSpace(arguments); arguments == "" {
+		arguments = "{}"
+	}
+	if !json.Valid([]byte(arguments)) {
+		return Text("CALL takes a tool and JSON, not " + strconv.Quote(text) + ".")
+	}
+	c := Call{Tool: tool, Arguments: json.RawMessage(arguments)}
+	if namespace, name, ok := strings.Cut(tool, "/"); ok {
+		c.Namespace, c.Tool = namespace, name
+	}
+	return c
+}
+
+// maxQuote is how many characters of a tool's output the model repeats.
+const maxQuote = 200
+
+// quote is the answer to what tools said, a sentence each.
+func quote(outputs []string) Reply {
+	sentences := make([]string, len(outputs))
+	for i, output := range outputs {
+		sentences[i] = sentence(output)
+	}
+	return Reply{Text(strings.Join(sentences, "\n"))}
+}
+
+// sentence repeats one tool. Codex puts a header before the output of a command
+// (a random chunk id, a wall time, the exit code) that ends in "Output:"; only
+// the exit code of it is repeated, so that the answer is the same every time.
+func sentence(output string) string {
+	header, body, ok := strings.Cut(output, "Output:\n")
+	if !ok {
+		header, body = "", output
+	}
+	body = strings.TrimSpace(body)
+	if r := []rune(body); len(r) > maxQuote {
+		body = string(r[:maxQuote]) + "…"
+	}
+	if body == "" {
+		body = "nothing"
+	}
+	for line := range strings.Lines(header) {
+		for _, label := range []string{"Process exited with code ", "Exit code: "} {
+			if code, ok := strings.CutPrefix(strings.TrimSpace(line), label); ok {
+				return fmt.Sprintf("The tool ended with %s and said: %s", code, body)
+			}
+		}
+	}
+	return "The tool said: " + body
+}

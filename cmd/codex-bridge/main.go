@@ -1,0 +1,70 @@
+// Command codex-bridge stands where an editor expects codex: it runs the real
+// `codex app-server` behind a policy, and becomes the real codex for everything
+// else. See the README and docs/.
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+)
+
+// Exit statuses of the contract.
+const (
+	exitFailed   = 1
+	exitConfig   = 2   // a configuration that does not load, or a wrong call
+	exitNotFound = 127 // no codex
+)
+
+func main() {
+	args := os.Args[1:]
+	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+	if name != "codex" && len(args) > 0 && isOwn(args[0]) {
+		os.Exit(runOwn(args))
+	}
+	os.Exit(report(standIn(args)))
+}
+
+// standIn does what codex would do with these arguments. It returns only when
+// that failed.
+func standIn(args []string) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	codex, err := bridge.FindCodex(cfg.Codex.Command)
+	if err != nil {
+		return err
+	}
+	command := bridge.Command{
+		Path: codex,
+		Args: slices.Concat(cfg.Codex.Args, args),
+		Env:  bridge.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
+	}
+	if bridge.ParseArgs(command.Args).Proxy {
+		return proxy(cfg, command)
+	}
+	code, err := bridge.Become(command.Path, command.Args, command.Env)
+	if err == nil {
+		os.Exit(code)
+	}
+	return err
+}
+
+// status is the exit status for an error.
+func status(err error) int {
+	var find *bridge.FindError
+	var conf *config.Error
+	switch {
+	case errors.As(err, &find):
+		return exitNotFound
+	case errors.As(err, &conf), errors.Is(err, errUnenforced):
+		return exitConfig
+	}
+	return exitFailed
+}

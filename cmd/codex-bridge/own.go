@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Version is set by the release build.
+var Version = "dev"
+
+// cli are our own commands. Everything else is codex's.
+type cli struct {
+	Demo    demoCmd    `cmd:"" help:"Run a whole conversation, offline, against the real codex, and show what a policy does to it."`
+	Policy  policyCmd  `cmd:"" help:"Look at what the policy does to a message."`
+	Doctor  doctorCmd  `cmd:"" help:"Check codex, the configuration and the folders; a line each, with the mend."`
+	Version versionCmd `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
+}
+
+type policyCmd struct {
+	Explain explainCmd `cmd:"" help:"Read one message and print the verdict, what codex would get, and the rule and reason of every change."`
+}
+
+// ownCommands are the commands of cli, and the names kept for later ones: they
+// must not reach codex, which would take them for a prompt.
+var (
+	ownCommands   = []string{"demo", "policy", "doctor", "version"}
+	laterCommands = []string{
+		"hook", "init", "methods", "threads", "grants", "trace", "history", "image",
+		"acp", "run", "tools", "decisions", "purge", "completion",
+	}
+)
+
+func isOwn(name string) bool {
+	return slices.Contains(ownCommands, name) || slices.Contains(laterCommands, name)
+}
+
+// runOwn runs one of our own commands and returns the exit status.
+func runOwn(args []string) int {
+	if slices.Contains(laterCommands, args[0]) {
+		fmt.Fprintf(os.Stderr, "codex-bridge: the command %q is not in version %s; \"codex-bridge version --help\" lists those that are\n", args[0], Version)
+		return exitConfig
+	}
+	var c cli
+	parser, err := kong.New(&c, kong.Name("codex-bridge"), kong.UsageOnError(),
+		kong.Description("A proxy between an editor and \"codex app-server\" that holds the conversation to a policy.\n"+
+			"\"codex-bridge app-server\" is the proxy; every command that is not listed here becomes the real codex."),
+		kong.BindTo(os.Stdin, (*io.Reader)(nil)), kong.BindTo(os.Stdout, (*io.Writer)(nil)))
+	if err != nil {
+		panic(err) // the declaration above is broken
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "codex-bridge: %v; see codex-bridge %s --help\n", err, args[0])
+		return exitConfig
+	}
+	if err := ctx.Run(); err != nil {
+		return report(err)
+	}
+	return 0
+}
+
+// silent is an error that has been told already.
+type silent int
+
+func (s silent) Error() string { return "" }
+
+// report prints what went wrong, a line a problem, and returns the exit status of
+// the contract.
+func report(err error) int {
+	var told silent
+	if errors.As(err, &told) {
+		return int(told)
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
+		fmt.Fprintln(os.Stderr, "codex-bridge: "+line)
+	}
+	return status(err)
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(out io.Writer) error {
+	fmt.Fprintln(out, "codex-bridge "+Version)
+	return nil
+}
