@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/rpc"
+)
+
+// Decide judges one message of a client. The decision does not depend on the
+// mode, except that off passes everything.
+func (p *Policy) Decide(m *rpc.Message, st State) Decision {
+	if p.mode == config.Off || m.Kind != rpc.Request && m.Kind != rpc.Notification {
+		return Decision{Verdict: Pass, Message: m.Bytes()}
+	}
+	row := p.methods[m.Method]
+	if row == nil {
+		return Decision{Verdict: Pass, Message: m.Bytes()}
+	}
+	c := call{p: p, row: row, m: m, params: m.Params, st: st}
+	if c.admit() {
+		c.lookAlikes()
+		for i := range row.rules {
+			if c.err != nil {
+				break
+			}
+			row.rules[i].apply(&c, row.rules[i].fields)
+		}
+	}
+	return c.decision()
+}
+
+// call is one decision in the making.
+type call struct {
+	p      *Policy
+	row    *method
+	m      *rpc.Message
+	params rpc.Value
+	st     State
+
+	patch   *rpc.Patch // nil until something changes
+	changes []Change
+	err     *rpc.Error
+	needs   bool // State.Defaults is missed
+
+	workspace string // canonical; "" unknown
+	granted   []string
+	expanded  bool // granted is computed
+
+	level      level  // of a thread request, the most it can come to
+	profiled   bool   // the level comes from a builtin permissions profile
+	modelGiven bool   // the overlay names an allowed model
+	wanted     []want // keys that the overlay must have
+	sent       Sent
+}
+
+// admit looks at what must be right before a field is.
+func (c *call) admit() bool {
+	switch {
+	case c.m.Truncated():
+		c.refuse(rpc.CodeTooLarge, "params", "codex.max_message", "the message has more values than are looked at", "send less")
+	case c.params.Kind() != rpc.Object:
+		// Measured: codex answers -32600 "missing field `params`", for null too.
+		c.refuse(rpc.CodeInvalidParams, "params", "protocol", "params is "+c.params.Kind().String(), "send an object")
+	case c.row.opens:
+		c.knownThread()
+	case !c.knownThread():
+		c.refuse(rpc.CodeNotVerified, "params.threadId", "policy.mode", "this thread's policy has not been verified", "resume the thread first")
+	default:
+		c.workspace = c.st.Thread.Workspace
+	}
+	return c.err == nil
+}
+
+// knownThread tells whether State.Thread is the thread that the message names.
+// A state for another thread counts as none.
+func (c *call) knownThread() bool {
+	if c.st.Thread == nil || !c.params.Get("threadId").Is(c.st.Thread.ID) {
+		c.st.Thread = nil
+		return false
+	}
+	return true
+}
+
+func (c *call) decision() Decision {
+	if c.err == nil && c.needs {
+		c.refuse(rpc.CodeRefused, "params", "policy.mode", "codex's own configuration, which gives the fields that are left out, could not be read", "name approvalPolicy, approvalsReviewer and permissions")
+		return Decision{Verdict: Deny, Err: c.err, NeedsDefaults: true, Workspace: c.workspace}
+	}
+	if c.err != nil {
+		return Decision{Verdict: Deny, Err: c.err}
+	}
+	d := Decision{Verdict: Pass, Message: c.m.Bytes()}
+	if c.patch != nil && c.patch.Changed() {
+		d.Verdict, d.Message, d.Changes = Rewrite, c.patch.Bytes(), c.changes
+	}
+	if c.row.opens {
+		sent := c.sent
+		sent.Method = c.m.Method
+		d.Sent, d.Workspace = &sent, sent.Workspace
+	}
+	return d
+}
+
+// set gives a member of object a new value. field is its path below params.
+func (c *call) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
+	c.note(field, object.Get(key), to, rule, reason)
+	c.edit().Set(object, key, to)
+}
+
+// drop takes a member out of object.
+func (c *call) drop(object rpc.Value, key, field, rule, reason string) {
+	c.note(field, object.Get(key), nil, rule, reason)
+	c.edit().Delete(object, key)
+}
+
+// setField and dropField are set and drop for a member of params.
+func (c *call) setField(key string, to []byte, rule, reason string) {
+	c.set(c.params, key, key, to, rule, reason)
+}
+
+func (c *call) dropField(key, rule, reason string) {
+	c.drop(c.params, key, key, rule, reason)
+}
+
+func (c *call) note(field string, from rpc.Value, to []byte, rule, reason string) {
+	// The line belongs to the parser and changes with its next message.
+	c.changes = append(c.changes, Change{"params." + field, rule, reason, bytes.Clone(from.Raw()), to})
+}
+
+func (c *call) edit() *rpc.Patch {
+	if c.patch == nil {
+		c.patch = rpc.NewPatch(c.m)
+	}
+	return c.patch
+}
+
+// refuse ends the decision: what, by which rule, and what to do about it.
+func (c *call) refuse(code rpc.Code, field, rule, reason, mend string) {
+	c.err = rpc.WithData(
+		rpc.Errorf(code, "%s: %s: %s (%s); %s", c.m.Method, field, reason, rule, mend),
+		refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field})
+}
+
+// refusal is the data of an error.
+type refusal struct {
+	Method string          `json:"method"`
+	Rule   string          `json:"rule"`
+	Reason string          `json:"reason"`
+	Field  string          `json:"field,omitempty"`
+	Sent   json.RawMessage `json:"sent,omitempty"`
+	Echoed json.RawMessage `json:"echoed,omitempty"`
+}
+
+// nothing: codex takes null in an optional field for a field left out.
+func nothing(v rpc.Value) bool {
+	return v.Kind() == rpc.Absent || v.Kind() == rpc.Null
+}
+
+func quote(text string) []byte {
+	raw, _ := json.Marshal(text) // can't fail for a string
+	return raw
+}
+
+// show is a value as a reason names it, cut where it is long.
+func show(v rpc.Value) string {
+	const most = 80
+	raw := v.Raw()
+	if len(raw) > most {
+		return fmt.Sprintf("%s… (%d bytes)", bytes.ToValidUTF8(raw[:most], nil), len(raw))
+	}
+	return string(raw)
+}

@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"encoding/json"
+
+	"codex-bridge/rpc"
+)
+
+// Verdict is what becomes of a message.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass    Verdict = "pass"    // Codex gets the line as it came
+	Rewrite Verdict = "rewrite" // Codex gets Decision.Message
+	Deny    Verdict = "deny"    // Codex gets nothing, the client Decision.Err
+)
+
+// Change is one thing that a decision did to a message.
+type Change struct {
+	Field  string          `json:"field"` // "params.config.features.x"
+	Rule   string          `json:"rule"`  // the configuration key, "policy.sandbox"
+	Reason string          `json:"reason"`
+	From   json.RawMessage `json:"from,omitempty"` // absent: it was left out
+	To     json.RawMessage `json:"to,omitempty"`   // absent: it was taken out
+}
+
+// Decision is the answer to one message. It is the same under audit and under
+// enforce; Policy.Mode says whether the caller acts on it.
+type Decision struct {
+	Verdict Verdict
+	// Message is the line for Codex, without a line end; nil when denied. When
+	// the verdict is pass it is the line that was parsed.
+	Message []byte
+	Changes []Change
+	// Err is for the client, when denied.
+	Err *rpc.Error
+	// Sent is what Verify compares the answer with; nil but for thread/start,
+	// thread/resume and thread/fork.
+	Sent *Sent
+	// Workspace is the canonical folder that a thread request gives its thread;
+	// "" when the message does not tell (resume and fork without a cwd).
+	Workspace string
+	// NeedsDefaults: the verdict is deny only because State.Defaults is not
+	// known. Read the configuration for Workspace (config/read with that cwd) and
+	// ask again; where it can't be read, the denial stands.
+	NeedsDefaults bool
+}
+
+// decisionJSON is a Decision as `policy explain --json` prints it.
+type decisionJSON struct {
+	Verdict       Verdict         `json:"verdict"`
+	Message       json.RawMessage `json:"message,omitempty"`
+	Changes       []Change        `json:"changes"`
+	Error         *errorJSON      `json:"error,omitempty"`
+	Workspace     string          `json:"workspace,omitempty"`
+	NeedsDefaults bool            `json:"needsDefaults,omitempty"`
+}
+
+// errorJSON is an rpc.Error: encoding/json would write its data as base64.
+type errorJSON struct {
+	Code    rpc.Code        `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// MarshalJSON is stable: the changes stand in the order of the rules, the
+// message in its own bytes but for white space.
+func (d Decision) MarshalJSON() ([]byte, error) {
+	out := decisionJSON{d.Verdict, d.Message, d.Changes, nil, d.Workspace, d.NeedsDefaults}
+	if d.Err != nil {
+		out.Error = &errorJSON{d.Err.Code, d.Err.Message, json.RawMessage(d.Err.Data)}
+	}
+	if out.Changes == nil {
+		out.Changes = []Change{}
+	}
+	return json.Marshal(out)
+}

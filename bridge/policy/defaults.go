@@ -1,0 +1,164 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"codex-bridge/rpc"
+)
+
+// Defaults is what codex's own configuration gives for fields that a client
+// leaves out, as config/read tells it for the workspace.
+type Defaults struct {
+	Approval      json.RawMessage // approval_policy: a string or {"granular": {…}}; nil: null
+	Reviewer      string          // approvals_reviewer; "": null
+	Sandbox       string          // sandbox_mode; "": null
+	Permissions   string          // default_permissions; "": null
+	WritableRoots []string        // sandbox_workspace_write.writable_roots
+	Network       bool            // sandbox_workspace_write.network_access
+	Model         string          // model; "": null
+	Effort        string          // model_reasoning_effort; "": null
+}
+
+// ParseDefaults reads the result of config/read. What it can't read is an
+// error, so that a shape of a later codex is not taken for nothing.
+func ParseDefaults(result rpc.Value) (*Defaults, error) {
+	cfg := result.Get("config")
+	if cfg.Kind() != rpc.Object {
+		return nil, fmt.Errorf("config/read: config is %v", cfg.Kind())
+	}
+	d := &Defaults{}
+	for _, f := range [...]struct {
+		key string
+		to  *string
+	}{
+		{"approvals_reviewer", &d.Reviewer}, {"sandbox_mode", &d.Sandbox},
+		{"default_permissions", &d.Permissions}, {"model", &d.Model}, {"model_reasoning_effort", &d.Effort},
+	} {
+		v := cfg.Get(f.key)
+		text, ok := v.Text()
+		if !ok && !nothing(v) {
+			return nil, fmt.Errorf("config/read: %s is %v", f.key, v.Kind())
+		}
+		*f.to = text
+	}
+	if v := cfg.Get("approval_policy"); !nothing(v) {
+		d.Approval = clone(v)
+	}
+	if err := d.parseWorkspaceWrite(cfg.Get("sandbox_workspace_write")); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {
+	if nothing(v) {
+		return nil
+	}
+	network, roots := v.Get("network_access"), v.Get("writable_roots")
+	var ok bool
+	if d.Network, ok = network.Bool(); !ok && !nothing(network) {
+		return fmt.Errorf("config/read: sandbox_workspace_write.network_access is %v", network.Kind())
+	}
+	if v.Kind() != rpc.Object || roots.Kind() != rpc.Array && !nothing(roots) {
+		return fmt.Errorf("config/read: sandbox_workspace_write has an unknown shape")
+	}
+	for e := range roots.Elements() {
+		text, ok := e.Text()
+		if !ok {
+			return fmt.Errorf("config/read: sandbox_workspace_write.writable_roots holds %v", e.Kind())
+		}
+		d.WritableRoots = append(d.WritableRoots, text)
+	}
+	return nil
+}
+
+// level is what a thread without sandbox and permissions can come to; false
+// when that can't be seen.
+func (d *Defaults) level() (l level, profiled, ok bool) {
+	if d.Permissions != "" {
+		// Measured: it wins over sandbox_mode.
+		l, ok = profileLevel(d.Permissions)
+		return l, true, ok
+	}
+	if d.Sandbox == "" {
+		// Measured: read-only, in a trusted folder workspace-write.
+		return workspaceWrite, false, true
+	}
+	l, ok = levelOf(d.Sandbox)
+	return l, false, ok
+}
+
+// want is a key that the overlay of a thread must have.
+type want struct {
+	key    string
+	raw    []byte
+	rule   string
+	reason string
+	there  bool // the client's overlay has it
+	// withModel: it is needed only beside a model in the same overlay.
+	withModel bool
+}
+
+func (c *call) want(key string) *want {
+	for i := range c.wanted {
+		if c.wanted[i].key == key {
+			return &c.wanted[i]
+		}
+	}
+	return nil
+}
+
+// defaultNetwork tells whether codex's own configuration opens a network that
+// policy keeps shut.
+func (c *call) defaultNetwork() bool { return c.st.Defaults.Network && !c.p.network }
+
+// defaultRoots are the writable roots of codex's own configuration that policy
+// allows, and whether others are among them.
+func (c *call) defaultRoots() (kept []string, loose bool) {
+	for _, path := range c.st.Defaults.WritableRoots {
+		if at, err := c.st.canonical(path); err == nil && withinAny(c.allowed(), at) {
+			kept = append(kept, at)
+		}
+	}
+	return kept, !slices.Equal(kept, c.st.Defaults.WritableRoots)
+}
+
+// wantDefaults finds what codex's own configuration would loosen. Measured:
+// its network_access and writable_roots reach every workspace-write thread that
+// is not made by a profile; the writable roots also stay with a read-only
+// thread and count once a turn is raised to workspace-write.
+func (c *call) wantDefaults() {
+	d, p := c.st.Defaults, c.p
+	leaks := p.limit > readOnly && !c.profiled
+	if d == nil {
+		c.needs = c.needs || c.row.starts && (leaks || p.efforts != nil)
+		return
+	}
+	if !c.row.starts && c.sent.Sandbox == "" {
+		// Measured: such a key in the overlay of a cold resume makes codex forget
+		// the stored sandbox and take its own default.
+		leaks = false
+	}
+	if leaks && c.level == workspaceWrite && c.defaultNetwork() {
+		c.wanted = append(c.wanted, want{
+			key: "sandbox_workspace_write.network_access", raw: []byte("false"), rule: ruleNetwork,
+			reason: "codex's own configuration opens the network",
+		})
+	}
+	if kept, loose := c.defaultRoots(); leaks && loose {
+		c.wanted = append(c.wanted, want{
+			key: "sandbox_workspace_write.writable_roots", raw: array(kept), rule: ruleRoots,
+			reason: "codex's own configuration has writable roots outside of policy's",
+		})
+	}
+	if d.Effort != "" && !p.allowsEffort(d.Effort) {
+		c.wanted = append(c.wanted, want{
+			key: "model_reasoning_effort", raw: quote(p.efforts[0]), rule: ruleEfforts,
+			reason: "left out, it would be codex's own " + d.Effort + ", which is not in " + p.effortList(),
+			// Measured: a resume takes the effort from there only when it names a model.
+			withModel: !c.row.configured && nothing(c.params.Get("model")),
+		})
+	}
+}

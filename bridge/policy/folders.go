@@ -1,0 +1,165 @@
+package policy
+
+import (
+	"strconv"
+	"strings"
+
+	"codex-bridge/rpc"
+)
+
+// folders are a list of paths held to policy.
+type folders struct {
+	kept    []string // canonical
+	changed bool
+	why     []string // a reason for each one that did not stay as it was
+}
+
+// hold keeps the paths of an array for which ok says so, in canonical spelling.
+func (c *call) hold(v rpc.Value, ok func(path string) bool) folders {
+	var f folders
+	for e := range v.Elements() {
+		text, _ := e.Text()
+		path, err := c.st.canonical(text)
+		switch {
+		case e.Kind() != rpc.String:
+			f.out(show(e) + " is not a path")
+		case err != nil:
+			f.out(show(e) + " can't be judged: " + err.Error())
+		case !ok(path):
+			f.out(show(e) + " is " + path + ", outside the workspace and the writable roots")
+		default:
+			if path != text {
+				f.out(show(e) + " is fixed to " + path)
+			}
+			f.kept = append(f.kept, path)
+		}
+	}
+	return f
+}
+
+func (f *folders) out(reason string) {
+	f.changed = true
+	// One message can carry very many paths; nobody reads so many reasons.
+	const most = 8
+	if len(f.why) < most {
+		f.why = append(f.why, reason)
+	} else if len(f.why) == most {
+		f.why = append(f.why, "and more")
+	}
+}
+
+func (f *folders) reason() string { return strings.Join(f.why, "; ") }
+
+// array is the list as JSON.
+func array(paths []string) []byte {
+	out := []byte{'['}
+	for i, p := range paths {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, quote(p)...)
+	}
+	return append(out, ']')
+}
+
+// workspaceRoots holds runtimeWorkspaceRoots. Measured: they take the place of
+// the cwd as what workspace-write lets be written, stay with the thread, and
+// count on later turns even when they were given to a read-only thread.
+func (c *call) workspaceRoots([]string) {
+	const field = "runtimeWorkspaceRoots"
+	v := c.params.Get(field)
+	if nothing(v) {
+		return
+	}
+	if v.Kind() != rpc.Array {
+		c.dropField(field, ruleRoots, "it is not an array of paths")
+		return
+	}
+	f := c.hold(v, c.reachable)
+	switch {
+	case !f.changed:
+	case len(f.kept) == 0:
+		// Not []: that is a thread without any root, and nobody asked for it.
+		c.dropField(field, ruleRoots, f.reason())
+	default:
+		c.setField(field, array(f.kept), ruleRoots, f.reason())
+	}
+}
+
+// environments holds the environments of a thread or turn. Measured: the cwd of
+// the first becomes the cwd of the turns to come, its runtimeWorkspaceRoots what
+// may be written. Other ids than local are executors elsewhere.
+func (c *call) environments([]string) {
+	const field = "environments"
+	v := c.params.Get(field)
+	if nothing(v) {
+		return
+	}
+	if v.Kind() != rpc.Array {
+		c.dropField(field, ruleRoots, "it is not an array of environments")
+		return
+	}
+	var f folders
+	var kept []string
+	n := 0
+	for e := range v.Elements() {
+		if raw, ok := c.environment(e, n, &f); ok {
+			kept = append(kept, string(raw))
+		}
+		n++
+	}
+	switch {
+	case !f.changed:
+	case len(kept) == 0:
+		c.dropField(field, ruleRoots, f.reason())
+	default:
+		c.setField(field, []byte("["+strings.Join(kept, ",")+"]"), ruleRoots, f.reason())
+	}
+}
+
+// environment is one entry as Codex may have it; false takes it out.
+func (c *call) environment(e rpc.Value, n int, f *folders) ([]byte, bool) {
+	at := "entry " + strconv.Itoa(n) + ": "
+	if e.Kind() != rpc.Object {
+		f.out(at + "it is not an object")
+		return nil, false
+	}
+	for key := range e.Members() {
+		switch key {
+		case "environmentId", "cwd", "runtimeWorkspaceRoots":
+		default:
+			f.out(at + "unknown member " + strconv.Quote(key))
+			return nil, false
+		}
+	}
+	if !e.Get("environmentId").Is("local") {
+		f.out(at + "only the environment local is known")
+		return nil, false
+	}
+	text, ok := e.Get("cwd").Text()
+	cwd, err := c.st.canonical(text)
+	switch {
+	case !ok || err != nil:
+		f.out(at + "its cwd can't be judged")
+		return nil, false
+	case !c.reachable(cwd):
+		f.out(at + cwd + " lies outside the workspace and the writable roots")
+		return nil, false
+	case cwd != text:
+		f.out(at + show(e.Get("cwd")) + " is fixed to " + cwd)
+	}
+	raw := append([]byte(`{"environmentId":"local","cwd":`), quote(cwd)...)
+	roots := e.Get("runtimeWorkspaceRoots")
+	if roots.Kind() == rpc.Array {
+		inner := c.hold(roots, c.reachable)
+		if inner.changed {
+			f.out(at + inner.reason())
+		}
+		if len(inner.kept) > 0 || !inner.changed {
+			raw = append(append(raw, `,"runtimeWorkspaceRoots":`...), array(inner.kept)...)
+		}
+	} else if !nothing(roots) {
+		f.out(at + "runtimeWorkspaceRoots is not an array")
+	}
+	return append(raw, '}'), true
+}

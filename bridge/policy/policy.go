@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"codex-bridge/bridge/config"
+)
+
+// Policy is a compiled [policy] section.
+type Policy struct {
+	mode      config.Mode
+	approvals []string // without "granular"; the first is the replacement
+	granular  bool     // {"granular": {…}} is allowed
+	limit     level
+	network   bool
+	roots     []root
+	reviewers []string // guardian_subagent is kept as auto_review
+	models    []string // globs; nil: no rule
+	model     string   // the replacement, "" when no glob is a plain name
+	efforts   []string // nil: no rule
+	keys      []keyGlob
+
+	methods map[string]*method
+	policed map[string]string // folded name of a policed field → its name
+}
+
+// New compiles cfg. An error names the key and what it takes.
+func New(cfg config.Policy) (*Policy, error) {
+	p := &Policy{mode: cfg.Mode, network: cfg.Network}
+	switch cfg.Mode {
+	case config.Off:
+		// An absent section is not checked: nothing of it is used.
+		return p, nil
+	case config.Audit, config.Enforce:
+	default:
+		return nil, fmt.Errorf("policy.mode: %q is not off, audit or enforce", cfg.Mode)
+	}
+	for _, compile := range []func(config.Policy) error{
+		p.compileApproval, p.compileSandbox, p.compileReviewers, p.compileModels, p.compileEfforts, p.compileKeys,
+	} {
+		if err := compile(cfg); err != nil {
+			return nil, err
+		}
+	}
+	p.methods = methodTable()
+	p.policed = policedNames(p.methods)
+	return p, nil
+}
+
+// Mode is what the caller does with a decision: under audit it logs it and
+// sends the message as it came.
+func (p *Policy) Mode() config.Mode { return p.mode }
+
+func (p *Policy) compileApproval(cfg config.Policy) error {
+	for _, name := range cfg.Approval {
+		switch name {
+		case "granular":
+			p.granular = true
+		case "untrusted", "on-request", "never":
+			p.approvals = append(p.approvals, name)
+		default:
+			return fmt.Errorf("policy.approval: %q is not untrusted, on-request, never or granular", name)
+		}
+	}
+	if len(p.approvals) == 0 {
+		// There is no one granular policy that could stand in for a forbidden value.
+		return fmt.Errorf("policy.approval: name untrusted, on-request or never: the first of them replaces a forbidden value")
+	}
+	return nil
+}
+
+func (p *Policy) compileSandbox(cfg config.Policy) error {
+	var ok bool
+	if p.limit, ok = levelOf(cfg.Sandbox); !ok {
+		return fmt.Errorf("policy.sandbox: %q is not read-only, workspace-write or danger-full-access", cfg.Sandbox)
+	}
+	for _, text := range cfg.WritableRoots {
+		r, err := parseRoot(text)
+		if err != nil {
+			return fmt.Errorf("policy.writable_roots: %w", err)
+		}
+		p.roots = append(p.roots, r)
+	}
+	return nil
+}
+
+func (p *Policy) compileReviewers(cfg config.Policy) error {
+	for _, name := range cfg.Reviewers {
+		switch name {
+		case "user", "auto_review", "guardian_subagent":
+			p.reviewers = append(p.reviewers, reviewerOf(name))
+		default:
+			return fmt.Errorf("policy.reviewers: %q is not user, auto_review or guardian_subagent", name)
+		}
+	}
+	if len(p.reviewers) == 0 {
+		return fmt.Errorf("policy.reviewers: name at least one of user and auto_review")
+	}
+	return nil
+}
+
+func (p *Policy) compileModels(cfg config.Policy) error {
+	for _, glob := range cfg.Models {
+		if glob == "" || !doublestar.ValidatePattern(glob) {
+			return fmt.Errorf("policy.models: %q is not a glob", glob)
+		}
+		p.models = append(p.models, glob)
+		if p.model == "" && !strings.ContainsAny(glob, `*?[{\`) {
+			p.model = glob
+		}
+	}
+	return nil
+}
+
+func (p *Policy) compileEfforts(cfg config.Policy) error {
+	if slices.Contains(cfg.Efforts, "") {
+		return fmt.Errorf("policy.efforts: an empty name")
+	}
+	p.efforts = slices.Clone(cfg.Efforts)
+	return nil
+}
+
+func (p *Policy) compileKeys(cfg config.Policy) error {
+	for _, text := range cfg.ConfigKeys {
+		g, err := parseKeyGlob(text)
+		if err != nil {
+			return fmt.Errorf("policy.config_keys: %w", err)
+		}
+		p.keys = append(p.keys, g)
+	}
+	return nil
+}

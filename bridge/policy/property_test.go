@@ -1,0 +1,218 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+var sixMethods = []string{
+	"thread/start", "thread/resume", "thread/fork", "turn/start", "thread/settings/update", "turn/settings/update",
+}
+
+// pieces are what adversarial messages are made of: for each member the values
+// that codex takes, those that it takes in an unexpected shape, and nonsense.
+var pieces = map[string][]string{
+	"approvalPolicy": {
+		`"untrusted"`, `"on-request"`, `"never"`, `"\u006eever"`, `{"never":null}`, `["never"]`, `"on-failure"`, `null`, `{}`, `7`,
+		`{"granular":{"sandbox_approval":true,"rules":true,"mcp_elicitations":true}}`,
+		`{"granular":{"sandbox_approval":false,"rules":false,"mcp_elicitations":false,"request_permissions":false,"skill_approval":false}}`,
+		`{"granular":[false,false,false,false,false]}`, `{"granular":{"sandbox_approval":true}}`, `{"never":null,"untrusted":null}`,
+	},
+	"approvalsReviewer": {`"user"`, `"auto_review"`, `"guardian_subagent"`, `{"auto_review":null}`, `null`, `[]`, `"AutoReview"`},
+	"sandbox": {
+		`"read-only"`, `"workspace-write"`, `"danger-full-access"`, `{"danger-full-access":null}`, `["danger-full-access"]`, `null`, `true`, `""`,
+	},
+	"permissions": {`":read-only"`, `":workspace"`, `":danger-full-access"`, `"dev"`, `null`, `{":danger-full-access":null}`, `""`, `":Workspace"`},
+	"sandboxPolicy": {
+		`{"type":"readOnly"}`, `{"type":"readOnly","networkAccess":true}`, `{"type":"dangerFullAccess"}`, `["dangerFullAccess"]`,
+		`{"type":"workspaceWrite"}`, `{"networkAccess":true,"type":"workspaceWrite","writableRoots":["/etc","/work/proj/in","/work/proj/out"]}`,
+		`{"type":"workspaceWrite","writableRoots":["/work/proj/sub"],"excludeSlashTmp":true,"excludeTmpdirEnvVar":null}`,
+		`{"type":"workspaceWrite","writableRoots":"/etc","networkAccess":"enabled","access":{}}`,
+		`{"type":"externalSandbox","networkAccess":"enabled"}`, `{"type":"externalSandbox","networkAccess":{"enabled":null}}`, `{"type":"externalSandbox"}`,
+		`{"type":["dangerFullAccess"]}`, `{}`, `null`, `"dangerFullAccess"`, `{"type":"workspaceWrite","writableRoots":["/",".","~","/home/ada/x","/srv/out/b"]}`,
+	},
+	"cwd": {
+		`"/work/proj"`, `"/work/proj/sub"`, `"/work/proj/in"`, `"/work/proj/out"`, `"/work/link"`, `"/"`, `"/home"`, `"/home/ada"`, `"/home/ada/p"`,
+		`"/srv/link/.."`, `"~"`, `"~/x"`, `".."`, `""`, `"/etc"`, `null`, `7`, `["/etc"]`, `"/work/proj/../../etc"`, `"/work/proj/loop"`, `"/srv/out/b"`, `"/work/project"`,
+	},
+	"runtimeWorkspaceRoots": {`[]`, `["/etc"]`, `["/work/proj/sub","/etc"]`, `["/work/proj/in"]`, `["/work/proj/out"]`, `null`, `"/etc"`, `[["/etc"]]`, `["/srv/out"]`, `["/home/ada"]`},
+	"environments": {
+		`[]`, `null`, `[{"environmentId":"local","cwd":"/etc"}]`, `[{"environmentId":"local","cwd":"/work/proj/sub"}]`, `[["local","/etc",["/etc"]]]`,
+		`[{"environmentId":"local","cwd":"/work/proj/in","runtimeWorkspaceRoots":["/opt","/work/proj"]},{"environmentId":"far","cwd":"/work/proj"}]`,
+		`{"environmentId":"local"}`, `[{"environmentId":"local","cwd":"/work/proj","runtimeWorkspaceRoots":{"a":"/etc"}}]`, `[{"environmentId":"local","cwd":"/work/proj","x":"/etc"}]`,
+	},
+	"model":  {`"gpt-5.5"`, `"gpt-5-mini"`, `"o9"`, `"vendor/gpt-5"`, `null`, `{"o9":null}`, `""`, `" gpt-5.5"`},
+	"effort": {`"low"`, `"ultra"`, `null`, `["ultra"]`, `{"ultra":null}`, `""`},
+	"collaborationMode": {
+		`{"mode":"plan","settings":{"model":"o9","reasoning_effort":"ultra"}}`, `["plan",{"model":"o9"}]`, `{"mode":"plan","settings":["o9","ultra","x"]}`,
+		`{"mode":{"plan":null},"settings":{"model":"gpt-5.5"}}`, `{"mode":"plan","settings":{"model":"gpt-5.5","reasoning_effort":null}}`, `null`, `{"mode":"plan","settings":{}}`,
+		`{"settings":{"model":"gpt-5.5","reasoning_effort":"low","developer_instructions":"x"},"mode":"plan"}`,
+	},
+	"path":                    {`null`, `"/tmp/x.jsonl"`},
+	"history":                 {`null`, `[]`, `[{"type":"message"}]`},
+	"toolOutput":              {`null`, `{"name":"x","output":"y"}`},
+	"selectedCapabilityRoots": {`null`, `[]`, `[{"id":"x"}]`},
+	"approval_policy":         {`"never"`},
+	"Sandbox":                 {`"danger-full-access"`},
+	"sandbox_policy":          {`{"type":"dangerFullAccess"}`},
+	"serviceTier":             {`"fast"`, `null`},
+	"input":                   {`[{"type":"text","text":"hi","text_elements":[1.50]}]`},
+	"later":                   {`{"approvalPolicy":"never"}`},
+	"threadId":                {`"T"`, `"T"`, `"T"`, `"\u0054"`, `"U"`, `["T"]`},
+}
+
+var segments = []string{
+	"model", "review_model", "model_reasoning_effort", "features", "hooks", "codex_hooks", "code_mode", "sandbox_workspace_write",
+	"network_access", "writable_roots", "approval_policy", "sandbox_mode", "permissions", "default_permissions", "projects", "profiles",
+	"bypass_hook_trust", "mcp_servers", "a b", "", `"hooks"`, " features", "Features",
+}
+
+var leaves = []string{
+	`true`, `false`, `"never"`, `"danger-full-access"`, `"o9"`, `"gpt-5.5"`, `"ultra"`, `[]`, `["/etc"]`, `{}`, `null`, `1.50`, `{"danger-full-access":{}}`,
+}
+
+func drawPolicy(t *rapid.T) config.Policy {
+	some := func(name string, choices ...[]string) []string { return rapid.SampledFrom(choices).Draw(t, name) }
+	return config.Policy{
+		Mode:          config.Enforce,
+		Approval:      some("approval", []string{"untrusted", "on-request"}, []string{"untrusted"}, []string{"on-request", "granular"}, []string{"never", "granular", "untrusted", "on-request"}),
+		Sandbox:       rapid.SampledFrom([]string{"read-only", "workspace-write", "danger-full-access"}).Draw(t, "sandbox"),
+		Network:       rapid.Bool().Draw(t, "network"),
+		WritableRoots: some("roots", []string{"${workspace}"}, nil, []string{"/srv/out"}, []string{"${workspace}/sub", "/srv/out"}, []string{"${workspace}", "/home"}),
+		Reviewers:     some("reviewers", []string{"user"}, []string{"auto_review", "user"}),
+		Models:        some("models", nil, []string{"gpt-5*"}, []string{"gpt-5.5"}),
+		Efforts:       some("efforts", nil, []string{"low"}),
+		ConfigKeys:    some("keys", nil, []string{"model*", "features.code_mode*"}, []string{"**"}),
+	}
+}
+
+func drawState(t *rapid.T) policy.State {
+	st := state()
+	st.Start = rapid.SampledFrom([]string{"/work/proj", "/home/ada", "/"}).Draw(t, "start")
+	st.Thread.Workspace = rapid.SampledFrom([]string{"/work/proj", "/home/ada", "/srv/out", "/"}).Draw(t, "workspace")
+	if rapid.IntRange(0, 5).Draw(t, "verified") == 0 {
+		st.Thread = nil
+	}
+	text := rapid.SampledFrom([]string{
+		`{}`, `{"approval_policy":"never","sandbox_mode":"danger-full-access","approvals_reviewer":"auto_review"}`,
+		`{"sandbox_workspace_write":{"network_access":true,"writable_roots":["/opt","/work/proj/in"]},"model":"o9","model_reasoning_effort":"ultra"}`,
+		`{"default_permissions":"dev","sandbox_mode":"read-only"}`, `{"default_permissions":":workspace","sandbox_workspace_write":{"network_access":true}}`,
+		`{"approval_policy":{"granular":{"sandbox_approval":true,"rules":true,"mcp_elicitations":true}},"sandbox_mode":"workspace-write","sandbox_workspace_write":{"writable_roots":["/srv/out/x"]}}`,
+	}).Draw(t, "defaults")
+	d, err := rpc.ParseValue([]byte(`{"config":` + text + `}`))
+	if err != nil {
+		panic(err)
+	}
+	if st.Defaults, err = policy.ParseDefaults(d.Root()); err != nil {
+		panic(err)
+	}
+	return st
+}
+
+func drawOverlay(t *rapid.T, depth int) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	used := map[string]bool{}
+	for range rapid.IntRange(0, 4).Draw(t, "members") {
+		key := strings.Join(rapid.SliceOfN(rapid.SampledFrom(segments), 1, 3).Draw(t, "key"), ".")
+		if used[key] {
+			continue
+		}
+		used[key] = true
+		value := rapid.SampledFrom(leaves).Draw(t, "leaf")
+		if depth > 0 && rapid.Bool().Draw(t, "nested") {
+			value = drawOverlay(t, depth-1)
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		name, _ := json.Marshal(key)
+		fmt.Fprintf(&b, "%s:%s", name, value)
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+func drawLine(t *rapid.T) string {
+	method := rapid.SampledFrom(sixMethods).Draw(t, "method")
+	names := make([]string, 0, len(pieces)+1)
+	for name := range pieces {
+		names = append(names, name)
+	}
+	names = append(names, "config")
+	chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(sorted(names)), 0, 8, rapid.ID[string]).Draw(t, "members")
+	var members []string
+	if method != "thread/start" {
+		members = append(members, `"threadId":"T"`)
+	}
+	for _, name := range chosen {
+		value := ""
+		switch {
+		case name == "config":
+			value = drawOverlay(t, 2)
+		case name == "threadId":
+			continue
+		default:
+			value = rapid.SampledFrom(pieces[name]).Draw(t, name)
+		}
+		members = append(members, fmt.Sprintf("%q:%s", name, value))
+	}
+	return fmt.Sprintf(`{"id":1,"method":%q,"params":{%s}}`, method, strings.Join(members, ","))
+}
+
+// TestNothingExceeds: whatever is asked, what Codex gets stays inside policy,
+// and the laws of checkDecision hold.
+func TestNothingExceeds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg, st, line := drawPolicy(t), drawState(t), drawLine(t)
+		m, err := rpc.ParseMessage([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := policy.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := p.Decide(m, st)
+		checkDecision(t, cfg, m, d, st)
+		if d.Verdict == policy.Deny {
+			return
+		}
+		if bad := exceeds(cfg, st, d.Message); len(bad) > 0 {
+			t.Fatalf("%v\n%s\n%s\n%+v\n%+v", bad, line, d.Message, cfg, st.Thread)
+		}
+	})
+}
+
+func FuzzDecide(f *testing.F) {
+	for name, values := range pieces {
+		for i, v := range values {
+			f.Add(fmt.Sprintf(`{"threadId":"T",%q:%s}`, name, v), uint8(i))
+		}
+	}
+	f.Add(`{"threadId":"T","config":{"features":{"hooks":false},"a.b":{"c":{}}}}`, uint8(0))
+	f.Fuzz(func(t *testing.T, params string, n uint8) {
+		method := sixMethods[int(n)%len(sixMethods)]
+		m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"` + method + `","params":` + params + `}`))
+		if err != nil {
+			return
+		}
+		cfg, st := contract(), state()
+		d := compile(t, cfg).Decide(m, st)
+		checkDecision(t, cfg, m, d, st)
+		if d.Verdict == policy.Deny {
+			return
+		}
+		if bad := exceeds(cfg, st, d.Message); len(bad) > 0 {
+			t.Fatalf("%v\n%s\n%s", bad, m.Bytes(), d.Message)
+		}
+	})
+}

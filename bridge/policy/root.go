@@ -1,0 +1,168 @@
+package policy
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// root is one entry of policy.writable_roots.
+type root struct {
+	base rootBase
+	rest string // below the base; the whole path of a literal one
+}
+
+type rootBase uint8
+
+const (
+	literalRoot rootBase = iota
+	workspaceRoot
+	homeRoot
+)
+
+const workspaceWord = "${workspace}"
+
+func parseRoot(text string) (root, error) {
+	for _, b := range [...]struct {
+		word string
+		base rootBase
+	}{{workspaceWord, workspaceRoot}, {"~", homeRoot}} {
+		rest, ok := strings.CutPrefix(text, b.word)
+		if !ok {
+			continue
+		}
+		if rest != "" && !strings.HasPrefix(rest, "/") {
+			return root{}, fmt.Errorf("%q: %s is followed by / or nothing", text, b.word)
+		}
+		rest = filepath.FromSlash(strings.Trim(rest, "/"))
+		if rest != "" && !filepath.IsLocal(rest) {
+			return root{}, fmt.Errorf("%q leads out of %s", text, b.word)
+		}
+		return root{b.base, rest}, nil
+	}
+	if strings.Contains(text, "${") {
+		return root{}, fmt.Errorf("%q: only %s is known, and only at the start", text, workspaceWord)
+	}
+	if !filepath.IsAbs(text) {
+		return root{}, fmt.Errorf("%q is neither absolute nor begins with %s or ~", text, workspaceWord)
+	}
+	return root{literalRoot, filepath.Clean(text)}, nil
+}
+
+// allowed are the folders that policy.writable_roots names for this thread, all
+// canonical.
+func (c *call) allowed() []string {
+	if !c.expanded {
+		c.granted, c.expanded = c.p.allowed(c.st, c.workspace), true
+	}
+	return c.granted
+}
+
+func (p *Policy) allowed(st State, workspace string) []string {
+	var out []string
+	for _, r := range p.roots {
+		switch r.base {
+		case workspaceRoot:
+			// A folder below the workspace is not resolved: the agent may have made a
+			// link of it, and the link's target would then be allowed. Left as it is,
+			// nothing canonical lies in a link.
+			if usableWorkspace(st, workspace) {
+				out = append(out, filepath.Join(workspace, r.rest))
+			}
+		case homeRoot:
+			if st.Home == "" {
+				continue
+			}
+			if path, err := st.canonical(filepath.Join(st.Home, r.rest)); err == nil {
+				out = append(out, path)
+			}
+		default:
+			if path, err := st.canonical(r.rest); err == nil {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// usableWorkspace tells whether ${workspace} may stand for this folder. The
+// root of the file system, the home folder and what lies above it hold keys and
+// start-up files; a thread that was opened there by accident must not own them.
+func usableWorkspace(st State, workspace string) bool {
+	if workspace == "" || filepath.Dir(workspace) == workspace {
+		return false
+	}
+	// Without regard to case, so that a doubt forbids.
+	return st.Home == "" || !within(strings.ToLower(workspace), strings.ToLower(st.Home))
+}
+
+// within tells whether path is root or lies in it. Both are canonical.
+func within(root, path string) bool {
+	if !strings.HasPrefix(path, root) {
+		return false
+	}
+	return len(path) == len(root) || strings.HasSuffix(root, string(filepath.Separator)) || path[len(root)] == filepath.Separator
+}
+
+func withinAny(roots []string, path string) bool {
+	for _, r := range roots {
+		if within(r, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// errPath says why a path can't be judged.
+type errPath string
+
+func (e errPath) Error() string { return string(e) }
+
+func (st State) canonical(path string) (string, error) {
+	switch {
+	case st.Paths == nil:
+		return "", errPath("the file system can't be seen")
+	case !filepath.IsAbs(path):
+		return "", errPath("it is not an absolute path")
+	case strings.ContainsRune(path, 0):
+		return "", errPath("it is not a path")
+	}
+	out, err := st.Paths.Canonical(path)
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(out) || !utf8.ValidString(out) {
+		// JSON can't carry it, and what it would become names another folder.
+		return "", errPath("its name can't be written in JSON")
+	}
+	return filepath.Clean(out), nil
+}
+
+// resolve is canonical for a cwd. Measured: codex takes a relative cwd, always
+// from the folder its process was started in, "" for that folder, and ~ for the
+// home.
+func (st State) resolve(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+		if st.Home == "" {
+			return "", errPath("the home folder is not known")
+		}
+		return st.canonical(filepath.Join(st.Home, rest))
+	}
+	if !filepath.IsAbs(path) {
+		if st.Start == "" {
+			return "", errPath("it is not an absolute path")
+		}
+		// Not Join: it would take a/.. away before a is seen to be a link.
+		path = st.Start + string(filepath.Separator) + path
+	}
+	return st.canonical(path)
+}
+
+// reachable tells whether a turn may work in path: inside the workspace, or in
+// a folder that may be written anyway. In a workspace that policy does not let
+// be written no sandbox of this thread lets anything be written, so that moving
+// about in it gives nothing.
+func (c *call) reachable(path string) bool {
+	return c.workspace != "" && within(c.workspace, path) || withinAny(c.allowed(), path)
+}

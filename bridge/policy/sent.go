@@ -1,0 +1,15 @@
+package policy
+
+import "encoding/json"
+
+// Sent is what a thread request asked of Codex once policy was through with it:
+// what the answer is compared with. Nothing in it stands for a field that was
+// left out.
+type Sent struct {
+	Method    string
+	Approval  json.RawMessage // approvalPolicy
+	Reviewer  json.RawMessage // approvalsReviewer
+	Sandbox   string          // mode, also for a builtin permissions profile
+	Workspace string          // the canonical folder that the echoed cwd must be
+	Within    string          // the workspace that an echoed cwd must lie in, when Workspace is ""
+}

@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"strconv"
+
+	"codex-bridge/rpc"
+)
+
+const ruleNetwork = "policy.network"
+
+// turnSandbox holds sandboxPolicy and permissions of a turn or of the settings.
+func (c *call) turnSandbox([]string) {
+	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
+	if !nothing(object) {
+		if !nothing(profile) {
+			c.dropField("permissions", ruleSandbox, "it excludes sandboxPolicy, which is the one that says what it allows")
+		}
+		c.objectAsked(object)
+		return
+	}
+	if nothing(profile) {
+		return
+	}
+	asked, ok := named(profile, profileNames[:])
+	to, rule, reason := c.lower(asked)
+	if !ok {
+		to, rule, reason = readOnly, ruleSandbox, "what the profile "+show(profile)+" allows can't be seen"
+	}
+	if !ok || to != asked {
+		c.dropField("permissions", rule, reason)
+		c.setField("sandboxPolicy", sandboxObject{level: to}.json(), rule, reason)
+	}
+}
+
+// sandboxObject is a sandboxPolicy as far as it could be read.
+type sandboxObject struct {
+	level      level
+	external   bool // externalSandbox: somebody else confines codex, codex itself does not
+	network    bool
+	noTmpdir   bool
+	noSlashTmp bool
+	odd        []string // members that don't belong there, or not in their shape
+}
+
+func (o sandboxObject) json() []byte {
+	network := strconv.FormatBool(o.network)
+	switch o.level {
+	case readOnly:
+		return []byte(`{"type":"readOnly","networkAccess":` + network + `}`)
+	case workspaceWrite:
+		return []byte(`{"type":"workspaceWrite","writableRoots":[],"networkAccess":` + network +
+			`,"excludeTmpdirEnvVar":` + strconv.FormatBool(o.noTmpdir) +
+			`,"excludeSlashTmp":` + strconv.FormatBool(o.noSlashTmp) + `}`)
+	}
+	return []byte(`{"type":"dangerFullAccess"}`)
+}
+
+// objectAsked holds a sandboxPolicy: replaced when its level is too high, else
+// mended member by member.
+func (c *call) objectAsked(v rpc.Value) {
+	const field = "sandboxPolicy"
+	kind := v.Get("type")
+	o := sandboxObject{external: kind.Is("externalSandbox")}
+	var ok bool
+	if o.level, ok = named(kind, typeNames[:]); o.external {
+		o.level, ok = fullAccess, true
+	}
+	if !ok {
+		// Measured: codex also takes ["dangerFullAccess"] for the object.
+		c.setField(field, sandboxObject{}.json(), ruleSandbox, show(v)+" is none of the four kinds of sandboxPolicy")
+		return
+	}
+	o.read(v)
+	if to, rule, reason := c.lower(o.level); to != o.level {
+		// What full access lets out by the network, the lower level may, too,
+		// where policy lets anything out.
+		o.network = c.p.network && (o.network || o.level == fullAccess && !o.external)
+		o.level = to
+		c.setField(field, o.json(), rule, reason)
+		return
+	}
+	for _, key := range o.odd {
+		c.drop(v, key, field+"."+key, ruleSandbox, "it does not belong there, or not in this shape")
+	}
+	if o.network && !c.p.network {
+		to := []byte("false")
+		if o.external {
+			to = quote("restricted")
+		}
+		c.set(v, "networkAccess", field+".networkAccess", to, ruleNetwork, "the network is not allowed")
+	}
+	roots := v.Get("writableRoots")
+	if o.level != workspaceWrite || roots.Kind() != rpc.Array {
+		return
+	}
+	f := c.hold(roots, func(path string) bool { return withinAny(c.allowed(), path) })
+	if f.changed {
+		c.set(v, "writableRoots", field+".writableRoots", array(f.kept), ruleRoots, f.reason())
+	}
+}
+
+// read takes the members that belong to the kind and have their shape. Left out,
+// each has its closed value (measured: no network, no roots).
+func (o *sandboxObject) read(v rpc.Value) {
+	for key, m := range v.Members() {
+		ok := false
+		switch {
+		case key == "type":
+			ok = true
+		case key == "networkAccess" && o.external:
+			o.network = m.Is("enabled")
+			ok = o.network || m.Is("restricted")
+		case key == "networkAccess" && o.level != fullAccess:
+			o.network, ok = m.Bool()
+		case o.level != workspaceWrite:
+		case key == "excludeTmpdirEnvVar":
+			o.noTmpdir, ok = m.Bool()
+		case key == "excludeSlashTmp":
+			o.noSlashTmp, ok = m.Bool()
+		case key == "writableRoots":
+			ok = m.Kind() == rpc.Array
+		}
+		if !ok {
+			o.odd = append(o.odd, key)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package policy
+
+import (
+	"encoding/json"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/rpc"
+)
+
+// Verify compares what Codex answers to a thread request with policy and with
+// what was sent. It returns nil when the thread may be used, else an error with
+// code -32013 whose data names the field, and both values. Codex overrules what
+// is sent: on a loaded thread it ignores all of it (measured), the stored values
+// of a cold thread come back, and so does its own configuration.
+//
+// ThreadOf is the State.Thread of what follows.
+func (p *Policy) Verify(sent *Sent, result rpc.Value, st State) *rpc.Error {
+	if p.mode == config.Off {
+		return nil
+	}
+	if sent == nil {
+		sent = &Sent{}
+	}
+	e := echo{
+		p: p, st: st, method: sent.Method, at: "result.",
+		approval: result.Get("approvalPolicy"), reviewer: result.Get("approvalsReviewer"),
+		sandbox: result.Get("sandbox"), sandboxName: "sandbox", profile: result.Get("activePermissionProfile"),
+		model: result.Get("model"), effort: result.Get("reasoningEffort"), effortName: "reasoningEffort",
+		cwd: result.Get("cwd"), roots: result.Get("runtimeWorkspaceRoots"),
+	}
+	e.checkCwd(sent)
+	e.check()
+	e.compare(sent)
+	return e.err
+}
+
+// VerifySettings judges the threadSettings of a thread/settings/updated of
+// State.Thread: what the next turn runs with.
+func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
+	if p.mode == config.Off {
+		return nil
+	}
+	e := echo{
+		p: p, st: st, method: "thread/settings/updated", at: "params.threadSettings.",
+		approval: settings.Get("approvalPolicy"), reviewer: settings.Get("approvalsReviewer"),
+		sandbox: settings.Get("sandboxPolicy"), sandboxName: "sandboxPolicy", profile: settings.Get("activePermissionProfile"),
+		model: settings.Get("model"), effort: settings.Get("effort"), effortName: "effort",
+		cwd: settings.Get("cwd"),
+	}
+	sent := &Sent{}
+	if st.Thread == nil || st.Thread.Workspace == "" {
+		e.fail("cwd", "policy.mode", "this thread's policy has not been verified", nil, nil)
+		return e.err
+	}
+	sent.Within = st.Thread.Workspace
+	e.checkCwd(sent)
+	e.check()
+	e.checkCollaboration(settings.Get("collaborationMode"))
+	e.checkEnvironments(settings.Get("environments"))
+	return e.err
+}
+
+// echo is a policy that Codex says is in force.
+type echo struct {
+	p      *Policy
+	st     State
+	method string
+	at     string // where the fields stand
+	err    *rpc.Error
+
+	approval, reviewer, sandbox, profile, model, effort, cwd, roots rpc.Value
+	sandboxName, effortName                                         string
+
+	folder    string // the canonical cwd
+	workspace string // canonical
+	allowed   []string
+}
+
+// fail keeps the first mismatch.
+func (e *echo) fail(field, rule, reason string, sent, echoed json.RawMessage) {
+	if e.err != nil {
+		return
+	}
+	field = e.at + field
+	e.err = rpc.WithData(
+		rpc.Errorf(rpc.CodeNotVerified, "%s: %s: %s (%s); start a new thread, or change the thread's settings", e.method, field, reason, rule),
+		refusal{Method: e.method, Rule: rule, Reason: reason, Field: field, Sent: sent, Echoed: echoed})
+}
+
+func (e *echo) failValue(field, rule, reason string, v rpc.Value) {
+	e.fail(field, rule, reason, nil, clone(v))
+}
+
+// checkCwd finds the workspace: the cwd itself, or the one that it must lie in.
+func (e *echo) checkCwd(sent *Sent) {
+	text, ok := e.cwd.Text()
+	folder, err := e.st.canonical(text)
+	if !ok || err != nil {
+		e.failValue("cwd", ruleRoots, "the working folder can't be judged", e.cwd)
+		return
+	}
+	e.folder, e.workspace = folder, folder
+	if sent.Within != "" {
+		e.workspace = sent.Within
+	}
+	e.allowed = e.p.allowed(e.st, e.workspace)
+	switch {
+	case sent.Workspace != "" && folder != sent.Workspace:
+		e.fail("cwd", ruleRoots, "codex works in another folder than was sent", quote(sent.Workspace), clone(e.cwd))
+	case sent.Within != "" && !e.reachable(folder):
+		e.fail("cwd", ruleRoots, "codex works outside the thread's workspace and the writable roots", quote(sent.Within), clone(e.cwd))
+	}
+}
+
+func (e *echo) reachable(path string) bool {
+	return e.workspace != "" && within(e.workspace, path) || withinAny(e.allowed, path)
+}
+
+// check holds every field to policy. What is missing or has an unknown shape is
+// a mismatch.
+func (e *echo) check() {
+	p := e.p
+	if !p.allowsApproval(e.approval) {
+		e.failValue("approvalPolicy", ruleApproval, shown(e.approval)+" is not in "+p.approvalList(), e.approval)
+	}
+	if !p.allowsReviewer(e.reviewer) {
+		e.failValue("approvalsReviewer", ruleReviewers, shown(e.reviewer)+" is not in "+p.reviewerList(), e.reviewer)
+	}
+	e.checkSandbox()
+	e.checkProfile()
+	e.checkModel("model", e.model)
+	e.checkEffort(e.effortName, e.effort)
+	if e.rootsMatter() {
+		e.checkFolders("runtimeWorkspaceRoots", e.roots)
+	}
+}
+
+// rootsMatter: workspace roots are what may be written, now or once a turn is
+// raised to workspace-write.
+func (e *echo) rootsMatter() bool {
+	return e.p.limit == workspaceWrite || e.level() == workspaceWrite
+}
+
+func (e *echo) checkModel(field string, v rpc.Value) {
+	if name, ok := v.Text(); e.p.models != nil && (!ok || !e.p.allowsModel(name)) {
+		e.failValue(field, ruleModels, shown(v)+" is not in "+e.p.modelList(), v)
+	}
+}
+
+func (e *echo) checkEffort(field string, v rpc.Value) {
+	if name, ok := v.Text(); e.p.efforts != nil && !nothing(v) && (!ok || !e.p.allowsEffort(name)) {
+		e.failValue(field, ruleEfforts, shown(v)+" is not in "+e.p.effortList(), v)
+	}
+}
+
+func (e *echo) checkCollaboration(v rpc.Value) {
+	if nothing(v) {
+		return
+	}
+	settings := v.Get("settings")
+	e.checkModel("collaborationMode.settings.model", settings.Get("model"))
+	e.checkEffort("collaborationMode.settings.reasoning_effort", settings.Get("reasoning_effort"))
+}
+
+// compare holds the echo to what was sent: stricter will do, looser won't.
+func (e *echo) compare(sent *Sent) {
+	if sent.Approval != nil {
+		if d, err := rpc.ParseValue(sent.Approval); err != nil || looserApproval(d.Root(), e.approval) {
+			e.fail("approvalPolicy", ruleApproval, "codex asks less than was sent", sent.Approval, clone(e.approval))
+		}
+	}
+	if sent.Reviewer != nil {
+		d, err := rpc.ParseValue(sent.Reviewer)
+		if err != nil || !sameReviewer(d.Root(), e.reviewer) {
+			e.fail("approvalsReviewer", ruleReviewers, "codex asks somebody else than was sent", sent.Reviewer, clone(e.reviewer))
+		}
+	}
+	if asked, ok := levelOf(sent.Sandbox); ok && e.level() > asked {
+		e.fail(e.sandboxName, ruleSandbox, "codex's sandbox lets through more than was sent", quote(sent.Sandbox), clone(e.sandbox))
+	}
+}
+
+func sameReviewer(a, b rpc.Value) bool {
+	x, _ := a.Text()
+	y, _ := b.Text()
+	return reviewerOf(x) == reviewerOf(y)
+}
+
+// shown is a value as a reason names it, or the fact that it is not there.
+func shown(v rpc.Value) string {
+	if !v.Exists() {
+		return "nothing"
+	}
+	return show(v)
+}

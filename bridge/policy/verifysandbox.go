@@ -1,0 +1,114 @@
+package policy
+
+import "codex-bridge/rpc"
+
+// level is the level of the echoed sandbox; what is not known is full access.
+func (e *echo) level() level {
+	if l, ok := named(e.sandbox.Get("type"), typeNames[:]); ok {
+		return l
+	}
+	return fullAccess
+}
+
+func (e *echo) checkSandbox() {
+	p, v, l := e.p, e.sandbox, e.level()
+	if l > p.limit {
+		e.failValue(e.sandboxName, ruleSandbox, "the sandbox in force is more than "+p.limit.String(), v)
+		return
+	}
+	if l == fullAccess {
+		return
+	}
+	if open := v.Get("networkAccess"); !p.network && open.Exists() {
+		if on, ok := open.Bool(); on || !ok {
+			e.failValue(e.sandboxName+".networkAccess", ruleNetwork, "the network is open", v)
+		}
+	}
+	if l != workspaceWrite {
+		return
+	}
+	// The cwd may be written without being listed (measured).
+	if !withinAny(e.allowed, e.folder) || !withinAny(e.allowed, e.workspace) {
+		e.failValue(e.sandboxName, ruleRoots, "the working folder "+e.folder+" may be written and is in none of the writable roots", v)
+	}
+	e.checkWritable(v.Get("writableRoots"))
+}
+
+// checkWritable holds the echoed writable roots. Measured: with workspace roots
+// of its own a thread lists /tmp among them, which stands for excludeSlashTmp
+// being false, so the temporary folders may stand there.
+func (e *echo) checkWritable(v rpc.Value) {
+	if v.Kind() != rpc.Array {
+		e.failValue(e.sandboxName+".writableRoots", ruleRoots, "the writable roots can't be judged", v)
+		return
+	}
+	for r := range v.Elements() {
+		text, ok := r.Text()
+		path, err := e.st.canonical(text)
+		if !ok || err != nil || !withinAny(e.allowed, path) && !e.temporary(text, path) {
+			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" may be written and is in none of the writable roots", v)
+			return
+		}
+	}
+}
+
+func (e *echo) temporary(text, path string) bool {
+	return text == "/tmp" || e.st.Temp != "" && path == e.st.Temp
+}
+
+// checkProfile: a profile of the user's own allows what can't be seen from here,
+// whatever the sandbox beside it says.
+func (e *echo) checkProfile() {
+	if nothing(e.profile) {
+		return
+	}
+	id, _ := e.profile.Get("id").Text()
+	l, ok := profileLevel(id)
+	if !ok || !nothing(e.profile.Get("extends")) {
+		e.failValue("activePermissionProfile", ruleSandbox, "what the profile allows can't be seen", e.profile)
+	} else if l > e.p.limit {
+		e.failValue("activePermissionProfile", ruleSandbox, "the profile in force is more than "+e.p.limit.String(), e.profile)
+	}
+}
+
+// checkFolders holds a list of paths to the workspace and the writable roots.
+func (e *echo) checkFolders(field string, v rpc.Value) {
+	if nothing(v) {
+		return
+	}
+	if v.Kind() != rpc.Array {
+		e.failValue(field, ruleRoots, "it can't be judged", v)
+		return
+	}
+	for r := range v.Elements() {
+		text, ok := r.Text()
+		path, err := e.st.canonical(text)
+		if !ok || err != nil || !e.reachable(path) {
+			e.failValue(field, ruleRoots, shown(r)+" lies outside the workspace and the writable roots", v)
+			return
+		}
+	}
+}
+
+// checkEnvironments holds the environments of the settings, which decide the
+// cwd of the turns to come.
+func (e *echo) checkEnvironments(v rpc.Value) {
+	if nothing(v) {
+		return
+	}
+	if v.Kind() != rpc.Array {
+		e.failValue("environments", ruleRoots, "they can't be judged", v)
+		return
+	}
+	for env := range v.Elements() {
+		text, _ := env.Get("cwd").Text()
+		path, err := e.st.canonical(text)
+		if !env.Get("environmentId").Is("local") || err != nil || !e.reachable(path) {
+			e.failValue("environments", ruleRoots, "an environment lies outside the workspace and the writable roots", v)
+			return
+		}
+		if e.rootsMatter() {
+			e.checkFolders("environments", env.Get("runtimeWorkspaceRoots"))
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package policy_test
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// links is a file system of symbolic links only; everything else is a folder
+// that may or may not exist.
+type links map[string]string
+
+func (l links) Canonical(p string) (string, error) {
+	rest := strings.Split(p, "/")
+	at := "/"
+	for hops := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, name)
+		to, ok := l[next]
+		if !ok {
+			at = next
+			continue
+		}
+		if hops++; hops > 20 {
+			return "", errors.New("too many links")
+		}
+		if path.IsAbs(to) {
+			at = "/"
+		}
+		rest = append(strings.Split(to, "/"), rest...)
+	}
+	return at, nil
+}
+
+// disk is the world of the tests.
+var disk = links{
+	"/work/proj/out":    "/etc",            // a link that leads out of the workspace
+	"/work/proj/in":     "/work/proj/sub",  // and one that stays inside
+	"/work/link":        "/work/proj",      // a workspace by another name
+	"/srv/link":         "/home/ada",       // to the home
+	"/work/proj/loop":   "/work/proj/loop", // to itself
+	"/work/proj/up":     "..",
+	"/home/ada/tmpfile": "/tmp",
+}
+
+// contract is the policy of the contract, under enforce.
+func contract() config.Policy {
+	return config.Policy{
+		Mode:          config.Enforce,
+		Approval:      []string{"untrusted", "on-request"},
+		Sandbox:       "workspace-write",
+		WritableRoots: []string{"${workspace}"},
+		Reviewers:     []string{"user"},
+		ConfigKeys:    []string{"model", "model_reasoning_*", "features.code_mode*"},
+	}
+}
+
+func compile(t tester, cfg config.Policy) *policy.Policy {
+	t.Helper()
+	p, err := policy.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func message(t testing.TB, line string) *rpc.Message {
+	t.Helper()
+	m, err := rpc.ParseMessage([]byte(line))
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return m
+}
+
+// state is the usual one: codex's configuration is empty, the thread verified.
+func state() policy.State {
+	return policy.State{
+		Start:    "/work/proj",
+		Home:     "/home/ada",
+		Temp:     "/var/tmp/t",
+		Thread:   &policy.Thread{ID: "T", Workspace: "/work/proj"},
+		Defaults: &policy.Defaults{},
+		Paths:    disk,
+	}
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
+}
+
+// tester is what testing.T and rapid.T have in common.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Fatal(args ...any)
+}
