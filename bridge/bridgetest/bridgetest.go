@@ -90,7 +90,11 @@ func Start(t *testing.T, features ...bridge.Feature) *Conversation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inR, inW := io.Pipe()
+	// The editor's messages wait in a pipe of the system's, as they do in life.
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	outR, outW := io.Pipe()
 	p, err := bridge.NewProxy(bridge.Options{
 		In: inR, Out: outW,

@@ -63,7 +63,7 @@ func (g *Guard) Routes() []bridge.Route {
 }
 
 // Threads is the number of threads that may take turns.
-func (g *Guard) Threads() int { return g.threads.verified() }
+func (g *Guard) Threads() int { return g.threads.count() }
 
 // decide holds one message of the client to the policy.
 func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
@@ -75,7 +75,9 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	defer cancel()
 	state := g.state(ctx, call.Message)
 	d := p.Decide(call.Message, state)
-	if d.NeedsDefaults {
+	// A resume or fork may do without codex's configuration, and is judged better
+	// with it: what it leaves out can become codex's own default (measured).
+	if d.NeedsDefaults || (d.Sent != nil && call.Method != "thread/start") {
 		if state.Defaults = g.defaults(ctx, d.Workspace); state.Defaults != nil {
 			d = p.Decide(call.Message, state)
 		}
@@ -92,7 +94,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		g.log.Debug("codex gets", "method", call.Method, "line", string(bytes.TrimSpace(call.Line)))
 	}
 	if d.Sent != nil {
-		g.opens(call, p, d, state)
+		g.opens(call, d, state)
 	}
 	return nil
 }
@@ -109,40 +111,39 @@ func (g *Guard) state(ctx context.Context, m *rpc.Message) policy.State {
 // defaults is what codex's own configuration says for a thread in workspace; nil
 // when it can't be read.
 func (g *Guard) defaults(ctx context.Context, workspace string) *policy.Defaults {
-	result, err := g.peer.Ask(ctx, "config/read", map[string]string{"cwd": workspace})
+	params := make(map[string]string)
+	if workspace != "" {
+		params["cwd"] = workspace
+	}
+	result, err := g.peer.Ask(ctx, "config/read", params)
 	if err == nil {
 		var d *policy.Defaults
 		if d, err = policy.ParseDefaults(result); err == nil {
 			return d
 		}
 	}
-	g.log.Error("codex's configuration can't be read, so a thread that leaves settings to it is refused", "error", err)
+	g.log.Error("codex's configuration can't be read; a thread that leaves settings to it is refused", "error", err)
 	return nil
 }
 
 // opens has codex's answer to a thread request compared with what was sent. Until
 // then, and ever after a difference, the thread takes no turn.
-func (g *Guard) opens(call *bridge.Call, p *policy.Policy, d policy.Decision, state policy.State) {
-	named, _ := call.Params.Get("threadId").Text() // resume: the thread itself; fork: its source
-	if call.Method != "thread/resume" {
-		named = ""
+func (g *Guard) opens(call *bridge.Call, d policy.Decision, state policy.State) {
+	id := ""
+	if call.Method == "thread/resume" { // start and fork make new threads
+		id, _ = call.Params.Get("threadId").Text()
 	}
-	done := g.threads.opening(named)
-	method := call.Method
+	done := g.threads.opening(id)
 	call.OnAnswer(func(a *bridge.Answer) {
 		defer done()
 		result := a.Result()
 		if !result.Exists() {
 			return // an error of codex's own, or an answer too long to be read
 		}
-		id, _ := result.Get("thread").Get("id").Text()
-		if err := p.Verify(d.Sent, result, state); err != nil {
-			g.threads.forget(id)
-			g.log.Error("a thread is not what was asked for", "method", method, "thread", id, "error", err.Message)
+		if err := g.threads.opened(g.policy.Load(), d.Sent, result, state); err != nil {
+			g.log.Error("a thread is not what was asked for", "method", d.Sent.Method, "error", err.Message)
 			a.Line = rpc.ReplyError(a.ID, err)
-			return
 		}
-		g.threads.add(id, d.Workspace, settingsOf(result), state)
 	})
 }
 
@@ -154,7 +155,7 @@ func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
 	}
 	params := said.Root().Get("params")
 	id, _ := params.Get("threadId").Text()
-	if err := g.threads.update(id, params.Get("threadSettings"), p); err != nil {
+	if err := g.threads.changed(p, id, params.Get("threadSettings")); err != nil {
 		g.log.Error("a thread's settings are not what the policy allows; it takes no turn until it is resumed",
 			"thread", id, "error", err.Message)
 	}

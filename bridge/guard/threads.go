@@ -10,23 +10,28 @@ import (
 	"codex-bridge/rpc"
 )
 
-// threads are the threads that may take turns: those whose settings, as codex
-// itself has named them last, the policy allows.
+// threads are the threads that may take turns: those of which what codex itself
+// said last is what the policy allows.
 type threads struct {
 	mu    sync.Mutex
 	known map[string]*thread
-	// under way: requests whose answer will tell about a thread, by its id.
+	// underway are the requests that open a thread and wait for their answer, by
+	// the thread's id.
 	underway map[string]chan struct{}
 }
 
+// thread is a verified thread, and what is needed to verify it again when the
+// policy changes.
 type thread struct {
 	policy.Thread
-	settings *rpc.Doc     // as codex named them last
-	state    policy.State // in which the thread was opened
+	sent     *policy.Sent
+	opened   *rpc.Doc // what codex answered when it was opened
+	settings *rpc.Doc // what codex said since; nil: nothing
+	world    policy.State
 }
 
 // get is the thread of that id, nil when it may take no turn. While a request is
-// under way that opens it, get waits for the answer: to codex, a client may send
+// under way that opens it, get waits for the answer: of codex, a client may ask
 // thread/resume and turn/start in one go.
 func (t *threads) get(ctx context.Context, id string) *policy.Thread {
 	t.mu.Lock()
@@ -55,7 +60,7 @@ func (t *threads) peek(id string) *policy.Thread {
 }
 
 // opening says that a request is under way that opens the thread; done, that it
-// was answered.
+// was answered. id may be empty: nobody knows it yet.
 func (t *threads) opening(id string) (done func()) {
 	if id == "" {
 		return func() {}
@@ -77,50 +82,66 @@ func (t *threads) opening(id string) (done func()) {
 	}
 }
 
-// add keeps a thread that was verified. Its workspace stays what it was when the
-// thread is resumed while it is loaded.
-func (t *threads) add(id, workspace string, settings *rpc.Doc, state policy.State) {
+// opened verifies a thread by codex's answer. One that fails is forgotten, also
+// when it was known before.
+func (t *threads) opened(p *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	id, _ := result.Get("thread").Get("id").Text()
+	delete(t.known, id)
+	one := &thread{sent: sent, opened: keep(result), world: world}
+	if err := one.verify(p); err != nil {
+		return err
+	}
 	if t.known == nil {
 		t.known = make(map[string]*thread)
 	}
-	if workspace == "" { // a resume or fork that leaves the folder to the thread
-		workspace, _ = settings.Root().Get("cwd").Text()
-		if canonical, err := state.Paths.Canonical(workspace); err == nil {
-			workspace = canonical
-		}
+	t.known[one.ID] = one
+	return nil
+}
+
+// verify finds out anew what the thread is.
+func (one *thread) verify(p *policy.Policy) *rpc.Error {
+	result := one.opened.Root()
+	if err := p.Verify(one.sent, result, one.world); err != nil {
+		return err
 	}
-	state.Thread, state.Defaults = nil, nil
-	t.known[id] = &thread{policy.Thread{ID: id, Workspace: workspace}, settings, state}
+	thread, err := policy.ThreadOf(one.sent, result, one.world)
+	if err != nil {
+		return rpc.Errorf(rpc.CodeNotVerified, "%s: %v; start another thread", one.sent.Method, err)
+	}
+	one.Thread = *thread
+	if one.settings == nil {
+		return nil
+	}
+	return one.allows(p, one.settings.Root())
 }
 
-func (t *threads) forget(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.known, id)
+// allows judges what codex says is in force now.
+func (one *thread) allows(p *policy.Policy, settings rpc.Value) *rpc.Error {
+	state := one.world
+	state.Thread = &one.Thread
+	if err := p.VerifySettings(settings, state); err != nil {
+		return err
+	}
+	one.Sandbox = policy.SandboxMode(settings.Get("sandboxPolicy"))
+	return nil
 }
 
-func (t *threads) verified() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.known)
-}
-
-// update keeps what codex says is in force for a thread now, or forgets the
-// thread when p does not allow it.
-func (t *threads) update(id string, settings rpc.Value, p *policy.Policy) *rpc.Error {
+// changed takes note of a thread/settings/updated, and forgets the thread when
+// the policy does not allow what it says.
+func (t *threads) changed(p *policy.Policy, id string, settings rpc.Value) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.known[id]
 	if one == nil {
 		return nil
 	}
-	if err := one.allowed(settings, p); err != nil {
+	if err := one.allows(p, settings); err != nil {
 		delete(t.known, id)
 		return err
 	}
-	one.settings = settingsOf(settings)
+	one.settings = keep(settings)
 	return nil
 }
 
@@ -129,46 +150,46 @@ func (t *threads) recheck(p *policy.Policy) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, one := range t.known {
-		if one.allowed(one.settings.Root(), p) != nil {
+		if one.verify(p) != nil {
 			delete(t.known, id)
 		}
 	}
 }
 
-func (one *thread) allowed(settings rpc.Value, p *policy.Policy) *rpc.Error {
-	state := one.state
-	state.Thread = &one.Thread
-	return p.VerifySettings(settings, state)
+// count is the number of threads that may take turns.
+func (t *threads) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.known)
 }
 
-// settingNames are the members of an answer that VerifySettings looks at. The
-// answer to a resume may hold a whole history; only these are kept.
-var settingNames = []string{
-	"approvalPolicy", "approvalsReviewer", "sandbox", "sandboxPolicy", "activePermissionProfile",
-	"cwd", "model", "effort", "reasoningEffort",
-}
-
-// settingsOf is a small copy of what an answer or a notification says is in force,
-// under the names of thread/settings/updated.
-func settingsOf(v rpc.Value) *rpc.Doc {
-	renamed := map[string]string{"sandbox": "sandboxPolicy", "reasoningEffort": "effort"}
+// keep is a copy of an answer's or notification's members but for the history
+// that an answer may hold.
+func keep(v rpc.Value) *rpc.Doc {
 	kept := make(map[string]json.RawMessage)
-	for _, name := range settingNames {
-		if member := v.Get(name); member.Exists() {
-			as := name
-			if to, ok := renamed[name]; ok {
-				as = to
-			}
-			kept[as] = bytes.Clone(member.Raw())
+	for name, member := range v.Members() {
+		switch name {
+		case "thread":
+			kept[name] = json.RawMessage(`{"id":` + orNull(member.Get("id")) + `}`)
+		case "initialTurnsPage":
+		default:
+			kept[name] = bytes.Clone(member.Raw())
 		}
 	}
 	text, err := json.Marshal(kept)
 	if err != nil {
-		panic(err) // raw members of a parsed text
+		panic(err) // the members are raw JSON of a parsed text
 	}
 	doc, err := rpc.ParseValue(text)
 	if err != nil {
 		panic(err)
 	}
 	return doc
+}
+
+func orNull(v rpc.Value) string {
+	if !v.Exists() {
+		return "null"
+	}
+	return string(v.Raw())
 }
