@@ -37,8 +37,8 @@ cross: ## every platform compiles
 	done
 
 lint: ## needs the network: the linters, and the list of known vulnerabilities
-	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2 run
-	go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
+	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 bench: setup ## measures against cat and codex, writes docs/benchmarks.md
 	go run ./cmd/bridge-bench -write docs/benchmarks.md

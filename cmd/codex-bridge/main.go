@@ -47,6 +47,9 @@ func standIn(args []string) error {
 		Env:  bridge.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	}
 	if bridge.ParseArgs(command.Args).Proxy {
+		if err := checkFlags(cfg, command.Args); err != nil {
+			return err
+		}
 		return proxy(cfg, command)
 	}
 	code, err := bridge.Become(command.Path, command.Args, command.Env)
@@ -60,10 +63,11 @@ func standIn(args []string) error {
 func status(err error) int {
 	var find *bridge.FindError
 	var conf *config.Error
+	var flag refusedFlag
 	switch {
 	case errors.As(err, &find):
 		return exitNotFound
-	case errors.As(err, &conf), errors.Is(err, errUnenforced):
+	case errors.As(err, &conf), errors.As(err, &flag), errors.Is(err, errUnenforced):
 		return exitConfig
 	}
 	return exitFailed
