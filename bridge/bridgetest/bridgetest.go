@@ -17,6 +17,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -79,7 +80,11 @@ func Start(t *testing.T, features ...bridge.Feature) *Conversation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	path := filepath.Join(dir, "s")
 	listener, err := net.Listen("unix", path)
 	if err != nil {
@@ -194,7 +199,7 @@ func (c *Conversation) step(verb, text string) error {
 			got = strings.TrimSuffix(got, "\n")
 			if strings.HasSuffix(verb, "=") {
 				if text, err := c.fill(text); err != nil || got != text {
-					return fmt.Errorf("%s gets\n%s (%v)", s.name, got, err)
+					return errors.Join(err, fmt.Errorf("%s gets\n%s", s.name, got))
 				}
 				return nil
 			}

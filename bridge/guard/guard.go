@@ -161,17 +161,18 @@ func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
 	}
 }
 
-// report logs what was decided, a line a change.
+// report logs what was decided, a line a change. Under audit the log is all there
+// is, so it is said where nobody asked for more than warnings, too.
 func (g *Guard) report(mode config.Mode, m *rpc.Message, d policy.Decision) {
-	verb := "policy"
+	level, text := slog.LevelInfo, "policy"
 	if mode == config.Audit {
-		verb = "policy (audit, not applied)"
+		level, text = slog.LevelWarn, "policy (audit: not applied)"
+		if d.Verdict == policy.Deny {
+			g.log.Log(context.Background(), level, text, "method", m.Method, "verdict", d.Verdict, "reason", d.Err.Message)
+		}
 	}
 	for _, c := range d.Changes {
-		g.log.Info(verb, "method", m.Method, "verdict", d.Verdict, "field", c.Field, "rule", c.Rule,
+		g.log.Log(context.Background(), level, text, "method", m.Method, "verdict", d.Verdict, "field", c.Field, "rule", c.Rule,
 			"from", string(c.From), "to", string(c.To), "reason", c.Reason)
-	}
-	if d.Verdict == policy.Deny && mode == config.Audit {
-		g.log.Info(verb, "method", m.Method, "verdict", d.Verdict, "reason", d.Err.Message)
 	}
 }
