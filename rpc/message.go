@@ -35,7 +35,7 @@ type Message struct {
 	Error  Value
 }
 
-// Bytes is the line as it came, without its line end.
+// Bytes is the line as the Parser got it, with its line end if it has one.
 func (m *Message) Bytes() []byte { return m.text }
 
 // Parser reads a client's messages strictly. It reuses its memory: a Message is
@@ -223,12 +223,22 @@ func salvage(line []byte) ID {
 		if len(p.doc.nodes) == 0 || p.doc.nodes[0].kind != Object {
 			return ID{}
 		}
-		if last := len(p.doc.nodes) - 1; last > 0 && p.doc.nodes[last].skip == 0 {
+		if last := len(p.doc.nodes) - 1; last > 0 && unfinished(p.doc.nodes[last], len(line)) {
 			p.doc.nodes = p.doc.nodes[:last]
 		}
 		p.doc.nodes[0].skip = uint32(len(p.doc.nodes))
 	}
-	return requestID(&Message{Doc: p.doc})
+	id := requestID(&Message{Doc: p.doc})
+	if _, err := ParseValue(id.Raw()); err != nil {
+		return ID{} // not to be written into a reply
+	}
+	return id
+}
+
+// unfinished tells whether a text of that length breaks off inside n. A number
+// that it ends with may have gone on.
+func unfinished(n node, length int) bool {
+	return n.skip == 0 || n.kind == Number && int(n.end) == length
 }
 
 // Reply is the line that answers a request with a result.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -12,8 +13,8 @@ const (
 	// other. Measured on codex 0.169.0: 127 are taken, 128 are dropped without a
 	// reply (the recursion limit of serde_json).
 	MaxDepth = 127
-	// maxMembers bounds the members of one object, and with that the memory that
-	// the search for duplicate keys takes.
+	// maxMembers bounds the members of an object and those around it, and with that
+	// the memory that the search for duplicate keys takes: 2 MiB.
 	maxMembers = 1 << 16
 	// maxNodes bounds what a Doc keeps: 3 MiB. A text with more is still checked
 	// to its end, and then Truncated.
@@ -245,31 +246,11 @@ func (p *parser) key() error {
 		return err
 	}
 	end := p.pos - 1
-	name := p.doc.text[start:end]
-	if escaped {
-		name = []byte(unquote(name))
-	}
-	if len(name) > 0 && name[0] == '$' && bytes.HasPrefix(name, []byte(privatePrefix)) {
-		if err := p.failAt(start, "a key that starts with "+privatePrefix); err != nil {
+	if !p.lenient {
+		if err := p.name(start, end, escaped); err != nil {
 			return err
 		}
 	}
-	own := p.keys[p.stack[len(p.stack)-1].keys:]
-	if len(own) == maxMembers {
-		return p.fail(fmt.Sprintf("more than %d members in one object", maxMembers))
-	}
-	sig := signature(name)
-	if len(own) < fewMembers {
-		for i := range own {
-			if own[i].sig == sig && bytes.Equal(own[i].text, name) {
-				if err := p.twice(start, name); err != nil {
-					return err
-				}
-				break
-			}
-		}
-	}
-	p.keys = append(p.keys, keyRef{name, sig})
 	p.space()
 	if p.peek() != ':' {
 		return p.unexpected("a colon")
@@ -279,8 +260,33 @@ func (p *parser) key() error {
 	return nil
 }
 
+// name checks the name of a member against the others of its object.
+func (p *parser) name(start, end int, escaped bool) error {
+	name := p.doc.text[start:end]
+	if escaped {
+		name = []byte(unquote(name))
+	}
+	if len(name) > 0 && name[0] == '$' && bytes.HasPrefix(name, []byte(privatePrefix)) {
+		return &syntaxError{start, "a key that starts with " + privatePrefix}
+	}
+	if len(p.keys) == maxMembers {
+		return p.fail(fmt.Sprintf("more than %d members in an object and those around it", maxMembers))
+	}
+	own := p.keys[p.stack[len(p.stack)-1].keys:]
+	sig := signature(name)
+	if len(own) < fewMembers {
+		for i := range own {
+			if own[i].sig == sig && bytes.Equal(own[i].text, name) {
+				return p.twice(start, name)
+			}
+		}
+	}
+	p.keys = append(p.keys, keyRef{name, sig})
+	return nil
+}
+
 func (p *parser) twice(pos int, name []byte) error {
-	return p.failAt(pos, fmt.Sprintf("the key %s twice in one object", clip(name)))
+	return &syntaxError{pos, fmt.Sprintf("the key %s twice in one object", clip(name))}
 }
 
 func signature(name []byte) uint64 {
@@ -331,31 +337,30 @@ func (p *parser) escape() error {
 	if len(b) < 2 {
 		return p.fail("the text ends inside a string")
 	}
+	n, what := 2, ""
 	switch b[1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		p.pos += 2
-		return nil
 	case 'u':
-		r := hex4(b[2:])
-		if r < 0 {
-			return p.fail("a broken \\u escape")
+		switch r := hex4(b[2:]); {
+		case r < 0:
+			what = "a broken \\u escape"
+		case !utf16.IsSurrogate(r):
+			n = 6
+		case pair(b) < 0:
+			what = "half a surrogate pair"
+		default:
+			n = 12
 		}
-		if r >= 0xdc00 && r <= 0xdfff {
-			return p.fail("half a surrogate pair")
-		}
-		if r >= 0xd800 && r <= 0xdbff {
-			if len(b) < 12 || b[6] != '\\' || b[7] != 'u' {
-				return p.fail("half a surrogate pair")
-			}
-			if low := hex4(b[8:]); low < 0xdc00 || low > 0xdfff {
-				return p.fail("half a surrogate pair")
-			}
-			p.pos += 6
-		}
-		p.pos += 6
-		return nil
+	default:
+		what = "an unknown escape"
 	}
-	return p.fail("an unknown escape")
+	if what != "" {
+		if err := p.failAt(p.pos, what); err != nil {
+			return err
+		}
+	}
+	p.pos += n
+	return nil
 }
 
 func (p *parser) literal(word string, kind Kind) error {

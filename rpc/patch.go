@@ -1,10 +1,15 @@
 package rpc
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Patch rewrites a message in its text: what no edit names keeps its bytes,
 // unknown members, key order and number spellings included. An object that
-// gains or loses a member loses the white space between its members.
+// gains or loses a member loses the white space between its members. Of two edits
+// of one member the last counts; one below a value that is replaced or deleted
+// has no effect.
 type Patch struct {
 	doc      *Doc
 	replaced map[uint32][]byte   // node → new text
@@ -36,6 +41,7 @@ func (p *Patch) Replace(v Value, raw []byte) {
 		p.replaced = make(map[uint32][]byte)
 	}
 	p.replaced[v.i] = raw
+	delete(p.deleted, v.i)
 	p.touch(v.i)
 }
 
@@ -45,7 +51,6 @@ func (p *Patch) Set(object Value, key string, raw []byte) {
 		panic("rpc: Patch.Set on " + object.Kind().String())
 	}
 	if v := object.Get(key); v.Exists() {
-		delete(p.deleted, v.i)
 		p.Replace(v, raw)
 		return
 	}
@@ -66,6 +71,9 @@ func (p *Patch) Set(object Value, key string, raw []byte) {
 func (p *Patch) Delete(object Value, key string) {
 	v := object.Get(key)
 	if !v.Exists() {
+		if object.Kind() == Object && len(p.added[object.i]) > 0 { // by Set
+			p.added[object.i] = slices.DeleteFunc(p.added[object.i], func(m member) bool { return m.key == key })
+		}
 		return
 	}
 	if p.deleted == nil {

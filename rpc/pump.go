@@ -20,7 +20,7 @@ type Sieve interface {
 
 // Taker gets the lines that a Sieve wants, in their place among the others: what
 // came before has been written, what comes behind has not. A line has no line
-// end and is valid during the call.
+// end and is valid during the call. The last one may be unfinished.
 type Taker interface {
 	Take(line []byte)
 	// TakeTooLong gets the first bytes of a wanted line that is longer than the
@@ -74,8 +74,12 @@ func (p *Pump) Run(in io.Reader) error {
 		p.w = copy(p.buf, p.buf[p.r:p.w])
 		p.r = 0
 		if err != nil {
-			if p.w > 0 { // Codex died in mid-line; the client may have use for it
-				p.out.Run(p.buf[:p.w])
+			if line := p.buf[:p.w]; p.w > 0 { // Codex died in mid-line; the client may have use for it
+				if p.passes(line, true) {
+					p.out.Run(line)
+				} else {
+					p.taker.Take(line)
+				}
 			}
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -171,7 +175,7 @@ func (p *Pump) long(in io.Reader) error {
 	})
 	switch {
 	case tooLong && p.taker != nil:
-		p.taker.TakeTooLong(gathered[:4096])
+		p.taker.TakeTooLong(gathered[:min(len(gathered), 4096)])
 	case tooLong:
 	case p.passes(gathered, true):
 		p.out.Run(gathered)
@@ -192,7 +196,9 @@ func (p *Pump) rest(in io.Reader, part func([]byte)) error {
 			p.r, p.w, p.scanned = end+1, n, 0
 			return err
 		}
-		part(p.buf[:n])
+		if n > 0 {
+			part(p.buf[:n])
+		}
 		if err != nil {
 			p.r, p.w, p.scanned = 0, 0, 0
 			return err

@@ -10,6 +10,7 @@ import (
 // Sink takes messages for the client, from any goroutine. Each message arrives
 // with one write, as Codex writes them: there are clients that do not join
 // partial lines. After a failed write a Sink is dead and swallows what it gets.
+// Run, Open, Continue and Close are for the one goroutine of the Pump.
 type Sink interface {
 	// Run writes whole lines, each with its line end.
 	Run(lines []byte)
@@ -29,12 +30,21 @@ type Sink interface {
 type Lines struct {
 	mu  sync.Mutex
 	w   io.Writer
+	run runWriter // w, when it is one
 	err error
 	buf []byte
 }
 
+// runWriter is a writer that does better with what a Pump has just read (Join).
+type runWriter interface {
+	WriteRun([]byte) (int, error)
+}
+
 // NewLines makes a Sink that writes to w.
-func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
+func NewLines(w io.Writer) *Lines {
+	run, _ := w.(runWriter)
+	return &Lines{w: w, run: run}
+}
 
 func (l *Lines) write(b []byte) {
 	if l.err == nil {
@@ -42,11 +52,21 @@ func (l *Lines) write(b []byte) {
 	}
 }
 
+// pass is write for what the Pump passes on.
+func (l *Lines) pass(b []byte) {
+	switch {
+	case l.run == nil:
+		l.write(b)
+	case l.err == nil:
+		_, l.err = l.run.WriteRun(b)
+	}
+}
+
 // Run implements Sink.
 func (l *Lines) Run(lines []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.write(lines)
+	l.pass(lines)
 }
 
 // Message implements Sink.
@@ -66,11 +86,11 @@ func (l *Lines) Streams() bool { return true }
 // Open implements Sink.
 func (l *Lines) Open(part []byte) {
 	l.mu.Lock()
-	l.write(part)
+	l.pass(part)
 }
 
 // Continue implements Sink.
-func (l *Lines) Continue(part []byte) { l.write(part) }
+func (l *Lines) Continue(part []byte) { l.pass(part) }
 
 // Close implements Sink.
 func (l *Lines) Close() { l.mu.Unlock() }
@@ -100,7 +120,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-var versionMember = []byte(`{"jsonrpc":"2.0",`)
+var versionMember = []byte(`{"jsonrpc":"2.0"`)
 
 // Message implements Sink. What is no object is dropped: an LSP library would
 // end the connection over it.
@@ -114,7 +134,11 @@ func (h *Headers) Message(text []byte) {
 	if h.err != nil {
 		return
 	}
-	h.buf = append(append(h.buf[:0], versionMember...), text[1:]...)
+	h.buf = append(h.buf[:0], versionMember...)
+	if trimSpace(text[1:])[0] != '}' {
+		h.buf = append(h.buf, ',')
+	}
+	h.buf = append(h.buf, text[1:]...)
 	h.err = h.ch.Send(h.buf)
 	if cap(h.buf) > PumpBuffer {
 		h.buf = nil

@@ -21,13 +21,17 @@ type Source interface {
 	Next() ([]byte, error)
 }
 
+// maxStart is how much of a message over the bound is looked at.
+const maxStart = 64 << 10
+
 // headerNames are the only fields that the base protocol knows.
 var headerNames = []string{"content-length", "content-type"}
 
 // Recognise tells the client's framing by its first bytes and returns
 // both ends for it: JSON Lines, or the base protocol of LSP when they are a
-// header. It blocks until the client says something; at the end of in it
-// returns JSON Lines.
+// header. It blocks until the client says something, empty lines aside; at the end
+// of in it returns JSON Lines. max bounds a message in bytes, that of a line with
+// its line end.
 func Recognise(in io.Reader, out io.Writer, max int) (Source, Sink) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	if isHeader(r) {
@@ -37,6 +41,12 @@ func Recognise(in io.Reader, out io.Writer, max int) (Source, Sink) {
 }
 
 func isHeader(r *bufio.Reader) bool {
+	for c, err := r.ReadByte(); err == nil; c, err = r.ReadByte() {
+		if c != '\r' && c != '\n' {
+			_ = r.UnreadByte() // can't fail behind ReadByte
+			break
+		}
+	}
 	for n := 1; ; n++ {
 		start, err := r.Peek(n)
 		if err != nil {
@@ -56,9 +66,10 @@ func isHeader(r *bufio.Reader) bool {
 	}
 }
 
-// tooLarge is the answer to a message over the bound; start is what was read.
-func tooLarge(start []byte, max int) error {
-	return &RefusedLine{ID: salvage(start), Err: Errorf(CodeTooLarge,
+// tooLarge is the answer to a message over the bound; its id is looked for in what
+// was read of it, or in the first bytes of that.
+func tooLarge(read []byte, max int) error {
+	return &RefusedLine{ID: salvage(read[:min(len(read), maxStart)]), Err: Errorf(CodeTooLarge,
 		"the message is longer than %d bytes; send less at once, or raise codex.max_message", max)}
 }
 
@@ -75,9 +86,8 @@ func (s *lineSource) Next() ([]byte, error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			line, err = s.gather(line)
 		}
-		var refused *RefusedLine
-		if errors.As(err, &refused) {
-			return nil, err
+		if len(line) > s.max {
+			return nil, tooLarge(line, s.max)
 		}
 		if len(trimSpace(line)) > 0 { // Codex passes over blank lines, too
 			return line, nil
@@ -88,7 +98,8 @@ func (s *lineSource) Next() ([]byte, error) {
 	}
 }
 
-// gather reads on a line that is longer than the buffer.
+// gather reads on a line that is longer than the buffer; of one over the bound it
+// keeps no more than tells so.
 func (s *lineSource) gather(start []byte) ([]byte, error) {
 	if cap(s.big) > 1<<20 {
 		s.big = nil
@@ -96,13 +107,9 @@ func (s *lineSource) gather(start []byte) ([]byte, error) {
 	s.big = append(s.big[:0], start...)
 	for {
 		part, err := s.r.ReadSlice('\n')
-		if len(s.big)+len(part) > s.max {
-			for errors.Is(err, bufio.ErrBufferFull) {
-				_, err = s.r.ReadSlice('\n')
-			}
-			return nil, tooLarge(s.big[:min(len(s.big), 64<<10)], s.max)
+		if len(s.big) <= s.max {
+			s.big = append(s.big, part...)
 		}
-		s.big = append(s.big, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return s.big, err
 		}
@@ -129,7 +136,7 @@ func (s *headerSource) Next() ([]byte, error) {
 		return nil, err
 	}
 	if size > s.max {
-		start := make([]byte, min(size, 64<<10))
+		start := make([]byte, min(size, maxStart))
 		if _, err := io.ReadFull(s.r, start); err != nil {
 			return nil, ended(err)
 		}
@@ -145,8 +152,9 @@ func (s *headerSource) Next() ([]byte, error) {
 	return s.line(body.Bytes()), nil
 }
 
+// ended is err, where the client's end inside a message is its end.
 func ended(err error) error {
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
 	}
 	return err

@@ -36,7 +36,8 @@ func plain(b []byte) int {
 	return i
 }
 
-// unquote is the text of the inside of a valid JSON string.
+// unquote is the text of the inside of a JSON string. Half a surrogate pair and a
+// broken escape, which only an unchecked string can have, become U+FFFD.
 func unquote(raw []byte) string {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
@@ -59,18 +60,32 @@ func unquote(raw []byte) string {
 			out = append(out, '\t')
 		case 'u':
 			r := hex4(raw[i+2:])
-			if utf16.IsSurrogate(r) { // the parser has seen that a low one follows
-				r = utf16.DecodeRune(r, hex4(raw[i+8:]))
+			if whole := pair(raw[i:]); whole >= 0 {
+				r = whole
 				i += 6
 			}
+			if r >= 0 {
+				i += 4
+			}
 			out = utf8.AppendRune(out, r)
-			i += 4
 		default: // quote, backslash, slash
 			out = append(out, e)
 		}
 		i += 2
 	}
 	return string(out)
+}
+
+// pair is the rune of the two escapes of a surrogate pair at the start of b, -1
+// when there are none.
+func pair(b []byte) rune {
+	if len(b) < 12 || b[6] != '\\' || b[7] != 'u' {
+		return -1
+	}
+	if r := utf16.DecodeRune(hex4(b[2:]), hex4(b[8:])); r != utf8.RuneError {
+		return r
+	}
+	return -1
 }
 
 // hex4 reads four hexadecimal digits, -1 when they are none.

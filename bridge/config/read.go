@@ -121,7 +121,7 @@ func parse(src source) (*document, *Error) {
 		return nil, fault(at, "not UTF-8", "save the file as UTF-8")
 	}
 	root, at, lost := locate(text)
-	if lost == errDepth {
+	if errors.Is(lost, errDepth) {
 		return nil, fault(at, lost.Error(), "write it flatter")
 	}
 	d.root = root
@@ -136,7 +136,7 @@ func parse(src source) (*document, *Error) {
 		return nil, &Error{File: src.file, Message: lowerFirst(pe.Message)}
 	case err != nil:
 		return nil, &Error{File: src.file, Message: err.Error()}
-	case lost == errTwice:
+	case errors.Is(lost, errTwice):
 		return nil, fault(at, lost.Error(), "keep one of them")
 	case lost != nil:
 		// The parser took what locate could not follow: without places there
