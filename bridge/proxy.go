@@ -9,14 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"codex-bridge/bridge/codex"
 	"codex-bridge/rpc"
 )
 
 // Options are what a Proxy is made of.
 type Options struct {
-	In         io.Reader // the client speaks here
-	Out        io.Writer // the client listens here
-	Command    Command   // the real codex
+	In         io.Reader     // the client speaks here
+	Out        io.Writer     // the client listens here
+	Command    codex.Command // the real codex
 	Features   []Feature
 	MaxMessage int           // bytes: of a client's message, and of what has to be gathered of codex's
 	Grace      time.Duration // for codex to end
@@ -28,7 +29,7 @@ type Proxy struct {
 	o       Options
 	routes  table
 	waiting *waiting
-	child   *Child
+	child   *codex.Child
 	// in and listen are child.Stdout and o.Out, joined.
 	in     io.Reader
 	listen io.Writer
@@ -59,13 +60,13 @@ func NewProxy(o Options) (*Proxy, error) {
 // returns how it ended. stop passes on signals meant for codex. On Linux the
 // calling goroutine must be locked to its thread (see Start).
 func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessState, error) {
-	child, err := Start(p.o.Command)
+	child, err := codex.Start(p.o.Command)
 	if err != nil {
 		return nil, err
 	}
 	p.child = child
 	if f, ok := p.o.Out.(*os.File); ok {
-		widen(f)
+		codex.Widen(f)
 	}
 	p.in, p.listen = rpc.Join(child.Stdout, p.o.Out)
 	ctx, cancel := context.WithCancel(ctx)
@@ -104,10 +105,10 @@ func (p *Proxy) wait(left <-chan struct{}, stop <-chan os.Signal) {
 			return
 		case sig := <-stop:
 			p.child.Signal(sig)
-			if p.child.endsWithin(p.o.Grace) {
+			if p.child.EndsWithin(p.o.Grace) {
 				return
 			}
-			if endsCodex(sig) {
+			if codex.EndsIt(sig) {
 				p.child.Kill()
 				return
 			}

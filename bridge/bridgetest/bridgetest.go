@@ -31,6 +31,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
 )
 
 const socketEnv = "BRIDGETEST_SOCKET"
@@ -103,7 +104,7 @@ func Start(t *testing.T, features ...bridge.Feature) *Conversation {
 	outR, outW := io.Pipe()
 	p, err := bridge.NewProxy(bridge.Options{
 		In: inR, Out: outW,
-		Command:    bridge.Command{Path: self, Env: append(os.Environ(), socketEnv+"="+path)},
+		Command:    codex.Command{Path: self, Env: append(os.Environ(), socketEnv+"="+path)},
 		Features:   features,
 		MaxMessage: 1 << 20, Grace: patience,
 		Log: slog.New(slog.DiscardHandler),

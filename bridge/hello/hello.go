@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/rpc"
@@ -80,10 +81,10 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		agent, _ := result.Get("userAgent").Text()
 		h.mu.Lock()
 		h.offered = h.offered || offer.Exists()
-		h.codex = bridge.VersionOf(agent)
+		h.codex = codex.VersionOf(agent)
 		h.mu.Unlock()
 		if enforced {
-			if err := bridge.TooOld(h.codex, h.minVersion); err != nil {
+			if err := codex.TooOld(h.codex, h.minVersion); err != nil {
 				h.log.Error("refused this codex", "error", err)
 				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeUpstream, "%v", err))
 				return

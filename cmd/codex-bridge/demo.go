@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/signal"
 
-	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
 	"codex-bridge/cmd/codex-bridge/internal/demo"
 )
 
@@ -15,7 +15,7 @@ type demoCmd struct{}
 // Run plays the demo against the codex that CODEX_BRIDGE_CODEX names or PATH has.
 // The user's own configuration plays no part in it.
 func (demoCmd) Run(out io.Writer) error {
-	codex, err := bridge.FindCodex("codex")
+	path, err := codex.Find("codex")
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (demoCmd) Run(out io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	return demo.Run(ctx, demo.Options{Bridge: self, Codex: codex, Out: out, Color: colored()})
+	return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: colored()})
 }
 
 // colored tells whether standard output is a terminal that takes colours.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 )
@@ -105,28 +105,28 @@ func examinePolicy(cfg *config.Config) []finding {
 }
 
 func examineCodex(cfg *config.Config) []finding {
-	codex, err := bridge.FindCodex(cfg.Codex.Command)
+	path, err := codex.Find(cfg.Codex.Command)
 	if err != nil {
-		var find *bridge.FindError
+		var find *codex.FindError
 		if errors.As(err, &find) {
 			return []finding{{"codex", broken, find.Problem, find.Mend}}
 		}
 		return []finding{{"codex", broken, err.Error(), ""}}
 	}
 	found := finding{Name: "codex", State: fine}
-	text, err := ask(cfg, codex, "--version")
-	version := bridge.VersionOf(text)
-	found.Detail = fmt.Sprintf("%s, version %s", codex, version)
+	text, err := ask(cfg, path, "--version")
+	version := codex.VersionOf(text)
+	found.Detail = fmt.Sprintf("%s, version %s", path, version)
 	switch {
 	case err != nil:
-		found.State, found.Detail, found.Mend = broken, fmt.Sprintf("%s --version: %v", codex, err), "run it by hand, or name another one with "+bridge.EnvCodex
-	case bridge.TooOld(version, cfg.Codex.MinVersion) != nil:
-		found.State, found.Detail = broken, bridge.TooOld(version, cfg.Codex.MinVersion).Error()
-	case bridge.CompareVersions(version, measured) > 0:
+		found.State, found.Detail, found.Mend = broken, fmt.Sprintf("%s --version: %v", path, err), "run it by hand, or name another one with "+codex.Env
+	case codex.TooOld(version, cfg.Codex.MinVersion) != nil:
+		found.State, found.Detail = broken, codex.TooOld(version, cfg.Codex.MinVersion).Error()
+	case codex.CompareVersions(version, measured) > 0:
 		found.State, found.Mend = warn, "newer than "+measured+", on which this bridge was measured: fields that it does not know pass"
 	}
 	sandbox := finding{"sandbox", fine, "codex runs commands in its sandbox here", ""}
-	if text, err := ask(cfg, codex, "sandbox", "--", "true"); err != nil {
+	if text, err := ask(cfg, path, "sandbox", "--", "true"); err != nil {
 		sandbox = finding{"sandbox", broken, fmt.Sprintf("codex can't run a command in its sandbox: %v: %s", err, lastLine(text)),
 			"see \"codex sandbox -- true\"; on Linux it needs user namespaces"}
 	}
@@ -134,11 +134,11 @@ func examineCodex(cfg *config.Config) []finding {
 }
 
 // ask runs codex for a moment and returns what it said.
-func ask(cfg *config.Config, codex string, args ...string) (string, error) {
+func ask(cfg *config.Config, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, codex, args...)
-	cmd.Env = bridge.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
 	text, err := cmd.CombinedOutput()
 	return string(text), err
 }

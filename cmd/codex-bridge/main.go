@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 )
 
@@ -37,22 +37,22 @@ func standIn(args []string) error {
 	if err != nil {
 		return err
 	}
-	codex, err := bridge.FindCodex(cfg.Codex.Command)
+	path, err := codex.Find(cfg.Codex.Command)
 	if err != nil {
 		return err
 	}
-	command := bridge.Command{
-		Path: codex,
+	command := codex.Command{
+		Path: path,
 		Args: slices.Concat(cfg.Codex.Args, args),
-		Env:  bridge.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
+		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	}
-	if bridge.ParseArgs(command.Args).Proxy {
+	if codex.ParseArgs(command.Args).Proxy {
 		if err := checkFlags(cfg, command.Args); err != nil {
 			return err
 		}
 		return proxy(cfg, command)
 	}
-	code, err := bridge.Become(command.Path, command.Args, command.Env)
+	code, err := codex.Become(command.Path, command.Args, command.Env)
 	if err == nil {
 		os.Exit(code)
 	}
@@ -61,7 +61,7 @@ func standIn(args []string) error {
 
 // status is the exit status for an error.
 func status(err error) int {
-	var find *bridge.FindError
+	var find *codex.FindError
 	var conf *config.Error
 	var flag refusedFlag
 	switch {

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/hello"
 )
 
 // proxy runs the real app-server behind us and ends as it ends.
-func proxy(cfg *config.Config, command bridge.Command) error {
+func proxy(cfg *config.Config, command codex.Command) error {
 	log := logger()
 	hold, err := newGuard(cfg, log)
 	if err != nil {
@@ -33,7 +34,7 @@ func proxy(cfg *config.Config, command bridge.Command) error {
 	if err != nil {
 		return err
 	}
-	stop := bridge.Signals()
+	stop := codex.Signals()
 	// The death signal comes when the thread that started codex ends: the main
 	// thread, which ends with the process.
 	runtime.LockOSThread()
@@ -41,7 +42,7 @@ func proxy(cfg *config.Config, command bridge.Command) error {
 	if err != nil {
 		return err
 	}
-	bridge.Mirror(state)
+	codex.Mirror(state)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package bridge
+package codex
 
 import (
 	"errors"
@@ -16,7 +16,6 @@ type Child struct {
 	cmd  *exec.Cmd
 	tree tree
 	done chan struct{} // closed when codex has ended
-	err  error         // of Wait; read it after done
 }
 
 // Command says how to start codex.
@@ -42,8 +41,8 @@ func Start(c Command) (*Child, error) {
 	if err != nil {
 		return nil, errors.Join(err, inR.Close(), inW.Close())
 	}
-	widen(outR)
-	widen(inW)
+	Widen(outR)
+	Widen(inW)
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = inR, outW, os.Stderr, env
 	child := &Child{Stdin: inW, Stdout: outR, cmd: cmd, done: make(chan struct{})}
@@ -58,7 +57,7 @@ func Start(c Command) (*Child, error) {
 	}
 	child.tree.started(cmd)
 	go func() {
-		child.err = waitOwn(cmd)
+		_ = waitOwn(cmd) // how it ended is in cmd.ProcessState
 		close(child.done)
 	}()
 	return child, nil
@@ -80,17 +79,18 @@ func (c *Child) Signal(sig os.Signal) {
 // later SIGTERM, and at the end of grace SIGKILL for it and all that it started.
 func (c *Child) Stop(grace time.Duration) {
 	c.Stdin.Close()
-	if c.endsWithin(grace / 3) {
+	if c.EndsWithin(grace / 3) {
 		return
 	}
 	c.Signal(terminate)
-	if c.endsWithin(grace - grace/3) {
+	if c.EndsWithin(grace - grace/3) {
 		return
 	}
 	c.Kill()
 }
 
-func (c *Child) endsWithin(d time.Duration) bool {
+// EndsWithin waits for codex to end, for d at most, and tells whether it did.
+func (c *Child) EndsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package bridge
+package codex
 
 import (
 	"os"
@@ -10,7 +10,8 @@ import (
 
 var terminate os.Signal = syscall.SIGTERM
 
-func widen(*os.File) {}
+// Widen makes a pipe larger, where the system can.
+func Widen(*os.File) {}
 
 func stdoutPipe() (r, w *os.File, err error) { return os.Pipe() }
 

@@ -1,4 +1,4 @@
-package bridge
+package codex
 
 import (
 	"os"
@@ -18,9 +18,9 @@ var terminate os.Signal = syscall.SIGTERM
 // alone, 0.75 with the client's, too.
 const pipeSize = 1 << 20
 
-// widen makes a pipe larger. On a socketpair, which Node gives its children, and
+// Widen makes a pipe larger. On a socketpair, which Node gives its children, and
 // over the user's pipe quota it fails, and that does no harm.
-func widen(f *os.File) {
+func Widen(f *os.File) {
 	if conn, err := f.SyscallConn(); err == nil {
 		_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
 	}

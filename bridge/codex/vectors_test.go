@@ -1,4 +1,4 @@
-package bridge_test
+package codex_test
 
 import (
 	"encoding/json"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
 )
 
 // client.json: what the system we were asked to build was seen to do when it
 // starts codex.
 func vectors(t *testing.T, into any) {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/vectors/client.json")
+	text, err := os.ReadFile("../../testdata/vectors/client.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,10 +39,10 @@ func TestVersionVectors(t *testing.T) {
 	}
 	for _, c := range v.VersionCompare {
 		t.Run(c.A+" "+c.B, func(t *testing.T) {
-			if got := bridge.CompareVersions(c.A, c.B); got != c.Cmp {
+			if got := codex.CompareVersions(c.A, c.B); got != c.Cmp {
 				t.Errorf("CompareVersions(%q, %q) = %d, want %d", c.A, c.B, got, c.Cmp)
 			}
-			if got := bridge.CompareVersions(c.B, c.A); got != -c.Cmp {
+			if got := codex.CompareVersions(c.B, c.A); got != -c.Cmp {
 				t.Errorf("CompareVersions(%q, %q) = %d, want %d", c.B, c.A, got, -c.Cmp)
 			}
 		})
@@ -75,7 +75,7 @@ func TestEnvironVectors(t *testing.T) {
 				goos = "windows"
 			}
 			got := make(map[string]string)
-			for _, pair := range bridge.EnvironOn(pairs(c.BaseEnv), c.Options.Env, c.Options.ClearEnv, goos) {
+			for _, pair := range codex.EnvironOn(pairs(c.BaseEnv), c.Options.Env, c.Options.ClearEnv, goos) {
 				name, value, _ := strings.Cut(pair, "=")
 				got[name] = value
 			}
@@ -103,7 +103,7 @@ func TestVersionOf(t *testing.T) {
 		"nothing":                                                  "",
 		"":                                                         "",
 	} {
-		if got := bridge.VersionOf(text); got != want {
+		if got := codex.VersionOf(text); got != want {
 			t.Errorf("VersionOf(%q) = %q, want %q", text, got, want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestTooOld(t *testing.T) {
 		version string
 		bad     bool
 	}{{"0.169.0", false}, {"0.125.0", false}, {"0.124.9", true}, {"0.125.0-alpha", true}, {"1.0", false}, {"", true}} {
-		if err := bridge.TooOld(c.version, "0.125.0"); (err != nil) != c.bad {
+		if err := codex.TooOld(c.version, "0.125.0"); (err != nil) != c.bad {
 			t.Errorf("TooOld(%q) = %v", c.version, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package bridge
+package codex
 
 import (
 	"os"
@@ -12,7 +12,8 @@ import (
 // terminate: Windows has no polite signal; the end of input was it.
 var terminate = os.Kill
 
-func widen(*os.File) {}
+// Widen makes a pipe larger, where the system can.
+func Widen(*os.File) {}
 
 func stdoutPipe() (r, w *os.File, err error) { return os.Pipe() }
 

@@ -1,4 +1,4 @@
-package bridge
+package codex
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// EnvCodex names the real codex, before the configuration and PATH.
-const EnvCodex = "CODEX_BRIDGE_CODEX"
+// Env names the real codex, before the configuration and PATH.
+const Env = "CODEX_BRIDGE_CODEX"
 
 // envDepth counts how often a bridge was started by a codex of a bridge.
 const envDepth = "CODEX_BRIDGE_DEPTH"
@@ -24,17 +24,17 @@ type FindError struct{ Problem, Mend string }
 
 func (e *FindError) Error() string { return e.Problem + "; " + e.Mend }
 
-const install = "install it with \"npm install -g @openai/codex\", or name it with " + EnvCodex + " or codex.command"
+const install = "install it with \"npm install -g @openai/codex\", or name it with " + Env + " or codex.command"
 
-// FindCodex is the path of the real codex: from CODEX_BRIDGE_CODEX, then from
+// Find is the path of the real codex: from CODEX_BRIDGE_CODEX, then from
 // the configuration (codex.command: a path, or a name to be looked up), then
 // "codex" in PATH. In PATH it passes over ourselves; being named is an error.
-func FindCodex(configured string) (string, error) {
-	if named := os.Getenv(EnvCodex); named != "" {
-		return named, checkCodex(named, EnvCodex)
+func Find(configured string) (string, error) {
+	if named := os.Getenv(Env); named != "" {
+		return named, check(named, Env)
 	}
 	if filepath.Base(configured) != configured {
-		return configured, checkCodex(configured, "codex.command")
+		return configured, check(configured, "codex.command")
 	}
 	if configured == "" {
 		configured = "codex"
@@ -42,7 +42,7 @@ func FindCodex(configured string) (string, error) {
 	return lookup(configured)
 }
 
-func checkCodex(path, from string) error {
+func check(path, from string) error {
 	if err := executable(path); err != nil {
 		return &FindError{fmt.Sprintf("%s names %s, which can't be run: %v", from, path, err), install}
 	}
@@ -115,13 +115,13 @@ func isSelf(path string) bool {
 }
 
 // nested is the environment for a codex that we start, and an error when it was
-// us who started ourselves time and again: FindCodex sees a copy or a link of
+// us who started ourselves time and again: Find sees a copy or a link of
 // the program, but not a script that calls it.
 func nested(env []string) ([]string, error) {
 	depth, _ := strconv.Atoi(os.Getenv(envDepth))
 	if depth >= maxDepth {
 		return nil, &FindError{fmt.Sprintf("codex-bridge was started by itself %d times over: the codex it finds calls it again", depth),
-			"name the real codex with " + EnvCodex}
+			"name the real codex with " + Env}
 	}
 	return append(env, envDepth+"="+strconv.Itoa(depth+1)), nil
 }

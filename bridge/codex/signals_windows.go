@@ -1,4 +1,4 @@
-package bridge
+package codex
 
 import (
 	"os"
@@ -12,7 +12,8 @@ func Signals() <-chan os.Signal {
 	return stop
 }
 
-func endsCodex(os.Signal) bool { return true }
+// EndsIt tells whether codex is to be gone some time after this signal.
+func EndsIt(os.Signal) bool { return true }
 
 // Mirror ends this process with codex's status.
 func Mirror(state *os.ProcessState) { os.Exit(state.ExitCode()) }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package bridge
+package codex
 
 import (
 	"os"
@@ -24,8 +24,8 @@ func Signals() <-chan os.Signal {
 	return stop
 }
 
-// endsCodex tells whether codex is to be gone some time after this signal.
-func endsCodex(sig os.Signal) bool { return sig != syscall.SIGUSR1 && sig != syscall.SIGUSR2 }
+// EndsIt tells whether codex is to be gone some time after this signal.
+func EndsIt(sig os.Signal) bool { return sig != syscall.SIGUSR1 && sig != syscall.SIGUSR2 }
 
 // Mirror ends this process as codex ended: with its status, or by its signal.
 func Mirror(state *os.ProcessState) {

@@ -1,4 +1,4 @@
-package bridge_test
+package codex_test
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
 )
 
-func TestFindCodex(t *testing.T) {
+func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -71,15 +71,15 @@ func TestFindCodex(t *testing.T) {
 				dirs = append(dirs, filepath.Dir(file))
 			}
 			t.Setenv("PATH", strings.Join(dirs, string(filepath.ListSeparator)))
-			t.Setenv(bridge.EnvCodex, c.env)
-			got, err := bridge.FindCodex(c.configured)
+			t.Setenv(codex.Env, c.env)
+			got, err := codex.Find(c.configured)
 			if c.problem == "" {
 				if err != nil || got != c.want {
 					t.Errorf("got %q, %v; want %q", got, err, c.want)
 				}
 				return
 			}
-			var find *bridge.FindError
+			var find *codex.FindError
 			if !errors.As(err, &find) || !strings.Contains(find.Problem, c.problem) || find.Mend == "" {
 				t.Errorf("got %q, %v; want an error with %q and its mend", got, err, c.problem)
 			}
@@ -92,8 +92,8 @@ func TestFindCodex(t *testing.T) {
 
 func TestStartedByItself(t *testing.T) {
 	t.Setenv("CODEX_BRIDGE_DEPTH", "8")
-	_, err := bridge.Start(bridge.Command{Path: "/bin/sh"})
-	var find *bridge.FindError
+	_, err := codex.Start(codex.Command{Path: "/bin/sh"})
+	var find *codex.FindError
 	if !errors.As(err, &find) || !strings.Contains(find.Problem, "started by itself") {
 		t.Errorf("got %v", err)
 	}

@@ -1,4 +1,4 @@
-package bridge
+package codex
 
 // EnvironOn is Environ as on another system.
 var EnvironOn = environ
