@@ -1,0 +1,184 @@
+package rpc_test
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"codex-bridge/rpc"
+)
+
+// All that real clients say is accepted, and goes on to codex as it came.
+func TestCapturesOfClients(t *testing.T) {
+	readers := map[string]func(io.Reader) io.Reader{
+		"whole":        func(r io.Reader) io.Reader { return r },
+		"byte by byte": iotest.OneByteReader,
+		"halves":       iotest.HalfReader,
+	}
+	for name, text := range captures(t, "in") {
+		for how, reader := range readers {
+			var p rpc.Parser
+			var out bytes.Buffer
+			s, _ := rpc.Recognise(reader(bytes.NewReader(text)), io.Discard, mib)
+			for n := 1; ; n++ {
+				line, err := s.Next()
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatalf("%s, line %d, %s: %v", name, n, how, err)
+				}
+				m, err := p.Message(line, true)
+				if err != nil {
+					t.Fatalf("%s, line %d, %s: %v", name, n, how, err)
+				}
+				if !codexTakes(line) {
+					t.Errorf("%s, line %d: codex does not take it?", name, n)
+				}
+				out.Write(m.Bytes())
+			}
+			if !bytes.Equal(out.Bytes(), text) {
+				t.Errorf("%s, %s: what goes on to codex is not what came", name, how)
+			}
+		}
+	}
+}
+
+// The same, said by a client with the framing of LSP: codex gets the same lines.
+func TestCapturesInHeaderFraming(t *testing.T) {
+	for name, text := range captures(t, "in") {
+		var in strings.Builder
+		for line := range strings.Lines(string(text)) {
+			in.WriteString(framed(`{"jsonrpc":"2.0",` + strings.TrimSpace(line)[1:]))
+		}
+		var want []string
+		for line := range strings.Lines(string(text)) {
+			want = append(want, compact(t, []byte(line)))
+		}
+		s, _ := rpc.Recognise(strings.NewReader(in.String()), io.Discard, mib)
+		var got []string
+		for _, line := range said(t, s) {
+			if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") {
+				t.Errorf("%s: not one line: %q", name, line)
+			}
+			got = append(got, compact(t, []byte(line)))
+		}
+		// The white space between the top-level members goes with "jsonrpc".
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q\nwant %q", name, got, want)
+		}
+	}
+}
+
+// some wants a part of what codex says in the captures.
+func some() *desk {
+	return &desk{methods: []string{"turn/completed", "item/commandExecution/requestApproval", "warning"}, keys: []string{"2", "5"}}
+}
+
+// All that codex says passes byte by byte, and in whole lines, and what is wanted
+// is taken in its place, however the reads fall.
+func TestCapturesOfCodex(t *testing.T) {
+	for name, text := range captures(t, "out") {
+		for how, reader := range map[string]func(io.Reader) io.Reader{
+			"whole":         func(r io.Reader) io.Reader { return r },
+			"byte by byte":  iotest.OneByteReader,
+			"halves":        iotest.HalfReader,
+			"end with data": iotest.DataErrReader,
+			"a page":        func(r io.Reader) io.Reader { return &pieces{r: r, n: 4096} },
+		} {
+			d := &desk{}
+			d.pump(t, reader(bytes.NewReader(text)), mib)
+			if got := strings.Join(d.joined(), ""); got != "> "+string(text) || d.partial() != "" {
+				t.Errorf("%s, %s: what the client gets is not what codex said", name, how)
+			}
+			d = some()
+			d.pump(t, reader(bytes.NewReader(text)), mib)
+			if got := d.again(); got != string(text) || d.partial() != "" {
+				t.Errorf("%s, %s: passed and taken lines are not what codex said", name, how)
+			}
+		}
+	}
+}
+
+// again is the text that d was made of.
+func (d *desk) again() string {
+	var b strings.Builder
+	for _, e := range d.events {
+		if line, ok := strings.CutPrefix(e, "take "); ok {
+			b.WriteString(line + "\n")
+			continue
+		}
+		b.WriteString(strings.TrimPrefix(e, "> "))
+	}
+	return b.String()
+}
+
+// split gives the text in two reads.
+func split(text []byte, at int) io.Reader {
+	return io.MultiReader(bytes.NewReader(text[:at]), bytes.NewReader(text[at:]))
+}
+
+func TestSplitAtEveryByte(t *testing.T) {
+	sample := []byte(sampleOfCodex)
+	for _, text := range captureLines(t, "out") {
+		if len(sample)+len(text) < 4<<10 {
+			sample = append(sample, text...)
+		}
+	}
+	want := some()
+	want.pump(t, bytes.NewReader(sample), mib)
+	if len(want.joined()) < 8 {
+		t.Fatalf("the sample has too little that is wanted: %q", want.joined())
+	}
+	for at := range len(sample) + 1 {
+		d := some()
+		d.pump(t, split(sample, at), mib)
+		if !slices.Equal(d.joined(), want.joined()) || d.partial() != "" {
+			t.Fatalf("split at byte %d: %q", at, d.joined())
+		}
+		// And with a buffer so short that most lines are long ones.
+		d = some()
+		if err := rpc.NewPumpSize(rpc.NewLines(d), d, d, mib, 64).Run(split(sample, at)); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(d.joined(), want.joined()) {
+			t.Fatalf("split at byte %d, short buffer: %q", at, d.joined())
+		}
+	}
+}
+
+// sampleOfCodex has each form that a line of codex may have.
+const sampleOfCodex = `{"method":"item/agentMessage/delta","params":{"delta":"é"}}
+{"method":"turn/completed","params":{}}
+{"id":2,"result":{}}
+{"id":3,"result":{}}
+{"id":"2","result":{}}
+{"error":{"code":-1,"message":"no"},"id":5}
+{"id":5,"error":{}}
+{"id":0,"method":"item/commandExecution/requestApproval","params":{"a":[]}}
+{"id":2,"method":"item/fileChange/requestApproval","params":{}}
+{"params":{},"method":"warning"}
+{"method":"w\u0061rning"}
+
+hello
+`
+
+func TestSplitCaptures(t *testing.T) {
+	for name, text := range captures(t, "out") {
+		want := some()
+		want.pump(t, bytes.NewReader(text), mib)
+		p := rpc.NewPump(nil, nil, nil, mib) // its buffer is used by all
+		for at := 0; at < len(text); at += len(text)/300 + 1 {
+			d := some()
+			if err := p.With(rpc.NewLines(d), d, d).Run(split(text, at)); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(d.joined(), want.joined()) || d.partial() != "" {
+				t.Fatalf("%s, split at byte %d", name, at)
+			}
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package rpc_test
+
+import (
+	"bytes"
+	"errors"
+	"hash/crc32"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"codex-bridge/rpc"
+)
+
+// seed adds what the tables and the captures know.
+func seed(f *testing.F, add func(text []byte)) {
+	for _, test := range accepted {
+		if len(test.line) < 4096 {
+			add([]byte(test.line))
+		}
+	}
+	for _, test := range refused {
+		if len(test.line) < 4096 {
+			add([]byte(test.line))
+		}
+	}
+	for _, line := range append(captureLines(f, "in"), captureLines(f, "out")[:40]...) {
+		add([]byte(line))
+	}
+}
+
+// FuzzParser: what is taken is strict JSON within codex's limits, is understood as
+// encoding/json does, and is what codex takes; what is refused as no JSON is none,
+// or over a limit; and the refusal is an answer that a client can read.
+func FuzzParser(f *testing.F) {
+	seed(f, func(text []byte) { f.Add(text) })
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var p rpc.Parser
+		_, shallow := p.Message(line, false)
+		m, err := p.Message(line, true)
+		if (shallow == nil) != (err == nil) {
+			t.Fatalf("%q: shallow %v, deep %v", line, shallow, err)
+		}
+		var refused *rpc.RefusedLine
+		if errors.As(err, &refused) {
+			reply := rpc.ReplyError(refused.ID, err)
+			if !strictly(reply) || bytes.IndexByte(reply, '\n') >= 0 {
+				t.Errorf("the reply to %q is %q", line, reply)
+			}
+		}
+
+		doc, valueErr := rpc.ParseValue(line)
+		_, openErr := rpc.Open(line)
+		rpc.Start(line)
+		// The other parser goes no deeper than 10,000.
+		if len(line) < 10000 && strictly(line) {
+			s := shapeOf(t, line)
+			within := !s.private && s.members <= rpc.MaxMembers
+			if (valueErr == nil) != within || (openErr == nil) != within {
+				t.Fatalf("%q is strict: ParseValue %v, Open %v", line, valueErr, openErr)
+			}
+			if within = within && s.depth <= rpc.MaxDepth; within != (err == nil || refused.Err.Code != rpc.CodeParse) {
+				t.Fatalf("%q is strict, %+v: %v", line, s, err)
+			}
+		} else if len(line) < 10000 && (err == nil || valueErr == nil) {
+			t.Fatalf("%q is not strict: Message %v, ParseValue %v", line, err, valueErr)
+		}
+		if valueErr == nil && !doc.Truncated() {
+			same(t, doc.Root(), line)
+		}
+		if err == nil {
+			if !codexTakes(line) {
+				t.Errorf("codex does not take %q", line)
+			}
+			if !bytes.Equal(m.Bytes(), line) {
+				t.Errorf("%q has become %q", line, m.Bytes())
+			}
+		}
+	})
+}
+
+// picky wants methods and answers by chance, the same ones each time.
+type picky struct {
+	desk
+	salt byte
+}
+
+func (p *picky) likes(name []byte) bool {
+	return (crc32.ChecksumIEEE(name)+uint32(p.salt))%3 == 0
+}
+func (p *picky) WantsMethod(m []byte) bool { return p.likes(m) }
+func (p *picky) WantsAnswer(k []byte) bool { return p.likes(k) }
+func (p *picky) WantsAnswers() bool        { return p.salt%2 == 0 }
+
+// wants is what p must do with a line that is strict.
+func (p *picky) wants(line []byte) bool {
+	e, err := rpc.Open(line)
+	switch {
+	case err != nil:
+		return false
+	case e.Method != "":
+		return p.likes([]byte(e.Method))
+	}
+	return p.WantsAnswers() && p.likes([]byte(e.ID.Key()))
+}
+
+// FuzzPump: whatever comes, in whatever pieces and with whatever buffer, passed and
+// taken lines are what came, in its order; the pieces and the buffer change
+// nothing; and a strict line is taken when it is wanted, and only then.
+func FuzzPump(f *testing.F) {
+	add := func(text []byte) {
+		f.Add(text, uint16(7), byte(0), byte(0))
+		f.Add(text, uint16(len(text)/2), byte(64), byte(1))
+	}
+	add([]byte(sampleOfCodex))
+	add([]byte(strings.TrimSpace(sampleOfCodex)))
+	add([]byte(strings.Repeat(sampleOfCodex, 3)))
+	seed(f, func(text []byte) {
+		if len(text) < 2000 {
+			add(append(text, "\n{\"method\":\"m\"}\n"...))
+		}
+	})
+	p := rpc.NewPump(nil, nil, nil, mib) // its buffer is used by all
+	f.Fuzz(func(t *testing.T, text []byte, piece uint16, size, salt byte) {
+		whole := &picky{salt: salt}
+		if err := p.With(rpc.NewLines(whole), whole, whole).Run(bytes.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		if again := whole.again(); again != string(text) && again != string(text)+"\n" {
+			t.Fatalf("%q has become %q", text, whole.joined())
+		}
+		for i, e := range whole.events {
+			if strings.HasPrefix(e, "> ") && !strings.HasSuffix(e, "\n") && i < len(whole.events)-1 {
+				t.Fatalf("%q: a write without a line end: %q", text, e)
+			}
+		}
+
+		parts := &picky{salt: salt}
+		in := io.Reader(&pieces{r: bytes.NewReader(text), first: int(piece)%97 + 1, n: int(piece)})
+		if salt%5 == 0 {
+			in = iotest.DataErrReader(in)
+		}
+		if err := rpc.NewPumpSize(rpc.NewLines(parts), parts, parts, mib, int(size)+1).Run(in); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(whole.joined(), parts.joined()) {
+			t.Fatalf("%q in pieces has become\n%q, want\n%q", text, parts.joined(), whole.joined())
+		}
+
+		var want []string
+		strict := true
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSuffix(line, "\n")
+			strict = strict && strictly([]byte(line)) && !odd([]byte(line))
+			if strict && whole.wants([]byte(line)) {
+				want = append(want, line)
+			}
+		}
+		if strict && !slices.Equal(whole.taken(), want) {
+			t.Fatalf("of %q was taken %q, want %q", text, whole.taken(), want)
+		}
+	})
+}
+
+// odd is a line that is a call and an answer, or a call of a method without a name:
+// codex says neither, and its first bytes may tell something else than the whole.
+func odd(line []byte) bool {
+	e, err := rpc.Open(line)
+	if err != nil {
+		return true
+	}
+	root := e.Root()
+	return root.Get("method").Exists() && (e.Method == "" || root.Get("result").Exists() || root.Get("error").Exists())
+}
+
+func (d *desk) taken() []string {
+	var lines []string
+	for _, e := range d.events {
+		if line, ok := strings.CutPrefix(e, "take "); ok {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// FuzzSource: whatever comes, no message is over the bound, each is one line, the
+// pieces change nothing, and of lines nothing is lost but blank ones.
+func FuzzSource(f *testing.F) {
+	f.Add([]byte("{\"a\":1}\n\n{\"b\":2}\r\n{}"), uint16(100))
+	f.Add([]byte("\r\n"+framed(`{"jsonrpc":"2.0","id":1,"method":"m"}`)+framed("{\n}")+framed("x")), uint16(100))
+	f.Add([]byte("Content-Length: 5\r\nContent-Type: a\r\nX: y\r\n\r\n{\"a\""), uint16(3))
+	f.Add([]byte("content-length: 2\n\n{}CONTENT-LENGTH:1000\n\n"+strings.Repeat("x", 1000)+framed("{}")), uint16(20))
+	f.Add([]byte("Content-Length: -1\r\n\r\n"), uint16(20))
+	f.Add([]byte("Content-Length: 99999999999999999999\r\n\r\n"), uint16(20))
+	seed(f, func(text []byte) {
+		f.Add(append(text, "\n{}\n"...), uint16(60000))
+		f.Add(append([]byte(framed(string(text))), framed("{}")...), uint16(60000))
+		f.Add(text, uint16(30))
+	})
+	f.Fuzz(func(t *testing.T, text []byte, bound uint16) {
+		s, sink := rpc.Recognise(bytes.NewReader(text), io.Discard, int(bound))
+		header := !sink.Streams()
+		whole := read(t, s, len(text))
+		s, _ = rpc.Recognise(iotest.OneByteReader(bytes.NewReader(text)), io.Discard, int(bound))
+		if in := read(t, s, len(text)); !slices.Equal(whole, in) {
+			t.Fatalf("%q byte by byte is\n%q, whole\n%q", text, in, whole)
+		}
+
+		refused := false
+		var p rpc.Parser
+		for _, line := range whole {
+			if strings.HasPrefix(line, "refused ") {
+				refused = true
+				continue
+			}
+			if len(line) > int(bound)+1 { // the line end of what had none
+				t.Fatalf("%q: a message of %d bytes, over %d", text, len(line), bound)
+			}
+			if _, err := p.Message([]byte(line), false); err == nil && strings.Contains(strings.TrimSuffix(line, "\n"), "\n") {
+				t.Fatalf("%q: not one line, and accepted: %q", text, line)
+			}
+		}
+		if !header && !refused {
+			if got, want := strings.Join(whole, ""), withoutBlank(string(text)); got != want {
+				t.Fatalf("%q has become %q", text, got)
+			}
+		}
+	})
+}
+
+// read is all that s gives, in no more steps than there are bytes.
+func read(t *testing.T, s rpc.Source, steps int) []string {
+	var all []string
+	for range steps + 2 {
+		line, err := s.Next()
+		var r *rpc.RefusedLine
+		switch {
+		case errors.As(err, &r):
+			all = append(all, "refused "+string(r.ID.Raw()))
+		case err != nil:
+			return all
+		default:
+			all = append(all, string(line))
+		}
+	}
+	t.Fatalf("no end after %q", all)
+	return nil
+}
+
+func withoutBlank(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimLeft(text, "\r\n")) {
+		if strings.Trim(line, " \t\r\n") != "" {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

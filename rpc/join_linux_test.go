@@ -1,0 +1,209 @@
+package rpc_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"codex-bridge/rpc"
+)
+
+// connect is a pipe or a socketpair, as blocking files.
+func connect(t *testing.T, socket bool) (r, w *os.File) {
+	t.Helper()
+	var fds [2]int
+	err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC)
+	if socket {
+		fds, err = syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w = os.NewFile(uintptr(fds[0]), "r"), os.NewFile(uintptr(fds[1]), "w")
+	t.Cleanup(func() { r.Close(); w.Close() })
+	return r, w
+}
+
+// marking wants some methods, and answers each of their lines with one of its own.
+type marking struct{ out rpc.Sink }
+
+func (m marking) WantsMethod(method []byte) bool { return string(method) == "wanted" }
+func (m marking) WantsAnswer([]byte) bool        { return false }
+func (m marking) WantsAnswers() bool             { return false }
+func (m marking) Take(line []byte)               { m.out.Message(mark(line)) }
+func (m marking) TakeTooLong([]byte)             { m.out.Message([]byte(`{"method":"too long"}`)) }
+
+func mark(line []byte) []byte { return fmt.Appendf(nil, `{"method":"taken","params":%d}`, len(line)) }
+
+// traffic is what a codex could say, and what its client is to get.
+func traffic(rnd *rand.Rand, size int, wanted float64) (in, out []byte) {
+	for len(in) < size {
+		method, length := "passed", rnd.IntN(500)
+		switch rnd.IntN(400) {
+		case 0:
+			length = rnd.IntN(3 * rpc.PumpBuffer)
+		case 1:
+			length = rnd.IntN(64 << 10)
+		}
+		if rnd.Float64() < wanted {
+			method = "wanted"
+		}
+		line := fmt.Appendf(nil, `{"method":"%s","params":"%d %s"}`, method, len(in), strings.Repeat("ab", length/2))
+		in = append(append(in, line...), '\n')
+		if method == "wanted" {
+			line = mark(line)
+		}
+		out = append(append(out, line...), '\n')
+	}
+	return in, out
+}
+
+// Every byte must arrive once, in its place, whatever is passed on without a copy.
+func TestJoin(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		socket, poller bool
+		wanted         float64
+		tail           string
+	}{
+		{name: "pipe"},
+		{name: "pipe, Go's poller", poller: true},
+		{name: "pipe, some wanted", wanted: 0.0005},
+		{name: "pipe, many wanted", wanted: 0.05},
+		{name: "socket", socket: true},
+		{name: "socket, some wanted", socket: true, wanted: 0.0005},
+		{name: "pipe, half a line at the end", tail: `{"method":"passed","par`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range uint64(4) {
+				rnd := rand.New(rand.NewPCG(seed, 1))
+				said, want := traffic(rnd, 8<<20, c.wanted)
+				said, want = append(said, c.tail...), append(want, c.tail...)
+				codex, say := connect(t, false)
+				if c.poller {
+					codex, say, _ = os.Pipe()
+				}
+				hear, client := connect(t, c.socket)
+				go speak(rnd, say, said)
+				go func() {
+					in, w := rpc.Join(codex, client)
+					sink := rpc.NewLines(w)
+					if err := rpc.NewPump(sink, marking{sink}, marking{sink}, 8<<20).Run(in); err != nil {
+						t.Error(err)
+					}
+					codex.Close()
+					client.Close()
+				}()
+				got, err := io.ReadAll(hear)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(got, want) {
+					at := 0
+					for at < min(len(got), len(want)) && got[at] == want[at] {
+						at++
+					}
+					t.Fatalf("seed %d: %d bytes, want %d; they differ from byte %d on", seed, len(got), len(want), at)
+				}
+			}
+		})
+	}
+}
+
+// speak writes in pieces of all sizes, and rests now and then.
+func speak(rnd *rand.Rand, say *os.File, text []byte) {
+	for len(text) > 0 {
+		n := min(len(text), 1+rnd.IntN(512<<rnd.IntN(11)))
+		if _, err := say.Write(text[:n]); err != nil {
+			break // the client is gone
+		}
+		text = text[n:]
+		if rnd.IntN(200) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	say.Close()
+}
+
+// What others say to the client meanwhile comes between lines.
+func TestJoinOthersWrite(t *testing.T) {
+	const voice = `{"method":"from another goroutine"}`
+	said, want := traffic(rand.New(rand.NewPCG(7, 7)), 16<<20, 0)
+	codex, say := connect(t, false)
+	hear, client := connect(t, false)
+	in, w := rpc.Join(codex, client)
+	sink := rpc.NewLines(w)
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	others.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				sink.Message([]byte(voice))
+				time.Sleep(50 * time.Microsecond)
+			}
+		}
+	})
+	go speak(rand.New(rand.NewPCG(8, 8)), say, said)
+	go func() {
+		_ = rpc.NewPump(sink, marking{sink}, marking{sink}, 8<<20).Run(in)
+		close(stop)
+		others.Wait()
+		client.Close()
+	}()
+	got, err := io.ReadAll(hear)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(got, []byte(voice+"\n")); n == 0 {
+		t.Error("nothing was heard of the other goroutine")
+	}
+	if got = bytes.ReplaceAll(got, []byte(voice+"\n"), nil); !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
+	}
+}
+
+// A client that goes does not stop codex: what it says is read to its end.
+func TestJoinClientGone(t *testing.T) {
+	for _, socket := range []bool{false, true} {
+		said, _ := traffic(rand.New(rand.NewPCG(9, 9)), 8<<20, 0)
+		codex, say := connect(t, false)
+		hear, client := connect(t, socket)
+		in, w := rpc.Join(codex, client)
+		sink := rpc.NewLines(w)
+		go speak(rand.New(rand.NewPCG(8, 8)), say, said)
+		go func() {
+			_, _ = io.CopyN(io.Discard, hear, 2<<20)
+			hear.Close()
+		}()
+		if err := rpc.NewPump(sink, marking{sink}, marking{sink}, 8<<20).Run(in); err != nil {
+			t.Error(err)
+		}
+		if sink.Err() == nil {
+			t.Error("the sink did not notice")
+		}
+	}
+}
+
+// Nothing but pipes and sockets can be joined; it works all the same.
+func TestJoinOther(t *testing.T) {
+	said, want := traffic(rand.New(rand.NewPCG(3, 3)), 2<<20, 0.01)
+	var got bytes.Buffer
+	in, w := rpc.Join(bytes.NewReader(said), &got)
+	sink := rpc.NewLines(w)
+	if err := rpc.NewPump(sink, marking{sink}, marking{sink}, 8<<20).Run(in); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%d bytes, want %d", got.Len(), len(want))
+	}
+}

@@ -1,0 +1,220 @@
+package rpc_test
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"codex-bridge/rpc"
+)
+
+const buffer = rpc.PumpBuffer
+
+// notification of a method, n bytes long with its line end.
+func notification(method string, n int) string {
+	start, end := `{"method":"`+method+`","params":{"text":"`, "\"}}\n"
+	return start + strings.Repeat("x", n-len(start)-len(end)) + end
+}
+
+// partial is the first write that does not end with a line end.
+func (d *desk) partial() string {
+	for _, e := range d.events {
+		if strings.HasPrefix(e, "> ") && !strings.HasSuffix(e, "\n") {
+			return e
+		}
+	}
+	return ""
+}
+
+// about shows long events by their length.
+func about(events []string) []string {
+	var all []string
+	for _, e := range events {
+		if len(e) > 100 {
+			e = fmt.Sprintf("%s… (%d bytes)", e[:60], len(e))
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestPumpLongLines(t *testing.T) {
+	m := func(n int) string { return notification("m", n) }
+	w := func(n int) string { return notification("w", n) }
+	take := func(n int) string { return "take " + strings.TrimSuffix(w(n), "\n") }
+	call := `{"id":5,"method":"m","params":"` + strings.Repeat("x", buffer) + `"}`
+	answer := `{"id":1,"result":"` + strings.Repeat("x", buffer) + `"}`
+	failure := `{"error":{"message":"` + strings.Repeat("x", buffer) + `"},"id":1}`
+	escaped := `{"method":"\u0077","params":"` + strings.Repeat("x", buffer) + `"}`
+	late := `{"params":"` + strings.Repeat("x", 2*buffer) + `","method":"w"}`
+	longID := `{"id":"` + strings.Repeat("x", 2*buffer) + `","result":{}}`
+	longName := `{"method":"` + strings.Repeat("m", 2*buffer) + `","params":{}}`
+	const max = 2 * mib
+	tests := []struct {
+		name, text string
+		want       []string // joined
+		streams    bool     // a line may come in parts
+	}{
+		{"one byte less than the buffer", m(buffer - 1), []string{"> " + m(buffer-1)}, false},
+		{"the buffer", m(buffer), []string{"> " + m(buffer)}, false},
+		{"one byte more", m(buffer + 1), []string{"> " + m(buffer+1)}, true},
+		{"two bytes more", m(buffer + 2), []string{"> " + m(buffer+2)}, true},
+		{"two buffers", m(2 * buffer), []string{"> " + m(2*buffer)}, true},
+		{"two buffers and a byte", m(2*buffer + 1), []string{"> " + m(2*buffer+1)}, true},
+		{"4 MiB", m(4 * mib), []string{"> " + m(4*mib)}, true},
+		{"over the bound, which is none for what passes", m(2 * max), []string{"> " + m(2*max)}, true},
+		{"ends at the end of the buffer", m(100) + m(buffer-100) + m(100), []string{"> " + m(100) + m(buffer-100) + m(100)}, false},
+		{"next one starts at the end of the buffer", m(100) + m(buffer-101) + m(100), []string{"> " + m(100) + m(buffer-101) + m(100)}, false},
+		{"long ones between short ones", m(90) + m(3*buffer) + m(80) + m(buffer+1) + m(buffer) + m(70), []string{"> " + m(90) + m(3*buffer) + m(80) + m(buffer+1) + m(buffer) + m(70)}, true},
+		{"long ones behind each other", strings.Repeat(m(buffer+7), 9), []string{"> " + strings.Repeat(m(buffer+7), 9)}, true},
+		{"no line end", m(90) + strings.TrimSuffix(m(3*buffer), "\n"), []string{"> " + m(90) + strings.TrimSuffix(m(3*buffer), "\n")}, true},
+		{"no line end, the buffer", strings.TrimSuffix(m(buffer+1), "\n"), []string{"> " + strings.TrimSuffix(m(buffer+1), "\n")}, true},
+
+		{"wanted: one byte less than the buffer", w(buffer - 1), []string{take(buffer - 1)}, false},
+		{"wanted: the buffer", w(buffer), []string{take(buffer)}, false},
+		{"wanted: one byte more", w(buffer + 1), []string{take(buffer + 1)}, false},
+		{"wanted: 1 MiB", w(mib), []string{take(mib)}, false},
+		{"wanted: as long as may be", w(max), []string{take(max)}, false},
+		{"wanted among passed ones", m(90) + w(buffer+1) + m(80) + w(90) + w(3*buffer) + m(buffer+1) + w(80),
+			[]string{"> " + m(90), take(buffer + 1), "> " + m(80), take(90), take(3 * buffer), "> " + m(buffer+1), take(80)}, true},
+		{"wanted: no line end", strings.TrimSuffix(w(3*buffer), "\n"), []string{take(3 * buffer)}, false},
+		{"wanted: too long", m(90) + w(max+1) + m(80), []string{"> " + m(90), "lost " + w(max)[:4096], "> " + m(80)}, false},
+		{"wanted: much too long", m(90) + w(2*max) + w(80), []string{"> " + m(90), "lost " + w(max)[:4096], take(80)}, false},
+		{"wanted: too long and no line end", strings.TrimSuffix(w(max+1), "\n") + "x", []string{"lost " + w(max)[:4096]}, false},
+
+		{"call", call + "\n", []string{"> " + call + "\n"}, true},
+		{"wanted answer", answer + "\n", []string{"take " + answer}, false},
+		{"wanted failure, id last", failure + "\n", []string{"take " + failure}, false},
+		{"failure, id last", strings.ReplaceAll(failure, `"id":1`, `"id":2`) + "\n", []string{"> " + strings.ReplaceAll(failure, `"id":1`, `"id":2`) + "\n"}, false},
+		{"escaped method", escaped + "\n", []string{"take " + escaped}, false},
+		{"method last", late + "\n", []string{"take " + late}, false},
+		{"id over the buffer", longID + "\n", []string{"> " + longID + "\n"}, false},
+		{"name over the buffer", longName + "\n", []string{"> " + longName + "\n"}, false},
+		{"not JSON", strings.Repeat("x", 3*buffer) + "\n", []string{"> " + strings.Repeat("x", 3*buffer) + "\n"}, false},
+		{"blanks", strings.Repeat(" ", 3*buffer) + "\n", []string{"> " + strings.Repeat(" ", 3*buffer) + "\n"}, false},
+		// Nobody can tell whether it is wanted.
+		{"unknown and too long", strings.Repeat("x", max) + "\n" + m(80), []string{"lost " + strings.Repeat("x", 4096), "> " + m(80)}, false},
+	}
+	readers := map[string]func(io.Reader) io.Reader{
+		"whole":           func(r io.Reader) io.Reader { return r },
+		"halves":          iotest.HalfReader,
+		"end with data":   iotest.DataErrReader,
+		"a few at a time": func(r io.Reader) io.Reader { return &pieces{r: r, n: 100003} },
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for how, reader := range readers {
+				d := &desk{methods: []string{"w"}, keys: []string{"1"}}
+				d.pump(t, reader(strings.NewReader(test.text)), max)
+				if got := d.joined(); !slices.Equal(got, test.want) {
+					t.Errorf("%s: %q\nwant %q", how, about(got), about(test.want))
+				}
+				if slices.Contains(d.events, "> ") {
+					t.Errorf("%s: an empty write", how)
+				}
+				if p := d.partial(); p != "" && !test.streams {
+					t.Errorf("%s: a write without a line end: %q", how, about([]string{p}))
+				}
+			}
+		})
+	}
+}
+
+// pieces gives at most n bytes at a time, and at most first the first time if that
+// is not 0.
+type pieces struct {
+	r        io.Reader
+	n, first int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	n := p.n
+	if p.first > 0 {
+		n, p.first = p.first, 0
+	}
+	return p.r.Read(b[:min(len(b), max(n, 1))])
+}
+
+// A framing that needs the length first can't stream: there the bound is one for
+// every line.
+func TestPumpLongLinesToHeaders(t *testing.T) {
+	const max = mib
+	m := func(n int) string { return notification("m", n) }
+	text := m(90) + m(buffer+1) + m(max) + m(max+1) + notification("w", 3*buffer) + m(80)
+	message := func(n int) string {
+		return "> " + framed(`{"jsonrpc":"2.0",`+strings.TrimSuffix(m(n), "\n")[1:])
+	}
+	want := []string{message(90), message(buffer + 1), message(max), "lost " + m(max)[:4096],
+		"take " + strings.TrimSuffix(notification("w", 3*buffer), "\n"), message(80)}
+	d := &desk{methods: []string{"w"}}
+	if err := rpc.NewPump(rpc.NewHeaders(d), d, d, max).Run(strings.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(d.events, want) {
+		t.Errorf("%q\nwant %q", about(d.events), about(want))
+	}
+	// Without a taker there is nobody to tell.
+	d = &desk{}
+	if err := rpc.NewPump(rpc.NewHeaders(d), nil, nil, max).Run(strings.NewReader(m(2*max) + m(80))); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{message(80)}; !slices.Equal(d.events, want) {
+		t.Errorf("%q\nwant %q", about(d.events), about(want))
+	}
+}
+
+// In the middle of a long line others want to speak to the client, and have to
+// wait for its end.
+func TestPumpOthersWaitForALongLine(t *testing.T) {
+	const speakers, messages = 4, 25
+	var d desk
+	sink := rpc.NewLines(&d)
+	text := notification("m", 90) + notification("m", 40*buffer) + notification("m", 80)
+	start, speak := make(chan struct{}), sync.WaitGroup{}
+	for i := range speakers {
+		speak.Go(func() {
+			<-start
+			for n := range messages {
+				sink.Message(fmt.Appendf(nil, `{"speaker":%d,"n":%d}`, i, n))
+			}
+		})
+	}
+	in := &starter{r: &pieces{r: strings.NewReader(text), n: 100003}, after: 5, start: start}
+	if err := rpc.NewPump(sink, &desk{}, &desk{}, mib).Run(in); err != nil {
+		t.Fatal(err)
+	}
+	speak.Wait()
+
+	count := map[string]int{}
+	for line := range strings.Lines(strings.Join(d.joined(), "")[2:]) {
+		if strings.Contains(line, "speaker") && len(line) > 50 {
+			t.Fatalf("a message stands inside a line: %q", about([]string{line}))
+		}
+		count[line]++
+	}
+	if count[notification("m", 40*buffer)] != 1 || count[notification("m", 90)] != 1 || count[notification("m", 80)] != 1 {
+		t.Error("a line did not arrive as it was")
+	}
+	if len(count) != speakers*messages+3 {
+		t.Errorf("%d different lines, want %d", len(count), speakers*messages+3)
+	}
+}
+
+// starter closes start behind so many reads: then the others are in the middle of
+// what it reads.
+type starter struct {
+	r     io.Reader
+	after int
+	start chan struct{}
+}
+
+func (s *starter) Read(b []byte) (int, error) {
+	if s.after--; s.after == 0 {
+		close(s.start)
+	}
+	return s.r.Read(b)
+}

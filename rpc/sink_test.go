@@ -1,0 +1,199 @@
+package rpc_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/rpc"
+)
+
+// recorder keeps each write. It fails from the write number failAt on, if that is
+// not 0. Like any writer it is used by one goroutine at a time: the race detector
+// tells if a Sink does not see to that.
+type recorder struct {
+	writes []string
+	failAt int
+	tried  int
+}
+
+var errGone = errors.New("client gone")
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.tried++
+	if r.failAt > 0 && r.tried >= r.failAt {
+		return 0, errGone
+	}
+	r.writes = append(r.writes, string(b))
+	return len(b), nil
+}
+
+func TestLinesSink(t *testing.T) {
+	var w recorder
+	s := rpc.NewLines(&w)
+	s.Message([]byte(`{"a":1}`))
+	s.Run([]byte("{}\n[]\n"))
+	s.Message(nil)
+	s.Open([]byte("long "))
+	s.Continue([]byte("lines "))
+	s.Continue([]byte("end\n"))
+	s.Close()
+	s.Message([]byte(`"` + strings.Repeat("x", rpc.PumpBuffer) + `"`)) // its memory is not kept
+	s.Message([]byte(`{"b":2}`))
+	want := []string{"{\"a\":1}\n", "{}\n[]\n", "\n", "long ", "lines ", "end\n",
+		`"` + strings.Repeat("x", rpc.PumpBuffer) + "\"\n", "{\"b\":2}\n"}
+	if diff := cmp.Diff(want, w.writes); diff != "" {
+		t.Error(diff)
+	}
+	if s.Err() != nil || !s.Streams() {
+		t.Errorf("Err %v, Streams %v", s.Err(), s.Streams())
+	}
+}
+
+// A message handed over must not be written into: it may be a part of a longer
+// text.
+func TestSinkLeavesTheMessageAlone(t *testing.T) {
+	text := []byte(`{"a":1}{"b":2}`)
+	rpc.NewLines(&recorder{}).Message(text[:7])
+	rpc.NewHeaders(&recorder{}).Message(text[:7])
+	if string(text) != `{"a":1}{"b":2}` {
+		t.Errorf("the text has become %q", text)
+	}
+}
+
+func TestHeadersSink(t *testing.T) {
+	header := func(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
+	long := strings.Repeat("漢", rpc.PumpBuffer)
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"object", `{"id":1,"result":{}}`, []string{header(`{"jsonrpc":"2.0","id":1,"result":{}}`)}},
+		{"empty object", `{}`, []string{header(`{"jsonrpc":"2.0"}`)}},
+		{"empty object with a blank", `{ }`, []string{header(`{"jsonrpc":"2.0" }`)}},
+		{"white space around", " {\"a\":1}\r", []string{header(`{"jsonrpc":"2.0","a":1}`)}},
+		{"white space inside", `{ "a" : 1 }`, []string{header(`{"jsonrpc":"2.0", "a" : 1 }`)}},
+		{"line end of Windows", "{\"a\":1}\r\n", []string{header(`{"jsonrpc":"2.0","a":1}`)}},
+		{"multi-byte text", `{"a":"é漢😀"}`, []string{header(`{"jsonrpc":"2.0","a":"é漢😀"}`)}},
+		{"long", `{"a":"` + long + `"}`, []string{header(`{"jsonrpc":"2.0","a":"` + long + `"}`)}},
+		{"several lines", "{\"a\":1}\n{\"b\":2}\n\n{}\n", []string{header(`{"jsonrpc":"2.0","a":1}`), header(`{"jsonrpc":"2.0","b":2}`), header(`{"jsonrpc":"2.0"}`)}},
+		{"no line end", "{\"a\":1}\n{\"b\":2}", []string{header(`{"jsonrpc":"2.0","a":1}`), header(`{"jsonrpc":"2.0","b":2}`)}},
+		{"no object", "[]\nhello\n1\n{\n", nil},
+		{"nothing", "", nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var w recorder
+			s := rpc.NewHeaders(&w)
+			s.Run([]byte(test.text))
+			if diff := cmp.Diff(test.want, w.writes); diff != "" {
+				t.Error(diff)
+			}
+			if !strings.Contains(test.text, "\n") {
+				w.writes = nil
+				s.Message([]byte(test.text))
+				if diff := cmp.Diff(test.want, w.writes); diff != "" {
+					t.Errorf("Message:\n%s", diff)
+				}
+			}
+			// What this package writes it must be able to read.
+			read, _ := rpc.Recognise(strings.NewReader(strings.Join(w.writes, "")), nil, 1<<30)
+			for range w.writes {
+				line, err := read.Next()
+				if err != nil || !strictly(line) {
+					t.Errorf("read back it is %.100q, %v", line, err)
+				}
+			}
+		})
+	}
+	if s := rpc.NewHeaders(&recorder{}); s.Streams() {
+		t.Error("headers stream, though they need the length first")
+	}
+}
+
+func TestHeadersDoNotStream(t *testing.T) {
+	s := rpc.NewHeaders(&recorder{})
+	for name, f := range map[string]func(){"Open": func() { s.Open(nil) }, "Continue": func() { s.Continue(nil) }, "Close": s.Close} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f()
+		})
+	}
+}
+
+// After a failed write half a message may be out: whatever came behind it would be
+// read as its rest.
+func TestSinkIsDeadAfterAFailure(t *testing.T) {
+	sinks := map[string]func(*recorder) rpc.Sink{
+		"lines":   func(r *recorder) rpc.Sink { return rpc.NewLines(r) },
+		"headers": func(r *recorder) rpc.Sink { return rpc.NewHeaders(r) },
+	}
+	for name, make := range sinks {
+		t.Run(name, func(t *testing.T) {
+			w := &recorder{failAt: 2}
+			s := make(w)
+			s.Message([]byte(`{"a":1}`))
+			if s.Err() != nil {
+				t.Fatal(s.Err())
+			}
+			for range 3 {
+				s.Run([]byte("{\"b\":2}\n"))
+				s.Message([]byte(`{"c":3}`))
+				if s.Streams() {
+					s.Open([]byte("{"))
+					s.Continue([]byte("}\n"))
+					s.Close()
+				}
+			}
+			if w.tried != 2 || len(w.writes) != 1 || !errors.Is(s.Err(), errGone) {
+				t.Errorf("%d writes tried, %d done; Err is %v", w.tried, len(w.writes), s.Err())
+			}
+		})
+	}
+}
+
+// Messages come from many goroutines, also while a line is written in parts; each
+// has to arrive whole.
+func TestSinkFromManyGoroutines(t *testing.T) {
+	const speakers, messages = 8, 50
+	var w recorder
+	s := rpc.NewLines(&w)
+	var speaking sync.WaitGroup
+	for i := range speakers {
+		speaking.Go(func() {
+			for n := range messages {
+				s.Message(fmt.Appendf(nil, `{"speaker":%d,"n":%d}`, i, n))
+				_ = s.Err()
+			}
+		})
+	}
+	for range messages {
+		s.Run([]byte("{\"run\":1}\n{\"run\":2}\n"))
+		s.Open([]byte(`{"long":"`))
+		s.Continue([]byte(`and longer`))
+		s.Continue([]byte("\"}\n"))
+		s.Close()
+	}
+	speaking.Wait()
+	lines := map[string]int{}
+	for line := range strings.Lines(strings.Join(w.writes, "")) {
+		lines[line]++
+	}
+	want := map[string]int{"{\"run\":1}\n": messages, "{\"run\":2}\n": messages, "{\"long\":\"and longer\"}\n": messages}
+	for i := range speakers {
+		for n := range messages {
+			want[fmt.Sprintf("{\"speaker\":%d,\"n\":%d}\n", i, n)] = 1
+		}
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,449 @@
+package rpc_test
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"codex-bridge/rpc"
+)
+
+// accepted are lines that a client may send. Codex 0.169.0 takes all of them
+// (measured); a name says what is special about one.
+var accepted = []struct{ name, line string }{
+	{"request", `{"id":1,"method":"m","params":{}}`},
+	{"any order", `{"params":{},"method":"m","id":1}`},
+	{"jsonrpc member", `{"jsonrpc":"2.0","id":1,"method":"m","params":{}}`},
+	{"unknown member", `{"id":1,"method":"m","params":{},"trace":{"a":[1]}}`},
+	{"notification", `{"method":"m"}`},
+	{"notification with params", `{"method":"m","params":{}}`},
+	{"white space", " \t{ \"id\" :\t1 , \"method\" : \"m\" ,\r\"params\" : { \"a\" : [ 1 , 2 ] } } "},
+	{"line end", "{\"id\":1,\"method\":\"m\"}\n"},
+	{"line end of Windows", "{\"id\":1,\"method\":\"m\"}\r\n"},
+	{"params null", `{"id":1,"method":"m","params":null}`},
+	{"params absent", `{"id":1,"method":"m"}`},
+	{"escaped key", `{"id":1,"m\u0065thod":"m"}`},
+	{"escaped method", `{"id":1,"method":"\u006d"}`},
+	{"answer", `{"id":1,"result":{}}`},
+	{"answer null", `{"id":1,"result":null}`},
+	{"answer to a string", `{"id":"a","result":0}`},
+	{"failure", `{"id":1,"error":{"code":-32601,"message":"no"}}`},
+	{"failure, id last", `{"error":{"code":1,"message":"no"},"id":1}`},
+	{"result and error deep down", `{"id":1,"method":"m","params":{"result":1,"error":1,"id":[]}}`},
+
+	{"id 0", `{"id":0,"method":"m"}`},
+	{"id -0", `{"id":-0,"method":"m"}`}, // measured: codex answers to 0
+	{"id -1", `{"id":-1,"method":"m"}`},
+	{"largest id", `{"id":9223372036854775807,"method":"m"}`},
+	{"smallest id", `{"id":-9223372036854775808,"method":"m"}`},
+	{"empty id", `{"id":"","method":"m"}`},
+	{"id with escapes", `{"id":"\u0061\n\ud83d\ude00","method":"m"}`},
+
+	{"UTF-8", `{"method":"m","params":{"t":"é漢😀"}}`},
+	{"DEL", "{\"method\":\"m\",\"params\":{\"t\":\"\x7f\"}}"},
+	{"U+2028", "{\"method\":\"m\",\"params\":{\"t\":\"\u2028\u2029\"}}"},
+	{"BOM inside a string", "{\"method\":\"m\",\"params\":{\"t\":\"\ufeff\"}}"},
+	{"replacement character", "{\"method\":\"m\",\"params\":{\"t\":\"\ufffd\"}}"}, // which Go's decoder gives for a broken byte, too
+	{"noncharacter", "{\"method\":\"m\",\"params\":{\"t\":\"\uffff\U0010ffff\"}}"},
+	{"all escapes", `{"method":"m","params":{"t":"\"\\\/\b\f\n\r\t\u0000\u00e9\uD83D\uDe00"}}`},
+	{"escaped control character in a key", `{"method":"m","params":{"\u0000":1}}`},
+	{"empty key", `{"method":"m","params":{"":1}}`},
+
+	{"numbers", `{"method":"m","params":{"n":[0,-0,1,-1,0.5,-0.5,1e1,1E1,1e+1,1e-1,0e0,0.0e-0,10,1.25E+2]}}`},
+	{"huge number", `{"method":"m","params":{"n":[1e400,-1e400,1e-400,123456789012345678901234567890]}}`},
+	{"literals", `{"method":"m","params":{"n":[true,false,null]}}`},
+	{"empty ones", `{"method":"m","params":{"a":{},"b":[],"c":"","d":[[],{},""]}}`},
+	{"one key in several objects", `{"method":"m","params":{"a":{"a":1},"b":{"a":2},"c":[{"a":3},{"a":4}]}}`},
+	{"keys in another case", `{"method":"m","Method":"n","METHOD":"o","params":{"a":1,"A":2}}`},
+	{"private name as a value", `{"method":"m","params":{"t":"$serde_json::private::RawValue"}}`},
+	{"nearly a private name", `{"method":"m","params":{"$serde_json::privat::RawValue":1,"$serde_json::private:":1,"x$serde_json::private::Number":1,"$":1}}`},
+	{"deepest", nested(126)},
+	{"deepest objects", nestedObjects(126)},
+	{"as many members as are compared one by one", `{"method":"m","params":` + object(rpc.FewMembers) + `}`},
+	{"one member more", `{"method":"m","params":` + object(rpc.FewMembers+1) + `}`},
+	{"many members", `{"method":"m","params":` + object(5000) + `}`},
+	{"most members", `{"method":"m","params":` + object(rpc.MaxMembers-2) + `}`}, // and the two around them
+	{"many objects with many members", `{"method":"m","params":{"a":[` + strings.Repeat(object(30000)+",", 4) + `0]}}`},
+}
+
+// nested is a notification whose params, one object, holds arrays, n levels in all.
+func nested(n int) string {
+	return `{"method":"m","params":{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}}`
+}
+
+// nestedObjects is a notification whose params are n objects inside each other.
+func nestedObjects(n int) string {
+	return `{"method":"m","params":` + strings.Repeat(`{"a":`, n) + `0` + strings.Repeat("}", n) + `}`
+}
+
+// object is an object with n different keys, and behind them the members more.
+func object(n int, more ...string) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		// The keys are long, and their beginnings alike, so that only the whole of
+		// them tells them apart.
+		b.WriteString(`"member-` + strings.Repeat("x", i%3) + string(rune('a'+i%26)) + strconv.Itoa(i) + `":0`)
+	}
+	for i, m := range more {
+		if i > 0 || n > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(m)
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+func TestStrictParserAccepts(t *testing.T) {
+	for _, test := range accepted {
+		t.Run(test.name, func(t *testing.T) {
+			var p rpc.Parser
+			for _, deep := range []bool{true, false} {
+				m, err := p.Message([]byte(test.line), deep)
+				if err != nil {
+					t.Fatalf("deep %v: %v", deep, err)
+				}
+				if got := string(m.Bytes()); got != test.line {
+					t.Errorf("deep %v: Bytes are %q", deep, got)
+				}
+			}
+		})
+	}
+}
+
+const (
+	notJSON = rpc.CodeParse
+	invalid = rpc.CodeInvalidRequest
+	params  = rpc.CodeInvalidParams
+)
+
+// refused are lines that never reach codex, the code that the client is told and
+// the id it is told it under. Codex drops most of them without a reply; a
+// comment says where it does something else (all measured on 0.169.0).
+var refused = []struct {
+	name string
+	line string
+	code rpc.Code
+	id   string
+	says string // part of the message, where it matters
+}{
+	// Not JSON.
+	{"nothing", ``, notJSON, `null`, "ends"},
+	{"garbage", `hello`, notJSON, `null`, "'h' where a value"},
+	{"end in an object", `{"id":1,"method":"m"`, notJSON, `1`, "ends"},
+	{"end in a string", `{"id":1,"method":"m","params":{"a":"b`, notJSON, `1`, "ends inside a string"},
+	{"end in an escape", `{"id":1,"method":"m","params":{"a":"b\`, notJSON, `1`, "ends inside a string"},
+	{"end behind a key", `{"id":1,"method":"m","params"`, notJSON, `1`, "colon"},
+	{"end behind a colon", `{"id":1,"method":"m","params":`, notJSON, `1`, "value"},
+	{"end behind a comma", `{"id":1,"method":"m",`, notJSON, `1`, "key"},
+	{"end in an id", `{"method":"m","id":12`, notJSON, `null`, "ends"}, // it may have been 123
+	{"end behind an id", `{"method":"m","id":12 `, notJSON, `12`, "ends"},
+	{"end in a string id", `{"method":"m","id":"12`, notJSON, `null`, "ends"},
+	{"trailing bytes", `{"id":1,"method":"m"} x`, notJSON, `1`, "after the end"},
+	{"trailing NUL", "{\"id\":1,\"method\":\"m\"}\x00", notJSON, `1`, "after the end"},
+	{"NUL", "{\"id\":1,\"method\":\"m\",\x00\"params\":{}}", notJSON, `1`, ""},
+	{"NUL for a value", "{\"id\":1,\"method\":\"m\",\"params\":\x00}", notJSON, `1`, ""},
+	{"only NUL", "\x00", notJSON, `null`, ""},
+	{"two objects", `{"id":1,"method":"m"}{"id":2,"method":"m"}`, notJSON, `1`, "after the end"},
+	{"two objects with a blank", `{"id":1,"method":"m"} {"id":2,"method":"m"}`, notJSON, `1`, "after the end"},
+	{"BOM", "\ufeff{\"id\":1,\"method\":\"m\"}", notJSON, `null`, ""},
+	{"trailing comma", `{"id":1,"method":"m",}`, notJSON, `1`, "key"},
+	{"leading comma", `{,"id":1,"method":"m"}`, notJSON, `null`, "key"},
+	{"two commas", `{"id":1,,"method":"m"}`, notJSON, `null`, "key"},
+	{"comma in an array", `{"id":1,"method":"m","params":{"a":[1,]}}`, notJSON, `1`, "value"},
+	{"no comma", `{"id":1 "method":"m"}`, notJSON, `null`, "comma"},
+	{"no colon", `{"id" 1,"method":"m"}`, notJSON, `null`, "colon"},
+	{"wrong bracket", `{"id":1,"method":"m","params":{"a":[}}`, notJSON, `1`, ""},
+	{"wrong end", `{"id":1,"method":"m","params":[1}`, notJSON, `1`, ""},
+	{"key without quotes", `{id:1,"method":"m"}`, notJSON, `null`, "key"},
+	{"number as a key", `{1:1,"id":1,"method":"m"}`, notJSON, `null`, "key"},
+	{"single quotes", `{'id':1,'method':'m'}`, notJSON, `null`, "key"},
+	{"comment", `{"id":1,/* */"method":"m"}`, notJSON, `null`, ""},
+	{"white space of Unicode", "{\u00a0\"id\":1,\"method\":\"m\"}", notJSON, `null`, ""},
+	{"form feed", "{\f\"id\":1,\"method\":\"m\"}", notJSON, `null`, ""},
+
+	// Numbers and literals.
+	{"leading zero", `{"id":1,"method":"m","params":{"n":01}}`, notJSON, `1`, ""},
+	{"leading zero, negative", `{"id":1,"method":"m","params":{"n":-01}}`, notJSON, `1`, ""},
+	{"id with a leading zero", `{"id":01,"method":"m"}`, notJSON, `null`, ""},
+	{"plus", `{"id":1,"method":"m","params":{"n":+1}}`, notJSON, `1`, ""},
+	{"only a minus", `{"id":1,"method":"m","params":{"n":-}}`, notJSON, `1`, "digit"},
+	{"no digit before the point", `{"id":1,"method":"m","params":{"n":.5}}`, notJSON, `1`, ""},
+	{"no digit behind the point", `{"id":1,"method":"m","params":{"n":1.}}`, notJSON, `1`, "digit"},
+	{"no exponent", `{"id":1,"method":"m","params":{"n":1e}}`, notJSON, `1`, "digit"},
+	{"no exponent behind its sign", `{"id":1,"method":"m","params":{"n":1e+}}`, notJSON, `1`, "digit"},
+	{"hexadecimal", `{"id":1,"method":"m","params":{"n":0x1}}`, notJSON, `1`, ""},
+	{"NaN", `{"id":1,"method":"m","params":{"n":NaN}}`, notJSON, `1`, ""},
+	{"Infinity", `{"id":1,"method":"m","params":{"n":Infinity}}`, notJSON, `1`, ""},
+	{"True", `{"id":1,"method":"m","params":{"n":True}}`, notJSON, `1`, ""},
+	{"half a literal", `{"id":1,"method":"m","params":{"n":tru}}`, notJSON, `1`, ""},
+	{"literal and more", `{"id":1,"method":"m","params":{"n":truer}}`, notJSON, `1`, ""},
+
+	// Strings.
+	{"tab in a string", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"a\tb\"}}", notJSON, `1`, "control character"},
+	{"NUL in a string", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"\x00\"}}", notJSON, `1`, "control character"},
+	{"control character 1f", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"12345678\x1f\"}}", notJSON, `1`, "control character"},
+	{"control character in a key", "{\"id\":1,\"method\":\"m\",\"params\":{\"\x01\":1}}", notJSON, `1`, "control character"},
+	{"unknown escape", `{"id":1,"method":"m","params":{"t":"\x41"}}`, notJSON, `1`, "unknown escape"},
+	{"escaped single quote", `{"id":1,"method":"m","params":{"t":"\'"}}`, notJSON, `1`, "unknown escape"},
+	{"three digits", `{"id":1,"method":"m","params":{"t":"\u041"}}`, notJSON, `1`, `\u`},
+	{"no digits", `{"id":1,"method":"m","params":{"t":"\uzzzz"}}`, notJSON, `1`, `\u`},
+	{"high surrogate alone", `{"id":1,"method":"m","params":{"t":"\ud800"}}`, notJSON, `1`, "surrogate"},
+	{"high surrogate and text", `{"id":1,"method":"m","params":{"t":"\ud800abcdefgh"}}`, notJSON, `1`, "surrogate"},
+	{"high surrogate and an escape", `{"id":1,"method":"m","params":{"t":"\ud800\nabcdefgh"}}`, notJSON, `1`, "surrogate"},
+	{"high surrogate and no low one", `{"id":1,"method":"m","params":{"t":"\ud800\u0041"}}`, notJSON, `1`, "surrogate"},
+	{"two high surrogates", `{"id":1,"method":"m","params":{"t":"\ud800\ud800"}}`, notJSON, `1`, "surrogate"},
+	{"high surrogate and a broken one", `{"id":1,"method":"m","params":{"t":"\ud800\uzzzz"}}`, notJSON, `1`, "surrogate"},
+	{"low surrogate alone", `{"id":1,"method":"m","params":{"t":"\udc00"}}`, notJSON, `1`, "surrogate"},
+	{"surrogates in the wrong order", `{"id":1,"method":"m","params":{"t":"\udc00\ud800"}}`, notJSON, `1`, "surrogate"},
+	{"lone surrogate in a key", `{"id":1,"method":"m","params":{"\ud800":1}}`, notJSON, `1`, "surrogate"},
+
+	// UTF-8. One such byte ends codex.
+	{"stray byte", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"\xff\"}}", notJSON, `1`, "not UTF-8"},
+	{"continuation byte", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"12345678\x80\"}}", notJSON, `1`, "not UTF-8"},
+	{"cut short", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"\xe6\xbc\"}}", notJSON, `1`, "not UTF-8"},
+	{"too long form", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"\xc0\xaf\"}}", notJSON, `1`, "not UTF-8"},
+	{"surrogate in UTF-8", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"\xed\xa0\x80\"}}", notJSON, `1`, "not UTF-8"},
+	{"over U+10FFFF", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"\xf4\x90\x80\x80\"}}", notJSON, `1`, "not UTF-8"},
+	{"stray byte in a key", "{\"id\":1,\"method\":\"m\",\"params\":{\"\xff\":1}}", notJSON, `1`, "not UTF-8"},
+	{"stray byte between tokens", "{\"id\":1,\"method\":\"m\",\xff\"params\":{}}", notJSON, `1`, ""},
+	{"Latin-1", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"caf\xe9\"}}", notJSON, `1`, "not UTF-8"},
+
+	// Keys. Inside params codex takes the last of two.
+	{"key twice", `{"id":1,"method":"m","method":"n"}`, notJSON, `1`, `"method" twice`},
+	{"id twice", `{"id":1,"id":2,"method":"m"}`, notJSON, `1`, "twice"},
+	{"key twice, escaped", `{"id":1,"method":"m","m\u0065thod":"n"}`, notJSON, `1`, "twice"},
+	{"key twice, both escaped", `{"id":1,"\u006dethod":"m","m\u0065thod":"n"}`, notJSON, `1`, "twice"},
+	{"key twice, slash escaped", `{"id":1,"method":"m","params":{"a/b":1,"a\/b":2}}`, notJSON, `1`, "twice"},
+	{"key twice, beyond the basic plane", `{"id":1,"method":"m","params":{"😀":1,"\ud83d\ude00":2}}`, notJSON, `1`, "twice"},
+	{"key twice in params", `{"id":1,"method":"m","params":{"a":1,"a":1}}`, notJSON, `1`, "twice"},
+	{"empty key twice", `{"id":1,"method":"m","params":{"":1,"":1}}`, notJSON, `1`, "twice"},
+	{"key twice in an array", `{"id":1,"method":"m","params":{"a":[[{"b":1,"c":{},"b":1}]]}}`, notJSON, `1`, "twice"},
+	{"key twice around an object", `{"id":1,"method":"m","params":{"a":{"b":{"a":1}},"a":1}}`, notJSON, `1`, "twice"},
+	{"long key twice", `{"id":1,"method":"m","params":{"` + strings.Repeat("k", 300) + `":1,"` + strings.Repeat("k", 300) + `":2}}`, notJSON, `1`, "twice"},
+	{"deep key twice", `{"id":1,"method":"m","params":` + strings.Repeat(`{"a":`, 100) + `{"b":1,"b":2}` + strings.Repeat("}", 100) + `}`, notJSON, `1`, "twice"},
+	{"last compared key twice", `{"id":1,"method":"m","params":` + object(rpc.FewMembers-2, `"a":1`, `"a":2`) + `}`, notJSON, `1`, "twice"},
+	{"first sorted key twice", `{"id":1,"method":"m","params":` + object(rpc.FewMembers-1, `"a":1`, `"a":2`) + `}`, notJSON, `1`, "twice"},
+	{"key twice among many", `{"id":1,"method":"m","params":` + object(1000, `"member-a0":1`) + `}`, notJSON, `1`, "twice"},
+	{"key twice among many, escaped", `{"id":1,"method":"m","params":` + object(1000, `"z":1`, `"\u007a":1`) + `}`, notJSON, `1`, "twice"},
+	{"top-level key twice among many", object(50, `"id":1`, `"method":"m"`, `"z":1`, `"z":1`), notJSON, `1`, "twice"},
+	{"too many members", `{"id":1,"method":"m","params":` + object(rpc.MaxMembers-2) + `}`, notJSON, `1`, "members"},
+	{"too many members around each other", `{"id":1,"method":"m","params":` + object(30000, `"a":`+object(30000, `"a":`+object(30000))) + `}`, notJSON, `1`, "members"},
+
+	// serde_json takes {"$serde_json::private::RawValue":"\"never\""} for "never".
+	{"private raw value", `{"id":1,"method":"m","params":{"a":{"$serde_json::private::RawValue":"\"never\""}}}`, notJSON, `1`, "private"},
+	{"private number", `{"id":1,"method":"m","params":{"a":[[{"$serde_json::private::Number":"1"}]]}}`, notJSON, `1`, "private"},
+	{"private key, escaped", `{"id":1,"method":"m","params":{"a":{"\u0024serde_json::private::RawValue":"1"}}}`, notJSON, `1`, "private"},
+	{"private key, escaped in the middle", `{"id":1,"method":"m","params":{"$serde_json:\u003aprivate::Number":"1"}}`, notJSON, `1`, "private"},
+	{"private key at the top", `{"$serde_json::private::RawValue":"{}"}`, notJSON, `null`, "private"},
+	{"private key of another name", `{"id":1,"method":"m","params":{"$serde_json::private::":1}}`, notJSON, `1`, "private"},
+	{"private key beside others", `{"id":1,"method":"m","params":{"a":1,"$serde_json::private::Number":"1"}}`, notJSON, `1`, "private"},
+	{"private key for an id", `{"id":{"$serde_json::private::Number":"1"},"method":"m"}`, notJSON, `null`, "private"},
+
+	{"too deep", `{"id":1,` + nested(127)[1:], notJSON, `1`, "127"},
+	{"too deep in objects", `{"id":1,` + nestedObjects(127)[1:], notJSON, `1`, "127"},
+	{"too deep and broken", `{"id":1,"method":"m","params":` + strings.Repeat("[", 1000), notJSON, `1`, "127"},
+	{"much too deep", `{"id":1,"method":"m","params":` + strings.Repeat("[", 1e6) + strings.Repeat("]", 1e6) + `}`, notJSON, `1`, "127"},
+
+	// JSON, and no JSON-RPC.
+	{"batch", `[{"id":1,"method":"m"}]`, invalid, `null`, "batch"},
+	{"empty batch", `[]`, invalid, `null`, "batch"},
+	{"string", `"m"`, invalid, `null`, "a string where"},
+	{"number", `1`, invalid, `null`, "a number where"},
+	{"null", `null`, invalid, `null`, "null where"},
+	{"boolean", `true`, invalid, `null`, "a boolean where"},
+	{"empty object", `{}`, invalid, `null`, "neither method nor id"},
+	{"only jsonrpc", `{"jsonrpc":"2.0"}`, invalid, `null`, "neither method nor id"},
+	{"only an id", `{"id":1}`, invalid, `null`, "either result or error"},
+	{"only params", `{"params":{}}`, invalid, `null`, "neither method nor id"},
+	{"Method", `{"id":1,"Method":"m"}`, invalid, `null`, "either result or error"},
+	{"ID", `{"ID":1,"result":1}`, invalid, `null`, "neither method nor id"},
+	{"result without id", `{"result":{}}`, invalid, `null`, "neither method nor id"},
+	{"method null", `{"id":1,"method":null}`, invalid, `1`, "method is null"},
+	{"method a number", `{"id":1,"method":1}`, invalid, `1`, "method is a number"},
+	{"method an object", `{"id":1,"method":{"a":1}}`, invalid, `1`, "method is an object"},
+
+	{"id null", `{"id":null,"method":"m"}`, invalid, `null`, "id is"},
+	{"id 1e3", `{"id":1e3,"method":"m"}`, invalid, `null`, `"1e3"`},
+	{"id 1.0", `{"id":1.0,"method":"m"}`, invalid, `null`, "id is"},
+	{"id 1.5", `{"id":1.5,"method":"m"}`, invalid, `null`, "id is"},
+	{"id over 64 bits", `{"id":9223372036854775808,"method":"m"}`, invalid, `null`, "64-bit"},
+	{"id under 64 bits", `{"id":-9223372036854775809,"method":"m"}`, invalid, `null`, "64-bit"},
+	{"huge id", `{"id":` + strings.Repeat("9", 1000) + `,"method":"m"}`, invalid, `null`, "..."},
+	{"id true", `{"id":true,"method":"m"}`, invalid, `null`, "id is"},
+	{"id an array", `{"id":[1],"method":"m"}`, invalid, `null`, "id is"},
+	{"id an object", `{"id":{},"method":"m"}`, invalid, `null`, "id is"},
+	{"answer to null", `{"id":null,"result":{}}`, invalid, `null`, "id is"},
+
+	// Codex takes these for calls, and so the reply has the id.
+	{"method beside result", `{"id":1,"method":"m","result":{}}`, invalid, `1`, "both"},
+	{"method beside error", `{"id":1,"method":"m","error":{}}`, invalid, `1`, "both"},
+	{"method beside null result", `{"id":1,"method":"m","result":null}`, invalid, `1`, "both"},
+	{"notification beside result", `{"method":"m","result":{}}`, invalid, `null`, "both"},
+
+	// A reply with the id of a broken answer would be taken for the answer to one
+	// of the client's own requests: both sides count from 0.
+	{"result and error", `{"id":1,"result":{},"error":{}}`, invalid, `null`, "either result or error"},
+	{"error not an object", `{"id":1,"error":"no"}`, invalid, `null`, "error is a string"},
+	{"error null", `{"id":1,"error":null}`, invalid, `null`, "error is null"},
+	{"broken answer", `{"id":1,"result":{}`, notJSON, `null`, ""},
+	{"broken failure", `{"id":1,"error":{"code":01}}`, notJSON, `null`, ""},
+	{"answer twice", `{"id":1,"result":{},"result":{}}`, notJSON, `null`, ""},
+	{"answer, id behind the break", `{"result":{"a":"\ud800"},"id":1}`, notJSON, `null`, ""},
+
+	// Measured: codex takes an array for an object, by the order of the fields.
+	{"params an array", `{"id":1,"method":"m","params":[]}`, params, `1`, "params is an array"},
+	{"params a string", `{"id":1,"method":"m","params":"x"}`, params, `1`, "params is a string"},
+	{"params a number", `{"id":"a","method":"m","params":0}`, params, `"a"`, "params is a number"},
+	{"params a boolean", `{"id":1,"method":"m","params":false}`, params, `1`, "params is a boolean"},
+	{"notification with an array", `{"method":"m","params":[]}`, params, `null`, "params is an array"},
+}
+
+func TestStrictParserRefuses(t *testing.T) {
+	for _, test := range refused {
+		t.Run(test.name, func(t *testing.T) {
+			var p rpc.Parser
+			for _, deep := range []bool{true, false} {
+				got := refusal(t, &p, test.line, deep)
+				if got.Err.Code != test.code || string(got.ID.Raw()) != test.id {
+					t.Errorf("deep %v: code %d, id %s; want %d, %s (%s)", deep, got.Err.Code, got.ID.Raw(), test.code, test.id, got)
+				}
+				if !strings.Contains(got.Error(), test.says) {
+					t.Errorf("deep %v: the message %q does not say %q", deep, got, test.says)
+				}
+			}
+		})
+	}
+}
+
+// refusal is what a line that has to be refused is refused with.
+func refusal(t *testing.T, p *rpc.Parser, line string, deep bool) *rpc.RefusedLine {
+	t.Helper()
+	m, err := p.Message([]byte(line), deep)
+	var refused *rpc.RefusedLine
+	if m != nil || !errors.As(err, &refused) {
+		t.Fatalf("deep %v: Message = %v, %v; want a *RefusedLine", deep, m, err)
+	}
+	return refused
+}
+
+// What a Parser was used for before must not show.
+func TestStrictParserForgets(t *testing.T) {
+	var used rpc.Parser
+	for _, test := range refused {
+		refusal(t, &used, test.line, true)
+		for _, ok := range accepted[:4] {
+			m, err := used.Message([]byte(ok.line), true)
+			if err != nil {
+				t.Fatalf("%s after %s: %v", ok.name, test.name, err)
+			}
+			if m.Kind != rpc.Request || m.Method != "m" || string(m.ID.Raw()) != "1" || m.Params.Len() != 0 {
+				t.Fatalf("%s after %s: %+v", ok.name, test.name, m)
+			}
+		}
+	}
+}
+
+// The id has to be found on either side of what is broken.
+func TestRefusalFindsTheID(t *testing.T) {
+	tests := []struct{ name, broken, behind string }{
+		// behind: the reply's id when the id stands behind the broken spot.
+		{"key twice", `"params":{"a":1,"a":2}`, `7`},
+		{"key twice at the top", `"x":1,"x":2`, `7`},
+		{"key twice among many", `"params":` + object(100, `"a":1`, `"a":2`), `7`},
+		{"too many members", `"params":` + object(rpc.MaxMembers+1), `7`},
+		{"private key", `"params":{"$serde_json::private::Number":"1"}`, `7`},
+		{"private key, escaped", `"params":{"\u0024serde_json::private::Number":"1"}`, `7`},
+		{"not UTF-8", "\"params\":{\"a\":\"\xff\"}", `7`},
+		{"not UTF-8 in a key", "\"\xff\":1", `7`},
+		{"control character", "\"params\":{\"a\":\"\x01\"}", `7`},
+		{"lone surrogate", `"params":{"a":"\ud800"}`, `7`},
+		{"lone surrogate in a key", `"\ud800":1`, `7`},
+		{"unknown escape", `"params":{"a":"\x41"}`, `7`},
+		{"unknown escape in a key", `"\x":1`, `7`},
+		{"broken escape", `"params":{"a":"\u12"}`, `7`},
+		{"broken escape in a key", `"\u12":1`, `7`},
+		{"depth", `"params":` + strings.Repeat("[", 500) + strings.Repeat("]", 500), `7`},
+		// Here nobody knows where the value ends.
+		{"comma", `"params":{"a":1,}`, `null`},
+		{"leading zero", `"params":{"a":01}`, `null`},
+		{"bracket", `"params":{"a":[}`, `null`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var p rpc.Parser
+			for want, line := range map[string]string{
+				`"before"`:  `{"id":"before","method":"m",` + test.broken + `}`,
+				test.behind: `{"method":"m",` + test.broken + `,"id":7}`,
+			} {
+				if got := string(refusal(t, &p, line, true).ID.Raw()); got != want {
+					t.Errorf("the id in the reply to %.200q is %s, want %s", line, got, want)
+				}
+			}
+			// An answer's id is not to be found anywhere.
+			for _, line := range []string{
+				`{"id":7,"result":{},` + test.broken + `}`,
+				`{` + test.broken + `,"error":{},"id":7}`,
+			} {
+				if got := string(refusal(t, &p, line, true).ID.Raw()); got != "null" {
+					t.Errorf("the reply to the broken answer %.200q has id %s", line, got)
+				}
+			}
+		})
+	}
+}
+
+// A refusal may be answered when the line's memory is in use for the next one.
+func TestRefusalOutlivesItsLine(t *testing.T) {
+	for _, text := range []string{`{"id":"abc","method":"m",}`, `{"id":"abc","method":"m","params":1}`} {
+		line := []byte(text)
+		_, err := new(rpc.Parser).Message(line, true)
+		clear(line)
+		var refused *rpc.RefusedLine
+		if !errors.As(err, &refused) || string(refused.ID.Raw()) != `"abc"` {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// An id is written back as it came, and what is written must be JSON on one line.
+func TestRefusalNeverRepeatsABrokenID(t *testing.T) {
+	for _, id := range []string{"\"\xff\"", "\"a\nb\"", "\"\x00\"", `"\ud800"`, `"\x"`, `"\u12"`} {
+		line := `{"id":` + id + `,"method":"m"}`
+		var p rpc.Parser
+		r := refusal(t, &p, line, true)
+		if got := string(r.ID.Raw()); got != "null" {
+			t.Errorf("the reply to %q has the id %q", line, got)
+		}
+		if reply := rpc.ReplyError(r.ID, r); !strictly(reply) {
+			t.Errorf("the reply to %q is %q", line, reply)
+		}
+	}
+}
+
+// The reply to every refused line is itself strict JSON on one line.
+func TestRefusalsAreStrictReplies(t *testing.T) {
+	for _, test := range refused {
+		var p rpc.Parser
+		r := refusal(t, &p, test.line, true)
+		reply := rpc.ReplyError(r.ID, r)
+		m, err := rpc.ParseMessage(reply)
+		if test.id == "null" { // which the Parser takes from nobody
+			if !strictly(reply) || strings.ContainsRune(string(reply), '\n') {
+				t.Errorf("%s: the reply is %q", test.name, reply)
+			}
+			continue
+		}
+		if err != nil || m.Kind != rpc.Failure || string(m.ID.Raw()) != test.id {
+			t.Errorf("%s: the reply %q is %v, %v", test.name, reply, m, err)
+		}
+		if len(reply) > 500 {
+			t.Errorf("%s: the reply repeats too much: %d bytes", test.name, len(reply))
+		}
+	}
+}
