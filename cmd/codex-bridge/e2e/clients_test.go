@@ -1,0 +1,156 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// node runs a client of testdata/clients in a world and returns what it printed,
+// a line a step, without what is random.
+func (w *world) node(script string, env []string, args ...string) []string {
+	w.t.Helper()
+	cmd := exec.CommandContext(deadline(w.t), "node", append([]string{filepath.Join(clients, script)}, args...)...)
+	cmd.Env, cmd.Dir = slices.Concat(w.env, env), w.workspace
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdout, err := cmd.Output()
+	if err != nil {
+		w.t.Errorf("%s: %v\n%s\n%s", script, err, stdout, stderr.String())
+	}
+	return strings.Split(newNames(w).text(strings.TrimSpace(string(stdout))), "\n")
+}
+
+// exists reports whether there is a file of that name in the workspace.
+func (w *world) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(w.workspace, name))
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// acp is a session of codex-acp with a given codex.
+func (w *world) acp(codex, mode, permission string, prompts ...string) []string {
+	return w.node("acp.mjs", []string{"CODEX_PATH=" + codex, "INITIAL_AGENT_MODE=" + mode}, marshal(w.t, map[string]any{
+		"cwd": w.workspace, "prompts": prompts, "permission": permission,
+	}))
+}
+
+// codex-acp, through which most editors reach codex, does not see a difference.
+func TestACP(t *testing.T) {
+	for _, permission := range []string{"allow_once", "reject_once"} {
+		t.Run(permission, func(t *testing.T) {
+			t.Parallel()
+			session := func(codex string) []string {
+				w := newWorld(t, options{})
+				lines := w.acp(codex, "read-only", permission,
+					"good day", "RUN: echo from the shell", "ESCALATE: touch escalated", "PATCH: patched.txt\none")
+				if allowed := permission == "allow_once"; w.exists("escalated") != allowed || w.exists("patched.txt") != allowed {
+					t.Errorf("escalated: %t, patched: %t", w.exists("escalated"), w.exists("patched.txt"))
+				}
+				return lines
+			}
+			direct := session(codexPath)
+			keep(t, strings.Join(direct, "\n"))
+			if diff := cmp.Diff(direct, session(proxyPath)); diff != "" {
+				t.Errorf("(-codex +codex-bridge)\n%s", diff)
+			}
+		})
+	}
+}
+
+// Under a policy codex-acp works, whatever mode its user has chosen, and gets no
+// more than the policy allows.
+func TestACPPolicy(t *testing.T) {
+	needsProxy(t)
+	for _, mode := range []string{"read-only", "agent", "agent-full-access"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: policyConfig})
+			lines := w.acp(proxyPath, mode, "allow_once",
+				"good day", "RUN: echo from the shell", "RUN: touch inside", "ESCALATE: touch escalated", "PATCH: patched.txt\none")
+			type step struct {
+				Step, StopReason, Text string
+				Asked                  []any
+				Code                   *int
+			}
+			var steps []step
+			for _, line := range lines {
+				var s step
+				if err := json.Unmarshal([]byte(line), &s); err != nil {
+					t.Fatalf("%s: %v", line, err)
+				}
+				steps = append(steps, s)
+			}
+			if len(steps) != 8 {
+				t.Fatalf("steps:\n%s", strings.Join(lines, "\n"))
+			}
+			for _, s := range steps[2:7] {
+				if s.StopReason != "end_turn" {
+					t.Errorf("%+v", s)
+				}
+			}
+			if s := steps[2]; s.Text != "Hello from the scripted model. You said: good day" {
+				t.Errorf("a text: %+v", s)
+			}
+			// untrusted: it is asked for, in every mode; and accepted it runs.
+			if s := steps[3]; len(s.Asked) != 1 || s.Text != "The tool ended with 0 and said: from the shell" {
+				t.Errorf("a command: %+v", s)
+			}
+			// Accepted commands run in the sandbox, which is read-only. What would
+			// leave it is refused, whoever accepts.
+			for _, name := range []string{"inside", "escalated", "patched.txt"} {
+				if w.exists(name) {
+					t.Errorf("%s was written", name)
+				}
+			}
+			if s := steps[7]; s.Code == nil || *s.Code != 0 {
+				t.Errorf("the end: %s", lines[7])
+			}
+		})
+	}
+}
+
+// An LSP library drives codex: codex-bridge speaks the base protocol with who
+// begins with a header.
+func TestLSP(t *testing.T) {
+	needsProxy(t)
+	for name, want := range map[string]string{
+		"accept":  "The tool ended with 0 and said: from the shell",
+		"decline": "The tool said: exec_command failed: CreateProcess { message: \"Rejected(\\\"rejected by user\\\")\" }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{})
+			got := w.node("lsp.mjs", nil, append([]string{marshal(t, map[string]any{
+				"cwd": w.workspace, "decision": name, "prompts": []string{"good day: äöü €", "RUN: echo from the shell"},
+			})}, proxyArgv...)...)
+			if diff := cmp.Diff([]string{
+				`{"step":"initialize","userAgent":"scripted-lsp/0.169.0"}`,
+				`{"step":"unknown method","code":-32600}`,
+				`{"step":"thread/start","approvalPolicy":"untrusted","sandbox":{"type":"readOnly","networkAccess":false}}`,
+				`{"step":"turn","text":"good day: äöü €","status":"completed","said":["Hello from the scripted model. You said: good day: äöü €"],"streamed":true,"asked":0}`,
+				`{"step":"turn","text":"RUN: echo from the shell","status":"completed","said":[` + marshal(t, want) + `],"streamed":true,"asked":1}`,
+				`{"step":"exit","code":0,"signal":null,"everyMessageHasAVersion":true}`,
+			}, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,406 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+)
+
+// conversation is one editor in one world. Its methods fail the test where the
+// server does not play along, so that a conversation reads as a list of what is
+// said.
+type conversation struct {
+	*world
+	*editor.Editor
+	ctx context.Context
+
+	malformed []int // places of lines that are no messages
+}
+
+// open starts argv and lets the editor talk to it.
+func (w *world) open(argv ...string) *conversation {
+	w.t.Helper()
+	return &conversation{world: w, Editor: w.start(argv, editor.Options{}), ctx: deadline(w.t)}
+}
+
+// initialize shakes hands; capabilities nil: experimentalApi.
+func (c *conversation) initialize(capabilities map[string]any) {
+	c.t.Helper()
+	if _, err := c.Initialize(c.ctx, capabilities); err != nil {
+		c.t.Fatalf("initialize: %v", err)
+	}
+}
+
+// must is Call that must be answered with a result.
+func (c *conversation) must(method string, params any) json.RawMessage {
+	c.t.Helper()
+	result, err := c.Call(c.ctx, method, params)
+	if err != nil {
+		c.t.Fatalf("%s: %v", method, err)
+	}
+	return result
+}
+
+// refused is Call that must be answered with an error.
+func (c *conversation) refused(method string, params any) *editor.Error {
+	c.t.Helper()
+	result, err := c.Call(c.ctx, method, params)
+	switch {
+	case err == nil:
+		c.t.Fatalf("%s: answered with %s", method, result)
+	case err.Code == 0:
+		c.t.Fatal(err)
+	}
+	return err
+}
+
+// thread is thread/start in the workspace; it returns the thread's id.
+func (c *conversation) thread(params map[string]any) string {
+	c.t.Helper()
+	all := map[string]any{"cwd": c.workspace}
+	for k, v := range params {
+		all[k] = v
+	}
+	id := editor.Member(c.must("thread/start", all), "thread", "id")
+	c.waitFor(0, "thread/started", func(m editor.Message) bool { return m.Param("thread", "id") == id })
+	return id
+}
+
+// resume is thread/resume, and what codex sends last after it.
+func (c *conversation) resume(thread string, params map[string]any) json.RawMessage {
+	c.t.Helper()
+	params["threadId"] = thread
+	mark := c.Mark()
+	result := c.must("thread/resume", params)
+	c.waitFor(mark, "thread/goal/cleared", func(m editor.Message) bool { return m.Param("threadId") == thread })
+	return result
+}
+
+// waitFor waits for a request or notification of the server.
+func (c *conversation) waitFor(from int, method string, fits func(editor.Message) bool) editor.Message {
+	c.t.Helper()
+	m, err := c.Wait(c.ctx, from, func(m editor.Message) bool {
+		return !m.Sent && m.Method == method && (fits == nil || fits(m))
+	})
+	if err != nil {
+		c.t.Fatalf("%s: %v", method, err)
+	}
+	return m
+}
+
+// input is turn/start's params for a text.
+func input(thread, text string) map[string]any {
+	return map[string]any{
+		"threadId": thread,
+		"input":    []any{map[string]any{"type": "text", "text": text}},
+	}
+}
+
+// begin starts a turn and returns its id and the place to look on from.
+func (c *conversation) begin(thread, text string) (turn string, mark int) {
+	c.t.Helper()
+	mark = c.Mark()
+	return editor.Member(c.must("turn/start", input(thread, text)), "turn", "id"), mark
+}
+
+// end waits for the end of a turn and returns its status.
+func (c *conversation) end(thread, turn string, mark int) string {
+	c.t.Helper()
+	m := c.waitFor(mark, "turn/completed", func(m editor.Message) bool {
+		return m.Param("threadId") == thread && m.Param("turn", "id") == turn
+	})
+	return m.Param("turn", "status")
+}
+
+// say is a whole turn without questions. It must complete.
+func (c *conversation) say(thread, text string) {
+	c.t.Helper()
+	turn, mark := c.begin(thread, text)
+	if status := c.end(thread, turn, mark); status != "completed" {
+		c.t.Fatalf("the turn %q ended as %q", text, status)
+	}
+}
+
+// sayAnd is a whole turn with one question of the server, which is answered
+// with result.
+func (c *conversation) sayAnd(thread, text, question string, result any) {
+	c.t.Helper()
+	turn, mark := c.begin(thread, text)
+	m := c.waitFor(mark, question, nil)
+	if err := c.Reply(m, result); err != nil {
+		c.t.Fatal(err)
+	}
+	c.end(thread, turn, mark)
+}
+
+// quit ends the input and waits for a good end.
+func (c *conversation) quit() {
+	c.t.Helper()
+	c.CloseInput()
+	exit, err := c.Exit(c.ctx)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if exit != (editor.Exit{}) {
+		c.t.Fatalf("after the end of input: %v", exit)
+	}
+	c.drain()
+}
+
+// drain reads to the end of the server's output. The process may be gone before
+// its last words are read.
+func (c *conversation) drain() {
+	c.t.Helper()
+	if _, err := c.Wait(c.ctx, c.Mark(), func(editor.Message) bool { return false }); !errors.Is(err, editor.ErrGone) {
+		c.t.Fatal(err)
+	}
+}
+
+const (
+	commandApproval = "item/commandExecution/requestApproval"
+	fileApproval    = "item/fileChange/requestApproval"
+)
+
+func decision(d string) map[string]any { return map[string]any{"decision": d} }
+
+// conversations are what is held against each other, once with codex and once
+// with codex-bridge.
+var conversations = map[string]struct {
+	options options
+	hold    func(*world, []string) []*conversation
+}{
+	"handshake": {hold: func(w *world, argv []string) []*conversation {
+		c := w.open(argv...)
+		c.refused("thread/start", map[string]any{}) // Not initialized
+		c.initialize(nil)
+		c.refused("initialize", map[string]any{"clientInfo": map[string]any{"name": "x", "version": "0"}})
+		c.refused("no/such/method", map[string]any{})
+		c.refused("thread/start", map[string]any{"sandbox": "readOnly"})
+		c.refused("thread/start", map[string]any{"approvalPolicy": "on-failure"})
+		c.refused("turn/start", input("00000000-0000-7000-8000-000000000000", "x"))
+		c.refused("turn/start", map[string]any{})
+		c.refused("thread/resume", map[string]any{"threadId": "no id"})
+		c.must("model/list", map[string]any{})
+		c.must("config/read", map[string]any{"includeLayers": true})
+		c.must("account/read", map[string]any{"refreshToken": false})
+		c.must("permissionProfile/list", map[string]any{"cwd": w.workspace})
+		c.must("skills/list", map[string]any{"cwds": []string{w.workspace}})
+		c.must("thread/list", map[string]any{})
+		c.quit()
+		return []*conversation{c}
+	}},
+	"ids": {hold: func(w *world, argv []string) []*conversation {
+		c := w.open(argv...)
+		for _, id := range []any{"initialize", "x-1", "1", 1, "ünïcode \"quoted\"\n", -7, 9007199254740993, ""} {
+			method, params := "thread/list", map[string]any{}
+			if id == "initialize" {
+				method, params = "initialize", map[string]any{
+					"clientInfo": map[string]any{"name": "x", "version": "0"}, "capabilities": map[string]any{},
+				}
+			}
+			if _, err := c.CallID(c.ctx, id, method, params); err != nil {
+				w.t.Fatalf("id %v: %v", id, err)
+			}
+		}
+		c.refused("collaborationMode/list", map[string]any{}) // needs experimentalApi
+		c.quit()
+		return []*conversation{c}
+	}},
+	"text": {hold: func(w *world, argv []string) []*conversation {
+		c := w.open(argv...)
+		c.initialize(nil)
+		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
+		c.say(thread, "good day")
+		c.say(thread, "RUN: cat /etc/hostname >/dev/null && echo from the shell")
+		c.sayAnd(thread, "PATCH: new.txt\none", fileApproval, decision("accept"))
+		c.must("thread/read", map[string]any{"threadId": thread, "includeTurns": true})
+		c.must("thread/name/set", map[string]any{"threadId": thread, "name": "a name"})
+		c.waitFor(0, "thread/name/updated", nil) // comes after the answer: the end of input could cut it off
+		c.quit()
+		return []*conversation{c}
+	}},
+	"approvals": {hold: func(w *world, argv []string) []*conversation {
+		c := w.open(argv...)
+		c.initialize(nil)
+		thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+		c.sayAnd(thread, "RUN: echo accepted", commandApproval, decision("accept"))
+		c.sayAnd(thread, "RUN: echo declined", commandApproval, decision("decline"))
+		c.sayAnd(thread, "RUN: echo cancelled", commandApproval, decision("cancel"))
+		c.sayAnd(thread, "ESCALATE: echo outside", commandApproval, decision("accept"))
+		c.sayAnd(thread, "PATCH: accepted.txt\none\ntwo", fileApproval, decision("accept"))
+		c.sayAnd(thread, "PATCH: declined.txt\none", fileApproval, decision("decline"))
+		c.quit()
+		return []*conversation{c}
+	}},
+	"interrupt": {hold: func(w *world, argv []string) []*conversation {
+		c := w.open(argv...)
+		c.initialize(nil)
+		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
+		turn, mark := c.begin(thread, "SLOW: 3600000")
+		c.waitFor(mark, "item/agentMessage/delta", nil)
+		steer := input(thread, "and more")
+		steer["expectedTurnId"] = thread // which is no turn
+		c.refused("turn/steer", steer)
+		steer["expectedTurnId"] = turn
+		c.must("turn/steer", steer)
+		c.must("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
+		if status := c.end(thread, turn, mark); status != "interrupted" {
+			w.t.Errorf("the turn ended as %q", status)
+		}
+		c.refused("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
+		c.say(thread, "and on")
+		c.quit()
+		return []*conversation{c}
+	}},
+	"fail": {hold: func(w *world, argv []string) []*conversation {
+		c := w.open(argv...)
+		c.initialize(nil)
+		thread := c.thread(nil)
+		turn, mark := c.begin(thread, "FAIL")
+		c.end(thread, turn, mark)
+		turn, mark = c.begin(thread, "FAIL: 503")
+		c.end(thread, turn, mark)
+		c.quit()
+		return []*conversation{c}
+	}},
+	"tools": {
+		options: options{codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\nrequest_permissions_tool = true\n"},
+		hold: func(w *world, argv []string) []*conversation {
+			c := w.open(argv...)
+			c.initialize(nil)
+			thread := c.thread(map[string]any{
+				"approvalPolicy": "on-request", "sandbox": "read-only",
+				"dynamicTools": []any{map[string]any{
+					"name": "lookup_ticket", "description": "Finds a ticket.",
+					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"id": map[string]any{"type": "string"}}},
+				}},
+			})
+			c.sayAnd(thread, `CALL: lookup_ticket {"id":"T-1"}`, "item/tool/call", map[string]any{
+				"contentItems": []any{map[string]any{"type": "inputText", "text": "ticket T-1: open"}}, "success": true,
+			})
+			c.sayAnd(thread, "ASK: Shall I?", "item/tool/requestUserInput", map[string]any{
+				"answers": map[string]any{"choice": map[string]any{"answers": []string{"No"}}},
+			})
+			c.sayAnd(thread, `CALL: request_permissions {"reason":"to write","permissions":{"file_system":{"write":["`+w.root+`/elsewhere"]}}}`,
+				"item/permissions/requestApproval", map[string]any{"permissions": map[string]any{}, "scope": "turn"})
+			turn, mark := c.begin(thread, `CALL: lookup_ticket {}`)
+			if err := c.ReplyError(c.waitFor(mark, "item/tool/call", nil), -32000, "no"); err != nil {
+				w.t.Fatal(err)
+			}
+			c.end(thread, turn, mark)
+			c.quit()
+			return []*conversation{c}
+		},
+	},
+	"resume": {hold: func(w *world, argv []string) []*conversation {
+		first := w.open(argv...)
+		first.initialize(map[string]any{"experimentalApi": false, "optOutNotificationMethods": []string{"item/agentMessage/delta"}})
+		thread := first.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+		first.say(thread, "good day")
+		first.resume(thread, map[string]any{"approvalPolicy": "never"})
+		first.quit()
+		second := w.open(argv...)
+		second.initialize(nil)
+		second.resume(thread, map[string]any{"approvalPolicy": "on-request"})
+		second.say(thread, "good day again")
+		second.must("thread/settings/update", map[string]any{"threadId": thread, "approvalPolicy": "untrusted"})
+		second.waitFor(0, "thread/settings/updated", func(m editor.Message) bool {
+			return m.Param("threadSettings", "approvalPolicy") == "untrusted"
+		})
+		fork := editor.Member(second.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
+		second.waitFor(0, "thread/started", func(m editor.Message) bool { return m.Param("thread", "id") == fork })
+		second.say(fork, "good day to the fork")
+		second.quit()
+		return []*conversation{first, second}
+	}},
+	// On lines that are no messages codex is silent and codex-bridge may answer
+	// with an error of its own (contract.md, section 3): those are not compared,
+	// but what follows is.
+	"malformed": {hold: func(w *world, argv []string) []*conversation {
+		c := w.open(argv...)
+		c.initialize(nil)
+		for _, line := range []string{
+			"", "   ", "{", "nonsense", "null", "[]", "[1]", `"x"`,
+			`[{"id":1001,"method":"thread/list","params":{}},{"id":1002,"method":"thread/list","params":{}}]`,
+			`{"id":null,"method":"thread/list","params":{}}`,
+			`{"id":1.5,"method":"thread/list","params":{}}`,
+			`{"id":1003,"id":1004,"method":"thread/list","params":{}}`,
+			`{"id":1005,"method":"thread/list","params":{}}{"id":1006,"method":"thread/list","params":{}}`,
+			"\ufeff" + `{"id":1007,"method":"thread/list","params":{}}`,
+		} {
+			c.malformed = append(c.malformed, c.Mark())
+			if err := c.Send([]byte(line)); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		c.must("thread/list", map[string]any{})
+		// Read as codex reads them, or so the comparison will show.
+		for i, line := range []string{
+			`{"id":2000,"m\u0065thod":"thread/list","params":{}}`,
+			`{"jsonrpc":"2.0","id":2001,"method":"thread/list","params":{}}` + "\r",
+			" \t" + `{ "params" : {} , "method" : "thread/list" , "id" : 2002 }` + "  ",
+			`{"id":2003,"method":"thread/list","params":{},"unknown":[1,{"a":null}]}`,
+			`{"id":2004,"method":"thread/list"}`,
+			`{"id":2005,"method":"thread/list","params":null}`,
+			`{"id":2006,"method":"no/such","params":{}}`,
+		} {
+			if err := c.Send([]byte(line)); err != nil {
+				w.t.Fatal(err)
+			}
+			id := strconv.Itoa(2000 + i)
+			if _, err := c.Wait(c.ctx, 0, func(m editor.Message) bool {
+				return !m.Sent && m.IsAnswer() && string(m.ID) == id
+			}); err != nil {
+				w.t.Fatalf("%s: %v", line, err)
+			}
+		}
+		if err := c.Send([]byte(`{"id":3000,"result":{}}`)); err != nil { // answers nothing
+			w.t.Fatal(err)
+		}
+		c.must("thread/list", map[string]any{})
+		c.quit()
+		return []*conversation{c}
+	}},
+}
+
+// keep writes a transcript into the folder that CODEX_BRIDGE_E2E_KEEP names.
+func keep(t *testing.T, text string) {
+	dir := os.Getenv("CODEX_BRIDGE_E2E_KEEP")
+	if dir == "" {
+		return
+	}
+	f, err := os.CreateTemp(dir, strings.ReplaceAll(t.Name(), "/", "-")+"-*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without a configuration codex-bridge is transparent: the same conversation
+// gives the same transcript.
+func TestTransparent(t *testing.T) {
+	for name, conversation := range conversations {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hold := func(argv []string) string {
+				w := newWorld(t, conversation.options)
+				text := transcript(conversation.hold(w, argv))
+				keep(t, text)
+				return text
+			}
+			direct := hold([]string{codexPath, "app-server"})
+			compare(t, direct, hold(proxyArgv))
+		})
+	}
+}

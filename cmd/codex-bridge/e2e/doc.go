@@ -1,0 +1,16 @@
+// Package e2e holds the end-to-end tests: they run the real codex and the built
+// codex-bridge against a scripted model, and compare.
+//
+// They need the npm packages under testdata/npm (`make setup`) and fail without
+// them; nothing is skipped. Nothing leaves the machine, and the machine's own
+// configuration of codex and codex-bridge plays no part.
+//
+// They look for processes in /proc, so they are built on Linux only.
+//
+// CODEX_BRIDGE_E2E_KEEP names a folder that takes what was compared.
+//
+// CODEX_BRIDGE_E2E_PROXY names a program to test in place of a fresh build of
+// codex-bridge. Its value "codex" stands for codex itself: then the comparisons
+// show that they hold between two runs of codex, and the tests of what
+// codex-bridge adds are skipped.
+package e2e

@@ -1,0 +1,96 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// What all tests run against; set by TestMain.
+var (
+	codexPath   string // the native binary
+	codexShim   string // the program that npm installs: Node, which starts the native one
+	proxyPath   string // codex-bridge
+	proxyArgv   []string
+	modules     string // testdata/npm/node_modules
+	clients     string // testdata/clients
+	itselfCodex bool   // the proxy is codex: see the package comment
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(teeEnv) != "" {
+		os.Exit(tee())
+	}
+	os.Exit(run(m))
+}
+
+// run prepares the programs. What is missing fails the whole package.
+func run(m *testing.M) int {
+	if err := findCodex(); err != nil {
+		fmt.Fprintf(os.Stderr, "e2e: %v\n     run `make setup`, which installs what the end-to-end tests need\n", err)
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "codex-bridge-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := findProxy(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+func findCodex() error {
+	root, err := filepath.Abs("../../../testdata")
+	if err != nil {
+		return err
+	}
+	clients = filepath.Join(root, "clients")
+	modules = filepath.Join(root, "npm", "node_modules")
+	native, err := filepath.Glob(filepath.Join(modules, "@openai", "codex-*", "vendor", "*", "bin", "codex"))
+	if err != nil {
+		return err
+	}
+	if len(native) != 1 {
+		return fmt.Errorf("codex is not installed under %s", modules)
+	}
+	codexPath = native[0]
+	codexShim = filepath.Join(modules, ".bin", "codex")
+	for _, path := range []string{
+		codexShim,
+		filepath.Join(modules, "@agentclientprotocol", "codex-acp", "package.json"),
+		filepath.Join(modules, "vscode-jsonrpc", "package.json"),
+	} {
+		if _, err := os.Stat(path); err != nil {
+			return err
+		}
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		return errors.New("node is not installed")
+	}
+	return nil
+}
+
+func findProxy(dir string) error {
+	proxyPath = os.Getenv("CODEX_BRIDGE_E2E_PROXY")
+	switch proxyPath {
+	case "":
+		proxyPath = filepath.Join(dir, "codex-bridge")
+		build := exec.Command("go", "build", "-o", proxyPath, "codex-bridge/cmd/codex-bridge")
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	case "codex":
+		proxyPath, itselfCodex = codexPath, true
+	}
+	proxyArgv = []string{proxyPath, "app-server"}
+	return nil
+}

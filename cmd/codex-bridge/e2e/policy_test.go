@@ -1,0 +1,492 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/codex-bridge/internal/scripted"
+)
+
+// policyConfig is the policy that the attempts run against.
+const policyConfig = `
+[policy]
+mode = "enforce"
+sandbox = "read-only"
+approval = ["untrusted"]
+`
+
+// attempt is something that a client sends in order to get more than policyConfig
+// allows. In the texts $THREAD, $CWD and $ROOT stand for the thread at hand, the
+// workspace and the folder around it, $PATH for the thread's
+// rollout file, $TURN for the turn that is under way.
+type attempt struct {
+	codexConfig string   // the user's own configuration of codex
+	rules       string   // and their rules for commands
+	flags       []string // before app-server
+	stage       string   // what there is before; see below
+	method      string   // what is sent, unless empty
+	params      string   // JSON
+
+	// loosens is what codex alone then says to be in force (measured on
+	// 0.169.0), or part of it; empty: the attempt has no effect on codex either.
+	loosens string
+
+	// acts: codex says nothing of the kind, but the marker is there: with nobody
+	// asked, and from outside the sandbox.
+	acts bool
+}
+
+// The stages of an attempt:
+//
+//	start  the request opens a thread
+//	live   there is a thread, untrusted and read-only, that has run a turn
+//	cold   the same thread in a new process
+//	loose  as cold, but the thread was made with never and danger-full-access
+//	turn   as live, and the request is turn/start itself
+//	mid    as live, in the middle of a turn that runs the command at its end
+//
+// touch is the command: its marker shows that it was carried out.
+const touch = "RUN: touch $ROOT/marker"
+
+const turnInput = `"input":[{"type":"text","text":"` + touch + `"}]`
+
+var attempts = map[string]attempt{
+	// thread/start, by its own fields.
+	"start/nothing":      {stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "on-request"}, // on-request
+	"start/both":         {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"never","sandbox":"danger-full-access"}`, loosens: "dangerFullAccess"},
+	"start/workspace":    {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"on-request","sandbox":"workspace-write"}`, loosens: "workspaceWrite"},
+	"start/granular":     {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":{"granular":{"sandbox_approval":false,"rules":false,"mcp_elicitations":false}}}`, loosens: "granular"},
+	"start/permissions":  {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"never","permissions":":danger-full-access"}`, loosens: "dangerFullAccess"},
+	"start/roots":        {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"never","sandbox":"workspace-write","runtimeWorkspaceRoots":["$ROOT"]}`, loosens: "workspaceWrite"},
+	"start/environments": {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"never","sandbox":"workspace-write","environments":[{"environmentId":"local","cwd":"$ROOT","runtimeWorkspaceRoots":["$ROOT"]}]}`, loosens: "workspaceWrite"},
+	"start/reviewer":     {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"auto_review"}`, loosens: "auto_review"},
+	"start/guardian":     {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"guardian_subagent"}`, loosens: "auto_review"},
+
+	// thread/start, by its overlay of the configuration.
+	"overlay/nested":          {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"approval_policy":"never","sandbox_mode":"danger-full-access"}}`, loosens: "dangerFullAccess"},
+	"overlay/granular nested": {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"approval_policy":{"granular":{"sandbox_approval":false,"rules":false,"mcp_elicitations":false}}}}`, loosens: "granular"},
+	"overlay/granular dotted": {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"approval_policy.granular.sandbox_approval":false,"approval_policy.granular.rules":false,"approval_policy.granular.mcp_elicitations":false}}`, loosens: "granular"},
+	"overlay/profile":         {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"approval_policy":"never","default_permissions":":danger-full-access"}}`, loosens: "dangerFullAccess"},
+	"overlay/network nested":  {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"sandbox_mode":"workspace-write","sandbox_workspace_write":{"network_access":true,"writable_roots":["$ROOT"]}}}`, loosens: "workspaceWrite"},
+	"overlay/network dotted":  {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"sandbox_mode":"workspace-write","sandbox_workspace_write.network_access":true,"sandbox_workspace_write.writable_roots":["$ROOT"]}}`, loosens: "workspaceWrite"},
+	"overlay/reviewer":        {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"approvals_reviewer":"auto_review"}}`, loosens: "auto_review"},
+	"overlay/trust":           {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"projects":{"$CWD":{"trust_level":"trusted"}}}}`, loosens: "on-request"},
+
+	// The configuration that codex itself has.
+	"codex/config":      {codexConfig: "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\napprovals_reviewer = \"auto_review\"\n", stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "dangerFullAccess"},
+	"codex/config null": {codexConfig: "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n", stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":null,"sandbox":null,"permissions":null}`, loosens: "dangerFullAccess"},
+	"codex/profile":     {codexConfig: "approval_policy = \"never\"\ndefault_permissions = \":danger-full-access\"\n", stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "dangerFullAccess"},
+	"codex/flags":       {flags: []string{"-c", `approval_policy="never"`, "-c", `sandbox_mode="danger-full-access"`}, stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "dangerFullAccess"},
+	"codex/flag = form": {flags: []string{`--config=approval_policy="never"`, `-csandbox_mode="danger-full-access"`}, stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "dangerFullAccess"},
+	// (codex knows these flags, but its app-server takes no notice.)
+	"codex/bypass":  {flags: []string{"--dangerously-bypass-approvals-and-sandbox"}, stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "on-request"},
+	"codex/sandbox": {flags: []string{"--sandbox", "danger-full-access", "--ask-for-approval", "never"}, stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "on-request"},
+
+	// A rule of the user's own allows the command. Measured: codex then runs it
+	// outside the sandbox and without a question, whatever the thread's policy.
+	"codex/allow rule": {rules: `prefix_rule(pattern=["touch"], decision="allow")`, stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"untrusted","sandbox":"read-only"}`, acts: true},
+
+	// thread/resume: on a loaded thread codex ignores what is asked for.
+	"resume live/both":        {stage: "live", method: "thread/resume", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandbox":"danger-full-access"}`},
+	"resume live/overlay":     {stage: "live", method: "thread/resume", params: `{"threadId":"$THREAD","config":{"approval_policy":"never","sandbox_mode":"danger-full-access"}}`},
+	"resume cold/both":        {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandbox":"danger-full-access"}`, loosens: "dangerFullAccess"},
+	"resume cold/permissions": {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","approvalPolicy":"never","permissions":":danger-full-access"}`, loosens: "dangerFullAccess"},
+	"resume cold/overlay":     {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","config":{"approval_policy":"never","sandbox_mode":"danger-full-access"}}`, loosens: "dangerFullAccess"},
+	"resume cold/roots":       {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","sandbox":"workspace-write","runtimeWorkspaceRoots":["$ROOT"]}`, loosens: "workspaceWrite"},
+	"resume cold/reviewer":    {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","approvalsReviewer":"auto_review"}`, loosens: "auto_review"},
+	"resume cold/as it was":   {stage: "loose", method: "thread/resume", params: `{"threadId":"$THREAD"}`, loosens: "dangerFullAccess"},
+	"resume cold/by its path": {stage: "loose", method: "thread/resume", params: `{"threadId":"$THREAD","path":"$PATH"}`, loosens: "dangerFullAccess"},
+
+	"fork/both":        {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandbox":"danger-full-access"}`, loosens: "dangerFullAccess"},
+	"fork/permissions": {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalPolicy":"never","permissions":":danger-full-access"}`, loosens: "dangerFullAccess"},
+	"fork/overlay":     {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","config":{"approval_policy":"never","sandbox_mode":"danger-full-access"}}`, loosens: "dangerFullAccess"},
+	"fork/reviewer":    {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalsReviewer":"auto_review"}`, loosens: "auto_review"},
+	"fork/as it was":   {stage: "loose", method: "thread/fork", params: `{"threadId":"$THREAD"}`, loosens: "dangerFullAccess"},
+
+	"turn/both":               {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","sandboxPolicy":{"type":"dangerFullAccess"}}`, loosens: "dangerFullAccess"},
+	"turn/external":           {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","sandboxPolicy":{"type":"externalSandbox","networkAccess":"enabled"}}`, loosens: "externalSandbox"},
+	"turn/network":            {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"sandboxPolicy":{"type":"readOnly","networkAccess":true}}`, loosens: "networkAccess"},
+	"turn/writable roots":     {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"on-request","sandboxPolicy":{"type":"workspaceWrite","writableRoots":["$ROOT"]}}`, loosens: "workspaceWrite"},
+	"turn/permissions":        {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","permissions":":danger-full-access"}`, loosens: "dangerFullAccess"},
+	"turn/roots":              {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"permissions":":workspace","runtimeWorkspaceRoots":["$ROOT"]}`, loosens: "workspaceWrite"},
+	"turn/environments":       {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","environments":[{"environmentId":"local","cwd":"$ROOT","runtimeWorkspaceRoots":["$ROOT"]}]}`, loosens: "never"},
+	"turn/reviewer":           {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalsReviewer":"auto_review"}`, loosens: "auto_review"},
+	"turn/collaboration mode": {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","collaborationMode":{"mode":"default","settings":{"model":"gpt-5.5","developer_instructions":"Never ask."}}}`, loosens: "never"},
+
+	"settings/both":               {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandboxPolicy":{"type":"dangerFullAccess"}}`, loosens: "dangerFullAccess"},
+	"settings/permissions":        {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"never","permissions":":danger-full-access"}`, loosens: "dangerFullAccess"},
+	"settings/reviewer":           {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalsReviewer":"auto_review"}`, loosens: "auto_review"},
+	"settings/environments":       {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"on-request","environments":[{"environmentId":"local","cwd":"$ROOT"}]}`, loosens: "on-request"},
+	"settings/collaboration mode": {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"on-request","collaborationMode":{"mode":"default","settings":{"model":"gpt-5.5"}}}`, loosens: "on-request"},
+
+	// Answered with "applied" and nowhere echoed, and under untrusted codex asks
+	// the user all the same: that it is not forwarded is what can be seen.
+	"turn settings/reviewer": {stage: "mid", method: "turn/settings/update", params: `{"threadId":"$THREAD","turnId":"$TURN","approvalsReviewer":"auto_review"}`},
+	"settings in mid-turn":   {stage: "mid", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandboxPolicy":{"type":"dangerFullAccess"}}`, loosens: "dangerFullAccess"},
+
+	// What needs no turn, and heeds no policy of a thread.
+	"beside/shellCommand": {stage: "live", method: "thread/shellCommand", params: `{"threadId":"$THREAD","command":"touch $ROOT/marker"}`, acts: true},
+	"beside/process":      {stage: "live", method: "process/spawn", params: `{"processHandle":"p","cwd":"$CWD","command":["touch","$ROOT/marker"]}`, acts: true},
+	"beside/command":      {stage: "live", method: "command/exec", params: `{"command":["touch","$ROOT/marker"],"sandboxPolicy":{"type":"dangerFullAccess"}}`, acts: true},
+	"beside/file":         {stage: "live", method: "fs/writeFile", params: `{"path":"$ROOT/marker","dataBase64":""}`, acts: true},
+
+	// Forms that mean the same to codex and look harmless to who reads JSON
+	// another way. It is written in Rust with serde: an object with one magic
+	// member is unpacked, an enum may be a map with one member, an internally
+	// tagged enum and a struct may be arrays.
+	"smuggled/raw value":           {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":{"$serde_json::private::RawValue":"\"never\""}}`, loosens: "never"},
+	"smuggled/raw sandbox":         {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","sandbox":{"$serde_json::private::RawValue":"\"danger-full-access\""}}`, loosens: "dangerFullAccess"},
+	"smuggled/raw params":          {stage: "start", method: "thread/start", params: `{"$serde_json::private::RawValue":"{\"approvalPolicy\":\"never\",\"sandbox\":\"danger-full-access\"}"}`, loosens: "dangerFullAccess"},
+	"smuggled/raw config":          {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"$serde_json::private::RawValue":"{\"approval_policy\":\"never\",\"sandbox_mode\":\"danger-full-access\"}"}}`, loosens: "dangerFullAccess"},
+	"smuggled/raw config value":    {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","config":{"approval_policy":{"$serde_json::private::RawValue":"\"never\""}}}`, loosens: "never"},
+	"smuggled/raw turn":            {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"sandboxPolicy":{"$serde_json::private::RawValue":"{\"type\":\"dangerFullAccess\"}"},"approvalPolicy":{"$serde_json::private::RawValue":"\"never\""}}`, loosens: "dangerFullAccess"},
+	"smuggled/map":                 {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":{"never":null}}`, loosens: "never"},
+	"smuggled/map sandbox":         {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","sandbox":{"danger-full-access":null}}`, loosens: "dangerFullAccess"},
+	"smuggled/map reviewer":        {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalsReviewer":{"auto_review":null}}`, loosens: "auto_review"},
+	"smuggled/map turn":            {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":{"never":null},"sandboxPolicy":{"type":"dangerFullAccess"}}`, loosens: "dangerFullAccess"},
+	"smuggled/array":               {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","sandboxPolicy":["dangerFullAccess"]}`, loosens: "dangerFullAccess"},
+	"smuggled/array turn":          {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","sandboxPolicy":["dangerFullAccess"]}`, loosens: "dangerFullAccess"},
+	"smuggled/positional start":    {stage: "start", method: "thread/start", params: `[null,null,false,null,"$CWD",null,"never",null,"danger-full-access",null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null]`, loosens: "dangerFullAccess"},
+	"smuggled/positional resume":   {stage: "cold", method: "thread/resume", params: `["$THREAD",null,null,null,null,null,null,null,"never",null,"danger-full-access",null,null,null,null,null,false,null]`, loosens: "dangerFullAccess"},
+	"smuggled/positional fork":     {stage: "live", method: "thread/fork", params: `["$THREAD",false,false,null,null,null,null,null,null,null,null,"never",null,"danger-full-access",null,null,null,null,false,false,null]`, loosens: "dangerFullAccess"},
+	"smuggled/positional turn":     {stage: "turn", method: "turn/start", params: `["$THREAD",null,null,[{"type":"text","text":"` + touch + `"}],null,null,null,null,null,null,null,null,null,null,"never",null,{"type":"dangerFullAccess"},null,null,null,null,null,null,null,null,null,null,null]`, loosens: "dangerFullAccess"},
+	"smuggled/positional settings": {stage: "live", method: "thread/settings/update", params: `["$THREAD",null,null,null,"never",null,{"type":"dangerFullAccess"},null,null,null,null,null,null,null,null]`, loosens: "dangerFullAccess"},
+	"smuggled/duplicate":           {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"untrusted","approvalPolicy":"never"}`, loosens: "never"},
+	"smuggled/escaped duplicate":   {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","sandbox":"read-only","s\u0061ndbox":"danger-full-access"}`, loosens: "dangerFullAccess"},
+	"smuggled/escaped":             {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approval\u0050olicy":"n\u0065ver","s\u0061ndbox":"danger-full\u002daccess"}`, loosens: "dangerFullAccess"},
+	"smuggled/snake case":          {stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"untrusted","sandbox":"read-only","approval_policy":"never","sandbox_mode":"danger-full-access","Sandbox":"danger-full-access"}`},
+}
+
+// outcome is what came of an attempt, as codex knows it.
+type outcome struct {
+	loose    []string // what codex said that is beyond policyConfig
+	calls    int      // commands that the model has called for
+	asked    int      // and those that codex asked for before
+	ran      bool     // a command was carried out, though nobody accepts any
+	marked   bool     // and has left its marker
+	answered string   // what the client was told
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("codex said %q; %d commands, asked for %d, run: %t, marker: %t; the client was told %s",
+		o.loose, o.calls, o.asked, o.ran, o.marked, o.answered)
+}
+
+// safe reports whether policyConfig has held.
+func (o outcome) safe() bool {
+	return len(o.loose) == 0 && o.asked >= o.calls && !o.ran && !o.marked
+}
+
+// Under enforce nothing that a client asks for gets it more than policy allows:
+// not in what codex says is in force, and not in what codex does.
+func TestPolicy(t *testing.T) {
+	needsProxy(t)
+	for name, a := range attempts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, dir := withTee(t, options{codexConfig: a.codexConfig, config: policyConfig})
+			got := a.try(t, o, proxyArgv, func() []json.RawMessage { return recordedLines(t, dir, "out") })
+			if !got.safe() {
+				t.Error(got)
+			}
+			for _, line := range recordedLines(t, dir, "in") {
+				for _, said := range loose("", line) {
+					if strings.HasPrefix(said, "approvalsReviewer:") && !strings.HasSuffix(said, "null") {
+						t.Errorf("codex was told %s", line)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The same attempts with codex alone: without their effects TestPolicy would
+// show nothing.
+func TestPolicyControl(t *testing.T) {
+	for name, a := range attempts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := a.try(t, options{codexConfig: a.codexConfig}, []string{codexPath, "app-server"}, nil)
+			if got.safe() != (a.loosens == "" && !a.acts) || !strings.Contains(strings.Join(got.loose, "\n"), a.loosens) {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// try makes the attempt, then lets the model run a command. said is what codex
+// has said; nil: what the client was told.
+func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.RawMessage) (got outcome) {
+	t.Helper()
+	release := make(chan struct{})
+	if a.stage == "mid" {
+		o.script = scripted.Script{{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("true")}}}
+	}
+	w := newWorld(t, o)
+	if a.rules != "" {
+		w.write("home/rules/default.rules", a.rules+"\n")
+	}
+	thread, path := "", ""
+	if a.stage == "loose" {
+		// Made without codex-bridge.
+		c := w.open(codexPath, "app-server")
+		c.initialize(nil)
+		thread = c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access"})
+		c.say(thread, "good day")
+		c.quit()
+	}
+	argv = slices.Concat(argv[:1], a.flags, argv[1:])
+	c := w.openAnswering("decline", argv...)
+	if _, err := c.Initialize(c.ctx, nil); err != nil {
+		// Flags may be refused as a whole.
+		exit, exitErr := c.Exit(c.ctx)
+		if exitErr != nil || exit.Code != 2 {
+			t.Fatalf("%v, %v %v", err, exit, exitErr)
+		}
+		return outcome{answered: exit.String()}
+	}
+	switch a.stage {
+	case "live", "cold", "turn", "mid":
+		thread = c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+		c.say(thread, "good day")
+	}
+	if a.stage == "cold" {
+		c.quit()
+		c = w.openAnswering("decline", argv...)
+		c.initialize(nil)
+	}
+	if rollouts, _ := filepath.Glob(filepath.Join(w.home, "sessions", "*", "*", "*", "*"+thread+".jsonl")); thread != "" && len(rollouts) == 1 {
+		path = rollouts[0]
+	}
+	turn, mark := "", c.Mark()
+	if a.stage == "mid" {
+		turn, mark = c.begin(thread, "HOLD")
+		c.waitFor(mark, "item/agentMessage/delta", nil)
+	}
+	fill := strings.NewReplacer("$THREAD", thread, "$PATH", path, "$TURN", turn, "$CWD", w.workspace, "$ROOT", w.root)
+
+	const id = `"attempt"`
+	if err := c.Send([]byte(fmt.Sprintf(`{"id":%s,"method":%q,"params":%s}`, id, a.method, fill.Replace(a.params)))); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := c.Wait(c.ctx, mark, func(m editor.Message) bool {
+		return !m.Sent && m.IsAnswer() && string(m.ID) == id
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.answered = string(answer.Raw)
+	if len(got.answered) > 300 {
+		got.answered = got.answered[:300] + "…"
+	}
+
+	switch {
+	case a.stage == "turn":
+		turn = editor.Member(answer.Result, "turn", "id")
+	case answer.Error != nil && thread == "":
+		// Refused, and no thread to run anything on.
+	default:
+		if opened := editor.Member(answer.Result, "thread", "id"); opened != "" {
+			thread = opened
+		}
+		if turn != "" {
+			close(release)
+			c.end(thread, turn, mark)
+		}
+		turn = ""
+		result, err := c.Call(c.ctx, "turn/start", input(thread, fill.Replace(touch)))
+		if err != nil && err.Code == 0 {
+			t.Fatal(err)
+		}
+		if err == nil { // a thread that is not verified may be refused
+			turn = editor.Member(result, "turn", "id")
+		}
+	}
+	if turn != "" {
+		c.end(thread, turn, mark)
+	}
+	marker := filepath.Join(w.root, "marker")
+	if said == nil && a.acts {
+		// In its own time: it is no part of the turn.
+		for ; c.ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(marker); err == nil {
+				break
+			}
+		}
+	}
+	c.quit()
+
+	var codexSaid []json.RawMessage
+	if said != nil {
+		codexSaid = said()
+	} else {
+		for _, m := range c.Messages() {
+			if !m.Sent {
+				codexSaid = append(codexSaid, m.Raw)
+			}
+		}
+	}
+	for _, line := range codexSaid {
+		got.loose = append(got.loose, loose("", line)...)
+		if editor.Member(line, "method") == commandApproval {
+			got.asked++
+		}
+	}
+	slices.Sort(got.loose)
+	got.loose = slices.Compact(got.loose)
+	for _, request := range w.model.Requests() {
+		for _, output := range request.ToolOutputs() {
+			got.calls++
+			got.ran = got.ran || strings.Contains(output, "Process exited with code")
+		}
+	}
+	_, err = os.Stat(marker)
+	got.marked = !errors.Is(err, os.ErrNotExist)
+	return got
+}
+
+// What an accepted command does stays inside the sandbox. With codex alone it
+// does not (measured on 0.169.0, TestAcceptedControl): under untrusted a command
+// that was accepted and then fails in the sandbox is run again outside of it,
+// and nobody is asked a second time. All that it takes is an exit code other than
+// 0 and words such as "Read-only file system" in the output.
+func TestAccepted(t *testing.T) {
+	needsProxy(t)
+	for name, policy := range map[string]string{
+		"untrusted":  policyConfig,
+		"on-request": strings.Replace(policyConfig, `["untrusted"]`, `["on-request"]`, 1),
+	} {
+		for command, text := range accepted {
+			t.Run(name+"/"+command, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: policy})
+				if left := w.accept(proxyArgv, text); left {
+					t.Error("the marker is there")
+				}
+			})
+		}
+	}
+}
+
+func TestAcceptedControl(t *testing.T) {
+	for command, text := range accepted {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			// A command that takes its time to fail is not always run again.
+			for range 10 {
+				w := newWorld(t, options{})
+				if left := w.accept([]string{codexPath, "app-server"}, text); left {
+					return
+				}
+			}
+			t.Error("no marker")
+		})
+	}
+}
+
+// accepted are commands, and a patch, that leave a marker outside the sandbox.
+var accepted = map[string]string{
+	"plain":     "RUN: touch $ROOT/marker",
+	"inside":    "RUN: touch $CWD/marker",
+	"pretended": "RUN: touch $ROOT/marker 2>/dev/null || { echo permission denied; false; }",
+	"escalated": "ESCALATE: touch $ROOT/marker",
+	"patch":     "PATCH: $ROOT/marker\nx",
+}
+
+// accept lets the model do something in a thread that is untrusted and
+// read-only, accepts all that is asked, and reports whether there is a marker.
+func (w *world) accept(argv []string, text string) bool {
+	w.t.Helper()
+	c := w.openAnswering("accept", argv...)
+	c.initialize(nil)
+	thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+	c.say(thread, strings.NewReplacer("$ROOT", w.root, "$CWD", w.workspace).Replace(text))
+	c.quit()
+	for _, dir := range []string{w.root, w.workspace} {
+		if _, err := os.Stat(filepath.Join(dir, "marker")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Flags that switch safety off are refused before anything starts.
+func TestPolicyFlags(t *testing.T) {
+	needsProxy(t)
+	for _, flag := range []string{"--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"} {
+		for name, argv := range map[string][]string{
+			"before": {proxyPath, flag, "app-server"},
+			"after":  {proxyPath, "app-server", flag},
+		} {
+			t.Run(flag+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: policyConfig})
+				c := w.open(argv...)
+				c.CloseInput()
+				exit, err := c.Exit(c.ctx)
+				if err != nil || exit.Code != 2 {
+					t.Errorf("%v %v", exit, err)
+				}
+			})
+		}
+	}
+}
+
+// openAnswering is open with an editor that decides all it is asked in one way.
+func (w *world) openAnswering(d string, argv ...string) *conversation {
+	w.t.Helper()
+	return &conversation{world: w, ctx: deadline(w.t), Editor: w.start(argv, editor.Options{
+		Answer: func(context.Context, editor.Message) (any, *editor.Error) { return decision(d), nil },
+	})}
+}
+
+// loose is what a message of codex says about what is in force, where that is
+// beyond policyConfig. Objects are looked at in any depth: the members are those
+// of thread/start's answer and of thread/settings/updated.
+func loose(key string, raw json.RawMessage) []string {
+	var found []string
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		for _, element := range list {
+			found = append(found, loose("", element)...)
+		}
+		return found
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil {
+		object = nil
+	}
+	value := string(raw)
+	bad := false
+	switch key {
+	case "approvalPolicy":
+		bad = value != `"untrusted"`
+	case "approvalsReviewer":
+		bad = value != `"user"`
+	case "sandbox", "sandboxPolicy":
+		kind := string(object["type"])
+		network := string(object["networkAccess"])
+		bad = kind != `"readOnly"` || network == "true"
+	case "activePermissionProfile":
+		id := string(object["id"])
+		bad = object != nil && id != `":read-only"`
+	}
+	if bad {
+		found = append(found, key+": "+value)
+	}
+	for name, member := range object {
+		found = append(found, loose(name, member)...)
+	}
+	return found
+}

@@ -1,0 +1,220 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+)
+
+// transcript is what the server said in the conversations of one world, with
+// what is random taken out, in an order that is the same each time: the answers
+// in the order of their requests, then the server's requests and notifications,
+// those of each thread and turn in the order in which they came.
+//
+// Measured on codex 0.169.0, two runs of it under load, many times: the order
+// within a turn and, apart, of what concerns the thread as a whole is fixed. Not
+// fixed is
+//   - how these interleave: thread/status/changed and serverRequest/resolved
+//     change places with the item/completed beside them;
+//   - the order of answers: they come as codex's handlers end;
+//   - whether a command's output is sent as item/commandExecution/outputDelta
+//     before it is sent in item/completed: it depends on when the command ends;
+//   - the bookkeeping of a turn that ends early: thread/tokenUsage/updated comes
+//     before or after its turn/completed, account/rateLimits/updated (always the
+//     same here) once more or less.
+func transcript(conversations []*conversation) string {
+	var b strings.Builder
+	n := newNames(conversations[0].world)
+	for i, c := range conversations {
+		fmt.Fprintf(&b, "===== process %d\n", i+1)
+		messages := c.Messages()
+		for _, m := range c.answers() {
+			n.write(&b, m)
+		}
+		for _, g := range groups(messages) {
+			fmt.Fprintf(&b, "===== %s\n", n.text(g.key))
+			for _, m := range g.messages {
+				n.write(&b, m)
+			}
+		}
+	}
+	return b.String()
+}
+
+func compare(t *testing.T, direct, proxied string) {
+	t.Helper()
+	if diff := cmp.Diff(strings.Split(direct, "\n"), strings.Split(proxied, "\n")); diff != "" {
+		t.Errorf("(-codex +codex-bridge)\n%s", diff)
+	}
+}
+
+// answers are the answers to the requests that were sent, in the order of the
+// requests. What was sent to be malformed is left out, with its answers.
+func (c *conversation) answers() []editor.Message {
+	var found []editor.Message
+	messages := c.Messages()
+	for _, request := range messages {
+		if !request.Sent || !request.IsRequest() || slices.Contains(c.malformed, request.Index) {
+			continue
+		}
+		for _, m := range messages[request.Index+1:] {
+			if !m.Sent && m.IsAnswer() && bytes.Equal(m.ID, request.ID) {
+				found = append(found, m)
+			}
+		}
+	}
+	return found
+}
+
+// group is what the server said, unasked, about one thing: a thread, a turn, or
+// by a method that speaks of neither.
+type group struct {
+	key      string
+	messages []editor.Message
+}
+
+// groups are the server's requests and notifications by thread and turn, and
+// whatever is no message at all: that must not be there.
+func groups(messages []editor.Message) []group {
+	var gs []group
+	for _, m := range messages {
+		if m.Sent || m.IsAnswer() || m.Method == "item/commandExecution/outputDelta" {
+			continue
+		}
+		thread, turn := m.Param("threadId"), m.Param("turnId")
+		if thread == "" {
+			thread = m.Param("thread", "id")
+		}
+		if turn == "" {
+			turn = m.Param("turn", "id")
+		}
+		key := strings.TrimSpace(thread + " " + turn)
+		switch {
+		case key == "":
+			key = m.Method
+		case m.Method == "thread/tokenUsage/updated":
+			key += " " + m.Method
+		}
+		i := slices.IndexFunc(gs, func(g group) bool { return g.key == key })
+		if i < 0 {
+			i = len(gs)
+			gs = append(gs, group{key: key})
+		}
+		if m.Method == "account/rateLimits/updated" && len(gs[i].messages) > 0 {
+			continue
+		}
+		gs[i].messages = append(gs[i].messages, m)
+	}
+	// Ids of threads and turns are UUIDs of version 7: their order is that of
+	// their making.
+	slices.SortStableFunc(gs, func(a, b group) int { return strings.Compare(a.key, b.key) })
+	return gs
+}
+
+// clock are the members that hold a reading of a clock.
+var clock = map[string]bool{
+	"emittedAtMs": true, "startedAtMs": true, "completedAtMs": true, "durationMs": true,
+	"createdAt": true, "updatedAt": true, "startedAt": true, "completedAt": true, "recencyAt": true,
+}
+
+var (
+	uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	// The version of a configuration file, which holds the model's port.
+	version = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
+	stamp   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z`)
+	rollout = regexp.MustCompile(`sessions/\d{4}/\d\d/\d\d/rollout-[0-9T-]{19}-`)
+)
+
+// names gives what is random a name by its first appearance.
+type names struct {
+	fixed *strings.Replacer
+	ids   map[string]string
+}
+
+func newNames(w *world) *names {
+	return &names{
+		fixed: strings.NewReplacer(w.root, "$ROOT", w.model.URL(), "$MODEL"),
+		ids:   map[string]string{},
+	}
+}
+
+func (n *names) name(id string) string {
+	name, ok := n.ids[id]
+	if !ok {
+		name = fmt.Sprintf("$ID%d", len(n.ids)+1)
+		n.ids[id] = name
+	}
+	return name
+}
+
+func (n *names) text(s string) string {
+	s = n.fixed.Replace(s)
+	s = rollout.ReplaceAllString(s, "sessions/$$DATE/rollout-$$TIME-")
+	s = version.ReplaceAllStringFunc(s, n.name)
+	return uuid.ReplaceAllStringFunc(s, n.name)
+}
+
+// log is text that holds lines of a log.
+func (n *names) log(s string) string { return stamp.ReplaceAllString(n.text(s), "$$TIME") }
+
+// value is v with names; key is the member that holds it.
+func (n *names) value(key string, v any) any {
+	switch v := v.(type) {
+	case string:
+		if key == "processId" {
+			return "$PROCESS"
+		}
+		return n.text(v)
+	case json.Number:
+		if clock[key] {
+			return "$TIME"
+		}
+	case []any:
+		for i := range v {
+			v[i] = n.value(key, v[i])
+		}
+	case map[string]any:
+		named := map[string]any{}
+		for _, k := range sortedKeys(v) { // the order in which names are given
+			named[n.text(k)] = n.value(k, v[k])
+		}
+		return named
+	}
+	return v
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// write writes a message: a headline, and its JSON a member a line.
+func (n *names) write(b *strings.Builder, m editor.Message) {
+	decoder := json.NewDecoder(bytes.NewReader(m.Raw))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		fmt.Fprintf(b, "no JSON: %s\n", m.Raw)
+		return
+	}
+	text, err := json.MarshalIndent(n.value("", v), "", " ")
+	if err != nil {
+		fmt.Fprintf(b, "%v: %s\n", err, m.Raw)
+		return
+	}
+	fmt.Fprintf(b, "%s %s\n%s\n", m.Method, m.ID, text)
+}

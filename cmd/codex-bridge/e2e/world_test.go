@@ -1,0 +1,217 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/codex-bridge/internal/scripted"
+)
+
+// patience is how long a test waits for what must come. It is no measurement:
+// nothing here depends on time.
+const patience = 2 * time.Minute
+
+// world is all that one codex sees of the machine: its home, a workspace, an
+// environment of its own, and a model.
+type world struct {
+	t         *testing.T
+	root      string // everything lies in here
+	home      string // CODEX_HOME
+	workspace string
+	env       []string
+	marker    string // in the environment of every process that was started here
+	model     *scripted.Server
+}
+
+// options of a world.
+type options struct {
+	codexConfig string          // TOML added to codex's config.toml
+	config      string          // codex-bridge's configuration; empty: none
+	codex       string          // what codex-bridge takes for codex; empty: codexPath
+	script      scripted.Script // of the model
+	env         []string
+}
+
+var worlds atomic.Int64
+
+// newWorld makes a world that the end of the test takes down, with every
+// process that is left in it.
+func newWorld(t *testing.T, o options) *world {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t:         t,
+		root:      root,
+		home:      filepath.Join(root, "home"),
+		workspace: filepath.Join(root, "workspace"),
+		marker:    fmt.Sprintf("CODEX_BRIDGE_E2E_MARKER=%d.%d", os.Getpid(), worlds.Add(1)),
+	}
+	// Registered after TempDir's own, so it runs before: nobody writes there any more.
+	t.Cleanup(w.takeDown)
+
+	w.model, err = scripted.Start(o.script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.model.Close() })
+	if err := scripted.Home(w.home, w.model.URL(), o.codexConfig); err != nil {
+		t.Fatal(err)
+	}
+	codexEnv, err := scripted.Env(w.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := filepath.Join(root, "user")
+	state := filepath.Join(root, "state")
+	for _, dir := range []string{w.workspace, user, state} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.repository()
+	config := ""
+	if o.config != "" {
+		config = w.write("config.toml", o.config)
+	}
+	if o.codex == "" {
+		o.codex = codexPath
+	}
+	w.env = append(codexEnv,
+		"PATH="+os.Getenv("PATH"),
+		"HOME="+user, // login shells read no profile of the machine's user
+		"LANG=C.UTF-8",
+		"XDG_CONFIG_HOME="+filepath.Join(user, "config"),
+		"XDG_STATE_HOME="+filepath.Join(user, "state"),
+		"XDG_CACHE_HOME="+filepath.Join(user, "cache"),
+		"XDG_DATA_HOME="+filepath.Join(user, "data"),
+		"CODEX_BRIDGE_CODEX="+o.codex,
+		"CODEX_BRIDGE_CONFIG="+config,
+		"CODEX_BRIDGE_STATE="+state,
+		w.marker,
+	)
+	w.env = append(w.env, o.env...)
+	return w
+}
+
+// repository makes the workspace a git repository. Codex looks upwards for one
+// and takes it for the project; and a codex that was killed in mid-command may
+// have left an empty .git in the system's temporary folder (measured: its
+// sandbox makes .git, .codex and .agents in every writable root and takes them
+// away afterwards).
+func (w *world) repository() {
+	w.t.Helper()
+	for _, dir := range []string{"objects", "refs/heads"} {
+		if err := os.MkdirAll(filepath.Join(w.workspace, ".git", dir), 0o700); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.write("workspace/.git/HEAD", "ref: refs/heads/main\n")
+}
+
+// write writes a file under the world's root and returns its path.
+func (w *world) write(name, text string) string {
+	w.t.Helper()
+	path := filepath.Join(w.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}
+
+// start starts argv in the workspace as the server of an editor. o.Argv, Env
+// and Dir are set here.
+func (w *world) start(argv []string, o editor.Options) *editor.Editor {
+	w.t.Helper()
+	o.Argv, o.Env, o.Dir = argv, w.env, w.workspace
+	e, err := editor.Start(o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		e.Close(5 * time.Second)
+		if w.t.Failed() && e.Stderr() != "" {
+			w.t.Logf("stderr of %s:\n%s", filepath.Base(argv[0]), e.Stderr())
+		}
+	})
+	return e
+}
+
+// processes are the ids of the living processes of this world. A process keeps
+// the environment that it was started with, whoever its parent is now; zombies
+// have none.
+func (w *world) processes() []int {
+	w.t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var pids []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		environ, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ"))
+		if err != nil {
+			continue // gone, or somebody else's
+		}
+		for variable := range bytes.SplitSeq(environ, []byte{0}) {
+			if string(variable) == w.marker {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids
+}
+
+// describe is what `ps` would say of processes.
+func describe(pids []int) string {
+	var b strings.Builder
+	for _, pid := range pids {
+		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		fmt.Fprintf(&b, "\n  %d %s", pid, strings.ReplaceAll(string(cmdline), "\x00", " "))
+	}
+	return b.String()
+}
+
+// takeDown kills what is left.
+func (w *world) takeDown() {
+	for range 50 {
+		pids := w.processes()
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			if p, err := os.FindProcess(pid); err == nil {
+				p.Kill()
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	w.t.Errorf("cannot be killed:%s", describe(w.processes()))
+}
+
+// deadline is a context that ends when patience does.
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}

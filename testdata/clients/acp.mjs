@@ -1,0 +1,67 @@
+// An ACP client of codex-acp, for the end-to-end tests.
+//
+// One argument, JSON: {cwd, prompts: [text…], permission: "allow_once" | "reject_once"}.
+// codex-acp inherits the environment (CODEX_PATH, CODEX_HOME, INITIAL_AGENT_MODE …).
+// On stdout, a JSON line for each step: what an ACP editor would show.
+
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { Readable, Writable } from "node:stream";
+import { pathToFileURL } from "node:url";
+
+// The packages are beside this folder, where a bare import does not look.
+const require = createRequire(new URL("../npm/package.json", import.meta.url));
+const acp = await import(pathToFileURL(require.resolve("@agentclientprotocol/sdk")));
+const { cwd, prompts, permission } = JSON.parse(process.argv[2]);
+
+const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
+
+const agent = spawn(process.execPath, [require.resolve("@agentclientprotocol/codex-acp")], {
+  stdio: ["pipe", "pipe", "inherit"],
+});
+const gone = new Promise((resolve) => agent.once("exit", (code, signal) => resolve({ code, signal })));
+
+let asked = [];
+const editor = acp
+  .client({ name: "scripted-acp" })
+  .onRequest(acp.methods.client.session.requestPermission, ({ params }) => {
+    const option = params.options.find((o) => o.kind === permission);
+    asked.push({ kind: params.toolCall.kind ?? null, options: params.options.map((o) => o.kind).sort() });
+    return { outcome: option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" } };
+  });
+
+await editor.connectWith(
+  acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout)),
+  async (context) => {
+    const hello = await context.request(acp.methods.agent.initialize, {
+      protocolVersion: acp.PROTOCOL_VERSION,
+      clientInfo: { name: "scripted-acp", version: "0" },
+      clientCapabilities: {},
+    });
+    say({ step: "initialize", protocolVersion: hello.protocolVersion, agent: hello.agentInfo?.name ?? null });
+
+    await context.buildSession(cwd).withSession(async (session) => {
+      say({ step: "session/new", mode: session.modes?.currentModeId ?? null });
+      for (const prompt of prompts) {
+        asked = [];
+        let text = "";
+        const tools = new Map(); // id → the last that was said of it
+        session.prompt(prompt).catch(() => {}); // its end is the stop message
+        let message;
+        while ((message = await session.nextUpdate()).kind !== "stop") {
+          const { update } = message;
+          if (update.sessionUpdate === "agent_message_chunk") text += update.content.text ?? "";
+          if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
+            const { kind, status } = update;
+            tools.set(update.toolCallId, { ...tools.get(update.toolCallId), ...(kind && { kind }), ...(status && { status }) });
+          }
+        }
+        say({ step: "prompt", prompt, stopReason: message.stopReason, text, tools: [...tools.values()], asked });
+      }
+    });
+  },
+);
+
+// As editors do it: the end of input, and nothing else.
+agent.stdin.end();
+say({ step: "exit", ...(await gone) });
