@@ -1,0 +1,48 @@
+//go:build linux
+
+// Command bridge-bench measures what the bridge costs: it builds the proxy,
+// runs it as a real process against `cat` in the same place, and prints ratios.
+//
+//	go run ./cmd/bridge-bench [-rounds N] [-short] [-only key] [-write docs/benchmarks.md]
+//
+// Machines are noisy, so nothing here is an absolute promise: in each round the
+// proxy and the reference run one behind the other, a round gives one ratio, and
+// what is printed is the median of the rounds with the smallest and the largest.
+// The rounds go round all rows, so that a bad minute of the machine falls on all
+// of them and not on one.
+//
+// A missed goal is a result, not a failure: the exit status is 0 unless a
+// measurement could not be made.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	if load := os.Getenv(envLoad); load != "" {
+		exitOn(standIn(load))
+		return
+	}
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 0, "rounds of each row (default 15, with -short 5)")
+	flag.BoolVar(&o.short, "short", false, "smaller loads and few rounds: under a minute")
+	flag.StringVar(&o.only, "only", "", "only the rows whose key contains this")
+	flag.StringVar(&o.write, "write", "", "also write the report to this file, as Markdown")
+	flag.StringVar(&o.proxy, "proxy", "", "measure this codex-bridge instead of building one")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		exitOn(fmt.Errorf("what is %q? all settings are flags, see -help", flag.Arg(0)))
+	}
+	exitOn(run(o))
+}
+
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bridge-bench: "+strings.TrimSpace(err.Error()))
+		os.Exit(1)
+	}
+}

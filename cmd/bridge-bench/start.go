@@ -1,0 +1,69 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// realCodex is the codex of the tests, when it is installed.
+const realCodex = "testdata/npm/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
+
+// start measures from spawning to the first byte of the answer to initialize:
+// with the real codex, and with the stand-in, which shows what is the proxy's own.
+func (b *bench) start(n int) error {
+	codex := filepath.Join(b.root, realCodex)
+	if _, err := os.Stat(codex); err == nil { // else there is no such row
+		if err := b.startOf(n, row{key: "start/codex", what: "real codex", goal: 10}, codex, b.env("idle")); err != nil {
+			return err
+		}
+	}
+	return b.startOf(n, row{key: "start/stand-in", what: "stand-in for codex", free: true}, b.self, b.env("idle"))
+}
+
+// startOf adds the median of some differences: one start of the real codex takes
+// now 40 ms, now 80 ms, whoever starts it.
+func (b *bench) startOf(n int, r row, codex string, env []string) error {
+	pairs := 5
+	if n == 0 {
+		pairs++ // the first start makes databases in its home; it doesn't count
+	}
+	var added, base []float64
+	for i := range pairs {
+		var ours, alone float64
+		err := inTurn(n+i,
+			func() (err error) { ours, err = b.startOnce(b.proxy, env, "ours", codex); return },
+			func() (err error) { alone, err = b.startOnce(codex, env, "alone", codex); return })
+		if err != nil {
+			return err
+		}
+		if n > 0 || i > 0 {
+			added, base = append(added, ours-alone), append(base, alone)
+		}
+	}
+	r.title, r.unit, r.atMost = "start to the first byte forwarded, added", "ms", true
+	r.note = "to %.1f ms without us"
+	b.add(r, median(added), median(base))
+	return nil
+}
+
+// startOnce is the time of one start, in ms. Each side has a home of its own.
+func (b *bench) startOnce(program string, env []string, home, codex string) (float64, error) {
+	dir := filepath.Join(b.dir, "codex-"+home)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return 0, err
+	}
+	env = append(env[:len(env):len(env)], "CODEX_HOME="+dir, "CODEX_BRIDGE_CODEX="+codex)
+	begin := time.Now()
+	c, err := b.program(program, env)
+	if err != nil {
+		return 0, err
+	}
+	defer c.kill()
+	if err := c.hello(); err != nil {
+		return 0, err
+	}
+	return ms(time.Since(begin)), nil
+}
