@@ -141,6 +141,7 @@ func ParseMessage(line []byte) (*Message, error) {
 func ParseValue(text []byte) (*Doc, error) {
 	var p parser
 	p.reset(text, true, 1<<20)
+	p.maxNodes = maxCodexNodes
 	if err := p.parse(); err != nil {
 		return nil, err
 	}
@@ -158,6 +159,7 @@ type Envelope struct {
 func Open(line []byte) (*Envelope, error) {
 	var p parser
 	p.reset(line, true, 1<<20)
+	p.maxNodes = maxCodexNodes
 	if err := p.parse(); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -16,9 +17,12 @@ const (
 	// maxMembers bounds the members of an object and those around it, and with that
 	// the memory that the search for duplicate keys takes: 2 MiB.
 	maxMembers = 1 << 16
-	// maxNodes bounds what a Doc keeps: 3 MiB. A text with more is still checked
-	// to its end, and then Truncated.
+	// maxNodes bounds what a Doc keeps of a client's text: 4 MiB. A text with more
+	// is still checked to its end, and then Truncated.
 	maxNodes = 1 << 17
+	// maxCodexNodes is the same for what Codex sends: the answer to a resume holds
+	// the history of the thread. It comes to 128 MiB for one that has as many.
+	maxCodexNodes = 1 << 22
 	// fewMembers is how many keys of an object are compared one by one; objects
 	// with more are sorted at their end.
 	fewMembers = 24
@@ -58,6 +62,7 @@ type parser struct {
 	deep bool // keep the nodes below the members of the outermost object, too
 	// maxDepth is MaxDepth for what a client sends.
 	maxDepth int
+	maxNodes int
 	// lenient forgives what does not hinder finding the end of each value: a text
 	// that was refused is read once more for the id to answer to.
 	lenient bool
@@ -72,6 +77,7 @@ type parser struct {
 func (p *parser) reset(text []byte, deep bool, maxDepth int) {
 	p.doc.text, p.doc.nodes, p.doc.truncated = text, p.doc.nodes[:0], false
 	p.pos, p.deep, p.maxDepth, p.lenient = 0, deep, maxDepth, false
+	p.maxNodes = maxNodes
 	p.stack, p.keys = p.stack[:0], p.keys[:0]
 	p.keyStart, p.keyEnd, p.keyEscaped = 0, 0, false
 }
@@ -108,6 +114,9 @@ func (p *parser) peek() byte {
 
 // parse checks the whole text: one value, and nothing but white space around it.
 func (p *parser) parse() error {
+	if uint64(len(p.doc.text)) > math.MaxUint32 { // nodes count in 32 bits
+		return p.fail("more than 4 GiB")
+	}
 	for {
 		opened, err := p.value()
 		if err != nil {
@@ -196,9 +205,9 @@ func (p *parser) add(kind Kind) (index uint32, kept bool) {
 	if len(p.stack) > 1 && (!p.deep || p.doc.truncated) {
 		return 0, false
 	}
-	if len(p.doc.nodes) >= maxNodes {
+	if len(p.doc.nodes) >= p.maxNodes {
 		p.doc.truncated = true
-		if len(p.stack) > 1 || len(p.doc.nodes) >= maxNodes+maxMembers {
+		if len(p.stack) > 1 || len(p.doc.nodes) >= p.maxNodes+maxMembers {
 			return 0, false
 		}
 	}

@@ -6,9 +6,6 @@ import "bytes"
 type glance struct {
 	method []byte // between its quotes
 	id     []byte // of an answer, as Codex wrote it
-	// more: the bytes end too early to tell; unknown: they are none of the forms
-	// below, and the line has to be looked at whole.
-	more, unknown bool
 }
 
 var (
@@ -18,14 +15,15 @@ var (
 	answerNext  = [...][]byte{[]byte(`,"result":`), []byte(`,"error":`)}
 )
 
-// look recognises the forms that codex 0.169.0 writes:
+// look recognises the forms that codex 0.169.0 writes; of any other, and of bytes
+// that end too early, it tells nothing.
 //
 //	{"method":"…", notifications and requests
 //	{"id":…,"method":"…"
 //	{"id":…,"result":  and  {"id":…,"error":
 //
-// Failures, {"error":…,"id":…}, tell their id at the end: unknown. Methods of the
-// protocol have no escapes; a name with one is unknown.
+// Failures, {"error":…,"id":…}, tell their id at the end. Methods of the
+// protocol have no escapes.
 func look(line []byte) glance {
 	switch {
 	case bytes.HasPrefix(line, methodStart):
@@ -34,7 +32,7 @@ func look(line []byte) glance {
 		rest := line[len(idStart):]
 		id, ok := idToken(rest)
 		if !ok {
-			return glance{unknown: len(rest) > 0, more: len(rest) == 0 || bytes.IndexByte(line, '\n') < 0}
+			return glance{}
 		}
 		rest = rest[len(id):]
 		for _, next := range answerNext {
@@ -45,18 +43,14 @@ func look(line []byte) glance {
 		if bytes.HasPrefix(rest, methodNext) {
 			return name(rest[len(methodNext):])
 		}
-		return glance{unknown: true, more: len(rest) < len(methodNext)}
 	}
-	return glance{unknown: true, more: len(line) < len(methodStart)}
+	return glance{}
 }
 
 func name(rest []byte) glance {
 	end := bytes.IndexByte(rest, '"')
-	if end < 0 {
-		return glance{unknown: true, more: true}
-	}
-	if bytes.IndexByte(rest[:end], '\\') >= 0 {
-		return glance{unknown: true}
+	if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
+		return glance{}
 	}
 	return glance{method: rest[:end]}
 }

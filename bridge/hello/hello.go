@@ -59,6 +59,9 @@ func (h *Hello) Routes() []bridge.Route {
 var methods = []string{"bridge/policy/explain", "bridge/status"}
 
 func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
+	if call.Truncated() {
+		return rpc.Errorf(rpc.CodeTooLarge, "initialize has more values than are looked at; send less")
+	}
 	capabilities := call.Params.Get("capabilities")
 	offer := capabilities.Get("bridge")
 	if offer.Exists() {
@@ -75,8 +78,8 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	}
 	call.OnAnswer(func(a *bridge.Answer) {
 		result := a.Result()
-		if result.Kind() != rpc.Object {
-			return
+		if result.Kind() != rpc.Object || a.Truncated() {
+			return // codex refused, or is not itself
 		}
 		agent, _ := result.Get("userAgent").Text()
 		h.mu.Lock()

@@ -80,50 +80,59 @@ func TestACP(t *testing.T) {
 func TestACPPolicy(t *testing.T) {
 	needsProxy(t)
 	for _, mode := range []string{"read-only", "agent", "agent-full-access"} {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, options{config: policyConfig})
-			lines := w.acp(proxyPath, mode, "allow_once",
-				"good day", "RUN: echo from the shell", "RUN: touch inside", "ESCALATE: touch escalated", "PATCH: patched.txt\none")
-			type step struct {
-				Step, StopReason, Text string
-				Asked                  []any
-				Code                   *int
-			}
-			var steps []step
-			for _, line := range lines {
-				var s step
-				if err := json.Unmarshal([]byte(line), &s); err != nil {
-					t.Fatalf("%s: %v", line, err)
+		for _, permission := range []string{"allow_once", "reject_once"} {
+			t.Run(mode+"/"+permission, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: policyConfig})
+				lines := w.acp(proxyPath, mode, permission,
+					"good day", "RUN: echo from the shell", "RUN: touch inside", "PATCH: patched.txt\none")
+				type step struct {
+					Step, StopReason, Text string
+					Asked                  []any
+					Code                   *int
 				}
-				steps = append(steps, s)
-			}
-			if len(steps) != 8 {
-				t.Fatalf("steps:\n%s", strings.Join(lines, "\n"))
-			}
-			for _, s := range steps[2:7] {
-				if s.StopReason != "end_turn" {
-					t.Errorf("%+v", s)
+				var steps []step
+				for _, line := range lines {
+					var s step
+					if err := json.Unmarshal([]byte(line), &s); err != nil {
+						t.Fatalf("%s: %v", line, err)
+					}
+					steps = append(steps, s)
 				}
-			}
-			if s := steps[2]; s.Text != "Hello from the scripted model. You said: good day" {
-				t.Errorf("a text: %+v", s)
-			}
-			// untrusted: it is asked for, in every mode; and accepted it runs.
-			if s := steps[3]; len(s.Asked) != 1 || s.Text != "The tool ended with 0 and said: from the shell" {
-				t.Errorf("a command: %+v", s)
-			}
-			// Accepted commands run in the sandbox, which is read-only. What would
-			// leave it is refused, whoever accepts.
-			for _, name := range []string{"inside", "escalated", "patched.txt"} {
-				if w.exists(name) {
-					t.Errorf("%s was written", name)
+				if len(steps) != 7 {
+					t.Fatalf("steps:\n%s", strings.Join(lines, "\n"))
 				}
-			}
-			if s := steps[7]; s.Code == nil || *s.Code != 0 {
-				t.Errorf("the end: %s", lines[7])
-			}
-		})
+				for _, s := range steps[2:6] {
+					if s.StopReason != "end_turn" {
+						t.Errorf("%+v", s)
+					}
+				}
+				if s := steps[2]; s.Text != "Hello from the scripted model. You said: good day" {
+					t.Errorf("a text: %+v", s)
+				}
+				// untrusted: everything is asked for, in every mode.
+				for _, s := range steps[3:6] {
+					if len(s.Asked) != 1 {
+						t.Errorf("not asked once: %+v", s)
+					}
+				}
+				switch permission {
+				case "allow_once":
+					if s := steps[3]; s.Text != "The tool ended with 0 and said: from the shell" {
+						t.Errorf("a command: %+v", s)
+					}
+				case "reject_once":
+					for _, name := range []string{"inside", "patched.txt"} {
+						if w.exists(name) {
+							t.Errorf("%s was written", name)
+						}
+					}
+				}
+				if s := steps[6]; s.Code == nil || *s.Code != 0 {
+					t.Errorf("the end: %s", lines[6])
+				}
+			})
+		}
 	}
 }
 

@@ -27,11 +27,9 @@ import (
 //   - how these interleave: thread/status/changed and serverRequest/resolved
 //     change places with the item/completed beside them;
 //   - the order of answers: they come as codex's handlers end;
-//   - whether a command's output is sent as item/commandExecution/outputDelta
-//     before it is sent in item/completed: it depends on when the command ends;
-//   - the bookkeeping of a turn that ends early: thread/tokenUsage/updated comes
-//     before or after its turn/completed, account/rateLimits/updated (always the
-//     same here) once more or less.
+//   - whether the messages of unsteady come at all.
+//
+// TestTransparentBytes leaves nothing out.
 func transcript(conversations []*conversation) string {
 	var b strings.Builder
 	n := newNames(conversations[0].world)
@@ -76,6 +74,16 @@ func (c *conversation) answers() []editor.Message {
 	return found
 }
 
+// unsteady are the notifications that one run of codex sends and the next does
+// not: a command's output, before it is sent again in item/completed, depends on
+// when the command ends; the bookkeeping of a turn that is interrupted comes
+// before its turn/completed, or after it, or not.
+var unsteady = []string{
+	"item/commandExecution/outputDelta",
+	"thread/tokenUsage/updated",
+	"account/rateLimits/updated",
+}
+
 // group is what the server said, unasked, about one thing: a thread, a turn, or
 // by a method that speaks of neither.
 type group struct {
@@ -88,7 +96,7 @@ type group struct {
 func groups(messages []editor.Message) []group {
 	var gs []group
 	for _, m := range messages {
-		if m.Sent || m.IsAnswer() || m.Method == "item/commandExecution/outputDelta" {
+		if m.Sent || m.IsAnswer() || slices.Contains(unsteady, m.Method) {
 			continue
 		}
 		thread, turn := m.Param("threadId"), m.Param("turnId")
@@ -99,19 +107,13 @@ func groups(messages []editor.Message) []group {
 			turn = m.Param("turn", "id")
 		}
 		key := strings.TrimSpace(thread + " " + turn)
-		switch {
-		case key == "":
+		if key == "" {
 			key = m.Method
-		case m.Method == "thread/tokenUsage/updated":
-			key += " " + m.Method
 		}
 		i := slices.IndexFunc(gs, func(g group) bool { return g.key == key })
 		if i < 0 {
 			i = len(gs)
 			gs = append(gs, group{key: key})
-		}
-		if m.Method == "account/rateLimits/updated" && len(gs[i].messages) > 0 {
-			continue
 		}
 		gs[i].messages = append(gs[i].messages, m)
 	}
