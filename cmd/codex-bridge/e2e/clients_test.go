@@ -102,8 +102,10 @@ func TestACPPolicy(t *testing.T) {
 				if len(steps) != 7 {
 					t.Fatalf("steps:\n%s", strings.Join(lines, "\n"))
 				}
-				for _, s := range steps[2:6] {
-					if s.StopReason != "end_turn" {
+				// (codex-acp makes of a rejection the end of the turn.)
+				ends := map[string]string{"allow_once": "end_turn", "reject_once": "cancelled"}[permission]
+				for i, s := range steps[2:6] {
+					if i > 0 && s.StopReason != ends || i == 0 && s.StopReason != "end_turn" {
 						t.Errorf("%+v", s)
 					}
 				}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/codex-bridge/internal/scripted"
 )
 
 // conversation is one editor in one world. Its methods fail the test where the
@@ -246,17 +247,33 @@ var conversations = map[string]struct {
 		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 		turn, mark := c.begin(thread, "SLOW: 3600000")
 		c.waitFor(mark, "item/agentMessage/delta", nil)
-		steer := input(thread, "and more")
-		steer["expectedTurnId"] = thread // which is no turn
-		c.refused("turn/steer", steer)
-		steer["expectedTurnId"] = turn
-		c.must("turn/steer", steer)
 		c.must("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
 		if status := c.end(thread, turn, mark); status != "interrupted" {
 			w.t.Errorf("the turn ended as %q", status)
 		}
 		c.refused("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
 		c.say(thread, "and on")
+		c.quit()
+		return []*conversation{c}
+	}},
+	"steer": {hold: func(w *world, argv []string) []*conversation {
+		release := make(chan struct{})
+		w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}}})
+		c := w.open(argv...)
+		c.initialize(nil)
+		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
+		turn, mark := c.begin(thread, "HOLD")
+		c.waitFor(mark, "item/agentMessage/delta", nil)
+		steer := input(thread, "and more")
+		steer["expectedTurnId"] = thread // which is no turn
+		c.refused("turn/steer", steer)
+		steer["expectedTurnId"] = turn
+		c.must("turn/steer", steer)
+		close(release)
+		if status := c.end(thread, turn, mark); status != "completed" {
+			w.t.Errorf("the turn ended as %q", status)
+		}
+		c.refused("turn/steer", steer) // there is no turn any more
 		c.quit()
 		return []*conversation{c}
 	}},

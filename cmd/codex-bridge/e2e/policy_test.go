@@ -232,11 +232,9 @@ func TestPolicyControl(t *testing.T) {
 // has said; nil: what the client was told.
 func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.RawMessage) (got outcome) {
 	t.Helper()
-	release := make(chan struct{})
-	if a.stage == "mid" {
-		o.script = scripted.Script{{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("true")}}}
-	}
 	w := newWorld(t, o)
+	release := make(chan struct{})
+	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("true")}})
 	if a.rules != "" {
 		w.write("home/rules/default.rules", a.rules+"\n")
 	}

@@ -36,10 +36,9 @@ type world struct {
 
 // options of a world.
 type options struct {
-	codexConfig string          // TOML added to codex's config.toml
-	config      string          // codex-bridge's configuration; empty: none
-	codex       string          // what codex-bridge takes for codex; empty: codexPath
-	script      scripted.Script // of the model
+	codexConfig string // TOML added to codex's config.toml
+	config      string // codex-bridge's configuration; empty: none
+	codex       string // what codex-bridge takes for codex; empty: codexPath
 	env         []string
 }
 
@@ -63,7 +62,7 @@ func newWorld(t *testing.T, o options) *world {
 	// Registered after TempDir's own, so it runs before: nobody writes there any more.
 	t.Cleanup(w.takeDown)
 
-	w.model, err = scripted.Start(o.script)
+	w.model, err = scripted.Start(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

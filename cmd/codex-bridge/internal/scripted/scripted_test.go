@@ -191,8 +191,12 @@ func TestScript(t *testing.T) {
 			t.Errorf("got %q, want %q", got, step.want)
 		}
 	}
+	s.Add(scripted.Step{When: "later", Reply: scripted.Reply{scripted.Text("added")}})
+	if lines := say(t, s, user("and later")); lines[1] != "message added" {
+		t.Errorf("got %q", lines)
+	}
 	requests := s.Requests()
-	if len(requests) != 4 || requests[0].UserText() != "let us begin" || !cmp.Equal(requests[1].ToolOutputs(), []string{"README"}) {
+	if len(requests) != 5 || requests[0].UserText() != "let us begin" || !cmp.Equal(requests[1].ToolOutputs(), []string{"README"}) {
 		t.Errorf("kept %d requests: %v", len(requests), requests)
 	}
 }

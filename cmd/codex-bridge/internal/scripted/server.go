@@ -83,6 +83,13 @@ func (s *Server) Close() error {
 // URL is where the model listens, without the /v1: http://127.0.0.1:PORT.
 func (s *Server) URL() string { return s.url }
 
+// Add puts steps at the end of what is left of the script.
+func (s *Server) Add(steps ...Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script = append(s.script, steps...)
+}
+
 // Requests are the last 256 requests for a response, oldest first.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
