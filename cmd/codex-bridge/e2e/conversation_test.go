@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/cmd/codex-bridge/internal/scripted"
 )
 
 // conversation is one editor in one world. Its methods fail the test where the
@@ -256,20 +255,22 @@ var conversations = map[string]struct {
 		c.quit()
 		return []*conversation{c}
 	}},
+	// While a question is open: a steer in the middle of a message cuts it off,
+	// sometimes before its next delta and sometimes after it.
 	"steer": {hold: func(w *world, argv []string) []*conversation {
-		release := make(chan struct{})
-		w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}}})
 		c := w.open(argv...)
 		c.initialize(nil)
-		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
-		turn, mark := c.begin(thread, "HOLD")
-		c.waitFor(mark, "item/agentMessage/delta", nil)
+		thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+		turn, mark := c.begin(thread, "RUN: echo first")
+		question := c.waitFor(mark, commandApproval, nil)
 		steer := input(thread, "and more")
 		steer["expectedTurnId"] = thread // which is no turn
 		c.refused("turn/steer", steer)
 		steer["expectedTurnId"] = turn
 		c.must("turn/steer", steer)
-		close(release)
+		if err := c.Reply(question, decision("accept")); err != nil {
+			w.t.Fatal(err)
+		}
 		if status := c.end(thread, turn, mark); status != "completed" {
 			w.t.Errorf("the turn ended as %q", status)
 		}
