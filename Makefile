@@ -10,7 +10,7 @@ LDFLAGS := -X main.Version=$(VERSION)
 TARGETS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windows/arm64
 
 build: ## bin/codex-bridge
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/codex-bridge ./cmd/codex-bridge
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/codex-bridge ./cmd/codex-bridge
 
 # The real codex and the real clients, at the versions of the lock file.
 setup: $(NPM)/node_modules/.package-lock.json

@@ -34,7 +34,7 @@ func (p *Pump) With(out Sink, sieve Sieve, taker Taker) *Pump {
 }
 
 // MethodNames is the number of names that p keeps.
-func MethodNames(p *Parser) int { return len(p.methods) }
+func MethodNames(p *Parser) int { return len(p.names) }
 
 // AnswerKey is the Key of an id as Codex writes it.
 func AnswerKey(raw []byte) []byte { return answerKey(raw) }

@@ -43,8 +43,9 @@ func (m *Message) Bytes() []byte { return m.text }
 type Parser struct {
 	p   parser
 	msg Message
-	// methods interns method names; a client uses a few dozen.
-	methods map[string]string
+	// names are those of methods and members. A Message that outlives the Parser's
+	// next call was never valid, so nobody else reads them meanwhile.
+	names names
 }
 
 // Message reads one line. With deep it keeps all values of the text, so that
@@ -57,6 +58,7 @@ func (r *Parser) Message(line []byte, deep bool) (*Message, error) {
 		return nil, &RefusedLine{ID: salvage(line), Err: Errorf(CodeParse,
 			"the message is not strict JSON: %v; send one UTF-8 JSON object a line, without duplicate keys", err)}
 	}
+	r.p.doc.names = &r.names
 	r.msg = Message{Doc: r.p.doc}
 	if err := r.envelope(&r.msg); err != nil {
 		return nil, &RefusedLine{ID: requestID(&r.msg), Err: err}
@@ -110,25 +112,16 @@ func (r *Parser) call(m *Message, method Value) *Error {
 		// of the fields. What has no names can't be decided upon.
 		return Errorf(CodeInvalidParams, "params is %v; Codex's methods take an object", k)
 	}
-	m.Method = r.intern(method)
+	if raw := method.Raw(); bytes.IndexByte(raw, '\\') < 0 {
+		m.Method = r.names.of(raw[1 : len(raw)-1])
+	} else {
+		m.Method, _ = method.Text()
+	}
 	m.Kind = Notification
 	if m.ID.IsValid() {
 		m.Kind = Request
 	}
 	return nil
-}
-
-func (r *Parser) intern(method Value) string {
-	raw := method.Raw()
-	if name, ok := r.methods[string(raw)]; ok {
-		return name
-	}
-	name, _ := method.Text()
-	if r.methods == nil || len(r.methods) > 1024 {
-		r.methods = make(map[string]string)
-	}
-	r.methods[string(raw)] = name
-	return name
 }
 
 // ParseMessage is Parser.Message for a line that is read once.

@@ -42,6 +42,29 @@ type Doc struct {
 	nodes []node
 	// truncated: there were more values than the parser keeps (maxNodes).
 	truncated bool
+	// names has the keys that the Parser has met; nil for a text of its own.
+	names *names
+}
+
+// names makes one string of each name, as long as there are not too many: a
+// client's messages have the same few hundred members time and again.
+type names map[string]string
+
+func (n *names) of(raw []byte) string {
+	if n == nil {
+		return string(raw)
+	}
+	if name, ok := (*n)[string(raw)]; ok {
+		return name
+	}
+	name := string(raw)
+	if len(raw) <= 64 {
+		if *n == nil || len(*n) >= 1024 {
+			*n = make(names)
+		}
+		(*n)[name] = name
+	}
+	return name
 }
 
 // Root is the outermost value.
@@ -173,7 +196,7 @@ func (d *Doc) key(i uint32) string {
 	n := &d.nodes[i]
 	raw := d.text[n.keyStart:n.keyEnd]
 	if !n.keyEscaped {
-		return string(raw)
+		return d.names.of(raw)
 	}
 	return unquote(raw)
 }

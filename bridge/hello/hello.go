@@ -64,7 +64,8 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	}
 	capabilities := call.Params.Get("capabilities")
 	offer := capabilities.Get("bridge")
-	if offer.Exists() {
+	offered := offer.Exists() // the message itself is gone when the answer comes
+	if offered {
 		if v := string(offer.Get("version").Raw()); v != "1" {
 			return rpc.Errorf(rpc.CodeInvalidParams, "capabilities.bridge.version is %s, this bridge speaks %d", orNone(v), protocolVersion)
 		}
@@ -73,7 +74,7 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		call.Line = patch.Bytes()
 	}
 	enforced := h.guard.Policy().Mode() == config.Enforce
-	if !offer.Exists() && !enforced {
+	if !offered && !enforced {
 		return nil // nobody asks: codex's answer passes unread
 	}
 	call.OnAnswer(func(a *bridge.Answer) {
@@ -83,7 +84,7 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		}
 		agent, _ := result.Get("userAgent").Text()
 		h.mu.Lock()
-		h.offered = h.offered || offer.Exists()
+		h.offered = h.offered || offered
 		h.codex = codex.VersionOf(agent)
 		h.mu.Unlock()
 		if enforced {
@@ -93,7 +94,7 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 				return
 			}
 		}
-		if offer.Exists() {
+		if offered {
 			patch := rpc.NewEnvelopePatch(a.Envelope)
 			patch.Set(result, "bridge", h.offer())
 			a.Line = patch.Bytes()

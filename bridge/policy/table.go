@@ -71,7 +71,7 @@ func methodTable() map[string]*method {
 		}},
 	}
 	for _, m := range table {
-		m.known = fields("threadId", "turnId", "input", "summary", "outputSchema", "personality", "serviceTier")
+		m.known = fields("threadId", "turnId", "input", "clientUserMessageId", "summary", "outputSchema", "personality", "serviceTier")
 		for _, r := range m.rules {
 			for _, f := range r.fields {
 				if !slices.Contains(m.known, f) {

@@ -7,9 +7,6 @@ var reasons = map[string]string{
 	"deltas/pipes/time": noise,
 	"long/pipes/time":   noise,
 	"start/codex":       startReason,
-	"parse/decide/allocs": "The parse has none. Of the decision's, five are the names of the members of sandboxPolicy, which " +
-		"rpc.Value.Members makes into strings one by one; a look at the few that belong there first, as for params itself, would save them. " +
-		"The others are the decision's own state, and the folders that ${workspace} stands for.",
 }
 
 const noise = "Two processes more than cores share the machine here, so that the time depends on who runs when; " +
