@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ func TestCapturesOfClients(t *testing.T) {
 			s, _ := rpc.Recognise(reader(bytes.NewReader(text)), io.Discard, mib)
 			for n := 1; ; n++ {
 				line, err := s.Next()
-				if err == io.EOF {
+				if errors.Is(err, io.EOF) {
 					break
 				}
 				if err != nil {

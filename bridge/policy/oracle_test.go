@@ -250,12 +250,12 @@ func (o *oracle) environments() {
 
 func (o *oracle) names() {
 	model := func(v any) {
-		name, ok := v.(string)
+		name, _ := v.(string)
 		if v == nil || len(o.cfg.Models) == 0 {
 			return
 		}
 		for _, g := range o.cfg.Models {
-			if ok, _ = path.Match(g, name); ok {
+			if ok, _ := path.Match(g, name); ok {
 				return
 			}
 		}

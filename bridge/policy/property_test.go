@@ -155,10 +155,10 @@ func drawLine(t *rapid.T) string {
 	}
 	for _, name := range chosen {
 		value := ""
-		switch {
-		case name == "config":
+		switch name {
+		case "config":
 			value = drawOverlay(t, 2)
-		case name == "threadId":
+		case "threadId":
 			continue
 		default:
 			value = rapid.SampledFrom(pieces[name]).Draw(t, name)

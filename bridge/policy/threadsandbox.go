@@ -140,7 +140,7 @@ func (c *call) defaultHolds() bool {
 		return true
 	}
 	_, loose := c.defaultRoots()
-	return !loose && !(asked == workspaceWrite && c.defaultNetwork())
+	return !loose && (asked != workspaceWrite || !c.defaultNetwork())
 }
 
 func (c *call) setMode(to level, rule, reason string) {

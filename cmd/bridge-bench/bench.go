@@ -65,7 +65,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	b := &bench{options: o, dir: dir, buf: make([]byte, 1<<20)}
 	if err := b.prepare(); err != nil {
 		return err

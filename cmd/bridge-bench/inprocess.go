@@ -115,7 +115,7 @@ func (b *bench) parse(int) error {
 		return err
 	}
 	if d := p.Decide(m, state); d.Verdict != policy.Pass {
-		return fmt.Errorf("the turn/start should pass: %s %v", d.Verdict, d.Err)
+		return fmt.Errorf("the turn/start should pass, and was told %s: %w", d.Verdict, d.Err)
 	}
 	big := bytes.Replace(turnStart, []byte(`The last run said`), bytes.Repeat([]byte(prose), 64<<10/len(prose)), 1)
 	if _, err := parser.Message(big, true); err != nil {

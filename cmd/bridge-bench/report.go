@@ -33,7 +33,7 @@ func (b *bench) terminal() string {
 		r := b.rows[i]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", title, r.what, r.measured(), r.target(), r.verdict(), r.remark())
 	}
-	w.Flush()
+	_ = w.Flush() // to the terminal
 	return out.String()
 }
 

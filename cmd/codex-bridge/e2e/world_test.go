@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -89,7 +90,7 @@ func newWorld(t *testing.T, o options) *world {
 	if o.codex == "" {
 		o.codex = codexPath
 	}
-	w.env = append(codexEnv,
+	w.env = append(slices.Clip(codexEnv),
 		"PATH="+os.Getenv("PATH"),
 		"HOME="+user, // login shells read no profile of the machine's user
 		"LANG=C.UTF-8",

@@ -273,10 +273,10 @@ func (e *Editor) answerRequest(m Message) {
 	}
 	// A server that is gone needs no answer.
 	if err != nil {
-		e.send(failure{ID: m.ID, Error: err})
+		_, _ = e.send(failure{ID: m.ID, Error: err})
 		return
 	}
-	e.send(answer{ID: m.ID, Result: result})
+	_, _ = e.send(answer{ID: m.ID, Result: result}) // a server that is gone wants no answer
 }
 
 // Messages is the conversation so far.

@@ -27,7 +27,7 @@ func (x Exit) String() string {
 
 // wait reaps the server.
 func (e *Editor) wait() {
-	e.cmd.Wait() // its error says no more than the state
+	_ = e.cmd.Wait() // its error says no more than the state
 	var exit Exit
 	if state := e.cmd.ProcessState; state != nil {
 		exit.Code = state.ExitCode()
@@ -75,12 +75,12 @@ func (e *Editor) Close(grace time.Duration) Exit {
 	select {
 	case <-e.exited:
 	case <-time.After(grace):
-		e.cmd.Process.Kill()
+		_ = e.cmd.Process.Kill()
 		<-e.exited
 	}
 	// A process that the server left behind may hold its output open. What was
 	// written before is read, then the door is shut.
-	e.stdout.SetReadDeadline(time.Now().Add(drain))
+	_ = e.stdout.SetReadDeadline(time.Now().Add(drain))
 	e.owned.Wait()
 	e.stdout.Close()
 	e.mu.Lock()

@@ -44,13 +44,13 @@ func tool(output string) map[string]any {
 	return map[string]any{"type": "function_call_output", "call_id": "call_1", "output": output}
 }
 
-func post(t *testing.T, ctx context.Context, s *scripted.Server, input ...any) *http.Response {
+func post(ctx context.Context, t *testing.T, s *scripted.Server, input ...any) *http.Response {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"model": "gpt-5.5", "stream": true, "input": input})
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(ctx, "POST", s.URL()+"/v1/responses", strings.NewReader(string(body)))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL()+"/v1/responses", strings.NewReader(string(body)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func post(t *testing.T, ctx context.Context, s *scripted.Server, input ...any) *
 // say is the reply in short: a line for each event that carries something.
 func say(t *testing.T, s *scripted.Server, input ...any) []string {
 	t.Helper()
-	response := post(t, t.Context(), s, input...)
+	response := post(t.Context(), t, s, input...)
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return []string{"status " + response.Status}
@@ -206,13 +206,13 @@ func TestScript(t *testing.T) {
 func TestSlowEnds(t *testing.T) {
 	s := start(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	gone := post(t, ctx, s, user("SLOW: 3600000"))
+	gone := post(ctx, t, s, user("SLOW: 3600000"))
 	defer gone.Body.Close()
 	cancel()
 	if _, err := io.ReadAll(gone.Body); err == nil {
 		t.Error("the response ended well")
 	}
-	held := post(t, t.Context(), s, user("SLOW: 3600000"))
+	held := post(t.Context(), t, s, user("SLOW: 3600000"))
 	defer held.Body.Close()
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -225,7 +225,7 @@ func TestSlowEnds(t *testing.T) {
 func TestHeld(t *testing.T) {
 	release := make(chan struct{})
 	s := start(t, scripted.Script{{Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("x")}}})
-	response := post(t, t.Context(), s, user("go"))
+	response := post(t.Context(), t, s, user("go"))
 	defer response.Body.Close()
 	in := bufio.NewScanner(response.Body)
 	for in.Scan() && !strings.Contains(in.Text(), "Working") {

@@ -62,7 +62,7 @@ func Start(script Script) (*Server, error) {
 	}
 	go func() {
 		defer close(s.serving)
-		s.http.Serve(listener) // returns when Close closes the listener
+		_ = s.http.Serve(listener) // returns when Close closes the listener
 	}()
 	return s, nil
 }
@@ -119,7 +119,7 @@ func (s *Server) Await(ctx context.Context, fits func(Request) bool) (Request, e
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	io.WriteString(w, `{"models":[]}`)
+	_, _ = io.WriteString(w, `{"models":[]}`) // codex may have left
 }
 
 // begin counts a handler in, unless the server is closed.
@@ -151,7 +151,7 @@ func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
 	out := &stream{ctx: r.Context(), w: w, id: s.newID("resp"), newID: s.newID}
 	// An error is either codex gone, or a failure that the script wants: there
 	// is nobody left to tell.
-	out.play(s.reply(request))
+	_ = out.play(s.reply(request)) // codex may have left
 }
 
 // reply keeps the request and chooses the answer.

@@ -148,7 +148,7 @@ func (f Fail) play(s *stream) error {
 		s.began = true
 		s.w.Header().Set("Content-Type", "application/json")
 		s.w.WriteHeader(f.Status)
-		json.NewEncoder(s.w).Encode(map[string]any{"error": map[string]any{"message": f.Message}})
+		_ = json.NewEncoder(s.w).Encode(map[string]any{"error": map[string]any{"message": f.Message}})
 		return errFailed
 	}
 	// invalid_prompt is a failure that codex does not try again.
