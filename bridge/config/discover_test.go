@@ -22,11 +22,11 @@ func TestDiscover(t *testing.T) {
 		if err := os.Unsetenv(config.EnvConfig); err != nil {
 			t.Fatal(err)
 		}
-		opts := config.Discover("/work")
+		opts := config.Discover("/code")
 		if opts.User != filepath.Join(dir, "xdg", "codex-bridge", "config.toml") || opts.UserRequired {
 			t.Errorf("got %+v", opts)
 		}
-		if opts.Workspace != "/work" || opts.Home != dir || !filepath.IsAbs(opts.Managed) {
+		if opts.Workspace != "/code" || opts.Home != dir || !filepath.IsAbs(opts.Managed) {
 			t.Errorf("got %+v", opts)
 		}
 	})

@@ -216,14 +216,12 @@ func TestLoadFiles(t *testing.T) {
 		})
 	}
 	t.Run("unreadable", func(t *testing.T) {
-		file := write(t, "")
-		if err := os.Chmod(file, 0); err != nil {
+		// A link to itself: nobody can read that, not even who may read everything.
+		file := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.Symlink(file, file); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.ReadFile(file); err == nil {
-			t.Skip("this user may read everything")
-		}
-		if _, err := load(file); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		if _, err := load(file); err == nil || !strings.HasPrefix(err.Error(), file+":") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -67,20 +67,20 @@ func TestRoots(t *testing.T) {
 		cwd   string
 		want  string
 	}{
-		{[]string{"${workspace}"}, "/work/proj", "workspace-write"},
-		{[]string{"${workspace}/"}, "/work/proj", "workspace-write"},
-		{[]string{"${workspace}/sub"}, "/work/proj", "read-only"},
-		{[]string{"/work"}, "/work/proj", "workspace-write"},
-		{[]string{"/work"}, "/work", "workspace-write"},
-		{[]string{"/work"}, "/workshop", "read-only"},
-		{[]string{"/work/link"}, "/work/proj", "workspace-write"},
-		{[]string{"/work/proj/loop"}, "/work/proj", "read-only"},
+		{[]string{"${workspace}"}, "/code/proj", "workspace-write"},
+		{[]string{"${workspace}/"}, "/code/proj", "workspace-write"},
+		{[]string{"${workspace}/sub"}, "/code/proj", "read-only"},
+		{[]string{"/code"}, "/code/proj", "workspace-write"},
+		{[]string{"/code"}, "/code", "workspace-write"},
+		{[]string{"/code"}, "/workshop", "read-only"},
+		{[]string{"/code/link"}, "/code/proj", "workspace-write"},
+		{[]string{"/code/proj/loop"}, "/code/proj", "read-only"},
 		{[]string{"~"}, "/home/ada", "workspace-write"},
 		{[]string{"~/p"}, "/home/ada/p/q", "workspace-write"},
 		{[]string{"~/p"}, "/home/ada", "read-only"},
 		{[]string{"/"}, "/", "workspace-write"},
 		{[]string{"${workspace}"}, "/Home/Ada", "read-only"}, // on a file system that ignores case it is the home
-		{nil, "/work/proj", "read-only"},
+		{nil, "/code/proj", "read-only"},
 	} {
 		cfg := contract()
 		cfg.WritableRoots = tt.roots
@@ -97,26 +97,26 @@ func TestNoPaths(t *testing.T) {
 	st := state()
 	st.Paths = nil
 	p := compile(t, contract())
-	d := p.Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/work/proj"}}`), st)
+	d := p.Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"}}`), st)
 	if d.Verdict != policy.Deny {
 		t.Errorf("%s", d.Message)
 	}
-	d = p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","cwd":"/work/proj"}}`), st)
+	d = p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","cwd":"/code/proj"}}`), st)
 	if d.Verdict != policy.Rewrite || strings.Contains(string(d.Message), "cwd") {
 		t.Errorf("%s", d.Message)
 	}
 }
 
 func TestThreadOf(t *testing.T) {
-	answer := value(t, `{"thread":{"id":"T"},"cwd":"/work/link/sub","sandbox":{"type":"workspaceWrite"}}`)
+	answer := value(t, `{"thread":{"id":"T"},"cwd":"/code/link/sub","sandbox":{"type":"workspaceWrite"}}`)
 	st := state()
 	for _, tt := range []struct {
 		sent      *policy.Sent
 		workspace string
 	}{
-		{nil, "/work/proj/sub"},
-		{&policy.Sent{Workspace: "/work/proj/sub"}, "/work/proj/sub"},
-		{&policy.Sent{Within: "/work/proj"}, "/work/proj"},
+		{nil, "/code/proj/sub"},
+		{&policy.Sent{Workspace: "/code/proj/sub"}, "/code/proj/sub"},
+		{&policy.Sent{Within: "/code/proj"}, "/code/proj"},
 	} {
 		want := policy.Thread{ID: "T", Workspace: tt.workspace, Sandbox: "workspace-write"}
 		got, err := policy.ThreadOf(tt.sent, answer, st)
@@ -196,7 +196,7 @@ func TestTooManyValues(t *testing.T) {
 }
 
 const plainTurn = `{"method":"turn/start","id":7,"params":{"threadId":"T","input":[{"type":"text","text":"fix the test","text_elements":[]}],` +
-	`"cwd":"/work/proj","approvalPolicy":"on-request","sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/work/proj"],"networkAccess":false,"excludeTmpdirEnvVar":false,"excludeSlashTmp":false},` +
+	`"cwd":"/code/proj","approvalPolicy":"on-request","sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code/proj"],"networkAccess":false,"excludeTmpdirEnvVar":false,"excludeSlashTmp":false},` +
 	`"model":"gpt-5.5","effort":null,"summary":"auto","outputSchema":null}}`
 
 const bareTurn = `{"method":"turn/start","id":7,"params":{"threadId":"T","input":[{"type":"text","text":"fix the test"}],"approvalPolicy":"on-request","model":"gpt-5.5"}}`
@@ -219,7 +219,7 @@ func BenchmarkDecide(b *testing.B) {
 		{"bare", bareTurn},
 		{"full", plainTurn},
 		{"rewritten", strings.Replace(plainTurn, "on-request", "never", 1)},
-		{"start", `{"id":1,"method":"thread/start","params":{"cwd":"/work/proj","approvalPolicy":"on-request","sandbox":"workspace-write","config":{"model":"gpt-5.5"}}}`},
+		{"start", `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","approvalPolicy":"on-request","sandbox":"workspace-write","config":{"model":"gpt-5.5"}}}`},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			p, st, m := compile(b, contract()), state(), message(b, bb.line)

@@ -33,21 +33,21 @@ var pieces = map[string][]string{
 	"permissions": {`":read-only"`, `":workspace"`, `":danger-full-access"`, `"dev"`, `null`, `{":danger-full-access":null}`, `""`, `":Workspace"`},
 	"sandboxPolicy": {
 		`{"type":"readOnly"}`, `{"type":"readOnly","networkAccess":true}`, `{"type":"dangerFullAccess"}`, `["dangerFullAccess"]`,
-		`{"type":"workspaceWrite"}`, `{"networkAccess":true,"type":"workspaceWrite","writableRoots":["/etc","/work/proj/in","/work/proj/out"]}`,
-		`{"type":"workspaceWrite","writableRoots":["/work/proj/sub"],"excludeSlashTmp":true,"excludeTmpdirEnvVar":null}`,
+		`{"type":"workspaceWrite"}`, `{"networkAccess":true,"type":"workspaceWrite","writableRoots":["/etc","/code/proj/in","/code/proj/out"]}`,
+		`{"type":"workspaceWrite","writableRoots":["/code/proj/sub"],"excludeSlashTmp":true,"excludeTmpdirEnvVar":null}`,
 		`{"type":"workspaceWrite","writableRoots":"/etc","networkAccess":"enabled","access":{}}`,
 		`{"type":"externalSandbox","networkAccess":"enabled"}`, `{"type":"externalSandbox","networkAccess":{"enabled":null}}`, `{"type":"externalSandbox"}`,
 		`{"type":["dangerFullAccess"]}`, `{}`, `null`, `"dangerFullAccess"`, `{"type":"workspaceWrite","writableRoots":["/",".","~","/home/ada/x","/srv/out/b"]}`,
 	},
 	"cwd": {
-		`"/work/proj"`, `"/work/proj/sub"`, `"/work/proj/in"`, `"/work/proj/out"`, `"/work/link"`, `"/"`, `"/home"`, `"/home/ada"`, `"/home/ada/p"`,
-		`"/srv/link/.."`, `"~"`, `"~/x"`, `".."`, `""`, `"/etc"`, `null`, `7`, `["/etc"]`, `"/work/proj/../../etc"`, `"/work/proj/loop"`, `"/srv/out/b"`, `"/work/project"`,
+		`"/code/proj"`, `"/code/proj/sub"`, `"/code/proj/in"`, `"/code/proj/out"`, `"/code/link"`, `"/"`, `"/home"`, `"/home/ada"`, `"/home/ada/p"`,
+		`"/srv/link/.."`, `"~"`, `"~/x"`, `".."`, `""`, `"/etc"`, `null`, `7`, `["/etc"]`, `"/code/proj/../../etc"`, `"/code/proj/loop"`, `"/srv/out/b"`, `"/code/project"`,
 	},
-	"runtimeWorkspaceRoots": {`[]`, `["/etc"]`, `["/work/proj/sub","/etc"]`, `["/work/proj/in"]`, `["/work/proj/out"]`, `null`, `"/etc"`, `[["/etc"]]`, `["/srv/out"]`, `["/home/ada"]`},
+	"runtimeWorkspaceRoots": {`[]`, `["/etc"]`, `["/code/proj/sub","/etc"]`, `["/code/proj/in"]`, `["/code/proj/out"]`, `null`, `"/etc"`, `[["/etc"]]`, `["/srv/out"]`, `["/home/ada"]`},
 	"environments": {
-		`[]`, `null`, `[{"environmentId":"local","cwd":"/etc"}]`, `[{"environmentId":"local","cwd":"/work/proj/sub"}]`, `[["local","/etc",["/etc"]]]`,
-		`[{"environmentId":"local","cwd":"/work/proj/in","runtimeWorkspaceRoots":["/opt","/work/proj"]},{"environmentId":"far","cwd":"/work/proj"}]`,
-		`{"environmentId":"local"}`, `[{"environmentId":"local","cwd":"/work/proj","runtimeWorkspaceRoots":{"a":"/etc"}}]`, `[{"environmentId":"local","cwd":"/work/proj","x":"/etc"}]`,
+		`[]`, `null`, `[{"environmentId":"local","cwd":"/etc"}]`, `[{"environmentId":"local","cwd":"/code/proj/sub"}]`, `[["local","/etc",["/etc"]]]`,
+		`[{"environmentId":"local","cwd":"/code/proj/in","runtimeWorkspaceRoots":["/opt","/code/proj"]},{"environmentId":"far","cwd":"/code/proj"}]`,
+		`{"environmentId":"local"}`, `[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":{"a":"/etc"}}]`, `[{"environmentId":"local","cwd":"/code/proj","x":"/etc"}]`,
 	},
 	"model":  {`"gpt-5.5"`, `"gpt-5-mini"`, `"o9"`, `"vendor/gpt-5"`, `null`, `{"o9":null}`, `""`, `" gpt-5.5"`},
 	"effort": {`"low"`, `"ultra"`, `null`, `["ultra"]`, `{"ultra":null}`, `""`},
@@ -96,14 +96,14 @@ func drawPolicy(t *rapid.T) config.Policy {
 
 func drawState(t *rapid.T) policy.State {
 	st := state()
-	st.Start = rapid.SampledFrom([]string{"/work/proj", "/home/ada", "/"}).Draw(t, "start")
-	st.Thread.Workspace = rapid.SampledFrom([]string{"/work/proj", "/home/ada", "/srv/out", "/"}).Draw(t, "workspace")
+	st.Start = rapid.SampledFrom([]string{"/code/proj", "/home/ada", "/"}).Draw(t, "start")
+	st.Thread.Workspace = rapid.SampledFrom([]string{"/code/proj", "/home/ada", "/srv/out", "/"}).Draw(t, "workspace")
 	if rapid.IntRange(0, 5).Draw(t, "verified") == 0 {
 		st.Thread = nil
 	}
 	text := rapid.SampledFrom([]string{
 		`{}`, `{"approval_policy":"never","sandbox_mode":"danger-full-access","approvals_reviewer":"auto_review"}`,
-		`{"sandbox_workspace_write":{"network_access":true,"writable_roots":["/opt","/work/proj/in"]},"model":"o9","model_reasoning_effort":"ultra"}`,
+		`{"sandbox_workspace_write":{"network_access":true,"writable_roots":["/opt","/code/proj/in"]},"model":"o9","model_reasoning_effort":"ultra"}`,
 		`{"default_permissions":"dev","sandbox_mode":"read-only"}`, `{"default_permissions":":workspace","sandbox_workspace_write":{"network_access":true}}`,
 		`{"approval_policy":{"granular":{"sandbox_approval":true,"rules":true,"mcp_elicitations":true}},"sandbox_mode":"workspace-write","sandbox_workspace_write":{"writable_roots":["/srv/out/x"]}}`,
 	}).Draw(t, "defaults")

@@ -48,12 +48,12 @@ func (l links) Canonical(p string) (string, error) {
 
 // disk is the world of the tests.
 var disk = links{
-	"/work/proj/out":    "/etc",            // a link that leads out of the workspace
-	"/work/proj/in":     "/work/proj/sub",  // and one that stays inside
-	"/work/link":        "/work/proj",      // a workspace by another name
+	"/code/proj/out":    "/etc",            // a link that leads out of the workspace
+	"/code/proj/in":     "/code/proj/sub",  // and one that stays inside
+	"/code/link":        "/code/proj",      // a workspace by another name
 	"/srv/link":         "/home/ada",       // to the home
-	"/work/proj/loop":   "/work/proj/loop", // to itself
-	"/work/proj/up":     "..",
+	"/code/proj/loop":   "/code/proj/loop", // to itself
+	"/code/proj/up":     "..",
 	"/home/ada/tmpfile": "/tmp",
 }
 
@@ -90,10 +90,10 @@ func message(t testing.TB, line string) *rpc.Message {
 // state is the usual one: codex's configuration is empty, the thread verified.
 func state() policy.State {
 	return policy.State{
-		Start:    "/work/proj",
+		Start:    "/code/proj",
 		Home:     "/home/ada",
 		Temp:     "/var/tmp/t",
-		Thread:   &policy.Thread{ID: "T", Workspace: "/work/proj"},
+		Thread:   &policy.Thread{ID: "T", Workspace: "/code/proj"},
 		Defaults: &policy.Defaults{},
 		Paths:    disk,
 	}
