@@ -83,17 +83,16 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		}
 	}
 	g.report(p.Mode(), call.Message, d)
-	if p.Mode() != config.Enforce {
-		return nil
+	if p.Mode() == config.Enforce {
+		if d.Verdict == policy.Deny {
+			return d.Err
+		}
+		if d.Verdict == policy.Rewrite {
+			call.Line = d.Message
+			g.log.Debug("codex gets", "method", call.Method, "line", string(bytes.TrimSpace(call.Line)))
+		}
 	}
-	if d.Verdict == policy.Deny {
-		return d.Err
-	}
-	if d.Verdict == policy.Rewrite {
-		call.Line = d.Message
-		g.log.Debug("codex gets", "method", call.Method, "line", string(bytes.TrimSpace(call.Line)))
-	}
-	if d.Sent != nil {
+	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
 		g.opens(call, d, state)
 	}
 	return nil
@@ -140,7 +139,8 @@ func (g *Guard) opens(call *bridge.Call, d policy.Decision, state policy.State) 
 		if !result.Exists() {
 			return // an error of codex's own, or an answer too long to be read
 		}
-		if err := g.threads.opened(g.policy.Load(), d.Sent, result, state); err != nil {
+		p := g.policy.Load()
+		if err := g.threads.opened(p, d.Sent, result, state); err != nil && p.Mode() == config.Enforce {
 			g.log.Error("a thread is not what was asked for", "method", d.Sent.Method, "error", err.Message)
 			a.Line = rpc.ReplyError(a.ID, err)
 		}
@@ -150,7 +150,7 @@ func (g *Guard) opens(call *bridge.Call, d policy.Decision, state policy.State) 
 // settingsUpdated looks at what codex says is in force from now on.
 func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
 	p := g.policy.Load()
-	if p.Mode() != config.Enforce {
+	if p.Mode() == config.Off {
 		return
 	}
 	params := said.Root().Get("params")

@@ -1,0 +1,42 @@
+package guard_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+)
+
+// Under audit the log says what enforce would have changed, and nothing else: a
+// turn on a thread that enforce would have let in is no finding.
+func TestAuditLog(t *testing.T) {
+	var log bytes.Buffer
+	w := world(t)
+	g := guard.New(load(t, "[policy]\nmode = \"audit\"\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\n"), w,
+		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	c := bridgetest.Start(t, g)
+	c.Bind("start", w.Start)
+	c.Play("audit", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<= {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+codex>  {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"never","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}
+editor< {"id":1,"result":"$started"}
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+codex<= {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+editor> {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[],"sandboxPolicy":{"type":"dangerFullAccess"}}}
+codex<= {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[],"sandboxPolicy":{"type":"dangerFullAccess"}}}
+`)
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "field=params.approvalPolicy") || !strings.Contains(lines[1], "field=params.sandboxPolicy") {
+		t.Errorf("the log says\n%s", log.String())
+	}
+	// What was opened under audit is not taken for verified when policy enforces.
+	g.SetPolicy(load(t, "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\n"))
+	c.Play("enforce", `
+editor> {"id":4,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$data"}}
+`)
+}
