@@ -155,7 +155,7 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 				err = rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", m.Method)
 			}
 			if err != nil {
-				p.refuse(m, err)
+				p.refuse(call, err)
 				return
 			}
 			if call.reply != nil {
@@ -166,7 +166,7 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 	}
 	if len(call.onAnswer) > 0 {
 		if err := p.waiting.add(m.ID, call.onAnswer); err != nil {
-			p.refuse(m, err)
+			p.refuse(call, err)
 			return
 		}
 	}
@@ -175,11 +175,15 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 	}
 }
 
-// refuse tells the client; a notification has nobody to tell.
-func (p *Proxy) refuse(m *rpc.Message, err *rpc.Error) {
-	p.o.Log.Warn("refused "+describe(m), "code", err.Code, "error", err.Message)
-	if m.Kind == rpc.Request {
-		p.out.Message(rpc.ReplyError(m.ID, err))
+// refuse tells the client, and whoever waits for codex's answer that none will
+// come. A notification has nobody to tell.
+func (p *Proxy) refuse(call *Call, err *rpc.Error) {
+	p.o.Log.Warn("refused "+describe(call.Message), "code", err.Code, "error", err.Message)
+	for _, f := range call.onAnswer {
+		f(&Answer{})
+	}
+	if call.Kind == rpc.Request {
+		p.out.Message(rpc.ReplyError(call.ID, err))
 	}
 }
 

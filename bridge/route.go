@@ -58,7 +58,8 @@ type Call struct {
 func (c *Call) Reply(result []byte) { c.reply = rpc.Reply(c.ID, result) }
 
 // OnAnswer has f called with codex's answer to this request, before the client
-// gets it. f runs with codex's messages: it must not wait for another of them.
+// gets it. f runs with codex's messages: it must not wait for another of them. When
+// the request is refused after all, f gets an Answer without an Envelope.
 func (c *Call) OnAnswer(f func(*Answer)) { c.onAnswer = append(c.onAnswer, f) }
 
 // Answer is codex's answer to a client's request.
@@ -68,8 +69,8 @@ type Answer struct {
 	Line []byte
 }
 
-// Result is the result; Absent when codex answered with an error, or with one
-// that was too long to be looked at.
+// Result is the result; Absent when codex answered with an error or with more than
+// can be looked at, or was never asked.
 func (a *Answer) Result() rpc.Value {
 	if a.Envelope == nil {
 		return rpc.Value{}
