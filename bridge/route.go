@@ -3,8 +3,6 @@ package bridge
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"codex-bridge/rpc"
 )
@@ -99,20 +97,4 @@ func newTable(features []Feature) (table, error) {
 		}
 	}
 	return t, nil
-}
-
-// Routes is the table of these features, sorted: what the bridge looks at, and
-// nothing else.
-func Routes(features []Feature) []Route {
-	var all []Route
-	for _, f := range features {
-		all = append(all, f.Routes()...)
-	}
-	slices.SortStableFunc(all, func(a, b Route) int {
-		if a.From != b.From {
-			return int(a.From) - int(b.From)
-		}
-		return strings.Compare(a.Method, b.Method)
-	})
-	return all
 }

@@ -51,7 +51,7 @@ type Pump struct {
 }
 
 // NewPump makes a Pump. max bounds a line that has to be gathered whole: one that
-// is wanted or, for a Sink that can't stream, any line.
+// is wanted or, for a Sink that is no Streamer, any line.
 func NewPump(out Sink, sieve Sieve, taker Taker, max int) *Pump {
 	return &Pump{out: out, sieve: sieve, taker: taker, max: max,
 		buf: make([]byte, PumpBuffer), passed: make([]byte, 0, 128)}
@@ -160,10 +160,10 @@ func (p *Pump) passesWhole(line []byte) bool {
 
 // long carries the line that fills the whole buffer, to its end.
 func (p *Pump) long(in io.Reader) error {
-	if p.out.Streams() && p.passes(p.buf, false) {
-		p.out.Open(p.buf)
-		err := p.rest(in, p.out.Continue)
-		p.out.Close()
+	if s, ok := p.out.(Streamer); ok && p.passes(p.buf, false) {
+		s.Open(p.buf)
+		err := p.rest(in, s.Continue)
+		s.Close()
 		return err
 	}
 	gathered := append(make([]byte, 0, 4*len(p.buf)), p.buf...)

@@ -16,17 +16,20 @@ type Sink interface {
 	Run(lines []byte)
 	// Message writes one message that has no line end.
 	Message(text []byte)
-	// Streams tells whether Open, Continue and Close may be used: one line in
-	// parts, during which everybody else waits.
-	Streams() bool
-	Open(part []byte)
-	Continue(part []byte)
-	Close()
 	// Err is why the Sink is dead; nil while it is not.
 	Err() error
 }
 
-// Lines is a Sink of JSON Lines.
+// Streamer is a Sink that takes a line in parts: Open, any number of Continue and
+// Close, during which everybody else waits.
+type Streamer interface {
+	Sink
+	Open(part []byte)
+	Continue(part []byte)
+	Close()
+}
+
+// Lines is a Streamer of JSON Lines.
 type Lines struct {
 	mu  sync.Mutex
 	w   io.Writer
@@ -80,19 +83,16 @@ func (l *Lines) Message(text []byte) {
 	}
 }
 
-// Streams implements Sink.
-func (l *Lines) Streams() bool { return true }
-
-// Open implements Sink.
+// Open implements Streamer.
 func (l *Lines) Open(part []byte) {
 	l.mu.Lock()
 	l.pass(part)
 }
 
-// Continue implements Sink.
+// Continue implements Streamer.
 func (l *Lines) Continue(part []byte) { l.pass(part) }
 
-// Close implements Sink.
+// Close implements Streamer.
 func (l *Lines) Close() { l.mu.Unlock() }
 
 // Err implements Sink.
@@ -103,7 +103,8 @@ func (l *Lines) Err() error {
 }
 
 // Headers is a Sink of the base protocol of LSP: every message with a
-// Content-Length header and "jsonrpc":"2.0", which Codex leaves out.
+// Content-Length header and "jsonrpc":"2.0", which Codex leaves out. It is no
+// Streamer, since the header needs the length first.
 type Headers struct {
 	mu  sync.Mutex
 	ch  channel.Channel
@@ -157,18 +158,6 @@ func (h *Headers) Run(lines []byte) {
 		h.Message(line)
 	}
 }
-
-// Streams implements Sink: the header needs the length first.
-func (h *Headers) Streams() bool { return false }
-
-// Open implements Sink; it is not used.
-func (h *Headers) Open([]byte) { panic("rpc: Headers do not stream") }
-
-// Continue implements Sink; it is not used.
-func (h *Headers) Continue([]byte) { panic("rpc: Headers do not stream") }
-
-// Close implements Sink; it is not used.
-func (h *Headers) Close() { panic("rpc: Headers do not stream") }
 
 // Err implements Sink.
 func (h *Headers) Err() error {

@@ -1,9 +1,11 @@
+//go:build !windows
+
+// The paths are those of other systems than Windows.
 package config_test
 
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -13,9 +15,6 @@ import (
 )
 
 func TestExpand(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the paths are those of other systems")
-	}
 	file := write(t, `
 [codex]
 command = "~/bin/codex"

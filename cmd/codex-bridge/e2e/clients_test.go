@@ -78,7 +78,6 @@ func TestACP(t *testing.T) {
 // Under a policy codex-acp works, whatever mode its user has chosen, and gets no
 // more than the policy allows.
 func TestACPPolicy(t *testing.T) {
-	needsProxy(t)
 	for _, mode := range []string{"read-only", "agent", "agent-full-access"} {
 		for _, permission := range []string{"allow_once", "reject_once"} {
 			t.Run(mode+"/"+permission, func(t *testing.T) {
@@ -141,7 +140,6 @@ func TestACPPolicy(t *testing.T) {
 // An LSP library drives codex: codex-bridge speaks the base protocol with who
 // begins with a header.
 func TestLSP(t *testing.T) {
-	needsProxy(t)
 	for name, want := range map[string]string{
 		"accept":  "The tool ended with 0 and said: from the shell",
 		"decline": "The tool said: exec_command failed: CreateProcess { message: \"Rejected(\\\"rejected by user\\\")\" }",

@@ -64,7 +64,6 @@ var tools = map[string]struct {
 
 // kill -9 of codex-bridge or of codex in mid-command leaves nothing running.
 func TestKill(t *testing.T) {
-	needsProxy(t)
 	programs := map[string]string{"native": codexPath, "npm": codexShim}
 	victims := map[string]func(*conversation) error{
 		"codex-bridge": func(c *conversation) error { return c.Kill() },
@@ -106,13 +105,5 @@ func TestKillControl(t *testing.T) {
 				t.Errorf("2 s later there are:%s", describe(left))
 			}
 		})
-	}
-}
-
-// needsProxy skips what codex alone cannot pass, when the proxy is codex.
-func needsProxy(t *testing.T) {
-	t.Helper()
-	if itselfCodex {
-		t.Skip("CODEX_BRIDGE_E2E_PROXY=codex: codex alone does not promise this")
 	}
 }

@@ -13,13 +13,12 @@ import (
 
 // What all tests run against; set by TestMain.
 var (
-	codexPath   string // the native binary
-	codexShim   string // the program that npm installs: Node, which starts the native one
-	proxyPath   string // codex-bridge
-	proxyArgv   []string
-	modules     string // testdata/npm/node_modules
-	clients     string // testdata/clients
-	itselfCodex bool   // the proxy is codex: see the package comment
+	codexPath string // the native binary
+	codexShim string // the program that npm installs: Node, which starts the native one
+	proxyPath string // codex-bridge
+	proxyArgv []string
+	modules   string // testdata/npm/node_modules
+	clients   string // testdata/clients
 )
 
 func TestMain(m *testing.M) {
@@ -81,15 +80,12 @@ func findCodex() error {
 
 func findProxy(dir string) error {
 	proxyPath = os.Getenv("CODEX_BRIDGE_E2E_PROXY")
-	switch proxyPath {
-	case "":
+	if proxyPath == "" {
 		proxyPath = filepath.Join(dir, "codex-bridge")
 		build := exec.Command("go", "build", "-o", proxyPath, "codex-bridge/cmd/codex-bridge")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("go build: %w\n%s", err, out)
 		}
-	case "codex":
-		proxyPath, itselfCodex = codexPath, true
 	}
 	proxyArgv = []string{proxyPath, "app-server"}
 	return nil

@@ -14,9 +14,6 @@ import (
 // invalid one the old policy stays.
 func TestReload(t *testing.T) {
 	t.Parallel()
-	if itselfCodex {
-		t.Skip("codex has no such configuration")
-	}
 	w := newWorld(t, options{config: "[policy]\nmode = \"audit\"\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\n"})
 	e := w.start(proxyArgv, editor.Options{})
 	ctx := deadline(t)

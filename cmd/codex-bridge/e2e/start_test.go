@@ -9,7 +9,6 @@ import (
 
 // codex-bridge does not start codex when it cannot do what it was told to.
 func TestRefusesToStart(t *testing.T) {
-	needsProxy(t)
 	for name, test := range map[string]struct {
 		options options
 		code    int

@@ -108,19 +108,6 @@ func withTee(t *testing.T, o options) (_ options, dir string) {
 	return o, dir
 }
 
-// teeArgv is the proxy, for a world with a tee. When the proxy is codex itself
-// the tee takes its place: nothing else would start it.
-func teeArgv(t *testing.T) []string {
-	if !itselfCodex {
-		return proxyArgv
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{self, "app-server"}
-}
-
 // recorded is what passed in one direction ("in": to codex, "out": from it), a
 // string for each process of codex, in the order of their starts.
 func recorded(t *testing.T, dir, direction string) []string {
@@ -161,7 +148,7 @@ func TestTransparentBytes(t *testing.T) {
 			t.Parallel()
 			o, dir := withTee(t, conversation.options)
 			w := newWorld(t, o)
-			held := conversation.hold(w, teeArgv(t))
+			held := conversation.hold(w, proxyArgv)
 			codexIn, codexOut := recorded(t, dir, "in"), recorded(t, dir, "out")
 			if len(codexIn) != len(held) || len(codexOut) != len(held) {
 				t.Fatalf("%d conversations, codex had %d", len(held), len(codexIn))

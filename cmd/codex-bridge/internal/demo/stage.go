@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,7 +89,10 @@ func build(o Options) (*stage, error) {
 		return s, err
 	}
 	if s.model, err = scripted.Start(nil); err != nil {
-		return s, fmt.Errorf("the scripted model can't listen on the loopback interface: %w", err)
+		return s, fmt.Errorf("the scripted model can't listen: %w; the demo needs a free port on 127.0.0.1", err)
+	}
+	if err := reach(s.model.URL()); err != nil {
+		return s, fmt.Errorf("the scripted model can't be reached: %w; the demo needs the loopback interface (127.0.0.1)", err)
 	}
 	if err := scripted.Home(home, s.model.URL(), ""); err != nil {
 		return s, err
@@ -116,6 +120,23 @@ func build(o Options) (*stage, error) {
 	_, agent, _ := strings.Cut(editor.Member(result, "userAgent"), "/")
 	s.version, _, _ = strings.Cut(agent, " ")
 	return s, nil
+}
+
+// reach asks the model something. Codex would try for minutes before it gives up.
+func reach(url string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/v1/models", nil)
+	if err != nil {
+		return err
+	}
+	// No proxy of the environment's: it is our own machine.
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
 }
 
 // strike ends everything and removes it.
