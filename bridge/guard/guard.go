@@ -93,7 +93,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		}
 	}
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
-		g.opens(call, d, state)
+		g.opens(call, p.Mode(), d, state)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (g *Guard) defaults(ctx context.Context, workspace string) *policy.Defaults
 
 // opens has codex's answer to a thread request compared with what was sent. Until
 // then, and ever after a difference, the thread takes no turn.
-func (g *Guard) opens(call *bridge.Call, d policy.Decision, state policy.State) {
+func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decision, state policy.State) {
 	id := ""
 	if call.Method == "thread/resume" { // start and fork make new threads
 		id, _ = call.Params.Get("threadId").Text()
@@ -139,8 +139,10 @@ func (g *Guard) opens(call *bridge.Call, d policy.Decision, state policy.State) 
 		if !result.Exists() {
 			return // an error of codex's own, or an answer too long to be read
 		}
-		p := g.policy.Load()
-		if err := g.threads.opened(p, d.Sent, result, state); err != nil && p.Mode() == config.Enforce {
+		// The policy may have changed since. What was sent under audit is answered
+		// as it was; whether the thread may take turns is for today's policy to say.
+		err := g.threads.opened(g.policy.Load, d.Sent, result, state)
+		if err != nil && sentUnder == config.Enforce {
 			g.log.Error("a thread is not what was asked for", "method", d.Sent.Method, "error", err.Message)
 			a.Line = rpc.ReplyError(a.ID, err)
 		}
@@ -149,13 +151,12 @@ func (g *Guard) opens(call *bridge.Call, d policy.Decision, state policy.State) 
 
 // settingsUpdated looks at what codex says is in force from now on.
 func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
-	p := g.policy.Load()
-	if p.Mode() == config.Off {
+	if g.policy.Load().Mode() == config.Off {
 		return
 	}
 	params := said.Root().Get("params")
 	id, _ := params.Get("threadId").Text()
-	if err := g.threads.changed(p, id, params.Get("threadSettings")); err != nil {
+	if err := g.threads.changed(g.policy.Load, id, params.Get("threadSettings")); err != nil {
 		g.log.Error("a thread's settings are not what the policy allows; it takes no turn until it is resumed",
 			"thread", id, "error", err.Message)
 	}

@@ -85,10 +85,12 @@ func (t *threads) opening(id string) (done func()) {
 }
 
 // opened verifies a thread by codex's answer. One that fails is forgotten, also
-// when it was known before.
-func (t *threads) opened(p *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State) *rpc.Error {
+// when it was known before. The policy is asked for under the lock: were it read
+// before, a recheck in between would miss the thread.
+func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	p := current()
 	id, _ := result.Get("thread").Get("id").Text()
 	delete(t.known, id)
 	one := &thread{sent: sent, opened: keep(result), world: world}
@@ -136,9 +138,10 @@ func (one *thread) allows(p *policy.Policy, settings rpc.Value) *rpc.Error {
 
 // changed takes note of a thread/settings/updated, and forgets the thread when
 // the policy does not allow what it says.
-func (t *threads) changed(p *policy.Policy, id string, settings rpc.Value) *rpc.Error {
+func (t *threads) changed(current func() *policy.Policy, id string, settings rpc.Value) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	p := current()
 	one := t.known[id]
 	if one == nil {
 		return nil
@@ -151,7 +154,8 @@ func (t *threads) changed(p *policy.Policy, id string, settings rpc.Value) *rpc.
 	return nil
 }
 
-// recheck forgets the threads that p does not allow.
+// recheck forgets the threads that p does not allow. p is in force already: what
+// is opened from now on is held to it.
 func (t *threads) recheck(p *policy.Policy) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,6 +20,8 @@ func TestReload(t *testing.T) {
 	if _, err := e.Initialize(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
+	// A request that is on its way when the policy changes is answered as it was
+	// sent, so every answer is one of the two.
 	approval := func() string {
 		t.Helper()
 		answer, err := e.Call(ctx, "thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "never", "sandbox": "read-only"})
