@@ -48,6 +48,21 @@ func (p *Peer) Ask(ctx context.Context, method string, params any) (rpc.Value, e
 	}
 }
 
+// Tell sends the client a notification. It may be called from anywhere but before
+// the client has said something.
+func (p *Peer) Tell(method string, params any) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		panic(err) // a programming error: params is the bridge's own
+	}
+	<-p.p.ready
+	p.p.out.Message(rpc.Call(rpc.ID{}, method, raw))
+}
+
+// Settled tells that codex waits no more for an answer to its request of that id:
+// an answer that still comes is one to nothing.
+func (p *Peer) Settled(id rpc.ID) { p.p.asked.drop(id.Key()) }
+
 // CodexPID is codex's process id.
 func (p *Peer) CodexPID() int { return p.p.child.PID() }
 

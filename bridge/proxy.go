@@ -27,8 +27,9 @@ type Options struct {
 // Proxy carries one conversation between a client and a codex of its own.
 type Proxy struct {
 	o       Options
-	routes  table
-	waiting *waiting
+	routes  *table
+	waiting *waiting // for codex's answers
+	asked   *asked   // of the client, by codex
 	child   *codex.Child
 	// in and listen are child.Stdout and o.Out, joined.
 	in     io.Reader
@@ -39,6 +40,7 @@ type Proxy struct {
 	out   rpc.Sink
 
 	codexMu sync.Mutex // guards writes to child.Stdin
+	replies sync.WaitGroup
 }
 
 // NewProxy makes a Proxy. It starts nothing.
@@ -47,7 +49,7 @@ func NewProxy(o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{o: o, routes: routes, waiting: newWaiting(), ready: make(chan struct{})}
+	p := &Proxy{o: o, routes: routes, waiting: newWaiting(), asked: newAsked(), ready: make(chan struct{})}
 	for _, f := range o.Features {
 		if a, ok := f.(Attacher); ok {
 			a.Attach(&Peer{p})
@@ -87,6 +89,8 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	// What codex has written last is still in the pipe.
 	select {
 	case <-drained:
+		child.Stdin.Close() // nobody waits for it any more
+		p.replies.Wait()
 	case <-time.After(p.o.Grace):
 		child.Stdout.Close() // somebody else holds the pipe open; see stdoutPipe
 	}
@@ -122,7 +126,7 @@ func (p *Proxy) fromClient(ctx context.Context) {
 	p.out = sink
 	close(p.ready)
 	var parser rpc.Parser
-	deep := len(p.routes[Client]) > 0
+	deep := len(p.routes[Client].named)+len(p.routes[Client].other) > 0
 	for {
 		line, err := source.Next()
 		var refused *rpc.RefusedLine
@@ -148,20 +152,30 @@ func (p *Proxy) fromClient(ctx context.Context) {
 // clientSaid takes one message of the client to its routes, and then to codex.
 func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 	call := &Call{Message: m, Line: m.Bytes()}
-	if m.Method != "" {
-		for _, route := range p.routes[Client][m.Method] {
-			err := route.Call(ctx, call)
-			if err == nil && len(call.onAnswer) > 0 && m.Kind != rpc.Request {
-				err = rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", m.Method)
+	routes := p.routes[Client].of(m.Method)
+	if m.Method == "" {
+		if on, ok := p.asked.drop(m.ID.Key()); ok {
+			reply := &Reply{Message: m, Line: m.Bytes()}
+			for _, f := range on {
+				f(reply)
 			}
-			if err != nil {
-				p.refuse(call, err)
-				return
-			}
-			if call.reply != nil {
-				p.out.Message(call.reply)
-				return
-			}
+			call.Line, routes = reply.Line, nil
+		} else {
+			routes = p.routes[Client].named[Unasked]
+		}
+	}
+	for _, route := range routes {
+		err := route.Call(ctx, call)
+		if err == nil && len(call.onAnswer) > 0 && m.Kind != rpc.Request {
+			err = rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", m.Method)
+		}
+		if err != nil {
+			p.refuse(call, err)
+			return
+		}
+		if call.reply != nil {
+			p.out.Message(call.reply)
+			return
 		}
 	}
 	if len(call.onAnswer) > 0 {
@@ -185,6 +199,16 @@ func (p *Proxy) refuse(call *Call, err *rpc.Error) {
 	if call.Kind == rpc.Request {
 		p.out.Message(rpc.ReplyError(call.ID, err))
 	}
+}
+
+// reply writes an answer of our own to codex. It is called with codex's messages,
+// and codex need not listen before it has said all it wants to.
+func (p *Proxy) reply(line []byte) {
+	p.replies.Go(func() {
+		if err := p.toCodex(append(line, '\n')); err != nil {
+			p.o.Log.Debug("codex listens no more", "error", err)
+		}
+	})
 }
 
 // toCodex writes one line with one write.
@@ -226,9 +250,21 @@ type taker struct {
 }
 
 // WantsMethod implements rpc.Sieve.
-func (t *taker) WantsMethod(method []byte) bool {
-	_, ok := t.p.routes[Codex][string(method)] // does not allocate
-	return ok
+func (t *taker) WantsMethod(method []byte, request bool) bool {
+	routes := &t.p.routes[Codex]
+	named, ok := routes.named[string(method)] // does not allocate
+	if !ok {
+		return request && len(routes.other) > 0
+	}
+	if request {
+		return true
+	}
+	for i := range named {
+		if named[i].When == nil && named[i].Method != Other || named[i].When != nil && named[i].When() {
+			return true
+		}
+	}
+	return false
 }
 
 // WantsAnswers implements rpc.Sieve.
@@ -249,10 +285,25 @@ func (t *taker) Take(line []byte) {
 		return
 	}
 	said := &Said{Envelope: e, Line: line}
-	for _, route := range t.p.routes[Codex][e.Method] {
-		if route.Said(t.ctx, said); said.Line == nil {
-			return
+	for _, route := range t.p.routes[Codex].of(e.Method) {
+		if route.Method == Other && !e.ID.IsValid() {
+			continue
 		}
+		if route.Said(t.ctx, said); said.Line == nil {
+			break
+		}
+	}
+	if said.reply != nil {
+		t.p.reply(said.reply)
+	}
+	if said.Line == nil {
+		return
+	}
+	if e.ID.IsValid() {
+		if len(said.onReply) > 0 {
+			*e = *e.Clone()
+		}
+		t.p.asked.add(e.ID, said.onReply)
 	}
 	t.out.Message(said.Line)
 }
@@ -263,6 +314,9 @@ func (t *taker) TakeTooLong(start []byte) {
 	id, method := rpc.Start(start)
 	if method != "" {
 		t.p.o.Log.Error("dropped a message of codex that is too long to be gathered", "method", method, "max", t.p.o.MaxMessage)
+		if id.IsValid() {
+			t.p.reply(rpc.ReplyError(id, rpc.Errorf(rpc.CodeTooLarge, "%s is longer than %d bytes", method, t.p.o.MaxMessage)))
+		}
 		return
 	}
 	t.answer(id, nil, rpc.ReplyError(id, rpc.Errorf(rpc.CodeTooLarge,
@@ -285,4 +339,7 @@ func (t *taker) answer(id rpc.ID, e *rpc.Envelope, line []byte) {
 		}
 	}
 	t.out.Message(answer.Line)
+	for _, f := range answer.after {
+		f()
+	}
 }

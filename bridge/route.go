@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"fmt"
 
 	"codex-bridge/rpc"
 )
@@ -18,6 +17,17 @@ const (
 
 func (p Party) String() string { return [...]string{"client", "codex"}[p] }
 
+// Names of a Route that are no method's.
+const (
+	// Other is every method that the feature has no route of its own for; of
+	// codex's messages only the requests, since notifications are many.
+	Other = "*"
+	// Unasked is an answer of the client to nothing: codex has asked no such
+	// question, or it has been answered. Codex may be about to ask it, so who holds
+	// answers to a policy has to stop these.
+	Unasked = ""
+)
+
 // Route is one row of the route table: a method that a feature wants to see.
 // Exactly one of the handlers is set, that of the side.
 type Route struct {
@@ -26,6 +36,10 @@ type Route struct {
 	Why    string // one line for people
 	Call   func(context.Context, *Call) *rpc.Error
 	Said   func(context.Context, *Said)
+	// When tells whether a notification of codex is wanted now; nil: always. A
+	// change counts at the latest from the next notification of another method on.
+	// Others pass unread.
+	When func() bool
 }
 
 // Feature is a part of the product that takes part in the conversation.
@@ -65,7 +79,12 @@ type Answer struct {
 	*rpc.Envelope
 	// Line is what the client will get.
 	Line []byte
+
+	after []func()
 }
+
+// After has f called once the client got the answer.
+func (a *Answer) After(f func()) { a.after = append(a.after, f) }
 
 // Result is the result; Absent when codex answered with an error or with more than
 // can be looked at, or was never asked.
@@ -81,20 +100,24 @@ type Said struct {
 	*rpc.Envelope
 	// Line is what the client will get; nil, and it hears nothing.
 	Line []byte
+
+	reply   []byte
+	onReply []func(*Reply)
 }
 
-// table is all routes by side and method.
-type table [2]map[string][]Route
+// Reply answers codex's request in the client's place.
+func (s *Said) Reply(result []byte) { s.reply, s.Line = rpc.Reply(s.ID, result), nil }
 
-func newTable(features []Feature) (table, error) {
-	t := table{make(map[string][]Route), make(map[string][]Route)}
-	for _, f := range features {
-		for _, r := range f.Routes() {
-			if (r.From == Client) != (r.Call != nil) || (r.From == Codex) != (r.Said != nil) {
-				return t, fmt.Errorf("route %s from %s: the handler is not that side's", r.Method, r.From)
-			}
-			t[r.From][r.Method] = append(t[r.From][r.Method], r)
-		}
-	}
-	return t, nil
+// Refuse answers codex's request with an error in the client's place.
+func (s *Said) Refuse(err *rpc.Error) { s.reply, s.Line = rpc.ReplyError(s.ID, err), nil }
+
+// OnReply has f called with the client's answer to this request, before codex gets
+// it. The Envelope outlives the call then.
+func (s *Said) OnReply(f func(*Reply)) { s.onReply = append(s.onReply, f) }
+
+// Reply is the client's answer to a request of codex.
+type Reply struct {
+	*rpc.Message
+	// Line is what codex will get.
+	Line []byte
 }

@@ -89,9 +89,9 @@ type picky struct {
 func (p *picky) likes(name []byte) bool {
 	return (crc32.ChecksumIEEE(name)+uint32(p.salt))%3 == 0
 }
-func (p *picky) WantsMethod(m []byte) bool { return p.likes(m) }
-func (p *picky) WantsAnswer(k []byte) bool { return p.likes(k) }
-func (p *picky) WantsAnswers() bool        { return p.salt%2 == 0 }
+func (p *picky) WantsMethod(m []byte, _ bool) bool { return p.likes(m) }
+func (p *picky) WantsAnswer(k []byte) bool         { return p.likes(k) }
+func (p *picky) WantsAnswers() bool                { return p.salt%2 == 0 }
 
 // wants is what p must do with a line that is strict.
 func (p *picky) wants(line []byte) bool {

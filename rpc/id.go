@@ -49,8 +49,8 @@ func (id ID) Key() string {
 // Clone is an ID that does not alias the text it was read from.
 func (id ID) Clone() ID { return ID{id.value, bytes.Clone(id.raw)} }
 
-// idOf reads the id of a client's message.
-func idOf(v Value) (ID, bool) {
+// IDOf reads an id as Codex takes it: a string, or an integer of 64 bits.
+func IDOf(v Value) (ID, bool) {
 	switch v.Kind() {
 	case String:
 		s, _ := v.Text()

@@ -34,11 +34,11 @@ func connect(t *testing.T, socket bool) (r, w *os.File) {
 // marking wants some methods, and answers each of their lines with one of its own.
 type marking struct{ out rpc.Sink }
 
-func (m marking) WantsMethod(method []byte) bool { return string(method) == "wanted" }
-func (m marking) WantsAnswer([]byte) bool        { return false }
-func (m marking) WantsAnswers() bool             { return false }
-func (m marking) Take(line []byte)               { m.out.Message(mark(line)) }
-func (m marking) TakeTooLong([]byte)             { m.out.Message([]byte(`{"method":"too long"}`)) }
+func (m marking) WantsMethod(method []byte, _ bool) bool { return string(method) == "wanted" }
+func (m marking) WantsAnswer([]byte) bool                { return false }
+func (m marking) WantsAnswers() bool                     { return false }
+func (m marking) Take(line []byte)                       { m.out.Message(mark(line)) }
+func (m marking) TakeTooLong([]byte)                     { m.out.Message([]byte(`{"method":"too long"}`)) }
 
 func mark(line []byte) []byte { return fmt.Appendf(nil, `{"method":"taken","params":%d}`, len(line)) }
 

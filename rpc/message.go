@@ -78,7 +78,7 @@ func (r *Parser) envelope(m *Message) *Error {
 	m.Params, m.Result, m.Error = root.Get("params"), root.Get("result"), root.Get("error")
 	if id.Exists() {
 		var ok bool
-		if m.ID, ok = idOf(id); !ok {
+		if m.ID, ok = IDOf(id); !ok {
 			return Errorf(CodeInvalidRequest, "id is %s: Codex takes a 64-bit integer or a string, and drops the rest without a reply", clip(id.Raw()))
 		}
 	}
@@ -159,7 +159,7 @@ func Open(line []byte) (*Envelope, error) {
 	e := &Envelope{Doc: p.doc}
 	root := e.Root()
 	e.Method, _ = root.Get("method").Text()
-	e.ID, _ = idOf(root.Get("id"))
+	e.ID, _ = IDOf(root.Get("id"))
 	return e, nil
 }
 
@@ -172,17 +172,14 @@ func (e *Envelope) Clone() *Envelope {
 }
 
 // Start reads what the first bytes of a line of Codex tell, when the rest is
-// lost: the method, or the id of an answer.
+// lost: the method, and the id of an answer or a request.
 func Start(line []byte) (ID, string) {
 	g := look(line)
-	if g.method != nil {
-		return ID{}, string(g.method)
-	}
+	var id ID
 	if doc, err := ParseValue(g.id); err == nil {
-		id, _ := idOf(doc.Root())
-		return id, ""
+		id, _ = IDOf(doc.Root())
 	}
-	return ID{}, ""
+	return id, string(g.method)
 }
 
 // RefusedLine is a line of a client that is no strict JSON-RPC message.
@@ -204,7 +201,7 @@ func requestID(m *Message) ID {
 	if root.Kind() != Object || !root.Get("method").Exists() {
 		return ID{}
 	}
-	id, _ := idOf(root.Get("id"))
+	id, _ := IDOf(root.Get("id"))
 	return id.Clone()
 }
 

@@ -153,7 +153,8 @@ func TestClone(t *testing.T) {
 func TestStart(t *testing.T) {
 	tests := []struct{ start, id, method string }{
 		{`{"method":"item/completed","params":{"te`, `null`, "item/completed"},
-		{`{"id":5,"method":"item/tool/call","par`, `null`, "item/tool/call"},
+		{`{"id":5,"method":"item/tool/call","par`, `5`, "item/tool/call"},
+		{`{"method":"item/tool/call","id":0,"params":{"a`, `0`, "item/tool/call"},
 		{`{"id":5,"result":{"a":"b`, `5`, ""},
 		{`{"id":"a\u0062","result":{"a":"b`, `"a\u0062"`, ""},
 		{`{"id":5,"error":{"a":"b`, `5`, ""},

@@ -7,11 +7,11 @@ import (
 )
 
 // Sieve says which lines of Codex somebody wants. It is asked on the hot path:
-// it must neither block nor allocate, and its answer for a method must never
-// change.
+// it must neither block nor allocate. When its answer for a notification changes,
+// that counts at the latest from the next notification of another method on.
 type Sieve interface {
 	// WantsMethod is asked for notifications and requests.
-	WantsMethod(method []byte) bool
+	WantsMethod(method []byte, request bool) bool
 	// WantsAnswer is asked for answers, with the Key of the request.
 	WantsAnswer(key []byte) bool
 	// WantsAnswers tells whether WantsAnswer would say yes to any key.
@@ -45,8 +45,9 @@ type Pump struct {
 	r, w    int // buf[r:w] is read and not carried yet
 	scanned int // of the line at r, so much has no line end
 
-	// passed is the start of the last passed line, to the end of its method:
-	// a stream of deltas is decided by one comparison each.
+	// passed is the start of the last passed notification, to where a request of
+	// that method would differ: a stream of deltas is decided by one comparison
+	// each.
 	passed []byte
 }
 
@@ -126,13 +127,15 @@ func (p *Pump) passes(line []byte, whole bool) bool {
 	g := look(line)
 	switch {
 	case g.method != nil:
-		if p.sieve.WantsMethod(g.method) {
+		if p.sieve.WantsMethod(g.method, g.id != nil) {
 			return false
 		}
 		// cap(g.method) reaches to the end of line's backing array, so the length of
 		// what lies before it is the difference.
-		upTo := cap(line) - cap(g.method) + len(g.method) + 1
-		p.passed = append(p.passed[:0], line[:upTo]...)
+		upTo := cap(line) - cap(g.method) + len(g.method) + len(`","p`)
+		if g.id == nil && upTo <= len(line) {
+			p.passed = append(p.passed[:0], line[:upTo]...)
+		}
 		return true
 	case g.id != nil:
 		return !p.sieve.WantsAnswers() || !p.sieve.WantsAnswer(answerKey(g.id))
@@ -153,7 +156,7 @@ func (p *Pump) passesWhole(line []byte) bool {
 	case err != nil:
 		return true
 	case e.Method != "":
-		return !p.sieve.WantsMethod([]byte(e.Method))
+		return !p.sieve.WantsMethod([]byte(e.Method), e.ID.IsValid())
 	}
 	return !p.sieve.WantsAnswers() || !p.sieve.WantsAnswer([]byte(e.ID.Key()))
 }

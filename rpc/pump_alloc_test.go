@@ -13,11 +13,11 @@ type sieve struct {
 	methods, keys map[string]bool
 }
 
-func (s sieve) WantsMethod(m []byte) bool { return s.methods[string(m)] }
-func (s sieve) WantsAnswer(k []byte) bool { return s.keys[string(k)] }
-func (s sieve) WantsAnswers() bool        { return len(s.keys) > 0 }
-func (s sieve) Take([]byte)               {}
-func (s sieve) TakeTooLong([]byte)        {}
+func (s sieve) WantsMethod(m []byte, _ bool) bool { return s.methods[string(m)] }
+func (s sieve) WantsAnswer(k []byte) bool         { return s.keys[string(k)] }
+func (s sieve) WantsAnswers() bool                { return len(s.keys) > 0 }
+func (s sieve) Take([]byte)                       {}
+func (s sieve) TakeTooLong([]byte)                {}
 
 var someWanted = sieve{map[string]bool{"turn/completed": true}, map[string]bool{`7`: true, `"own-1`: true}}
 

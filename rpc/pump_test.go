@@ -22,11 +22,11 @@ type desk struct {
 	events        []string
 }
 
-func (d *desk) WantsMethod(m []byte) bool { return slices.Contains(d.methods, string(m)) }
-func (d *desk) WantsAnswer(k []byte) bool { return slices.Contains(d.keys, string(k)) }
-func (d *desk) WantsAnswers() bool        { return len(d.keys) > 0 }
-func (d *desk) Take(line []byte)          { d.note("take ", line) }
-func (d *desk) TakeTooLong(start []byte)  { d.note("lost ", start) }
+func (d *desk) WantsMethod(m []byte, _ bool) bool { return slices.Contains(d.methods, string(m)) }
+func (d *desk) WantsAnswer(k []byte) bool         { return slices.Contains(d.keys, string(k)) }
+func (d *desk) WantsAnswers() bool                { return len(d.keys) > 0 }
+func (d *desk) Take(line []byte)                  { d.note("take ", line) }
+func (d *desk) TakeTooLong(start []byte)          { d.note("lost ", start) }
 
 func (d *desk) Write(b []byte) (int, error) {
 	d.note("> ", b)

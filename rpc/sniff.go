@@ -5,20 +5,22 @@ import "bytes"
 // glance is what the first bytes of a line of Codex tell.
 type glance struct {
 	method []byte // between its quotes
-	id     []byte // of an answer, as Codex wrote it
+	id     []byte // of an answer or a request, as Codex wrote it
 }
 
 var (
 	methodStart = []byte(`{"method":"`)
 	idStart     = []byte(`{"id":`)
 	methodNext  = []byte(`,"method":"`)
+	idNext      = []byte(`","id":`)
 	answerNext  = [...][]byte{[]byte(`,"result":`), []byte(`,"error":`)}
 )
 
 // look recognises the forms that codex 0.169.0 writes; of any other, and of bytes
 // that end too early, it tells nothing.
 //
-//	{"method":"…", notifications and requests
+//	{"method":"…","id":  requests
+//	{"method":"…", notifications
 //	{"id":…,"method":"…"
 //	{"id":…,"result":  and  {"id":…,"error":
 //
@@ -41,7 +43,11 @@ func look(line []byte) glance {
 			}
 		}
 		if bytes.HasPrefix(rest, methodNext) {
-			return name(rest[len(methodNext):])
+			g := name(rest[len(methodNext):])
+			if g.method != nil {
+				g.id = id
+			}
+			return g
 		}
 	}
 	return glance{}
@@ -52,7 +58,11 @@ func name(rest []byte) glance {
 	if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
 		return glance{}
 	}
-	return glance{method: rest[:end]}
+	g := glance{method: rest[:end]}
+	if bytes.HasPrefix(rest[end:], idNext) {
+		g.id, _ = idToken(rest[end+len(idNext):])
+	}
+	return g
 }
 
 // idToken is the number or string at the start of rest; ok only when its end is

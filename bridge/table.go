@@ -1,0 +1,70 @@
+package bridge
+
+import (
+	"fmt"
+	"slices"
+)
+
+// table is all routes by side and method.
+type table [2]side
+
+type side struct {
+	named map[string][]Route
+	other []Route
+}
+
+// of are the routes for a method, in the order of their features.
+func (s *side) of(method string) []Route {
+	if routes, ok := s.named[method]; ok {
+		return routes
+	}
+	return s.other
+}
+
+func newTable(features []Feature) (*table, error) {
+	var t table
+	for i := range t {
+		t[i].named = make(map[string][]Route)
+	}
+	all := make([][]Route, len(features))
+	for i, f := range features {
+		all[i] = f.Routes()
+		for _, r := range all[i] {
+			if (r.From == Client) != (r.Call != nil) || (r.From == Codex) != (r.Said != nil) {
+				return nil, fmt.Errorf("route %s from %s: the handler is not that side's", r.Method, r.From)
+			}
+			if r.Method != Other {
+				t[r.From].named[r.Method] = nil
+			}
+		}
+	}
+	for _, routes := range all {
+		for i := range t {
+			t[i].add(Party(i), routes)
+		}
+	}
+	return &t, nil
+}
+
+// add adds one feature's routes: its Other stands in for every name that another
+// feature has and it has not.
+func (s *side) add(from Party, routes []Route) {
+	var own []string
+	for _, r := range routes {
+		if r.From == from && r.Method != Other {
+			s.named[r.Method] = append(s.named[r.Method], r)
+			own = append(own, r.Method)
+		}
+	}
+	for _, r := range routes {
+		if r.From != from || r.Method != Other {
+			continue
+		}
+		s.other = append(s.other, r)
+		for method := range s.named {
+			if method != Unasked && !slices.Contains(own, method) {
+				s.named[method] = append(s.named[method], r)
+			}
+		}
+	}
+}
