@@ -1,0 +1,177 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"codex-bridge/bridge/methods"
+)
+
+// Protocol is the names of one codex's protocol, by side and method.
+type Protocol struct {
+	Version string                                  `json:"version"`
+	Methods map[methods.Side]map[string]MethodShape `json:"methods"`
+}
+
+// MethodShape is what a method's params, and a server request's answer, may hold:
+// the names of their members, sorted, those of all variants together.
+type MethodShape struct {
+	Experimental bool     `json:"experimental,omitempty"`
+	Params       []string `json:"params"`
+	// ExperimentalParams are those of Params that codex takes only from a client
+	// with the capability experimentalApi.
+	ExperimentalParams []string `json:"experimentalParams,omitempty"`
+	Answer             []string `json:"answer,omitempty"`
+}
+
+// Names are the methods of a side, sorted.
+func (p *Protocol) Names(side methods.Side) []string {
+	return slices.Sorted(maps.Keys(p.Methods[side]))
+}
+
+// schemaFiles are the files in which codex lists its methods.
+var schemaFiles = map[methods.Side]string{
+	methods.ClientRequest:      "ClientRequest.json",
+	methods.ClientNotification: "ClientNotification.json",
+	methods.ServerRequest:      "ServerRequest.json",
+	methods.ServerNotification: "ServerNotification.json",
+}
+
+// Schema runs codex for its version and its JSON schema, in a temporary folder:
+// with the experimental methods and without, to tell them apart. c.Args go before
+// codex's command.
+func Schema(ctx context.Context, c Command) (*Protocol, error) {
+	dir, err := os.MkdirTemp("", "codex-bridge-schema-")
+	if err != nil {
+		return nil, err
+	}
+	p, err := schema(ctx, c, dir)
+	return p, errors.Join(err, os.RemoveAll(dir))
+}
+
+func schema(ctx context.Context, c Command, dir string) (*Protocol, error) {
+	version, err := c.output(ctx, "--version")
+	if err != nil {
+		return nil, err
+	}
+	p := &Protocol{Version: VersionOf(version)}
+	if p.Version == "" {
+		return nil, fmt.Errorf("%s --version does not tell a version: %q", c.Path, version)
+	}
+	full, stable := filepath.Join(dir, "full"), filepath.Join(dir, "stable")
+	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", full); err != nil {
+		return nil, err
+	}
+	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--out", stable); err != nil {
+		return nil, err
+	}
+	if p.Methods, err = readSchema(full); err != nil {
+		return nil, err
+	}
+	plain, err := readSchema(stable)
+	if err != nil {
+		return nil, err
+	}
+	p.tellExperimental(plain)
+	return p, nil
+}
+
+// tellExperimental marks what a schema without experimental methods does not have.
+func (p *Protocol) tellExperimental(plain map[methods.Side]map[string]MethodShape) {
+	for side, list := range p.Methods {
+		for name, shape := range list {
+			stable, ok := plain[side][name]
+			if !ok {
+				shape.Experimental = true
+				list[name] = shape
+				continue
+			}
+			for _, member := range shape.Params {
+				if !slices.Contains(stable.Params, member) {
+					shape.ExperimentalParams = append(shape.ExperimentalParams, member)
+				}
+			}
+			list[name] = shape
+		}
+	}
+}
+
+// output runs codex for a moment and returns what it says.
+func (c Command) output(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, c.Path, append(slices.Clip(c.Args), args...)...)
+	cmd.Env = c.Env
+	cmd.WaitDelay = time.Second // a child of a killed script may hold the pipe open
+	text, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+		}
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w (%w)", ctx.Err(), err)
+		}
+		return "", fmt.Errorf("%s %s: %w", c.Path, strings.Join(args[:min(2, len(args))], " "), err)
+	}
+	return string(text), nil
+}
+
+func readSchema(dir string) (map[methods.Side]map[string]MethodShape, error) {
+	all := make(map[methods.Side]map[string]MethodShape)
+	for side, name := range schemaFiles {
+		list, err := readSide(dir, name, side == methods.ServerRequest)
+		if err != nil {
+			return nil, err
+		}
+		all[side] = list
+	}
+	return all, nil
+}
+
+func readSide(dir, name string, answers bool) (map[string]MethodShape, error) {
+	var file struct {
+		OneOf       []schemaMethod        `json:"oneOf"`
+		Definitions map[string]schemaNode `json:"definitions"`
+	}
+	if err := readJSON(filepath.Join(dir, name), &file); err != nil {
+		return nil, err
+	}
+	list := make(map[string]MethodShape)
+	for _, m := range file.OneOf {
+		if len(m.Properties.Method.Enum) != 1 {
+			return nil, fmt.Errorf("%s: a variant has no single method name; codex writes its schema in another way now", name)
+		}
+		shape := MethodShape{Params: m.Properties.Params.members(file.Definitions)}
+		if answers {
+			var answer schemaNode
+			if err := readJSON(filepath.Join(dir, m.answerFile()), &answer); err != nil {
+				return nil, err
+			}
+			shape.Answer = answer.members(nil)
+		}
+		list[m.Properties.Method.Enum[0]] = shape
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s names no method; codex writes its schema in another way now", name)
+	}
+	return list, nil
+}
+
+func readJSON(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+//go:build unix
+
+package codex_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/methods"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// printer is a codex that is a script: it copies prepared schemas, those in full
+// when asked for the experimental ones.
+func printer(t *testing.T, files map[string]string) codex.Command {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := filepath.Join(dir, "codex")
+	text := fmt.Sprintf(`#!/bin/sh
+case "$*" in
+--version) cat %[1]q/version ;;
+"app-server generate-json-schema --experimental --out "*) cp -r %[1]q/full "$5" ;;
+"app-server generate-json-schema --out "*) cp -r %[1]q/stable "$4" ;;
+*) echo "what is $*" >&2; exit 3 ;;
+esac
+`, dir)
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return codex.Command{Path: script}
+}
+
+const (
+	fullRequests = `{"oneOf": [
+		{"properties": {"method": {"enum": ["b/two"]}, "params": {"$ref": "#/definitions/TwoParams"}}},
+		{"properties": {"method": {"enum": ["a/one"]}, "params": {"anyOf": [{"$ref": "#/definitions/OneParams"}, {"type": "null"}]}}},
+		{"properties": {"method": {"enum": ["c/none"]}, "params": {"type": "null"}}}],
+	"definitions": {
+		"Any": true,
+		"OneParams": {"properties": {"y": true, "x": {"type": "string", "properties": {"inner": true}}}},
+		"TwoParams": {"oneOf": [{"properties": {"p": true}}, {"properties": {"q": true}}, {"$ref": "#/definitions/TwoParams"}]}}}`
+	stableRequests = `{"oneOf": [
+		{"properties": {"method": {"enum": ["a/one"]}, "params": {"$ref": "#/definitions/OneParams"}}},
+		{"properties": {"method": {"enum": ["c/none"]}}}],
+	"definitions": {"OneParams": {"properties": {"x": true}}}}`
+	notification  = `{"oneOf": [{"properties": {"method": {"enum": ["n"]}}}]}`
+	serverRequest = `{"oneOf": [{"properties": {"method": {"enum": ["s/ask"]}, "params": {"$ref": "#/definitions/AskParams"}}}],
+	"definitions": {"AskParams": {"properties": {"what": true}}}}`
+)
+
+func schemaFiles() map[string]string {
+	files := map[string]string{"version": "codex-cli 7.8.9\n", "full/ClientRequest.json": fullRequests, "stable/ClientRequest.json": stableRequests}
+	for _, dir := range []string{"full/", "stable/"} {
+		files[dir+"ClientNotification.json"] = notification
+		files[dir+"ServerNotification.json"] = notification
+		files[dir+"ServerRequest.json"] = serverRequest
+		files[dir+"AskResponse.json"] = `{"properties": {"answer": {"$ref": "#/definitions/Answer"}}, "definitions": {"Answer": {"properties": {"no": true}}}}`
+	}
+	return files
+}
+
+func TestSchema(t *testing.T) {
+	got, err := codex.Schema(t.Context(), printer(t, schemaFiles()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &codex.Protocol{Version: "7.8.9", Methods: map[methods.Side]map[string]codex.MethodShape{
+		methods.ClientRequest: {
+			"a/one":  {Params: []string{"x", "y"}, ExperimentalParams: []string{"y"}},
+			"b/two":  {Params: []string{"p", "q"}, Experimental: true},
+			"c/none": {Params: []string{}},
+		},
+		methods.ClientNotification: {"n": {Params: []string{}}},
+		methods.ServerRequest:      {"s/ask": {Params: []string{"what"}, Answer: []string{"answer"}}},
+		methods.ServerNotification: {"n": {Params: []string{}}},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a/one", "b/two", "c/none"}, got.Names(methods.ClientRequest)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A schema that is written in another way must not look like one with fewer names.
+func TestSchemaFails(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"version", "hello\n", "does not tell a version"},
+		{"full/ClientRequest.json", `{"oneOf": []}`, "names no method"},
+		{"full/ClientRequest.json", `{"anyOf": [{}]}`, "names no method"},
+		{"full/ClientRequest.json", `{"oneOf": [{"properties": {"method": {"const": "a"}}}]}`, "no single method name"},
+		{"full/ClientRequest.json", `[`, "ClientRequest.json: unexpected end"},
+		{"full/AskResponse.json", `7`, "AskResponse.json: json: cannot unmarshal"},
+		{"stable/ServerNotification.json", `{}`, "names no method"},
+	} {
+		files := schemaFiles()
+		files[c.file] = c.text
+		if p, err := codex.Schema(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with %s: %v, %v, want %q", c.file, c.text, p, err, c.want)
+		}
+	}
+	files := schemaFiles()
+	delete(files, "full/ServerRequest.json")
+	if _, err := codex.Schema(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), "ServerRequest.json") {
+		t.Errorf("without ServerRequest.json: %v", err)
+	}
+	c := printer(t, schemaFiles())
+	c.Args = []string{"--before"}
+	if _, err := codex.Schema(t.Context(), c); err == nil || !strings.Contains(err.Error(), "what is --before --version") {
+		t.Errorf("a codex that fails: %v", err)
+	}
+}
+
+// A codex that never ends is given up with its context.
+func TestSchemaHangs(t *testing.T) {
+	dir := t.TempDir()
+	script, started := filepath.Join(dir, "codex"), filepath.Join(dir, "started")
+	if err := unix.Mkfifo(started, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\necho > %q\nexec sleep 600\n", started), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, _ = os.ReadFile(started) // until the script is there
+		cancel()
+	}()
+	if _, err := codex.Schema(ctx, codex.Command{Path: script}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was given up", err)
+	}
+}

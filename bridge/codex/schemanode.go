@@ -1,0 +1,69 @@
+package codex
+
+import (
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// schemaMethod is one variant of a list of methods in codex's JSON schema.
+type schemaMethod struct {
+	Properties struct {
+		Method struct {
+			Enum []string `json:"enum"`
+		} `json:"method"`
+		Params schemaNode `json:"params"`
+	} `json:"properties"`
+}
+
+// answerFile is where a server request's answer is described: codex names it after
+// the params.
+func (m schemaMethod) answerFile() string {
+	return strings.TrimSuffix(path.Base(m.Properties.Params.Ref), "Params") + "Response.json"
+}
+
+// schemaNode is the part of a JSON schema that tells the names of members. The
+// members' own schemas are not looked into.
+type schemaNode struct {
+	Ref        string                     `json:"$ref"`
+	Properties map[string]json.RawMessage `json:"properties"`
+	OneOf      []schemaNode               `json:"oneOf"`
+	AnyOf      []schemaNode               `json:"anyOf"`
+	AllOf      []schemaNode               `json:"allOf"`
+}
+
+// UnmarshalJSON reads a schema; true and false are schemas too, without members.
+func (n *schemaNode) UnmarshalJSON(text []byte) error {
+	if s := string(text); s == "true" || s == "false" {
+		*n = schemaNode{}
+		return nil
+	}
+	type plain schemaNode
+	return json.Unmarshal(text, (*plain)(n))
+}
+
+// members are the names of the members that a value may have, sorted.
+func (n schemaNode) members(definitions map[string]schemaNode) []string {
+	names := make(map[string]bool)
+	seen := make(map[string]bool)
+	var collect func(schemaNode)
+	collect = func(n schemaNode) {
+		if name := path.Base(n.Ref); n.Ref != "" && !seen[name] {
+			seen[name] = true
+			collect(definitions[name])
+		}
+		for name := range n.Properties {
+			names[name] = true
+		}
+		for _, variant := range slices.Concat(n.OneOf, n.AnyOf, n.AllOf) {
+			collect(variant)
+		}
+	}
+	collect(n)
+	if len(names) == 0 {
+		return []string{}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -1,0 +1,274 @@
+package methods_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/methods"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write docs/methods.md")
+
+const schemaDir = "../../testdata/schema/"
+
+// measured is the schema of the codex that the rows are about.
+func measured(t *testing.T) *codex.Protocol {
+	t.Helper()
+	var p codex.Protocol
+	read(t, schemaDir+methods.Measured+".json", &p)
+	if p.Version != methods.Measured {
+		t.Fatalf("the file is of version %s", p.Version)
+	}
+	return &p
+}
+
+func read(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Every name has its row, and every row its name.
+func TestRowsAreComplete(t *testing.T) {
+	p := measured(t)
+	total := 0
+	for _, side := range methods.Sides() {
+		names := p.Names(side)
+		total += len(names)
+		if diff := cmp.Diff(names, methods.Names(side)); diff != "" {
+			t.Errorf("%ss: codex's schema (-) and the rows (+):\n%s", side, diff)
+		}
+		unknown, gone := methods.Diff(side, append(slices.Clone(names[1:]), "x/new"))
+		if diff := cmp.Diff([][]string{{"x/new"}, {names[0]}}, [][]string{unknown, gone}); diff != "" {
+			t.Errorf("Diff of %ss:\n%s", side, diff)
+		}
+	}
+	if total != 282 || len(methods.Rows()) != total {
+		t.Errorf("%d names, %d rows, want 282", total, len(methods.Rows()))
+	}
+}
+
+// A row is well made, and the members it names are members.
+func TestRowsAreSound(t *testing.T) {
+	p := measured(t)
+	var last methods.Row
+	for i, row := range methods.Rows() {
+		name := row.Side.String() + " " + row.Method
+		if i > 0 && (row.Side < last.Side || row.Side == last.Side && row.Method <= last.Method) {
+			t.Errorf("%s: twice, or out of order after %s", name, last.Method)
+		}
+		last = row
+		if !slices.Contains(methods.Classes(), row.Class) {
+			t.Errorf("%s: class %q", name, row.Class)
+		}
+		if !slices.Contains([]methods.Verdict{methods.Pass, methods.Rewrite, methods.Gate, methods.Deny}, row.Verdict) {
+			t.Errorf("%s: verdict %q", name, row.Verdict)
+		}
+		if !row.Side.Client() && row.Verdict != methods.Pass && row.Side != methods.ServerRequest {
+			t.Errorf("%s: a notification of codex is %s", name, row.Verdict)
+		}
+		if r := []rune(row.Why); len(r) == 0 || len(r) > 120 || unicode.IsUpper(r[0]) {
+			t.Errorf("%s: why %q: a short line that begins small", name, row.Why)
+		}
+		if strings.ContainsAny(row.Why, "\n|`") {
+			t.Errorf("%s: why %q breaks the table", name, row.Why)
+		}
+		judged := row.Verdict == methods.Rewrite || row.Verdict == methods.Gate
+		if judged && len(row.Fields) == 0 || row.Verdict == methods.Deny && len(row.Fields) > 0 {
+			t.Errorf("%s: %s, by the fields %q", name, row.Verdict, row.Fields)
+		}
+		if row.Verdict == methods.Gate && !slices.Contains(row.Fields, "threadId") {
+			t.Errorf("%s: a gate without threadId", name)
+		}
+		shape := p.Methods[row.Side][row.Method]
+		members := shape.Params
+		if row.Side == methods.ServerRequest {
+			members = shape.Answer
+		}
+		for _, field := range row.Fields {
+			if !slices.Contains(members, field) {
+				t.Errorf("%s: codex has no member %q, only %q", name, field, members)
+			}
+		}
+		if !slices.IsSorted(row.Fields) {
+			t.Errorf("%s: fields out of order: %q", name, row.Fields)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for _, want := range methods.Rows() {
+		got, ok := methods.Lookup(want.Side, want.Method)
+		if diff := cmp.Diff(want, got); !ok || diff != "" {
+			t.Errorf("Lookup(%s, %s): %t\n%s", want.Side, want.Method, ok, diff)
+		}
+	}
+	for _, c := range []struct {
+		side   methods.Side
+		method string
+	}{
+		{methods.ClientRequest, ""},
+		{methods.ClientRequest, "Turn/start"},
+		{methods.ClientRequest, "turn/start "},
+		{methods.ClientRequest, "turn/started"},
+		{methods.ClientNotification, "turn/start"},
+		{methods.ServerRequest, "turn/started"},
+		{methods.Side(4), "turn/start"},
+		{methods.Side(255), "turn/start"},
+	} {
+		if row, ok := methods.Lookup(c.side, c.method); ok {
+			t.Errorf("Lookup(%d, %q) = %v", c.side, c.method, row)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { methods.Lookup(methods.ClientRequest, "turn/start") }); n != 0 {
+		t.Errorf("Lookup allocates %v times", n)
+	}
+}
+
+// What Rows returns is the caller's own.
+func TestRowsAreCopies(t *testing.T) {
+	rows := methods.Rows()
+	for i := range rows {
+		rows[i].Verdict = "changed"
+		for j := range rows[i].Fields {
+			rows[i].Fields[j] = "changed"
+		}
+	}
+	for _, row := range methods.Rows() {
+		if row.Verdict == "changed" || slices.Contains(row.Fields, "changed") {
+			t.Fatalf("%s changed for everybody", row.Method)
+		}
+	}
+}
+
+func TestUnder(t *testing.T) {
+	client := func(v methods.Verdict) methods.Row { return methods.Row{Side: methods.ClientRequest, Verdict: v} }
+	server := func(v methods.Verdict) methods.Row { return methods.Row{Side: methods.ServerRequest, Verdict: v} }
+	for _, c := range []struct {
+		row      methods.Row
+		override string
+		want     methods.Verdict
+	}{
+		{client(methods.Deny), "", methods.Deny},
+		{client(methods.Deny), "allow", methods.Pass},
+		{client(methods.Deny), "ask", methods.Ask},
+		{client(methods.Deny), "deny", methods.Deny},
+		{client(methods.Pass), "", methods.Pass},
+		{client(methods.Pass), "allow", methods.Pass},
+		{client(methods.Pass), "ask", methods.Ask},
+		{client(methods.Pass), "deny", methods.Deny},
+		{client(methods.Gate), "allow", methods.Gate},
+		{client(methods.Gate), "deny", methods.Deny},
+		{client(methods.Rewrite), "allow", methods.Rewrite},
+		{client(methods.Rewrite), "deny", methods.Deny},
+		{server(methods.Pass), "deny", methods.Pass},
+		{server(methods.Rewrite), "allow", methods.Rewrite},
+		{methods.Row{Side: methods.ClientNotification, Verdict: methods.Pass}, "deny", methods.Deny},
+		{methods.Row{Side: methods.ServerNotification, Verdict: methods.Pass}, "ask", methods.Pass},
+	} {
+		if got := c.row.Under(c.override); got != c.want {
+			t.Errorf("%s %s under %q: %s, want %s", c.row.Side, c.row.Verdict, c.override, got, c.want)
+		}
+	}
+}
+
+func TestSideText(t *testing.T) {
+	for _, side := range methods.Sides() {
+		text, err := side.MarshalText()
+		if err != nil || string(text) != side.String() {
+			t.Errorf("%s: %q, %v", side, text, err)
+		}
+		var back methods.Side
+		if err := back.UnmarshalText(text); err != nil || back != side {
+			t.Errorf("%s comes back as %s, %v", side, back, err)
+		}
+	}
+	var side methods.Side
+	if err := side.UnmarshalText([]byte("client")); err == nil {
+		t.Error("a side of another name is read")
+	}
+	if _, err := methods.Side(4).MarshalText(); err == nil {
+		t.Error("a fifth side is written")
+	}
+	if got := methods.Side(4).String(); got != "side 4" {
+		t.Error(got)
+	}
+}
+
+// What older versions had and this one has not is unknown on purpose: a name that
+// is taken into the table again changes this list.
+func TestOlderVersions(t *testing.T) {
+	var versions map[string]map[string][]string
+	read(t, schemaDir+"methods-by-version.json", &versions)
+	sides := map[string]methods.Side{
+		"ClientRequest":      methods.ClientRequest,
+		"ServerRequest":      methods.ServerRequest,
+		"ServerNotification": methods.ServerNotification,
+	}
+	unknown := make(map[string][]string)
+	for version, lists := range versions {
+		if len(lists) != len(sides) {
+			t.Errorf("%s has %d sides", version, len(lists))
+		}
+		for name, side := range sides {
+			lost, _ := methods.Diff(side, lists[name])
+			for _, method := range lost {
+				key := side.String() + " " + method
+				unknown[key] = append(unknown[key], version)
+				slices.Sort(unknown[key])
+			}
+		}
+	}
+	want := map[string][]string{
+		"client request device/key/create": {"0.125.0"},
+		"client request device/key/public": {"0.125.0"},
+		"client request device/key/sign":   {"0.125.0"},
+		"client request thread/rollback":   {"0.125.0", "0.145.0", "0.153.4"},
+	}
+	if diff := cmp.Diff(want, unknown); diff != "" {
+		t.Error(diff)
+	}
+	for name, side := range sides {
+		list := slices.Sorted(slices.Values(versions[methods.Measured][name]))
+		if diff := cmp.Diff(list, methods.Names(side)); diff != "" {
+			t.Errorf("%s of %s:\n%s", name, methods.Measured, diff)
+		}
+	}
+}
+
+// A change of a verdict is a change of this page.
+func TestMarkdownIsCurrent(t *testing.T) {
+	const file = "../../docs/methods.md"
+	got := methods.Markdown()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("run make schema\n%s", diff)
+	}
+	for _, row := range methods.Rows() {
+		if !bytes.Contains(got, []byte("\n| `"+row.Method+"` | "+string(row.Verdict)+" |")) {
+			t.Errorf("%s is not on the page", row.Method)
+		}
+	}
+}

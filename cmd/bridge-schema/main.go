@@ -1,0 +1,89 @@
+// Command bridge-schema holds the method table against the codex at hand. It has
+// codex print the schema of its protocol, keeps the names in
+// testdata/schema/VERSION.json, and writes docs/methods.md from the table.
+//
+//	go run ./cmd/bridge-schema [-root DIR]
+//
+// It ends with status 1, and a list, when codex has a name that no row judges, or a
+// row judges a name that codex does not have. The file is written even so: it is
+// the way to see what is new.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/methods"
+)
+
+func main() {
+	root := flag.String("root", ".", "the repository")
+	flag.Parse()
+	if err := run(*root); err != nil {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			fmt.Fprintln(os.Stderr, "bridge-schema: "+line)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(root string) error {
+	path, err := codex.Find("codex")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	p, err := codex.Schema(ctx, codex.Command{Path: path})
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(p); err != nil {
+		return err
+	}
+	if err := write(filepath.Join(root, "testdata", "schema", p.Version+".json"), text.Bytes()); err != nil {
+		return err
+	}
+	if err := write(filepath.Join(root, "docs", "methods.md"), methods.Markdown()); err != nil {
+		return err
+	}
+	return check(p)
+}
+
+// check says what the table and codex do not have in common.
+func check(p *codex.Protocol) error {
+	var faults []error
+	if p.Version != methods.Measured {
+		faults = append(faults, fmt.Errorf("this is codex %s; methods.Measured is %s", p.Version, methods.Measured))
+	}
+	for _, side := range methods.Sides() {
+		unknown, gone := methods.Diff(side, p.Names(side))
+		for _, name := range unknown {
+			faults = append(faults, fmt.Errorf("%s %s: no row judges it; add one to bridge/methods", side, name))
+		}
+		for _, name := range gone {
+			faults = append(faults, fmt.Errorf("%s %s: codex %s does not have it; take the row out", side, name, p.Version))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func write(path string, text []byte) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	fmt.Println("writes", path)
+	return os.WriteFile(path, text, 0o644)
+}

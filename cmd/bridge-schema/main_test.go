@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/methods"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const repository = "../.."
+
+// atHand has the codex of the npm packages found. What the test needs and is not
+// there fails it.
+func atHand(t *testing.T) {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(repository, "testdata", "npm", "node_modules", ".bin", "codex"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%v; run `make setup`", err)
+	}
+	t.Setenv(codex.Env, path)
+}
+
+// The files are what the real codex and the table give.
+func TestFilesAreCurrent(t *testing.T) {
+	atHand(t)
+	root := t.TempDir()
+	for _, dir := range []string{"testdata/schema", "docs"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := run(root); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"testdata/schema/" + methods.Measured + ".json", "docs/methods.md"} {
+		want, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(repository, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s is not what `make schema` writes (-):\n%s", name, diff)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	p := &codex.Protocol{Version: "1.2.3", Methods: map[methods.Side]map[string]codex.MethodShape{}}
+	for _, side := range methods.Sides() {
+		p.Methods[side] = make(map[string]codex.MethodShape)
+		for _, name := range methods.Names(side) {
+			p.Methods[side][name] = codex.MethodShape{}
+		}
+	}
+	delete(p.Methods[methods.ServerRequest], "currentTime/read")
+	p.Methods[methods.ClientRequest]["thread/teleport"] = codex.MethodShape{}
+	err := check(p)
+	if err == nil {
+		t.Fatal("all is said to be well")
+	}
+	want := []string{
+		"this is codex 1.2.3; methods.Measured is " + methods.Measured,
+		"client request thread/teleport: no row judges it; add one to bridge/methods",
+		"server request currentTime/read: codex 1.2.3 does not have it; take the row out",
+	}
+	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
