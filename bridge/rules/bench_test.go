@@ -1,0 +1,107 @@
+package rules_test
+
+import (
+	"fmt"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/rules"
+)
+
+const many = 1000
+
+// differing is a set as a team would have: many programs, some patterns.
+func differing() []config.Rule {
+	list := make([]config.Rule, many)
+	for i := range list {
+		list[i] = config.Rule{Command: fmt.Sprintf("tool%d sub%d ** --flag *", i%300, i), Decision: "deny"}
+		switch i % 20 {
+		case 0:
+			list[i].Command = fmt.Sprintf("git sub%d **", i)
+		case 1:
+			list[i].Command = fmt.Sprintf("name%d* **", i)
+		}
+	}
+	list[many-1] = config.Rule{Command: "git status **", Decision: "allow"}
+	return list
+}
+
+// alike is the worst that can be written for one program.
+func alike() []config.Rule {
+	list := make([]config.Rule, many)
+	for i := range list {
+		list[i] = config.Rule{Command: fmt.Sprintf("git sub%d ** --flag **", i), Decision: "deny"}
+	}
+	list[many-1] = config.Rule{Command: "git status **", Decision: "allow"}
+	return list
+}
+
+func paths() []config.Rule {
+	list := make([]config.Rule, many)
+	for i := range list {
+		list[i] = config.Rule{Path: fmt.Sprintf([]string{
+			"${workspace}/dir%d/**", "**/secret%d/*.pem", "/srv/%d/**", "${workspace}/**/*.gen%d.go", "~/.tool%d/**",
+		}[i%5], i), Decision: "deny"}
+	}
+	list[many-1] = config.Rule{Path: "${workspace}/**", Decision: "allow"}
+	return list
+}
+
+func BenchmarkShell(b *testing.B) {
+	for _, set := range []struct {
+		name  string
+		rules []config.Rule
+	}{{"differing", differing()}, {"alike", alike()}} {
+		s := compile(b, set.rules)
+		for _, c := range []struct {
+			name, command string
+			want          rules.Decision
+		}{
+			{"simple", "git status --short", rules.Allow},
+			{"wrapped", `/bin/bash -lc 'git status --short'`, rules.Allow},
+			{"line", `/bin/bash -lc 'cd sub && git status --short | grep -v "^??" | head -n 20'`, rules.None},
+			{"unknown", `/bin/bash -lc 'git status "$x"'`, rules.Allow},
+		} {
+			b.Run(set.name+"/"+c.name, func(b *testing.B) {
+				for b.Loop() {
+					if m := s.Shell(c.command, rules.Sandboxed, dirs); m.Decision != c.want {
+						b.Fatal(printed(m))
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "µs/decision")
+			})
+		}
+	}
+}
+
+func BenchmarkFiles(b *testing.B) {
+	s := compile(b, paths())
+	for _, n := range []int{1, 5} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var changes []rules.Change
+			for i := range n {
+				changes = append(changes, rules.Change{Path: fmt.Sprintf("/code/proj/internal/server/file%d.go", i)})
+			}
+			for b.Loop() {
+				if m := s.Files(changes, rules.Sandboxed, dirs); m.Decision != rules.Allow {
+					b.Fatal(printed(m))
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "µs/decision")
+		})
+	}
+}
+
+func BenchmarkTool(b *testing.B) {
+	list := make([]config.Rule, many)
+	for i := range list {
+		list[i] = config.Rule{Tool: fmt.Sprintf("mcp__server%d__*", i), Decision: "deny"}
+	}
+	s := compile(b, list)
+	for b.Loop() {
+		if m := s.MCP("github", "get_issue"); m.Decision != rules.None {
+			b.Fatal(printed(m))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "µs/decision")
+}

@@ -1,0 +1,89 @@
+package rules_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/rules"
+)
+
+func TestNewRefusesEmptyPromises(t *testing.T) {
+	origin := config.Origin{Layer: config.User, File: "/x/config.toml", Line: 7, Column: 3}
+	for _, c := range []struct {
+		rule config.Rule
+		want string // "" when it is fine
+	}{
+		{config.Rule{Decision: "deny"}, "speaks of nothing"},
+		{config.Rule{Command: "  ", Decision: "deny"}, "speaks of nothing"},
+		{config.Rule{Command: "ls", Decision: "maybe"}, "not one of"},
+		{config.Rule{Tool: "mcp", Command: "ls", Decision: "deny"}, "would match nothing"},
+		{config.Rule{Tool: "mcp__fs__*", Path: "/etc/**", Decision: "deny"}, "would match nothing"},
+		{config.Rule{Command: "cp **", Path: "/tmp/**", Decision: "allow"}, "write two rules"},
+		{config.Rule{Tool: "shell", Path: "/tmp/**", Decision: "allow"}, "can't allow a shell command"},
+		{config.Rule{Tool: "shell", Path: "/tmp/**", Decision: "deny"}, ""},
+		{config.Rule{Tool: "shell", Command: "git push **", Path: "${workspace}/**", Decision: "deny"}, ""},
+		{config.Rule{Tool: "*", Command: "ls", Decision: "allow"}, ""},
+		{config.Rule{Tool: "file", Path: "/tmp/**", Decision: "allow"}, ""},
+	} {
+		c.rule.Origin = origin
+		_, err := rules.New([][]config.Rule{{c.rule}})
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%+v: %v", c.rule, err)
+		case c.want != "":
+			var fault *config.Error
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "/x/config.toml:7:3: policy.rule") || !errors.As(err, &fault) {
+				t.Errorf("%+v: %v", c.rule, err)
+			}
+		}
+	}
+}
+
+func TestUnknownFolders(t *testing.T) {
+	s := compile(t, []config.Rule{
+		{Path: "${workspace}/keys/**", Decision: "deny"},
+		{Path: "${workspace}/**", Decision: "allow"},
+		{Path: "~/notes/**", Decision: "ask"},
+	})
+	for _, c := range []struct {
+		file string
+		dirs rules.Dirs
+		want rules.Decision
+	}{
+		{"/code/a", rules.Dirs{Workspace: "/code", Home: "/home/ada"}, rules.Allow},
+		{"/code/keys/a", rules.Dirs{Workspace: "/code", Home: "/home/ada"}, rules.Deny},
+		{"/code/a", rules.Dirs{Home: "/home/ada"}, rules.Deny},
+		{"/other/a", rules.Dirs{Workspace: "/code"}, rules.Ask},
+		// ${workspace} never stands for these.
+		{"/home/ada/.bashrc", rules.Dirs{Workspace: "/home/ada", Home: "/home/ada"}, rules.None},
+		{"/home/ada/.bashrc", rules.Dirs{Workspace: "/home", Home: "/home/ada"}, rules.None},
+		{"/etc/passwd", rules.Dirs{Workspace: "/", Home: "/home/ada"}, rules.None},
+		{"/keys/x", rules.Dirs{Workspace: "/", Home: "/home/ada"}, rules.Deny},
+		{"/home/ada/p/x", rules.Dirs{Workspace: "/home/ada/p", Home: "/home/ada"}, rules.Allow},
+	} {
+		if m := s.Files([]rules.Change{{Path: c.file}}, rules.Sandboxed, c.dirs); m.Decision != c.want {
+			t.Errorf("%s in %+v: %s", c.file, c.dirs, printed(m))
+		}
+	}
+	if m := s.Files(nil, rules.Sandboxed, dirs); m.Decision != rules.Deny {
+		t.Errorf("no paths: %s", printed(m))
+	}
+}
+
+func TestNoRules(t *testing.T) {
+	s := compile(t)
+	if s.Len() != 0 || s.Shell("ls", rules.Sandboxed, dirs).Decision != rules.None || s.MCP("a", "b").Decision != rules.None {
+		t.Error("no rules decide something")
+	}
+}
+
+func TestMatchNamesItsRule(t *testing.T) {
+	origin := config.Origin{Layer: config.User, File: "/x/config.toml", Line: 7, Column: 3}
+	s := compile(t, []config.Rule{{Command: "git push **", Decision: "deny", Reason: "Pushing is done by people.", Origin: origin}})
+	m := s.Shell("cd x && git push origin", rules.Sandboxed, dirs)
+	if m.Rule == nil || m.Rule.Origin != origin || m.Rule.Reason == "" || m.Part != "git push origin" {
+		t.Errorf("%+v", m)
+	}
+}

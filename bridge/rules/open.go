@@ -1,0 +1,458 @@
+package rules
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// open finds what a command runs in turn.
+func (r *reader) open(n *node, c context) {
+	name := &n.words[0]
+	if name.kind != known {
+		r.unknownName(n, c)
+		return
+	}
+	if open, ok := openers[name.key()]; ok {
+		open(r, n, c)
+		// The real ones are found by their plain name, or where systems keep them.
+		if dir, base := path.Split(name.text); base != name.key() || dir != "" && !systemDirs[dir] {
+			n.clear = false
+		}
+	}
+}
+
+var systemDirs = setOf("/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/", "/run/current-system/sw/bin/")
+
+type opener func(r *reader, n *node, c context)
+
+var openers map[string]opener
+
+func init() {
+	openers = map[string]opener{
+		"env": openEnv, "xargs": openXargs, "find": openFind, "eval": openEval, "trap": openTrap, "alias": openAlias,
+		"source": openSource, ".": openSource, "git": openGit, "command": openCommand, "cd": openMove, "pushd": openMove, "popd": openMove, "chdir": openMove,
+		"su": openSu, "script": openSu, "sudo": openSudo, "parallel": openParallel, "hash": openHash, "enable": openHash, "fd": openFd, "fdfind": openFd,
+	}
+	for name, lang := range map[string]syntax.LangVariant{
+		"bash": syntax.LangBash, "rbash": syntax.LangBash, "zsh": syntax.LangZsh, "sh": syntax.LangPOSIX, "dash": syntax.LangPOSIX,
+		"ash": syntax.LangPOSIX, "ksh": syntax.LangMirBSDKorn, "mksh": syntax.LangMirBSDKorn, "rzsh": syntax.LangZsh, "oksh": syntax.LangMirBSDKorn,
+	} {
+		openers[name] = shellOpener(lang)
+	}
+	for name, o := range plainWrappers {
+		openers[name] = o.open
+	}
+	for _, name := range looseWrappers {
+		openers[name] = func(r *reader, n *node, c context) { r.loose(n, c, false) }
+	}
+	for _, name := range textWrappers {
+		openers[name] = func(r *reader, n *node, c context) { r.loose(n, c, true) }
+	}
+	for _, name := range foreignShells {
+		openers[name] = openForeign
+	}
+	for _, name := range setters {
+		openers[name] = openSetter
+	}
+}
+
+// unknownName: it may be anything, a shell or a wrapper too.
+func (r *reader) unknownName(n *node, c context) {
+	text := false
+	for i := 1; i < len(n.words); i++ {
+		begin := n.words[i].begin()
+		text = text || len(begin) > 1 && begin[0] == '-' && begin[1] != '-' && strings.ContainsAny(begin, "cS")
+	}
+	r.loose(n, c, text)
+	n.clear, n.wrapper = false, true
+}
+
+// loose takes every rest of a command's words for a command: whatever its
+// options are, what it runs is among them. With texts each word of several words
+// is shell, too. That is good for deny and ask rules only.
+func (r *reader) loose(n *node, c context, texts bool) {
+	n.wrapper = true
+	if len(n.words) > maxLoose {
+		n.opaque = "there are too many words"
+		return
+	}
+	c = c.deeper()
+	rest := c
+	rest.inner = true
+	for i := 1; i < len(n.words); i++ {
+		if !c.inner { // else the rests of the outer one are the rests of this one
+			r.kid(n, r.prefixed(n.words[i:], rest))
+		}
+		switch w := &n.words[i]; {
+		case !texts:
+		case w.kind != known:
+			r.kid(n, opaqueNode("", unknownText))
+		case strings.ContainsAny(w.text, " \t\n;|&$`()<>"):
+			r.kids(n, r.text(glued(w.text), c))
+		}
+	}
+}
+
+// glued is the text that an option brings with it: -c'git push'.
+func glued(text string) string {
+	if strings.HasPrefix(text, "--") {
+		if _, after, ok := strings.Cut(text, "="); ok {
+			return after
+		}
+	} else if len(text) > 2 && text[0] == '-' {
+		return text[2:]
+	}
+	return text
+}
+
+const unknownText = "a shell runs a text that is not known"
+
+func (r *reader) kid(n, kid *node) { n.kids = append(n.kids, kid) }
+
+func (r *reader) kids(n *node, kids []*node) { n.kids = append(n.kids, kids...) }
+
+// run is the plain case: what follows is the command, and all that runs.
+func (r *reader) run(n *node, words []word, c context) {
+	n.wrapper = true
+	if len(words) == 0 {
+		return
+	}
+	n.clear = true
+	r.kid(n, r.command(words, nil, c.deeper()))
+}
+
+func openEnv(r *reader, n *node, c context) {
+	if len(n.words) == 1 {
+		return
+	}
+	if first := &n.words[1]; first.kind == many || first.kind == each || first.option() {
+		r.loose(n, c, false)
+		for i := 1; i < len(n.words); i++ {
+			begin := n.words[i].begin()
+			if n.words[i].option() && (strings.HasPrefix(begin, "--s") || !strings.HasPrefix(begin, "--") && strings.Contains(begin, "S")) {
+				r.kid(n, opaqueNode("", "env splits a text into a command by rules of its own"))
+				return
+			}
+		}
+		return
+	}
+	kid := r.prefixed(n.words[1:], c.deeper())
+	kid.free = len(kid.words) == 0 // it prints
+	n.wrapper, n.clear = true, !kid.free
+	r.kid(n, kid)
+}
+
+// openCommand: command -v only tells where something is.
+func openCommand(r *reader, n *node, c context) {
+	if len(n.words) > 1 && n.words[1].option() {
+		if flag := n.words[1].text; flag == "-v" || flag == "-V" {
+			return
+		}
+		r.loose(n, c, false)
+		return
+	}
+	r.run(n, n.words[1:], c)
+}
+
+func openMove(r *reader, _ *node, _ context) { r.line.moved = true }
+
+func openHash(r *reader, n *node, _ context) {
+	if len(n.words) > 1 {
+		r.line.bar(n.words[0].text + " changes what names mean")
+	}
+}
+
+// openSu: without -c it is a shell that reads its input.
+func openSu(r *reader, n *node, c context) {
+	r.loose(n, c, true)
+	for i := range n.words {
+		if begin := n.words[i].begin(); strings.HasPrefix(begin, "-c") || strings.HasPrefix(begin, "--c") {
+			return
+		}
+	}
+	r.kid(n, opaqueNode("", "a shell runs what it reads"))
+}
+
+// openSudo: with -s and -i it is a shell, too.
+func openSudo(r *reader, n *node, c context) {
+	r.loose(n, c, true)
+	for i := 1; i < len(n.words); i++ {
+		begin := n.words[i].begin()
+		if strings.HasPrefix(begin, "--s") || strings.HasPrefix(begin, "--l") ||
+			len(begin) > 1 && begin[0] == '-' && begin[1] != '-' && strings.ContainsAny(begin, "si") {
+			r.kid(n, opaqueNode("", "a shell runs what it reads"))
+			return
+		}
+	}
+}
+
+// openParallel: it puts words together from its input, and may take whole
+// commands from there.
+func openParallel(r *reader, n *node, c context) {
+	r.loose(n, c, true)
+	r.kid(n, opaqueNode("", "parallel runs what it reads"))
+}
+
+func openForeign(r *reader, n *node, _ context) {
+	n.wrapper = true
+	r.kid(n, opaqueNode("", "the language of this shell is not known here"))
+}
+
+const alias = "alias."
+
+// openGit: an alias that is given on the spot may be any command.
+func openGit(r *reader, n *node, _ context) {
+	for i := 1; i < len(n.words); i++ {
+		w := &n.words[i]
+		key, given := strings.CutPrefix(w.begin(), "--config-env=")
+		if !given {
+			key, given = strings.CutPrefix(w.begin(), "-c")
+		}
+		if before := n.words[i-1].text; before == "-c" || before == "--config-env" {
+			key, given = w.begin(), true
+		}
+		key = strings.ToLower(key)
+		common := min(len(key), len(alias))
+		if given && key[:common] == alias[:common] && (common == len(alias) || w.kind != known) {
+			r.kid(n, opaqueNode("", "a git alias may be any command"))
+			n.both = true
+			return
+		}
+	}
+}
+
+func openFind(r *reader, n *node, c context) {
+	var kids []*node
+	for i := 1; i < len(n.words); i++ {
+		w := &n.words[i]
+		if w.kind != known {
+			if w.option() && w.kind != single {
+				n.both = true
+				r.line.bar("find may be told to run something")
+			}
+			continue
+		}
+		switch w.text {
+		case "-exec", "-execdir", "-ok", "-okdir":
+		default:
+			continue
+		}
+		var words []word
+		for i++; i < len(n.words) && n.words[i].text != ";"; i++ {
+			w := n.words[i]
+			if w.text == "+" && i > 0 && n.words[i-1].text == "{}" {
+				break
+			}
+			if before, after, ok := strings.Cut(w.text, "{}"); ok && w.kind == known {
+				w = word{kind: single, pre: before, suf: after[strings.LastIndex(after, "}")+1:]}
+			}
+			words = append(words, w)
+		}
+		c := c.deeper()
+		c.inner = false // the rest of the line is no part of it
+		kids = append(kids, r.command(words, nil, c))
+	}
+	if len(kids) > 0 {
+		n.wrapper, n.both, n.kids = true, true, kids
+	}
+}
+
+func openFd(r *reader, n *node, c context) {
+	for i := 1; i < len(n.words); i++ {
+		if begin := n.words[i].begin(); strings.HasPrefix(begin, "-x") || strings.HasPrefix(begin, "-X") || strings.HasPrefix(begin, "--exec") {
+			r.loose(n, c, false)
+			n.both = true
+			return
+		}
+	}
+}
+
+// openXargs: words that nobody knows yet are put behind the command's, or in the
+// place of a mark.
+func openXargs(r *reader, n *node, c context) {
+	rest, values, ok := options(n.words[1:], "0rtpxo", "nLPsadEIJRS", xargsLong)
+	if !ok {
+		r.loose(n, c, false)
+		r.kid(n, opaqueNode("", "xargs may put anything into what it runs"))
+		return
+	}
+	if len(rest) == 0 {
+		return
+	}
+	words := rest[:len(rest):len(rest)]
+	mark := values["I"] + values["J"]
+	switch {
+	case values["I"] != "" || values["J"] != "":
+		words = make([]word, len(rest))
+		for i, w := range rest {
+			if before, after, ok := strings.Cut(w.text, mark); ok && w.kind == known {
+				w = word{kind: single, pre: before, suf: after[strings.LastIndex(after, mark)+1:]}
+				if strings.Contains(after, mark) || values["J"] != "" {
+					w = word{kind: many}
+				}
+			}
+			words[i] = w
+		}
+	default:
+		words = append(words, word{kind: many})
+	}
+	r.run(n, words, c)
+}
+
+func openEval(r *reader, n *node, c context) {
+	n.wrapper = true
+	texts := make([]string, 0, len(n.words))
+	for _, w := range n.words[1:] {
+		if w.kind != known {
+			r.kid(n, opaqueNode("", "eval runs a text that is not known"))
+			return
+		}
+		texts = append(texts, w.text)
+	}
+	if len(texts) > 0 && texts[0] == "--" {
+		texts = texts[1:]
+	}
+	n.clear = true
+	r.kids(n, r.text(strings.Join(texts, " "), c.deeper()))
+}
+
+func openTrap(r *reader, n *node, c context) {
+	words := n.words[1:]
+	if len(words) > 0 && words[0].text == "--" {
+		words = words[1:]
+	}
+	if len(words) < 2 || words[0].kind == known && (words[0].text == "" || words[0].text[0] == '-') {
+		return
+	}
+	n.wrapper = true
+	if words[0].kind != known {
+		r.kid(n, opaqueNode("", "trap runs a text that is not known"))
+		return
+	}
+	n.clear = true
+	r.kids(n, r.text(words[0].text, c.deeper()))
+}
+
+// openAlias: zsh and sh expand aliases in scripts, each in its own way, and what
+// follows the alias follows its text.
+func openAlias(r *reader, n *node, c context) {
+	for i := 1; i < len(n.words); i++ {
+		w := &n.words[i]
+		name, value, ok := strings.Cut(w.begin(), "=")
+		if !ok && w.kind == known {
+			continue
+		}
+		if w.kind != known || n.words[1].option() {
+			r.line.bar("alias changes what names mean")
+			r.kid(n, opaqueNode("", "an alias is a text that is not known"))
+			continue
+		}
+		r.line.redefine(name)
+		r.kids(n, r.text(value+" $*", c.deeper()))
+	}
+}
+
+// openSource: a file is not looked into, but it counts as a command by its
+// name, and what is no file is not known.
+func openSource(r *reader, n *node, c context) {
+	n.wrapper = true
+	switch {
+	case len(n.words) == 1:
+	case file(&n.words[1]):
+		r.kid(n, r.command(n.words[1:], nil, c.deeper()))
+	default:
+		r.kid(n, opaqueNode("", "a shell runs what it reads"))
+	}
+}
+
+// file says whether a word is the name of a file that was there before.
+func file(w *word) bool {
+	if w.kind == single && !w.source {
+		// $dir/setup.sh is a file wherever it is; $x/stdin and $x/3 may be none.
+		_, base := path.Split(w.suf)
+		return base != w.suf && strings.Contains(base, ".")
+	}
+	if w.kind != known || w.text == "" || w.text == "-" {
+		return false
+	}
+	clean := path.Clean(w.text)
+	return !strings.HasPrefix(clean, "/dev/") && !strings.HasPrefix(clean, "/proc/")
+}
+
+// openSetter notes the variables that a builtin sets, and that it may evaluate
+// what it is given as a subscript.
+func openSetter(r *reader, n *node, c context) {
+	key := n.words[0].key()
+	letters := "inC"
+	switch key {
+	case "printf", "print", "test", "[":
+		if !names(n, "-v", key[0] == 'p') {
+			return
+		}
+	case "wait":
+		if !names(n, "-p", true) {
+			return
+		}
+	case "read", "getopts":
+		letters = ""
+	case "mapfile", "readarray":
+		openCallback(r, n, c)
+	case "export", "local", "declare", "typeset", "readonly":
+		n.free = true
+	}
+	for i := 1; i < len(n.words); i++ {
+		w := &n.words[i]
+		name, _, assigned := strings.Cut(w.begin(), "=")
+		name = strings.TrimSuffix(name, "+")
+		switch {
+		case w.kind == known && w.text != "" && (w.text[0] == '-' || w.text[0] == '+'):
+			n.free = false
+			if strings.ContainsAny(w.text, letters) {
+				r.line.bar(arithmetic)
+			}
+		case w.kind != known && !assigned, strings.Contains(name, "["):
+			n.free = false
+			r.line.bar(arithmetic)
+		case key == "export":
+			if !harmless[name] {
+				r.line.bar("it sets " + name + ", which may change what later commands do")
+			}
+		case variable(name):
+			r.line.set(name)
+		}
+	}
+}
+
+// openCallback: mapfile -C runs its value, with words behind it.
+func openCallback(r *reader, n *node, c context) {
+	for i := 1; i < len(n.words); i++ {
+		w := &n.words[i]
+		text, joined := strings.CutPrefix(w.begin(), "-C")
+		if !joined {
+			continue
+		}
+		n.wrapper = true
+		if text == "" && i+1 < len(n.words) {
+			w, text = &n.words[i+1], n.words[i+1].text
+		}
+		if w.kind != known {
+			r.kid(n, opaqueNode("", "mapfile runs a text that is not known"))
+			return
+		}
+		r.kids(n, r.text(text+" $*", c.deeper()))
+	}
+}
+
+// names says whether a builtin is given the option after which it takes the
+// name of a variable. For some a first word that is not known may be one.
+func names(n *node, flag string, first bool) bool {
+	for i := 1; i < len(n.words); i++ {
+		w := &n.words[i]
+		if w.kind == known && strings.HasPrefix(w.text, flag) || first && i == 1 && w.kind != known && w.option() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,186 @@
+package rules_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
+	"pgregory.net/rapid"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/rules"
+)
+
+// pieces of lines: words that the rules below speak of, and the ways to hide
+// them.
+var pieces = []string{
+	"git", "push", "status", "log", "ls", "rm", "-f", "--force", "x", "$x", `"$x"`, `"$@"`, "*", "{a,b}", "~/x", `g"i"t`, `pu\sh`, `$'\x67it'`,
+	"/usr/bin/git", "./git", "sudo", "env", "A=1", "PATH=/tmp", "-c", "bash", "'git push'", "eval", "xargs", "$(git push)", "`ls`", "<(ls)", "> out", "2>&1",
+	"> /dev/null", "< in", "<<< x", "-C", "$((x))", "find", "-exec", ";", "\\;", "{}", "timeout", "5", "nohup", "command", "-v",
+}
+
+var separators = []string{" ", " ", " ", " ", " ", "; ", " && ", " | ", " & ", "\n", " || ", "", " ( ", " ) ", " { ", "; }", " $( ", " ! "}
+
+func drawLine(t *rapid.T) string {
+	var b strings.Builder
+	for range rapid.IntRange(1, 8).Draw(t, "length") {
+		b.WriteString(rapid.SampledFrom(pieces).Draw(t, "piece"))
+		b.WriteString(rapid.SampledFrom(separators).Draw(t, "separator"))
+	}
+	return b.String()
+}
+
+func drawRule(t *rapid.T) config.Rule {
+	r := config.Rule{
+		Command: rapid.SampledFrom([]string{
+			"git push **", "git **", "git status", "git log *", "ls **", "ls", "rm **", "**", "* *", "env **", "bash -c *", "xargs **", "/usr/bin/git **", "sudo **",
+			"git * --force", "{git,rm} **", "A=1 **", "find **", "g* **",
+		}).Draw(t, "command"),
+		Decision:  rapid.SampledFrom([]string{"allow", "ask", "deny"}).Draw(t, "decision"),
+		Escalated: rapid.Bool().Draw(t, "escalated"),
+	}
+	if rapid.IntRange(0, 6).Draw(t, "kind") == 0 && r.Decision != "allow" {
+		r.Command, r.Path = "", rapid.SampledFrom([]string{"**/out", "${workspace}/**", "/etc/**"}).Draw(t, "path")
+	}
+	return r
+}
+
+func drawLayers(t *rapid.T) [][]config.Rule {
+	return rapid.SliceOfN(rapid.SliceOfN(rapid.Custom(drawRule), 0, 4), 1, 3).Draw(t, "layers")
+}
+
+func compile(t interface{ Fatal(...any) }, layers ...[]config.Rule) *rules.Set {
+	s, err := rules.New(layers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// looseness orders decisions by what they let happen.
+func looseness(d rules.Decision) int {
+	return slices.Index([]rules.Decision{rules.Deny, rules.Ask, rules.None, rules.Allow}, d)
+}
+
+var escalations = []rules.Escalation{rules.Sandboxed, rules.Escalated, rules.EscalationUnknown}
+
+func TestDenyRulesOnlyTighten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		layers, command := drawLayers(t), drawLine(t)
+		e := rapid.SampledFrom(escalations).Draw(t, "escalation")
+		before := compile(t, layers...).Shell(command, e, dirs)
+		more := slices.Clone(layers)
+		i := rapid.IntRange(0, len(more)-1).Draw(t, "layer")
+		j := rapid.IntRange(0, len(more[i])).Draw(t, "place")
+		denied := drawRule(t)
+		denied.Decision = "deny"
+		more[i] = slices.Insert(slices.Clone(more[i]), j, denied)
+		after := compile(t, more...).Shell(command, e, dirs)
+		if looseness(after.Decision) > looseness(before.Decision) {
+			t.Fatalf("%q: %s, and with one more deny rule %s", command, printed(before), printed(after))
+		}
+	})
+}
+
+func TestLayersHaveNoOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		layers, command := drawLayers(t), drawLine(t)
+		e := rapid.SampledFrom(escalations).Draw(t, "escalation")
+		turned := slices.Clone(layers)
+		slices.Reverse(turned)
+		a, b := compile(t, layers...).Shell(command, e, dirs), compile(t, turned...).Shell(command, e, dirs)
+		if a.Decision != b.Decision {
+			t.Fatalf("%q: %s, and turned around %s", command, printed(a), printed(b))
+		}
+	})
+}
+
+// What leaves the sandbox is never treated more loosely by rules that don't
+// speak of it, and what may leave it is treated as if it did.
+func TestEscalationOnlyTightens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		layers, command := drawLayers(t), drawLine(t)
+		for _, l := range layers {
+			for i := range l {
+				l[i].Escalated = l[i].Escalated && l[i].Decision != "allow"
+			}
+		}
+		s := compile(t, layers...)
+		in, out, unknown := s.Shell(command, rules.Sandboxed, dirs), s.Shell(command, rules.Escalated, dirs), s.Shell(command, rules.EscalationUnknown, dirs)
+		if looseness(out.Decision) > looseness(in.Decision) || out.Decision == rules.Allow || unknown.Decision != out.Decision {
+			t.Fatalf("%q: inside %s, outside %s, unknown %s", command, printed(in), printed(out), printed(unknown))
+		}
+	})
+}
+
+// wrappings are the ways a command may be run by another; %s is the command,
+// %q the command as one quoted word.
+var wrappings = []string{
+	"%s", "ls; %s", "%s; ls", "ls && %s", "ls || %s", "ls | %s", "%s | ls", "%s &", "ls\n%s", "( %s )", "{ %s; }", "! %s",
+	"if %s; then ls; fi", "if ls; then %s; fi", "if ls; then ls; else %s; fi", "while %s; do ls; done", "until ls; do %s; done", "for x in a b; do %s; done",
+	"case x in x) %s;; esac", "f() { %s; }; f", "ls $(%s)", "ls \"$(%s)\"", "x=$(%s)", "ls <(%s)", "ls > >(%s)", "cat <<EOF\n$(%s)\nEOF\n", "[[ -n $(%s) ]]", "ls ${x:-$(%s)}",
+	"bash -c %q", "bash -lc %q", "/bin/sh -ec %q", "zsh -c %q", "dash -c %q", "env bash -c %q", "A=1 bash -c %q", "eval %q", "trap %q EXIT", "sudo sh -c %q", "sudo -u x sh -c %q",
+	"nice -n 3 bash -c %q", "nohup bash -c %q", "timeout -s KILL 5 bash -c %q", "stdbuf -oL bash -c %q", "setsid bash -c %q", "exec bash -c %q", "command bash -c %q",
+	"busybox sh -c %q", "xargs bash -c %q", "xargs -n 1 bash -c %q", "find . -exec bash -c %q \\;", "watch %q", "su -c %q", "strace -f bash -c %q", "time bash -c %q", "env -i bash -c %q",
+	"\"$SHELL\" -c %q", "bash <<< %q", "alias x=%q", "coproc { %s; }", "echo %q | sh", "\\bash -c %q", "b'a'sh -c %q", "doas bash -c %q",
+}
+
+func TestNoWrappingHelps(t *testing.T) {
+	s := compile(t, []config.Rule{{Command: "git push **", Decision: "deny"}}, []config.Rule{{Command: "**", Decision: "allow"}})
+	rapid.Check(t, func(t *rapid.T) {
+		command := rapid.SampledFrom([]string{"git push", "git push origin main", `g"i"t push`, "git -C x push", "/usr/bin/git push", "A=1 git push", "git $x"}).Draw(t, "command")
+		for range rapid.IntRange(1, 4).Draw(t, "depth") {
+			w := rapid.SampledFrom(wrappings).Draw(t, "wrapping")
+			if strings.Contains(w, "%q") {
+				q, err := syntax.Quote(command, syntax.LangBash)
+				if err != nil {
+					t.Fatal(err)
+				}
+				command = strings.ReplaceAll(w, "%q", q)
+			} else {
+				command = fmt.Sprintf(w, command)
+			}
+		}
+		if m := s.Shell(command, rules.Sandboxed, dirs); m.Decision != rules.Deny {
+			t.Fatalf("%q: %s", command, printed(m))
+		}
+	})
+}
+
+// A line is allowed only if each of its commands is by itself, and then it is.
+func TestLinesAreTheirCommands(t *testing.T) {
+	simple := []string{"git status", "git log x", "ls -l *", "make", "rm x", "sudo ls", "ls > out", "ls 2>&1", "CI=1 ls", "PATH=x ls", "bash -c 'ls'", "bash -c 'make'", "./ls", "xargs ls", "$x"}
+	rapid.Check(t, func(t *rapid.T) {
+		s := compile(t, drawLayers(t)...)
+		parts := rapid.SliceOfN(rapid.SampledFrom(simple), 1, 4).Draw(t, "parts")
+		command := strings.Join(parts, rapid.SampledFrom([]string{"; ", " && ", " | ", " || ", "\n", " & "}).Draw(t, "separator"))
+		worst := rules.Allow
+		for _, p := range parts {
+			if d := s.Shell(p, rules.Sandboxed, dirs).Decision; looseness(d) < looseness(worst) {
+				worst = d
+			}
+		}
+		if m := s.Shell(command, rules.Sandboxed, dirs); m.Decision != worst {
+			t.Fatalf("%q: %s, and its commands alone: %v", command, printed(m), worst)
+		}
+	})
+}
+
+// An argument vector says what the line with the same words says.
+func TestVectorsAreLines(t *testing.T) {
+	words := []string{"git", "push", "status", "ls", "-c", "bash", "git push", "sudo", "env", "nohup", "x y", "xargs", "/bin/sh", "-lc", "timeout", "5", "*", "$x", "find", "-exec", ";"}
+	rapid.Check(t, func(t *rapid.T) {
+		s := compile(t, drawLayers(t)...)
+		argv := rapid.SliceOfN(rapid.SampledFrom(words), 1, 6).Draw(t, "argv")
+		quoted := make([]string, len(argv))
+		for i, w := range argv {
+			quoted[i] = "'" + w + "'"
+		}
+		a, b := s.Argv(argv, rules.Sandboxed, dirs), s.Shell(strings.Join(quoted, " "), rules.Sandboxed, dirs)
+		if a.Decision != b.Decision {
+			t.Fatalf("%q: as a vector %s, as a line %s", argv, printed(a), printed(b))
+		}
+	})
+}

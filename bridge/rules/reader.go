@@ -1,0 +1,184 @@
+package rules
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	maxText  = 64 << 10 // bytes of a command line
+	maxDepth = 8        // wrappers in wrappers
+	maxNodes = 2000     // simple commands of a line
+	maxWords = 4096     // words of one command
+	maxLoose = 128      // words of a command whose options are not known
+	maxRead  = 4 * maxText
+	maxWrite = 256 // redirections into files
+)
+
+// reader gathers what a command line runs.
+type reader struct {
+	line *line
+	read int // bytes that were parsed: a text may be read again for each wrapper
+}
+
+// context is what a command depends on.
+type context struct {
+	lang  syntax.LangVariant
+	depth int
+	stdin *string // when it is written in the line: a here-document
+	inner bool    // it is itself the rest of a command: don't take its rests again
+}
+
+func (c context) deeper() context {
+	c.depth++
+	c.stdin = nil
+	return c
+}
+
+// text reads shell text as the shell of that name does. The three dialects
+// differ in what is a command: for zsh and for a plain sh both readings count.
+func (r *reader) text(text string, c context) []*node {
+	fault := legible(text)
+	if fault == "" && c.depth > maxDepth {
+		fault = "commands are nested too deeply"
+	}
+	if r.read += len(text); fault == "" && (r.read > maxRead || r.line.size > maxNodes) {
+		fault = "there are too many commands"
+	}
+	if fault != "" {
+		return []*node{opaqueNode(text, fault)}
+	}
+	c.inner = false
+	langs := []syntax.LangVariant{syntax.LangBash}
+	if c.lang != syntax.LangBash {
+		langs = append(langs, c.lang)
+	}
+	var nodes []*node
+	for _, lang := range langs {
+		file, err := parse(text, lang)
+		if err != nil {
+			nodes = append(nodes, opaqueNode(text, "it can't be parsed as shell"))
+			continue
+		}
+		w := walker{reader: r, source: text, context: c}
+		w.lang = lang
+		syntax.Walk(file, w.visit)
+		nodes = append(nodes, w.nodes...)
+	}
+	return nodes
+}
+
+// legible refuses what shells read differently, before anybody reads it.
+func legible(text string) string {
+	switch {
+	case len(text) > maxText:
+		return "it is longer than 64 KiB"
+	case !utf8.ValidString(text):
+		return "it is not valid UTF-8"
+	case strings.ContainsAny(text, "\x00\x01\r"):
+		return "it holds control characters"
+	}
+	return ""
+}
+
+var parsers = sync.Pool{New: func() any { return new(dialects) }}
+
+// dialects are parsers that can be used again.
+type dialects map[syntax.LangVariant]*syntax.Parser
+
+// parse never panics and never recurses deeply: 64 KiB of "(" made the parser
+// use 256 MiB of stack, and a stack overflow can't be recovered from.
+func parse(text string, lang syntax.LangVariant) (file *syntax.File, err error) {
+	d := parsers.Get().(*dialects)
+	defer func() {
+		if v := recover(); v != nil {
+			file, err = nil, errors.New("the parser gave up")
+			return
+		}
+		parsers.Put(d)
+	}()
+	if *d == nil {
+		*d = make(dialects)
+	}
+	p := (*d)[lang]
+	if p == nil {
+		p = syntax.NewParser(syntax.Variant(lang))
+		(*d)[lang] = p
+	}
+	return p.Parse(&shallow{text: text}, "")
+}
+
+// shallow hands a text to the parser in pieces, and stops when the parser has
+// gone too deep for the next one: it is the only place where that can be seen.
+type shallow struct {
+	text string
+	at   int
+}
+
+const (
+	piece     = 256
+	maxFrames = 2000
+)
+
+var errDeep = errors.New("nested too deeply")
+
+func (s *shallow) Read(p []byte) (int, error) {
+	if s.at > 0 {
+		var pc [1]uintptr
+		if runtime.Callers(maxFrames, pc[:]) > 0 {
+			return 0, errDeep
+		}
+	}
+	if s.at == len(s.text) {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), piece)], s.text[s.at:])
+	s.at += n
+	return n, nil
+}
+
+// command makes a node of words, with what they run.
+func (r *reader) command(words []word, assigns []assign, c context) *node {
+	n := newNode(words, assigns)
+	r.line.size++
+	switch {
+	case r.line.size > maxNodes:
+		n.opaque = "there are too many commands"
+	case c.depth > maxDepth:
+		n.opaque = "commands are nested too deeply"
+	case len(words) > maxWords:
+		n.opaque = "there are too many words"
+	case len(words) > 0:
+		r.open(n, c)
+	}
+	if !n.wrapper { // the texts of wrappers are read as what they are
+		for i := range words {
+			r.line.holds(words[i].begin(), "`")
+		}
+	}
+	for i := range assigns {
+		r.line.holds(assigns[i].word.begin()+assigns[i].word.suf, "`$")
+	}
+	return n
+}
+
+// prefixed is command for words that may begin with assignments, as env takes
+// them.
+func (r *reader) prefixed(words []word, c context) *node {
+	var assigns []assign
+	for len(words) > 0 {
+		name, _, ok := strings.Cut(words[0].begin(), "=")
+		if !ok {
+			break
+		}
+		assigns = append(assigns, assign{name, words[0]})
+		words = words[1:]
+	}
+	return r.command(words, assigns, c)
+}

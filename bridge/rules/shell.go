@@ -1,0 +1,246 @@
+package rules
+
+import (
+	"iter"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Shell decides a command line, as a shell would be given it. The line is
+// denied if any part of it is, asked about if any part is, and allowed only if
+// rules allow each part.
+func (s *Set) Shell(command string, e Escalation, dirs Dirs) Match {
+	r := reader{line: new(line)}
+	r.line.nodes = r.text(command, context{lang: syntax.LangBash})
+	return s.line(r.line, command, e, dirs)
+}
+
+// Argv decides an argument vector, which no shell has to read. One that starts
+// a shell is opened as it would be in a line.
+func (s *Set) Argv(argv []string, e Escalation, dirs Dirs) Match {
+	r := reader{line: new(line)}
+	text := strings.Join(argv, " ")
+	var n *node
+	if fault := legible(text); fault != "" {
+		n = opaqueNode(text, fault)
+	} else {
+		n = r.command(literals(argv), nil, context{lang: syntax.LangBash})
+		n.text = text
+	}
+	r.line.nodes = []*node{n}
+	return s.line(r.line, text, e, dirs)
+}
+
+func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
+	if l.barrier != "" && l.hidden {
+		l.nodes = append(l.nodes, opaqueNode(text, l.barrier+", and the line holds a command as a text"))
+	}
+	if len(l.nodes) == 0 {
+		l.nodes = []*node{{text: text, free: true, literal: true}}
+	}
+	var best, allowed Match
+	all := l.barrier == ""
+	for _, n := range l.nodes {
+		v := s.node(l, n, n.text, e)
+		all = all && v.allowed
+		if v.Decision == Allow {
+			if allowed.Rule == nil {
+				allowed = v.Match
+			}
+			continue
+		}
+		best.stricter(v.Match)
+		if best.Decision == Deny {
+			return best
+		}
+	}
+	for _, w := range l.writes {
+		best.stricter(s.write(l, w, e, dirs))
+		all = false
+	}
+	switch {
+	case best.Decision != None:
+		return best
+	case all && allowed.Rule != nil:
+		return allowed
+	case l.barrier != "":
+		return Match{Why: "nothing here can be allowed: " + l.barrier}
+	case len(l.writes) > 0:
+		return Match{Part: l.writes[0].text, Why: "no rule allows a redirection into a file"}
+	}
+	return Match{}
+}
+
+// verdict is what the rules say of a command and of what it runs.
+type verdict struct {
+	Match
+	allowed bool // all of it
+	opaque  bool // some of it is not known
+}
+
+func (s *Set) node(l *line, n *node, text string, e Escalation) verdict {
+	if n.text != "" {
+		text = n.text
+	}
+	v := verdict{Match: s.own(l, n, e), opaque: n.opaque != ""}
+	v.Part = text
+	if v.Decision > Allow {
+		v.Why = why(n)
+	}
+	own, first := v.Match, Match{}
+	all := len(n.kids) > 0
+	for _, kid := range n.kids {
+		if v.Decision == Deny {
+			return v
+		}
+		k := s.node(l, kid, text, e)
+		all = all && k.allowed
+		v.opaque = v.opaque || k.opaque
+		if k.Decision > Allow {
+			v.stricter(k.Match)
+		} else if k.Decision == Allow && first.Rule == nil {
+			first = k.Match
+		}
+	}
+	if v.Decision > Allow {
+		return v
+	}
+	v.Match = Match{}
+	switch {
+	case v.opaque:
+	case own.Decision == Allow && (!n.both || all):
+		v.Match, v.allowed = own, true
+	case n.clear && all && n.unsafe == "" && !l.redefined[n.words[0].key()]:
+		v.Match, v.allowed = first, true
+	case n.free && len(n.kids) == 0:
+		v.allowed = true
+	}
+	return v
+}
+
+// own is what the rules say of a command's own words.
+func (s *Set) own(l *line, n *node, e Escalation) Match {
+	known, key := n.opaque == "" && len(n.words) > 0 && n.words[0].kind == known, ""
+	if known {
+		key = n.words[0].key()
+	}
+	return s.decide(e, func(l *layer) iter.Seq[int] {
+		return l.shell.of(key, known)
+	}, func(r *rule) certainty {
+		if r.decision == Allow {
+			if r.allows(l, n) {
+				return sure
+			}
+			return no
+		}
+		return r.speaks(n)
+	})
+}
+
+// speaks is for deny and ask rules.
+func (r *rule) speaks(n *node) certainty {
+	if n.opaque != "" || len(r.assigns) == 0 {
+		return r.matchWords(n)
+	}
+	for i := range r.assigns {
+		if !slices.ContainsFunc(n.assigns, func(a assign) bool { return r.assigns[i].possible(&a.word) }) {
+			return no
+		}
+	}
+	if len(r.words) == 0 || r.possible(n) {
+		return could
+	}
+	return no
+}
+
+// allows is for allow rules.
+func (r *rule) allows(l *line, n *node) bool {
+	if n.opaque != "" || l.barrier != "" || len(n.words) == 0 || len(r.words) == 0 {
+		return false
+	}
+	if len(r.assigns) > 0 {
+		if len(r.assigns) != len(n.assigns) {
+			return false
+		}
+		for i := range r.assigns {
+			if !r.assigns[i].certain(&n.assigns[i].word) {
+				return false
+			}
+		}
+	} else if n.unsafe != "" {
+		return false
+	}
+	head, name := &r.words[0], &n.words[0]
+	if n.wrapper && head.kind != literalWord || l.redefined[name.key()] {
+		return false
+	}
+	if head.kind == restOfWords {
+		if name.kind != known || strings.ContainsAny(name.text, `/\`) {
+			return false
+		}
+	} else if !head.command(name) {
+		return false
+	}
+	if l.moved && strings.Contains(name.text, "/") && !strings.HasPrefix(name.text, "/") {
+		return false
+	}
+	return r.certain(n)
+}
+
+// why tells what made a rule match that does not match word by word.
+func why(n *node) string {
+	says := "a rule that could match decides"
+	switch {
+	case n.opaque != "":
+		return n.opaque + ", so " + says
+	case !n.literal:
+		return "a part of it is only known when it runs, so " + says
+	}
+	return ""
+}
+
+// write is what the path rules say of a redirection: only the target that is
+// written out is known, and that only as long as the folder is.
+func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
+	target, clear, last := "", true, ""
+	switch t := w.target; {
+	case t.kind == known && path.IsAbs(filepath.ToSlash(t.text)):
+		target = t.text
+	case t.home && dirs.Home != "":
+		target = dirs.Home + t.suf
+	case t.kind == known && dirs.Cwd != "" && !l.moved:
+		target = dirs.Cwd + "/" + t.text
+	default:
+		clear = false
+		if last = t.text; t.kind != known {
+			last = t.suf
+		}
+		last = last[strings.LastIndexByte(last, '/')+1:]
+		if last == "." || last == ".." {
+			last = ""
+		}
+	}
+	if clear {
+		target = path.Clean(filepath.ToSlash(target))
+	}
+	m := s.decide(e, func(l *layer) iter.Seq[int] { return slices.Values(l.paths) }, func(r *rule) certainty {
+		if !r.writes {
+			return no
+		}
+		if !clear {
+			return r.path.ends(last)
+		}
+		return min(r.path.match(target, dirs), could)
+	})
+	if m.Decision > Allow {
+		m.Part = w.text
+		if !clear {
+			m.Why = "where it writes is only known when it runs, so a rule that could match decides"
+		}
+	}
+	return m
+}
