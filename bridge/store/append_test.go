@@ -1,0 +1,128 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/store"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))
+
+func full() store.Decision {
+	return store.Decision{
+		Time: noon, Client: "zed/1.2", Thread: "T", Turn: "U", Method: "turn/start", Verdict: "rewrite", Mode: "enforce",
+		Rule: "policy.sandbox", Reason: "too much", Origin: "config.toml:3", Fields: []string{"params.a", "params.b"},
+		Message: store.Sum([]byte("{}")),
+	}
+}
+
+// What is read is what was appended, in the one form in which it is kept.
+func TestAppend(t *testing.T) {
+	long := strings.Repeat("ä", 3000)
+	kept := full()
+	kept.Time = time.Date(2026, 3, 1, 11, 0, 0, 123456000, time.UTC)
+	with := func(change func(*store.Decision)) store.Decision {
+		d := full()
+		change(&d)
+		return d
+	}
+	wants := func(change func(*store.Decision)) store.Decision {
+		d := kept
+		change(&d)
+		return d
+	}
+	many := make([]string, 200)
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		for _, tt := range []struct {
+			name      string
+			give, get store.Decision
+		}{
+			{"all fields", full(), kept},
+			{"none", store.Decision{Time: noon}, store.Decision{Time: kept.Time, Fields: []string{}}},
+			{"signs", with(func(d *store.Decision) {
+				d.Reason, d.Fields = "<&>\"\\\n\u2028\x1b\x7f é 😀 '; --", []string{"\x1b", "</a>", "$1"}
+			}),
+				wants(func(d *store.Decision) {
+					d.Reason, d.Fields = "<&>\"\\\n\u2028\x1b\x7f é 😀 '; --", []string{"\x1b", "</a>", "$1"}
+				})},
+			{"what PostgreSQL can't hold", with(func(d *store.Decision) { d.Client, d.Fields = "a\x00b\xff", []string{"\x00\xc3"} }),
+				wants(func(d *store.Decision) { d.Client, d.Fields = "a\uFFFDb\uFFFD", []string{"\uFFFD\uFFFD"} })},
+			{"long", with(func(d *store.Decision) { d.Thread = long }), wants(func(d *store.Decision) { d.Thread = long[:4096] + "…" })},
+			{"long, cut between two runes", with(func(d *store.Decision) { d.Thread = "a" + long }),
+				wants(func(d *store.Decision) { d.Thread = "a" + long[:4094] + "…" })},
+			{"many fields", with(func(d *store.Decision) { d.Fields = many }),
+				wants(func(d *store.Decision) { d.Fields = append(many[:128:128], "…") })},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				if err := s.Append(t.Context(), tt.give); err != nil {
+					t.Fatal(err)
+				}
+				last := entries(t, s, store.Filter{Limit: 1})
+				if diff := cmp.Diff([]store.Decision{tt.get}, decisions(last)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+		if head, err := s.Verify(t.Context()); err != nil || head.Seq != 7 {
+			t.Error(head, err)
+		}
+	})
+}
+
+func TestAppendNow(t *testing.T) {
+	s := open(t, backends[0].fresh(t))
+	before := time.Now().Truncate(time.Microsecond)
+	if err := s.Append(t.Context(), store.Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	got := entries(t, s, store.Filter{})[0].Time
+	if got.Before(before) || got.After(time.Now()) {
+		t.Errorf("a decision without a time has %v", got)
+	}
+}
+
+// What would break the log's promises is not written.
+func TestAppendRefuses(t *testing.T) {
+	s := open(t, backends[0].fresh(t))
+	for _, d := range []store.Decision{
+		{Message: `{"method":"turn/start"}`},
+		{Message: strings.ToUpper(store.Sum(nil))},
+		{Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{Time: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)},
+	} {
+		err := s.Append(t.Context(), d)
+		if err == nil {
+			t.Errorf("%+v was written", d)
+		} else if strings.Contains(err.Error(), "turn/start") {
+			t.Errorf("the error shows the message: %v", err)
+		}
+	}
+	if got := entries(t, s, store.Filter{}); len(got) != 0 {
+		t.Error(got)
+	}
+}
+
+func entries(t testing.TB, s *store.Store, f store.Filter) []store.Entry {
+	t.Helper()
+	var all []store.Entry
+	for e, err := range s.Decisions(t.Context(), f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func decisions(all []store.Entry) []store.Decision {
+	var ds []store.Decision
+	for _, e := range all {
+		ds = append(ds, e.Decision)
+	}
+	return ds
+}

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"database/sql"
+	"strings"
+)
+
+// dialect is all that differs between the databases, but for how they are
+// opened. Both take $1 for a parameter.
+type dialect struct {
+	name      string // of the folder with its migrations
+	isolation sql.IsolationLevel
+	// lock is run first in a transaction that writes; empty where its beginning
+	// is the lock.
+	lock string
+	// hasTable counts the tables named $1.
+	hasTable string
+	// secrets are never shown.
+	secrets []string
+}
+
+// failed is an error of the database without its secrets, on one line.
+func (d dialect) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &hiddenError{d.hide(strings.Join(strings.Fields(err.Error()), " ")), err}
+}
+
+func (d dialect) hide(text string) string {
+	for _, secret := range d.secrets {
+		text = strings.ReplaceAll(text, secret, "***")
+	}
+	return text
+}
+
+// hiddenError is another error, told without a secret.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (e *hiddenError) Error() string { return e.text }
+func (e *hiddenError) Unwrap() error { return e.err }

@@ -1,0 +1,118 @@
+package store_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/store"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+)
+
+// hashMember is how a verifier without a JSON library takes the hash out: the
+// quotes of a text inside a line are escaped, so that this stands there once.
+var hashMember = regexp.MustCompile(`,"hash":"([0-9a-f]{64})"`)
+
+// A line is canonical by another implementation of RFC 8785 than ours, and its
+// hash is that of the rest.
+func TestLine(t *testing.T) {
+	s := open(t, backends[0].fresh(t))
+	rapid.Check(t, func(t *rapid.T) {
+		given := decision().Draw(t, "decision")
+		if err := s.Append(t.Context(), given); err != nil {
+			t.Fatal(err)
+		}
+		var last store.Entry
+		for e, err := range s.Decisions(t.Context(), store.Filter{Limit: 1}) {
+			if last = e; err != nil {
+				t.Fatal(err)
+			}
+		}
+		line, err := last.Line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := jsontext.Value(strings.Clone(string(line)))
+		if err := again.Canonicalize(); err != nil || string(again) != string(line) {
+			t.Errorf("%v\n got %s\nwant %s", err, line, again)
+		}
+		checkLine(t, string(line), last.Hash)
+	})
+}
+
+func checkLine(t interface{ Errorf(string, ...any) }, line, hash string) {
+	found := hashMember.FindAllStringSubmatch(line, -1)
+	if len(found) != 1 || found[0][1] != hash {
+		t.Errorf("%s\nhas the hashes %v, want once %s", line, found, hash)
+		return
+	}
+	if got := store.Sum([]byte(strings.Replace(line, found[0][0], "", 1))); got != hash {
+		t.Errorf("%s\nhashes to %s", line, got)
+	}
+}
+
+// The example of the documentation is a real one: it verifies by the rules that
+// stand there, and the same decisions give the same lines.
+func TestDocumentedExample(t *testing.T) {
+	text, err := os.ReadFile("../../docs/decisions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`(?m)^    (\{"client".*\})$`).FindAllStringSubmatch(string(text), -1)
+	if len(lines) != 2 {
+		t.Fatalf("%d lines of the export in docs/decisions.md, want 2", len(lines))
+	}
+	s := open(t, backends[0].fresh(t))
+	previous := zeros
+	for i, match := range lines {
+		line := match[1]
+		var e struct {
+			store.Decision
+			Time, Previous, Hash string
+			Seq                  int
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Seq != i+1 || e.Previous != previous {
+			t.Errorf("line %d does not follow the one before", i+1)
+		}
+		checkLine(t, line, e.Hash)
+		previous = e.Hash
+		if e.Decision.Time, err = time.Parse(time.RFC3339, e.Time); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), e.Decision); err != nil {
+			t.Fatal(err)
+		}
+		got, err := entries(t, s, store.Filter{Limit: 1})[0].Line()
+		if err != nil || string(got) != line {
+			t.Errorf("%v\n got %s\nwant %s", err, got, line)
+		}
+	}
+	if want := previous + ":2"; !strings.Contains(string(text), want) {
+		t.Errorf("docs/decisions.md has no head %s", want)
+	}
+}
+
+// decision draws texts as a client could send them.
+func decision() *rapid.Generator[store.Decision] {
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
+		"", "turn/start", `","hash":"` + zeros + `"`, "\x00", "\xed\xa0\x80", "\u2028<&>", "\x1b[31m", "𝒳", "1e400",
+	}))
+	return rapid.Custom(func(t *rapid.T) store.Decision {
+		return store.Decision{
+			Time:   time.UnixMicro(rapid.Int64Range(-62135596800_000000+1, 253402300799_999999).Draw(t, "time")),
+			Client: text.Draw(t, "client"), Thread: text.Draw(t, "thread"), Turn: text.Draw(t, "turn"),
+			Method: text.Draw(t, "method"), Verdict: text.Draw(t, "verdict"), Mode: text.Draw(t, "mode"),
+			Rule: text.Draw(t, "rule"), Reason: text.Draw(t, "reason"), Origin: text.Draw(t, "origin"),
+			Fields:  rapid.SliceOfN(text, 0, 4).Draw(t, "fields"),
+			Message: rapid.SampledFrom([]string{"", store.Sum(nil)}).Draw(t, "message"),
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"codex-bridge/bridge/store"
+)
+
+// envChild makes this test program a writer; see child.
+const envChild = "STORE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envChild) != "" {
+		os.Exit(child())
+	}
+	code := m.Run()
+	for _, stop := range cleanups {
+		if err := stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// cleanups run after all tests.
+var cleanups []func() error
+
+// backends are the databases that every test runs on. More are added where they
+// can be installed.
+var backends = []backend{{"sqlite", func(t testing.TB) store.Options {
+	return store.Options{Folder: filepath.Join(t.TempDir(), "state")}
+}}}
+
+type backend struct {
+	name  string
+	fresh func(testing.TB) store.Options // of an empty database
+}
+
+// onEach runs a test on an empty database of each kind.
+func onEach(t *testing.T, test func(*testing.T, store.Options)) {
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) { test(t, b.fresh(t)) })
+	}
+}
+
+func open(t testing.TB, o store.Options) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// child appends: a line of its output for each decision that is acknowledged.
+// Args: folder, URL, name, count.
+func child() int {
+	args := os.Args[1:]
+	count, err := strconv.Atoi(args[3])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	ctx := context.Background()
+	s, err := store.Open(ctx, store.Options{Folder: args[0], URL: args[1]})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer s.Close()
+	for i := range count {
+		name := fmt.Sprintf("%s-%d", args[2], i)
+		if err := s.Append(ctx, store.Decision{Method: "turn/start", Thread: name}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Println(name)
+	}
+	return 0
+}
+
+func childCommand(o store.Options, name string, count int) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], o.Folder, o.URL, name, strconv.Itoa(count))
+	cmd.Env = append(os.Environ(), envChild+"=1")
+	cmd.Stderr = os.Stderr
+	return cmd
+}

@@ -1,0 +1,160 @@
+//go:build linux && amd64
+
+package postgrestest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// nobody runs the server when the tests run as root, as which it refuses to.
+const nobody = 65534
+
+// patience is for a server that starts, and for one that ends.
+const patience = 30 * time.Second
+
+// Server is a running PostgreSQL on a socket in a temporary folder.
+type Server struct {
+	dir       string
+	process   *os.Process
+	ended     chan struct{} // closed after the server was waited for
+	databases atomic.Int64
+}
+
+// Start starts a server. End it with Stop; it ends with this process, too.
+func Start() (*Server, error) {
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, ended: make(chan struct{})}
+	if err := s.start(); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, fmt.Errorf("PostgreSQL for the tests: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Server) start() error {
+	if err := install(s.dir); err != nil {
+		return err
+	}
+	for _, name := range []string{"data", "socket"} {
+		if err := os.Mkdir(s.path(name), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := giveAway(s.dir); err != nil {
+		return err
+	}
+	initdb := s.command("initdb", "--pgdata", s.path("data"), "--username=bridge", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	if text, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, text)
+	}
+	log, err := os.Create(s.path("log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	server := s.command("postgres", "-D", s.path("data"), "-k", s.path("socket"),
+		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=60")
+	server.Stdout, server.Stderr = log, log
+	// The fast end, in which the server ends its children first.
+	server.SysProcAttr.Pdeathsig = syscall.SIGINT
+	started := make(chan error)
+	go s.run(server, started)
+	if err := <-started; err != nil {
+		return err
+	}
+	if err := s.wait(); err != nil {
+		text, _ := os.ReadFile(log.Name())
+		return errors.Join(fmt.Errorf("%w: %s", err, text), s.Stop())
+	}
+	return nil
+}
+
+// run keeps the thread that started the server, with which the death signal
+// would come.
+func (s *Server) run(server *exec.Cmd, started chan<- error) {
+	defer close(s.ended)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := server.Start()
+	s.process = server.Process
+	started <- err
+	if err == nil {
+		_ = server.Wait()
+	}
+}
+
+// wait waits until the server answers.
+func (s *Server) wait() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		c, err := pgx.Connect(ctx, s.url("postgres"))
+		if err == nil {
+			return c.Close(ctx)
+		}
+		select {
+		case <-s.ended:
+			return fmt.Errorf("it ended: %w", err)
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the server with its children and removes its folder.
+func (s *Server) Stop() error {
+	_ = s.process.Signal(syscall.SIGINT)
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		_ = s.process.Kill() // its children see that and end
+		<-s.ended
+	}
+	return os.RemoveAll(s.dir)
+}
+
+// Database makes an empty database and returns its address.
+func (s *Server) Database(ctx context.Context) (string, error) {
+	c, err := pgx.Connect(ctx, s.url("postgres"))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = c.Close(ctx) }()
+	name := fmt.Sprintf("test%d", s.databases.Add(1))
+	_, err = c.Exec(ctx, "CREATE DATABASE "+name)
+	return s.url(name), err
+}
+
+func (s *Server) url(database string) string {
+	return "postgres://bridge@/" + database + "?host=" + url.QueryEscape(s.path("socket"))
+}
+
+func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
+
+// command is one of the server's programs, as the user it runs as.
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(s.path(filepath.Join("bin", name)), args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"LC_ALL=C", "TZ=UTC", "LD_LIBRARY_PATH=" + s.path("lib")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+	return cmd
+}

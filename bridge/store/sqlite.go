@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// DatabaseFile is the name of the SQLite database in the state folder.
+const DatabaseFile = "state.db"
+
+var sqliteDialect = dialect{
+	name:     "sqlite",
+	hasTable: `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
+}
+
+func openSQLite(ctx context.Context, o Options) (*Store, error) {
+	path := filepath.Join(o.Folder, DatabaseFile)
+	if !o.ReadOnly {
+		if err := makeFolder(o.Folder); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkFolder(o.Folder); errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNone
+	} else if err != nil {
+		return nil, err
+	}
+	if !o.ReadOnly {
+		if err := makeFile(path); err != nil {
+			return nil, err
+		}
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := checkFile(path + suffix); errors.Is(err, fs.ErrNotExist) {
+			if suffix == "" {
+				return nil, ErrNone
+			}
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	s := &Store{dialect: sqliteDialect, where: path}
+	var err error
+	if s.read, err = sql.Open("sqlite", dsn(path, "query_only(1)")); err != nil {
+		return nil, err
+	}
+	s.read.SetMaxOpenConns(2)
+	if o.ReadOnly {
+		return s, nil
+	}
+	// FULL syncs the log at each commit; NORMAL, the usual choice with a
+	// write-ahead log, would lose the last decisions with the power.
+	if s.write, err = sql.Open("sqlite", dsn(path, "synchronous(full)")+"&_txlock=immediate"); err != nil {
+		return nil, errors.Join(err, s.read.Close())
+	}
+	s.write.SetMaxOpenConns(1)
+	if err := useWAL(ctx, s.write); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+// dsn names a database file that exists; SQLite makes none.
+func dsn(path, pragma string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/…
+	}
+	q := url.Values{"mode": {"rw"}, "_pragma": {
+		"busy_timeout(" + strconv.FormatInt(patience.Milliseconds(), 10) + ")", "foreign_keys(1)", pragma,
+	}}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String() + "?" + q.Encode()
+}
+
+// useWAL switches the file to write-ahead logging, in which readers don't wait
+// for the writer. The file remembers it. Where several processes switch at once,
+// SQLite tells all but one at once that it is busy, whatever the busy timeout.
+func useWAL(ctx context.Context, db *sql.DB) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		var mode string
+		err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
+		var fault *sqlite.Error
+		switch {
+		case err == nil && mode != "wal":
+			return fmt.Errorf("the database stays in the journal mode %q; the file system may not be fit for it, use PostgreSQL", mode)
+		case err == nil:
+			return nil
+		case !errors.As(err, &fault) || fault.Code()&0xff != sqlite3.SQLITE_BUSY:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

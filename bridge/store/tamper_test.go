@@ -1,0 +1,185 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/store"
+)
+
+// columns are all that a decision has.
+var columns = []string{
+	"seq", "time", "client", "thread", "turn", "method", "verdict", "mode", "rule", "reason", "origin", "fields", "message", "previous", "hash",
+}
+
+type tampering struct {
+	name    string
+	sql     string
+	seq     int64
+	problem store.Problem
+}
+
+var zeros = strings.Repeat("0", 64)
+
+func tamperings() []tampering {
+	all := []tampering{
+		{"a time of another zone", `UPDATE decisions SET time = '2026-03-01T12:00:00.000003+01:00' WHERE seq = 3`, 3, store.Changed},
+		{"the same time, longer", `UPDATE decisions SET time = '2026-03-01T11:00:00.0000030Z' WHERE seq = 3`, 3, store.Changed},
+		{"the same fields, spaced", `UPDATE decisions SET fields = '["a", "b"]' WHERE seq = 3`, 3, store.Changed},
+		{"no fields", `UPDATE decisions SET fields = 'null' WHERE seq = 3`, 3, store.Changed},
+		{"fields that are none", `UPDATE decisions SET fields = '' WHERE seq = 3`, 3, store.Changed},
+		{"the first", `UPDATE decisions SET verdict = 'pass' WHERE seq = 1`, 1, store.Changed},
+		{"the last", `UPDATE decisions SET verdict = 'pass' WHERE seq = 9`, 9, store.Changed},
+		{"two", `UPDATE decisions SET verdict = 'pass' WHERE seq IN (8, 5)`, 5, store.Changed},
+		{"the hash in capitals", `UPDATE decisions SET hash = upper(hash) WHERE seq = 9`, 9, store.Changed},
+		{"deleted first", `DELETE FROM decisions WHERE seq = 1`, 1, store.Missing},
+		{"deleted", `DELETE FROM decisions WHERE seq = 5`, 5, store.Missing},
+		{"deleted and closed up", `DELETE FROM decisions WHERE seq = 9; UPDATE decisions SET seq = 9 WHERE seq = 8; UPDATE decisions SET seq = 8 WHERE seq = 7;
+			DELETE FROM decisions WHERE seq = 6; UPDATE decisions SET seq = 6 WHERE seq = 8; UPDATE decisions SET seq = 7 WHERE seq = 9`, 6, store.OutOfOrder},
+		{"swapped", `UPDATE decisions SET seq = -4 WHERE seq = 4; UPDATE decisions SET seq = 4 WHERE seq = 7; UPDATE decisions SET seq = 7 WHERE seq = -4`, 4, store.OutOfOrder},
+		{"swapped with the first", `UPDATE decisions SET seq = -1 WHERE seq = 1; UPDATE decisions SET seq = 1 WHERE seq = 2; UPDATE decisions SET seq = 2 WHERE seq = -1`, 1, store.OutOfOrder},
+		{"before the first", `UPDATE decisions SET seq = 0 WHERE seq = 9`, 0, store.OutOfOrder},
+		{"far before the first", `UPDATE decisions SET seq = -9223372036854775808 WHERE seq = 9`, -9223372036854775808, store.OutOfOrder},
+		{"far behind the last, and another", `UPDATE decisions SET seq = 9223372036854775807 WHERE seq = 9; UPDATE decisions SET turn = '' WHERE seq = 5`, 5, store.Changed},
+		{"far behind the last", `UPDATE decisions SET seq = 9223372036854775807 WHERE seq = 9`, 9, store.Missing},
+	}
+	for _, column := range columns {
+		value := "'x'"
+		switch column {
+		case "seq":
+			continue // above
+		case "time":
+			value = "'2026-03-01T11:00:00.000004Z'"
+		case "fields":
+			value = `'["a","c"]'`
+		case "previous", "hash", "message":
+			value = "'" + store.Sum([]byte("x")) + "'"
+		}
+		all = append(all, tampering{column, fmt.Sprintf("UPDATE decisions SET %s = %s WHERE seq = 5", column, value), 5, store.Changed})
+		if column != "time" && column != "fields" {
+			all = append(all, tampering{"no " + column, fmt.Sprintf("UPDATE decisions SET %s = '' WHERE seq = 5", column), 5, store.Changed})
+		}
+	}
+	// Put in: the content of another, with each number that an honest one could have.
+	columnsBut := strings.Join(columns[1:], ", ")
+	return append(all,
+		tampering{"put in at the end", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s FROM decisions WHERE seq = 9", columnsBut), 10, store.OutOfOrder},
+		tampering{"put in at the end, forged", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s, hash, '%s' FROM decisions WHERE seq = 9",
+			strings.Join(columns[1:13], ", "), store.Sum(nil)), 10, store.Changed},
+		tampering{"put in", fmt.Sprintf(`UPDATE decisions SET seq = 10 WHERE seq = 9;
+			INSERT INTO decisions SELECT 9, %s FROM decisions WHERE seq = 3`, columnsBut), 9, store.OutOfOrder},
+		tampering{"begun anew", fmt.Sprintf("UPDATE decisions SET previous = '%s' WHERE seq = 5", zeros), 5, store.Changed},
+	)
+}
+
+// Whatever is done to the rows, Verify names the first that is wrong.
+func TestVerifyTampered(t *testing.T) {
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			s := open(t, b.fresh(t))
+			for _, tt := range tamperings() {
+				t.Run(tt.name, func(t *testing.T) {
+					nine(t, s)
+					if _, err := s.DB().ExecContext(t.Context(), tt.sql); err != nil {
+						t.Fatal(err)
+					}
+					_, err := s.Verify(t.Context())
+					var broken *store.BrokenError
+					if !errors.As(err, &broken) {
+						t.Fatalf("Verify says %v", err)
+					}
+					if broken.Seq != tt.seq || broken.Problem != tt.problem {
+						t.Errorf("got %v, want decision %d %s", err, tt.seq, tt.problem)
+					}
+				})
+			}
+		})
+	}
+}
+
+// nine empties the log and writes nine decisions.
+func nine(t testing.TB, s *store.Store) store.Head {
+	t.Helper()
+	if _, err := s.DB().ExecContext(context.WithoutCancel(t.Context()), "DELETE FROM decisions"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 9 {
+		d := full()
+		d.Time = noon.Truncate(time.Second).Add(3 * time.Microsecond)
+		d.Thread, d.Fields = fmt.Sprint("T", i), []string{"a", "b"}
+		if err := s.Append(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	head, err := s.Verify(t.Context())
+	if err != nil || head.Seq != 9 {
+		t.Fatal(head, err)
+	}
+	return head
+}
+
+// What the chain can't show from inside, a noted head shows.
+func TestHolds(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		if err := s.Holds(t.Context(), store.Head{Hash: zeros}); err != nil {
+			t.Errorf("the head of an empty log: %v", err)
+		}
+		noted := nine(t, s)
+		check := func(name string, h store.Head, want store.Problem) {
+			t.Helper()
+			err := s.Holds(t.Context(), h)
+			var broken *store.BrokenError
+			if want == "" && err != nil || want != "" && (!errors.As(err, &broken) || broken.Problem != want) {
+				t.Errorf("%s: %v, want %q", name, err, want)
+			}
+		}
+		check("as it was", noted, "")
+		check("without a number", store.Head{Hash: noted.Hash}, "")
+		check("with another number", store.Head{Seq: 8, Hash: noted.Hash}, store.OutOfOrder)
+		check("another hash", store.Head{Seq: 9, Hash: store.Sum(nil)}, store.Missing)
+		if err := s.Append(t.Context(), full()); err != nil {
+			t.Fatal(err)
+		}
+		check("grown", noted, "")
+
+		if _, err := s.DB().ExecContext(t.Context(), "DELETE FROM decisions WHERE seq > 8"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Verify(t.Context()); err != nil {
+			t.Errorf("a log that was cut off verifies, by its nature: %v", err)
+		}
+		check("cut off", noted, store.Missing)
+		nine(t, s)
+		check("written anew in the same words", noted, "")
+	})
+}
+
+func TestParseHead(t *testing.T) {
+	hash := store.Sum(nil)
+	for _, tt := range []struct {
+		text string
+		want store.Head
+		ok   bool
+	}{
+		{hash, store.Head{Hash: hash}, true},
+		{hash + ":12", store.Head{Seq: 12, Hash: hash}, true},
+		{strings.ToUpper(hash) + ":12", store.Head{Seq: 12, Hash: hash}, true},
+		{store.Head{Seq: 3, Hash: hash}.String(), store.Head{Seq: 3, Hash: hash}, true},
+		{"", store.Head{}, false},
+		{hash[:63], store.Head{}, false},
+		{hash + ":", store.Head{}, false},
+		{hash + ":-1", store.Head{}, false},
+		{hash + ":1:2", store.Head{}, false},
+		{strings.Repeat("g", 64), store.Head{}, false},
+	} {
+		got, err := store.ParseHead(tt.text)
+		if got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("ParseHead(%q) = %v, %v", tt.text, got, err)
+		}
+	}
+}
