@@ -413,7 +413,7 @@ func (d *decoder) json(raw any, n *node, k keyPath) {
 func (d *decoder) unknown(t reflect.Type, name string, n *node, k keyPath) {
 	known := fieldNames(t)
 	mend := "remove it"
-	if near := nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		mend = fmt.Sprintf("did you mean %q?", near)
 	} else if at := elsewhere(name); at != "" {
 		mend = fmt.Sprintf("did you mean %q?", at)

@@ -81,4 +81,6 @@ var (
 	DecodeTOML      = decodeTOML
 	Narrower        = narrower
 	NarrowerKeys    = narrowerKeys
+
+	NarrowerCommands = narrowerCommands
 )

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -122,4 +123,49 @@ func narrowerKeys(earlier, later string) bool {
 		}
 	}
 	return true
+}
+
+// checkCommandGlob checks an entry of commands: words, each a glob of its own.
+func checkCommandGlob(s string) problem {
+	for _, word := range strings.Fields(s) {
+		if p := globFault(word, s); !p.ok() {
+			return p
+		}
+	}
+	return problem{}
+}
+
+// narrowerCommands is narrower for commands, where a pattern also covers what
+// begins with its words, and where only a pattern of two words, the first of which
+// is not any, opens a form of the app-server that goes past the policy.
+func narrowerCommands(earlier, later string) bool {
+	e, l := strings.Fields(earlier), strings.Fields(later)
+	if slices.Equal(e, l) {
+		return true
+	}
+	if len(e) == 0 || len(l) < len(e) {
+		return false
+	}
+	if !anyWord(l[0]) && (anyWord(e[0]) || len(e) == 1) && opensMore(l) {
+		return false
+	}
+	for i := range e {
+		if !narrower(e[i], l[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func anyWord(glob string) bool { return strings.Trim(glob, "*") == "" }
+
+// pastPolicy are the commands that a pattern for any command does not open.
+var pastPolicy = []string{"app-server", "remote-control", "stdio-to-uds"}
+
+// opensMore tells whether a pattern could open one of those that an earlier one
+// for any command, or for all of app-server, does not.
+func opensMore(words []string) bool {
+	return slices.ContainsFunc(pastPolicy, func(name string) bool {
+		return Match(words[0], name) && (name != "app-server" || len(words) > 1)
+	})
 }

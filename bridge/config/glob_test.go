@@ -118,3 +118,22 @@ func TestNarrowerKeysIsSound(t *testing.T) {
 		}
 	})
 }
+
+func TestNarrowerCommands(t *testing.T) {
+	for _, tt := range []struct {
+		earlier, later string
+		want           bool
+	}{
+		{"*", "exec", true}, {"*", "mcp list", true}, {"**", "*", true}, {"exec", "exec", true}, {"mcp", "mcp list", true},
+		{"mcp list", "mcp", false}, {"mcp list", "mcp add", false}, {"mcp l*", "mcp list", true}, {"log*", "logout", true}, {"e", "exec", false},
+		// A pattern for every command does not open these, so naming one loosens.
+		{"*", "app-server daemon", false}, {"*", "a* *", false}, {"**", "remote-control", false}, {"*", "stdio-*", false},
+		{"app-server", "app-server proxy", false}, {"app-*", "app-server proxy", false},
+		{"app-server *", "app-server proxy", true}, {"app-server proxy", "app-server  proxy", true}, {"remote-control", "remote-control", true},
+		{"*", "app-server", true}, {"*", "* list", true},
+	} {
+		if got := config.NarrowerCommands(tt.earlier, tt.later); got != tt.want {
+			t.Errorf("narrowerCommands(%q, %q) = %v", tt.earlier, tt.later, got)
+		}
+	}
+}

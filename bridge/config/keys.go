@@ -67,7 +67,7 @@ var specs = map[string]spec{
 	"policy.config_keys":       {doc: "Globs of dotted configuration keys that a client may overlay, segment by segment, with what is below them; others are taken out."},
 	"policy.config_keys[]":     {filled: true, check: checkKeyGlob},
 	"policy.commands":          {doc: "Globs of codex commands that may be reached through the bridge."},
-	"policy.commands[]":        {filled: true, check: checkGlob},
+	"policy.commands[]":        {filled: true, check: checkCommandGlob},
 	"policy.unknown_methods":   {doc: "What happens to methods that the bridge's table does not know.", enum: []string{"deny", "allow"}},
 	"policy.gate":              {doc: "Make codex ask for every command, patch and MCP call, and decide each here."},
 	"policy.escalation":        {doc: "What would leave the sandbox: refused, or asked of the person.", enum: []string{"deny", "ask"}},

@@ -221,7 +221,7 @@ func (m *merger) finish() {
 		switch {
 		case !slices.Contains(known, name):
 			mend := "add [acp.agents." + Key(name) + "]"
-			if near := nearest(name, known); near != "" {
+			if near := Nearest(name, known); near != "" {
 				mend = fmt.Sprintf("did you mean %q?", near)
 			}
 			m.cross("acp.default_agent", "", clip(name)+" is not configured", mend)

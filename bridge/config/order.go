@@ -27,7 +27,7 @@ var tighten = map[string]order{
 	"policy.models":           emptyIsAll(narrowed(narrower)),
 	"policy.efforts":          emptyIsAll(subset),
 	"policy.config_keys":      narrowed(narrowerKeys),
-	"policy.commands":         narrowed(narrower),
+	"policy.commands":         narrowed(narrowerCommands),
 	"policy.unknown_methods":  ranked("allow", "deny"),
 	"policy.gate":             only(true),
 	"policy.escalation":       ranked("ask", "deny"),

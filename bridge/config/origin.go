@@ -63,6 +63,19 @@ func (c *Config) Origin(key string) (Origin, bool) {
 	return o, ok
 }
 
+// Place is Origin in words, "user FILE:LINE"; "" for a key that no file sets. The
+// mode of a [policy] section that names none is set by the section.
+func (c *Config) Place(key string) string {
+	o, ok := c.Origin(key)
+	if !ok && key == "policy.mode" {
+		o, ok = c.Origin("policy")
+	}
+	if !ok {
+		return ""
+	}
+	return o.String()
+}
+
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // Key joins the parts of a key as TOML writes it, quoting what must be.

@@ -53,7 +53,7 @@ func (s *spec) text(v string) problem {
 			return problem{shown + " is not allowed", mend}
 		}
 		mend := "write " + either(s.enum)
-		if near := nearest(v, s.enum); near != "" {
+		if near := Nearest(v, s.enum); near != "" {
 			mend = fmt.Sprintf("did you mean %q? It is one of %s", near, either(s.enum))
 		}
 		return problem{shown + " is not a known value", mend}
@@ -92,8 +92,8 @@ func either(list []string) string {
 	return strings.Join(quoted, "")
 }
 
-// nearest returns the known word that a mistyped one is likely to mean, or "".
-func nearest(word string, known []string) string {
+// Nearest returns the known word that a mistyped one is likely to mean, or "".
+func Nearest(word string, known []string) string {
 	fold := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", "_") }
 	best, least := "", max(1, len(word)/3)+1
 	for _, k := range known {

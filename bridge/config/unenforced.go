@@ -15,6 +15,8 @@ type Notice struct {
 	// Restriction is true when whoever wrote the key believes that something
 	// is being refused. Under enforce the bridge must then not start.
 	Restriction bool
+	// Mend is what can be done but to take the key out; "" nothing.
+	Mend string
 }
 
 // What it means that a key is not acted on.
@@ -32,13 +34,9 @@ var unenforced = []struct {
 	prefix string
 	judge  func(c *Config, key string) effect
 }{
-	{"policy.methods", func(c *Config, key string) effect { return unless(methodVerdict(c, key) == "allow", warning) }},
-	{"policy.commands", func(c *Config, _ string) effect { return unless(slices.Equal(c.Policy.Commands, []string{"*"}), none) }},
 	{"policy.gate", func(c *Config, _ string) effect { return unless(!c.Policy.Gate, none) }},
 	{"policy.escalation", func(c *Config, _ string) effect { return unless(c.Policy.Escalation == "ask", warning) }},
 	{"policy.protected_paths", func(c *Config, _ string) effect { return unless(len(c.Policy.ProtectedPaths) == 0, none) }},
-	{"policy.project_trust", func(c *Config, _ string) effect { return unless(c.Policy.ProjectTrust == "codex", none) }},
-	{"policy.unknown_methods", func(c *Config, _ string) effect { return unless(c.Policy.UnknownMethods == "allow", none) }},
 	{"approvals", nil},
 	{"hooks", nil},
 	{"tools", nil},
@@ -48,7 +46,6 @@ var unenforced = []struct {
 	{"steering", nil},
 	{"trace", nil},
 	{"transcript", nil},
-	{"store", nil},
 	{"acp", nil},
 	{"image", nil},
 }
@@ -56,7 +53,14 @@ var unenforced = []struct {
 // unenforcedRule and unenforcedHandler do the same for what stands in lists;
 // nil when this version acts on them.
 var (
-	unenforcedRule    = func(r Rule) effect { return unless(r.Decision == "allow", warning) }
+	// Without the gate codex asks for every command only where it is told to; and
+	// what a rule allows is asked about all the same.
+	unenforcedRule = func(c *Config, r Rule) effect {
+		if r.Decision == "allow" {
+			return warning
+		}
+		return unless(slices.Equal(c.Policy.Approval, []string{"untrusted"}), none)
+	}
 	unenforcedHandler = func(Handler) effect { return restriction }
 )
 
@@ -66,15 +70,6 @@ func unless(ok bool, e effect) effect {
 		return e
 	}
 	return restriction
-}
-
-func methodVerdict(c *Config, key string) string {
-	for name, verdict := range c.Policy.Methods {
-		if Key("policy", "methods", name) == key {
-			return verdict
-		}
-	}
-	return ""
 }
 
 // Unenforced returns a notice for every key that a file sets and that this
@@ -88,12 +83,17 @@ func (c *Config) Unenforced() []Notice {
 	var list []found
 	note := func(key string, o Origin, e effect) {
 		if e != none {
-			list = append(list, found{Notice{key, o.File, o.Line, e == restriction}, o.Layer})
+			list = append(list, found{Notice{key, o.File, o.Line, e == restriction, ""}, o.Layer})
 		}
 	}
 	if unenforcedRule != nil {
 		for _, r := range c.Policy.Rules {
-			note("policy.rule", r.Origin, unenforcedRule(r))
+			note("policy.rule", r.Origin, unenforcedRule(c, r))
+		}
+		for i := range list {
+			if list[i].Restriction {
+				list[i].Mend = `set policy.approval = ["untrusted"], so that codex asks about every command and the rule is held`
+			}
 		}
 	}
 	if unenforcedHandler != nil {

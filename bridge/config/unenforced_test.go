@@ -30,6 +30,10 @@ reviewers = ["user"]
 models = ["a"]
 efforts = ["low"]
 config_keys = []
+commands = ["login", "mcp list"]
+project_trust = "never"
+[store]
+url = "postgres://db/x"
 `, ""},
 		{"what asks for nothing", `
 [policy]
@@ -37,7 +41,6 @@ gate = false
 commands = ["*"]
 unknown_methods = "allow"
 protected_paths = []
-project_trust = "codex"
 [policy.methods]
 [trace]
 enabled = false
@@ -52,7 +55,6 @@ gate = true
 commands = ["login"]
 unknown_methods = "deny"
 protected_paths = [".git"]
-project_trust = "user"
 escalation = "deny"
 [policy.methods]
 "a/b" = "deny"
@@ -68,17 +70,12 @@ event = "stop"
 command = ["x"]
 `, `
 3 policy.gate restriction
-4 policy.commands restriction
-5 policy.unknown_methods restriction
 6 policy.protected_paths restriction
-7 policy.project_trust restriction
-8 policy.escalation restriction
-10 policy.methods."a/b" restriction
-11 policy.methods."c/d" restriction
-12 policy.rule restriction
-15 policy.rule restriction
-18 hooks warning
-18 hooks.handler restriction
+7 policy.escalation restriction
+11 policy.rule restriction
+14 policy.rule restriction
+17 hooks warning
+17 hooks.handler restriction
 `},
 		{"warnings", `
 [policy]
@@ -102,7 +99,6 @@ x = 1
 command = ["c"]
 `, `
 3 policy.escalation warning
-5 policy.methods."a/b" warning
 6 policy.rule warning
 10 approvals.remember warning
 11 hooks warning
@@ -135,7 +131,7 @@ command = ["c"]
 // A notice names the file of its layer.
 func TestUnenforcedLayers(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy.methods]\n\"a/b\" = \"deny\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nprotected_paths = [\".ci\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	user := write(t, "\n[policy]\ngate = true\n")
@@ -145,7 +141,7 @@ func TestUnenforcedLayers(t *testing.T) {
 	}
 	want := []config.Notice{
 		{Key: "policy.gate", File: user, Line: 3, Restriction: true},
-		{Key: `policy.methods."a/b"`, File: filepath.Join(dir, config.WorkspaceFile), Line: 2, Restriction: true},
+		{Key: "policy.protected_paths", File: filepath.Join(dir, config.WorkspaceFile), Line: 2, Restriction: true},
 	}
 	if diff := cmp.Diff(want, c.Unenforced()); diff != "" {
 		t.Error(diff)

@@ -15,7 +15,7 @@ import (
 func TestAuditLog(t *testing.T) {
 	var log bytes.Buffer
 	w := world(t)
-	g := guard.New(load(t, "[policy]\nmode = \"audit\"\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\n"), w,
+	g := guard.New(load(t, "[policy]\nmode = \"audit\"\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n"), w, guard.NoRecord,
 		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	c := bridgetest.Start(t, g)
 	c.Bind("start", w.Start)
@@ -34,7 +34,7 @@ codex<= {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[],"sand
 		t.Errorf("the log says\n%s", log.String())
 	}
 	// What was opened under audit is not taken for verified when policy enforces.
-	g.SetPolicy(load(t, "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\n"))
+	g.SetPolicy(load(t, "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n"))
 	c.Play("enforce", `
 editor> {"id":4,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$data"}}

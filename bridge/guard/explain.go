@@ -3,7 +3,9 @@ package guard
 import (
 	"encoding/json"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/rpc"
 )
@@ -12,34 +14,115 @@ import (
 type Explanation struct {
 	Mode     config.Mode
 	Decision policy.Decision
+	// Answers are the answers that codex offers its client, and what would become
+	// of each; nil but for a question of codex's.
+	Answers []Outcome
 }
 
-// MarshalJSON is the decision's with the mode beside its members.
+// Outcome is what becomes of one answer.
+type Outcome struct {
+	Answer  json.RawMessage `json:"answer"`
+	Becomes json.RawMessage `json:"becomes"`
+	Changes []policy.Change `json:"changes"`
+}
+
+// MarshalJSON is the decision's with the mode and the answers beside its members.
 func (e Explanation) MarshalJSON() ([]byte, error) {
 	raw, err := json.Marshal(e.Decision)
 	if err != nil {
 		return nil, err
 	}
-	mode, err := json.Marshal(e.Mode)
+	beside, err := json.Marshal(struct {
+		Mode    config.Mode `json:"mode"`
+		Answers []Outcome   `json:"answers,omitempty"`
+	}{e.Mode, e.Answers})
 	if err != nil {
 		return nil, err
 	}
-	return append(append(append([]byte(`{"mode":`), mode...), ','), raw[1:]...), nil
+	return append(append(beside[:len(beside)-1], ','), raw[1:]...), nil
 }
 
-// Explain judges m without any effect. Codex is not asked for its configuration:
-// what the message leaves out counts as codex's own default. A thread that the
-// Guard does not know counts as verified, with the start folder for a workspace.
+// Explain judges m without any effect: as the client's, or as codex's where only
+// codex has its method. Codex is not asked for its configuration: what the message
+// leaves out counts as codex's own default, and no project as one that the user
+// trusts. A thread that the Guard does not know counts as verified, with the start
+// folder for a workspace.
 func (g *Guard) Explain(m *rpc.Message) Explanation {
-	p := g.policy.Load()
-	state := g.world
-	state.Defaults = emptyDefaults
+	s := Situation{From: bridge.Client}
+	if said(m.Method, methods.ServerRequest, methods.ServerNotification) && !said(m.Method, methods.ClientRequest, methods.ClientNotification) {
+		s.From = bridge.Codex
+	}
 	if id, ok := m.Params.Get("threadId").Text(); ok {
-		if state.Thread = g.threads.peek(id); state.Thread == nil {
-			state.Thread = &policy.Thread{ID: id, Workspace: g.world.Start}
+		if s.Thread = g.threads.peek(id); s.Thread == nil {
+			s.Thread = &policy.Thread{ID: id, Workspace: g.world.Start}
 		}
 	}
-	return Explanation{p.Mode(), p.Decide(m, state)}
+	return g.ExplainIn(m, s)
+}
+
+func said(method string, sides ...methods.Side) bool {
+	for _, side := range sides {
+		if _, ok := methods.Lookup(side, method); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Situation is what a message is judged in, told instead of found out.
+type Situation struct {
+	From     bridge.Party     // who says it
+	Thread   *policy.Thread   // the verified thread; nil: none
+	Defaults *policy.Defaults // codex's own configuration; nil: one that says nothing
+	Asked    *policy.Asked    // what codex asked, where the message is the answer
+}
+
+// ExplainIn is Explain in a situation of the caller's.
+func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
+	p := g.policy.Load()
+	state := g.world
+	state.Workspaces = g.threads.workspaces()
+	state.Thread, state.Defaults = s.Thread, s.Defaults
+	if state.Defaults == nil {
+		state.Defaults = emptyDefaults
+	}
+	if state.Thread != nil {
+		state.Stands = state.Thread.Workspace
+		state.Workspaces = append(state.Workspaces[:len(state.Workspaces):len(state.Workspaces)], state.Thread.Workspace)
+	}
+	if s.Asked != nil {
+		return Explanation{Mode: p.Mode(), Decision: p.DecideAnswer(*s.Asked, m, state)}
+	}
+	if s.From == bridge.Codex {
+		return explainAsked(p, m, state)
+	}
+	return Explanation{Mode: p.Mode(), Decision: p.Decide(m, state)}
+}
+
+// explainAsked judges what codex says, and each answer that it offers.
+func explainAsked(p *policy.Policy, m *rpc.Message, state policy.State) Explanation {
+	e := Explanation{Mode: p.Mode(), Decision: policy.Decision{Verdict: policy.Pass, Message: m.Bytes()}}
+	if m.Kind != rpc.Request || p.Mode() == config.Off {
+		return e
+	}
+	if d := p.DecideRequest(m.Method, m.Params, state); d.Verdict != policy.Pass {
+		e.Decision = d
+		return e
+	}
+	for _, answer := range policy.Offered(m.Method, m.Params) {
+		line, err := rpc.ParseMessage(rpc.Reply(m.ID, answer))
+		if err != nil {
+			continue // what codex offers is JSON, but may be deeper than it takes
+		}
+		o := Outcome{Answer: answer, Becomes: answer}
+		d := p.DecideAnswer(policy.Asked{Method: m.Method, Params: m.Params}, line, state)
+		o.Changes = d.Changes
+		if sent, err := rpc.ParseValue(d.Message); err == nil {
+			o.Becomes = sent.Root().Get("result").Raw()
+		}
+		e.Answers = append(e.Answers, o)
+	}
+	return e
 }
 
 // emptyDefaults is a codex configuration that says nothing.

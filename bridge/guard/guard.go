@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/rpc"
 )
@@ -20,16 +21,22 @@ const patience = 30 * time.Second
 
 // Guard is the policy of one conversation.
 type Guard struct {
-	policy  atomic.Pointer[policy.Policy]
-	world   policy.State // Start, Home, Temp and Paths
-	threads threads
-	peer    *bridge.Peer
-	log     *slog.Logger
+	policy    atomic.Pointer[policy.Policy]
+	world     policy.State // Start, Home, Temp and Paths
+	threads   threads
+	patches   patches
+	told      told
+	client    atomic.Pointer[string] // as it calls itself
+	peer      *bridge.Peer
+	recorder  Recorder
+	listeners []func(Applied)
+	counts    struct{ rewritten, refused atomic.Int64 }
+	log       *slog.Logger
 }
 
 // New makes a Guard. world gives the folders and the paths of each State.
-func New(p *policy.Policy, world policy.State, log *slog.Logger) *Guard {
-	g := &Guard{world: world, log: log}
+func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
+	g := &Guard{world: world, recorder: recorder, log: log}
 	g.policy.Store(p)
 	return g
 }
@@ -49,15 +56,19 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 
 // Routes implements bridge.Feature.
 func (g *Guard) Routes() []bridge.Route {
-	routes := []bridge.Route{{
-		From: bridge.Codex, Method: "thread/settings/updated",
-		Why:  "what is in force for a thread must be what the policy allows",
-		Said: g.settingsUpdated,
-	}}
-	for _, method := range policy.Methods() {
-		routes = append(routes, bridge.Route{
-			From: bridge.Client, Method: method, Why: "its settings are held to the policy", Call: g.decide,
-		})
+	routes := []bridge.Route{
+		{From: bridge.Client, Method: bridge.Other, Why: "every message of the client is held to the method table", Call: g.decide},
+		{From: bridge.Client, Method: "initialize", Why: "who the client is, and what it wants to hear", Call: g.initialize},
+		{From: bridge.Client, Method: bridge.Unasked, Why: "an answer that nobody judges must not reach codex", Call: g.unasked},
+		{From: bridge.Codex, Method: "thread/settings/updated", Why: "what is in force for a thread must be what the policy allows", Said: g.settingsUpdated},
+		{From: bridge.Codex, Method: "item/started", Why: "the files that a patch changes, for the question about it", Said: g.itemStarted, When: g.rules},
+		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "codex waits no more for an answer", Said: g.settled},
+		{From: bridge.Codex, Method: bridge.Other, Why: "what codex may ask that no version measured knows", Said: g.asks},
+	}
+	for _, row := range methods.Rows() {
+		if row.Side == methods.ServerRequest {
+			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: row.Why, Said: g.asks})
+		}
 	}
 	return routes
 }
@@ -74,18 +85,18 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	state := g.state(ctx, call.Message)
-	d := p.Decide(call.Message, state)
-	// A resume or fork may do without codex's configuration, and is judged better
-	// with it: what it leaves out can become codex's own default (measured).
-	if d.NeedsDefaults || (d.Sent != nil && call.Method != "thread/start") {
-		if state.Defaults = g.defaults(ctx, d.Workspace); state.Defaults != nil {
-			d = p.Decide(call.Message, state)
-		}
-	}
-	g.report(p.Mode(), call.Message, d)
+	d := g.informed(ctx, p, call, &state)
+	g.report(p.Mode(), call.Method, d)
+	err := g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
 	if p.Mode() == config.Enforce {
+		if d.Verdict != policy.Pass {
+			g.applied(call.Method, call.ID, call.Params, d)
+		}
 		if d.Verdict == policy.Deny {
 			return d.Err
+		}
+		if err != nil {
+			return err
 		}
 		if d.Verdict == policy.Rewrite {
 			call.Line = d.Message
@@ -95,29 +106,60 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
 		g.opens(call, p.Mode(), d, state)
 	}
+	if d.Untrusted != "" && p.Mode() == config.Enforce {
+		g.keptUntrusted(call, d.Untrusted, state)
+	}
 	return nil
+}
+
+// informed decides, and asks codex for what the decision turns out to need.
+func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Call, state *policy.State) policy.Decision {
+	d := p.Decide(call.Message, *state)
+	// At most: the folder, the configuration, and that with the project's own.
+	for range 3 {
+		switch {
+		case d.NeedsFolder:
+			if !g.stands(ctx, call, state) {
+				return d
+			}
+		// A resume or fork may do without codex's configuration, and is judged better
+		// with it: what it leaves out can become codex's own default (measured).
+		case d.NeedsDefaults, d.Sent != nil && call.Method != "thread/start" && state.Defaults == nil:
+			defaults := g.defaults(ctx, d.ReadFor)
+			if defaults == nil {
+				return d
+			}
+			state.Defaults = defaults
+		default:
+			return d
+		}
+		d = p.Decide(call.Message, *state)
+	}
+	return d
 }
 
 // state is the world as this message finds it.
 func (g *Guard) state(ctx context.Context, m *rpc.Message) policy.State {
-	state := g.world
+	state := g.stateNow(rpc.Value{})
 	if id, ok := m.Params.Get("threadId").Text(); ok {
 		state.Thread = g.threads.get(ctx, id)
 	}
 	return state
 }
 
-// defaults is what codex's own configuration says for a thread in workspace; nil
-// when it can't be read.
-func (g *Guard) defaults(ctx context.Context, workspace string) *policy.Defaults {
-	params := make(map[string]string)
-	if workspace != "" {
-		params["cwd"] = workspace
+// defaults is what codex's own configuration says for a thread in folder, with
+// what the project there sets itself; nil when it can't be read. Measured: without
+// a cwd no project counts, not even that of the folder codex was started in.
+func (g *Guard) defaults(ctx context.Context, folder string) *policy.Defaults {
+	params := map[string]any{"includeLayers": true}
+	if folder != "" {
+		params["cwd"] = folder
 	}
 	result, err := g.peer.Ask(ctx, "config/read", params)
 	if err == nil {
 		var d *policy.Defaults
 		if d, err = policy.ParseDefaults(result); err == nil {
+			d.Folder = folder
 			return d
 		}
 	}
@@ -144,6 +186,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		err := g.threads.opened(g.policy.Load, d.Sent, result, state)
 		if err != nil && sentUnder == config.Enforce {
 			g.log.Error("a thread is not what was asked for", "method", d.Sent.Method, "error", err.Message)
+			g.distrust(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)
 			a.Line = rpc.ReplyError(a.ID, err)
 		}
 	})
@@ -159,21 +202,32 @@ func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
 	if err := g.threads.changed(g.policy.Load, id, params.Get("threadSettings")); err != nil {
 		g.log.Error("a thread's settings are not what the policy allows; it takes no turn until it is resumed",
 			"thread", id, "error", err.Message)
+		g.distrust(said.Method, rpc.ID{}, params.Get("threadId"), said.Line, err)
 	}
+}
+
+// distrust records that a thread takes no more turns. It does not, on record or
+// not.
+func (g *Guard) distrust(method string, id rpc.ID, thread rpc.Value, line []byte, err *rpc.Error) {
+	d := policy.Decision{Verdict: policy.Deny, Err: err}
+	about := subjectOf(method, rpc.Value{}, line)
+	about.thread, _ = thread.Text()
+	_ = g.record(context.Background(), config.Enforce, about, d)
+	g.applied(method, id, rpc.Value{}, d)
 }
 
 // report logs what was decided, a line a change. Under audit the log is all there
 // is, so it is said where nobody asked for more than warnings, too.
-func (g *Guard) report(mode config.Mode, m *rpc.Message, d policy.Decision) {
+func (g *Guard) report(mode config.Mode, method string, d policy.Decision) {
 	level, text := slog.LevelInfo, "policy"
 	if mode == config.Audit {
 		level, text = slog.LevelWarn, "policy (audit: not applied)"
 		if d.Verdict == policy.Deny {
-			g.log.Log(context.Background(), level, text, "method", m.Method, "verdict", d.Verdict, "reason", d.Err.Message)
+			g.log.Log(context.Background(), level, text, "method", method, "verdict", d.Verdict, "reason", d.Err.Message)
 		}
 	}
 	for _, c := range d.Changes {
-		g.log.Log(context.Background(), level, text, "method", m.Method, "verdict", d.Verdict, "field", c.Field, "rule", c.Rule,
+		g.log.Log(context.Background(), level, text, "method", method, "verdict", d.Verdict, "field", c.Field, "rule", c.Rule,
 			"from", string(c.From), "to", string(c.To), "reason", c.Reason)
 	}
 }

@@ -29,7 +29,7 @@ func load(t *testing.T, text string) *policy.Policy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := policy.New(cfg.Policy)
+	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestSessions(t *testing.T) {
 				case part.Name == "session":
 					c.Play(filepath.Base(file), string(part.Data))
 				case g == nil:
-					g = guard.New(load(t, string(part.Data)), w, log)
+					g = guard.New(load(t, string(part.Data)), w, guard.NoRecord, log)
 					c = bridgetest.Start(t, hello.New("1.2.3", "0.125.0", g, log), g)
 					c.Bind("start", w.Start)
 				default:

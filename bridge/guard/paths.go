@@ -5,15 +5,25 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
 )
 
 // World is the machine as policy sees it: the folder we were started in, the
-// user's home, the temporary folder, and the file system. What can't be found
-// out stays empty, which policy takes for unknown.
-func World() policy.State {
-	state := policy.State{Paths: filesystem{}}
+// user's home, the temporary folder, codex's folder, the places that the policy
+// rests on, and the file system. What can't be found out stays empty, which policy
+// takes for unknown.
+func World() policy.State { return WorldOf(config.Codex{}) }
+
+// WorldOf is World for a codex that is started with c, which may give it another
+// folder of its own.
+func WorldOf(c config.Codex) policy.State {
+	state := policy.State{Paths: filesystem{}, Repositories: filesystem{}}
 	if dir, err := os.Getwd(); err == nil {
 		state.Start, _ = filesystem{}.Canonical(dir)
 	}
@@ -23,7 +33,56 @@ func World() policy.State {
 	if temp := os.Getenv("TMPDIR"); temp != "" {
 		state.Temp, _ = filesystem{}.Canonical(temp)
 	}
+	state.CodexHome = codexHome(codex.Environ(os.Environ(), c.Env, c.EnvRemove), state)
+	state.Kept = kept()
 	return state
+}
+
+// codexHome is where codex, started with env, keeps its configuration; "" unknown.
+// Measured: CODEX_HOME, seen from the folder that codex is started in; when that is
+// empty or not set, .codex in the home.
+func codexHome(env []string, state policy.State) string {
+	home, folder := state.Home, ""
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		switch {
+		case value == "":
+		case name == "CODEX_HOME":
+			folder = value
+		case name == "HOME" && runtime.GOOS != "windows":
+			home = value
+		}
+	}
+	switch {
+	case folder == "" && home == "":
+		return ""
+	case folder == "":
+		folder = filepath.Join(home, ".codex")
+	case !filepath.IsAbs(folder):
+		folder = filepath.Join(state.Start, folder)
+	}
+	at, _ := filesystem{}.Canonical(folder)
+	return at
+}
+
+// kept are the user's configuration file, there or not, and the state folder.
+func kept() []string {
+	var places []string
+	if file := config.Discover("").User; file != "" {
+		places = append(places, file)
+	}
+	if folder, err := store.Folder(); err == nil {
+		places = append(places, folder)
+	}
+	var out []string
+	for _, place := range places {
+		if at, err := filepath.Abs(place); err == nil {
+			if at, err = (filesystem{}).Canonical(at); err == nil {
+				out = append(out, at)
+			}
+		}
+	}
+	return out
 }
 
 type filesystem struct{}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
@@ -20,6 +22,30 @@ type threads struct {
 	// underway are the requests that open a thread and wait for their answer, by
 	// the thread's id.
 	underway map[string]chan struct{}
+	// folders are the workspaces of known, sorted, each once. The slice is made anew
+	// when they change, and so may be read by anyone.
+	folders atomic.Pointer[[]string]
+}
+
+// workspaces are the folders of the threads that may take turns.
+func (t *threads) workspaces() []string {
+	if folders := t.folders.Load(); folders != nil {
+		return *folders
+	}
+	return nil
+}
+
+// settle is to follow a change of known.
+func (t *threads) settle() {
+	var folders []string
+	for _, one := range t.known {
+		if one.Workspace != "" {
+			folders = append(folders, one.Workspace)
+		}
+	}
+	slices.Sort(folders)
+	folders = slices.Compact(folders)
+	t.folders.Store(&folders)
 }
 
 // thread is a verified thread, and what is needed to verify it again when the
@@ -90,6 +116,7 @@ func (t *threads) opening(id string) (done func()) {
 func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	defer t.settle()
 	p := current()
 	id, _ := result.Get("thread").Get("id").Text()
 	delete(t.known, id)
@@ -133,6 +160,7 @@ func (one *thread) allows(p *policy.Policy, settings rpc.Value) *rpc.Error {
 		}
 	}
 	one.Sandbox = policy.SandboxMode(settings.Get("sandboxPolicy"))
+	one.Approval = bytes.Clone(settings.Get("approvalPolicy").Raw())
 	return nil
 }
 
@@ -148,6 +176,7 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 	}
 	if err := one.allows(p, settings); err != nil {
 		delete(t.known, id)
+		t.settle()
 		return err
 	}
 	one.settings = keep(settings)
@@ -159,6 +188,7 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 func (t *threads) recheck(p *policy.Policy) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	defer t.settle()
 	for id, one := range t.known {
 		if one.verify(p) != nil {
 			delete(t.known, id)

@@ -17,6 +17,7 @@ import (
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/methods"
 	"codex-bridge/rpc"
 )
 
@@ -40,7 +41,9 @@ type Hello struct {
 // New makes a Hello. version is the bridge's own, minVersion the oldest codex
 // that is worked with under enforce.
 func New(version, minVersion string, g *guard.Guard, log *slog.Logger) *Hello {
-	return &Hello{version: version, minVersion: minVersion, guard: g, started: time.Now(), log: log}
+	h := &Hello{version: version, minVersion: minVersion, guard: g, started: time.Now(), log: log}
+	g.OnApplied(h.applied)
+	return h
 }
 
 // Attach implements bridge.Attacher.
@@ -55,8 +58,8 @@ func (h *Hello) Routes() []bridge.Route {
 	}
 }
 
-// methods are what the answer to initialize lists.
-var methods = []string{"bridge/policy/explain", "bridge/status"}
+// ownMethods are what the answer to initialize lists.
+var ownMethods = []string{"bridge/policy/explain", "bridge/status"}
 
 func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	if call.Truncated() {
@@ -93,6 +96,10 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeUpstream, "%v", err))
 				return
 			}
+			if h.codex != methods.Measured {
+				h.log.Warn("this codex is not the one that the method table was measured on; what it has beyond that is unknown, see codex-bridge doctor",
+					"codex", h.codex, "measured", methods.Measured)
+			}
 		}
 		if offered {
 			patch := rpc.NewEnvelopePatch(a.Envelope)
@@ -105,7 +112,7 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 
 func (h *Hello) offer() []byte {
 	return encode(map[string]any{
-		"version": protocolVersion, "name": "codex-bridge " + h.version, "methods": methods,
+		"version": protocolVersion, "name": "codex-bridge " + h.version, "methods": ownMethods,
 		"policy": map[string]any{"mode": h.guard.Policy().Mode()},
 	})
 }
@@ -129,17 +136,28 @@ func (h *Hello) own(answer func(*bridge.Call) (any, *rpc.Error)) func(context.Co
 }
 
 func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {
+	rewritten, refused := h.guard.Counts()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return map[string]any{
 		"version":  h.version,
 		"codex":    map[string]any{"version": h.codex, "pid": h.peer.CodexPID()},
-		"policy":   map[string]any{"mode": h.guard.Policy().Mode()},
+		"policy":   map[string]any{"mode": h.guard.Policy().Mode(), "rewritten": rewritten, "refused": refused},
 		"hooks":    map[string]any{"active": false, "reason": "this version injects no hooks"},
 		"tools":    []string{},
 		"threads":  h.guard.Threads(),
 		"uptimeMs": time.Since(h.started).Milliseconds(),
 	}, nil
+}
+
+// applied tells the client what the policy has made of a message.
+func (h *Hello) applied(a guard.Applied) {
+	h.mu.Lock()
+	offered := h.offered
+	h.mu.Unlock()
+	if offered {
+		h.peer.Tell("bridge/policy/applied", a)
+	}
 }
 
 // explain says what the policy makes of {message: …}, as it would arrive now.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"codex-bridge/rpc"
@@ -33,23 +34,50 @@ func (c *call) approval([]string) {
 func (c *call) approvalLeftOut() {
 	p := c.p
 	switch {
-	case c.row.starts && p.granular && len(p.approvals) == 3:
+	case c.row.starts && p.granular && len(p.approvals) == 3 && !c.distrusts():
 		// Whatever the default is, it is allowed.
 	case c.row.starts && c.st.Defaults == nil:
 		c.needs = true
 	case c.row.starts:
-		// Measured: null in the configuration is on-request.
-		text := c.st.Defaults.Approval
-		if text == nil {
-			text = json.RawMessage(`"on-request"`)
-		}
+		text := c.defaultApproval()
 		if d, err := rpc.ParseValue(text); err != nil || !p.allowsApproval(d.Root()) {
 			c.setApproval("left out, it would be codex's own " + string(text) + ", which is not in " + p.approvalList())
+		} else if c.distrusts() && c.st.Defaults.Approval == nil {
+			c.setField("approvalPolicy", text, ruleTrust, "left out, a project that is kept untrusted would have it asked for everything")
+			c.sent.Approval = text
 		}
 	case c.row.opens && len(p.approvals) == 1 && !p.granular:
 		// Left out, it comes from the stored thread; only one value can be right.
 		c.setApproval("left out, it would be the thread's own, and only one value is in " + p.approvalList())
+	case c.row.opens && (!p.granular || len(p.approvals) < 3) && !c.knownApproval():
+		// Measured: codex goes on with a goal or a queue as soon as a thread is open,
+		// under what was stored; to refuse the answer is too late. On a loaded thread
+		// it is ignored, so that nothing is compared with it.
+		c.setField("approvalPolicy", quote(p.approvals[0]), ruleApproval,
+			"left out, it would be the thread's own, which may be more than "+p.approvalList())
 	}
+}
+
+// knownApproval tells whether the thread's own is known to be allowed.
+func (c *call) knownApproval() bool {
+	if c.st.Thread == nil || c.st.Thread.Approval == nil {
+		return false
+	}
+	d, err := rpc.ParseValue(c.st.Thread.Approval)
+	return err == nil && c.p.allowsApproval(d.Root())
+}
+
+// defaultApproval is what codex makes of a thread/start without one. Measured:
+// null in the configuration is on-request, and untrusted in a project that is
+// marked so.
+func (c *call) defaultApproval() json.RawMessage {
+	switch {
+	case c.st.Defaults.Approval != nil:
+		return c.st.Defaults.Approval
+	case c.own == untrusted:
+		return json.RawMessage(`"untrusted"`)
+	}
+	return json.RawMessage(`"on-request"`)
 }
 
 func (c *call) setApproval(reason string) {
@@ -64,6 +92,11 @@ func (p *Policy) approvalList() string {
 		names = append(names[:len(names):len(names)], "granular")
 	}
 	return ruleApproval + " [" + strings.Join(names, ", ") + "]"
+}
+
+// asksAlways tells whether every command of a thread is asked for.
+func (p *Policy) asksAlways() bool {
+	return !p.granular && !slices.ContainsFunc(p.approvals, func(name string) bool { return name != "untrusted" })
 }
 
 // allowsApproval takes the exact shapes only. Measured: codex also takes

@@ -24,17 +24,24 @@ var update = flag.Bool("update", false, "write what is decided into testdata/pol
 // is one case:
 //
 //	policy> key = value       over the policy of the contract, TOML
-//	state> {"start", "home", "thread": {"id", "workspace", "sandbox"}, "defaults": {…}}
+//	state> {"start", "home", "workspaces", "thread": {"id", "workspace", "sandbox"}, "stands", "nowhere", "defaults": {…},
+//	        "own": {FOLDER: "trusted"}, "flags": {FOLDER: "trusted"}, "readFor": FOLDER}
 //	editor> the client's message
 //	codex< what Codex gets; "the same" for the line as it came
 //	change> FIELD RULE        one for each change, in order
 //	error> CODE FIELD RULE
-//	needs> defaults
+//	needs> defaults FOLDER | folder
+//	untrusted> FOLDER
 //	answer> the result of Codex
 //	verified> yes | FIELD RULE
 //	settings> the threadSettings of a thread/settings/updated, and verified>
-func TestCases(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/policy/*.txt")
+func TestCases(t *testing.T) { playCases(t, "policy", run) }
+
+// playCases plays each case of each file in a folder of testdata: run gives the case
+// back with what was decided in the place of what stood there.
+func playCases(t *testing.T, folder string, run func(t *testing.T, text string) string) {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/" + folder + "/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
 	}
@@ -82,8 +89,15 @@ func archive(text string) (head string, cases []testcase) {
 
 type world struct {
 	Start, Home string
+	Workspaces  []string
 	Thread      *policy.Thread
+	Stands      string
+	Nowhere     bool
 	Defaults    json.RawMessage
+	// What the user's own configuration and the command line say of projects, and
+	// the folder that codex's configuration was read for.
+	Own, Flags map[string]string
+	ReadFor    string
 }
 
 // run gives the case back with what was decided in the place of what stood
@@ -121,7 +135,7 @@ func run(t *testing.T, text string) string {
 		case "settings>":
 			keep(line)
 			keep(verified(compile(t, cfg).VerifySettings(value(t, rest), st)))
-		case "codex<", "change>", "error>", "needs>", "verified>":
+		case "codex<", "change>", "error>", "needs>", "untrusted>", "verified>":
 		default:
 			keep(line)
 		}
@@ -137,16 +151,32 @@ func setState(t *testing.T, st *policy.State, text string) {
 	if err := dec.Decode(&w); err != nil {
 		t.Fatal(err)
 	}
-	st.Start, st.Home, st.Thread = w.Start, w.Home, w.Thread
+	st.Start, st.Home, st.Thread, st.Stands, st.Nowhere = w.Start, w.Home, w.Thread, w.Stands, w.Nowhere
+	st.Workspaces = w.Workspaces
 	switch {
 	case string(w.Defaults) == "null":
 		st.Defaults = nil
-	case w.Defaults != nil:
-		d, err := policy.ParseDefaults(value(t, `{"config":`+string(w.Defaults)+`}`))
+	case w.Defaults != nil || w.Own != nil || w.Flags != nil:
+		config := map[string]json.RawMessage{}
+		if w.Defaults != nil {
+			if err := json.Unmarshal(w.Defaults, &config); err != nil {
+				t.Fatal(err)
+			}
+		}
+		config["projects"] = json.RawMessage(merge(w.Own, w.Flags))
+		all, err := json.Marshal(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := policy.ParseDefaults(value(t, `{"config":`+string(all)+`,"layers":[{"name":{"type":"sessionFlags"},"config":{"projects":`+merge(w.Flags)+
+			`}},{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":{"projects":`+merge(w.Own)+`}}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		st.Defaults = d
+	}
+	if st.Defaults != nil {
+		st.Defaults.Folder = w.ReadFor
 	}
 }
 
@@ -174,7 +204,13 @@ func printed(d policy.Decision, line string) string {
 		fmt.Fprintf(&b, "change> %s %s\n", c.Field, c.Rule)
 	}
 	if d.NeedsDefaults {
-		b.WriteString("needs> defaults\n")
+		b.WriteString(strings.TrimSpace("needs> defaults "+d.ReadFor) + "\n")
+	}
+	if d.NeedsFolder {
+		b.WriteString("needs> folder\n")
+	}
+	if d.Untrusted != "" {
+		b.WriteString("untrusted> " + d.Untrusted + "\n")
 	}
 	return b.String()
 }

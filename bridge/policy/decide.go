@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
 	"codex-bridge/rpc"
 )
 
@@ -15,10 +16,20 @@ func (p *Policy) Decide(m *rpc.Message, st State) Decision {
 	if p.mode == config.Off || m.Kind != rpc.Request && m.Kind != rpc.Notification {
 		return Decision{Verdict: Pass, Message: m.Bytes()}
 	}
-	row := p.methods[m.Method]
-	if row == nil {
-		return Decision{Verdict: Pass, Message: m.Bytes()}
+	known, verdict, ok := p.verdict(m)
+	switch verdict {
+	case methods.Pass, methods.Rewrite:
+		if d, refused := p.ownCommand(m, st); refused {
+			return d
+		}
 	}
+	switch verdict {
+	case methods.Pass:
+		return Decision{Verdict: Pass, Message: m.Bytes()}
+	case methods.Deny, methods.Ask:
+		return p.refused(known, verdict, ok)
+	}
+	row := p.methods[m.Method]
 	c := call{p: p, row: row, m: m, params: m.Params, st: st}
 	if c.admit() {
 		c.lookAlikes()
@@ -45,6 +56,11 @@ type call struct {
 	err     *rpc.Error
 	needs   bool // State.Defaults is missed
 
+	needsFolder bool       // State.Stands is missed
+	readFor     string     // the cwd that State.Defaults should be read for
+	own         trustLevel // what the user's own configuration says of the folder
+	untrusted   string     // the folder that the overlay makes untrusted
+
 	workspace string // canonical; "" unknown
 	granted   []string
 	expanded  bool // granted is computed
@@ -64,6 +80,7 @@ func (c *call) admit() bool {
 	case c.params.Kind() != rpc.Object:
 		// Measured: codex answers -32600 "missing field `params`", for null too.
 		c.refuse(rpc.CodeInvalidParams, "params", "protocol", "params is "+c.params.Kind().String(), "send an object")
+	case c.row.free:
 	case c.row.opens:
 		c.knownThread()
 	case !c.knownThread():
@@ -85,9 +102,17 @@ func (c *call) knownThread() bool {
 }
 
 func (c *call) decision() Decision {
+	if c.err == nil && c.needsFolder {
+		c.refuse(rpc.CodeRefused, "params.threadId", ruleTrust, "the folder that the thread stands in could not be found out", "send its cwd")
+		return Decision{Verdict: Deny, Err: c.err, NeedsFolder: true}
+	}
 	if c.err == nil && c.needs {
-		c.refuse(rpc.CodeRefused, "params", "policy.mode", "codex's own configuration, which gives the fields that are left out, could not be read", "name approvalPolicy, approvalsReviewer and permissions")
-		return Decision{Verdict: Deny, Err: c.err, NeedsDefaults: true, Workspace: c.workspace}
+		mend := "name approvalPolicy, approvalsReviewer and permissions"
+		if c.p.trust != trustCodex {
+			mend = "see what codex says of its configuration" // whom the user trusts stands nowhere else
+		}
+		c.refuse(rpc.CodeRefused, "params", "policy.mode", "codex's own configuration, which gives the fields that are left out, could not be read", mend)
+		return Decision{Verdict: Deny, Err: c.err, NeedsDefaults: true, ReadFor: c.readFor, Workspace: c.workspace}
 	}
 	if c.err != nil {
 		return Decision{Verdict: Deny, Err: c.err}
@@ -99,7 +124,10 @@ func (c *call) decision() Decision {
 	if c.row.opens {
 		sent := c.sent
 		sent.Method = c.m.Method
-		d.Sent, d.Workspace = &sent, sent.Workspace
+		d.Sent, d.Workspace, d.ReadFor = &sent, sent.Workspace, c.readFor
+		if c.distrusts() {
+			d.Untrusted = c.untrusted
+		}
 	}
 	return d
 }
@@ -127,7 +155,7 @@ func (c *call) dropField(key, rule, reason string) {
 
 func (c *call) note(field string, from rpc.Value, to []byte, rule, reason string) {
 	// The line belongs to the parser and changes with its next message.
-	c.changes = append(c.changes, Change{"params." + field, rule, reason, bytes.Clone(from.Raw()), to})
+	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.origin(rule), bytes.Clone(from.Raw()), to})
 }
 
 func (c *call) edit() *rpc.Patch {
@@ -139,19 +167,7 @@ func (c *call) edit() *rpc.Patch {
 
 // refuse ends the decision: what, by which rule, and what to do about it.
 func (c *call) refuse(code rpc.Code, field, rule, reason, mend string) {
-	c.err = rpc.WithData(
-		rpc.Errorf(code, "%s: %s: %s (%s); %s", c.m.Method, field, reason, rule, mend),
-		refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field})
-}
-
-// refusal is the data of an error.
-type refusal struct {
-	Method string          `json:"method"`
-	Rule   string          `json:"rule"`
-	Reason string          `json:"reason"`
-	Field  string          `json:"field,omitempty"`
-	Sent   json.RawMessage `json:"sent,omitempty"`
-	Echoed json.RawMessage `json:"echoed,omitempty"`
+	c.err = Refused(code, Refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field, Origin: c.p.place(rule), Mend: mend})
 }
 
 // nothing: codex takes null in an optional field for a field left out.

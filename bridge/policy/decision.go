@@ -21,8 +21,9 @@ type Change struct {
 	Field  string          `json:"field"` // "params.config.features.x"
 	Rule   string          `json:"rule"`  // the configuration key, "policy.sandbox"
 	Reason string          `json:"reason"`
-	From   json.RawMessage `json:"from,omitempty"` // absent: it was left out
-	To     json.RawMessage `json:"to,omitempty"`   // absent: it was taken out
+	Origin string          `json:"origin,omitempty"` // "user FILE:LINE"; absent: no file sets the rule
+	From   json.RawMessage `json:"from,omitempty"`   // absent: it was left out
+	To     json.RawMessage `json:"to,omitempty"`     // absent: it was taken out
 }
 
 // Decision is the answer to one message. It is the same under audit and under
@@ -35,6 +36,9 @@ type Decision struct {
 	Changes []Change
 	// Err is for the client, when denied.
 	Err *rpc.Error
+	// Answer is the result that Codex gets in place of the client's, when one of its
+	// questions is denied and a plain no can be said; else it gets Err.
+	Answer []byte
 	// Sent is what Verify compares the answer with; nil but for thread/start,
 	// thread/resume and thread/fork.
 	Sent *Sent
@@ -42,9 +46,18 @@ type Decision struct {
 	// "" when the message does not tell (resume and fork without a cwd).
 	Workspace string
 	// NeedsDefaults: the verdict is deny only because State.Defaults is not
-	// known. Read the configuration for Workspace (config/read with that cwd) and
-	// ask again; where it can't be read, the denial stands.
+	// known, or was read for another folder than ReadFor. Read the configuration
+	// for ReadFor and ask again; where it can't be read, the denial stands.
 	NeedsDefaults bool
+	// ReadFor is the cwd that config/read is to be asked for, "" for none.
+	ReadFor string
+	// NeedsFolder: the verdict is deny only because State.Stands is not known. Ask
+	// codex (thread/read) and decide again; where there is no answer, the denial
+	// stands.
+	NeedsFolder bool
+	// Untrusted is the folder whose own configuration is kept from being loaded; ""
+	// when it is loaded, or when the user's own configuration distrusts it anyway.
+	Untrusted string
 }
 
 // decisionJSON is a Decision as `policy explain --json` prints it.
@@ -55,6 +68,8 @@ type decisionJSON struct {
 	Error         *errorJSON      `json:"error,omitempty"`
 	Workspace     string          `json:"workspace,omitempty"`
 	NeedsDefaults bool            `json:"needsDefaults,omitempty"`
+	NeedsFolder   bool            `json:"needsFolder,omitempty"`
+	Untrusted     string          `json:"untrusted,omitempty"`
 }
 
 // errorJSON is an rpc.Error: encoding/json would write its data as base64.
@@ -67,7 +82,7 @@ type errorJSON struct {
 // MarshalJSON is stable: the changes stand in the order of the rules, the
 // message in its own bytes but for white space.
 func (d Decision) MarshalJSON() ([]byte, error) {
-	out := decisionJSON{d.Verdict, d.Message, d.Changes, nil, d.Workspace, d.NeedsDefaults}
+	out := decisionJSON{d.Verdict, d.Message, d.Changes, nil, d.Workspace, d.NeedsDefaults, d.NeedsFolder, d.Untrusted}
 	if d.Err != nil {
 		out.Error = &errorJSON{d.Err.Code, d.Err.Message, json.RawMessage(d.Err.Data)}
 	}

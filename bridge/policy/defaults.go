@@ -9,8 +9,11 @@ import (
 )
 
 // Defaults is what codex's own configuration gives for fields that a client
-// leaves out, as config/read tells it for the workspace.
+// leaves out, as config/read tells it.
 type Defaults struct {
+	// Folder is the cwd that config/read was asked for; "" none, so that no
+	// project's own configuration plays a part.
+	Folder        string
 	Approval      json.RawMessage // approval_policy: a string or {"granular": {…}}; nil: null
 	Reviewer      string          // approvals_reviewer; "": null
 	Sandbox       string          // sandbox_mode; "": null
@@ -19,9 +22,10 @@ type Defaults struct {
 	Network       bool            // sandbox_workspace_write.network_access
 	Model         string          // model; "": null
 	Effort        string          // model_reasoning_effort; "": null
+	Projects      Projects
 }
 
-// ParseDefaults reads the result of config/read. What it can't read is an
+// ParseDefaults reads the result of config/read with includeLayers. What it can't read is an
 // error, so that a shape of a later codex is not taken for nothing.
 func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	cfg := result.Get("config")
@@ -47,6 +51,9 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 		d.Approval = clone(v)
 	}
 	if err := d.parseWorkspaceWrite(cfg.Get("sandbox_workspace_write")); err != nil {
+		return nil, err
+	}
+	if err := d.parseProjects(result); err != nil {
 		return nil, err
 	}
 	return d, nil

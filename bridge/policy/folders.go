@@ -11,6 +11,7 @@ import (
 type folders struct {
 	kept    []string // canonical
 	changed bool
+	refused bool     // one at least is not among them
 	why     []string // a reason for each one that did not stay as it was
 }
 
@@ -29,7 +30,7 @@ func (c *call) hold(v rpc.Value, ok func(path string) bool) folders {
 			f.out(show(e) + " is " + path + ", outside the workspace and the writable roots")
 		default:
 			if path != text {
-				f.out(show(e) + " is fixed to " + path)
+				f.note(show(e) + " is fixed to " + path)
 			}
 			f.kept = append(f.kept, path)
 		}
@@ -38,6 +39,11 @@ func (c *call) hold(v rpc.Value, ok func(path string) bool) folders {
 }
 
 func (f *folders) out(reason string) {
+	f.refused = true
+	f.note(reason)
+}
+
+func (f *folders) note(reason string) {
 	f.changed = true
 	// One message can carry very many paths; nobody reads so many reasons.
 	const most = 8

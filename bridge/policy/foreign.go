@@ -25,6 +25,16 @@ func (c *call) inventedOutput(fields []string) {
 	}
 }
 
+// disabledPlugins keeps the client from switching plugins off. Measured: their hooks
+// go with them, in this turn and in those to come. An empty list switches all on.
+func (c *call) disabledPlugins(fields []string) {
+	for _, field := range fields {
+		if v := c.params.Get(field); !nothing(v) && (v.Kind() != rpc.Array || v.Len() > 0) {
+			c.dropField(field, ruleMode, "with a plugin its hooks would be switched off, and hooks watch the thread")
+		}
+	}
+}
+
 // capabilityRoots takes out folders from which a hosting platform would load
 // code and instructions.
 func (c *call) capabilityRoots(fields []string) {

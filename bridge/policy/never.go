@@ -20,6 +20,9 @@ var never = []struct {
 	// Measured: codex still takes the old names, with a notice.
 	{[]string{"features", "codexhooks"}, "it is the old name of features.hooks and switches hooks off"},
 	{[]string{"features", "pluginhooks"}, "it switches the hooks of plugins off"},
+	// Measured: with a plugin, or with all of them, their hooks are switched off.
+	{[]string{"plugins"}, "it switches plugins off, and their hooks with them, or brings one in"},
+	{[]string{"features", "plugins"}, "it switches plugins off, and their hooks with them"},
 	{[]string{"profile"}, "a profile is a whole configuration"},
 	{[]string{"profiles"}, "a profile is a whole configuration"},
 }

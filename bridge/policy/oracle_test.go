@@ -92,6 +92,9 @@ func (o *oracle) read() {
 	o.environments()
 	o.names()
 	o.keys()
+	if o.opens {
+		o.trust()
+	}
 }
 
 func (o *oracle) approval() {
@@ -102,6 +105,8 @@ func (o *oracle) approval() {
 			var v any
 			_ = json.Unmarshal(o.st.Defaults.Approval, &v)
 			name = enum(v)
+		} else if _, marked := o.overlay["projects."+o.workspace+".trust_level"]; marked && o.overlay["projects."+o.workspace+".trust_level"] != "trusted" {
+			name = "untrusted"
 		}
 	} else if a == nil {
 		return
@@ -188,12 +193,31 @@ func (o *oracle) leaks(l int) {
 	}
 }
 
+// noWorkspace tells whether a folder is one that no thread may own: the home, what
+// governs codex and the bridge, and all above.
+func noWorkspace(st policy.State, w string) bool {
+	if w == "/" {
+		return true
+	}
+	for _, p := range append([]string{st.Home, st.CodexHome}, st.Kept...) {
+		if p != "" && (p == w || strings.HasPrefix(p, w+"/")) {
+			return true
+		}
+	}
+	for _, p := range append([]string{st.CodexHome}, st.Kept...) {
+		if p != "" && strings.HasPrefix(w, p+"/") && !strings.HasPrefix(w, st.CodexHome+"/worktrees/") {
+			return true
+		}
+	}
+	return false
+}
+
 // writable tells whether policy lets a folder be written.
 func (o *oracle) writable(at string) bool {
 	for _, r := range o.cfg.WritableRoots {
 		if rest, ok := strings.CutPrefix(r, "${workspace}"); ok {
 			w := o.workspace
-			if w == "" || w == "/" || w == o.st.Home || strings.HasPrefix(o.st.Home, w+"/") {
+			if w == "" || noWorkspace(o.st, w) {
 				continue
 			}
 			r = path.Join(w, rest)
@@ -307,6 +331,9 @@ func (o *oracle) names() {
 		model(settings["model"])
 		effort(settings["reasoning_effort"])
 	}
+	if list, ok := o.p["disabledPluginIds"].([]any); o.p["disabledPluginIds"] != nil && (!ok || len(list) > 0) {
+		o.fail("disabledPluginIds %v", o.p["disabledPluginIds"])
+	}
 	for _, gone := range []string{"path", "history", "toolOutput", "selectedCapabilityRoots", "approval_policy", "sandboxMode_", "Sandbox"} {
 		if o.p[gone] != nil {
 			o.fail("%s %v", gone, o.p[gone])
@@ -323,13 +350,16 @@ func cmpOr(a, b string) string {
 
 var dangerous = []string{
 	"approval_policy", "sandbox_mode", "default_permissions", "permissions", "approvals_reviewer", "projects",
-	"bypass_hook_trust", "hooks", "features.hooks", "features.codex_hooks", "profile", "profiles", "sandbox_workspace_write",
+	"bypass_hook_trust", "hooks", "features.hooks", "features.codex_hooks", "features.plugins", "plugins", "profile", "profiles", "sandbox_workspace_write",
 }
 
 func (o *oracle) keys() {
 	for k, v := range o.overlay {
 		if k == "sandbox_workspace_write.network_access" && v == false || k == "sandbox_workspace_write.writable_roots" {
 			continue // judged above, or harmless: resume and fork get theirs alike
+		}
+		if strings.HasPrefix(k, "projects.") && o.cfg.ProjectTrust != "codex" {
+			continue // judged in trust
 		}
 		for _, d := range dangerous {
 			if k == d || strings.HasPrefix(k, d+".") {

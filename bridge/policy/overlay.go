@@ -10,6 +10,9 @@ import (
 
 const ruleKeys = "policy.config_keys"
 
+// projectsKey is the one table that policy sets as a whole, nested.
+const projectsKey = "projects"
+
 // overlay holds `config`, an overlay over the whole of codex's configuration.
 //
 // Measured: the keys of the outermost object are cut at every dot, without
@@ -86,6 +89,11 @@ func (c *call) leaf(object rpc.Value, key string, m rpc.Value, path []string, to
 	want := c.want(name)
 	if want != nil && top && bytes.Equal(m.Raw(), want.raw) {
 		// It is what policy would put there.
+		want.there = true
+		return true
+	}
+	if want != nil && top && key == projectsKey {
+		c.set(object, key, field, want.raw, want.rule, want.reason)
 		want.there = true
 		return true
 	}

@@ -2,12 +2,14 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/rules"
 )
 
 // Policy is a compiled [policy] section.
@@ -23,14 +25,22 @@ type Policy struct {
 	model     string   // the replacement, "" when no glob is a plain name
 	efforts   []string // nil: no rule
 	keys      []keyGlob
+	commands  []commandGlob
+	trust     string // policy.project_trust
+
+	unknown   bool              // methods and fields that nobody has judged pass
+	overrides map[string]string // policy.methods
+	where     Where
+	rules     *rules.Set // nil: none
 
 	methods map[string]*method
 	policed map[string]string // folded name of a policed field → its name
 }
 
-// New compiles cfg. An error names the key and what it takes.
-func New(cfg config.Policy) (*Policy, error) {
-	p := &Policy{mode: cfg.Mode, network: cfg.Network}
+// New compiles cfg. where may be nil; then no place is named. An error names the
+// key and what it takes.
+func New(cfg config.Policy, where Where) (*Policy, error) {
+	p := &Policy{mode: cfg.Mode, network: cfg.Network, where: where}
 	switch cfg.Mode {
 	case config.Off:
 		// An absent section is not checked: nothing of it is used.
@@ -41,6 +51,7 @@ func New(cfg config.Policy) (*Policy, error) {
 	}
 	for _, compile := range []func(config.Policy) error{
 		p.compileApproval, p.compileSandbox, p.compileReviewers, p.compileModels, p.compileEfforts, p.compileKeys,
+		p.compileCommands, p.compileTrust, p.compileMethods, p.compileRules,
 	} {
 		if err := compile(cfg); err != nil {
 			return nil, err
@@ -133,4 +144,30 @@ func (p *Policy) compileKeys(cfg config.Policy) error {
 		p.keys = append(p.keys, g)
 	}
 	return nil
+}
+
+func (p *Policy) compileMethods(cfg config.Policy) error {
+	switch cfg.UnknownMethods {
+	case "allow":
+		p.unknown = true
+	case "deny":
+	default:
+		return fmt.Errorf("policy.unknown_methods: %q is not deny or allow", cfg.UnknownMethods)
+	}
+	for name, verdict := range cfg.Methods {
+		switch verdict {
+		case "allow", "deny", "ask":
+		default:
+			return fmt.Errorf("%s: %q is not allow, deny or ask", config.Key("policy", "methods", name), verdict)
+		}
+	}
+	p.overrides = maps.Clone(cfg.Methods)
+	return nil
+}
+
+func (p *Policy) compileRules(cfg config.Policy) (err error) {
+	if len(cfg.Rules) > 0 {
+		p.rules, err = rules.New(cfg.RuleLayers())
+	}
+	return err
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 )
@@ -37,7 +39,7 @@ func TestNewRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := contract()
 			tt.set(&cfg)
-			_, err := policy.New(cfg)
+			_, err := policy.New(cfg, nil)
 			if err == nil || !strings.HasPrefix(err.Error(), tt.want+": ") {
 				t.Errorf("got %v, want an error of %s", err, tt.want)
 			}
@@ -108,7 +110,7 @@ func TestNoPaths(t *testing.T) {
 }
 
 func TestThreadOf(t *testing.T) {
-	answer := value(t, `{"thread":{"id":"T"},"cwd":"/code/link/sub","sandbox":{"type":"workspaceWrite"}}`)
+	answer := value(t, `{"thread":{"id":"T"},"cwd":"/code/link/sub","sandbox":{"type":"workspaceWrite"},"approvalPolicy":"untrusted"}`)
 	st := state()
 	for _, tt := range []struct {
 		sent      *policy.Sent
@@ -118,9 +120,9 @@ func TestThreadOf(t *testing.T) {
 		{&policy.Sent{Workspace: "/code/proj/sub"}, "/code/proj/sub"},
 		{&policy.Sent{Within: "/code/proj"}, "/code/proj"},
 	} {
-		want := policy.Thread{ID: "T", Workspace: tt.workspace, Sandbox: "workspace-write"}
+		want := policy.Thread{ID: "T", Workspace: tt.workspace, Sandbox: "workspace-write", Approval: json.RawMessage(`"untrusted"`)}
 		got, err := policy.ThreadOf(tt.sent, answer, st)
-		if err != nil || *got != want {
+		if err != nil || !cmp.Equal(*got, want) {
 			t.Errorf("%+v: %+v, %v", tt.sent, got, err)
 		}
 	}
@@ -164,8 +166,8 @@ func TestDecisionJSON(t *testing.T) {
 		},
 		{
 			`{"id":1,"method":"thread/resume","params":{"threadId":"T","path":"/x"}}`,
-			`{"verdict":"deny","changes":[],"error":{"code":-32010,"message":"thread/resume: params.path: a thread is opened by its id, not from a path that the client brings (policy.mode); send threadId only",` +
-				`"data":{"method":"thread/resume","rule":"policy.mode","reason":"a thread is opened by its id, not from a path that the client brings","field":"params.path"}}}`,
+			`{"verdict":"deny","changes":[],"error":{"code":-32010,"message":"thread/resume: params.path: a thread is opened by its id, not from a path that the client brings (policy.mode, default); send threadId only",` +
+				`"data":{"method":"thread/resume","rule":"policy.mode","reason":"a thread is opened by its id, not from a path that the client brings","field":"params.path","origin":"default","mend":"send threadId only"}}}`,
 		},
 	} {
 		raw, err := json.Marshal(p.Decide(message(t, tt.line), state()))

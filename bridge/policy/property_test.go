@@ -42,6 +42,8 @@ var pieces = map[string][]string{
 	"cwd": {
 		`"/code/proj"`, `"/code/proj/sub"`, `"/code/proj/in"`, `"/code/proj/out"`, `"/code/link"`, `"/"`, `"/home"`, `"/home/ada"`, `"/home/ada/p"`,
 		`"/srv/link/.."`, `"~"`, `"~/x"`, `".."`, `""`, `"/etc"`, `null`, `7`, `["/etc"]`, `"/code/proj/../../etc"`, `"/code/proj/loop"`, `"/srv/out/b"`, `"/code/project"`,
+		`"/home/ada/.codex"`, `"~/.codex/rules"`, `"/home/ada/.codex/worktrees"`, `"/home/ada/.codex/worktrees/1a/proj"`, `"/HOME/ada/.Codex"`, `"/home/ada/.config"`,
+		`"/home/ada/.local/state/codex-bridge/x"`,
 	},
 	"runtimeWorkspaceRoots": {`[]`, `["/etc"]`, `["/code/proj/sub","/etc"]`, `["/code/proj/in"]`, `["/code/proj/out"]`, `null`, `"/etc"`, `[["/etc"]]`, `["/srv/out"]`, `["/home/ada"]`},
 	"environments": {
@@ -56,6 +58,7 @@ var pieces = map[string][]string{
 		`{"mode":{"plan":null},"settings":{"model":"gpt-5.5"}}`, `{"mode":"plan","settings":{"model":"gpt-5.5","reasoning_effort":null}}`, `null`, `{"mode":"plan","settings":{}}`,
 		`{"settings":{"model":"gpt-5.5","reasoning_effort":"low","developer_instructions":"x"},"mode":"plan"}`,
 	},
+	"disabledPluginIds":       {`null`, `[]`, `["a@b"]`, `"a@b"`, `{"a@b":null}`},
 	"path":                    {`null`, `"/tmp/x.jsonl"`},
 	"history":                 {`null`, `[]`, `[{"type":"message"}]`},
 	"toolOutput":              {`null`, `{"name":"x","output":"y"}`},
@@ -72,7 +75,7 @@ var pieces = map[string][]string{
 var segments = []string{
 	"model", "review_model", "model_reasoning_effort", "features", "hooks", "codex_hooks", "code_mode", "sandbox_workspace_write",
 	"network_access", "writable_roots", "approval_policy", "sandbox_mode", "permissions", "default_permissions", "projects", "profiles",
-	"bypass_hook_trust", "mcp_servers", "a b", "", `"hooks"`, " features", "Features",
+	"bypass_hook_trust", "plugins", "mcp_servers", "a b", "", `"hooks"`, " features", "Features",
 }
 
 var leaves = []string{
@@ -82,22 +85,24 @@ var leaves = []string{
 func drawPolicy(t *rapid.T) config.Policy {
 	some := func(name string, choices ...[]string) []string { return rapid.SampledFrom(choices).Draw(t, name) }
 	return config.Policy{
-		Mode:          config.Enforce,
-		Approval:      some("approval", []string{"untrusted", "on-request"}, []string{"untrusted"}, []string{"on-request", "granular"}, []string{"never", "granular", "untrusted", "on-request"}),
-		Sandbox:       rapid.SampledFrom([]string{"read-only", "workspace-write", "danger-full-access"}).Draw(t, "sandbox"),
-		Network:       rapid.Bool().Draw(t, "network"),
-		WritableRoots: some("roots", []string{"${workspace}"}, nil, []string{"/srv/out"}, []string{"${workspace}/sub", "/srv/out"}, []string{"${workspace}", "/home"}),
-		Reviewers:     some("reviewers", []string{"user"}, []string{"auto_review", "user"}),
-		Models:        some("models", nil, []string{"gpt-5*"}, []string{"gpt-5.5"}),
-		Efforts:       some("efforts", nil, []string{"low"}),
-		ConfigKeys:    some("keys", nil, []string{"model*", "features.code_mode*"}, []string{"**"}),
+		Mode:           config.Enforce,
+		Approval:       some("approval", []string{"untrusted", "on-request"}, []string{"untrusted"}, []string{"on-request", "granular"}, []string{"never", "granular", "untrusted", "on-request"}),
+		Sandbox:        rapid.SampledFrom([]string{"read-only", "workspace-write", "danger-full-access"}).Draw(t, "sandbox"),
+		Network:        rapid.Bool().Draw(t, "network"),
+		WritableRoots:  some("roots", []string{"${workspace}"}, nil, []string{"/srv/out"}, []string{"${workspace}/sub", "/srv/out"}, []string{"${workspace}", "/home"}),
+		Reviewers:      some("reviewers", []string{"user"}, []string{"auto_review", "user"}),
+		Models:         some("models", nil, []string{"gpt-5*"}, []string{"gpt-5.5"}),
+		Efforts:        some("efforts", nil, []string{"low"}),
+		ConfigKeys:     some("keys", nil, []string{"model*", "features.code_mode*"}, []string{"**"}),
+		ProjectTrust:   rapid.SampledFrom([]string{"never", "user", "codex"}).Draw(t, "trust"),
+		UnknownMethods: rapid.SampledFrom([]string{"deny", "allow"}).Draw(t, "unknown"),
 	}
 }
 
 func drawState(t *rapid.T) policy.State {
 	st := state()
-	st.Start = rapid.SampledFrom([]string{"/code/proj", "/home/ada", "/"}).Draw(t, "start")
-	st.Thread.Workspace = rapid.SampledFrom([]string{"/code/proj", "/home/ada", "/srv/out", "/"}).Draw(t, "workspace")
+	st.Start = rapid.SampledFrom([]string{"/code/proj", "/home/ada", "/", "/home/ada/.codex", "/home/ada/.config"}).Draw(t, "start")
+	st.Thread.Workspace = rapid.SampledFrom([]string{"/code/proj", "/home/ada", "/srv/out", "/", "/home/ada/.codex/rules", "/home/ada/.codex/worktrees/1a/proj"}).Draw(t, "workspace")
 	if rapid.IntRange(0, 5).Draw(t, "verified") == 0 {
 		st.Thread = nil
 	}
@@ -107,14 +112,44 @@ func drawState(t *rapid.T) policy.State {
 		`{"default_permissions":"dev","sandbox_mode":"read-only"}`, `{"default_permissions":":workspace","sandbox_workspace_write":{"network_access":true}}`,
 		`{"approval_policy":{"granular":{"sandbox_approval":true,"rules":true,"mcp_elicitations":true}},"sandbox_mode":"workspace-write","sandbox_workspace_write":{"writable_roots":["/srv/out/x"]}}`,
 	}).Draw(t, "defaults")
-	d, err := rpc.ParseValue([]byte(`{"config":` + text + `}`))
+	own, flags := drawProjects(t, "own"), drawProjects(t, "flags")
+	text = strings.Replace(text, "{", `{"projects":`+merge(own, flags)+`,`, 1)
+	text = strings.Replace(text, ",}", "}", 1)
+	d, err := rpc.ParseValue([]byte(`{"config":` + text + `,"layers":[{"name":{"type":"sessionFlags"},"config":{"projects":` + merge(flags) +
+		`}},{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":{"projects":` + merge(own) + `}}]}`))
 	if err != nil {
 		panic(err)
 	}
 	if st.Defaults, err = policy.ParseDefaults(d.Root()); err != nil {
 		panic(err)
 	}
+	switch rapid.IntRange(0, 3).Draw(t, "stands") {
+	case 0:
+		st.Nowhere = true
+	case 1:
+	default:
+		st.Stands = rapid.SampledFrom(projectFolders).Draw(t, "stands in")
+	}
+	st.Repositories = repositories{"/code/proj/sub": {"/code/proj"}, "/code/wt": {"/code/proj"}, "/code/wt/sub": {"/code/wt", "/code/proj"}}
 	return st
+}
+
+var projectFolders = []string{"/code/proj", "/code/proj/sub", "/code/wt", "/code/wt/sub", "/etc", "/srv/out"}
+
+func drawProjects(t *rapid.T, name string) map[string]string {
+	return rapid.MapOfN(rapid.SampledFrom(projectFolders), rapid.SampledFrom([]string{"trusted", "untrusted"}), 0, 3).Draw(t, name)
+}
+
+// merge is a projects table; what stands behind wins.
+func merge(tables ...map[string]string) string {
+	all := map[string]any{}
+	for _, table := range tables {
+		for folder, level := range table {
+			all[folder] = map[string]string{"trust_level": level}
+		}
+	}
+	text, _ := json.Marshal(all)
+	return string(text)
 }
 
 func drawOverlay(t *rapid.T, depth int) string {
@@ -177,11 +212,16 @@ func TestNothingExceeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := policy.New(cfg)
+		p, err := policy.New(cfg, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := p.Decide(m, st)
+		if d.NeedsDefaults && d.ReadFor != "" {
+			// What the project itself sets plays no part here.
+			st.Defaults.Folder = d.ReadFor
+			d = p.Decide(m, st)
+		}
 		checkDecision(t, cfg, m, d, st)
 		if d.Verdict == policy.Deny {
 			return

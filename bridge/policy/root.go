@@ -86,16 +86,45 @@ func (p *Policy) allowed(st State, workspace string) []string {
 	return out
 }
 
-// usableWorkspace tells whether ${workspace} may stand for this folder. The
-// root of the file system, the home folder and what lies above it hold keys and
-// start-up files; a thread that was opened there by accident must not own them.
-func usableWorkspace(st State, workspace string) bool {
-	if workspace == "" || filepath.Dir(workspace) == workspace {
-		return false
+// usableWorkspace tells whether ${workspace} may stand for this folder.
+func usableWorkspace(st State, workspace string) bool { return st.unusable(workspace) == "" }
+
+// unusable says why ${workspace} may not stand for this folder, or "". The root of
+// the file system, the home folder and what lies above it hold keys and start-up
+// files; a thread that was opened there by accident must not own them. And a thread
+// that may write codex's own folder, or the policy, can give itself anything.
+//
+// Measured: in a thread with the cwd CODEX_HOME and workspace-write a command wrote
+// config.toml, rules/ and auth.json, and nobody was asked.
+func (st State) unusable(workspace string) string {
+	if workspace == "" {
+		return "is not known"
 	}
 	// Without regard to case, so that a doubt forbids.
-	return st.Home == "" || !within(strings.ToLower(workspace), strings.ToLower(st.Home))
+	folder := strings.ToLower(workspace)
+	if filepath.Dir(workspace) == workspace || st.Home != "" && within(folder, strings.ToLower(st.Home)) {
+		return "is, or holds, the home folder or the whole file system; open a folder inside"
+	}
+	if home := strings.ToLower(st.CodexHome); home != "" && overlap(folder, home) && !st.worktree(workspace) {
+		return "is, holds or lies in codex's own folder " + st.CodexHome + "; open another folder"
+	}
+	for _, kept := range st.Kept {
+		if overlap(folder, strings.ToLower(kept)) {
+			return "is, holds or lies in " + kept + ", on which the policy rests; open another folder"
+		}
+	}
+	return ""
 }
+
+// worktree tells whether folder is one that codex makes a worktree in. Measured:
+// codex --worktree works in CODEX_HOME/worktrees/ID/NAME.
+func (st State) worktree(folder string) bool {
+	all := filepath.Join(st.CodexHome, "worktrees")
+	return folder != all && within(all, folder)
+}
+
+// overlap tells whether one of two canonical paths lies in the other.
+func overlap(a, b string) bool { return within(a, b) || within(b, a) }
 
 // within tells whether path is root or lies in it. Both are canonical.
 func within(root, path string) bool {

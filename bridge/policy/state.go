@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"codex-bridge/rpc"
@@ -25,6 +26,14 @@ type State struct {
 	// Temp is the system's temporary folder ($TMPDIR), canonical; "" unknown.
 	// Codex may write there beside /tmp.
 	Temp string
+	// CodexHome is codex's own folder (CODEX_HOME), canonical; "" unknown. Its
+	// configuration, rules and credentials lie there.
+	CodexHome string
+	// Kept are the canonical places of what the policy itself rests on: the user's
+	// configuration file and the state folder.
+	Kept []string
+	// Workspaces are the canonical workspaces of all verified threads.
+	Workspaces []string
 	// Thread is the verified thread that the message speaks of; nil when there is
 	// none. A change of policy makes every thread unverified.
 	Thread *Thread
@@ -32,7 +41,17 @@ type State struct {
 	// unknown. Only thread/start insists on it; resume and fork use it when it is
 	// there.
 	Defaults *Defaults
-	Paths    Paths
+	// Stands is the canonical folder that the thread of a resume or fork stands in,
+	// as codex says; "" unknown.
+	Stands string
+	// Nowhere: codex knows no such thread, and will say so to a resume or fork.
+	Nowhere bool
+	Paths   Paths
+	// Files are the paths that the item in question changes, as Codex has said; empty
+	// unknown.
+	Files []string
+	// Repositories may be nil: then a folder has no roots.
+	Repositories Repositories
 }
 
 // Thread is a thread whose echoed policy was verified.
@@ -45,6 +64,8 @@ type Thread struct {
 	// or fork that leaves it out gets no more than this where codex's own default
 	// is not allowed.
 	Sandbox string
+	// Approval is the approvalPolicy that Codex last said is in force; nil unknown.
+	Approval json.RawMessage
 }
 
 // ThreadOf is the thread of an answer that Verify found right.
@@ -59,7 +80,7 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 		// A turn had moved the cwd of a thread that was known before.
 		folder = sent.Within
 	}
-	return &Thread{ID: id, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox"))}, nil
+	return &Thread{ID: id, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")), Approval: clone(result.Get("approvalPolicy"))}, nil
 }
 
 // SandboxMode is the mode of an echoed sandbox or sandboxPolicy: what

@@ -76,8 +76,8 @@ func (c *call) workspaceReason() string {
 	if c.workspace == "" {
 		return "the workspace is not known"
 	}
-	if !usableWorkspace(c.st, c.workspace) {
-		return "the workspace " + c.workspace + " is, or holds, the home folder or the whole file system; open a folder inside"
+	if why := c.st.unusable(c.workspace); why != "" {
+		return "the workspace " + c.workspace + " " + why
 	}
 	return "the workspace " + c.workspace + " is in none of the writable roots"
 }
@@ -94,6 +94,12 @@ func (c *call) sandboxLeftOut() {
 		}
 		if to, rule, reason := c.lower(asked); to != asked {
 			c.setMode(to, rule, "left out, it could be codex's own default: "+reason)
+			return
+		}
+		if d.Permissions == "" && d.Sandbox == "" && c.distrusts() && c.own == unsaid {
+			// Measured: in a folder of which nothing is said the default is read-only,
+			// in one that is marked, trusted or not, workspace-write.
+			c.setMode(readOnly, ruleTrust, "left out, a project that is kept untrusted would get workspace-write, an unknown one read-only")
 			return
 		}
 		c.level, c.profiled = asked, profiled

@@ -82,9 +82,10 @@ func (e *echo) fail(field, rule, reason string, sent, echoed json.RawMessage) {
 		return
 	}
 	field = e.at + field
-	e.err = rpc.WithData(
-		rpc.Errorf(rpc.CodeNotVerified, "%s: %s: %s (%s); start a new thread, or change the thread's settings", e.method, field, reason, rule),
-		refusal{Method: e.method, Rule: rule, Reason: reason, Field: field, Sent: sent, Echoed: echoed})
+	e.err = Refused(rpc.CodeNotVerified, Refusal{
+		Method: e.method, Rule: rule, Reason: reason, Field: field, Origin: e.p.place(rule),
+		Mend: "start a new thread, or change the thread's settings", Sent: sent, Echoed: echoed,
+	})
 }
 
 func (e *echo) failValue(field, rule, reason string, v rpc.Value) {

@@ -46,6 +46,16 @@ func (l links) Canonical(p string) (string, error) {
 	return at, nil
 }
 
+// repositories are the roots of folders.
+type repositories map[string][]string
+
+func (r repositories) Roots(folder string) ([]string, error) {
+	if folder == "/code/torn" {
+		return nil, errors.New("permission denied")
+	}
+	return r[folder], nil
+}
+
 // disk is the world of the tests.
 var disk = links{
 	"/code/proj/out":    "/etc",            // a link that leads out of the workspace
@@ -60,18 +70,20 @@ var disk = links{
 // contract is the policy of the contract, under enforce.
 func contract() config.Policy {
 	return config.Policy{
-		Mode:          config.Enforce,
-		Approval:      []string{"untrusted", "on-request"},
-		Sandbox:       "workspace-write",
-		WritableRoots: []string{"${workspace}"},
-		Reviewers:     []string{"user"},
-		ConfigKeys:    []string{"model", "model_reasoning_*", "features.code_mode*"},
+		Mode:           config.Enforce,
+		Approval:       []string{"untrusted", "on-request"},
+		Sandbox:        "workspace-write",
+		WritableRoots:  []string{"${workspace}"},
+		Reviewers:      []string{"user"},
+		ConfigKeys:     []string{"model", "model_reasoning_*", "features.code_mode*"},
+		ProjectTrust:   "codex", // trust has cases of its own
+		UnknownMethods: "deny",
 	}
 }
 
 func compile(t tester, cfg config.Policy) *policy.Policy {
 	t.Helper()
-	p, err := policy.New(cfg)
+	p, err := policy.New(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +102,19 @@ func message(t testing.TB, line string) *rpc.Message {
 // state is the usual one: codex's configuration is empty, the thread verified.
 func state() policy.State {
 	return policy.State{
-		Start:    "/code/proj",
-		Home:     "/home/ada",
-		Temp:     "/var/tmp/t",
-		Thread:   &policy.Thread{ID: "T", Workspace: "/code/proj"},
-		Defaults: &policy.Defaults{},
-		Paths:    disk,
+		Start:     "/code/proj",
+		Home:      "/home/ada",
+		CodexHome: "/home/ada/.codex",
+		Kept:      []string{"/home/ada/.config/codex-bridge/config.toml", "/home/ada/.local/state/codex-bridge"},
+		Temp:      "/var/tmp/t",
+		Thread:    &policy.Thread{ID: "T", Workspace: "/code/proj"},
+		Defaults:  &policy.Defaults{},
+		Paths:     disk,
+		Repositories: repositories{
+			"/code/proj/sub": {"/code/proj"},
+			"/code/wt":       {"/code/wt", "/code/proj"},
+			"/code/wt/sub":   {"/code/wt", "/code/proj"},
+		},
 	}
 }
 

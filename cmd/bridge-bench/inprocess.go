@@ -40,11 +40,11 @@ func perCall(f func()) (float64, error) {
 // as it is in earnest.
 type methods map[string]bool
 
-func (m methods) WantsMethod(method []byte) bool { return m[string(method)] }
-func (m methods) WantsAnswer([]byte) bool        { return false }
-func (m methods) WantsAnswers() bool             { return true }
-func (m methods) Take([]byte)                    {}
-func (m methods) TakeTooLong([]byte)             {}
+func (m methods) WantsMethod(method []byte, _ bool) bool { return m[string(method)] }
+func (m methods) WantsAnswer([]byte) bool                { return false }
+func (m methods) WantsAnswers() bool                     { return true }
+func (m methods) Take([]byte)                            {}
+func (m methods) TakeTooLong([]byte)                     {}
 
 var wanted = methods{"item/tool/call": true, "turn/completed": true, "hook/completed": true,
 	"item/commandExecution/requestApproval": true, "thread/settings/updated": true}
@@ -103,7 +103,7 @@ var turnStart = []byte(`{"id":12,"method":"turn/start","params":{"threadId":"` +
 func (b *bench) parse(int) error {
 	cfg := config.Default()
 	cfg.Policy.Mode = config.Enforce
-	p, err := policy.New(cfg.Policy)
+	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err != nil {
 		return err
 	}

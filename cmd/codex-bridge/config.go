@@ -41,20 +41,24 @@ func workspaceFolder() string {
 var errUnenforced = errors.New("the configuration asks for more than this version can enforce")
 
 // newGuard makes the policy of a conversation.
-func newGuard(cfg *config.Config, log *slog.Logger) (*guard.Guard, error) {
+func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*guard.Guard, error) {
 	p, err := newPolicy(cfg, log)
 	if err != nil {
 		return nil, err
 	}
-	return guard.New(p, guard.World(), log), nil
+	return guard.New(p, guard.WorldOf(cfg.Codex), recorder, log), nil
 }
 
 func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 	var refused []error
 	for _, n := range cfg.Unenforced() {
 		if n.Restriction && cfg.Policy.Mode == config.Enforce {
-			refused = append(refused, fmt.Errorf("%s:%d: %s: %w; take it out, or set policy.mode to audit",
-				n.File, n.Line, n.Key, errUnenforced))
+			mend := "take it out"
+			if n.Mend != "" {
+				mend = n.Mend + "; or take it out"
+			}
+			refused = append(refused, fmt.Errorf("%s:%d: %s: %w; %s, or set policy.mode to audit",
+				n.File, n.Line, n.Key, errUnenforced, mend))
 			continue
 		}
 		log.Warn("this version does not act on the key yet", "key", n.Key, "file", n.File, "line", n.Line)
@@ -62,7 +66,7 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 	if err := errors.Join(refused...); err != nil {
 		return nil, err
 	}
-	return policy.New(cfg.Policy)
+	return policy.New(cfg.Policy, cfg.Place)
 }
 
 // watch puts a changed configuration in force for the next request. With one that

@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/policy"
 )
 
@@ -33,9 +35,6 @@ const (
 	warn   = "warn"
 	broken = "broken"
 )
-
-// measured is the codex whose behaviour this version was built on.
-const measured = "0.169.0"
 
 // Run checks what a conversation needs. A capability that needs more adds a row.
 func (c doctorCmd) Run(out io.Writer) error {
@@ -76,6 +75,7 @@ func examine() []finding {
 		all[0].Detail = strings.Join(files, ", ")
 	}
 	all = append(all, examinePolicy(cfg)...)
+	all = append(all, examineState(cfg)...)
 	return append(all, examineCodex(cfg)...)
 }
 
@@ -90,18 +90,35 @@ func examinePolicy(cfg *config.Config) []finding {
 		mode.Detail = fmt.Sprintf("enforce: approval %s, sandbox at most %s, network %t",
 			strings.Join(cfg.Policy.Approval, " or "), cfg.Policy.Sandbox, cfg.Policy.Network)
 	}
-	if _, err := policy.New(cfg.Policy); err != nil {
+	if _, err := policy.New(cfg.Policy, cfg.Place); err != nil {
 		mode.State, mode.Detail, mode.Mend = broken, err.Error(), "see docs/configuration.md"
 	}
 	all := []finding{mode}
+	if f, ok := examineCommands(cfg); ok {
+		all = append(all, f)
+	}
 	for _, n := range cfg.Unenforced() {
 		f := finding{"policy", warn, fmt.Sprintf("%s:%d: %s is read, and this version does not act on it", n.File, n.Line, n.Key), ""}
 		if n.Restriction && cfg.Policy.Mode == config.Enforce {
 			f.State, f.Mend = broken, "take it out: a restriction that does not hold stops the start"
+			if n.Mend != "" {
+				f.Mend = n.Mend + "; a restriction that does not hold stops the start"
+			}
 		}
 		all = append(all, f)
 	}
 	return all
+}
+
+// examineCommands tells that other codex commands run without the policy.
+func examineCommands(cfg *config.Config) (finding, bool) {
+	p, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil || p.Mode() != config.Enforce || !p.AllCommands() {
+		return finding{}, false
+	}
+	return finding{"commands", warn, "codex exec and others, started through us, run without this policy: policy.commands is " +
+		fmt.Sprintf("%q (%s)", cfg.Policy.Commands, origin(cfg, "policy.commands")),
+		`name those that are needed, as in commands = ["login", "logout", "mcp list"]`}, true
 }
 
 func examineCodex(cfg *config.Config) []finding {
@@ -122,15 +139,18 @@ func examineCodex(cfg *config.Config) []finding {
 		found.State, found.Detail, found.Mend = broken, fmt.Sprintf("%s --version: %v", path, err), "run it by hand, or name another one with "+codex.Env
 	case codex.TooOld(version, cfg.Codex.MinVersion) != nil:
 		found.State, found.Detail = broken, codex.TooOld(version, cfg.Codex.MinVersion).Error()
-	case codex.CompareVersions(version, measured) > 0:
-		found.State, found.Mend = warn, "newer than "+measured+", on which this bridge was measured: fields that it does not know pass"
+	case codex.CompareVersions(version, methods.Measured) > 0:
+		found.State, found.Mend = warn, "newer than "+methods.Measured+", on which this bridge was measured: fields that it does not know pass"
 	}
 	sandbox := finding{"sandbox", fine, "codex runs commands in its sandbox here", ""}
 	if text, err := ask(cfg, path, "sandbox", "--", "true"); err != nil {
 		sandbox = finding{"sandbox", broken, fmt.Sprintf("codex can't run a command in its sandbox: %v: %s", err, lastLine(text)),
 			"see \"codex sandbox -- true\"; on Linux it needs user namespaces"}
 	}
-	return []finding{found, sandbox}
+	if found.State == broken {
+		return []finding{found, sandbox}
+	}
+	return slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{sandbox})
 }
 
 // ask runs codex for a moment and returns what it said.

@@ -27,7 +27,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p, err := policy.New(cfg.Policy)
+	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err != nil {
 		return err
 	}
@@ -37,17 +37,17 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	}
 	// There is no codex here to ask for its configuration, and no thread: see
 	// guard.Explain.
-	world := guard.World()
+	world := guard.WorldOf(cfg.Codex)
 	if folder, err := filepath.Abs(c.Workspace); err != nil {
 		return err
 	} else if world.Start, err = world.Paths.Canonical(folder); err != nil {
 		return err
 	}
-	e := guard.New(p, world, slog.New(slog.DiscardHandler)).Explain(m)
+	e := guard.New(p, world, guard.NoRecord, slog.New(slog.DiscardHandler)).Explain(m)
 	if c.JSON {
 		return json.NewEncoder(out).Encode(e)
 	}
-	return c.print(out, cfg, e)
+	return c.print(out, e)
 }
 
 func (c explainCmd) message(in io.Reader) (*rpc.Message, error) {
@@ -75,7 +75,7 @@ func (c explainCmd) message(in io.Reader) (*rpc.Message, error) {
 	return m, nil
 }
 
-func (c explainCmd) print(out io.Writer, cfg *config.Config, e guard.Explanation) error {
+func (c explainCmd) print(out io.Writer, e guard.Explanation) error {
 	w, d := &printer{w: out}, e.Decision
 	switch e.Mode {
 	case config.Off:
@@ -89,10 +89,18 @@ func (c explainCmd) print(out io.Writer, cfg *config.Config, e guard.Explanation
 	if d.Err != nil {
 		w.line("error %d: %s", d.Err.Code, d.Err.Message)
 	}
-	for _, change := range d.Changes {
+	if d.Answer != nil {
+		w.line("codex is answered, and the client does not hear of it: %s", d.Answer)
+	}
+	w.changes("", d.Changes)
+	for _, answer := range e.Answers {
 		w.line("")
-		w.line("%s: %s -> %s", change.Field, orNothing(change.From, "left out"), orNothing(change.To, "taken out"))
-		w.line("    %s%s: %s", change.Rule, where(cfg, change.Rule), change.Reason)
+		if len(answer.Changes) == 0 {
+			w.line("the answer %s passes", answer.Answer)
+			continue
+		}
+		w.line("the answer %s becomes %s", answer.Answer, answer.Becomes)
+		w.changes("    ", answer.Changes)
 	}
 	if d.Verdict == policy.Rewrite {
 		w.line("")
@@ -106,12 +114,12 @@ func (c explainCmd) print(out io.Writer, cfg *config.Config, e guard.Explanation
 	return w.err
 }
 
-// where is the place in the files that decided a rule; nothing for a default.
-func where(cfg *config.Config, rule string) string {
-	if origin, ok := cfg.Origin(rule); ok {
-		return " (" + origin.String() + ")"
+// by is the place in the files that decided a rule; nothing for a default.
+func by(place string) string {
+	if place == "" {
+		return ""
 	}
-	return ""
+	return " (" + place + ")"
 }
 
 func orNothing(raw json.RawMessage, nothing string) string {
@@ -119,6 +127,15 @@ func orNothing(raw json.RawMessage, nothing string) string {
 		return nothing
 	}
 	return string(raw)
+}
+
+// changes prints what was changed, and why.
+func (p *printer) changes(indent string, all []policy.Change) {
+	for _, change := range all {
+		p.line("")
+		p.line("%s%s: %s -> %s", indent, change.Field, orNothing(change.From, "left out"), orNothing(change.To, "taken out"))
+		p.line("%s    %s%s: %s", indent, change.Rule, by(change.Origin), change.Reason)
+	}
 }
 
 // printer writes lines and keeps the first error.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"codex-bridge/bridge/argv"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 )
@@ -46,11 +47,15 @@ func standIn(args []string) error {
 		Args: slices.Concat(cfg.Codex.Args, args),
 		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	}
-	if codex.ParseArgs(command.Args).Proxy {
-		if err := checkFlags(cfg, command.Args); err != nil {
-			return err
-		}
-		return proxy(cfg, command)
+	record := newLedger(cfg)
+	if command.Args, err = holdArgs(cfg, command.Args, len(cfg.Codex.Args), record, logger()); err != nil {
+		return err
+	}
+	if argv.Parse(command.Args).Proxy {
+		return proxy(cfg, command, record)
+	}
+	if err := record.Close(); err != nil {
+		return err
 	}
 	code, err := codex.Become(command.Path, command.Args, command.Env)
 	if err == nil {
@@ -63,11 +68,11 @@ func standIn(args []string) error {
 func status(err error) int {
 	var find *codex.FindError
 	var conf *config.Error
-	var flag refusedFlag
+	var refused *refusedArgs
 	switch {
 	case errors.As(err, &find):
 		return exitNotFound
-	case errors.As(err, &conf), errors.As(err, &flag), errors.Is(err, errUnenforced):
+	case errors.As(err, &conf), errors.As(err, &refused), errors.Is(err, errUnenforced):
 		return exitConfig
 	}
 	return exitFailed

@@ -16,23 +16,27 @@ var Version = "dev"
 
 // cli are our own commands. Everything else is codex's.
 type cli struct {
-	Demo    demoCmd    `cmd:"" help:"Run a whole conversation, offline, against the real codex, and show what a policy does to it."`
-	Policy  policyCmd  `cmd:"" help:"Look at what the policy does to a message."`
-	Doctor  doctorCmd  `cmd:"" help:"Check codex, the configuration and the folders; a line each, with the mend."`
-	Version versionCmd `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
+	Demo      demoCmd      `cmd:"" help:"Run a whole conversation, offline, against the real codex, and show what a policy does to it."`
+	Init      initCmd      `cmd:"" help:"Write a commented starter configuration; never over one that is there."`
+	Policy    policyCmd    `cmd:"" help:"Look at what the policy does to a message."`
+	Doctor    doctorCmd    `cmd:"" help:"Check codex, the configuration and the folders; a line each, with the mend."`
+	Methods   methodsCmd   `cmd:"" help:"List every method of codex: what it does, what becomes of it under the configuration at hand, and why."`
+	Decisions decisionsCmd `cmd:"" help:"Look at the log of what was changed or refused, and verify it."`
+	Version   versionCmd   `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
 }
 
 type policyCmd struct {
-	Explain explainCmd `cmd:"" help:"Read one message and print the verdict, what codex would get, and the rule and reason of every change."`
+	Explain explainCmd    `cmd:"" help:"Read one message and print the verdict, what codex would get, and the rule and reason of every change."`
+	Test    policyTestCmd `cmd:"" help:"Run files of cases: a message or a command line, and what must become of it."`
 }
 
 // ownCommands are the commands of cli, and the names kept for later ones: they
 // must not reach codex, which would take them for a prompt.
 var (
-	ownCommands   = []string{"demo", "policy", "doctor", "version"}
+	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "version"}
 	laterCommands = []string{
-		"hook", "init", "methods", "threads", "grants", "trace", "history", "image",
-		"acp", "run", "tools", "decisions", "purge", "completion",
+		"hook", "threads", "grants", "trace", "history", "image",
+		"acp", "run", "tools", "purge", "completion",
 	}
 )
 

@@ -14,9 +14,9 @@ import (
 )
 
 // proxy runs the real app-server behind us and ends as it ends.
-func proxy(cfg *config.Config, command codex.Command) error {
+func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	log := logger()
-	hold, err := newGuard(cfg, log)
+	hold, err := newGuard(cfg, record, log)
 	if err != nil {
 		return err
 	}
@@ -41,6 +41,9 @@ func proxy(cfg *config.Config, command codex.Command) error {
 	state, err := p.Run(ctx, stop)
 	if err != nil {
 		return err
+	}
+	if err := record.Close(); err != nil {
+		log.Error("the decision log was not closed in good order", "error", err)
 	}
 	codex.Mirror(state)
 	return nil

@@ -1,11 +1,18 @@
 package main
 
 import (
+	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+
+	"codex-bridge/bridge/store"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -20,9 +27,15 @@ func TestMain(m *testing.M) {
 // TestScripts plays the command line as a person types it. The codex of the
 // scripts is a shell script; cmd/codex-bridge/e2e uses the real one.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+	testscript.Run(t, params("testdata"))
+}
+
+func params(dir string) testscript.Params {
+	return testscript.Params{
+		Dir: dir,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"decide": decide,
+			"tamper": tamper,
 			// status N ARGS…: codex-bridge with these arguments exits with N.
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {
@@ -42,5 +55,33 @@ func TestScripts(t *testing.T) {
 			// An empty CODEX_BRIDGE_CONFIG means no file of the user's.
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
-	})
+	}
+}
+
+// decide FILE: the decisions of a file, JSON Lines, are appended to the log in
+// $CODEX_BRIDGE_STATE, or to that of the PostgreSQL in $DATABASE.
+func decide(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: decide FILE")
+	}
+	s, err := store.Open(context.Background(), store.Options{Folder: ts.Getenv(store.EnvFolder), URL: ts.Getenv("DATABASE")})
+	ts.Check(err)
+	defer s.Close()
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var d store.Decision
+		ts.Check(json.Unmarshal([]byte(line), &d))
+		ts.Check(s.Append(context.Background(), d))
+	}
+}
+
+// tamper SQL: the statement is run on the SQLite database of the state.
+func tamper(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: tamper SQL")
+	}
+	db, err := sql.Open("sqlite", filepath.Join(ts.Getenv(store.EnvFolder), store.DatabaseFile))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec(args[0])
+	ts.Check(err)
 }

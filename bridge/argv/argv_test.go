@@ -1,0 +1,154 @@
+package argv_test
+
+import (
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/argv"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type want struct {
+	Proxy   bool
+	Command string
+	Second  string
+	Info    bool
+}
+
+// What each of these does was measured on codex 0.169.0.
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		args string // words; _ stands for an empty one
+		want want
+	}{
+		{"app-server", want{Proxy: true, Command: "app-server"}},
+		{"app-server --analytics-default-enabled", want{Proxy: true, Command: "app-server"}},
+		{"-c features.code_mode_host=true app-server", want{Proxy: true, Command: "app-server"}},
+		{"-ca=1 app-server", want{Proxy: true, Command: "app-server"}},
+		{"--config=a=1 app-server", want{Proxy: true, Command: "app-server"}},
+		{"--enable x --disable y app-server", want{Proxy: true, Command: "app-server"}},
+		{"-m app-server app-server", want{Proxy: true, Command: "app-server"}},
+		{"--add-dir /x --oss --strict-config app-server", want{Proxy: true, Command: "app-server"}},
+		{"--dangerously-bypass-approvals-and-sandbox app-server", want{Proxy: true, Command: "app-server"}},
+		{"--unknown app-server", want{Proxy: true, Command: "app-server"}},
+		{"app-server --listen stdio://", want{Proxy: true, Command: "app-server"}},
+		{"app-server --stdio", want{Proxy: true, Command: "app-server"}},
+		{"app-server --bogus", want{Proxy: true, Command: "app-server"}},
+		{"app-server -c proxy", want{Proxy: true, Command: "app-server"}},
+		{"app-server --ws-auth help", want{Proxy: true, Command: "app-server"}},
+		// A prompt may stand before the command.
+		{"hello app-server", want{Proxy: true, Command: "app-server"}},
+		{"_ app-server", want{Proxy: true, Command: "app-server"}},
+		{"-ix app-server", want{Proxy: true, Command: "app-server"}},
+		{"--image=x app-server", want{Proxy: true, Command: "app-server"}},
+		{"-i x -m m app-server", want{Proxy: true, Command: "app-server"}},
+		// Not on stdio, or not serving.
+		{"app-server --listen ws://127.0.0.1:1", want{Command: "app-server", Second: "--listen"}},
+		{"app-server --listen=off", want{Command: "app-server", Second: "--listen"}},
+		{"app-server --help", want{Command: "app-server", Second: "--help", Info: true}},
+		{"app-server proxy", want{Command: "app-server", Second: "proxy"}},
+		{"app-server daemon start", want{Command: "app-server", Second: "daemon"}},
+		{"app-server generate-json-schema --out x", want{Command: "app-server", Second: "generate-json-schema", Info: true}},
+		{"app-server --print-startup-config", want{Command: "app-server", Second: "--print-startup-config"}},
+		// Other commands, and none.
+		{"--version", want{Info: true}},
+		{"-V app-server", want{Info: true}},
+		{"--help app-server", want{Info: true}},
+		{"login status", want{Command: "login", Second: "status"}},
+		{"exec app-server", want{Command: "exec", Second: "app-server"}},
+		{"e x", want{Command: "exec", Second: "x"}},
+		{"a", want{Command: "apply"}},
+		{"cloud-tasks list", want{Command: "cloud", Second: "list"}},
+		{"stdio-to-uds /x", want{Command: "stdio-to-uds", Second: "/x"}},
+		{"mcp -c a=1 --enable x add", want{Command: "mcp", Second: "add"}},
+		{"mcp --new add", want{Command: "mcp"}},
+		{"exec --help", want{Command: "exec", Info: true}},
+		{"sandbox ls --help", want{Command: "sandbox", Second: "ls"}}, // runs ls
+		{"help app-server", want{Command: "help", Info: true}},
+		{"completion bash", want{Command: "completion", Info: true}},
+		{"app-server -c a=1 generate-ts", want{Command: "app-server", Second: "generate-ts", Info: true}},
+		// A flag of another codex might take the next word for its value.
+		{"--new --help", want{}},
+		{"--new help app-server", want{Command: "help"}},
+		{"app-server --new generate-ts", want{Command: "app-server", Second: "generate-ts"}},
+		{"-c --help app-server", want{Proxy: true, Command: "app-server"}},
+		{"-i x app-server", want{}},
+		{"-- app-server", want{}},
+		{"", want{}},
+	} {
+		words := strings.Fields(c.args)
+		for i, word := range words {
+			words[i] = strings.ReplaceAll(word, "_", "")
+			if word != "_" {
+				words[i] = word
+			}
+		}
+		line := argv.Parse(words)
+		if got := (want{line.Proxy, line.Command, line.Second, line.Info}); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.args, got, c.want)
+		}
+	}
+}
+
+// How an argument list falls apart.
+func TestItems(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want []argv.Item
+	}{
+		{"-c a=1 app-server", []argv.Item{{Name: "--config", Value: "a=1", At: 0, Len: 2}}},
+		{"-ca=1 -c=b=2 --config=c=3 app-server --config d=4", []argv.Item{
+			{Name: "--config", Value: "a=1", At: 0, Len: 1}, {Name: "--config", Value: "b=2", At: 1, Len: 1},
+			{Name: "--config", Value: "c=3", At: 2, Len: 1}, {Name: "--config", Value: "d=4", At: 4, Len: 2},
+		}},
+		{"-i x y -m m app-server", []argv.Item{
+			{Name: "--image", At: 0, Len: 3}, {Name: "--model", Value: "m", At: 3, Len: 2},
+		}},
+		{"--yolo --not-so-yolo app-server", []argv.Item{
+			{Name: "--dangerously-bypass-approvals-and-sandbox", At: 0, Len: 1}, {Name: "--approve-for-me", At: 1, Len: 1},
+		}},
+		{"hello app-server world", []argv.Item{{Value: "hello", At: 0, Len: 1}, {Value: "world", At: 2, Len: 1}}},
+		{"--conf=a=1 -q app-server -s x", []argv.Item{
+			{Name: "--conf", At: 0, Len: 1, State: argv.Unknown}, {Name: "-q", At: 1, Len: 1, State: argv.Unknown},
+			{Name: "-s", At: 3, Len: 1, State: argv.Unknown}, {Value: "x", At: 4, Len: 1},
+		}},
+		{"--search=x -c -x app-server -c", []argv.Item{
+			{Name: "--search", Value: "x", At: 0, Len: 1, State: argv.Broken},
+			{Name: "--config", Value: "-x", At: 1, Len: 2, State: argv.Broken},
+			{Name: "--config", At: 4, Len: 1, State: argv.Broken},
+		}},
+		{"exec --yolo", nil},
+	} {
+		got := argv.Parse(strings.Fields(c.args)).Items
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", c.args, diff)
+		}
+	}
+}
+
+// Whatever the arguments are, the items stand in order, apart from each other and
+// inside of the list, and where codex could find its app-server the line is either
+// the proxy's or has a name that says how it is not.
+func FuzzParse(f *testing.F) {
+	f.Add("-c a=1 app-server --listen off")
+	f.Add("hello -i x y -- app-server")
+	f.Add("--new=1 mcp add -h")
+	f.Fuzz(func(t *testing.T, text string) {
+		args := strings.Split(text, " ")
+		line := argv.Parse(args)
+		at := 0
+		for _, item := range line.Items {
+			if item.At < at || item.Len < 1 || item.At+item.Len > len(args) {
+				t.Fatalf("%q: %+v", args, line)
+			}
+			at = item.At + item.Len
+		}
+		if line.Command == argv.AppServer && !line.Proxy && line.Second == "" {
+			t.Fatalf("%q: %+v", args, line)
+		}
+		if line.Proxy && (line.Info || line.Command != argv.AppServer) {
+			t.Fatalf("%q: %+v", args, line)
+		}
+	})
+}

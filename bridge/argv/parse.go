@@ -1,0 +1,118 @@
+package argv
+
+import "slices"
+
+// AppServer is the one command that goes through the bridge.
+const AppServer = "app-server"
+
+// commands are codex's subcommands (codex 0.169.0: --help, and the completion
+// script for the hidden ones). What is not among them is a prompt, and a command
+// may still follow it (measured: `codex hello app-server` starts the app-server).
+var commands = []string{
+	AppServer, "agents", "exec", "review", "login", "logout", "mcp", "plugin", "remote-control",
+	"completion", "update", "doctor", "sandbox", "debug", "apply", "resume", "queue",
+	"archive", "delete", "migrate-rollouts", "migrate-nfs-db", "unarchive", "fork", "cloud",
+	"exec-server", "features", "help",
+	"tcp-tunnel", "git-credential", "execpolicy", "responses-api-proxy", "stdio-to-uds",
+}
+
+// generators are the app-server's commands that print its protocol.
+var generators = []string{"generate-ts", "generate-json-schema", "generate-internal-json-schema"}
+
+var aliases = map[string]string{"e": "exec", "a": "apply", "cloud-tasks": "cloud"}
+
+// Parse reads codex's argument list.
+func Parse(args []string) Line {
+	l := Line{Args: args}
+	for i := 0; i < len(args); {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return l // only a prompt may follow
+		case isHelp(arg) || arg == "-V" || arg == "--version":
+			l.Info = l.known()
+			return l
+		case isFlag(arg):
+			item := flag(rootAll, args, i)
+			l.Items = append(l.Items, item)
+			i += item.Len
+			continue
+		}
+		if full, ok := aliases[arg]; ok {
+			arg = full
+		}
+		if slices.Contains(commands, arg) {
+			l.Command = arg
+			l.rest(i + 1)
+			return l
+		}
+		l.Items = append(l.Items, Item{Value: args[i], At: i, Len: 1})
+		i++
+	}
+	return l
+}
+
+func isHelp(arg string) bool { return arg == "-h" || arg == "--help" }
+
+// rest reads what follows the command.
+func (l *Line) rest(at int) {
+	switch l.Command {
+	case AppServer:
+		l.appServer(at)
+	case "help", "completion":
+		l.Info = l.known()
+	default:
+		l.second(at)
+	}
+}
+
+// appServer reads the app-server's own arguments and finds out whether it serves
+// stdio.
+func (l *Line) appServer(at int) {
+	for i := at; i < len(l.Args); {
+		arg := l.Args[i]
+		switch {
+		case isHelp(arg) || arg == "help":
+			l.Second, l.Info = arg, l.known()
+			return
+		case isFlag(arg) && arg != "--":
+			item := flag(appServerAll, l.Args, i)
+			l.Items = append(l.Items, item)
+			i += item.Len
+			if item.Name == "--print-startup-config" || item.Name == "--listen" && item.Value != "stdio://" {
+				l.Second = item.Name
+				return
+			}
+		case slices.Contains(generators, arg):
+			l.Second, l.Info = arg, l.known()
+			return
+		case arg == "daemon" || arg == "proxy":
+			l.Second = arg
+			return
+		default: // codex refuses it
+			l.Items = append(l.Items, Item{Value: arg, At: i, Len: 1})
+			i++
+		}
+	}
+	l.Proxy = true
+}
+
+// second finds the first word after another command.
+func (l *Line) second(at int) {
+	for i := at; i < len(l.Args); {
+		arg := l.Args[i]
+		if isHelp(arg) {
+			l.Info = l.known()
+			return
+		}
+		if !isFlag(arg) {
+			l.Second = arg
+			return
+		}
+		item := flag(everywhere, l.Args, i)
+		if item.State != Fine {
+			return // it may take the next word for its value
+		}
+		i += item.Len
+	}
+}

@@ -1,0 +1,72 @@
+package guard
+
+import (
+	"context"
+	"sync"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/rpc"
+)
+
+// patches are the paths of file changes under way, by item: the question about a
+// patch does not name them (measured), the item that was started before does.
+type patches struct {
+	mu    sync.Mutex
+	paths map[string][]string
+	order []string // the oldest first
+}
+
+// mostPatches bounds what is kept: each thread has one or a few under way.
+const mostPatches = 256
+
+func (p *patches) add(item string, paths []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.paths == nil {
+		p.paths = make(map[string][]string)
+	}
+	if _, ok := p.paths[item]; !ok {
+		p.order = append(p.order, item)
+	}
+	p.paths[item] = paths
+	if len(p.order) > mostPatches {
+		delete(p.paths, p.order[0])
+		p.order = p.order[1:]
+	}
+}
+
+func (p *patches) of(item string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.paths[item]
+}
+
+// rules tells whether there are rules that could want to know of files.
+func (g *Guard) rules() bool {
+	p := g.policy.Load()
+	return p.Mode() != config.Off && p.Ruled()
+}
+
+// itemStarted takes note of the files that a patch changes.
+func (g *Guard) itemStarted(_ context.Context, said *bridge.Said) {
+	item := said.Root().Get("params").Get("item")
+	if !item.Get("type").Is("fileChange") {
+		return
+	}
+	id, _ := item.Get("id").Text()
+	g.patches.add(id, pathsOf(item.Get("changes")))
+}
+
+// pathsOf are the paths of the changes: of a file, and of where it is moved to.
+func pathsOf(changes rpc.Value) []string {
+	var paths []string
+	for change := range changes.Elements() {
+		path, _ := change.Get("path").Text()
+		paths = append(paths, path)
+		if to, ok := change.Get("kind").Get("move_path").Text(); ok {
+			paths = append(paths, to)
+		}
+	}
+	return paths
+}

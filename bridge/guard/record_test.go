@@ -1,0 +1,104 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/store"
+)
+
+// book is a decision log in memory; one that fails holds nothing.
+type book struct {
+	mu      sync.Mutex
+	entries []store.Decision
+	err     error
+}
+
+func (b *book) Append(_ context.Context, d store.Decision) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.entries = append(b.entries, d)
+	}
+	return b.err
+}
+
+const readOnlyPolicy = "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n"
+
+// Every decision that changes or refuses something is on record before its effect,
+// with the hash of the message and none of its content; what passes is not.
+func TestRecord(t *testing.T) {
+	var b book
+	w := world(t)
+	log := slog.New(slog.DiscardHandler)
+	g := guard.New(load(t, readOnlyPolicy), w, &b, log)
+	c := bridgetest.Start(t, hello.New("1", "0.125.0", g, log), g)
+	c.Bind("start", w.Start)
+	refused := `{"id":3,"method":"fs/writeFile","params":{"path":"/x","dataBase64":"c2VjcmV0"}}`
+	c.Play("record", `
+editor> {"id":1,"method":"initialize","params":{"clientInfo":{"name":"ed","version":"2"}}}
+codex<= {"id":1,"method":"initialize","params":{"clientInfo":{"name":"ed","version":"2"}}}
+editor> {"id":2,"method":"model/list","params":{}}
+codex<= {"id":2,"method":"model/list","params":{}}
+editor> `+refused+`
+editor< {"id":3,"error":{"code":-32010,"message":"<text>","data":"$data"}}
+editor> {"id":4,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":4,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user"}}
+codex>  {"id":4,"result":{"thread":{"id":"t1"},"approvalPolicy":"never","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}
+editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$unlike"}}
+editor> {"id":5,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+editor< {"id":5,"error":{"code":-32013,"message":"<text>","data":"$unverified"}}
+`)
+	want := []store.Decision{
+		{Client: "ed 2", Method: "fs/writeFile", Mode: "enforce", Verdict: "deny", Rule: "policy.methods"},
+		{Client: "ed 2", Method: "thread/start", Mode: "enforce", Verdict: "rewrite", Rule: "policy.approval", Fields: []string{"params.approvalPolicy"}},
+		{Client: "ed 2", Method: "thread/start", Thread: "t1", Mode: "enforce", Verdict: "deny", Rule: "policy.approval", Fields: []string{"result.approvalPolicy"}},
+		{Client: "ed 2", Method: "turn/start", Thread: "t1", Mode: "enforce", Verdict: "deny", Rule: "policy.mode", Fields: []string{"params.threadId"}},
+	}
+	if diff := cmp.Diff(want, b.entries, cmpopts.IgnoreFields(store.Decision{}, "Time", "Reason", "Origin", "Message")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if b.entries[0].Message != store.Sum([]byte(refused)) {
+		t.Errorf("the hash is that of another message: %s", b.entries[0].Message)
+	}
+	for _, e := range b.entries {
+		if e.Reason == "" || e.Origin == "" || time.Since(e.Time) < 0 || e.Message == "" {
+			t.Errorf("an entry without words: %+v", e)
+		}
+	}
+}
+
+// What can't be recorded is not done: neither the request that was put right nor
+// the answer of the client. What needs no record passes.
+func TestNoRecordNoAction(t *testing.T) {
+	w := world(t)
+	g := guard.New(load(t, readOnlyPolicy), w, &book{err: errors.New("disk full")}, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, g)
+	c.Bind("start", w.Start)
+	c.Play("no record", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"store","reason":"<text>","mend":"<text>"}}}
+editor> {"id":2,"method":"model/list","params":{}}
+codex<= {"id":2,"method":"model/list","params":{}}
+codex>  {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}
+editor<= {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}
+editor> {"id":0,"result":{"decision":"acceptForSession"}}
+codex<  {"id":0,"error":{"code":-32010,"message":"<text>","data":"$data"}}
+`)
+	// Under audit nothing is held back.
+	g.SetPolicy(load(t, readOnlyPolicy+"mode = \"audit\"\n"))
+	c.Play("audit", `
+editor> {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<= {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
+`)
+}

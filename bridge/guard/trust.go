@@ -1,0 +1,114 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// warning is the notification by which codex itself says that a project's own
+// configuration is not loaded.
+const warning = "configWarning"
+
+// told are the projects that the user was told about.
+type told struct {
+	mu       sync.Mutex
+	projects map[string]bool
+	deaf     bool // the client has opted out of warnings
+}
+
+// first tells whether nobody has heard of the project yet, and whether the client
+// wants to.
+func (t *told) first(project string) (first, client bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.projects[project] {
+		return false, false
+	}
+	if t.projects == nil {
+		t.projects = make(map[string]bool)
+	}
+	t.projects[project] = true
+	return true, !t.deaf
+}
+
+// stands finds out in which folder the thread of a resume or fork stands; false
+// when codex can't be asked. Measured: thread/read tells it of threads that are
+// not loaded, too, and the folder is where a resume puts the thread.
+func (g *Guard) stands(ctx context.Context, call *bridge.Call, state *policy.State) bool {
+	result, err := g.peer.Ask(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
+	var answered *rpc.Error
+	switch {
+	case errors.As(err, &answered) && answered.Code == rpc.CodeUpstream:
+		// It knows no such thread, and will say so in its own words.
+		state.Nowhere = true
+		return true
+	case err != nil:
+		g.log.Error("the folder of a thread can't be found out; it is not opened", "error", err)
+		return false
+	}
+	text, _ := result.Get("thread").Get("cwd").Text()
+	folder, err := state.Paths.Canonical(text)
+	if err != nil {
+		g.log.Error("the folder of a thread can't be judged; it is not opened", "cwd", text, "error", err)
+		return false
+	}
+	state.Stands = folder
+	return true
+}
+
+func textOf(call *bridge.Call, member string) string {
+	text, _ := call.Params.Get(member).Text()
+	return text
+}
+
+// keptUntrusted says, once for each project, that its own configuration is not
+// loaded: nothing else would tell the user why it has no effect. It is said once
+// the thread is there.
+func (g *Guard) keptUntrusted(call *bridge.Call, folder string, state policy.State) {
+	root, project := folder, folder
+	if roots, err := state.Repositories.Roots(folder); err == nil && len(roots) > 0 {
+		root, project = roots[0], roots[len(roots)-1]
+	}
+	kept := keptFrom(folder, root)
+	if len(kept) == 0 {
+		return
+	}
+	call.OnAnswer(func(a *bridge.Answer) {
+		if !a.Result().Exists() {
+			return
+		}
+		first, client := g.told.first(project)
+		if !first {
+			return
+		}
+		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, list(kept))
+		mend := g.policy.Load().TrustMend(project, state)
+		g.log.Warn(summary, "project", project, "mend", mend)
+		if !client {
+			return
+		}
+		a.After(func() {
+			g.peer.Tell(warning, map[string]any{"summary": summary, "details": mend})
+		})
+	})
+}
+
+// list is what was found, as a sentence's subject.
+func list(paths []string) string {
+	const most = 5
+	if n := len(paths) - most; n > 0 {
+		paths = append(paths[:most:most], strconv.Itoa(n)+" more")
+	}
+	if len(paths) == 1 {
+		return paths[0] + " is"
+	}
+	return strings.Join(paths, ", ") + " are"
+}

@@ -1,0 +1,31 @@
+package guard_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/hello"
+)
+
+// A codex that the table was not measured on works, and that is said.
+func TestOtherVersion(t *testing.T) {
+	for version, said := range map[string]bool{"0.169.0": false, "0.170.0": true, "0.168.1": true} {
+		var log bytes.Buffer
+		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, logger)
+		c := bridgetest.Start(t, hello.New("1", "0.125.0", g, logger), g)
+		c.Play(version, `
+editor> {"id":1,"method":"initialize","params":{"clientInfo":{"name":"e"}}}
+codex<= {"id":1,"method":"initialize","params":{"clientInfo":{"name":"e"}}}
+codex>  {"id":1,"result":{"userAgent":"e/`+version+` (x)"}}
+editor<= {"id":1,"result":{"userAgent":"e/`+version+` (x)"}}
+`)
+		if got := strings.Contains(log.String(), "codex="+version); got != said {
+			t.Errorf("%s: the log says %q", version, log.String())
+		}
+	}
+}

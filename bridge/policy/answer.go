@@ -1,0 +1,132 @@
+package policy
+
+import (
+	"bytes"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
+	"codex-bridge/bridge/rules"
+	"codex-bridge/rpc"
+)
+
+const (
+	ruleRemember = "approvals.remember"
+	ruleProtocol = "protocol"
+)
+
+// Asked is a request of Codex's that the client has heard.
+type Asked struct {
+	Method string
+	Params rpc.Value
+}
+
+// DecideRequest judges a request of Codex's before the client hears it: unknown ones,
+// and what a rule denies. What a rule allows is asked all the same: the question
+// does not tell whether the command will leave the sandbox (measured). Denied, Answer
+// or Err is what Codex gets.
+func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decision {
+	if p.mode == config.Off {
+		return Decision{Verdict: Pass}
+	}
+	_, known := methods.Lookup(methods.ServerRequest, method)
+	switch override := p.overrides[method]; {
+	case override == "deny" && known:
+		d := p.refused(methods.Row{Method: method}, methods.Deny, true)
+		d.Answer = refusal(method, d.Err.Message)
+		return d
+	case known && p.rules != nil:
+		if m := p.ruling(method, params, st); m.Decision == rules.Deny {
+			return p.ruledOut(method, m)
+		}
+		return Decision{Verdict: Pass}
+	case known, p.unknown, override == "allow", override == "ask":
+		return Decision{Verdict: Pass}
+	}
+	return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, Refusal{
+		Method: method, Rule: ruleUnknown, Reason: "codex " + methods.Measured + " asks no such thing, and nobody has judged what an answer would allow",
+		Origin: p.place(ruleUnknown), Mend: "use codex " + methods.Measured + `, or set policy.unknown_methods = "allow"`,
+	})}
+}
+
+// DecideAnswer judges what the client answers to Asked: no more than was offered,
+// for no longer than once, and nothing that policy forbids. Codex waits for an
+// answer without end, so that what can't stay becomes a refusal, not silence.
+func (p *Policy) DecideAnswer(asked Asked, m *rpc.Message, st State) Decision {
+	passed := Decision{Verdict: Pass, Message: m.Bytes()}
+	if p.mode == config.Off || m.Kind != rpc.Response {
+		return passed // an error is a refusal to Codex (measured)
+	}
+	a := answer{p: p, asked: asked, m: m, st: st}
+	if m.Truncated() {
+		return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{
+			Method: asked.Method, Rule: "codex.max_message", Field: "result", Reason: "the answer has more values than are looked at", Mend: "send less",
+		})}
+	}
+	switch asked.Method {
+	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
+		a.decision(&currentWords)
+	case "execCommandApproval", "applyPatchApproval":
+		a.decision(&legacyWords)
+	case "item/permissions/requestApproval":
+		a.grant()
+	case "mcpServer/elicitation/request":
+		a.elicitation()
+	case "item/tool/requestUserInput":
+		if asksForTool(asked.Params) {
+			a.userInput()
+		}
+	}
+	if len(a.changes) == 0 {
+		return passed
+	}
+	return Decision{Verdict: Rewrite, Message: a.patch.Bytes(), Changes: a.changes}
+}
+
+// answer is one decision about an answer in the making.
+type answer struct {
+	p       *Policy
+	asked   Asked
+	m       *rpc.Message
+	st      State
+	patch   *rpc.Patch
+	changes []Change
+}
+
+func (a *answer) note(field string, from rpc.Value, to []byte, rule, reason string) {
+	a.changes = append(a.changes, Change{field, rule, reason, a.p.origin(rule), bytes.Clone(from.Raw()), to})
+	if a.patch == nil {
+		a.patch = rpc.NewPatch(a.m)
+	}
+}
+
+func (a *answer) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
+	a.note(field, object.Get(key), to, rule, reason)
+	a.patch.Set(object, key, to)
+}
+
+func (a *answer) drop(object rpc.Value, key, field, rule, reason string) {
+	a.note(field, object.Get(key), nil, rule, reason)
+	a.patch.Delete(object, key)
+}
+
+// replace puts another result in the place of one that can't be read.
+func (a *answer) replace(to []byte, reason string) {
+	a.note("result", a.m.Result, to, ruleProtocol, reason)
+	a.patch.Replace(a.m.Result, to)
+}
+
+// only takes out the members of the result that the schema does not have.
+func (a *answer) only(known ...string) {
+	if a.p.unknown {
+		return
+	}
+next:
+	for key := range a.m.Result.Members() {
+		for _, name := range known {
+			if key == name {
+				continue next
+			}
+		}
+		a.drop(a.m.Result, key, "result."+key, ruleUnknown, "no member of this answer in codex "+methods.Measured+"; a later one may act on it")
+	}
+}

@@ -1,0 +1,238 @@
+package policy
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codex-bridge/rpc"
+)
+
+// grant holds the permissions that the client grants: those that were asked for and
+// that policy allows, for the turn.
+//
+// Measured: a grant widens the sandbox, of a read-only thread too, and is written
+// down nowhere.
+func (a *answer) grant() {
+	result := a.m.Result
+	granted := result.Get("permissions")
+	if result.Kind() != rpc.Object || granted.Kind() != rpc.Object {
+		a.replace([]byte(`{"permissions":{},"scope":"turn"}`), "there are no permissions in "+show(result))
+		return
+	}
+	if v := result.Get("scope"); !nothing(v) && !v.Is("turn") {
+		a.set(result, "scope", "result.scope", quote("turn"), ruleRemember, "a grant holds for the turn that asked for it")
+	}
+	a.only("permissions", "scope", "strictAutoReview")
+	if !a.reviewed(result) {
+		// Without its condition the grant would be more than the client meant.
+		if granted.Len() > 0 {
+			a.set(result, "permissions", "result.permissions", []byte(`{}`), ruleReviewers, "it was granted on the condition of strictAutoReview")
+		}
+		return
+	}
+	g := grantCut{a: a, asked: a.asked.Params.Get("permissions")}
+	if a.st.Thread != nil {
+		g.roots = a.p.allowed(a.st, a.st.Thread.Workspace)
+	} else {
+		g.roots = a.p.allowed(a.st, "")
+	}
+	if to := g.cut(granted); g.why != nil {
+		a.set(result, "permissions", "result.permissions", to, g.rule, strings.Join(g.why, "; "))
+	}
+}
+
+// reviewed holds strictAutoReview; false: it was asked for and is not to be had.
+//
+// Measured: with it a model decides about the commands of the turn in the person's
+// place, those that ask to leave the sandbox among them.
+func (a *answer) reviewed(result rpc.Value) bool {
+	const key, field = "strictAutoReview", "result.strictAutoReview"
+	v := result.Get(key)
+	on, ok := v.Bool()
+	switch {
+	case nothing(v), ok && !on, on && slices.Contains(a.p.reviewers, "auto_review"):
+		return true
+	case ok:
+		a.drop(result, key, field, ruleReviewers, "auto_review is not in policy.reviewers, and would decide in the person's place")
+	default:
+		a.drop(result, key, field, ruleProtocol, "it is not a boolean")
+	}
+	return false
+}
+
+// grantCut cuts a grant down.
+type grantCut struct {
+	a     *answer
+	asked rpc.Value
+	roots []string // what may be written
+	why   []string
+	rule  string
+}
+
+func (g *grantCut) out(rule, reason string) {
+	const most = 8
+	if len(g.why) < most {
+		g.why = append(g.why, reason)
+	}
+	if g.rule == "" {
+		g.rule = rule
+	}
+}
+
+// cut is what is left of a grant. It is built anew, of what is understood alone.
+func (g *grantCut) cut(granted rpc.Value) json.RawMessage {
+	kept := make(map[string]any)
+	for key, v := range granted.Members() {
+		switch {
+		case nothing(v):
+		case key == "network":
+			if g.network(v) {
+				kept[key] = map[string]bool{"enabled": true}
+			}
+		case key == "fileSystem" && v.Kind() == rpc.Object:
+			kept[key] = g.files(v)
+		default:
+			g.out(ruleUnknown, show(v)+" at "+key+" is no permission that is known")
+		}
+	}
+	raw, err := json.Marshal(kept)
+	if err != nil {
+		panic(err) // it holds texts, booleans and JSON
+	}
+	return raw
+}
+
+func (g *grantCut) network(v rpc.Value) bool {
+	enabled, ok := v.Get("enabled").Bool()
+	asked, _ := g.asked.Get("network").Get("enabled").Bool()
+	switch {
+	case !ok && !nothing(v.Get("enabled")), v.Kind() != rpc.Object:
+		g.out(ruleProtocol, "network is "+show(v))
+	case !enabled:
+	case !g.a.p.network:
+		g.out(ruleNetwork, "the network is not allowed")
+	case !asked:
+		g.out(ruleProtocol, "nobody has asked for the network")
+	default:
+		return true
+	}
+	return false
+}
+
+// files cuts what may be read and written. read and write are the older form.
+func (g *grantCut) files(v rpc.Value) map[string]any {
+	kept := make(map[string]any)
+	for key, m := range v.Members() {
+		switch {
+		case nothing(m):
+		case key == "globScanMaxDepth" && m.Kind() == rpc.Number:
+			kept[key] = json.RawMessage(m.Raw())
+		case key == "entries" && m.Kind() == rpc.Array:
+			entries := []any{}
+			for e := range m.Elements() {
+				if entry, ok := g.entry(e); ok {
+					entries = append(entries, entry)
+				}
+			}
+			kept[key] = entries
+		case (key == "read" || key == "write") && m.Kind() == rpc.Array:
+			paths := []string{}
+			for e := range m.Elements() {
+				if path, ok := g.path(e, key); ok {
+					paths = append(paths, path)
+				}
+			}
+			kept[key] = paths
+		default:
+			g.out(ruleUnknown, show(m)+" at fileSystem."+key+" is no permission that is known")
+		}
+	}
+	return kept
+}
+
+// entry keeps what restricts, and what names a path that may be granted.
+func (g *grantCut) entry(e rpc.Value) (any, bool) {
+	access, _ := e.Get("access").Text()
+	where := e.Get("path")
+	switch {
+	case access == "deny" && e.Len() == 2:
+		return json.RawMessage(e.Raw()), true
+	case (access == "read" || access == "write") && e.Len() == 2 && where.Get("type").Is("path") && where.Len() == 2:
+		path, ok := g.path(where.Get("path"), access)
+		return map[string]any{"access": access, "path": map[string]string{"type": "path", "path": path}}, ok
+	}
+	g.out(ruleRoots, "what "+show(e)+" allows can't be seen")
+	return nil, false
+}
+
+// path is one that may be granted, in the spelling that was judged.
+func (g *grantCut) path(v rpc.Value, access string) (string, bool) {
+	text, ok := v.Text()
+	path, err := g.a.st.canonical(text)
+	switch {
+	case !ok || err != nil:
+		g.out(ruleRoots, show(v)+" can't be judged")
+	case !g.wasAsked(path, access):
+		g.out(ruleProtocol, "nobody has asked to "+access+" "+path)
+	case access == "write" && g.a.p.limit == readOnly:
+		g.out(ruleSandbox, "to write "+path+" is more than read-only")
+	case access == "write" && g.a.p.limit == workspaceWrite && !withinAny(g.roots, path):
+		g.out(ruleRoots, path+" lies outside policy.writable_roots")
+	case access == "write" && g.a.p.limit == workspaceWrite && g.kept(path):
+		g.out(ruleSandbox, path+" is kept from being written under workspace-write, where policy.writable_roots does not name it")
+	default:
+		if path != text {
+			g.out(ruleRoots, show(v)+" is fixed to "+path)
+		}
+		return path, true
+	}
+	return "", false
+}
+
+// wasAsked tells whether codex has asked for the path, or for a folder above it, in
+// that way. Who asks to write asks to read.
+func (g *grantCut) wasAsked(path, access string) bool {
+	files := g.asked.Get("fileSystem")
+	covers := func(v rpc.Value, way string) bool {
+		text, _ := v.Text()
+		folder, err := g.a.st.canonical(text)
+		return err == nil && within(folder, path) && (way == access || way == "write" && access == "read")
+	}
+	for e := range files.Get("entries").Elements() {
+		way, _ := e.Get("access").Text()
+		if e.Get("path").Get("type").Is("path") && covers(e.Get("path").Get("path"), way) {
+			return true
+		}
+	}
+	for _, way := range [...]string{"read", "write"} {
+		for e := range files.Get(way).Elements() {
+			if covers(e, way) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keptFolders of a writable root are not written under Codex's workspace-write. A
+// grant of the root leaves them alone, a grant that names one makes it writable
+// (measured). What lies in them runs outside of the sandbox: a git hook, for one.
+var keptFolders = []string{".git", ".codex", ".agents"}
+
+// kept tells whether path lies in such a folder of every root that it lies in. Who
+// names one in policy.writable_roots means it.
+func (g *grantCut) kept(path string) bool {
+	for _, root := range g.roots {
+		if within(root, path) && !slices.ContainsFunc(strings.Split(path[len(root):], string(filepath.Separator)), isKept) {
+			return false
+		}
+	}
+	return true
+}
+
+// isKept does not regard case, so that a doubt forbids.
+func isKept(name string) bool {
+	return slices.ContainsFunc(keptFolders, func(k string) bool { return strings.EqualFold(k, name) })
+}

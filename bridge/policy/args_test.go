@@ -1,0 +1,288 @@
+package policy_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"codex-bridge/bridge/argv"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+)
+
+func argsPolicy(t tester, text string) *policy.Policy {
+	t.Helper()
+	cfg := contract()
+	cfg.Mode = config.Enforce
+	if _, err := toml.Decode(text, &cfg); err != nil {
+		t.Fatal(err)
+	}
+	return compile(t, cfg)
+}
+
+// The values of -c as codex 0.169.0 reads them: what reaches its configuration is
+// what is judged. Each case was measured with config/read and its layers.
+func TestOverrides(t *testing.T) {
+	const most = "config_keys = [\"**\"]\nmodels = [\"gpt-5.5\"]"
+	for _, c := range []struct {
+		name, policy, value string
+		passes              bool
+		rule                string
+	}{
+		{"a key that passes", "", `model_reasoning_effort="high"`, true, ""},
+		{"spaces are trimmed", "", " model_reasoning_effort = high ", true, ""},
+		{"another", "", `mcp_servers.x.command="sh"`, false, "policy.config_keys"},
+		{"no =", most, "a", false, "policy.config_keys"},
+		{"no key", most, "=x", false, "policy.config_keys"},
+		{"only spaces for a key", most, " \u00a0=x", false, "policy.config_keys"},
+		{"an empty value", most, "a=", true, ""},
+		{"cut at the first =", most, "a=1=2", true, ""},
+		{"an empty segment", "config_keys = [\"a.b\"]", "a..b=1", false, "policy.config_keys"},
+		{"an empty segment in a key that never passes", most, "features..hooks=false", false, "policy.config_keys"},
+		{"quotes don't hold a segment together", most, `projects."/x".trust_level="trusted"`, false, "policy.config_keys"},
+		{"quotes around a segment", most, `features."hooks"=false`, false, "policy.config_keys"},
+		{"spaces in a segment", most, "features . hooks=false", false, "policy.config_keys"},
+		{"a table", most, "features={hooks=false}", false, "policy.config_keys"},
+		{"a table in a table", most, "a={b={c=1}}", true, ""},
+		{"dots in a table", "config_keys = [\"a.b.c\"]", "a={b.c=1}", true, ""},
+		{"quoted dots in a table must pass in both readings", "config_keys = [\"a.b\"]", `a={"b.c"=1}`, false, "policy.config_keys"},
+		{"and may", "config_keys = [\"a.b*.**\"]", `a={"b.c"=1}`, true, ""},
+		{"a text of two lines", most, "a=\"\"\"x\ny\"\"\"", true, ""},
+		{"quoted dots in a table that never passes", most, `features={"hooks.x"=1}`, false, "policy.config_keys"},
+		{"one leaf of several", "config_keys = [\"a.b\"]", "a={b=1, c=2}", false, "policy.config_keys"},
+		{"a table of everything above", most, "features={}", false, "policy.config_keys"},
+		{"an array", most, "notify=['a', {b=1}]", true, ""},
+		{"a model", most, "model=gpt-5.5", true, ""},
+		{"a model in quotes", most, `model='gpt-5.5'`, true, ""},
+		{"a forbidden model", most, "model=o9", false, "policy.models"},
+		{"a forbidden model, spelt otherwise", most, `model="\u006f9"`, false, "policy.models"},
+		{"a model that is no name", most, "model=1979-05-27", false, "policy.models"},
+		{"a model in a table", most, `model={a="gpt-5.5"}`, false, "policy.models"},
+		{"a review model further in", most, `agents={x={review_model="o9"}}`, false, "policy.models"},
+		{"half a quote", most, `model="gpt-5.5`, false, "policy.config_keys"},
+		{"a table that only codex can read", most, "a={b=1,\u00a0}", false, "policy.config_keys"},
+		{"a second key", most, "a=1\nb=2", false, "policy.config_keys"},
+		{"a table after the value", most, "a={b=1}\n[_x_.c]\nd=1", false, "policy.config_keys"},
+		{"the same key twice", most, "a={b=1, b=2}", false, "policy.config_keys"},
+		{"numbers that JSON has no word for", most, "a=inf", true, ""},
+		{"no UTF-8", most, "a=\xff", false, "policy.config_keys"},
+		{"no UTF-8 in the key", most, "a\xff=1", false, "policy.config_keys"},
+		{"too deep", most, "a=" + strings.Repeat("{b=", 130) + "1" + strings.Repeat("}", 130), false, "policy.config_keys"},
+		{"a key of serde's own", most, `a={"$serde_json::private::RawValue"="1"}`, false, "policy.config_keys"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := argsPolicy(t, c.policy)
+			for _, args := range [][]string{
+				{"-c", c.value, "app-server"}, {"app-server", "--config", c.value},
+				{"--config=" + c.value, "app-server"}, {"app-server", "-c=" + c.value},
+			} {
+				d := p.DecideArgs(args, 0)
+				if c.passes {
+					if d.Verdict != policy.Pass || !slices.Equal(d.Args, args) {
+						t.Errorf("%q: %+v", args, d)
+					}
+					continue
+				}
+				if d.Verdict != policy.Rewrite || !slices.Equal(d.Args, []string{"app-server"}) || d.Changes[0].Rule != c.rule {
+					t.Errorf("%q: %+v", args, d)
+				}
+			}
+		})
+	}
+}
+
+// Every flag that argv knows is judged.
+func TestFlags(t *testing.T) {
+	p := argsPolicy(t, "sandbox = \"workspace-write\"\napproval = [\"on-request\"]")
+	for _, c := range []struct {
+		args    string
+		verdict policy.Verdict
+		gets    string
+		rule    string
+	}{
+		{"--strict-config --no-alt-screen --no-daemon app-server --stdio", policy.Pass, "", ""},
+		{"app-server --listen stdio:// --strict-config --analytics-default-enabled --startup-client-info {}", policy.Pass, "", ""},
+		{"app-server --ws-auth capability-token --ws-token-file /x", policy.Pass, "", ""},
+		{"-s read-only -a on-request -m gpt app-server", policy.Pass, "", ""},
+		{"-s danger-full-access -sworkspace-write app-server", policy.Rewrite, "-sworkspace-write app-server", "policy.sandbox"},
+		{"-s full app-server", policy.Rewrite, "app-server", "policy.sandbox"},
+		{"--ask-for-approval=never app-server", policy.Rewrite, "app-server", "policy.approval"},
+		{"-C /x --add-dir=/y -i a b -- x", policy.Deny, "", "policy.commands"},
+		{"-C /x --add-dir=/y -i a b --oss app-server --code-mode-host http://x", policy.Rewrite, "app-server", "policy.mode"},
+		{"app-server --cloud-skills-snapshot /x", policy.Rewrite, "app-server", "policy.mode"},
+		{"--search --local-provider ollama --not-so-yolo app-server", policy.Rewrite, "app-server", "policy.config_keys"},
+		{"--yolo app-server", policy.Deny, "", "policy.mode"},
+		{"--yolo=1 app-server", policy.Deny, "", "policy.mode"},
+		{"app-server --dangerously-bypass-hook-trust", policy.Deny, "", "policy.mode"},
+		{"--dangerously-new app-server", policy.Deny, "", "policy.mode"},
+		{"--full-auto app-server", policy.Deny, "", "policy.mode"},
+		{"-p x app-server", policy.Deny, "", "policy.mode"},
+		{"--remote ws://x app-server", policy.Deny, "", "policy.mode"},
+		{"--remote-auth-token-env X app-server", policy.Deny, "", "policy.mode"},
+		{"--worktree app-server", policy.Deny, "", "policy.mode"},
+		{"app-server --remote-control", policy.Deny, "", "policy.mode"},
+		{"app-server --managed-daemon", policy.Deny, "", "policy.mode"},
+		{"app-server --startup-sign-out", policy.Deny, "", "policy.mode"},
+		{"--conf=a=1 app-server", policy.Deny, "", "policy.mode"},
+		{"app-server -c", policy.Deny, "", "policy.mode"},
+		{"-c --help app-server", policy.Deny, "", "policy.mode"},
+		{"app-server -- x", policy.Deny, "", "policy.mode"},
+		{"x app-server", policy.Deny, "", "policy.mode"},
+	} {
+		d := p.DecideArgs(strings.Fields(c.args), 0)
+		gets := c.gets
+		if c.verdict == policy.Pass {
+			gets = c.args
+		}
+		rule := ""
+		switch {
+		case d.Err != nil:
+			rule = d.Err.Rule
+		case len(d.Changes) > 0:
+			rule = d.Changes[0].Rule
+		}
+		if d.Verdict != c.verdict || strings.Join(d.Args, " ") != gets || rule != c.rule {
+			t.Errorf("%s: %+v %v", c.args, d, d.Err)
+		}
+	}
+}
+
+func TestCommands(t *testing.T) {
+	for _, c := range []struct {
+		commands, args string
+		passes         bool
+	}{
+		{`"*"`, "exec x", true}, {`"*"`, "", true}, {`"*"`, "hello", true}, {`"**"`, "mcp add", true},
+		{``, "--version", true}, {``, "help exec", true}, {``, "completion zsh", true}, {``, "exec --help", true},
+		{``, "app-server generate-ts --out x", true}, {``, "app-server", true}, {``, "login", false}, {``, "", false},
+		{`"exec"`, "e x", true}, {`"apply"`, "a x", true}, {`"e"`, "exec", false},
+		{`"mcp"`, "mcp", true}, {`"mcp"`, "mcp add x", true}, {`"mcp list"`, "mcp list", true},
+		{`"mcp list"`, "mcp add", false}, {`"mcp list"`, "mcp", false}, {`"mcp list"`, "mcp --new list", false},
+		{`"mcp l*"`, "mcp login", true}, {`"log*"`, "logout", true}, {`"* list"`, "features list", true},
+		{`"tui"`, "", true}, {`"tui"`, "-m x", true}, {`"tui"`, "-- hello", true}, {`"tui"`, "hello", false}, {`"tui", "hello"`, "hello", true},
+		{`"exec"`, "hello", false}, {`"hello"`, "hello", false},
+		{`"*"`, "hello exec", false}, {`"*"`, "--new exec", false}, {`"*"`, "--new help app-server", false}, {`"*"`, "--new --help", false},
+		{`"*"`, "app-server --listen off", false}, {`"**"`, "app-server daemon start", false}, {`"* *"`, "app-server proxy", false},
+		{`"app-server"`, "app-server proxy", false}, {`"app-*"`, "app-server proxy", false},
+		{`"app-server proxy"`, "app-server proxy", true}, {`"app-server proxy"`, "app-server daemon", false},
+		{`"app-server *"`, "app-server --print-startup-config", true}, {`"*"`, "app-server --print-startup-config", false},
+		{`"*"`, "remote-control", false}, {`"remote-control"`, "remote-control start", true}, {`"*"`, "stdio-to-uds /x", false},
+	} {
+		p := argsPolicy(t, "commands = ["+c.commands+"]")
+		args := strings.Fields(c.args)
+		if d := p.DecideArgs(args, 0); (d.Verdict == policy.Pass) != c.passes || d.Verdict == policy.Rewrite {
+			t.Errorf("[%s] %s: %+v %v", c.commands, c.args, d, d.Err)
+		}
+	}
+}
+
+// What the operator wrote is not judged, and can't swallow what the client wrote.
+func TestOwnArgs(t *testing.T) {
+	p := argsPolicy(t, "")
+	args := []string{"-c", "hooks.x=1", "--yolo", "-c", "hooks.y=1", "app-server"}
+	d := p.DecideArgs(args, 3)
+	if want := []string{"-c", "hooks.x=1", "--yolo", "app-server"}; !slices.Equal(d.Args, want) {
+		t.Errorf("%+v", d)
+	}
+	if d := p.DecideArgs([]string{"-c", "hooks.x=1", "app-server"}, 1); d.Verdict != policy.Deny || d.Err.Rule != "codex.args" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Off passes everything; audit decides as enforce does.
+func TestArgsModes(t *testing.T) {
+	args := []string{"--yolo", "-c", "a", "app-server"}
+	cfg := contract()
+	cfg.Mode = config.Off
+	if d := compile(t, cfg).DecideArgs(args, 0); d.Verdict != policy.Pass || !slices.Equal(d.Args, args) {
+		t.Errorf("%+v", d)
+	}
+	cfg.Mode = config.Enforce
+	enforced := compile(t, cfg).DecideArgs(args[1:], 0)
+	cfg.Mode = config.Audit
+	if diff := cmp.Diff(enforced, compile(t, cfg).DecideArgs(args[1:], 0)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Whatever stands on the command line: what comes through passes when it is judged
+// again, is a part of what came, and says nothing that is never let pass.
+func TestArgsProperty(t *testing.T) {
+	p := argsPolicy(t, `commands = ["*"]`)
+	word := rapid.SampledFrom([]string{
+		"-c", "--config", "--enable", "--disable", "--config=hooks.x=1", "-cfeatures={hooks=false}", "-c=model=x", "hooks", "code_mode",
+		"model=x", "projects={}", "a={", "--yolo", "-i", "-s", "danger-full-access", "-p", "x", "--", "--help", "-V", "exec", "mcp",
+		"--listen", "stdio://", "off", "daemon", "generate-ts", "--code-mode-host", "", "-", "--new", "features.code_mode=true", "app-server",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		args := rapid.SliceOfN(word, 0, 6).Draw(t, "args")
+		if rapid.Bool().Draw(t, "proxy") {
+			args = append(args, "app-server")
+		}
+		d := p.DecideArgs(args, 0)
+		if d.Verdict == policy.Deny {
+			if d.Err.Reason == "" || d.Err.Rule == "" || d.Err.Mend == "" || strings.Contains(d.Err.Error(), "\n") {
+				t.Fatalf("%+v", d.Err)
+			}
+			return
+		}
+		if again := p.DecideArgs(d.Args, 0); again.Verdict != policy.Pass {
+			t.Fatalf("%q: %q: %+v", args, d.Args, again)
+		}
+		line := argv.Parse(d.Args)
+		if argv.Parse(args).Proxy != line.Proxy {
+			t.Fatalf("%q: %q", args, d.Args)
+		}
+		if !line.Proxy {
+			return
+		}
+		for _, item := range line.Items {
+			if strings.Contains(item.Value, "hooks") || item.Name == "" || item.Value == "danger-full-access" && item.Name == "--sandbox" {
+				t.Fatalf("%q: %q", args, d.Args)
+			}
+		}
+	})
+}
+
+// A later layer's commands never reach what the earlier one's do not.
+func TestCommandLayers(t *testing.T) {
+	dir := t.TempDir()
+	managed, user := filepath.Join(dir, "managed"), filepath.Join(dir, "user")
+	pattern := rapid.SampledFrom([]string{
+		"*", "**", "* *", "* list", "mcp", "mcp *", "mcp list", "m*", "exec", "app-server", "app-server *", "app-server proxy", "a* proxy", "app-*",
+		"remote-control", "r*", "remote-control start", "tui", "[a-z]*", "{mcp,exec}", "?*",
+	})
+	lines := [][]string{
+		{}, {"hello"}, {"exec", "x"}, {"mcp"}, {"mcp", "list"}, {"mcp", "add"}, {"app-server", "proxy"}, {"app-server", "daemon"},
+		{"app-server", "--listen", "off"}, {"remote-control"}, {"remote-control", "start"}, {"stdio-to-uds", "/x"}, {"review"},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		load := func(files config.Options, file, glob string) *policy.Policy {
+			text := "[policy]\nmode = \"enforce\"\ncommands = [\"" + glob + "\"]\n"
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cfg, err := config.Load(files)
+			if err != nil {
+				return nil
+			}
+			return compile(t, cfg.Policy)
+		}
+		first := load(config.Options{Managed: managed}, managed, pattern.Draw(t, "earlier"))
+		second := load(config.Options{Managed: managed, User: user}, user, pattern.Draw(t, "later"))
+		if second == nil {
+			return // it would loosen
+		}
+		for _, args := range lines {
+			if second.DecideArgs(args, 0).Verdict == policy.Pass && first.DecideArgs(args, 0).Verdict != policy.Pass {
+				t.Fatalf("%q passes only later", args)
+			}
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"codex-bridge/rpc"
+)
+
+// execCwd holds the cwd of a command that the client runs by itself. Nobody is asked
+// about it, so it runs in no other folder than a thread's.
+func (c *call) execCwd([]string) {
+	// Measured: under workspace-write such a command writes in the folder that codex
+	// was started in, not in its cwd.
+	c.workspace = c.st.Start
+	v := c.params.Get("cwd")
+	if nothing(v) {
+		return // codex's own
+	}
+	text, ok := v.Text()
+	if !ok {
+		c.refuse(rpc.CodeInvalidParams, "params.cwd", "protocol", "cwd is "+v.Kind().String(), "send the absolute path of a folder")
+		return
+	}
+	path, err := c.st.resolve(text)
+	switch {
+	case err != nil:
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, show(v)+" can't be judged: "+err.Error(), "send the absolute path of a folder that can be read")
+	case !withinAny(c.readable(), path):
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" lies "+outsideRoots, "open a thread in that folder first")
+	case path != text:
+		c.setField("cwd", quote(path), ruleRoots, "the folder is fixed to the one that this path leads to now")
+	}
+}
+
+// execSandbox holds the sandbox of such a command.
+//
+// Measured: left out, it is the user's own sandbox_mode, danger-full-access too.
+func (c *call) execSandbox([]string) {
+	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissionProfile")
+	if !nothing(profile) {
+		asked, ok := named(profile, profileNames[:])
+		to, rule, reason := c.lower(asked)
+		switch {
+		case !nothing(object):
+			c.dropField("permissionProfile", ruleSandbox, "it excludes sandboxPolicy, which is the one that says what it allows")
+			c.objectAsked(object)
+			return
+		case !ok:
+			to, rule, reason = readOnly, ruleSandbox, "what the profile "+show(profile)+" allows can't be seen"
+		case to == asked:
+			reason = "said as a sandboxPolicy, which leaves nothing to the user's own configuration"
+		}
+		// Nothing echoes what such a command runs in, so it is all said.
+		c.dropField("permissionProfile", rule, reason)
+		c.setField("sandboxPolicy", sandboxObject{level: to}.json(), rule, reason)
+		return
+	}
+	if nothing(object) {
+		c.setField("sandboxPolicy", sandboxObject{}.json(), ruleSandbox, "left out, it would be codex's own default; ask for more where more is needed")
+		return
+	}
+	c.objectAsked(object)
+}
+
+// harmlessEnv are the variables that a command may be given: they speak of the
+// terminal and of language.
+//
+// Measured: PATH chooses the bwrap that codex runs as its sandbox, so a command was
+// run outside of it; the loader's variables and CODEX_HOME are no better.
+var harmlessEnv = []string{
+	"TERM", "COLORTERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI",
+}
+
+// execEnv holds the environment of such a command. Where everything is allowed
+// there is no sandbox to lose.
+func (c *call) execEnv([]string) {
+	v := c.params.Get("env")
+	if nothing(v) || c.p.limit == fullAccess {
+		return
+	}
+	if v.Kind() != rpc.Object {
+		c.dropField("env", ruleSandbox, "env is "+v.Kind().String()+", not an object")
+		return
+	}
+	for name := range v.Members() {
+		if slices.Contains(harmlessEnv, name) || strings.HasPrefix(name, "LC_") {
+			continue
+		}
+		c.refuse(rpc.CodeRefused, "params.env."+name, ruleSandbox,
+			"a variable of the client's can decide which program codex runs as its sandbox",
+			"leave it out, or set it in the command: [\"env\", \"NAME=value\", …]")
+		return
+	}
+}

@@ -1,0 +1,61 @@
+package policy
+
+import "codex-bridge/rpc"
+
+// readable are the folders that a client may read by itself: where verified
+// threads work, where codex was started, and what may be written anyway.
+func (c *call) readable() []string {
+	var out []string
+	for _, folder := range c.st.Workspaces {
+		if usableWorkspace(c.st, folder) {
+			out = append(out, folder)
+		}
+	}
+	if usableWorkspace(c.st, c.st.Start) {
+		out = append(out, c.st.Start)
+	}
+	return append(out, c.p.allowed(c.st, "")...)
+}
+
+const outsideRoots = "outside the workspaces of this conversation and policy.writable_roots"
+
+// readPath holds the path of a file that a client reads: codex asks no sandbox
+// about it. It is sent in the spelling that was judged, so that no link in it
+// counts any more.
+func (c *call) readPath([]string) {
+	v := c.params.Get("path")
+	text, ok := v.Text()
+	if !ok {
+		c.refuse(rpc.CodeInvalidParams, "params.path", "protocol", "path is "+v.Kind().String(), "send an absolute path")
+		return
+	}
+	path, err := c.st.canonical(text)
+	switch {
+	case err != nil:
+		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, show(v)+" can't be judged: "+err.Error(), "send the absolute path of something that can be read")
+	case !withinAny(c.readable(), path):
+		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, path+" lies "+outsideRoots, "open a thread in its folder first")
+	case path != text:
+		c.setField("path", quote(path), ruleRoots, "the path is fixed to what it leads to now")
+	}
+}
+
+// searchRoots holds the folders whose files a search names, or whose skills are
+// offered.
+func (c *call) searchRoots(fields []string) {
+	field := fields[0]
+	v := c.params.Get(field)
+	if v.Kind() != rpc.Array {
+		c.refuse(rpc.CodeInvalidParams, "params."+field, "protocol", field+" is "+v.Kind().String(), "send an array of folders")
+		return
+	}
+	readable := c.readable()
+	f := c.hold(v, func(path string) bool { return withinAny(readable, path) })
+	switch {
+	case !f.changed:
+	case len(f.kept) == 0 && f.refused:
+		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, f.reason(), "open a thread in the folder first")
+	default:
+		c.setField(field, array(f.kept), ruleRoots, f.reason())
+	}
+}

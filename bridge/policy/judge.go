@@ -1,0 +1,58 @@
+package policy
+
+import (
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
+	"codex-bridge/rpc"
+)
+
+const (
+	ruleMethods = "policy.methods"
+	ruleUnknown = "policy.unknown_methods"
+	ruleMode    = "policy.mode"
+)
+
+// verdict is what the method table and policy.methods say of a client's message;
+// false when neither knows the name.
+func (p *Policy) verdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
+	side := methods.ClientRequest
+	row, known := methods.Lookup(side, m.Method)
+	if m.Kind == rpc.Notification {
+		// A request without an id is one all the same: codex drops it today.
+		if said, ok := methods.Lookup(methods.ClientNotification, m.Method); ok {
+			row, known = said, ok
+		}
+	}
+	override := p.overrides[m.Method]
+	if !known {
+		row = methods.Row{Side: side, Method: m.Method, Verdict: methods.Deny}
+		if p.unknown {
+			row.Verdict = methods.Pass
+		}
+	}
+	return row, row.Under(override), known
+}
+
+// refused is the decision about a method that may not be used.
+func (p *Policy) refused(row methods.Row, verdict methods.Verdict, known bool) Decision {
+	override := p.overrides[row.Method]
+	key := config.Key("policy", "methods", row.Method)
+	r := Refusal{Method: row.Method}
+	switch {
+	case verdict == methods.Ask:
+		// The one place where a person could be asked; until then nobody is.
+		r.Rule, r.Reason = key, "the configuration wants somebody to be asked, and this version can ask nobody about a client's request"
+		r.Mend = `say "allow" or "deny"`
+	case override == "deny":
+		r.Rule, r.Reason = key, "the configuration denies it"
+		r.Mend = "take the line out, or say \"allow\""
+	case !known:
+		r.Rule, r.Reason = ruleUnknown, "no method of codex "+methods.Measured+", and nobody has judged it"
+		r.Mend = "if you know what it does, set " + key + ` = "allow"`
+	default:
+		r.Rule, r.Reason = ruleMethods, row.Why
+		r.Mend = "it acts past the policy; to let it all the same, set " + key + ` = "allow"`
+	}
+	r.Origin = p.place(r.Rule)
+	return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, r)}
+}

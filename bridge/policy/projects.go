@@ -1,0 +1,99 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"codex-bridge/rpc"
+)
+
+// Projects is what codex's configuration says of projects: its `projects` table,
+// by who says it.
+type Projects struct {
+	// Own is what the files of the user and of the machine's owner say: true for
+	// trusted, false for untrusted.
+	Own map[string]bool
+	// Others are the projects that something else trusts, and they don't: the
+	// command line. Sorted.
+	Others []string
+	// File is the user's own configuration file; "" unknown.
+	File string
+}
+
+// trustedKeys are the projects that Own trusts, sorted.
+func (p Projects) trustedKeys() []string {
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(p.Own)) {
+		if p.Own[key] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// ownLayers are the layers that no client and no repository writes.
+var ownLayers = []string{
+	"user", "system", "packagedDefaults", "mdm", "enterpriseManaged", "legacyManagedConfigTomlFromFile", "legacyManagedConfigTomlFromMdm",
+}
+
+// parseProjects reads the result of a config/read with includeLayers. Without
+// layers nobody is known to trust anything.
+func (d *Defaults) parseProjects(result rpc.Value) error {
+	layers := result.Get("layers")
+	if layers.Kind() != rpc.Array && !nothing(layers) {
+		return fmt.Errorf("config/read: layers is %v", layers.Kind())
+	}
+	for layer := range layers.Elements() { // the first wins over those behind it
+		name := layer.Get("name")
+		kind, _ := name.Get("type").Text()
+		if !slices.Contains(ownLayers, kind) {
+			continue // sessionFlags are the client's, project is the repository's
+		}
+		if file, ok := name.Get("file").Text(); ok && kind == "user" && d.Projects.File == "" {
+			d.Projects.File = file
+		}
+		own, err := parseTrust(layer.Get("config").Get("projects"))
+		if err != nil {
+			return err
+		}
+		for key, is := range own {
+			if _, said := d.Projects.Own[key]; !said {
+				if d.Projects.Own == nil {
+					d.Projects.Own = make(map[string]bool)
+				}
+				d.Projects.Own[key] = is
+			}
+		}
+	}
+	all, err := parseTrust(result.Get("config").Get("projects"))
+	if err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if all[key] && !d.Projects.Own[key] {
+			d.Projects.Others = append(d.Projects.Others, key)
+		}
+	}
+	return nil
+}
+
+// parseTrust reads a `projects` table. An entry without a trust_level says
+// nothing (measured).
+func parseTrust(v rpc.Value) (map[string]bool, error) {
+	if v.Kind() != rpc.Object && !nothing(v) {
+		return nil, fmt.Errorf("config/read: projects is %v", v.Kind())
+	}
+	levels := make(map[string]bool)
+	for key, entry := range v.Members() {
+		switch level := entry.Get("trust_level"); {
+		case level.Is(string(trusted)):
+			levels[trustKey(key)] = true
+		case level.Is(string(untrusted)):
+			levels[trustKey(key)] = false
+		case !nothing(level):
+			return nil, fmt.Errorf("config/read: projects: trust_level is %s", show(level))
+		}
+	}
+	return levels, nil
+}

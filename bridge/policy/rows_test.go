@@ -1,0 +1,71 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/methods"
+	"codex-bridge/bridge/policy"
+)
+
+// legacy are members that codex takes and its schema has no more.
+var legacy = []string{"persistExtendedHistory", "personality"}
+
+// Every client method whose row says rewrite or gate is judged by its fields, and
+// no other; the row names just the fields that decide; and every field of codex's
+// schema is either judged or known to be harmless. A new field breaks this test.
+func TestJudgedFields(t *testing.T) {
+	text, err := os.ReadFile("../../testdata/schema/" + methods.Measured + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Methods map[string]map[string]struct{ Params, ExperimentalParams []string }
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, row := range methods.Rows() {
+		if row.Side != methods.ClientRequest {
+			continue
+		}
+		judged, plain, ok := policy.Judged(row.Method)
+		if want := row.Verdict == methods.Rewrite || row.Verdict == methods.Gate; ok != want {
+			t.Errorf("%s: its row says %s; judged by fields: %t", row.Method, row.Verdict, ok)
+		}
+		if !ok {
+			continue
+		}
+		n++
+		switch {
+		case row.Method == "initialize":
+			judged = append(judged, "capabilities") // by bridge/hello
+		case row.Verdict == methods.Gate, row.Method == "thread/resume", row.Method == "thread/fork":
+			judged = append(judged, "threadId")
+		}
+		slices.Sort(judged)
+		if diff := cmp.Diff(row.Fields, slices.Compact(judged)); diff != "" {
+			t.Errorf("%s: the row's fields and the judged ones (-row +judged)\n%s", row.Method, diff)
+		}
+		shape := schema.Methods[row.Side.String()][row.Method]
+		members := slices.Concat(shape.Params, shape.ExperimentalParams)
+		for _, member := range members {
+			if !slices.Contains(judged, member) && !slices.Contains(plain, member) {
+				t.Errorf("%s: nobody has judged its field %s", row.Method, member)
+			}
+		}
+		for _, member := range slices.Concat(judged, plain) {
+			if !slices.Contains(members, member) && !slices.Contains(legacy, member) {
+				t.Errorf("%s: codex has no field %s", row.Method, member)
+			}
+		}
+	}
+	if n != policy.JudgedMethods() {
+		t.Errorf("%d of %d judged methods have a row", n, policy.JudgedMethods())
+	}
+}

@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"encoding/json"
+	"strings"
+
+	"codex-bridge/bridge/rules"
+	"codex-bridge/rpc"
+)
+
+const ruleRule = "policy.rule"
+
+// unread is a command line that nobody can read: every rule could mean it.
+const unread = "\x00"
+
+// Ruled tells whether there are rules.
+func (p *Policy) Ruled() bool { return p.rules != nil }
+
+// ruling is what the rules say of what Codex asks about. Whether a command will
+// leave the sandbox the question does not tell (measured), so it counts as one
+// that does.
+func (p *Policy) ruling(method string, params rpc.Value, st State) rules.Match {
+	dirs := st.dirs(params)
+	switch method {
+	case "item/commandExecution/requestApproval":
+		text, ok := params.Get("command").Text()
+		if !ok && params.Get("networkApprovalContext").Kind() == rpc.Object {
+			return rules.Match{} // about a host, not a command
+		}
+		if !ok {
+			text = unread
+		}
+		return p.rules.Shell(text, rules.EscalationUnknown, dirs)
+	case "execCommandApproval":
+		return p.vector(params.Get("command"), dirs)
+	case "item/fileChange/requestApproval", "applyPatchApproval":
+		var changes []rules.Change
+		for _, path := range st.changed(method, params) {
+			changes = append(changes, rules.Change{Path: path})
+		}
+		return p.rules.Files(changes, rules.EscalationUnknown, dirs)
+	case "mcpServer/elicitation/request":
+		if !params.Get("_meta").Get("codex_approval_kind").Exists() {
+			break // a question of the server's own
+		}
+		server, _ := params.Get("serverName").Text()
+		tool, _ := params.Get("_meta").Get("tool_name").Text()
+		return p.rules.MCP(server, tool)
+	case "item/tool/call":
+		tool, _ := params.Get("tool").Text()
+		return p.rules.Tool(tool)
+	}
+	return rules.Match{}
+}
+
+func (p *Policy) vector(v rpc.Value, dirs rules.Dirs) rules.Match {
+	var words []string
+	for e := range v.Elements() {
+		word, ok := e.Text()
+		if !ok {
+			words = nil
+			break
+		}
+		words = append(words, word)
+	}
+	if len(words) == 0 {
+		return p.rules.Shell(unread, rules.EscalationUnknown, dirs)
+	}
+	return p.rules.Argv(words, rules.EscalationUnknown, dirs)
+}
+
+// dirs are the folders that rules may name.
+func (st State) dirs(params rpc.Value) rules.Dirs {
+	d := rules.Dirs{Home: st.Home}
+	if st.Thread != nil {
+		d.Workspace = st.Thread.Workspace
+	}
+	if cwd, ok := params.Get("cwd").Text(); ok {
+		d.Cwd, _ = st.canonical(cwd)
+	}
+	return d
+}
+
+// changed are the canonical paths that a patch changes. A path that can't be judged
+// stays as it is: no rule allows it, and every one that denies could mean it.
+func (st State) changed(method string, params rpc.Value) []string {
+	paths := st.Files
+	if method == "applyPatchApproval" {
+		paths = nil
+		for path := range params.Get("fileChanges").Members() {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		return []string{""} // not known
+	}
+	out := make([]string, len(paths))
+	for i, path := range paths {
+		out[i] = path
+		if at, err := st.canonical(path); err == nil {
+			out[i] = at
+		}
+	}
+	return out
+}
+
+// ruledOut is the refusal of what a rule denies, with the answer that Codex gets.
+func (p *Policy) ruledOut(method string, m rules.Match) Decision {
+	r := Refusal{Method: method, Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String(), Mend: "change the rule, or do it by hand"}
+	if r.Reason == "" {
+		r.Reason = "a rule says " + m.Decision.String()
+	}
+	if m.Part != "" && m.Part != unread {
+		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + clipped(m.Part)
+	}
+	if m.Why != "" {
+		r.Reason += " (" + m.Why + ")"
+	}
+	return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, r), Answer: refusal(method, r.Reason)}
+}
+
+// refusal is the result by which a question of Codex is answered with no; nil where
+// only an error says so. A tool's answer tells the model why.
+func refusal(method, reason string) []byte {
+	switch method {
+	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
+		return []byte(`{"decision":"decline"}`)
+	case "execCommandApproval", "applyPatchApproval":
+		return []byte(`{"decision":{"denied":{"rejection":` + string(quote(reason)) + `}}}`)
+	case "mcpServer/elicitation/request":
+		return []byte(`{"action":"decline"}`)
+	case "item/tool/call":
+		raw, _ := json.Marshal(map[string]any{ // texts and a boolean: it can't fail
+			"contentItems": []any{map[string]string{"type": "inputText", "text": "refused by policy: " + reason}}, "success": false,
+		})
+		return raw
+	}
+	return nil
+}
+
+func clipped(text string) string {
+	const most = 200
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
+}
+
+// ownCommand holds a command that the client runs by itself to the rules: a method
+// that policy.methods allows, or command/exec. Nobody can be asked about it.
+func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
+	if p.rules == nil {
+		return Decision{}, false
+	}
+	dirs := st.dirs(m.Params)
+	var match rules.Match
+	switch m.Method {
+	case "command/exec", "process/spawn":
+		match = p.vector(m.Params.Get("command"), dirs)
+	case "thread/shellCommand":
+		text, ok := m.Params.Get("command").Text()
+		if !ok {
+			text = unread
+		}
+		match = p.rules.Shell(text, rules.EscalationUnknown, dirs)
+	default:
+		return Decision{}, false
+	}
+	if match.Decision != rules.Deny && match.Decision != rules.Ask {
+		return Decision{}, false
+	}
+	d := p.ruledOut(m.Method, match)
+	d.Answer = nil
+	return d, true
+}

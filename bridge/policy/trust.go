@@ -1,0 +1,244 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/rpc"
+)
+
+const ruleTrust = "policy.project_trust"
+
+// The values of policy.project_trust.
+const (
+	trustNever = "never"
+	trustUser  = "user"
+	trustCodex = "codex"
+)
+
+// Repositories finds out what Codex takes for the project of a folder.
+type Repositories interface {
+	// Roots are the folders beside folder itself whose trust Codex extends to it:
+	// the root of its repository, and the root of the main worktree where that is
+	// another. What only claims to belong to a repository has no roots. folder is
+	// canonical, and so are they.
+	Roots(folder string) ([]string, error)
+}
+
+func (p *Policy) compileTrust(cfg config.Policy) error {
+	switch cfg.ProjectTrust {
+	case trustNever, trustUser, trustCodex:
+		p.trust = cfg.ProjectTrust
+		return nil
+	}
+	return fmt.Errorf("policy.project_trust: %q is not never, user or codex", cfg.ProjectTrust)
+}
+
+// projectTrust keeps codex from trusting the folder that a thread is opened in.
+//
+// Measured: thread/start with a cwd and more than read-only writes the folder's
+// repository down as trusted and loads its .codex at once, servers included;
+// resume and fork trust nothing anew, but load what is trusted. Codex looks for
+// the folder itself, for each folder that has a .codex, for the root of the
+// repository and for that of its main worktree, in this order, in canonical
+// spelling; the first entry counts, and one in the overlay wins over the user's
+// own and over -c. So the folder and all that lie above it are named: whatever
+// the root is, now or a moment later, it is among them, and the folder's own
+// entry already settles that there is nothing left for codex to write down.
+func (c *call) projectTrust([]string) {
+	folder, ok := c.opened()
+	if !ok {
+		return
+	}
+	if c.p.trust == trustCodex {
+		c.readFor = folder
+		return
+	}
+	c.own = c.ownTrust(folder)
+	if c.p.trust == trustUser && c.own == trusted {
+		c.readFor = folder
+	}
+	// The configuration of a project counts where the project is loaded, and only
+	// there.
+	d := c.st.Defaults
+	c.needs = c.needs || c.row.starts && d == nil || d != nil && d.Folder != c.readFor
+	levels, reason := c.trustLevels(folder)
+	if c.err != nil || levels.empty() {
+		return
+	}
+	c.wanted = append(c.wanted, want{key: projectsKey, raw: levels.json(), rule: ruleTrust, reason: reason})
+}
+
+// opened is the folder that the thread is opened in, "" when it is nowhere; false
+// when that can't be told.
+func (c *call) opened() (folder string, ok bool) {
+	_, named := c.params.Get("cwd").Text()
+	switch {
+	case c.err != nil:
+		return "", false
+	case named:
+		return c.workspace, true
+	case !c.row.starts:
+		c.needsFolder = c.st.Stands == "" && !c.st.Nowhere && c.p.trust != trustCodex
+		return c.st.Stands, !c.needsFolder
+	case c.workspace == "" && c.p.trust != trustCodex:
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the folder that codex was started in is not known", "send a cwd")
+		return "", false
+	}
+	return c.workspace, true
+}
+
+// trustLevels are the entries that the overlay must have.
+func (c *call) trustLevels(folder string) (levels trustTable, reason string) {
+	projects := c.projects()
+	if c.p.trust == trustUser && c.own == trusted {
+		reason = "the user's own configuration trusts the project"
+		if c.row.starts && !projects.Own[trustKey(folder)] {
+			// Measured: in a subfolder of a linked worktree that is trusted itself,
+			// codex would still write the main one down.
+			levels.add(folder, trusted)
+			reason += "; said of this folder, so that nothing is left for codex to write down"
+		}
+	} else if folder != "" {
+		c.untrusted = folder
+		reason = `its own .codex configuration never counts under policy.project_trust "never"`
+		if c.p.trust == trustUser {
+			reason = "the user's own configuration does not trust " + folder + ", and opening a thread must not"
+		}
+		c.untrustUpwards(&levels, folder)
+	}
+	if c.p.trust == trustNever {
+		for _, key := range projects.trustedKeys() {
+			// A thread can be moved, and a forked one stand elsewhere by now.
+			levels.add(key, untrusted)
+		}
+	}
+	for _, key := range projects.Others {
+		levels.add(key, untrusted) // by -c; that is the client's, not the user's
+	}
+	if reason == "" {
+		reason = "it is not for the user's own configuration alone to say what is trusted"
+	}
+	return levels, reason
+}
+
+// untrustUpwards names folder and every folder above it.
+func (c *call) untrustUpwards(levels *trustTable, folder string) {
+	const most = 256
+	for n := 0; ; n++ {
+		if n == most {
+			c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the folder lies deeper than "+fmt.Sprint(most)+" folders, too deep to be judged", "open a folder further up")
+			return
+		}
+		levels.add(folder, untrusted)
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return
+		}
+		folder = parent
+	}
+}
+
+// ownTrust is what the user's own configuration says of folder: trusted where it
+// trusts the folder, its repository or its main worktree and distrusts none of
+// them.
+func (c *call) ownTrust(folder string) trustLevel {
+	projects := c.projects()
+	if folder == "" || len(projects.Own) == 0 {
+		return unsaid
+	}
+	keys := []string{folder}
+	if c.st.Repositories != nil {
+		roots, err := c.st.Repositories.Roots(folder)
+		if err != nil && c.p.trust == trustUser {
+			c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "what project "+folder+" belongs to can't be found out: "+err.Error(),
+				"make its .git readable, or open another folder")
+			return unsaid
+		}
+		keys = append(keys, roots...)
+	}
+	level := unsaid
+	for _, key := range keys {
+		switch is, said := projects.Own[trustKey(key)]; {
+		case said && !is:
+			return untrusted
+		case said:
+			level = trusted
+		}
+	}
+	return level
+}
+
+func (c *call) projects() Projects {
+	if c.st.Defaults == nil {
+		return Projects{}
+	}
+	return c.st.Defaults.Projects
+}
+
+// distrusts tells whether our overlay is what makes codex distrust the folder:
+// not where the user's own configuration does so already.
+func (c *call) distrusts() bool { return c.untrusted != "" && c.own != untrusted }
+
+// trustLevel is what is said of a project.
+type trustLevel string
+
+const (
+	unsaid    trustLevel = ""
+	trusted   trustLevel = "trusted"
+	untrusted trustLevel = "untrusted"
+)
+
+// trustKey is the spelling under which codex looks for a folder. On Windows that
+// is lower case (source).
+func trustKey(folder string) string {
+	if filepath.Separator == '\\' {
+		return strings.ToLower(folder)
+	}
+	return folder
+}
+
+// trustTable is a `projects` table in the making. It must be nested: in a dotted
+// key the dots of a folder's name would be cut (measured).
+type trustTable struct {
+	keys   []string
+	levels []trustLevel
+}
+
+// add keeps the first level of a folder.
+func (t *trustTable) add(folder string, level trustLevel) {
+	if key := trustKey(folder); !slices.Contains(t.keys, key) {
+		t.keys, t.levels = append(t.keys, key), append(t.levels, level)
+	}
+}
+
+func (t *trustTable) empty() bool { return len(t.keys) == 0 }
+
+func (t *trustTable) json() json.RawMessage {
+	out := []byte{'{'}
+	for i, key := range t.keys {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, quote(key)...), `:{"trust_level":`...)
+		out = append(append(out, quote(string(t.levels[i]))...), '}')
+	}
+	return append(out, '}')
+}
+
+// TrustMend is what the user can do to have the configuration of project loaded.
+func (p *Policy) TrustMend(project string, st State) string {
+	if p.trust == trustNever {
+		return `policy.project_trust is "never" in the configuration of codex-bridge: no project's own configuration counts. ` +
+			`With "user", those count that the user's own codex configuration trusts.`
+	}
+	file := "codex's config.toml"
+	if st.Defaults != nil && st.Defaults.Projects.File != "" {
+		file = st.Defaults.Projects.File
+	}
+	return "If you trust what is in it, add these lines to " + file + ":\n\n[projects." + string(quote(project)) + "]\ntrust_level = \"trusted\"\n"
+}

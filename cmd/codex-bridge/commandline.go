@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
+)
+
+// refusedArgs is a command line that policy does not let reach codex.
+type refusedArgs struct{ problem string }
+
+func (e *refusedArgs) Error() string { return e.problem }
+
+// holdArgs gives the arguments that codex gets under this configuration. The
+// first own of them are the configuration's.
+func holdArgs(cfg *config.Config, args []string, own int, record guard.Recorder, log *slog.Logger) ([]string, error) {
+	if cfg.Policy.Mode == config.Off {
+		return args, nil
+	}
+	p, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil {
+		return nil, &refusedArgs{err.Error()}
+	}
+	d := p.DecideArgs(args, own)
+	text := "taken out of the command line"
+	if p.Mode() == config.Audit {
+		text = "policy (audit: not applied): would be taken out of the command line"
+	}
+	for _, c := range d.Changes {
+		log.Warn(text, "flag", c.Flag, "reason", c.Reason, "rule", c.Rule, "from", origin(cfg, c.Rule), "mend", c.Mend)
+	}
+	err = recordArgs(cfg, args, d, record)
+	switch {
+	case p.Mode() == config.Audit:
+		if d.Err != nil {
+			log.Warn("policy (audit: not applied): the command line would be refused", "reason", told(cfg, d.Err))
+		}
+		if err != nil {
+			log.Error("a decision can't be written to the decision log", "error", err)
+		}
+		return args, nil
+	case d.Err != nil:
+		return nil, &refusedArgs{told(cfg, d.Err)}
+	case err != nil:
+		return nil, &refusedArgs{fmt.Sprintf("the decision about the command line can't be written to the decision log: %v; see codex-bridge doctor", err)}
+	}
+	return d.Args, nil
+}
+
+// recordArgs writes down what was decided about a command line, before its effect.
+func recordArgs(cfg *config.Config, args []string, d policy.ArgsDecision, record guard.Recorder) error {
+	if d.Verdict == policy.Pass {
+		return nil
+	}
+	entry := store.Decision{
+		Time: time.Now(), Method: "command line", Mode: string(cfg.Policy.Mode), Verdict: string(d.Verdict), Message: store.Sum([]byte(strings.Join(args, "\x00"))),
+	}
+	for _, c := range d.Changes {
+		entry.Fields = append(entry.Fields, c.Flag)
+		entry.Rule, entry.Reason, entry.Origin = c.Rule, c.Reason, origin(cfg, c.Rule)
+	}
+	if d.Err != nil {
+		entry.Fields = append(entry.Fields, d.Err.What)
+		entry.Rule, entry.Reason, entry.Origin = d.Err.Rule, d.Err.Reason, origin(cfg, d.Err.Rule)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return record.Append(ctx, entry)
+}
+
+// told is a refusal with the place of its rule.
+func told(cfg *config.Config, e *policy.ArgsError) string {
+	return fmt.Sprintf("%s: %s (%s, %s); %s", e.What, e.Reason, e.Rule, origin(cfg, e.Rule), e.Mend)
+}
+
+// origin is the place that decided a rule.
+func origin(cfg *config.Config, rule string) string {
+	if place := cfg.Place(rule); place != "" {
+		return place
+	}
+	return config.BuiltIn.String()
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/store"
+)
+
+type decisionsCmd struct {
+	List   listDecisionsCmd   `cmd:"" help:"List what was changed or refused, the newest last."`
+	Verify verifyDecisionsCmd `cmd:"" help:"Check that no decision was changed, taken out, put in or moved."`
+	Export exportDecisionsCmd `cmd:"" help:"Write all decisions as JSON Lines, in the form that is hashed (docs/decisions.md)."`
+}
+
+type listDecisionsCmd struct {
+	Since   moment `help:"Only those since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
+	Thread  string `help:"Only those of a thread."`
+	Method  string `help:"Only those about a method."`
+	Verdict string `help:"Only those with a verdict, such as deny or rewrite."`
+	Limit   int    `help:"At most so many, the newest; 0 for all." default:"50"`
+	JSON    bool   `help:"Print them as JSON." name:"json"`
+}
+
+func (c listDecisionsCmd) Run(out io.Writer) error {
+	if c.Limit < 0 {
+		return fmt.Errorf("--limit=%d: a number from 0", c.Limit)
+	}
+	all := []store.Entry{}
+	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+		for e, err := range s.Decisions(ctx, store.Filter{
+			Since: c.Since.Time, Thread: c.Thread, Method: c.Method, Verdict: c.Verdict, Limit: c.Limit,
+		}) {
+			if err != nil {
+				return err
+			}
+			all = append(all, e)
+		}
+		return nil
+	})
+	if c.JSON && (err == nil || errors.Is(err, store.ErrNone)) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "codex-bridge: "+noDecisions)
+		}
+		return writeArray(out, all)
+	}
+	switch {
+	case errors.Is(err, store.ErrNone):
+		fmt.Fprintln(out, noDecisions)
+		return nil
+	case err != nil:
+		return err
+	case len(all) == 0:
+		fmt.Fprintln(out, "no decision is like that")
+		return nil
+	}
+	return writeTable(out, all)
+}
+
+// writeArray writes the lines of the export as one array. An encoder would write
+// other escapes than those that are hashed.
+func writeArray(out io.Writer, all []store.Entry) error {
+	p := &printer{w: out}
+	if len(all) == 0 {
+		p.line("[]")
+	}
+	for i, e := range all {
+		line, err := e.Line()
+		if err != nil {
+			return err
+		}
+		before, after := " ", ","
+		if i == 0 {
+			before = "["
+		}
+		if i == len(all)-1 {
+			after = "]"
+		}
+		p.line("%s%s%s", before, line, after)
+	}
+	return p.err
+}
+
+func writeTable(out io.Writer, all []store.Entry) error {
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "NO\tTIME\tVERDICT\tMETHOD\tTHREAD\tRULE\tREASON")
+	for _, e := range all {
+		verdict := e.Verdict
+		if e.Mode == string(config.Audit) {
+			verdict += " (audit)"
+		}
+		rule := e.Rule
+		if e.Origin != "" {
+			rule += " (" + e.Origin + ")"
+		}
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.Time.Format(time.RFC3339),
+			plain(verdict), plain(e.Method), plain(e.Thread), plain(rule), plain(e.Reason))
+	}
+	return table.Flush()
+}
+
+// plain is a text that can't steer a terminal or break a line: a client chose
+// some of it. What is not seen when printed stands as an escape.
+func plain(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsGraphic(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+type verifyDecisionsCmd struct {
+	Head noted `help:"A head noted earlier, HASH or HASH:NUMBER, as this command prints it: check that it is still in the log."`
+}
+
+func (c verifyDecisionsCmd) Run(out io.Writer) error {
+	var head store.Head
+	err := readDecisions(func(ctx context.Context, s *store.Store) (err error) {
+		if head, err = s.Verify(ctx); err != nil {
+			return err
+		}
+		if c.Head.Hash != "" {
+			return s.Holds(ctx, c.Head.Head)
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, store.ErrNone) && c.Head.Hash != "":
+		return errors.New("the head that was noted is not in the log: " + noDecisions)
+	case errors.Is(err, store.ErrNone):
+		fmt.Fprintln(out, noDecisions)
+		return nil
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(out, "%d decisions, none changed\nhead %s\n", head.Seq, head)
+	if c.Head.Hash != "" {
+		fmt.Fprintln(out, "the head that was noted is in the log")
+	}
+	return nil
+}
+
+type exportDecisionsCmd struct{}
+
+func (exportDecisionsCmd) Run(out io.Writer) error {
+	w := bufio.NewWriter(out)
+	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+		for e, err := range s.Decisions(ctx, store.Filter{}) {
+			if err != nil {
+				return err
+			}
+			line, err := e.Line()
+			if err != nil {
+				return err
+			}
+			if _, err := w.Write(append(line, '\n')); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, store.ErrNone) {
+		fmt.Fprintln(os.Stderr, "codex-bridge: "+noDecisions)
+		return nil
+	}
+	return errors.Join(err, w.Flush())
+}
+
+const noDecisions = "no decisions: the state is made with the first one"
+
+// readDecisions opens the state of the configuration, if there is one, and makes
+// nothing.
+func readDecisions(read func(context.Context, *store.Store) error) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	s, err := openState(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(read(ctx, s), s.Close())
+}
+
+func openState(ctx context.Context, cfg *config.Config) (*store.Store, error) {
+	o := store.Options{URL: cfg.Store.URL, ReadOnly: true}
+	if o.URL == "" {
+		var err error
+		if o.Folder, err = store.Folder(); err != nil {
+			return nil, err
+		}
+	}
+	return store.Open(ctx, o)
+}
+
+// moment is a time on the command line.
+type moment struct{ time.Time }
+
+// UnmarshalText reads RFC 3339, or a duration before now.
+func (m *moment) UnmarshalText(text []byte) error {
+	if d, err := time.ParseDuration(string(text)); err == nil && d >= 0 {
+		m.Time = time.Now().Add(-d)
+		return nil
+	}
+	if m.Time.UnmarshalText(text) != nil {
+		return fmt.Errorf("%q is neither a time such as 2026-03-01T09:00:00Z nor a duration such as 24h", text)
+	}
+	return nil
+}
+
+// noted is a head on the command line.
+type noted struct{ store.Head }
+
+// UnmarshalText reads HASH or HASH:NUMBER.
+func (n *noted) UnmarshalText(text []byte) (err error) {
+	n.Head, err = store.ParseHead(string(text))
+	return err
+}

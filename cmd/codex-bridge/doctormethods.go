@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
+)
+
+// schemaTime is how long codex may take to print its schema; measured: half a second.
+const schemaTime = 20 * time.Second
+
+// examineMethods holds the codex at hand, and the names of [policy.methods],
+// against the method table.
+func examineMethods(cfg *config.Config, path, version string) []finding {
+	table := finding{"methods", fine, fmt.Sprintf("all %d names of codex %s are judged", len(methods.Rows()), version), ""}
+	var p codex.Protocol
+	if version != methods.Measured {
+		p, table = compareMethods(cfg, path, version)
+	}
+	all := []finding{table}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Policy.Methods)) {
+		odd := strange(name)
+		_, request := p.Methods[methods.ClientRequest][name]
+		_, notification := p.Methods[methods.ClientNotification][name]
+		if odd == "" || request || notification {
+			continue
+		}
+		all = append(all, finding{"methods", warn, fmt.Sprintf("%s: policy.methods names %q: %s", overrideOrigin(cfg, name), name, odd),
+			`"codex-bridge methods" prints the names`})
+	}
+	return all
+}
+
+// compareMethods asks a codex that was not measured for its names.
+func compareMethods(cfg *config.Config, path, version string) (codex.Protocol, finding) {
+	ctx, cancel := context.WithTimeout(context.Background(), schemaTime)
+	defer cancel()
+	p, err := codex.Schema(ctx, codex.Command{
+		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
+	})
+	mend := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", methods.Measured, unknownMethods(cfg))
+	if err != nil {
+		return codex.Protocol{}, finding{"methods", warn, fmt.Sprintf("the names of codex %s can't be read: %v", version, err), mend}
+	}
+	var news []string
+	asked := false
+	for _, side := range methods.Sides() {
+		if unknown, _ := methods.Diff(side, p.Names(side)); len(unknown) > 0 {
+			news = append(news, side.String()+" "+strings.Join(unknown, ", "))
+			asked = asked || side.Client()
+		}
+	}
+	if news == nil {
+		return *p, finding{"methods", fine, fmt.Sprintf("codex %s has no name that the table of %s does not judge", version, methods.Measured), ""}
+	}
+	if !asked {
+		mend = ""
+	}
+	return *p, finding{"methods", warn, fmt.Sprintf("codex %s has names that nobody has judged: %s", version, strings.Join(news, "; ")), mend}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/store"
+)
+
+// examineState looks at the database and at the chain in it, and makes nothing.
+func examineState(cfg *config.Config) []finding {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := openState(ctx, cfg)
+	if errors.Is(err, store.ErrNone) {
+		return []finding{{"state", fine, "none yet; it is made with the first decision", ""}}
+	}
+	if err != nil {
+		return []finding{sickState(err)}
+	}
+	defer func() { _ = s.Close() }()
+	detail := fmt.Sprintf("%s, schema %d", s.Where(), s.Version())
+	if cfg.Store.URL == "" {
+		detail += "; folder and files are their owner's alone"
+	}
+	return []finding{{"state", fine, detail, ""}, examineDecisions(ctx, s)}
+}
+
+func sickState(err error) finding {
+	var access *store.AccessError
+	var newer *store.VersionError
+	switch {
+	case errors.As(err, &access):
+		return finding{"state", broken, access.Path + " " + access.Problem, access.Mend}
+	case errors.As(err, &newer):
+		return finding{"state", broken, err.Error(), ""}
+	}
+	return finding{"state", broken, err.Error(), "without it nothing can be changed or refused, so that what would be is not let through either"}
+}
+
+func examineDecisions(ctx context.Context, s *store.Store) finding {
+	head, err := s.Verify(ctx)
+	var altered *store.BrokenError
+	switch {
+	case errors.As(err, &altered):
+		return finding{"decisions", broken, err.Error(),
+			"keep a copy of the database, compare it with an export or a head noted earlier, and find out who wrote it; move it away for a new log"}
+	case err != nil:
+		return finding{"decisions", broken, err.Error(), "see \"codex-bridge decisions verify\""}
+	}
+	return finding{"decisions", fine, fmt.Sprintf("%d, none changed; head %.12s…", head.Seq, head.Hash), ""}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"codex-bridge/bridge/config"
+)
+
+// starters are the starter configurations, by profile; those of a workspace in a
+// folder of their own. A line that begins with #~ is a key that this version does
+// not act on; it becomes one when it does.
+//
+//go:embed init
+var starters embed.FS
+
+type initCmd struct {
+	Profile   string `help:"How strict: ${enum}." enum:"careful,team,locked" default:"careful"`
+	Workspace bool   `help:"Write a .codex-bridge.toml for this folder, which can only tighten the user's own file."`
+	Stdout    bool   `help:"Print it, and write nothing."`
+}
+
+// Run writes a starter configuration where none is.
+func (c initCmd) Run(out io.Writer) error {
+	text, err := c.starter()
+	if err != nil {
+		return err
+	}
+	if c.Stdout {
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	name, err := c.target()
+	if err != nil {
+		return err
+	}
+	if err := c.loads(name, text); err != nil {
+		return err
+	}
+	if err := create(name, text, c.Workspace); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "wrote %s; \"codex-bridge doctor\" looks at it\n", name)
+	return nil
+}
+
+func (c initCmd) starter() (string, error) {
+	name := "init/" + c.Profile + ".toml"
+	if c.Workspace {
+		name = "init/workspace/" + c.Profile + ".toml"
+	}
+	text, err := starters.ReadFile(name)
+	return string(text), err
+}
+
+// target is the file to be written.
+func (c initCmd) target() (string, error) {
+	if c.Workspace {
+		return filepath.Abs(config.WorkspaceFile)
+	}
+	name := config.Discover("").User
+	if name == "" {
+		return "", fmt.Errorf("%s is set and empty, which means that there is no file of the user's; unset it, or use --stdout", config.EnvConfig)
+	}
+	return filepath.Abs(name)
+}
+
+// loads tells whether the file would be valid beside those that are there: one
+// that loosens what an earlier file sets would stop the next start.
+func (c initCmd) loads(name, text string) error {
+	if _, err := os.Lstat(name); err == nil {
+		return exists(name)
+	}
+	dir, err := os.MkdirTemp("", "codex-bridge-init-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	trial := filepath.Join(dir, config.WorkspaceFile)
+	if err := os.WriteFile(trial, []byte(text), 0o600); err != nil {
+		return err
+	}
+	files := config.Discover("")
+	if c.Workspace {
+		files.Workspace = dir
+	} else {
+		files.User = trial
+	}
+	if _, err := config.Load(files); err != nil {
+		return errors.New(strings.ReplaceAll(err.Error(), trial, name) + "\n" + name + " was not written; choose another profile, or write it by hand")
+	}
+	return nil
+}
+
+// create writes a file that is not there yet. The user's is nobody else's to read;
+// a repository's is for all who work in it.
+func create(name, text string, shared bool) error {
+	mode := fs.FileMode(0o600)
+	if shared {
+		mode = 0o644
+	} else if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return exists(name)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	return nil
+}
+
+func exists(name string) error {
+	return fmt.Errorf("%s is there already, and is not overwritten; change it by hand, or move it away and run init again (--stdout prints a new one)", name)
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
+)
+
+type methodsCmd struct {
+	JSON    bool   `help:"Print the rows as a JSON array." name:"json"`
+	Side    string `help:"Only what this side says: ${enum}." enum:"client-request,client-notification,server-request,server-notification,all" default:"all"`
+	Class   string `help:"Only the methods of a class: ${enum}." enum:"thread,turn,model-work,execute,file-write,file-read,configuration,extension,account,remote,state,read,unknown,all" default:"all"`
+	Verdict string `help:"Only the methods with a verdict: ${enum}." enum:"pass,rewrite,gate,deny,ask,all" default:"all"`
+}
+
+// unknownClass is the class of a name that only the configuration has.
+const unknownClass methods.Class = "unknown"
+
+// methodRow is one method under the configuration at hand. The names of the
+// members are kept.
+type methodRow struct {
+	Side    methods.Side    `json:"side"`
+	Method  string          `json:"method"`
+	Class   methods.Class   `json:"class"`
+	Verdict methods.Verdict `json:"verdict"`
+	BuiltIn methods.Verdict `json:"builtIn,omitempty"` // where the configuration says otherwise
+	Fields  []string        `json:"fields"`
+	Why     string          `json:"why"`
+	Origin  string          `json:"origin,omitempty"` // of the override
+}
+
+func (c methodsCmd) Run(out io.Writer) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	rows := slices.DeleteFunc(methodRows(cfg), func(r methodRow) bool { return !c.wants(r) })
+	if c.JSON {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(rows)
+	}
+	w := &printer{w: out}
+	head(w, cfg)
+	for group := range slices.Values(grouped(rows)) {
+		w.line("")
+		w.line("%s: %s", group[0].Side, group[0].Class)
+		width := 0
+		for _, r := range group {
+			width = max(width, len(r.Method))
+		}
+		for _, r := range group {
+			w.line("  %-7s  %-*s  %s", r.Verdict, width, r.Method, r.note())
+		}
+	}
+	return w.err
+}
+
+func (c methodsCmd) wants(r methodRow) bool {
+	is := func(flag, value string) bool {
+		return flag == "all" || flag == strings.ReplaceAll(value, " ", "-")
+	}
+	return is(c.Side, r.Side.String()) && is(c.Class, string(r.Class)) && is(c.Verdict, string(r.Verdict))
+}
+
+func head(w *printer, cfg *config.Config) {
+	switch cfg.Policy.Mode {
+	case config.Off:
+		w.line("policy.mode is off: everything passes")
+	case config.Audit:
+		w.line("policy.mode is audit: the verdicts are logged, and everything passes")
+	default:
+		w.line("policy.mode is enforce: these verdicts hold")
+	}
+	w.line("the names are those of codex %s; what a client sends under another name %s", methods.Measured, unknownMethods(cfg))
+}
+
+// unknownMethods says what becomes of a client's message that no row judges.
+func unknownMethods(cfg *config.Config) string {
+	switch {
+	case cfg.Policy.Mode == config.Off:
+		return "passes (policy.mode)"
+	case cfg.Policy.UnknownMethods == "allow":
+		return "passes (policy.unknown_methods)"
+	case cfg.Policy.Mode == config.Audit:
+		return "is logged, and passes (policy.mode)"
+	}
+	return "is refused (policy.unknown_methods)"
+}
+
+// note is the reason, and who decided otherwise.
+func (r methodRow) note() string {
+	switch {
+	case r.Origin == "" && r.BuiltIn == "":
+		return r.Why
+	case r.Origin == "":
+		return fmt.Sprintf("%s (the table: %s)", r.Why, r.BuiltIn)
+	case !r.Side.Client():
+		return fmt.Sprintf("%s (policy.methods, %s, has no effect: only what a client sends can be overridden)", r.Why, r.Origin)
+	case r.BuiltIn == "":
+		return fmt.Sprintf("%s (policy.methods, %s)", r.Why, r.Origin)
+	}
+	return fmt.Sprintf("%s (policy.methods, %s; the table: %s)", r.Why, r.Origin, r.BuiltIn)
+}
+
+// methodRows is the table as the configuration has it, in the order in which it
+// is shown: by side, class and method.
+func methodRows(cfg *config.Config) []methodRow {
+	overrides := cfg.Policy.Methods
+	var rows []methodRow
+	for _, row := range methods.Rows() {
+		r := methodRow{Side: row.Side, Method: row.Method, Class: row.Class, Verdict: row.Verdict, Fields: row.Fields, Why: row.Why}
+		if override, ok := overrides[row.Method]; ok {
+			r.Verdict, r.Origin = row.Under(override), overrideOrigin(cfg, row.Method)
+		}
+		rows = append(rows, r.under(cfg, row.Verdict))
+	}
+	for name, override := range overrides {
+		if len(sidesOf(name)) == 0 {
+			r := methodRow{Method: name, Class: unknownClass, Why: strange(name), Origin: overrideOrigin(cfg, name)}
+			r.Verdict = methods.Row{Verdict: methods.Deny}.Under(override)
+			rows = append(rows, r.under(cfg, r.Verdict))
+		}
+	}
+	place := append(methods.Classes(), unknownClass)
+	slices.SortFunc(rows, func(a, b methodRow) int {
+		return cmp.Or(cmp.Compare(a.Side, b.Side), cmp.Compare(slices.Index(place, a.Class), slices.Index(place, b.Class)),
+			cmp.Compare(a.Method, b.Method))
+	})
+	return rows
+}
+
+// under applies the mode, and tells where the table says otherwise.
+func (r methodRow) under(cfg *config.Config, builtIn methods.Verdict) methodRow {
+	if cfg.Policy.Mode == config.Off {
+		r.Verdict = methods.Pass
+	}
+	if r.Verdict != builtIn {
+		r.BuiltIn = builtIn
+	}
+	if r.Fields == nil {
+		r.Fields = []string{}
+	}
+	return r
+}
+
+func overrideOrigin(cfg *config.Config, method string) string {
+	origin, _ := cfg.Origin(config.Key("policy", "methods", method))
+	return origin.String()
+}
+
+// sidesOf are the sides on which the table has a name.
+func sidesOf(name string) []methods.Side {
+	return slices.DeleteFunc(methods.Sides(), func(side methods.Side) bool {
+		_, ok := methods.Lookup(side, name)
+		return !ok
+	})
+}
+
+// strange says why an override of a name means nothing, "" when it means
+// something: when a client may send it.
+func strange(name string) string {
+	sides := sidesOf(name)
+	if slices.ContainsFunc(sides, methods.Side.Client) {
+		return ""
+	}
+	if len(sides) > 0 {
+		return "a " + sides[0].String() + ", and only what a client sends can be overridden"
+	}
+	text := "no method of codex " + methods.Measured
+	if near := config.Nearest(name, append(methods.Names(methods.ClientRequest), methods.Names(methods.ClientNotification)...)); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return text
+}
+
+// grouped are the rows of each side and class.
+func grouped(rows []methodRow) [][]methodRow {
+	var groups [][]methodRow
+	for i, r := range rows {
+		if i == 0 || r.Side != rows[i-1].Side || r.Class != rows[i-1].Class {
+			groups = append(groups, nil)
+		}
+		last := len(groups) - 1
+		groups[last] = append(groups[last], r)
+	}
+	return groups
+}

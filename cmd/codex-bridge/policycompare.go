@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"codex-bridge/bridge/policy"
+	"codex-bridge/cmd/codex-bridge/internal/cases"
+)
+
+// compare says what of the decision is not as expected, and then the whole of it.
+func (p *place) compare(want cases.Want, d policy.Decision) ([]string, error) {
+	r := &comparison{}
+	r.check("verdict", string(want.Verdict), string(d.Verdict))
+	if want.Error != nil {
+		got := "none"
+		if d.Err != nil {
+			got = fmt.Sprint(int64(d.Err.Code))
+		}
+		r.check("error", fmt.Sprint(*want.Error), got)
+	}
+	if want.Rule != "" {
+		r.rule(want.Rule, rulesOf(d))
+	}
+	if want.Fields != nil {
+		if err := p.fields(r, want.Fields, d.Changes); err != nil {
+			return nil, err
+		}
+	}
+	if want.Gets != nil && d.Verdict != policy.Deny {
+		gets := want.Gets
+		if whole, ok := gets.(string); ok {
+			gets = []byte(whole)
+		}
+		text, err := canonical(gets)
+		if err != nil {
+			return nil, err
+		}
+		got, err := canonical(d.Message)
+		if err != nil {
+			return nil, err
+		}
+		r.check("codex gets", string(p.json([]byte(text))), got)
+	}
+	if len(r.differ) == 0 {
+		return nil, nil
+	}
+	if d.Err != nil {
+		r.say("got: error %d: %s", d.Err.Code, d.Err.Message)
+	}
+	for _, c := range d.Changes {
+		r.say("got: %s: %s -> %s", c.Field, orNothing(c.From, "left out"), orNothing(c.To, cases.TakenOut))
+		r.say("     %s%s: %s", c.Rule, by(c.Origin), c.Reason)
+	}
+	return r.differ, nil
+}
+
+// fields compares all changes, field by field.
+func (p *place) fields(r *comparison, want map[string]any, changes []policy.Change) error {
+	got := make(map[string]string)
+	for _, c := range changes {
+		text := cases.TakenOut
+		if c.To != nil {
+			var err error
+			if text, err = canonical([]byte(c.To)); err != nil {
+				return err
+			}
+		}
+		got[c.Field] = text
+	}
+	for _, field := range slices.Sorted(maps.Keys(want)) {
+		text := cases.TakenOut
+		if want[field] != cases.TakenOut {
+			raw, err := canonical(want[field])
+			if err != nil {
+				return err
+			}
+			text = string(p.json([]byte(raw)))
+		}
+		name := p.text(field)
+		if there, ok := got[name]; !ok {
+			r.check(name, text, "unchanged")
+		} else {
+			r.check(name, text, there)
+		}
+		delete(got, name)
+	}
+	for _, field := range slices.Sorted(maps.Keys(got)) {
+		r.check(field, "unchanged", got[field])
+	}
+	return nil
+}
+
+// canonical is a value as JSON, in one spelling.
+func canonical(v any) (string, error) {
+	if text, ok := v.([]byte); ok {
+		v = json.RawMessage(text)
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	var plain any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&plain); err != nil {
+		return "", err
+	}
+	raw, err = json.Marshal(plain)
+	return string(raw), err
+}
+
+// rulesOf are the rules that had a part in a decision.
+func rulesOf(d policy.Decision) []string {
+	var rules []string
+	if d.Err != nil {
+		var data struct{ Rule string }
+		if json.Unmarshal(d.Err.Data, &data) == nil && data.Rule != "" {
+			rules = append(rules, data.Rule)
+		}
+	}
+	for _, c := range d.Changes {
+		rules = append(rules, c.Rule)
+	}
+	return rules
+}
+
+// comparison gathers what differs.
+type comparison struct{ differ []string }
+
+func (r *comparison) say(format string, args ...any) {
+	r.differ = append(r.differ, fmt.Sprintf(format, args...))
+}
+
+func (r *comparison) check(what, want, got string) {
+	if want != got {
+		r.say("%s: expected %s", what, want)
+		r.say("%s  got %s", strings.Repeat(" ", len(what)), got)
+	}
+}
+
+func (r *comparison) rule(want string, got []string) {
+	if !slices.Contains(got, want) {
+		r.check("rule", want, strings.Join(append(got, "")[:max(1, len(got))], ", "))
+	}
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/cmd/codex-bridge/internal/cases"
+	"codex-bridge/rpc"
+)
+
+// player plays cases of `policy test`, through the same guard as the proxy.
+type player struct {
+	policies map[string]*compiled // by the text of the configuration; "" is the one at hand
+}
+
+// compiled is a configuration and its policy.
+type compiled struct {
+	cfg    *config.Config
+	policy *policy.Policy
+}
+
+// place is what ${workspace} and the folders of a case stand for.
+type place struct{ workspace string }
+
+// play gives the lines of what differs; none when the case is right. An error
+// means that the case can't be played.
+func (b *player) play(c *cases.Case) ([]string, error) {
+	p, err := b.compile(c.Policy)
+	if err != nil {
+		return nil, err
+	}
+	if c.Args != nil {
+		return playArgs(p, c), nil
+	}
+	here, done, err := enter(c)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	m, err := rpc.ParseMessage(here.json(c.Message))
+	if err != nil {
+		var refused *rpc.RefusedLine
+		if !errors.As(err, &refused) {
+			return nil, err
+		}
+		return here.compare(c.Want, policy.Decision{Verdict: policy.Deny, Err: refused.Err})
+	}
+	situation := guard.Situation{}
+	if c.Server {
+		situation.From = bridge.Codex
+	}
+	if situation.Thread, err = here.thread(c.Thread); err != nil {
+		return nil, err
+	}
+	if situation.Defaults, err = here.defaults(c.Config); err != nil {
+		return nil, err
+	}
+	if c.Asked != nil {
+		asked, err := rpc.ParseMessage(here.json(c.Asked))
+		if err != nil {
+			return nil, fmt.Errorf("asked: %w", err)
+		}
+		situation.Asked = &policy.Asked{Method: asked.Method, Params: asked.Params}
+	}
+	world := guard.WorldOf(p.cfg.Codex)
+	world.Start = here.workspace
+	e := guard.New(p.policy, world, guard.NoRecord, slog.New(slog.DiscardHandler)).ExplainIn(m, situation)
+	return here.compare(c.Want, e.Decision)
+}
+
+// compile reads a configuration as a user's file, once.
+func (b *player) compile(text *string) (*compiled, error) {
+	key := ""
+	if text != nil {
+		key = "policy\n" + *text
+	}
+	if p := b.policies[key]; p != nil {
+		return p, nil
+	}
+	cfg, err := configOf(text)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPolicy(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	b.policies[key] = &compiled{cfg, p}
+	return b.policies[key], nil
+}
+
+func configOf(text *string) (*config.Config, error) {
+	if text == nil {
+		return loadConfig()
+	}
+	dir, err := os.MkdirTemp("", "codex-bridge-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := filepath.Join(dir, "policy")
+	if err := os.WriteFile(file, []byte(*text), 0o600); err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(config.Options{User: file, Home: config.Discover("").Home})
+	if err != nil {
+		return nil, errors.New(strings.ReplaceAll(err.Error(), file, "policy"))
+	}
+	return cfg, nil
+}
+
+// enter makes the folder of a case: the one it names, seen from its file, or an
+// empty one of its own.
+func enter(c *cases.Case) (*place, func(), error) {
+	folder, done := c.Workspace, func() {}
+	switch {
+	case folder == "":
+		dir, err := os.MkdirTemp("", "codex-bridge-test-")
+		if err != nil {
+			return nil, nil, err
+		}
+		folder, done = dir, func() { _ = os.RemoveAll(dir) }
+	case !filepath.IsAbs(folder):
+		folder = filepath.Join(filepath.Dir(c.File), folder)
+	}
+	folder, err := filepath.Abs(folder)
+	if err == nil {
+		folder, err = guard.World().Paths.Canonical(folder)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return &place{folder}, done, nil
+}
+
+const workspaceWord = "${workspace}"
+
+// json puts the workspace into a JSON text.
+func (p *place) json(text []byte) []byte {
+	quoted, _ := json.Marshal(p.workspace) // a string
+	return bytes.ReplaceAll(text, []byte(workspaceWord), quoted[1:len(quoted)-1])
+}
+
+func (p *place) text(s string) string { return strings.ReplaceAll(s, workspaceWord, p.workspace) }
+
+func (p *place) thread(t *cases.Thread) (*policy.Thread, error) {
+	if t == nil {
+		return nil, nil //nolint:nilnil // no thread is a situation, too
+	}
+	folder := p.workspace
+	if t.Workspace != "" {
+		folder = p.text(t.Workspace)
+	}
+	folder, err := guard.World().Paths.Canonical(folder)
+	if err != nil {
+		return nil, fmt.Errorf("thread.workspace: %w", err)
+	}
+	return &policy.Thread{ID: t.ID, Workspace: folder, Sandbox: t.Sandbox}, nil
+}
+
+func (p *place) defaults(config json.RawMessage) (*policy.Defaults, error) {
+	if config == nil {
+		return nil, nil //nolint:nilnil // a configuration that says nothing
+	}
+	doc, err := rpc.ParseValue([]byte(`{"config":` + string(p.json(config)) + `}`))
+	if err != nil {
+		return nil, fmt.Errorf("codex_config: %w", err)
+	}
+	return policy.ParseDefaults(doc.Root())
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"codex-bridge/bridge/policy"
+	"codex-bridge/cmd/codex-bridge/internal/cases"
+)
+
+// playArgs judges a command line as the program does before it starts codex.
+func playArgs(p *compiled, c *cases.Case) []string {
+	own := p.cfg.Codex.Args
+	d := p.policy.DecideArgs(slices.Concat(own, c.Args), len(own))
+	r, rules := &comparison{}, []string(nil)
+	r.check("verdict", string(c.Want.Verdict), string(d.Verdict))
+	if d.Err != nil {
+		rules = append(rules, d.Err.Rule)
+	}
+	flags := []string{}
+	for _, change := range d.Changes {
+		rules, flags = append(rules, change.Rule), append(flags, change.Flag)
+	}
+	if c.Want.Rule != "" {
+		r.rule(c.Want.Rule, rules)
+	}
+	if c.Want.Flags != nil && !slices.Equal(c.Want.Flags, flags) {
+		r.check("taken out", fmt.Sprintf("%q", c.Want.Flags), fmt.Sprintf("%q", flags))
+	}
+	if c.Want.Args != nil && !slices.Equal(c.Want.Args, d.Args) && d.Verdict != policy.Deny {
+		r.check("codex gets", fmt.Sprintf("%q", c.Want.Args), fmt.Sprintf("%q", d.Args))
+	}
+	if len(r.differ) == 0 {
+		return nil
+	}
+	if d.Err != nil {
+		r.say("got: refused: %s", told(p.cfg, d.Err))
+	}
+	for _, change := range d.Changes {
+		r.say("got: %s is taken out", change.Flag)
+		r.say("     %s%s: %s", change.Rule, by(p.cfg.Place(change.Rule)), change.Reason)
+	}
+	return r.differ
+}

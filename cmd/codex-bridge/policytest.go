@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"codex-bridge/cmd/codex-bridge/internal/cases"
+)
+
+type policyTestCmd struct {
+	Files   []string `arg:"" name:"file" help:"Files of cases: TOML, or JSON Lines (.jsonl). See docs/policy-tests.md."`
+	Verbose bool     `short:"v" help:"Name the cases that are right, too."`
+}
+
+// Run plays every case of every file. A file that does not load is told before any
+// case is played.
+func (c policyTestCmd) Run(out io.Writer) error {
+	var list []cases.Case
+	for _, file := range c.Files {
+		more, err := cases.Read(file)
+		if err != nil {
+			return &refusedArgs{err.Error()}
+		}
+		list = append(list, more...)
+	}
+	b := &player{policies: make(map[string]*compiled)}
+	w, failed := &printer{w: out}, 0
+	for i := range list {
+		one := &list[i]
+		differ, err := b.play(one)
+		if err != nil {
+			return &refusedArgs{fmt.Sprintf("%s:%d: %s: %v", one.File, one.Line, one.Name, err)}
+		}
+		switch {
+		case len(differ) > 0:
+			failed++
+			w.line("FAIL  %s:%d: %s", one.File, one.Line, one.Name)
+			for _, line := range differ {
+				w.line("      %s", line)
+			}
+		case c.Verbose:
+			w.line("ok    %s:%d: %s", one.File, one.Line, one.Name)
+		}
+	}
+	w.line("%s, %d failed", count(len(list), "case"), failed)
+	if w.err == nil && failed > 0 {
+		return silent(exitFailed)
+	}
+	return w.err
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

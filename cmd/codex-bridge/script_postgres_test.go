@@ -1,0 +1,37 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"context"
+	"testing"
+
+	"codex-bridge/bridge/store/postgrestest"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScriptsPostgres plays the scripts of testdata/postgres, each with an empty
+// database in $DATABASE.
+func TestScriptsPostgres(t *testing.T) {
+	server, err := postgrestest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := params("testdata/postgres")
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		url, err := server.Database(context.Background())
+		if err != nil {
+			return err
+		}
+		env.Setenv("DATABASE", url)
+		return setup(env)
+	}
+	testscript.Run(t, p)
+}
