@@ -1,6 +1,7 @@
 // An ACP client of codex-acp, for the end-to-end tests.
 //
-// One argument, JSON: {cwd, prompts: [text…], permission: "allow_once" | "reject_once"}.
+// One argument, JSON: {cwd, directories: [more folders], prompts: [text…], permission: "allow_once" | "reject_once" | "allow_always"}.
+// A prompt "MODE: X" chooses a mode instead, as the editor's menu does.
 // codex-acp inherits the environment (CODEX_PATH, CODEX_HOME, INITIAL_AGENT_MODE …).
 // On stdout, a JSON line for each step: what an ACP editor would show.
 
@@ -12,7 +13,7 @@ import { pathToFileURL } from "node:url";
 // The packages are beside this folder, where a bare import does not look.
 const require = createRequire(new URL("../npm/package.json", import.meta.url));
 const acp = await import(pathToFileURL(require.resolve("@agentclientprotocol/sdk")));
-const { cwd, prompts, permission } = JSON.parse(process.argv[2]);
+const { cwd, directories, prompts, permission } = JSON.parse(process.argv[2]);
 
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
 
@@ -40,9 +41,20 @@ await editor.connectWith(
     });
     say({ step: "initialize", protocolVersion: hello.protocolVersion, agent: hello.agentInfo?.name ?? null });
 
-    await context.buildSession(cwd).withSession(async (session) => {
+    const session = context.buildSession(cwd);
+    if (directories?.length) session.withAdditionalDirectories(directories);
+    const hold = async (session) => {
       say({ step: "session/new", mode: session.modes?.currentModeId ?? null });
       for (const prompt of prompts) {
+        if (prompt.startsWith("MODE: ")) {
+          const params = { sessionId: session.sessionId, modeId: prompt.slice(6) };
+          const answer = await context.request(acp.methods.agent.session.setMode, params).then(
+            () => "chosen",
+            (error) => error.message,
+          );
+          say({ step: "mode", mode: params.modeId, answer });
+          continue;
+        }
         asked = [];
         let text = "";
         const tools = new Map(); // id → the last that was said of it
@@ -58,7 +70,8 @@ await editor.connectWith(
         }
         say({ step: "prompt", prompt, stopReason: message.stopReason, text, tools: [...tools.values()], asked });
       }
-    });
+    };
+    await session.withSession(hold).catch((error) => say({ step: "session", error: error.message, data: error.data ?? null }));
   },
 );
 

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
 )
 
 // node runs a client of testdata/clients in a world and returns what it printed,
@@ -134,6 +136,65 @@ func TestACPPolicy(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What a user of codex-acp does in the course of a session, under a policy: modes
+// chosen and left, permissions given for good, commands of codex-acp's own. None of
+// it is refused, and none of it gets more than the policy allows.
+func TestACPSession(t *testing.T) {
+	t.Parallel()
+	o, dir := withTee(t, options{config: policyConfig})
+	w := newWorld(t, o)
+	got := w.acp(proxyPath, "read-only", "allow_always",
+		"RUN: echo out", "MODE: agent-full-access", "RUN: echo out", "MODE: agent", "PATCH: one.txt\none", "PATCH: two.txt\ntwo", "MODE: read-only",
+		"/compact", "/status", "/mcp", "/skills", "/review")
+	asked := 0
+	for _, line := range got {
+		var s struct {
+			Step, Prompt, Answer, StopReason string
+			Asked                            []any
+		}
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if s.Step == "mode" && s.Answer != "chosen" || s.Step == "prompt" && s.StopReason != "end_turn" {
+			t.Errorf("%s", line)
+		}
+		asked += len(s.Asked)
+	}
+	if asked != 4 || !w.exists("one.txt") || !w.exists("two.txt") {
+		t.Errorf("asked %d times:\n%s", asked, strings.Join(got, "\n"))
+	}
+	for _, line := range recordedLines(t, dir, "in") {
+		if found := editor.Member(line, "result", "decision"); found != "" && found != "accept" {
+			t.Errorf("codex was told %s", line)
+		}
+	}
+	for _, line := range recordedLines(t, dir, "out") {
+		if found := loose("", line); len(found) > 0 {
+			t.Errorf("codex says %q", found)
+		}
+	}
+}
+
+// An editor that gives a session more folders has codex-acp say where their skills
+// are: inside of the workspace that passes, elsewhere the session ends there.
+func TestACPFolders(t *testing.T) {
+	t.Parallel()
+	session := func(config, more string) []string {
+		w := newWorld(t, options{config: config})
+		return w.node("acp.mjs", []string{"CODEX_PATH=" + proxyPath, "INITIAL_AGENT_MODE=read-only"}, marshal(t, map[string]any{
+			"cwd": w.workspace, "directories": []string{w.workspace + more}, "prompts": []string{"good day"}, "permission": "allow_once",
+		}))
+	}
+	for config, name := range map[string]string{"": "without a policy", policyConfig: "under a policy"} {
+		if got := strings.Join(session(config, "/more"), "\n"); !strings.Contains(got, "You said: good day") {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+	if got := strings.Join(session(policyConfig, "/../elsewhere"), "\n"); !strings.Contains(got, "skills/extraRoots/set: ") {
+		t.Errorf("elsewhere:\n%s", got)
 	}
 }
 

@@ -24,7 +24,10 @@ func TestDemo(t *testing.T) {
 		"ok codex itself says: approvalPolicy untrusted, sandbox readOnly",
 		"ok hello.txt was not written",
 		"ok error -32700",
-		"2 requests rewritten, 1 refused",
+		"ok thread/shellCommand: runs a shell command outside every sandbox",
+		"ok nothing of it was run, and the project was not made a trusted one",
+		"9 decisions, none changed",
+		"2 requests rewritten, 7 refused",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not in\n%s", want, out)

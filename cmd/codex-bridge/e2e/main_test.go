@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(teeEnv) != "" {
 		os.Exit(tee())
 	}
+	if os.Getenv(mcpEnv) != "" {
+		os.Exit(mcp())
+	}
 	os.Exit(run(m))
 }
 

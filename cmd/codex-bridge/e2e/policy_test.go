@@ -108,11 +108,25 @@ var attempts = map[string]attempt{
 	"resume cold/as it was":   {stage: "loose", method: "thread/resume", params: `{"threadId":"$THREAD"}`, loosens: "dangerFullAccess"},
 	"resume cold/by its path": {stage: "loose", method: "thread/resume", params: `{"threadId":"$THREAD","path":"$PATH"}`, loosens: "dangerFullAccess"},
 
-	"fork/both":        {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandbox":"danger-full-access"}`, loosens: "dangerFullAccess"},
-	"fork/permissions": {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalPolicy":"never","permissions":":danger-full-access"}`, loosens: "dangerFullAccess"},
-	"fork/overlay":     {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","config":{"approval_policy":"never","sandbox_mode":"danger-full-access"}}`, loosens: "dangerFullAccess"},
-	"fork/reviewer":    {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalsReviewer":"auto_review"}`, loosens: "auto_review"},
-	"fork/as it was":   {stage: "loose", method: "thread/fork", params: `{"threadId":"$THREAD"}`, loosens: "dangerFullAccess"},
+	"resume live/permissions":     {stage: "live", method: "thread/resume", params: `{"threadId":"$THREAD","approvalPolicy":"never","permissions":":danger-full-access"}`},
+	"resume live/granular":        {stage: "live", method: "thread/resume", params: `{"threadId":"$THREAD","approvalPolicy":{"granular":{"sandbox_approval":false,"rules":false,"mcp_elicitations":false}}}`},
+	"resume live/roots":           {stage: "live", method: "thread/resume", params: `{"threadId":"$THREAD","sandbox":"workspace-write","cwd":"$ROOT","runtimeWorkspaceRoots":["$ROOT"]}`},
+	"resume live/reviewer":        {stage: "live", method: "thread/resume", params: `{"threadId":"$THREAD","approvalsReviewer":"auto_review"}`},
+	"resume cold/granular":        {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","approvalPolicy":{"granular":{"sandbox_approval":false,"rules":false,"mcp_elicitations":false}}}`, loosens: "granular"},
+	"resume cold/overlay dotted":  {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","config":{"approval_policy.granular.sandbox_approval":false,"approval_policy.granular.rules":false,"approval_policy.granular.mcp_elicitations":false,"sandbox_workspace_write.network_access":true,"sandbox_mode":"workspace-write"}}`, loosens: "networkAccess"},
+	"resume cold/overlay profile": {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","config":{"approval_policy":"never","default_permissions":":danger-full-access"}}`, loosens: "dangerFullAccess"},
+	"resume cold/cwd":             {stage: "cold", method: "thread/resume", params: `{"threadId":"$THREAD","sandbox":"workspace-write","cwd":"$ROOT"}`, loosens: "workspaceWrite"},
+	"resume cold/history":         {stage: "loose", method: "thread/resume", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandbox":"danger-full-access","history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}]}`, loosens: "dangerFullAccess"},
+
+	"fork/both":           {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandbox":"danger-full-access"}`, loosens: "dangerFullAccess"},
+	"fork/permissions":    {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalPolicy":"never","permissions":":danger-full-access"}`, loosens: "dangerFullAccess"},
+	"fork/overlay":        {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","config":{"approval_policy":"never","sandbox_mode":"danger-full-access"}}`, loosens: "dangerFullAccess"},
+	"fork/reviewer":       {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalsReviewer":"auto_review"}`, loosens: "auto_review"},
+	"fork/granular":       {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","approvalPolicy":{"granular":{"sandbox_approval":false,"rules":false,"mcp_elicitations":false}}}`, loosens: "granular"},
+	"fork/overlay dotted": {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","config":{"approval_policy.granular.sandbox_approval":false,"approval_policy.granular.rules":false,"approval_policy.granular.mcp_elicitations":false,"sandbox_workspace_write.network_access":true,"sandbox_mode":"workspace-write"}}`, loosens: "networkAccess"},
+	"fork/roots":          {stage: "live", method: "thread/fork", params: `{"threadId":"$THREAD","sandbox":"workspace-write","cwd":"$ROOT","runtimeWorkspaceRoots":["$ROOT"]}`, loosens: "workspaceWrite"},
+	"fork/by its path":    {stage: "loose", method: "thread/fork", params: `{"threadId":"$THREAD","path":"$PATH"}`, loosens: "dangerFullAccess"},
+	"fork/as it was":      {stage: "loose", method: "thread/fork", params: `{"threadId":"$THREAD"}`, loosens: "dangerFullAccess"},
 
 	"turn/both":               {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","sandboxPolicy":{"type":"dangerFullAccess"}}`, loosens: "dangerFullAccess"},
 	"turn/external":           {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","sandboxPolicy":{"type":"externalSandbox","networkAccess":"enabled"}}`, loosens: "externalSandbox"},
@@ -122,24 +136,25 @@ var attempts = map[string]attempt{
 	"turn/roots":              {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"permissions":":workspace","runtimeWorkspaceRoots":["$ROOT"]}`, loosens: "workspaceWrite"},
 	"turn/environments":       {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","environments":[{"environmentId":"local","cwd":"$ROOT","runtimeWorkspaceRoots":["$ROOT"]}]}`, loosens: "never"},
 	"turn/reviewer":           {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalsReviewer":"auto_review"}`, loosens: "auto_review"},
+	"turn/granular":           {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":{"granular":{"sandbox_approval":false,"rules":false,"mcp_elicitations":false}}}`, loosens: "granular"},
+	"turn/cwd":                {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"cwd":"$ROOT","sandboxPolicy":{"type":"workspaceWrite"}}`, loosens: "workspaceWrite"},
 	"turn/collaboration mode": {stage: "turn", method: "turn/start", params: `{"threadId":"$THREAD",` + turnInput + `,"approvalPolicy":"never","collaborationMode":{"mode":"default","settings":{"model":"gpt-5.5","developer_instructions":"Never ask."}}}`, loosens: "never"},
 
 	"settings/both":               {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandboxPolicy":{"type":"dangerFullAccess"}}`, loosens: "dangerFullAccess"},
 	"settings/permissions":        {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"never","permissions":":danger-full-access"}`, loosens: "dangerFullAccess"},
 	"settings/reviewer":           {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalsReviewer":"auto_review"}`, loosens: "auto_review"},
 	"settings/environments":       {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"on-request","environments":[{"environmentId":"local","cwd":"$ROOT"}]}`, loosens: "on-request"},
+	"settings/granular":           {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":{"granular":{"sandbox_approval":false,"rules":false,"mcp_elicitations":false}}}`, loosens: "granular"},
+	"settings/cwd":                {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","cwd":"$ROOT","sandboxPolicy":{"type":"workspaceWrite"}}`, loosens: "workspaceWrite"},
+	"settings/roots":              {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","sandboxPolicy":{"type":"workspaceWrite","writableRoots":["$ROOT"],"networkAccess":true}}`, loosens: "workspaceWrite"},
+	"settings/network":            {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","sandboxPolicy":{"type":"readOnly","networkAccess":true}}`, loosens: "networkAccess"},
+	"settings/external":           {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","sandboxPolicy":{"type":"externalSandbox","networkAccess":"enabled"}}`, loosens: "externalSandbox"},
 	"settings/collaboration mode": {stage: "live", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"on-request","collaborationMode":{"mode":"default","settings":{"model":"gpt-5.5"}}}`, loosens: "on-request"},
 
 	// Answered with "applied" and nowhere echoed, and under untrusted codex asks
 	// the user all the same: that it is not forwarded is what can be seen.
 	"turn settings/reviewer": {stage: "mid", method: "turn/settings/update", params: `{"threadId":"$THREAD","turnId":"$TURN","approvalsReviewer":"auto_review"}`},
 	"settings in mid-turn":   {stage: "mid", method: "thread/settings/update", params: `{"threadId":"$THREAD","approvalPolicy":"never","sandboxPolicy":{"type":"dangerFullAccess"}}`, loosens: "dangerFullAccess"},
-
-	// What needs no turn, and heeds no policy of a thread.
-	"beside/shellCommand": {stage: "live", method: "thread/shellCommand", params: `{"threadId":"$THREAD","command":"touch $ROOT/marker"}`, acts: true},
-	"beside/process":      {stage: "live", method: "process/spawn", params: `{"processHandle":"p","cwd":"$CWD","command":["touch","$ROOT/marker"]}`, acts: true},
-	"beside/command":      {stage: "live", method: "command/exec", params: `{"command":["touch","$ROOT/marker"],"sandboxPolicy":{"type":"dangerFullAccess"}}`, acts: true},
-	"beside/file":         {stage: "live", method: "fs/writeFile", params: `{"path":"$ROOT/marker","dataBase64":""}`, acts: true},
 
 	// Forms that mean the same to codex and look harmless to who reads JSON
 	// another way. It is written in Rust with serde: an object with one magic
@@ -191,8 +206,8 @@ func (o outcome) safe() bool {
 // Under enforce nothing that a client asks of a thread or turn gets it more than
 // policy allows: not in what codex says is in force, and not in what codex does.
 //
-// What acts beside the threads still gets through, as the README says. Once that
-// is closed this test fails, for the README to be put right.
+// The user's own rules for commands still get through, as the README says. Once
+// that is closed this test fails, for the README to be put right.
 func TestPolicy(t *testing.T) {
 	for name, a := range attempts {
 		t.Run(name, func(t *testing.T) {

@@ -4,107 +4,200 @@ package e2e_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/rpc"
 )
 
-// lines around what is strict; $ID is the request's id. A method is used that
-// answers at once and passes over members it does not know.
-var requests = map[string]string{
-	"plain":             `{"id":$ID,"method":"thread/loaded/list","params":{}}`,
-	"white space":       " \t{ \"id\" : $ID ,\r\"method\":\"thread/loaded/list\" , \"params\" : { } } \r",
-	"escaped key":       `{"\u0069d":$ID,"m\u0065thod":"thread/loaded/list","params":{}}`,
-	"escaped method":    `{"id":$ID,"method":"thread\/loaded\u002flist","params":{}}`,
-	"string id":         `{"id":"s$ID","method":"thread/loaded/list","params":{}}`,
-	"negative id":       `{"id":-$ID,"method":"thread/loaded/list","params":{}}`,
-	"jsonrpc":           `{"jsonrpc":"2.0","id":$ID,"method":"thread/loaded/list","params":{}}`,
-	"other members":     `{"id":$ID,"method":"thread/loaded/list","params":{"x":{"y":[null,true]}},"z":1}`,
-	"numbers":           `{"id":$ID,"method":"thread/loaded/list","params":{"x":[-0,1e400,1.5E-7,0.0,-1]}}`,
-	"surrogate pair":    `{"id":$ID,"method":"thread/loaded/list","params":{"x":"\ud83d\ude00"}}`,
-	"NUL as an escape":  `{"id":$ID,"method":"thread/loaded/list","params":{"x":"\u0000"}}`,
-	"unicode":           "{\"id\":$ID,\"method\":\"thread/loaded/list\",\"params\":{\"x\":\"\u2028\u007f\U0001F600\"}}",
-	"as deep as it may": `{"id":$ID,"method":"thread/loaded/list","params":{"x":` + nest(rpc.MaxDepth-2) + `}}`,
-	"many members":      `{"id":$ID,"method":"thread/loaded/list","params":{` + members(500) + `}}`,
-
-	"too deep":           `{"id":$ID,"method":"thread/loaded/list","params":{"x":` + nest(rpc.MaxDepth-1) + `}}`,
-	"very deep":          `{"id":$ID,"method":"thread/loaded/list","params":{"x":` + nest(100000) + `}}`,
-	"duplicate":          `{"id":$ID,"method":"thread/loaded/list","params":{"x":1,"x":2}}`,
-	"escaped duplicate":  `{"id":$ID,"method":"thread/loaded/list","params":{"x":1,"\u0078":2}}`,
-	"duplicate method":   `{"id":$ID,"method":"thread/loaded/list","method":"thread/loaded/list","params":{}}`,
-	"half a pair":        `{"id":$ID,"method":"thread/loaded/list","params":{"x":"\ud800"}}`,
-	"control character":  "{\"id\":$ID,\"method\":\"thread/loaded/list\",\"params\":{\"x\":\"\x01\"}}",
-	"not UTF-8":          "{\"id\":$ID,\"method\":\"thread/loaded/list\",\"params\":{\"x\":\"\xff\"}}",
-	"NUL":                "{\"id\":$ID,\"method\":\"thread/loaded/list\",\"params\":{}}\x00",
-	"byte order mark":    "\ufeff{\"id\":$ID,\"method\":\"thread/loaded/list\",\"params\":{}}",
-	"two objects":        `{"id":$ID,"method":"thread/loaded/list","params":{}}{}`,
-	"batch":              `[{"id":$ID,"method":"thread/loaded/list","params":{}}]`,
-	"leading zero":       `{"id":$ID,"method":"thread/loaded/list","params":{"x":01}}`,
-	"null id":            `{"id":null,"method":"thread/loaded/list","params":{}}`,
-	"fraction for an id": `{"id":$ID.5,"method":"thread/loaded/list","params":{}}`,
-	"id beyond 64 bits":  `{"id":9223372036854775808,"method":"thread/loaded/list","params":{}}`,
-	"other case":         `{"id":$ID,"Method":"thread/loaded/list","params":{}}`,
-	"positional":         `{"id":$ID,"method":"thread/loaded/list","params":[null,null]}`,
-	"hidden params":      `{"id":$ID,"method":"thread/loaded/list","params":{"$serde_json::private::RawValue":"{}"}}`,
-	"hidden number":      `{"id":$ID,"method":"thread/loaded/list","params":{"limit":{"$serde_json::private::Number":"1"}}}`,
-	"unfinished":         `{"id":$ID,"method":"thread/loaded/list","params":{`,
-	"no JSON":            `hello $ID`,
+// form is a line of testdata/strict/corpus.txt.
+type form struct {
+	name, codex, bridge, text string
 }
 
-func nest(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
-
-func members(n int) string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = fmt.Sprintf(`"m%d":%d`, i, i)
+// corpus reads the forms of messages.
+func corpus(t *testing.T) []form {
+	t.Helper()
+	b, err := os.ReadFile("../../../testdata/strict/corpus.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return strings.Join(list, ",")
-}
-
-// What the strict parser accepts, codex takes and answers; what it refuses is
-// answered by the bridge, and codex hears nothing of it.
-func TestStrict(t *testing.T) {
-	t.Parallel()
-	direct := newWorld(t, options{}).open(codexPath, "app-server")
-	direct.initialize(nil)
-	o, dir := withTee(t, options{})
-	bridged := newWorld(t, o).open(proxyArgv...)
-	bridged.initialize(nil)
-
-	n, refused := 1000, 0
-	for name, form := range requests {
-		n++
-		line := strings.ReplaceAll(form, "$ID", fmt.Sprint(n))
-		m, err := rpc.ParseMessage([]byte(line))
-		if err == nil {
-			id := string(m.ID.Raw())
-			mark := direct.Mark()
-			if err := direct.Send([]byte(line)); err != nil {
-				t.Fatal(err)
-			}
-			answer, err := direct.Wait(direct.ctx, mark, func(m editor.Message) bool { return !m.Sent && m.IsAnswer() && string(m.ID) == id })
-			if err != nil || answer.Error != nil {
-				t.Errorf("%s: accepted by the parser, and codex says %s, %v", name, answer.Raw, err)
-			}
+	columns := regexp.MustCompile(`^(\S+)\s+(runs|answers|drops|dies)\s+(passes|refused|dropped)\s+(\S.*)$`)
+	var forms []form
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		refused++
-		mark := bridged.Mark()
-		if err := bridged.Send([]byte(line)); err != nil {
-			t.Fatal(err)
+		m := columns.FindStringSubmatch(line)
+		if m == nil {
+			t.Fatalf("corpus: %s", line)
 		}
-		answer, err := bridged.Wait(bridged.ctx, mark, func(m editor.Message) bool { return !m.Sent && m.IsAnswer() })
-		if err != nil || answer.Error == nil {
-			t.Errorf("%s: refused by the parser, and the client is told %s, %v", name, answer.Raw, err)
+		text, err := strconv.Unquote(m[4])
+		if err != nil {
+			t.Fatalf("corpus: %s: %v", line, err)
+		}
+		forms = append(forms, form{m[1], m[2], m[3], text})
+	}
+	return forms
+}
+
+const (
+	harmless       = "thread/loaded/list"
+	harmlessParams = `{}`
+	denied         = "fs/writeFile"
+)
+
+var repeat = regexp.MustCompile(`\$([NK])(\d+)`)
+
+// line is a form filled in. file is what the denied method writes.
+func (f form) line(id int, dangerous bool, file string) []byte {
+	deniedParams := fmt.Sprintf(`{"path":%q,"dataBase64":""}`, file)
+	method, params, escaped, content := harmless, harmlessParams, `thread\/loaded\u002flist`, `"y":1`
+	if dangerous {
+		method, params, escaped, content = denied, deniedParams, `fs\/write\u0046ile`, fmt.Sprintf(`"path":%q,"dataBase64":""`, file)
+	}
+	text := repeat.ReplaceAllStringFunc(f.text, func(s string) string {
+		n, _ := strconv.Atoi(s[2:]) // digits, by the expression
+		if s[1] == 'N' {
+			return strings.Repeat("[", n) + strings.Repeat("]", n)
+		}
+		members := make([]string, n)
+		for i := range members {
+			members[i] = fmt.Sprintf(`"m%d":%d`, i, i)
+		}
+		return strings.Join(members, ",")
+	})
+	return []byte(strings.NewReplacer("$ID", strconv.Itoa(id), "$HP", harmlessParams, "$H", harmless, "$DP", deniedParams, "$D", denied,
+		"$M", method, "$P", params, "$E", escaped, "$C", content, "$F", file).Replace(text))
+}
+
+// tell sends a line, and a request behind it that must be answered; it returns
+// what was said to the line by then.
+func (c *conversation) tell(line []byte) (answers []editor.Message, mark int) {
+	c.t.Helper()
+	mark = c.Mark()
+	if err := c.Send(line); err != nil {
+		c.t.Fatal(err)
+	}
+	const fence = `"fence"`
+	if err := c.Send([]byte(`{"id":` + fence + `,"method":"thread/loaded/list","params":{}}`)); err != nil {
+		c.t.Fatal(err)
+	}
+	if _, err := c.Wait(c.ctx, mark, func(m editor.Message) bool { return !m.Sent && m.IsAnswer() && string(m.ID) == fence }); err != nil {
+		c.t.Fatalf("after %.200q: %v", line, err)
+	}
+	for _, m := range c.Messages()[mark:] {
+		if !m.Sent && m.IsAnswer() && string(m.ID) != fence {
+			answers = append(answers, m)
 		}
 	}
-	bridged.quit()
-	if heard := recordedLines(t, dir, "in"); len(heard) != 2 { // initialize and initialized
-		t.Errorf("of %d refused lines codex has heard:\n%s", refused, heard)
+	return answers, mark
+}
+
+// reply waits for the answer to a line: codex answers in an order of its own.
+func (c *conversation) reply(mark int, name string) editor.Message {
+	c.t.Helper()
+	m, err := c.Wait(c.ctx, mark, func(m editor.Message) bool { return !m.Sent && m.IsAnswer() && string(m.ID) != `"fence"` })
+	if err != nil {
+		c.t.Fatalf("%s: no answer: %v", name, err)
 	}
-	if refused != 22 {
-		t.Errorf("%d lines were refused, of the 22 that should be", refused)
+	return m
+}
+
+// What codex alone does with each form: the corpus says what was measured.
+func TestStrictControl(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	c := w.open(codexPath, "app-server")
+	c.initialize(nil)
+	files := map[string]form{}
+	for i, f := range corpus(t) {
+		file := filepath.Join(w.root, f.name)
+		line := f.line(1000+i, true, file)
+		if f.codex == "dies" {
+			other := w.open(codexPath, "app-server")
+			other.initialize(nil)
+			if err := other.Send(line); err != nil {
+				t.Fatal(err)
+			}
+			other.drain() // it ends by itself
+			continue
+		}
+		answers, mark := c.tell(line)
+		switch f.codex {
+		case "runs":
+			c.reply(mark, f.name)
+		case "answers":
+			if m := c.reply(mark, f.name); m.Error == nil {
+				t.Errorf("%s: codex says %s", f.name, m.Raw)
+			}
+		default:
+			if len(answers) > 0 {
+				t.Errorf("%s: codex says %s", f.name, answers[0].Raw)
+			}
+		}
+		files[file] = f
+	}
+	c.quit()
+	for file, f := range files {
+		if fileExists(file) != (f.codex == "runs") {
+			t.Errorf("%s: codex has written its file: %t", f.name, fileExists(file))
+		}
+	}
+}
+
+// Under a policy no form gets a denied method to codex, each line is answered, and
+// codex lives on. What passes is what codex takes.
+func TestStrict(t *testing.T) {
+	t.Parallel()
+	o, dir := withTee(t, options{config: policyConfig})
+	w := newWorld(t, o)
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	passed := 0
+	for i, f := range corpus(t) {
+		for j, dangerous := range []bool{false, true} {
+			file := filepath.Join(w.root, "file-"+f.name)
+			line := f.line(1000+2*i+j, dangerous, file)
+			answers, mark := c.tell(line)
+			if f.bridge == "dropped" {
+				if len(answers) > 0 {
+					t.Errorf("%s: %.200q: answered with %s", f.name, line, answers[0].Raw)
+				}
+				continue
+			}
+			m := c.reply(mark, f.name)
+			switch {
+			case f.bridge == "passes" && !dangerous:
+				if passed++; m.Error != nil {
+					t.Errorf("%s: %.200q: %s", f.name, line, m.Raw)
+				}
+			case m.Error == nil:
+				t.Errorf("%s: %.200q: %s", f.name, line, m.Raw)
+			case f.bridge == "passes" && m.Error.Code != -32010:
+				t.Errorf("%s: %.200q: not refused for its method: %s", f.name, line, m.Raw)
+			}
+			if fileExists(file) {
+				t.Errorf("%s: its file was written", f.name)
+			}
+		}
+	}
+	c.quit()
+	requests := 0
+	for _, line := range recordedLines(t, dir, "in") {
+		if id := editor.Member(line, "id"); id != "" && id != "fence" || strings.Contains(string(line), `"id":"",`) {
+			requests++
+		}
+		if strings.Contains(string(line), "file-") {
+			t.Errorf("codex was told %s", line)
+		}
+	}
+	if want := 1 + passed; requests != want { // initialize, and the harmless ones of the forms that pass
+		t.Errorf("codex was told %d requests and not %d", requests, want)
 	}
 }

@@ -1,0 +1,95 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+)
+
+// What stands on the command line reaches codex's configuration, and under enforce
+// only what passes. What codex makes of each list by itself was measured on
+// 0.169.0, and is held here: bridge/policy reads overrides the same way.
+func TestCommandLine(t *testing.T) {
+	const most = "[policy]\nconfig_keys = [\"model\", \"tui.**\", \"x\", \"features.code_mode*\"]\nmodels = [\"gpt-5.5\"]\n"
+	for name, test := range map[string]struct {
+		before, after []string // app-server
+		codex         string   // the layer of the command line, of codex alone
+		held          string   // and behind the bridge
+	}{
+		"as VS Code does": {
+			[]string{"-c", "features.code_mode_host=true"}, []string{"--analytics-default-enabled"},
+			`{"features":{"code_mode_host":true}}`, `{"features":{"code_mode_host":true}}`,
+		},
+		"every way to write it": {
+			[]string{"-c", "x=1", "-ctui.a=2", "-c=tui.b=3"}, []string{"--config", "tui.c=4", "--config=y=5"},
+			`{"tui":{"a":2,"b":3,"c":4},"x":1,"y":5}`, `{"tui":{"a":2,"b":3,"c":4},"x":1}`,
+		},
+		"trimmed, and cut at the first =": {[]string{"-c", " x = a=b "}, nil, `{"x":"a=b"}`, `{"x":"a=b"}`},
+		"no quotes in keys":               {[]string{"-c", `projects."/x".trust_level=trusted`}, nil, `{"projects":{"\"/x\"":{"trust_level":"trusted"}}}`, `null`},
+		"a segment keeps its spaces":      {[]string{"-c", "tui . a=1"}, nil, `{"tui ":{" a":1}}`, `null`},
+		"an empty segment":                {[]string{"-c", "y..a=1"}, nil, `{"y":{"":{"a":1}}}`, `null`},
+		"a table":                         {[]string{"-c", "features={hooks=false}"}, nil, `{"features":{"hooks":false}}`, `null`},
+		"dots in a table":                 {[]string{"-c", `tui={a.b=1, "c.d"=2}`}, nil, `{"tui":{"a":{"b":1},"c.d":2}}`, `{"tui":{"a":{"b":1},"c.d":2}}`},
+		"what is no TOML is a text":       {[]string{"-c", "x=trUe", "-c", "tui.a="}, nil, `{"tui":{"a":""},"x":"trUe"}`, `{"tui":{"a":""},"x":"trUe"}`},
+		"half a quote is taken off":       {[]string{"-c", `model="o9`}, nil, `{"model":"o9"}`, `null`},
+		"a second line is taken for a text": {
+			[]string{"-c", "x={a=1}\n[_x_.b]\nc=1"}, nil, `{"x":"{a=1}\n[_x_.b]\nc=1"}`, `null`,
+		},
+		"a forbidden model":   {[]string{"-c", "model=o9"}, nil, `{"model":"o9"}`, `null`},
+		"features":            {[]string{"--enable", "hooks"}, []string{"--disable=goals"}, `{"features":{"goals":false,"hooks":true}}`, `null`},
+		"the last one wins":   {[]string{"-c", "x=1"}, []string{"-c", "x=2"}, `{"x":2}`, `{"x":2}`},
+		"the reviewer":        {[]string{"--approve-for-me"}, nil, `{"approval_policy":"on-request","approvals_reviewer":"auto_review","sandbox_mode":"workspace-write"}`, `null`},
+		"its other name":      {[]string{"--not-so-yolo"}, nil, `{"approval_policy":"on-request","approvals_reviewer":"auto_review","sandbox_mode":"workspace-write"}`, `null`},
+		"flags of no effect":  {[]string{"-s", "danger-full-access", "-a", "never", "-m", "o9", "-C", "/", "--add-dir", "/", "--oss", "--search"}, nil, `null`, `null`},
+		"a prompt's pictures": {[]string{"-i", "a", "b", "-c", "x=1"}, nil, `{"x":1}`, `{"x":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: most})
+			args := slices.Concat(test.before, []string{"app-server"}, test.after)
+			if got := w.flagsLayer(slices.Concat([]string{codexPath}, args)); got != test.codex {
+				t.Errorf("codex: %s, want %s", got, test.codex)
+			}
+			if got := w.flagsLayer(slices.Concat([]string{proxyPath}, args)); got != test.held {
+				t.Errorf("behind the bridge: %s, want %s", got, test.held)
+			}
+		})
+	}
+}
+
+// flagsLayer is what codex says that its command line has set; null: nothing.
+func (w *world) flagsLayer(argv []string) string {
+	w.t.Helper()
+	e := w.start(argv, editor.Options{})
+	ctx := deadline(w.t)
+	if _, err := e.Initialize(ctx, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	result, fault := e.Call(ctx, "config/read", map[string]any{"includeLayers": true})
+	if fault != nil {
+		w.t.Fatal(fault)
+	}
+	var answer struct {
+		Layers []struct {
+			Name   struct{ Type string }
+			Config any
+		}
+	}
+	if err := json.Unmarshal(result, &answer); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, layer := range answer.Layers {
+		if layer.Name.Type == "sessionFlags" {
+			text, err := json.Marshal(layer.Config)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			return string(text)
+		}
+	}
+	return "null"
+}

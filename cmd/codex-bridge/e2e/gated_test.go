@@ -1,0 +1,207 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/codex-bridge/internal/scripted"
+)
+
+// gatedAttacks have the model work, or change what it works on, without
+// turn/start. Each is made on a thread of its own, which has run a turn; where
+// holds is set, its second turn, $TURN, still runs.
+var gatedAttacks = map[string]struct {
+	attack
+	holds bool
+}{
+	"turn":          {attack: attack{method: "turn/start", params: `{"threadId":"$THREAD",` + words + `}`, effect: heardByModel}},
+	"steer":         {attack: attack{method: "turn/steer", params: `{"threadId":"$THREAD","expectedTurnId":"$TURN",` + words + `}`, effect: heardByModel}, holds: true},
+	"context":       {attack: attack{method: "turn/steer", params: `{"threadId":"$THREAD","expectedTurnId":"$TURN","input":[{"type":"text","text":"more"}],"additionalContext":{"x":{"kind":"application","value":"$WORD"}}}`, effect: heardByModel}, holds: true},
+	"turn settings": {attack: attack{method: "turn/settings/update", params: `{"threadId":"$THREAD","turnId":"$TURN","approvalsReviewer":"user"}`, effect: taken}, holds: true},
+	"settings":      {attack: attack{method: "thread/settings/update", params: `{"threadId":"$THREAD","effort":"low"}`, effect: taken}},
+	"queue":         {attack: attack{method: "thread/queue/add", params: `{"threadId":"$THREAD","clientUserMessageId":"m",` + words + `}`, effect: heardByModel}},
+	"queue start":   {attack: attack{method: "thread/queue/start", params: `{"threadId":"$THREAD"}`, effect: tells("queue is empty")}},
+	"queue update":  {attack: attack{method: "thread/queue/update", params: `{"threadId":"$THREAD","queuedSubmissionId":"00000000-0000-7000-8000-000000000000",` + words + `}`, effect: tells("queued submission not found")}},
+	"queue reorder": {attack: attack{method: "thread/queue/reorder", params: `{"threadId":"$THREAD","queuedSubmissionIds":[]}`, effect: taken}},
+	"goal":          {attack: attack{method: "thread/goal/set", params: `{"threadId":"$THREAD","objective":"$WORD","status":"active","tokenBudget":20}`, effect: heardByModel}},
+	"review":        {attack: attack{method: "review/start", params: `{"threadId":"$THREAD","target":{"type":"custom","instructions":"$WORD"}}`, effect: heardByModel}},
+	"review diff":   {attack: attack{method: "review/start", params: `{"threadId":"$THREAD","delivery":"inline","target":{"type":"uncommittedChanges"}}`, effect: taken}},
+	"compact":       {attack: attack{method: "thread/compact/start", params: `{"threadId":"$THREAD"}`, effect: tells(`"contextCompaction"`)}},
+	"sample":        {attack: attack{method: "thread/sample", params: `{"threadId":"$THREAD","expectedTurnId":"$TURN","prompt":"$WORD"}`, effect: heardByModel}},
+	"prediction":    {attack: attack{method: "thread/prediction/request", params: `{"threadId":"$THREAD","sourceTurnId":"$TURN"}`, effect: tells("is not implemented yet")}},
+	"guardian":      {attack: attack{method: "thread/guardianReview", params: `{"threadId":"$THREAD"}`, effect: tells("expected a completed plaintext exec_command")}},
+	"revert":        {attack: attack{method: "thread/revert", params: `{"threadId":"$THREAD","beforeTurnId":"$TURN"}`, effect: taken}},
+	"voice":         {attack: attack{method: "thread/realtime/start", params: `{"threadId":"$THREAD","outputModality":"text","transport":{"type":"websocket"}}`, effect: tells("realtime conversation requires API key auth")}},
+	"voice text":    {attack: attack{method: "thread/realtime/appendText", params: `{"threadId":"$THREAD","text":"$WORD"}`, effect: tells("conversation is not running")}},
+	"voice speech":  {attack: attack{method: "thread/realtime/appendSpeech", params: `{"threadId":"$THREAD","text":"$WORD"}`, effect: tells("conversation is not running")}},
+	"voice audio":   {attack: attack{method: "thread/realtime/appendAudio", params: `{"threadId":"$THREAD","audio":{"data":"AAAA","sampleRate":24000,"numChannels":1}}`, effect: tells("conversation is not running")}},
+}
+
+const words = `"input":[{"type":"text","text":"$WORD"}]`
+
+// gated opens a thread for each attack and prepares it.
+func (c *conversation) gated(params map[string]any) []*assault {
+	c.t.Helper()
+	var all []*assault
+	for _, name := range slices.Sorted(maps.Keys(gatedAttacks)) {
+		g := gatedAttacks[name]
+		thread := c.thread(params)
+		turn, mark := c.begin(thread, "good day")
+		c.end(thread, turn, mark)
+		if g.holds {
+			turn, mark = c.begin(thread, "HOLD")
+			c.waitFor(mark, "item/agentMessage/delta", func(m editor.Message) bool { return m.Param("threadId") == thread })
+		}
+		all = append(all, c.assault(name, g.attack, thread, turn, listen(c.t)))
+	}
+	return all
+}
+
+// holdable makes the model speak until the test's end where it is told HOLD.
+func (w *world) holdable(release chan struct{}) {
+	for _, g := range gatedAttacks {
+		if g.holds {
+			w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}}})
+		}
+	}
+}
+
+// gatedActs makes all attacks on threads of a conversation and waits for what
+// comes of them.
+func (w *world) gatedActs(params map[string]any, argv ...string) {
+	w.t.Helper()
+	release := make(chan struct{})
+	w.holdable(release)
+	c := w.openAnswering("decline", argv...)
+	c.initialize(nil)
+	all := c.gated(params)
+	for _, s := range all {
+		s.strike(true)
+	}
+	close(release)
+	for _, s := range all {
+		s.until("no effect", s.effect)
+	}
+}
+
+// Codex alone does all this on a thread where nothing is asked and nothing
+// confined.
+func TestGatedControl(t *testing.T) {
+	t.Parallel()
+	newWorld(t, options{}).gatedActs(looseThread, codexPath, "app-server")
+}
+
+var looseThread = map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access"}
+
+// On a thread that was verified it works under a policy, too.
+func TestGatedVerified(t *testing.T) {
+	t.Parallel()
+	// Where every command is to be asked for, a review is refused: see TestReviewUnasked.
+	config := strings.Replace(policyConfig, `"untrusted"`, `"untrusted", "on-request"`, 1)
+	newWorld(t, options{config: config}).gatedActs(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}, proxyArgv...)
+}
+
+// A thread that was opened before the policy was in force is loaded in codex, and
+// loose. No work starts on it.
+func TestGatedLoosened(t *testing.T) {
+	t.Parallel()
+	o, dir := withTee(t, options{config: strings.Replace(policyConfig, "enforce", "audit", 1)})
+	w := newWorld(t, o)
+	release := make(chan struct{})
+	w.holdable(release)
+	c := w.openAnswering("decline", proxyArgv...)
+	c.initialize(nil)
+	all := c.gated(looseThread)
+	w.write("config.toml", policyConfig)
+	for {
+		answer := c.must("thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "never", "sandbox": "read-only"})
+		if editor.Member(answer, "approvalPolicy") == "untrusted" {
+			break
+		}
+		select {
+		case <-c.ctx.Done():
+			t.Fatal("the policy is not put in force")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	heard := len(recordedLines(t, dir, "in"))
+	requests := len(w.model.Requests())
+	for _, s := range all {
+		s.from = c.Mark()
+		s.gate()
+	}
+	for _, s := range all {
+		if thread, turn := s.fill.Replace("$THREAD"), s.fill.Replace("$TURN"); gatedAttacks[s.name].holds {
+			c.must("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
+		}
+	}
+	close(release)
+	c.quit()
+	for _, s := range all {
+		if s.effect(s) {
+			t.Errorf("%s has had its effect", s.name)
+		}
+		s.unheard(recordedLines(t, dir, "in")[heard:])
+	}
+	if n := len(w.model.Requests()); n != requests {
+		t.Errorf("the model was asked %d times", n-requests)
+	}
+}
+
+// Nor on a thread that was made elsewhere and never opened here.
+func TestGatedElsewhere(t *testing.T) {
+	t.Parallel()
+	o, dir := withTee(t, options{config: policyConfig})
+	w := newWorld(t, o)
+	release := make(chan struct{})
+	close(release)
+	w.holdable(release)
+	made := w.open(codexPath, "app-server")
+	made.initialize(nil)
+	all := made.gated(looseThread)
+	for _, s := range all {
+		if gatedAttacks[s.name].holds {
+			made.end(s.fill.Replace("$THREAD"), s.fill.Replace("$TURN"), s.from-1)
+		}
+	}
+	made.quit()
+	requests := len(w.model.Requests())
+	c := w.openAnswering("decline", proxyArgv...)
+	c.initialize(nil)
+	for _, s := range all {
+		s.conversation, s.from = c, c.Mark()
+		s.gate()
+	}
+	c.quit()
+	for _, s := range all {
+		if s.effect(s) {
+			t.Errorf("%s has had its effect", s.name)
+		}
+		s.unheard(recordedLines(t, dir, "in"))
+	}
+	if n := len(w.model.Requests()); n != requests {
+		t.Errorf("the model was asked %d times", n-requests)
+	}
+}
+
+// gate makes the attack, as a request and as a notification: it is refused.
+func (s *assault) gate() {
+	s.t.Helper()
+	answers := s.strike(false)
+	m := answers[len(answers)-1]
+	var data struct{ Method, Rule, Reason string }
+	if m.Error == nil || json.Unmarshal(m.Error.Data, &data) != nil || !slices.Contains([]int{-32010, -32013}, m.Error.Code) ||
+		data.Method != s.method || data.Rule == "" || data.Reason == "" {
+		s.t.Errorf("%s: the client is told %.500s", s.name, m.Raw)
+	}
+	if err := s.Send([]byte("{" + s.members(said{s.method, s.params}) + "}")); err != nil {
+		s.t.Fatal(err)
+	}
+}

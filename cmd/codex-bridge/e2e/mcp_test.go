@@ -1,0 +1,92 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// The test binary can also be an MCP server, one that a user has configured. It
+// has the tool touch and resources of the form touch:PATH; either leaves a file.
+const mcpEnv = "CODEX_BRIDGE_E2E_MCP"
+
+// mcpConfig is the server as it stands in codex's configuration.
+func mcpConfig(name string) string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf("[mcp_servers.%s]\ncommand = %q\nenv = { %s = \"1\" }\n", name, self, mcpEnv)
+}
+
+// mcp serves until the end of its input.
+func mcp() int {
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return 0
+		}
+		var request struct {
+			ID     json.RawMessage
+			Method string
+			Params struct {
+				ProtocolVersion string
+				URI             string
+				Arguments       struct{ Path string }
+			}
+		}
+		if json.Unmarshal(line, &request) != nil || request.ID == nil {
+			continue
+		}
+		reply := map[string]any{"jsonrpc": "2.0", "id": request.ID}
+		result := map[string]any{}
+		switch request.Method {
+		case "initialize":
+			result["protocolVersion"] = request.Params.ProtocolVersion
+			result["capabilities"] = map[string]any{"tools": map[string]any{}, "resources": map[string]any{}}
+			result["serverInfo"] = map[string]any{"name": "touch", "version": "0"}
+		case "tools/list":
+			result["tools"] = []any{map[string]any{
+				"name": "touch", "description": "Leaves a file.",
+				"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}},
+			}}
+		case "tools/call":
+			result["content"] = []any{map[string]any{"type": "text", "text": touched(request.Params.Arguments.Path)}}
+		case "resources/list":
+			result["resources"] = []any{}
+		case "resources/templates/list":
+			result["resourceTemplates"] = []any{}
+		case "resources/read":
+			path := strings.TrimPrefix(request.Params.URI, "touch:")
+			result["contents"] = []any{map[string]any{"uri": request.Params.URI, "text": touched(path)}}
+		default:
+			reply["error"] = map[string]any{"code": -32601, "message": "no such method"}
+		}
+		if reply["error"] == nil {
+			reply["result"] = result
+		}
+		b, err := json.Marshal(reply)
+		if err != nil {
+			return 1
+		}
+		fmt.Printf("%s\n", b)
+	}
+}
+
+// touched leaves a line in a file, and says so.
+func touched(path string) string {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	if _, err := f.WriteString("touched\n"); err != nil {
+		return err.Error()
+	}
+	return "touched"
+}

@@ -1,0 +1,200 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/codex-bridge/internal/scripted"
+)
+
+// unasked is a conversation in which everything is declined that is asked for.
+func (w *world) unasked(argv ...string) *conversation {
+	w.t.Helper()
+	c := w.openAnswering("decline", argv...)
+	c.initialize(nil)
+	return c
+}
+
+// asked are the questions of codex since mark.
+func (c *conversation) asked(mark int) (methods []string) {
+	for _, m := range c.Messages()[mark:] {
+		if !m.Sent && strings.HasSuffix(m.Method, "/requestApproval") {
+			methods = append(methods, m.Method)
+		}
+	}
+	return methods
+}
+
+// review asks for a review in which the model runs a command, on a thread where each
+// command is to be asked for. It tells what the client hears, and whether the command
+// ran.
+func (w *world) review(argv ...string) (err *editor.Error, asked []string, ran bool) {
+	w.t.Helper()
+	marker := filepath.Join(w.workspace, "marker")
+	w.model.Add(scripted.Step{When: "REVIEW", Reply: scripted.Reply{scripted.Run("touch " + marker)}})
+	c := w.unasked(argv...)
+	thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
+	mark := len(c.Messages())
+	_, err = c.Call(c.ctx, "review/start", map[string]any{
+		"threadId": thread, "target": map[string]string{"type": "custom", "instructions": "REVIEW"},
+	})
+	if err == nil {
+		c.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
+	}
+	asked = c.asked(mark)
+	c.quit()
+	return err, asked, fileExists(marker)
+}
+
+const writableConfig = `
+[policy]
+mode = "enforce"
+sandbox = "workspace-write"
+approval = ["untrusted"]
+config_keys = ["**"]
+`
+
+// Codex runs the commands of a review without a question, whatever the thread's
+// approvalPolicy. Where every command is to be asked for there is no review.
+func TestReviewUnasked(t *testing.T) {
+	t.Parallel()
+	if err, asked, ran := newWorld(t, options{}).review(codexPath, "app-server"); err != nil || asked != nil || !ran {
+		t.Errorf("codex alone: error %v, asked %v, ran %t; measured was a command that ran unasked", err, asked, ran)
+	}
+	err, asked, ran := newWorld(t, options{config: writableConfig}).review(proxyArgv...)
+	if err == nil || err.Code != -32010 || !strings.Contains(err.Message, "policy.approval") || asked != nil || ran {
+		t.Errorf("under a policy: error %v, asked %v, ran %t", err, asked, ran)
+	}
+	loosened := strings.Replace(writableConfig, `"untrusted"`, `"untrusted", "on-request"`, 1)
+	if err, _, ran := newWorld(t, options{config: loosened}).review(proxyArgv...); err != nil || !ran {
+		t.Errorf("where commands may run in the sandbox unasked: error %v, ran %t", err, ran)
+	}
+}
+
+// governs opens a thread in folder and has the model write to file, in a turn that
+// may write the folder and not the system's temporary one, in which all of this lies.
+// It tells what was asked for, and whether the file was written.
+func (w *world) governs(folder, file string, argv ...string) (asked []string, written bool) {
+	w.t.Helper()
+	w.model.Add(scripted.Step{When: "GOVERN", Reply: scripted.Reply{scripted.Run("echo '# mine' >> " + filepath.Join(w.root, file))}})
+	c := w.unasked(argv...)
+	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only", "cwd": filepath.Join(w.root, folder)})
+	said := input(thread, "GOVERN")
+	said["sandboxPolicy"] = map[string]any{"type": "workspaceWrite", "excludeSlashTmp": true, "excludeTmpdirEnvVar": true}
+	mark := len(c.Messages())
+	c.must("turn/start", said)
+	c.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
+	asked = c.asked(mark)
+	c.quit()
+	return asked, strings.Contains(w.read(file), "# mine")
+}
+
+// A thread that may write the folder of codex's configuration, or of the policy, can
+// give itself anything.
+func TestFoldersThatGovern(t *testing.T) {
+	for name, place := range map[string]struct{ folder, file string }{
+		"codex's own": {"home", "home/config.toml"},
+		"its rules":   {"home/rules", "home/rules/default.rules"},
+		"the policy":  {".", "config.toml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := strings.Replace(writableConfig, `"untrusted"`, `"on-request"`, 1)
+			try := func(argv ...string) ([]string, bool) {
+				w := newWorld(t, options{config: config})
+				w.write("home/rules/default.rules", "")
+				return w.governs(place.folder, place.file, argv...)
+			}
+			if asked, written := try(codexPath, "app-server"); asked != nil || !written {
+				t.Errorf("codex alone: asked %v, written %t; measured was a file that was written unasked", asked, written)
+			}
+			if _, written := try(proxyArgv...); written {
+				t.Error("under a policy it was written")
+			}
+		})
+	}
+}
+
+// plugin installs a plugin with a hook, which the user does not have to trust for
+// codex to come to it.
+func (w *world) plugin() {
+	w.t.Helper()
+	w.write("market/plugins/watch/.codex-plugin/plugin.json", `{"name":"watch","version":"1.0.0","description":"d","hooks":"./hooks/hooks.json"}`)
+	w.write("market/plugins/watch/hooks/hooks.json", `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"true","timeout":5}]}]}}`)
+	list := w.write("market/.agents/plugins/marketplace.json", `{"name":"market","plugins":[{"name":"watch",`+
+		`"source":{"source":"local","path":"./plugins/watch"},"policy":{"installation":"AVAILABLE","authentication":"ON_INSTALL"},"category":"x"}]}`)
+	c := w.unasked(codexPath, "app-server")
+	c.must("plugin/install", map[string]string{"marketplacePath": list, "pluginName": "watch"})
+	var hooks struct {
+		Data []struct {
+			Hooks []struct{ Key, CurrentHash string }
+		}
+	}
+	if err := json.Unmarshal(c.must("hooks/list", map[string]any{"cwds": []string{w.workspace}}), &hooks); err != nil {
+		w.t.Fatal(err)
+	}
+	c.quit()
+	text := w.read("home/config.toml")
+	for _, d := range hooks.Data {
+		for _, h := range d.Hooks {
+			text += "\n[hooks.state." + marshal(w.t, h.Key) + "]\nenabled = true\ntrusted_hash = " + marshal(w.t, h.CurrentHash) + "\n"
+		}
+	}
+	w.write("home/config.toml", text)
+}
+
+// hooked has the model run a command, and tells whether the plugin's hook came first.
+func (w *world) hooked(open, turn map[string]any, argv ...string) bool {
+	w.t.Helper()
+	w.model.Add(scripted.Step{When: "HOOKED", Reply: scripted.Reply{scripted.Run("true")}})
+	c := w.unasked(argv...)
+	params := map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}
+	for key, value := range open {
+		params[key] = value
+	}
+	thread := c.thread(params)
+	mark := len(c.Messages())
+	said := input(thread, "HOOKED")
+	for key, value := range turn {
+		said[key] = value
+	}
+	c.must("turn/start", said)
+	c.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
+	if c.asked(mark) == nil {
+		w.t.Error("no command was asked for")
+	}
+	came := slices.ContainsFunc(c.Messages()[mark:], func(m editor.Message) bool { return m.Method == "hook/started" })
+	c.quit()
+	return came
+}
+
+// A client that switches a plugin off switches off its hooks.
+func TestPluginHooks(t *testing.T) {
+	for name, way := range map[string]struct{ open, turn map[string]any }{
+		"turn":           {turn: map[string]any{"disabledPluginIds": []string{"watch@market"}}},
+		"plugin, nested": {open: map[string]any{"config": map[string]any{"plugins": map[string]any{"watch@market": map[string]any{"enabled": false}}}}},
+		"plugin, dotted": {open: map[string]any{"config": map[string]any{"plugins.watch@market.enabled": false}}},
+		"feature":        {open: map[string]any{"config": map[string]any{"features.plugins": false}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: writableConfig, codexConfig: "[features]\nplugins = true\nhooks = true\nplugin_hooks = true\n"})
+			w.plugin()
+			if !w.hooked(nil, nil, codexPath, "app-server") {
+				t.Fatal("the plugin's hook does not work")
+			}
+			if w.hooked(way.open, way.turn, codexPath, "app-server") {
+				t.Error("codex alone: the hook is still there; measured was that it is not")
+			}
+			if !w.hooked(way.open, way.turn, proxyArgv...) {
+				t.Error("under a policy the hook was switched off")
+			}
+		})
+	}
+}
