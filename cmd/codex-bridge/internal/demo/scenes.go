@@ -19,6 +19,9 @@ var scenes = []scene{
 	{"A command asks first", commandAsks},
 	{"The editor tries again in the middle of the thread", tryAgain},
 	{"A trick on the wire", trick},
+	{"The ways around", waysAround},
+	{"A project that brings its own configuration", hostileRepository},
+	{"What is on record", onRecord},
 }
 
 type object = map[string]any

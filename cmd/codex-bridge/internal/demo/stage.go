@@ -67,8 +67,9 @@ func Run(ctx context.Context, o Options) (err error) {
 // stage is what the scenes play on.
 type stage struct {
 	o      Options
-	folder string // holds everything; gone afterwards
-	work   string // the user's project
+	folder string   // holds everything; gone afterwards
+	work   string   // the user's project
+	env    []string // of the bridge
 	model  *scripted.Server
 	editor *editor.Editor
 
@@ -107,6 +108,7 @@ func build(o Options) (*stage, error) {
 		"HOME="+home, // a login shell's own start-up files have no part in this
 		// The bridge says at this level what codex got in place of what was sent.
 		"CODEX_BRIDGE_LOG=debug", "CODEX_BRIDGE_LOG_FORMAT=json")
+	s.env = env
 	s.editor, err = editor.Start(editor.Options{Argv: []string{o.Bridge, "app-server"}, Env: env, Dir: s.work})
 	if err != nil {
 		return s, err
