@@ -50,6 +50,7 @@ var measurements = []measurement{
 	{"start", (*bench).start},
 	{"pump", (*bench).pump},
 	{"parse", (*bench).parse},
+	{"rules", (*bench).ruling},
 }
 
 func run(o options) error {

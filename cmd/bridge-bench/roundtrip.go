@@ -64,7 +64,7 @@ func (c *chain) trips(count int) ([]float64, error) {
 	}
 	times := make([]float64, 0, count)
 	for i := range count + count/10 {
-		request := string(pad(lineSize, fmt.Sprintf(`{"id":%d,"method":"fuzzyFileSearch","params":{"roots":["%s"],"query":"`, i+1, workspace), `"}}`))
+		request := string(pad(lineSize, fmt.Sprintf(`{"id":%d,"method":"thread/list","params":{"cwd":"%s","searchTerm":"`, i+1, workspace), `"}}`))
 		request = request[:len(request)-1]
 		start := time.Now()
 		if err := c.send(request); err != nil {

@@ -1,0 +1,61 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// ruling measures what is asked of a policy with 1,000 rules when codex asks about
+// a command, a patch or a tool.
+func (b *bench) ruling(int) error {
+	cfg := config.Default()
+	cfg.Policy.Mode = config.Enforce
+	for i := range 1000 {
+		r := config.Rule{Decision: "deny"}
+		switch i % 4 {
+		case 0, 1:
+			r.Command = fmt.Sprintf("tool%d run%d **", i%97, i)
+		case 2:
+			r.Path = fmt.Sprintf("${workspace}/kept%d/**/*.go", i)
+		default:
+			r.Tool = fmt.Sprintf("mcp__server%d__*", i)
+		}
+		cfg.Policy.Rules = append(cfg.Policy.Rules, r)
+	}
+	p, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil {
+		return err
+	}
+	state := policy.State{Start: workspace, Home: "/home/person", Temp: "/tmp", Paths: asIs{},
+		Thread: &policy.Thread{ID: thread, Workspace: workspace}, Files: []string{workspace + "/bridge/proxy.go"}}
+	for _, one := range []struct{ key, title, method, params string }{
+		{
+			"rules/command", "a command against 1,000 rules", "item/commandExecution/requestApproval",
+			`{"command":"/bin/bash -lc 'cd bridge && go test -race ./... 2>&1 | tail -20'","cwd":"` + workspace + `"}`,
+		},
+		{"rules/patch", "a patch against 1,000 rules", "item/fileChange/requestApproval", `{"itemId":"i"}`},
+		{
+			"rules/tool", "a tool against 1,000 rules", "mcpServer/elicitation/request",
+			`{"serverName":"tickets","_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"read"}}`,
+		},
+	} {
+		doc, err := rpc.ParseValue([]byte(one.params))
+		if err != nil {
+			return err
+		}
+		if d := p.DecideRequest(one.method, doc.Root(), state); d.Verdict != policy.Pass {
+			return fmt.Errorf("%s should pass, and was told %w", one.method, d.Err)
+		}
+		ns, err := perCall(func() { p.DecideRequest(one.method, doc.Root(), state) })
+		if err != nil {
+			return err
+		}
+		b.add(row{key: one.key, title: one.title, what: "decided in", unit: "µs", goal: 50, atMost: true, note: "reading the command line included"}, ns/1e3)
+	}
+	return nil
+}
