@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by
 # `setup`, which the other targets call.
 .DEFAULT_GOAL := build
-.PHONY: build setup demo test unit e2e cross lint bench fuzz clean
+.PHONY: build setup demo test laws unit e2e schema cross lint bench fuzz clean
 
 NPM     := testdata/npm
 CODEX   := $(CURDIR)/$(NPM)/node_modules/.bin/codex
@@ -12,7 +12,7 @@ TARGETS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windo
 build: ## bin/codex-bridge
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/codex-bridge ./cmd/codex-bridge
 
-# The real codex and the real clients, at the versions of the lock file.
+# The real codex, the real clients and a PostgreSQL, at the versions of the lock file.
 setup: $(NPM)/node_modules/.package-lock.json
 $(NPM)/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package-lock.json
 	npm ci --prefix $(NPM) --ignore-scripts --no-audit --no-fund
@@ -24,12 +24,22 @@ demo: setup build ## a whole conversation through the real codex, offline
 test: setup cross ## all tests, those against the real codex too
 	go vet ./...
 	go test ./...
+	$(MAKE) laws
 
-unit: ## the tests that need no codex
-	go test $$(go list ./... | grep -v /e2e)
+# Random conversations of all methods, against a model of what is allowed.
+CHECKS ?= 20000
+laws: ## the laws of the policy, CHECKS times each
+	go test ./bridge/policy -run 'TestSequences|TestNothingExceeds|TestAnswerLaws' -rapid.checks=$(CHECKS) -timeout 60m
+
+unit: setup ## the tests that need no codex
+	go test $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
 
 e2e: setup ## the tests against the real codex
-	go test -count=1 ./cmd/codex-bridge/e2e
+	go test -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema
+
+# Fails when codex has a name without a row in bridge/methods, or the other way round.
+schema: setup ## the names of the codex at hand, and docs/methods.md
+	CODEX_BRIDGE_CODEX=$(CODEX) go run ./cmd/bridge-schema
 
 cross: ## every platform compiles
 	@set -e; for t in $(TARGETS); do \
@@ -44,7 +54,8 @@ bench: setup ## measures against cat and codex, writes docs/benchmarks.md
 	go run ./cmd/bridge-bench -write docs/benchmarks.md
 
 FUZZTIME ?= 60s
-fuzz: ## every fuzz target in turn, FUZZTIME each
+fuzz: ## the laws a million times, then every fuzz target in turn, FUZZTIME each
+	$(MAKE) laws CHECKS=1000000
 	@set -e; for pkg in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; \
