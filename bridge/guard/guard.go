@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ type Guard struct {
 	patches   patches
 	told      told
 	client    atomic.Pointer[string] // as it calls itself
+	unwanted  sync.Map               // the methods of codex that the client opted out of, and that are wanted here
 	peer      *bridge.Peer
 	recorder  Recorder
 	listeners []func(Applied)
@@ -61,7 +63,7 @@ func (g *Guard) Routes() []bridge.Route {
 		{From: bridge.Client, Method: "initialize", Why: "who the client is, and what it wants to hear", Call: g.initialize},
 		{From: bridge.Client, Method: bridge.Unasked, Why: "an answer that nobody judges must not reach codex", Call: g.unasked},
 		{From: bridge.Codex, Method: "thread/settings/updated", Why: "what is in force for a thread must be what the policy allows", Said: g.settingsUpdated},
-		{From: bridge.Codex, Method: "item/started", Why: "the files that a patch changes, for the question about it", Said: g.itemStarted, When: g.rules},
+		{From: bridge.Codex, Method: "item/started", Why: "the files that a patch changes, for the question about it", Said: g.itemStarted, When: g.wantsItems},
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "codex waits no more for an answer", Said: g.settled},
 		{From: bridge.Codex, Method: bridge.Other, Why: "what codex may ask that no version measured knows", Said: g.asks},
 	}
@@ -194,6 +196,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 
 // settingsUpdated looks at what codex says is in force from now on.
 func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
+	g.withhold(said)
 	if g.policy.Load().Mode() == config.Off {
 		return
 	}

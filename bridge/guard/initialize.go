@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"codex-bridge/bridge"
+	"codex-bridge/bridge/policy"
 	"codex-bridge/rpc"
 )
 
@@ -22,8 +23,19 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 			g.told.deaf = true
 			g.told.mu.Unlock()
 		}
+		if text, _ := method.Text(); policy.Hears(text) {
+			g.unwanted.Store(text, true)
+		}
 	}
 	return g.decide(ctx, call)
+}
+
+// withhold keeps from the client what it did not want to hear. Codex says it for the
+// bridge: policy takes it off the client's list.
+func (g *Guard) withhold(said *bridge.Said) {
+	if _, ok := g.unwanted.Load(said.Method); ok {
+		said.Line = nil
+	}
 }
 
 func (g *Guard) clientName() string {

@@ -48,8 +48,16 @@ func (g *Guard) rules() bool {
 	return p.Mode() != config.Off && p.Ruled()
 }
 
+// wantsItems tells whether the start of an item has to be looked at, or kept from the
+// client.
+func (g *Guard) wantsItems() bool {
+	_, unwanted := g.unwanted.Load("item/started")
+	return unwanted || g.rules()
+}
+
 // itemStarted takes note of the files that a patch changes.
 func (g *Guard) itemStarted(_ context.Context, said *bridge.Said) {
+	g.withhold(said)
 	item := said.Root().Get("params").Get("item")
 	if !item.Get("type").Is("fileChange") {
 		return

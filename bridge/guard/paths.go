@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"codex-bridge/bridge/codex"
@@ -34,7 +35,7 @@ func WorldOf(c config.Codex) policy.State {
 		state.Temp, _ = filesystem{}.Canonical(temp)
 	}
 	state.CodexHome = codexHome(codex.Environ(os.Environ(), c.Env, c.EnvRemove), state)
-	state.Kept = kept()
+	state.Kept = kept(state.CodexHome)
 	return state
 }
 
@@ -65,24 +66,40 @@ func codexHome(env []string, state policy.State) string {
 	return at
 }
 
-// kept are the user's configuration file, there or not, and the state folder.
-func kept() []string {
-	var places []string
+// kept are the user's configuration file, there or not, the state folder, and what
+// of codex's own folder is a link to elsewhere: people keep such files in a
+// repository of their own.
+func kept(codexHome string) []string {
+	var out []string
+	keep := func(place string) {
+		place, err := filepath.Abs(place)
+		if err != nil {
+			return
+		}
+		// Who may write the folder of a link may turn the link.
+		folder, err := filesystem{}.Canonical(filepath.Dir(place))
+		if err == nil {
+			out = append(out, filepath.Join(folder, filepath.Base(place)))
+		}
+		if at, err := (filesystem{}).Canonical(place); err == nil {
+			out = append(out, at)
+		}
+	}
 	if file := config.Discover("").User; file != "" {
-		places = append(places, file)
+		keep(file)
 	}
 	if folder, err := store.Folder(); err == nil {
-		places = append(places, folder)
+		keep(folder)
 	}
-	var out []string
-	for _, place := range places {
-		if at, err := filepath.Abs(place); err == nil {
-			if at, err = (filesystem{}).Canonical(at); err == nil {
+	if codexHome != "" {
+		for _, name := range [...]string{"config.toml", "hooks.json", "rules"} {
+			if at, err := (filesystem{}).Canonical(filepath.Join(codexHome, name)); err == nil && filepath.Dir(at) != codexHome {
 				out = append(out, at)
 			}
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 type filesystem struct{}

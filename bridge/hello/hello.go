@@ -74,7 +74,12 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		}
 		patch := rpc.NewPatch(call.Message)
 		patch.Delete(capabilities, "bridge")
-		call.Line = patch.Bytes()
+		m, err := rpc.ParseMessage(patch.Bytes())
+		if err != nil {
+			return rpc.Errorf(rpc.CodeInternal, "initialize without capabilities.bridge: %v", err)
+		}
+		// Who comes after sees, and may rewrite, what is left.
+		call.Message, call.Line = m, m.Bytes()
 	}
 	enforced := h.guard.Policy().Mode() == config.Enforce
 	if !offered && !enforced {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -180,7 +179,7 @@ func (g *grantCut) path(v rpc.Value, access string) (string, bool) {
 		g.out(ruleSandbox, "to write "+path+" is more than read-only")
 	case access == "write" && g.a.p.limit == workspaceWrite && !withinAny(g.roots, path):
 		g.out(ruleRoots, path+" lies outside policy.writable_roots")
-	case access == "write" && g.a.p.limit == workspaceWrite && g.kept(path):
+	case access == "write" && g.a.p.limit == workspaceWrite && !belowAny(g.roots, path):
 		g.out(ruleSandbox, path+" is kept from being written under workspace-write, where policy.writable_roots does not name it")
 	default:
 		if path != text {
@@ -214,25 +213,4 @@ func (g *grantCut) wasAsked(path, access string) bool {
 		}
 	}
 	return false
-}
-
-// keptFolders of a writable root are not written under Codex's workspace-write. A
-// grant of the root leaves them alone, a grant that names one makes it writable
-// (measured). What lies in them runs outside of the sandbox: a git hook, for one.
-var keptFolders = []string{".git", ".codex", ".agents"}
-
-// kept tells whether path lies in such a folder of every root that it lies in. Who
-// names one in policy.writable_roots means it.
-func (g *grantCut) kept(path string) bool {
-	for _, root := range g.roots {
-		if within(root, path) && !slices.ContainsFunc(strings.Split(path[len(root):], string(filepath.Separator)), isKept) {
-			return false
-		}
-	}
-	return true
-}
-
-// isKept does not regard case, so that a doubt forbids.
-func isKept(name string) bool {
-	return slices.ContainsFunc(keptFolders, func(k string) bool { return strings.EqualFold(k, name) })
 }

@@ -27,7 +27,7 @@ func (c *call) hold(v rpc.Value, ok func(path string) bool) folders {
 		case err != nil:
 			f.out(show(e) + " can't be judged: " + err.Error())
 		case !ok(path):
-			f.out(show(e) + " is " + path + ", outside the workspace and the writable roots")
+			f.out(show(e) + " is " + path + ", " + outside(path))
 		default:
 			if path != text {
 				f.note(show(e) + " is fixed to " + path)
@@ -149,7 +149,7 @@ func (c *call) environment(e rpc.Value, n int, f *folders) ([]byte, bool) {
 		f.out(at + "its cwd can't be judged")
 		return nil, false
 	case !c.reachable(cwd):
-		f.out(at + cwd + " lies outside the workspace and the writable roots")
+		f.out(at + cwd + " lies " + outside(cwd))
 		return nil, false
 	case cwd != text:
 		f.out(at + show(e.Get("cwd")) + " is fixed to " + cwd)

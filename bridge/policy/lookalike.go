@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"slices"
-
-	"codex-bridge/bridge/methods"
-)
+import "codex-bridge/bridge/methods"
 
 // lookAlikes takes out what is no known field of this method: what nobody has
 // judged, unless policy.unknown_methods lets it, and in any case what reads like a
@@ -12,11 +8,8 @@ import (
 // like; a later one may know an alias, or the field in one more method, and then
 // it must not find a value there that nobody judged.
 func (c *call) lookAlikes() {
-	if c.familiar() {
-		return
-	}
 	for key := range c.params.Members() {
-		if slices.Contains(c.row.known, key) {
+		if c.row.known[key] {
 			continue
 		}
 		name, ok := c.p.policed[fold(key)]
@@ -29,16 +22,4 @@ func (c *call) lookAlikes() {
 			c.dropField(key, ruleUnknown, "no field of this method in codex "+methods.Measured+"; a later one may act on it")
 		}
 	}
-}
-
-// familiar tells, without an allocation, that all members are known ones: the
-// common case.
-func (c *call) familiar() bool {
-	n := 0
-	for _, name := range c.row.known {
-		if c.params.Get(name).Exists() {
-			n++
-		}
-	}
-	return n == c.params.Len()
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -209,7 +210,17 @@ func noWorkspace(st policy.State, w string) bool {
 			return true
 		}
 	}
-	return false
+	return hidden.MatchString(strings.TrimPrefix(w, st.CodexHome+"/worktrees"))
+}
+
+// hidden are the folders from where git and codex run things.
+var hidden = regexp.MustCompile(`(?i)/\.(git|codex|agents)(/|$)`)
+
+// holds tells whether a root that may be written makes at writable.
+func holds(root, at string) bool {
+	root = strings.TrimSuffix(root, "/")
+	rest, ok := strings.CutPrefix(at, root)
+	return ok && (rest == "" || rest[0] == '/') && !hidden.MatchString(rest)
 }
 
 // writable tells whether policy lets a folder be written.
@@ -222,7 +233,7 @@ func (o *oracle) writable(at string) bool {
 			}
 			r = path.Join(w, rest)
 		}
-		if at == r || strings.HasPrefix(at, r+"/") {
+		if holds(r, at) {
 			return true
 		}
 	}
@@ -231,7 +242,7 @@ func (o *oracle) writable(at string) bool {
 
 func (o *oracle) inside(at string) bool {
 	w := o.workspace
-	return at == w || w == "/" || w != "" && strings.HasPrefix(at, w+"/") || o.writable(at)
+	return w != "" && holds(w, at) || o.writable(at)
 }
 
 func (o *oracle) folders(what string, v any) {

@@ -105,8 +105,15 @@ func (st State) unusable(workspace string) string {
 	if filepath.Dir(workspace) == workspace || st.Home != "" && within(folder, strings.ToLower(st.Home)) {
 		return "is, or holds, the home folder or the whole file system; open a folder inside"
 	}
-	if home := strings.ToLower(st.CodexHome); home != "" && overlap(folder, home) && !st.worktree(workspace) {
-		return "is, holds or lies in codex's own folder " + st.CodexHome + "; open another folder"
+	project := workspace
+	if home := strings.ToLower(st.CodexHome); home != "" && overlap(folder, home) {
+		if !st.worktree(workspace) {
+			return "is, holds or lies in codex's own folder " + st.CodexHome + "; open another folder"
+		}
+		project = workspace[len(st.CodexHome):] // which is itself called .codex
+	}
+	if governs(project) {
+		return "lies in " + governingFolder + "; open the project's own folder"
 	}
 	for _, kept := range st.Kept {
 		if overlap(folder, strings.ToLower(kept)) {
@@ -132,6 +139,51 @@ func within(root, path string) bool {
 		return false
 	}
 	return len(path) == len(root) || strings.HasSuffix(root, string(filepath.Separator)) || path[len(root)] == filepath.Separator
+}
+
+// governing are the folders in which there is more than a project's files: what git
+// and codex run from there runs outside of every sandbox.
+//
+// Measured: codex keeps those of a writable root from being written under
+// workspace-write, but not one that is itself named: as a root, a cwd, a workspace
+// root, the cwd of an environment, or in a grant.
+var governing = []string{".git", ".codex", ".agents"}
+
+const governingFolder = "a .git, .codex or .agents folder, from where git and codex run things"
+
+// outside says why a path may not be written, of which below is not true.
+func outside(path string) string {
+	if governs(path) {
+		return "in " + governingFolder + ", or outside the workspace and the writable roots"
+	}
+	return "outside the workspace and the writable roots"
+}
+
+// governs tells whether a path leads into such a folder. It does not regard case, so
+// that a doubt forbids.
+func governs(path string) bool {
+	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
+		for _, g := range governing {
+			if strings.EqualFold(name, g) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// below tells whether path lies in root, and in no governing folder of it. Who names
+// such a folder in policy.writable_roots means it.
+func below(root, path string) bool { return within(root, path) && !governs(path[len(root):]) }
+
+// belowAny is below for any of the roots.
+func belowAny(roots []string, path string) bool {
+	for _, r := range roots {
+		if below(r, path) {
+			return true
+		}
+	}
+	return false
 }
 
 func withinAny(roots []string, path string) bool {
@@ -193,5 +245,5 @@ func (st State) resolve(path string) (string, error) {
 // be written no sandbox of this thread lets anything be written, so that moving
 // about in it gives nothing.
 func (c *call) reachable(path string) bool {
-	return c.workspace != "" && within(c.workspace, path) || withinAny(c.allowed(), path)
+	return c.workspace != "" && below(c.workspace, path) || belowAny(c.allowed(), path)
 }

@@ -155,6 +155,8 @@ func beside(cfg config.Policy, st policy.State, method string, p map[string]any)
 			return "runs in " + enum(s)
 		case !cfg.Network && enum(s) != "dangerFullAccess" && s["networkAccess"] != nil && s["networkAccess"] != false && s["networkAccess"] != "restricted":
 			return "runs with the network"
+		case enum(s) == "workspaceWrite" && execWrites(cfg, st, s) != "":
+			return "may write " + execWrites(cfg, st, s)
 		case p["cwd"] != nil && !readable(p["cwd"]):
 			return fmt.Sprintf("runs in %v", p["cwd"])
 		case cfg.Sandbox != "danger-full-access" && env["PATH"] != nil, cfg.Sandbox != "danger-full-access" && p["env"] != nil && env == nil:
@@ -174,6 +176,19 @@ func beside(cfg config.Policy, st policy.State, method string, p map[string]any)
 	case "thread/realtime/start":
 		if p["initialItems"] != nil {
 			return "invents a past"
+		}
+	}
+	return ""
+}
+
+// execWrites is a folder that command/exec may write, against the policy: those that
+// are named, and the one that codex was started in (measured).
+func execWrites(cfg config.Policy, st policy.State, sandbox map[string]any) string {
+	roots, _ := sandbox["writableRoots"].([]any)
+	o := oracle{cfg: cfg, st: st, workspace: st.Start}
+	for _, r := range append(roots, st.Start) {
+		if text, ok := r.(string); !ok || !o.writable(text) {
+			return fmt.Sprint(r)
 		}
 	}
 	return ""

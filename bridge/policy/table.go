@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // rule judges some fields of params. The fields of a rule belong together: it
 // reads and rewrites all of them.
@@ -27,9 +24,9 @@ type method struct {
 	rules      []rule
 	// plain are the members that the policy has no word about.
 	plain []string
-	// known are the fields of the rules and the plain ones, each once. What is not
-	// among them is a field that nobody has judged.
-	known []string
+	// known are the fields of the rules and the plain ones. What is not among them is
+	// a field that nobody has judged.
+	known map[string]bool
 }
 
 func fields(names ...string) []string { return names }
@@ -69,7 +66,8 @@ func methodTable() map[string]*method {
 	)
 
 	table := map[string]*method{
-		"initialize": {free: true, plain: fields("capabilities", "clientInfo")}, // the bridge's own capability is taken out elsewhere
+		// The bridge's own capability is taken out elsewhere.
+		"initialize": {free: true, rules: []rule{{fields("capabilities"), (*call).optedOut}}, plain: fields("clientInfo")},
 		"account/login/start": {free: true, rules: []rule{{fields("type"), (*call).signIn}}, plain: fields(
 			"apiKey", "accessToken", "appBrand", "chatgptAccountId", "chatgptPlanType", "codexStreamlinedLogin", "useHostedLoginSuccessPage",
 			// Of the kinds that are refused.
@@ -152,12 +150,13 @@ func methodTable() map[string]*method {
 		)},
 	}
 	for _, m := range table {
-		m.known = slices.Clone(m.plain)
+		m.known = make(map[string]bool)
+		for _, f := range m.plain {
+			m.known[f] = true
+		}
 		for _, r := range m.rules {
 			for _, f := range r.fields {
-				if !slices.Contains(m.known, f) {
-					m.known = append(m.known, f)
-				}
+				m.known[f] = true
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func (c *call) workspaceForbidden() bool {
 	if c.workspace == "" {
 		return c.row.starts || !c.row.opens
 	}
-	return !withinAny(c.allowed(), c.workspace)
+	return !belowAny(c.allowed(), c.workspace)
 }
 
 func (c *call) workspaceReason() string {

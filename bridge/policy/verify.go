@@ -114,7 +114,7 @@ func (e *echo) checkCwd(sent *Sent) {
 }
 
 func (e *echo) reachable(path string) bool {
-	return e.workspace != "" && within(e.workspace, path) || withinAny(e.allowed, path)
+	return e.workspace != "" && below(e.workspace, path) || belowAny(e.allowed, path)
 }
 
 // check holds every field to policy. What is missing or has an unknown shape is

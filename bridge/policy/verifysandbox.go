@@ -28,7 +28,7 @@ func (e *echo) checkSandbox() {
 		return
 	}
 	// The cwd may be written without being listed (measured).
-	if !withinAny(e.allowed, e.folder) || !withinAny(e.allowed, e.workspace) {
+	if !belowAny(e.allowed, e.folder) || !belowAny(e.allowed, e.workspace) {
 		e.failValue(e.sandboxName, ruleRoots, "the working folder "+e.folder+" may be written and is in none of the writable roots", v)
 	}
 	e.checkWritable(v.Get("writableRoots"))
@@ -45,7 +45,7 @@ func (e *echo) checkWritable(v rpc.Value) {
 	for r := range v.Elements() {
 		text, ok := r.Text()
 		path, err := e.st.canonical(text)
-		if !ok || err != nil || !withinAny(e.allowed, path) && !e.temporary(text, path) {
+		if !ok || err != nil || !belowAny(e.allowed, path) && !e.temporary(text, path) {
 			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" may be written and is in none of the writable roots", v)
 			return
 		}

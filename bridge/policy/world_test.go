@@ -60,6 +60,7 @@ func (r repositories) Roots(folder string) ([]string, error) {
 var disk = links{
 	"/code/proj/out":    "/etc",            // a link that leads out of the workspace
 	"/code/proj/in":     "/code/proj/sub",  // and one that stays inside
+	"/code/proj/hooks":  ".git/hooks",      // to what git runs
 	"/code/link":        "/code/proj",      // a workspace by another name
 	"/srv/link":         "/home/ada",       // to the home
 	"/code/proj/loop":   "/code/proj/loop", // to itself

@@ -121,6 +121,62 @@ func TestFoldersThatGovern(t *testing.T) {
 	}
 }
 
+// hiddenWays name a folder from where git or codex runs things, so that codex lets it
+// be written. $CWD stands for the workspace, $IN for the folder.
+var hiddenWays = map[string]struct{ open, turn string }{
+	"writable root":  {`{}`, `{"sandboxPolicy":{"type":"workspaceWrite","excludeSlashTmp":true,"excludeTmpdirEnvVar":true,"writableRoots":["$IN"]}}`},
+	"workspace root": {`{}`, `{"runtimeWorkspaceRoots":["$CWD","$IN"]}`},
+	"cwd":            {`{}`, `{"cwd":"$IN"}`},
+	"environment":    {`{}`, `{"environments":[{"environmentId":"local","cwd":"$IN"}]}`},
+	"thread":         {`{"cwd":"$IN"}`, `{}`},
+}
+
+// hides has the model write to a folder that a thread and its turn name. It tells what
+// was asked for, and whether a file is there.
+func (w *world) hides(name string, open, turn string, argv ...string) (asked []string, written bool) {
+	w.t.Helper()
+	w.write("workspace/"+name+"/here", "")
+	in := filepath.Join(w.workspace, name)
+	w.model.Add(scripted.Step{When: "HIDE", Reply: scripted.Reply{scripted.Run("touch " + in + "/marker")}})
+	fill := strings.NewReplacer("$CWD", w.workspace, "$IN", in)
+	params := map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only", "cwd": w.workspace}
+	c := w.unasked(argv...)
+	if err := json.Unmarshal([]byte(fill.Replace(open)), &params); err != nil {
+		w.t.Fatal(err)
+	}
+	thread := c.thread(params)
+	said := input(thread, "HIDE")
+	said["sandboxPolicy"] = map[string]any{"type": "workspaceWrite", "excludeSlashTmp": true, "excludeTmpdirEnvVar": true}
+	if err := json.Unmarshal([]byte(fill.Replace(turn)), &said); err != nil {
+		w.t.Fatal(err)
+	}
+	mark := len(c.Messages())
+	c.must("turn/start", said)
+	c.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
+	asked = c.asked(mark)
+	c.quit()
+	return asked, w.left("workspace/" + name + "/marker")
+}
+
+// A git hook is run when the user commits, outside of every sandbox; what stands in
+// .codex, when the project is trusted.
+func TestHiddenFolders(t *testing.T) {
+	config := strings.Replace(writableConfig, `"untrusted"`, `"on-request"`, 1)
+	for way, named := range hiddenWays {
+		for _, folder := range []string{".git/hooks", ".codex"} {
+			t.Run(way+" "+folder, func(t *testing.T) {
+				t.Parallel()
+				if asked, written := newWorld(t, options{}).hides(folder, named.open, named.turn, codexPath, "app-server"); asked != nil || !written {
+					t.Errorf("codex alone: asked %v, written %t; measured was a file that was written unasked", asked, written)
+				}
+				if _, written := newWorld(t, options{config: config}).hides(folder, named.open, named.turn, proxyArgv...); written {
+					t.Error("under a policy it was written")
+				}
+			})
+		}
+	}
+}
+
 // plugin installs a plugin with a hook, which the user does not have to trust for
 // codex to come to it.
 func (w *world) plugin() {

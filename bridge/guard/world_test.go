@@ -1,0 +1,105 @@
+package guard_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+)
+
+// Codex's own folder is found as codex finds it, with the environment that it gets.
+func TestCodexHome(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(root, "real"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := guard.World().Paths.Canonical(filepath.Join(home, ".codex"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	for name, tt := range map[string]struct {
+		variable string
+		codex    config.Codex
+		want     string
+	}{
+		"not set":        {"", config.Codex{}, own},
+		"set":            {filepath.Join(root, "real"), config.Codex{}, filepath.Join(root, "real")},
+		"a link":         {filepath.Join(root, "link"), config.Codex{}, filepath.Join(root, "real")},
+		"relative":       {"real", config.Codex{}, filepath.Join(root, "real")},
+		"for codex only": {"", config.Codex{Env: map[string]string{"CODEX_HOME": filepath.Join(root, "link")}}, filepath.Join(root, "real")},
+		"codex's wins":   {root, config.Codex{Env: map[string]string{"CODEX_HOME": filepath.Join(root, "real")}}, filepath.Join(root, "real")},
+		"not for codex":  {root, config.Codex{EnvRemove: []string{"CODEX_HOME"}}, own},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("CODEX_HOME", tt.variable)
+			if got := guard.WorldOf(tt.codex).CodexHome; got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// The policy rests on the user's file, there or not, on the state folder, and on
+// codex's files wherever they are. A link counts with what it leads to.
+func TestKept(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, folder := range []string{"user", "codex/rules", "mine"} {
+		if err := os.MkdirAll(at(folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"mine/bridge.toml", "mine/codex.toml"} {
+		if err := os.WriteFile(at(file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{
+		"link": ".", "user/linked.toml": "../mine/bridge.toml", "codex/config.toml": "../mine/codex.toml",
+	} {
+		if err := os.Symlink(to, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("CODEX_HOME", at("link/codex"))
+	t.Setenv("CODEX_BRIDGE_STATE", at("link/state"))
+	for _, tt := range []struct {
+		config string
+		want   []string
+	}{
+		{"", []string{"mine/codex.toml", "state"}},
+		{at("link/none/config.toml"), []string{"mine/codex.toml", "none/config.toml", "state"}},
+		{at("user/linked.toml"), []string{"mine/bridge.toml", "mine/codex.toml", "state", "user/linked.toml"}},
+	} {
+		t.Setenv("CODEX_BRIDGE_CONFIG", tt.config)
+		var got []string
+		for _, place := range guard.World().Kept {
+			name, err := filepath.Rel(root, place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, filepath.ToSlash(name))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%q (-want +got)\n%s", tt.config, diff)
+		}
+	}
+}
