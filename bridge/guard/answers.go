@@ -51,14 +51,12 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, r *bridge.Rep
 	if p.Mode() != config.Enforce {
 		return
 	}
-	if err == nil {
-		err = d.Err
+	if err != nil && d.Err == nil {
+		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
-	// Codex takes an error for a refusal, and waits no longer.
-	if err != nil {
-		r.Line = append(rpc.ReplyError(r.ID, err), '\n')
-	} else {
-		r.Line = d.Message
+	if r.Line = d.Message; d.Err != nil {
+		// Codex takes an error for a refusal, and waits no longer.
+		r.Line = append(rpc.ReplyError(r.ID, d.Err), '\n')
 	}
 	g.applied(asked.Method, asked.ID, params, d)
 }

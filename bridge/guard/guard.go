@@ -91,14 +91,14 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	g.report(p.Mode(), call.Method, d)
 	err := g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
 	if p.Mode() == config.Enforce {
+		if err != nil && d.Err == nil {
+			d = policy.Decision{Verdict: policy.Deny, Err: err}
+		}
 		if d.Verdict != policy.Pass {
 			g.applied(call.Method, call.ID, call.Params, d)
 		}
 		if d.Verdict == policy.Deny {
 			return d.Err
-		}
-		if err != nil {
-			return err
 		}
 		if d.Verdict == policy.Rewrite {
 			call.Line = d.Message
