@@ -110,7 +110,7 @@ func drawState(t *rapid.T) policy.State {
 	}
 	text := rapid.SampledFrom([]string{
 		`{}`, `{"approval_policy":"never","sandbox_mode":"danger-full-access","approvals_reviewer":"auto_review"}`,
-		`{"sandbox_workspace_write":{"network_access":true,"writable_roots":["/opt","/code/proj/in"]},"model":"o9","model_reasoning_effort":"ultra"}`,
+		`{"sandbox_workspace_write":{"network_access":true,"writable_roots":["/opt","/code/proj/in","/code/proj/.git"]},"model":"o9","model_reasoning_effort":"ultra"}`,
 		`{"default_permissions":"dev","sandbox_mode":"read-only"}`, `{"default_permissions":":workspace","sandbox_workspace_write":{"network_access":true}}`,
 		`{"approval_policy":{"granular":{"sandbox_approval":true,"rules":true,"mcp_elicitations":true}},"sandbox_mode":"workspace-write","sandbox_workspace_write":{"writable_roots":["/srv/out/x"]}}`,
 	}).Draw(t, "defaults")
