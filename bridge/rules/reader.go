@@ -66,6 +66,9 @@ func (r *reader) text(text string, c context) []*node {
 			nodes = append(nodes, opaqueNode(text, "it can't be parsed as shell"))
 			continue
 		}
+		if broken(file, text) {
+			nodes = append(nodes, opaqueNode(text, "a comment ends with a backslash"))
+		}
 		w := walker{reader: r, source: text, context: c}
 		w.lang = lang
 		syntax.Walk(file, w.visit)
@@ -83,8 +86,41 @@ func legible(text string) string {
 		return "it is not valid UTF-8"
 	case strings.ContainsAny(text, "\x00\x01\r"):
 		return "it holds control characters"
+	case splitOperator(text):
+		return "a line is continued in the middle of an operator"
 	}
 	return ""
+}
+
+// splitOperator looks for a line that is continued behind the first character of
+// what may be an operator. Measured: bash takes the break out before it reads $( or
+// <(, between double quotes too; the parser sees two characters of their own.
+func splitOperator(text string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], "\\\n")
+		if i < 0 {
+			return false
+		}
+		at += i
+		if at > 0 && at+2 < len(text) && strings.IndexByte("$<>&|;(){}!#*?[~`'\"", text[at-1]) >= 0 &&
+			strings.IndexByte(" \t\n", text[at+2]) < 0 {
+			return true
+		}
+		at += 2
+	}
+}
+
+// broken looks for a comment whose line ends with a backslash. Measured: for the
+// parser it goes on there, for bash the next line is a command of its own.
+func broken(file *syntax.File, text string) (found bool) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok {
+			line, _, _ := strings.Cut(text[min(int(c.Hash.Offset()), len(text)):], "\n")
+			found = found || strings.HasSuffix(line, "\\")
+		}
+		return !found
+	})
+	return found
 }
 
 var parsers = sync.Pool{New: func() any { return new(dialects) }}
@@ -108,7 +144,7 @@ func parse(text string, lang syntax.LangVariant) (file *syntax.File, err error) 
 	}
 	p := (*d)[lang]
 	if p == nil {
-		p = syntax.NewParser(syntax.Variant(lang))
+		p = syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(true))
 		(*d)[lang] = p
 	}
 	return p.Parse(&shallow{text: text}, "")

@@ -77,9 +77,19 @@ func (g *wordGlob) matches(word string) bool {
 func (g *wordGlob) certain(w *word) bool {
 	switch w.kind {
 	case known:
-		return g.matches(w.text)
+		return g.matches(w.text) && (g.kind != patternWord || !climbs(w.text) || climbs(g.text))
 	case single:
 		return g.kind == oneWord
+	}
+	return false
+}
+
+// climbs says whether a word leads up: who writes build/* means what lies in build.
+func climbs(word string) bool {
+	for element := range strings.SplitSeq(word, "/") {
+		if element == ".." {
+			return true
+		}
 	}
 	return false
 }
