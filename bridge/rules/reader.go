@@ -66,8 +66,8 @@ func (r *reader) text(text string, c context) []*node {
 			nodes = append(nodes, opaqueNode(text, "it can't be parsed as shell"))
 			continue
 		}
-		if broken(file, text) {
-			nodes = append(nodes, opaqueNode(text, "a comment ends with a backslash"))
+		if fault := differs(file, text); fault != "" {
+			nodes = append(nodes, opaqueNode(text, fault))
 		}
 		w := walker{reader: r, source: text, context: c}
 		w.lang = lang
@@ -110,17 +110,39 @@ func splitOperator(text string) bool {
 	}
 }
 
-// broken looks for a comment whose line ends with a backslash. Measured: for the
-// parser it goes on there, for bash the next line is a command of its own.
-func broken(file *syntax.File, text string) (found bool) {
+// differs says what bash reads otherwise than the parser, "" nothing.
+//
+// Measured: for the parser a comment whose line ends with a backslash goes on, for
+// bash the next line is a command of its own. `let x|make` is arithmetic for the
+// parser and a pipeline for bash. And of a word behind >& that is no number bash
+// evaluates even what stands between single quotes, to tell that it is wrong.
+func differs(file *syntax.File, text string) (fault string) {
+	between := func(n syntax.Node) string {
+		from, to := int(n.Pos().Offset()), int(n.End().Offset())
+		return text[min(from, len(text)):max(min(from, len(text)), min(to, len(text)))]
+	}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.Comment); ok {
-			line, _, _ := strings.Cut(text[min(int(c.Hash.Offset()), len(text)):], "\n")
-			found = found || strings.HasSuffix(line, "\\")
+		switch n := n.(type) {
+		case *syntax.Comment:
+			line, _, _ := strings.Cut(text[min(int(n.Hash.Offset()), len(text)):], "\n")
+			if strings.HasSuffix(line, "\\") {
+				fault = "a comment ends with a backslash"
+			}
+		case *syntax.LetClause:
+			if strings.ContainsAny(between(n), "|&<>") {
+				fault = "shells differ on the operators of let"
+			}
+		case *syntax.Redirect:
+			if n.Word == nil || n.Op != syntax.DplOut && n.Op != syntax.DplIn {
+				break
+			}
+			if word := between(n.Word); strings.Contains(word, "$(") || strings.Contains(word, "`") {
+				fault = "a descriptor is computed"
+			}
 		}
-		return !found
+		return fault == ""
 	})
-	return found
+	return fault
 }
 
 var parsers = sync.Pool{New: func() any { return new(dialects) }}
