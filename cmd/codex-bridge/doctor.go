@@ -150,7 +150,7 @@ func examineCodex(cfg *config.Config) []finding {
 	if found.State == broken {
 		return []finding{found, sandbox}
 	}
-	return slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{sandbox})
+	return slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{examineHooks(cfg, path), sandbox})
 }
 
 // ask runs codex for a moment and returns what it said.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
+)
+
+// examineHooks tells whether codex would run hooks of a thread at all: a machine's
+// requirements can drop them silently (measured).
+func examineHooks(cfg *config.Config, path string) finding {
+	result, err := askServer(cfg, path, "configRequirements/read")
+	var answer struct {
+		Requirements struct{ AllowManagedHooksOnly bool }
+	}
+	if err == nil {
+		err = json.Unmarshal(result, &answer)
+	}
+	switch {
+	case err != nil:
+		return finding{"hooks", warn, fmt.Sprintf("codex's requirements can't be read: %v", err), `see "codex app-server"`}
+	case answer.Requirements.AllowManagedHooksOnly:
+		return finding{"hooks", warn, "the machine's requirements let codex run managed hooks only; those of a thread are dropped without a word",
+			"take allow_managed_hooks_only out of requirements.toml, where the machine is yours"}
+	}
+	return finding{"hooks", fine, "codex runs hooks of a thread; this version injects none", ""}
+}
+
+// askServer starts an app-server for one request and returns the result.
+func askServer(cfg *config.Config, path, method string) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, append(append([]string{}, cfg.Codex.Args...), "app-server")...)
+	cmd.Env = codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
+	cmd.WaitDelay = time.Second // for what a wrapper leaves behind
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	result, err := converse(in, out, method)
+	_ = in.Close() // its end: codex leaves
+	_ = cmd.Wait() // how is of no interest once it has answered
+	return result, err
+}
+
+func converse(in io.Writer, out io.Reader, method string) (json.RawMessage, error) {
+	lines := []string{
+		`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"codex-bridge-doctor","version":"` + Version + `"},"capabilities":{"experimentalApi":true}}}`,
+		`{"method":"initialized"}`,
+		`{"id":2,"method":"` + method + `"}`,
+	}
+	if _, err := io.WriteString(in, strings.Join(lines, "\n")+"\n"); err != nil {
+		return nil, err
+	}
+	scanner := bufio.NewScanner(out)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		var m struct {
+			ID     json.Number
+			Method string
+			Result json.RawMessage
+			Error  *struct{ Message string }
+		}
+		switch err := json.Unmarshal(scanner.Bytes(), &m); {
+		case err != nil || m.Method != "" || m.ID != "2":
+		case m.Error != nil:
+			return nil, errors.New(m.Error.Message)
+		default:
+			return m.Result, nil
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, err
+	}
+	return nil, errors.New("codex ended without an answer")
+}
