@@ -374,8 +374,12 @@ func TestTrustTold(t *testing.T) {
 	if len(told) != 1 {
 		t.Fatalf("told %d times", len(told))
 	}
-	if want := w.root + "/hostile/.codex"; !strings.Contains(told[0].Param("summary"), want) || !strings.Contains(c.Stderr(), want) {
-		t.Errorf("%s is not named in %q or on stderr", want, told[0].Param("summary"))
+	want := w.root + "/hostile/.codex"
+	if !strings.Contains(told[0].Param("summary"), want) {
+		t.Errorf("%s is not named in %q", want, told[0].Param("summary"))
+	}
+	if _, err := c.WaitStderr(c.ctx, func(log string) bool { return strings.Contains(log, want) }); err != nil {
+		t.Errorf("%s is not named on stderr: %v", want, err)
 	}
 	details := told[0].Param("details")
 	if !strings.Contains(details, w.home+"/config.toml") {

@@ -39,7 +39,9 @@ func askForEverything(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.thread = editor.Member(answer, "thread", "id")
-	s.shown("thread/start")
+	if err := s.shown(ctx, "thread/start"); err != nil {
+		return err
+	}
 	return s.confirmed(answer, "sandbox")
 }
 
@@ -89,7 +91,9 @@ func tryAgain(ctx context.Context, s *stage) error {
 	}); err != nil {
 		return err
 	}
-	s.shown("thread/settings/update")
+	if err := s.shown(ctx, "thread/settings/update"); err != nil {
+		return err
+	}
 	m, err := s.editor.WaitFor(ctx, mark, "thread/settings/updated")
 	if err != nil {
 		return err
@@ -138,17 +142,16 @@ func (s *stage) call(ctx context.Context, method string, params object) (json.Ra
 }
 
 // shown shows the last request of method as it was sent, and as codex got it.
-func (s *stage) shown(method string) {
+func (s *stage) shown(ctx context.Context, method string) error {
 	var sent []byte
 	for _, m := range s.editor.Messages() {
 		if m.Sent && m.Method == method {
 			sent = m.Raw
 		}
 	}
-	got, changes := s.rewritten(method)
-	if got == "" {
-		s.block(string(sent))
-		return
+	got, changes, err := s.rewritten(ctx, method)
+	if err != nil {
+		return err
 	}
 	s.changed++
 	s.beside("the editor sent", sent, "codex got", []byte(got))
@@ -156,6 +159,7 @@ func (s *stage) shown(method string) {
 	for _, c := range changes {
 		s.say("    %s: %s %s", c.Field, c.Reason, s.paint(faint, "("+c.Rule+")"))
 	}
+	return nil
 }
 
 // confirmed checks that codex itself says what the policy says.

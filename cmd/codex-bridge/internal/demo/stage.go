@@ -158,24 +158,33 @@ func patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Minute)
 }
 
-// rewritten is what codex got in place of the last request of method, "" when
-// that passed as it was, and the changes with their reasons. It is read from the
-// bridge's own log.
-func (s *stage) rewritten(method string) (got string, changes []change) {
-	for line := range strings.Lines(s.editor.Stderr()) {
-		var entry struct {
-			change
-			Msg, Method, Line string
+// rewritten is what codex got in place of the last request of method, and the
+// changes with their reasons. It is read from the bridge's own log, which comes by
+// another way than the answer to the request.
+func (s *stage) rewritten(ctx context.Context, method string) (got string, changes []change, err error) {
+	ctx, cancel := patience(ctx)
+	defer cancel()
+	_, err = s.editor.WaitStderr(ctx, func(log string) bool {
+		got, changes = "", nil
+		for line := range strings.Lines(log) {
+			var entry struct {
+				change
+				Msg, Method, Line string
+			}
+			switch {
+			case json.Unmarshal([]byte(line), &entry) != nil || entry.Method != method:
+			case entry.Msg == "codex gets": // said last
+				got = entry.Line
+			case entry.Field != "":
+				changes = append(changes, entry.change)
+			}
 		}
-		switch {
-		case json.Unmarshal([]byte(line), &entry) != nil || entry.Method != method:
-		case entry.Msg == "codex gets":
-			got = entry.Line
-		case entry.Field != "":
-			changes = append(changes, entry.change)
-		}
+		return got != ""
+	})
+	if err != nil {
+		err = fmt.Errorf("%s was not rewritten: %w", method, err)
 	}
-	return got, changes
+	return got, changes, err
 }
 
 // change is one change of a request, as the bridge logs it.

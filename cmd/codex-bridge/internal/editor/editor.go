@@ -50,7 +50,7 @@ type Editor struct {
 
 	mu       sync.Mutex
 	messages []Message
-	changed  chan struct{} // closed and renewed with each message and at the end
+	changed  chan struct{} // closed and renewed with each message, with stderr and at the end
 	gone     bool          // the server has closed its output
 	nextID   int
 	stderr   bytes.Buffer
@@ -333,12 +333,37 @@ func (e *Editor) Stderr() string {
 	return e.stderr.String()
 }
 
+// WaitStderr is Stderr once it fits: a server's stderr comes by another way than its
+// messages, and may come later. It fails with the context's error, or with ErrGone
+// when no more can come.
+func (e *Editor) WaitStderr(ctx context.Context, fits func(string) bool) (string, error) {
+	for {
+		e.mu.Lock()
+		text, changed := e.stderr.String(), e.changed
+		e.mu.Unlock()
+		if fits(text) {
+			return text, nil
+		}
+		select {
+		case <-changed:
+		case <-e.exited: // stderr was read to its end
+			if text := e.Stderr(); fits(text) {
+				return text, nil
+			}
+			return "", ErrGone
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
 // stderr is the editor as the writer of the server's stderr.
 type stderr Editor
 
 func (s *stderr) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer (*Editor)(s).wake()
 	return s.stderr.Write(b)
 }
 
