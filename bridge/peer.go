@@ -59,6 +59,41 @@ func (p *Peer) Tell(method string, params any) {
 	p.p.out.Message(rpc.Call(rpc.ID{}, method, raw))
 }
 
+// AskClient sends the client a request of our own and waits for its answer, which
+// codex never sees. It must not be called by a handler of the client's messages. The
+// error is a *rpc.Error when the client answered with one, or not before ctx ended;
+// an answer that comes later is one to nothing.
+func (p *Peer) AskClient(ctx context.Context, method string, params any) (rpc.Value, error) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return rpc.Value{}, err
+	}
+	select {
+	case <-p.p.ready:
+	case <-ctx.Done():
+		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client has not spoken yet: %v", context.Cause(ctx))
+	}
+	id := p.p.waiting.id()
+	answer := make(chan *rpc.Message, 1)
+	p.p.asked.add(id, &question{own: answer})
+	defer p.p.asked.drop(id.Key())
+	p.p.out.Message(rpc.Call(id, method, raw))
+	select {
+	case m := <-answer:
+		if failed := m.Root().Get("error"); failed.Exists() {
+			message, _ := failed.Get("message").Text()
+			return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the client refused %s: %s", method, message)
+		}
+		return m.Root().Get("result"), nil
+	case <-p.p.left:
+		return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the client left before it answered %s", method)
+	case <-p.p.child.Done():
+		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before the client answered %s", method)
+	case <-ctx.Done():
+		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client did not answer %s: %v", method, context.Cause(ctx))
+	}
+}
+
 // Settled tells that codex waits no more for an answer to its request of that id:
 // an answer that still comes is one to nothing.
 func (p *Peer) Settled(id rpc.ID) { p.p.asked.drop(id.Key()) }
@@ -87,8 +122,11 @@ func newWaiting() *waiting {
 	return &waiting{prefix: "codex-bridge-" + rand.Text() + "-", m: make(map[string]*waiter)}
 }
 
+// id is a new one for a request of ours, to whichever side.
+func (w *waiting) id() rpc.ID { return rpc.NewStringID(w.prefix + strconv.FormatInt(w.n.Add(1), 10)) }
+
 func (w *waiting) own() *waiter {
-	id := rpc.NewStringID(w.prefix + strconv.FormatInt(w.n.Add(1), 10))
+	id := w.id()
 	one := &waiter{id: id, answer: make(chan *rpc.Envelope, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -38,6 +39,7 @@ type Proxy struct {
 	// ready is closed when the client's framing is known, and out is set.
 	ready chan struct{}
 	out   rpc.Sink
+	left  chan struct{} // closed when the client has said all it will
 
 	codexMu sync.Mutex // guards writes to child.Stdin
 	replies sync.WaitGroup
@@ -49,7 +51,7 @@ func NewProxy(o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{o: o, routes: routes, waiting: newWaiting(), asked: newAsked(), ready: make(chan struct{})}
+	p := &Proxy{o: o, routes: routes, waiting: newWaiting(), asked: newAsked(), ready: make(chan struct{}), left: make(chan struct{})}
 	for _, f := range o.Features {
 		if a, ok := f.(Attacher); ok {
 			a.Attach(&Peer{p})
@@ -74,9 +76,8 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	left := make(chan struct{}) // the client has said all it will
-	go func() {                 // ends with the client's input, or with the process
-		defer close(left)
+	go func() { // ends with the client's input, or with the process
+		defer close(p.left)
 		p.fromClient(ctx)
 	}()
 	drained := make(chan struct{})
@@ -84,8 +85,9 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		defer close(drained)
 		p.fromCodex(ctx)
 	}()
-	p.wait(left, stop)
+	p.wait(stop)
 	state := child.Ended()
+	p.asked.end()
 	// What codex has written last is still in the pipe.
 	select {
 	case <-drained:
@@ -99,12 +101,12 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 
 // wait waits for codex to end, and sees to it that it does once the client has
 // gone or a signal has come.
-func (p *Proxy) wait(left <-chan struct{}, stop <-chan os.Signal) {
+func (p *Proxy) wait(stop <-chan os.Signal) {
 	for {
 		select {
 		case <-p.child.Done():
 			return
-		case <-left:
+		case <-p.left:
 			p.child.Stop(p.o.Grace)
 			return
 		case sig := <-stop:
@@ -154,9 +156,13 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 	call := &Call{Message: m, Line: m.Bytes()}
 	routes := p.routes[Client].of(m.Method)
 	if m.Method == "" {
-		if on, ok := p.asked.drop(m.ID.Key()); ok {
+		if q, ok := p.asked.drop(m.ID.Key()); ok {
+			if q.own != nil {
+				p.answered(q, m)
+				return
+			}
 			reply := &Reply{Message: m, Line: m.Bytes()}
-			for _, f := range on {
+			for _, f := range q.on {
 				f(reply)
 			}
 			call.Line, routes = reply.Line, nil
@@ -187,6 +193,35 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 	if err := p.toCodex(call.Line); err != nil {
 		p.o.Log.Debug("codex listens no more", "error", err)
 	}
+}
+
+// ask notes a question of codex's before the client hears of it.
+func (p *Proxy) ask(said *Said) {
+	q := &question{on: said.onReply}
+	if said.instead == nil {
+		p.asked.add(said.ID, q)
+		return
+	}
+	id, method := said.ID.Clone(), said.Method
+	p.asked.addFor(id, q, said.within, func() {
+		p.replies.Go(func() {
+			p.o.Log.Warn("the client did not answer in time", "method", method, "after", said.within)
+			if err := p.toCodex(append(rpc.Reply(id, said.instead()), '\n')); err != nil {
+				p.o.Log.Debug("codex listens no more", "error", err)
+			}
+		})
+	})
+}
+
+// answered gives the client's answer to a question of ours to who has asked. The
+// message is the parser's, and changes with the next.
+func (p *Proxy) answered(q *question, m *rpc.Message) {
+	kept, err := rpc.ParseMessage(bytes.Clone(m.Bytes()))
+	if err != nil { // it was parsed once
+		p.o.Log.Error("an answer can't be read again", "error", err)
+		return
+	}
+	q.own <- kept // holds one, and none was sent before
 }
 
 // refuse tells the client, and whoever waits for codex's answer that none will
@@ -289,8 +324,8 @@ func (t *taker) Take(line []byte) {
 		if route.Method == Other && !e.ID.IsValid() {
 			continue
 		}
-		if route.Said(t.ctx, said); said.Line == nil {
-			break
+		if route.Said(t.ctx, said); said.reply != nil {
+			break // who only wants to know is told also what the client does not hear
 		}
 	}
 	if said.reply != nil {
@@ -303,7 +338,7 @@ func (t *taker) Take(line []byte) {
 		if len(said.onReply) > 0 {
 			*e = *e.Clone()
 		}
-		t.p.asked.add(e.ID, said.onReply)
+		t.p.ask(said)
 	}
 	t.out.Message(said.Line)
 }

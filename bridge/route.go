@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"time"
 
 	"codex-bridge/rpc"
 )
@@ -103,6 +104,17 @@ type Said struct {
 
 	reply   []byte
 	onReply []func(*Reply)
+	within  time.Duration
+	instead func() []byte
+}
+
+// Within has codex's request answered with the result that instead gives when the
+// client has not answered in time; what it answers then is an answer to nothing. The
+// shortest time counts.
+func (s *Said) Within(d time.Duration, instead func() (result []byte)) {
+	if s.instead == nil || d < s.within {
+		s.within, s.instead = d, instead
+	}
 }
 
 // Reply answers codex's request in the client's place.

@@ -1,0 +1,41 @@
+package bridge_test
+
+import (
+	"context"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/rpc"
+)
+
+// curious asks the client something whenever codex says "need", and tells it the
+// answer.
+type curious struct{ peer *bridge.Peer }
+
+func (c *curious) Attach(p *bridge.Peer) { c.peer = p }
+
+func (c *curious) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Codex, Method: "need", Said: func(ctx context.Context, _ *bridge.Said) {
+		go func() {
+			result, err := c.peer.AskClient(ctx, "own/question", map[string]int{"n": 1})
+			if err != nil {
+				c.peer.Tell("own/failed", map[string]string{"error": err.Error()})
+				return
+			}
+			text, _ := result.Get("n").Text()
+			c.peer.Tell("own/answered", map[string]string{"n": text})
+		}()
+	}}}
+}
+
+// A request of the bridge's own to the client: codex sees neither it nor its answer,
+// and a second answer is one to nothing.
+func TestAskClientSessions(t *testing.T) {
+	sessions(t, "asks-client", func(*testing.T) []bridge.Feature {
+		return []bridge.Feature{&curious{}, feature{
+			{From: bridge.Client, Method: bridge.Unasked, Call: func(context.Context, *bridge.Call) *rpc.Error {
+				return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
+			}},
+		}}
+	})
+}
