@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"codex-bridge/bridge/child"
 )
 
 // Child is the real codex as a child process: in a group of its own, with pipes
@@ -45,9 +47,9 @@ func Start(c Command) (*Child, error) {
 	Widen(inW)
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = inR, outW, os.Stderr, env
-	child := &Child{Stdin: inW, Stdout: outR, cmd: cmd, done: make(chan struct{})}
-	child.tree.prepare(cmd)
-	err = startOwn(cmd)
+	started := &Child{Stdin: inW, Stdout: outR, cmd: cmd, done: make(chan struct{})}
+	started.tree.prepare(cmd)
+	err = child.Start(cmd)
 	inR.Close()
 	outW.Close()
 	if err != nil {
@@ -55,12 +57,12 @@ func Start(c Command) (*Child, error) {
 		outR.Close()
 		return nil, &FindError{c.Path + " can't be run: " + err.Error(), install}
 	}
-	child.tree.started(cmd)
+	started.tree.started(cmd)
 	go func() {
-		_ = waitOwn(cmd) // how it ended is in cmd.ProcessState
-		close(child.done)
+		_ = child.Wait(cmd) // how it ended is in cmd.ProcessState
+		close(started.done)
 	}()
-	return child, nil
+	return started, nil
 }
 
 // PID is codex's process id.

@@ -3,12 +3,12 @@ package codex
 import (
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"codex-bridge/bridge/child"
 )
 
 var terminate os.Signal = syscall.SIGTERM
@@ -55,7 +55,7 @@ func (*tree) started(*exec.Cmd) {}
 // round; the rounds are bounded, since a process that can't be killed may stay.
 func (*tree) kill(cmd *exec.Cmd) {
 	for range 50 {
-		pids := descendants(os.Getpid())
+		pids := child.Descendants(os.Getpid())
 		left := false
 		for _, pid := range pids {
 			_ = unix.Kill(pid, unix.SIGKILL)
@@ -71,30 +71,4 @@ func (*tree) kill(cmd *exec.Cmd) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-}
-
-// descendants are the children of pid and theirs, zombies included.
-func descendants(pid int) []int {
-	var all []int
-	for _, child := range children(pid) {
-		all = append(append(all, child), descendants(child)...)
-	}
-	return all
-}
-
-func children(pid int) []int {
-	var all []int
-	tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
-	for _, task := range tasks {
-		list, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + task.Name() + "/children")
-		if err != nil {
-			continue
-		}
-		for _, word := range strings.Fields(string(list)) {
-			if child, err := strconv.Atoi(word); err == nil {
-				all = append(all, child)
-			}
-		}
-	}
-	return all
 }

@@ -1,0 +1,92 @@
+package child
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// reaper collects orphans that were handed to us, so that they do not stay as
+// zombies for as long as codex runs. Children that were started by Start are left
+// to os/exec; it would take the end of any other from who waits for it.
+var reaper struct {
+	mu   sync.Mutex
+	own  map[int]bool
+	once sync.Once
+}
+
+// Start starts cmd; the reaper keeps its hands off it until Wait has returned.
+func Start(cmd *exec.Cmd) error {
+	reaper.once.Do(func() {
+		ended := make(chan os.Signal, 1)
+		signal.Notify(ended, syscall.SIGCHLD)
+		go func() { // lives as long as the process
+			for range ended {
+				reap()
+			}
+		}()
+	})
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if reaper.own == nil {
+		reaper.own = make(map[int]bool)
+	}
+	reaper.own[cmd.Process.Pid] = true
+	return nil
+}
+
+// Wait waits for a command that Start has started.
+func Wait(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	delete(reaper.own, cmd.Process.Pid)
+	return err
+}
+
+func reap() {
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	for _, pid := range Of(os.Getpid()) {
+		if !reaper.own[pid] {
+			var status unix.WaitStatus
+			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
+		}
+	}
+}
+
+// Descendants are the children of pid and theirs, zombies included.
+func Descendants(pid int) []int {
+	var all []int
+	for _, c := range Of(pid) {
+		all = append(append(all, c), Descendants(c)...)
+	}
+	return all
+}
+
+// Of are the children of pid, zombies included.
+func Of(pid int) []int {
+	var all []int
+	tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	for _, task := range tasks {
+		list, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + task.Name() + "/children")
+		if err != nil {
+			continue
+		}
+		for _, word := range strings.Fields(string(list)) {
+			if c, err := strconv.Atoi(word); err == nil {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
