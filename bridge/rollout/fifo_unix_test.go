@@ -1,0 +1,23 @@
+//go:build unix
+
+package rollout_test
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"codex-bridge/bridge/rollout"
+)
+
+// A pipe that nobody writes to is not waited for.
+func TestFindPipe(t *testing.T) {
+	home, path := write(t, "")
+	pipe := filepath.Join(filepath.Dir(path), "pipe.jsonl")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := rollout.Find(home, pipe, "call_1"); got != unknown {
+		t.Errorf("got %d", got)
+	}
+}

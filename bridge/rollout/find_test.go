@@ -1,0 +1,150 @@
+package rollout_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/rollout"
+	"codex-bridge/bridge/rules"
+)
+
+const (
+	unknown   = rules.EscalationUnknown
+	escalated = rules.Escalated
+	sandboxed = rules.Sandboxed
+)
+
+// call is a line of a rollout file.
+func call(name, arguments string) string {
+	text, err := json.Marshal(arguments)
+	if err != nil {
+		panic(err)
+	}
+	return `{"timestamp":"2026-01-01T00:00:00Z","type":"response_item","payload":{"type":"function_call","id":"f1","name":"` + name +
+		`","arguments":` + string(text) + `,"call_id":"call_1"}}` + "\n"
+}
+
+func write(t *testing.T, text string) (home, path string) {
+	t.Helper()
+	home = t.TempDir()
+	path = filepath.Join(home, "sessions", "2026", "rollout.jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return home, path
+}
+
+func TestFind(t *testing.T) {
+	plain := call("exec_command", `{"cmd":"ls"}`)
+	output := `{"type":"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"x"}}` + "\n"
+	for name, tt := range map[string]struct {
+		text string
+		want rules.Escalation
+	}{
+		"nothing":         {"", unknown},
+		"plain":           {plain, sandboxed},
+		"all of it":       {call("exec_command", `{"cmd":"ls","workdir":"/x","tty":true,"login":false,"shell":"sh","justification":"j","sandbox_permissions":"use_default","yield_time_ms":1,"max_output_tokens":2}`), sandboxed},
+		"null":            {call("exec_command", `{"cmd":"ls","sandbox_permissions":null,"prefix_rule":null,"additional_permissions":null}`), sandboxed},
+		"answered":        {plain + output, sandboxed},
+		"another call":    {strings.ReplaceAll(plain, "call_1", "call_2"), unknown},
+		"a longer id":     {strings.ReplaceAll(plain, "call_1", "call_12"), unknown},
+		"named in a text": {call("exec_command", `{"cmd":"call_1"}`), sandboxed},
+		"spoken of":       {`{"type":"event_msg","payload":{"type":"item_completed","call_id":"call_1"}}` + "\n", unknown},
+
+		"escalated":          {call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`), escalated},
+		"more permissions":   {call("exec_command", `{"cmd":"ls","sandbox_permissions":"with_additional_permissions","additional_permissions":{}}`), escalated},
+		"only permissions":   {call("exec_command", `{"cmd":"ls","additional_permissions":{}}`), escalated},
+		"a rule":             {call("exec_command", `{"cmd":"ls","prefix_rule":["ls"]}`), escalated},
+		"a new argument":     {call("exec_command", `{"cmd":"ls","sandbox":"none"}`), escalated},
+		"another spelling":   {call("exec_command", `{"cmd":"ls","sandbox_permissions":{"use_default":null}}`), escalated},
+		"named twice":        {call("exec_command", `{"cmd":"ls","sandbox_permissions":"use_default","sandbox_permissions":"require_escalated"}`), escalated},
+		"no JSON":            {call("exec_command", `{"cmd":"ls"`), escalated},
+		"no object":          {call("exec_command", `["ls"]`), escalated},
+		"no command":         {call("exec_command", `{}`), escalated},
+		"another tool":       {call("shell_command", `{"cmd":"ls"}`), escalated},
+		"a namespace":        {strings.Replace(plain, `"name":`, `"namespace":"functions","name":`, 1), escalated},
+		"code mode":          {strings.Replace(plain, "function_call", "custom_tool_call", 1), escalated},
+		"an id used twice":   {call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`) + plain, escalated},
+		"the other way":      {plain + call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`), escalated},
+		"half a line":        {plain[:len(plain)-20] + "call_1", escalated},
+		"a member twice":     {strings.Replace(plain, `"payload":`, `"payload":{},"payload":`, 1), escalated},
+		"far from the end":   {plain + strings.Repeat("{}\n", 4<<20/3), unknown},
+		"cut by the bound":   {strings.Replace(plain, "ls", strings.Repeat("l", 4<<20), 1), unknown},
+		"the end of much":    {strings.Repeat("{}\n", 4<<20/3) + plain, sandboxed},
+		"no last line's end": {strings.TrimSuffix(plain, "\n"), sandboxed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home, path := write(t, tt.text)
+			if got := rollout.Find(home, path, "call_1"); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+// Only files of codex's own are read, and only ids that have one spelling.
+func TestFindForeign(t *testing.T) {
+	plain := call("exec_command", `{"cmd":"ls"}`)
+	home, path := write(t, plain)
+	other, foreign := write(t, plain)
+	folder := filepath.Dir(path)
+	link := filepath.Join(folder, "link.jsonl")
+	if err := os.Symlink(foreign, link); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(home, "sessions", "out")
+	if err := os.Symlink(filepath.Dir(foreign), out); err != nil {
+		t.Fatal(err)
+	}
+	moved := t.TempDir()
+	if err := os.Symlink(filepath.Join(home, "sessions"), filepath.Join(moved, "archived_sessions")); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		home, path, id string
+		want           rules.Escalation
+	}{
+		"its own":               {home, path, "call_1", sandboxed},
+		"elsewhere":             {home, foreign, "call_1", unknown},
+		"a link out":            {home, link, "call_1", unknown},
+		"a folder's link out":   {home, filepath.Join(out, "rollout.jsonl"), "call_1", unknown},
+		"dots":                  {home, home + "/sessions/../../" + filepath.Base(filepath.Dir(other)), "call_1", unknown},
+		"the folder":            {home, folder, "call_1", unknown},
+		"missing":               {home, path + "x", "call_1", unknown},
+		"sessions kept by link": {moved, path, "call_1", sandboxed},
+		"no home":               {"", path, "call_1", unknown},
+		"no path":               {home, "", "call_1", unknown},
+		"relative":              {home, "rollout.jsonl", "call_1", unknown},
+		"no id":                 {home, path, "", unknown},
+		"an id with a quote":    {home, path, `call_1"`, unknown},
+		"an id with a space":    {home, path, "call_1 ", unknown},
+		"a long id":             {home, path, strings.Repeat("c", 257), unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := rollout.Find(tt.home, tt.path, tt.id); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+// Whatever stands in the file, a call that names an escalation is none that stays.
+func FuzzFind(f *testing.F) {
+	f.Add(`{"cmd":"ls"}`)
+	f.Add(`{"cmd":"ls","sandbox_permissions":"require_escalated"}`)
+	f.Fuzz(func(t *testing.T, arguments string) {
+		home, path := write(t, call("exec_command", arguments))
+		var read map[string]any
+		err := json.Unmarshal([]byte(arguments), &read)
+		if got := rollout.Find(home, path, "call_1"); got == sandboxed &&
+			(err != nil || read["sandbox_permissions"] != nil && read["sandbox_permissions"] != "use_default" || read["additional_permissions"] != nil) {
+			t.Errorf("%s counts as plain", arguments)
+		}
+	})
+}
