@@ -6,6 +6,8 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rollout"
+	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
 
@@ -14,35 +16,68 @@ import (
 func (g *Guard) asks(ctx context.Context, said *bridge.Said) {
 	params := said.Root().Get("params")
 	p := g.policy.Load()
+	state := g.stateNow(params)
 	if p.Mode() != config.Off {
-		d := p.DecideRequest(said.Method, params, g.stateNow(params))
-		if d.Verdict == policy.Deny {
+		state.Escalation = g.escalation(said.Method, params, state)
+		d := p.DecideRequest(said.Method, params, state)
+		if d.Verdict != policy.Pass {
 			g.report(p.Mode(), said.Method, d)
-			// Refused is refused, on record or not.
-			_ = g.record(ctx, p.Mode(), subjectOf(said.Method, params, said.Line), d)
-			if p.Mode() == config.Enforce {
-				g.applied(said.Method, said.ID, params, d)
-				if d.Answer != nil {
-					said.Reply(d.Answer)
-				} else {
-					said.Refuse(d.Err)
-				}
+			err := g.record(ctx, p.Mode(), subjectOf(said.Method, params, said.Line), d)
+			if p.Mode() == config.Enforce && g.settles(said, params, d, err) {
 				return
 			}
 		}
 	}
 	// The policy in force when the answer comes is the one that counts.
-	said.OnReply(func(r *bridge.Reply) { g.answered(ctx, said.Envelope, r) })
+	said.OnReply(func(r *bridge.Reply) { g.answered(ctx, said.Envelope, state.Escalation, r) })
+}
+
+// settles does what was decided about a question; false: the client is to hear it.
+func (g *Guard) settles(said *bridge.Said, params rpc.Value, d policy.Decision, unrecorded *rpc.Error) bool {
+	if unrecorded != nil && d.Verdict == policy.Accept {
+		return false // for the person to say; refused is refused, on record or not
+	}
+	g.applied(said.Method, said.ID, params, d)
+	switch {
+	case d.Verdict == policy.Rewrite:
+		patch := rpc.NewEnvelopePatch(said.Envelope)
+		patch.Set(params, "reason", d.Marked)
+		said.Line = patch.Bytes()
+		return false
+	case d.Answer != nil:
+		said.Reply(d.Answer)
+	default:
+		said.Refuse(d.Err)
+	}
+	return true
+}
+
+// escalation is what the model's own call says of the command that codex asks about.
+func (g *Guard) escalation(method string, params rpc.Value, state policy.State) rules.Escalation {
+	key := "itemId"
+	switch method {
+	case "item/commandExecution/requestApproval":
+	case "execCommandApproval":
+		key = "callId"
+	default:
+		return rules.EscalationUnknown
+	}
+	if call, ok := params.Get(key).Text(); ok && state.Thread != nil {
+		return rollout.Find(state.CodexHome, state.Thread.Rollout, call)
+	}
+	return rules.EscalationUnknown
 }
 
 // answered holds the client's answer to what codex asked to the policy.
-func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, r *bridge.Reply) {
+func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation rules.Escalation, r *bridge.Reply) {
 	p := g.policy.Load()
 	if p.Mode() == config.Off {
 		return
 	}
 	params := asked.Root().Get("params")
-	d := p.DecideAnswer(policy.Asked{Method: asked.Method, Params: params}, r.Message, g.stateNow(params))
+	state := g.stateNow(params)
+	state.Escalation = escalation
+	d := p.DecideAnswer(policy.Asked{Method: asked.Method, Params: params}, r.Message, state)
 	if d.Verdict == policy.Pass {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
 
@@ -46,7 +47,8 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 // codex has its method. Codex is not asked for its configuration: what the message
 // leaves out counts as codex's own default, and no project as one that the user
 // trusts. A thread that the Guard does not know counts as verified, with the start
-// folder for a workspace.
+// folder for a workspace, and the call that is asked about as one that asks for nothing
+// but the sandbox.
 func (g *Guard) Explain(m *rpc.Message) Explanation {
 	s := Situation{From: bridge.Client}
 	if said(m.Method, methods.ServerRequest, methods.ServerNotification) && !said(m.Method, methods.ClientRequest, methods.ClientNotification) {
@@ -83,6 +85,7 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	state := g.world
 	state.Workspaces = g.threads.workspaces()
 	state.Thread, state.Defaults = s.Thread, s.Defaults
+	state.Escalation = rules.Sandboxed
 	if state.Defaults == nil {
 		state.Defaults = emptyDefaults
 	}
@@ -105,9 +108,17 @@ func explainAsked(p *policy.Policy, m *rpc.Message, state policy.State) Explanat
 	if m.Kind != rpc.Request || p.Mode() == config.Off {
 		return e
 	}
-	if d := p.DecideRequest(m.Method, m.Params, state); d.Verdict != policy.Pass {
+	d := p.DecideRequest(m.Method, m.Params, state)
+	if d.Verdict != policy.Pass {
 		e.Decision = d
+	}
+	switch d.Verdict {
+	case policy.Deny, policy.Accept:
 		return e
+	case policy.Rewrite:
+		patch := rpc.NewPatch(m)
+		patch.Set(m.Params, "reason", d.Marked)
+		e.Decision.Message = patch.Bytes()
 	}
 	for _, answer := range policy.Offered(m.Method, m.Params) {
 		line, err := rpc.ParseMessage(rpc.Reply(m.ID, answer))

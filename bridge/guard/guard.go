@@ -64,6 +64,7 @@ func (g *Guard) Routes() []bridge.Route {
 		{From: bridge.Client, Method: bridge.Unasked, Why: "an answer that nobody judges must not reach codex", Call: g.unasked},
 		{From: bridge.Codex, Method: "thread/settings/updated", Why: "what is in force for a thread must be what the policy allows", Said: g.settingsUpdated},
 		{From: bridge.Codex, Method: "item/started", Why: "the files that a patch changes, for the question about it", Said: g.itemStarted, When: g.wantsItems},
+		{From: bridge.Codex, Method: "hook/completed", Why: "said for the bridge, where the client does not want to hear it", Said: g.unheard, When: g.silenced("hook/completed")},
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "codex waits no more for an answer", Said: g.settled},
 		{From: bridge.Codex, Method: bridge.Other, Why: "what codex may ask that no version measured knows", Said: g.asks},
 	}

@@ -44,3 +44,14 @@ func (g *Guard) clientName() string {
 	}
 	return ""
 }
+
+// unheard is withhold for what nothing else is wanted of here.
+func (g *Guard) unheard(_ context.Context, said *bridge.Said) { g.withhold(said) }
+
+// silenced tells whether the client has opted out of method.
+func (g *Guard) silenced(method string) func() bool {
+	return func() bool {
+		_, unwanted := g.unwanted.Load(method)
+		return unwanted
+	}
+}

@@ -42,17 +42,14 @@ func (p *patches) of(item string) []string {
 	return p.paths[item]
 }
 
-// rules tells whether there are rules that could want to know of files.
-func (g *Guard) rules() bool {
-	p := g.policy.Load()
-	return p.Mode() != config.Off && p.Ruled()
-}
+// judgesFiles tells whether questions about files are judged by their paths.
+func (g *Guard) judgesFiles() bool { return g.policy.Load().Mode() != config.Off }
 
 // wantsItems tells whether the start of an item has to be looked at, or kept from the
 // client.
 func (g *Guard) wantsItems() bool {
 	_, unwanted := g.unwanted.Load("item/started")
-	return unwanted || g.rules()
+	return unwanted || g.judgesFiles()
 }
 
 // itemStarted takes note of the files that a patch changes.

@@ -82,7 +82,7 @@ editor< {"id":5,"error":{"code":-32013,"message":"<text>","data":"$unverified"}}
 // the answer of the client. What needs no record passes.
 func TestNoRecordNoAction(t *testing.T) {
 	w := world(t)
-	g := guard.New(load(t, readOnlyPolicy), w, &book{err: errors.New("disk full")}, slog.New(slog.DiscardHandler))
+	g := guard.New(load(t, readOnlyPolicy+"escalation = \"ask\"\n"), w, &book{err: errors.New("disk full")}, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
 	c.Bind("start", w.Start)
 	c.Play("no record", `
@@ -91,7 +91,7 @@ editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thre
 editor> {"id":2,"method":"model/list","params":{}}
 codex<= {"id":2,"method":"model/list","params":{}}
 codex>  {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}
-editor<= {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}
+editor< {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i","reason":"<text>"}}
 editor> {"id":0,"result":{"decision":"acceptForSession"}}
 codex<  {"id":0,"error":{"code":-32010,"message":"<text>","data":"$data"}}
 `)

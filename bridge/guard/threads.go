@@ -19,6 +19,10 @@ import (
 type threads struct {
 	mu    sync.Mutex
 	known map[string]*thread
+	// reran are the threads of which codex has said an approval policy under which an
+	// accept may let a command out. They stay such threads: a turn may go on under it
+	// when another is in force, or the thread is opened anew.
+	reran map[string]bool
 	// underway are the requests that open a thread and wait for their answer, by
 	// the thread's id.
 	underway map[string]chan struct{}
@@ -84,6 +88,7 @@ func (t *threads) peek(id string) *policy.Thread {
 		return nil
 	}
 	thread := one.Thread
+	thread.Reruns = thread.Reruns || t.reran[id]
 	return &thread
 }
 
@@ -119,6 +124,7 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	defer t.settle()
 	p := current()
 	id, _ := result.Get("thread").Get("id").Text()
+	t.runs(id, result.Get("approvalPolicy"))
 	delete(t.known, id)
 	one := &thread{sent: sent, opened: keep(result), world: world}
 	if err := one.verify(p); err != nil {
@@ -129,6 +135,17 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	}
 	t.known[one.ID] = one
 	return nil
+}
+
+// runs takes note of an approval policy in force.
+func (t *threads) runs(id string, approval rpc.Value) {
+	if !policy.Reruns(approval.Raw()) {
+		return
+	}
+	if t.reran == nil {
+		t.reran = make(map[string]bool)
+	}
+	t.reran[id] = true
 }
 
 // verify finds out anew what the thread is.
@@ -170,6 +187,7 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := current()
+	t.runs(id, settings.Get("approvalPolicy"))
 	one := t.known[id]
 	if one == nil {
 		return nil
@@ -210,7 +228,7 @@ func keep(v rpc.Value) *rpc.Doc {
 	for name, member := range v.Members() {
 		switch name {
 		case "thread":
-			kept[name] = json.RawMessage(`{"id":` + orNull(member.Get("id")) + `}`)
+			kept[name] = json.RawMessage(`{"id":` + orNull(member.Get("id")) + `,"path":` + orNull(member.Get("path")) + `}`)
 		case "initialTurnsPage":
 		default:
 			kept[name] = bytes.Clone(member.Raw())

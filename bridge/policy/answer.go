@@ -5,7 +5,6 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
-	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
 
@@ -21,9 +20,9 @@ type Asked struct {
 }
 
 // DecideRequest judges a request of Codex's before the client hears it: unknown ones,
-// and what a rule denies. What a rule allows is asked all the same: the question
-// does not tell whether the command will leave the sandbox (measured). Denied, Answer
-// or Err is what Codex gets.
+// what a rule denies, and what would leave the sandbox. A rule's consent is given
+// only where an accept can't let the command out, or where a person may be asked for
+// that and the rule says escalated. Denied, Answer or Err is what Codex gets.
 func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decision {
 	if p.mode == config.Off {
 		return Decision{Verdict: Pass}
@@ -34,12 +33,9 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 		d := p.refused(methods.Row{Method: method}, methods.Deny, true)
 		d.Answer = refusal(method, d.Err.Message)
 		return d
-	case known && p.rules != nil:
-		if m := p.ruling(method, params, st); m.Decision == rules.Deny {
-			return p.ruledOut(method, m)
-		}
-		return Decision{Verdict: Pass}
-	case known, p.unknown, override == "allow", override == "ask":
+	case known:
+		return p.asked(method, params, st, override == "ask")
+	case p.unknown, override == "allow", override == "ask":
 		return Decision{Verdict: Pass}
 	}
 	return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, Refusal{

@@ -7,6 +7,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
 
@@ -25,6 +26,7 @@ func answered(t *testing.T, text string) string {
 	t.Helper()
 	cfg, st := contract(), state()
 	st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj"}
+	st.Escalation, st.Files = rules.Sandboxed, []string{"/code/proj/a"}
 	var asked policy.Asked
 	var out strings.Builder
 	for line := range strings.Lines(text) {

@@ -56,6 +56,9 @@ func (a *answer) decided(w *words, v rpc.Value) (to []byte, rule, reason string)
 	reason = show(v) + " would hold for longer than once, and for more than was asked"
 	switch {
 	case v.Is(w.yes):
+		if at := a.p.leaving(a.asked.Method, a.asked.Params, a.st); at.leaves() && !a.p.letsOut {
+			return w.no, ruleEscalation, "it would leave the sandbox: " + at.reason
+		}
 		if a.offers(w.yes) {
 			return nil, "", ""
 		}
@@ -68,7 +71,10 @@ func (a *answer) decided(w *words, v rpc.Value) (to []byte, rule, reason string)
 	default:
 		return w.no, ruleProtocol, show(v) + " is no decision that codex knows"
 	}
+	at := a.p.leaving(a.asked.Method, a.asked.Params, a.st)
 	switch {
+	case at.leaves() && !a.p.letsOut:
+		return w.no, ruleEscalation, "it would leave the sandbox: " + at.reason
 	case !a.offersKind(v):
 		return w.no, ruleProtocol, show(v) + " was not offered"
 	case !a.offers(w.yes):

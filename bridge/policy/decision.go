@@ -14,6 +14,9 @@ const (
 	Pass    Verdict = "pass"    // Codex gets the line as it came
 	Rewrite Verdict = "rewrite" // Codex gets Decision.Message
 	Deny    Verdict = "deny"    // Codex gets nothing, the client Decision.Err
+	// Accept is a rule's consent to a question of Codex's, in the person's place: Codex
+	// gets Decision.Answer, and the client hears nothing.
+	Accept Verdict = "accept"
 )
 
 // Change is one thing that a decision did to a message.
@@ -39,6 +42,9 @@ type Decision struct {
 	// Answer is the result that Codex gets in place of the client's, when one of its
 	// questions is denied and a plain no can be said; else it gets Err.
 	Answer []byte
+	// Marked is the reason that the client is shown with a question of Codex's, a JSON
+	// text; nil: that of Codex.
+	Marked json.RawMessage
 	// Sent is what Verify compares the answer with; nil but for thread/start,
 	// thread/resume and thread/fork.
 	Sent *Sent

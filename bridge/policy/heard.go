@@ -7,8 +7,8 @@ import (
 )
 
 // heard are the notifications of Codex that decisions lean on: what is in force in a
-// thread, and which files a patch is about.
-var heard = []string{"item/started", "thread/settings/updated"}
+// thread, which files a patch is about, and whether a hook has failed.
+var heard = []string{"hook/completed", "item/started", "thread/settings/updated"}
 
 // Hears tells whether decisions lean on a notification of Codex. A client that does
 // not want to hear it is not asked by Codex, but by who acts on the decisions.

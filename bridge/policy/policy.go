@@ -26,7 +26,9 @@ type Policy struct {
 	efforts   []string // nil: no rule
 	keys      []keyGlob
 	commands  []commandGlob
-	trust     string // policy.project_trust
+	trust     string     // policy.project_trust
+	letsOut   bool       // a person is asked about what leaves the sandbox
+	protected [][]string // policy.protected_paths, by segment
 
 	unknown   bool              // methods and fields that nobody has judged pass
 	overrides map[string]string // policy.methods
@@ -51,7 +53,7 @@ func New(cfg config.Policy, where Where) (*Policy, error) {
 	}
 	for _, compile := range []func(config.Policy) error{
 		p.compileApproval, p.compileSandbox, p.compileReviewers, p.compileModels, p.compileEfforts, p.compileKeys,
-		p.compileCommands, p.compileTrust, p.compileMethods, p.compileRules,
+		p.compileCommands, p.compileTrust, p.compileMethods, p.compileEscalation, p.compileRules,
 	} {
 		if err := compile(cfg); err != nil {
 			return nil, err

@@ -110,7 +110,7 @@ func TestNoPaths(t *testing.T) {
 }
 
 func TestThreadOf(t *testing.T) {
-	answer := value(t, `{"thread":{"id":"T"},"cwd":"/code/link/sub","sandbox":{"type":"workspaceWrite"},"approvalPolicy":"untrusted"}`)
+	answer := value(t, `{"thread":{"id":"T","path":"/r"},"cwd":"/code/link/sub","sandbox":{"type":"workspaceWrite"},"approvalPolicy":"untrusted"}`)
 	st := state()
 	for _, tt := range []struct {
 		sent      *policy.Sent
@@ -120,7 +120,7 @@ func TestThreadOf(t *testing.T) {
 		{&policy.Sent{Workspace: "/code/proj/sub"}, "/code/proj/sub"},
 		{&policy.Sent{Within: "/code/proj"}, "/code/proj"},
 	} {
-		want := policy.Thread{ID: "T", Workspace: tt.workspace, Sandbox: "workspace-write", Approval: json.RawMessage(`"untrusted"`)}
+		want := policy.Thread{ID: "T", Workspace: tt.workspace, Sandbox: "workspace-write", Approval: json.RawMessage(`"untrusted"`), Reruns: true, Rollout: "/r"}
 		got, err := policy.ThreadOf(tt.sent, answer, st)
 		if err != nil || !cmp.Equal(*got, want) {
 			t.Errorf("%+v: %+v, %v", tt.sent, got, err)

@@ -16,10 +16,25 @@ const unread = "\x00"
 // Ruled tells whether there are rules.
 func (p *Policy) Ruled() bool { return p.rules != nil }
 
-// ruling is what the rules say of what Codex asks about. Whether a command will
-// leave the sandbox the question does not tell (measured), so it counts as one
-// that does.
-func (p *Policy) ruling(method string, params rpc.Value, st State) rules.Match {
+// ruling is what the rules say of what Codex asks about, and where an accept would
+// lead.
+func (p *Policy) ruling(method string, params rpc.Value, st State, at leave) (rules.Match, rules.Escalation) {
+	reach := rules.EscalationUnknown
+	switch method {
+	case "item/commandExecution/requestApproval", "execCommandApproval":
+		reach = p.reach(at, st)
+	case "item/fileChange/requestApproval", "applyPatchApproval":
+		reach = p.filesReach(at, st)
+	case "mcpServer/elicitation/request":
+		reach = rules.Sandboxed // a tool of a server is in no sandbox that it could leave
+	}
+	return p.match(method, params, st, reach), reach
+}
+
+func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Escalation) rules.Match {
+	if p.rules == nil {
+		return rules.Match{}
+	}
 	dirs := st.dirs(params)
 	switch method {
 	case "item/commandExecution/requestApproval":
@@ -30,15 +45,15 @@ func (p *Policy) ruling(method string, params rpc.Value, st State) rules.Match {
 		if !ok {
 			text = unread
 		}
-		return p.rules.Shell(text, rules.EscalationUnknown, dirs)
+		return p.rules.Shell(text, reach, dirs)
 	case "execCommandApproval":
-		return p.vector(params.Get("command"), dirs)
+		return p.vector(params.Get("command"), reach, dirs)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
 		var changes []rules.Change
 		for _, path := range st.changed(method, params) {
 			changes = append(changes, rules.Change{Path: path})
 		}
-		return p.rules.Files(changes, rules.EscalationUnknown, dirs)
+		return p.rules.Files(changes, reach, dirs)
 	case "mcpServer/elicitation/request":
 		if !params.Get("_meta").Get("codex_approval_kind").Exists() {
 			break // a question of the server's own
@@ -53,7 +68,7 @@ func (p *Policy) ruling(method string, params rpc.Value, st State) rules.Match {
 	return rules.Match{}
 }
 
-func (p *Policy) vector(v rpc.Value, dirs rules.Dirs) rules.Match {
+func (p *Policy) vector(v rpc.Value, reach rules.Escalation, dirs rules.Dirs) rules.Match {
 	var words []string
 	for e := range v.Elements() {
 		word, ok := e.Text()
@@ -64,9 +79,9 @@ func (p *Policy) vector(v rpc.Value, dirs rules.Dirs) rules.Match {
 		words = append(words, word)
 	}
 	if len(words) == 0 {
-		return p.rules.Shell(unread, rules.EscalationUnknown, dirs)
+		return p.rules.Shell(unread, reach, dirs)
 	}
-	return p.rules.Argv(words, rules.EscalationUnknown, dirs)
+	return p.rules.Argv(words, reach, dirs)
 }
 
 // dirs are the folders that rules may name.
@@ -81,16 +96,26 @@ func (st State) dirs(params rpc.Value) rules.Dirs {
 	return d
 }
 
+// paths are what a patch changes, as Codex has said; empty unknown.
+func (st State) paths(method string, params rpc.Value) []string {
+	if method != "applyPatchApproval" {
+		return st.Files
+	}
+	var paths []string
+	for path, change := range params.Get("fileChanges").Members() {
+		paths = append(paths, path)
+		if to := change.Get("move_path"); !nothing(to) {
+			text, _ := to.Text()
+			paths = append(paths, text)
+		}
+	}
+	return paths
+}
+
 // changed are the canonical paths that a patch changes. A path that can't be judged
 // stays as it is: no rule allows it, and every one that denies could mean it.
 func (st State) changed(method string, params rpc.Value) []string {
-	paths := st.Files
-	if method == "applyPatchApproval" {
-		paths = nil
-		for path := range params.Get("fileChanges").Members() {
-			paths = append(paths, path)
-		}
-	}
+	paths := st.paths(method, params)
 	if len(paths) == 0 {
 		return []string{""} // not known
 	}
@@ -156,7 +181,7 @@ func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
 	var match rules.Match
 	switch m.Method {
 	case "command/exec", "process/spawn":
-		match = p.vector(m.Params.Get("command"), dirs)
+		match = p.vector(m.Params.Get("command"), rules.EscalationUnknown, dirs)
 	case "thread/shellCommand":
 		text, ok := m.Params.Get("command").Text()
 		if !ok {

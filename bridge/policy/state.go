@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
 
@@ -50,6 +51,8 @@ type State struct {
 	// Files are the paths that the item in question changes, as Codex has said; empty
 	// unknown.
 	Files []string
+	// Escalation is what the model's own call says of the command in question.
+	Escalation rules.Escalation
 	// Repositories may be nil: then a folder has no roots.
 	Repositories Repositories
 }
@@ -66,6 +69,11 @@ type Thread struct {
 	Sandbox string
 	// Approval is the approvalPolicy that Codex last said is in force; nil unknown.
 	Approval json.RawMessage
+	// Reruns: an approval policy was in force since the thread was opened here under
+	// which an accept may let a command out. A turn may still run under it.
+	Reruns bool
+	// Rollout is codex's own file of the thread; "" unknown.
+	Rollout string
 }
 
 // ThreadOf is the thread of an answer that Verify found right.
@@ -80,7 +88,11 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 		// A turn had moved the cwd of a thread that was known before.
 		folder = sent.Within
 	}
-	return &Thread{ID: id, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")), Approval: clone(result.Get("approvalPolicy"))}, nil
+	approval := clone(result.Get("approvalPolicy"))
+	rollout, _ := result.Get("thread").Get("path").Text()
+	return &Thread{
+		ID: id, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
+	}, nil
 }
 
 // SandboxMode is the mode of an echoed sandbox or sandboxPolicy: what

@@ -1,0 +1,41 @@
+package guard
+
+import (
+	"context"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// Enforces tells whether the policy is in force.
+func (g *Guard) Enforces() bool { return g.policy.Load().Mode() == config.Enforce }
+
+// Client is the client as it calls itself.
+func (g *Guard) Client() string { return g.clientName() }
+
+// Stays tells whether an accept keeps what codex asks about in the sandbox.
+func (g *Guard) Stays(method string, params rpc.Value) bool {
+	state := g.stateNow(params)
+	state.Escalation = g.escalation(method, params, state)
+	return g.policy.Load().Stays(method, params, state)
+}
+
+// Settled puts on record that a question was answered for the person, by a rule of
+// that name and for that reason.
+func (g *Guard) Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error {
+	p, params := g.policy.Load(), asked.Root().Get("params")
+	d := policy.Decision{Verdict: verdict}
+	refusal := policy.Refusal{Method: asked.Method, Rule: rule, Reason: reason, Mend: "ask again"}
+	if verdict == policy.Deny {
+		d.Err = policy.Refused(rpc.CodeDeadline, refusal)
+	} else {
+		d.Changes = []policy.Change{{Field: "result", Rule: rule, Reason: reason}}
+	}
+	g.report(p.Mode(), asked.Method, d)
+	g.applied(asked.Method, asked.ID, params, d)
+	if err := g.record(ctx, p.Mode(), subjectOf(asked.Method, params, nil), d); err != nil {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package policy
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"codex-bridge/bridge/rules"
+	"codex-bridge/rpc"
+)
+
+// ToolUse is a tool call that Codex is about to run, as it describes it to a hook:
+// every call, also one that nobody is asked about.
+type ToolUse struct {
+	ID    string    // of the call
+	Name  string    // Bash, apply_patch, mcp__SERVER__TOOL, a dynamic tool's own
+	Input rpc.Value // {"command": …} for Bash and apply_patch
+	Cwd   string
+}
+
+// DecideTool holds a tool call to the rules and to policy.escalation: Deny or Pass. What the rules want asked
+// is denied where Codex will not ask; nobody can be asked from a hook.
+//
+// Whether the command will leave the sandbox a hook does not tell (measured). A call
+// that does is asked about, and the rules for those are held to then; here counts
+// what the thread's sandbox is.
+func (p *Policy) DecideTool(t ToolUse, st State) Decision {
+	const method = "hook/preToolUse"
+	var d Decision
+	if p.rules != nil {
+		m := p.toolRuling(t, st)
+		switch {
+		case m.Decision == rules.Deny:
+			d = p.ruledOut(method, m)
+		case m.Decision == rules.Ask && !asksFirst(st.Thread):
+			m.Why = strings.TrimPrefix(m.Why+"; a rule wants this asked, and codex does not ask in this thread: only under approval untrusted it does", "; ")
+			d = p.ruledOut(method, m)
+		}
+	}
+	if at := p.toolLeaves(t, st); d.Err == nil && at.leaves() {
+		d = p.letOut(method, at)
+	}
+	if d.Err == nil {
+		return Decision{Verdict: Pass}
+	}
+	d.Answer = nil
+	return d
+}
+
+// toolLeaves is why a call leaves the sandbox that must not: where the policy forbids
+// it to all, which spares the person a question and tells the model why (of a question
+// that is declined it hears no reason: measured), and where Codex would not ask.
+func (p *Policy) toolLeaves(t ToolUse, st State) leave {
+	if t.Name != "apply_patch" {
+		if t.Name == "Bash" && st.Escalation == rules.Escalated && !p.letsOut {
+			return callLeaves(st)
+		}
+		return leave{}
+	}
+	text, _ := t.Input.Get("command").Text()
+	st.Files = st.patched(text, t.Cwd)
+	at := p.filesLeave("item/fileChange/requestApproval", rpc.Value{}, st)
+	if !p.letsOut || at.rule == ruleProtected && !asksFirst(st.Thread) && !slices.ContainsFunc(st.Files, codexAsks) {
+		return at
+	}
+	return leave{}
+}
+
+// codexAsks tells whether Codex asks about a change by itself where it asks about
+// those outside its sandbox (measured).
+func codexAsks(path string) bool {
+	for name := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
+		if slices.Contains([]string{".git", ".codex", ".agents"}, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// asksFirst tells whether Codex asks about everything by itself.
+func asksFirst(t *Thread) bool { return t != nil && string(t.Approval) == `"untrusted"` }
+
+func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
+	dirs := rules.Dirs{Home: st.Home}
+	escalation := rules.Sandboxed
+	if st.Thread == nil {
+		escalation = rules.EscalationUnknown
+	} else {
+		dirs.Workspace = st.Thread.Workspace
+		if st.Thread.Sandbox == fullAccess.String() {
+			escalation = rules.Escalated // there is none
+		}
+	}
+	dirs.Cwd, _ = st.canonical(t.Cwd)
+	text, ok := t.Input.Get("command").Text()
+	switch {
+	case t.Name == "Bash" && ok:
+		return p.rules.Shell(text, escalation, dirs)
+	case t.Name == "Bash":
+		return p.rules.Shell(unread, escalation, dirs)
+	case t.Name == "apply_patch":
+		var changes []rules.Change
+		for _, path := range st.patched(text, t.Cwd) {
+			changes = append(changes, rules.Change{Path: path})
+		}
+		return p.rules.Files(changes, escalation, dirs)
+	}
+	if rest, ok := strings.CutPrefix(t.Name, "mcp__"); ok {
+		server, tool, _ := strings.Cut(rest, "__")
+		return p.rules.MCP(server, tool)
+	}
+	return p.rules.Tool(t.Name)
+}
+
+// marks are how the lines of a patch begin that name a file. The content's lines
+// begin with a space, + or -.
+var marks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
+
+// patched are the canonical paths that a patch names; one that is not known where
+// there are none.
+func (st State) patched(patch, cwd string) []string {
+	var paths []string
+	for line := range strings.Lines(patch) {
+		line = strings.TrimSpace(line)
+		for _, mark := range marks {
+			path, ok := strings.CutPrefix(line, mark)
+			if !ok {
+				continue
+			}
+			if path = strings.TrimSpace(path); !filepath.IsAbs(path) {
+				path = filepath.Join(cwd, path)
+			}
+			if at, err := st.canonical(path); err == nil {
+				path = at
+			}
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		return []string{""}
+	}
+	return paths
+}
