@@ -1,6 +1,6 @@
-// Package store keeps the state of the bridge: today the log of decisions. It
-// is the only package that writes state: to SQLite in the state folder, or to a
-// PostgreSQL that several machines share.
+// Package store keeps the state of the bridge: the log of decisions, and the
+// approvals that are remembered. It is the only package that writes state: to
+// SQLite in the state folder, or to a PostgreSQL that several machines share.
 //
 // Promises. What Append has acknowledged is on disk and survives a kill -9 of
 // any party and the loss of power. The decisions of all processes that share a

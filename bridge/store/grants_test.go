@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/store"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func grant(n int, workspace string) store.Grant {
+	created := noon.Add(time.Duration(n) * time.Minute)
+	return store.Grant{
+		ID: fmt.Sprint("g", n), Digest: fmt.Sprint("d", n), Workspace: workspace, Tool: "Bash", What: "make", Client: "zed", Thread: "T",
+		Created: created, Expires: created.Add(time.Hour),
+	}
+}
+
+func grantIDs(t *testing.T, s *store.Store) []string {
+	t.Helper()
+	all, err := s.Grants(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, g := range all {
+		ids = append(ids, g.ID)
+	}
+	return ids
+}
+
+func TestGrants(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s, other := open(t, o), open(t, o)
+		add := func(g store.Grant, most int) {
+			t.Helper()
+			if err := s.AddGrant(t.Context(), g, most); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(step string, want ...string) {
+			t.Helper()
+			if diff := cmp.Diff(want, grantIDs(t, other)); diff != "" {
+				t.Errorf("%s: %s", step, diff)
+			}
+		}
+		for n := range 3 {
+			add(grant(n, "/a"), 9)
+		}
+		got, found, err := other.GrantOf(t.Context(), "d1")
+		want := grant(1, "/a")
+		want.Created, want.Expires = want.Created.UTC().Truncate(time.Microsecond), want.Expires.UTC().Truncate(time.Microsecond)
+		if diff := cmp.Diff(want, got); diff != "" || !found || err != nil {
+			t.Error(found, err, diff)
+		}
+		if _, found, err := other.GrantOf(t.Context(), "d"); found || err != nil {
+			t.Error("a part of a digest is found", err)
+		}
+		again := grant(1, "/a")
+		again.ID = "again"
+		add(again, 9)
+		check("one digest, one grant", "g0", "g2", "again")
+		add(grant(3, "/b"), 1)
+		add(grant(4, "/a"), 2)
+		check("the oldest of a workspace goes", "again", "g3", "g4")
+		if there, err := other.RevokeGrant(t.Context(), "g4"); !there || err != nil {
+			t.Error(there, err)
+		}
+		if there, err := s.RevokeGrant(t.Context(), "g4"); there || err != nil {
+			t.Error(there, err)
+		}
+		if _, found, err := s.GrantOf(t.Context(), "d4"); found || err != nil {
+			t.Error("it is found after it was revoked", err)
+		}
+		add(grant(63, "/c"), 9)
+		check("what has ended goes", "g63")
+		if n, err := s.RevokeGrants(t.Context()); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+		check("all revoked")
+	})
+}
+
+func TestGrantAt(t *testing.T) {
+	g := grant(0, "/a")
+	for at, want := range map[time.Duration]bool{-1: false, 0: true, time.Hour - 1: true, time.Hour: false} {
+		if got := g.At(noon.Add(at)); got != want {
+			t.Errorf("%v after it was made: %v", at, got)
+		}
+	}
+}
+
+// What can't be read is an error, and no grant.
+func TestGrantsWithoutTable(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		run(t, s.DB(), "DROP TABLE grants")
+		if err := s.AddGrant(t.Context(), grant(0, "/a"), 1); err == nil {
+			t.Error("AddGrant wrote to no table")
+		}
+		if _, found, err := s.GrantOf(t.Context(), "d0"); err == nil || found {
+			t.Error("GrantOf found no table fine")
+		}
+		if _, err := s.Grants(t.Context()); err == nil {
+			t.Error("Grants found no table fine")
+		}
+		if _, err := s.RevokeGrants(t.Context()); err == nil {
+			t.Error("RevokeGrants found no table fine")
+		}
+	})
+}

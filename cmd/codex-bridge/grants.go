@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/grants"
+)
+
+type grantsCmd struct {
+	List   listGrantsCmd   `cmd:"" help:"List the approvals that are remembered for always; those for a session live and end with their bridge."`
+	Revoke revokeGrantsCmd `cmd:"" help:"Take remembered approvals away; it counts at once, in bridges that run, too."`
+}
+
+type listGrantsCmd struct {
+	JSON bool `help:"Print them as JSON." name:"json"`
+}
+
+func (c listGrantsCmd) Run(out io.Writer) error {
+	all := []grants.Grant{}
+	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+		kept, err := s.Grants(ctx)
+		for _, g := range kept {
+			all = append(all, grants.Grant{Grant: g, Remember: grants.Always})
+		}
+		return err
+	})
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNone):
+		return err
+	case c.JSON:
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(all)
+	case len(all) == 0:
+		fmt.Fprintln(out, noGrants)
+		return nil
+	}
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tEXPIRES\tTOOL\tWHAT\tWORKSPACE\tCLIENT")
+	for _, g := range all {
+		expires := g.Expires.Format(time.RFC3339)
+		if !g.At(time.Now()) {
+			expires += " (counts no more)"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(g.ID), expires, plain(g.Tool), plain(g.What), plain(g.Workspace), plain(g.Client))
+	}
+	return table.Flush()
+}
+
+const noGrants = "no approval is remembered for always"
+
+type revokeGrantsCmd struct {
+	IDs []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
+	All bool     `help:"All of them."`
+}
+
+func (c revokeGrantsCmd) Run(out io.Writer) error {
+	if c.All == (len(c.IDs) > 0) {
+		return errors.New("give the ids of grants, as \"codex-bridge grants list\" shows them, or --all")
+	}
+	// Who has nothing to revoke gets no state made.
+	err := readDecisions(func(context.Context, *store.Store) error { return nil })
+	if errors.Is(err, store.ErrNone) && c.All {
+		fmt.Fprintln(out, noGrants)
+		return nil
+	}
+	if errors.Is(err, store.ErrNone) {
+		return unknownGrants(c.IDs)
+	}
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	s, err := openState(ctx, cfg, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.revoke(ctx, s, out), s.Close())
+}
+
+func (c revokeGrantsCmd) revoke(ctx context.Context, s *store.Store, out io.Writer) error {
+	if c.All {
+		n, err := s.RevokeGrants(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%d revoked\n", n)
+		fmt.Fprintln(os.Stderr, "codex-bridge: those for a session live in their bridge; end it, or revoke them there")
+		return nil
+	}
+	var unknown []string
+	for _, id := range c.IDs {
+		there, err := s.RevokeGrant(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case there:
+			fmt.Fprintln(out, "revoked "+plain(id))
+		default:
+			unknown = append(unknown, id)
+		}
+	}
+	if len(unknown) > 0 {
+		return unknownGrants(unknown)
+	}
+	return nil
+}
+
+func unknownGrants(ids []string) error {
+	return fmt.Errorf("no grant in the state has the id %s; \"codex-bridge grants list\" shows those that are there", plain(strings.Join(ids, ", ")))
+}

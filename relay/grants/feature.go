@@ -1,0 +1,96 @@
+package grants
+
+import (
+	"context"
+	"encoding/json"
+
+	"codex-bridge/bridge"
+	"codex-bridge/rpc"
+)
+
+// Feature answers bridge/grant/list and bridge/grant/revoke.
+type Feature struct {
+	memory *Memory
+	known  func() bool
+}
+
+// NewFeature makes a Feature. known tells whether the client knows the bridge; one
+// that does not gets codex's answer.
+func NewFeature(m *Memory, known func() bool) *Feature { return &Feature{m, known} }
+
+// Methods are what a client may call.
+var Methods = []string{"bridge/grant/list", "bridge/grant/revoke"}
+
+// Routes implements bridge.Feature.
+func (f *Feature) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Client, Method: Methods[0], Why: "answered here", Call: f.own(f.list)},
+		{From: bridge.Client, Method: Methods[1], Why: "answered here", Call: f.own(f.revoke)},
+	}
+}
+
+func (f *Feature) own(answer func(context.Context, rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.Call) *rpc.Error {
+	return func(ctx context.Context, call *bridge.Call) *rpc.Error {
+		if !f.known() || call.Kind != rpc.Request {
+			return nil
+		}
+		if call.Truncated() {
+			return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
+		}
+		result, failed := answer(ctx, call.Params)
+		if failed != nil {
+			return failed
+		}
+		raw, err := json.Marshal(result)
+		if err != nil {
+			return rpc.Errorf(rpc.CodeInternal, "%s: %v", call.Method, err)
+		}
+		call.Reply(raw)
+		return nil
+	}
+}
+
+func (f *Feature) list(ctx context.Context, _ rpc.Value) (any, *rpc.Error) {
+	all, err := f.memory.List(ctx)
+	if err != nil {
+		return nil, rpc.Errorf(rpc.CodeInternal, "%v", err)
+	}
+	return map[string]any{"grants": all}, nil
+}
+
+// revoke takes {ids: […]} or {all: true}, and answers with the ids that are gone.
+func (f *Feature) revoke(ctx context.Context, params rpc.Value) (any, *rpc.Error) {
+	var ids []string
+	all, _ := params.Get("all").Bool()
+	switch list := params.Get("ids"); {
+	case all && !list.Exists():
+		grants, err := f.memory.List(ctx)
+		if err != nil {
+			return nil, rpc.Errorf(rpc.CodeInternal, "%v", err)
+		}
+		for _, g := range grants {
+			ids = append(ids, g.ID)
+		}
+	case !all && list.Kind() == rpc.Array:
+		for element := range list.Elements() {
+			id, ok := element.Text()
+			if !ok {
+				return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.ids has %v; give the ids of grants", element.Kind())
+			}
+			ids = append(ids, id)
+		}
+	default:
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "give params.ids, a list of the ids of grants, or params.all, true")
+	}
+	revoked := []string{}
+	for _, id := range ids {
+		gone, err := f.memory.Revoke(ctx, id)
+		if err != nil {
+			return nil, rpc.Errorf(rpc.CodeInternal, "%v", err)
+		}
+		if gone {
+			revoked = append(revoked, id)
+		}
+	}
+	return map[string]any{"revoked": revoked}, nil
+}

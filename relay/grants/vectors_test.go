@@ -1,0 +1,53 @@
+package grants_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"codex-bridge/relay/grants"
+)
+
+func TestHookRelayVectorsFingerprints(t *testing.T) {
+	text, err := os.ReadFile("../../testdata/vectors/hook_relay.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type payload struct {
+		ToolInput  json.RawMessage
+		Cwd, Model string
+	}
+	var v struct {
+		PermissionFingerprintPairs []struct {
+			Name string
+			A, B payload
+			Same bool
+		}
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.PermissionFingerprintPairs) == 0 {
+		t.Fatal("no cases")
+	}
+	root := t.TempDir()
+	digest := func(p payload) string {
+		a := grants.Asked{Provider: "codex", Session: "T", Workspace: root, Tool: "Bash", Input: p.ToolInput}
+		if a.Input == nil {
+			a.Input = []byte(`{}`)
+		}
+		if p.Cwd != "" { // a folder has to be there
+			a.Cwd = filepath.Join(root, p.Cwd)
+			if err := os.MkdirAll(a.Cwd, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return key(t, a).Digest()
+	}
+	for _, pair := range v.PermissionFingerprintPairs {
+		if got := digest(pair.A) == digest(pair.B); got != pair.Same {
+			t.Errorf("%s: same %v, want %v", pair.Name, got, pair.Same)
+		}
+	}
+}
