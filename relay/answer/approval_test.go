@@ -1,0 +1,266 @@
+package answer_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"codex-bridge/relay/answer"
+)
+
+var outcomes = map[string]answer.Outcome{
+	"denied": answer.Denied, "unavailable": answer.Unavailable, "cancelled": answer.Cancelled,
+	"approved-once": answer.ApprovedOnce, "approved-session": answer.ApprovedSession,
+}
+
+func TestApprovalVectorsDecisions(t *testing.T) {
+	var v struct {
+		DecisionMap []struct{ Decision, Outcome string }
+	}
+	vectors(t, "approval.json", &v)
+	if len(v.DecisionMap) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.DecisionMap {
+		t.Run(c.Decision, func(t *testing.T) {
+			if c.Decision == "<undefined>" {
+				c.Decision = ""
+			}
+			if got := answer.Decision(c.Decision); got.String() != c.Outcome {
+				t.Errorf("%q is %s, want %s", c.Decision, got, c.Outcome)
+			}
+		})
+	}
+}
+
+func TestApprovalVectorsMatrix(t *testing.T) {
+	var v struct {
+		ResponseMatrix []struct {
+			Method, Outcome  string
+			Params, Response json.RawMessage
+		}
+	}
+	vectors(t, "approval.json", &v)
+	if len(v.ResponseMatrix) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.ResponseMatrix {
+		t.Run(c.Method+" "+string(c.Params)+" "+c.Outcome, func(t *testing.T) {
+			got, ok := answer.Approval(c.Method, value(t, c.Params), outcomes[c.Outcome])
+			switch c.Method { // see DEVIATIONS.md
+			case "execCommandApproval", "applyPatchApproval":
+				if !ok || !legacyFits(got) {
+					t.Errorf("%s is no answer of codex's schema", got)
+				}
+			case "item/unknown/requestApproval":
+				if ok || got != nil {
+					t.Errorf("answered %s to what nobody knows", got)
+				}
+			default:
+				same(t, got, c.Response)
+			}
+		})
+	}
+}
+
+// legacyFits tells whether a result is one of the legacy approvals' schema.
+func legacyFits(raw []byte) bool {
+	var plain struct{ Decision string }
+	if json.Unmarshal(raw, &plain) == nil {
+		return plain.Decision == "approved" || plain.Decision == "approved_for_session" || plain.Decision == "abort"
+	}
+	var denied struct {
+		Decision struct{ Denied struct{ Rejection string } }
+	}
+	return json.Unmarshal(raw, &denied) == nil && denied.Decision.Denied.Rejection != ""
+}
+
+// Each case is played from the outcome on: who asks, and how long, is the guard's.
+func TestApprovalVectorsCases(t *testing.T) {
+	type call struct{ Method, Title, Description, ToolName, Severity string }
+	var v struct {
+		Cases []struct {
+			Name  string
+			Input struct {
+				Method        string
+				Params        json.RawMessage
+				AutoApprove   bool
+				Aborted       bool
+				PolicyOutcome string
+				WaitResult    struct{ Decision string }
+				Deferred      struct{ Outcome string }
+			}
+			Response      json.RawMessage
+			ApprovalCalls []call
+		}
+	}
+	vectors(t, "approval.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			in, params := c.Input, value(t, c.Input.Params)
+			if strings.HasPrefix(string(c.Response), `"<undefined`) || strings.Contains(string(c.Response), "<text>") {
+				// What is of another turn is told by the thread, and what is not bridged
+				// is answered with no.
+				got, ok := answer.Approval(in.Method, params, answer.Denied)
+				if !ok || !legacyFits(got) && !strings.Contains(string(got), `"decline"`) {
+					t.Errorf("the refusal is %s", got)
+				}
+				return
+			}
+			outcome := answer.Denied
+			switch {
+			case in.PolicyOutcome != "":
+			case in.Deferred.Outcome != "":
+				outcome = outcomes[in.Deferred.Outcome]
+			case len(c.ApprovalCalls) == 0 && in.AutoApprove:
+				outcome = answer.ApprovedSession
+			case len(c.ApprovalCalls) == 0:
+			case in.Aborted:
+				outcome = answer.Cancelled
+			default:
+				outcome = answer.Decision(in.WaitResult.Decision)
+			}
+			result, ok := answer.Approval(in.Method, params, outcome)
+			if !ok {
+				t.Fatal("it is no approval")
+			}
+			same(t, result, c.Response)
+			if len(c.ApprovalCalls) == 0 {
+				return
+			}
+			want := c.ApprovalCalls[0]
+			card, ok := answer.ApprovalCard(in.Method, params, "agent:main:session-1")
+			got := call{want.Method, card.Title, card.Description, card.ToolName, card.Severity}
+			if !ok || got != want {
+				t.Errorf("the person is shown\n%+v\nwant\n%+v", got, want)
+			}
+		})
+	}
+}
+
+var asked = []string{
+	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
+	"execCommandApproval", "applyPatchApproval",
+}
+
+// An answer to an approval is one that codex reads, and no outcome but an approval
+// says yes.
+func TestApprovalProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		offer := rapid.SampledFrom([]string{
+			`"accept"`, `"acceptForSession"`, `"decline"`, `"cancel"`, `"x"`, `7`, `null`, `{}`,
+			`{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["ls"]}}`, `{"acceptWithExecpolicyAmendment":{}}`,
+			`{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"allow"}}}`,
+			`{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"host":"h","action":"deny"}}}`,
+		})
+		text := `{}`
+		if rapid.Bool().Draw(t, "offers") {
+			text = `{"availableDecisions":[` + strings.Join(rapid.SliceOfN(offer, 0, 5).Draw(t, "offer"), ",") + `]}`
+		}
+		method := rapid.SampledFrom(asked).Draw(t, "method")
+		outcome := answer.Outcome(rapid.IntRange(-1, 6).Draw(t, "outcome"))
+		checkApproval(t, method, text, outcome)
+	})
+}
+
+type fataler interface {
+	Helper()
+	Fatalf(string, ...any)
+}
+
+func checkApproval(t fataler, method, params string, outcome answer.Outcome) {
+	t.Helper()
+	doc, err := parse(params)
+	if err != nil {
+		return
+	}
+	got, ok := answer.Approval(method, doc, outcome)
+	if !ok {
+		t.Fatalf("%s is not answered", method)
+	}
+	if method == "item/permissions/requestApproval" {
+		var r struct {
+			Permissions map[string]map[string]any
+			Scope       string
+		}
+		if err := json.Unmarshal(got, &r); err != nil || r.Scope != "turn" && r.Scope != "session" {
+			t.Fatalf("%s: %v", got, err)
+		}
+		if !outcome.Approved() && (len(r.Permissions) > 0 || r.Scope != "turn") {
+			t.Fatalf("%s grants %s", outcome, got)
+		}
+		return
+	}
+	if !strings.HasPrefix(method, "item/") {
+		if !legacyFits(got) || !outcome.Approved() && strings.Contains(string(got), "approved") {
+			t.Fatalf("%s is answered %s", outcome, got)
+		}
+		return
+	}
+	var r struct{ Decision json.RawMessage }
+	if err := json.Unmarshal(got, &r); err != nil {
+		t.Fatalf("%s: %v", got, err)
+	}
+	session := outcome == answer.ApprovedSession
+	switch d := string(r.Decision); {
+	case d == `"decline"`, d == `"cancel"`, d == `"accept"` && outcome.Approved(), d == `"acceptForSession"` && session:
+	case session && strings.HasPrefix(d, `{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":[`):
+	case session && strings.HasPrefix(d, `{"applyNetworkPolicyAmendment":`) && strings.Contains(d, `"allow"`):
+	default:
+		t.Fatalf("%s is answered %s", outcome, got)
+	}
+}
+
+func FuzzApproval(f *testing.F) {
+	f.Add(0, `{"permissions":{"network":{"enabled":true}},"availableDecisions":["cancel"]}`, 4)
+	f.Add(2, `{"permissions":{"fileSystem":{"entries":[{"access":"write","path":{"type":"path","path":"/"}}]}}}`, 3)
+	f.Fuzz(func(t *testing.T, method int, params string, outcome int) {
+		m := asked[uint(method)%uint(len(asked))]
+		if strings.Contains(params, "Amendment") {
+			return // what codex offers of these goes back as it came
+		}
+		checkApproval(t, m, params, answer.Outcome(outcome))
+		doc, err := parse(params)
+		if err != nil {
+			return
+		}
+		if card, ok := answer.ApprovalCard(m, doc, params); ok {
+			if n := len([]rune(card.Description)); n > 256 || n == 0 {
+				t.Fatalf("a description of %d characters", n)
+			}
+			harmless(t, strings.ReplaceAll(card.Description, "\n", ""))
+		}
+	})
+}
+
+func harmless(t fataler, text string) {
+	t.Helper()
+	for _, r := range text {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+			t.Fatalf("%q shows %U", text, r)
+		}
+	}
+}
+
+func FuzzDisplay(f *testing.F) {
+	for _, seed := range []string{"a\x1b[31mb", "\x1b]8;;http://x\x07", "\u202eabc\u200b", "\u009b1m", "a\x1b", "\xff\x1b\x1b[["} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		shown, clean := answer.Display(text), answer.Clean(text)
+		harmless(t, shown)
+		harmless(t, clean)
+		if shown == "" || strings.ContainsAny(shown, "<>@`[]") {
+			t.Fatalf("%q is shown as %q", text, shown)
+		}
+		if again := answer.Clean(clean); again != clean {
+			t.Fatalf("%q is cleaned to %q, and that to %q", text, clean, again)
+		}
+	})
+}

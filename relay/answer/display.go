@@ -1,0 +1,120 @@
+package answer
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// unsafeText stands for what is not shown of a text.
+const unsafeText = "[preview truncated or unsafe content omitted]"
+
+// Terminal sequences. A string sequence (OSC, DCS, APC, PM, SOS) without an end
+// swallows the rest, as a terminal would.
+var (
+	stringSequence = regexp.MustCompile("(?s)(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f]).*?(?:\x07|\x1b\\\\|\u009c|$)")
+	sequence       = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
+	homeFolder     = regexp.MustCompile(`(^|[\s"'=:,;(\[])(?:/(?:home|Users)/[^/\s"'\\,;:]+|/root|[A-Za-z]:\\Users\\[^\\/\s"',;:]+)`)
+)
+
+// markup are the characters that a chat reads as markup or as a mention, and what is
+// shown in their place. Paths and hosts keep * and ~, which mean something in them.
+var (
+	asText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "＠", "`", "｀", "[", "［", "]", "］",
+		"(", "（", ")", "）", "_", "＿", "|", "｜", "*", "＊", "~", "～")
+	asPath = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "＠", "`", "｀", "[", "［", "]", "］")
+)
+
+// Display is a text as a person may be shown it, in one line: what can't be seen
+// stands as a question mark, markup does nothing. Display is not for its own output:
+// an & that is escaped twice shows as what it was escaped to.
+func Display(text string) string {
+	text = strings.TrimSpace(stripped(text, '?'))
+	if text == "" {
+		text = "<unknown>"
+	}
+	return asText.Replace(text)
+}
+
+// Clean takes out of a text what can't be seen or steers a terminal, and folds its
+// white space. What it returns it would not change.
+func Clean(text string) string {
+	return strings.Join(strings.Fields(stripped(text, ' ')), " ")
+}
+
+// stripped puts other in the place of white space that is none to look at; what is
+// not to be seen is dropped where other is a space, and else replaced too.
+func stripped(text string, other rune) string {
+	text = sequence.ReplaceAllString(stringSequence.ReplaceAllString(text, ""), "")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
+			return other
+		case unicode.IsSpace(r):
+			return ' '
+		case !unseen(r):
+			return r
+		case other == ' ':
+			return -1
+		}
+		return other
+	}, text)
+}
+
+// unseen tells of characters that a person does not see, or that turn the order of
+// the others.
+func unseen(r rune) bool {
+	switch {
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+		return true
+	case r == '\u2800': // a braille pattern without dots
+		return true
+	}
+	return false
+}
+
+// preview is a clean text of at most most characters, without markup. A person is
+// told when a part of it is kept from them.
+func preview(text string, most int) string {
+	const scanned = 4096
+	hidden := false
+	if cut := clip(text, scanned); cut != text {
+		text, hidden = cut, true
+	}
+	hidden = hidden || stringSequence.MatchString(text)
+	text = Clean(text)
+	switch {
+	case text == "" && !hidden:
+		return ""
+	case text == "":
+		return unsafeText
+	case hidden:
+		return asPath.Replace(short(text, most-len(unsafeText)-1)) + " " + unsafeText
+	}
+	return asPath.Replace(short(text, most))
+}
+
+// short cuts a text and says so.
+func short(text string, most int) string {
+	const mark = "..."
+	if clip(text, most) == text {
+		return text
+	}
+	return clip(text, max(most-len(mark), 0)) + mark
+}
+
+// clip cuts a text after most characters.
+func clip(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n == most {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
+
+// compact writes home folders as ~, so that a chat does not learn the name of the
+// person.
+func compact(text string) string { return homeFolder.ReplaceAllString(text, "${1}~") }
