@@ -1,0 +1,78 @@
+package approvals_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/approvals"
+	"codex-bridge/relay/grants"
+)
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
+
+// record is a decision log that a test can break.
+type record struct{ err error }
+
+func (r *record) Append(context.Context, store.Decision) error { return r.err }
+
+// play plays a session through the guard and the feature, as the proxy has them.
+func play(t *testing.T, session string, remember string, timeout time.Duration, log *record) {
+	t.Helper()
+	cfg, err := config.Load(config.Options{User: file(t, `
+[policy]
+mode = "enforce"
+sandbox = "read-only"
+approval = ["untrusted"]
+project_trust = "codex"
+escalation = "ask"
+`), UserRequired: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := guard.World()
+	if world.Start, err = world.Paths.Canonical(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	g := guard.New(p, world, log, quiet)
+	current := func() config.Approvals {
+		return config.Approvals{Remember: remember, TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(timeout)}
+	}
+	memory := grants.NewMemory(grants.Options{Approvals: current, Store: func(context.Context) (*store.Store, error) {
+		return nil, errors.New("there is none")
+	}})
+	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Judge: g, Memory: memory, Log: quiet}))
+	c.Bind("start", world.Start)
+	text, err := os.ReadFile("../../testdata/sessions/" + session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Play(session, string(text))
+}
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestMemory(t *testing.T) { play(t, "approvals-memory.txt", "session", time.Hour, &record{}) }
+
+func TestLate(t *testing.T) { play(t, "approvals-late.txt", "off", time.Millisecond, &record{}) }
