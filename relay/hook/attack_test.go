@@ -1,0 +1,173 @@
+//go:build unix
+
+package hook_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"codex-bridge/relay/hook"
+)
+
+// Nothing but the socket of the user's own, in a folder of the user's own, is asked,
+// and a failure that looks like an attack is denied even where failures are allowed.
+func TestAttacks(t *testing.T) {
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		attack func(t *testing.T, socket, token, dir string)
+		want   string
+	}{
+		{"socket is a link", func(t *testing.T, socket, _, _ string) {
+			must(t, os.Rename(socket, socket+".real"))
+			must(t, os.Symlink(socket+".real", socket))
+		}, "symbolic link"},
+		{"socket is a dangling link", func(t *testing.T, socket, _, _ string) {
+			must(t, os.Remove(socket))
+			must(t, os.Symlink("/nowhere", socket))
+		}, "symbolic link"},
+		{"socket is a file", func(t *testing.T, socket, _, _ string) {
+			must(t, os.Remove(socket))
+			must(t, os.WriteFile(socket, []byte("{}"), 0o600))
+		}, "no socket"},
+		{"socket is a folder", func(t *testing.T, socket, _, _ string) {
+			must(t, os.Remove(socket))
+			must(t, os.Mkdir(socket, 0o700))
+		}, "no socket"},
+		{"socket is a fifo", func(t *testing.T, socket, _, _ string) {
+			must(t, os.Remove(socket))
+			must(t, syscall.Mkfifo(socket, 0o600))
+		}, "no socket"},
+		{"socket is open to others", func(t *testing.T, socket, _, _ string) { must(t, os.Chmod(socket, 0o666)) }, "open to other users: its mode is 0666"},
+		{"socket takes datagrams", func(t *testing.T, socket, _, _ string) {
+			must(t, os.Remove(socket))
+			l, err := net.ListenPacket("unixgram", socket)
+			must(t, err)
+			t.Cleanup(func() { l.Close() })
+			must(t, os.Chmod(socket, 0o600))
+		}, "can't be used"},
+		{"folder is open to others", func(t *testing.T, _, _, dir string) { must(t, os.Chmod(dir, 0o755)) }, "open to other users: its mode is 0755"},
+		{"folder can be entered by the group", func(t *testing.T, _, _, dir string) { must(t, os.Chmod(dir, 0o710)) }, "its mode is 0710"},
+		{"folder is a link", func(t *testing.T, _, _, dir string) {
+			must(t, os.Rename(dir, dir+".real"))
+			must(t, os.Symlink(dir+".real", dir))
+		}, "symbolic link"},
+		{"token is missing", func(t *testing.T, _, token, _ string) { must(t, os.Remove(token)) }, "token can't be read"},
+		{"token is another", func(t *testing.T, _, token, _ string) { must(t, os.WriteFile(token, []byte("A\nB\n"), 0o600)) }, "not that of this bridge"},
+		{"token is empty", func(t *testing.T, _, token, _ string) { must(t, os.Truncate(token, 0)) }, "does not hold"},
+		{"token is two empty words", func(t *testing.T, _, token, _ string) { must(t, os.WriteFile(token, []byte("\n\n"), 0o600)) }, "does not hold"},
+		{"token is endless", func(t *testing.T, _, token, _ string) { must(t, os.Truncate(token, 1<<40)) }, "does not hold"},
+		{"token is open to others", func(t *testing.T, _, token, _ string) { must(t, os.Chmod(token, 0o644)) }, "its mode is 0644"},
+		{"token is a link", func(t *testing.T, _, token, _ string) {
+			must(t, os.Rename(token, token+".real"))
+			must(t, os.Symlink(token+".real", token))
+		}, "token can't be read"},
+		{"token is a fifo", func(t *testing.T, _, token, _ string) {
+			must(t, os.Remove(token))
+			must(t, syscall.Mkfifo(token, 0o600))
+		}, "no file"},
+		{"token is a folder", func(t *testing.T, _, token, _ string) {
+			must(t, os.Remove(token))
+			must(t, os.Mkdir(token, 0o700))
+		}, "no file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := listen(t, hook.Options{Decide: func(context.Context, *hook.Call) hook.Answer { return hook.Answer{} }})
+			dir := filepath.Dir(s.Socket())
+			c.attack(t, s.Socket(), filepath.Join(dir, hook.TokenName), dir)
+			for _, e := range hook.Events {
+				failed(t, e, ask(t, s.Socket(), e, plenty, "--on-failure", "allow"), c.want)
+			}
+		})
+	}
+}
+
+// What belongs to another user is left alone. Root can give things away; everybody else
+// finds root's.
+func TestAttackOwner(t *testing.T) {
+	socket := "/nothing"
+	if os.Geteuid() == 0 {
+		s := listen(t, hook.Options{})
+		socket = s.Socket()
+		if err := os.Chown(socket, 12345, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range hook.Events {
+		failed(t, e, ask(t, socket, e, plenty, "--on-failure", "allow"), "belongs to another user")
+	}
+}
+
+// The folder below which the servers have theirs.
+func TestAttackBase(t *testing.T) {
+	for name, make := range map[string]func(base string) error{
+		"link": func(base string) error {
+			if err := os.Mkdir(base+".real", 0o700); err != nil {
+				return err
+			}
+			return os.Symlink(base+".real", base)
+		},
+		"file": func(base string) error { return os.WriteFile(base, nil, 0o600) },
+		"open": func(base string) error {
+			if err := os.Mkdir(base, 0o700); err != nil {
+				return err
+			}
+			return os.Chmod(base, 0o750)
+		},
+	} {
+		base := folder(t)
+		if err := make(base); err != nil {
+			t.Fatal(err)
+		}
+		s, err := hook.Listen(hook.Options{Folder: base})
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "CODEX_BRIDGE_STATE") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := hook.Listen(hook.Options{Folder: "run"}); err == nil {
+		t.Error("a relative folder was taken")
+	}
+}
+
+func TestPeer(t *testing.T) {
+	path := filepath.Join(filepath.Dir(folder(t)), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for _, conn := range []net.Conn{a, b} {
+		if uid, err := hook.Peer(conn); err != nil || uid != os.Geteuid() {
+			t.Errorf("%d, %v", uid, err)
+		}
+	}
+	one, two := net.Pipe()
+	defer one.Close()
+	defer two.Close()
+	if _, err := hook.Peer(one); err == nil {
+		t.Error("a pipe has a peer")
+	}
+}

@@ -1,0 +1,24 @@
+package hook_test
+
+import (
+	"net"
+	"os"
+	"testing"
+
+	"codex-bridge/relay/hook"
+)
+
+// dial is a process without a token.
+func dial(t *testing.T, s *hook.Server) net.Conn {
+	t.Helper()
+	address, err := os.ReadFile(s.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", string(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}

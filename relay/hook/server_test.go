@@ -1,0 +1,206 @@
+package hook_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"codex-bridge/relay/hook"
+)
+
+// An answer that can't be given, and a fault, are denials.
+func TestServerAnswersThatAreNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		decide func(context.Context, *hook.Call) hook.Answer
+		want   string
+	}{
+		"panic":   {func(context.Context, *hook.Call) hook.Answer { panic("lost") }, "a fault of its own"},
+		"unknown": {func(context.Context, *hook.Call) hook.Answer { return hook.Answer{Decision: "ask"} }, "the answer can't be given"},
+		"input": {func(context.Context, *hook.Call) hook.Answer { return hook.Answer{Input: json.RawMessage("{")} },
+			"the answer can't be given"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log lockedBuffer
+			s := listen(t, hook.Options{Decide: c.decide, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			for e, o := range askAll(t, s.Socket(), plenty, "--on-failure", "allow") {
+				if reason := refused(t, e, o); e.Decides() && !strings.Contains(reason, c.want) {
+					t.Errorf("%s: %q", e, reason)
+				}
+			}
+			if n := strings.Count(log.String(), "level=ERROR"); n != len(hook.Events) {
+				t.Errorf("%d errors were logged:\n%s", n, log.String())
+			}
+		})
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// Who does not know the token, or asks for something else, is told nothing.
+func TestServerRefuses(t *testing.T) {
+	decided := false
+	s := listen(t, hook.Options{Decide: func(context.Context, *hook.Call) hook.Answer {
+		decided = true
+		return hook.Answer{}
+	}})
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(s.Socket()), hook.TokenName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Split(string(text), "\n")
+	for name, params := range map[string]string{
+		"no token":          `{"event":"pre_tool_use","timeoutMs":1000,"payload":""}`,
+		"wrong token":       `{"token":"x","event":"pre_tool_use","timeoutMs":1000}`,
+		"the answer's":      `{"token":"` + words[1] + `","event":"pre_tool_use","timeoutMs":1000}`,
+		"no event":          `{"token":"` + words[0] + `","timeoutMs":1000}`,
+		"another event":     `{"token":"` + words[0] + `","event":"session_start","timeoutMs":1000}`,
+		"no time":           `{"token":"` + words[0] + `","event":"stop"}`,
+		"unreadable":        `{"token":"` + words[0] + `","event":"stop","timeoutMs":1000,"payload":"e25vcGU="}`,
+		"payload no base64": `{"token":"` + words[0] + `","event":"stop","timeoutMs":1000,"payload":"{}"}`,
+		"no tool":           `{"token":"` + words[0] + `","event":"pre_tool_use","timeoutMs":1000}`,
+		"null":              `null`,
+		"nothing":           ``,
+	} {
+		conn := dial(t, s)
+		line := `{"jsonrpc":"2.0","id":1,"method":"hook"}`
+		if params != "" {
+			line = `{"jsonrpc":"2.0","id":1,"method":"hook","params":` + params + `}`
+		}
+		if _, err := conn.Write([]byte(line + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		said, err := bufio.NewReader(conn).ReadString('\n')
+		if err != nil || !strings.Contains(said, `"error"`) || strings.Contains(said, words[0]) || strings.Contains(said, words[1]) {
+			t.Errorf("%s: %q, %v", name, said, err)
+		}
+	}
+	if decided {
+		t.Error("it was decided")
+	}
+}
+
+// Who says more than can be asked is hung up on.
+func TestServerRefusesTooMuch(t *testing.T) {
+	s := listen(t, hook.Options{})
+	conn := dial(t, s)
+	much := bytes.Repeat([]byte(" "), 1<<20)
+	for range 1000 {
+		if _, err := conn.Write(much); err != nil {
+			return
+		}
+	}
+	t.Error("1 GiB was taken")
+}
+
+// Somebody who connects and says nothing keeps nobody waiting, Close included.
+func TestServerSilentProcess(t *testing.T) {
+	s := listen(t, hook.Options{Decide: denyCall})
+	for range 50 {
+		dial(t, s)
+	}
+	if reason := refused(t, hook.PreToolUse, ask(t, s.Socket(), hook.PreToolUse, plenty)); reason != "call-1" {
+		t.Errorf("%q", reason)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A process that is gone ends the context of its call.
+func TestServerProcessGone(t *testing.T) {
+	asked, ended := make(chan struct{}), make(chan struct{})
+	s := listen(t, hook.Options{Decide: func(ctx context.Context, _ *hook.Call) hook.Answer {
+		close(asked)
+		<-ctx.Done()
+		close(ended)
+		return hook.Answer{}
+	}})
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(s.Socket()), hook.TokenName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := dial(t, s)
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "hook", "params": map[string]any{
+		"token": strings.Split(string(text), "\n")[0], "event": "stop", "timeoutMs": time.Hour.Milliseconds(), "payload": []byte(payload(hook.Stop, "c")),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write(append(line, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	conn.Close()
+	<-ended
+}
+
+// Folders of the dead are removed, those of the living and what is not known are not.
+func TestServerPrunes(t *testing.T) {
+	base := folder(t)
+	alive := listen(t, hook.Options{Folder: base, Decide: denyCall})
+	at := func(names ...string) string { return filepath.Join(append([]string{base}, names...)...) }
+	old := time.Now().Add(-2 * hook.Young)
+	for name, age := range map[string]time.Time{"making": time.Now(), "made": old} {
+		if err := os.Mkdir(at(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(at(name), age, age); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(at("file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(at("elsewhere"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at("elsewhere", "hook.sock"), []byte("no socket"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(at("elsewhere"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	next := listen(t, hook.Options{Folder: base, Decide: denyCall})
+	for name, there := range map[string]bool{"making": true, "made": false, "file": true, "elsewhere": true} {
+		if _, err := os.Stat(at(name)); (err == nil) != there {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, s := range []*hook.Server{alive, next} {
+		if reason := refused(t, hook.PreToolUse, ask(t, s.Socket(), hook.PreToolUse, plenty)); reason != "call-1" {
+			t.Errorf("%q", reason)
+		}
+	}
+}
+
+func TestServerCloseTwice(t *testing.T) {
+	s := listen(t, hook.Options{})
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
