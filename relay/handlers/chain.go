@@ -1,0 +1,201 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/relay/hook"
+)
+
+// Chain answers hooks.
+type Chain struct {
+	o         Options
+	hooks     atomic.Pointer[config.Hooks]
+	env       []string
+	log       *slog.Logger
+	revisions *revisions
+	questions *questions
+	history   *history
+}
+
+// New makes a Chain.
+func New(o Options) *Chain {
+	c := &Chain{
+		o: o, env: environ(o.env()), log: o.Log,
+		revisions: newRevisions(), questions: newQuestions(), history: newHistory(),
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	c.SetConfig(o.Hooks)
+	return c
+}
+
+// SetConfig puts another configuration in force, for the calls that come.
+func (c *Chain) SetConfig(h config.Hooks) { c.hooks.Store(&h) }
+
+// Snapshot is what was answered so far.
+func (c *Chain) Snapshot() State { return c.history.snapshot() }
+
+// Answer is the answer to one hook.
+func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
+	begin := time.Now()
+	v := c.decide(ctx, c.hooks.Load(), call)
+	done := invocation(call, v)
+	done.At, done.DurationMs = begin, time.Since(begin).Milliseconds()
+	c.history.add(done)
+	if c.o.Observe != nil {
+		c.o.Observe(done)
+	}
+	return v.Answer
+}
+
+func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
+	if call.Event.Name() == "" {
+		return verdict{}
+	}
+	if err := within(call.Payload); err != nil {
+		return c.fail(h, call, step{by: "codex"}, fmt.Errorf("its description of the hook can't be used: %w", err))
+	}
+	if call.Event.Decides() {
+		if v, denied := c.rules(ctx, call); denied {
+			return v
+		}
+	}
+	switch call.Event {
+	case hook.PreToolUse:
+		return c.preToolUse(ctx, h, call)
+	case hook.PermissionRequest:
+		return c.permissionRequest(ctx, h, call)
+	case hook.PostToolUse:
+		return c.postToolUse(ctx, h, call)
+	default:
+		return c.stop(ctx, h, call)
+	}
+}
+
+func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
+	var last verdict
+	for _, s := range c.steps(h, call.Event) {
+		say, err := s.ask(ctx, call)
+		if err == nil && say.Decision != hook.Deny && say.Input != nil {
+			var changed bool
+			if changed, err = rewritten(call, say.Input); changed {
+				call = with(call, say.Input)
+				if v, denied := c.rules(ctx, call); denied {
+					v.Reason = fmt.Sprintf("%s (The input as %s rewrote it.)", v.Reason, s.by)
+					return v
+				}
+				last = verdict{Answer: hook.Answer{Input: say.Input}, by: s.by, failed: last.failed}
+			}
+		}
+		switch {
+		case err != nil:
+			if v := c.fail(h, call, s, err); v.Decision != "" {
+				return v
+			}
+			last.failed = true
+		case say.Decision == hook.Deny:
+			return s.verdict(say)
+		}
+	}
+	return last
+}
+
+// permissionRequest: an allow here is the end of the question: Codex asks nobody
+// after it (measured). So all handlers must have been heard; a person is not
+// bothered with what a handler has allowed.
+func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
+	var last verdict
+	for _, s := range c.steps(h, call.Event) {
+		if s.client && (last.Decision == hook.Allow || !c.questions.take(call.SessionID)) {
+			continue
+		}
+		say, err := s.ask(ctx, call)
+		switch {
+		case err != nil:
+			if v := c.fail(h, call, s, err); v.Decision != "" {
+				return v
+			}
+			last.failed = true
+		case say.Decision == hook.Deny:
+			return s.verdict(say)
+		case say.Decision == hook.Allow && last.Decision == "":
+			last = verdict{Answer: hook.Answer{Decision: hook.Allow}, by: s.by, failed: last.failed}
+		}
+	}
+	return last
+}
+
+// postToolUse: all of them look on; the first that blocks has its reason shown.
+func (c *Chain) postToolUse(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
+	var last verdict
+	for _, s := range c.steps(h, call.Event) {
+		say, err := s.ask(ctx, call)
+		switch {
+		case err != nil:
+			c.fail(h, call, s, err)
+			last.failed = true
+		case say.Decision == hook.Block && last.Decision == "":
+			failed := last.failed
+			last = s.verdict(say)
+			last.failed = failed
+		}
+	}
+	return last
+}
+
+// stop: the first opinion counts, where there is room for it.
+func (c *Chain) stop(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
+	var last verdict
+	for _, s := range c.steps(h, call.Event) {
+		say, err := s.ask(ctx, call)
+		switch {
+		case err != nil:
+			c.fail(h, call, s, err)
+			last.failed = true
+		case say.Decision == hook.Finish:
+			return s.verdict(say)
+		case say.Decision == hook.Revise && c.revisions.take(call, h.MaxRevisions, say.retry):
+			return s.verdict(say)
+		case say.Decision == hook.Revise:
+			last.spent = true
+		}
+	}
+	return last
+}
+
+// rules asks policy. Its failure is a denial, whatever hooks.on_failure says: that
+// speaks of handlers, not of policy.
+func (c *Chain) rules(ctx context.Context, call *hook.Call) (verdict, bool) {
+	if c.o.Rules == nil {
+		return verdict{}, false
+	}
+	s := step{by: "the bridge's policy"}
+	s.run = func(ctx context.Context, call *hook.Call) (opinion, error) {
+		return opinion{Answer: c.o.Rules(ctx, call)}, nil
+	}
+	say, err := s.ask(ctx, call)
+	switch {
+	case err != nil:
+		c.log.Error("hook", "event", call.Event, "by", s.by, "error", err)
+		return verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}, by: s.by, failed: true}, true
+	case say.Decision == hook.Deny:
+		return s.verdict(say), true
+	}
+	return verdict{}, false
+}
+
+// fail is what counts when a step has failed.
+func (c *Chain) fail(h *config.Hooks, call *hook.Call, s step, err error) verdict {
+	c.log.Warn("hook", "event", call.Event, "by", s.by, "where", s.where, "error", err)
+	v := verdict{by: s.by, failed: true}
+	if call.Event.Decides() && h.OnFailure != "allow" {
+		v.Answer = hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}
+	}
+	return v
+}

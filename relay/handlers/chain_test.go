@@ -1,0 +1,218 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/relay/handlers"
+	"codex-bridge/relay/hook"
+)
+
+func rules(deny string) func(context.Context, *hook.Call) hook.Answer {
+	return func(_ context.Context, c *hook.Call) hook.Answer {
+		if strings.Contains(string(c.ToolInput), deny) && strings.Contains(string(c.Payload), deny) {
+			return hook.Answer{Decision: hook.Deny, Reason: "a rule"}
+		}
+		return hook.Answer{Decision: hook.Allow} // counts for nothing
+	}
+}
+
+func TestOrder(t *testing.T) {
+	pre, permission := hook.PreToolUse, hook.PermissionRequest
+	allow, deny := []string{"print", `{"decision":"allow"}`}, []string{"exit", "2", "handler"}
+	for _, tc := range []struct {
+		name     string
+		event    hook.Event
+		handlers [][]string
+		client   string
+		rule     string // denies an input that has this
+		want     hook.Answer
+	}{
+		{"rule first", pre, [][]string{deny}, `{"decision":"deny","reason":"client"}`, "make", hook.Answer{Decision: hook.Deny, Reason: "a rule"}},
+		{"handler next", pre, [][]string{{"print", ""}, deny}, `{"decision":"deny","reason":"client"}`, "-", hook.Answer{Decision: hook.Deny, Reason: "handler"}},
+		{"client last", pre, [][]string{{"print", ""}}, `{"decision":"deny","reason":"client"}`, "-", hook.Answer{Decision: hook.Deny, Reason: "client"}},
+		{"client without words", pre, nil, `{"decision":"deny"}`, "-", hook.Answer{Decision: hook.Deny, Reason: "Denied by the editor, which gave no reason."}},
+		{"nobody", pre, [][]string{{"print", ""}}, `null`, "-", hook.Answer{}},
+		{"the last rewriting counts", pre, [][]string{{"print", `{"input":{"command":"a"}}`}, {"print", `{"input":{"command":"b"}}`}}, `{}`, "-",
+			hook.Answer{Input: json.RawMessage(`{"command":"b"}`)}},
+		{"a rewriting is judged", pre, [][]string{{"print", `{"input":{"command":"rm"}}`}}, `{}`, "rm", hook.Answer{Decision: hook.Deny, Reason: "*"}},
+		{"a denial after a rewriting", pre, [][]string{{"print", `{"input":{"command":"a"}}`}}, `{"decision":"deny","reason":"client"}`, "-",
+			hook.Answer{Decision: hook.Deny, Reason: "client"}},
+
+		{"permission: an allow of the rules is none", permission, nil, `{}`, "-", hook.Answer{}},
+		{"permission: rule over handler", permission, [][]string{allow}, `{"decision":"allow"}`, "make", hook.Answer{Decision: hook.Deny, Reason: "a rule"}},
+		{"permission: a later handler denies", permission, [][]string{allow, deny}, `{"decision":"allow"}`, "-", hook.Answer{Decision: hook.Deny, Reason: "handler"}},
+		{"permission: what a handler allows, nobody is asked about", permission, [][]string{allow}, `{"decision":"deny"}`, "-", hook.Answer{Decision: hook.Allow}},
+		{"permission: client allows", permission, [][]string{{"print", ""}}, `{"decision":"allow"}`, "-", hook.Answer{Decision: hook.Allow}},
+		{"permission: client denies", permission, nil, `{"decision":"deny","reason":"no"}`, "-", hook.Answer{Decision: hook.Deny, Reason: "no"}},
+		{"permission: client revises", permission, nil, `{"decision":"revise"}`, "-", hook.Answer{Decision: hook.Deny, Reason: "*"}},
+
+		{"post: all look on, the first counts", hook.PostToolUse, [][]string{{"exit", "1", ""}, {"exit", "2", "one"}, {"exit", "2", "two"}}, `{"decision":"block","reason":"three"}`, "make",
+			hook.Answer{Decision: hook.Block, Reason: "one"}},
+		{"stop: the first that has an opinion", hook.Stop, [][]string{{"print", ""}, {"print", `{"decision":"finish"}`}}, `{"decision":"revise","reason":"x"}`, "-",
+			hook.Answer{Decision: hook.Finish}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var all []config.Handler
+			for _, how := range tc.handlers {
+				all = append(all, command(tc.event, how...))
+			}
+			c := handlers.New(handlers.Options{Hooks: hooks(all...), Rules: rules(tc.rule), Client: saying(tc.client)})
+			got := c.Answer(t.Context(), call(t, tc.event, nil))
+			if tc.want.Reason == "*" && got.Reason != "" {
+				tc.want.Reason = got.Reason
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A rewritten input is what the next one sees, and nothing else of the payload differs.
+func TestRewrittenIsPassedOn(t *testing.T) {
+	var seen map[string]any
+	c := handlers.New(handlers.Options{
+		Hooks: hooks(command(hook.PreToolUse, "print", `{"input":{"q":9007199254740993}}`)),
+		Client: client(func(_ context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
+			d := json.NewDecoder(strings.NewReader(string(payload)))
+			d.UseNumber()
+			return nil, errors.Join(d.Decode(&seen), map[bool]error{false: errors.New(event)}[event == "preToolUse"])
+		}),
+	})
+	asked := call(t, hook.PreToolUse, map[string]any{"cwd": "/none", "tool_name": "mcp__s__t", "tool_input": map[string]any{"q": json.Number("9007199254740992")}})
+	got := c.Answer(t.Context(), asked)
+	want := map[string]any{"session_id": "s", "turn_id": "t", "cwd": "/none", "hook_event_name": "PreToolUse", "tool_name": "mcp__s__t",
+		"tool_input": map[string]any{"q": json.Number("9007199254740993")}}
+	if diff := cmp.Diff(want, seen); diff != "" || string(got.Input) != `{"q":9007199254740993}` {
+		t.Error(diff, got)
+	}
+	if string(asked.ToolInput) != `{"q":9007199254740992}` {
+		t.Errorf("the call was changed: %s", asked.ToolInput)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	bad := errors.New("gone")
+	for name, o := range map[string]handlers.Options{
+		"client errs":        {Client: client(func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, bad })},
+		"client panics":      {Client: client(func(context.Context, string, json.RawMessage) (json.RawMessage, error) { panic(bad) })},
+		"client babbles":     {Client: saying(`{"decision":"deny","more":1}`)},
+		"client says a list": {Client: saying(`[]`)},
+	} {
+		for _, event := range hook.Events {
+			o.Hooks = hooks()
+			c := handlers.New(o)
+			if got := c.Answer(t.Context(), call(t, event, nil)); (got.Decision == hook.Deny) != event.Decides() || cmp.Equal(got, hook.Answer{}) == event.Decides() {
+				t.Errorf("%s, %s: %+v", name, event, got)
+			}
+			o.Hooks.OnFailure = "allow"
+			c.SetConfig(o.Hooks)
+			if got := c.Answer(t.Context(), call(t, event, nil)); !cmp.Equal(got, hook.Answer{}) {
+				t.Errorf("%s, %s, on_failure = allow: %+v", name, event, got)
+			}
+			for _, count := range c.Snapshot().Counts {
+				if count.Outcome != handlers.Failed {
+					t.Errorf("%s, %s: %+v", name, event, count)
+				}
+			}
+		}
+	}
+	// Policy's own failure is not for on_failure to decide.
+	o := handlers.Options{Hooks: config.Hooks{OnFailure: "allow"}, Rules: func(context.Context, *hook.Call) hook.Answer { panic(bad) }}
+	if got := handlers.New(o).Answer(t.Context(), call(t, hook.PreToolUse, nil)); got.Decision != hook.Deny {
+		t.Errorf("rules panic: %+v", got)
+	}
+}
+
+func TestRevisionsAreBounded(t *testing.T) {
+	answer := `{"decision":"revise","reason":"again"}`
+	c := handlers.New(handlers.Options{Hooks: hooks(), Client: client(func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage(answer), nil
+	})})
+	rounds := func(turn string, agent string) (n int) {
+		for i := range 10 {
+			if c.Answer(t.Context(), call(t, hook.Stop, map[string]any{"turn_id": turn, "agent_id": agent, "stop_hook_active": i > 0})).Decision == hook.Revise {
+				n++
+			}
+		}
+		return n
+	}
+	check := func(what string, got, want int) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %d, want %d", what, got, want)
+		}
+	}
+	check("plain", rounds("one", ""), 3)
+	check("again in the same turn", rounds("one", ""), 0)
+	check("another turn", rounds("two", ""), 3)
+	check("a subagent", rounds("two", "a"), 3)
+	answer = `{"decision":"revise","retry":{"instruction":"x","maxAttempts":2,"idempotencyKey":"k"}}`
+	check("a key", rounds("three", ""), 2)
+	answer = `{"decision":"revise","retry":{"instruction":"y","maxAttempts":9,"idempotencyKey":"l"}}`
+	check("another key has what is left of the turn", rounds("three", ""), 1)
+	for i := range 3000 { // the oldest are forgotten, and memory stays bounded
+		c.Answer(t.Context(), call(t, hook.Stop, map[string]any{"turn_id": fmt.Sprint(i)}))
+	}
+	check("long after", rounds("three", ""), 3)
+}
+
+func TestQuestionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := handlers.New(handlers.Options{Hooks: hooks(), Client: saying(`{"decision":"allow"}`)})
+		allowed := func(session string) (n int) {
+			for range 14 {
+				if c.Answer(t.Context(), call(t, hook.PermissionRequest, map[string]any{"session_id": session})).Decision == hook.Allow {
+					n++
+				}
+			}
+			return n
+		}
+		if got := []int{allowed("a"), allowed("a"), allowed("b")}; !cmp.Equal(got, []int{12, 0, 12}) {
+			t.Error(got)
+		}
+		time.Sleep(time.Minute)
+		if got := allowed("a"); got != 12 {
+			t.Error(got)
+		}
+	})
+}
+
+func TestHistoryIsTrimmed(t *testing.T) {
+	long, many := strings.Repeat("ä", 5000), map[string]any{}
+	for i := range 80 {
+		many[fmt.Sprintf("k%02d", i)] = i
+	}
+	var observed int
+	c := handlers.New(handlers.Options{Observe: func(handlers.Invocation) { observed++ }})
+	for i := range 205 {
+		c.Answer(t.Context(), call(t, hook.PostToolUse, map[string]any{
+			"turn_id": fmt.Sprint(i), "tool_input": many, "tool_response": []string{long, long, long, long, long, long, long}}))
+	}
+	state := c.Snapshot()
+	if observed != 205 || len(state.Recent) != 200 || state.Recent[0].TurnID != "5" || state.Recent[199].TurnID != "204" {
+		t.Error(observed, len(state.Recent))
+	}
+	payload := state.Recent[0].Payload.(map[string]any)
+	text, err := json.Marshal(payload)
+	if err != nil || len(text) > 30_000 {
+		t.Error(len(text), err)
+	}
+	if got := len(payload["tool_input"].(map[string]any)); got != 50 {
+		t.Error(got)
+	}
+	if got := payload["tool_response"].([]any)[0].(string); len(got) > 4003 || !strings.HasSuffix(got, "ä…") {
+		t.Error(len(got))
+	}
+}

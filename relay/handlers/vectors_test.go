@@ -1,0 +1,172 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/relay/handlers"
+	"codex-bridge/relay/hook"
+)
+
+type vector struct {
+	Name       string
+	Event      string
+	Payload    json.RawMessage
+	Hooks      []struct{ Returns json.RawMessage }
+	Permission string          `json:"permissionDecision"`
+	Call       json.RawMessage // to the wrong place: what answers hooks never sees it
+	Result     json.RawMessage
+}
+
+// other are the cases of testdata/vectors/DEVIATIONS.md, with what the bridge says.
+var other = map[string]hook.Answer{
+	"pre: hook rewrites params -> deny":                  {Input: json.RawMessage(`{"command":"ls"}`)},
+	"permission: route throws":                           {Decision: hook.Deny, Reason: "<text>"},
+	"permission: allow-always then same asks once":       {Decision: hook.Deny, Reason: "<text>"},
+	"permission: allow-always then other cwd asks again": {Decision: hook.Deny, Reason: "<text>"},
+	"payload deeper than 64":                             {Decision: hook.Deny, Reason: "<text>"},
+	"string longer than 1,000,000":                       {Decision: hook.Deny, Reason: "<text>"},
+}
+
+func TestHookRelayVectorsCases(t *testing.T) {
+	text, err := os.ReadFile(filepath.FromSlash("../../testdata/vectors/hook_relay.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct{ Cases []vector }
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, v := range all.Cases {
+		if v.Call != nil {
+			continue
+		}
+		ran++
+		t.Run(v.Name, func(t *testing.T) {
+			c := handlers.New(handlers.Options{Hooks: hooks(), Client: v.client(t)})
+			event := hook.Event(strings.Replace(v.Event, "before_agent_finalize", "stop", 1))
+			wants := v.wants(t)
+			payloads := v.payloads(t, len(wants))
+			for i, want := range wants {
+				if o, ok := other[v.Name]; ok {
+					want = o
+				}
+				got := c.Answer(t.Context(), made(t, event, payloads[i]))
+				if want.Reason == "<text>" && got.Reason != "" {
+					want.Reason = got.Reason
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("call %d of %d: %s", i+1, len(wants), diff)
+				}
+			}
+		})
+	}
+	if ran != 24 {
+		t.Errorf("%d cases ran", ran)
+	}
+}
+
+// client says what the vector's plugin or approval route did.
+func (v vector) client(t *testing.T) client {
+	answer, fails := map[string]any{}, v.Permission == "throw"
+	if v.Permission != "" {
+		answer["decision"] = v.Permission
+	}
+	for _, h := range v.Hooks {
+		var said any
+		if err := json.Unmarshal(h.Returns, &said); err != nil {
+			t.Fatal(err)
+		}
+		if said == "<function>" {
+			fails = true
+		}
+		members, _ := said.(map[string]any)
+		for name, value := range members {
+			switch name {
+			case "block":
+				answer["decision"] = "deny"
+			case "blockReason":
+				answer["reason"] = value
+			case "params":
+				answer["input"] = value
+			case "action":
+				if word := map[any]string{"revise": "revise", "finalize": "finish"}[value]; word != "" {
+					answer["decision"] = word
+				}
+			default:
+				answer[name] = value
+			}
+		}
+	}
+	return func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		if fails {
+			return nil, errors.New("it failed")
+		}
+		return json.Marshal(answer)
+	}
+}
+
+func (v vector) payloads(t *testing.T, n int) []any {
+	var payload any
+	if err := json.Unmarshal(v.Payload, &payload); err != nil {
+		t.Fatal(err)
+	}
+	if payload == "<large>" {
+		payload = map[string]any{"tool_input": map[string]any{"command": strings.Repeat("x", 1_000_001)}}
+	}
+	if list, ok := payload.([]any); ok {
+		return list
+	}
+	var same []any
+	for range n {
+		same = append(same, payload)
+	}
+	return same
+}
+
+// wants reads what the vector's hook process printed.
+func (v vector) wants(t *testing.T) (all []hook.Answer) {
+	type result struct{ Stdout string }
+	var results []result
+	if err := json.Unmarshal(v.Result, &results); err != nil {
+		results = make([]result, 1)
+		if err := json.Unmarshal(v.Result, &results[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range results {
+		var out struct {
+			Decision, Reason, StopReason string
+			Continue                     *bool
+			HookSpecificOutput           struct {
+				PermissionDecision, PermissionDecisionReason string
+				Decision                                     struct{ Behavior, Message string }
+			}
+		}
+		if r.Stdout != "" {
+			if err := json.Unmarshal([]byte(r.Stdout), &out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := out.HookSpecificOutput
+		want := hook.Answer{Reason: out.Reason + out.StopReason + s.PermissionDecisionReason + s.Decision.Message}
+		switch {
+		case out.Decision == "block":
+			want.Decision = hook.Revise
+		case out.Continue != nil:
+			want.Decision = hook.Finish
+		default:
+			want.Decision = hook.Decision(s.PermissionDecision + s.Decision.Behavior)
+		}
+		all = append(all, want)
+	}
+	return all
+}
