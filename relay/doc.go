@@ -1,5 +1,4 @@
-// Package relay is for what Codex asks back: hooks, approvals, elicitations,
-// questions and dynamic tools. This version passes all of them to the client; the
-// keys [approvals], [hooks], [tools] and [tool_servers] of the configuration are
-// checked and not acted on.
+// Package relay is for what Codex asks back: hooks (hook, inject, handlers), approvals
+// and questions (approvals, grants, answer). Dynamic tools are passed to the client; the
+// keys [tools] and [tool_servers] of the configuration are checked and not acted on.
 package relay
