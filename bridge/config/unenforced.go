@@ -34,11 +34,9 @@ var unenforced = []struct {
 	prefix string
 	judge  func(c *Config, key string) effect
 }{
-	{"policy.gate", func(c *Config, _ string) effect { return unless(!c.Policy.Gate, none) }},
-	{"policy.escalation", func(c *Config, _ string) effect { return unless(c.Policy.Escalation == "ask", warning) }},
-	{"policy.protected_paths", func(c *Config, _ string) effect { return unless(len(c.Policy.ProtectedPaths) == 0, none) }},
-	{"approvals", nil},
-	{"hooks", nil},
+	{"policy.gate", func(c *Config, _ string) effect { return unless(!c.Policy.Gate) }},
+	{"policy.protected_paths", func(c *Config, _ string) effect { return unless(c.seesAll() || protects(c.Policy)) }},
+	{"approvals", func(c *Config, _ string) effect { return unless(c.Policy.Mode == Enforce).atMost(warning) }},
 	{"tools", nil},
 	{"tool_servers", nil},
 	{"tool_limits", nil},
@@ -50,27 +48,34 @@ var unenforced = []struct {
 	{"image", nil},
 }
 
-// unenforcedRule and unenforcedHandler do the same for what stands in lists;
-// nil when this version acts on them.
-var (
-	// Without the gate codex asks for every command only where it is told to; and
-	// what a rule allows is asked about all the same.
-	unenforcedRule = func(c *Config, r Rule) effect {
-		if r.Decision == "allow" {
-			return warning
-		}
-		return unless(slices.Equal(c.Policy.Approval, []string{"untrusted"}), none)
-	}
-	unenforcedHandler = func(Handler) effect { return restriction }
-)
+// unenforcedRule does the same for a rule that restricts.
+func unenforcedRule(c *Config, r Rule) effect {
+	return unless(c.seesAll() || r.Decision == "allow")
+}
 
-// unless is a restriction unless ok, which has the effect e.
-func unless(ok bool, e effect) effect {
+// seesAll tells whether every call is seen: by a hook, or because codex is told to ask
+// about each.
+func (c *Config) seesAll() bool {
+	return slices.Contains(c.Hooks.Events, "pre_tool_use") || slices.Equal(c.Policy.Approval, []string{"untrusted"})
+}
+
+// protects tells whether all protected paths are held without that. Codex's sandbox
+// keeps those of the default.
+func protects(p Policy) bool {
+	return !slices.ContainsFunc(p.ProtectedPaths, func(path string) bool {
+		return !slices.Contains([]string{".git", ".codex", ".agents"}, path)
+	})
+}
+
+// unless is a restriction unless ok.
+func unless(ok bool) effect {
 	if ok {
-		return e
+		return none
 	}
 	return restriction
 }
+
+func (e effect) atMost(most effect) effect { return min(e, most) }
 
 // Unenforced returns a notice for every key that a file sets and that this
 // version does not act on, in the order of layers and lines. Mode plays no
@@ -86,24 +91,16 @@ func (c *Config) Unenforced() []Notice {
 			list = append(list, found{Notice{key, o.File, o.Line, e == restriction, ""}, o.Layer})
 		}
 	}
-	if unenforcedRule != nil {
-		for _, r := range c.Policy.Rules {
-			note("policy.rule", r.Origin, unenforcedRule(c, r))
-		}
-		for i := range list {
-			if list[i].Restriction {
-				list[i].Mend = `set policy.approval = ["untrusted"], so that codex asks about every command and the rule is held`
-			}
-		}
+	for _, r := range c.Policy.Rules {
+		note("policy.rule", r.Origin, unenforcedRule(c, r))
 	}
-	if unenforcedHandler != nil {
-		for _, h := range c.Hooks.Handlers {
-			note("hooks.handler", h.Origin, unenforcedHandler(h))
+	for i := range list {
+		if list[i].Restriction {
+			list[i].Mend = `name "pre_tool_use" in hooks.events, so that a hook sees every call and the rule is held`
 		}
 	}
 	for key, o := range c.origins {
-		// A section counts by its keys, but [hooks] alone switches hooks on.
-		if c.isSection(key) && key != "hooks" {
+		if c.isSection(key) { // it counts by its keys
 			continue
 		}
 		for _, row := range unenforced {
@@ -132,7 +129,7 @@ func (c *Config) Unenforced() []Notice {
 // setting it asks for nothing.
 func (c *Config) isDefault(key string) bool {
 	parts := strings.Split(key, ".")
-	if _, ok := specs[key]; !ok || key == "hooks" {
+	if _, ok := specs[key]; !ok {
 		return false
 	}
 	now, def := get(reflect.ValueOf(c).Elem(), parts), get(reflect.ValueOf(Default()).Elem(), parts)

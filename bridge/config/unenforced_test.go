@@ -31,7 +31,17 @@ models = ["a"]
 efforts = ["low"]
 config_keys = []
 commands = ["login", "mcp list"]
+escalation = "ask"
+protected_paths = [".vscode"]
 project_trust = "never"
+[[policy.rule]]
+tool = "shell"
+decision = "deny"
+[hooks]
+max_revisions = 2
+[[hooks.handler]]
+event = "stop"
+command = ["x"]
 [store]
 url = "postgres://db/x"
 `, ""},
@@ -54,7 +64,7 @@ url = ""
 gate = true
 commands = ["login"]
 unknown_methods = "deny"
-protected_paths = [".git"]
+protected_paths = [".git", ".vscode"]
 escalation = "deny"
 [policy.methods]
 "a/b" = "deny"
@@ -65,17 +75,13 @@ decision = "deny"
 [[policy.rule]]
 tool = "shell"
 decision = "ask"
-[[hooks.handler]]
-event = "stop"
-command = ["x"]
+[hooks]
+events = ["stop"]
 `, `
 3 policy.gate restriction
 6 policy.protected_paths restriction
-7 policy.escalation restriction
 11 policy.rule restriction
 14 policy.rule restriction
-17 hooks warning
-17 hooks.handler restriction
 `},
 		{"warnings", `
 [policy]
@@ -98,10 +104,6 @@ x = 1
 [acp.agents."c.d"]
 command = ["c"]
 `, `
-3 policy.escalation warning
-6 policy.rule warning
-10 approvals.remember warning
-11 hooks warning
 12 tools.a warning
 15 tool_servers.b warning
 18 thread.config.x warning
@@ -131,7 +133,7 @@ command = ["c"]
 // A notice names the file of its layer.
 func TestUnenforcedLayers(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nprotected_paths = [\".ci\"]\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nprotected_paths = [\".ci\"]\n[tool_limits]\nmax_text = 4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	user := write(t, "\n[policy]\ngate = true\n")
@@ -141,7 +143,7 @@ func TestUnenforcedLayers(t *testing.T) {
 	}
 	want := []config.Notice{
 		{Key: "policy.gate", File: user, Line: 3, Restriction: true},
-		{Key: "policy.protected_paths", File: filepath.Join(dir, config.WorkspaceFile), Line: 2, Restriction: true},
+		{Key: "tool_limits.max_text", File: filepath.Join(dir, config.WorkspaceFile), Line: 4},
 	}
 	if diff := cmp.Diff(want, c.Unenforced()); diff != "" {
 		t.Error(diff)
