@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,10 +34,22 @@ type Hello struct {
 	started    time.Time
 	log        *slog.Logger
 
+	others []string   // methods that other features answer
+	hooks  func() any // the state of the hooks, for bridge/status
+
 	mu      sync.Mutex
-	offered bool   // the client knows the bridge
-	codex   string // codex's version, once it has said so
+	offered bool     // the client knows the bridge
+	wants   []string // the hooks that the client wants to be asked about
+	codex   string   // codex's version, once it has said so
 }
+
+// Offer adds methods to the offer that others answer, for clients that are Known.
+// Call it before the conversation starts.
+func (h *Hello) Offer(methods ...string) { h.others = append(h.others, methods...) }
+
+// SetHooks has bridge/status show the state of the hooks. Call it before the
+// conversation starts.
+func (h *Hello) SetHooks(state func() any) { h.hooks = state }
 
 // New makes a Hello. version is the bridge's own, minVersion the oldest codex
 // that is worked with under enforce.
@@ -68,6 +81,12 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	capabilities := call.Params.Get("capabilities")
 	offer := capabilities.Get("bridge")
 	offered := offer.Exists() // the message itself is gone when the answer comes
+	var wants []string
+	for event := range offer.Get("hooks").Elements() {
+		if name, ok := event.Text(); ok {
+			wants = append(wants, name)
+		}
+	}
 	if offered {
 		if v := string(offer.Get("version").Raw()); v != "1" {
 			return rpc.Errorf(rpc.CodeInvalidParams, "capabilities.bridge.version is %s, this bridge speaks %d", orNone(v), protocolVersion)
@@ -92,7 +111,9 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		}
 		agent, _ := result.Get("userAgent").Text()
 		h.mu.Lock()
-		h.offered = h.offered || offered
+		if offered {
+			h.offered, h.wants = true, wants
+		}
 		h.codex = codex.VersionOf(agent)
 		h.mu.Unlock()
 		if enforced {
@@ -116,8 +137,9 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 }
 
 func (h *Hello) offer() []byte {
+	names := slices.Sorted(slices.Values(slices.Concat(ownMethods, h.others)))
 	return encode(map[string]any{
-		"version": protocolVersion, "name": "codex-bridge " + h.version, "methods": ownMethods,
+		"version": protocolVersion, "name": "codex-bridge " + h.version, "methods": names,
 		"policy": map[string]any{"mode": h.guard.Policy().Mode()},
 	})
 }
@@ -125,10 +147,7 @@ func (h *Hello) offer() []byte {
 // own is a handler that answers here, for clients that know the bridge.
 func (h *Hello) own(answer func(*bridge.Call) (any, *rpc.Error)) func(context.Context, *bridge.Call) *rpc.Error {
 	return func(_ context.Context, call *bridge.Call) *rpc.Error {
-		h.mu.Lock()
-		offered := h.offered
-		h.mu.Unlock()
-		if !offered || call.Kind != rpc.Request {
+		if !h.Known() || call.Kind != rpc.Request {
 			return nil
 		}
 		result, err := answer(call)
@@ -140,15 +159,26 @@ func (h *Hello) own(answer func(*bridge.Call) (any, *rpc.Error)) func(context.Co
 	}
 }
 
+// Known tells whether the client knows the bridge.
+func (h *Hello) Known() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.offered
+}
+
 func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {
 	rewritten, refused := h.guard.Counts()
+	hooks := any(map[string]any{"active": false, "reason": "no hooks are configured"})
+	if h.hooks != nil {
+		hooks = h.hooks()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return map[string]any{
 		"version":  h.version,
 		"codex":    map[string]any{"version": h.codex, "pid": h.peer.CodexPID()},
 		"policy":   map[string]any{"mode": h.guard.Policy().Mode(), "rewritten": rewritten, "refused": refused},
-		"hooks":    map[string]any{"active": false, "reason": "this version injects no hooks"},
+		"hooks":    hooks,
 		"tools":    []string{},
 		"threads":  h.guard.Threads(),
 		"uptimeMs": time.Since(h.started).Milliseconds(),
@@ -156,13 +186,27 @@ func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {
 }
 
 // applied tells the client what the policy has made of a message.
-func (h *Hello) applied(a guard.Applied) {
-	h.mu.Lock()
-	offered := h.offered
-	h.mu.Unlock()
-	if offered {
-		h.peer.Tell("bridge/policy/applied", a)
+func (h *Hello) applied(a guard.Applied) { h.Tell("bridge/policy/applied", a) }
+
+// Tell sends a notification of the bridge's own to a client that knows it.
+func (h *Hello) Tell(method string, params any) {
+	if h.Known() {
+		h.peer.Tell(method, params)
 	}
+}
+
+// Wants tells whether the client wants to be asked about an event of Codex's hooks,
+// preToolUse and so on.
+func (h *Hello) Wants(event string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Contains(h.wants, event)
+}
+
+// Hook asks the client about one run of a hook: bridge/hook.
+func (h *Hello) Hook(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
+	result, err := h.peer.AskClient(ctx, "bridge/hook", map[string]any{"event": event, "payload": payload})
+	return result.Raw(), err
 }
 
 // explain says what the policy makes of {message: …}, as it would arrive now.

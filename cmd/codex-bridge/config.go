@@ -71,7 +71,7 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 
 // watch puts a changed configuration in force for the next request. With one that
 // is not valid the old one stays.
-func watch(ctx context.Context, cfg *config.Config, g *guard.Guard, log *slog.Logger) {
+func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, setPolicy func(*policy.Policy), setConfig func(*config.Config)) {
 	files := configFiles()
 	files.Loaded = cfg
 	err := config.Watch(ctx, files, func(changed *config.Config, err error) {
@@ -83,7 +83,8 @@ func watch(ctx context.Context, cfg *config.Config, g *guard.Guard, log *slog.Lo
 			log.Error("the changed configuration is not valid; the old policy stays", "error", err)
 			return
 		}
-		g.SetPolicy(p)
+		setPolicy(p)
+		setConfig(changed)
 		log.Info("the changed configuration is in force", "mode", p.Mode())
 	})
 	if err != nil && ctx.Err() == nil {

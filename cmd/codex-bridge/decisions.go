@@ -190,15 +190,15 @@ func readDecisions(read func(context.Context, *store.Store) error) error {
 		return err
 	}
 	ctx := context.Background()
-	s, err := openState(ctx, cfg)
+	s, err := openState(ctx, cfg, true)
 	if err != nil {
 		return err
 	}
 	return errors.Join(read(ctx, s), s.Close())
 }
 
-func openState(ctx context.Context, cfg *config.Config) (*store.Store, error) {
-	o := store.Options{URL: cfg.Store.URL, ReadOnly: true}
+func openState(ctx context.Context, cfg *config.Config, readOnly bool) (*store.Store, error) {
+	o := store.Options{URL: cfg.Store.URL, ReadOnly: readOnly}
 	if o.URL == "" {
 		var err error
 		if o.Folder, err = store.Folder(); err != nil {

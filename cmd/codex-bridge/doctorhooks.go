@@ -26,14 +26,21 @@ func examineHooks(cfg *config.Config, path string) finding {
 	if err == nil {
 		err = json.Unmarshal(result, &answer)
 	}
+	state := warn
+	if cfg.Policy.Mode == config.Enforce {
+		state = broken // no thread is opened
+	}
 	switch {
 	case err != nil:
 		return finding{"hooks", warn, fmt.Sprintf("codex's requirements can't be read: %v", err), `see "codex app-server"`}
 	case answer.Requirements.AllowManagedHooksOnly:
-		return finding{"hooks", warn, "the machine's requirements let codex run managed hooks only; those of a thread are dropped without a word",
+		return finding{"hooks", state, "the machine's requirements let codex run managed hooks only; those of a thread are dropped without a word",
 			"take allow_managed_hooks_only out of requirements.toml, where the machine is yours"}
 	}
-	return finding{"hooks", fine, "codex runs hooks of a thread; this version injects none", ""}
+	if !cfg.Hooks.On {
+		return finding{"hooks", fine, "off: the policy does not enforce, and there is no [hooks] section", ""}
+	}
+	return provenHooks()
 }
 
 // askServer starts an app-server for one request and returns the result.

@@ -14,7 +14,7 @@ import (
 func examineState(cfg *config.Config) []finding {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	s, err := openState(ctx, cfg)
+	s, err := openState(ctx, cfg, true)
 	if errors.Is(err, store.ErrNone) {
 		return []finding{{"state", fine, "none yet; it is made with the first decision", ""}}
 	}

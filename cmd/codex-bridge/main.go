@@ -13,6 +13,7 @@ import (
 	"codex-bridge/bridge/argv"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
+	"codex-bridge/relay/hook"
 )
 
 // Exit statuses of the contract.
@@ -25,6 +26,11 @@ const (
 func main() {
 	args := os.Args[1:]
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+	// First of all: codex waits for it before each tool call. A copy of us that is named
+	// codex runs its hooks, too; the real one has no such command.
+	if len(args) > 0 && args[0] == "hook" && (name != "codex" || slices.Contains(args, "--socket")) {
+		os.Exit(hook.Run(args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	if name != "codex" && len(args) > 0 && isOwn(args[0]) {
 		os.Exit(runOwn(args))
 	}

@@ -22,6 +22,7 @@ type cli struct {
 	Doctor    doctorCmd    `cmd:"" help:"Check codex, the configuration and the folders; a line each, with the mend."`
 	Methods   methodsCmd   `cmd:"" help:"List every method of codex: what it does, what becomes of it under the configuration at hand, and why."`
 	Decisions decisionsCmd `cmd:"" help:"Look at the log of what was changed or refused, and verify it."`
+	Grants    grantsCmd    `cmd:"" help:"Look at the approvals that are remembered in the state, and revoke them."`
 	Version   versionCmd   `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
 }
 
@@ -33,9 +34,9 @@ type policyCmd struct {
 // ownCommands are the commands of cli, and the names kept for later ones: they
 // must not reach codex, which would take them for a prompt.
 var (
-	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "version"}
+	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "version"}
 	laterCommands = []string{
-		"hook", "threads", "grants", "trace", "history", "image",
+		"threads", "trace", "history", "image",
 		"acp", "run", "tools", "purge", "completion",
 	}
 )

@@ -11,6 +11,8 @@ import (
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/hello"
+	"codex-bridge/relay/approvals"
+	"codex-bridge/relay/grants"
 )
 
 // proxy runs the real app-server behind us and ends as it ends.
@@ -20,13 +22,21 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	if err != nil {
 		return err
 	}
+	hi := hello.New(Version, cfg.Codex.MinVersion, hold, log)
+	relay, injects := newHooks(cfg, hold, hi, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go watch(ctx, cfg, hold, log) // ends with ctx
+	go watch(ctx, cfg, log, hold.SetPolicy, relay.setConfig) // ends with ctx
+	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: record.store})
+	hi.Offer(grants.Methods...)
+	features := []bridge.Feature{
+		hi, grants.NewFeature(memory, hi.Known), hold,
+		approvals.New(approvals.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Log: log}), injects,
+	}
 	p, err := bridge.NewProxy(bridge.Options{
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
-		Features:   []bridge.Feature{hello.New(Version, cfg.Codex.MinVersion, hold, log), hold},
+		Features:   features,
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
@@ -39,6 +49,9 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	// thread, which ends with the process.
 	runtime.LockOSThread()
 	state, err := p.Run(ctx, stop)
+	if err := relay.Close(); err != nil {
+		log.Error("the hooks' socket was not closed in good order", "error", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -153,6 +153,7 @@ func TestAnswers(t *testing.T) {
 			if a.approval != "" {
 				o.config = strings.Replace(policyConfig, "untrusted", a.approval, 1)
 			}
+			o.config += "escalation = \"ask\"\n" // the patch is more than read-only
 			o, dir := withTee(t, o)
 			got := a.try(t, o, proxyArgv...)
 			if a.gains(got) || got.ran < a.runs {

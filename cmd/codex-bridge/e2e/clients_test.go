@@ -84,7 +84,7 @@ func TestACPPolicy(t *testing.T) {
 		for _, permission := range []string{"allow_once", "reject_once"} {
 			t.Run(mode+"/"+permission, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, options{config: policyConfig})
+				w := newWorld(t, options{config: policyConfig + "escalation = \"ask\"\n"})
 				lines := w.acp(proxyPath, mode, permission,
 					"good day", "RUN: echo from the shell", "RUN: touch inside", "PATCH: patched.txt\none")
 				type step struct {
@@ -144,7 +144,7 @@ func TestACPPolicy(t *testing.T) {
 // it is refused, and none of it gets more than the policy allows.
 func TestACPSession(t *testing.T) {
 	t.Parallel()
-	o, dir := withTee(t, options{config: policyConfig})
+	o, dir := withTee(t, options{config: policyConfig + "escalation = \"ask\"\n"})
 	w := newWorld(t, o)
 	got := w.acp(proxyPath, "read-only", "allow_always",
 		"RUN: echo out", "MODE: agent-full-access", "RUN: echo out", "MODE: agent", "PATCH: one.txt\none", "PATCH: two.txt\ntwo", "MODE: read-only",

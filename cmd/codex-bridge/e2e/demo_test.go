@@ -23,10 +23,11 @@ func TestDemo(t *testing.T) {
 		"The real codex (0.169.0)",
 		"ok codex itself says: approvalPolicy untrusted, sandbox readOnly",
 		"ok hello.txt was not written",
+		"ok codex itself says: the hook has blocked it",
 		"ok error -32700",
 		"ok thread/shellCommand: runs a shell command outside every sandbox",
 		"ok nothing of it was run, and the project was not made a trusted one",
-		"9 decisions, none changed",
+		"11 decisions, none changed",
 		"2 requests rewritten, 7 refused",
 	} {
 		if !strings.Contains(string(out), want) {

@@ -45,6 +45,15 @@ type options struct {
 
 var worlds atomic.Int64
 
+// unhurried gives codex more time to end than people want to wait: a machine with
+// much to do is no reason to kill it. What speaks of [codex] itself is left alone.
+func unhurried(config string) string {
+	if strings.Contains(config, "[codex") || !strings.Contains(config, "mode = \"enforce\"") {
+		return ""
+	}
+	return "\n[codex]\nshutdown_grace = \"1m\"\n"
+}
+
 // newWorld makes a world that the end of the test takes down, with every
 // process that is left in it.
 func newWorld(t *testing.T, o options) *world {
@@ -85,7 +94,7 @@ func newWorld(t *testing.T, o options) *world {
 	w.repository()
 	config := ""
 	if o.config != "" {
-		config = w.write("config.toml", o.config)
+		config = w.write("config.toml", o.config+unhurried(o.config))
 	}
 	if o.codex == "" {
 		o.codex = codexPath

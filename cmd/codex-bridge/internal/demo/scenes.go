@@ -17,6 +17,7 @@ var scenes = []scene{
 	{"An editor asks for everything", askForEverything},
 	{"An ordinary question", ordinaryQuestion},
 	{"A command asks first", commandAsks},
+	{"A rule that needs no question", aRule},
 	{"The editor tries again in the middle of the thread", tryAgain},
 	{"A trick on the wire", trick},
 	{"The ways around", waysAround},
@@ -127,7 +128,7 @@ func trick(ctx context.Context, s *stage) error {
 
 func (s *stage) ending() {
 	s.say("")
-	s.say("That was codex %s: %d requests rewritten, %d refused, and every thread it opened was\nread-only and asked first. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
+	s.say("That was codex %s: %d requests rewritten, %d refused, and every thread it opened was\nheld to that policy. To put the bridge in front of your own codex, see the README.", s.version, s.changed, s.refused)
 }
 
 // call sends a request and waits for its answer.

@@ -26,7 +26,13 @@ import (
 const Policy = `[policy]
 mode = "enforce"
 sandbox = "read-only"
-approval = ["untrusted"]
+approval = ["untrusted", "on-request"]
+
+[[policy.rule]]
+tool = "shell"
+command = "git push **"
+decision = "deny"
+reason = "Pushing is done by people."
 `
 
 // Options are what a demo needs.

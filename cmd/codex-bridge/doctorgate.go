@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/codex-bridge/internal/scripted"
+)
+
+// fireHook has the real codex run one of our hooks: a whole conversation through this
+// program under the user's configuration of the bridge, with a model that is scripted
+// and a CODEX_HOME of its own. It returns how codex says that the run ended, and how
+// many milliseconds it took.
+func fireHook() (status, took string, err error) {
+	folder, err := os.MkdirTemp("", "codex-bridge-doctor-")
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	model, err := scripted.Start(nil)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { err = errors.Join(err, model.Close()) }()
+	home, project := filepath.Join(folder, "codex"), filepath.Join(folder, "project")
+	if err := errors.Join(os.Mkdir(project, 0o700), scripted.Home(home, model.URL(), "")); err != nil {
+		return "", "", err
+	}
+	env, err := scripted.Env(home)
+	if err != nil {
+		return "", "", err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", "", err
+	}
+	env = append(append(os.Environ(), env...), "CODEX_BRIDGE_STATE="+filepath.Join(folder, "state"))
+	e, err := editor.Start(editor.Options{Argv: []string{self, "app-server"}, Env: env, Dir: project, Answer: declines})
+	if err != nil {
+		return "", "", err
+	}
+	defer e.Close(time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return firstRun(ctx, e, project)
+}
+
+// firstRun has the model call a tool, and waits for what codex says of the hook.
+func firstRun(ctx context.Context, e *editor.Editor, project string) (status, took string, err error) {
+	if _, failed := e.Initialize(ctx, nil); failed != nil {
+		return "", "", failed
+	}
+	opened, failed := e.Call(ctx, "thread/start", map[string]any{"cwd": project})
+	if failed != nil {
+		return "", "", failed
+	}
+	mark := e.Mark()
+	if _, failed := e.Call(ctx, "turn/start", map[string]any{
+		"threadId": editor.Member(opened, "thread", "id"),
+		"input":    []map[string]any{{"type": "text", "text": "RUN: true"}},
+	}); failed != nil {
+		return "", "", failed
+	}
+	m, err := e.Wait(ctx, mark, func(m editor.Message) bool {
+		ours := m.Method == "hook/completed" && editor.Member(m.Params, "run", "statusMessage") == hookStatus
+		return !m.Sent && (ours || m.Method == "turn/completed")
+	})
+	switch {
+	case err != nil:
+		return "", "", err
+	case m.Method == "turn/completed":
+		return "", "", errors.New("codex ran a command, and no hook")
+	}
+	return editor.Member(m.Params, "run", "status"), editor.Member(m.Params, "run", "durationMs"), nil
+}
+
+// declines answers what codex asks about the doctor's command.
+func declines(context.Context, editor.Message) (any, *editor.Error) {
+	return map[string]string{"decision": "decline"}, nil
+}
+
+// provenHooks is the doctor's row.
+func provenHooks() finding {
+	status, took, err := fireHook()
+	switch {
+	case err != nil:
+		return finding{"hooks", broken, fmt.Sprintf("a hook could not be fired: %v", err), `see what "codex-bridge app-server" says on stderr with CODEX_BRIDGE_LOG=info`}
+	case status != "completed" && status != "blocked":
+		return finding{"hooks", broken, "codex ran a hook of the bridge, and it " + status, "see what \"codex-bridge app-server\" says on stderr"}
+	}
+	return finding{"hooks", fine, "codex asks the bridge before it runs a tool: a hook was fired and answered in " + took + " ms", ""}
+}

@@ -1,0 +1,273 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/codex-bridge/internal/editor"
+)
+
+// hooksPolicy asks nobody about what stays in the sandbox: only a hook sees it.
+const hooksPolicy = `
+[policy]
+mode = "enforce"
+sandbox = "workspace-write"
+approval = ["on-request", "untrusted"]
+[[policy.rule]]
+tool = "shell"
+command = "touch **"
+decision = "deny"
+reason = "Nothing is touched here."
+[[policy.rule]]
+tool = "file"
+path = "${workspace}/secret/**"
+decision = "deny"
+reason = "Secrets are written by people."
+[[policy.rule]]
+tool = "shell"
+command = "mkdir **"
+decision = "ask"
+`
+
+// hookRun is what codex says of a run of the bridge's hook.
+func hookRun(m editor.Message) bool {
+	return m.Method == "hook/completed" && m.Param("run", "statusMessage") == "codex-bridge"
+}
+
+// told is what the model was told in a turn whose reply quotes its tool's output.
+func (c *conversation) told(thread, text string) string {
+	c.t.Helper()
+	turn, mark := c.begin(thread, text)
+	if status := c.end(thread, turn, mark); status != "completed" {
+		c.t.Fatalf("the turn %q ended as %q", text, status)
+	}
+	said := ""
+	for _, m := range c.Messages()[mark:] {
+		if m.Method == "item/completed" && m.Param("threadId") == thread && m.Param("item", "type") == "agentMessage" {
+			said = m.Param("item", "text")
+		}
+	}
+	return said
+}
+
+func (c *conversation) absent(names ...string) {
+	c.t.Helper()
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(c.workspace, name)); !os.IsNotExist(err) {
+			c.t.Errorf("%s was written (%v)", name, err)
+		}
+	}
+}
+
+func (c *conversation) present(names ...string) {
+	c.t.Helper()
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(c.workspace, name)); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// held tries what the rules deny, and what they don't.
+func (c *conversation) held(name, thread string) {
+	c.t.Helper()
+	for _, try := range []struct{ text, reason string }{
+		{"RUN: touch denied-" + name, "Nothing is touched here"},
+		{"RUN: true && touch denied-" + name, "Nothing is touched here"},
+		{"PATCH: secret/denied-" + name, "Secrets are written by people"},
+		{"RUN: mkdir denied-" + name, "codex does not ask in this thread"},
+		{"RUN: sh", "Nothing is touched here"}, // what it is told later, no hook sees
+	} {
+		if said := c.told(thread, try.text); !strings.Contains(said, try.reason) {
+			c.t.Errorf("%s thread, %s: the model was told %q", name, try.text, said)
+		}
+	}
+	c.absent("denied-"+name, "secret")
+	c.told(thread, "RUN: echo fine > allowed-"+name)
+	c.told(thread, "PATCH: patched-"+name)
+	c.present("allowed-"+name, "patched-"+name)
+}
+
+// A rule denies in threads that are fresh, forked and resumed, in memory and from
+// disk, where codex would ask nobody; and the model is told the reason.
+func TestHooksRules(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: hooksPolicy})
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	open := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	thread := c.thread(open)
+	c.held("fresh", thread)
+	c.resume(thread, map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	c.held("loaded", thread)
+	fork := editor.Member(c.must("thread/fork", map[string]any{
+		"threadId": thread, "cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write",
+	}), "thread", "id")
+	c.held("forked", fork)
+	c.quit()
+	c = w.open(proxyArgv...)
+	c.initialize(nil)
+	c.resume(thread, map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	c.held("cold", thread)
+	for _, m := range c.Messages() {
+		if hookRun(m) && m.Param("run", "status") == "failed" {
+			t.Errorf("a hook failed: %s", m.Raw)
+		}
+	}
+}
+
+// The client's own hooks, and the user's: the first are taken out, the second stay.
+func TestHooksOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: hooksPolicy})
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "config": map[string]any{
+		"features": map[string]any{"hooks": false}, "hooks.PreToolUse": []any{}, "hooks": map[string]any{"state": map[string]any{}},
+		"bypass_hook_trust": true,
+	}})
+	c.held("client", thread)
+}
+
+// Handlers are asked after the rules; one that fails is a no.
+func TestHooksHandlers(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ script, want string }{
+		"denies":        {`cat > /dev/null; echo '{"decision":"deny","reason":"not on a Friday"}'`, "not on a Friday"},
+		"as codex does": {`cat > /dev/null; echo 'not like this' >&2; exit 2`, "not like this"},
+		"fails":         {`cat > /dev/null; exit 1`, "handler"},
+		"talks":         {`cat > /dev/null; echo fine`, "handler"},
+		"is not there":  {"", "handler"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{})
+			script := filepath.Join(w.root, "handler.sh")
+			if test.script != "" {
+				script = w.write("handler.sh", "#!/bin/sh\n"+test.script+"\n")
+				if err := os.Chmod(script, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.write("config.toml", hooksPolicy+fmt.Sprintf("[[hooks.handler]]\nevent = \"pre_tool_use\"\ncommand = [%q]\n", script))
+			w.env = append(w.env, "CODEX_BRIDGE_CONFIG="+filepath.Join(w.root, "config.toml"))
+			c := w.open(proxyArgv...)
+			c.initialize(nil)
+			thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			if said := c.told(thread, "RUN: echo x > handled"); !strings.Contains(said, test.want) {
+				t.Errorf("the model was told %q", said)
+			}
+			c.absent("handled")
+		})
+	}
+}
+
+// A host is asked, too: it denies a call, and has the model go on once.
+func TestHooksHost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: hooksPolicy})
+	c := w.open(proxyArgv...)
+	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"preToolUse", "stop"}}})
+	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	turn, mark := c.begin(thread, "RUN: echo x > hosted")
+	answers := []struct {
+		event  string
+		answer map[string]any
+	}{
+		{"preToolUse", map[string]any{"decision": "deny", "reason": "the host says no"}},
+		{"stop", map[string]any{"decision": "revise", "reason": "SAY: once more"}},
+		{"stop", map[string]any{}},
+	}
+	for _, a := range answers {
+		m := c.waitFor(mark, "bridge/hook", nil)
+		mark = m.Index + 1
+		if got := m.Param("event"); got != a.event {
+			t.Fatalf("asked about %s, want %s", got, a.event)
+		}
+		if m.Param("payload", "session_id") != thread {
+			t.Errorf("payload %s", m.Params)
+		}
+		if err := c.Reply(m, a.answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status := c.end(thread, turn, 0); status != "completed" {
+		t.Errorf("the turn ended as %q", status)
+	}
+	var texts []string
+	for _, m := range c.Messages() {
+		if m.Method == "item/completed" && m.Param("item", "type") == "agentMessage" {
+			texts = append(texts, m.Param("item", "text"))
+		}
+	}
+	if len(texts) != 2 || !strings.Contains(texts[0], "the host says no") || !strings.Contains(texts[1], "once more") {
+		t.Errorf("the model said %q", texts)
+	}
+	c.absent("hosted")
+	var status struct {
+		Hooks struct {
+			Active bool
+			Runs   struct{ Blocked int }
+		}
+	}
+	if err := json.Unmarshal(c.must("bridge/status", map[string]any{}), &status); err != nil || !status.Hooks.Active || status.Hooks.Runs.Blocked < 1 {
+		t.Errorf("%v; status %+v", err, status)
+	}
+}
+
+// Many calls at once, a relay whose socket is gone, and one that is somebody else's:
+// no call runs undecided.
+func TestHooksRelay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: hooksPolicy})
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	var orders []string
+	for i := range 40 {
+		orders = append(orders, fmt.Sprintf("RUN: touch many-%d", i))
+	}
+	mark := c.Mark()
+	c.told(thread, strings.Join(orders, "\n"))
+	runs := 0
+	for _, m := range c.Messages()[mark:] {
+		if hookRun(m) && m.Param("run", "eventName") == "preToolUse" {
+			if runs++; m.Param("run", "status") != "blocked" {
+				t.Errorf("%s", m.Raw)
+			}
+		}
+	}
+	if runs != len(orders) {
+		t.Errorf("%d hooks ran for %d calls", runs, len(orders))
+	}
+	sockets, err := filepath.Glob(filepath.Join(w.root, "state", "run", "*", "hook.sock"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatalf("%v; sockets %v", err, sockets)
+	}
+	if err := os.Remove(sockets[0]); err != nil {
+		t.Fatal(err)
+	}
+	if said := c.told(thread, "RUN: echo x > undecided"); !strings.Contains(said, "codex-bridge") {
+		t.Errorf("the model was told %q", said)
+	}
+	if err := os.WriteFile(sockets[0], nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.told(thread, "RUN: echo x > undecided")
+	c.absent("undecided")
+	entries, err := os.ReadDir(w.workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "many-") {
+			t.Errorf("%s was written", e.Name())
+		}
+	}
+}

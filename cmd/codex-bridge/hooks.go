@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/handlers"
+	"codex-bridge/relay/hook"
+	"codex-bridge/relay/inject"
+	"codex-bridge/rpc"
+)
+
+// hookStatus is what Codex shows while a hook of ours runs.
+const hookStatus = "codex-bridge"
+
+// hooks is the relay of Codex's hooks: what is installed in a thread, the socket that
+// its processes ask, and what they are answered.
+type hooks struct {
+	guard  *guard.Guard
+	hello  *hello.Hello
+	answer *handlers.Chain
+	log    *slog.Logger
+	config atomic.Pointer[config.Config]
+
+	mu     sync.Mutex
+	server *hook.Server // nil: no thread has needed it yet
+}
+
+func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Logger) (*hooks, *inject.Feature) {
+	h := &hooks{guard: g, hello: hi, log: log}
+	h.config.Store(cfg)
+	h.answer = handlers.New(handlers.Options{
+		Hooks: cfg.Hooks, Rules: h.rules, Client: client{hi}, Dir: g.Workspace, Log: log,
+	})
+	f := inject.New(inject.Options{
+		Plan:    h.plan,
+		Mode:    func() config.Mode { return g.Policy().Mode() },
+		Observe: func(s inject.State) { hi.Tell("bridge/hooks/state", s) },
+		Log:     log,
+	})
+	hi.SetHooks(func() any { return f.State() })
+	return h, f
+}
+
+// setConfig puts a changed configuration in force: for the answers at once, for what
+// is installed with the next thread that is opened.
+func (h *hooks) setConfig(cfg *config.Config) {
+	h.config.Store(cfg)
+	h.answer.SetConfig(cfg.Hooks)
+}
+
+// approvals are those of the configuration at hand.
+func (h *hooks) approvals() config.Approvals { return h.config.Load().Approvals }
+
+// plan is what is installed in a thread.
+func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
+	cfg := h.config.Load().Hooks
+	if !cfg.On {
+		return nil, nil
+	}
+	server, err := h.listen()
+	if err != nil {
+		return nil, fmt.Errorf("the socket of the hooks can't be had: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("our own program can't be found: %w", err)
+	}
+	var events []hook.Event
+	if !slices.Equal(cfg.Events, config.Default().Hooks.Events) {
+		for _, name := range cfg.Events {
+			events = append(events, hook.Event(name))
+		}
+	}
+	timeout := time.Duration(cfg.Timeout)
+	return &inject.Plan{
+		Events:  inject.Select(events, approval),
+		Command: func(e hook.Event) string { return server.Command(self, e, timeout) },
+		Idle:    h.idle,
+		Timeout: timeout,
+		Status:  hookStatus,
+	}, nil
+}
+
+// idle: what only looks on is not started where nobody wants to. The first, through
+// which every tool call goes, is always there: the rules may change at any time.
+func (h *hooks) idle(e hook.Event) bool {
+	if e.Decides() || h.hello.Wants(handlers.ClientName(e)) {
+		return false
+	}
+	return !slices.ContainsFunc(h.config.Load().Hooks.Handlers, func(one config.Handler) bool { return one.Event == string(e) })
+}
+
+// listen starts the socket with the first thread that needs it.
+func (h *hooks) listen() (*hook.Server, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.server != nil {
+		return h.server, nil
+	}
+	state, err := store.Folder()
+	if err != nil {
+		return nil, err
+	}
+	h.server, err = hook.Listen(hook.Options{
+		Folder: hook.DefaultFolder(state), Decide: h.answer.Answer,
+		Allow: h.config.Load().Hooks.OnFailure == "allow", Log: h.log,
+	})
+	return h.server, err
+}
+
+// Close ends the socket, if there is one.
+func (h *hooks) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.server == nil {
+		return nil
+	}
+	return h.server.Close()
+}
+
+// rules is what the policy's rules say of a tool call.
+func (h *hooks) rules(ctx context.Context, call *hook.Call) hook.Answer {
+	if call.Event != hook.PreToolUse {
+		return hook.Answer{}
+	}
+	input, err := rpc.ParseValue(call.ToolInput)
+	if err != nil {
+		return hook.Answer{Decision: hook.Deny, Reason: fmt.Sprintf("the input of %s can't be read: %v", call.ToolName, err)}
+	}
+	use := policy.ToolUse{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd}
+	if refusal := h.guard.Tool(ctx, call.SessionID, call.TurnID, use, call.Payload); refusal != "" {
+		return hook.Answer{Decision: hook.Deny, Reason: refusal}
+	}
+	return hook.Answer{}
+}
+
+// client asks the client, where it wants to be asked.
+type client struct{ hello *hello.Hello }
+
+// Offers implements handlers.Asker.
+func (c client) Offers(event string) bool { return c.hello.Wants(event) }
+
+// Ask implements handlers.Asker.
+func (c client) Ask(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
+	return c.hello.Hook(ctx, event, payload)
+}
