@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"time"
 )
@@ -14,8 +13,8 @@ type Duration time.Duration
 // durationForm is stricter than time.ParseDuration: no sign, no bare number,
 // no leading dot, and no units that nobody waits in.
 var (
-	durationForm = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
-	bareNumber   = regexp.MustCompile(`^[0-9]+$`)
+	durationForm = newExpr(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
+	bareNumber   = newExpr(`^[0-9]+$`)
 )
 
 // ParseDuration reads a duration: one or more numbers, each with one of the

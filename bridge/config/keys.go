@@ -2,7 +2,6 @@ package config
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,14 +19,14 @@ var (
 )
 
 var (
-	toolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-	namespace = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	plainName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-	envName   = regexp.MustCompile(`^[^=\x00]+$`)
-	version   = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
-	webURL    = regexp.MustCompile(`^https?://[^/]`)
-	storeURL  = regexp.MustCompile(`^(postgres(ql)?://.+)?$`)
-	method    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/.$-]*$`)
+	toolName  = newExpr(`^[a-zA-Z0-9_-]{1,128}$`)
+	namespace = newExpr(`^[a-zA-Z0-9_-]{1,64}$`)
+	plainName = newExpr(`^[a-zA-Z0-9_.-]{1,64}$`)
+	envName   = newExpr(`^[^=\x00]+$`)
+	version   = newExpr(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	webURL    = newExpr(`^https?://[^/]`)
+	storeURL  = newExpr(`^(postgres(ql)?://.+)?$`)
+	method    = newExpr(`^[A-Za-z][A-Za-z0-9_/.$-]*$`)
 )
 
 const (

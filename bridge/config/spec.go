@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -15,7 +14,7 @@ type spec struct {
 	// Of strings.
 	enum    []string
 	hints   map[string]string // of values that are refused: the mend
-	pattern *regexp.Regexp    // the whole value
+	pattern *expr             // the whole value
 	wants   string            // what the pattern means, in words
 	filled  bool              // not empty: strings and lists
 	check   func(string) problem
@@ -30,7 +29,7 @@ type spec struct {
 	program bool     // the first element is a program
 
 	// Of tables.
-	names     *regexp.Regexp // of the keys
+	names     *expr // of the keys
 	nameWants string
 	nameCheck func(string) problem
 	required  []string
