@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"codex-bridge/bridge/config"
+	"codex-bridge/relay/grants"
 	"codex-bridge/relay/hook"
 )
 
@@ -18,7 +19,7 @@ type Chain struct {
 	env       []string
 	log       *slog.Logger
 	revisions *revisions
-	questions *questions
+	questions *grants.Limiter
 	history   *history
 }
 
@@ -26,7 +27,7 @@ type Chain struct {
 func New(o Options) *Chain {
 	c := &Chain{
 		o: o, env: environ(o.env()), log: o.Log,
-		revisions: newRevisions(), questions: newQuestions(), history: newHistory(),
+		revisions: newRevisions(), questions: grants.NewLimiter(nil), history: newHistory(),
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -57,9 +58,6 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	if call.Event.Name() == "" {
 		return verdict{}
-	}
-	if err := within(call.Payload); err != nil {
-		return c.fail(h, call, step{by: "codex"}, fmt.Errorf("its description of the hook can't be used: %w", err))
 	}
 	if call.Event.Decides() {
 		if v, denied := c.rules(ctx, call); denied {
@@ -112,7 +110,7 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	var last verdict
 	for _, s := range c.steps(h, call.Event) {
-		if s.client && (last.Decision == hook.Allow || !c.questions.take(call.SessionID)) {
+		if s.client && (last.Decision == hook.Allow || !c.questions.Allow(call.SessionID)) {
 			continue
 		}
 		say, err := s.ask(ctx, call)

@@ -96,10 +96,8 @@ func invocation(call *hook.Call, v verdict) Invocation {
 	if call.Event.Name() == "" {
 		i.Event = "unknown" // the counters are bounded by the events
 	}
-	if within(call.Payload) == nil {
-		if payload, err := value(call.Payload); err == nil {
-			i.Payload = trim(payload)
-		}
+	if payload, err := value(call.Payload); err == nil {
+		i.Payload = trim(payload)
 	}
 	switch {
 	case v.failed:
