@@ -15,7 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // The test binary is the server too.
