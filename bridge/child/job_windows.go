@@ -63,3 +63,36 @@ func (g *group) prepare(cmd *exec.Cmd) { g.job.Prepare(cmd) }
 func (g *group) started(cmd *exec.Cmd) { g.job.Started(cmd) }
 func (g *group) kill(cmd *exec.Cmd)    { g.job.Kill(cmd) }
 func (g *group) release()              { g.job.Close() }
+
+// wait waits for the child's end and ends what is left in the job.
+func (g *group) wait(cmd *exec.Cmd) {
+	_ = Wait(cmd)
+	g.job.Kill(cmd)
+}
+
+// expected is called before the child is started that will be watched.
+func (*group) expected() {}
+
+// watched has the group end with us even when we are killed: the job does.
+func (*group) watched(*exec.Cmd) {}
+
+// mark adds to a child's environment what its orphans are known by: the job knows them.
+func (*group) mark(env []string) []string { return env }
+
+// alone waits for the child's end, settles, and ends what is left in the job.
+func (g *group) alone(cmd *exec.Cmd, settle func()) error {
+	err := Wait(cmd)
+	settle()
+	g.job.Kill(cmd)
+	return err
+}
+
+// terminate can't be asked for here.
+func (*group) terminate(*exec.Cmd) bool { return false }
+
+// strays are what has left the job: nothing.
+type strays struct{}
+
+func (*group) strays(*exec.Cmd, <-chan struct{}) strays { return strays{} }
+
+func (strays) kill() {}

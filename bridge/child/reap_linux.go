@@ -1,6 +1,7 @@
 package child
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -60,6 +61,26 @@ func reap() {
 		if !reaper.own[pid] {
 			var status unix.WaitStatus
 			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
+		}
+	}
+}
+
+// killOrphans kills the orphans that were handed to us and have the mark in their
+// environment, with what they have started. The reaper waits meanwhile, so that none of
+// the numbers becomes another's.
+func killOrphans(mark string) {
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	for _, pid := range Of(os.Getpid()) {
+		if reaper.own[pid] {
+			continue
+		}
+		environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil || !bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+mark+"\x00")) {
+			continue
+		}
+		for _, stray := range append(Descendants(pid), pid) {
+			_ = syscall.Kill(stray, syscall.SIGKILL)
 		}
 	}
 }

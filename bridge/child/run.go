@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"time"
 )
 
 // Command is a program that is run once.
@@ -16,22 +17,27 @@ type Command struct {
 	Stdin []byte
 	Max   int // bytes of stdout; a child that writes more is ended
 	Tail  int // bytes of stderr that are kept, the last ones
+	// Grace is for a child that must leave nothing behind: when it has ended, its output
+	// is read for that long at most, and what it left running is ended. 0: what it left
+	// with its output open is waited for, and nothing else is looked for.
+	Grace time.Duration
 }
 
 // Result is how a child ended by itself.
 type Result struct {
 	Stdout []byte
 	Stderr []byte
-	Code   int // -1: by a signal
+	Code   int    // -1: by a signal
+	How    string // such as "exit status 1"
 }
 
 // ErrTooLong says that the child wrote more than Command.Max.
 var ErrTooLong = errors.New("it wrote more than is read")
 
 // Run runs c to its end, or until ctx is done. The end is that of the child and of
-// its output: what it left running with its stdout open is waited for. (After a
-// fixed time the rest would be lost on a busy machine, and a denial with it:
-// measured with 200 children on two cores and a quarter of a second.)
+// its output: what it left running with its stdout open is waited for, unless there is
+// a Grace. (After a fixed time the rest would be lost on a busy machine, and a denial
+// with it: measured with 200 children on two cores and a quarter of a second.)
 //
 // The error is that it could not be started, that its time was up (ctx's cause), or
 // ErrTooLong; how the child ended is no error.
@@ -46,6 +52,10 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	var g group
+	if c.Grace > 0 {
+		cmd.Env = g.mark(cmd.Environ())
+		g.expected()
+	}
 	g.prepare(cmd)
 	defer g.release()
 	cmd.Cancel = func() error { g.kill(cmd); return nil }
@@ -62,14 +72,24 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("it can't be started: %w", err)
 	}
 	g.started(cmd)
+	if c.Grace > 0 {
+		g.watched(cmd)
+	}
 	read := s.carry(c.Stdin, stdout, stderr)
-	err = Wait(cmd)
-	select {
-	case <-read:
-	case <-ctx.Done():
-		g.kill(cmd)
+	if c.Grace > 0 {
+		err = g.alone(cmd, func() { drained(ctx, read, c.Grace) })
+		drained(context.WithoutCancel(ctx), read, c.Grace) // what was written before the end; nobody is left that could write more
 		s.close()
 		<-read
+	} else {
+		err = Wait(cmd)
+		select {
+		case <-read:
+		case <-ctx.Done():
+			g.kill(cmd)
+			s.close()
+			<-read
+		}
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return Result{Stdout: stdout.kept, Stderr: stderr.kept, Code: -1}, cause
@@ -78,5 +98,16 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil && !errors.As(err, &ended) {
 		return Result{}, err
 	}
-	return Result{Stdout: stdout.kept, Stderr: stderr.kept, Code: cmd.ProcessState.ExitCode()}, nil
+	return Result{Stdout: stdout.kept, Stderr: stderr.kept, Code: cmd.ProcessState.ExitCode(), How: cmd.ProcessState.String()}, nil
+}
+
+// drained waits for the end of the output of a child that has ended.
+func drained(ctx context.Context, read <-chan struct{}, grace time.Duration) {
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	select {
+	case <-read:
+	case <-ctx.Done():
+	case <-late.C:
+	}
 }

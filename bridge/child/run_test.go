@@ -8,8 +8,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -24,6 +27,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1")) // the reaper lives as long as the process
 }
+
+// stray starts a child that leaves the group, where the system lets it be found.
+var stray func(addresses ...string)
 
 func be(what string, args []string) {
 	switch what {
@@ -41,10 +47,53 @@ func be(what string, args []string) {
 		if args[1] == "stays" {
 			_ = cmd.Wait()
 		}
+	case "leaves": // one that holds its output, and one that has left the group where that can be had; ends when both run
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			panic(err)
+		}
+		cmd := exec.Command(os.Args[0], "child", "held", args[0], l.Addr().String())
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		if stray != nil {
+			stray(args[0], l.Addr().String())
+			_, _ = l.Accept()
+		}
+		_, _ = l.Accept()
+		fmt.Print("answer")
+	case "late": // ends before its child does, which prints
+		cmd := exec.Command(os.Args[0], "child", "rest")
+		cmd.Stdout = os.Stdout
+		if _, err := cmd.StdinPipe(); err != nil { // which ends with us
+			panic(err)
+		}
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+	case "rest":
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		fmt.Print("the rest")
+	case "echo":
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		fmt.Fprint(os.Stderr, "end of input")
+	case "deaf": // to the end of its input and to SIGTERM
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		select {}
+	case "stray": // leaves one in a session of its own, and ends with its input
+		stray(args[0])
+		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "held": // until the test closes the connection
 		conn, err := net.Dial("tcp", args[0])
 		if err != nil {
 			panic(err)
+		}
+		if len(args) > 1 { // tells that it runs
+			if _, err := net.Dial("tcp", args[1]); err != nil {
+				panic(err)
+			}
 		}
 		_, _ = io.Copy(io.Discard, conn)
 	case "much":
@@ -105,5 +154,58 @@ func TestRunEndsTheTree(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A child with a grace is answered for when it has ended, whoever holds its output, and
+// leaves nothing behind.
+func TestRunWithGrace(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := command("leaves", l.Addr().String())
+	c.Grace = time.Millisecond
+	ran := make(chan error)
+	go func() {
+		got, err := child.Run(t.Context(), c)
+		if string(got.Stdout) != "answer" || got.How != "exit status 0" {
+			t.Errorf("%+v", got)
+		}
+		ran <- err
+	}()
+	left := 1
+	if stray != nil {
+		left = 2
+	}
+	for range left {
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		defer func() {
+			if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") { // ends when what was left does
+				t.Error(err)
+			}
+		}()
+	}
+	if err := <-ran; err != nil {
+		t.Error(err)
+	}
+}
+
+// What writes on after the child's end, as in a shell's pipeline, is heard to its end.
+func TestRunWithGraceHearsTheRest(t *testing.T) {
+	c := command("late")
+	c.Grace = time.Hour
+	if got, err := child.Run(t.Context(), c); err != nil || string(got.Stdout) != "the rest" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	c = command("both")
+	c.Grace = time.Hour
+	if got, err := child.Run(t.Context(), c); err != nil || string(got.Stdout) != "<>" || got.How != "exit status 3" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

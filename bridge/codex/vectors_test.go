@@ -119,3 +119,37 @@ func TestTooOld(t *testing.T) {
 		}
 	}
 }
+
+func TestInitializeVectors(t *testing.T) {
+	var v struct {
+		MinVersion string
+		Cases      []struct {
+			Kind, UserAgent, Result string
+			Version                 *string
+		}
+	}
+	vectors(t, &v)
+	seen := 0
+	for _, c := range v.Cases {
+		if c.Kind != "initialize" {
+			continue // another test's: what nobody answers is in relay/answer, the rest in DEVIATIONS.md
+		}
+		seen++
+		t.Run(c.UserAgent, func(t *testing.T) {
+			want := ""
+			if c.Version != nil {
+				want = *c.Version
+			}
+			got := codex.VersionOf(c.UserAgent)
+			if got != want {
+				t.Errorf("the version is %q, want %q", got, want)
+			}
+			if err := codex.TooOld(got, v.MinVersion); (err == nil) != (c.Result == "ok") {
+				t.Errorf("with %q: %v, want %s", got, err, c.Result)
+			}
+		})
+	}
+	if seen == 0 {
+		t.Fatal("no cases")
+	}
+}

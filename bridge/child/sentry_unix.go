@@ -1,0 +1,74 @@
+//go:build unix
+
+package child
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// sentry is a process that outlives the bridge by a moment: it hears of the groups of
+// children, and when the bridge is gone, killed for instance, it kills those that are left.
+// The death signal reaches a child alone, and not what the child has started.
+//
+// It is a shell: it takes 1 MiB, starts in a millisecond, and nothing waits for it. Where
+// there is none, a group outlives a bridge that is killed.
+var sentry struct {
+	mu    sync.Mutex
+	in    *os.File // nil: there is none
+	tried bool
+}
+
+const sentryScript = `groups=
+while read -r sign group; do
+	case $sign in
+	+) groups="$groups $group" ;;
+	-) rest=; for g in $groups; do [ "$g" = "$group" ] || rest="$rest $g"; done; groups=$rest ;;
+	esac
+done
+for g in $groups; do kill -s KILL -- "-$g"; done`
+
+// watch has the sentry know of a group, by the number of its first process.
+func watch(group int) { tellSentry("+", group) }
+
+// unwatch is called before the number can be another's.
+func unwatch(group int) { tellSentry("-", group) }
+
+// expect has the sentry there before the child is: to start it takes a while, in which the
+// bridge may be killed.
+func expect() {
+	sentry.mu.Lock()
+	defer sentry.mu.Unlock()
+	if !sentry.tried {
+		sentry.tried = true
+		sentry.in = startSentry()
+	}
+}
+
+func tellSentry(sign string, group int) {
+	sentry.mu.Lock()
+	defer sentry.mu.Unlock()
+	if sentry.in != nil {
+		_, _ = sentry.in.WriteString(sign + " " + strconv.Itoa(group) + "\n") // a sentry that is gone can't be told
+	}
+}
+
+// startSentry starts it in a session of its own: signals of a terminal are not for it.
+func startSentry() *os.File {
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil
+	}
+	defer out.Close()
+	cmd := exec.Command("/bin/sh", "-c", sentryScript, "codex-bridge-sentry")
+	cmd.Dir, cmd.Env, cmd.Stdin = "/", []string{}, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := Start(cmd); err != nil {
+		in.Close()
+		return nil
+	}
+	return in
+}
