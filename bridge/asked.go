@@ -7,8 +7,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// asked are the requests that the client has heard and not answered, by rpc.ID.Key.
-// A client answers once: what comes under the same id again is an answer to nothing.
+// asked are the requests that the client has heard and not answered, and those that
+// are held back from it, by rpc.ID.Key. A client answers once: what comes under the
+// same id again is an answer to nothing, and so is an answer to what it has not heard.
 type asked struct {
 	mu    sync.Mutex
 	m     map[string]*question
@@ -17,6 +18,7 @@ type asked struct {
 
 // question is one request to the client.
 type question struct {
+	held  bool                // the client has not heard it
 	on    []func(*Reply)      // of codex's: who wants to see the answer
 	own   chan<- *rpc.Message // of ours: it goes here, and no further
 	timer *time.Timer         // nil: it waits for ever
@@ -49,15 +51,46 @@ func (a *asked) addFor(id rpc.ID, q *question, d time.Duration, late func()) {
 	})
 }
 
-func (a *asked) drop(key string) (*question, bool) {
+// drop is for a question that needs no answer any more.
+func (a *asked) drop(key string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if q, ok := a.m[key]; ok {
+		a.remove(key, q)
+	}
+}
+
+// answered takes out the question that the client has answered.
+func (a *asked) answered(key string) (*question, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q, ok := a.m[key]
+	if !ok || q.held {
+		return nil, false
+	}
+	a.remove(key, q)
+	return q, true
+}
+
+// answer takes out q, where it is still one, and calls answer then, which must not
+// wait.
+func (a *asked) answer(key string, q *question, answer func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.m[key] != q || a.ended {
+		return false
+	}
+	a.remove(key, q)
+	answer()
+	return true
+}
+
+// remove is called with the lock held.
+func (a *asked) remove(key string, q *question) {
 	delete(a.m, key)
-	if ok && q.timer != nil {
+	if q.timer != nil {
 		q.timer.Stop()
 	}
-	return q, ok
 }
 
 // end stops all clocks.

@@ -64,16 +64,31 @@ func (p *Peer) Tell(method string, params any) {
 // error is a *rpc.Error when the client answered with one, or not before ctx ended;
 // an answer that comes later is one to nothing.
 func (p *Peer) AskClient(ctx context.Context, method string, params any) (rpc.Value, error) {
+	result, _, err := p.askClient(ctx, method, params)
+	return result, err
+}
+
+// AskPerson is AskClient for a question in the place of one of Codex's about a thread:
+// the client is told when it is no question any more, as Codex tells it.
+func (p *Peer) AskPerson(ctx context.Context, thread, method string, params any) (rpc.Value, error) {
+	result, id, err := p.askClient(ctx, method, params)
+	if id.IsValid() {
+		p.Tell("serverRequest/resolved", map[string]any{"threadId": thread, "requestId": json.RawMessage(id.Raw())})
+	}
+	return result, err
+}
+
+func (p *Peer) askClient(ctx context.Context, method string, params any) (result rpc.Value, id rpc.ID, err error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
-		return rpc.Value{}, err
+		return rpc.Value{}, id, err
 	}
 	select {
 	case <-p.p.ready:
 	case <-ctx.Done():
-		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client has not spoken yet: %v", context.Cause(ctx))
+		return rpc.Value{}, id, rpc.Errorf(rpc.CodeDeadline, "the client has not spoken yet: %v", context.Cause(ctx))
 	}
-	id := p.p.waiting.id()
+	id = p.p.waiting.id()
 	answer := make(chan *rpc.Message, 1)
 	p.p.asked.add(id, &question{own: answer})
 	defer p.p.asked.drop(id.Key())
@@ -82,15 +97,15 @@ func (p *Peer) AskClient(ctx context.Context, method string, params any) (rpc.Va
 	case m := <-answer:
 		if failed := m.Root().Get("error"); failed.Exists() {
 			message, _ := failed.Get("message").Text()
-			return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the client refused %s: %s", method, message)
+			return rpc.Value{}, id, rpc.Errorf(rpc.CodeInternal, "the client refused %s: %s", method, message)
 		}
-		return m.Root().Get("result"), nil
+		return m.Root().Get("result"), id, nil
 	case <-p.p.left:
-		return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the client left before it answered %s", method)
+		return rpc.Value{}, id, rpc.Errorf(rpc.CodeInternal, "the client left before it answered %s", method)
 	case <-p.p.child.Done():
-		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before the client answered %s", method)
+		return rpc.Value{}, id, rpc.Errorf(rpc.CodeUpstream, "codex ended before the client answered %s", method)
 	case <-ctx.Done():
-		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client did not answer %s: %v", method, context.Cause(ctx))
+		return rpc.Value{}, id, rpc.Errorf(rpc.CodeDeadline, "the client did not answer %s: %v", method, context.Cause(ctx))
 	}
 }
 

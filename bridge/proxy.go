@@ -43,6 +43,9 @@ type Proxy struct {
 
 	codexMu sync.Mutex // guards writes to child.Stdin
 	replies sync.WaitGroup
+	// handling is held by who takes a message of the client through the routes.
+	handling sync.Mutex
+	asides   sync.WaitGroup
 }
 
 // NewProxy makes a Proxy. It starts nothing.
@@ -95,6 +98,15 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		p.replies.Wait()
 	case <-time.After(p.o.Grace):
 		child.Stdout.Close() // somebody else holds the pipe open; see stdoutPipe
+	}
+	answered := make(chan struct{})
+	go func() { // they end with codex, unless a client does not listen
+		defer close(answered)
+		p.asides.Wait()
+	}()
+	select {
+	case <-answered:
+	case <-time.After(p.o.Grace):
 	}
 	return state, nil
 }
@@ -156,7 +168,7 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 	call := &Call{Message: m, Line: m.Bytes()}
 	routes := p.routes[Client].of(m.Method)
 	if m.Method == "" {
-		if q, ok := p.asked.drop(m.ID.Key()); ok {
+		if q, ok := p.asked.answered(m.ID.Key()); ok {
 			if q.own != nil {
 				p.answered(q, m)
 				return
@@ -170,29 +182,43 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 			routes = p.routes[Client].named[Unasked]
 		}
 	}
+	if err := p.through(ctx, call, routes); err != nil {
+		p.refuse(call, err)
+	} else if call.reply != nil {
+		p.out.Message(call.reply)
+	}
+}
+
+// through takes a message of the client through its routes, and to codex unless one of
+// them has answered it.
+func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.Error {
+	p.handling.Lock()
+	defer p.handling.Unlock()
 	for _, route := range routes {
 		err := route.Call(ctx, call)
-		if err == nil && len(call.onAnswer) > 0 && m.Kind != rpc.Request {
-			err = rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", m.Method)
+		if err == nil && (len(call.onAnswer) > 0 || call.aside != nil) && call.Kind != rpc.Request {
+			err = rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", call.Method)
 		}
 		if err != nil {
-			p.refuse(call, err)
-			return
+			return err
 		}
 		if call.reply != nil {
-			p.out.Message(call.reply)
-			return
+			return nil
+		}
+		if call.aside != nil {
+			p.asides.Go(func() { call.aside(ctx, &Aside{p: p, feature: route.feature, earlier: call.onAnswer}) })
+			return nil
 		}
 	}
 	if len(call.onAnswer) > 0 {
-		if err := p.waiting.add(m.ID, call.onAnswer); err != nil {
-			p.refuse(call, err)
-			return
+		if err := p.waiting.add(call.ID, call.onAnswer); err != nil {
+			return err
 		}
 	}
 	if err := p.toCodex(call.Line); err != nil {
 		p.o.Log.Debug("codex listens no more", "error", err)
 	}
+	return nil
 }
 
 // ask notes a question of codex's before the client hears of it.
@@ -202,11 +228,17 @@ func (p *Proxy) ask(said *Said) {
 		p.asked.add(said.ID, q)
 		return
 	}
-	id, method := said.ID.Clone(), said.Method
-	p.asked.addFor(id, q, said.within, func() {
+	id := said.ID.Clone()
+	p.askFor(id, said.Method, q, said.within, func() []byte { return said.instead(id) })
+}
+
+// askFor notes a question that waits no longer than d for an answer, and what is said
+// to codex then.
+func (p *Proxy) askFor(id rpc.ID, method string, q *question, d time.Duration, line func() []byte) {
+	p.asked.addFor(id, q, d, func() {
 		p.replies.Go(func() {
-			p.o.Log.Warn("the client did not answer in time", "method", method, "after", said.within)
-			if err := p.toCodex(append(rpc.Reply(id, said.instead()), '\n')); err != nil {
+			p.o.Log.Warn("nobody answered in time", "method", method, "after", d)
+			if err := p.toCodex(append(line(), '\n')); err != nil {
 				p.o.Log.Debug("codex listens no more", "error", err)
 			}
 		})
@@ -295,7 +327,18 @@ func (t *taker) WantsMethod(method []byte, request bool) bool {
 		return true
 	}
 	for i := range named {
-		if named[i].When == nil && named[i].Method != Other || named[i].When != nil && named[i].When() {
+		if named[i].wanted() {
+			return true
+		}
+	}
+	return false
+}
+
+// WantsLine implements rpc.LineSieve.
+func (t *taker) WantsLine(method, line []byte) bool {
+	named := t.p.routes[Codex].named[string(method)] // does not allocate
+	for i := range named {
+		if named[i].wanted() && (named[i].If == nil || named[i].If(line)) {
 			return true
 		}
 	}
@@ -319,12 +362,12 @@ func (t *taker) Take(line []byte) {
 		t.answer(e.ID, e, line)
 		return
 	}
-	said := &Said{Envelope: e, Line: line}
+	said := &Said{Envelope: e, Line: line, p: t.p}
 	for _, route := range t.p.routes[Codex].of(e.Method) {
 		if route.Method == Other && !e.ID.IsValid() {
 			continue
 		}
-		if route.Said(t.ctx, said); said.reply != nil {
+		if route.Said(t.ctx, said); said.reply != nil || said.held != nil {
 			break // who only wants to know is told also what the client does not hear
 		}
 	}
@@ -373,7 +416,9 @@ func (t *taker) answer(id rpc.ID, e *rpc.Envelope, line []byte) {
 			f(answer)
 		}
 	}
-	t.out.Message(answer.Line)
+	if !answer.kept {
+		t.out.Message(answer.Line)
+	}
 	for _, f := range answer.after {
 		f()
 	}

@@ -41,6 +41,17 @@ type Route struct {
 	// change counts at the latest from the next notification of another method on.
 	// Others pass unread.
 	When func() bool
+	// If tells by a look at the bytes of a notification of codex whether it is wanted;
+	// nil: it is. It must be cheap, and allocate nothing.
+	If func(line []byte) bool
+}
+
+// wanted is of notifications of codex.
+func (r *Route) wanted() bool {
+	if r.When != nil {
+		return r.When()
+	}
+	return r.Method != Other
 }
 
 // Feature is a part of the product that takes part in the conversation.
@@ -65,7 +76,13 @@ type Call struct {
 
 	reply    []byte
 	onAnswer []func(*Answer)
+	aside    func(context.Context, *Aside)
 }
+
+// Aside has the request answered by f, on a goroutine of its own, in place of codex and
+// of the features behind this one. The message changes with the next: what f needs of
+// it has to be a copy.
+func (c *Call) Aside(f func(context.Context, *Aside)) { c.aside = f }
 
 // Reply answers the client in codex's place.
 func (c *Call) Reply(result []byte) { c.reply = rpc.Reply(c.ID, result) }
@@ -81,8 +98,12 @@ type Answer struct {
 	// Line is what the client will get.
 	Line []byte
 
+	kept  bool
 	after []func()
 }
+
+// Keep keeps an answer to Aside.Ask from the client.
+func (a *Answer) Keep() { a.kept = true }
 
 // After has f called once the client got the answer.
 func (a *Answer) After(f func()) { a.after = append(a.after, f) }
@@ -102,16 +123,27 @@ type Said struct {
 	// Line is what the client will get; nil, and it hears nothing.
 	Line []byte
 
+	p       *Proxy
 	reply   []byte
+	held    *Held
 	onReply []func(*Reply)
 	within  time.Duration
-	instead func() []byte
+	instead func(rpc.ID) []byte // the answer's line
 }
 
 // Within has codex's request answered with the result that instead gives when the
 // client has not answered in time; what it answers then is an answer to nothing. The
 // shortest time counts.
 func (s *Said) Within(d time.Duration, instead func() (result []byte)) {
+	s.late(d, func(id rpc.ID) []byte { return rpc.Reply(id, instead()) })
+}
+
+// WithinOr is Within for a request to which only an error says no.
+func (s *Said) WithinOr(d time.Duration, instead func() *rpc.Error) {
+	s.late(d, func(id rpc.ID) []byte { return rpc.ReplyError(id, instead()) })
+}
+
+func (s *Said) late(d time.Duration, instead func(rpc.ID) []byte) {
 	if s.instead == nil || d < s.within {
 		s.within, s.instead = d, instead
 	}
@@ -123,8 +155,19 @@ func (s *Said) Reply(result []byte) { s.reply, s.Line = rpc.Reply(s.ID, result),
 // Refuse answers codex's request with an error in the client's place.
 func (s *Said) Refuse(err *rpc.Error) { s.reply, s.Line = rpc.ReplyError(s.ID, err), nil }
 
+// Hold keeps codex's request from the client, and from the features behind this one:
+// it waits for the Held's Reply. Without one in time it is answered with the result
+// that instead gives; instead may be called before Hold returns.
+func (s *Said) Hold(d time.Duration, instead func() (result []byte)) *Held {
+	s.Line = nil
+	id := s.ID.Clone()
+	s.held = &Held{p: s.p, id: id, q: &question{held: true}}
+	s.p.askFor(id, s.Method, s.held.q, d, func() []byte { return rpc.Reply(id, instead()) })
+	return s.held
+}
+
 // OnReply has f called with the client's answer to this request, before codex gets
-// it. The Envelope outlives the call then.
+// it; not when the request is held, or ends without an answer of the client's. The Envelope outlives the call then.
 func (s *Said) OnReply(f func(*Reply)) { s.onReply = append(s.onReply, f) }
 
 // Reply is the client's answer to a request of codex.

@@ -9,12 +9,18 @@ import (
 type table [2]side
 
 type side struct {
-	named map[string][]Route
-	other []Route
+	named map[string][]placed
+	other []placed
+}
+
+// placed is a route, and the place of its feature among the features.
+type placed struct {
+	Route
+	feature int
 }
 
 // of are the routes for a method, in the order of their features.
-func (s *side) of(method string) []Route {
+func (s *side) of(method string) []placed {
 	if routes, ok := s.named[method]; ok {
 		return routes
 	}
@@ -24,7 +30,7 @@ func (s *side) of(method string) []Route {
 func newTable(features []Feature) (*table, error) {
 	var t table
 	for i := range t {
-		t[i].named = make(map[string][]Route)
+		t[i].named = make(map[string][]placed)
 	}
 	all := make([][]Route, len(features))
 	for i, f := range features {
@@ -38,9 +44,9 @@ func newTable(features []Feature) (*table, error) {
 			}
 		}
 	}
-	for _, routes := range all {
+	for feature, routes := range all {
 		for i := range t {
-			t[i].add(Party(i), routes)
+			t[i].add(Party(i), feature, routes)
 		}
 	}
 	return &t, nil
@@ -48,11 +54,11 @@ func newTable(features []Feature) (*table, error) {
 
 // add adds one feature's routes: its Other stands in for every name that another
 // feature has and it has not.
-func (s *side) add(from Party, routes []Route) {
+func (s *side) add(from Party, feature int, routes []Route) {
 	var own []string
 	for _, r := range routes {
 		if r.From == from && r.Method != Other {
-			s.named[r.Method] = append(s.named[r.Method], r)
+			s.named[r.Method] = append(s.named[r.Method], placed{r, feature})
 			own = append(own, r.Method)
 		}
 	}
@@ -60,10 +66,10 @@ func (s *side) add(from Party, routes []Route) {
 		if r.From != from || r.Method != Other {
 			continue
 		}
-		s.other = append(s.other, r)
+		s.other = append(s.other, placed{r, feature})
 		for method := range s.named {
 			if method != Unasked && !slices.Contains(own, method) {
-				s.named[method] = append(s.named[method], r)
+				s.named[method] = append(s.named[method], placed{r, feature})
 			}
 		}
 	}

@@ -18,6 +18,13 @@ type Sieve interface {
 	WantsAnswers() bool
 }
 
+// LineSieve is a Sieve that wants some notifications of a method and lets others pass.
+// It is asked for those that WantsMethod wants, once they are there as a whole, and held
+// to the same.
+type LineSieve interface {
+	WantsLine(method, line []byte) bool
+}
+
 // Taker gets the lines that a Sieve wants, in their place among the others: what
 // came before has been written, what comes behind has not. A line has no line
 // end and is valid during the call. The last one may be unfinished.
@@ -38,6 +45,7 @@ const PumpBuffer = 256 << 10
 type Pump struct {
 	out   Sink
 	sieve Sieve
+	lines LineSieve // nil: of a method all are wanted, or none
 	taker Taker
 	max   int
 
@@ -54,7 +62,8 @@ type Pump struct {
 // NewPump makes a Pump. max bounds a line that has to be gathered whole: one that
 // is wanted or, for a Sink that is no Streamer, any line.
 func NewPump(out Sink, sieve Sieve, taker Taker, max int) *Pump {
-	return &Pump{out: out, sieve: sieve, taker: taker, max: max,
+	lines, _ := sieve.(LineSieve)
+	return &Pump{out: out, sieve: sieve, lines: lines, taker: taker, max: max,
 		buf: make([]byte, PumpBuffer), passed: make([]byte, 0, 128)}
 }
 
@@ -128,7 +137,7 @@ func (p *Pump) passes(line []byte, whole bool) bool {
 	switch {
 	case g.method != nil:
 		if p.sieve.WantsMethod(g.method, g.id != nil) {
-			return false
+			return whole && g.id == nil && p.lines != nil && !p.lines.WantsLine(g.method, line)
 		}
 		// cap(g.method) reaches to the end of line's backing array, so the length of
 		// what lies before it is the difference.

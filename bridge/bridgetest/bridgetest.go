@@ -24,6 +24,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +178,26 @@ func (c *Conversation) Play(name string, script string) {
 			c.t.Fatalf("%s:%d: %s\n%v", name, n, line, err)
 		}
 	}
+}
+
+// CodexGets are the next messages that codex gets, sorted: for those that come in no
+// order.
+func (c *Conversation) CodexGets(n int) []string {
+	c.t.Helper()
+	var all []string
+	for range n {
+		select {
+		case got, ok := <-c.codex.got:
+			if !ok {
+				c.t.Fatal("codex gets nothing more")
+			}
+			all = append(all, strings.TrimSuffix(got, "\n"))
+		case <-time.After(patience):
+			c.t.Fatalf("codex gets nothing; %s", c.pending())
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 func (c *Conversation) step(verb, text string) error {
