@@ -80,13 +80,23 @@ type Tool struct {
 	InputSchema map[string]any `toml:"input_schema"` // a JSON Schema of type object
 	Command     []string       `toml:"command"`      // arguments as JSON on stdin
 	Timeout     Duration       `toml:"timeout"`
+	Loading     string         `toml:"loading"` // "direct" | "searchable"
 }
 
-// ToolServer is one [tool_servers.NAME]: an MCP server, by command or by URL.
+// How the model comes to know of a tool.
+const (
+	Direct     = "direct"     // it is told at once
+	Searchable = "searchable" // it finds it by search
+)
+
+// ToolServer is one [tool_servers.NAME]: a server of tools, by command or by URL.
 type ToolServer struct {
-	Command   []string `toml:"command"`
-	URL       string   `toml:"url"`
-	Namespace string   `toml:"namespace"` // the server's name when left out
+	Command        []string `toml:"command"`
+	URL            string   `toml:"url"`
+	Protocol       string   `toml:"protocol"`         // "mcp" | "jsonrpc", which is for a command only
+	BearerTokenEnv string   `toml:"bearer_token_env"` // a variable of the bridge's environment, for a URL only
+	Namespace      string   `toml:"namespace"`        // the server's name when left out
+	Loading        string   `toml:"loading"`          // "direct" | "searchable"
 }
 
 // ToolLimits is the [tool_limits] section.
@@ -94,6 +104,7 @@ type ToolLimits struct {
 	Timeout    Duration `toml:"timeout"`     // of a call that names none
 	MaxTimeout Duration `toml:"max_timeout"` // the most a call may ask for
 	MaxText    int      `toml:"max_text"`    // characters of a result
+	Loops      bool     `toml:"loops"`       // whether calls that go round in circles are warned about, and refused
 }
 
 // Thread is the [thread] section: what the bridge adds to every new thread.
@@ -101,6 +112,9 @@ type Thread struct {
 	ServiceName           string         `toml:"service_name"`
 	DeveloperInstructions string         `toml:"developer_instructions"` // put before the client's
 	Config                map[string]any `toml:"config"`                 // merged into every thread's config
+
+	// On is true when a file has the section: without it nothing is added.
+	On bool `toml:"-"`
 }
 
 // Steering is the [steering] section: what input does that comes during a turn.

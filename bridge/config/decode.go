@@ -351,15 +351,33 @@ func (d *decoder) entry(t reflect.Type, raw any, n *node, k keyPath) (reflect.Va
 		d.fail(n, k, p)
 		whole = false
 	}
-	if server, ok := v.Interface().(ToolServer); ok && server.Namespace == "" {
-		server.Namespace = k.parts[len(k.parts)-1]
+	if server, ok := v.Interface().(ToolServer); ok {
+		whole = d.server(&server, n, k, whole)
 		v.Set(reflect.ValueOf(server))
-		if p := checkNamespace(server.Namespace); !p.ok() {
+	}
+	return v, whole
+}
+
+// server checks the keys of a tool server against each other, and names its namespace.
+// What is not whole has been said, and may be what was meant.
+func (d *decoder) server(s *ToolServer, n *node, k keyPath, whole bool) bool {
+	if s.Namespace == "" {
+		s.Namespace = k.parts[len(k.parts)-1]
+		if p := checkNamespace(s.Namespace); !p.ok() {
 			d.fail(n, k, problem{p.message, "set a namespace that is not"})
 			whole = false
 		}
 	}
-	return v, whole
+	if !whole {
+		return false
+	}
+	for key, p := range map[string]problem{"protocol": checkProtocol(*s), "bearer_token_env": checkToken(*s)} {
+		if !p.ok() {
+			d.failValue(n.get(key), k.key(key), p)
+			whole = false
+		}
+	}
+	return whole
 }
 
 // missing checks which keys a table has.

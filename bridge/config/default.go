@@ -62,9 +62,10 @@ func entryDefaults(pattern string) any {
 		return Tool{
 			Timeout:     Duration(30 * time.Second),
 			InputSchema: map[string]any{"type": "object", "properties": map[string]any{}},
+			Loading:     Direct,
 		}
 	case "tool_servers.*":
-		return ToolServer{}
+		return ToolServer{Protocol: "mcp", Loading: Direct}
 	case "acp.agents.*":
 		return Agent{}
 	}

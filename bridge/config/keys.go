@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ var specs = map[string]spec{
 	"policy.commands":          {doc: "Globs of codex commands that may be reached through the bridge."},
 	"policy.commands[]":        {filled: true, check: checkCommandGlob},
 	"policy.unknown_methods":   {doc: "What happens to methods that the bridge's table does not know.", enum: []string{"deny", "allow"}},
-	"policy.gate":              {doc: "Make codex ask for every command, patch and MCP call, and decide each here."},
+	"policy.gate":              {doc: "Ask in codex's place where a client wants to be asked about everything: what is accepted then stays in the sandbox."},
 	"policy.escalation":        {doc: "What would leave the sandbox: refused, or asked of the person.", enum: []string{"deny", "ask"}},
 	"policy.protected_paths":   {doc: "Files and folders in every workspace whose change counts as leaving the sandbox."},
 	"policy.protected_paths[]": {resolve: from.protected},
@@ -108,17 +109,22 @@ var specs = map[string]spec{
 	"tools.*.input_schema": {doc: "A JSON Schema of type object for the arguments.", schema: true},
 	"tools.*.command":      {doc: "The program and its arguments; the tool's arguments come as JSON on stdin.", program: true},
 	"tools.*.timeout":      {doc: "How long a call may run.", least: ms, most: hour},
+	"tools.*.loading":      {doc: "Whether the model is told of the tool at once, or finds it by search.", enum: []string{Direct, Searchable}},
 
-	"tool_servers":             {doc: "MCP servers whose tools are offered as dynamic tools, by name.", names: namespace, nameWants: "1 to 64 letters, digits, _ or -"},
-	"tool_servers.*":           {oneOf: []string{"command", "url"}},
-	"tool_servers.*.command":   {doc: "The server's program and its arguments.", program: true},
-	"tool_servers.*.url":       {doc: "The server's address.", pattern: webURL, wants: `an address such as "https://…"`, check: checkURL, secret: true},
-	"tool_servers.*.namespace": {doc: "The tools' namespace; the server's name when left out.", pattern: namespace, wants: "a name of 1 to 64 letters, digits, _ or -", check: checkNamespace},
+	"tool_servers":                    {doc: "Servers whose tools are offered as dynamic tools, by name.", names: namespace, nameWants: "1 to 64 letters, digits, _ or -"},
+	"tool_servers.*":                  {oneOf: []string{"command", "url"}},
+	"tool_servers.*.command":          {doc: "The server's program and its arguments.", program: true},
+	"tool_servers.*.url":              {doc: "The server's address.", pattern: webURL, wants: `an address such as "https://…"`, check: checkURL, secret: true},
+	"tool_servers.*.protocol":         {doc: "What the server speaks: MCP, or the bridge's own two methods in JSON-RPC, which is for a command only.", enum: []string{"mcp", "jsonrpc"}},
+	"tool_servers.*.bearer_token_env": {doc: "The variable of the bridge's environment with the token for the address.", pattern: envName, wants: "a name without ="},
+	"tool_servers.*.loading":          {doc: "Whether the model is told of the tools at once, or finds them by search.", enum: []string{Direct, Searchable}},
+	"tool_servers.*.namespace":        {doc: "The tools' namespace; the server's name when left out.", pattern: namespace, wants: "a name of 1 to 64 letters, digits, _ or -", check: checkNamespace},
 
 	"tool_limits":             {doc: "Bounds of all tool calls."},
 	"tool_limits.timeout":     {doc: "Of a call that names none.", least: ms, most: hour},
 	"tool_limits.max_timeout": {doc: "The most a call may ask for.", least: ms, most: hour},
 	"tool_limits.max_text":    {doc: "Characters of a result that the model sees.", least: 1, most: 1 << 24},
+	"tool_limits.loops":       {doc: "Whether a model that makes the same call again and again is warned, and then refused."},
 
 	"thread":                        {doc: "What the bridge adds to every new thread."},
 	"thread.service_name":           {doc: "The service name that threads are started with."},
@@ -181,6 +187,32 @@ func checkNamespace(s string) problem {
 		return problem{clip(s) + " is reserved by Codex", "choose another namespace"}
 	}
 	return problem{}
+}
+
+func checkProtocol(s ToolServer) problem {
+	if s.Protocol == "jsonrpc" && s.URL != "" {
+		return problem{`"jsonrpc" is for a command`, "take it out: a server with an address speaks MCP"}
+	}
+	return problem{}
+}
+
+// checkToken keeps a token from going over the network for all to read.
+func checkToken(s ToolServer) problem {
+	if s.BearerTokenEnv == "" {
+		return problem{}
+	}
+	if s.URL == "" {
+		return problem{"is for an address", "take it out: a command reads its secrets from where it keeps them"}
+	}
+	address, err := url.Parse(s.URL)
+	if err != nil || address.Scheme == "https" {
+		return problem{} // of what is no address checkURL speaks
+	}
+	host := address.Hostname()
+	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
+		return problem{}
+	}
+	return problem{"the token would be sent for all to read", "write an address with https, or one of this machine"}
 }
 
 // checkURL never shows the value, which may hold a password.

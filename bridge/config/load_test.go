@@ -66,6 +66,7 @@ func TestLoadContractExample(t *testing.T) {
 	want.Policy.Rules = []config.Rule{{Tool: "shell", Command: "git push **", Path: "${workspace}/**", Decision: "deny", Reason: "Pushing is done by people."}}
 	want.Approvals.Remember = "session"
 	want.Hooks.On = true
+	want.Thread.On = true
 	dir, err := filepath.Abs(testdata + "/valid")
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +78,9 @@ func TestLoadContractExample(t *testing.T) {
 		InputSchema: map[string]any{"type": "object", "properties": map[string]any{"id": map[string]any{"type": "string"}}, "required": []any{"id"}},
 		Command:     []string{filepath.Join(dir, "tools/ticket")},
 		Timeout:     seconds("30s"),
+		Loading:     config.Direct,
 	}}
-	want.ToolServers = map[string]config.ToolServer{"issues": {Command: []string{"my-mcp-server"}, Namespace: "issues"}}
+	want.ToolServers = map[string]config.ToolServer{"issues": {Command: []string{"my-mcp-server"}, Protocol: "mcp", Namespace: "issues", Loading: config.Direct}}
 	want.ACP.Agents = map[string]config.Agent{"codex": {Command: []string{"codex-acp"}}}
 	if diff := cmp.Diff(want, c, cmpopts.IgnoreUnexported(config.Config{}), cmpopts.IgnoreTypes(config.Origin{}), cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)

@@ -197,6 +197,10 @@ func (m *merger) finish() {
 	c := m.cfg
 	_, section := c.origins["hooks"]
 	c.Hooks.On = section || c.Policy.Mode == Enforce
+	_, c.Thread.On = c.origins["thread"]
+	if _, said := c.origins["policy.gate"]; !said && !c.hooked() {
+		c.Policy.Gate = false // it asks from that hook
+	}
 	// Empty means all in these: one form of empty, so that nobody can take
 	// [] for a list that allows nothing.
 	for _, list := range []*[]string{&c.Policy.Models, &c.Policy.Efforts, &c.ACP.Allowed} {

@@ -45,6 +45,7 @@ var tighten = map[string]order{
 	"tool_limits.timeout":     atMost,
 	"tool_limits.max_timeout": atMost,
 	"tool_limits.max_text":    atMost,
+	"tool_limits.loops":       only(true),
 	"acp.enabled":             only(false),
 	"acp.allowed":             emptyIsAll(subset),
 }

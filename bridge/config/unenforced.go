@@ -34,13 +34,9 @@ var unenforced = []struct {
 	prefix string
 	judge  func(c *Config, key string) effect
 }{
-	{"policy.gate", func(c *Config, _ string) effect { return unless(!c.Policy.Gate) }},
+	{"policy.gate", func(c *Config, _ string) effect { return unless(!c.Policy.Gate || c.hooked()) }},
 	{"policy.protected_paths", func(c *Config, _ string) effect { return unless(c.seesAll() || protects(c.Policy)) }},
 	{"approvals", func(c *Config, _ string) effect { return unless(c.Policy.Mode == Enforce).atMost(warning) }},
-	{"tools", nil},
-	{"tool_servers", nil},
-	{"tool_limits", nil},
-	{"thread", nil},
 	{"steering", nil},
 	{"trace", nil},
 	{"transcript", nil},
@@ -56,8 +52,11 @@ func unenforcedRule(c *Config, r Rule) effect {
 // seesAll tells whether every call is seen: by a hook, or because codex is told to ask
 // about each.
 func (c *Config) seesAll() bool {
-	return slices.Contains(c.Hooks.Events, "pre_tool_use") || slices.Equal(c.Policy.Approval, []string{"untrusted"})
+	return c.hooked() || slices.Equal(c.Policy.Approval, []string{"untrusted"})
 }
+
+// hooked tells whether a hook sees every call.
+func (c *Config) hooked() bool { return slices.Contains(c.Hooks.Events, "pre_tool_use") }
 
 // protects tells whether all protected paths are held without that. Codex's sandbox
 // keeps those of the default.
@@ -94,11 +93,6 @@ func (c *Config) Unenforced() []Notice {
 	for _, r := range c.Policy.Rules {
 		note("policy.rule", r.Origin, unenforcedRule(c, r))
 	}
-	for i := range list {
-		if list[i].Restriction {
-			list[i].Mend = `name "pre_tool_use" in hooks.events, so that a hook sees every call and the rule is held`
-		}
-	}
 	for key, o := range c.origins {
 		if c.isSection(key) { // it counts by its keys
 			continue
@@ -113,6 +107,11 @@ func (c *Config) Unenforced() []Notice {
 				note(key, o, warning)
 			}
 			break
+		}
+	}
+	for i := range list {
+		if list[i].Restriction { // all that is left are those that a hook holds
+			list[i].Mend = `name "pre_tool_use" in hooks.events, so that a hook sees every call and the key is acted on`
 		}
 	}
 	slices.SortFunc(list, func(a, b found) int {

@@ -42,6 +42,10 @@ max_revisions = 2
 [[hooks.handler]]
 event = "stop"
 command = ["x"]
+[thread]
+service_name = "x"
+[thread.config]
+x = 1
 [store]
 url = "postgres://db/x"
 `, ""},
@@ -99,14 +103,12 @@ description = "a"
 command = ["a"]
 [tool_servers.b]
 command = ["b"]
-[thread.config]
-x = 1
+[steering]
+quiet = "1s"
 [acp.agents."c.d"]
 command = ["c"]
 `, `
-12 tools.a warning
-15 tool_servers.b warning
-18 thread.config.x warning
+18 steering.quiet warning
 19 acp.agents."c.d" warning
 `},
 	} {
@@ -133,17 +135,19 @@ command = ["c"]
 // A notice names the file of its layer.
 func TestUnenforcedLayers(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nprotected_paths = [\".ci\"]\n[tool_limits]\nmax_text = 4\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nprotected_paths = [\".ci\"]\n[steering]\nquiet = \"1s\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	user := write(t, "\n[policy]\ngate = true\n")
+	user := write(t, "\n[policy]\ngate = true\n[hooks]\nevents = [\"stop\"]\n")
 	c, err := config.Load(config.Options{User: user, Workspace: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
+	mend := `name "pre_tool_use" in hooks.events, so that a hook sees every call and the key is acted on`
 	want := []config.Notice{
-		{Key: "policy.gate", File: user, Line: 3, Restriction: true},
-		{Key: "tool_limits.max_text", File: filepath.Join(dir, config.WorkspaceFile), Line: 4},
+		{Key: "policy.gate", File: user, Line: 3, Restriction: true, Mend: mend},
+		{Key: "policy.protected_paths", File: filepath.Join(dir, config.WorkspaceFile), Line: 2, Restriction: true, Mend: mend},
+		{Key: "steering.quiet", File: filepath.Join(dir, config.WorkspaceFile), Line: 4},
 	}
 	if diff := cmp.Diff(want, c.Unenforced()); diff != "" {
 		t.Error(diff)
