@@ -129,10 +129,10 @@ func (g *Guard) stateNow(params rpc.Value) policy.State {
 	state := g.world
 	state.Workspaces = g.threads.workspaces()
 	if id, ok := params.Get("threadId").Text(); ok {
-		state.Thread = g.threads.peek(id)
-	}
-	if item, ok := params.Get("itemId").Text(); ok {
-		state.Files = g.patches.of(item)
+		turn, _ := params.Get("turnId").Text()
+		state.Thread = g.thread(id, turn)
+		item, _ := params.Get("itemId").Text()
+		state.Files = g.patches.of(patch{id, item})
 	}
 	return state
 }

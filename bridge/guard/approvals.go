@@ -21,6 +21,20 @@ func (g *Guard) Stays(method string, params rpc.Value) bool {
 	return g.policy.Load().Stays(method, params, state)
 }
 
+// Remains tells whether what codex asks about is not known to leave the sandbox, nor
+// unknown.
+func (g *Guard) Remains(method string, params rpc.Value) bool {
+	state := g.stateNow(params)
+	state.Escalation = g.escalation(method, params, state)
+	return g.policy.Load().Remains(method, params, state)
+}
+
+// Hears tells whether the client wants a notification of codex's.
+func (g *Guard) Hears(method string) bool {
+	_, deaf := g.deaf.Load(method)
+	return !deaf
+}
+
 // Settled puts on record that a question was answered for the person, by a rule of
 // that name and for that reason.
 func (g *Guard) Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error {

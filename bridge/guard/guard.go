@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -25,10 +26,12 @@ type Guard struct {
 	policy    atomic.Pointer[policy.Policy]
 	world     policy.State // Start, Home, Temp and Paths
 	threads   threads
+	children  children
 	patches   patches
 	told      told
 	client    atomic.Pointer[string] // as it calls itself
 	unwanted  sync.Map               // the methods of codex that the client opted out of, and that are wanted here
+	deaf      sync.Map               // all methods that the client opted out of
 	peer      *bridge.Peer
 	recorder  Recorder
 	listeners []func(Applied)
@@ -63,7 +66,10 @@ func (g *Guard) Routes() []bridge.Route {
 		{From: bridge.Client, Method: "initialize", Why: "who the client is, and what it wants to hear", Call: g.initialize},
 		{From: bridge.Client, Method: bridge.Unasked, Why: "an answer that nobody judges must not reach codex", Call: g.unasked},
 		{From: bridge.Codex, Method: "thread/settings/updated", Why: "what is in force for a thread must be what the policy allows", Said: g.settingsUpdated},
-		{From: bridge.Codex, Method: "item/started", Why: "the files that a patch changes, for the question about it", Said: g.itemStarted, When: g.wantsItems},
+		{
+			From: bridge.Codex, Method: "item/started", Why: "the files that a patch changes, for the question about it",
+			Said: g.itemStarted, When: g.wantsItems, If: g.wantsItem,
+		},
 		{From: bridge.Codex, Method: "hook/completed", Why: "said for the bridge, where the client does not want to hear it", Said: g.unheard, When: g.silenced("hook/completed")},
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "codex waits no more for an answer", Said: g.settled},
 		{From: bridge.Codex, Method: bridge.Other, Why: "what codex may ask that no version measured knows", Said: g.asks},
@@ -105,6 +111,16 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 			call.Line = d.Message
 			g.log.Debug("codex gets", "method", call.Method, "line", string(bytes.TrimSpace(call.Line)))
 		}
+	}
+	if p.Mode() != config.Enforce {
+		asked := false // codex was sent what the client said
+		d.Gated = &asked
+		if d.Sent != nil {
+			d.Sent.Gated = &asked
+		}
+	}
+	if d.Gated != nil && d.Sent == nil && state.Thread != nil {
+		g.threads.gate(state.Thread.ID, *d.Gated)
 	}
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
 		g.opens(call, p.Mode(), d, state)
@@ -191,6 +207,13 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 			g.log.Error("a thread is not what was asked for", "method", d.Sent.Method, "error", err.Message)
 			g.distrust(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)
 			a.Line = rpc.ReplyError(a.ID, err)
+			return
+		}
+		id, _ := result.Get("thread").Get("id").Text()
+		if shown := g.shown(id); shown != nil {
+			patch := rpc.NewEnvelopePatch(a.Envelope)
+			patch.Set(result, "approvalPolicy", shown)
+			a.Line = patch.Bytes()
 		}
 	})
 }
@@ -208,6 +231,20 @@ func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
 			"thread", id, "error", err.Message)
 		g.distrust(said.Method, rpc.ID{}, params.Get("threadId"), said.Line, err)
 	}
+	if shown := g.shown(id); shown != nil && said.Line != nil {
+		patch := rpc.NewEnvelopePatch(said.Envelope)
+		patch.Set(params.Get("threadSettings"), "approvalPolicy", shown)
+		said.Line = patch.Bytes()
+	}
+}
+
+// shown is the approval policy that the client is shown of a thread; nil: what codex
+// says.
+func (g *Guard) shown(thread string) json.RawMessage {
+	if p := g.policy.Load(); p.Mode() == config.Enforce {
+		return p.Shown(g.threads.peek(thread))
+	}
+	return nil
 }
 
 // distrust records that a thread takes no more turns. It does not, on record or

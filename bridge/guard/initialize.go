@@ -23,7 +23,9 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 			g.told.deaf = true
 			g.told.mu.Unlock()
 		}
-		if text, _ := method.Text(); policy.Hears(text) {
+		text, _ := method.Text()
+		g.deaf.Store(text, true)
+		if policy.Hears(text) {
 			g.unwanted.Store(text, true)
 		}
 	}

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"sync"
 
@@ -13,33 +14,36 @@ import (
 // patch does not name them (measured), the item that was started before does.
 type patches struct {
 	mu    sync.Mutex
-	paths map[string][]string
-	order []string // the oldest first
+	paths map[patch][]string
+	order []patch // the oldest first
 }
+
+// patch is a file change. The model of a subagent may use an id that its parent's uses.
+type patch struct{ thread, item string }
 
 // mostPatches bounds what is kept: each thread has one or a few under way.
 const mostPatches = 256
 
-func (p *patches) add(item string, paths []string) {
+func (p *patches) add(one patch, paths []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.paths == nil {
-		p.paths = make(map[string][]string)
+		p.paths = make(map[patch][]string)
 	}
-	if _, ok := p.paths[item]; !ok {
-		p.order = append(p.order, item)
+	if _, ok := p.paths[one]; !ok {
+		p.order = append(p.order, one)
 	}
-	p.paths[item] = paths
+	p.paths[one] = paths
 	if len(p.order) > mostPatches {
 		delete(p.paths, p.order[0])
 		p.order = p.order[1:]
 	}
 }
 
-func (p *patches) of(item string) []string {
+func (p *patches) of(one patch) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.paths[item]
+	return p.paths[one]
 }
 
 // judgesFiles tells whether questions about files are judged by their paths.
@@ -52,15 +56,27 @@ func (g *Guard) wantsItems() bool {
 	return unwanted || g.judgesFiles()
 }
 
+var fileChange = []byte("fileChange")
+
+// wantsItem: one in fifty of what codex says is the start of an item, and only those of
+// patches are of interest. One that was missed would leave a patch of which nothing is
+// known, and that is declined.
+func (g *Guard) wantsItem(line []byte) bool {
+	_, unwanted := g.unwanted.Load("item/started")
+	return unwanted || bytes.Contains(line, fileChange)
+}
+
 // itemStarted takes note of the files that a patch changes.
 func (g *Guard) itemStarted(_ context.Context, said *bridge.Said) {
 	g.withhold(said)
-	item := said.Root().Get("params").Get("item")
+	params := said.Root().Get("params")
+	item := params.Get("item")
 	if !item.Get("type").Is("fileChange") {
 		return
 	}
+	thread, _ := params.Get("threadId").Text()
 	id, _ := item.Get("id").Text()
-	g.patches.add(id, pathsOf(item.Get("changes")))
+	g.patches.add(patch{thread, id}, pathsOf(item.Get("changes")))
 }
 
 // pathsOf are the paths of the changes: of a file, and of where it is moved to.

@@ -33,7 +33,7 @@ func (b *book) Append(_ context.Context, d store.Decision) error {
 	return b.err
 }
 
-const readOnlyPolicy = "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n"
+const readOnlyPolicy = "[policy]\ngate = false\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n"
 
 // Every decision that changes or refuses something is on record before its effect,
 // with the hash of the message and none of its content; what passes is not.

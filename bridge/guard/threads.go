@@ -23,6 +23,9 @@ type threads struct {
 	// accept may let a command out. They stay such threads: a turn may go on under it
 	// when another is in force, or the thread is opened anew.
 	reran map[string]bool
+	// asked are the threads that the client has opened itself, well or not: none of them
+	// stands as another's.
+	asked map[string]bool
 	// underway are the requests that open a thread and wait for their answer, by
 	// the thread's id.
 	underway map[string]chan struct{}
@@ -57,6 +60,7 @@ func (t *threads) settle() {
 type thread struct {
 	policy.Thread
 	sent     *policy.Sent
+	gated    *bool    // what a request has made of it since it was opened; nil: nothing
 	opened   *rpc.Doc // what codex answered when it was opened
 	settings *rpc.Doc // what codex said since; nil: nothing
 	world    policy.State
@@ -126,6 +130,10 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	id, _ := result.Get("thread").Get("id").Text()
 	t.runs(id, result.Get("approvalPolicy"))
 	delete(t.known, id)
+	if t.asked == nil {
+		t.asked = make(map[string]bool)
+	}
+	t.asked[id] = true
 	one := &thread{sent: sent, opened: keep(result), world: world}
 	if err := one.verify(p); err != nil {
 		return err
@@ -135,6 +143,13 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	}
 	t.known[one.ID] = one
 	return nil
+}
+
+// opens tells whether the client has opened the thread.
+func (t *threads) opens(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.asked[id]
 }
 
 // runs takes note of an approval policy in force.
@@ -150,13 +165,17 @@ func (t *threads) runs(id string, approval rpc.Value) {
 
 // verify finds out anew what the thread is.
 func (one *thread) verify(p *policy.Policy) *rpc.Error {
-	result := one.opened.Root()
+	result, sent := one.opened.Root(), one.sent
+	if sent != nil && one.gated != nil {
+		changed := *sent
+		changed.Gated, sent = one.gated, &changed
+	}
 	if p.Mode() == config.Enforce {
-		if err := p.Verify(one.sent, result, one.world); err != nil {
+		if err := p.Verify(sent, result, one.world); err != nil {
 			return err
 		}
 	}
-	thread, err := policy.ThreadOf(one.sent, result, one.world)
+	thread, err := policy.ThreadOf(sent, result, one.world)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeNotVerified, "%s: %v; start another thread", one.sent.Method, err)
 	}
@@ -199,6 +218,17 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 	}
 	one.settings = keep(settings)
 	return nil
+}
+
+// gate takes note that a request has changed whether the bridge asks in codex's place.
+// Codex would have it so from the next turn on; what is stricter may begin at once, and
+// both are what the policy allows.
+func (t *threads) gate(id string, gated bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.known[id]; one != nil {
+		one.gated, one.Gated = &gated, gated
+	}
 }
 
 // recheck forgets the threads that p does not allow. p is in force already: what

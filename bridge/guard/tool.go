@@ -9,36 +9,52 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Workspace is the folder of a thread that may take turns; "" of another.
+// Workspace is the folder of a thread that may take turns, of a subagent's its parent's;
+// "" of another.
 func (g *Guard) Workspace(thread string) string {
-	if one := g.threads.peek(thread); one != nil {
-		return one.Workspace
+	one := g.threads.peek(thread)
+	if one == nil {
+		one = g.root(thread)
 	}
-	return ""
-}
-
-// Tool holds a tool call that Codex is about to run to the rules, and tells why it
-// must not; "" when no rule is against it. call is what Codex said of it.
-func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) (refusal string) {
-	p := g.policy.Load()
-	if p.Mode() == config.Off {
+	if one == nil {
 		return ""
 	}
+	return one.Workspace
+}
+
+// Ruling is what the policy says of a tool call.
+type Ruling struct {
+	Refusal string // why it must not run; "" nothing is against it
+	Ask     bool   // a person has to be asked, by the bridge
+	Why     string // what they are told; "" nothing
+	Leaves  bool   // it would leave the sandbox
+}
+
+// Tool holds a tool call that Codex is about to run to the policy. call is what Codex
+// said of it.
+func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) Ruling {
+	p := g.policy.Load()
+	if p.Mode() == config.Off {
+		return Ruling{}
+	}
 	state := g.stateNow(rpc.Value{})
-	if state.Thread = g.threads.peek(thread); state.Thread != nil && use.ID != "" {
+	if state.Thread = g.thread(thread, turn); state.Thread != nil && use.ID != "" {
 		state.Escalation = rollout.Find(state.CodexHome, state.Thread.Rollout, use.ID)
 	}
 	d := p.DecideTool(use, state)
 	if d.Verdict == policy.Pass {
-		return ""
+		if !d.Ask || p.Mode() != config.Enforce {
+			return Ruling{}
+		}
+		return Ruling{Ask: true, Why: d.Asked, Leaves: d.AskedLeaves}
 	}
 	const method = "hook/preToolUse"
 	g.report(p.Mode(), method, d)
 	// Denied is denied, on record or not.
 	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d)
 	if p.Mode() != config.Enforce {
-		return ""
+		return Ruling{}
 	}
 	g.applied(method, rpc.ID{}, rpc.Value{}, d)
-	return d.Err.Message
+	return Ruling{Refusal: d.Err.Message}
 }

@@ -34,8 +34,8 @@ type Hello struct {
 	started    time.Time
 	log        *slog.Logger
 
-	others []string   // methods that other features answer
-	hooks  func() any // the state of the hooks, for bridge/status
+	others []string              // methods that other features answer
+	rows   map[string]func() any // what other features have for bridge/status
 
 	mu      sync.Mutex
 	offered bool     // the client knows the bridge
@@ -47,9 +47,14 @@ type Hello struct {
 // Call it before the conversation starts.
 func (h *Hello) Offer(methods ...string) { h.others = append(h.others, methods...) }
 
-// SetHooks has bridge/status show the state of the hooks. Call it before the
-// conversation starts.
-func (h *Hello) SetHooks(state func() any) { h.hooks = state }
+// Show has bridge/status show a state under a name. Call it before the conversation
+// starts.
+func (h *Hello) Show(name string, state func() any) {
+	if h.rows == nil {
+		h.rows = make(map[string]func() any)
+	}
+	h.rows[name] = state
+}
 
 // New makes a Hello. version is the bridge's own, minVersion the oldest codex
 // that is worked with under enforce.
@@ -140,7 +145,7 @@ func (h *Hello) offer() []byte {
 	names := slices.Sorted(slices.Values(slices.Concat(ownMethods, h.others)))
 	return encode(map[string]any{
 		"version": protocolVersion, "name": "codex-bridge " + h.version, "methods": names,
-		"policy": map[string]any{"mode": h.guard.Policy().Mode()},
+		"policy": map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().Gates()},
 	})
 }
 
@@ -168,21 +173,22 @@ func (h *Hello) Known() bool {
 
 func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {
 	rewritten, refused := h.guard.Counts()
-	hooks := any(map[string]any{"active": false, "reason": "no hooks are configured"})
-	if h.hooks != nil {
-		hooks = h.hooks()
-	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	return map[string]any{
+	version := h.codex
+	h.mu.Unlock()
+	status := map[string]any{
 		"version":  h.version,
-		"codex":    map[string]any{"version": h.codex, "pid": h.peer.CodexPID()},
-		"policy":   map[string]any{"mode": h.guard.Policy().Mode(), "rewritten": rewritten, "refused": refused},
-		"hooks":    hooks,
+		"codex":    map[string]any{"version": version, "pid": h.peer.CodexPID()},
+		"policy":   map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().Gates(), "rewritten": rewritten, "refused": refused},
+		"hooks":    map[string]any{"active": false, "reason": "no hooks are configured"},
 		"tools":    []string{},
 		"threads":  h.guard.Threads(),
 		"uptimeMs": time.Since(h.started).Milliseconds(),
-	}, nil
+	}
+	for name, state := range h.rows {
+		status[name] = state()
+	}
+	return status, nil
 }
 
 // applied tells the client what the policy has made of a message.

@@ -175,10 +175,14 @@ func TestUnder(t *testing.T) {
 		{client(methods.Gate), "deny", methods.Deny},
 		{client(methods.Rewrite), "allow", methods.Rewrite},
 		{client(methods.Rewrite), "deny", methods.Deny},
-		{server(methods.Pass), "deny", methods.Pass},
+		{server(methods.Pass), "deny", methods.Deny},
+		{server(methods.Pass), "allow", methods.Pass},
+		{server(methods.Rewrite), "deny", methods.Deny},
+		{server(methods.Rewrite), "ask", methods.Ask},
 		{server(methods.Rewrite), "allow", methods.Rewrite},
 		{methods.Row{Side: methods.ClientNotification, Verdict: methods.Pass}, "deny", methods.Deny},
 		{methods.Row{Side: methods.ServerNotification, Verdict: methods.Pass}, "ask", methods.Pass},
+		{methods.Row{Side: methods.ServerNotification, Verdict: methods.Pass}, "deny", methods.Pass},
 	} {
 		if got := c.row.Under(c.override); got != c.want {
 			t.Errorf("%s %s under %q: %s, want %s", c.row.Side, c.row.Verdict, c.override, got, c.want)

@@ -1,11 +1,12 @@
 package methods
 
 // Under is the verdict with an override of [policy.methods]: "allow", "deny",
-// "ask", or "" for none. Only what a client sends can be overridden. "allow" lifts
+// "ask", or "" for none. What codex tells can't be overridden; of what it asks, "deny"
+// answers no in the client's place, and with "ask" no rule consents. "allow" lifts
 // a refusal and nothing else: what is judged by its fields stays judged, since the
 // fields have rules of their own in the policy.
 func (r Row) Under(override string) Verdict {
-	if !r.Side.Client() {
+	if !r.Side.Overridable() {
 		return r.Verdict
 	}
 	switch override {

@@ -20,6 +20,10 @@ func (s Side) String() string {
 // Client says whether the client speaks.
 func (s Side) Client() bool { return s == ClientRequest || s == ClientNotification }
 
+// Overridable says whether policy.methods has a say: what codex tells its client has
+// happened already.
+func (s Side) Overridable() bool { return s != ServerNotification }
+
 // MarshalText writes the side as String does.
 func (s Side) MarshalText() ([]byte, error) {
 	if s >= sides {

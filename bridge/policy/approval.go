@@ -26,8 +26,8 @@ func (c *call) approval([]string) {
 		c.approvalLeftOut()
 	case !c.p.allowsApproval(v):
 		c.setApproval(show(v) + " is not in " + c.p.approvalList())
-	case c.row.opens:
-		c.sent.Approval = clone(v)
+	default:
+		c.takeApproval(clone(v), "", "")
 	}
 }
 
@@ -43,8 +43,9 @@ func (c *call) approvalLeftOut() {
 		if d, err := rpc.ParseValue(text); err != nil || !p.allowsApproval(d.Root()) {
 			c.setApproval("left out, it would be codex's own " + string(text) + ", which is not in " + p.approvalList())
 		} else if c.distrusts() && c.st.Defaults.Approval == nil {
-			c.setField("approvalPolicy", text, ruleTrust, "left out, a project that is kept untrusted would have it asked for everything")
-			c.sent.Approval = text
+			c.takeApproval(text, ruleTrust, "left out, a project that is kept untrusted would have it asked for everything")
+		} else if p.gates(text) {
+			c.takeApproval(text, "", "")
 		}
 	case c.row.opens && len(p.approvals) == 1 && !p.granular:
 		// Left out, it comes from the stored thread; only one value can be right.
@@ -53,8 +54,8 @@ func (c *call) approvalLeftOut() {
 		// Measured: codex goes on with a goal or a queue as soon as a thread is open,
 		// under what was stored; to refuse the answer is too late. On a loaded thread
 		// it is ignored, so that nothing is compared with it.
-		c.setField("approvalPolicy", quote(p.approvals[0]), ruleApproval,
-			"left out, it would be the thread's own, which may be more than "+p.approvalList())
+		c.takeApproval(quote(p.approvals[0]), ruleApproval, "left out, it would be the thread's own, which may be more than "+p.approvalList())
+		c.sent.Approval = nil
 	}
 }
 
@@ -64,7 +65,7 @@ func (c *call) knownApproval() bool {
 		return false
 	}
 	d, err := rpc.ParseValue(c.st.Thread.Approval)
-	return err == nil && c.p.allowsApproval(d.Root())
+	return err == nil && (c.p.allowsApproval(d.Root()) || c.st.Thread.gated(c.p))
 }
 
 // defaultApproval is what codex makes of a thread/start without one. Measured:
@@ -81,9 +82,7 @@ func (c *call) defaultApproval() json.RawMessage {
 }
 
 func (c *call) setApproval(reason string) {
-	to := quote(c.p.approvals[0])
-	c.setField("approvalPolicy", to, ruleApproval, reason)
-	c.sent.Approval = to
+	c.takeApproval(quote(c.p.approvals[0]), ruleApproval, reason)
 }
 
 func (p *Policy) approvalList() string {

@@ -70,6 +70,7 @@ type call struct {
 	modelGiven bool   // the overlay names an allowed model
 	wanted     []want // keys that the overlay must have
 	sent       Sent
+	gated      *bool // Decision.Gated
 }
 
 // admit looks at what must be right before a field is.
@@ -117,13 +118,13 @@ func (c *call) decision() Decision {
 	if c.err != nil {
 		return Decision{Verdict: Deny, Err: c.err}
 	}
-	d := Decision{Verdict: Pass, Message: c.m.Bytes()}
+	d := Decision{Verdict: Pass, Message: c.m.Bytes(), Gated: c.gated}
 	if c.patch != nil && c.patch.Changed() {
 		d.Verdict, d.Message, d.Changes = Rewrite, c.patch.Bytes(), c.changes
 	}
 	if c.row.opens {
 		sent := c.sent
-		sent.Method = c.m.Method
+		sent.Method, sent.Gated = c.m.Method, c.gated
 		d.Sent, d.Workspace, d.ReadFor = &sent, sent.Workspace, c.readFor
 		if c.distrusts() {
 			d.Untrusted = c.untrusted

@@ -45,6 +45,14 @@ type Decision struct {
 	// Marked is the reason that the client is shown with a question of Codex's, a JSON
 	// text; nil: that of Codex.
 	Marked json.RawMessage
+	// Ask: a tool call that passes the rules is for a person to say. Asked is what they
+	// are told why, "" nothing, and AskedLeaves that it would leave the sandbox.
+	Ask         bool
+	Asked       string
+	AskedLeaves bool
+	// Gated tells whether the bridge asks in Codex's place in the thread from now on; nil:
+	// the message does not speak of it.
+	Gated *bool
 	// Sent is what Verify compares the answer with; nil but for thread/start,
 	// thread/resume and thread/fork.
 	Sent *Sent

@@ -211,6 +211,12 @@ func asksSandbox(t *Thread) bool {
 // it does under one that is not known.
 func Reruns(approval json.RawMessage) bool { return !approvalKeeps(approval) }
 
+// Remains tells whether what codex asks about would run in the sandbox, as far as is
+// known when it is asked.
+func (p *Policy) Remains(method string, params rpc.Value, st State) bool {
+	return !p.leaving(method, params, st).leaves()
+}
+
 // Stays tells whether an accept of what codex asks about keeps it in the sandbox, now
 // and whatever becomes of it.
 func (p *Policy) Stays(method string, params rpc.Value, st State) bool {

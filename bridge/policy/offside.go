@@ -23,9 +23,10 @@ func (c *call) signIn([]string) {
 // Measured: codex runs it as if approvalPolicy were never, whatever the thread's:
 // commands and patches of the model are not asked for, in the thread's sandbox. So
 // it passes where a thread may run commands in its sandbox unasked, and not where
-// every command is to be asked for: there it would be past the rules, too.
+// every command is to be asked for, unless it is the bridge that asks: hooks run in a
+// review (measured).
 func (c *call) review([]string) {
-	if c.p.asksAlways() {
+	if c.p.asksAlways() && !c.st.Thread.gated(c.p) {
 		c.refuse(rpc.CodeRefused, "", ruleApproval, "codex runs a review without asking for its commands, and "+c.p.approvalList()+" has each one asked for",
 			"ask for the review in a turn; or add \"on-request\" to policy.approval")
 		return

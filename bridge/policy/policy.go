@@ -27,6 +27,7 @@ type Policy struct {
 	keys      []keyGlob
 	commands  []commandGlob
 	trust     string     // policy.project_trust
+	gate      bool       // policy.gate
 	letsOut   bool       // a person is asked about what leaves the sandbox
 	protected [][]string // policy.protected_paths, by segment
 
@@ -42,7 +43,7 @@ type Policy struct {
 // New compiles cfg. where may be nil; then no place is named. An error names the
 // key and what it takes.
 func New(cfg config.Policy, where Where) (*Policy, error) {
-	p := &Policy{mode: cfg.Mode, network: cfg.Network, where: where}
+	p := &Policy{mode: cfg.Mode, network: cfg.Network, gate: cfg.Gate, where: where}
 	switch cfg.Mode {
 	case config.Off:
 		// An absent section is not checked: nothing of it is used.

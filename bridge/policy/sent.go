@@ -8,6 +8,7 @@ import "encoding/json"
 type Sent struct {
 	Method    string
 	Approval  json.RawMessage // approvalPolicy
+	Gated     *bool           // whether the bridge asks in codex's place; nil: as it did before
 	Reviewer  json.RawMessage // approvalsReviewer
 	Sandbox   string          // mode, also for a builtin permissions profile
 	Workspace string          // the canonical folder that the echoed cwd must be

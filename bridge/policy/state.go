@@ -69,6 +69,9 @@ type Thread struct {
 	Sandbox string
 	// Approval is the approvalPolicy that Codex last said is in force; nil unknown.
 	Approval json.RawMessage
+	// Gated: the approval policy that the client is shown is untrusted; Codex's is
+	// on-request, and the bridge asks in its place.
+	Gated bool
 	// Reruns: an approval policy was in force since the thread was opened here under
 	// which an accept may let a command out. A turn may still run under it.
 	Reruns bool
@@ -92,6 +95,7 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 	rollout, _ := result.Get("thread").Get("path").Text()
 	return &Thread{
 		ID: id, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
+		Gated: sent.gated(st),
 	}, nil
 }
 

@@ -18,8 +18,8 @@ type ToolUse struct {
 	Cwd   string
 }
 
-// DecideTool holds a tool call to the rules and to policy.escalation: Deny or Pass. What the rules want asked
-// is denied where Codex will not ask; nobody can be asked from a hook.
+// DecideTool holds a tool call to the rules and to policy.escalation: Deny, or Pass
+// with or without Decision.Ask. What the rules want asked is denied where nobody is.
 //
 // Whether the command will leave the sandbox a hook does not tell (measured). A call
 // that does is asked about, and the rules for those are held to then; here counts
@@ -27,13 +27,15 @@ type ToolUse struct {
 func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 	const method = "hook/preToolUse"
 	var d Decision
+	var m rules.Match
+	asks := p.asks(st.Thread)
 	if p.rules != nil {
-		m := p.toolRuling(t, st)
+		m = p.toolRuling(t, st)
 		switch {
 		case m.Decision == rules.Deny:
 			d = p.ruledOut(method, m)
-		case m.Decision == rules.Ask && !asksFirst(st.Thread):
-			m.Why = strings.TrimPrefix(m.Why+"; a rule wants this asked, and codex does not ask in this thread: only under approval untrusted it does", "; ")
+		case m.Decision == rules.Ask && !asks:
+			m.Why = strings.TrimPrefix(m.Why+"; a rule wants this asked, and nobody is asked in this thread: policy.gate asks where approvalPolicy is not never", "; ")
 			d = p.ruledOut(method, m)
 		}
 	}
@@ -41,7 +43,9 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 		d = p.letOut(method, at)
 	}
 	if d.Err == nil {
-		return Decision{Verdict: Pass}
+		d = p.ask(t, st, m)
+		d.Verdict = Pass
+		return d
 	}
 	d.Answer = nil
 	return d
@@ -51,19 +55,28 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 // it to all, which spares the person a question and tells the model why (of a question
 // that is declined it hears no reason: measured), and where Codex would not ask.
 func (p *Policy) toolLeaves(t ToolUse, st State) leave {
-	if t.Name != "apply_patch" {
-		if t.Name == "Bash" && st.Escalation == rules.Escalated && !p.letsOut {
-			return callLeaves(st)
-		}
+	text, _ := t.Input.Get("command").Text()
+	switch {
+	case t.Name == "apply_patch":
+	case t.Name != "Bash" || p.letsOut:
+		return leave{}
+	case st.Escalation == rules.Escalated:
+		return callLeaves(st)
+	case !patches(text):
 		return leave{}
 	}
-	text, _ := t.Input.Get("command").Text()
 	st.Files = st.patched(text, t.Cwd)
 	at := p.filesLeave("item/fileChange/requestApproval", rpc.Value{}, st)
-	if !p.letsOut || at.rule == ruleProtected && !asksFirst(st.Thread) && !slices.ContainsFunc(st.Files, codexAsks) {
+	if !p.letsOut || at.rule == ruleProtected && !p.asks(st.Thread) && !slices.ContainsFunc(st.Files, codexAsks) {
 		return at
 	}
 	return leave{}
+}
+
+// patches tells whether a shell command holds a patch, which Codex takes out of it and
+// asks about by itself. Where it does not look like one here it is judged then.
+func patches(command string) bool {
+	return strings.Contains(command, "apply_patch") && strings.Contains(command, "*** Begin Patch")
 }
 
 // codexAsks tells whether Codex asks about a change by itself where it asks about
@@ -77,8 +90,11 @@ func codexAsks(path string) bool {
 	return false
 }
 
-// asksFirst tells whether Codex asks about everything by itself.
-func asksFirst(t *Thread) bool { return t != nil && string(t.Approval) == `"untrusted"` }
+// asks tells whether a person can be asked about any call: Codex does by itself, or the
+// bridge in its place.
+func (p *Policy) asks(t *Thread) bool {
+	return t != nil && (string(t.Approval) == `"untrusted"` || p.gate && string(t.Approval) != `"never"`)
+}
 
 func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
 	dirs := rules.Dirs{Home: st.Home}

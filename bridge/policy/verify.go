@@ -28,6 +28,7 @@ func (p *Policy) Verify(sent *Sent, result rpc.Value, st State) *rpc.Error {
 		model: result.Get("model"), effort: result.Get("reasoningEffort"), effortName: "reasoningEffort",
 		cwd: result.Get("cwd"), roots: result.Get("runtimeWorkspaceRoots"),
 	}
+	e.gated = sent.gated(st)
 	e.checkCwd(sent)
 	e.check()
 	e.compare(sent)
@@ -52,7 +53,7 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 		e.fail("cwd", "policy.mode", "this thread's policy has not been verified", nil, nil)
 		return e.err
 	}
-	sent.Within = st.Thread.Workspace
+	sent.Within, e.gated = st.Thread.Workspace, st.Thread.Gated
 	e.checkCwd(sent)
 	e.check()
 	e.checkCollaboration(settings.Get("collaborationMode"))
@@ -67,6 +68,7 @@ type echo struct {
 	method string
 	at     string // where the fields stand
 	err    *rpc.Error
+	gated  bool // the bridge asks in codex's place
 
 	approval, reviewer, sandbox, profile, model, effort, cwd, roots rpc.Value
 	sandboxName, effortName                                         string
@@ -121,7 +123,11 @@ func (e *echo) reachable(path string) bool {
 // a mismatch.
 func (e *echo) check() {
 	p := e.p
-	if !p.allowsApproval(e.approval) {
+	switch {
+	case e.gated && e.approval.Is(gateway) && !p.gate:
+		e.failValue("approvalPolicy", ruleGate, "codex does not ask, and the bridge does no more", e.approval)
+	case e.gated && e.approval.Is(gateway):
+	case !p.allowsApproval(e.approval):
 		e.failValue("approvalPolicy", ruleApproval, shown(e.approval)+" is not in "+p.approvalList(), e.approval)
 	}
 	if !p.allowsReviewer(e.reviewer) {

@@ -1,0 +1,100 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rules"
+	"codex-bridge/rpc"
+)
+
+// What a hook hears of a call is denied, passes, or is for a person to say.
+func TestDecideTool(t *testing.T) {
+	const (
+		pass = "pass"
+		ask  = "ask"
+		deny = "deny"
+	)
+	gated := policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Gated: true}
+	plain := gated
+	plain.Gated = false
+	native, never, granular, full, readOnly := plain, plain, plain, gated, gated
+	native.Approval, never.Approval = json.RawMessage(`"untrusted"`), json.RawMessage(`"never"`)
+	granular.Approval = json.RawMessage(`{"granular":{"sandbox_approval":false,"rules":true,"mcp_elicitations":true}}`)
+	full.Sandbox, readOnly.Sandbox = "danger-full-access", "read-only"
+
+	const inside = "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch"
+	const outside = "*** Begin Patch\n*** Add File: /etc/new\n+x\n*** End Patch"
+	const hooks = "*** Begin Patch\n*** Update File: .vscode/tasks.json\n@@\n-a\n+b\n*** End Patch"
+	for name, test := range map[string]struct {
+		thread     *policy.Thread
+		tool, text string
+		escalation rules.Escalation
+		letsOut    bool
+		want       string
+		why        string // part of what is said, "" none
+	}{
+		"gated command":             {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Sandboxed, want: ask},
+		"gated, not known":          {thread: &gated, tool: "Bash", text: "ls", want: ask},
+		"gated, allowed by a rule":  {thread: &gated, tool: "Bash", text: "make test", escalation: rules.Sandboxed, want: pass},
+		"gated, denied by a rule":   {thread: &gated, tool: "Bash", text: "git push", escalation: rules.Sandboxed, want: deny, why: "by hand"},
+		"gated, escalated":          {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, want: deny, why: "outside of the sandbox"},
+		"escalated, for codex":      {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, letsOut: true, want: pass},
+		"gated patch":               {thread: &gated, tool: "apply_patch", text: inside, want: ask},
+		"gated patch, read-only":    {thread: &readOnly, tool: "apply_patch", text: inside, want: ask},
+		"patch outside":             {thread: &gated, tool: "apply_patch", text: outside, want: deny, why: "/etc/new"},
+		"patch outside, shown":      {thread: &plain, tool: "apply_patch", text: outside, letsOut: true, want: ask, why: "leaves the sandbox"},
+		"protected, shown":          {thread: &plain, tool: "apply_patch", text: hooks, letsOut: true, want: ask, why: "protected_paths"},
+		"protected, nobody asked":   {thread: &never, tool: "apply_patch", text: hooks, letsOut: true, want: deny, why: "protected_paths"},
+		"patch in a shell":          {thread: &plain, tool: "Bash", text: "apply_patch <<'E'\n" + outside + "\nE", escalation: rules.Sandboxed, want: deny, why: "/etc/new"},
+		"patch that cannot be read": {thread: &gated, tool: "apply_patch", text: "*** Begin Patch", want: deny},
+		"gated tool":                {thread: &gated, tool: "mcp__files__read", want: pass},
+		"a rule asks":               {thread: &plain, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: ask, why: "Folders"},
+		"a rule asks, of a server":  {thread: &plain, tool: "mcp__files__write", want: ask, why: "Files"},
+		"a rule asks, granular":     {thread: &granular, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: ask, why: "Folders"},
+		"a rule asks, codex does":   {thread: &native, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: pass},
+		"a rule asks, nobody":       {thread: &never, tool: "Bash", text: "mkdir x", escalation: rules.Sandboxed, want: deny, why: "nobody is asked"},
+		"not gated":                 {thread: &plain, tool: "Bash", text: "ls", escalation: rules.Sandboxed, want: pass},
+		"no sandbox":                {thread: &full, tool: "Bash", text: "ls", escalation: rules.Sandboxed, want: ask, why: "no sandbox"},
+		"no thread":                 {tool: "Bash", text: "mkdir x", want: deny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := contract()
+			cfg.Gate, cfg.Sandbox = true, "workspace-write"
+			cfg.ProtectedPaths = []string{".git", ".vscode"}
+			if test.letsOut {
+				cfg.Escalation = "ask"
+			}
+			cfg.Rules = []config.Rule{
+				{Tool: "shell", Command: "git push **", Decision: "deny", Reason: "Pushing is done by hand."},
+				{Tool: "shell", Command: "make test", Decision: "allow"},
+				{Tool: "shell", Command: "mkdir **", Decision: "ask", Reason: "Folders are for people."},
+				{Tool: "mcp__files__write", Decision: "ask", Reason: "Files, too."},
+			}
+			st := state()
+			st.Thread, st.Escalation = test.thread, test.escalation
+			raw, err := json.Marshal(map[string]string{"command": test.text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			input, err := rpc.ParseValue(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := compile(t, cfg).DecideTool(policy.ToolUse{ID: "c", Name: test.tool, Input: input.Root(), Cwd: "/code/proj"}, st)
+			got, said := pass, ""
+			switch {
+			case d.Verdict == policy.Deny:
+				got, said = deny, d.Err.Message
+			case d.Ask:
+				got, said = ask, d.Asked
+			}
+			if got != test.want || !strings.Contains(said, test.why) || test.why == "" && got == ask && said != "" {
+				t.Errorf("%s: %q", got, said)
+			}
+		})
+	}
+}

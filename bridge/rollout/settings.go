@@ -1,0 +1,79 @@
+package rollout
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"codex-bridge/rpc"
+)
+
+// sandboxes are the types of a sandbox, in the words of the file and in those of
+// codex's notifications.
+var sandboxes = map[string]string{
+	"read-only": "readOnly", "workspace-write": "workspaceWrite", "danger-full-access": "dangerFullAccess", "external-sandbox": "externalSandbox",
+}
+
+// renamed are the members of a turn's context that settings have by another name.
+var renamed = map[string]string{
+	"cwd": "cwd", "model": "model", "effort": "effort", "approval_policy": "approvalPolicy", "approvals_reviewer": "approvalsReviewer",
+	"active_permission_profile": "activePermissionProfile", "collaboration_mode": "collaborationMode",
+}
+
+// Settings is what was in force when a turn began, in the form of the threadSettings of
+// thread/settings/updated; nil when that is not known. turn may be empty: then it is the
+// last turn's.
+func Settings(codexHome, path, turn string) *rpc.Doc {
+	tail, err := read(codexHome, path)
+	if err != nil {
+		return nil
+	}
+	var found *rpc.Doc
+	for line := range bytes.Lines(tail) {
+		if !bytes.Contains(line, []byte(`"turn_context"`)) {
+			continue
+		}
+		doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
+		if err != nil {
+			return nil // it may be the one that counts
+		}
+		context := doc.Root().Get("payload")
+		if doc.Root().Get("type").Is("turn_context") && (turn == "" || context.Get("turn_id").Is(turn)) {
+			found = settings(context)
+		}
+	}
+	return found
+}
+
+func settings(context rpc.Value) *rpc.Doc {
+	out := make(map[string]json.RawMessage)
+	for from, to := range renamed {
+		if v := context.Get(from); v.Exists() {
+			out[to] = v.Raw()
+		}
+	}
+	sandbox := map[string]json.RawMessage{"writableRoots": json.RawMessage("[]")}
+	for name, v := range context.Get("sandbox_policy").Members() {
+		switch name {
+		case "type":
+			word, _ := v.Text()
+			sandbox["type"], _ = json.Marshal(sandboxes[word]) // a text: it can't fail
+		case "writable_roots":
+			sandbox["writableRoots"] = v.Raw()
+		case "network_access":
+			sandbox["networkAccess"] = v.Raw()
+		}
+	}
+	var err error
+	if out["sandboxPolicy"], err = json.Marshal(sandbox); err != nil {
+		return nil
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil
+	}
+	doc, err := rpc.ParseValue(text)
+	if err != nil {
+		return nil
+	}
+	return doc
+}
