@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 
 	"codex-bridge/bridge/store"
@@ -53,5 +54,38 @@ func fill(b *testing.B, s *store.Store, count int) {
 	}
 	if err := tx.Commit(); err != nil {
 		b.Fatal(err)
+	}
+}
+
+// BenchmarkBinding looks one of 100,000 sessions up.
+func BenchmarkBinding(b *testing.B) {
+	const count = 100_000
+	for _, backend := range backends {
+		b.Run(backend.name, func(b *testing.B) {
+			s := open(b, backend.fresh(b))
+			tx, err := s.DB().BeginTx(b.Context(), nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := range count {
+				one := bound(i, fmt.Sprint("t", i))
+				if _, err := tx.ExecContext(b.Context(), `INSERT INTO bindings (session, thread, record, action, reason, before, mode, updated)
+					VALUES ($1, $2, $3, 'started', 'notBound', '', '', $4)`,
+					one.Session, one.Thread, one.Record, one.Updated.Format(store.StampForm)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := tx.Commit(); err != nil {
+				b.Fatal(err)
+			}
+			n := 0
+			for b.Loop() {
+				n = (n + 7919) % count
+				one, found, err := s.BindingOf(b.Context(), fmt.Sprint("s", n))
+				if err != nil || !found || one.Thread != fmt.Sprint("t", n) {
+					b.Fatal(one, found, err)
+				}
+			}
+		})
 	}
 }

@@ -1,5 +1,6 @@
-// Package store keeps the state of the bridge: the log of decisions, and the
-// approvals that are remembered. It is the only package that writes state: to
+// Package store keeps the state of the bridge: the log of decisions, the
+// approvals that are remembered, and which thread a session has and which process
+// writes it. It is the only package that writes state: to
 // SQLite in the state folder, or to a PostgreSQL that several machines share.
 //
 // Promises. What Append has acknowledged is on disk and survives a kill -9 of

@@ -26,3 +26,9 @@ func Chain(d Decision, count int) iter.Seq2[[]any, error] {
 		}
 	}
 }
+
+// StartOf tells a process from a later one of its id.
+var StartOf = startOf
+
+// StampForm is the form of times in the database.
+const StampForm = stampForm

@@ -1,0 +1,227 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/store"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func bound(n int, thread string) store.Binding {
+	return store.Binding{
+		Session: fmt.Sprint("s", n), Thread: thread, Record: `{"threadId":"` + thread + `"}`, Action: "started", Reason: "notBound", Before: "x", Mode: "cron",
+		Updated: noon.Add(time.Duration(n) * time.Minute).UTC().Truncate(time.Microsecond),
+	}
+}
+
+func TestBindings(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s, other := open(t, o), open(t, o)
+		put := func(b store.Binding) {
+			t.Helper()
+			if err := s.PutBinding(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(step string, want ...store.Binding) {
+			t.Helper()
+			all, err := other.Bindings(t.Context(), 9)
+			if diff := cmp.Diff(want, all); diff != "" || err != nil {
+				t.Errorf("%s: %v %s", step, err, diff)
+			}
+		}
+		put(bound(0, "a"))
+		put(bound(1, "b"))
+		check("two sessions", bound(1, "b"), bound(0, "a"))
+		again := bound(0, "c")
+		again.Updated = noon.Add(time.Hour).UTC().Truncate(time.Microsecond)
+		put(again)
+		check("one session, one thread", again, bound(1, "b"))
+		if n, aside, err := other.CountBindings(t.Context()); n != 2 || aside != 0 || err != nil {
+			t.Error(n, aside, err)
+		}
+		late := bound(0, "d")
+		if was, err := s.ChangeBinding(t.Context(), late, "a"); was || err != nil {
+			t.Error("a session that has gone on is changed", err)
+		}
+		again.Reason, again.Mode = "other", "user"
+		if was, err := s.ChangeBinding(t.Context(), again, "c"); !was || err != nil {
+			t.Error(was, err)
+		}
+		check("changed", again, bound(1, "b"))
+		for thread, want := range map[string]string{"b": "s1", "c": "s0", "a": ""} {
+			b, found, err := other.BindingTo(t.Context(), thread)
+			if b.Session != want || found != (want != "") || err != nil {
+				t.Errorf("the thread %s is of %q, %v, %v", thread, b.Session, found, err)
+			}
+		}
+		if was, err := s.ClearBinding(t.Context(), "s0", "a"); was || err != nil {
+			t.Error("a session that has gone on is cleared", err)
+		}
+		if was, err := s.ClearBinding(t.Context(), "s0", "c"); !was || err != nil {
+			t.Error(was, err)
+		}
+		if was, err := s.ClearBinding(t.Context(), "s0", ""); was || err != nil {
+			t.Error(was, err)
+		}
+		check("one is cleared", bound(1, "b"))
+		if err := s.SetAside(t.Context(), bound(1, "b"), noon); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := other.BindingOf(t.Context(), "s1"); found || err != nil {
+			t.Error("what was set aside is bound", err)
+		}
+		if n, aside, err := other.CountBindings(t.Context()); n != 0 || aside != 1 || err != nil {
+			t.Error(n, aside, err)
+		}
+		if err := s.PutBinding(t.Context(), store.Binding{Session: "a\x00", Thread: "t", Record: "{}", Updated: noon}); err == nil {
+			t.Error("a key that the databases keep in different ways is kept")
+		}
+	})
+}
+
+// ended is a process that has ended and was reaped.
+func ended(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+func TestLeases(t *testing.T) {
+	here, err := store.Here()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rebooted, crashed, parent, away := here, here, here, here
+	rebooted.Started = "before:" + here.Started
+	crashed.PID, crashed.Started = ended(t), "x"
+	away.Host = "another machine"
+	parent.PID = os.Getppid()
+	if parent.Started, err = store.StartOf(parent.PID); err != nil {
+		t.Fatal(err)
+	}
+	onEach(t, func(t *testing.T, o store.Options) {
+		s, other := open(t, o), open(t, o)
+		for name, c := range map[string]struct {
+			before store.Holder
+			held   bool
+		}{
+			"ours": {here, false}, "rebooted": {rebooted, false}, "crashed": {crashed, false}, "parent": {parent, true}, "away": {away, true},
+		} {
+			if err := s.Take(t.Context(), name, c.before, noon); err != nil {
+				t.Fatal(err)
+			}
+			err := other.Take(t.Context(), name, here, noon.Add(time.Minute))
+			var held *store.HeldError
+			if errors.As(err, &held) != c.held || (err != nil) != c.held {
+				t.Errorf("%s: %v", name, err)
+			}
+			if held != nil && (held.Holder.PID != c.before.PID || !strings.Contains(err.Error(), fmt.Sprint(c.before.PID))) {
+				t.Errorf("%s: the holder is %v: %v", name, held.Holder, err)
+			}
+			_, found, err := other.Holding(t.Context(), name, here)
+			if err != nil || !found {
+				t.Errorf("%s: nobody holds it: %v", name, err)
+			}
+		}
+		if err := s.Release(t.Context(), "parent", here); err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := s.HolderOf(t.Context(), "parent"); !found || err != nil {
+			t.Error("what another has was given back", err)
+		}
+		if err := s.Force(t.Context(), "away"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ReleaseAll(t.Context(), here); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]bool{"ours": false, "rebooted": false, "away": false, "parent": true} {
+			if _, found, err := s.HolderOf(t.Context(), name); found != want || err != nil {
+				t.Errorf("%s is held: %v, %v", name, found, err)
+			}
+		}
+	})
+}
+
+// Of many that want a session at once, one gets it.
+func TestLeaseRace(t *testing.T) {
+	here, err := store.Here()
+	if err != nil {
+		t.Fatal(err)
+	}
+	onEach(t, func(t *testing.T, o store.Options) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		got := 0
+		for i := range 8 {
+			wg.Go(func() {
+				s, err := store.Open(t.Context(), o)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer s.Close()
+				h := here
+				h.Host = fmt.Sprint("machine ", i)
+				err = s.Take(t.Context(), "s", h, noon)
+				var held *store.HeldError
+				if err != nil && !errors.As(err, &held) {
+					t.Error(err)
+				}
+				if err == nil {
+					mu.Lock()
+					got++
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		if got != 1 {
+			t.Errorf("%d have it", got)
+		}
+	})
+}
+
+// What can't be read is an error, and no binding and no lease.
+func TestBindingsWithoutTable(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		for _, table := range []string{"bindings", "bindings_aside", "leases"} {
+			run(t, s.DB(), "DROP TABLE "+table)
+		}
+		fails := func(name string, err error) {
+			t.Helper()
+			if err == nil {
+				t.Errorf("%s found no table fine", name)
+			}
+		}
+		_, _, err := s.BindingOf(t.Context(), "s")
+		fails("BindingOf", err)
+		_, _, err = s.BindingTo(t.Context(), "s")
+		fails("BindingTo", err)
+		_, err = s.Bindings(t.Context(), 1)
+		fails("Bindings", err)
+		_, _, err = s.CountBindings(t.Context())
+		fails("CountBindings", err)
+		_, err = s.ClearBinding(t.Context(), "s", "")
+		fails("ClearBinding", err)
+		fails("PutBinding", s.PutBinding(t.Context(), bound(0, "a")))
+		_, err = s.ChangeBinding(t.Context(), bound(0, "a"), "a")
+		fails("ChangeBinding", err)
+		fails("SetAside", s.SetAside(t.Context(), bound(0, "a"), noon))
+		fails("Take", s.Take(t.Context(), "s", store.Holder{}, noon))
+		fails("ReleaseAll", s.ReleaseAll(t.Context(), store.Holder{}))
+	})
+}
