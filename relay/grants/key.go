@@ -49,7 +49,7 @@ func NewKey(a Asked) (Key, error) {
 			return Key{}, fmt.Errorf("the %s is no valid UTF-8; the request can't be remembered", field.name)
 		}
 	}
-	input, err := canonical(a.Input)
+	input, err := Canonical(a.Input)
 	if err != nil {
 		return Key{}, fmt.Errorf("the tool's input can't be remembered: %w", err)
 	}
@@ -104,8 +104,8 @@ const (
 	maxNodes = 20_000
 )
 
-// canonical is the one spelling of a JSON text.
-func canonical(text []byte) ([]byte, error) {
+// Canonical is the one spelling of a JSON text.
+func Canonical(text []byte) ([]byte, error) {
 	if len(text) > maxInput {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxInput)
 	}

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Bounds of what a person is asked: a model that asks on and on wears them down
-// until they say yes to all.
+// MostQuestions bounds what a person is asked in any minute: a model that asks on and
+// on wears them down until they say yes to all.
 const (
-	mostQuestions = 12
+	MostQuestions = 12
 	questionsIn   = time.Minute
 )
 
@@ -39,7 +39,7 @@ func (l *Limiter) Allow(thread string) bool {
 	now := l.elapsed()
 	past := func(at time.Duration) bool { return now-at >= questionsIn }
 	recent := slices.DeleteFunc(l.asked[thread], past)
-	if len(recent) >= mostQuestions {
+	if len(recent) >= MostQuestions {
 		l.asked[thread] = recent
 		return false
 	}

@@ -1,0 +1,135 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/gate"
+	"codex-bridge/relay/grants"
+	"codex-bridge/relay/hook"
+	"codex-bridge/rpc"
+)
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
+
+// judge is a policy whose log a test can break.
+type judge struct {
+	folder string
+	broken bool
+	deaf   bool
+}
+
+func (j *judge) Session(thread string) string { return thread }
+func (j *judge) Workspace(string) string      { return j.folder }
+func (j *judge) Client() string               { return "zed" }
+func (j *judge) Hears(string) bool            { return !j.deaf }
+
+func (j *judge) Settled(context.Context, *rpc.Envelope, policy.Verdict, string, string) error {
+	if j.broken {
+		return errors.New("disk full")
+	}
+	return nil
+}
+
+// hooks asks the gate about each call that codex tells of by "hook", and tells the
+// client what came of it. By "question" it finds out whether codex's own question about
+// a call is answered.
+type hooks struct {
+	gate *gate.Gate
+	peer *bridge.Peer
+	told chan struct{} // closed when the call before this one has its answer; nil: there is none
+}
+
+func (h *hooks) Attach(p *bridge.Peer) { h.peer = p }
+
+func (h *hooks) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Codex, Method: "hook", Said: func(ctx context.Context, said *bridge.Said) {
+			params := said.Clone().Root().Get("params")
+			said.Line = nil
+			call, err := hook.ParseCall(hook.PreToolUse, params.Get("payload").Raw())
+			if err != nil {
+				panic(err)
+			}
+			text, _ := params.Get("why").Text()
+			leaves, _ := params.Get("leaves").Bool()
+			before, told := h.told, make(chan struct{})
+			h.told = told
+			go func() { // as the relay does
+				defer close(told)
+				answer := h.gate.Ask(ctx, call, gate.Reason{Text: text, Leaves: leaves})
+				if before != nil {
+					<-before
+				}
+				h.peer.Tell("hook/answered", map[string]any{"call": call.ToolUseID, "decision": answer.Decision, "reason": answer.Reason})
+			}()
+		}},
+		{From: bridge.Codex, Method: "one waits", Said: func(context.Context, *bridge.Said) {
+			for h.gate.Waiting() != 1 {
+				time.Sleep(time.Millisecond)
+			}
+		}},
+		{From: bridge.Codex, Method: "question", Said: func(_ context.Context, said *bridge.Said) {
+			method, _ := said.Root().Get("params").Get("method").Text()
+			shown, ok := h.gate.Accepted(method, said.Root().Get("params").Get("params"))
+			said.Line = nil
+			h.peer.Tell("question/answered", map[string]any{"ok": ok, "shown": shown})
+		}},
+	}
+}
+
+// TestSessions plays testdata/sessions/gate-*.txt, each with what its name stands for.
+func TestSessions(t *testing.T) {
+	for name, set := range map[string]struct {
+		approvals config.Approvals
+		judge     judge
+	}{
+		"answers":  {},
+		"deaf":     {judge: judge{deaf: true}},
+		"late":     {approvals: config.Approvals{Timeout: config.Duration(time.Millisecond)}},
+		"limit":    {},
+		"memory":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
+		"shared":   {},
+		"unlogged": {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: judge{broken: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := set.judge
+			j.folder = folder
+			if set.approvals.Remember == "" {
+				set.approvals.Remember = "off"
+			}
+			if set.approvals.Timeout == 0 {
+				set.approvals.Timeout = config.Duration(time.Hour)
+			}
+			current := func() config.Approvals { return set.approvals }
+			memory := grants.NewMemory(grants.Options{Approvals: current, Store: func(context.Context) (*store.Store, error) {
+				return nil, errors.New("there is none")
+			}})
+			g := gate.New(gate.Options{
+				Approvals: current, Judge: &j, Memory: memory, Log: slog.New(slog.DiscardHandler),
+				Limiter: grants.NewLimiter(func() time.Duration { return 0 }), // all of it within a minute
+			})
+			c := bridgetest.Start(t, g, &hooks{gate: g})
+			c.Bind("cwd", folder)
+			text, err := os.ReadFile("../../testdata/sessions/gate-" + name + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Play(name, string(text))
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package gate_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/relay/gate"
+)
+
+// A person is shown what a patch does to each file, with the numbers of its lines.
+func TestChanges(t *testing.T) {
+	cwd := t.TempDir()
+	for name, text := range map[string]string{
+		"old":  "one\ntwo  \nthree\nfour\nfive\n",
+		"gone": "away\n",
+	} {
+		if err := os.WriteFile(filepath.Join(cwd, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("old", filepath.Join(cwd, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ patch, want string }{
+		"add":                {"*** Add File: new\n+a\n+b\n", `[{"path":"$/new","kind":{"type":"add"},"diff":"a\nb\n"}]`},
+		"delete":             {"*** Delete File: gone\n", `[{"path":"$/gone","kind":{"type":"delete"},"diff":"away\n"}]`},
+		"update":             {"*** Update File: old\n@@\n one\n-two\n+2\n+2b\n three\n", `[{"path":"$/old","kind":{"type":"update"},"diff":"@@ -1,3 +1,4 @@\n one\n-two\n+2\n+2b\n three\n"}]`},
+		"two hunks":          {"*** Update File: old\n@@\n-one\n@@ three\n-four\n+4\n", `[{"path":"$/old","kind":{"type":"update"},"diff":"@@ -1,1 +1,0 @@\n-one\n@@ -4,1 +3,1 @@\n-four\n+4\n"}]`},
+		"moved":              {"*** Update File: old\n*** Move to: sub/new\n@@\n-five\n+5\n", `[{"path":"$/old","kind":{"type":"update","move_path":"$/sub/new"},"diff":"@@ -5,1 +5,1 @@\n-five\n+5\n"}]`},
+		"not found":          {"*** Update File: old\n@@\n-six\n", `[{"path":"$/old","kind":{"type":"update"},"diff":"@@\n-six\n"}]`},
+		"no file":            {"*** Update File: nothing\n@@\n-x\n", `[{"path":"$/nothing","kind":{"type":"update"},"diff":"@@\n-x\n"}]`},
+		"a link is not read": {"*** Delete File: link\n", `[{"path":"$/link","kind":{"type":"delete"},"diff":""}]`},
+		"two files":          {"*** Add File: /a\n+x\n*** Delete File: b\n", `[{"path":"/a","kind":{"type":"add"},"diff":"x\n"},{"path":"$/b","kind":{"type":"delete"},"diff":""}]`},
+		"nothing":            {"", `[]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := json.Marshal(gate.Changes("*** Begin Patch\n"+test.patch+"*** End Patch", cwd))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := strings.ReplaceAll(test.want, "$", cwd); string(got) != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// Whatever a model writes, a person is shown something.
+func FuzzChanges(f *testing.F) {
+	f.Add("*** Begin Patch\n*** Update File: a\n@@ x\n-one\n+two\n*** End Patch")
+	f.Add("*** Move to: b\n@@\n@@\n")
+	cwd := f.TempDir()
+	f.Fuzz(func(t *testing.T, patch string) {
+		for _, c := range gate.Changes(patch, cwd) {
+			if !filepath.IsAbs(c.Path) || c.Kind.Type == "" {
+				t.Errorf("%+v", c)
+			}
+		}
+	})
+}
