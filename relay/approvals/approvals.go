@@ -1,5 +1,7 @@
 // Package approvals answers what Codex asks in the person's place where the person has
-// answered exactly that before, and says no where nobody answers in time.
+// answered exactly that before, and says no where nobody answers in time. While a
+// question is put, the same one waits for its answer; more than 12 questions in a minute
+// are not put.
 //
 // It stands behind what holds questions to the policy: what that has refused, or
 // allowed by a rule, never comes here. What would leave the sandbox, or may, is never
@@ -27,8 +29,12 @@ type Judge interface {
 	Enforces() bool
 	// Stays tells whether an accept keeps what is asked about in the sandbox.
 	Stays(method string, params rpc.Value) bool
+	// Remains tells the same where it runs once only.
+	Remains(method string, params rpc.Value) bool
 	// Workspace is the folder of a thread; "" unknown.
 	Workspace(thread string) string
+	// Session is the thread in whose name a thread works: of a subagent's its parent's.
+	Session(thread string) string
 	// Settled puts on record how a question was answered for the person; what is not on
 	// record must not be accepted.
 	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
@@ -36,19 +42,37 @@ type Judge interface {
 	Client() string
 }
 
+// Gate asks about calls before Codex does.
+type Gate interface {
+	// Accepted tells whether a person has said yes to this very call; shown, that they
+	// were told it leaves the sandbox.
+	Accepted(method string, params rpc.Value) (shown, ok bool)
+}
+
 // Options are what a Feature is made of.
 type Options struct {
 	Approvals func() config.Approvals // those of the configuration at hand
 	Judge     Judge
 	Memory    *grants.Memory
-	Log       *slog.Logger
+	Gate      Gate // nil: nobody is asked in codex's place
+	// Limiter bounds the questions; nil: one of its own.
+	Limiter *grants.Limiter
+	Log     *slog.Logger
 }
 
 // Feature is a bridge.Feature.
-type Feature struct{ Options }
+type Feature struct {
+	Options
+	pending grants.Questions[*waiter]
+}
 
 // New makes a Feature.
-func New(o Options) *Feature { return &Feature{o} }
+func New(o Options) *Feature {
+	if o.Limiter == nil {
+		o.Limiter = grants.NewLimiter(nil)
+	}
+	return &Feature{Options: o}
+}
 
 // kinds are the questions that are approvals.
 var kinds = []string{
@@ -60,13 +84,16 @@ const elicitation = "mcpServer/elicitation/request"
 
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
-	var routes []bridge.Route
+	routes := []bridge.Route{{
+		From: bridge.Codex, Method: "serverRequest/resolved", Why: "who waits for the answer to that question gets none", Said: f.resolved,
+	}}
 	for _, method := range kinds {
 		routes = append(routes, bridge.Route{
-			From: bridge.Codex, Method: method, Why: "answered from memory, or declined when nobody answers in time", Said: f.asked,
+			From: bridge.Codex, Method: method, Said: f.asked,
+			Why: "answered from memory, or with the answer to the same question, or declined when there is none in time",
 		})
 	}
-	return routes
+	return append(routes, f.programs()...)
 }
 
 func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
@@ -77,18 +104,54 @@ func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
 	if said.Method == elicitation && !params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") {
 		return // a question of a server's own, which takes as long as the person likes
 	}
-	if key, what, ok := f.key(said.Method, params); ok {
-		if f.fromMemory(ctx, said, key) {
-			return
-		}
-		said.OnReply(func(r *bridge.Reply) { f.remember(ctx, said.Method, r, key, what) })
+	if f.accepted(ctx, said) {
+		return
+	}
+	key, what, ok := f.key(said.Method, params)
+	if ok && f.fromMemory(ctx, said, key) {
+		return
 	}
 	wait := time.Duration(f.Approvals().Timeout)
 	envelope := said.Clone()
-	said.Within(wait, func() []byte {
-		f.settled(ctx, envelope, policy.Deny, "approvals.timeout", "nobody answered within "+wait.String())
-		return result(envelope.Method, envelope.Root().Get("params"), answer.Unavailable)
+	if !f.put(ctx, said, envelope, key, wait) {
+		return
+	}
+	said.OnReply(func(r *bridge.Reply) {
+		if ok {
+			f.remember(ctx, envelope.Method, r, key, what)
+		}
+		f.share(ctx, envelope.ID, outcome(envelope.Method, r.Line))
 	})
+	said.Within(wait, func() []byte {
+		no := f.late(ctx, envelope, wait)
+		f.share(ctx, envelope.ID, answer.Unavailable)
+		return no
+	})
+}
+
+// late is the answer to a question that has none in time.
+func (f *Feature) late(ctx context.Context, asked *rpc.Envelope, wait time.Duration) []byte {
+	f.settled(ctx, asked, policy.Deny, "approvals.timeout", "nobody answered within "+wait.String())
+	return result(asked.Method, asked.Root().Get("params"), answer.Unavailable)
+}
+
+// accepted answers a question about a call that the person has been asked about by
+// the gate.
+func (f *Feature) accepted(ctx context.Context, said *bridge.Said) bool {
+	params := said.Root().Get("params")
+	if f.Gate == nil {
+		return false
+	}
+	shown, ok := f.Gate.Accepted(said.Method, params)
+	if !ok || !shown && !f.Judge.Remains(said.Method, params) {
+		return false
+	}
+	yes := result(said.Method, params, answer.ApprovedOnce)
+	if yes == nil || !f.settled(ctx, said.Envelope, policy.Accept, "policy.gate", "the person has said yes to this call, when the bridge asked") {
+		return false
+	}
+	said.Reply(yes)
+	return true
 }
 
 // fromMemory answers a question that was answered before.
@@ -113,7 +176,7 @@ func (f *Feature) fromMemory(ctx context.Context, said *bridge.Said, key grants.
 // for once by now.
 func (f *Feature) remember(ctx context.Context, method string, r *bridge.Reply, key grants.Key, what string) {
 	span := lasting(method, r.Root().Get("result"))
-	if span == grants.Off || !accepted(method, r.Line) {
+	if span == grants.Off || outcome(method, r.Line) != answer.ApprovedOnce {
 		return
 	}
 	if _, err := f.Memory.Remember(ctx, key, span, grants.Origin{Client: f.Judge.Client(), What: what}); err != nil {
@@ -130,7 +193,14 @@ func (f *Feature) settled(ctx context.Context, asked *rpc.Envelope, v policy.Ver
 }
 
 // result is the answer to a question; nil where there is none that says so.
+//
+// About a command Codex mostly offers no decline, but a cancel, which ends the turn. It
+// takes a decline all the same, and then the model is told and the turn goes on
+// (measured): so it is where nobody has answered.
 func result(method string, params rpc.Value, o answer.Outcome) []byte {
+	if method == kinds[0] && o == answer.Unavailable {
+		return []byte(`{"decision":"decline"}`)
+	}
 	if method == elicitation {
 		return answer.Elicitation(answer.ToPerson, params, o)
 	}
@@ -141,14 +211,14 @@ func result(method string, params rpc.Value, o answer.Outcome) []byte {
 	return raw
 }
 
-// key is what exactly is asked for; false where it can't be said, or must not be
-// remembered.
+// key is what exactly is asked for; false, and zero, where it can't be said, or must
+// neither be remembered nor shared.
 func (f *Feature) key(method string, params rpc.Value) (key grants.Key, what string, ok bool) {
 	thread, _ := params.Get("threadId").Text()
-	asked := grants.Asked{Provider: "codex", Session: thread, Workspace: f.Judge.Workspace(thread)}
+	asked := grants.Asked{Provider: "codex", Session: f.Judge.Session(thread), Workspace: f.Judge.Workspace(thread)}
 	input := map[string]json.RawMessage{}
 	switch {
-	case f.Approvals().Remember == string(grants.Off) || !f.Judge.Stays(method, params):
+	case !f.Judge.Stays(method, params):
 		return key, "", false
 	case method == "item/commandExecution/requestApproval":
 		command := params.Get("command")
@@ -193,17 +263,4 @@ func lasting(method string, result rpc.Value) grants.Span {
 		return grants.Always
 	}
 	return grants.Off
-}
-
-// accepted tells whether the answer that codex gets is a yes.
-func accepted(method string, line []byte) bool {
-	m, err := rpc.ParseMessage(line)
-	if err != nil {
-		return false
-	}
-	result := m.Root().Get("result")
-	if method == elicitation {
-		return result.Get("action").Is("accept")
-	}
-	return result.Get("decision").Is("accept")
 }

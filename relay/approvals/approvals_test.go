@@ -26,10 +26,11 @@ type record struct{ err error }
 func (r *record) Append(context.Context, store.Decision) error { return r.err }
 
 // play plays a session through the guard and the feature, as the proxy has them.
-func play(t *testing.T, session string, remember string, timeout time.Duration, log *record) {
+func play(t *testing.T, session, remember string, timeout time.Duration, log *record) {
 	t.Helper()
 	cfg, err := config.Load(config.Options{User: file(t, `
 [policy]
+gate = false
 mode = "enforce"
 sandbox = "read-only"
 approval = ["untrusted"]
@@ -55,7 +56,8 @@ escalation = "ask"
 	memory := grants.NewMemory(grants.Options{Approvals: current, Store: func(context.Context) (*store.Store, error) {
 		return nil, errors.New("there is none")
 	}})
-	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Judge: g, Memory: memory, Log: quiet}))
+	limiter := grants.NewLimiter(func() time.Duration { return 0 }) // all of it within a minute
+	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Judge: g, Memory: memory, Limiter: limiter, Log: quiet}))
 	c.Bind("start", world.Start)
 	text, err := os.ReadFile("../../testdata/sessions/" + session)
 	if err != nil {
@@ -76,3 +78,15 @@ func file(t *testing.T, text string) string {
 func TestMemory(t *testing.T) { play(t, "approvals-memory.txt", "session", time.Hour, &record{}) }
 
 func TestLate(t *testing.T) { play(t, "approvals-late.txt", "off", time.Millisecond, &record{}) }
+
+// Identical questions that are pending are one to the person; others are not.
+func TestShared(t *testing.T) { play(t, "approvals-shared.txt", "off", time.Hour, &record{}) }
+
+func TestApart(t *testing.T) { play(t, "approvals-apart.txt", "off", time.Hour, &record{}) }
+
+func TestSharedLate(t *testing.T) {
+	play(t, "approvals-shared-late.txt", "off", 200*time.Millisecond, &record{})
+}
+
+// A model that asks on and on is told no in the person's place.
+func TestLimit(t *testing.T) { play(t, "approvals-limit.txt", "off", time.Hour, &record{}) }

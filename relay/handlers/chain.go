@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/grants"
 	"codex-bridge/relay/hook"
@@ -26,8 +27,11 @@ type Chain struct {
 // New makes a Chain.
 func New(o Options) *Chain {
 	c := &Chain{
-		o: o, env: environ(o.env()), log: o.Log,
-		revisions: newRevisions(), questions: grants.NewLimiter(nil), history: newHistory(),
+		o: o, env: child.Environ(o.env(), "CODEX_HOME"), log: o.Log,
+		revisions: newRevisions(), questions: o.Limiter, history: newHistory(),
+	}
+	if c.questions == nil {
+		c.questions = grants.NewLimiter(nil)
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -45,7 +49,11 @@ func (c *Chain) Snapshot() State { return c.history.snapshot() }
 // Answer is the answer to one hook.
 func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	begin := time.Now()
-	v := c.decide(ctx, c.hooks.Load(), call)
+	h := c.hooks.Load()
+	v, person := c.decide(ctx, h, call)
+	if person != nil {
+		v = c.person(ctx, with(call, v.Input), v, person)
+	}
 	done := invocation(call, v)
 	done.At, done.DurationMs = begin, time.Since(begin).Milliseconds()
 	c.history.add(done)
@@ -55,40 +63,71 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	return v.Answer
 }
 
-func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
+// decide hears everybody but the person; who that is, when they are to be asked, comes
+// with the verdict.
+func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) (v verdict, person func(context.Context, *hook.Call) hook.Answer) {
 	if call.Event.Name() == "" {
-		return verdict{}
+		return verdict{}, nil
+	}
+	if h.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(h.Timeout))
+		defer cancel()
 	}
 	if call.Event.Decides() {
-		if v, denied := c.rules(ctx, call); denied {
-			return v
+		v, denied := c.rules(ctx, call)
+		if denied {
+			return v, nil
 		}
+		person = v.person
 	}
 	switch call.Event {
 	case hook.PreToolUse:
-		return c.preToolUse(ctx, h, call)
+		v = c.preToolUse(ctx, h, call, person)
+		if v.Decision == hook.Deny {
+			return v, nil
+		}
+		return v, v.person
 	case hook.PermissionRequest:
-		return c.permissionRequest(ctx, h, call)
+		return c.permissionRequest(ctx, h, call), nil
 	case hook.PostToolUse:
-		return c.postToolUse(ctx, h, call)
+		return c.postToolUse(ctx, h, call), nil
 	default:
-		return c.stop(ctx, h, call)
+		return c.stop(ctx, h, call), nil
 	}
 }
 
-func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
-	var last verdict
+// person has a person say whether what all others let pass may run.
+func (c *Chain) person(ctx context.Context, call *hook.Call, passed verdict, ask func(context.Context, *hook.Call) hook.Answer) verdict {
+	s := step{by: "the person"}
+	s.run = func(ctx context.Context, call *hook.Call) (opinion, error) {
+		return opinion{Answer: ask(ctx, call)}, nil
+	}
+	say, err := s.ask(ctx, call)
+	switch {
+	case err != nil:
+		c.log.Error("hook", "event", call.Event, "by", s.by, "error", err)
+		return verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}, by: s.by, failed: true}
+	case say.Decision == hook.Deny:
+		return s.verdict(say)
+	}
+	return passed
+}
+
+func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call, person func(context.Context, *hook.Call) hook.Answer) verdict {
+	last := verdict{person: person}
 	for _, s := range c.steps(h, call.Event) {
 		say, err := s.ask(ctx, call)
 		if err == nil && say.Decision != hook.Deny && say.Input != nil {
 			var changed bool
 			if changed, err = rewritten(call, say.Input); changed {
 				call = with(call, say.Input)
-				if v, denied := c.rules(ctx, call); denied {
+				v, denied := c.rules(ctx, call)
+				if denied {
 					v.Reason = fmt.Sprintf("%s (The input as %s rewrote it.)", v.Reason, s.by)
 					return v
 				}
-				last = verdict{Answer: hook.Answer{Input: say.Input}, by: s.by, failed: last.failed}
+				last = verdict{Answer: hook.Answer{Input: say.Input}, by: s.by, failed: last.failed, person: v.person}
 			}
 		}
 		switch {
@@ -174,8 +213,12 @@ func (c *Chain) rules(ctx context.Context, call *hook.Call) (verdict, bool) {
 		return verdict{}, false
 	}
 	s := step{by: "the bridge's policy"}
-	s.run = func(ctx context.Context, call *hook.Call) (opinion, error) {
-		return opinion{Answer: c.o.Rules(ctx, call)}, nil
+	var ruling Ruling
+	s.run = func(ctx context.Context, call *hook.Call) (say opinion, err error) {
+		if ruling = c.o.Rules(ctx, call); ruling.Refusal != "" {
+			say.Decision, say.Reason = hook.Deny, ruling.Refusal
+		}
+		return say, nil
 	}
 	say, err := s.ask(ctx, call)
 	switch {
@@ -185,7 +228,7 @@ func (c *Chain) rules(ctx context.Context, call *hook.Call) (verdict, bool) {
 	case say.Decision == hook.Deny:
 		return s.verdict(say), true
 	}
-	return verdict{}, false
+	return verdict{person: ruling.Person}, false
 }
 
 // fail is what counts when a step has failed.

@@ -17,12 +17,12 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-func rules(deny string) func(context.Context, *hook.Call) hook.Answer {
-	return func(_ context.Context, c *hook.Call) hook.Answer {
+func rules(deny string) func(context.Context, *hook.Call) handlers.Ruling {
+	return func(_ context.Context, c *hook.Call) handlers.Ruling {
 		if strings.Contains(string(c.ToolInput), deny) && strings.Contains(string(c.Payload), deny) {
-			return hook.Answer{Decision: hook.Deny, Reason: "a rule"}
+			return handlers.Ruling{Refusal: "a rule"}
 		}
-		return hook.Answer{Decision: hook.Allow} // counts for nothing
+		return handlers.Ruling{}
 	}
 }
 
@@ -129,7 +129,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	// Policy's own failure is not for on_failure to decide.
-	o := handlers.Options{Hooks: config.Hooks{OnFailure: "allow"}, Rules: func(context.Context, *hook.Call) hook.Answer { panic(bad) }}
+	o := handlers.Options{Hooks: config.Hooks{OnFailure: "allow"}, Rules: func(context.Context, *hook.Call) handlers.Ruling { panic(bad) }}
 	if got := handlers.New(o).Answer(t.Context(), call(t, hook.PreToolUse, nil)); got.Decision != hook.Deny {
 		t.Errorf("rules panic: %+v", got)
 	}
@@ -214,5 +214,51 @@ func TestHistoryIsTrimmed(t *testing.T) {
 	}
 	if got := payload["tool_response"].([]any)[0].(string); len(got) > 4003 || !strings.HasSuffix(got, "ä…") {
 		t.Error(len(got))
+	}
+}
+
+// A person is asked last, about the input as it will run, and only where nobody else
+// has said no. Their no counts, and nothing that goes wrong on the way is a yes.
+func TestPerson(t *testing.T) {
+	pre := hook.PreToolUse
+	for name, tc := range map[string]struct {
+		handlers [][]string
+		person   hook.Answer
+		panics   bool
+		asked    string // the input that they were asked about; "" they were not
+		want     hook.Answer
+	}{
+		"yes":      {asked: `{"command":"make"}`},
+		"no":       {person: hook.Answer{Decision: hook.Deny, Reason: "no"}, asked: `{"command":"make"}`, want: hook.Answer{Decision: hook.Deny, Reason: "no"}},
+		"fails":    {panics: true, want: hook.Answer{Decision: hook.Deny, Reason: "*"}},
+		"not then": {handlers: [][]string{{"exit", "2", "handler"}}, want: hook.Answer{Decision: hook.Deny, Reason: "handler"}},
+		"rewritten": {
+			handlers: [][]string{{"print", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"make test"}}}`}}, asked: `{"command":"make test"}`,
+			want: hook.Answer{Input: json.RawMessage(`{"command":"make test"}`)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all []config.Handler
+			for _, how := range tc.handlers {
+				all = append(all, command(pre, how...))
+			}
+			asked := ""
+			c := handlers.New(handlers.Options{Hooks: hooks(all...), Rules: func(context.Context, *hook.Call) handlers.Ruling {
+				return handlers.Ruling{Person: func(_ context.Context, call *hook.Call) hook.Answer {
+					if tc.panics {
+						panic("no screen")
+					}
+					asked = string(call.ToolInput)
+					return tc.person
+				}}
+			}})
+			got := c.Answer(t.Context(), call(t, pre, nil))
+			if tc.want.Reason == "*" && got.Reason != "" {
+				tc.want.Reason = got.Reason
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || asked != tc.asked {
+				t.Errorf("asked about %q\n%s", asked, diff)
+			}
+		})
 	}
 }

@@ -81,7 +81,7 @@ func refusal(event hook.Event, text string) opinion {
 // dir is where a handler runs; "": where the bridge does.
 func (c *Chain) dir(call *hook.Call) string {
 	if c.o.Dir != nil {
-		if dir := c.o.Dir(call.SessionID); folder(dir) {
+		if dir := c.o.Dir(call.Thread()); folder(dir) {
 			return dir
 		}
 	}

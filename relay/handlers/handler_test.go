@@ -194,6 +194,9 @@ func TestHandlerGetsPayloadFolderAndEnvironment(t *testing.T) {
 	check(dir)
 	o.Dir = func(session string) string { return map[string]string{"s": other}[session] }
 	check(other)
+	// A subagent works in its own thread.
+	c = call(t, hook.PreToolUse, map[string]any{"cwd": dir, "session_id": "parent", "agent_id": "s"})
+	check(other)
 	text, err := os.ReadFile(kept)
 	if err != nil || string(text) != string(c.Payload) {
 		t.Errorf("%s, %v", text, err)

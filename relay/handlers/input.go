@@ -48,8 +48,11 @@ func value(text json.RawMessage) (any, error) {
 	return v, err
 }
 
-// with is the call with another input.
+// with is the call with another input; nil: the one it has.
 func with(call *hook.Call, input json.RawMessage) *hook.Call {
+	if input == nil {
+		return call
+	}
 	next := *call
 	next.ToolInput = input
 	members := map[string]json.RawMessage{}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"codex-bridge/bridge/config"
+	"codex-bridge/relay/grants"
 	"codex-bridge/relay/hook"
 )
 
@@ -14,21 +15,31 @@ import (
 type Options struct {
 	Hooks config.Hooks
 	// Rules are policy's own; they are asked first, and again for an input that was
-	// rewritten. Only a denial of theirs counts.
-	Rules func(context.Context, *hook.Call) hook.Answer
+	// rewritten.
+	Rules func(context.Context, *hook.Call) Ruling
 	// Client is asked last.
 	Client Asker
 	// Env is the environment of the bridge (nil: os.Environ), of which the handlers
 	// get a part.
 	Env []string
-	// Dir is the folder of a thread, by session id, where handlers run; "" when it is
+	// Dir is the folder of a thread, by its id, where handlers run; "" when it is
 	// not known. The folder that the hook names is what is left then: for a shell
 	// command Codex writes the working directory there that the model asked for
 	// (measured), which is no place to look up a handler's files.
-	Dir func(sessionID string) string
-	Log *slog.Logger
+	Dir func(thread string) string
+	// Limiter bounds how often a person is asked; nil: one of its own.
+	Limiter *grants.Limiter
+	Log     *slog.Logger
 	// Observe is told of each call when it has been answered. It must not block.
 	Observe func(Invocation)
+}
+
+// Ruling is what policy says of a call.
+type Ruling struct {
+	Refusal string // why the tool must not run; "" nothing is against it
+	// Person asks a person, once everybody else has been heard; nil: nobody has to be
+	// asked. Only a denial of theirs counts. hooks.timeout is not theirs.
+	Person func(context.Context, *hook.Call) hook.Answer
 }
 
 // Asker is a client that answers hooks.

@@ -26,8 +26,9 @@ type opinion struct {
 type verdict struct {
 	hook.Answer
 	by     string
-	failed bool // something failed on the way
-	spent  bool // a revision was wanted, and there was no room for it
+	failed bool                                          // something failed on the way
+	spent  bool                                          // a revision was wanted, and there was no room for it
+	person func(context.Context, *hook.Call) hook.Answer // Ruling.Person
 }
 
 // steps are those that are asked about an event, after the rules.

@@ -7,8 +7,8 @@ type Call struct {
 	Event   Event           `json:"-"`
 	Payload json.RawMessage `json:"-"` // the whole object
 
-	SessionID      string          `json:"session_id"` // the thread; of a subagent the parent's
-	AgentID        string          `json:"agent_id"`
+	SessionID      string          `json:"session_id"` // the thread; of a subagent that of the first parent
+	AgentID        string          `json:"agent_id"`   // a subagent's own thread; else empty
 	TurnID         string          `json:"turn_id"`
 	Cwd            string          `json:"cwd"`
 	Model          string          `json:"model"`
@@ -20,4 +20,12 @@ type Call struct {
 	ToolResponse   json.RawMessage `json:"tool_response"`
 	StopHookActive bool            `json:"stop_hook_active"`
 	LastMessage    string          `json:"last_assistant_message"`
+}
+
+// Thread is the thread whose call it is.
+func (c *Call) Thread() string {
+	if c.AgentID != "" {
+		return c.AgentID
+	}
+	return c.SessionID
 }

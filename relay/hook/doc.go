@@ -1,5 +1,5 @@
 // Package hook relays Codex's native hooks: a small process that Codex starts for
-// each run of one (Run), and the socket of the bridge that it asks (Server). It knows
+// each run of one (Run, and package ask), and the socket of the bridge that it asks (Server). It knows
 // what Codex writes and reads; what the answer is, others decide.
 //
 // It promises that nothing but a valid denial leaves the process for an event that

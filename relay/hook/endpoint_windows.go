@@ -2,11 +2,8 @@ package hook
 
 import (
 	"errors"
-	"fmt"
 	"net"
-	"net/netip"
 	"os"
-	"time"
 )
 
 // listen takes a port of the loopback interface, and writes its address where the
@@ -20,21 +17,6 @@ func listen(socket string) (net.Listener, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
-}
-
-func dial(socket string, deadline time.Time) (net.Conn, error) {
-	if err := ownPath(socket, 0); err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(socket)
-	if err != nil {
-		return nil, err
-	}
-	address, err := netip.ParseAddrPort(string(text))
-	if err != nil || !address.Addr().IsLoopback() {
-		return nil, fmt.Errorf("%s does not hold an address of this machine", socket)
-	}
-	return (&net.Dialer{Deadline: deadline}).Dial("tcp", address.String())
 }
 
 // ownPeer: the token is asked for, and the answer to it.

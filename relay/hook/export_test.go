@@ -1,5 +1,7 @@
 package hook
 
+import "codex-bridge/relay/hook/ask"
+
 // For the tests: what is compared, and what no test could wait for.
 var (
 	QuoteShell = quoteShell
@@ -10,6 +12,6 @@ const (
 	MaxNodes  = maxNodes
 	MaxText   = maxText
 	MaxDepth  = maxDepth
-	TokenName = tokenName
+	TokenName = ask.TokenName
 	Young     = young
 )

@@ -2,5 +2,5 @@
 
 package hook
 
-// Peer is the user at the other end of a socket.
-var Peer = peer
+// OwnPeer tells whether the user is at the other end of a socket.
+var OwnPeer = ownPeer

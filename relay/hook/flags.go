@@ -6,19 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"codex-bridge/relay/hook/ask"
 )
 
-// flags are what a Server's Command says.
-type flags struct {
-	socket  string
-	event   Event // "": it can't be told
-	timeout time.Duration
-	allow   bool // lets the tool run where no bridge answers
-}
-
-// parseFlags reads "--name value" and "--name=value". What is wrong does not keep it
-// from finding the event.
-func parseFlags(args []string) (f flags, err error) {
+// parseFlags reads what a Server's Command says: "--name value" and "--name=value". What is wrong does not keep it
+// from finding the event; "" and it can't be told.
+func parseFlags(args []string) (f ask.Flags, err error) {
 	values := map[string]string{}
 	for len(args) > 0 {
 		name, value, joined := strings.Cut(args[0], "=")
@@ -37,20 +31,20 @@ func parseFlags(args []string) (f flags, err error) {
 		}
 		values[name] = value
 	}
-	if f.event = Event(values["--event"]); f.event.Name() == "" {
-		err = errors.Join(err, fmt.Errorf("--event must be one of %v, not %q", Events, f.event))
-		f.event = ""
+	if f.Event = values["--event"]; Event(f.Event).Name() == "" {
+		err = errors.Join(err, fmt.Errorf("--event must be one of %v, not %q", Events, f.Event))
+		f.Event = ""
 	}
-	if f.socket = values["--socket"]; !filepath.IsAbs(f.socket) {
-		err = errors.Join(err, fmt.Errorf("--socket must be a path in full, not %q", f.socket))
+	if f.Socket = values["--socket"]; !filepath.IsAbs(f.Socket) {
+		err = errors.Join(err, fmt.Errorf("--socket must be a path in full, not %q", f.Socket))
 	}
 	var wrong error
-	if f.timeout, wrong = time.ParseDuration(values["--timeout"]); wrong != nil || f.timeout <= 0 {
+	if f.Timeout, wrong = time.ParseDuration(values["--timeout"]); wrong != nil || f.Timeout <= 0 {
 		err = errors.Join(err, fmt.Errorf("--timeout must be a duration such as 10s, not %q", values["--timeout"]))
 	}
 	switch how, set := values["--on-failure"]; {
 	case how == "allow":
-		f.allow = true
+		f.Allow = true
 	case set && how != "deny":
 		err = errors.Join(err, fmt.Errorf("--on-failure must be deny or allow, not %q", how))
 	}

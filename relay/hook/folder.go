@@ -7,13 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"codex-bridge/relay/hook/ask"
 )
 
 // DefaultFolder is where servers have their folders: in the user's runtime directory
 // where there is one, which is gone after a restart of the machine and which Codex's
 // sandbox does not let commands write to, else in the state folder.
 func DefaultFolder(state string) string {
-	if runtime := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) && ownPath(runtime, fs.ModeDir) == nil {
+	if runtime := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) && ask.OwnPath(runtime, fs.ModeDir) == nil {
 		return filepath.Join(runtime, "codex-bridge")
 	}
 	return filepath.Join(state, "run")
@@ -30,32 +32,10 @@ func ownFolder(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w; name a folder that can be written with CODEX_BRIDGE_STATE", err)
 	}
-	if err := ownPath(path, fs.ModeDir); err != nil {
+	if err := ask.OwnPath(path, fs.ModeDir); err != nil {
 		return fmt.Errorf("%w; remove it, or name another folder with CODEX_BRIDGE_STATE", err)
 	}
 	return nil
-}
-
-// ownPath tells whether at a path there is something of a kind, itself and not a link to
-// it, that is the user's own and closed to others.
-func ownPath(path string, kind fs.FileMode) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
-	}
-	return own(path, info, kind)
-}
-
-var nouns = map[fs.FileMode]string{0: "file", fs.ModeDir: "folder", fs.ModeSocket: "socket"}
-
-func own(path string, info fs.FileInfo, kind fs.FileMode) error {
-	switch got := info.Mode().Type(); {
-	case got == fs.ModeSymlink:
-		return fmt.Errorf("%s is a symbolic link, not a %s", path, nouns[kind])
-	case got != kind:
-		return fmt.Errorf("%s is no %s", path, nouns[kind])
-	}
-	return private(path, info)
 }
 
 // young is how long a folder without a socket may be one that is being made.
@@ -71,21 +51,12 @@ func prune(folder string) {
 	for _, e := range entries {
 		path := filepath.Join(folder, e.Name())
 		info, err := e.Info()
-		if err != nil || own(path, info, fs.ModeDir) != nil {
+		if err != nil || ask.Own(path, info, fs.ModeDir) != nil {
 			continue
 		}
-		switch err := probe(filepath.Join(path, socketName)); {
-		case errors.Is(err, fs.ErrNotExist) && time.Since(info.ModTime()) > young, refused(err):
+		switch err := ask.Probe(filepath.Join(path, socketName)); {
+		case errors.Is(err, fs.ErrNotExist) && time.Since(info.ModTime()) > young, ask.Refused(err):
 			_ = os.RemoveAll(path)
 		}
 	}
-}
-
-// probe tells why a server can't be reached, if that is so.
-func probe(socket string) error {
-	conn, err := dial(socket, time.Now().Add(time.Second))
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }

@@ -3,6 +3,7 @@ package hook
 import (
 	"fmt"
 
+	"codex-bridge/relay/hook/ask"
 	"codex-bridge/rpc"
 )
 
@@ -10,7 +11,7 @@ import (
 // together may have 4,000,000 bytes, which MaxPayload keeps them from.)
 const (
 	// MaxPayload is the most that Codex may say of one run, in bytes.
-	MaxPayload = 1 << 20
+	MaxPayload = ask.MaxPayload
 
 	maxDepth = 64 // objects and arrays inside each other
 	maxNodes = 20_000

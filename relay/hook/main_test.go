@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "hook":
+			if os.Getenv(earlyOnly) != "" {
+				syscall.Exit(lateStatus)
+			}
 			syscall.Exit(hook.Run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr)) // os.Exit waits a second under the race detector
 		case "bridge":
 			syscall.Exit(bridge(os.Args[2]))
@@ -32,6 +35,13 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// A process with earlyOnly in its environment ends with lateStatus when it comes as far
+// as main.
+const (
+	earlyOnly  = "HOOK_TEST_EARLY_ONLY"
+	lateStatus = 77
+)
 
 // bridge is a bridge that says where it listens and when it is asked, and never answers.
 func bridge(folder string) int {

@@ -3,24 +3,20 @@ package hook
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
-	"time"
+
+	"codex-bridge/relay/hook/ask"
 )
 
 // exitBlock is the last resort: Codex takes it, with a text on stderr, for a denial.
 const exitBlock = 2
 
-// margin is what is left of Codex's time when the process gives up, or a fifth of that
-// time if it is less: for its start, which Codex counts, and for what it prints. A
-// denial that comes too late is none.
-const margin = 500 * time.Millisecond
-
-// Run is the process that Codex starts for a hook. It reads what Codex says of the
-// call, asks the bridge, writes what Codex reads, and returns the exit status. Whatever
+// Run is the process that Codex starts for a hook. It has asked the bridge already (see
+// package ask), or does so, writes what Codex reads, and returns the exit status. Whatever
 // fails, for an event that decides it writes a denial, and for others nothing; stderr
 // has the reason. The status is 0 then: with 1 Codex lets the tool run (measured).
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
-	start := time.Now()
 	p := &process{stdout: stdout, stderr: stderr}
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -28,48 +24,30 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) 
 		}
 	}()
 	f, err := parseFlags(args)
-	p.flags = f
+	p.event, p.allow = Event(f.Event), f.Allow
 	if err != nil {
 		reason := "its command line can't be read: " + strings.ReplaceAll(err.Error(), "\n", ", ")
-		return p.fail(&failure{reason + "; codex runs this command with flags of the bridge's own", false})
+		return p.fail(&ask.Failure{Reason: reason + "; codex runs this command with flags of the bridge's own"})
 	}
-	span := f.timeout - min(margin, f.timeout/5)
-	a := &asker{flags: f, span: span, deadline: start.Add(span)}
-	// What is waited for may hang in a system call that knows no deadline.
-	done := make(chan said, 1)
-	go func() {
-		defer func() {
-			if fault := recover(); fault != nil {
-				done <- said{err: broken(fault)}
-			}
-		}()
-		answer, err := a.ask(stdin)
-		done <- said{answer, err}
-	}()
-	up := time.NewTimer(time.Until(a.deadline))
-	defer up.Stop()
-	select {
-	case s := <-done:
-		if s.err != nil {
-			return p.fail(s.err)
-		}
-		return p.print(s.answer)
-	case <-up.C:
-		return p.fail(stage(a.at.Load()).late(f, span))
+	asking := ask.Begun()
+	if asking == nil || asking.Flags != f || stdin != os.Stdin {
+		asking = ask.Start(f, stdin)
 	}
+	answer, err := outcome(asking)
+	if err != nil {
+		return p.fail(err)
+	}
+	return p.print(answer)
 }
 
-// said is what a bridge was heard to say.
-type said struct {
-	answer Answer
-	err    error
+func broken(fault any) error {
+	return &ask.Failure{Reason: fmt.Sprintf("a fault of its own: %v", fault)}
 }
-
-func broken(fault any) error { return &failure{fmt.Sprintf("a fault of its own: %v", fault), false} }
 
 // process is what a run writes to. It writes one answer.
 type process struct {
-	flags
+	event          Event // "": it can't be told
+	allow          bool
 	stdout, stderr io.Writer
 	started        bool // it writes, or has written
 }
@@ -77,11 +55,11 @@ type process struct {
 // fail ends a run without an answer.
 func (p *process) fail(err error) int {
 	fmt.Fprintln(p.stderr, "codex-bridge hook:", err)
-	f, ok := err.(*failure) //nolint:errorlint // it is made here, and never wrapped
+	f, ok := err.(*ask.Failure) //nolint:errorlint // it is never wrapped
 	switch {
 	case p.event == "": // every event could be one that decides
 		return exitBlock
-	case p.allow && ok && f.absent:
+	case p.allow && ok && f.Absent:
 		return 0
 	}
 	return p.print(Failed(p.event, err.Error()))

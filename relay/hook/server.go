@@ -15,6 +15,8 @@ import (
 
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/handler"
+
+	"codex-bridge/relay/hook/ask"
 )
 
 // The times of a server.
@@ -23,6 +25,8 @@ const (
 	opening = 10 * time.Second
 	// parting is how long Close waits for processes to take their answer.
 	parting = time.Second
+	// pause is how long it does not take processes when it can't.
+	pause = 25 * time.Millisecond
 	// reserve is what of a process's time Decide does not get, or a tenth if that is
 	// less: so that its reason for giving up arrives.
 	reserve = 100 * time.Millisecond
@@ -46,7 +50,7 @@ type Options struct {
 type Server struct {
 	o        Options
 	folder   string
-	secret   secret
+	words    ask.Words
 	listener net.Listener
 	ctx      context.Context // ends with Close
 	stop     context.CancelFunc
@@ -70,8 +74,8 @@ func Listen(o Options) (*Server, error) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, folder: folder, secret: newSecret(), conns: map[net.Conn]struct{}{}}
-	if err := s.secret.write(filepath.Join(folder, tokenName)); err != nil {
+	s := &Server{o: o, folder: folder, words: newWords(), conns: map[net.Conn]struct{}{}}
+	if err := writeWords(s.words, filepath.Join(folder, ask.TokenName)); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	var err error
@@ -155,7 +159,7 @@ func (s *Server) serve(conn net.Conn) {
 
 // reply answers one question.
 func (s *Server) reply(ctx context.Context, q *question) (*reply, error) {
-	if !same(q.Token, s.secret.ask) {
+	if !same(q.Token, s.words.Ask) {
 		s.o.Log.Warn("a hook asked with another bridge's token", "event", q.Event)
 		return nil, jrpc2.Errorf(codeRefused, "the token is not that of this bridge")
 	}
@@ -179,7 +183,7 @@ func (s *Server) reply(ctx context.Context, q *question) (*reply, error) {
 	case late && answer.Decision != Deny && answer.Decision != Block:
 		return nil, jrpc2.Errorf(codeLate, "there was no answer in time")
 	}
-	return &reply{s.secret.answer, &answer}, nil
+	return &reply{s.words.Answer, &answer}, nil
 }
 
 // decide has the call judged. An answer that Codex would not read is none.

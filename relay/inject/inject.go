@@ -9,8 +9,13 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
+	"codex-bridge/relay/hook"
+	"codex-bridge/relay/observe"
 	"codex-bridge/rpc"
 )
+
+// Source is what Codex calls the file of hooks that come with a thread's configuration.
+const Source = "/<session-flags>/config.toml"
 
 // warning is the notification by which Codex itself says that something of the
 // configuration has no effect.
@@ -23,24 +28,17 @@ type Options struct {
 	// (Absent when it is left out); nil: nothing. The error tells why it can't be.
 	Plan func(approval rpc.Value) (*Plan, error)
 	Mode func() config.Mode
-	// Observe is told of each change of State; nil: nobody.
+	// Observe is told when hooks come into force, or don't; nil: nobody. Runs it is not
+	// told of: those are counted, and who watches them is another.
 	Observe func(State)
 	Log     *slog.Logger
 }
 
 // State is what is known of the hooks: whether they run, and how the runs ended.
 type State struct {
-	Active bool   `json:"active"`
-	Reason string `json:"reason,omitempty"` // why not
-	Runs   Runs   `json:"runs"`
-}
-
-// Runs counts runs of our hooks by the status that Codex gives them.
-type Runs struct {
-	Completed int64 `json:"completed"`
-	Blocked   int64 `json:"blocked"`
-	Stopped   int64 `json:"stopped"`
-	Failed    int64 `json:"failed"`
+	Active bool         `json:"active"`
+	Reason string       `json:"reason,omitempty"` // why not
+	Runs   observe.Runs `json:"runs"`             // of our hooks
 }
 
 // Feature is a bridge.Feature. It must stand behind those that hold thread requests
@@ -54,7 +52,7 @@ type Feature struct {
 	threads  map[string]*thread
 	last     string // why the newest thread has no hooks; "" it has
 	opened   bool   // a thread was verified
-	runs     Runs
+	runs     observe.Runs
 	required *requirements // nil: not read yet
 }
 
@@ -97,6 +95,15 @@ func (f *Feature) State() State {
 		s.Reason = "no thread has taken a turn yet"
 	}
 	return s
+}
+
+// InForce tells whether Codex has said that a thread's hook for an event is trusted and
+// enabled.
+func (f *Feature) InForce(id string, event hook.Event) bool {
+	f.mu.Lock()
+	one := f.threads[id]
+	f.mu.Unlock()
+	return one != nil && one.runs(event)
 }
 
 // opens adds the hooks to a request that opens a thread.

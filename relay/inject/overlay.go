@@ -17,6 +17,7 @@ type Plan struct {
 	Command func(hook.Event) string // the command line that Codex runs; nil installs nothing
 	Idle    func(hook.Event) bool   // selected, and nothing to do: no process is started for it; nil: none is
 	Timeout time.Duration           // rounded up to seconds; 5 s when not above zero
+	Person  time.Duration           // how much longer the first event may take, in which a person is asked
 	Status  string                  // what Codex shows while a hook runs; "" nothing
 	Clear   bool                    // events that are not selected are emptied and switched off
 }
@@ -30,7 +31,7 @@ type Key struct {
 // sources is what Codex calls the configuration that comes with a request, in the
 // keys of hooks.state: the first form is the one that 0.169.0 looks for (measured),
 // the second that of older versions.
-var sources = []string{"/<session-flags>/config.toml", "<session-flags>/config.toml"}
+var sources = []string{Source, "<session-flags>/config.toml"}
 
 // handler is a hook as the configuration has it.
 type handler struct {
@@ -112,12 +113,20 @@ func (p Plan) handler(e hook.Event) (handler, bool) {
 	if !p.selects(e) || p.Command == nil || p.Idle != nil && p.Idle(e) {
 		return handler{}, false
 	}
-	const usual = 5
-	seconds := int64((p.Timeout + time.Second - 1) / time.Second)
-	if seconds <= 0 {
-		seconds = usual
-	}
+	seconds := int64((p.Limit(e) + time.Second - 1) / time.Second)
 	return handler{Type: "command", Command: p.Command(e), Timeout: seconds, Status: p.Status}, true
+}
+
+// Limit is how long a hook of the event may take.
+func (p Plan) Limit(e hook.Event) time.Duration {
+	limit := p.Timeout
+	if limit <= 0 {
+		limit = 5 * time.Second
+	}
+	if e == hook.PreToolUse {
+		limit += p.Person
+	}
+	return limit
 }
 
 // hash is what Codex compares trusted_hash with: that of the hook in compact JSON

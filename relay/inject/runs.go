@@ -22,16 +22,7 @@ func (f *Feature) completed(ctx context.Context, said *bridge.Said) {
 	}
 	status, _ := run.Get("status").Text()
 	f.mu.Lock()
-	switch status {
-	case "completed":
-		f.runs.Completed++
-	case "blocked":
-		f.runs.Blocked++
-	case "stopped":
-		f.runs.Stopped++
-	case "failed":
-		f.runs.Failed++
-	}
+	f.runs.Add(status)
 	f.mu.Unlock()
 	if status == "failed" {
 		f.failed(ctx, params)
@@ -43,7 +34,6 @@ func (f *Feature) failed(ctx context.Context, params rpc.Value) {
 	turn, _ := params.Get("turnId").Text()
 	event, _ := params.Get("run").Get("eventName").Text()
 	f.o.Log.Error("a hook failed, and codex went on without its answer", "event", event, "thread", thread, "turn", turn)
-	f.changed()
 	if f.o.Mode() != config.Enforce || turn == "" {
 		return
 	}

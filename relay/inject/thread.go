@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"codex-bridge/bridge"
+	"codex-bridge/relay/hook"
 	"codex-bridge/rpc"
 )
 
@@ -37,6 +38,14 @@ func (t *thread) verify(ctx context.Context, peer *bridge.Peer, id string) (reas
 	}
 	t.verified = true
 	return "", true
+}
+
+// runs tells whether the thread's hook for an event is known to be in force.
+func (t *thread) runs(event hook.Event) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, installed := t.trusted[place(sources[0], event)]
+	return t.verified && installed
 }
 
 // missing is what a list of hooks lacks; "" nothing. Measured: a hook whose state does

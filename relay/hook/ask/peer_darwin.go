@@ -1,9 +1,9 @@
-package hook
+package ask
 
 import "golang.org/x/sys/unix"
 
-// user is who is at the other end of a socket.
-func user(fd int) (uid int, err error) {
+// peer is the user of the process at the other end of a socket.
+func peer(fd int) (uid int, err error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
 		return 0, err

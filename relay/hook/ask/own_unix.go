@@ -1,23 +1,23 @@
 //go:build unix
 
-package hook
+package ask
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"syscall"
 )
 
 // private refuses what is another user's, or lets others in. Root is no exception.
 func private(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
+	switch mode := uint64(info.Mode().Perm()); {
 	case !ok || int(stat.Uid) != os.Geteuid():
-		return fmt.Errorf("%s belongs to another user", path)
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%s is open to other users: its mode is %04o", path, info.Mode().Perm())
+		return errors.New(path + " belongs to another user")
+	case mode&0o077 != 0:
+		return errors.New(path + " is open to other users: its mode is 0" + strconv.FormatUint(mode, 8))
 	}
 	return nil
 }
@@ -27,9 +27,10 @@ func openOwn(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 }
 
-func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+// Refused tells whether nobody listens.
+func Refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
 // again tells whether trying again can help: the server starts, or has much to do.
 func again(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || refused(err) || errors.Is(err, syscall.EAGAIN)
+	return errors.Is(err, fs.ErrNotExist) || Refused(err) || errors.Is(err, syscall.EAGAIN)
 }

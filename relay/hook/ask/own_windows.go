@@ -1,4 +1,4 @@
-package hook
+package ask
 
 import (
 	"errors"
@@ -14,6 +14,7 @@ func private(string, fs.FileInfo) error { return nil }
 
 func openOwn(path string) (*os.File, error) { return os.Open(path) }
 
-func refused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
+// Refused tells whether nobody listens.
+func Refused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
 
-func again(err error) bool { return errors.Is(err, fs.ErrNotExist) || refused(err) }
+func again(err error) bool { return errors.Is(err, fs.ErrNotExist) || Refused(err) }
