@@ -1,0 +1,125 @@
+package tools_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"codex-bridge/relay/tools"
+)
+
+// fingerprints are testdata/vectors/dynamic_tools_fingerprint.json.
+type fingerprints struct {
+	Cases []struct {
+		Name string
+		A, B json.RawMessage
+		Seed struct {
+			Same bool
+			A    string `json:"fingerprint_a"`
+			B    string `json:"fingerprint_b"`
+		}
+	}
+	Compatibility []struct {
+		Previous   *string
+		Next       string
+		Compatible bool
+	}
+}
+
+// otherOrder are the cases in which the other program sorts by a language's order, and
+// ours by bytes; DEVIATIONS.md.
+var otherOrder = map[string]bool{"unicode names reordered": true, "underscore/dash/digits reordered": true}
+
+func fingerprint(t *testing.T, list json.RawMessage) string {
+	t.Helper()
+	print, err := tools.Fingerprint(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return print
+}
+
+func TestDynamicToolsFingerprintVectors(t *testing.T) {
+	var v fingerprints
+	read(t, "dynamic_tools_fingerprint.json", &v)
+	if len(v.Cases) != 16 || len(v.Compatibility) != 4 {
+		t.Fatalf("%d and %d vectors", len(v.Cases), len(v.Compatibility))
+	}
+	for _, c := range v.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			a, b := fingerprint(t, c.A), fingerprint(t, c.B)
+			if (a == b) != c.Seed.Same {
+				t.Errorf("%s\n%s", a, b)
+			}
+			if exact := a == c.Seed.A && b == c.Seed.B; exact == otherOrder[c.Name] {
+				t.Errorf("%s\n%s", a, b)
+			}
+			if len(a) != len(c.Seed.A) || len(b) != len(c.Seed.B) {
+				t.Errorf("%s\n%s", a, b)
+			}
+		})
+	}
+	for _, c := range v.Compatibility {
+		was := ""
+		if c.Previous != nil {
+			was = *c.Previous
+		}
+		if got := tools.Compatible(was, c.Next); got != c.Compatible {
+			t.Errorf("%q to %q: %v", was, c.Next, got)
+		}
+	}
+}
+
+// Both forms of the wire have the same fingerprint, whatever the words for a namespace.
+func TestFingerprintOfForms(t *testing.T) {
+	flat := `[{"name":"a","description":"x","inputSchema":{"type":"object"},"namespace":"n","deferLoading":true},{"inputSchema":true,"name":"b","description":"y"}]`
+	nested := `[{"type":"function","name":"b","description":"z","inputSchema":true},
+		{"type":"namespace","name":"n","description":"q","tools":[{"type":"function","deferLoading":true,"name":"a","description":"w","inputSchema":{"type":"object"}}]}]`
+	if a, b := fingerprint(t, json.RawMessage(flat)), fingerprint(t, json.RawMessage(nested)); a != b {
+		t.Errorf("%s\n%s", a, b)
+	}
+	for _, nothing := range []string{"", "null", "[]", " [ ] "} {
+		if got := fingerprint(t, json.RawMessage(nothing)); got != tools.None {
+			t.Errorf("%q: %s", nothing, got)
+		}
+	}
+	for _, bad := range []string{"{}", "[null]", "[1]", `[{"type":"namespace","name":"n"}`, `[{"type":"namespace","name":"n","tools":[null]}]`, `[{"type":"namespace","tools":5}]`, `[{"name":"a","inputSchema":{"minimum":1e999}}]`} {
+		if got, err := tools.Fingerprint(json.RawMessage(bad)); err == nil {
+			t.Errorf("%s: %s", bad, got)
+		}
+	}
+}
+
+// What is the same JSON has the same fingerprint, and a schema that is not has another.
+func TestFingerprintLaws(t *testing.T) {
+	value := rapid.Deferred(func() *rapid.Generator[any] {
+		return rapid.OneOf(rapid.Bool().AsAny(), rapid.Int32().AsAny(), rapid.StringMatching(`[a-z<"é]{0,4}`).AsAny(),
+			rapid.MapOfN(rapid.StringMatching(`[a-c]{1,2}`), rapid.Int8().AsAny(), 0, 4).AsAny())
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		tool := func(v any) []map[string]any {
+			return []map[string]any{{"name": "a", "description": "d", "inputSchema": v}}
+		}
+		print := func(v any, indent string) string {
+			text, err := json.MarshalIndent(v, "", indent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := tools.Fingerprint(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		a, b := value.Draw(t, "a"), value.Draw(t, "b")
+		if print(tool(a), "") != print(tool(a), "  ") {
+			t.Fatal("spaces count")
+		}
+		one, _ := json.Marshal(a)
+		other, _ := json.Marshal(b)
+		if (print(tool(a), "") == print(tool(b), "")) != (string(one) == string(other)) {
+			t.Fatalf("%s and %s", one, other)
+		}
+	})
+}

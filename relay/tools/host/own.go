@@ -1,0 +1,120 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"codex-bridge/bridge"
+	"codex-bridge/relay/tools"
+	"codex-bridge/rpc"
+)
+
+// Methods are what a client that knows the bridge may call.
+var Methods = []string{"bridge/tool/register", "bridge/tool/unregister", "bridge/tool/list"}
+
+// Own is the bridge.Feature that answers Methods. It stands before what holds messages to
+// a policy, which knows codex's methods only.
+type Own struct{ f *Feature }
+
+// Own is the part that stands before.
+func (f *Feature) Own() Own { return Own{f} }
+
+// Routes implements bridge.Feature.
+func (o Own) Routes() []bridge.Route {
+	var routes []bridge.Route
+	for i, answer := range []func(rpc.Value) (any, *rpc.Error){o.register, o.unregister, o.list} {
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: Methods[i], Why: "answered here", Call: o.own(answer)})
+	}
+	return routes
+}
+
+func (o Own) own(answer func(rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.Call) *rpc.Error {
+	return func(_ context.Context, call *bridge.Call) *rpc.Error {
+		if !o.f.o.Known() || call.Kind != rpc.Request {
+			return nil
+		}
+		if call.Truncated() {
+			return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
+		}
+		result, failed := answer(call.Params)
+		if failed != nil {
+			return failed
+		}
+		raw, err := json.Marshal(result)
+		if err != nil {
+			return rpc.Errorf(rpc.CodeInternal, "%s: %v", call.Method, err)
+		}
+		call.Reply(raw)
+		return nil
+	}
+}
+
+// register takes {tools: […]}, in either form of dynamicTools, and answers with the
+// fingerprint of what the next thread will be offered.
+func (o Own) register(params rpc.Value) (any, *rpc.Error) {
+	list := params.Get("tools")
+	if list.Kind() != rpc.Array || list.Len() == 0 {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "give params.tools, a list of tools as in dynamicTools of thread/start")
+	}
+	if !o.f.experiment.on.Load() {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "codex takes tools only from clients that set capabilities.experimentalApi in initialize, which this one has not")
+	}
+	specs, err := tools.Specs(list.Raw(), origin)
+	if err != nil {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools: %v", err)
+	}
+	if _, err := o.f.registered.add(specs, o.f.catalogue.Last()); err != nil {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools: %v", err)
+	}
+	return o.print(), nil
+}
+
+// unregister takes {tools: […]}, names, or objects with name and namespace.
+func (o Own) unregister(params rpc.Value) (any, *rpc.Error) {
+	var names []tools.Name
+	for element := range params.Get("tools").Elements() {
+		n := tools.Name{}
+		if text, ok := element.Text(); ok {
+			n.Name = text
+		} else if element.Kind() == rpc.Object {
+			n.Namespace, _ = element.Get("namespace").Text()
+			n.Name, _ = element.Get("name").Text()
+		}
+		if n.Name == "" {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools has what is no name, and no object with a name: %s", element.Raw())
+		}
+		names = append(names, n)
+	}
+	if len(names) == 0 {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "give params.tools, a list of names, or of objects with name and namespace")
+	}
+	if _, err := o.f.registered.remove(names); err != nil {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools: %v", err)
+	}
+	return o.print(), nil
+}
+
+type row struct {
+	Namespace   string          `json:"namespace,omitempty"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Searchable  bool            `json:"searchable,omitempty"`
+	Origin      string          `json:"origin"`
+}
+
+// list answers with all tools that the next thread will be offered, and those left out.
+func (o Own) list(rpc.Value) (any, *rpc.Error) {
+	host := o.f.catalogue.Last()
+	rows := []row{}
+	for _, offer := range []*tools.Offer{host, o.f.registered.offer()} {
+		for _, s := range offer.Tools {
+			rows = append(rows, row{s.Namespace, s.Name, s.Description, s.InputSchema, s.Searchable, s.Origin})
+		}
+	}
+	return map[string]any{"tools": rows, "leftOut": append([]tools.Left{}, host.Left...), "fingerprint": o.fingerprint()}, nil
+}
+
+func (o Own) print() any { return map[string]string{"fingerprint": o.fingerprint()} }
+
+func (o Own) fingerprint() string { return fingerprint(o.f.catalogue.Last(), o.f.registered.offer()) }

@@ -1,0 +1,34 @@
+package host
+
+import (
+	"codex-bridge/bridge"
+)
+
+// Routes implements bridge.Feature. Without tools in the configuration nothing of codex's
+// is looked at.
+func (f *Feature) Routes() []bridge.Route {
+	routes := []bridge.Route{
+		{From: bridge.Client, Method: "initialize", Why: "codex takes tools only where what is experimental is asked for", Call: f.initialize},
+		{From: bridge.Client, Method: "thread/start", Why: "tools are added: the host's, and those the client has registered", Call: f.starts},
+	}
+	if !f.configured {
+		return routes
+	}
+	for _, method := range []string{"thread/resume", "thread/fork"} {
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the folder of its tool calls", Call: f.reopens})
+	}
+	routes = append(routes,
+		bridge.Route{From: bridge.Client, Method: "turn/start", Why: "the folder of its tool calls", Call: f.turns},
+		bridge.Route{From: bridge.Codex, Method: "item/tool/call", Why: "the host's tools are run here", Said: f.called},
+		bridge.Route{From: bridge.Codex, Method: "item/completed", Why: "a tool call that has been ended", Said: f.ended, When: f.running.any, If: isCall},
+		bridge.Route{From: bridge.Codex, Method: "turn/completed", Why: "its tool calls end with it", Said: f.turnEnded, When: f.running.any},
+		bridge.Route{From: bridge.Codex, Method: "thread/closed", Why: "its tool calls end with it", Said: f.closed},
+	)
+	for _, method := range unasked {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "asked only of clients that want what is experimental", Said: f.refuse})
+	}
+	for method := range unseenFields {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what is experimental of it is for clients that want that", Said: f.hide})
+	}
+	return routes
+}
