@@ -1,0 +1,80 @@
+package binding
+
+import "strings"
+
+// SchemaVersion is that of the records that are read and written.
+const SchemaVersion = 1
+
+// Binding is a conversation's thread. The empty text is "not known" in every field.
+// Fingerprints are those of package fingerprint, or another implementation's.
+type Binding struct {
+	SessionFile                 string         `json:"sessionFile"`
+	ThreadID                    string         `json:"threadId"`
+	Cwd                         string         `json:"cwd"`
+	AuthProfile                 string         `json:"authProfileId,omitempty"`
+	Model                       string         `json:"model,omitempty"`
+	ModelProvider               string         `json:"modelProvider,omitempty"`
+	ApprovalPolicy              string         `json:"approvalPolicy,omitempty"`
+	Sandbox                     string         `json:"sandbox,omitempty"`
+	ServiceTier                 string         `json:"serviceTier,omitempty"`
+	DynamicTools                string         `json:"dynamicToolsFingerprint,omitempty"`
+	DynamicToolsContainDeferred bool           `json:"dynamicToolsContainDeferred,omitempty"`
+	UserMCPServers              string         `json:"userMcpServersFingerprint,omitempty"`
+	MCPServers                  string         `json:"mcpServersFingerprint,omitempty"` // those that the host has evaluated
+	HookGeneration              string         `json:"nativeHookRelayGeneration,omitempty"`
+	PluginApps                  string         `json:"pluginAppsFingerprint,omitempty"`
+	PluginAppsInput             string         `json:"pluginAppsInputFingerprint,omitempty"`
+	PluginPolicy                *PluginPolicy  `json:"pluginAppPolicyContext,omitempty"`
+	ContextEngine               *ContextEngine `json:"contextEngine,omitempty"`
+	Environments                string         `json:"environmentSelectionFingerprint,omitempty"`
+	CreatedAt                   string         `json:"createdAt"` // as it was written
+	UpdatedAt                   string         `json:"updatedAt"`
+}
+
+// Bound tells whether there is a thread.
+func (b Binding) Bound() bool { return b.ThreadID != "" }
+
+// IsOf tells whether the binding is that thread's: what is cleared for one thread leaves a
+// conversation alone that has gone on to another.
+func (b Binding) IsOf(thread string) bool { return b.Bound() && b.ThreadID == thread }
+
+// ContextEngine is what put the thread's context together.
+type ContextEngine struct {
+	EngineID   string      `json:"engineId"`
+	Policy     string      `json:"policyFingerprint"`
+	Projection *Projection `json:"projection,omitempty"`
+}
+
+// ThreadBootstrap is the only mode of a projection: the conversation so far is told to a
+// thread when it starts.
+const ThreadBootstrap = "thread_bootstrap"
+
+// Projection is the part of the conversation that the thread has been told.
+type Projection struct {
+	Epoch       string `json:"epoch"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
+// PluginPolicy is which plugins' apps the thread has, and what they may do.
+type PluginPolicy struct {
+	Fingerprint string               `json:"fingerprint"`
+	Apps        map[string]PluginApp `json:"apps"`         // by the app's id
+	AppIDs      map[string][]string  `json:"pluginAppIds"` // by the plugin's key in the configuration
+}
+
+// PluginApp is one app of a plugin.
+type PluginApp struct {
+	ConfigKey               string   `json:"configKey"`
+	Marketplace             string   `json:"marketplaceName"`
+	Plugin                  string   `json:"pluginName"`
+	AllowDestructiveActions bool     `json:"allowDestructiveActions"`
+	MCPServers              []string `json:"mcpServerNames"`
+}
+
+// Suffix makes the name of the file that holds the binding of a conversation's file.
+const Suffix = ".codex-app-server.json"
+
+// Path is the file that holds the binding of the conversation in sessionFile.
+func Path(sessionFile string) string { return sessionFile + Suffix }
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }

@@ -1,0 +1,126 @@
+package binding
+
+import (
+	"fmt"
+	"strconv"
+
+	"codex-bridge/lifecycle/setting"
+	"codex-bridge/rpc"
+)
+
+// Malformed means that a text is no record: not JSON, or not an object. It is to be kept
+// aside and reported.
+type Malformed struct{ Err error }
+
+func (e *Malformed) Error() string { return "the binding can't be read: " + e.Err.Error() }
+func (e *Malformed) Unwrap() error { return e.Err }
+
+// Foreign means that a record is not for us: of another version, or without a thread.
+type Foreign struct{ Why string }
+
+func (e *Foreign) Error() string { return "the binding is none that is known here: " + e.Why }
+
+// Dropped is a value of a record that was left out.
+type Dropped struct{ Field, Why string }
+
+func (d Dropped) String() string { return d.Field + ": " + d.Why }
+
+// Read reads the record of the conversation in sessionFile, and tells what it left out. An
+// error is a *Malformed or a *Foreign, and there is no binding. A record whose thread is
+// the empty text is read, and not Bound.
+func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error) {
+	doc, err := rpc.ParseValue(text)
+	switch {
+	case err != nil:
+		return Binding{}, nil, &Malformed{err}
+	case doc.Truncated():
+		return Binding{}, nil, &Malformed{fmt.Errorf("it has too many values")}
+	case doc.Root().Kind() != rpc.Object:
+		return Binding{}, nil, &Malformed{fmt.Errorf("it is %s, not an object", doc.Root().Kind())}
+	}
+	r := reader{v: doc.Root()}
+	if !isVersion(r.v.Get("schemaVersion")) {
+		return Binding{}, nil, &Foreign{fmt.Sprintf("its schemaVersion is not %d", SchemaVersion)}
+	}
+	thread, ok := r.v.Get("threadId").Text()
+	if !ok {
+		return Binding{}, nil, &Foreign{"it has no threadId"}
+	}
+	b := Binding{
+		SessionFile:                 sessionFile,
+		ThreadID:                    thread,
+		Cwd:                         r.text("cwd"),
+		AuthProfile:                 r.text("authProfileId"),
+		Model:                       r.text("model"),
+		ModelProvider:               r.text("modelProvider"),
+		ApprovalPolicy:              r.word("approvalPolicy", setting.IsApproval),
+		Sandbox:                     r.word("sandbox", setting.IsSandbox),
+		ServiceTier:                 setting.ServiceTier(r.text("serviceTier")),
+		DynamicTools:                r.text("dynamicToolsFingerprint"),
+		DynamicToolsContainDeferred: r.truth("dynamicToolsContainDeferred"),
+		UserMCPServers:              r.text("userMcpServersFingerprint"),
+		MCPServers:                  r.text("mcpServersFingerprint"),
+		HookGeneration:              r.word("nativeHookRelayGeneration", func(text string) bool { return !blank(text) }),
+		PluginApps:                  r.text("pluginAppsFingerprint"),
+		PluginAppsInput:             r.text("pluginAppsInputFingerprint"),
+		PluginPolicy:                r.pluginPolicy("pluginAppPolicyContext"),
+		ContextEngine:               r.contextEngine("contextEngine"),
+		Environments:                r.text("environmentSelectionFingerprint"),
+		CreatedAt:                   r.text("createdAt"),
+		UpdatedAt:                   r.text("updatedAt"),
+	}
+	b.ModelProvider = o.provider(b.ModelProvider, b.AuthProfile)
+	if b.CreatedAt == "" {
+		b.CreatedAt = o.now()
+	}
+	if b.UpdatedAt == "" {
+		b.UpdatedAt = o.now()
+	}
+	return b, r.dropped, nil
+}
+
+// isVersion compares by value: 1.0 is 1, "1" is not.
+func isVersion(v rpc.Value) bool {
+	if v.Kind() != rpc.Number {
+		return false
+	}
+	n, err := strconv.ParseFloat(string(v.Raw()), 64)
+	return err == nil && n == SchemaVersion
+}
+
+// reader reads the values of a record one by one.
+type reader struct {
+	v       rpc.Value
+	dropped []Dropped
+}
+
+func (r *reader) drop(field, why string) { r.dropped = append(r.dropped, Dropped{field, why}) }
+
+// text is a text, "" when it is not there or none.
+func (r *reader) text(field string) string {
+	v := r.v.Get(field)
+	text, ok := v.Text()
+	if !ok && v.Exists() {
+		r.drop(field, "it is "+v.Kind().String()+", not a string")
+	}
+	return text
+}
+
+// word is a text that is one of those that are known.
+func (r *reader) word(field string, known func(string) bool) string {
+	text := r.text(field)
+	if text == "" || known(text) {
+		return text
+	}
+	r.drop(field, strconv.Quote(text)+" is not a known value")
+	return ""
+}
+
+func (r *reader) truth(field string) bool {
+	v := r.v.Get(field)
+	b, ok := v.Bool()
+	if !ok && v.Exists() {
+		r.drop(field, "it is "+v.Kind().String()+", not a boolean")
+	}
+	return b
+}

@@ -1,0 +1,180 @@
+package binding_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"codex-bridge/lifecycle/binding"
+)
+
+func read(t testing.TB, text string) (binding.Binding, []binding.Dropped) {
+	t.Helper()
+	b, dropped, err := binding.Read([]byte(text), "/s", binding.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, dropped
+}
+
+func TestReadErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		malformed  bool
+	}{
+		{"empty", "", true},
+		{"cut off", `{"schemaVersion":1,"threadId":"t"`, true},
+		{"an array", "[]", true},
+		{"a key twice", `{"schemaVersion":1,"threadId":"t","threadId":"u"}`, true},
+		{"version 2", `{"schemaVersion":2,"threadId":"t"}`, false},
+		{"version true", `{"schemaVersion":true,"threadId":"t"}`, false},
+		{"no thread", `{"schemaVersion":1}`, false},
+		{"a thread that is a number", `{"schemaVersion":1,"threadId":5}`, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, _, err := binding.Read([]byte(c.text), "/s", binding.Options{Now: now})
+			var malformed *binding.Malformed
+			var foreign *binding.Foreign
+			if !errors.As(err, &malformed) && c.malformed || !errors.As(err, &foreign) && !c.malformed {
+				t.Errorf("the error is %v", err)
+			}
+			if b != (binding.Binding{}) {
+				t.Errorf("there is a binding all the same: %+v", b)
+			}
+		})
+	}
+}
+
+// A field at a time is spoilt; it alone is lost, and named.
+func TestReadDropsOneByOne(t *testing.T) {
+	const good = `"fingerprint":"f","apps":{"x":{"configKey":"k","marketplaceName":"openai-bundled","pluginName":"n",` +
+		`"allowDestructiveActions":false,"mcpServerNames":[]}}`
+	for _, c := range []struct{ name, member, dropped string }{
+		{"cwd", `"cwd":7`, "cwd"},
+		{"model", `"model":[]`, "model"},
+		{"provider", `"modelProvider":{}`, "modelProvider"},
+		{"approval", `"approvalPolicy":{"granular":{}}`, "approvalPolicy"},
+		{"sandbox", `"sandbox":"READ-ONLY"`, "sandbox"},
+		{"tier", `"serviceTier":1`, "serviceTier"},
+		{"tools", `"dynamicToolsFingerprint":[]`, "dynamicToolsFingerprint"},
+		{"deferred", `"dynamicToolsContainDeferred":"yes"`, "dynamicToolsContainDeferred"},
+		{"engine", `"contextEngine":{"schemaVersion":1,"engineId":"e"}`, "contextEngine"},
+		{"engine null", `"contextEngine":null`, "contextEngine"},
+		{"projection", `"contextEngine":{"schemaVersion":1,"engineId":"e","policyFingerprint":"p",` +
+			`"projection":{"schemaVersion":1,"mode":"thread_bootstrap","epoch":" "}}`, "contextEngine.projection"},
+		{"projection's fingerprint", `"contextEngine":{"schemaVersion":1,"engineId":"e","policyFingerprint":"p",` +
+			`"projection":{"schemaVersion":1,"mode":"thread_bootstrap","epoch":"1","fingerprint":2}}`, "contextEngine.projection"},
+		{"no apps", `"pluginAppPolicyContext":{"fingerprint":"f"}`, "pluginAppPolicyContext"},
+		{"ids a list", `"pluginAppPolicyContext":{` + good + `,"pluginAppIds":[]}`, "pluginAppPolicyContext"},
+		{"ids of numbers", `"pluginAppPolicyContext":{` + good + `,"pluginAppIds":{"k":[1]}}`, "pluginAppPolicyContext"},
+		{"ids no list", `"pluginAppPolicyContext":{` + good + `,"pluginAppIds":{"k":"x"}}`, "pluginAppPolicyContext"},
+		{"an older app", `"pluginAppPolicyContext":{` + strings.Replace(good, `{"configKey"`, `{"appId":"x","configKey"`, 1) + `}`, "pluginAppPolicyContext"},
+		{"created", `"createdAt":5`, "createdAt"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, dropped := read(t, `{"schemaVersion":1.0,"threadId":"t",`+c.member+`,"authProfileId":"p"}`)
+			if len(dropped) != 1 || dropped[0].Field != c.dropped {
+				t.Errorf("dropped: %v, want %s", dropped, c.dropped)
+			}
+			if b.ThreadID != "t" || b.AuthProfile != "p" {
+				t.Errorf("the rest is lost: %+v", b)
+			}
+			for _, name := range []string{"contextEngine", "pluginAppPolicyContext", "sandbox", "approvalPolicy"} {
+				if c.dropped == name && strings.Contains(string(binding.Encode(b)), name) {
+					t.Errorf("%s is still there", name)
+				}
+			}
+		})
+	}
+}
+
+func TestReadEmptyThread(t *testing.T) {
+	if b, _ := read(t, `{"schemaVersion":1,"threadId":""}`); b.Bound() || b.IsOf("") {
+		t.Error("a record without a thread is bound")
+	}
+}
+
+func TestNativeProvider(t *testing.T) {
+	o := binding.Options{Now: now, Native: func(profile string) bool { return profile == "chat" }}
+	for _, c := range []struct{ profile, provider, want string }{
+		{"chat", "OpenAI", ""}, {"chat", " azure ", "azure"}, {"key", "openai", "openai"}, {"", "openai", "openai"},
+	} {
+		text := fmt.Sprintf(`{"schemaVersion":1,"threadId":"t","authProfileId":%q,"modelProvider":%q}`, c.profile, c.provider)
+		b, _, err := binding.Read([]byte(text), "/s", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.ModelProvider != c.want {
+			t.Errorf("%q of %q is read as %q, want %q", c.provider, c.profile, b.ModelProvider, c.want)
+		}
+		if s := (binding.Binding{AuthProfile: c.profile, ModelProvider: c.provider}).Stamped(o); s.ModelProvider != c.want {
+			t.Errorf("%q of %q is written as %q, want %q", c.provider, c.profile, s.ModelProvider, c.want)
+		}
+	}
+}
+
+// What is written is read as it was.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[a-zA-Z<&>"\\é🙂 ]{0,12}`)
+		b := binding.Binding{
+			SessionFile: "/s", ThreadID: text.Draw(t, "thread"), Cwd: text.Draw(t, "cwd"), AuthProfile: text.Draw(t, "profile"),
+			Model: text.Draw(t, "model"), ModelProvider: text.Draw(t, "provider"), DynamicTools: text.Draw(t, "tools"),
+			ServiceTier:    rapid.SampledFrom([]string{"", "fast", "FLEX", "auto"}).Draw(t, "tier"),
+			Sandbox:        rapid.SampledFrom([]string{"", "read-only", "danger-full-access"}).Draw(t, "sandbox"),
+			ApprovalPolicy: rapid.SampledFrom([]string{"", "never", "on-failure"}).Draw(t, "approval"),
+			UserMCPServers: text.Draw(t, "servers"), Environments: text.Draw(t, "environments"),
+			DynamicToolsContainDeferred: rapid.Bool().Draw(t, "deferred"),
+		}
+		if rapid.Bool().Draw(t, "engine") {
+			b.ContextEngine = &binding.ContextEngine{EngineID: text.Draw(t, "id"), Policy: text.Draw(t, "policy")}
+			if rapid.Bool().Draw(t, "projection") {
+				b.ContextEngine.Projection = &binding.Projection{Epoch: "e" + text.Draw(t, "epoch"), Fingerprint: text.Draw(t, "print")}
+			}
+		}
+		if rapid.Bool().Draw(t, "plugins") {
+			b.PluginPolicy = &binding.PluginPolicy{
+				Fingerprint: text.Draw(t, "policy print"),
+				Apps: map[string]binding.PluginApp{text.Draw(t, "app"): {
+					ConfigKey: text.Draw(t, "key"), Marketplace: "openai-curated", Plugin: text.Draw(t, "plugin"),
+					AllowDestructiveActions: rapid.Bool().Draw(t, "destructive"), MCPServers: []string{text.Draw(t, "server")},
+				}},
+				AppIDs: map[string][]string{text.Draw(t, "ids"): {text.Draw(t, "one")}},
+			}
+		}
+		b = b.Stamped(binding.Options{Now: now})
+		again, dropped, err := binding.Read(binding.Encode(b), "/s", binding.Options{})
+		if err != nil || len(dropped) > 0 {
+			t.Fatalf("%v, dropped %v", err, dropped)
+		}
+		if diff := cmp.Diff(b, again); diff != "" {
+			t.Errorf("(-written +read):\n%s", diff)
+		}
+	})
+}
+
+func FuzzRead(f *testing.F) {
+	for _, c := range vectors(f).Cases {
+		f.Add(fileOf(c.File))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		b, _, err := binding.Read(text, "/s", binding.Options{Now: now})
+		if err != nil {
+			if b != (binding.Binding{}) {
+				t.Fatalf("an error and a binding: %+v", b)
+			}
+			return
+		}
+		again, dropped, err := binding.Read(binding.Encode(b), "/s", binding.Options{})
+		if err != nil || len(dropped) > 0 {
+			t.Fatalf("what was read is not read again: %v, dropped %v", err, dropped)
+		}
+		if diff := cmp.Diff(b, again); diff != "" {
+			t.Fatalf("(-read +again):\n%s", diff)
+		}
+	})
+}

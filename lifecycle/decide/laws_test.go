@@ -1,0 +1,238 @@
+package decide_test
+
+import (
+	"encoding/json"
+	"math/rand"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"codex-bridge/lifecycle/apps"
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/decide"
+	"codex-bridge/lifecycle/engine"
+	"codex-bridge/lifecycle/fingerprint"
+	"codex-bridge/lifecycle/internal/jsontest"
+	"codex-bridge/lifecycle/servers"
+)
+
+// host is all that a thread can be started with, as values.
+type host struct {
+	servers, engine map[string]any
+	environments    []any
+	evaluated       any
+	tools           []any
+	plugins         apps.Policy
+	apps            map[string]binding.PluginApp
+}
+
+var pick = func(t *rapid.T, name string, from ...string) string { return rapid.SampledFrom(from).Draw(t, name) }
+
+func drawHost(t *rapid.T) host {
+	h := host{servers: map[string]any{}, apps: map[string]binding.PluginApp{}}
+	for range rapid.IntRange(0, 2).Draw(t, "servers") {
+		h.servers[pick(t, "server", "a", "b")] = map[string]any{
+			"url": pick(t, "url", "u", "v"), "headers": map[string]any{"X": "${X}", "Authorization": "Bearer ${T}", "Y": pick(t, "header", "1", "2")},
+		}
+	}
+	if rapid.Bool().Draw(t, "engine") {
+		h.engine = map[string]any{
+			"id": pick(t, "id", "e", "f"), "version": pick(t, "version", "1", "2"), "ownsCompaction": rapid.Bool().Draw(t, "owns"),
+			"citationsMode": jsontest.Value(t, 2), "contextTokenBudget": float64(rapid.SampledFrom([]int{100_000, 200_000}).Draw(t, "budget")),
+			"projection": map[string]any{"epoch": pick(t, "epoch", "1", "2")},
+		}
+	}
+	if rapid.Bool().Draw(t, "chosen") {
+		h.environments = []any{map[string]any{"environmentId": pick(t, "environment", "x", "y"), "cwd": "/w"}}
+	}
+	if rapid.Bool().Draw(t, "evaluated") {
+		h.evaluated = map[string]any{"a": jsontest.Value(t, 1)}
+	}
+	for _, name := range []string{"t", "u"} {
+		if rapid.Bool().Draw(t, "tool") {
+			h.tools = append(h.tools, map[string]any{"name": name, "description": "d", "inputSchema": map[string]any{"type": pick(t, "type", "object", "string")}})
+		}
+	}
+	h.plugins.Enabled = rapid.Bool().Draw(t, "plugins")
+	for range rapid.IntRange(0, 2).Draw(t, "plugin") {
+		h.plugins.Plugins = append(h.plugins.Plugins, apps.Plugin{ConfigKey: pick(t, "key", "p", "q"), Enabled: rapid.Bool().Draw(t, "on")})
+	}
+	if rapid.Bool().Draw(t, "app") {
+		h.apps["i"] = binding.PluginApp{ConfigKey: "p", Marketplace: "openai-bundled", Plugin: pick(t, "plugin's name", "n", "m")}
+	}
+	return h
+}
+
+// inputs writes the host's values in some spelling, and makes the inputs of a decision of
+// them: what differs between two calls is for show.
+func (h host) inputs(t rapid.TB, rnd *rand.Rand) decide.Inputs {
+	check := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var in decide.Inputs
+	patch, err := servers.Patch(value(t, jsontest.Write(rnd, h.servers)), "")
+	check(err)
+	if patch != nil {
+		in.UserMCPServers, err = fingerprint.Digest(patch)
+		check(err)
+	}
+	if h.engine != nil {
+		h.engine["name"] = []string{"One", "Two"}[rnd.Intn(2)]
+		e, err := engine.Read(value(t, jsontest.Write(rnd, h.engine)))
+		check(err)
+		in.ContextEngine, err = e.Binding()
+		check(err)
+	}
+	if h.environments != nil {
+		in.Environments, err = fingerprint.Text(jsontest.Write(rnd, h.environments))
+		check(err)
+	}
+	if h.evaluated != nil {
+		in.Evaluated = true
+		in.MCPServers, err = fingerprint.Digest(jsontest.Write(rnd, h.evaluated))
+		check(err)
+	}
+	var tools []string
+	for _, tool := range h.tools {
+		m := tool.(map[string]any)
+		m["description"] = []string{"one", "two"}[rnd.Intn(2)]
+		tools = append(tools, string(jsontest.Write(rnd, m)))
+	}
+	rnd.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
+	list := make([]map[string]json.RawMessage, len(tools))
+	for i := range tools {
+		check(json.Unmarshal([]byte(tools[i]), &list[i]))
+	}
+	in.DynamicTools = toolsOf(t, list)
+	in.Plugins.Enabled = h.plugins.Enabled
+	if h.plugins.Enabled {
+		p := h.plugins
+		p.Plugins = append([]apps.Plugin(nil), p.Plugins...)
+		rnd.Shuffle(len(p.Plugins), func(i, j int) { p.Plugins[i], p.Plugins[j] = p.Plugins[j], p.Plugins[i] })
+		in.Plugins.Input, err = p.Input()
+		check(err)
+		in.Plugins.EnabledKeys = p.EnabledKeys()
+		in.Plugins.Config, err = apps.New(in.Plugins.Input, json.RawMessage(`{"apps":{}}`), h.apps, nil)
+		check(err)
+	}
+	return in
+}
+
+// bind does what a decision says, and puts the binding through its file.
+func bind(t rapid.TB, b binding.Binding, in decide.Inputs, d decide.Decision) binding.Binding {
+	var err error
+	switch d.Action {
+	case decide.Resume:
+		b = decide.Resumed(b, decide.Run{Cwd: "/w"}, in, decide.Answer{Thread: b.ThreadID})
+	case decide.Start, decide.Rotate:
+		b, err = decide.Started(decide.Run{Cwd: "/w"}, in, decide.Answer{Thread: b.ThreadID + "+"})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := binding.Options{Now: now}
+	again, dropped, err := binding.Read(binding.Encode(b.Stamped(o)), "", o)
+	if err != nil || len(dropped) > 0 {
+		t.Fatal(err, dropped)
+	}
+	return again
+}
+
+func source(t *rapid.T) *rand.Rand { return rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed"))) }
+
+// A turn in which nothing changes but the way it is said starts no thread.
+func TestLawPresentation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h, rnd := drawHost(t), source(t)
+		in := h.inputs(t, rnd)
+		b := bind(t, binding.Binding{}, in, decide.Thread(binding.Binding{}, in))
+		for range 5 {
+			in = h.inputs(t, rnd)
+			d := decide.Thread(b, in)
+			if d.Action != decide.Resume {
+				t.Fatalf("%s because %s", d.Action, d.Reason)
+			}
+			b = bind(t, b, in, d)
+		}
+	})
+}
+
+// The same over a long conversation, with all that there is.
+func TestThousandTurns(t *testing.T) {
+	h := host{
+		servers:      map[string]any{"a": map[string]any{"command": "x", "env": map[string]any{"K": "v", "L": "w"}}, "b": map[string]any{"url": "u"}},
+		engine:       map[string]any{"id": "e", "version": "1", "contextTokenBudget": 100000.0, "projection": map[string]any{"epoch": "1", "fingerprint": "f"}},
+		environments: []any{map[string]any{"environmentId": "x", "cwd": "/w"}},
+		evaluated:    map[string]any{"s": map[string]any{"url": "u", "n": 10.0}},
+		tools: []any{
+			map[string]any{"name": "t", "inputSchema": map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "string"}}}},
+			map[string]any{"name": "u", "inputSchema": map[string]any{"type": "object"}},
+		},
+		plugins: apps.Policy{Enabled: true, Plugins: []apps.Plugin{{ConfigKey: "p", Enabled: true}, {ConfigKey: "q"}}},
+		apps:    map[string]binding.PluginApp{"i": {ConfigKey: "p", Marketplace: "openai-curated", Plugin: "n"}},
+	}
+	rnd := rand.New(rand.NewSource(1))
+	in := h.inputs(t, rnd)
+	b := bind(t, binding.Binding{}, in, decide.Thread(binding.Binding{}, in))
+	started, rotations := b.ThreadID, 0
+	for range 1000 {
+		in = h.inputs(t, rnd)
+		d := decide.Thread(b, in)
+		if d.Action != decide.Resume {
+			rotations++
+		}
+		b = bind(t, b, in, d)
+	}
+	if rotations != 0 || b.ThreadID != started {
+		t.Errorf("%d of 1000 turns started a thread", rotations)
+	}
+}
+
+// Whatever is resumed has the fingerprints that it was started with.
+func TestLawNoResumeAcross(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rnd := source(t)
+		was, is := drawHost(t), drawHost(t)
+		old, in := was.inputs(t, rnd), is.inputs(t, rnd)
+		b := bind(t, binding.Binding{}, old, decide.Decision{Action: decide.Start})
+		same := old.UserMCPServers == in.UserMCPServers && old.Environments == in.Environments && old.DynamicTools == in.DynamicTools &&
+			(!in.Evaluated || old.MCPServers == in.MCPServers) && engine.Same(old.ContextEngine, in.ContextEngine) &&
+			old.Plugins.Enabled == in.Plugins.Enabled && old.Plugins.Input == in.Plugins.Input
+		// Which apps there are counts unless no plugin is on that could have any.
+		if same && in.Plugins.Enabled && (len(was.apps) == 0 || len(in.Plugins.EnabledKeys) > 0) {
+			same = old.Plugins.Config.Output == in.Plugins.Config.Output
+		}
+		if d := decide.Thread(b, in); (d.Action == decide.Resume) != same {
+			t.Fatalf("%s because %s; the fingerprints are the same: %v", d.Action, d.Reason, same)
+		}
+	})
+}
+
+// Once the effect is in the binding, the same inputs resume; a transient thread leaves the
+// binding, and what comes after it, as they were.
+func TestLawNoPingPong(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rnd := source(t)
+		var b binding.Binding
+		for range rapid.IntRange(1, 6).Draw(t, "turns") {
+			h := drawHost(t)
+			in := h.inputs(t, rnd)
+			d := decide.Thread(b, in)
+			if d.Action == decide.Build {
+				t.Fatal("it has been built")
+			}
+			next := bind(t, b, in, d)
+			again := decide.Thread(next, h.inputs(t, rnd))
+			if d.Action == decide.Transient {
+				if next.ThreadID != b.ThreadID || again != d {
+					t.Fatalf("after a transient thread: %s because %s", again.Action, again.Reason)
+				}
+			} else if again.Action != decide.Resume {
+				t.Fatalf("%s because %s, and then %s because %s", d.Action, d.Reason, again.Action, again.Reason)
+			}
+			b = next
+		}
+	})
+}

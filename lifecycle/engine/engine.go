@@ -1,0 +1,168 @@
+// Package engine is about the host's context engine, which puts together what a thread
+// knows: how it is described, and whether a thread was started under the same one.
+//
+// It is pure and may be used by several goroutines.
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/fingerprint"
+	"codex-bridge/lifecycle/projection"
+	"codex-bridge/rpc"
+)
+
+// Engine is a context engine as the host describes it. Its name is for people, and not
+// kept.
+type Engine struct {
+	ID              string
+	Version         *string // nil: not said; so in all of these
+	OwnsCompaction  bool
+	TurnMaintenance *string
+	Citations       json.RawMessage // any JSON
+	TokenBudget     *int            // the window that it plans for
+	ReserveTokens   *int            // what it keeps free of that
+	Projection      *binding.Projection
+}
+
+// legacy is the id of having none.
+const legacy = "legacy"
+
+// Read reads {id, name, version, ownsCompaction, turnMaintenanceMode, citationsMode,
+// contextTokenBudget, reserveTokens, projection: {epoch, fingerprint}}. Only true owns the
+// compaction. What is null is not said.
+func Read(v rpc.Value) (*Engine, error) {
+	if v.Kind() != rpc.Object {
+		return nil, fmt.Errorf("it is %s, not an object", v.Kind())
+	}
+	var e Engine
+	var err error
+	for name, m := range v.Members() {
+		if m.Kind() == rpc.Null {
+			continue
+		}
+		switch name {
+		case "name":
+		case "id":
+			e.ID, err = text(m)
+		case "version":
+			e.Version, err = said(text(m))
+		case "ownsCompaction":
+			e.OwnsCompaction, _ = m.Bool()
+		case "turnMaintenanceMode":
+			e.TurnMaintenance, err = said(text(m))
+		case "citationsMode":
+			e.Citations = json.RawMessage(bytes.Clone(m.Raw()))
+		case "contextTokenBudget":
+			e.TokenBudget, err = said(number(m))
+		case "reserveTokens":
+			e.ReserveTokens, err = said(number(m))
+		case "projection":
+			e.Projection, err = readProjection(m)
+		default:
+			err = errors.New("it is not known; leave it out")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return &e, nil
+}
+
+func readProjection(v rpc.Value) (*binding.Projection, error) {
+	epoch, _ := v.Get("epoch").Text()
+	mark, ok := v.Get("fingerprint").Text()
+	mode := v.Get("mode")
+	switch {
+	case strings.TrimSpace(epoch) == "":
+		return nil, errors.New("it needs an epoch, a text that is not blank")
+	case v.Get("fingerprint").Exists() && !ok:
+		return nil, errors.New("its fingerprint has to be a string")
+	case mode.Exists() && !mode.Is(binding.ThreadBootstrap):
+		return nil, errors.New("its mode has to be " + binding.ThreadBootstrap)
+	}
+	return &binding.Projection{Epoch: epoch, Fingerprint: mark}, nil
+}
+
+// Active tells whether there is an engine at all.
+func (e *Engine) Active() bool {
+	if e == nil {
+		return false
+	}
+	id := strings.TrimSpace(e.ID)
+	return id != "" && id != legacy
+}
+
+// Binding is what is kept of the engine with a thread, nil when it is not active.
+func (e *Engine) Binding() (*binding.ContextEngine, error) {
+	if !e.Active() {
+		return nil, nil
+	}
+	id := strings.TrimSpace(e.ID)
+	policy, err := e.policy(id)
+	if err != nil {
+		return nil, fmt.Errorf("the context engine %q: %w", id, err)
+	}
+	return &binding.ContextEngine{EngineID: id, Policy: policy, Projection: e.Projection}, nil
+}
+
+// policy is the fingerprint of what of the engine makes a difference to a thread. It is a
+// text: nothing in it is secret, and what has changed can be read from two of them.
+func (e *Engine) policy(id string) (string, error) {
+	budget := 0
+	if e.TokenBudget != nil {
+		budget = *e.TokenBudget
+	}
+	text, err := json.Marshal(struct {
+		SchemaVersion      int             `json:"schemaVersion"`
+		EngineID           string          `json:"engineId"`
+		EngineVersion      *string         `json:"engineVersion,omitempty"`
+		OwnsCompaction     bool            `json:"ownsCompaction"`
+		TurnMaintenance    *string         `json:"turnMaintenanceMode,omitempty"`
+		Citations          json.RawMessage `json:"citationsMode,omitempty"`
+		ContextTokenBudget *int            `json:"contextTokenBudget,omitempty"`
+		ProjectionMaxChars int             `json:"projectionMaxChars"`
+	}{1, id, e.Version, e.OwnsCompaction, e.TurnMaintenance, e.Citations, e.TokenBudget, projection.MaxChars(budget, e.ReserveTokens)})
+	if err != nil {
+		return "", err
+	}
+	return fingerprint.Text(text)
+}
+
+// Same tells whether a thread with the one engine can be gone on with under the other.
+func Same(a, b *binding.ContextEngine) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.EngineID != b.EngineID || !fingerprint.Same(a.Policy, b.Policy) {
+		return false
+	}
+	p, q := a.Projection, b.Projection
+	return p == q || p != nil && q != nil && *p == *q
+}
+
+func said[T any](v T, err error) (*T, error) { return &v, err }
+
+func text(v rpc.Value) (string, error) {
+	text, ok := v.Text()
+	if !ok {
+		return "", fmt.Errorf("it is %s, not a string", v.Kind())
+	}
+	return text, nil
+}
+
+// number is a whole number that is not below zero.
+func number(v rpc.Value) (int, error) {
+	if v.Kind() == rpc.Number {
+		if f, err := strconv.ParseFloat(string(v.Raw()), 64); err == nil && f >= 0 && f <= 1<<50 && f == float64(int(f)) {
+			return int(f), nil
+		}
+	}
+	return 0, fmt.Errorf("it has to be a whole number, and not below zero")
+}

@@ -1,0 +1,147 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/engine"
+	"codex-bridge/lifecycle/fingerprint"
+	"codex-bridge/rpc"
+)
+
+func read(t *testing.T, text string) *engine.Engine {
+	t.Helper()
+	doc, err := rpc.ParseValue([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Read(doc.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func bound(t *testing.T, text string) *binding.ContextEngine {
+	t.Helper()
+	b, err := read(t, text).Binding()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestPolicyFingerprintVectors(t *testing.T) {
+	text, err := os.ReadFile("../../testdata/vectors/projection_limits.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		PolicyFingerprint []struct {
+			Info              map[string]any
+			PolicyFingerprint string
+		}
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.PolicyFingerprint) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.PolicyFingerprint {
+		t.Run(c.PolicyFingerprint, func(t *testing.T) {
+			c.Info["citationsMode"], c.Info["contextTokenBudget"] = "auto", 100_000 // of the host's settings there
+			info, err := json.Marshal(c.Info)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := bound(t, string(info))
+			if b.EngineID != "eng" || !fingerprint.Same(b.Policy, c.PolicyFingerprint) {
+				t.Errorf("%s has the policy %s", b.EngineID, b.Policy)
+			}
+			want, err := fingerprint.Canonical([]byte(c.PolicyFingerprint))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.Policy != "v1:"+string(want) {
+				t.Errorf("the policy is %s, want %s", b.Policy, want)
+			}
+		})
+	}
+}
+
+func TestActive(t *testing.T) {
+	var none *engine.Engine
+	if none.Active() {
+		t.Error("no engine is active")
+	}
+	for text, active := range map[string]bool{
+		`{"id":"eng"}`: true, `{"id":" "}`: false, `{"id":"legacy"}`: false, `{}`: false, `{"id":null}`: false,
+	} {
+		if got := read(t, text).Active(); got != active {
+			t.Errorf("%s is active: %v", text, got)
+		}
+		if b := bound(t, text); (b != nil) != active {
+			t.Errorf("%s is kept as %v", text, b)
+		}
+	}
+}
+
+func TestSame(t *testing.T) {
+	const plain = `{"id":"e","version":"1","ownsCompaction":true,"turnMaintenanceMode":"background","citationsMode":{"a":1,"b":2}`
+	one := bound(t, plain+`}`)
+	for _, c := range []struct {
+		text string
+		same bool
+	}{
+		{plain + `}`, true},
+		{plain + `,"name":"another"}`, true},
+		{plain + `,"reserveTokens":5}`, true}, // without a budget it bounds nothing
+		{`{"citationsMode":{"b":2.0,"a":1},"turnMaintenanceMode":"background","ownsCompaction":true,"version":"1","id":" e "}`, true},
+		{plain + `,"contextTokenBudget":100000}`, false},
+		{plain + `,"projection":{"epoch":"1"}}`, false},
+		{strings.Replace(plain, `"1"`, `"2"`, 1) + `}`, false},
+		{strings.Replace(plain, `true`, `"true"`, 1) + `}`, false},
+		{strings.Replace(plain, `background`, `foreground`, 1) + `}`, false},
+		{strings.Replace(plain, `:2`, `:3`, 1) + `}`, false},
+		{strings.Replace(plain, `"e"`, `"f"`, 1) + `}`, false},
+		{`{"id":"e"}`, false},
+	} {
+		if got := engine.Same(one, bound(t, c.text)); got != c.same {
+			t.Errorf("the same as %s: %v", c.text, got)
+		}
+	}
+	if engine.Same(one, nil) || engine.Same(nil, one) || !engine.Same(nil, nil) {
+		t.Error("no engine is the same as one")
+	}
+	a := bound(t, plain+`,"contextTokenBudget":100000,"reserveTokens":30000,"projection":{"epoch":"1","fingerprint":"f","mode":"thread_bootstrap"}}`)
+	for text, same := range map[string]bool{
+		`,"contextTokenBudget":100000,"reserveTokens":30000,"projection":{"epoch":"1","fingerprint":"f"}}`: true,
+		`,"contextTokenBudget":100000,"reserveTokens":30001,"projection":{"epoch":"1","fingerprint":"f"}}`: false,
+		`,"contextTokenBudget":100000,"reserveTokens":30000,"projection":{"epoch":"2","fingerprint":"f"}}`: false,
+		`,"contextTokenBudget":100000,"reserveTokens":30000,"projection":{"epoch":"1"}}`:                   false,
+	} {
+		if got := engine.Same(a, bound(t, plain+text)); got != same {
+			t.Errorf("the same as %s: %v", text, got)
+		}
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	for _, text := range []string{
+		`[]`, `"eng"`, `{"id":5}`, `{"id":"e","version":1}`, `{"id":"e","contextTokenBudget":-1}`, `{"id":"e","contextTokenBudget":1.5}`,
+		`{"id":"e","contextTokenBudget":1e300}`, `{"id":"e","projection":{}}`, `{"id":"e","projection":{"epoch":" "}}`,
+		`{"id":"e","projection":{"epoch":"1","mode":"per_turn"}}`, `{"id":"e","projection":{"epoch":"1","fingerprint":1}}`, `{"id":"e","citations":1}`,
+	} {
+		doc, err := rpc.ParseValue([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := engine.Read(doc.Root()); err == nil {
+			t.Errorf("%s is read as %+v", text, e)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package params
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"codex-bridge/rpc"
+)
+
+// object is a JSON object whose members are left as they are written.
+type object map[string]json.RawMessage
+
+// read reads an object strictly; nothing, and null, are an empty one.
+func read(text json.RawMessage) (object, error) {
+	if len(text) == 0 {
+		return object{}, nil
+	}
+	doc, err := rpc.ParseValue(text)
+	if err != nil {
+		return nil, err
+	}
+	switch kind := doc.Root().Kind(); {
+	case kind == rpc.Null:
+		return object{}, nil
+	case kind != rpc.Object:
+		return nil, fmt.Errorf("it is %s, not an object", kind)
+	case doc.Truncated():
+		return nil, fmt.Errorf("it has too many values")
+	}
+	o := make(object)
+	for name, v := range doc.Root().Members() {
+		o[name] = v.Raw()
+	}
+	return o, nil
+}
+
+// write writes the members in the order of their names.
+func (o object) write() (json.RawMessage, error) { return encode(o) }
+
+// text is a member that is a text; not nil and not a text is an error.
+func (o object) text(name string) (string, error) {
+	raw, ok := o[name]
+	if !ok || string(raw) == "null" {
+		return "", nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return "", fmt.Errorf("%s has to be a string", name)
+	}
+	return text, nil
+}
+
+// set sets a member to a text, or takes it out when that is empty.
+func (o object) set(name, text string) error {
+	if text == "" {
+		delete(o, name)
+		return nil
+	}
+	raw, err := encode(text)
+	o[name] = raw
+	return err
+}
+
+// encode leaves <, > and & as they are.
+func encode(v any) (json.RawMessage, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(text.Bytes()), nil
+}

@@ -1,0 +1,122 @@
+package params_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/lifecycle/params"
+)
+
+func vectors(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile("../../testdata/vectors/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func decoded(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	if text == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func same(t *testing.T, got, want []byte) {
+	t.Helper()
+	if diff := cmp.Diff(decoded(t, want), decoded(t, got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestConfigMergeVectors(t *testing.T) {
+	var v struct {
+		Cases []struct {
+			Configs []json.RawMessage
+			Result  json.RawMessage
+		}
+		RuntimeThreadConfig struct {
+			Seed []struct {
+				Config, Result json.RawMessage
+				Options        struct{ NativeCodeModeEnabled *bool }
+			}
+		}
+	}
+	vectors(t, "config_merge.json", &v)
+	if len(v.Cases) == 0 || len(v.RuntimeThreadConfig.Seed) == 0 {
+		t.Fatal("no cases")
+	}
+	for i, c := range v.Cases {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			got, err := params.Merge(c.Configs...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, got, c.Result)
+		})
+	}
+	for i, c := range v.RuntimeThreadConfig.Seed {
+		t.Run(fmt.Sprintf("code mode %d", i), func(t *testing.T) {
+			mode := params.CodeModeOnly
+			if on := c.Options.NativeCodeModeEnabled; on != nil && !*on {
+				mode = params.CodeModeOff
+			}
+			got, err := params.Config{Asked: c.Config, CodeMode: mode}.Start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, got, c.Result)
+		})
+	}
+}
+
+func TestCollaborationModeVectors(t *testing.T) {
+	var v struct {
+		CollaborationMode []struct {
+			Trigger         params.Trigger
+			Mode, Model     string
+			ReasoningEffort string  `json:"reasoning_effort"`
+			Instructions    *string `json:"developer_instructions"`
+		}
+	}
+	vectors(t, "reasoning_effort.json", &v)
+	if len(v.CollaborationMode) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.CollaborationMode {
+		t.Run(string(c.Trigger), func(t *testing.T) {
+			text, err := params.CollaborationMode(c.Trigger, c.Model, c.ReasoningEffort)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct {
+				Mode     string
+				Settings struct {
+					Model        string
+					Effort       string  `json:"reasoning_effort"`
+					Instructions *string `json:"developer_instructions"`
+				}
+			}
+			if err := json.Unmarshal(text, &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.Mode != c.Mode || got.Settings.Model != c.Model || got.Settings.Effort != c.ReasoningEffort {
+				t.Errorf("the mode is %s", text)
+			}
+			if (got.Settings.Instructions == nil) != (c.Instructions == nil) || c.Instructions != nil && *got.Settings.Instructions == "" {
+				t.Errorf("the instructions of %s are in %s", c.Trigger, text)
+			}
+		})
+	}
+}

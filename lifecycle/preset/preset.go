@@ -1,0 +1,186 @@
+// Package preset finds the approval policy, reviewer and sandbox that a thread is to have:
+// from what is written down, from how freely commands may be run, and from what the
+// machine allows.
+//
+// A value that is forced by the exec policy comes first, then what is configured, then the
+// environment's, then what the machine's requirements leave, then the preset's. Words that
+// are not known are an error. It is pure and may be used by several goroutines.
+package preset
+
+import (
+	"errors"
+	"fmt"
+
+	"codex-bridge/lifecycle/execpolicy"
+	"codex-bridge/lifecycle/requirements"
+	"codex-bridge/lifecycle/setting"
+)
+
+// The presets.
+const (
+	Yolo     = "yolo"     // nothing is asked, nothing held back
+	Guardian = "guardian" // a model reviews what leaves the workspace
+)
+
+// Source is who has said which approval policy is in force.
+type Source string
+
+// The sources.
+const (
+	Config       Source = "config"
+	Environment  Source = "env"
+	Requirements Source = "requirements" // or the exec policy
+	Implicit     Source = "implicit"     // nobody: it is the preset's
+)
+
+// Settings are what one hand has written down; "" is not said.
+type Settings struct {
+	Preset      string
+	Approval    string
+	Sandbox     string
+	Reviewer    string
+	ServiceTier string
+}
+
+// Input is all that is known.
+type Input struct {
+	Config       Settings
+	Environment  Settings
+	Exec         execpolicy.Policy
+	Requirements *requirements.Requirements // nil: the machine has none
+	// HostSandboxed tells that the host runs commands in a sandbox of its own.
+	HostSandboxed bool
+}
+
+// Result is what a thread is to have.
+type Result struct {
+	Approval       string
+	ApprovalSource Source
+	Reviewer       string
+	Sandbox        string
+	ServiceTier    string // "" leaves it to Codex
+}
+
+// values are the three that go together.
+type values struct{ approval, reviewer, sandbox string }
+
+var (
+	yolo     = values{setting.Never, setting.User, setting.DangerFullAccess}
+	guardian = values{setting.OnRequest, setting.AutoReview, setting.WorkspaceWrite}
+)
+
+// Resolve finds it.
+func Resolve(in Input) (Result, error) {
+	for _, s := range []Settings{in.Config, in.Environment} {
+		if err := s.check(); err != nil {
+			return Result{}, err
+		}
+	}
+	forced, err := in.forced()
+	if err != nil {
+		return Result{}, err
+	}
+	v, source := in.usual()
+	c, e := in.Config, in.Environment
+	v = values{either(c.Approval, e.Approval, v.approval), either(c.Reviewer, e.Reviewer, v.reviewer), either(c.Sandbox, e.Sandbox, v.sandbox)}
+	if forced != nil {
+		v, source = *forced, Requirements
+	}
+	switch {
+	case c.Approval != "":
+		source = Config
+	case e.Approval != "":
+		source = Environment
+	}
+	return Result{setting.Approval(v.approval), source, v.reviewer, v.sandbox, setting.ServiceTier(either(c.ServiceTier, e.ServiceTier))}, nil
+}
+
+// usual is what holds where nothing particular is said. The requirements count unless a
+// preset was chosen.
+func (in Input) usual() (values, Source) {
+	switch either(in.Config.Preset, in.Environment.Preset) {
+	case Guardian:
+		return guardian, Implicit
+	case Yolo:
+		return yolo, Implicit
+	}
+	r := in.Requirements
+	if r.Approval(yolo.approval) != "" && r.Reviewer(yolo.reviewer) != "" && r.Sandbox(yolo.sandbox) != "" {
+		return yolo, Implicit
+	}
+	return values{r.Approval(), r.Reviewer(), r.Sandbox()}, Requirements
+}
+
+var (
+	errLocal   = errors.New("commands may not be run here: the exec policy has to be ask, auto or full for Codex")
+	errDanger  = errors.New("the exec policy is full, and this machine does not allow Codex " + setting.DangerFullAccess)
+	errSandbox = errors.New("this machine allows Codex no sandbox that is narrow enough")
+)
+
+// forced is what the exec policy demands, nil when it demands nothing.
+func (in Input) forced() (*values, error) {
+	x := in.Exec
+	switch {
+	case !x.Touched:
+		return nil, nil
+	case x.Security == execpolicy.Full && x.Ask == execpolicy.Always:
+		return in.asked(setting.DangerFullAccess, setting.User)
+	case x.Mode == execpolicy.Ask:
+		return in.asked(setting.WorkspaceWrite, setting.User)
+	case x.Mode == execpolicy.Auto:
+		return in.asked(setting.WorkspaceWrite, setting.AutoReview, setting.GuardianSubagent)
+	case x.Mode == execpolicy.Full:
+		return nil, nil
+	}
+	return nil, errLocal
+}
+
+// asked is: Codex asks one of the reviewers, and sandbox is the most that there is. A
+// sandbox that is configured as read-only stays.
+func (in Input) asked(sandbox string, reviewers ...string) (*values, error) {
+	r := in.Requirements
+	v := &values{approval: r.Approval(setting.OnRequest), reviewer: r.Reviewer(reviewers...)}
+	if v.approval == "" || v.reviewer == "" {
+		return nil, fmt.Errorf("the exec policy is %s, and this machine does not allow Codex to ask %s", in.Exec.Mode, reviewers[0])
+	}
+	narrow := []string{setting.WorkspaceWrite, setting.ReadOnly}
+	switch {
+	case either(in.Config.Sandbox, in.Environment.Sandbox) == setting.ReadOnly:
+		v.sandbox = setting.ReadOnly
+	case sandbox != setting.DangerFullAccess:
+		v.sandbox = r.Sandbox(narrow...)
+	case r.Sandbox(sandbox) != "":
+		v.sandbox = sandbox
+	case in.HostSandboxed:
+		v.sandbox = r.Sandbox(narrow...)
+	default:
+		return nil, errDanger
+	}
+	if v.sandbox == "" {
+		return nil, errSandbox
+	}
+	return v, nil
+}
+
+func (s Settings) check() error {
+	switch {
+	case s.Preset != "" && s.Preset != Yolo && s.Preset != Guardian:
+		return fmt.Errorf("%q is not a preset; write %s or %s", s.Preset, Yolo, Guardian)
+	case s.Approval != "" && !setting.IsApproval(s.Approval):
+		return fmt.Errorf("%q is not an approval policy; write untrusted, on-request or never", s.Approval)
+	case s.Sandbox != "" && !setting.IsSandbox(s.Sandbox):
+		return fmt.Errorf("%q is not a sandbox mode; write read-only, workspace-write or danger-full-access", s.Sandbox)
+	case s.Reviewer != "" && !setting.IsReviewer(s.Reviewer):
+		return fmt.Errorf("%q reviews no approvals; write user or auto_review", s.Reviewer)
+	}
+	return nil
+}
+
+func either(words ...string) string {
+	for _, word := range words {
+		if word != "" {
+			return word
+		}
+	}
+	return ""
+}

@@ -1,0 +1,110 @@
+package preset_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/lifecycle/execpolicy"
+	"codex-bridge/lifecycle/preset"
+	"codex-bridge/lifecycle/requirements"
+)
+
+// settings are what the vectors' configuration says of policies. The other keys belong to
+// other parts of the bridge.
+type settings struct {
+	AppServer struct {
+		Mode, ApprovalPolicy, Sandbox, ApprovalsReviewer, ServiceTier string
+
+		Command, Args, ClearEnv, RequestTimeoutMs, TurnCompletionIdleTimeoutMs json.RawMessage
+		PostToolRawAssistantCompletionIdleTimeoutMs, CodeModeOnly              json.RawMessage
+	}
+}
+
+func (s settings) settings() preset.Settings {
+	a := s.AppServer
+	return preset.Settings{Preset: a.Mode, Approval: a.ApprovalPolicy, Sandbox: a.Sandbox, Reviewer: a.ApprovalsReviewer, ServiceTier: a.ServiceTier}
+}
+
+func TestAppServerRuntimeOptionsVectors(t *testing.T) {
+	text, err := os.ReadFile("../../testdata/vectors/app_server_runtime_options.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		ApprovalPolicy       string
+		ApprovalPolicySource preset.Source
+		Sandbox              string
+		ApprovalsReviewer    string
+		ServiceTier          string
+	}
+	var v struct {
+		Cases []struct {
+			Name  string
+			Input struct {
+				Env              map[string]string
+				RequirementsToml *string
+				HostName         string
+				PluginConfig     json.RawMessage
+				ExecPolicy       execpolicy.Policy
+			}
+			Result *result
+		}
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			want := c.Result
+			if strings.HasSuffix(c.Name, "discards whole config") { // DEVIATIONS.md: it is refused
+				want = nil
+			}
+			if want != nil && want.ApprovalPolicy == "on-failure" { // DEVIATIONS.md: Codex refuses it
+				want.ApprovalPolicy = "on-request"
+			}
+			got, err := func() (preset.Result, error) {
+				in := preset.Input{Exec: c.Input.ExecPolicy}
+				for name, word := range c.Input.Env {
+					if strings.HasSuffix(name, "_MODE") {
+						in.Environment.Preset = word
+					}
+				}
+				var s settings
+				if c.Input.PluginConfig != nil {
+					d := json.NewDecoder(bytes.NewReader(c.Input.PluginConfig))
+					d.DisallowUnknownFields() // as the configuration does
+					if err := d.Decode(&s); err != nil {
+						return preset.Result{}, err
+					}
+				}
+				in.Config = s.settings()
+				if c.Input.RequirementsToml != nil {
+					r, err := requirements.Parse([]byte(*c.Input.RequirementsToml), c.Input.HostName)
+					if err != nil {
+						t.Fatal(err)
+					}
+					in.Requirements = r
+				}
+				return preset.Resolve(in)
+			}()
+			if (err != nil) != (want == nil) {
+				t.Fatalf("%+v, %v; want %+v", got, err, want)
+			}
+			if want == nil {
+				return
+			}
+			diff := cmp.Diff(*want, result{got.Approval, got.ApprovalSource, got.Sandbox, got.Reviewer, got.ServiceTier})
+			if diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

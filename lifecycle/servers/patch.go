@@ -1,0 +1,188 @@
+package servers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"codex-bridge/rpc"
+)
+
+// Patch is the configuration of the servers in defs, an object of definitions by name, for
+// an agent ("" none): {"mcp_servers": {…}}, or nil when no server is left.
+func Patch(defs rpc.Value, agent string) (json.RawMessage, error) {
+	switch defs.Kind() {
+	case rpc.Absent, rpc.Null:
+		return nil, nil
+	case rpc.Object:
+	default:
+		return nil, fmt.Errorf("the MCP servers are %s; write an object of servers by name", defs.Kind())
+	}
+	all := make(map[string]server)
+	for name, def := range defs.Members() {
+		s, on, err := read(def, agent)
+		if err != nil {
+			return nil, fmt.Errorf("the MCP server %q: %w", name, err)
+		}
+		if on {
+			all[name] = s
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(map[string]any{"mcp_servers": all}); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(text.Bytes()), nil
+}
+
+// read reads one definition; on tells whether it is for this agent.
+func read(def rpc.Value, agent string) (s server, on bool, err error) {
+	if def.Kind() != rpc.Object {
+		return s, false, fmt.Errorf("it is %s, not an object", def.Kind())
+	}
+	on = true
+	for name, v := range def.Members() {
+		switch name {
+		case "command":
+			s.Command, err = text(v)
+		case "args":
+			s.Args, err = texts(v)
+		case "env":
+			s.Env, err = table(v)
+		case "cwd":
+			s.Cwd, err = text(v)
+		case "url":
+			s.URL, err = text(v)
+		case "headers":
+			err = s.headers(v)
+		case "enabled":
+			enabled, ok := v.Bool()
+			on = on && (enabled || !ok)
+			if !ok {
+				err = fmt.Errorf("it is %s, not a boolean", v.Kind())
+			}
+		case "codex":
+			var meant bool
+			meant, err = s.codex(v, agent)
+			on = on && meant
+		case "type", "transport": // Codex tells by command and url
+		default:
+			err = fmt.Errorf("it is not known; leave it out")
+		}
+		if err != nil {
+			return s, false, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if on && (s.Command == "") == (s.URL == "") {
+		return s, false, fmt.Errorf("it needs a command or a url, and not both")
+	}
+	return s, on, nil
+}
+
+var approvalModes = []string{"auto", "prompt", "approve"}
+
+// codex reads what is said for Codex alone. meant tells whether the server is for this
+// agent: a list of agents shuts out all that are not in it, and what is no list everyone.
+func (s *server) codex(v rpc.Value, agent string) (meant bool, err error) {
+	if v.Kind() != rpc.Object {
+		return false, fmt.Errorf("it is %s, not an object", v.Kind())
+	}
+	if mode, ok := v.Get("defaultToolsApprovalMode").Text(); ok && slices.Contains(approvalModes, mode) {
+		s.ApprovalMode = mode
+	}
+	list := v.Get("agents")
+	if !list.Exists() {
+		return true, nil
+	}
+	for e := range list.Elements() {
+		if name, ok := e.Text(); ok && agent != "" && normal(name) == normal(agent) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func normal(agent string) string { return strings.ToLower(strings.TrimSpace(agent)) }
+
+// The whole of a header's value may be a variable of the environment.
+var (
+	variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	bearer   = regexp.MustCompile(`^(?i:bearer) +\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+)
+
+// headers splits the headers into those with a value, those whose value is a variable, and
+// the token.
+func (s *server) headers(v rpc.Value) error {
+	all, err := table(v)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) { // in order: two names may be one to HTTP
+		value := all[name]
+		if m := bearer.FindStringSubmatch(value); m != nil && strings.EqualFold(name, "authorization") {
+			s.Bearer = m[1]
+			continue
+		}
+		if m := variable.FindStringSubmatch(value); m != nil {
+			s.EnvHeaders = put(s.EnvHeaders, name, m[1])
+			continue
+		}
+		s.Headers = put(s.Headers, name, value)
+	}
+	return nil
+}
+
+func put(m map[string]string, name, value string) map[string]string {
+	if m == nil {
+		m = make(map[string]string)
+	}
+	m[name] = value
+	return m
+}
+
+func text(v rpc.Value) (string, error) {
+	text, ok := v.Text()
+	if !ok {
+		return "", fmt.Errorf("it is %s, not a string", v.Kind())
+	}
+	return text, nil
+}
+
+func texts(v rpc.Value) ([]string, error) {
+	if v.Kind() != rpc.Array {
+		return nil, fmt.Errorf("it is %s, not a list of strings", v.Kind())
+	}
+	var list []string
+	for e := range v.Elements() {
+		one, err := text(e)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", len(list), err)
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+func table(v rpc.Value) (map[string]string, error) {
+	if v.Kind() != rpc.Object {
+		return nil, fmt.Errorf("it is %s, not an object of strings", v.Kind())
+	}
+	m := make(map[string]string)
+	for name, value := range v.Members() {
+		one, err := text(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		m[name] = one
+	}
+	return m, nil
+}

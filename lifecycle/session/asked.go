@@ -1,0 +1,112 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"codex-bridge/lifecycle/apps"
+	"codex-bridge/lifecycle/engine"
+	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/servers"
+	"codex-bridge/rpc"
+)
+
+// Asked is what thread/start says of its session.
+type Asked struct {
+	Key     string
+	Engine  *engine.Engine  // nil: none
+	Servers json.RawMessage // the part of the thread's configuration that starts the user's servers; nil: none
+	Plugins apps.Policy
+}
+
+// Read reads {sessionKey, contextEngine, mcpServers, plugins} in the member bridge of the
+// parameters of thread/start. Without that member, or with null, there is nothing: the
+// request means what it means to Codex.
+func Read(start rpc.Value) (*Asked, error) {
+	v := start.Get("bridge")
+	switch v.Kind() {
+	case rpc.Absent, rpc.Null:
+		return nil, nil
+	case rpc.Object:
+	default:
+		return nil, fmt.Errorf("bridge: it is %s, not an object", v.Kind())
+	}
+	var a Asked
+	for name, m := range v.Members() {
+		var err error
+		switch name {
+		case "sessionKey":
+			a.Key, err = key(m)
+		case "contextEngine":
+			if m.Kind() != rpc.Null {
+				a.Engine, err = engine.Read(m)
+			}
+		case "mcpServers":
+			a.Servers, err = servers.Patch(m, "")
+		case "plugins":
+			if m.Kind() != rpc.Null {
+				a.Plugins, err = apps.Read(m)
+			}
+		default:
+			err = errors.New("it is not known; leave it out")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("bridge.%s: %w", name, err)
+		}
+	}
+	if a.Key == "" {
+		return nil, errors.New("bridge: it has no sessionKey")
+	}
+	if ephemeral, _ := start.Get("ephemeral").Bool(); ephemeral {
+		return nil, errors.New("bridge.sessionKey: an ephemeral thread belongs to no session; leave one of the two out")
+	}
+	return &a, nil
+}
+
+// maxKey bounds the key of a session, in characters.
+const maxKey = 512
+
+func key(v rpc.Value) (string, error) {
+	text, ok := v.Text()
+	switch {
+	case !ok:
+		return "", fmt.Errorf("it is %s, not a string", v.Kind())
+	case strings.TrimSpace(text) == "":
+		return "", errors.New("it is blank")
+	case utf8.RuneCountInString(text) > maxKey:
+		return "", fmt.Errorf("it is longer than %d characters", maxKey)
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return "", errors.New("it has control characters")
+	}
+	return text, nil
+}
+
+// ReadTrigger reads {trigger} in the member bridge of the parameters of turn/start. ok is
+// false without that member.
+func ReadTrigger(start rpc.Value) (t params.Trigger, ok bool, err error) {
+	v := start.Get("bridge")
+	switch v.Kind() {
+	case rpc.Absent, rpc.Null:
+		return "", false, nil
+	case rpc.Object:
+	default:
+		return "", false, fmt.Errorf("bridge: it is %s, not an object", v.Kind())
+	}
+	t = params.User
+	for name, m := range v.Members() {
+		if name != "trigger" {
+			return "", false, fmt.Errorf("bridge.%s: it is not known; leave it out", name)
+		}
+		text, _ := m.Text()
+		switch t = params.Trigger(text); t {
+		case params.User, params.Cron, params.Heartbeat:
+		default:
+			return "", false, errors.New("bridge.trigger: it has to be user, cron or heartbeat")
+		}
+	}
+	return t, true, nil
+}

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"codex-bridge/lifecycle/decide"
+	"codex-bridge/lifecycle/fingerprint"
+	"codex-bridge/rpc"
+)
+
+// Inputs are what the thread of a session would be started with: by what the session says
+// (a), the parameters of thread/start, and the fingerprint of the dynamic tools that the
+// thread would have. The MCP servers of the client's own configuration count as evaluated.
+// The apps of plugins are not built yet.
+func (a *Asked) Inputs(start rpc.Value, dynamicTools string) (decide.Inputs, error) {
+	in := decide.Inputs{DynamicTools: dynamicTools, Evaluated: true}
+	var err error
+	if in.ContextEngine, err = a.Engine.Binding(); err != nil {
+		return decide.Inputs{}, err
+	}
+	if a.Servers != nil {
+		if in.UserMCPServers, err = fingerprint.Digest(a.Servers); err != nil {
+			return decide.Inputs{}, fmt.Errorf("bridge.mcpServers: %w", err)
+		}
+	}
+	if in.MCPServers, err = configured(start.Get("config")); err != nil {
+		return decide.Inputs{}, fmt.Errorf("config.mcp_servers: %w", err)
+	}
+	if v := start.Get("environments"); v.Exists() && v.Kind() != rpc.Null {
+		if in.Environments, err = fingerprint.Text(v.Raw()); err != nil {
+			return decide.Inputs{}, fmt.Errorf("environments: %w", err)
+		}
+	}
+	in.Plugins.Enabled = a.Plugins.Enabled
+	if a.Plugins.Enabled {
+		in.Plugins.EnabledKeys = a.Plugins.EnabledKeys()
+		if in.Plugins.Input, err = a.Plugins.Input(); err != nil {
+			return decide.Inputs{}, fmt.Errorf("bridge.plugins: %w", err)
+		}
+	}
+	return in, nil
+}
+
+// configured is the fingerprint of the MCP servers in a configuration, under dotted keys
+// too; "" when there are none.
+func configured(config rpc.Value) (string, error) {
+	found := make(map[string]json.RawMessage)
+	for name, v := range config.Members() {
+		if first, _, _ := strings.Cut(name, "."); strings.TrimSpace(first) == "mcp_servers" {
+			found[name] = v.Raw()
+		}
+	}
+	if len(found) == 0 || len(found) == 1 && config.Get("mcp_servers").Len() == 0 && config.Get("mcp_servers").Exists() {
+		return "", nil
+	}
+	var text strings.Builder
+	text.WriteByte('{')
+	for i, name := range slices.Sorted(maps.Keys(found)) {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&text, "%s:%s", quoted, found[name])
+	}
+	text.WriteByte('}')
+	return fingerprint.Digest([]byte(text.String()))
+}

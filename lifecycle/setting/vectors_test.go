@@ -1,0 +1,207 @@
+package setting_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/lifecycle/setting"
+)
+
+func vectors(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile("../../testdata/vectors/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// same compares what is written with a JSON text.
+func same(t *testing.T, got any, want json.RawMessage) {
+	t.Helper()
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g, w any
+	if err := json.Unmarshal(text, &g); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(want, &w); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(w, g); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func orNothing(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+func TestReasoningEffortVectors(t *testing.T) {
+	var v struct {
+		Cases []struct {
+			ThinkLevel, Effort *string
+			Model              string
+		}
+	}
+	vectors(t, "reasoning_effort.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		level, want := orNothing(c.ThinkLevel), orNothing(c.Effort)
+		t.Run(level+" "+c.Model, func(t *testing.T) {
+			if level == "max" { // DEVIATIONS.md
+				want = "max"
+			}
+			if got := setting.Effort(level, c.Model, nil); got != want {
+				t.Errorf("Effort(%q, %q) = %q, want %q", level, c.Model, got, want)
+			}
+		})
+	}
+}
+
+func TestEffortOffered(t *testing.T) {
+	for _, c := range []struct {
+		level, model, want string
+		offered            []string
+	}{
+		{"ultra", "gpt-6", "ultra", nil},
+		{"minimal", "gpt-6", "low", []string{"low", "high", "ultra"}},
+		{"minimal", "gpt-5.5", "minimal", []string{"minimal", "low"}},
+		{"minimal", "gpt-5.2", "low", nil},
+		{"adaptive", "gpt-6", "", []string{"low"}},
+	} {
+		if got := setting.Effort(c.level, c.model, c.offered); got != c.want {
+			t.Errorf("Effort(%q, %q, %q) = %q, want %q", c.level, c.model, c.offered, got, c.want)
+		}
+	}
+}
+
+func TestSandboxPolicyVectors(t *testing.T) {
+	var v struct {
+		Cases []struct {
+			Mode, Cwd string
+			Policy    json.RawMessage
+		}
+		MCPElicitationsApprovalPolicy []struct{ In, Out json.RawMessage }
+		AutoApprove                   []struct {
+			ApprovalPolicy json.RawMessage
+			Sandbox        string
+			AutoApprove    bool
+		}
+		ServiceTier []struct {
+			In, Out *string
+			IsFast  bool
+		}
+	}
+	vectors(t, "sandbox_policy_for_turn.json", &v)
+	if len(v.Cases) == 0 || len(v.MCPElicitationsApprovalPolicy) == 0 || len(v.AutoApprove) == 0 || len(v.ServiceTier) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		t.Run(c.Mode+" "+c.Cwd, func(t *testing.T) {
+			got, err := setting.TurnSandbox(c.Mode, c.Cwd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, got, c.Policy)
+		})
+	}
+	type granular struct {
+		Granular setting.Granular `json:"granular"`
+	}
+	for _, c := range v.MCPElicitationsApprovalPolicy {
+		t.Run("elicitations "+string(c.In), func(t *testing.T) {
+			var word string
+			var in granular
+			if json.Unmarshal(c.In, &word) == nil {
+				same(t, granular{setting.Elicitations(word)}, c.Out)
+				return
+			}
+			if err := json.Unmarshal(c.In, &in); err != nil {
+				t.Fatal(err)
+			}
+			same(t, granular{in.Granular.WithElicitations()}, c.Out)
+		})
+	}
+	for _, c := range v.AutoApprove {
+		t.Run(fmt.Sprintf("unattended %s %s", c.ApprovalPolicy, c.Sandbox), func(t *testing.T) {
+			var word string // "" for the granular form, which is no word
+			_ = json.Unmarshal(c.ApprovalPolicy, &word)
+			if got := setting.Unattended(word, c.Sandbox); got != c.AutoApprove {
+				t.Errorf("Unattended = %v, want %v", got, c.AutoApprove)
+			}
+		})
+	}
+	for _, c := range v.ServiceTier {
+		in, want := orNothing(c.In), orNothing(c.Out)
+		t.Run("tier "+in, func(t *testing.T) {
+			got := setting.ServiceTier(in)
+			if got != want {
+				t.Errorf("ServiceTier(%q) = %q, want %q", in, got, want)
+			}
+			if (got == setting.Priority) != c.IsFast {
+				t.Errorf("%q is fast: %v, want %v", in, !c.IsFast, c.IsFast)
+			}
+		})
+	}
+}
+
+func TestProviderVectors(t *testing.T) {
+	var v struct {
+		NativeAuthProfile []struct {
+			CredentialType, Provider string
+			Native                   bool
+			Normalized               []struct{ In, Out *string }
+			RequestProvider          []struct{ In, SeedOut *string }
+		}
+	}
+	vectors(t, "session_binding.json", &v)
+	if len(v.NativeAuthProfile) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.NativeAuthProfile {
+		t.Run(c.CredentialType+" "+c.Provider, func(t *testing.T) {
+			native := setting.Credential{Type: c.CredentialType, Provider: c.Provider}.Native()
+			if native != c.Native {
+				t.Errorf("native is %v, want %v", native, c.Native)
+			}
+			for _, p := range c.Normalized {
+				if got, want := setting.BoundProvider(orNothing(p.In), native), orNothing(p.Out); got != want {
+					t.Errorf("BoundProvider(%q) = %q, want %q", orNothing(p.In), got, want)
+				}
+			}
+			for _, p := range c.RequestProvider {
+				if got, want := setting.RequestProvider(orNothing(p.In), native), orNothing(p.SeedOut); got != want {
+					t.Errorf("RequestProvider(%q) = %q, want %q", orNothing(p.In), got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestWords(t *testing.T) {
+	if _, err := setting.TurnSandbox("workspace-write", ""); err == nil {
+		t.Error("workspace-write without a folder makes a sandbox")
+	}
+	if _, err := setting.TurnSandbox("full", "/w"); err == nil {
+		t.Error("an unknown mode makes a sandbox")
+	}
+	for word, want := range map[string]string{"on-failure": "on-request", "never": "never", "untrusted": "untrusted"} {
+		if got := setting.Approval(word); got != want {
+			t.Errorf("Approval(%q) = %q, want %q", word, got, want)
+		}
+	}
+}

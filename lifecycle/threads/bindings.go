@@ -1,0 +1,252 @@
+package threads
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/decide"
+	"codex-bridge/lifecycle/session"
+	"codex-bridge/rpc"
+)
+
+// Shown is a binding as it is shown to clients and people.
+type Shown struct {
+	Session      string               `json:"sessionKey"`
+	Thread       string               `json:"threadId"`
+	Before       string               `json:"threadBefore,omitempty"`
+	Action       string               `json:"action,omitempty"` // what became of the session last
+	Reason       decide.Reason        `json:"reason,omitempty"`
+	Words        string               `json:"reasonText,omitempty"`
+	Cwd          string               `json:"cwd"`
+	Model        string               `json:"model,omitempty"`
+	Provider     string               `json:"modelProvider,omitempty"`
+	Created      string               `json:"createdAt"`
+	Updated      string               `json:"updatedAt"`
+	Holder       *store.Holder        `json:"holder,omitempty"` // the process that writes it
+	Fingerprints session.Fingerprints `json:"fingerprints"`
+	Problem      string               `json:"problem,omitempty"` // why it counts for nothing
+}
+
+// Show is a binding as it is shown.
+func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error) {
+	shown := Shown{
+		Session: kept.Session, Thread: kept.Thread, Before: kept.Before, Action: kept.Action,
+		Reason: decide.Reason(kept.Reason), Words: decide.Reason(kept.Reason).Words(), Updated: kept.Updated.Format(time.RFC3339),
+	}
+	b, _, err := binding.Read([]byte(kept.Record), kept.Session, binding.Options{Now: kept.Updated})
+	if err != nil {
+		shown.Problem = err.Error()
+	} else {
+		shown.Cwd, shown.Model, shown.Provider = b.Cwd, b.Model, b.ModelProvider
+		shown.Created, shown.Fingerprints = b.CreatedAt, session.FingerprintsOf(b)
+	}
+	here, err := store.Here()
+	if err != nil {
+		return Shown{}, err
+	}
+	holder, found, err := s.Holding(ctx, kept.Session, here)
+	if found {
+		shown.Holder = &holder
+	}
+	return shown, err
+}
+
+// Most is how many bindings are listed.
+const Most = 1000
+
+func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any, error)) func(context.Context, *bridge.Call) *rpc.Error {
+	return func(ctx context.Context, call *bridge.Call) *rpc.Error {
+		if !f.o.Known() || call.Kind != rpc.Request {
+			return nil
+		}
+		if call.Truncated() {
+			return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
+		}
+		m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
+		if err != nil { // it was parsed once
+			return internal(err)
+		}
+		// A session that is being opened may have to be waited for.
+		call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+			result, err := f.answers(ctx, m.Params, answer)
+			if err != nil {
+				aside.Reply(rpc.ReplyError(m.ID, asError(err)))
+				return
+			}
+			aside.Reply(rpc.Reply(m.ID, encode(result)))
+		})
+		return nil
+	}
+}
+
+func (f *Feature) answers(ctx context.Context, params rpc.Value, answer func(context.Context, *store.Store, rpc.Value) (any, error)) (any, error) {
+	s, err := f.o.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer(ctx, s, params)
+}
+
+func asError(err error) *rpc.Error {
+	var e *rpc.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return internal(err)
+}
+
+// key is params.sessionKey, "" where it is left out.
+func key(params rpc.Value) (string, error) {
+	v := params.Get("sessionKey")
+	if !v.Exists() {
+		return "", nil
+	}
+	text, ok := v.Text()
+	if !ok || text == "" {
+		return "", rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey: give the key of a session, a text")
+	}
+	return text, nil
+}
+
+func needKey(params rpc.Value) (string, error) {
+	session, err := key(params)
+	if err == nil && session == "" {
+		err = rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey is not there; bridge/binding/list has those that are known")
+	}
+	return session, err
+}
+
+// list is {sessionKey?} → {bindings: […]}, those that changed last first.
+func (f *Feature) list(ctx context.Context, s *store.Store, params rpc.Value) (any, error) {
+	session, err := key(params)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.Bindings(ctx, Most)
+	if session != "" {
+		var one store.Binding
+		var found bool
+		if one, found, err = s.BindingOf(ctx, session); found {
+			kept = []store.Binding{one}
+		} else {
+			kept = nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := []Shown{}
+	for _, b := range kept {
+		shown, err := Show(ctx, s, b)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, shown)
+	}
+	return map[string]any{"bindings": all}, nil
+}
+
+// read is {sessionKey} → {binding}, null where there is none.
+func (f *Feature) read(ctx context.Context, s *store.Store, params rpc.Value) (any, error) {
+	session, err := needKey(params)
+	if err != nil {
+		return nil, err
+	}
+	kept, found, err := s.BindingOf(ctx, session)
+	if err != nil || !found {
+		return map[string]any{"binding": nil}, err
+	}
+	shown, err := Show(ctx, s, kept)
+	return map[string]any{"binding": shown}, err
+}
+
+// clear is {sessionKey, threadId?} → {cleared}. A session that another process writes is
+// not cleared under its hands.
+func (f *Feature) clear(ctx context.Context, s *store.Store, params rpc.Value) (any, error) {
+	session, err := needKey(params)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := params.Get("threadId").Text()
+	leave, err := f.lines.join(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := f.take(ctx, s, session); err != nil {
+		return nil, err
+	}
+	cleared, err := s.ClearBinding(ctx, session, id)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"cleared": cleared}, f.letGo(ctx, s, session)
+}
+
+// letGo gives a session back.
+func (f *Feature) letGo(ctx context.Context, s *store.Store, session string) error {
+	here, err := store.Here()
+	if err != nil {
+		return err
+	}
+	if err := s.Release(ctx, session, here); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	delete(f.held, session)
+	f.mu.Unlock()
+	return nil
+}
+
+// keepModel puts what Codex says of a thread into its session's binding.
+func (f *Feature) keepModel(ctx context.Context, session, id, model, provider string) error {
+	return f.amend(ctx, session, id, func(_ *store.Binding, b *binding.Binding) {
+		b.Model = model
+		if provider != "" {
+			b.ModelProvider = provider
+		}
+	})
+}
+
+// givenUp is the action of a session whose thread can't be gone on with.
+const givenUp = "givenUp"
+
+// giveUp leaves the session without a thread, and keeps why.
+func (f *Feature) giveUp(ctx context.Context, session, id string, reason decide.Reason) error {
+	err := f.amend(ctx, session, id, func(kept *store.Binding, b *binding.Binding) {
+		kept.Thread, kept.Before, b.ThreadID = "", id, ""
+		kept.Action, kept.Reason = givenUp, string(reason)
+	})
+	if err != nil {
+		return err
+	}
+	f.o.Log.Warn("a session's thread is given up; the next start of the session makes another", "thread", id, "reason", reason)
+	f.known.change(id, func(t *thread) { t.session = "" })
+	return nil
+}
+
+// amend changes the binding of a session, if it is still that thread's.
+func (f *Feature) amend(ctx context.Context, session, id string, change func(*store.Binding, *binding.Binding)) error {
+	s, err := f.o.Store(ctx)
+	if err != nil {
+		return err
+	}
+	kept, found, err := s.BindingOf(ctx, session)
+	if err != nil || !found || kept.Thread != id {
+		return err
+	}
+	b, _, err := binding.Read([]byte(kept.Record), session, f.options())
+	if err != nil {
+		return err
+	}
+	change(&kept, &b)
+	b = b.Stamped(f.options())
+	kept.Record, kept.Updated = string(binding.Encode(b)), f.o.Now()
+	_, err = s.ChangeBinding(ctx, kept, id)
+	return err
+}

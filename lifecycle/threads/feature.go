@@ -1,0 +1,109 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/rpc"
+)
+
+// Options are what a Feature is made of. The functions are called from several goroutines.
+type Options struct {
+	// Store opens the state when it is needed first.
+	Store func(context.Context) (*store.Store, error)
+	// Thread is the section [thread] of the configuration at hand.
+	Thread func() config.Thread
+	// Offered is what Codex is sent for the dynamicTools of a thread/start, nil for none,
+	// once those behind have added theirs; nil: what the client sends.
+	Offered func(json.RawMessage) (json.RawMessage, error)
+	// Known tells whether the client knows the bridge. Of one that does not, sessions
+	// and triggers are Codex's, which ignores them.
+	Known func() bool
+	Now   func() time.Time
+	Log   *slog.Logger
+}
+
+// Feature is a bridge.Feature. It must stand before those that hold requests to a policy.
+type Feature struct {
+	o     Options
+	lines lines
+	known known
+
+	mu   sync.Mutex
+	held map[string]bool // the sessions that this process writes
+}
+
+// New makes a Feature.
+func New(o Options) *Feature { return &Feature{o: o, held: make(map[string]bool)} }
+
+// Methods are what a client may call.
+var Methods = []string{"bridge/binding/clear", "bridge/binding/list", "bridge/binding/read"}
+
+// Routes implements bridge.Feature.
+func (f *Feature) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Client, Method: "thread/start", Why: "the thread of a session; what is configured for new threads", Call: f.starts},
+		{From: bridge.Client, Method: "thread/resume", Why: "what is configured for threads", Call: f.opens},
+		{From: bridge.Client, Method: "thread/fork", Why: "what is configured for threads", Call: f.opens},
+		{From: bridge.Client, Method: "turn/start", Why: "what started the turn", Call: f.takesTurn},
+		{From: bridge.Codex, Method: "thread/settings/updated", Why: "the model of a session's thread", Said: f.settingsUpdated, When: f.known.any},
+		{From: bridge.Codex, Method: "turn/completed", Why: "a turn that costs a session its thread", Said: f.turnCompleted, When: f.known.anyBound},
+		{From: bridge.Codex, Method: "thread/closed", Why: "nothing has to be known of it any more", Said: f.closed, When: f.known.any},
+		{From: bridge.Client, Method: Methods[0], Why: "answered here", Call: f.own(f.clear)},
+		{From: bridge.Client, Method: Methods[1], Why: "answered here", Call: f.own(f.list)},
+		{From: bridge.Client, Method: Methods[2], Why: "answered here", Call: f.own(f.read)},
+	}
+}
+
+// State is what bridge/status shows.
+type State struct {
+	Sessions int `json:"sessions"` // that this process writes
+}
+
+// State is what is known now.
+func (f *Feature) State() State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return State{len(f.held)}
+}
+
+// Close gives back what this process holds.
+func (f *Feature) Close(ctx context.Context) error {
+	if f.State().Sessions == 0 {
+		return nil
+	}
+	s, err := f.o.Store(ctx)
+	if err != nil {
+		return err
+	}
+	here, err := store.Here()
+	if err != nil {
+		return err
+	}
+	return s.ReleaseAll(ctx, here)
+}
+
+// options of reading and writing a record.
+func (f *Feature) options() binding.Options { return binding.Options{Now: f.o.Now()} }
+
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // the bridge's own values always have a JSON form
+	}
+	return raw
+}
+
+// message is a client's request in another form.
+func message(id rpc.ID, method string, params json.RawMessage) (*rpc.Message, error) {
+	return rpc.ParseMessage(append(rpc.Call(id, method, params), '\n'))
+}
+
+func internal(err error) *rpc.Error { return rpc.Errorf(rpc.CodeInternal, "%v", err) }

@@ -1,0 +1,85 @@
+package threads
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"codex-bridge/lifecycle/params"
+)
+
+// thread is what is known of an open thread.
+type thread struct {
+	session string // "" it belongs to none
+	model   string
+	effort  string // "" is the model's usual one
+	trigger params.Trigger
+	// bootstrapped tells that it was resumed, and had been told the conversation when it
+	// started.
+	bootstrapped bool
+}
+
+// known are the open threads that something has to be known of. It may be used by several
+// goroutines.
+type known struct {
+	mu     sync.Mutex
+	m      map[string]thread
+	count  atomic.Int64
+	bounds atomic.Int64
+}
+
+func (k *known) any() bool      { return k.count.Load() > 0 }
+func (k *known) anyBound() bool { return k.bounds.Load() > 0 }
+
+func (k *known) get(id string) (thread, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, ok := k.m[id]
+	return t, ok
+}
+
+// put takes note of a thread that was opened. One that is open already has the mode of
+// its last turn here.
+func (k *known) put(id string, t thread) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.m == nil {
+		k.m = make(map[string]thread)
+	}
+	if was, ok := k.m[id]; ok {
+		t.trigger = was.trigger
+		if t.session == "" {
+			t.session, t.bootstrapped = was.session, was.bootstrapped
+		}
+	}
+	k.m[id] = t
+	k.tally()
+}
+
+// change changes what is known of a thread, if anything is.
+func (k *known) change(id string, f func(*thread)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if t, ok := k.m[id]; ok {
+		f(&t)
+		k.m[id] = t
+		k.tally()
+	}
+}
+
+func (k *known) forget(id string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.m, id)
+	k.tally()
+}
+
+func (k *known) tally() {
+	bound := 0
+	for _, t := range k.m {
+		if t.session != "" {
+			bound++
+		}
+	}
+	k.count.Store(int64(len(k.m)))
+	k.bounds.Store(int64(bound))
+}

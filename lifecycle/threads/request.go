@@ -1,0 +1,264 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/decide"
+	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/session"
+	"codex-bridge/relay/tools"
+	"codex-bridge/rpc"
+)
+
+// request is one thread/start with a session.
+type request struct {
+	*Feature
+	m     *rpc.Message
+	asked *session.Asked
+	aside *bridge.Aside
+
+	store *store.Store
+	kept  store.Binding   // "" its Session: there is none
+	old   binding.Binding // as it was read
+	in    decide.Inputs
+	run   decide.Run
+	given params.Options
+}
+
+// answer answers the client, or tells what it is to be told instead.
+func (r *request) answer(ctx context.Context) error {
+	leave, err := r.lines.join(ctx, r.asked.Key)
+	if err != nil {
+		return internal(err)
+	}
+	defer leave()
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	d := decide.Thread(r.old, r.in)
+	if d.Reason == decide.NotBound && r.kept.Action == givenUp {
+		d.Reason = decide.Reason(r.kept.Reason)
+	}
+	if d.Action == decide.Resume {
+		sequel, err := r.resume(ctx, d)
+		if err != nil || !sequel.Again {
+			return err
+		}
+		d = decide.Decision{Action: decide.Start, Reason: sequel.Reason}
+	}
+	return r.start(ctx, d)
+}
+
+// prepare takes the session, and finds out all that the decision needs.
+func (r *request) prepare(ctx context.Context) error {
+	var err error
+	if r.store, err = r.o.Store(ctx); err != nil {
+		return internal(err)
+	}
+	if err := r.take(ctx, r.store, r.asked.Key); err != nil {
+		return err
+	}
+	if r.kept, r.old, err = r.bound(ctx, r.store, r.asked.Key); err != nil {
+		return internal(err)
+	}
+	fingerprint, err := r.fingerprint()
+	if err != nil {
+		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
+	}
+	if r.in, err = r.asked.Inputs(r.m.Params, fingerprint); err != nil {
+		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
+	}
+	if r.given, err = r.Feature.given(); err != nil {
+		return internal(err)
+	}
+	r.given.Config.UserServers = r.asked.Servers
+	r.run = decide.Run{SessionFile: r.asked.Key}
+	r.run.Cwd, _ = r.m.Params.Get("cwd").Text()
+	r.run.Model, _ = r.m.Params.Get("model").Text()
+	r.run.ModelProvider, _ = r.m.Params.Get("modelProvider").Text()
+	return nil
+}
+
+// fingerprint is that of the tools that a thread is started with now.
+func (r *request) fingerprint() (string, error) {
+	var offered json.RawMessage
+	if list := r.m.Params.Get("dynamicTools"); list.Kind() != rpc.Absent && list.Kind() != rpc.Null {
+		offered = list.Raw()
+	}
+	if r.o.Offered != nil {
+		var err error
+		if offered, err = r.o.Offered(offered); err != nil {
+			return "", err
+		}
+	}
+	if offered == nil {
+		return tools.None, nil
+	}
+	return tools.Fingerprint(offered)
+}
+
+// take makes this process the one that writes the session.
+func (f *Feature) take(ctx context.Context, s *store.Store, session string) error {
+	here, err := store.Here()
+	if err != nil {
+		return internal(err)
+	}
+	err = s.Take(ctx, session, here, f.o.Now())
+	var held *store.HeldError
+	switch {
+	case errors.As(err, &held):
+		return busy(held)
+	case err != nil:
+		return internal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.held[session] = true
+	return nil
+}
+
+func busy(held *store.HeldError) *rpc.Error {
+	return rpc.WithData(rpc.Errorf(rpc.CodeBusy, "%v; end it, or go on there", held), map[string]any{"sessionKey": held.Session, "holder": held.Holder})
+}
+
+// bound is the binding of a session. A record that can't be read is none: it is set aside.
+func (f *Feature) bound(ctx context.Context, s *store.Store, session string) (store.Binding, binding.Binding, error) {
+	kept, found, err := s.BindingOf(ctx, session)
+	if err != nil || !found {
+		return store.Binding{}, binding.Binding{}, err
+	}
+	b, dropped, err := binding.Read([]byte(kept.Record), session, f.options())
+	if err != nil {
+		f.o.Log.Warn("the binding of a session can't be read; it is kept aside, and the session starts anew", "session", session, "error", err)
+		return store.Binding{}, binding.Binding{}, s.SetAside(ctx, kept, f.o.Now())
+	}
+	for _, d := range dropped {
+		f.o.Log.Warn("a value of a session's binding was dropped", "session", session, "value", d.String())
+	}
+	return kept, b, nil
+}
+
+// resume goes on with the session's thread. What it can't do is told, or has a sequel.
+func (r *request) resume(ctx context.Context, d decide.Decision) (decide.Sequel, error) {
+	text, err := params.Resume(r.m.Params.Raw(), r.old.ThreadID, r.given)
+	if err != nil {
+		return decide.Sequel{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
+	}
+	var sequel decide.Sequel
+	err = r.ask(ctx, "thread/resume", text, func(a *bridge.Answer, answer *rpc.Envelope) {
+		if failed := failure(answer); failed != nil {
+			what := decide.FailureOf(failed)
+			if sequel = decide.AfterResume(what); sequel.Again {
+				r.o.Log.Info("a session's thread can't be gone on with", "thread", r.old.ThreadID, "reason", sequel.Reason, "error", failed.Message)
+				a.Keep()
+			} else if what == decide.Busy {
+				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
+			}
+			return
+		}
+		b := decide.Resumed(r.old, r.run, r.in, said(answer))
+		r.settle(ctx, a, answer, d, b)
+	})
+	return sequel, err
+}
+
+// start gives the session a new thread, for now or for good.
+func (r *request) start(ctx context.Context, d decide.Decision) error {
+	text, err := params.Start(r.m.Params.Raw(), r.given)
+	if err != nil {
+		return rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
+	}
+	return r.ask(ctx, "thread/start", text, func(a *bridge.Answer, answer *rpc.Envelope) {
+		if failure(answer) != nil {
+			return // the client is told; the binding stays
+		}
+		b, err := decide.Started(r.run, r.in, said(answer))
+		if err != nil {
+			a.Line = rpc.ReplyError(a.ID, internal(err))
+			return
+		}
+		r.settle(ctx, a, answer, d, b)
+	})
+}
+
+// ask asks Codex in the client's place. on gets the answer as the features behind have left it.
+func (r *request) ask(ctx context.Context, method string, text json.RawMessage, on func(*bridge.Answer, *rpc.Envelope)) error {
+	m, err := message(r.m.ID, method, text)
+	if err != nil {
+		return internal(err)
+	}
+	return r.aside.Ask(ctx, m, func(a *bridge.Answer) {
+		answer, err := rpc.Open(a.Line)
+		if err != nil { // it was read once, and rewritten here
+			a.Line = rpc.ReplyError(a.ID, internal(err))
+			return
+		}
+		on(a, answer)
+	})
+}
+
+// settle keeps what has become of the session, and tells the client.
+func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Envelope, d decide.Decision, b binding.Binding) {
+	b = b.Stamped(r.options())
+	told := session.Told(d, b)
+	kept := store.Binding{
+		Session: r.asked.Key, Thread: b.ThreadID, Record: string(binding.Encode(b)),
+		Action: told.Action, Reason: string(d.Reason), Before: r.kept.Thread, Updated: r.o.Now(),
+	}
+	if b.ThreadID == r.kept.Thread || r.kept.Thread == "" {
+		kept.Before = r.kept.Before
+	}
+	if d.Action == decide.Resume || !d.Action.Binds() {
+		kept.Mode = r.kept.Mode
+	}
+	if d.Action == decide.Rotate {
+		kept.Action = "rotated"
+	}
+	if !d.Action.Binds() {
+		kept.Action = "transient"
+		kept.Thread, kept.Record, kept.Before = r.kept.Thread, r.kept.Record, r.kept.Before
+	}
+	if err := r.store.PutBinding(context.WithoutCancel(ctx), kept); err != nil {
+		r.o.Log.Error("a session's thread can't be kept; the client is told that there is none", "thread", b.ThreadID, "error", err)
+		a.Line = rpc.ReplyError(a.ID, internal(err))
+		return
+	}
+	result := answer.Root().Get("result")
+	t := thread{bootstrapped: d.Action == decide.Resume && r.old.ContextEngine != nil && r.old.ContextEngine.Projection != nil}
+	if d.Action.Binds() {
+		t.session, t.trigger = r.asked.Key, params.Trigger(kept.Mode)
+	}
+	r.opened(result, t)
+	r.o.Log.Info("a session has its thread", "thread", b.ThreadID, "action", told.Action, "reason", d.Reason)
+	patch := rpc.NewEnvelopePatch(answer)
+	patch.Set(result, "bridge", encode(told))
+	a.Line = patch.Bytes()
+}
+
+// said is what Codex has said of a thread.
+func said(answer *rpc.Envelope) decide.Answer {
+	result := answer.Root().Get("result")
+	var a decide.Answer
+	a.Thread, _ = result.Get("thread").Get("id").Text()
+	a.Model, _ = result.Get("model").Text()
+	a.ModelProvider, _ = result.Get("modelProvider").Text()
+	return a
+}
+
+// failure is the error of an answer, nil when it has a result.
+func failure(answer *rpc.Envelope) *rpc.Error {
+	failed := answer.Root().Get("error")
+	if !failed.Exists() {
+		return nil
+	}
+	e := &rpc.Error{}
+	if err := json.Unmarshal(failed.Raw(), e); err != nil {
+		return rpc.Errorf(rpc.CodeUpstream, "an error of codex's that can't be read: %v", err)
+	}
+	return e
+}

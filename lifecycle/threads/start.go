@@ -1,0 +1,132 @@
+package threads
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"codex-bridge/bridge"
+	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/session"
+	"codex-bridge/rpc"
+)
+
+// starts is thread/start of the client.
+func (f *Feature) starts(_ context.Context, call *bridge.Call) *rpc.Error {
+	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
+		return nil
+	}
+	if f.o.Known() && call.Params.Get("bridge").Exists() {
+		return f.startsSession(call)
+	}
+	if t := f.o.Thread(); t.On {
+		o, err := f.given()
+		if err != nil {
+			return internal(err)
+		}
+		if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.Add(asked, o) }); failed != nil {
+			return failed
+		}
+	}
+	f.note(call)
+	return nil
+}
+
+func (f *Feature) startsSession(call *bridge.Call) *rpc.Error {
+	if call.Truncated() {
+		return rpc.Errorf(rpc.CodeTooLarge, "thread/start has more values than are looked at; send less")
+	}
+	m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
+	if err != nil { // it was parsed once
+		return internal(err)
+	}
+	asked, err := session.Read(m.Params)
+	if err != nil {
+		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
+	}
+	if asked == nil { // null: a plain one
+		f.note(call)
+		return nil
+	}
+	if asked.Plugins.Enabled {
+		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: bridge.plugins: this version does not look their apps up; leave them off")
+	}
+	call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+		r := &request{Feature: f, m: m, asked: asked, aside: aside}
+		if err := r.answer(ctx); err != nil {
+			aside.Reply(rpc.ReplyError(m.ID, err))
+		}
+	})
+	return nil
+}
+
+// opens is thread/resume and thread/fork of the client.
+func (f *Feature) opens(_ context.Context, call *bridge.Call) *rpc.Error {
+	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
+		return nil
+	}
+	if t := f.o.Thread(); t.On && len(t.Config) > 0 {
+		o, err := f.given()
+		if err != nil {
+			return internal(err)
+		}
+		o = params.Options{Config: o.Config} // the others are of a new thread
+		if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.Add(asked, o) }); failed != nil {
+			return failed
+		}
+	}
+	f.note(call)
+	return nil
+}
+
+// rewrite puts other parameters in the place of the client's, for who comes after.
+func (f *Feature) rewrite(call *bridge.Call, with func(json.RawMessage) (json.RawMessage, error)) *rpc.Error {
+	if call.Truncated() {
+		return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
+	}
+	changed, err := with(call.Params.Raw())
+	if err != nil {
+		return rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", call.Method, err)
+	}
+	m, err := message(call.ID, call.Method, changed)
+	if err != nil {
+		return internal(err)
+	}
+	call.Message, call.Line = m, m.Bytes()
+	return nil
+}
+
+// note takes note of the model of a thread that a client opens which may speak of its
+// turns' triggers.
+func (f *Feature) note(call *bridge.Call) {
+	if !f.o.Known() {
+		return
+	}
+	call.OnAnswer(func(a *bridge.Answer) {
+		if result := a.Result(); result.Get("thread").Exists() {
+			f.opened(result, thread{})
+		}
+	})
+}
+
+// opened takes note of a thread by Codex's answer.
+func (f *Feature) opened(result rpc.Value, t thread) {
+	id, _ := result.Get("thread").Get("id").Text()
+	t.model, _ = result.Get("model").Text()
+	t.effort, _ = result.Get("reasoningEffort").Text()
+	f.known.put(id, t)
+}
+
+// given is what every new thread is given.
+func (f *Feature) given() (params.Options, error) {
+	t := f.o.Thread()
+	o := params.Options{ServiceName: t.ServiceName, Instructions: t.DeveloperInstructions}
+	if len(t.Config) > 0 {
+		raw, err := json.Marshal(t.Config)
+		if err != nil {
+			return o, err
+		}
+		o.Config.Configured = raw
+	}
+	return o, nil
+}
