@@ -48,9 +48,12 @@ var measurements = []measurement{
 	roundTrip(pipes),
 	roundTrip(sockets),
 	{"start", (*bench).start},
+	{"hook", (*bench).hooks},
+	{"tools", (*bench).tools},
 	{"pump", (*bench).pump},
 	{"parse", (*bench).parse},
 	{"rules", (*bench).ruling},
+	{"bindings", (*bench).bindings},
 }
 
 func run(o options) error {

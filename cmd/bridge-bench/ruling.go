@@ -7,6 +7,7 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
 
@@ -31,8 +32,11 @@ func (b *bench) ruling(int) error {
 	if err != nil {
 		return err
 	}
-	state := policy.State{Start: workspace, Home: "/home/person", Temp: "/tmp", Paths: asIs{},
-		Thread: &policy.Thread{ID: thread, Workspace: workspace}, Files: []string{workspace + "/bridge/proxy.go"}}
+	state := policy.State{
+		Start: workspace, Home: "/home/person", Temp: "/tmp", Paths: asIs{},
+		Thread: &policy.Thread{ID: thread, Workspace: workspace, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)},
+		Files:  []string{workspace + "/bridge/proxy.go"}, Escalation: rules.Sandboxed,
+	}
 	for _, one := range []struct{ key, title, method, params string }{
 		{
 			"rules/command", "a command against 1,000 rules", "item/commandExecution/requestApproval",

@@ -39,6 +39,12 @@ func standIn(name string) error {
 			return err
 		}
 		if bytes.Contains(line, []byte(`"method":"initialized"`)) {
+			if name == toolLoad {
+				if err := callTools(in); err != nil {
+					return err
+				}
+				continue
+			}
 			if err := l.writeTo(1); err != nil {
 				return err
 			}

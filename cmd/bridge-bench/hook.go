@@ -1,0 +1,130 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"codex-bridge/relay/hook"
+)
+
+// atOnce is how many hooks Codex starts for as many parallel calls: it has no bound.
+const atOnce = 40
+
+// hooks measures the process that Codex starts before each tool call, from its start to
+// its end, against `true` started the same way. The bridge that it asks is this process,
+// and decides at once.
+func (b *bench) hooks(n int) error {
+	s, err := hook.Listen(hook.Options{Folder: filepath.Join(b.dir, "hooks"), Decide: func(_ context.Context, c *hook.Call) hook.Answer {
+		if c.ToolName == denied {
+			return hook.Answer{Decision: hook.Deny, Reason: denied}
+		}
+		return hook.Answer{}
+	}})
+	if err != nil {
+		return err
+	}
+	err = b.hooksOf(n, s.Socket())
+	if failed := s.Close(); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// denied is a tool that is denied.
+const denied = "denied"
+
+func (b *bench) hooksOf(n int, socket string) error {
+	passes := func() (float64, error) { return b.hook(socket, "Bash", "") }
+	denies := func() (float64, error) { return b.hook(socket, denied, `"deny"`) }
+	nothing := func() (float64, error) { return b.asHook("Bash", "", "true") }
+	const times = 9
+	var ours, refusals, trues []float64
+	for i := range times {
+		err := inTurn(n+i,
+			func() error { return another(&ours, passes) },
+			func() error { return another(&trues, nothing) })
+		if err == nil {
+			err = another(&refusals, denies)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	one, refusal, base := median(ours), median(refusals), median(trues)
+	title := "one hook, from the start of its process to its end"
+	b.add(row{key: "hook/ratio", title: title, what: "to `true` started the same way", unit: "×", goal: 2.5, atMost: true}, one/base)
+	b.add(row{key: "hook/time", title: title, what: "nothing is said", unit: "ms", goal: 10, atMost: true, note: "`true` %.1f ms"}, one, base)
+	b.add(row{key: "hook/denied", title: title, what: "the call is denied", unit: "ms", goal: 10, atMost: true}, refusal)
+
+	var many, none []float64
+	err := inTurn(n,
+		func() error { return together(&many, passes) },
+		func() error { return together(&none, nothing) })
+	if err != nil {
+		return err
+	}
+	title = fmt.Sprintf("%d hooks at once", atOnce)
+	b.add(row{key: "hook/many/p50", title: title, what: "p50", unit: "ms", free: true, note: "`true` %.1f ms"}, median(many), median(none))
+	b.add(row{key: "hook/many/p99", title: title, what: "p99", unit: "ms", goal: 50, atMost: true, note: "`true` %.1f ms"},
+		quantile(many, 0.99), quantile(none, 0.99))
+	return nil
+}
+
+func another(all *[]float64, run func() (float64, error)) error {
+	took, err := run()
+	*all = append(*all, took)
+	return err
+}
+
+// together adds the times of atOnce runs that start at once.
+func together(all *[]float64, run func() (float64, error)) error {
+	took := make([]float64, atOnce)
+	errs := make([]error, atOnce)
+	var done sync.WaitGroup
+	for i := range took {
+		done.Go(func() { took[i], errs[i] = run() })
+	}
+	done.Wait()
+	*all = append(*all, took...)
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hook is the time of one hook's process, in ms.
+func (b *bench) hook(socket, tool, says string) (float64, error) {
+	return b.asHook(tool, says, b.proxy, "hook", "--socket", socket, "--event", string(hook.PreToolUse), "--timeout", "1m")
+}
+
+// asHook starts a program as Codex starts a hook. What it says has to hold says, or be
+// nothing.
+func (b *bench) asHook(tool, says, program string, args ...string) (float64, error) {
+	payload, err := json.Marshal(map[string]any{
+		"hook_event_name": hook.PreToolUse.Name(), "session_id": thread, "turn_id": "1", "cwd": workspace, "transcript_path": nil,
+		"tool_name": tool, "tool_use_id": "call_1", "tool_input": map[string]string{"command": "go test ./..."},
+	})
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Stdin, cmd.Env = bytes.NewReader(payload), b.env("idle")
+	begin := time.Now()
+	out, err := cmd.CombinedOutput()
+	took := ms(time.Since(begin))
+	if err == nil && (says == "" && len(out) > 0 || !strings.Contains(string(out), says)) {
+		err = fmt.Errorf("%s has said %q", cmd, out)
+	}
+	return took, err
+}
