@@ -12,7 +12,7 @@ TARGETS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windo
 build: ## bin/codex-bridge
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/codex-bridge ./cmd/codex-bridge
 
-# The real codex, the real clients and a PostgreSQL, at the versions of the lock file.
+# The real codex, the real clients and servers, and a PostgreSQL, at the versions of the lock file.
 setup: $(NPM)/node_modules/.package-lock.json
 $(NPM)/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package-lock.json
 	npm ci --prefix $(NPM) --ignore-scripts --no-audit --no-fund

@@ -71,7 +71,7 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 
 // watch puts a changed configuration in force for the next request. With one that
 // is not valid the old one stays.
-func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, setPolicy func(*policy.Policy), setConfig func(*config.Config)) {
+func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
 	files := configFiles()
 	files.Loaded = cfg
 	err := config.Watch(ctx, files, func(changed *config.Config, err error) {
@@ -84,7 +84,9 @@ func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, setPolicy 
 			return
 		}
 		setPolicy(p)
-		setConfig(changed)
+		for _, set := range setConfig {
+			set(changed)
+		}
 		log.Info("the changed configuration is in force", "mode", p.Mode())
 	})
 	if err != nil && ctx.Err() == nil {

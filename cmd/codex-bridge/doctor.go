@@ -76,6 +76,7 @@ func examine() []finding {
 	}
 	all = append(all, examinePolicy(cfg)...)
 	all = append(all, examineState(cfg)...)
+	all = append(all, examineTools(cfg)...)
 	return append(all, examineCodex(cfg)...)
 }
 
@@ -97,6 +98,9 @@ func examinePolicy(cfg *config.Config) []finding {
 	if f, ok := examineCommands(cfg); ok {
 		all = append(all, f)
 	}
+	if f, ok := examineGate(cfg); ok {
+		all = append(all, f)
+	}
 	for _, n := range cfg.Unenforced() {
 		f := finding{"policy", warn, fmt.Sprintf("%s:%d: %s is read, and this version does not act on it", n.File, n.Line, n.Key), ""}
 		if n.Restriction && cfg.Policy.Mode == config.Enforce {
@@ -108,6 +112,18 @@ func examinePolicy(cfg *config.Config) []finding {
 		all = append(all, f)
 	}
 	return all
+}
+
+// examineGate tells who asks where a client wants to be asked about everything.
+func examineGate(cfg *config.Config) (finding, bool) {
+	switch {
+	case cfg.Policy.Mode != config.Enforce:
+		return finding{}, false
+	case cfg.Policy.Gate:
+		return finding{"gate", fine, "under untrusted the bridge asks in codex's place: what is accepted stays in the sandbox", ""}, true
+	}
+	return finding{"gate", warn, "what a person accepts under untrusted may run outside of the sandbox: policy.gate is false (" + origin(cfg, "policy.gate") + ")",
+		`set policy.gate = true, with "pre_tool_use" in hooks.events`}, true
 }
 
 // examineCommands tells that other codex commands run without the policy.

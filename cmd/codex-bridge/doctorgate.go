@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/cmd/codex-bridge/internal/scripted"
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // fireHook has the real codex run one of our hooks: a whole conversation through this

@@ -30,7 +30,8 @@ func examineMethods(cfg *config.Config, path, version string) []finding {
 		odd := strange(name)
 		_, request := p.Methods[methods.ClientRequest][name]
 		_, notification := p.Methods[methods.ClientNotification][name]
-		if odd == "" || request || notification {
+		_, asked := p.Methods[methods.ServerRequest][name]
+		if odd == "" || request || notification || asked {
 			continue
 		}
 		all = append(all, finding{"methods", warn, fmt.Sprintf("%s: policy.methods names %q: %s", overrideOrigin(cfg, name), name, odd),

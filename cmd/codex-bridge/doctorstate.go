@@ -26,7 +26,7 @@ func examineState(cfg *config.Config) []finding {
 	if cfg.Store.URL == "" {
 		detail += "; folder and files are their owner's alone"
 	}
-	return []finding{{"state", fine, detail, ""}, examineDecisions(ctx, s)}
+	return []finding{{"state", fine, detail, ""}, examineDecisions(ctx, s), examineSessions(ctx, s)}
 }
 
 func sickState(err error) finding {
@@ -52,4 +52,18 @@ func examineDecisions(ctx context.Context, s *store.Store) finding {
 		return finding{"decisions", broken, err.Error(), "see \"codex-bridge decisions verify\""}
 	}
 	return finding{"decisions", fine, fmt.Sprintf("%d, none changed; head %.12s…", head.Seq, head.Hash), ""}
+}
+
+// examineSessions counts the sessions that have a thread. A record that can't be read costs
+// a session its thread, so that somebody should hear of it.
+func examineSessions(ctx context.Context, s *store.Store) finding {
+	bound, aside, err := s.CountBindings(ctx)
+	switch {
+	case err != nil:
+		return finding{"sessions", broken, err.Error(), "without it no session finds its thread"}
+	case aside > 0:
+		return finding{"sessions", warn, fmt.Sprintf("%d have a thread; records that could not be read and are kept aside: %d", bound, aside),
+			"see the table bindings_aside of the database: another version may have written them"}
+	}
+	return finding{"sessions", fine, fmt.Sprintf("%d have a thread; see \"codex-bridge threads list\"", bound), ""}
 }

@@ -11,11 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/hello"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
+	"codex-bridge/relay/gate"
+	"codex-bridge/relay/grants"
 	"codex-bridge/relay/handlers"
 	"codex-bridge/relay/hook"
 	"codex-bridge/relay/inject"
@@ -28,30 +31,35 @@ const hookStatus = "codex-bridge"
 // hooks is the relay of Codex's hooks: what is installed in a thread, the socket that
 // its processes ask, and what they are answered.
 type hooks struct {
-	guard  *guard.Guard
-	hello  *hello.Hello
-	answer *handlers.Chain
-	log    *slog.Logger
-	config atomic.Pointer[config.Config]
+	guard   *guard.Guard
+	hello   *hello.Hello
+	answer  *handlers.Chain
+	gate    *gate.Gate
+	inject  *inject.Feature
+	limiter *grants.Limiter // of what a person is asked, in whichever way
+	log     *slog.Logger
+	config  atomic.Pointer[config.Config]
 
 	mu     sync.Mutex
 	server *hook.Server // nil: no thread has needed it yet
 }
 
-func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Logger) (*hooks, *inject.Feature) {
-	h := &hooks{guard: g, hello: hi, log: log}
+func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Logger) (*hooks, []bridge.Feature) {
+	h := &hooks{guard: g, hello: hi, limiter: grants.NewLimiter(nil), log: log}
 	h.config.Store(cfg)
 	h.answer = handlers.New(handlers.Options{
-		Hooks: cfg.Hooks, Rules: h.rules, Client: client{hi}, Dir: g.Workspace, Log: log,
+		Hooks: cfg.Hooks, Rules: h.rules, Client: client{hi}, Dir: g.Workspace, Limiter: h.limiter, Log: log,
 	})
+	w := newWatch(hi)
 	f := inject.New(inject.Options{
 		Plan:    h.plan,
 		Mode:    func() config.Mode { return g.Policy().Mode() },
-		Observe: func(s inject.State) { hi.Tell("bridge/hooks/state", s) },
+		Observe: func(inject.State) { w.tell() },
 		Log:     log,
 	})
-	hi.SetHooks(func() any { return f.State() })
-	return h, f
+	w.show(f)
+	h.inject = f
+	return h, []bridge.Feature{f, w.feature()}
 }
 
 // setConfig puts a changed configuration in force: for the answers at once, for what
@@ -63,6 +71,9 @@ func (h *hooks) setConfig(cfg *config.Config) {
 
 // approvals are those of the configuration at hand.
 func (h *hooks) approvals() config.Approvals { return h.config.Load().Approvals }
+
+// thread is the section [thread] of the configuration at hand.
+func (h *hooks) thread() config.Thread { return h.config.Load().Thread }
 
 // plan is what is installed in a thread.
 func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
@@ -84,14 +95,14 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 			events = append(events, hook.Event(name))
 		}
 	}
-	timeout := time.Duration(cfg.Timeout)
-	return &inject.Plan{
-		Events:  inject.Select(events, approval),
-		Command: func(e hook.Event) string { return server.Command(self, e, timeout) },
-		Idle:    h.idle,
-		Timeout: timeout,
-		Status:  hookStatus,
-	}, nil
+	plan := &inject.Plan{
+		Events: inject.Select(events, approval), Idle: h.idle, Timeout: time.Duration(cfg.Timeout), Status: hookStatus,
+	}
+	if h.guard.Policy().Gates() {
+		plan.Person = time.Duration(h.approvals().Timeout)
+	}
+	plan.Command = func(e hook.Event) string { return server.Command(self, e, plan.Limit(e)) }
+	return plan, nil
 }
 
 // idle: what only looks on is not started where nobody wants to. The first, through
@@ -132,19 +143,23 @@ func (h *hooks) Close() error {
 }
 
 // rules is what the policy's rules say of a tool call.
-func (h *hooks) rules(ctx context.Context, call *hook.Call) hook.Answer {
+func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 	if call.Event != hook.PreToolUse {
-		return hook.Answer{}
+		return handlers.Ruling{}
 	}
 	input, err := rpc.ParseValue(call.ToolInput)
 	if err != nil {
-		return hook.Answer{Decision: hook.Deny, Reason: fmt.Sprintf("the input of %s can't be read: %v", call.ToolName, err)}
+		return handlers.Ruling{Refusal: fmt.Sprintf("the input of %s can't be read: %v", call.ToolName, err)}
 	}
 	use := policy.ToolUse{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd}
-	if refusal := h.guard.Tool(ctx, call.SessionID, call.TurnID, use, call.Payload); refusal != "" {
-		return hook.Answer{Decision: hook.Deny, Reason: refusal}
+	r := h.guard.Tool(ctx, call.Thread(), call.TurnID, use, call.Payload)
+	ruling := handlers.Ruling{Refusal: r.Refusal}
+	if r.Ask {
+		ruling.Person = func(ctx context.Context, call *hook.Call) hook.Answer {
+			return h.gate.Ask(ctx, call, gate.Reason{Text: r.Why, Leaves: r.Leaves})
+		}
 	}
-	return hook.Answer{}
+	return ruling
 }
 
 // client asks the client, where it wants to be asked.

@@ -26,8 +26,9 @@ const (
 func main() {
 	args := os.Args[1:]
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
-	// First of all: codex waits for it before each tool call. A copy of us that is named
-	// codex runs its hooks, too; the real one has no such command.
+	// First of all: codex waits for it before each tool call. Most end before this, in
+	// relay/hook/ask. A copy of us that is named codex runs its hooks, too; the real one
+	// has no such command.
 	if len(args) > 0 && args[0] == "hook" && (name != "codex" || slices.Contains(args, "--socket")) {
 		os.Exit(hook.Run(args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}

@@ -102,8 +102,8 @@ func (r methodRow) note() string {
 		return r.Why
 	case r.Origin == "":
 		return fmt.Sprintf("%s (the table: %s)", r.Why, r.BuiltIn)
-	case !r.Side.Client():
-		return fmt.Sprintf("%s (policy.methods, %s, has no effect: only what a client sends can be overridden)", r.Why, r.Origin)
+	case !r.Side.Overridable():
+		return fmt.Sprintf("%s (policy.methods, %s, has no effect: what codex tells can't be overridden)", r.Why, r.Origin)
 	case r.BuiltIn == "":
 		return fmt.Sprintf("%s (policy.methods, %s)", r.Why, r.Origin)
 	}
@@ -165,14 +165,14 @@ func sidesOf(name string) []methods.Side {
 }
 
 // strange says why an override of a name means nothing, "" when it means
-// something: when a client may send it.
+// something: when a client may send it, or codex ask it.
 func strange(name string) string {
 	sides := sidesOf(name)
-	if slices.ContainsFunc(sides, methods.Side.Client) {
+	if slices.ContainsFunc(sides, methods.Side.Overridable) {
 		return ""
 	}
 	if len(sides) > 0 {
-		return "a " + sides[0].String() + ", and only what a client sends can be overridden"
+		return "a " + sides[0].String() + ", and what codex tells can't be overridden"
 	}
 	text := "no method of codex " + methods.Measured
 	if near := config.Nearest(name, append(methods.Names(methods.ClientRequest), methods.Names(methods.ClientNotification)...)); near != "" {

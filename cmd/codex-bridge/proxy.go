@@ -11,7 +11,9 @@ import (
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/hello"
+	"codex-bridge/lifecycle/threads"
 	"codex-bridge/relay/approvals"
+	"codex-bridge/relay/gate"
 	"codex-bridge/relay/grants"
 )
 
@@ -26,13 +28,21 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	relay, injects := newHooks(cfg, hold, hi, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go watch(ctx, cfg, log, hold.SetPolicy, relay.setConfig) // ends with ctx
+	own := newTools(cfg, hold, hi, relay, log)
+	go watch(ctx, cfg, log, hold.SetPolicy, relay.setConfig, own.SetConfig) // ends with ctx
 	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: record.store})
+	relay.gate = gate.New(gate.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Limiter: relay.limiter, Log: log})
 	hi.Offer(grants.Methods...)
+	bound := threads.New(threads.Options{
+		Store: record.store, Thread: relay.thread, Known: hi.Known, Offered: own.Offered, Now: time.Now, Log: log,
+	})
+	hi.Offer(threads.Methods...)
+	hi.Show("sessions", func() any { return bound.State().Sessions })
 	features := []bridge.Feature{
-		hi, grants.NewFeature(memory, hi.Known), hold,
-		approvals.New(approvals.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Log: log}), injects,
+		hi, bound, grants.NewFeature(memory, hi.Known), own.Own(), hold, relay.gate,
+		approvals.New(approvals.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Gate: relay.gate, Limiter: relay.limiter, Log: log}),
 	}
+	features = append(append(features, injects...), own)
 	p, err := bridge.NewProxy(bridge.Options{
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
@@ -45,12 +55,17 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		return err
 	}
 	stop := codex.Signals()
+	own.Start()
 	// The death signal comes when the thread that started codex ends: the main
 	// thread, which ends with the process.
 	runtime.LockOSThread()
 	state, err := p.Run(ctx, stop)
+	closeTools(own)
 	if err := relay.Close(); err != nil {
 		log.Error("the hooks' socket was not closed in good order", "error", err)
+	}
+	if err := bound.Close(ctx); err != nil {
+		log.Error("the sessions of this process were not given back; they are free all the same, since it ends", "error", err)
 	}
 	if err != nil {
 		return err

@@ -52,6 +52,9 @@ func params(dir string) testscript.Params {
 			for _, name := range []string{"CODEX_BRIDGE_CODEX", "CODEX_BRIDGE_CONFIG", "CODEX_BRIDGE_STATE", "CODEX_BRIDGE_LOG"} {
 				env.Vars = append(env.Vars, name+"=")
 			}
+			// testscript's own is one for the whole machine, which another bridge's tests may
+			// have left a state in.
+			env.Vars = append(env.Vars, "HOME="+env.WorkDir+"/home")
 			// An empty CODEX_BRIDGE_CONFIG means no file of the user's.
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"testing"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/cmd/codex-bridge/internal/scripted"
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // answerAttack is a client that answers a question of codex with more than it may.
@@ -201,13 +201,13 @@ var answerForms = map[string][]string{
 // yes of one, or lets two through.
 func TestAnswersForm(t *testing.T) {
 	t.Parallel()
-	o, dir := withTee(t, options{config: policyConfig})
+	o, dir := withTee(t, options{config: policyConfig + "gate = false\n"})
 	w := newWorld(t, o)
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
-	thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
 	questions := map[string]string{}
 	for name, answers := range answerForms {
+		thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}) // one may ask 12 times in a minute
 		turn, mark := c.begin(thread, "RUN: echo out")
 		question := c.waitFor(mark, commandApproval, nil)
 		questions[string(question.ID)] = name
@@ -239,7 +239,7 @@ func TestAnswersForm(t *testing.T) {
 // but it may not wait in the bridge.
 func TestAnswersEarly(t *testing.T) {
 	t.Parallel()
-	o, dir := withTee(t, options{config: policyConfig})
+	o, dir := withTee(t, options{config: policyConfig + "gate = false\n"})
 	w := newWorld(t, o)
 	release := make(chan struct{})
 	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("echo out")}})

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // What stands on the command line reaches codex's configuration, and under enforce

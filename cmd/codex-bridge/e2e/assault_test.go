@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // attack is something that a client sends and that acts beside the policy of

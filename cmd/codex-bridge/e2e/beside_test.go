@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"codex-bridge/bridge/methods"
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // besideConversation opens what a number of attacks share.

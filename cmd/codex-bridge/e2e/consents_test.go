@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/cmd/codex-bridge/internal/scripted"
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // consent is an answer that gives more than the question is about, in a form of

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // conversation is one editor in one world. Its methods fail the test where the

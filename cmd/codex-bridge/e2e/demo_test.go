@@ -12,7 +12,7 @@ import (
 // The demo plays to its end against the real codex, and says what it found.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
+	w := newWorld(t, options{codex: codexShim}) // beside which is an MCP server
 	cmd := exec.CommandContext(deadline(t), proxyPath, "demo")
 	cmd.Env, cmd.Dir = w.env, w.workspace
 	out, err := cmd.CombinedOutput()
@@ -21,13 +21,16 @@ func TestDemo(t *testing.T) {
 	}
 	for _, want := range []string{
 		"The real codex (0.169.0)",
-		"ok codex itself says: approvalPolicy untrusted, sandbox readOnly",
-		"ok hello.txt was not written",
+		"ok what is in force: approvalPolicy untrusted, sandbox readOnly",
+		"ok hello.txt was not written, nor was way-out.txt",
 		"ok codex itself says: the hook has blocked it",
+		"ok tools called: 2; the editor was asked to run none of them",
 		"ok error -32700",
 		"ok thread/shellCommand: runs a shell command outside every sandbox",
 		"ok nothing of it was run, and the project was not made a trusted one",
-		"11 decisions, none changed",
+		"12 decisions, none changed",
+		"ok resumed: the same thread",
+		"ok started, because dynamicToolsChanged",
 		"2 requests rewritten, 7 refused",
 	} {
 		if !strings.Contains(string(out), want) {

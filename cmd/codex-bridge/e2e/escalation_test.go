@@ -4,14 +4,15 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/cmd/codex-bridge/internal/scripted"
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // escalationConfig lets a thread be what the tests need, and allows by rule what the
@@ -25,11 +26,27 @@ command = "touch **"
 decision = "allow"
 `
 
-// agreeable is an editor that accepts whatever it is asked.
+// agreeable is an editor that accepts whatever it is asked, for as long as it can.
 type agreeable struct {
 	*conversation
 	mu      sync.Mutex
 	reasons []string // of the questions
+}
+
+// longest is the yes that lasts longest of those that a question offers.
+func longest(m editor.Message) any {
+	var params struct{ AvailableDecisions []json.RawMessage }
+	if json.Unmarshal(m.Params, &params) != nil {
+		return decision("accept")
+	}
+	for _, wish := range []string{"acceptWith", "acceptForSession"} {
+		for _, offered := range params.AvailableDecisions {
+			if strings.Contains(string(offered), wish) {
+				return map[string]any{"decision": offered}
+			}
+		}
+	}
+	return decision("accept")
 }
 
 func (w *world) agreeable(argv ...string) *agreeable {
@@ -40,7 +57,7 @@ func (w *world) agreeable(argv ...string) *agreeable {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.reasons = append(a.reasons, m.Param("reason"))
-			return decision("accept"), nil
+			return longest(m), nil
 		},
 	})}
 	a.initialize(nil)
@@ -139,8 +156,8 @@ func TestEscalationAsked(t *testing.T) {
 	a.quit()
 }
 
-// What stays in the sandbox a rule may allow, in the person's place; under untrusted
-// an accept could let it out, and the person is asked.
+// What stays in the sandbox a rule may allow, in the person's place. Under codex's own
+// untrusted an accept could let it out, and the person is asked.
 func TestRuleAccepts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: escalationConfig})
@@ -155,9 +172,18 @@ func TestRuleAccepts(t *testing.T) {
 			t.Errorf("%s: the model was told %q", again, told)
 		}
 	}
-	thread = a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-	if asked := a.turn(thread, "RUN: touch "+filepath.Join(w.workspace, "inside")); len(asked) != 1 {
+	untrusted := map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}
+	thread = a.thread(untrusted)
+	if asked := a.turn(thread, "RUN: touch "+filepath.Join(w.workspace, "inside")); len(asked) > 0 {
 		t.Errorf("under untrusted the editor was asked %q", asked)
+	}
+	a.quit()
+
+	w = newWorld(t, options{config: strings.Replace(escalationConfig, "[policy]", "[policy]\ngate = false", 1)})
+	a = w.agreeable(proxyArgv...)
+	thread = a.thread(untrusted)
+	if asked := a.turn(thread, "RUN: touch "+filepath.Join(w.workspace, "inside")); len(asked) != 1 {
+		t.Errorf("without the gate the editor was asked %q", asked)
 	}
 	a.quit()
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // initializeLine is a request as bytes.
@@ -167,7 +167,7 @@ func TestEndings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			end := func(argv []string) string {
-				w := newWorld(t, options{})
+				w := newWorld(t, options{config: "[codex]\nshutdown_grace = \"1m\"\n"}) // of the bridge alone
 				c := w.open(argv...)
 				said := leave(c)
 				exit, err := c.Exit(c.ctx)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/cmd/codex-bridge/internal/scripted"
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // gatedAttacks have the model work, or change what it works on, without

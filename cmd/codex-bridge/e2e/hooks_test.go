@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // hooksPolicy asks nobody about what stays in the sandbox: only a hook sees it.
@@ -81,12 +81,18 @@ func (c *conversation) held(name, thread string) {
 		{"RUN: touch denied-" + name, "Nothing is touched here"},
 		{"RUN: true && touch denied-" + name, "Nothing is touched here"},
 		{"PATCH: secret/denied-" + name, "Secrets are written by people"},
-		{"RUN: mkdir denied-" + name, "codex does not ask in this thread"},
 		{"RUN: sh", "Nothing is touched here"}, // what it is told later, no hook sees
 	} {
 		if said := c.told(thread, try.text); !strings.Contains(said, try.reason) {
 			c.t.Errorf("%s thread, %s: the model was told %q", name, try.text, said)
 		}
+	}
+	turn, mark := c.begin(thread, "RUN: mkdir denied-"+name)
+	if err := c.Reply(c.waitFor(mark, commandApproval, nil), decision("decline")); err != nil {
+		c.t.Fatal(err)
+	}
+	if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(c.world.told(), "rejected by user") {
+		c.t.Errorf("%s thread, declined: the turn ended as %q, the model was told %q", name, status, c.world.told())
 	}
 	c.absent("denied-"+name, "secret")
 	c.told(thread, "RUN: echo fine > allowed-"+name)
@@ -270,4 +276,40 @@ func TestHooksRelay(t *testing.T) {
 			t.Errorf("%s was written", e.Name())
 		}
 	}
+}
+
+// A rule denies the tools of servers and of the client, too.
+func TestHooksTools(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: mcpConfig("probe"), config: hooksPolicy + `
+[[policy.rule]]
+tool = "mcp"
+decision = "deny"
+reason = "No servers here."
+[[policy.rule]]
+tool = "lookup_*"
+decision = "deny"
+reason = "Nothing is looked up."
+`})
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "dynamicTools": []any{map[string]any{
+		"name": "lookup_ticket", "description": "Finds a ticket.", "inputSchema": map[string]any{"type": "object"},
+	}}})
+	for text, reason := range map[string]string{
+		`CALL: mcp__probe/touch {"path":"` + w.workspace + `/called"}`: "No servers here",
+		"CALL: lookup_ticket {}": "Nothing is looked up",
+	} {
+		mark := c.Mark()
+		if c.told(thread, text); !strings.Contains(w.told(), reason) {
+			t.Errorf("%s: the model was told %q", text, w.told())
+		}
+		for _, m := range c.Messages()[mark:] {
+			if m.IsRequest() && !m.Sent {
+				t.Errorf("%s: the editor was asked %s", text, m.Raw)
+			}
+		}
+	}
+	c.absent("called")
+	c.quit()
 }

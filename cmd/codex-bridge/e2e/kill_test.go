@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // busy starts argv and lets codex run a command that does not end by itself. It

@@ -69,6 +69,7 @@ func findCodex() error {
 	for _, path := range []string{
 		codexShim,
 		filepath.Join(modules, "@agentclientprotocol", "codex-acp", "package.json"),
+		filepath.Join(modules, "@modelcontextprotocol", "server-everything", "package.json"),
 		filepath.Join(modules, "vscode-jsonrpc", "package.json"),
 	} {
 		if _, err := os.Stat(path); err != nil {

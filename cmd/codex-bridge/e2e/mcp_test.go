@@ -11,7 +11,8 @@ import (
 )
 
 // The test binary can also be an MCP server, one that a user has configured. It
-// has the tool touch and resources of the form touch:PATH; either leaves a file.
+// has the tool touch and resources of the form touch:PATH; either leaves a file. Its
+// tool ask asks the person itself, by a form, and says what came of it; die ends it.
 const mcpEnv = "CODEX_BRIDGE_E2E_MCP"
 
 // mcpConfig is the server as it stands in codex's configuration.
@@ -36,6 +37,7 @@ func mcp() int {
 			Method string
 			Params struct {
 				ProtocolVersion string
+				Name            string
 				URI             string
 				Arguments       struct{ Path string }
 			}
@@ -51,12 +53,25 @@ func mcp() int {
 			result["capabilities"] = map[string]any{"tools": map[string]any{}, "resources": map[string]any{}}
 			result["serverInfo"] = map[string]any{"name": "touch", "version": "0"}
 		case "tools/list":
-			result["tools"] = []any{map[string]any{
-				"name": "touch", "description": "Leaves a file.",
-				"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}},
-			}}
+			result["tools"] = []any{
+				map[string]any{
+					"name": "touch", "description": "Leaves a file.",
+					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}},
+				},
+				map[string]any{"name": "ask", "description": "Asks the person.", "inputSchema": map[string]any{"type": "object"}},
+				map[string]any{"name": "die", "description": "Ends the server.", "inputSchema": map[string]any{"type": "object"}},
+			}
 		case "tools/call":
-			result["content"] = []any{map[string]any{"type": "text", "text": touched(request.Params.Arguments.Path)}}
+			said := ""
+			switch request.Params.Name {
+			case "die":
+				return 7
+			case "ask":
+				said = elicited(in)
+			default:
+				said = touched(request.Params.Arguments.Path)
+			}
+			result["content"] = []any{map[string]any{"type": "text", "text": said}}
 		case "resources/list":
 			result["resources"] = []any{}
 		case "resources/templates/list":
@@ -75,6 +90,26 @@ func mcp() int {
 			return 1
 		}
 		fmt.Printf("%s\n", b)
+	}
+}
+
+// elicited asks the person a question, and is the answer.
+func elicited(in *bufio.Reader) string {
+	fmt.Println(`{"jsonrpc":"2.0","id":"question","method":"elicitation/create","params":{"message":"How many?",` +
+		`"requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}}`)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return err.Error()
+		}
+		var answer struct {
+			ID     json.RawMessage
+			Result json.RawMessage
+			Error  json.RawMessage
+		}
+		if json.Unmarshal(line, &answer) == nil && string(answer.ID) == `"question"` {
+			return "answered " + string(answer.Result) + string(answer.Error)
+		}
 	}
 }
 

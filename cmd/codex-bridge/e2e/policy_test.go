@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/cmd/codex-bridge/internal/scripted"
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // policyConfig is the policy that the attempts run against.
@@ -94,7 +94,8 @@ var attempts = map[string]attempt{
 	"codex/sandbox": {flags: []string{"--sandbox", "danger-full-access", "--ask-for-approval", "never"}, stage: "start", method: "thread/start", params: `{"cwd":"$CWD"}`, loosens: "on-request"},
 
 	// A rule of the user's own allows the command. Measured: codex then runs it
-	// outside the sandbox and without a question, whatever the thread's policy.
+	// outside the sandbox and without a question, whatever the thread's policy. The
+	// bridge's question comes before that; see TestGateAndUserRule.
 	"codex/allow rule": {rules: `prefix_rule(pattern=["touch"], decision="allow")`, stage: "start", method: "thread/start", params: `{"cwd":"$CWD","approvalPolicy":"untrusted","sandbox":"read-only"}`, acts: true},
 
 	// thread/resume: on a loaded thread codex ignores what is asked for.
@@ -214,7 +215,7 @@ func TestPolicy(t *testing.T) {
 			t.Parallel()
 			o, dir := withTee(t, options{codexConfig: a.codexConfig, config: policyConfig})
 			got := a.try(t, o, proxyArgv, func() []json.RawMessage { return recordedLines(t, dir, "out") })
-			if got.safe() == a.acts {
+			if !got.safe() {
 				t.Error(got)
 			}
 			for _, line := range recordedLines(t, dir, "in") {
@@ -332,7 +333,7 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 		c.end(thread, turn, mark)
 	}
 	marker := filepath.Join(w.root, "marker")
-	if a.acts {
+	if a.acts && said == nil {
 		// In its own time: it is no part of the turn.
 		for ; c.ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 			if _, err := os.Stat(marker); err == nil {
@@ -342,6 +343,11 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 	}
 	c.quit()
 
+	for _, m := range c.Messages() {
+		if !m.Sent && m.Method == commandApproval {
+			got.asked++
+		}
+	}
 	var codexSaid []json.RawMessage
 	if said != nil {
 		codexSaid = said()
@@ -353,9 +359,10 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 		}
 	}
 	for _, line := range codexSaid {
-		got.loose = append(got.loose, loose("", line)...)
-		if editor.Member(line, "method") == commandApproval {
-			got.asked++
+		for _, found := range loose("", line) {
+			if said == nil || found != asksHere {
+				got.loose = append(got.loose, found)
+			}
 		}
 	}
 	slices.Sort(got.loose)
@@ -446,6 +453,10 @@ func (w *world) openAnswering(d string, argv ...string) *conversation {
 		Answer: func(context.Context, editor.Message) (any, *editor.Error) { return decision(d), nil },
 	})}
 }
+
+// asksHere is what codex says where the editor is to be asked about everything: the
+// bridge asks.
+const asksHere = `approvalPolicy: "on-request"`
 
 // loose is what a message of codex says about what is in force, where that is
 // beyond policyConfig. Objects are looked at in any depth: the members are those

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // A valid change of the configuration applies to the next request; with an

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // transcript is what the server said in the conversations of one world, with

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/cmd/codex-bridge/internal/scripted"
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // unasked is a conversation in which everything is declined that is asked for.
@@ -61,19 +61,25 @@ config_keys = ["**"]
 `
 
 // Codex runs the commands of a review without a question, whatever the thread's
-// approvalPolicy. Where every command is to be asked for there is no review.
+// approvalPolicy. The bridge asks; where it does not, and every command is to be asked
+// for, there is no review.
 func TestReviewUnasked(t *testing.T) {
 	t.Parallel()
 	if err, asked, ran := newWorld(t, options{}).review(codexPath, "app-server"); err != nil || asked != nil || !ran {
 		t.Errorf("codex alone: error %v, asked %v, ran %t; measured was a command that ran unasked", err, asked, ran)
 	}
-	err, asked, ran := newWorld(t, options{config: writableConfig}).review(proxyArgv...)
+	err, asked, ran := newWorld(t, options{config: writableConfig + "gate = false\n"}).review(proxyArgv...)
 	if err == nil || err.Code != -32010 || !strings.Contains(err.Message, "policy.approval") || asked != nil || ran {
 		t.Errorf("under a policy: error %v, asked %v, ran %t", err, asked, ran)
 	}
 	loosened := strings.Replace(writableConfig, `"untrusted"`, `"untrusted", "on-request"`, 1)
-	if err, _, ran := newWorld(t, options{config: loosened}).review(proxyArgv...); err != nil || !ran {
+	if err, _, ran := newWorld(t, options{config: loosened + "gate = false\n"}).review(proxyArgv...); err != nil || !ran {
 		t.Errorf("where commands may run in the sandbox unasked: error %v, ran %t", err, ran)
+	}
+	for _, config := range []string{writableConfig, loosened} {
+		if err, asked, ran := newWorld(t, options{config: config}).review(proxyArgv...); err != nil || len(asked) != 1 || ran {
+			t.Errorf("where the bridge asks: error %v, asked %v, ran %t", err, asked, ran)
+		}
 	}
 }
 
@@ -187,6 +193,14 @@ func (w *world) plugin() {
 		`"source":{"source":"local","path":"./plugins/watch"},"policy":{"installation":"AVAILABLE","authentication":"ON_INSTALL"},"category":"x"}]}`)
 	c := w.unasked(codexPath, "app-server")
 	c.must("plugin/install", map[string]string{"marketplacePath": list, "pluginName": "watch"})
+	c.quit()
+	w.trustHooks()
+}
+
+// trustHooks has the user trust all hooks that codex lists.
+func (w *world) trustHooks() {
+	w.t.Helper()
+	c := w.unasked(codexPath, "app-server")
 	var hooks struct {
 		Data []struct {
 			Hooks []struct{ Key, CurrentHash string }

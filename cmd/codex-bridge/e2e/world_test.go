@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
-	"codex-bridge/cmd/codex-bridge/internal/scripted"
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // patience is how long a test waits for what must come. It is no measurement:
@@ -48,7 +48,7 @@ var worlds atomic.Int64
 // unhurried gives codex more time to end than people want to wait: a machine with
 // much to do is no reason to kill it. What speaks of [codex] itself is left alone.
 func unhurried(config string) string {
-	if strings.Contains(config, "[codex") || !strings.Contains(config, "mode = \"enforce\"") {
+	if strings.Contains(config, "[codex") || !strings.Contains(config, "[policy]") {
 		return ""
 	}
 	return "\n[codex]\nshutdown_grace = \"1m\"\n"

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // waysAround tries what needs no turn and heeds no policy of a thread.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // aRule shows that a rule holds where codex asks nobody: a hook sees every call.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge/cmd/codex-bridge/internal/editor"
+	"codex-bridge/cmd/internal/editor"
 )
 
 // scenes in the order in which they play.
@@ -18,11 +18,13 @@ var scenes = []scene{
 	{"An ordinary question", ordinaryQuestion},
 	{"A command asks first", commandAsks},
 	{"A rule that needs no question", aRule},
+	{"Tools of the host's", toolsOfTheHost},
 	{"The editor tries again in the middle of the thread", tryAgain},
 	{"A trick on the wire", trick},
 	{"The ways around", waysAround},
 	{"A project that brings its own configuration", hostileRepository},
 	{"What is on record", onRecord},
+	{"A conversation outlives its process", outlives},
 }
 
 type object = map[string]any
@@ -57,10 +59,11 @@ func ordinaryQuestion(ctx context.Context, s *stage) error {
 }
 
 func commandAsks(ctx context.Context, s *stage) error {
-	s.say("Asked for \"never\", the thread asks all the same. The person says no to one command\nand yes to the next:")
+	s.say("Asked for \"never\", the thread asks all the same: the bridge does, in codex's place. The\nperson says no to one command and yes to the next two. The last one fails, as it must in\na read-only sandbox; codex, had it asked by itself, would have run it again outside:")
 	for _, command := range []struct{ text, answer string }{
 		{"echo hello > hello.txt", "decline"},
 		{"echo hello", "accept"},
+		{"touch way-out.txt", "accept"},
 	} {
 		asked := false
 		text, err := s.turn(ctx, "RUN: "+command.text, func(m editor.Message) any {
@@ -77,10 +80,12 @@ func commandAsks(ctx context.Context, s *stage) error {
 		}
 		s.quote("codex", text)
 	}
-	if _, err := os.Stat(filepath.Join(s.work, "hello.txt")); !errors.Is(err, os.ErrNotExist) {
-		return errors.New("the command ran although it was declined")
+	for _, name := range []string{"hello.txt", "way-out.txt"} {
+		if _, err := os.Stat(filepath.Join(s.work, name)); !errors.Is(err, os.ErrNotExist) {
+			return errors.New(name + " was written, though it was declined or the sandbox is read-only")
+		}
 	}
-	s.good("hello.txt was not written")
+	s.good("hello.txt was not written, nor was way-out.txt")
 	return nil
 }
 
@@ -163,13 +168,14 @@ func (s *stage) shown(ctx context.Context, method string) error {
 	return nil
 }
 
-// confirmed checks that codex itself says what the policy says.
+// confirmed checks that what is in force, as the editor is shown it, is what the policy
+// says: the sandbox in codex's own words, and who asks in the bridge's.
 func (s *stage) confirmed(said json.RawMessage, sandbox string) error {
 	approval, mode := editor.Member(said, "approvalPolicy"), editor.Member(said, sandbox, "type")
 	if approval != "untrusted" || mode != "readOnly" {
 		return fmt.Errorf("codex says approvalPolicy %s and sandbox %s, which the policy forbids", approval, mode)
 	}
-	s.good("codex itself says: approvalPolicy %s, sandbox %s", approval, mode)
+	s.good("what is in force: approvalPolicy %s, sandbox %s", approval, mode)
 	return nil
 }
 

@@ -1,0 +1,211 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// person is an editor that gives one answer to whatever it is asked, and counts.
+type person struct {
+	*conversation
+	mu     sync.Mutex
+	answer string // JSON
+	asked  []string
+}
+
+func (w *world) person() *person {
+	w.t.Helper()
+	p := &person{}
+	p.conversation = &conversation{world: w, ctx: deadline(w.t), Editor: w.start(proxyArgv, editor.Options{
+		Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.asked = append(p.asked, m.Method)
+			return json.RawMessage(p.answer), nil
+		},
+	})}
+	p.initialize(nil)
+	return p
+}
+
+// turn has the model do one thing, and tells how often the person was asked, who
+// answers so.
+func (p *person) turn(thread, text, answer string) int {
+	p.t.Helper()
+	p.mu.Lock()
+	p.answer, p.asked = answer, nil
+	p.mu.Unlock()
+	turn, mark := p.begin(thread, text)
+	if status := p.end(thread, turn, mark); status != "completed" {
+		p.t.Errorf("the turn %q ended as %q", text, status)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.asked)
+}
+
+// A consent to a server's tool that lasts is kept by the bridge and counts for exactly
+// what it was given for; codex asks each time, and writes nothing down.
+func TestToolRemembered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{
+		codexConfig: mcpConfig("probe"),
+		config:      "[policy]\napproval = [\"untrusted\"]\n[approvals]\nremember = \"always\"\n",
+	})
+	configuration := w.read("home/config.toml")
+	untrusted := map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}
+	p := w.person()
+	thread := p.thread(untrusted)
+	calls := map[string]int{}
+	call := func(thread, arguments, persist string, want int) {
+		t.Helper()
+		answer := `{"action":"accept","content":{},"_meta":{"persist":"` + persist + `"}}`
+		if asked := p.turn(thread, "CALL: mcp__probe/touch "+strings.ReplaceAll(arguments, "$ROOT", w.root), answer); asked != want {
+			t.Errorf("%s, %s: asked %d times, want %d", arguments, persist, asked, want)
+		}
+		var at struct{ Path string }
+		if err := json.Unmarshal([]byte(arguments), &at); err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(at.Path, "$ROOT/")
+		calls[name]++
+		if got := strings.Count(w.read(name), "touched"); got != calls[name] || !strings.Contains(w.told(), "touched") {
+			t.Errorf("%s: the tool ran %d times of %d; the model was told %q", arguments, got, calls[name], w.told())
+		}
+	}
+	call(thread, `{"path":"$ROOT/session"}`, "session", 1)
+	call(thread, `{"path":"$ROOT/session"}`, "session", 0)
+	call(thread, `{ "path": "$ROOT/\u0073ession" }`, "session", 0) // the same
+	call(thread, `{"path":"$ROOT/session","more":1}`, "session", 1)
+	call(thread, `{"more":1,"path":"$ROOT/session"}`, "session", 0)
+	call(thread, `{"more":1.0,"path":"$ROOT/session"}`, "", 1)
+	call(thread, `{"path":"$ROOT/session "}`, "", 1)
+	call(thread, `{"path":"$ROOT/always"}`, "always", 1)
+
+	second := p.thread(untrusted)
+	call(second, `{"path":"$ROOT/session"}`, "", 1)
+	call(second, `{"path":"$ROOT/always"}`, "", 0)
+	p.quit()
+
+	p = w.person()
+	p.resume(thread, untrusted)
+	call(thread, `{"path":"$ROOT/session"}`, "", 1)
+	call(thread, `{"path":"$ROOT/always"}`, "", 0)
+	revoke := exec.CommandContext(deadline(t), proxyPath, "grants", "revoke", "--all")
+	revoke.Env, revoke.Dir = w.env, w.workspace
+	if out, err := revoke.CombinedOutput(); err != nil || !strings.Contains(string(out), "1 revoked") {
+		t.Errorf("%v: %s", err, out)
+	}
+	call(thread, `{"path":"$ROOT/always"}`, "", 1)
+	p.quit()
+	if now := w.read("home/config.toml"); now != configuration {
+		t.Errorf("codex's configuration has become\n%s", now)
+	}
+}
+
+// What a person grants holds for the turn, however long it was given for, and inside of
+// what policy lets be written; what it is cut by stays shut.
+func TestPermissionForTheTurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{
+		codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n",
+		config:      "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n",
+	})
+	w.write("workspace/sub/here", "")
+	w.write("outside/here", "")
+	sub, outside := filepath.Join(w.workspace, "sub"), filepath.Join(w.root, "outside")
+	request := fmt.Sprintf(`{"reason":"r","permissions":{"network":{"enabled":true},"file_system":{"write":[%q,%q]}}}`, sub, outside)
+	grant := fmt.Sprintf(`{"permissions":{"network":{"enabled":true},"fileSystem":{"write":[%q,%q]}},"scope":"session"}`, sub, outside)
+	touch := func(name string) scripted.Item {
+		return scripted.Run("touch " + filepath.Join(sub, name) + "; touch " + filepath.Join(outside, name))
+	}
+	w.model.Add(scripted.Step{When: "PERMIT", Reply: scripted.Reply{scripted.Call{Tool: "request_permissions", Arguments: json.RawMessage(request)}}})
+	w.model.Add(scripted.Step{When: "permissions", Reply: scripted.Reply{touch("granted")}})
+	w.model.Add(scripted.Step{When: "LATER", Reply: scripted.Reply{touch("later")}})
+
+	p := w.person()
+	thread := p.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
+	if asked := p.turn(thread, "PERMIT", grant); asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+	requests := w.model.Requests()
+	if told := requests[len(requests)-2].ToolOutputs()[0]; !strings.Contains(told, sub) || strings.Contains(told, outside) || strings.Contains(told, `"enabled":true`) {
+		t.Errorf("the model was told that it has %s", told)
+	}
+	p.turn(thread, "LATER", "{}")
+	for name, want := range map[string]bool{"workspace/sub/granted": true, "outside/granted": false, "workspace/sub/later": false, "outside/later": false} {
+		if w.left(name) != want {
+			t.Errorf("%s was written: %t", name, !want)
+		}
+	}
+	p.quit()
+}
+
+// A question of the model's reaches the person, and the answer the model, as it was
+// given.
+func TestQuestion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{
+		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n",
+		config:      policyConfig + "[approvals]\ntimeout = \"1ms\"\n", // which is for approvals
+	})
+	p := w.person()
+	thread := p.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+	if asked := p.turn(thread, "ASK: Shall I?", `{"answers":{"choice":{"answers":["No","user_note: not on a Friday"]}}}`); asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+	if told := w.told(); !strings.Contains(told, `"answers":["No","user_note: not on a Friday"]`) {
+		t.Errorf("the model was told %s", told)
+	}
+	p.quit()
+}
+
+// A question that nobody answers is a no after approvals.timeout, and so it is when the
+// editor goes away; a late answer counts for nothing.
+func TestUnanswered(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ gate, told string }{
+		"asked by the bridge": {"true", "nobody answered within 300ms"},
+		"asked by codex":      {"false", "rejected by user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\ngate = " + test.gate + "\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n" +
+				"[approvals]\ntimeout = \"300ms\"\n", codexConfig: mcpConfig("probe")})
+			c := w.open(proxyArgv...)
+			c.initialize(nil)
+			thread := c.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
+			for text, asked := range map[string]struct{ question, told string }{
+				"RUN: echo x > late": {commandApproval, test.told},
+				"PATCH: late":        {fileApproval, test.told},
+				`CALL: mcp__probe/touch {"path":"` + w.workspace + `/late"}`: {"mcpServer/elicitation/request", "re"},
+			} {
+				turn, mark := c.begin(thread, text)
+				question := c.waitFor(mark, asked.question, nil)
+				if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(w.told(), asked.told) {
+					t.Errorf("%s: the turn ended as %q, the model was told %q", text, status, w.told())
+				}
+				if err := c.Reply(question, map[string]any{"decision": "accept", "action": "accept"}); err != nil {
+					t.Fatal(err)
+				}
+				c.must("thread/loaded/list", map[string]any{}) // all that was read
+				c.absent("late")
+			}
+			_, mark := c.begin(thread, "RUN: echo x > late")
+			c.waitFor(mark, commandApproval, nil)
+			c.quit()
+			c.absent("late")
+		})
+	}
+}

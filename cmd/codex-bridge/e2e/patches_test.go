@@ -1,0 +1,130 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// patchConfig has codex ask about every patch; with hooks as by default, one also sees
+// each before.
+const patchConfig = `
+[policy]
+approval = ["untrusted"]
+sandbox = "workspace-write"
+protected_paths = [".git", ".codex", ".agents", ".github/workflows"]
+`
+
+// patchTry is a patch that writes WORD to a file. $ROOT and $CWD stand for the world's
+// folders.
+type patchTry struct {
+	patch string // less its first and last line
+	shell bool   // in a shell command
+	kept  bool   // codex's sandbox keeps it from an accepted patch, too
+	file  string // that has it then, under the root
+}
+
+var patchTries = map[string]patchTry{
+	"outside":           {patch: "*** Add File: $ROOT/outside/new\n+WORD", file: "outside/new"},
+	"above":             {patch: "*** Add File: ../outside/above\n+WORD", file: "outside/above"},
+	"beside another":    {patch: "*** Add File: fine\n+fine\n*** Add File: $ROOT/outside/second\n+WORD", file: "outside/second"},
+	"moved":             {patch: "*** Update File: here\n*** Move to: $ROOT/outside/moved\n@@\n-here\n+WORD", file: "outside/moved"},
+	"moved and back":    {patch: "*** Update File: $ROOT/outside/there\n*** Move to: taken\n@@\n-there\n+WORD", file: "workspace/taken"},
+	"in the shell":      {patch: "*** Add File: $ROOT/outside/shell\n+WORD", shell: true, file: "outside/shell"},
+	"folder of a link":  {patch: "*** Add File: way/linked\n+WORD", kept: true, file: "outside/linked"},
+	"link":              {patch: "*** Update File: link\n@@\n-victim\n+WORD", kept: true, file: "outside/victim"},
+	"link to nothing":   {patch: "*** Add File: dangling\n+WORD", kept: true, file: "outside/dangling"},
+	".git":              {patch: "*** Add File: .git/hooks/pre-commit\n+WORD", file: "workspace/.git/hooks/pre-commit"},
+	".codex":            {patch: "*** Add File: .codex/config.toml\n+WORD", file: "workspace/.codex/config.toml"},
+	".agents, deeper":   {patch: "*** Add File: sub/.agents/skill\n+WORD", file: "workspace/sub/.agents/skill"},
+	"protected by name": {patch: "*** Add File: $CWD/.github/workflows/ci.yml\n+WORD", file: "workspace/.github/workflows/ci.yml"},
+	"codex's own":       {patch: "*** Add File: $ROOT/home/rules/own.rules\n+WORD", file: "home/rules/own.rules"},
+}
+
+// apply has the model make a patch, and tells whether it was written and how often the
+// editor was asked.
+func (a *agreeable) apply(thread string, p patchTry) (written bool, asked int) {
+	a.t.Helper()
+	text := "*** Begin Patch\n" + strings.NewReplacer("$ROOT", a.root, "$CWD", a.workspace).Replace(p.patch) + "\n*** End Patch\n"
+	var call scripted.Item = scripted.CustomCall{Tool: "apply_patch", Input: text}
+	if p.shell {
+		call = scripted.Run("apply_patch <<'EOF'\n" + text + "EOF\n")
+	}
+	a.model.Add(scripted.Step{When: "APPLY", Reply: scripted.Reply{call}})
+	asked = len(a.turn(thread, "APPLY"))
+	b, _ := os.ReadFile(filepath.Join(a.root, p.file)) // not there: not written
+	return strings.Contains(string(b), "WORD"), asked
+}
+
+// inWorkspace keeps codex's sandbox from the system's temporary folder, in which all of
+// this lies.
+const inWorkspace = "[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n"
+
+// patching opens a thread where there is what the patches need.
+func (w *world) patching(argv ...string) (a *agreeable, thread string) {
+	w.t.Helper()
+	w.write("workspace/here", "here\n")
+	w.write("workspace/.git/hooks/here", "")
+	w.write("home/rules/here", "")
+	w.write("outside/there", "there\n")
+	w.write("outside/victim", "victim\n")
+	for name, to := range map[string]string{"way": "outside", "link": "outside/victim", "dangling": "outside/dangling"} {
+		if err := os.Symlink(filepath.Join(w.root, to), filepath.Join(w.workspace, name)); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	a = w.agreeable(argv...)
+	return a, a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
+}
+
+// Codex writes an accepted patch anywhere, but not through a link that leads to where
+// its sandbox does not let it write. (What it asks about has no paths.)
+func TestPatchesControl(t *testing.T) {
+	for name, config := range map[string]string{"in the sandbox": "", "outside of it": inWorkspace} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, thread := newWorld(t, options{codexConfig: config}).patching(codexPath, "app-server")
+			for name, p := range patchTries {
+				if written, _ := a.apply(thread, p); written != (config == "" || !p.kept) {
+					t.Errorf("%s: written %t; the model was told %q", name, written, a.world.told())
+				}
+			}
+			a.quit()
+		})
+	}
+}
+
+// A client that accepts everything gets no file written outside of what policy lets be
+// written, whether a hook sees the patch or only the question tells of it.
+func TestPatches(t *testing.T) {
+	for name, test := range map[string]struct{ config, told string }{
+		"hook":     {patchConfig, "it would leave the sandbox"},
+		"question": {patchConfig + "[hooks]\nevents = [\"stop\"]\n", "rejected by user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, thread := newWorld(t, options{codexConfig: inWorkspace, config: test.config}).patching(proxyArgv...)
+			for name, p := range patchTries {
+				if written, asked := a.apply(thread, p); written || asked > 0 || a.left("workspace/fine") {
+					t.Errorf("%s: written %t, asked %d times", name, written, asked)
+				}
+				want := test.told
+				if told := a.world.told(); !strings.Contains(told, want) {
+					t.Errorf("%s: the model was told %q", name, told)
+				}
+			}
+			for _, name := range []string{"inside", "sub/inside", ".github/inside"} {
+				p := patchTry{patch: "*** Add File: " + name + "\n+WORD", file: "workspace/" + name}
+				if written, asked := a.apply(thread, p); !written || asked != 1 {
+					t.Errorf("%s: written %t, asked %d times; the model was told %q", name, written, asked, a.world.told())
+				}
+			}
+			a.quit()
+		})
+	}
+}

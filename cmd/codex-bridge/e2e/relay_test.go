@@ -1,0 +1,326 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// handler writes a handler of an event, a script, and returns its configuration.
+func (w *world) handler(event, timeout, script string) string {
+	w.t.Helper()
+	path := w.write(event+".sh", "#!/bin/sh\n"+script+"\n")
+	if err := os.Chmod(path, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	return fmt.Sprintf("[[hooks.handler]]\nevent = %q\ncommand = [%q]\ntimeout = %q\n", event, path, timeout)
+}
+
+// hooking is a world under hooksPolicy and what more says of it.
+func hooking(t *testing.T, more func(*world) string) *world {
+	t.Helper()
+	w := newWorld(t, options{config: hooksPolicy})
+	w.write("config.toml", hooksPolicy+unhurried(hooksPolicy)+more(w))
+	return w
+}
+
+var writing = map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+
+// Whoever has to be asked and gives no answer, or an error, has said no.
+func TestRelayUnanswered(t *testing.T) {
+	t.Parallel()
+	hangs := "exec sleep 3600"
+	for name, test := range map[string]struct {
+		more   func(*world) string
+		client func(*editor.Editor, editor.Message) // nil: it is not asked
+		want   string
+	}{
+		"handler past its timeout": {
+			more: func(w *world) string { return w.handler("pre_tool_use", "300ms", hangs) }, want: "no answer within its timeout of 300ms",
+		},
+		"handler past the hook's": {
+			more: func(w *world) string { return "[hooks]\ntimeout = \"3s\"\n" + w.handler("pre_tool_use", "1m", hangs) },
+			want: "was not run",
+		},
+		"client": {
+			more:   func(*world) string { return "[hooks]\ntimeout = \"3s\"\n" },
+			client: func(*editor.Editor, editor.Message) {}, want: "was not run",
+		},
+		"client with an error": {
+			more:   func(*world) string { return "" },
+			client: func(e *editor.Editor, m editor.Message) { _ = e.ReplyError(m, -32000, "out to lunch") }, want: "out to lunch",
+		},
+		"client that allows what it can't": {
+			more:   func(*world) string { return "" },
+			client: func(e *editor.Editor, m editor.Message) { _ = e.Reply(m, decision("allow")) }, want: `"allow" is none`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := hooking(t, test.more)
+			c := w.open(proxyArgv...)
+			capabilities := map[string]any{"experimentalApi": true}
+			if test.client != nil {
+				capabilities["bridge"] = map[string]any{"version": 1, "hooks": []string{"preToolUse"}}
+			}
+			c.initialize(capabilities)
+			thread := c.thread(writing)
+			turn, mark := c.begin(thread, "RUN: echo x > undecided")
+			if test.client != nil {
+				test.client(c.Editor, c.waitFor(mark, "bridge/hook", nil))
+			}
+			if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(w.told(), test.want) {
+				t.Errorf("the turn ended as %q, the model was told %q", status, w.told())
+			}
+			c.absent("undecided")
+			if left := w.await(func([]int) bool { return len(w.sleepers()) == 0 }); len(w.sleepers()) > 0 {
+				t.Errorf("2 s later there are:%s", describe(left))
+			}
+			c.quit()
+		})
+	}
+}
+
+// waiting is a handler that, for a call with the word WAIT, makes the file waiting and
+// waits for a word in the file go.
+func (w *world) waiting() string {
+	w.t.Helper()
+	if err := syscall.Mkfifo(filepath.Join(w.root, "go"), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return "[hooks]\ntimeout = \"2m\"\n" + w.handler("pre_tool_use", "2m", fmt.Sprintf(
+		"cd %q; case \"$(cat)\" in *WAIT*) : > waiting; read word < go; rm waiting;; esac", w.root))
+}
+
+// atHandler begins a turn whose one command waits at the handler.
+func (c *conversation) atHandler(thread, command string) (turn string, mark int) {
+	c.t.Helper()
+	turn, mark = c.begin(thread, "RUN: : WAIT; "+command)
+	for ; !c.left("waiting"); time.Sleep(10 * time.Millisecond) {
+		if c.ctx.Err() != nil {
+			c.t.Fatal("the handler is not asked")
+		}
+	}
+	return turn, mark
+}
+
+// relays are the world's processes that Codex has started as a hook.
+func (w *world) relays() []int {
+	return slices.DeleteFunc(w.processes(), func(pid int) bool {
+		cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		words := bytes.Split(cmdline, []byte{0})
+		return len(words) < 2 || string(words[0]) != proxyPath || string(words[1]) != "hook"
+	})
+}
+
+// A tool does not run before its call is decided, however long that takes. When the
+// relay's process is killed on the way, Codex runs the tool (measured): the turn is
+// interrupted, and the tool with it. When the bridge is killed, the tool does not run,
+// and nothing is left; the next bridge decides again.
+func TestRelayKilled(t *testing.T) {
+	t.Parallel()
+	w := hooking(t, (*world).waiting)
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	thread := c.thread(writing)
+
+	turn, mark := c.atHandler(thread, "echo x > slow")
+	c.absent("slow")
+	pipe, err := os.OpenFile(filepath.Join(w.root, "go"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pipe.WriteString("go\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pipe.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if status := c.end(thread, turn, mark); status != "completed" {
+		t.Errorf("the turn whose hook was slow ended as %q", status)
+	}
+	c.present("slow")
+
+	turn, mark = c.atHandler(thread, "sleep 3600")
+	killed := w.relays()
+	if len(killed) != 1 {
+		t.Fatalf("the relay's processes:%s", describe(w.processes()))
+	}
+	if err := syscall.Kill(killed[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	m := c.waitFor(mark, "hook/completed", hookRun)
+	if status := m.Param("run", "status"); status != "failed" {
+		t.Errorf("the run of the process that was killed is %q", status)
+	}
+	if status := c.end(thread, turn, mark); status != "interrupted" {
+		t.Errorf("its turn ended as %q", status)
+	}
+	if w.await(func([]int) bool { return len(w.sleepers()) == 0 }); len(w.sleepers()) > 0 {
+		t.Errorf("2 s later there are:%s", describe(w.processes()))
+	}
+	if err := os.Remove(filepath.Join(w.root, "waiting")); err != nil { // the handler was ended, too
+		t.Fatal(err)
+	}
+
+	c.atHandler(thread, "echo x > undecided")
+	if err := c.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if left := w.await(none); len(left) > 0 {
+		t.Errorf("2 s after the bridge there are:%s", describe(left))
+	}
+	c.absent("undecided")
+
+	c = w.open(proxyArgv...)
+	c.initialize(nil)
+	c.resume(thread, map[string]any{})
+	c.held("restarted", thread)
+	c.quit()
+}
+
+// impostor is somebody who listens in the bridge's place and allows everything.
+func impostor(t *testing.T, socket string, answers bool) {
+	t.Helper()
+	l, err := net.Listen("unix", socket)
+	if err == nil {
+		err = os.Chmod(socket, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed below
+			}
+			serving.Go(func() {
+				defer conn.Close()
+				defer context.AfterFunc(ctx, func() { conn.Close() })()
+				in := bufio.NewReader(conn)
+				for {
+					line, err := in.ReadBytes('\n')
+					if err != nil {
+						return
+					}
+					var question struct {
+						ID     json.RawMessage
+						Params struct{ Token string }
+					}
+					if answers && json.Unmarshal(line, &question) == nil {
+						fmt.Fprintf(conn, `{"jsonrpc":"2.0","id":%s,"result":{"token":%q,"answer":{}}}`+"\n", question.ID, question.Params.Token)
+					}
+				}
+			})
+		}
+	})
+	t.Cleanup(func() { stop(); l.Close(); serving.Wait() })
+}
+
+// A bridge that hangs, and whoever stands in its place: no call runs, and the model is
+// told. When the bridge is back, it decides again.
+func TestRelayForeign(t *testing.T) {
+	t.Parallel()
+	w := hooking(t, func(*world) string { return "[hooks]\ntimeout = \"2s\"\n[approvals]\ntimeout = \"1s\"\n" })
+	release := make(chan struct{})
+	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Held{Until: release}, scripted.Run("echo x > undecided")}})
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	thread := c.thread(writing)
+	refused := func(name, want string) {
+		t.Helper()
+		c.told(thread, "RUN: echo x > undecided")
+		if told := w.told(); !strings.Contains(told, want) {
+			t.Errorf("%s: the model was told %q", name, told)
+		}
+		c.absent("undecided")
+	}
+
+	turn, mark := c.begin(thread, "HOLD")
+	c.waitFor(mark, "item/agentMessage/delta", nil)
+	if err := syscall.Kill(c.Pid(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	for requests := w.model.Requests(); len(requests[len(requests)-1].ToolOutputs()) == 0; requests = w.model.Requests() {
+		if c.ctx.Err() != nil {
+			t.Fatal("the model is not told what became of its call")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := syscall.Kill(c.Pid(), syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(w.told(), "gave no answer within 2.5s") {
+		t.Errorf("hung: the turn ended as %q, the model was told %q", status, w.told())
+	}
+	c.absent("undecided")
+
+	sockets, err := filepath.Glob(filepath.Join(w.root, "state", "run", "*", "hook.sock"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatalf("%v; sockets %v", err, sockets)
+	}
+	socket, token := sockets[0], filepath.Join(filepath.Dir(sockets[0]), "token")
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place := func(what func() error) {
+		t.Helper()
+		if err := what(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	away := socket + ".away"
+
+	rename(socket, away)
+	impostor(t, socket, true)
+	refused("impostor", "does not know the bridge's token")
+	place(func() error { return os.Remove(socket) })
+	impostor(t, socket, false)
+	refused("silent impostor", "gave no answer within 2.5s")
+	place(func() error { return os.Remove(socket) })
+	place(func() error { return os.Symlink(away, socket) })
+	refused("link", "is a symbolic link")
+	place(func() error { return os.Remove(socket) })
+	rename(away, socket)
+
+	rename(token, away)
+	place(func() error { return os.WriteFile(token, []byte("ANOTHER\nTOKEN\n"), 0o600) })
+	refused("wrong token", "the token is not that of this bridge")
+	place(func() error { return os.Chmod(token, 0o644) })
+	refused("open token", "token")
+	place(func() error { return os.Remove(token) })
+	refused("no token", "the bridge's token can't be read")
+	rename(away, token)
+
+	c.told(thread, "RUN: touch undecided")
+	if told := w.told(); !strings.Contains(told, "Nothing is touched here") {
+		t.Errorf("back: the model was told %q", told)
+	}
+	c.told(thread, "RUN: echo fine > decided")
+	c.absent("undecided")
+	c.present("decided")
+	c.quit()
+}

@@ -1,0 +1,65 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/store"
+)
+
+// A process that is killed when codex has started the session's new thread, and nothing of
+// it is kept yet, leaves the session with the thread that it had.
+func TestSessionsCrash(t *testing.T) {
+	t.Parallel()
+	o, records := withTee(t, options{})
+	w := newWorld(t, o)
+	readOnly := map[string]any{"sandbox": "read-only"}
+	c := w.open(proxyArgv...).knows()
+	thread, _ := c.session("chat", readOnly, nil)
+	c.told(thread, "SAY: before")
+
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.root, "state", store.DatabaseFile)+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.BeginTx(c.ctx, nil) // nobody else writes now
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send([]byte(`{"id":"x","method":"thread/start","params":{"cwd":"` + w.workspace + `","sandbox":"read-only",` +
+		`"bridge":{"sessionKey":"chat","contextEngine":{"id":"other"}}}}`)); err != nil {
+		t.Fatal(err)
+	}
+	for !strings.Contains(strings.Join(recorded(t, records, "out"), ""), `"id":"x"`) {
+		if c.ctx.Err() != nil {
+			t.Fatal("codex has started no thread")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := c.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exit(c.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+
+	c = w.open(proxyArgv...).knows()
+	if again, told := c.session("chat", readOnly, nil); again != thread || told != "resumed" {
+		t.Errorf("after the crash: %s, in %s and not %s", told, again, thread)
+	}
+	c.told(thread, "SAY: after")
+	requests := w.model.Requests()
+	if !requests[len(requests)-1].Contains("before") {
+		t.Error("the model was not told what was said before the crash")
+	}
+	c.quit()
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/session"
+	"codex-bridge/lifecycle/threads"
+)
+
+type threadsCmd struct {
+	List   listThreadsCmd  `cmd:"" help:"List the sessions that have a thread, those that changed last first."`
+	Show   showThreadCmd   `cmd:"" help:"Show the thread of a session: since when, why it has this one, what it was started with, who writes it."`
+	Clear  clearThreadCmd  `cmd:"" help:"Forget the thread of a session; its next start makes another. Codex keeps the thread itself."`
+	Import importThreadCmd `cmd:"" help:"Take a binding over from the file beside a session's own (FILE.codex-app-server.json)."`
+	Export exportThreadCmd `cmd:"" help:"Write the binding of a session to the file beside a session's own."`
+}
+
+const noSessions = "no session has a thread"
+
+type listThreadsCmd struct {
+	JSON bool `help:"Print them as JSON." name:"json"`
+}
+
+func (c listThreadsCmd) Run(out io.Writer) error {
+	all := []threads.Shown{}
+	more := false
+	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+		kept, err := s.Bindings(ctx, threads.Most)
+		if err != nil {
+			return err
+		}
+		bound, _, err := s.CountBindings(ctx)
+		if err != nil {
+			return err
+		}
+		more = bound > len(kept)
+		for _, b := range kept {
+			shown, err := threads.Show(ctx, s, b)
+			if err != nil {
+				return err
+			}
+			all = append(all, shown)
+		}
+		return nil
+	})
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNone):
+		return err
+	case c.JSON:
+		return writeJSON(out, all)
+	case len(all) == 0:
+		fmt.Fprintln(out, noSessions)
+		return nil
+	}
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "SESSION\tTHREAD\tLAST\tREASON\tUPDATED\tHELD BY")
+	for _, b := range all {
+		holder := "-"
+		if b.Holder != nil {
+			holder = b.Holder.String()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(b.Session), dash(b.Thread), dash(b.Action), dash(string(b.Reason)), plain(b.Updated), plain(holder))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintf(out, "and more: these are the %d that changed last\n", len(all))
+	}
+	return nil
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return plain(text)
+}
+
+func writeJSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+type showThreadCmd struct {
+	Session string `arg:"" help:"The key of the session, as the list shows it."`
+	JSON    bool   `help:"Print it as JSON." name:"json"`
+}
+
+func (c showThreadCmd) Run(out io.Writer) error {
+	var b threads.Shown
+	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+		kept, found, err := s.BindingOf(ctx, c.Session)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return unknownSession(c.Session)
+		}
+		b, err = threads.Show(ctx, s, kept)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNone):
+		return unknownSession(c.Session)
+	case err != nil:
+		return err
+	case c.JSON:
+		return writeJSON(out, b)
+	}
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(table, "%s\t%s\n", name, plain(value))
+		}
+	}
+	row("session", b.Session)
+	row("thread", b.Thread)
+	row("before it", b.Before)
+	row("last", b.Action)
+	row("because", reasonOf(b))
+	row("folder", b.Cwd)
+	row("model", b.Model)
+	row("provider", b.Provider)
+	row("created", b.Created)
+	row("updated", b.Updated)
+	if b.Holder != nil {
+		row("held by", b.Holder.String()+", since "+b.Holder.Taken.Format(time.RFC3339))
+	}
+	row("problem", b.Problem)
+	for _, f := range prints(b.Fingerprints) {
+		row(f[0], f[1])
+	}
+	return table.Flush()
+}
+
+// reasonOf is the reason in words, and the one that scripts read.
+func reasonOf(b threads.Shown) string {
+	switch {
+	case b.Reason == "":
+		return ""
+	case b.Words == "":
+		return string(b.Reason)
+	}
+	return fmt.Sprintf("%s (%s)", b.Words, b.Reason)
+}
+
+func prints(f session.Fingerprints) [][2]string {
+	return [][2]string{
+		{"dynamic tools", f.DynamicTools}, {"user's MCP servers", f.UserMCPServers}, {"MCP servers", f.MCPServers},
+		{"apps of plugins", f.PluginApps}, {"context engine", f.ContextEngine}, {"environments", f.Environments},
+	}
+}
+
+func unknownSession(key string) error {
+	return fmt.Errorf("no session in the state has the key %s; \"codex-bridge threads list\" shows those that are there", plain(key))
+}

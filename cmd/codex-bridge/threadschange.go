@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/binding"
+)
+
+type clearThreadCmd struct {
+	Session string `arg:"" help:"The key of the session, as the list shows it."`
+	Thread  string `help:"Only if this is its thread." placeholder:"ID"`
+	Force   bool   `help:"Also when another process holds the session, as one on a machine that is gone does for good."`
+}
+
+func (c clearThreadCmd) Run(out io.Writer) error {
+	err := readDecisions(func(context.Context, *store.Store) error { return nil }) // who has nothing to clear gets no state made
+	if errors.Is(err, store.ErrNone) {
+		return unknownSession(c.Session)
+	}
+	if err != nil {
+		return err
+	}
+	return changeSession(c.Session, c.Force, func(ctx context.Context, s *store.Store) error {
+		cleared, err := s.ClearBinding(ctx, c.Session, c.Thread)
+		switch {
+		case err != nil:
+			return err
+		case !cleared && c.Thread != "":
+			return fmt.Errorf("the session %s has not the thread %s; nothing was cleared", plain(c.Session), plain(c.Thread))
+		case !cleared:
+			return unknownSession(c.Session)
+		}
+		fmt.Fprintln(out, "cleared "+plain(c.Session))
+		return nil
+	})
+}
+
+// changeSession changes the binding of a session that nobody else writes.
+func changeSession(key string, force bool, change func(context.Context, *store.Store) error) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	here, err := store.Here()
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	s, err := openState(ctx, cfg, false)
+	if err != nil {
+		return err
+	}
+	if force {
+		err = s.Force(ctx, key)
+	}
+	if err == nil {
+		err = s.Take(ctx, key, here, time.Now())
+	}
+	var held *store.HeldError
+	if errors.As(err, &held) {
+		err = fmt.Errorf("%w; end it, or see --help", held)
+	} else if err == nil {
+		err = errors.Join(change(ctx, s), s.Release(ctx, key, here))
+	}
+	return errors.Join(err, s.Close())
+}
+
+type importThreadCmd struct {
+	File    string `arg:"" help:"The session's own file; the binding is read from the one beside it."`
+	Session string `help:"The key that the session has here; without it, the path of its file." placeholder:"KEY"`
+}
+
+func (c importThreadCmd) Run(out io.Writer) error {
+	file, err := filepath.Abs(c.File)
+	if err != nil {
+		return err
+	}
+	if c.Session == "" {
+		c.Session = file
+	}
+	text, err := os.ReadFile(binding.Path(file))
+	if err != nil {
+		return err
+	}
+	b, dropped, err := binding.Read(text, c.Session, binding.Options{Now: time.Now()})
+	if err != nil {
+		return fmt.Errorf("%s: %w", binding.Path(file), err)
+	}
+	if !b.Bound() {
+		return fmt.Errorf("%s: it has no thread", binding.Path(file))
+	}
+	for _, d := range dropped {
+		fmt.Fprintln(os.Stderr, "codex-bridge: left out: "+plain(d.String()))
+	}
+	return changeSession(c.Session, false, func(ctx context.Context, s *store.Store) error {
+		before, _, err := s.BindingOf(ctx, c.Session)
+		if err != nil {
+			return err
+		}
+		err = s.PutBinding(ctx, store.Binding{
+			Session: c.Session, Thread: b.ThreadID, Record: string(binding.Encode(b)), Action: "imported", Before: before.Thread, Updated: time.Now(),
+		})
+		if err == nil {
+			fmt.Fprintf(out, "the session %s has the thread %s\n", plain(c.Session), plain(b.ThreadID))
+		}
+		return err
+	})
+}
+
+type exportThreadCmd struct {
+	Session string `arg:"" help:"The key of the session, as the list shows it."`
+	File    string `arg:"" help:"The session's own file; the binding is written beside it."`
+}
+
+func (c exportThreadCmd) Run(out io.Writer) error {
+	file, err := filepath.Abs(c.File)
+	if err != nil {
+		return err
+	}
+	err = readDecisions(func(ctx context.Context, s *store.Store) error {
+		kept, found, err := s.BindingOf(ctx, c.Session)
+		if err != nil {
+			return err
+		}
+		if !found || kept.Thread == "" {
+			return unknownSession(c.Session)
+		}
+		b, _, err := binding.Read([]byte(kept.Record), file, binding.Options{Now: time.Now()})
+		if err != nil {
+			return fmt.Errorf("the binding of %s: %w", plain(c.Session), err)
+		}
+		return replaceFile(binding.Path(file), binding.Encode(b))
+	})
+	if errors.Is(err, store.ErrNone) {
+		return unknownSession(c.Session)
+	}
+	if err == nil {
+		fmt.Fprintln(out, "wrote "+binding.Path(file))
+	}
+	return err
+}
+
+// replaceFile writes a file whole or not at all. Who reads it sees the old one or the new one.
+func replaceFile(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/relay/tools"
+	"codex-bridge/relay/tools/host"
+	"codex-bridge/relay/tools/server"
+)
+
+type toolsCmd struct {
+	List listToolsCmd `cmd:"" help:"List the tools that threads are offered, and those that are left out. Servers are started for it, and ended."`
+	Call callToolCmd  `cmd:"" help:"Call a tool as the model would, and print what the model would be told. Policy and hooks are not asked."`
+}
+
+type listToolsCmd struct {
+	JSON bool `help:"Print them as JSON." name:"json"`
+}
+
+// toolRow is a tool as the list has it. The names of the members are kept.
+type toolRow struct {
+	Namespace   string          `json:"namespace,omitempty"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Searchable  bool            `json:"searchable"`
+	Origin      string          `json:"origin"`
+}
+
+func (c listToolsCmd) Run(out io.Writer) error {
+	return withTools(func(_ *config.Config, kit *host.Kit, catalogue *tools.Catalogue) error {
+		offer := settled(kit, catalogue)
+		rows := []toolRow{}
+		for _, s := range offer.Tools {
+			rows = append(rows, toolRow{s.Namespace, s.Name, s.Description, s.InputSchema, s.Searchable, s.Origin})
+		}
+		servers := kit.Servers()
+		failed := slices.ContainsFunc(servers, func(s server.Status) bool { return s.State != server.Ready })
+		if c.JSON {
+			encoder := json.NewEncoder(out)
+			encoder.SetIndent("", "  ")
+			encoder.SetEscapeHTML(false)
+			if err := encoder.Encode(map[string]any{"tools": rows, "leftOut": append([]tools.Left{}, offer.Left...), "servers": servers}); err != nil {
+				return err
+			}
+		} else if err := printTools(out, rows, offer.Left, servers); err != nil {
+			return err
+		}
+		if failed || len(offer.Left) > 0 {
+			return silent(exitFailed)
+		}
+		return nil
+	})
+}
+
+func printTools(out io.Writer, rows []toolRow, left []tools.Left, servers []server.Status) error {
+	if len(rows)+len(left)+len(servers) == 0 {
+		_, err := fmt.Fprintln(out, "no tools are configured; [tools.NAME] and [tool_servers.NAME] of the configuration are, see docs/tools.md")
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	for _, r := range rows {
+		first, _, _ := strings.Cut(strings.TrimSpace(r.Description), "\n")
+		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(tools.Name{Namespace: r.Namespace, Name: r.Name}.String()), plain(first), plain(r.Origin))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, l := range left {
+		fmt.Fprintln(out, "left out: "+plain(l.String()))
+	}
+	for _, s := range servers {
+		if s.Error != "" {
+			fmt.Fprintf(out, "server %s: %s: %s\n", plain(s.Name), s.State, plain(s.Error))
+		}
+	}
+	return nil
+}
+
+type callToolCmd struct {
+	Name      string `arg:"" help:"As the list shows it: NAME, or NAMESPACE.NAME."`
+	Args      string `default:"{}" help:"The arguments, a JSON object."`
+	ThreadCwd string `help:"The folder of the thread; this one when left out." placeholder:"DIR"`
+	JSON      bool   `help:"Print the answer that codex would get." name:"json"`
+}
+
+func (c callToolCmd) Run(out io.Writer) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(c.Args), &members); err != nil || members == nil {
+		return errors.New("--args is no JSON object; give one, such as --args '{\"id\": 1}'")
+	}
+	folder, err := filepath.Abs(cmp.Or(c.ThreadCwd, "."))
+	if err != nil {
+		return err
+	}
+	call := tools.Call{Thread: "none", Turn: "none", ID: "none", Arguments: json.RawMessage(c.Args), Cwd: folder}
+	var answer tools.Answer
+	err = withTools(func(cfg *config.Config, kit *host.Kit, catalogue *tools.Catalogue) error {
+		offer := settled(kit, catalogue)
+		i := slices.IndexFunc(offer.Tools, func(s tools.Spec) bool { return s.Called() == c.Name })
+		if i < 0 {
+			for _, l := range offer.Left {
+				if l.Tool == c.Name {
+					return errors.New(l.String())
+				}
+			}
+			return fmt.Errorf("there is no tool %q; \"codex-bridge tools list\" has those that there are", c.Name)
+		}
+		call.Namespace, call.Name = offer.Tools[i].Namespace, offer.Tools[i].Name
+		runner := tools.NewRunner(catalogue, tools.Options{Limits: cfg.ToolLimits, Log: logger()})
+		defer runner.Close()
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		answer = runner.Answer(ctx, call)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.print(out, answer); err != nil {
+		return err
+	}
+	if !answer.Success {
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+func (c callToolCmd) print(out io.Writer, answer tools.Answer) error {
+	if c.JSON {
+		raw, err := json.Marshal(answer)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "%s\n", raw)
+		return err
+	}
+	for _, item := range answer.Items {
+		text := item.Text
+		if item.Image != "" {
+			kind, _, _ := strings.Cut(item.Image, ";")
+			text = fmt.Sprintf("[an image, %s, %d characters]", strings.TrimPrefix(kind, "data:"), len(item.Image))
+		}
+		if !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		if _, err := io.WriteString(out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withTools has do see the tools of the configuration, whose servers end after it.
+func withTools(do func(*config.Config, *host.Kit, *tools.Catalogue) error) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	kit := host.NewKit(cfg, host.KitOptions{Version: Version, Log: logger(), Patience: time.Minute})
+	defer kit.Close(context.Background())
+	return do(cfg, kit, tools.NewCatalogue(kit.Providers()...))
+}
+
+// settled is what is offered when all servers are ready, or have failed.
+func settled(kit *host.Kit, catalogue *tools.Catalogue) *tools.Offer {
+	kit.Start()
+	return catalogue.Look()
+}
