@@ -27,7 +27,7 @@ func (c *call) approval([]string) {
 	case !c.p.allowsApproval(v):
 		c.setApproval(show(v) + " is not in " + c.p.approvalList())
 	default:
-		c.takeApproval(clone(v), "", "")
+		c.takeApproval(v.Raw(), "", "")
 	}
 }
 

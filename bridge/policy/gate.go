@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -25,13 +26,16 @@ func (p *Policy) gates(approval json.RawMessage) bool {
 	return p.gate && string(approval) == `"untrusted"`
 }
 
+// What Decision.Gated points to, so that a decision allocates nothing for it.
+var asksHere, asksNot = true, false
+
 // takeApproval settles what the client's approval policy is to be, and sends codex the
 // one that goes with it. rule and reason tell why it is not what the client sent; ""
 // when it is.
 func (c *call) takeApproval(to json.RawMessage, rule, reason string) {
-	gated := c.p.gates(to)
-	c.gated = &gated
-	if gated {
+	c.gated = &asksNot
+	if c.p.gates(to) {
+		c.gated = &asksHere
 		to = quote(gateway)
 		if rule == "" {
 			rule = ruleGate
@@ -44,7 +48,7 @@ func (c *call) takeApproval(to json.RawMessage, rule, reason string) {
 		c.setField("approvalPolicy", to, rule, reason)
 	}
 	if c.row.opens {
-		c.sent.Approval = to
+		c.sent.Approval = bytes.Clone(to) // the line belongs to the parser
 	}
 }
 
