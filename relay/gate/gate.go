@@ -44,9 +44,12 @@ type Options struct {
 type Gate struct {
 	o       Options
 	peer    *bridge.Peer
-	pending grants.Questions[chan bool]
+	pending grants.Questions[chan answered]
 	items   items
 }
+
+// answered is what became of a question, for those that wait for the same.
+type answered struct{ yes, ended bool } // ended: without an answer
 
 // New makes a Gate.
 func New(o Options) *Gate { return &Gate{o: o} }
@@ -112,17 +115,20 @@ func (g *Gate) outcome(ctx context.Context, q *question, key grants.Key) (yes bo
 			return true, nil
 		} // for the person to say, then
 	}
-	var shared chan bool
-	switch g.pending.Join(key, q.id(), func() chan bool { shared = make(chan bool, 1); return shared }) {
+	var shared chan answered
+	switch g.pending.Join(key, q.id(), func() chan answered { shared = make(chan answered, 1); return shared }) {
 	case grants.Full:
 		return false, g.tooMany(ctx, q, "too many wait for the answer to the same question")
 	case grants.Waits:
 		select {
-		case yes := <-shared:
-			if yes {
+		case same := <-shared:
+			switch {
+			case same.ended:
+				return false, errors.New("the same question was put before, and ended without an answer")
+			case same.yes:
 				g.items.accept(q)
 			}
-			return yes, nil
+			return same.yes, nil
 		case <-ctx.Done():
 			g.pending.Settle(q.id())
 			return false, context.Cause(ctx)
@@ -130,7 +136,7 @@ func (g *Gate) outcome(ctx context.Context, q *question, key grants.Key) (yes bo
 	}
 	defer func() {
 		for _, waiting := range g.pending.Settle(q.id()) {
-			waiting <- yes
+			waiting <- answered{yes, err != nil}
 		}
 	}()
 	if !g.o.Limiter.Allow(g.o.Judge.Session(q.call.Thread())) {
