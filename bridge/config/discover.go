@@ -3,8 +3,11 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/adrg/xdg"
+
+	"codex-bridge/bridge/requirements"
 )
 
 // EnvConfig names the user's configuration file; set and empty means none.
@@ -14,7 +17,8 @@ const EnvConfig = "CODEX_BRIDGE_CONFIG"
 // none): the managed file, the user's by CODEX_BRIDGE_CONFIG or in the
 // platform's configuration folder, and the workspace's.
 func Discover(workspace string) Options {
-	opts := Options{Managed: managedFile(), Workspace: workspace, Home: xdg.Home}
+	opts := Options{Managed: managedFile(), Workspace: workspace, Home: xdg.Home,
+		Requirements: requirements.Path(runtime.GOOS, os.Getenv("ProgramData"))}
 	if name, set := os.LookupEnv(EnvConfig); set {
 		opts.User, opts.UserRequired = name, name != ""
 	} else {

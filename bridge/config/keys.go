@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"codex-bridge/bridge/execpolicy"
+	"codex-bridge/bridge/preset"
 )
 
 // The words of the protocol, each list in the order in which messages and the
@@ -15,6 +18,9 @@ var (
 	approvals  = []string{"untrusted", "on-request", "never", "granular"}
 	sandboxes  = []string{"read-only", "workspace-write", "danger-full-access"}
 	reviewers  = []string{"user", "auto_review", "guardian_subagent"}
+	presets    = []string{preset.Yolo, execpolicy.Full, preset.Guardian, execpolicy.Auto, execpolicy.Ask}
+	securities = []string{execpolicy.Deny, execpolicy.Allowlist, execpolicy.Full}
+	asks       = []string{execpolicy.Off, execpolicy.OnMiss, execpolicy.Always}
 	decisions  = []string{"allow", "ask", "deny"}
 	hookEvents = []string{"pre_tool_use", "post_tool_use", "stop", "permission_request"}
 )
@@ -52,6 +58,9 @@ var specs = map[string]spec{
 
 	"policy":                   {doc: "What a client may ask of codex."},
 	"policy.mode":              {doc: "off passes everything, audit decides and logs, enforce decides, rewrites and refuses. Off without a [policy] section; enforce in one that does not say.", enum: modes},
+	"policy.preset":            {doc: "Values for approval, sandbox and reviewers that no file sets: yolo asks nothing and holds nothing back, guardian has a model review what leaves the workspace; full, auto and ask are short for a security and an ask.", enum: presets},
+	"policy.security":          {doc: "How freely commands are run; with ask it forces approval, sandbox and reviewers. Codex runs commands, so deny and allowlist need an ask.", enum: securities},
+	"policy.ask":               {doc: "When somebody is asked about a command; on-miss is about what the sandbox does not let through.", enum: asks},
 	"policy.approval":          {doc: "Allowed approval policies; the first is put in place of a forbidden one.", filled: true, first: approvals[:3]},
 	"policy.approval[]":        {enum: approvals, hints: map[string]string{"on-failure": "Codex dropped it; use on-request"}},
 	"policy.sandbox":           {doc: "The most that is allowed.", enum: sandboxes},

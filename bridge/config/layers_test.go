@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each archive holds managed.toml, user.toml and .codex-bridge.toml, as many
-// as it needs, and want: either the faults, or lines "key = value (origin)" of
+// Each archive holds managed.toml, user.toml, .codex-bridge.toml and Codex's own
+// requirements.toml, as many as it needs, and want: either the faults, or lines "key = value (origin)" of
 // the keys it is about.
 func TestLayers(t *testing.T) {
 	for _, file := range glob(t, "layers/*.txtar") {
@@ -29,6 +29,8 @@ func TestLayers(t *testing.T) {
 					opts.Managed = name
 				case "user.toml":
 					opts.User = name
+				case "requirements.toml":
+					opts.Requirements = name
 				case config.WorkspaceFile:
 				case "want":
 					expected, found = f.text, true

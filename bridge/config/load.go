@@ -13,6 +13,10 @@ type Options struct {
 	UserRequired bool   // the user named the file, so that a missing one is an error
 	Workspace    string // the folder whose WorkspaceFile is the last layer
 	Home         string // what ~ means; empty makes ~ an error
+	// Requirements is Codex's own file of what the machine allows. It is read for a
+	// preset only, which chooses among what is allowed; Codex holds to it itself. A
+	// missing one allows all.
+	Requirements string
 
 	// Loaded is for Watch: the configuration that the caller has. A change
 	// between Load and Watch is then reported too. With nil, Watch takes the
@@ -26,7 +30,7 @@ const WorkspaceFile = ".codex-bridge.toml"
 // Load reads, checks and merges the configuration. Its error is an *Error, or
 // several joined by errors.Join, which print a line each; Errors takes them
 // apart.
-func Load(opts Options) (*Config, error) { return build(readAll(opts), opts.Home) }
+func Load(opts Options) (*Config, error) { return build(readAll(opts), opts) }
 
 // Errors returns the faults that an error of Load is made of.
 func Errors(err error) []*Error {
@@ -44,7 +48,7 @@ func Errors(err error) []*Error {
 	return list
 }
 
-func build(sources []source, home string) (*Config, error) {
+func build(sources []source, opts Options) (*Config, error) {
 	var layers []*layer
 	var all []error
 	for _, src := range sources {
@@ -54,7 +58,7 @@ func build(sources []source, home string) (*Config, error) {
 		} else if d, err := parse(src); err != nil {
 			errs = append(errs, err)
 		} else {
-			l, faults := decode(d, home)
+			l, faults := decode(d, opts.Home)
 			layers, errs = append(layers, l), faults
 		}
 		if len(errs) > 0 {
@@ -64,7 +68,7 @@ func build(sources []source, home string) (*Config, error) {
 	if all != nil {
 		return nil, flat(all)
 	}
-	m := &merger{cfg: Default()}
+	m := &merger{cfg: Default(), opts: opts}
 	m.cfg.origins = make(map[string]Origin)
 	m.cfg.digest = digest(sources)
 	for _, l := range layers {

@@ -11,7 +11,10 @@ import (
 // merger applies layers to a Config, in order.
 type merger struct {
 	cfg  *Config
-	errs []*Error
+	opts Options
+	// stood are the keys whose value is what a preset stands for.
+	stood map[string]bool
+	errs  []*Error
 }
 
 // apply adds one layer. Which earlier value binds it:
@@ -43,6 +46,7 @@ func (m *merger) apply(l *layer) {
 		}
 		m.set(f, m.earlier(f, off))
 	}
+	m.profiled(l, off)
 }
 
 // implied gives a layer with a [policy] section and no mode the mode enforce,

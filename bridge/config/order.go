@@ -19,6 +19,9 @@ type order struct {
 // cannot be changed once an earlier layer that binds has set it.
 var tighten = map[string]order{
 	"policy.mode":             ranked("off", "audit", "enforce"),
+	"policy.preset":           ranked(presets...),
+	"policy.security":         ranked("full", "allowlist", "deny"),
+	"policy.ask":              ranked("off", "on-miss", "always"),
 	"policy.approval":         subset,
 	"policy.sandbox":          ranked("danger-full-access", "workspace-write", "read-only"),
 	"policy.network":          only(false),

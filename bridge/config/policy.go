@@ -17,6 +17,9 @@ const (
 // value is not useful; Default gives the values of the contract.
 type Policy struct {
 	Mode           Mode              `toml:"mode"`
+	Preset         string            `toml:"preset"`          // "" | "yolo" | "full" | "guardian" | "auto" | "ask": what approval, sandbox and reviewers are where nothing more particular is said
+	Security       string            `toml:"security"`        // "" | "deny" | "allowlist" | "full": how freely commands are run
+	Ask            string            `toml:"ask"`             // "" | "off" | "on-miss" | "always": when somebody is asked about them
 	Approval       []string          `toml:"approval"`        // allowed approval policies; the first replaces a forbidden one
 	Sandbox        string            `toml:"sandbox"`         // the most that is allowed: read-only < workspace-write < danger-full-access
 	Network        bool              `toml:"network"`         // network inside the sandbox

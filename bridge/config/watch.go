@@ -64,7 +64,7 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) erro
 			sources := readAll(opts)
 			if now := digest(sources); now != seen {
 				seen = now
-				changed(build(sources, opts.Home))
+				changed(build(sources, opts))
 			}
 		}
 	}

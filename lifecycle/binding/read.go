@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"codex-bridge/lifecycle/setting"
+	"codex-bridge/bridge/setting"
 	"codex-bridge/rpc"
 )
 

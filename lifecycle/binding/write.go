@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"codex-bridge/lifecycle/setting"
+	"codex-bridge/bridge/setting"
 )
 
 // timestamp is RFC 3339 in UTC with milliseconds.

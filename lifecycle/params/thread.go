@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"codex-bridge/lifecycle/setting"
+	"codex-bridge/bridge/setting"
 )
 
 // Options are what a thread is given beside what a client asks for.

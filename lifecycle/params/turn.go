@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"codex-bridge/lifecycle/setting"
+	"codex-bridge/bridge/setting"
 )
 
 // Turn is a turn that the bridge starts by itself. What is "" or nil is left out.

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/execpolicy"
-	"codex-bridge/lifecycle/preset"
-	"codex-bridge/lifecycle/requirements"
+	"codex-bridge/bridge/execpolicy"
+	"codex-bridge/bridge/preset"
+	"codex-bridge/bridge/requirements"
 )
 
 var (

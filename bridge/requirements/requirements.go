@@ -13,7 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"codex-bridge/lifecycle/setting"
+	"codex-bridge/bridge/setting"
 )
 
 // Requirements are what is allowed. An empty list allows all.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/lifecycle/execpolicy"
-	"codex-bridge/lifecycle/preset"
-	"codex-bridge/lifecycle/requirements"
+	"codex-bridge/bridge/execpolicy"
+	"codex-bridge/bridge/preset"
+	"codex-bridge/bridge/requirements"
 )
 
 // settings are what the vectors' configuration says of policies. The other keys belong to

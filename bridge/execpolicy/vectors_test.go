@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/execpolicy"
+	"codex-bridge/bridge/execpolicy"
 )
 
 func TestExecPolicyVectors(t *testing.T) {

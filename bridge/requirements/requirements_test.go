@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/lifecycle/requirements"
+	"codex-bridge/bridge/requirements"
 )
 
 func TestParse(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/lifecycle/setting"
+	"codex-bridge/bridge/setting"
 )
 
 func vectors(t *testing.T, name string, into any) {

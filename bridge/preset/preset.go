@@ -11,9 +11,9 @@ import (
 	"errors"
 	"fmt"
 
-	"codex-bridge/lifecycle/execpolicy"
-	"codex-bridge/lifecycle/requirements"
-	"codex-bridge/lifecycle/setting"
+	"codex-bridge/bridge/execpolicy"
+	"codex-bridge/bridge/requirements"
+	"codex-bridge/bridge/setting"
 )
 
 // The presets.
