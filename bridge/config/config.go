@@ -112,10 +112,17 @@ type Thread struct {
 	ServiceName           string         `toml:"service_name"`
 	DeveloperInstructions string         `toml:"developer_instructions"` // put before the client's
 	Config                map[string]any `toml:"config"`                 // merged into every thread's config
+	OnStaleTools          string         `toml:"on_stale_tools"`         // "warn" | "fork"
 
 	// On is true when a file has the section: without it nothing is added.
 	On bool `toml:"-"`
 }
+
+// What becomes of a thread that a client resumes and that has other tools than there are.
+const (
+	Warn = "warn" // it is resumed, and the client is warned
+	Fork = "fork" // another one with the same history takes its place
+)
 
 // Steering is the [steering] section: what input does that comes during a turn.
 type Steering struct {

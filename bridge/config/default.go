@@ -43,7 +43,7 @@ func Default() *Config {
 			MaxTimeout: Duration(600 * time.Second),
 			MaxText:    16000,
 		},
-		Thread:   Thread{ServiceName: "codex-bridge"},
+		Thread:   Thread{ServiceName: "codex-bridge", OnStaleTools: Warn},
 		Steering: Steering{Mode: "steer", Quiet: Duration(500 * time.Millisecond)},
 		Trace:    Trace{MaxEvent: 256 * KiB, MaxFile: 50 * MiB},
 		ACP:      ACP{Enabled: true},

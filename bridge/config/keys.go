@@ -140,6 +140,8 @@ var specs = map[string]spec{
 	"thread.developer_instructions": {doc: "Put before the client's."},
 	"thread.config":                 {doc: "Merged into every thread's config."},
 
+	"thread.on_stale_tools": {doc: "A thread that is resumed and was started with other tools than there are now: warn of it, or fork it, so that it has them.", enum: []string{Warn, Fork}},
+
 	"steering":       {doc: "What input does that comes during a turn."},
 	"steering.mode":  {doc: "steer joins the running turn, followup starts one after it, queue waits in line, interrupt stops it.", enum: []string{"steer", "followup", "queue", "interrupt"}},
 	"steering.quiet": {doc: "How long input is gathered before it is sent.", least: 0, most: hour / 60},

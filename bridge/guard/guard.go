@@ -39,6 +39,9 @@ type Guard struct {
 	log       *slog.Logger
 }
 
+// CodexHome is codex's own folder; "" not known.
+func (g *Guard) CodexHome() string { return g.world.CodexHome }
+
 // New makes a Guard. world gives the folders and the paths of each State.
 func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
 	g := &Guard{world: world, recorder: recorder, log: log}

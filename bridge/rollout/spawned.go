@@ -33,8 +33,33 @@ var errNotSpawned = errors.New("not the thread of a subagent")
 // FindSpawned finds the rollout file of a subagent's thread, by its id alone, below
 // CODEX_HOME/sessions. Two files of one id are none.
 func FindSpawned(codexHome, id string) (Spawned, error) {
-	if codexHome == "" || !threadID.MatchString(id) {
+	path, err := find(codexHome, id)
+	if err != nil {
 		return Spawned{}, errNotSpawned
+	}
+	line, err := first(codexHome, path)
+	if err != nil {
+		return Spawned{}, err
+	}
+	doc, err := rpc.ParseValue(line)
+	if err != nil {
+		return Spawned{}, err
+	}
+	meta := doc.Root().Get("payload")
+	parent, _ := meta.Get("parent_thread_id").Text()
+	spawn := meta.Get("source").Get("subagent").Get("thread_spawn").Get("parent_thread_id")
+	if !doc.Root().Get("type").Is("session_meta") || !meta.Get("id").Is(id) || parent == "" || parent == id || !spawn.Is(parent) {
+		return Spawned{}, errNotSpawned
+	}
+	return Spawned{Path: path, Parent: parent}, nil
+}
+
+var errNotOne = errors.New("there is not one file of that id")
+
+// find finds the rollout file of a thread by its id alone. Two of one id are none.
+func find(codexHome, id string) (string, error) {
+	if codexHome == "" || !threadID.MatchString(id) {
+		return "", errNotOne
 	}
 	var paths []string
 	for _, folder := range days(codexHome, id) {
@@ -49,23 +74,9 @@ func FindSpawned(codexHome, id string) (Spawned, error) {
 		}
 	}
 	if len(paths) != 1 {
-		return Spawned{}, errNotSpawned
+		return "", errNotOne
 	}
-	line, err := first(codexHome, paths[0])
-	if err != nil {
-		return Spawned{}, err
-	}
-	doc, err := rpc.ParseValue(line)
-	if err != nil {
-		return Spawned{}, err
-	}
-	meta := doc.Root().Get("payload")
-	parent, _ := meta.Get("parent_thread_id").Text()
-	spawn := meta.Get("source").Get("subagent").Get("thread_spawn").Get("parent_thread_id")
-	if !doc.Root().Get("type").Is("session_meta") || !meta.Get("id").Is(id) || parent == "" || parent == id || !spawn.Is(parent) {
-		return Spawned{}, errNotSpawned
-	}
-	return Spawned{Path: paths[0], Parent: parent}, nil
+	return paths[0], nil
 }
 
 // days are the folders of the day on which the thread was made, of the one before and

@@ -21,7 +21,8 @@ const toolsGrace = 1500 * time.Millisecond
 // newTools makes what offers the host's tools. It is closed by closeTools.
 func newTools(cfg *config.Config, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger) *host.Feature {
 	f := host.New(host.Options{
-		Config: cfg, Version: Version, Known: hi.Known, Session: g.Session,
+		Config: cfg, Version: Version, Known: hi.Known, Session: g.Session, CodexHome: g.CodexHome(),
+		Forked: func() bool { return relay.thread().OnStaleTools == config.Fork },
 		Before: []tools.Before{relay.beforeTool}, Handlers: []tools.Handler{relay.afterTool}, Log: log,
 	})
 	hi.Offer(host.Methods...)

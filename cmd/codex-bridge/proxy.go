@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"runtime"
@@ -11,10 +12,12 @@ import (
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/rollout"
 	"codex-bridge/lifecycle/threads"
 	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/gate"
 	"codex-bridge/relay/grants"
+	"codex-bridge/relay/tools/host"
 )
 
 // proxy runs the real app-server behind us and ends as it ends.
@@ -33,9 +36,12 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: record.store})
 	relay.gate = gate.New(gate.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Limiter: relay.limiter, Log: log})
 	hi.Offer(grants.Methods...)
-	bound := threads.New(threads.Options{
-		Store: record.store, Thread: relay.thread, Known: hi.Known, Offered: own.Offered, Now: time.Now, Log: log,
-	})
+	of := threads.Options{Store: record.store, Thread: relay.thread, Known: hi.Known, Offered: own.Offered, Now: time.Now, Log: log}
+	if host.Configured(cfg) {
+		of.Kept, of.Warn = own.Kept, own.Warn
+		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(hold.CodexHome(), path) }
+	}
+	bound := threads.New(of)
 	hi.Offer(threads.Methods...)
 	hi.Show("sessions", func() any { return bound.State().Sessions })
 	features := []bridge.Feature{

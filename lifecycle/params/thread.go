@@ -159,3 +159,26 @@ func Add(asked json.RawMessage, o Options) (json.RawMessage, error) {
 	}
 	return p.write()
 }
+
+// Fork is thread/start for a client that asked for thread/resume, of a thread that another
+// one takes the place of: what the request leaves out is as it was there.
+func Fork(asked json.RawMessage, was map[string]string, tools json.RawMessage) (json.RawMessage, error) {
+	p, err := read(asked)
+	if err != nil {
+		return nil, err
+	}
+	r := make(object)
+	for _, name := range resumable {
+		if v, ok := p[name]; ok && string(v) != "null" {
+			r[name] = v
+		}
+	}
+	for name, text := range was {
+		if _, ok := r[name]; !ok {
+			if err := r.set(name, text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r.with("dynamicTools", tools).write()
+}

@@ -23,6 +23,13 @@ type Options struct {
 	// Offered is what Codex is sent for the dynamicTools of a thread/start, nil for none,
 	// once those behind have added theirs; nil: what the client sends.
 	Offered func(json.RawMessage) (json.RawMessage, error)
+	// Kept tells of the thread of a rollout file in which tools it differs from what would
+	// be offered now, and which the client's own are; nil: the host has no tools.
+	Kept func(path string) (stale []string, own json.RawMessage, err error)
+	// History is what the model is told of the thread of a rollout file.
+	History func(path string) ([]json.RawMessage, error)
+	// Warn warns the client of a thread.
+	Warn func(thread, message string)
 	// Known tells whether the client knows the bridge. Of one that does not, sessions
 	// and triggers are Codex's, which ignores them.
 	Known func() bool
@@ -35,6 +42,7 @@ type Feature struct {
 	o     Options
 	lines lines
 	known known
+	peer  *bridge.Peer
 
 	mu   sync.Mutex
 	held map[string]bool // the sessions that this process writes
@@ -42,6 +50,9 @@ type Feature struct {
 
 // New makes a Feature.
 func New(o Options) *Feature { return &Feature{o: o, held: make(map[string]bool)} }
+
+// Attach implements bridge.Attacher.
+func (f *Feature) Attach(peer *bridge.Peer) { f.peer = peer }
 
 // Methods are what a client may call.
 var Methods = []string{"bridge/binding/clear", "bridge/binding/list", "bridge/binding/read"}

@@ -76,6 +76,18 @@ func (f *Feature) opens(_ context.Context, call *bridge.Call) *rpc.Error {
 		}
 	}
 	f.note(call)
+	if f.forks(call) {
+		m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
+		if err != nil { // it was parsed once
+			return internal(err)
+		}
+		call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+			r := &fork{Feature: f, m: m, aside: aside}
+			if err := r.answer(ctx); err != nil {
+				aside.Reply(rpc.ReplyError(m.ID, err))
+			}
+		})
+	}
 	return nil
 }
 

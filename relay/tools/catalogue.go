@@ -198,6 +198,20 @@ func (c *Catalogue) Has(namespace, name string) bool { return c.find(namespace, 
 // Has tells whether a tool is offered.
 func (o *Offer) Has(namespace, name string) bool { return o.find(namespace, name) != nil }
 
+// Reserves tells whether a tool of that name can't be one of the client's: the host has it,
+// or its namespace.
+func (o *Offer) Reserves(namespace, name string) bool {
+	if o.Has(namespace, name) {
+		return true
+	}
+	for _, s := range o.Tools {
+		if namespace != "" && s.Namespace == namespace {
+			return true
+		}
+	}
+	return false
+}
+
 func (o *Offer) find(namespace, name string) *tool {
 	if o == nil {
 		return nil

@@ -23,7 +23,8 @@ var (
 type experiment struct {
 	on      atomic.Bool // codex takes tools
 	ours    atomic.Bool // the client has not asked for it
-	unheard atomic.Bool // the client does not want to hear warnings
+	unheard atomic.Bool // the client does not want to hear warnings of the configuration
+	deaf    atomic.Bool // nor those of threads
 }
 
 // warning is the notification by which Codex itself says that something of the
@@ -39,8 +40,11 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	capabilities := m.Params.Get("capabilities")
 	deaf := capabilities.Get("optOutNotificationMethods")
 	for method := range call.Params.Get("capabilities").Get("optOutNotificationMethods").Elements() {
-		if method.Is(warning) {
+		switch {
+		case method.Is(warning):
 			f.experiment.unheard.Store(true)
+		case method.Is(caution):
+			f.experiment.deaf.Store(true)
 		}
 	}
 	on, said := capabilities.Get("experimentalApi").Bool()

@@ -22,6 +22,11 @@ type Options struct {
 	// Session is the thread in whose name a thread works, of a subagent's its parent's;
 	// nil: itself.
 	Session func(thread string) string
+	// CodexHome is codex's own folder; "" not known.
+	CodexHome string
+	// Forked tells that a thread that was started with other tools is not resumed: who
+	// sees to that warns of it, too.
+	Forked func() bool
 	// Before, Handlers and After are the Runner's.
 	Before   []tools.Before
 	Handlers []tools.Handler
@@ -63,6 +68,9 @@ func New(o Options) *Feature {
 	}
 	if o.Session == nil {
 		o.Session = func(thread string) string { return thread }
+	}
+	if o.Forked == nil {
+		o.Forked = func() bool { return false }
 	}
 	f := &Feature{
 		o: o, configured: Configured(o.Config), registered: newRegistered(), left: map[tools.Left]bool{},

@@ -44,10 +44,11 @@ func (f *Feature) starts(_ context.Context, call *bridge.Call) *rpc.Error {
 	for _, n := range tools.Names(theirs) {
 		mine[name{n.Namespace, n.Name}] = true
 	}
-	print := host.Fingerprint()
+	print, kept := host.Fingerprint(), bytes.Clone(sent)
 	call.OnAnswer(func(a *bridge.Answer) {
 		if id, cwd, ok := opened(a); ok {
 			f.threads.put(id, &thread{cwd: cwd, own: mine, print: print})
+			f.threads.sends(kept)
 		}
 	})
 	return nil
@@ -93,9 +94,18 @@ func (f *Feature) reopens(_ context.Context, call *bridge.Call) *rpc.Error {
 		return nil
 	}
 	from, _ := call.Params.Get("threadId").Text()
+	resumes := call.Method == "thread/resume" && !f.o.Forked()
 	call.OnAnswer(func(a *bridge.Answer) {
-		if id, cwd, ok := opened(a); ok {
-			f.threads.reopened(from, id, cwd, f.catalogue.Last().Fingerprint())
+		id, cwd, ok := opened(a)
+		if !ok {
+			return
+		}
+		known := f.threads.reopened(from, id, cwd, f.catalogue.Last().Fingerprint())
+		path, _ := a.Result().Get("thread").Get("path").Text()
+		if !known && resumes && path != "" {
+			a.After(func() { f.tasks.Go(func() { f.check(id, path) }) })
+		} else if !known {
+			f.threads.checked(id, f.catalogue.Last().Fingerprint())
 		}
 	})
 	return nil
