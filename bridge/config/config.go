@@ -113,6 +113,9 @@ type Thread struct {
 	DeveloperInstructions string         `toml:"developer_instructions"` // put before the client's
 	Config                map[string]any `toml:"config"`                 // merged into every thread's config
 	OnStaleTools          string         `toml:"on_stale_tools"`         // "warn" | "fork"
+	CodeMode              string         `toml:"code_mode"`              // "" | "only" | "off"
+	Lightweight           bool           `toml:"lightweight"`            // without the project's own instructions
+	MaxRollout            Size           `toml:"max_rollout"`            // of the file of a session's thread; 0 is no limit
 
 	// On is true when a file has the section: without it nothing is added.
 	On bool `toml:"-"`
@@ -122,6 +125,12 @@ type Thread struct {
 const (
 	Warn = "warn" // it is resumed, and the client is warned
 	Fork = "fork" // another one with the same history takes its place
+)
+
+// Whether the model writes programs that call the tools; "" is as Codex has it.
+const (
+	CodeModeOnly = "only"
+	CodeModeOff  = "off"
 )
 
 // Steering is the [steering] section: what input does that comes during a turn.

@@ -140,6 +140,9 @@ var specs = map[string]spec{
 	"thread.developer_instructions": {doc: "Put before the client's."},
 	"thread.config":                 {doc: "Merged into every thread's config."},
 
+	"thread.code_mode":      {doc: "Whether the model writes programs that call the tools: only, off, or as Codex and the client have it.", enum: []string{CodeModeOnly, CodeModeOff}},
+	"thread.lightweight":    {doc: "Threads are not told the project's own instructions (AGENTS.md)."},
+	"thread.max_rollout":    {doc: "A session whose thread's file has grown to this gets another thread; 0 is no limit.", least: 0, most: 1024 * int64(GiB)},
 	"thread.on_stale_tools": {doc: "A thread that is resumed and was started with other tools than there are now: warn of it, or fork it, so that it has them.", enum: []string{Warn, Fork}},
 
 	"steering":       {doc: "What input does that comes during a turn."},

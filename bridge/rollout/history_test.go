@@ -104,6 +104,30 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+func TestSize(t *testing.T) {
+	home := t.TempDir()
+	path := recorded(t, home, newer, begins(""))
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := rollout.Size(home, newer); n != info.Size() || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n, err := rollout.Size(home, older); err == nil {
+		t.Errorf("of no file: %d", n)
+	}
+	if err := os.Rename(path, path+"x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path+"x", path); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := rollout.Size(home, newer); err == nil {
+		t.Errorf("of a link: %d", n)
+	}
+}
+
 // Half a line is one that codex did not finish.
 func TestHistoryHalf(t *testing.T) {
 	home := t.TempDir()

@@ -36,10 +36,13 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: record.store})
 	relay.gate = gate.New(gate.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Limiter: relay.limiter, Log: log})
 	hi.Offer(grants.Methods...)
-	of := threads.Options{Store: record.store, Thread: relay.thread, Known: hi.Known, Offered: own.Offered, Now: time.Now, Log: log}
+	home := hold.CodexHome()
+	of := threads.Options{Store: record.store, Thread: relay.thread, Known: hi.Known, Offered: own.Offered, Now: time.Now, Log: log,
+		Size: func(thread string) (int64, error) { return rollout.Size(home, thread) },
+	}
 	if host.Configured(cfg) {
 		of.Kept, of.Warn = own.Kept, own.Warn
-		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(hold.CodexHome(), path) }
+		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(home, path) }
 	}
 	bound := threads.New(of)
 	hi.Offer(threads.Methods...)

@@ -31,6 +31,15 @@ type Plugin struct {
 	Name                    string `json:"pluginName"`
 	Enabled                 bool   `json:"enabled"`
 	AllowDestructiveActions bool   `json:"allowDestructiveActions"`
+
+	said bool // whether it may
+}
+
+// On are the plugins that are switched on, in the order of their keys.
+func (p Policy) On() []Plugin {
+	on := slices.DeleteFunc(slices.Clone(p.Plugins), func(one Plugin) bool { return !one.Enabled })
+	slices.SortStableFunc(on, func(a, b Plugin) int { return cmp.Compare(a.ConfigKey, b.ConfigKey) })
+	return on
 }
 
 // EnabledKeys are the keys of the plugins that are switched on.
@@ -87,6 +96,26 @@ func New(input string, patch json.RawMessage, apps map[string]binding.PluginApp,
 		return nil, err
 	}
 	return &Config{Patch: patch, Output: output, Input: input, Policy: policy}, nil
+}
+
+// setting is what Codex's configuration says of an app.
+type setting struct {
+	Enabled     bool `json:"enabled"`
+	Destructive bool `json:"destructive_enabled"`
+	OpenWorld   bool `json:"open_world_enabled"`
+}
+
+// Patch is the part of a thread's configuration that switches these apps on, and all others
+// off.
+func Patch(apps map[string]binding.PluginApp) (json.RawMessage, error) {
+	all := map[string]setting{"_default": {}}
+	for id, app := range apps {
+		if id == "" || id == "_default" {
+			return nil, fmt.Errorf("the plugin %s has an app with the id %q, which is none", app.Plugin, id)
+		}
+		all[id] = setting{Enabled: true, Destructive: app.AllowDestructiveActions, OpenWorld: true}
+	}
+	return json.Marshal(map[string]any{"apps": all})
 }
 
 func policyOf(apps map[string]binding.PluginApp, ids map[string][]string) (*binding.PluginPolicy, error) {

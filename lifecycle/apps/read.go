@@ -9,7 +9,8 @@ import (
 
 // Read reads {enabled, allowDestructiveActions, appCacheKey, plugins: [{configKey,
 // marketplaceName, pluginName, enabled, allowDestructiveActions}]}. What is left out is
-// off. A member that is not known is an error.
+// off; a plugin that does not say whether it may do what destroys something is as its host.
+// A member that is not known is an error.
 func Read(v rpc.Value) (Policy, error) {
 	var p Policy
 	if v.Kind() != rpc.Object {
@@ -36,6 +37,12 @@ func Read(v rpc.Value) (Policy, error) {
 		if err != nil {
 			return Policy{}, fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	for i, plugin := range p.Plugins {
+		if !plugin.said {
+			p.Plugins[i].AllowDestructiveActions = p.AllowDestructiveActions
+		}
+		p.Plugins[i].said = false
 	}
 	return p, nil
 }
@@ -71,6 +78,7 @@ func plugin(v rpc.Value) (p Plugin, err error) {
 			p.Enabled, err = truth(m)
 		case "allowDestructiveActions":
 			p.AllowDestructiveActions, err = truth(m)
+			p.said = true
 		default:
 			err = errors.New("it is not known; leave it out")
 		}

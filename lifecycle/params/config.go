@@ -13,6 +13,11 @@ const (
 	CodeModeOff
 )
 
+// CodeModeOf is the value of a word: "" is as it is.
+func CodeModeOf(word string) CodeMode {
+	return map[string]CodeMode{"only": CodeModeOnly, "off": CodeModeOff}[word]
+}
+
 func (m CodeMode) layer() json.RawMessage {
 	switch m {
 	case CodeModeOnly:
@@ -35,6 +40,11 @@ type Config struct {
 	Final       json.RawMessage // what nothing may change: the hooks
 	CodeMode    CodeMode
 	Lightweight bool
+}
+
+// Changes tells whether it has more than what the client asks for.
+func (c Config) Changes() bool {
+	return c.Configured != nil || c.UserServers != nil || c.Apps != nil || c.Final != nil || c.CodeMode != CodeModeAsIs || c.Lightweight
 }
 
 // Start is the configuration of a thread that starts, nil for none.

@@ -149,7 +149,7 @@ func Add(asked json.RawMessage, o Options) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	if o.Config.Configured != nil {
+	if o.Config.Changes() {
 		o.Config.Asked = p["config"]
 		config, err := o.Config.Start()
 		if err != nil {

@@ -28,6 +28,8 @@ type Options struct {
 	Kept func(path string) (stale []string, own json.RawMessage, err error)
 	// History is what the model is told of the thread of a rollout file.
 	History func(path string) ([]json.RawMessage, error)
+	// Size is how large the file of a thread is.
+	Size func(thread string) (int64, error)
 	// Warn warns the client of a thread.
 	Warn func(thread, message string)
 	// Known tells whether the client knows the bridge. Of one that does not, sessions

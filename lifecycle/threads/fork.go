@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -14,6 +15,24 @@ import (
 // forks tells whether a client's request may end in a fork.
 func (f *Feature) forks(call *bridge.Call) bool {
 	return call.Method == "thread/resume" && f.o.Kept != nil && f.o.Thread().OnStaleTools == config.Fork && !call.Truncated()
+}
+
+// forking has a request answered by a fork where that may be.
+func (f *Feature) forking(call *bridge.Call) *rpc.Error {
+	if !f.forks(call) {
+		return nil
+	}
+	m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
+	if err != nil { // it was parsed once
+		return internal(err)
+	}
+	call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+		r := &fork{Feature: f, m: m, aside: aside}
+		if err := r.answer(ctx); err != nil {
+			aside.Reply(rpc.ReplyError(m.ID, err))
+		}
+	})
+	return nil
 }
 
 // fork is one thread/resume of a client that would rather have today's tools than the very

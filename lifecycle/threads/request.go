@@ -40,7 +40,7 @@ func (r *request) answer(ctx context.Context) error {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	d := decide.Thread(r.old, r.in)
+	d := r.decide(ctx)
 	if d.Reason == decide.NotBound && r.kept.Action == givenUp {
 		d.Reason = decide.Reason(r.kept.Reason)
 	}
@@ -73,6 +73,7 @@ func (r *request) prepare(ctx context.Context) error {
 	if r.in, err = r.asked.Inputs(r.m.Params, fingerprint); err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}
+	r.in.TooLarge = r.tooLarge()
 	if r.given, err = r.Feature.given(); err != nil {
 		return internal(err)
 	}
@@ -82,6 +83,17 @@ func (r *request) prepare(ctx context.Context) error {
 	r.run.Model, _ = r.m.Params.Get("model").Text()
 	r.run.ModelProvider, _ = r.m.Params.Get("modelProvider").Text()
 	return nil
+}
+
+// tooLarge tells whether the session's thread has grown too large. One whose file is not
+// found has not: that it is lost the resume says.
+func (r *request) tooLarge() bool {
+	most := int64(r.o.Thread().MaxRollout)
+	if most == 0 || !r.old.Bound() {
+		return false
+	}
+	size, err := r.o.Size(r.old.ThreadID)
+	return err == nil && size >= most
 }
 
 // fingerprint is that of the tools that a thread is started with now.
@@ -169,6 +181,12 @@ func (r *request) resume(ctx context.Context, d decide.Decision) (decide.Sequel,
 
 // start gives the session a new thread, for now or for good.
 func (r *request) start(ctx context.Context, d decide.Decision) error {
+	if r.in.Plugins.Enabled {
+		if err := r.build(ctx); err != nil {
+			return rpc.Errorf(rpc.CodeUpstream, "thread/start: the apps of bridge.plugins can't be looked up: %v; leave them off, or try again", err)
+		}
+		r.given.Config.Apps = r.patch()
+	}
 	text, err := params.Start(r.m.Params.Raw(), r.given)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "%v", err)

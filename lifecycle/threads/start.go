@@ -48,9 +48,6 @@ func (f *Feature) startsSession(call *bridge.Call) *rpc.Error {
 		f.note(call)
 		return nil
 	}
-	if asked.Plugins.Enabled {
-		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: bridge.plugins: this version does not look their apps up; leave them off")
-	}
 	call.Aside(func(ctx context.Context, aside *bridge.Aside) {
 		r := &request{Feature: f, m: m, asked: asked, aside: aside}
 		if err := r.answer(ctx); err != nil {
@@ -65,30 +62,20 @@ func (f *Feature) opens(_ context.Context, call *bridge.Call) *rpc.Error {
 	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
 	}
-	if t := f.o.Thread(); t.On && len(t.Config) > 0 {
+	if f.o.Thread().On {
 		o, err := f.given()
 		if err != nil {
 			return internal(err)
 		}
 		o = params.Options{Config: o.Config} // the others are of a new thread
-		if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.Add(asked, o) }); failed != nil {
-			return failed
+		if o.Config.Changes() {
+			if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.Add(asked, o) }); failed != nil {
+				return failed
+			}
 		}
 	}
 	f.note(call)
-	if f.forks(call) {
-		m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
-		if err != nil { // it was parsed once
-			return internal(err)
-		}
-		call.Aside(func(ctx context.Context, aside *bridge.Aside) {
-			r := &fork{Feature: f, m: m, aside: aside}
-			if err := r.answer(ctx); err != nil {
-				aside.Reply(rpc.ReplyError(m.ID, err))
-			}
-		})
-	}
-	return nil
+	return f.forking(call)
 }
 
 // rewrite puts other parameters in the place of the client's, for who comes after.
@@ -133,6 +120,7 @@ func (f *Feature) opened(result rpc.Value, t thread) {
 func (f *Feature) given() (params.Options, error) {
 	t := f.o.Thread()
 	o := params.Options{ServiceName: t.ServiceName, Instructions: t.DeveloperInstructions}
+	o.Config.CodeMode, o.Config.Lightweight = params.CodeModeOf(t.CodeMode), t.Lightweight
 	if len(t.Config) > 0 {
 		raw, err := json.Marshal(t.Config)
 		if err != nil {

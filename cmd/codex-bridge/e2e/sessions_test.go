@@ -196,7 +196,7 @@ func TestSessionsRefused(t *testing.T) {
 	})
 	for _, bad := range []map[string]any{
 		{"sessionKey": ""}, {"sessionKey": "chat", "later": 1}, {},
-		{"sessionKey": "chat", "plugins": map[string]any{"enabled": true}},
+		{"sessionKey": "chat", "plugins": map[string]any{"enabled": "yes"}},
 	} {
 		if failed := c.refused("thread/start", map[string]any{"cwd": w.workspace, "bridge": bad}); failed.Code != -32602 {
 			t.Errorf("%v: %v", bad, failed)
@@ -204,6 +204,34 @@ func TestSessionsRefused(t *testing.T) {
 	}
 	if id, told := c.session("chat", nil, nil); id != thread || told != "resumed" {
 		t.Errorf("afterwards: %s", told)
+	}
+	c.quit()
+}
+
+// Plugins that this codex does not have bring no apps, and a session that wants them keeps
+// its thread; one whose file has grown does not.
+func TestSessionsPlugins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: sessionPolicy})
+	on := map[string]any{"plugins": map[string]any{"enabled": true, "plugins": []any{
+		map[string]any{"configKey": "mail", "marketplaceName": "openai-curated", "pluginName": "mail", "enabled": true},
+	}}}
+	for _, step := range []struct {
+		bridge map[string]any
+		want   string
+	}{{on, "started notBound"}, {on, "resumed"}, {nil, "started pluginsOff"}, {on, "started pluginsUnknown"}} {
+		c := w.open(proxyArgv...).knows()
+		id, told := c.session("chat", nil, step.bridge)
+		if told != step.want {
+			t.Errorf("%s, want %s", told, step.want)
+		}
+		c.told(id, "SAY: x")
+		c.quit()
+	}
+	w.write("config.toml", sessionPolicy+unhurriedCodex+"[thread]\nmax_rollout = \"1KiB\"\n")
+	c := w.open(proxyArgv...).knows()
+	if _, told := c.session("chat", nil, on); told != "started rolloutTooLarge" {
+		t.Errorf("with a bound of 1 KiB: %s", told)
 	}
 	c.quit()
 }

@@ -1,0 +1,19 @@
+package rollout
+
+import "os"
+
+// Size is how large the file of a thread is, in bytes.
+func Size(codexHome, id string) (int64, error) {
+	path, err := find(codexHome, id)
+	if err != nil {
+		return 0, err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, errForeign
+	}
+	return info.Size(), nil
+}
