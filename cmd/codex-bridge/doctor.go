@@ -80,6 +80,20 @@ func examine() []finding {
 	return append(all, examineCodex(cfg)...)
 }
 
+// profile is what stands for values of the policy, in the words of the configuration.
+func profile(p config.Policy) string {
+	var said []string
+	for _, one := range [][2]string{{"preset", p.Preset}, {"security", p.Security}, {"ask", p.Ask}} {
+		if one[1] != "" {
+			said = append(said, one[0]+" "+one[1])
+		}
+	}
+	if said == nil {
+		return ""
+	}
+	return strings.Join(said, ", ") + ": "
+}
+
 func examinePolicy(cfg *config.Config) []finding {
 	mode := finding{"policy", fine, string(cfg.Policy.Mode), ""}
 	switch cfg.Policy.Mode {
@@ -88,8 +102,8 @@ func examinePolicy(cfg *config.Config) []finding {
 	case config.Audit:
 		mode.State, mode.Detail, mode.Mend = warn, "audit: decisions are logged, and nothing is held back", `set policy.mode to "enforce" when the log looks right`
 	default:
-		mode.Detail = fmt.Sprintf("enforce: approval %s, sandbox at most %s, network %t",
-			strings.Join(cfg.Policy.Approval, " or "), cfg.Policy.Sandbox, cfg.Policy.Network)
+		mode.Detail = fmt.Sprintf("enforce: %sapproval %s by %s, sandbox at most %s, network %t", profile(cfg.Policy),
+			strings.Join(cfg.Policy.Approval, " or "), strings.Join(cfg.Policy.Reviewers, " or "), cfg.Policy.Sandbox, cfg.Policy.Network)
 	}
 	if _, err := policy.New(cfg.Policy, cfg.Place); err != nil {
 		mode.State, mode.Detail, mode.Mend = broken, err.Error(), "see docs/configuration.md"

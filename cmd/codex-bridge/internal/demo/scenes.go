@@ -25,6 +25,7 @@ var scenes = []scene{
 	{"A project that brings its own configuration", hostileRepository},
 	{"What is on record", onRecord},
 	{"A conversation outlives its process", outlives},
+	{"Another day, another configuration", anotherDay},
 }
 
 type object = map[string]any

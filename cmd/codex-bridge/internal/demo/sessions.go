@@ -16,6 +16,7 @@ func outlives(ctx context.Context, s *stage) error {
 	defer func() { s.thread, s.editor = first, own }()
 	number := object{"n": object{"type": "number"}}
 	before := ""
+	defer func() { s.outlived = before }()
 	for _, visit := range []struct {
 		properties  object
 		says        string

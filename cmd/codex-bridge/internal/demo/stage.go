@@ -79,10 +79,11 @@ type stage struct {
 	model  *scripted.Server
 	editor *editor.Editor
 
-	version string
-	thread  string
-	refused int // requests that the bridge kept from codex
-	changed int // requests that it rewrote
+	version  string
+	thread   string
+	outlived string // the thread of a conversation that has ended
+	refused  int    // requests that the bridge kept from codex
+	changed  int    // requests that it rewrote
 }
 
 func build(o Options) (*stage, error) {
