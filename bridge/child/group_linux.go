@@ -25,7 +25,15 @@ func (*group) started(*exec.Cmd) {}
 func (*group) expected() { expect() }
 
 // watched has the group end with us even when we are killed.
-func (*group) watched(cmd *exec.Cmd) { watch(cmd.Process.Pid) }
+func (g *group) watched(cmd *exec.Cmd) { watch(cmd.Process.Pid, g.marked) }
+
+// ended waits for the child's end, and lets what it left be.
+func (*group) ended(cmd *exec.Cmd) error {
+	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	unwatch(cmd.Process.Pid)
+	return Wait(cmd)
+}
 
 func (*group) kill(cmd *exec.Cmd) {
 	strays := Descendants(cmd.Process.Pid)

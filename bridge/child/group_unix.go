@@ -18,7 +18,14 @@ func (*group) started(*exec.Cmd) {}
 func (*group) expected() { expect() }
 
 // watched has the group end with us even when we are killed.
-func (*group) watched(cmd *exec.Cmd) { watch(cmd.Process.Pid) }
+func (*group) watched(cmd *exec.Cmd) { watch(cmd.Process.Pid, "") }
+
+// ended waits for the child's end, and lets what it left be.
+func (*group) ended(cmd *exec.Cmd) error {
+	err := Wait(cmd)
+	unwatch(cmd.Process.Pid)
+	return err
+}
 
 func (*group) kill(cmd *exec.Cmd) {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -76,6 +76,8 @@ func (*group) expected() {}
 // watched has the group end with us even when we are killed: the job does.
 func (*group) watched(*exec.Cmd) {}
 
+func (*group) ended(cmd *exec.Cmd) error { return Wait(cmd) }
+
 // mark adds to a child's environment what its orphans are known by: the job knows them.
 func (*group) mark(env []string) []string { return env }
 

@@ -52,10 +52,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	var g group
-	if c.Grace > 0 {
-		cmd.Env = g.mark(cmd.Environ())
-		g.expected()
-	}
+	cmd.Env = g.mark(cmd.Environ())
+	g.expected()
 	g.prepare(cmd)
 	defer g.release()
 	cmd.Cancel = func() error { g.kill(cmd); return nil }
@@ -72,9 +70,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("it can't be started: %w", err)
 	}
 	g.started(cmd)
-	if c.Grace > 0 {
-		g.watched(cmd)
-	}
+	g.watched(cmd)
 	read := s.carry(c.Stdin, stdout, stderr)
 	if c.Grace > 0 {
 		err = g.alone(cmd, func() { drained(ctx, read, c.Grace) })
@@ -82,7 +78,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		s.close()
 		<-read
 	} else {
-		err = Wait(cmd)
+		err = g.ended(cmd)
 		select {
 		case <-read:
 		case <-ctx.Done():

@@ -23,19 +23,26 @@ var sentry struct {
 }
 
 const sentryScript = `groups=
-while read -r sign group; do
+while read -r sign group mark; do
 	case $sign in
-	+) groups="$groups $group" ;;
-	-) rest=; for g in $groups; do [ "$g" = "$group" ] || rest="$rest $g"; done; groups=$rest ;;
+	+) groups="$groups $group:$mark" ;;
+	-) rest=; for g in $groups; do case $g in "$group":*) ;; *) rest="$rest $g" ;; esac; done; groups=$rest ;;
 	esac
 done
-for g in $groups; do kill -s KILL -- "-$g"; done`
+for g in $groups; do kill -s KILL -- "-${g%%:*}"; done
+for g in $groups; do
+	[ -n "${g#*:}" ] && grep -lsF -- "${g#*:}" /proc/[0-9]*/environ | while read -r file; do
+		pid=${file#/proc/}
+		kill -s KILL "${pid%/environ}"
+	done
+done`
 
-// watch has the sentry know of a group, by the number of its first process.
-func watch(group int) { tellSentry("+", group) }
+// watch has the sentry know of a group, by the number of its first process. What has left
+// the group it finds by the mark in the environment, where there is one.
+func watch(group int, mark string) { tellSentry("+ " + strconv.Itoa(group) + " " + mark) }
 
 // unwatch is called before the number can be another's.
-func unwatch(group int) { tellSentry("-", group) }
+func unwatch(group int) { tellSentry("- " + strconv.Itoa(group)) }
 
 // expect has the sentry there before the child is: to start it takes a while, in which the
 // bridge may be killed.
@@ -48,11 +55,11 @@ func expect() {
 	}
 }
 
-func tellSentry(sign string, group int) {
+func tellSentry(line string) {
 	sentry.mu.Lock()
 	defer sentry.mu.Unlock()
 	if sentry.in != nil {
-		_, _ = sentry.in.WriteString(sign + " " + strconv.Itoa(group) + "\n") // a sentry that is gone can't be told
+		_, _ = sentry.in.WriteString(line + "\n") // a sentry that is gone can't be told
 	}
 }
 

@@ -41,8 +41,8 @@ func Open(args []string, dir string, env []string, stderr io.Writer) (*Session, 
 		return nil, errors.New("it names no program")
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir, cmd.Env = dir, append([]string{}, env...) // nil would be the bridge's own
 	s := &Session{cmd: cmd, stderr: stderr, exited: make(chan struct{})}
+	cmd.Dir, cmd.Env = dir, s.group.mark(append([]string{}, env...)) // nil would be the bridge's own
 	s.group.prepare(cmd)
 	var err error
 	if s.pipes, err = open(cmd); err != nil {
