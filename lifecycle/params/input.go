@@ -2,24 +2,39 @@ package params
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 )
 
-// Item is one item of a turn's input: a text or an image.
+// Item is one item of a turn's input: a text or an image, or another one as it was written.
 type Item struct {
 	Text string
-	URL  string // of an image, with its data; "" for a text
+	URL  string // of an image, with its data or without; "" for a text
+	Path string // of an image that Codex reads
+
+	written string
 }
+
+// Written is an item that is left as it is.
+func Written(item json.RawMessage) Item { return Item{written: string(item)} }
 
 // MarshalJSON writes what Codex takes. A text has elements, of which there are none.
 func (i Item) MarshalJSON() ([]byte, error) {
-	if i.URL != "" {
+	switch {
+	case i.written != "":
+		return []byte(i.written), nil
+	case i.URL != "":
 		return encode(struct {
 			Type string `json:"type"`
 			URL  string `json:"url"`
 		}{"image", i.URL})
+	case i.Path != "":
+		return encode(struct {
+			Type string `json:"type"`
+			Path string `json:"path"`
+		}{"localImage", i.Path})
 	}
 	return encode(struct {
 		Type     string   `json:"type"`

@@ -1,0 +1,131 @@
+package converse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"codex-bridge/lifecycle/line"
+	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/turn"
+	"codex-bridge/rpc"
+)
+
+// Session is the thread of a session, open in this Codex.
+type Session struct {
+	Thread *turn.Thread
+	// Turn writes turn/start.
+	Turn func(input []params.Item) (json.RawMessage, error)
+}
+
+// Sessions open threads.
+type Sessions interface {
+	// Open opens the thread of a session, or starts one where there is none. An error
+	// that is turn.Gone has the thread replaced.
+	Open(ctx context.Context, key string) (Session, error)
+	// Replace starts a new thread in the place of one that Codex does not know.
+	Replace(ctx context.Context, key string) (Session, error)
+}
+
+const (
+	// noText is the reply of a turn that has said nothing.
+	noText = "Codex completed without a text reply."
+	// noTextYet is that of one that was interrupted before it has.
+	noTextYet = "The turn was interrupted before Codex replied."
+	// endsWithin is how long an interrupt may take.
+	endsWithin = 5 * time.Second
+	// mostInLine is how many turns may wait for one session.
+	mostInLine = 100
+)
+
+// Result is how a turn ended.
+type Result struct {
+	Thread    string      `json:"threadId"`
+	Turn      string      `json:"turnId"`
+	Status    turn.Status `json:"status"`
+	Text      string      `json:"text"`
+	Recovered bool        `json:"recovered,omitempty"`
+	Problem   string      `json:"error,omitempty"` // why it failed
+}
+
+// Runner runs turns.
+type Runner struct {
+	sessions Sessions
+	lines    *line.Lines
+}
+
+// New makes a Runner.
+func New(s Sessions) *Runner { return &Runner{s, line.New(mostInLine)} }
+
+// Run runs one turn when all that were asked for before in the session are over. It is
+// interrupted when it takes longer than within (see turn.Patience), or when ctx ends.
+func (r *Runner) Run(ctx context.Context, key string, input []params.Item, within time.Duration) (Result, error) {
+	var result Result
+	err := r.lines.Do(ctx, key, func(ctx context.Context) error {
+		var err error
+		result, err = r.recovered(ctx, key, input, within)
+		return err
+	})
+	if errors.Is(err, line.ErrFull) {
+		return Result{}, rpc.Errorf(rpc.CodeBusy, "%v", err)
+	}
+	return result, err
+}
+
+// recovered runs a turn, and once more in another thread if its own is gone.
+func (r *Runner) recovered(ctx context.Context, key string, input []params.Item, within time.Duration) (Result, error) {
+	session, err := r.sessions.Open(ctx, key)
+	if err == nil {
+		var result Result
+		if result, err = run(ctx, session, input, within); err == nil {
+			return result, nil
+		}
+	}
+	if !turn.Gone(err) {
+		return Result{}, err
+	}
+	if session, err = r.sessions.Replace(ctx, key); err != nil {
+		return Result{}, fmt.Errorf("a new thread in place of one that is gone: %w", err)
+	}
+	result, err := run(ctx, session, input, within)
+	result.Recovered = err == nil
+	return result, err
+}
+
+// run runs one turn of a thread.
+func run(ctx context.Context, s Session, input []params.Item, within time.Duration) (Result, error) {
+	asked, err := s.Turn(input)
+	if err != nil {
+		return Result{}, err
+	}
+	c := turn.NewCollector(s.Thread.ID)
+	defer s.Thread.Collect(c)()
+	sent, err := s.Thread.Start(ctx, asked)
+	if err != nil {
+		return Result{}, err
+	}
+	c.Of(sent.Turn)
+	within = turn.Patience(within)
+	late := rpc.Errorf(rpc.CodeDeadline, "codex app-server bound turn timed out after %v, and was interrupted", within)
+	waits, cancel := context.WithTimeoutCause(ctx, within, late)
+	defer cancel()
+	out, err := c.Wait(waits)
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endsWithin)
+		defer cancel()
+		if failed := s.Thread.Interrupt(ctx, sent.Turn); failed != nil {
+			return Result{}, fmt.Errorf("%w; the turn could not be interrupted: %v", err, failed) //nolint:errorlint // the first is what callers look for
+		}
+		return Result{}, err
+	}
+	result := Result{Thread: s.Thread.ID, Turn: sent.Turn, Status: out.Status, Text: out.Text, Problem: out.Problem}
+	switch {
+	case out.Text == "" && out.Status == turn.Completed:
+		result.Text = noText
+	case out.Text == "" && out.Status == turn.Interrupted:
+		result.Text = noTextYet
+	}
+	return result, nil
+}

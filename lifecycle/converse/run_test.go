@@ -1,0 +1,139 @@
+package converse_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"codex-bridge/lifecycle/converse"
+	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/turn"
+	"codex-bridge/rpc"
+)
+
+// slow is a Codex in which a turn takes a second, and says what it was asked. The turn
+// "stuck" ends when it is interrupted.
+type slow struct {
+	t       *testing.T
+	threads []*turn.Thread // one after another
+	lost    int            // so many of them are gone
+	heard   []string
+	n       int
+}
+
+func (c *slow) Open(context.Context, string) (converse.Session, error) {
+	if len(c.threads) == 0 {
+		return c.Replace(context.Background(), "")
+	}
+	th := c.threads[len(c.threads)-1]
+	return converse.Session{Thread: th, Turn: func(input []params.Item) (json.RawMessage, error) {
+		return params.Turn{Thread: th.ID, Input: input}.Params()
+	}}, nil
+}
+
+func (c *slow) Replace(ctx context.Context, key string) (converse.Session, error) {
+	c.threads = append(c.threads, turn.NewThread(fmt.Sprint("th", len(c.threads)), c))
+	return c.Open(ctx, key)
+}
+
+func (c *slow) Ask(_ context.Context, method string, p any) (rpc.Value, error) {
+	th := c.threads[len(c.threads)-1]
+	answer := `{}`
+	if method == "turn/interrupt" {
+		id := fmt.Sprint(c.n)
+		go th.Take(turn.Event{Kind: turn.Ended, Thread: th.ID, Turn: id, Status: turn.Interrupted})
+	} else {
+		if len(c.threads) <= c.lost {
+			return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex refused turn/start: thread not found: %s", th.ID)
+		}
+		var asked struct{ Input []struct{ Text string } }
+		if err := json.Unmarshal(p.(json.RawMessage), &asked); err != nil {
+			c.t.Error(err)
+		}
+		text := asked.Input[0].Text
+		c.n++
+		id := fmt.Sprint(c.n)
+		c.heard = append(c.heard, text)
+		answer = `{"turn":{"id":"` + id + `"}}`
+		status := turn.Completed
+		if text == "bad" {
+			status = turn.Failed
+		}
+		go func() {
+			th.Take(turn.Event{Kind: turn.Started, Thread: th.ID, Turn: id})
+			time.Sleep(time.Second)
+			if text != "stuck" {
+				th.Take(turn.Event{Kind: turn.Said, Thread: th.ID, Turn: id, Message: turn.Message{Item: "a", Text: "re: " + text}})
+				th.Take(turn.Event{Kind: turn.Ended, Thread: th.ID, Turn: id, Status: status})
+			}
+		}()
+	}
+	doc, err := rpc.ParseValue([]byte(answer))
+	if err != nil {
+		return rpc.Value{}, err
+	}
+	return doc.Root(), nil
+}
+
+// Turns run in the order of asking, whatever became of those before: a failure, a turn
+// that takes too long, one that is called off while it waits.
+func TestInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &slow{t: t}
+		r := converse.New(c)
+		called, callOff := context.WithCancelCause(t.Context())
+		off := errors.New("called off")
+		got := make([]string, 5)
+		var all sync.WaitGroup
+		for i, text := range []string{"one", "bad", "stuck", "off", "last"} {
+			ctx := t.Context()
+			if text == "off" {
+				ctx = called
+			}
+			all.Go(func() {
+				result, err := r.Run(ctx, "s", []params.Item{params.Text(text)}, time.Minute)
+				var e *rpc.Error
+				switch {
+				case errors.Is(err, off):
+					got[i] = "called off"
+				case errors.As(err, &e):
+					got[i] = fmt.Sprint(e.Code)
+				case err != nil:
+					got[i] = err.Error()
+				default:
+					got[i] = string(result.Status) + " " + result.Text
+				}
+			})
+			synctest.Wait()
+		}
+		callOff(off)
+		all.Wait()
+		if want := []string{"completed re: one", "failed re: bad", fmt.Sprint(rpc.CodeDeadline), "called off", "completed re: last"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if want := []string{"one", "bad", "stuck", "last"}; !slices.Equal(c.heard, want) {
+			t.Errorf("Codex has heard %q, want %q", c.heard, want)
+		}
+	})
+}
+
+// A thread that is gone is replaced once.
+func TestReplacedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &slow{t: t, lost: 1}
+		result, err := converse.New(c).Run(t.Context(), "s", []params.Item{params.Text("x")}, 0)
+		if err != nil || !result.Recovered || result.Thread != "th1" || result.Text != "re: x" {
+			t.Errorf("%+v, %v", result, err)
+		}
+		c = &slow{t: t, lost: 9}
+		if result, err = converse.New(c).Run(t.Context(), "s", []params.Item{params.Text("x")}, 0); !turn.Gone(err) || len(c.threads) != 2 {
+			t.Errorf("%+v, %v, in %d threads", result, err, len(c.threads))
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package input_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/lifecycle/input"
+	"codex-bridge/lifecycle/params"
+	"codex-bridge/rpc"
+)
+
+// metadata is what another host says of the files of a message.
+type metadata struct {
+	MediaPath, MediaURL, MediaType    string
+	MediaPaths, MediaURLs, MediaTypes []string
+}
+
+func (m metadata) media() (all []input.Media) {
+	paths, urls, types := m.MediaPaths, m.MediaURLs, m.MediaTypes
+	if m.MediaPath != "" {
+		paths = append(paths, m.MediaPath)
+	}
+	if m.MediaURL != "" {
+		urls = append(urls, m.MediaURL)
+	}
+	at := func(list []string, i int) string {
+		if i < len(list) {
+			return list[i]
+		}
+		return ""
+	}
+	for i := range max(len(paths), len(urls)) {
+		kind := at(types, i)
+		if kind == "" {
+			kind = m.MediaType
+		}
+		all = append(all, input.Media{Path: at(paths, i), URL: at(urls, i), Type: kind})
+	}
+	return all
+}
+
+func TestConversationInputVectors(t *testing.T) {
+	var v struct {
+		Cases []struct {
+			Metadata metadata
+			Input    []any
+		}
+	}
+	raw, err := os.ReadFile("../../testdata/vectors/conversation_input.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		items := []params.Item{params.Text("hi")}
+		for _, m := range c.Metadata.media() {
+			if item, ok := m.Item(); ok {
+				items = append(items, item)
+			}
+		}
+		if diff := cmp.Diff(c.Input, decoded(t, items)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", c.Metadata, diff)
+		}
+	}
+}
+
+func decoded(t *testing.T, items any) (out []any) {
+	t.Helper()
+	text, err := json.Marshal(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestMedia(t *testing.T) {
+	for _, c := range []struct {
+		media input.Media
+		want  string // "" for none
+	}{
+		{input.Media{URL: "file:///a%20b.png"}, `{"type":"localImage","path":"/a b.png"}`},
+		{input.Media{URL: "file://localhost/a.png"}, `{"type":"localImage","path":"/a.png"}`},
+		{input.Media{URL: "file://server/share/a.png"}, ""},
+		{input.Media{URL: "file:////server/share/a.png"}, ""},
+		{input.Media{URL: "https://x/a.WEBP?size=1"}, `{"type":"image","url":"https://x/a.WEBP?size=1"}`},
+		{input.Media{URL: "https://x/a.txt?name=b.png"}, ""},
+		{input.Media{Path: "/a.png", Type: "text/plain"}, ""},
+		{input.Media{URL: "data:image/png;base64,AA==", Type: "image/png"}, `{"type":"image","url":"data:image/png;base64,AA=="}`},
+		{input.Media{}, ""},
+	} {
+		item, ok := c.media.Item()
+		got, err := json.Marshal(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok != (c.want != "") || ok && string(got) != c.want && !same(t, got, c.want) {
+			t.Errorf("%+v is %s, %v", c.media, got, ok)
+		}
+	}
+}
+
+func same(t *testing.T, got []byte, want string) bool {
+	t.Helper()
+	return cmp.Equal(decoded(t, []json.RawMessage{got}), decoded(t, []json.RawMessage{json.RawMessage(want)}))
+}
+
+const pixel = "iVBORw0KGgo="
+
+func TestRead(t *testing.T) {
+	for _, c := range []struct{ in, items, text, err string }{
+		{in: `"hi"`, items: `[{"type":"text","text":"hi","text_elements":[]}]`, text: "hi"},
+		{in: `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`, items: `[{"type":"text","text":"a","text_elements":[]},{"type":"text","text":"b","text_elements":[]}]`, text: "a\nb"},
+		{in: `[{"type":"text","text":"@a","text_elements":[{"x":1}]}]`, items: `[{"type":"text","text":"@a","text_elements":[{"x":1}]}]`, text: "@a"},
+		{in: `[{"type":"image","path":"/a.png"}]`, items: `[{"type":"localImage","path":"/a.png"}]`},
+		{in: `[{"type":"image","dataBase64":"` + pixel + `","mime":"image/gif"}]`, items: `[{"type":"image","url":"data:image/png;base64,` + pixel + `"}]`},
+		{in: `[{"type":"image","url":"https://x/1"}]`, items: `[{"type":"image","url":"https://x/1"}]`},
+		{in: `[{"type":"image","fileId":"f"}]`, items: `[{"type":"image","fileId":"f"}]`},
+		{in: `[{"type":"mention","name":"n","path":"/p","more":[1.0]}]`, items: `[{"type":"mention","name":"n","path":"/p","more":[1.0]}]`},
+		{in: `[{"type":"skill","name":"n","path":"/p"}]`, items: `[{"type":"skill","name":"n","path":"/p"}]`},
+		{in: `[{"type":"image","path":"/a","url":"b"}]`, err: "input[0]: give one of"},
+		{in: `[{"type":"text"}]`, err: "input[0]: text"},
+		{in: `[{"text":"a"}]`, err: "input[0]: it is no item"},
+		{in: `[]`, err: "0 items"},
+		{in: `" "`, err: "blank"},
+		{in: `{}`, err: "it is"},
+	} {
+		doc, err := rpc.ParseValue([]byte(c.in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := input.Read(doc.Root())
+		switch {
+		case c.err != "":
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v", c.in, err)
+			}
+		case err != nil || got.Text != c.text:
+			t.Errorf("%s: %+v, %v", c.in, got, err)
+		default:
+			var want []any
+			if err := json.Unmarshal([]byte(c.items), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, decoded(t, got.Items)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.in, diff)
+			}
+		}
+	}
+}

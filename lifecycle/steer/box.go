@@ -1,0 +1,187 @@
+package steer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"codex-bridge/lifecycle/turn"
+)
+
+var (
+	// ErrFull is returned where too many messages wait.
+	ErrFull = errors.New("too many messages are waiting for this thread; wait for an answer before sending more")
+	// ErrEmpty is returned for a message without input.
+	ErrEmpty = errors.New("the message is empty")
+)
+
+const (
+	// most is how many messages may wait.
+	most = 1000
+	// mostBytes is how much they may hold, all together.
+	mostBytes = 64 << 20
+	// mostAtOnce is how many are sent in one request; that many do not wait for quiet.
+	mostAtOnce = 100
+	// batchBytes keeps the texts of one request under the 1,048,576 characters that Codex
+	// takes (measured).
+	batchBytes = 1 << 20
+)
+
+// Options are what a Box is made of.
+type Options struct {
+	Thread *turn.Thread
+	// Start writes turn/start for an input; nil: with the thread's own settings.
+	Start func(input []json.RawMessage) (json.RawMessage, error)
+	// Answer answers the question that the model waits for, if there is one; nil: there
+	// are none.
+	Answer func(text string) bool
+	// Failed is told of a message that was queued and could not be sent after all; nil:
+	// nobody is. It must not wait.
+	Failed func(Message, error)
+	// Most is how many messages may wait; 0: 1,000.
+	Most int
+}
+
+// Box is the messages of one thread.
+type Box struct {
+	o    Options
+	wake chan struct{} // holds one: something came
+
+	mu    sync.Mutex
+	line  []*waiting
+	bytes int
+	came  int       // how many messages have been taken
+	quiet time.Time // no message is sent before that came before it
+	sent  []batch   // to a running turn; what became of it is not known
+}
+
+// batch are messages that were sent together.
+type batch struct {
+	messages []*waiting
+	sent     *turn.Sent
+}
+
+// New makes a Box.
+func New(o Options) *Box {
+	if o.Start == nil {
+		o.Start = func(input []json.RawMessage) (json.RawMessage, error) {
+			return json.Marshal(map[string]any{"threadId": o.Thread.ID, "input": input})
+		}
+	}
+	if o.Answer == nil {
+		o.Answer = func(string) bool { return false }
+	}
+	if o.Failed == nil {
+		o.Failed = func(Message, error) {}
+	}
+	if o.Most == 0 {
+		o.Most = most
+	}
+	return &Box{o: o, wake: make(chan struct{}, 1)}
+}
+
+// Enqueue takes a message, and tells what became of it when its quiet time is over. Who
+// is called off before it was sent takes it back.
+func (b *Box) Enqueue(ctx context.Context, m Message) (Result, error) {
+	if b.o.Answer(m.Text) {
+		return Result{Disposition: Answered}, nil
+	}
+	w, err := b.add(m)
+	if err != nil {
+		return Result{}, err
+	}
+	select {
+	case a := <-w.answers:
+		return a.Result, a.err
+	case <-ctx.Done():
+	}
+	if b.takeBack(w) {
+		return Result{}, context.Cause(ctx)
+	}
+	a := <-w.answers // Codex is being asked, and answers within a time
+	return a.Result, a.err
+}
+
+func (b *Box) add(m Message) (*waiting, error) {
+	mode, err := m.Mode.check()
+	if err != nil {
+		return nil, err
+	}
+	if len(m.Input) == 0 {
+		return nil, ErrEmpty
+	}
+	m.Mode = mode
+	w := &waiting{Message: m, answers: make(chan answer, 1)}
+	for _, item := range m.Input {
+		w.size += len(item)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.line) >= b.o.Most || b.bytes+w.size > mostBytes {
+		return nil, ErrFull
+	}
+	b.line = append(b.line, w)
+	b.bytes += w.size
+	b.came++
+	b.quiet = time.Now().Add(m.Quiet)
+	b.ring()
+	return w, nil
+}
+
+// takeBack takes a message out of the line that nobody has been told of.
+func (b *Box) takeBack(w *waiting) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w.going || w.told {
+		return false
+	}
+	b.remove(w)
+	return true
+}
+
+func (b *Box) remove(w *waiting) {
+	if i := slices.Index(b.line, w); i >= 0 {
+		b.line = slices.Delete(b.line, i, i+1)
+		b.bytes -= w.size
+	}
+}
+
+func (b *Box) ring() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Flush ends the quiet time of what waits.
+func (b *Box) Flush() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.quiet = time.Time{}
+	b.ring()
+}
+
+// Waiting is how many messages wait for a turn, or for the quiet time to be over.
+func (b *Box) Waiting() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.line)
+}
+
+// Arrived is how many messages have been taken so far: one that was has its place.
+func (b *Box) Arrived() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.came
+}
+
+// Settled tells whether nothing waits, and what was sent has arrived.
+func (b *Box) Settled() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.takeLost()
+	return len(b.line) == 0 && len(b.sent) == 0
+}

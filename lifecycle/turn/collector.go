@@ -1,0 +1,131 @@
+package turn
+
+import (
+	"context"
+	"strings"
+	"sync"
+)
+
+const (
+	// maxEarly is how much is kept of each turn until it is known which one counts.
+	maxEarly = 100
+	// maxTurns is of how many turns.
+	maxTurns = 8
+	// maxText is how many bytes of parts are joined. A whole message comes at the end,
+	// and replaces them.
+	maxText = 4 << 20
+)
+
+// Outcome is how a turn ended.
+type Outcome struct {
+	Status  Status
+	Text    string // of the last agent message that has any
+	Problem string // why it failed
+}
+
+// Collector puts together what a turn says. It may be told which turn that is after the
+// turn has said everything.
+type Collector struct {
+	thread string
+	done   chan struct{} // closed with the end of the turn
+
+	mu      sync.Mutex
+	turn    string             // "" until it is known
+	early   map[string][]Event // by turn, until it is known
+	order   []string           // of the items, as they have first come
+	texts   map[string]string
+	size    int // of the parts that were joined
+	outcome Outcome
+}
+
+// NewCollector makes a Collector for a turn of the thread.
+func NewCollector(thread string) *Collector {
+	return &Collector{thread: thread, done: make(chan struct{}), early: make(map[string][]Event), texts: make(map[string]string)}
+}
+
+// Take looks at an event; those of other threads and turns count for nothing.
+func (c *Collector) Take(e Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case e.Thread != c.thread:
+	case e.Kind == Closed:
+		c.end(Event{Status: Failed, Problem: "the thread was closed"})
+	case c.turn == "":
+		c.keep(e)
+	case e.Turn == c.turn:
+		c.take(e)
+	}
+}
+
+// keep keeps an event until the turn is known. The end of a turn always finds a place.
+func (c *Collector) keep(e Event) {
+	kept, known := c.early[e.Turn]
+	if len(kept) >= maxEarly && e.Kind != Ended || len(kept) > maxEarly || !known && len(c.early) >= maxTurns {
+		return
+	}
+	c.early[e.Turn] = append(kept, e)
+}
+
+// Of says which turn counts.
+func (c *Collector) Of(turn string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn != "" {
+		return
+	}
+	c.turn = turn
+	for _, e := range c.early[turn] {
+		c.take(e)
+	}
+	c.early = nil
+}
+
+func (c *Collector) take(e Event) {
+	switch e.Kind {
+	case Added:
+		if c.size += len(e.Message.Text); c.size <= maxText {
+			c.set(e.Message.Item, c.texts[e.Message.Item]+e.Message.Text)
+		}
+	case Said:
+		c.set(e.Message.Item, e.Message.Text)
+	case Ended:
+		c.end(e)
+	}
+}
+
+func (c *Collector) set(item, text string) {
+	if _, known := c.texts[item]; !known {
+		c.order = append(c.order, item)
+	}
+	c.texts[item] = text
+}
+
+func (c *Collector) end(e Event) {
+	select {
+	case <-c.done:
+		return
+	default:
+	}
+	for _, m := range e.Messages {
+		c.set(m.Item, m.Text)
+	}
+	c.outcome = Outcome{Status: e.Status, Problem: e.Problem}
+	for _, item := range c.order {
+		if text := strings.TrimSpace(c.texts[item]); text != "" {
+			c.outcome.Text = text
+		}
+	}
+	c.texts, c.order = nil, nil
+	close(c.done)
+}
+
+// Wait waits for the end of the turn. The error is ctx's.
+func (c *Collector) Wait(ctx context.Context) (Outcome, error) {
+	select {
+	case <-c.done:
+		return c.outcome, nil
+	case <-ctx.Done():
+		return Outcome{}, context.Cause(ctx)
+	}
+}

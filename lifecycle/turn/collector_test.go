@@ -1,0 +1,59 @@
+package turn_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"codex-bridge/lifecycle/turn"
+)
+
+// What a turn says before its id is known is what it says after, as long as it is not more
+// than is kept.
+func TestEarlyLaw(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		text := rapid.StringMatching(`[ab ]{0,3}`)
+		item := rapid.SampledFrom([]string{"", "x", "y"})
+		events := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) turn.Event {
+			return turn.Event{
+				Kind: rapid.SampledFrom([]turn.Kind{turn.Added, turn.Said}).Draw(r, "kind"), Thread: "th",
+				Turn:    rapid.SampledFrom([]string{"tu", "tu", "other"}).Draw(r, "turn"),
+				Message: turn.Message{Item: item.Draw(r, "item"), Text: text.Draw(r, "text")},
+			}
+		}), 0, 30).Draw(r, "events")
+		events = append(events, turn.Event{Kind: turn.Ended, Thread: "th", Turn: "tu", Status: turn.Completed})
+		known := rapid.IntRange(0, len(events)).Draw(r, "known")
+		collect := func(known int) turn.Outcome {
+			c := turn.NewCollector("th")
+			for i, e := range events {
+				if i == known {
+					c.Of("tu")
+				}
+				c.Take(e)
+			}
+			c.Of("tu")
+			out, err := c.Wait(t.Context())
+			if err != nil {
+				r.Fatal(err)
+			}
+			return out
+		}
+		if first, late := collect(0), collect(known); first != late {
+			r.Fatalf("%+v, and %+v when the id comes after %d", first, late, known)
+		}
+	})
+}
+
+// A turn that has said more than is kept, and has ended, before its id is known, ends.
+func TestEndIsKept(t *testing.T) {
+	c := turn.NewCollector("th")
+	for i := range 1000 {
+		c.Take(turn.Event{Kind: turn.Added, Thread: "th", Turn: "tu", Message: turn.Message{Text: fmt.Sprint(i % 10)}})
+	}
+	c.Take(turn.Event{Kind: turn.Ended, Thread: "th", Turn: "tu", Status: turn.Completed, Messages: []turn.Message{{Item: "last", Text: "whole"}}})
+	c.Of("tu")
+	if out, err := c.Wait(t.Context()); err != nil || out.Text != "whole" {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
