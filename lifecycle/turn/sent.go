@@ -34,19 +34,17 @@ func (s *Sent) Fate() Fate {
 	return s.fate
 }
 
-// settle decides about input that was not shown until the end of its turn.
-//
-// Without the ids nothing can be told, and what was accepted counts as taken. So does what
-// has opened its turn: who ended that, meant this input. Interrupted within milliseconds of
-// turn/started, it may be in the conversation without having been shown, and may not
-// (measured). Lost it is when the turn has not begun, as when a review takes its place; or
-// when the turn had another input first, and this has only joined it.
-func (s *Sent) settle(echoes bool, p past) {
+// settle decides about input that was not shown until the end of its turn: Codex has thrown
+// it away. In 500 turns that were interrupted within milliseconds of turn/started, what had
+// not been shown was neither in the history nor ever given to the model, and what had been
+// was both (measured). Without the ids nothing can be told, and what was accepted counts as
+// taken, so that nothing comes twice. What has opened a turn that failed would fail again.
+func (s *Sent) settle(echoes bool, how Status) {
 	if s.fate != Open {
 		return
 	}
 	s.fate = Taken
-	if echoes && (!s.opened || p.heard || p.unbegun) {
+	if echoes && !(s.opened && how == Failed) {
 		s.fate = Lost
 	}
 }

@@ -37,7 +37,6 @@ type Thread struct {
 	starting   bool      // turn/start waits for its answer
 	closed     string    // a turn that takes no input
 	blocked    time.Time // no turn is started before: a review runs of which nothing has been told
-	heard      bool      // the turn has had an input
 	silent     bool      // Codex does not show the ids of inputs; until it has shown one without, it does
 	ended      []past
 	sent       []*Sent // whose fate is open
@@ -47,9 +46,8 @@ type Thread struct {
 
 // past is a turn that has ended.
 type past struct {
-	id      string
-	heard   bool // it has had an input
-	unbegun bool // it was interrupted before it was told of
+	id  string
+	how Status
 }
 
 // NewThread makes the Thread of that id, of which no turn is running.
@@ -69,7 +67,7 @@ func (t *Thread) Take(e Event) {
 	}
 	switch e.Kind {
 	case Started:
-		t.running, t.closed, t.heard, t.blocked = e.Turn, "", false, time.Time{}
+		t.running, t.closed, t.blocked = e.Turn, "", time.Time{}
 		if t.expected == e.Turn {
 			t.expected = ""
 		}
@@ -84,7 +82,7 @@ func (t *Thread) Take(e Event) {
 }
 
 func (t *Thread) hear(e Event) {
-	t.heard, t.silent = true, !e.Echoes
+	t.silent = !e.Echoes
 	if e.Client == "" {
 		return
 	}
@@ -104,12 +102,12 @@ func (t *Thread) end(e Event) {
 		if !over(s.Turn) {
 			return false
 		}
-		s.settle(!t.silent, past{heard: t.heard, unbegun: s.Turn != t.running && e.Status == Interrupted})
+		s.settle(!t.silent, e.Status)
 		return true
 	})
 	for _, id := range []string{e.Turn, t.running} {
 		if id != "" {
-			t.ended = append(t.ended, past{id, t.heard, id != t.running && e.Status == Interrupted})
+			t.ended = append(t.ended, past{id, e.Status})
 		}
 	}
 	if n := len(t.ended) - maxEnded; n > 0 {
@@ -118,7 +116,7 @@ func (t *Thread) end(e Event) {
 	if t.expected == e.Turn || e.Kind == Closed {
 		t.expected = ""
 	}
-	t.running, t.closed, t.heard, t.blocked = "", "", false, time.Time{}
+	t.running, t.closed, t.blocked = "", "", time.Time{}
 }
 
 // wake is called under the lock.
@@ -219,7 +217,7 @@ func (t *Thread) TryStart(ctx context.Context, params json.RawMessage) (*Sent, e
 	}
 	s.Turn, _ = result.Get("turn").Get("id").Text()
 	if i := slices.IndexFunc(t.ended, func(p past) bool { return p.id == s.Turn }); i >= 0 {
-		s.settle(!t.silent, t.ended[i])
+		s.settle(!t.silent, t.ended[i].how)
 		t.forget(s)
 	} else if t.running != s.Turn {
 		t.expected = s.Turn

@@ -47,7 +47,9 @@ func TestOwnTurnIsFinal(t *testing.T) {
 		t.Errorf("%q is running, and the fate is %v", got, s.Fate())
 	}
 	th.Take(event(turn.Started, "a"))
-	th.Take(event(turn.Ended, "a"))
+	failed := event(turn.Ended, "a")
+	failed.Status = turn.Failed
+	th.Take(failed)
 	if s.Fate() != turn.Taken {
 		t.Errorf("the fate is %v", s.Fate())
 	}
