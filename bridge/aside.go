@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"slices"
 
 	"codex-bridge/rpc"
 )
@@ -11,6 +10,7 @@ import (
 // goroutine's.
 type Aside struct {
 	p       *Proxy
+	id      rpc.ID // of the client's request
 	feature int
 	// earlier is who waits for the answer to the client's own request: features before
 	// this one.
@@ -26,8 +26,7 @@ type Aside struct {
 func (a *Aside) Ask(ctx context.Context, m *rpc.Message, on func(*Answer)) error {
 	done := make(chan struct{})
 	call := &Call{Message: m, Line: m.Bytes()}
-	routes := slices.DeleteFunc(slices.Clone(a.p.routes[Client].of(m.Method)), func(r placed) bool { return r.feature <= a.feature })
-	routes = append(routes, placed{Route: Route{Call: func(_ context.Context, call *Call) *rpc.Error {
+	routes := append(a.p.behind(a.feature, m.Method), placed{Route: Route{Call: func(_ context.Context, call *Call) *rpc.Error {
 		call.OnAnswer(func(answer *Answer) {
 			a.answered(answer, on)
 			close(done)
@@ -47,7 +46,7 @@ func (a *Aside) Ask(ctx context.Context, m *rpc.Message, on func(*Answer)) error
 		}
 		answer := &Answer{Envelope: e, Line: call.reply}
 		if a.answered(answer, on); !answer.kept {
-			a.p.out.Message(answer.Line)
+			a.p.toClient(a.id, answer.Line)
 		}
 		return nil
 	}
@@ -91,5 +90,5 @@ func (a *Aside) end(answer *Answer) {
 // Reply answers the client in codex's place.
 func (a *Aside) Reply(line []byte) {
 	a.end(&Answer{})
-	a.p.out.Message(line)
+	a.p.toClient(a.id, line)
 }

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -15,7 +16,8 @@ import (
 // Peer is a feature's own voice: requests to codex whose answers the client
 // never sees, and notifications to the client.
 type Peer struct {
-	p *Proxy
+	p       *Proxy
+	feature int // its place among the features
 }
 
 // Ask sends codex a request of our own and waits for its answer. It must not be
@@ -129,12 +131,13 @@ type waiting struct {
 	n      atomic.Int64
 	count  atomic.Int64 // len(m), for a look without the lock
 
-	mu sync.Mutex
-	m  map[string]*waiter
+	mu   sync.Mutex
+	m    map[string]*waiter
+	ours map[string]chan<- []byte // where the answers to Peer.Request go, each of which holds one
 }
 
 func newWaiting() *waiting {
-	return &waiting{prefix: "codex-bridge-" + rand.Text() + "-", m: make(map[string]*waiter)}
+	return &waiting{prefix: "codex-bridge-" + rand.Text() + "-", m: make(map[string]*waiter), ours: make(map[string]chan<- []byte)}
 }
 
 // id is a new one for a request of ours, to whichever side.
@@ -176,6 +179,28 @@ func (w *waiting) has(key []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, ok := w.m[string(key)] // does not allocate
+	return ok
+}
+
+// expect has the answer to a request of ours, as it would go to the client, go to answer.
+func (w *waiting) expect(id rpc.ID, answer chan<- []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ours[id.Key()] = answer
+}
+
+// answers gives an answer to the feature that has asked; false: it is the client's.
+func (w *waiting) answers(id rpc.ID, line []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.ours) == 0 {
+		return false
+	}
+	answer, ok := w.ours[id.Key()]
+	if ok {
+		delete(w.ours, id.Key())
+		answer <- bytes.Clone(line)
+	}
 	return ok
 }
 

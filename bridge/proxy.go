@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,9 +56,9 @@ func NewProxy(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{o: o, routes: routes, waiting: newWaiting(), asked: newAsked(), ready: make(chan struct{}), left: make(chan struct{})}
-	for _, f := range o.Features {
+	for i, f := range o.Features {
 		if a, ok := f.(Attacher); ok {
-			a.Attach(&Peer{p})
+			a.Attach(&Peer{p, i})
 		}
 	}
 	return p, nil
@@ -206,11 +207,12 @@ func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.E
 			return nil
 		}
 		if call.aside != nil {
-			p.asides.Go(func() { call.aside(ctx, &Aside{p: p, feature: route.feature, earlier: call.onAnswer}) })
+			aside := &Aside{p: p, id: call.ID.Clone(), feature: route.feature, earlier: call.onAnswer}
+			p.asides.Go(func() { call.aside(ctx, aside) })
 			return nil
 		}
 	}
-	if len(call.onAnswer) > 0 {
+	if len(call.onAnswer) > 0 || call.own {
 		if err := p.waiting.add(call.ID, call.onAnswer); err != nil {
 			return err
 		}
@@ -219,6 +221,18 @@ func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.E
 		p.o.Log.Debug("codex listens no more", "error", err)
 	}
 	return nil
+}
+
+// behind are the routes of a client's method in the features behind one.
+func (p *Proxy) behind(feature int, method string) []placed {
+	return slices.DeleteFunc(slices.Clone(p.routes[Client].of(method)), func(r placed) bool { return r.feature <= feature })
+}
+
+// toClient answers a request: the client's, or one of ours.
+func (p *Proxy) toClient(id rpc.ID, line []byte) {
+	if !p.waiting.answers(id, line) {
+		p.out.Message(line)
+	}
 }
 
 // ask notes a question of codex's before the client hears of it.
@@ -416,7 +430,7 @@ func (t *taker) answer(id rpc.ID, e *rpc.Envelope, line []byte) {
 			f(answer)
 		}
 	}
-	if !answer.kept {
+	if !answer.kept && !t.p.waiting.answers(id, answer.Line) {
 		t.out.Message(answer.Line)
 	}
 	for _, f := range answer.after {

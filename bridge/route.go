@@ -74,6 +74,7 @@ type Call struct {
 	// Line is what codex will get.
 	Line []byte
 
+	own      bool // of the bridge's own: Peer.Request
 	reply    []byte
 	onAnswer []func(*Answer)
 	aside    func(context.Context, *Aside)

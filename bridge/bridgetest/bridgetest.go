@@ -145,6 +145,9 @@ func Start(t *testing.T, features ...bridge.Feature) *Conversation {
 // Bind gives "$name" a value.
 func (c *Conversation) Bind(name string, value any) { c.bound[name] = value }
 
+// CodexEnds has codex end; what the editor gets of that can still be played.
+func (c *Conversation) CodexEnds() { c.codex.w.Close() }
+
 func lines(r io.Reader) chan string {
 	got := make(chan string, 1024)
 	go func() {
