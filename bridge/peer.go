@@ -115,6 +115,9 @@ func (p *Peer) askClient(ctx context.Context, method string, params any) (result
 // an answer that still comes is one to nothing.
 func (p *Peer) Settled(id rpc.ID) { p.p.asked.drop(id.Key()) }
 
+// Ended is closed when codex has.
+func (p *Peer) Ended() <-chan struct{} { return p.p.child.Done() }
+
 // CodexPID is codex's process id.
 func (p *Peer) CodexPID() int { return p.p.child.PID() }
 

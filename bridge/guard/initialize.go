@@ -32,6 +32,10 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 	return g.decide(ctx, call)
 }
 
+// OptedOut says that the client does not want to hear a notification that was taken off
+// its list before: who needs it keeps it from the client.
+func (g *Guard) OptedOut(method string) { g.deaf.Store(method, true) }
+
 // withhold keeps from the client what it did not want to hear. Codex says it for the
 // bridge: policy takes it off the client's list.
 func (g *Guard) withhold(said *bridge.Said) {

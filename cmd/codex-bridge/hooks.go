@@ -75,6 +75,9 @@ func (h *hooks) approvals() config.Approvals { return h.config.Load().Approvals 
 // thread is the section [thread] of the configuration at hand.
 func (h *hooks) thread() config.Thread { return h.config.Load().Thread }
 
+// steering is the section [steering] of the configuration at hand.
+func (h *hooks) steering() config.Steering { return h.config.Load().Steering }
+
 // plan is what is installed in a thread.
 func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	cfg := h.config.Load().Hooks

@@ -14,6 +14,7 @@ import (
 	"codex-bridge/bridge/hello"
 	"codex-bridge/bridge/rollout"
 	"codex-bridge/lifecycle/threads"
+	"codex-bridge/lifecycle/turns"
 	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/gate"
 	"codex-bridge/relay/grants"
@@ -46,12 +47,17 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	}
 	bound := threads.New(of)
 	hi.Offer(threads.Methods...)
+	line := turns.New(turns.Options{
+		Threads: bound, Steering: relay.steering, Known: hi.Known, Tell: hi.Tell, OptedOut: hold.OptedOut, Judge: hold, Log: log,
+	})
+	hi.Offer(turns.Methods...)
+	hi.Show("turns", func() any { return line.State() })
 	hi.Show("sessions", func() any { return bound.State().Sessions })
 	features := []bridge.Feature{
-		hi, bound, grants.NewFeature(memory, hi.Known), own.Own(), hold, relay.gate,
+		line, hi, bound, grants.NewFeature(memory, hi.Known), own.Own(), hold, relay.gate,
 		approvals.New(approvals.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Gate: relay.gate, Limiter: relay.limiter, Log: log}),
 	}
-	features = append(append(features, injects...), own)
+	features = append(append(features, injects...), own, line.Last())
 	p, err := bridge.NewProxy(bridge.Options{
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
@@ -69,6 +75,7 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	// thread, which ends with the process.
 	runtime.LockOSThread()
 	state, err := p.Run(ctx, stop)
+	line.Close()
 	closeTools(own)
 	if err := relay.Close(); err != nil {
 		log.Error("the hooks' socket was not closed in good order", "error", err)

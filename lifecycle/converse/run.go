@@ -59,18 +59,39 @@ type Runner struct {
 // New makes a Runner.
 func New(s Sessions) *Runner { return &Runner{s, line.New(mostInLine)} }
 
+// For is a Runner for other Sessions that stands in the same lines.
+func (r *Runner) For(s Sessions) *Runner { return &Runner{s, r.lines} }
+
+// Join takes the last place in the line of a session; Run has to be called with it.
+func (r *Runner) Join(key string) (*line.Place, error) {
+	place, err := r.lines.Join(key)
+	if errors.Is(err, line.ErrFull) {
+		return nil, rpc.Errorf(rpc.CodeBusy, "%v", err)
+	}
+	return place, err
+}
+
+// Waiting is how many turns of a session are not over, with the one that runs.
+func (r *Runner) Waiting(key string) int { return r.lines.Waiting(key) }
+
 // Run runs one turn when all that were asked for before in the session are over. It is
 // interrupted when it takes longer than within (see turn.Patience), or when ctx ends.
 func (r *Runner) Run(ctx context.Context, key string, input []params.Item, within time.Duration) (Result, error) {
+	place, err := r.Join(key)
+	if err != nil {
+		return Result{}, err
+	}
+	return r.RunAt(ctx, place, key, input, within)
+}
+
+// RunAt is Run for a place that was taken before.
+func (r *Runner) RunAt(ctx context.Context, place *line.Place, key string, input []params.Item, within time.Duration) (Result, error) {
 	var result Result
-	err := r.lines.Do(ctx, key, func(ctx context.Context) error {
+	err := place.Do(ctx, func(ctx context.Context) error {
 		var err error
 		result, err = r.recovered(ctx, key, input, within)
 		return err
 	})
-	if errors.Is(err, line.ErrFull) {
-		return Result{}, rpc.Errorf(rpc.CodeBusy, "%v", err)
-	}
 	return result, err
 }
 

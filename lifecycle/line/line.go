@@ -27,16 +27,44 @@ func New(most int) *Lines {
 	return &Lines{most: most, lines: make(map[string][]chan struct{})}
 }
 
+// Place is one in a line.
+type Place struct {
+	lines *Lines
+	key   string
+	turn  chan struct{}
+}
+
+// Join takes the last place in the line of the key. Do or Leave has to be called on it,
+// once: who is behind waits for that.
+func (l *Lines) Join(key string) (*Place, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line := l.lines[key]
+	if len(line) >= l.most {
+		return nil, ErrFull
+	}
+	p := &Place{l, key, make(chan struct{})}
+	if l.lines[key] = append(line, p.turn); len(line) == 0 {
+		close(p.turn)
+	}
+	return p, nil
+}
+
 // Do does f when all who have asked before for the same key are done. Who is called off
 // while waiting leaves the line; the error is then ctx's.
 func (l *Lines) Do(ctx context.Context, key string, f func(context.Context) error) error {
-	turn, err := l.join(key)
+	p, err := l.Join(key)
 	if err != nil {
 		return err
 	}
-	defer l.leave(key, turn)
+	return p.Do(ctx, f)
+}
+
+// Do does f when the place is the first, and leaves it.
+func (p *Place) Do(ctx context.Context, f func(context.Context) error) error {
+	defer p.Leave()
 	select {
-	case <-turn:
+	case <-p.turn:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -46,19 +74,8 @@ func (l *Lines) Do(ctx context.Context, key string, f func(context.Context) erro
 	return f(ctx)
 }
 
-func (l *Lines) join(key string) (chan struct{}, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	line := l.lines[key]
-	if len(line) >= l.most {
-		return nil, ErrFull
-	}
-	turn := make(chan struct{})
-	if l.lines[key] = append(line, turn); len(line) == 0 {
-		close(turn)
-	}
-	return turn, nil
-}
+// Leave gives the place up.
+func (p *Place) Leave() { p.lines.leave(p.key, p.turn) }
 
 func (l *Lines) leave(key string, turn chan struct{}) {
 	l.mu.Lock()

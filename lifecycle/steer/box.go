@@ -86,13 +86,27 @@ func New(o Options) *Box {
 // Enqueue takes a message, and tells what became of it when its quiet time is over. Who
 // is called off before it was sent takes it back.
 func (b *Box) Enqueue(ctx context.Context, m Message) (Result, error) {
-	if b.o.Answer(m.Text) {
-		return Result{Disposition: Answered}, nil
-	}
-	w, err := b.add(m)
+	wait, err := b.Put(m)
 	if err != nil {
 		return Result{}, err
 	}
+	return wait(ctx)
+}
+
+// Put is Enqueue in two steps: when it returns, the message has its place in line; wait
+// tells what became of it.
+func (b *Box) Put(m Message) (wait func(context.Context) (Result, error), err error) {
+	if b.o.Answer(m.Text) {
+		return func(context.Context) (Result, error) { return Result{Disposition: Answered}, nil }, nil
+	}
+	w, err := b.add(m)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (Result, error) { return b.await(ctx, w) }, nil
+}
+
+func (b *Box) await(ctx context.Context, w *waiting) (Result, error) {
 	select {
 	case a := <-w.answers:
 		return a.Result, a.err

@@ -17,6 +17,12 @@ const (
 	Interrupt Mode = "interrupt" // ends it, and starts one
 )
 
+// Known tells whether it is one of the modes.
+func (m Mode) Known() bool {
+	_, err := m.check()
+	return err == nil
+}
+
 func (m Mode) check() (Mode, error) {
 	switch m {
 	case "":

@@ -1,6 +1,8 @@
 package threads
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -11,6 +13,7 @@ import (
 type thread struct {
 	session string // "" it belongs to none
 	model   string
+	cwd     string
 	effort  string // "" is the model's usual one
 	trigger params.Trigger
 	// bootstrapped tells that it was resumed, and had been told the conversation when it
@@ -35,6 +38,12 @@ func (k *known) get(id string) (thread, bool) {
 	defer k.mu.Unlock()
 	t, ok := k.m[id]
 	return t, ok
+}
+
+func (k *known) all() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Sorted(maps.Keys(k.m))
 }
 
 // put takes note of a thread that was opened. One that is open already has the mode of

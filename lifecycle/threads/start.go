@@ -112,6 +112,7 @@ func (f *Feature) note(call *bridge.Call) {
 func (f *Feature) opened(result rpc.Value, t thread) {
 	id, _ := result.Get("thread").Get("id").Text()
 	t.model, _ = result.Get("model").Text()
+	t.cwd, _ = result.Get("cwd").Text()
 	t.effort, _ = result.Get("reasoningEffort").Text()
 	f.known.put(id, t)
 }

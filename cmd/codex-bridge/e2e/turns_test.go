@@ -1,0 +1,198 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// ranTurn is what bridge/turn/run was answered with.
+type ranTurn struct {
+	ThreadID, TurnID, Status, Text, Error string
+	Recovered                             bool
+}
+
+// runs is bridge/turn/run of a text; what it lacks is in more.
+func (c *conversation) runs(session, text string, more map[string]any) ranTurn {
+	c.t.Helper()
+	p := map[string]any{"sessionKey": session, "input": text, "thread": map[string]any{"cwd": c.workspace}}
+	for k, v := range more {
+		p[k] = v
+	}
+	var r ranTurn
+	if err := json.Unmarshal(c.must("bridge/turn/run", p), &r); err != nil {
+		c.t.Fatal(err)
+	}
+	return r
+}
+
+// Three turns of a session that are asked for in one go run one after another; its thread
+// is found again by the next process; a turn is interrupted, and those behind it run.
+func TestTurnsInLine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: sessionPolicy})
+	c := w.open(proxyArgv...).knows()
+	var all sync.WaitGroup
+	results := make([]ranTurn, 3)
+	for i, text := range []string{"SLOW: 300", "SAY: second", "SAY: third"} {
+		before := c.Mark()
+		all.Go(func() { results[i] = c.runs("chat", text, nil) })
+		if _, err := c.Wait(c.ctx, before, func(m editor.Message) bool { return m.Sent && m.Method == "bridge/turn/run" }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all.Wait()
+	for i, want := range []string{"Working… done.", "second", "third"} {
+		if r := results[i]; r.Text != want || r.Status != "completed" || r.ThreadID != results[0].ThreadID || r.Recovered {
+			t.Errorf("turn %d: %+v", i, r)
+		}
+	}
+	running := 0
+	for _, m := range c.Messages() {
+		switch m.Method {
+		case "turn/started":
+			running++
+		case "turn/completed":
+			running--
+		}
+		if running > 1 {
+			t.Error("two turns ran at once")
+		}
+	}
+
+	// Interrupted while others wait.
+	before := c.Mark()
+	all.Go(func() { results[0] = c.runs("chat", "SLOW: 60000", nil) })
+	m := c.waitFor(before, "item/agentMessage/delta", nil)
+	all.Go(func() { results[1] = c.runs("chat", "SAY: after", nil) })
+	if got := editor.Member(c.must("bridge/turn/interrupt", map[string]any{"sessionKey": "chat"}), "turnId"); got != m.Param("turnId") {
+		t.Errorf("interrupted %s, not %s", got, m.Param("turnId"))
+	}
+	all.Wait()
+	if results[0].Status != "interrupted" || results[1].Text != "after" {
+		t.Errorf("interrupted: %+v; after it: %+v", results[0], results[1])
+	}
+	// One that takes too long is, and is an error.
+	failed := c.refused("bridge/turn/run", map[string]any{"sessionKey": "chat", "input": "SLOW: 60000", "timeoutMs": 300})
+	if failed.Code != -32012 {
+		t.Errorf("late: %v", failed)
+	}
+	if r := c.runs("chat", "SAY: still there", nil); r.Text != "still there" {
+		t.Errorf("after a late one: %+v", r)
+	}
+	first := results[0].ThreadID
+	c.quit()
+
+	// Another process: the thread is resumed first.
+	c = w.open(proxyArgv...).knows()
+	if r := c.runs("chat", "SAY: again", nil); r.ThreadID != first || r.Text != "again" || r.Recovered {
+		t.Errorf("resumed: %+v", r)
+	}
+	requests := w.model.Requests()
+	if last := requests[len(requests)-1]; !last.Contains("still there") {
+		t.Error("the model was not told what was said before")
+	}
+	c.quit()
+
+	// Codex has no record of it any more.
+	for _, file := range rollouts(t, w.home, first) {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c = w.open(proxyArgv...).knows()
+	r := c.runs("chat", "SAY: anew", nil)
+	if r.ThreadID == first || r.Text != "anew" || !r.Recovered {
+		t.Errorf("recovered: %+v", r)
+	}
+	if next := c.runs("chat", "SAY: on", nil); next.ThreadID != r.ThreadID || next.Recovered {
+		t.Errorf("after it: %+v", next)
+	}
+	read := c.must("bridge/binding/read", map[string]any{"sessionKey": "chat"})
+	if editor.Member(read, "binding", "threadId") != r.ThreadID || editor.Member(read, "binding", "reason") != "threadLost" ||
+		editor.Member(read, "binding", "cwd") != w.workspace {
+		t.Errorf("the binding is %s", read)
+	}
+}
+
+// Codex dies in the middle of a turn: who waits is told, and the next process goes on.
+func TestTurnCrash(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: sessionPolicy})
+	c := w.open(proxyArgv...).knows()
+	before := c.runs("chat", "SAY: before", nil)
+	failed := make(chan *editor.Error, 1)
+	mark := c.Mark()
+	go func() {
+		_, err := c.Call(c.ctx, "bridge/turn/run", map[string]any{"sessionKey": "chat", "input": "SLOW: 60000"})
+		failed <- err
+	}()
+	c.waitFor(mark, "item/agentMessage/delta", nil)
+	var status struct{ Codex struct{ Pid int } }
+	if err := json.Unmarshal(c.must("bridge/status", map[string]any{}), &status); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(status.Codex.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; err == nil || err.Code != -32011 || !strings.Contains(err.Message, "codex ended") {
+		t.Errorf("the crash is told as %v", err)
+	}
+	if _, err := c.Exit(c.ctx); err != nil {
+		t.Fatal(err)
+	}
+	c = w.open(proxyArgv...).knows()
+	after := c.runs("chat", "SAY: after", nil)
+	if after.ThreadID != before.ThreadID || after.Text != "after" || after.Recovered {
+		t.Errorf("after the crash: %+v", after)
+	}
+}
+
+// What the bridge asks for itself is held to the policy as the client's own: a forbidden
+// model is replaced, and what widens the sandbox is not.
+func TestTurnsUnderPolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"]\nsandbox = \"read-only\"\nmodels = [\"gpt-5.5\"]\n"})
+	c := w.open(proxyArgv...).knows()
+	thread := map[string]any{"cwd": c.workspace, "sandbox": "danger-full-access", "approvalPolicy": "never", "model": "gpt-4-forbidden"}
+	r := c.runs("chat", "SAY: one", map[string]any{"thread": thread})
+	if r.Text != "one" {
+		t.Fatalf("%+v", r)
+	}
+	set := map[string]any{"sessionKey": "chat", "model": "gpt-4-forbidden", "sandbox": "danger-full-access", "approvalPolicy": "never"}
+	c.must("bridge/turn/set", set)
+	status := c.must("bridge/status", map[string]any{})
+	if !strings.Contains(string(status), `"next":{"model":"gpt-4-forbidden","approvalPolicy":"never","sandbox":"danger-full-access"}`) {
+		t.Errorf("the status is %s", status)
+	}
+	if r := c.runs("chat", "RUN: touch made", nil); r.Status != "completed" {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(w.workspace + "/made"); err == nil {
+		t.Error("a read-only session has written")
+	}
+	for _, r := range w.model.Requests() {
+		if r.Contains("gpt-4-forbidden") {
+			t.Error("the model was asked under the forbidden name")
+		}
+	}
+	applied := 0
+	for _, m := range c.Messages() {
+		if m.Method == "bridge/policy/applied" {
+			applied++
+		}
+	}
+	if applied < 2 {
+		t.Errorf("the client was told of the policy %d times", applied)
+	}
+	if status := c.must("bridge/status", map[string]any{}); strings.Contains(string(status), `"next"`) {
+		t.Errorf("what was set is still to come: %s", status)
+	}
+}

@@ -1,0 +1,76 @@
+package threads
+
+import (
+	"context"
+
+	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/decide"
+	"codex-bridge/lifecycle/params"
+)
+
+// Session makes this process the one that writes a session, and returns its binding; one
+// without a thread for a session that has none.
+func (f *Feature) Session(ctx context.Context, session string) (binding.Binding, error) {
+	s, err := f.o.Store(ctx)
+	if err != nil {
+		return binding.Binding{}, err
+	}
+	if err := f.take(ctx, s, session); err != nil {
+		return binding.Binding{}, err
+	}
+	_, b, err := f.bound(ctx, s, session)
+	return b, err
+}
+
+// SessionOf is the session that a thread belongs to; "" none.
+func (f *Feature) SessionOf(ctx context.Context, thread string) (string, error) {
+	if t, ok := f.known.get(thread); ok && t.session != "" {
+		return t.session, nil
+	}
+	s, err := f.o.Store(ctx)
+	if err != nil {
+		return "", err
+	}
+	b, _, err := s.BindingTo(ctx, thread)
+	return b.Session, err
+}
+
+// Open tells whether a thread is open in this Codex, as far as was seen here.
+func (f *Feature) Open(thread string) bool {
+	_, ok := f.known.get(thread)
+	return ok
+}
+
+// Cwd is the folder of an open thread; "" not known.
+func (f *Feature) Cwd(thread string) string {
+	t, _ := f.known.get(thread)
+	return t.cwd
+}
+
+// All are the open threads.
+func (f *Feature) All() []string { return f.known.all() }
+
+// Resumed says that a thread was resumed for a session.
+func (f *Feature) Resumed(ctx context.Context, session, id string) error {
+	s, err := f.o.Store(ctx)
+	if err != nil {
+		return err
+	}
+	kept, _, err := s.BindingOf(ctx, session)
+	if err != nil {
+		return err
+	}
+	f.known.change(id, func(t *thread) { t.session, t.trigger = session, params.Trigger(kept.Mode) })
+	return nil
+}
+
+// Lost leaves a session without a thread: Codex does not know the one that it had.
+func (f *Feature) Lost(ctx context.Context, session, thread string) error {
+	return f.giveUp(ctx, session, thread, decide.ThreadLost)
+}
+
+// Change changes what a session is bound with, if it is still that thread's.
+func (f *Feature) Change(ctx context.Context, session, thread string, change func(*binding.Binding)) error {
+	return f.amend(ctx, session, thread, func(_ *store.Binding, b *binding.Binding) { change(b) })
+}

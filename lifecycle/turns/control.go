@@ -1,0 +1,119 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"codex-bridge/lifecycle/steer"
+	"codex-bridge/lifecycle/turn"
+	"codex-bridge/rpc"
+)
+
+func full(err error) error {
+	if errors.Is(err, steer.ErrFull) {
+		return rpc.Errorf(rpc.CodeBusy, "%v", err)
+	}
+	return err
+}
+
+// interrupt is bridge/turn/interrupt: {sessionKey or threadId} → {threadId, turnId?}, the
+// turn that was told to end; none when none was running. What waits behind it goes on.
+func (f *Feature) interrupt(p rpc.Value) (later, error) {
+	a, err := addressOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		c, _, err := f.opened(ctx, a, nil)
+		if err != nil {
+			return nil, err
+		}
+		result := map[string]any{"threadId": c.thread.ID}
+		if id, _ := c.thread.Turn(); id != "" {
+			result["turnId"] = id
+			err = c.thread.Interrupt(ctx, id)
+		}
+		return result, err
+	}, nil
+}
+
+// watch is a compaction that was asked for.
+type watch struct {
+	turn  string        // its turn; "" has not begun
+	began chan struct{} // closed when it has
+}
+
+// compact is bridge/turn/compact: {sessionKey or threadId, timeoutMs?} → {threadId, turnId,
+// status, durationMs, error?}, when Codex has told of its end. It stands in line as a turn
+// does.
+func (f *Feature) compact(p rpc.Value) (later, error) {
+	a, err := addressOf(p)
+	if err != nil {
+		return nil, err
+	}
+	within, err := timeout(p)
+	if err != nil {
+		return nil, err
+	}
+	place, err := f.runner.Join(a.key())
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (result any, err error) {
+		err = place.Do(ctx, func(ctx context.Context) error {
+			c, _, err := f.opened(ctx, a, nil)
+			if err == nil {
+				result, err = c.compact(ctx, turn.Patience(within))
+			}
+			return err
+		})
+		return result, err
+	}, nil
+}
+
+func (c *conversation) compact(ctx context.Context, within time.Duration) (any, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, rpc.Errorf(rpc.CodeDeadline, "the compaction has not ended within %v", within))
+	defer cancel()
+	for {
+		changed := c.thread.Changed()
+		if now, _ := c.thread.Turn(); now == "" {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	w := &watch{began: make(chan struct{})}
+	out := turn.NewCollector(c.thread.ID)
+	defer c.thread.Collect(out)()
+	c.f.mu.Lock()
+	c.watch = w
+	c.f.mu.Unlock()
+	defer func() {
+		c.f.mu.Lock()
+		c.watch = nil
+		c.f.mu.Unlock()
+	}()
+	began := time.Now()
+	if _, err := c.f.peer.Request(ctx, "thread/compact/start", map[string]any{"threadId": c.thread.ID}); err != nil {
+		return nil, err
+	}
+	select {
+	case <-w.began:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	out.Of(w.turn)
+	end, err := out.Wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result := map[string]any{"threadId": c.thread.ID, "turnId": w.turn, "status": end.Status, "durationMs": time.Since(began).Milliseconds()}
+	if end.Problem != "" {
+		result["error"] = end.Problem
+	}
+	return result, nil
+}

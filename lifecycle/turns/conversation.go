@@ -1,0 +1,98 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+
+	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/steer"
+	"codex-bridge/lifecycle/turn"
+	"codex-bridge/rpc"
+)
+
+// conversation is one open thread. What changes is guarded by Feature.mu.
+type conversation struct {
+	f      *Feature
+	thread *turn.Thread
+	box    *steer.Box         // nil: no message was enqueued
+	end    context.CancelFunc // of box
+
+	next  settings // of the next turn
+	going settings // that the last turn was asked for with
+	watch *watch   // a compaction that was asked for
+}
+
+// conversation is that of a thread, which is made when something is first heard of it.
+func (f *Feature) conversation(id string) *conversation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.open[id]
+	if c == nil {
+		c = &conversation{f: f, thread: turn.NewThread(id, codex{f, id})}
+		f.open[id] = c
+	}
+	return c
+}
+
+// mailbox is where messages for the conversation are put.
+func (c *conversation) mailbox() (*steer.Box, error) {
+	f := c.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.open[c.thread.ID] != c {
+		return nil, rpc.Errorf(rpc.CodeUpstream, "the thread was closed")
+	}
+	if c.box == nil {
+		c.box = steer.New(steer.Options{
+			Thread: c.thread, Start: func(input []json.RawMessage) (json.RawMessage, error) { return c.turn(input, "") },
+			Answer: func(text string) bool { return f.desk.Answer(c.thread.ID, text) },
+			Failed: c.failed,
+		})
+		var ctx context.Context
+		ctx, c.end = context.WithCancel(f.ctx)
+		f.workers.Go(func() { c.box.Run(ctx) }) // ends with the thread, or with Close
+	}
+	return c.box, nil
+}
+
+// failed tells of a message that was queued, and can't be sent.
+func (c *conversation) failed(m steer.Message, err error) {
+	c.f.o.Log.Error("a queued message could not be sent", "thread", c.thread.ID, "error", err)
+	c.f.o.Tell("bridge/turn/failed", map[string]any{"threadId": c.thread.ID, "text": m.Text, "error": err.Error()})
+}
+
+// turn is turn/start for an input, with what was set for the next turn. What started it
+// goes to the threads' own feature, which knows the mode that is in force.
+func (c *conversation) turn(input any, t params.Trigger) (json.RawMessage, error) {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	p := map[string]any{"threadId": c.thread.ID, "input": input}
+	if t != "" {
+		p["bridge"] = map[string]any{"trigger": t}
+	}
+	c.going = c.next
+	if err := c.next.into(p, c.f.o.Threads.Cwd(c.thread.ID), t); err != nil {
+		return nil, err
+	}
+	return json.Marshal(p)
+}
+
+// began takes note that Codex has taken a turn, with what was set for it.
+func (f *Feature) began(thread string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.open[thread]; c != nil && c.going == c.next {
+		c.next = settings{}
+	}
+}
+
+// forget forgets a thread that Codex has put away.
+func (f *Feature) forget(id string) {
+	f.mu.Lock()
+	c := f.open[id]
+	delete(f.open, id)
+	f.mu.Unlock()
+	if c != nil && c.end != nil {
+		c.end()
+	}
+}

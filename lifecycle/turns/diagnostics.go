@@ -1,0 +1,98 @@
+package turns
+
+import (
+	"context"
+
+	"codex-bridge/lifecycle/diagnostics"
+	"codex-bridge/rpc"
+)
+
+// token is a preview that was shown, and of what.
+type token struct {
+	text   string
+	of     address // of nothing: all open threads
+	reason string
+}
+
+// mostTokens is how many previews are remembered.
+const mostTokens = 100
+
+// preview is bridge/diagnostics/preview: {sessionKey? or threadId?, reason?} → what would be
+// sent, and a token. Without either it is of all open threads.
+func (f *Feature) preview(p rpc.Value) (later, error) {
+	var t token
+	var err error
+	if p.Get("sessionKey").Exists() || p.Get("threadId").Exists() {
+		if t.of, err = addressOf(p); err != nil {
+			return nil, err
+		}
+	}
+	if t.reason, err = word(p, "reason"); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		now, err := f.sendable(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		shown, err := f.sends.Preview(now)
+		if err != nil {
+			return nil, err
+		}
+		t.text = shown.Token
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.tokens = append(f.tokens, t); len(f.tokens) > mostTokens {
+			f.tokens = f.tokens[1:]
+		}
+		return shown, nil
+	}, nil
+}
+
+// upload is bridge/diagnostics/upload: {token} → {threads: [{threadId, error?}]}.
+func (f *Feature) upload(p rpc.Value) (later, error) {
+	text, err := word(p, "token")
+	if err != nil {
+		return nil, err
+	}
+	if text == "" {
+		return nil, invalid("params.token is not there; bridge/diagnostics/preview gives one")
+	}
+	return func(ctx context.Context) (any, error) {
+		t := token{text: text}
+		f.mu.Lock()
+		for _, known := range f.tokens {
+			if known.text == text {
+				t = known
+			}
+		}
+		f.mu.Unlock()
+		now, err := f.sendable(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		sent, err := f.sends.Upload(ctx, text, now)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"threads": sent}, nil
+	}, nil
+}
+
+// sendable is what a preview means today.
+func (f *Feature) sendable(ctx context.Context, t token) (diagnostics.Request, error) {
+	r := diagnostics.Request{Scope: t.of.session + "\x00" + t.of.thread, Reason: t.reason}
+	switch {
+	case t.of.thread != "":
+		r.Threads = []string{t.of.thread}
+	case t.of.session != "":
+		b, err := f.o.Threads.Session(ctx, t.of.session)
+		if err != nil {
+			return r, err
+		}
+		r.Threads = []string{b.ThreadID}
+	default:
+		r.Threads = f.o.Threads.All()
+	}
+	return r, nil
+}

@@ -1,0 +1,90 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"codex-bridge/lifecycle/input"
+	"codex-bridge/lifecycle/steer"
+	"codex-bridge/rpc"
+)
+
+// enqueue is bridge/turn/enqueue: {threadId or sessionKey, input, mode?, quietMs?, thread?} →
+// {threadId, disposition, turnId?}, after the quiet time.
+func (f *Feature) enqueue(p rpc.Value) (later, error) {
+	a, err := addressOf(p)
+	if err != nil {
+		return nil, err
+	}
+	in, err := input.Read(p.Get("input"))
+	if err != nil {
+		return nil, invalid("params.%v", err)
+	}
+	m, err := f.message(p, in)
+	if err != nil {
+		return nil, err
+	}
+	begin, err := start(p, a)
+	if err != nil {
+		return nil, err
+	}
+	place, err := f.messages.Join(a.key())
+	if err != nil {
+		return nil, rpc.Errorf(rpc.CodeBusy, "%v", err)
+	}
+	return func(ctx context.Context) (any, error) {
+		var c *conversation
+		var wait func(context.Context) (steer.Result, error)
+		err := place.Do(ctx, func(ctx context.Context) error {
+			var err error
+			if c, _, err = f.opened(ctx, a, begin); err != nil {
+				return err
+			}
+			box, err := c.mailbox()
+			if err != nil {
+				return err
+			}
+			wait, err = box.Put(m)
+			return err
+		})
+		if err != nil {
+			return nil, full(err)
+		}
+		r, err := wait(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return struct {
+			Thread      string            `json:"threadId"`
+			Disposition steer.Disposition `json:"disposition"`
+			Turn        string            `json:"turnId,omitempty"`
+		}{c.thread.ID, r.Disposition, r.Turn}, nil
+	}, nil
+}
+
+// message is what is put into the line, as configured where the request does not say.
+func (f *Feature) message(p rpc.Value, in input.Input) (steer.Message, error) {
+	now := f.o.Steering()
+	m := steer.Message{Text: in.Text, Mode: steer.Mode(now.Mode), Quiet: time.Duration(now.Quiet)}
+	mode, err := word(p, "mode")
+	if err != nil {
+		return m, err
+	}
+	if mode != "" {
+		if m.Mode = steer.Mode(mode); !m.Mode.Known() {
+			return m, invalid("params.mode: write steer, followup, queue or interrupt")
+		}
+	}
+	if v := p.Get("quietMs"); v.Exists() {
+		var ms int64
+		if err := json.Unmarshal(v.Raw(), &ms); err != nil || ms < 0 || ms > time.Minute.Milliseconds() {
+			return m, invalid("params.quietMs: give a number of milliseconds, a minute at the most")
+		}
+		m.Quiet = time.Duration(ms) * time.Millisecond
+	}
+	for _, item := range in.Items {
+		m.Input = append(m.Input, encode(item))
+	}
+	return m, nil
+}

@@ -1,0 +1,127 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/lifecycle/converse"
+	"codex-bridge/lifecycle/diagnostics"
+	"codex-bridge/lifecycle/line"
+	"codex-bridge/lifecycle/question"
+	"codex-bridge/lifecycle/threads"
+	"codex-bridge/rpc"
+)
+
+// Options are what a Feature is made of. The functions are called from several goroutines.
+type Options struct {
+	Threads  *threads.Feature
+	Steering func() config.Steering // that of the configuration at hand
+	// Known tells whether the client knows the bridge.
+	Known func() bool
+	// Tell sends the client a notification of the bridge's own.
+	Tell func(method string, params any)
+	// OptedOut is told what the client does not want to hear and Codex is not told.
+	OptedOut func(method string)
+	Judge    Judge
+	Log      *slog.Logger
+}
+
+// mostMessages is how many requests of bridge/turn/enqueue may wait for their thread to be
+// opened.
+const mostMessages = 2000
+
+// Feature is a bridge.Feature.
+type Feature struct {
+	o        Options
+	peer     *bridge.Peer
+	runner   *converse.Runner
+	messages *line.Lines // in the order of their arrival
+	desk     *question.Desk
+	sends    *diagnostics.Desk
+
+	ctx     context.Context // of what outlives a request; ends with Close
+	end     context.CancelCauseFunc
+	workers sync.WaitGroup
+
+	collecting atomic.Int64 // turns of which every word is wanted
+	unwanted   sync.Map     // methods that the client has opted out of, and that are wanted here
+	silent     atomic.Bool  // the client answers no questions
+
+	mu     sync.Mutex
+	closed bool
+	open   map[string]*conversation // by thread
+	tokens []token
+}
+
+// New makes a Feature.
+func New(o Options) *Feature {
+	f := &Feature{
+		o: o, runner: converse.New(nil), messages: line.New(mostMessages), desk: question.New(), open: make(map[string]*conversation),
+	}
+	f.sends = diagnostics.New(codex{f: f})
+	f.ctx, f.end = context.WithCancelCause(context.Background())
+	return f
+}
+
+// Attach implements bridge.Attacher.
+func (f *Feature) Attach(p *bridge.Peer) { f.peer = p }
+
+// Methods are what a client may call.
+var Methods = []string{
+	"bridge/diagnostics/preview", "bridge/diagnostics/upload", "bridge/turn/compact", "bridge/turn/enqueue", "bridge/turn/interrupt",
+	"bridge/turn/run", "bridge/turn/set",
+}
+
+// Routes implements bridge.Feature.
+func (f *Feature) Routes() []bridge.Route {
+	own := func(method string, begin func(rpc.Value) (later, error)) bridge.Route {
+		return bridge.Route{From: bridge.Client, Method: method, Why: "answered here", Call: f.own(begin)}
+	}
+	return append([]bridge.Route{
+		{From: bridge.Client, Method: "initialize", Why: "what the client does not want to hear, and is heard here; whether it answers questions", Call: f.initialize},
+		own(Methods[0], f.preview),
+		own(Methods[1], f.upload),
+		own(Methods[2], f.compact),
+		own(Methods[3], f.enqueue),
+		own(Methods[4], f.interrupt),
+		own(Methods[5], f.run),
+		own(Methods[6], f.set),
+	}, f.heard()...)
+}
+
+// Close ends what waits, and returns when nothing of it runs.
+func (f *Feature) Close() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.end(rpc.Errorf(rpc.CodeUpstream, "the bridge ends"))
+	f.workers.Wait()
+}
+
+// codex asks Codex by way of the features behind this one.
+type codex struct {
+	f      *Feature
+	thread string // "" of none in particular
+}
+
+// Ask implements turn.Codex.
+func (c codex) Ask(ctx context.Context, method string, params any) (rpc.Value, error) {
+	result, err := c.f.peer.Request(ctx, method, params)
+	if err == nil && method == "turn/start" {
+		c.f.began(c.thread)
+	}
+	return result, err
+}
+
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // the bridge's own values always have a JSON form
+	}
+	return raw
+}

@@ -1,0 +1,128 @@
+package turns
+
+import (
+	"bytes"
+	"context"
+
+	"codex-bridge/bridge"
+	"codex-bridge/lifecycle/turn"
+	"codex-bridge/rpc"
+)
+
+const (
+	delta         = "item/agentMessage/delta"
+	itemStarted   = "item/started"
+	itemCompleted = "item/completed"
+	resolved      = "serverRequest/resolved"
+)
+
+var (
+	userMessage  = []byte(`"userMessage"`)
+	agentMessage = []byte(`"agentMessage"`)
+)
+
+// needed are the notifications that this package lives by.
+var needed = append([]string{resolved}, turn.Methods...)
+
+// heard are the routes of what Codex tells of turns.
+func (f *Feature) heard() (routes []bridge.Route) {
+	for _, method := range needed {
+		unwanted := f.isUnwanted(method)
+		r := bridge.Route{From: bridge.Codex, Method: method, Why: "what becomes of turns, for who has asked for them here", When: f.o.Known, Said: f.said}
+		switch method {
+		case delta:
+			r.When = func() bool { return f.collecting.Load() > 0 || unwanted() }
+		case itemStarted:
+			r.If = func(line []byte) bool { return bytes.Contains(line, userMessage) || unwanted() }
+		case itemCompleted:
+			r.If = func(line []byte) bool {
+				return bytes.Contains(line, userMessage) || f.collecting.Load() > 0 && bytes.Contains(line, agentMessage) || unwanted()
+			}
+		}
+		routes = append(routes, r)
+	}
+	return routes
+}
+
+func (f *Feature) isUnwanted(method string) func() bool {
+	return func() bool {
+		_, is := f.unwanted.Load(method)
+		return is
+	}
+}
+
+// said takes what Codex tells, and keeps it from a client that does not want to hear it.
+func (f *Feature) said(_ context.Context, said *bridge.Said) {
+	params := said.Root().Get("params")
+	if f.o.Known() {
+		f.take(said.Method, params)
+	}
+	if _, is := f.unwanted.Load(said.Method); is {
+		said.Line = nil
+	}
+}
+
+func (f *Feature) take(method string, params rpc.Value) {
+	if method == resolved {
+		thread, _ := params.Get("threadId").Text()
+		if id, ok := rpc.IDOf(params.Get("requestId")); ok {
+			f.desk.Resolved(thread, id)
+		}
+		return
+	}
+	e, ok := turn.Read(method, params)
+	if !ok {
+		return
+	}
+	c := f.conversation(e.Thread)
+	switch e.Kind {
+	case turn.Started:
+		f.mu.Lock()
+		if w := c.watch; w != nil && w.turn == "" {
+			w.turn = e.Turn
+			close(w.began)
+		}
+		f.mu.Unlock()
+	case turn.Ended:
+		f.desk.Ended(e.Thread, e.Turn)
+	case turn.Closed:
+		f.forget(e.Thread)
+	}
+	c.thread.Take(e)
+}
+
+// initialize takes note of what a client that knows the bridge does not want to hear and
+// is needed here, and has Codex say it all the same.
+func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
+	capabilities := call.Params.Get("capabilities")
+	own := capabilities.Get("bridge")
+	if !own.Exists() || call.Truncated() {
+		return nil // who comes after says what is to be said
+	}
+	if answers, ok := own.Get("approvals").Bool(); ok {
+		f.silent.Store(!answers)
+	}
+	const key = "optOutNotificationMethods"
+	list := capabilities.Get(key)
+	kept := []string{}
+	for method := range list.Elements() {
+		text, ok := method.Text()
+		if ok && isNeeded(text) {
+			f.unwanted.Store(text, true)
+			f.o.OptedOut(text)
+			continue
+		}
+		kept = append(kept, text)
+	}
+	if list.Kind() != rpc.Array || len(kept) == list.Len() {
+		return nil
+	}
+	patch := rpc.NewPatch(call.Message)
+	patch.Set(capabilities, key, encode(kept))
+	m, err := rpc.ParseMessage(patch.Bytes())
+	if err != nil {
+		return rpc.Errorf(rpc.CodeInternal, "initialize with other notifications: %v", err)
+	}
+	call.Message, call.Line = m, m.Bytes()
+	return nil
+}

@@ -1,0 +1,94 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/relay/answer"
+	"codex-bridge/rpc"
+)
+
+// Judge puts on record what is answered in a person's place.
+type Judge interface {
+	// Enforces tells whether the policy is in force.
+	Enforces() bool
+	// Settled puts an answer on record.
+	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
+}
+
+// Unanswered is why a question is declined that nobody can be asked.
+const Unanswered = "the client has said that nobody answers there (capabilities.bridge.approvals is false)"
+
+// longest is how long a question waits for a message; its turn ends before.
+const longest = 7 * 24 * time.Hour
+
+const userInput = "item/tool/requestUserInput"
+
+// approvals are what is declined where nobody answers.
+var approvals = []string{
+	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
+	"execCommandApproval", "applyPatchApproval", "mcpServer/elicitation/request",
+}
+
+// Answers tells whether the client answers what Codex asks.
+func (f *Feature) Answers() bool { return !f.silent.Load() }
+
+// Last is the part that stands behind all others: what rules and grants have not answered,
+// and nobody is there to be asked.
+func (f *Feature) Last() bridge.Feature { return last{f} }
+
+type last struct{ f *Feature }
+
+// Routes implements bridge.Feature.
+func (l last) Routes() []bridge.Route {
+	routes := []bridge.Route{{
+		From: bridge.Codex, Method: userInput, Why: "waits for the next message, where the client answers nothing itself", Said: l.asks,
+	}}
+	for _, method := range approvals {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "declined, where the client answers nothing itself", Said: l.declines})
+	}
+	return routes
+}
+
+func (l last) declines(ctx context.Context, said *bridge.Said) {
+	if l.f.Answers() || !said.ID.IsValid() {
+		return
+	}
+	if l.f.o.Judge.Enforces() {
+		// That it is not on record changes nothing: it is declined.
+		_ = l.f.o.Judge.Settled(ctx, said.Envelope, policy.Deny, "approvals.nobody", Unanswered)
+	}
+	no, err := answer.Nobody(said.Method, said.Root().Get("params"))
+	if err != nil {
+		said.Refuse(asError(err))
+		return
+	}
+	said.Reply(no)
+}
+
+// asks keeps a question for the next message, and tells the client of it in words.
+func (l last) asks(_ context.Context, said *bridge.Said) {
+	if l.f.Answers() || !said.ID.IsValid() {
+		return
+	}
+	id, asked := said.ID.Clone(), said.Clone()
+	params := asked.Root().Get("params")
+	held := said.Hold(longest, func() []byte { return answer.Reply(nil, "") })
+	lines := l.f.desk.Ask(id, params, func(result json.RawMessage) { held.Reply(result) })
+	if lines == nil {
+		return
+	}
+	told := map[string]any{"lines": lines}
+	for _, name := range []string{"threadId", "turnId", "itemId"} {
+		if v := params.Get(name); v.Exists() {
+			told[name] = json.RawMessage(v.Raw())
+		}
+	}
+	l.f.o.Tell("bridge/turn/question", told)
+}
+
+func isNeeded(method string) bool { return slices.Contains(needed, method) }

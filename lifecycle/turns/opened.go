@@ -1,0 +1,156 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/converse"
+	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/turn"
+	"codex-bridge/rpc"
+)
+
+// opened is the conversation of an address, open in this Codex. What is not loaded is
+// resumed; a session that has no thread gets one, by start, where that is not nil. An error
+// that is turn.Gone says that Codex does not know the thread.
+func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) (c *conversation, session string, err error) {
+	if a, err = f.resolved(ctx, a); err != nil {
+		return nil, "", err
+	}
+	if a.session == "" {
+		if f.o.Threads.Open(a.thread) {
+			return f.conversation(a.thread), "", nil
+		}
+		return f.resumed(ctx, a.thread, map[string]any{"threadId": a.thread}, "")
+	}
+	b, err := f.o.Threads.Session(ctx, a.session)
+	if err != nil {
+		return nil, "", err
+	}
+	switch {
+	case !b.Bound() && start == nil:
+		return nil, "", invalid("the session %q has no thread; start one with thread/start or bridge/turn/run", a.session)
+	case !b.Bound():
+		return f.started(ctx, a.session, start)
+	case f.o.Threads.Open(b.ThreadID):
+		return f.conversation(b.ThreadID), a.session, nil
+	}
+	p := map[string]any{"threadId": b.ThreadID}
+	for name, text := range map[string]string{
+		"model": b.Model, "serviceTier": b.ServiceTier, "approvalPolicy": b.ApprovalPolicy, "sandbox": b.Sandbox,
+	} {
+		if text != "" {
+			p[name] = text
+		}
+	}
+	return f.resumed(ctx, b.ThreadID, p, a.session)
+}
+
+func (f *Feature) resumed(ctx context.Context, id string, p map[string]any, session string) (*conversation, string, error) {
+	if _, err := f.peer.Request(ctx, "thread/resume", p); err != nil {
+		return nil, "", err
+	}
+	if session != "" {
+		if err := f.o.Threads.Resumed(ctx, session, id); err != nil {
+			return nil, "", err
+		}
+	}
+	return f.conversation(id), session, nil
+}
+
+// started starts the session's thread, which the feature behind binds.
+func (f *Feature) started(ctx context.Context, session string, start json.RawMessage) (*conversation, string, error) {
+	var p map[string]json.RawMessage
+	if err := json.Unmarshal(start, &p); err != nil {
+		return nil, "", err
+	}
+	if p == nil {
+		p = make(map[string]json.RawMessage)
+	}
+	var about map[string]json.RawMessage
+	if raw, ok := p["bridge"]; ok {
+		if err := json.Unmarshal(raw, &about); err != nil {
+			return nil, "", invalid("params.thread.bridge: %v", err)
+		}
+	}
+	if about == nil {
+		about = make(map[string]json.RawMessage)
+	}
+	about["sessionKey"] = encode(session)
+	p["bridge"] = encode(about)
+	result, err := f.peer.Request(ctx, "thread/start", p)
+	if err != nil {
+		return nil, "", err
+	}
+	id, _ := result.Get("thread").Get("id").Text()
+	if id == "" {
+		return nil, "", rpc.Errorf(rpc.CodeUpstream, "codex has started a thread without an id")
+	}
+	return f.conversation(id), session, nil
+}
+
+// visit is one request for a turn, as converse.Sessions.
+type visit struct {
+	f       *Feature
+	address address
+	trigger params.Trigger
+	start   json.RawMessage // of a session that has no thread
+}
+
+// Open implements converse.Sessions.
+func (v *visit) Open(ctx context.Context, _ string) (converse.Session, error) {
+	c, _, err := v.f.opened(ctx, v.address, v.start)
+	if err != nil {
+		return converse.Session{}, err
+	}
+	return v.in(c), nil
+}
+
+// Replace implements converse.Sessions: a session gets a new thread with what the lost one
+// was bound with. A thread of no session is gone for good.
+func (v *visit) Replace(ctx context.Context, _ string) (converse.Session, error) {
+	f := v.f
+	a, err := f.resolved(ctx, v.address)
+	if err != nil {
+		return converse.Session{}, err
+	}
+	if a.session == "" {
+		return converse.Session{}, rpc.Errorf(rpc.CodeInvalidParams, "codex does not know the thread %s, and it belongs to no session", a.thread)
+	}
+	b, err := f.o.Threads.Session(ctx, a.session)
+	if err != nil {
+		return converse.Session{}, err
+	}
+	if f.o.Threads.Open(b.ThreadID) {
+		// Codex may have put it away since, and can still go on with it.
+		if _, err := f.peer.Request(ctx, "thread/resume", map[string]any{"threadId": b.ThreadID}); err == nil {
+			return v.in(f.conversation(b.ThreadID)), nil
+		} else if !turn.Gone(err) {
+			return converse.Session{}, err
+		}
+		f.forget(b.ThreadID)
+	}
+	if err := f.o.Threads.Lost(ctx, a.session, b.ThreadID); err != nil {
+		return converse.Session{}, err
+	}
+	start, err := startLike(b)
+	if err != nil {
+		return converse.Session{}, err
+	}
+	c, _, err := f.started(ctx, a.session, start)
+	if err != nil {
+		return converse.Session{}, err
+	}
+	return v.in(c), nil
+}
+
+// startLike is thread/start for a thread in the place of the bound one. The policy of
+// today judges it as any other.
+func startLike(b binding.Binding) (json.RawMessage, error) {
+	return converse.Bound{Binding: b}.Start(params.Options{})
+}
+
+func (v *visit) in(c *conversation) converse.Session {
+	return converse.Session{Thread: c.thread, Turn: func(input []params.Item) (json.RawMessage, error) { return c.turn(input, v.trigger) }}
+}

@@ -1,0 +1,81 @@
+package turns
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"codex-bridge/bridge"
+	"codex-bridge/rpc"
+)
+
+// later is the part of a request that may take its time.
+type later func(context.Context) (any, error)
+
+// own is a handler of a method of the bridge's own. begin runs with the client's messages,
+// in their order, and must not wait.
+func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context, *bridge.Call) *rpc.Error {
+	return func(_ context.Context, call *bridge.Call) *rpc.Error {
+		if !f.o.Known() || call.Kind != rpc.Request {
+			return nil
+		}
+		if call.Truncated() {
+			return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
+		}
+		m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
+		if err != nil { // it was parsed once
+			return rpc.Errorf(rpc.CodeInternal, "%v", err)
+		}
+		if m.Params.Kind() != rpc.Object {
+			return rpc.Errorf(rpc.CodeInvalidParams, "%s: params is %v; give an object", m.Method, m.Params.Kind())
+		}
+		rest, err := begin(m.Params)
+		if err != nil {
+			return asError(err)
+		}
+		call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+			ctx, cancel := f.whileCodexRuns(ctx)
+			defer cancel()
+			result, err := rest(ctx)
+			if err != nil {
+				aside.Reply(rpc.ReplyError(m.ID, asError(err)))
+				return
+			}
+			aside.Reply(rpc.Reply(m.ID, encode(result)))
+		})
+		return nil
+	}
+}
+
+// whileCodexRuns is ctx until Codex ends: what it was to say will not come then.
+func (f *Feature) whileCodexRuns(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() { // ends with the function that is returned
+		defer close(done)
+		select {
+		case <-f.peer.Ended():
+			cancel(rpc.Errorf(rpc.CodeUpstream, "codex ended before the turn did; what it was asked may have been done in part"))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(context.Canceled)
+		<-done
+	}
+}
+
+func asError(err error) *rpc.Error {
+	var e *rpc.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.Canceled):
+		return rpc.Errorf(rpc.CodeUpstream, "the bridge ends")
+	}
+	return rpc.Errorf(rpc.CodeInternal, "%v", err)
+}
+
+func invalid(format string, args ...any) *rpc.Error {
+	return rpc.Errorf(rpc.CodeInvalidParams, format, args...)
+}

@@ -1,0 +1,67 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+
+	"codex-bridge/lifecycle/input"
+	"codex-bridge/lifecycle/params"
+	"codex-bridge/rpc"
+)
+
+// run is bridge/turn/run: {sessionKey or threadId, input, timeoutMs?, trigger?, thread?} →
+// {threadId, turnId, status, text, recovered?, error?}.
+func (f *Feature) run(p rpc.Value) (later, error) {
+	a, err := addressOf(p)
+	if err != nil {
+		return nil, err
+	}
+	in, err := input.Read(p.Get("input"))
+	if err != nil {
+		return nil, invalid("params.%v", err)
+	}
+	within, err := timeout(p)
+	if err != nil {
+		return nil, err
+	}
+	v := &visit{f: f, address: a}
+	if v.trigger, err = trigger(p); err != nil {
+		return nil, err
+	}
+	if v.start, err = start(p, a); err != nil {
+		return nil, err
+	}
+	place, err := f.runner.Join(a.key())
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		f.collecting.Add(1)
+		defer f.collecting.Add(-1)
+		return f.runner.For(v).RunAt(ctx, place, a.key(), in.Items, within)
+	}, nil
+}
+
+func trigger(p rpc.Value) (params.Trigger, error) {
+	text, err := word(p, "trigger")
+	if err != nil {
+		return "", err
+	}
+	switch t := params.Trigger(text); t {
+	case "", params.User, params.Cron, params.Heartbeat:
+		return t, nil
+	}
+	return "", invalid("params.trigger: write user, cron or heartbeat")
+}
+
+// start reads thread: what a session that has none starts its thread with.
+func start(p rpc.Value, a address) (json.RawMessage, error) {
+	v := p.Get("thread")
+	switch {
+	case !v.Exists():
+		return json.RawMessage("{}"), nil
+	case v.Kind() != rpc.Object || a.session == "":
+		return nil, invalid("params.thread: it is for a session's new thread: an object, beside a sessionKey")
+	}
+	return v.Raw(), nil
+}

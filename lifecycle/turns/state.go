@@ -1,0 +1,47 @@
+package turns
+
+import (
+	"cmp"
+	"slices"
+)
+
+// State is what bridge/status shows.
+type State struct {
+	Running int      `json:"running"` // threads in which a turn runs
+	Waiting int      `json:"waiting"` // messages that wait for a turn
+	Threads []Thread `json:"threads"` // those of which there is more to say
+}
+
+// Thread is one thread of State.
+type Thread struct {
+	ID      string    `json:"threadId"`
+	Turn    string    `json:"turnId,omitempty"` // that runs
+	Waiting int       `json:"waiting,omitempty"`
+	Next    *settings `json:"next,omitempty"` // what the next turn is to have
+}
+
+// State is what is so now.
+func (f *Feature) State() State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := State{Threads: []Thread{}}
+	for id, c := range f.open {
+		t := Thread{ID: id}
+		if t.Turn, _ = c.thread.Turn(); t.Turn != "" {
+			s.Running++
+		}
+		if c.box != nil {
+			t.Waiting = c.box.Waiting()
+			s.Waiting += t.Waiting
+		}
+		if c.next != (settings{}) {
+			next := c.next
+			t.Next = &next
+		}
+		if t.Turn != "" || t.Waiting > 0 || t.Next != nil {
+			s.Threads = append(s.Threads, t)
+		}
+	}
+	slices.SortFunc(s.Threads, func(a, b Thread) int { return cmp.Compare(a.ID, b.ID) })
+	return s
+}
