@@ -44,7 +44,7 @@ func (s *Sent) settle(echoes bool, how Status) {
 		return
 	}
 	s.fate = Taken
-	if echoes && !(s.opened && how == Failed) {
+	if echoes && (!s.opened || how != Failed) {
 		s.fate = Lost
 	}
 }
