@@ -16,6 +16,7 @@ type Error = jsonrpc2.Error
 const (
 	CodeParse          = jsonrpc2.ParseError     // -32700: the line is not JSON
 	CodeInvalidRequest = jsonrpc2.InvalidRequest // -32600: it is JSON, and no JSON-RPC message
+	CodeUnknownMethod  = jsonrpc2.MethodNotFound // -32601
 	CodeInvalidParams  = jsonrpc2.InvalidParams  // -32602
 	CodeInternal       = jsonrpc2.InternalError  // -32603
 )

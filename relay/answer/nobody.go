@@ -6,8 +6,6 @@ import (
 	"codex-bridge/rpc"
 )
 
-const methodNotFound rpc.Code = -32601
-
 // unheard is told to the model of a tool that nobody runs.
 const unheard = "Nobody is there to run this tool."
 
@@ -26,5 +24,5 @@ func Nobody(method string, params rpc.Value) (json.RawMessage, error) {
 	if result, ok := Approval(method, params, Denied); ok {
 		return result, nil
 	}
-	return nil, rpc.Errorf(methodNotFound, "%s: nobody is there to answer", method)
+	return nil, rpc.Errorf(rpc.CodeUnknownMethod, "%s: nobody is there to answer", method)
 }
