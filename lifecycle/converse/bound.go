@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 
+	"codex-bridge/bridge/preset"
+	"codex-bridge/bridge/setting"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/preset"
-	"codex-bridge/lifecycle/setting"
 	"codex-bridge/rpc"
 )
 

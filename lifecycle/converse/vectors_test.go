@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"codex-bridge/bridge/execpolicy"
+	"codex-bridge/bridge/preset"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/converse"
-	"codex-bridge/lifecycle/execpolicy"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/preset"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/relay/answer"
 	"codex-bridge/rpc"

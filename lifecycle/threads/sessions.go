@@ -51,18 +51,18 @@ func (f *Feature) Cwd(thread string) string {
 // All are the open threads.
 func (f *Feature) All() []string { return f.known.all() }
 
-// Resumed says that a thread was resumed for a session.
-func (f *Feature) Resumed(ctx context.Context, session, id string) error {
-	s, err := f.o.Store(ctx)
-	if err != nil {
-		return err
-	}
-	kept, _, err := s.BindingOf(ctx, session)
-	if err != nil {
-		return err
-	}
-	f.known.change(id, func(t *thread) { t.session, t.trigger = session, params.Trigger(kept.Mode) })
-	return nil
+// Resumed says that the thread of a session was resumed as the thread of that id, another
+// one where the configuration has it forked.
+func (f *Feature) Resumed(ctx context.Context, session, was, id string) error {
+	mode := ""
+	err := f.amend(ctx, session, was, func(kept *store.Binding, b *binding.Binding) {
+		mode = kept.Mode
+		if id != was {
+			kept.Thread, kept.Before, b.ThreadID = id, was, id
+		}
+	})
+	f.known.change(id, func(t *thread) { t.session, t.trigger = session, params.Trigger(mode) })
+	return err
 }
 
 // Lost leaves a session without a thread: Codex does not know the one that it had.

@@ -48,11 +48,16 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 }
 
 func (f *Feature) resumed(ctx context.Context, id string, p map[string]any, session string) (*conversation, string, error) {
-	if _, err := f.peer.Request(ctx, "thread/resume", p); err != nil {
+	result, err := f.peer.Request(ctx, "thread/resume", p)
+	if err != nil {
 		return nil, "", err
 	}
+	was := id
+	if now, _ := result.Get("thread").Get("id").Text(); now != "" {
+		id = now // a fork of it, where the configuration says so
+	}
 	if session != "" {
-		if err := f.o.Threads.Resumed(ctx, session, id); err != nil {
+		if err := f.o.Threads.Resumed(ctx, session, was, id); err != nil {
 			return nil, "", err
 		}
 	}

@@ -3,9 +3,9 @@ package turns
 import (
 	"context"
 
+	"codex-bridge/bridge/setting"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/setting"
 	"codex-bridge/rpc"
 )
 
