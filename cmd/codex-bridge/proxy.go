@@ -35,7 +35,6 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	own := newTools(cfg, hold, hi, relay, log)
 	go watch(ctx, cfg, log, hold.SetPolicy, relay.setConfig, own.SetConfig) // ends with ctx
 	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: record.store})
-	relay.gate = gate.New(gate.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Limiter: relay.limiter, Log: log})
 	hi.Offer(grants.Methods...)
 	home := hold.CodexHome()
 	of := threads.Options{Store: record.store, Thread: relay.thread, Known: hi.Known, Offered: own.Offered, Now: time.Now, Log: log,
@@ -49,6 +48,9 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	hi.Offer(threads.Methods...)
 	line := turns.New(turns.Options{
 		Threads: bound, Steering: relay.steering, Known: hi.Known, Tell: hi.Tell, OptedOut: hold.OptedOut, Judge: hold, Log: log,
+	})
+	relay.gate = gate.New(gate.Options{
+		Approvals: relay.approvals, Judge: hold, Memory: memory, Limiter: relay.limiter, Answers: line.Answers, Log: log,
 	})
 	hi.Offer(turns.Methods...)
 	hi.Show("turns", func() any { return line.State() })

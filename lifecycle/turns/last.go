@@ -20,8 +20,8 @@ type Judge interface {
 	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
 }
 
-// Unanswered is why a question is declined that nobody can be asked.
-const Unanswered = "the client has said that nobody answers there (capabilities.bridge.approvals is false)"
+// unanswered is why a question is declined that nobody can be asked.
+const unanswered = "the client has said that nobody answers there (capabilities.bridge.approvals is false)"
 
 // longest is how long a question waits for a message; its turn ends before.
 const longest = 7 * 24 * time.Hour
@@ -34,8 +34,13 @@ var approvals = []string{
 	"execCommandApproval", "applyPatchApproval", "mcpServer/elicitation/request",
 }
 
-// Answers tells whether the client answers what Codex asks.
-func (f *Feature) Answers() bool { return !f.silent.Load() }
+// Answers tells whether the client answers what Codex asks, and else why it is not asked.
+func (f *Feature) Answers() (ok bool, why string) {
+	if f.silent.Load() {
+		return false, unanswered
+	}
+	return true, ""
+}
 
 // Last is the part that stands behind all others: what rules and grants have not answered,
 // and nobody is there to be asked.
@@ -55,12 +60,12 @@ func (l last) Routes() []bridge.Route {
 }
 
 func (l last) declines(ctx context.Context, said *bridge.Said) {
-	if l.f.Answers() || !said.ID.IsValid() {
+	if !l.f.silent.Load() || !said.ID.IsValid() {
 		return
 	}
 	if l.f.o.Judge.Enforces() {
 		// That it is not on record changes nothing: it is declined.
-		_ = l.f.o.Judge.Settled(ctx, said.Envelope, policy.Deny, "approvals.nobody", Unanswered)
+		_ = l.f.o.Judge.Settled(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered)
 	}
 	no, err := answer.Nobody(said.Method, said.Root().Get("params"))
 	if err != nil {
@@ -72,7 +77,7 @@ func (l last) declines(ctx context.Context, said *bridge.Said) {
 
 // asks keeps a question for the next message, and tells the client of it in words.
 func (l last) asks(_ context.Context, said *bridge.Said) {
-	if l.f.Answers() || !said.ID.IsValid() {
+	if !l.f.silent.Load() || !said.ID.IsValid() {
 		return
 	}
 	id, asked := said.ID.Clone(), said.Clone()

@@ -37,7 +37,9 @@ type Options struct {
 	Judge     Judge
 	Memory    *grants.Memory
 	Limiter   *grants.Limiter
-	Log       *slog.Logger
+	// Answers tells whether there is a person to be asked, and else why not; nil: there is.
+	Answers func() (ok bool, why string)
+	Log     *slog.Logger
 }
 
 // Gate is a bridge.Feature.
@@ -114,6 +116,11 @@ func (g *Gate) outcome(ctx context.Context, q *question, key grants.Key) (yes bo
 			g.items.accept(q)
 			return true, nil
 		} // for the person to say, then
+	}
+	if g.o.Answers != nil {
+		if ok, why := g.o.Answers(); !ok {
+			return false, errors.Join(errors.New(why), g.settled(ctx, q, policy.Deny, "approvals.nobody", why))
+		}
 	}
 	var shared chan answered
 	switch g.pending.Join(key, q.id(), func() chan answered { shared = make(chan answered, 1); return shared }) {
