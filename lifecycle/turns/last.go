@@ -67,6 +67,11 @@ func (l last) declines(ctx context.Context, said *bridge.Said) {
 		// That it is not on record changes nothing: it is declined.
 		_ = l.f.o.Judge.Settled(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered)
 	}
+	if said.Method == approvals[0] {
+		// A word that Codex takes though it offers another (measured), which would end the turn.
+		said.Reply([]byte(`{"decision":"decline"}`))
+		return
+	}
 	no, err := answer.Nobody(said.Method, said.Root().Get("params"))
 	if err != nil {
 		said.Refuse(asError(err))
