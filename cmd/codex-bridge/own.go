@@ -24,6 +24,7 @@ type cli struct {
 	Decisions decisionsCmd `cmd:"" help:"Look at the log of what was changed or refused, and verify it."`
 	Grants    grantsCmd    `cmd:"" help:"Look at the approvals that are remembered in the state, and revoke them."`
 	Tools     toolsCmd     `cmd:"" help:"Look at the host's tools, and try one without a model."`
+	Run       runCmd       `cmd:"" help:"Run one turn of a session, and print the reply."`
 	Threads   threadsCmd   `cmd:"" help:"Look at the threads that sessions have, and why; forget them, take them over from a file, write them to one."`
 	Version   versionCmd   `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
 }
@@ -36,10 +37,10 @@ type policyCmd struct {
 // ownCommands are the commands of cli, and the names kept for later ones: they
 // must not reach codex, which would take them for a prompt.
 var (
-	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "threads", "version"}
+	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "version"}
 	laterCommands = []string{
 		"trace", "history", "image",
-		"acp", "run", "purge", "completion",
+		"acp", "purge", "completion",
 	}
 )
 

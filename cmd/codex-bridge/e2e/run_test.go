@@ -1,0 +1,186 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// shell runs codex-bridge with these arguments as a script would.
+func (w *world) shell(stdin string, args ...string) (stdout, stderr string, status int) {
+	w.t.Helper()
+	cmd := exec.CommandContext(deadline(w.t), proxyPath, args...)
+	cmd.Env, cmd.Dir, cmd.Stdin = w.env, w.workspace, strings.NewReader(stdin)
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		w.t.Fatal(err)
+	}
+	return out.String(), problems.String(), cmd.ProcessState.ExitCode()
+}
+
+// A script gets the reply and nothing else, and the outcome as a status.
+func TestRunInAPipe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n"})
+	for _, step := range []struct {
+		name, stdin string
+		args        []string
+		out, err    string // err: a part of it
+		status      int
+	}{
+		{"text", "", []string{"--session", "s", "SAY: first"}, "first\n", "", 0},
+		{"standard input", "SAY: from a pipe", []string{"--session", "s"}, "from a pipe\n", "", 0},
+		{"several messages", "", []string{"--session", "s", "SAY: one\nSAY: two"}, "two\n", "", 0},
+		{"an approval", "", []string{"--session", "s", "RUN: touch made"}, "", "", 0},
+		{"failed", "", []string{"--session", "s", "FAIL"}, "", "the turn has failed: ", 1},
+		{"late", "", []string{"--session", "s", "--timeout", "300ms", "SLOW: 60000"}, "", "timed out after 300ms", 124},
+		{"blank", " ", []string{"--session", "s"}, "", "blank", 2},
+		{"no session", "", []string{"text"}, "", "--session", 2},
+		{"a bad trigger", "", []string{"--session", "s", "--trigger", "moon", "x"}, "", "trigger", 2},
+	} {
+		out, problems, status := w.shell(step.stdin, append([]string{"run"}, step.args...)...)
+		if status != step.status || step.out != "" && out != step.out || !strings.Contains(problems, step.err) || step.err == "" && problems != "" {
+			t.Errorf("%s: status %d, %q, on stderr %q", step.name, status, out, problems)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(w.workspace, "made")); err == nil {
+		t.Error("what nobody has allowed was done")
+	}
+	requests := w.model.Requests()
+	if len(requests) == 0 || !requests[len(requests)-1].Contains("from a pipe") {
+		t.Error("the session has forgotten what was said before")
+	}
+
+	out, problems, status := w.shell("", "run", "--session", "other", "--json", "--trigger", "cron", "SAY: as events")
+	last := ""
+	for line := range strings.Lines(out) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON: %s", line)
+		}
+		last = line
+	}
+	if status != 0 || problems != "" || !strings.Contains(out, `{"event":"turn/started"`) || !strings.HasPrefix(last, `{"event":"result"`) ||
+		!strings.Contains(last, `"text":"as events"`) {
+		t.Errorf("--json: status %d, %s on stderr %q", status, out, problems)
+	}
+	if !w.given("A schedule started this turn") {
+		t.Error("the model was not told that a schedule started the turn")
+	}
+
+	// A session that somebody else holds, and a configuration that does not load.
+	c := w.open(proxyArgv...).knows()
+	c.runs("held", "SAY: mine", nil)
+	if _, problems, status := w.shell("", "run", "--session", "held", "x"); status != 3 || !strings.Contains(problems, fmt.Sprint(c.Pid())) {
+		t.Errorf("a session of another process: status %d, %q", status, problems)
+	}
+	w.write("config.toml", "[polic]\n")
+	if _, problems, status := w.shell("", "run", "--session", "s", "x"); status != 2 || !strings.Contains(problems, "polic") {
+		t.Errorf("a bad configuration: status %d, %q", status, problems)
+	}
+}
+
+// SIGINT interrupts the turn, and the session goes on.
+func TestRunInterrupted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	cmd := exec.CommandContext(deadline(t), proxyPath, "run", "--session", "s", "SLOW: 60000")
+	cmd.Env, cmd.Dir = w.env, w.workspace
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.model.Await(deadline(t), func(r scripted.Request) bool { return r.Contains("SLOW: 60000") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 130 || !strings.Contains(problems.String(), "interrupted") {
+		t.Errorf("%v, %q", cmd.ProcessState, problems.String())
+	}
+	if out, _, status := w.shell("", "run", "--session", "s", "SAY: on"); out != "on\n" || status != 0 {
+		t.Errorf("after it: %q, %d", out, status)
+	}
+}
+
+// terminal is a pseudo-terminal: what its user sees, and what they type.
+func terminal(t *testing.T) (user, program *os.File) {
+	t.Helper()
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { user.Close() })
+	if err := unix.IoctlSetPointerInt(int(user.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(user.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { program.Close() })
+	return user, program
+}
+
+// Who sits at a terminal sees the reply as it comes, is asked, and answers.
+func TestRunOnATerminal(t *testing.T) {
+	t.Parallel()
+	for answer, made := range map[string]bool{"y": true, "n": false} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n"})
+			user, program := terminal(t)
+			cmd := exec.CommandContext(deadline(t), proxyPath, "run", "--session", "s", "--sandbox", "workspace-write", "RUN: touch made")
+			cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.env, w.workspace, program, program, program
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			program.Close()
+			var seen strings.Builder
+			var reading sync.WaitGroup
+			reading.Go(func() {
+				asked := false
+				for b := make([]byte, 4096); ; {
+					n, err := user.Read(b)
+					seen.Write(b[:n])
+					if !asked && strings.Contains(seen.String(), "[n] no: ") {
+						asked = true
+						_, _ = io.WriteString(user, answer+"\n") // a program that has ended
+					}
+					if err != nil {
+						return
+					}
+				}
+			})
+			err := cmd.Wait()
+			reading.Wait()
+			_, missing := os.Stat(filepath.Join(w.workspace, "made"))
+			if text := seen.String(); err != nil || !strings.Contains(text, "Command: touch made") || (missing == nil) != made ||
+				!strings.Contains(text, "running ") || !strings.Contains(text, "The tool ") {
+				t.Errorf("%v, the file is there: %v\n%q", err, missing == nil, text)
+			}
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package follow
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"codex-bridge/rpc"
+)
+
+// Screen is where a turn is shown. Its methods may be called by several goroutines.
+type Screen struct {
+	Out, Err io.Writer
+	Stream   bool // the reply as it comes; else the last message at the end
+	Progress bool // Err is a terminal
+	JSON     bool // Out gets events
+	Now      func() time.Time
+
+	mu      sync.Mutex
+	thread  string // of the turn; "" not known yet
+	item    string // that is being written
+	written bool   // something of a message stands on Out
+	midline bool   // Out's cursor is not at the start of a line
+	drawn   bool   // a line of progress stands on Err
+	paused  bool   // a question stands on Err
+	doing   string // "" nothing is known
+	began   time.Time
+}
+
+// event is a line of --json.
+type event struct {
+	Event  string          `json:"event"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *rpc.Error      `json:"error,omitempty"`
+}
+
+// Take shows a notification of the app-server's. Of other threads than the turn's, a
+// subagent's for one, only JSON tells.
+func (s *Screen) Take(method string, params rpc.Value) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.JSON {
+		s.event(event{Event: method, Params: params.Raw()})
+		return
+	}
+	if thread, _ := params.Get("threadId").Text(); method == "turn/started" && s.thread == "" {
+		s.thread, s.began, s.doing = thread, s.Now(), "thinking"
+	} else if s.thread == "" || thread != s.thread {
+		return
+	}
+	switch method {
+	case "item/agentMessage/delta":
+		id, _ := params.Get("itemId").Text()
+		text, _ := params.Get("delta").Text()
+		s.write(id, text)
+	case "item/started":
+		if what := Doing(params.Get("item")); what != "" {
+			s.doing = what
+		}
+	case "item/completed":
+		s.completed(params.Get("item"))
+	case "error":
+		if again, _ := params.Get("willRetry").Bool(); again {
+			text, _ := params.Get("error").Get("message").Text()
+			s.doing = "trying again: " + text
+		}
+	}
+	s.draw()
+}
+
+func (s *Screen) completed(item rpc.Value) {
+	s.doing = "thinking"
+	if !item.Get("type").Is("agentMessage") {
+		return
+	}
+	id, _ := item.Get("id").Text()
+	if text, _ := item.Get("text").Text(); s.item != id {
+		s.write(id, text) // nothing of it has come before
+	}
+	s.newline()
+	s.item = ""
+}
+
+// write writes a part of a message.
+func (s *Screen) write(id, text string) {
+	if !s.Stream || text == "" {
+		return
+	}
+	s.erase()
+	if s.item != id {
+		s.newline()
+		if s.written {
+			fmt.Fprintln(s.Out)
+		}
+	}
+	s.item, s.written = id, true
+	text = Plain(text)
+	fmt.Fprint(s.Out, text)
+	s.midline = !strings.HasSuffix(text, "\n")
+}
+
+func (s *Screen) newline() {
+	if s.midline {
+		fmt.Fprintln(s.Out)
+		s.midline = false
+	}
+}
+
+// Tick draws the line of progress anew.
+func (s *Screen) Tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draw()
+}
+
+const (
+	clearLine = "\r\x1b[K"
+	// widest is how many characters of what is being done are shown: a line that wraps
+	// could not be taken back.
+	widest = 60
+)
+
+func (s *Screen) draw() {
+	if !s.Progress || s.JSON || s.midline || s.paused || s.doing == "" || s.began.IsZero() {
+		return
+	}
+	what := []rune(strings.Join(strings.Fields(Plain(s.doing)), " "))
+	if len(what) > widest {
+		what = append(what[:widest-1], '…')
+	}
+	fmt.Fprintf(s.Err, "%s· %s (%ds)", clearLine, string(what), int(s.Now().Sub(s.began).Seconds()))
+	s.drawn = true
+}
+
+func (s *Screen) erase() {
+	if s.drawn {
+		fmt.Fprint(s.Err, clearLine)
+		s.drawn = false
+	}
+}
+
+// Aside clears the place for something else on Err, and says it.
+func (s *Screen) Aside(f func(err io.Writer)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	s.newline()
+	f(s.Err)
+}
+
+func (s *Screen) pause(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused = on
+}
+
+// End shows how the turn ended: the reply, unless a stream has shown it already.
+func (s *Screen) End(result rpc.Value, failed *rpc.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doing = ""
+	s.erase()
+	s.newline()
+	switch {
+	case s.JSON && failed != nil:
+		s.event(event{Event: "error", Error: failed})
+	case s.JSON:
+		s.event(event{Event: "result", Result: result.Raw()})
+	case failed != nil:
+	case !s.Stream || !s.written:
+		if text, _ := result.Get("text").Text(); text != "" {
+			fmt.Fprintln(s.Out, strings.TrimRight(text, "\n"))
+		}
+	}
+}
+
+func (s *Screen) event(e event) {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // raw JSON of a parsed text
+	}
+	fmt.Fprintf(s.Out, "%s\n", raw)
+}

@@ -1,0 +1,53 @@
+package follow
+
+import (
+	"strings"
+	"unicode"
+
+	"codex-bridge/rpc"
+)
+
+// Plain is a model's text without what would act on a terminal.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// Doing is what an item that has begun is, in a few words; "" for one that is none of a
+// person's business.
+func Doing(item rpc.Value) string {
+	text := func(name string) string {
+		t, _ := item.Get(name).Text()
+		return t
+	}
+	kind, _ := item.Get("type").Text()
+	switch kind {
+	case "reasoning":
+		return "thinking"
+	case "agentMessage":
+		return "writing"
+	case "commandExecution":
+		return "running " + text("command")
+	case "fileChange":
+		var paths []string
+		for change := range item.Get("changes").Elements() {
+			if path, ok := change.Get("path").Text(); ok {
+				paths = append(paths, path)
+			}
+		}
+		return "changing " + strings.Join(paths, ", ")
+	case "mcpToolCall":
+		return "calling " + text("server") + "/" + text("tool")
+	case "dynamicToolCall":
+		return "calling " + text("tool")
+	case "webSearch":
+		return "searching the web for " + text("query")
+	case "contextCompaction":
+		return "summing the conversation up"
+	}
+	return ""
+}
