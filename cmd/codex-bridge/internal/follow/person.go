@@ -93,7 +93,7 @@ func (p *Person) questions(ctx context.Context, params rpc.Value) json.RawMessag
 
 // put shows a text and waits for a line; "" when none comes.
 func (p *Person) put(ctx context.Context, text string) string {
-	p.screen.Aside(func(err io.Writer) { fmt.Fprint(err, Plain(text)) })
+	p.screen.Aside(func(err io.Writer) { fmt.Fprintf(err, "%s", Plain(text)) })
 	p.screen.pause(true)
 	defer p.screen.pause(false)
 	select {

@@ -99,7 +99,7 @@ func (s *Screen) write(id, text string) {
 	}
 	s.item, s.written = id, true
 	text = Plain(text)
-	fmt.Fprint(s.Out, text)
+	fmt.Fprintf(s.Out, "%s", text)
 	s.midline = !strings.HasSuffix(text, "\n")
 }
 
@@ -138,7 +138,7 @@ func (s *Screen) draw() {
 
 func (s *Screen) erase() {
 	if s.drawn {
-		fmt.Fprint(s.Err, clearLine)
+		fmt.Fprintf(s.Err, "%s", clearLine)
 		s.drawn = false
 	}
 }

@@ -1,0 +1,157 @@
+package follow_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/cmd/codex-bridge/internal/follow"
+	"codex-bridge/rpc"
+)
+
+func value(t *testing.T, text string) rpc.Value {
+	t.Helper()
+	doc, err := rpc.ParseValue([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Root()
+}
+
+// turn is what Codex tells of a turn, "method params" a line.
+const turn = `
+item/agentMessage/delta {"threadId":"other","itemId":"z","delta":"not ours"}
+turn/started {"threadId":"T","turn":{"id":"t"}}
+item/started {"threadId":"T","item":{"type":"agentMessage","id":"a"}}
+item/agentMessage/delta {"threadId":"T","itemId":"a","delta":"Let me "}
+item/agentMessage/delta {"threadId":"T","itemId":"a","delta":"look."}
+item/completed {"threadId":"T","item":{"type":"agentMessage","id":"a","text":"Let me look."}}
+item/started {"threadId":"T","item":{"type":"commandExecution","id":"c","command":"go test ./...\n# with\u001b[31m colour"}}
+item/agentMessage/delta {"threadId":"child","itemId":"z","delta":"a subagent's"}
+item/completed {"threadId":"T","item":{"type":"commandExecution","id":"c"}}
+item/completed {"threadId":"T","item":{"type":"agentMessage","id":"b","text":"All\u001b]0;x\u0007 green.\u202e\n"}}
+turn/completed {"threadId":"T","turn":{"id":"t","status":"completed"}}
+`
+
+func play(t *testing.T, s *follow.Screen) (out, problems string) {
+	t.Helper()
+	var o, e strings.Builder
+	s.Out, s.Err = &o, &e
+	at := time.Unix(0, 0)
+	s.Now = func() time.Time { at = at.Add(time.Second); return at }
+	for line := range strings.Lines(strings.TrimSpace(turn)) {
+		method, params, _ := strings.Cut(strings.TrimSpace(line), " ")
+		s.Take(method, value(t, params))
+	}
+	s.End(value(t, `{"text":"All green.\n"}`), nil)
+	return o.String(), e.String()
+}
+
+func TestScreen(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		screen *follow.Screen
+		out    string
+		err    string // a part of it; "" nothing at all
+	}{
+		{"a pipe", &follow.Screen{}, "All green.\n", ""},
+		{"a terminal", &follow.Screen{Stream: true, Progress: true}, "Let me look.\n\nAll]0;x green.\n", "\r\x1b[K· running go test ./... # with[31m colour (4s)"},
+		{"output is a file", &follow.Screen{Progress: true}, "All green.\n", "running go test"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, problems := play(t, c.screen)
+			if diff := cmp.Diff(c.out, out); diff != "" {
+				t.Error(diff)
+			}
+			if !strings.Contains(problems, c.err) || c.err == "" && problems != "" {
+				t.Errorf("on stderr %q", problems)
+			}
+			if problems != "" && !strings.HasSuffix(problems, "\r\x1b[K") {
+				t.Errorf("the line of progress stays: %q", problems)
+			}
+		})
+	}
+}
+
+// As events everything is told, of other threads too, and the result last.
+func TestEvents(t *testing.T) {
+	out, problems := play(t, &follow.Screen{JSON: true, Stream: true, Progress: true})
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if problems != "" || len(lines) != 12 || lines[11] != `{"event":"result","result":{"text":"All green.\n"}}` ||
+		lines[0] != `{"event":"item/agentMessage/delta","params":{"threadId":"other","itemId":"z","delta":"not ours"}}` {
+		t.Errorf("%q\n%s", problems, out)
+	}
+	var o strings.Builder
+	s := &follow.Screen{JSON: true, Out: &o}
+	s.End(rpc.Value{}, rpc.Errorf(rpc.CodeBusy, "held"))
+	if got := o.String(); got != `{"event":"error","error":{"message":"held","code":-32015}}`+"\n" {
+		t.Error(got)
+	}
+}
+
+func TestDoing(t *testing.T) {
+	for item, want := range map[string]string{
+		`{"type":"reasoning"}`: "thinking",
+		`{"type":"fileChange","changes":[{"path":"/a"},{"path":"/b"}]}`: "changing /a, /b",
+		`{"type":"mcpToolCall","server":"s","tool":"t"}`:                "calling s/t",
+		`{"type":"dynamicToolCall","tool":"t"}`:                         "calling t",
+		`{"type":"webSearch","query":"q"}`:                              "searching the web for q",
+		`{"type":"contextCompaction"}`:                                  "summing the conversation up",
+		`{"type":"userMessage"}`:                                        "",
+		`{"type":"commandExecution","command":"ls"}`:                    "running ls",
+	} {
+		if got := follow.Doing(value(t, item)); got != want {
+			t.Errorf("%s is %q", item, got)
+		}
+	}
+}
+
+func TestPerson(t *testing.T) {
+	const approval = `{"threadId":"T","command":"touch x","availableDecisions":["accept","acceptForSession","cancel"]}`
+	for _, c := range []struct{ typed, method, params, want string }{
+		{"y", "item/commandExecution/requestApproval", approval, `{"decision":"accept"}`},
+		{" S ", "item/commandExecution/requestApproval", approval, `{"decision":"acceptForSession"}`},
+		{"n", "item/commandExecution/requestApproval", approval, `{"decision":"decline"}`},
+		{"why?", "item/commandExecution/requestApproval", approval, `{"decision":"decline"}`},
+		{"y", "item/fileChange/requestApproval", `{"threadId":"T"}`, `{"decision":"accept"}`},
+		{"n", "mcpServer/elicitation/request", `{"mode":"form","requestedSchema":{"type":"object","properties":{}}}`, `{"_meta":null,"action":"decline","content":null}`},
+		{"2", "item/tool/requestUserInput", `{"questions":[{"id":"a","header":"A","question":"?","options":[{"label":"x"},{"label":"y"}]}]}`, `{"answers":{"a":{"answers":["y"]}}}`},
+		{"", "currentTime/read", `{}`, ""},
+	} {
+		r, w := io.Pipe()
+		var shown strings.Builder
+		p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: &shown, Now: time.Now}, r)
+		go func() {
+			_, _ = io.WriteString(w, c.typed+"\n")
+			w.Close()
+		}()
+		got, ok := p.Answer(t.Context(), c.method, value(t, c.params))
+		if ok != (c.want != "") || ok && !same(t, c.want, got) {
+			t.Errorf("%q to %s is %s, %v", c.typed, c.method, got, ok)
+		}
+		r.Close()
+	}
+	// Nobody types any more, or codex waits no more: no.
+	r, w := io.Pipe()
+	defer w.Close()
+	p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: io.Discard, Now: time.Now}, r)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, _ := p.Answer(over, "item/fileChange/requestApproval", value(t, `{"threadId":"T"}`)); !same(t, `{"decision":"decline"}`, got) {
+		t.Errorf("nobody has said %s", got)
+	}
+}
+
+func same(t *testing.T, want string, got []byte) bool {
+	t.Helper()
+	var w, g any
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatal(err)
+	}
+	return json.Unmarshal(got, &g) == nil && cmp.Equal(w, g)
+}

@@ -1,0 +1,142 @@
+package turns_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/threads"
+	"codex-bridge/lifecycle/turns"
+	"codex-bridge/rpc"
+)
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
+
+// guard stands behind the feature as a policy does: it refuses a folder, and has every
+// other model be "allowed".
+type guard struct {
+	mu      sync.Mutex
+	settled []string
+}
+
+func (g *guard) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Client, Method: bridge.Other, Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		if call.Params.Get("cwd").Is("/forbidden") {
+			return rpc.Errorf(rpc.CodeRefused, "not there")
+		}
+		if model := call.Params.Get("model"); model.Exists() {
+			patch := rpc.NewPatch(call.Message)
+			patch.Replace(model, []byte(`"allowed"`))
+			call.Line = patch.Bytes()
+		}
+		return nil
+	}}}
+}
+
+// Enforces implements turns.Judge.
+func (g *guard) Enforces() bool { return true }
+
+// Settled implements turns.Judge.
+func (g *guard) Settled(_ context.Context, asked *rpc.Envelope, v policy.Verdict, rule, _ string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settled = append(g.settled, asked.Method+" "+string(v)+" "+rule)
+	return nil
+}
+
+// voice is how the bridge speaks to the client.
+type voice struct{ peer *bridge.Peer }
+
+func (v *voice) Attach(p *bridge.Peer)  { v.peer = p }
+func (v *voice) Routes() []bridge.Route { return nil }
+
+type world struct {
+	*bridgetest.Conversation
+	feature *turns.Feature
+	guard   *guard
+	store   *store.Store
+	deaf    []string
+}
+
+const record = `{"schemaVersion":1,"threadId":"T","cwd":"/w","model":"m","dynamicToolsFingerprint":"[]","createdAt":"2026-01-01T00:00:00.000Z"}`
+
+// newWorld has a session "old" that is bound to the thread T, which is not open.
+func newWorld(t *testing.T, steering config.Steering) *world {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{Folder: filepath.Join(t.TempDir(), "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	if err := s.PutBinding(t.Context(), store.Binding{
+		Session: "old", Thread: "T", Record: record, Action: "started", Reason: "notBound", Updated: noon,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	log, known := slog.New(slog.DiscardHandler), func() bool { return true }
+	bound := threads.New(threads.Options{
+		Store:  func(context.Context) (*store.Store, error) { return s, nil },
+		Thread: func() config.Thread { return config.Default().Thread },
+		Known:  known, Now: func() time.Time { return noon }, Log: log,
+	})
+	w := &world{guard: &guard{}, store: s}
+	v := &voice{}
+	w.feature = turns.New(turns.Options{
+		Threads: bound, Steering: func() config.Steering { return steering }, Known: known,
+		Tell:     func(method string, params any) { v.peer.Tell(method, params) },
+		OptedOut: func(method string) { w.deaf = append(w.deaf, method) },
+		Judge:    w.guard, Log: log,
+	})
+	w.Conversation = bridgetest.Start(t, w.feature, bound, v, w.guard, w.feature.Last())
+	t.Cleanup(w.feature.Close)
+	return w
+}
+
+// hello opts out of all that is heard: what the client gets, then, are answers, whose order
+// does not depend on when what codex says is passed on.
+const hello = `
+editor> {"id":0,"method":"initialize","params":{"capabilities":{"bridge":{"version":1,"approvals":false},"optOutNotificationMethods":["turn/started","turn/completed","x/y","item/started","item/completed","item/agentMessage/delta","thread/closed","serverRequest/resolved"]}}}
+codex< {"id":0,"method":"initialize","params":{"capabilities":{"bridge":{"version":1,"approvals":false},"optOutNotificationMethods":["x/y"]}}}
+codex> {"id":0,"result":{}}
+editor< {"id":0,"result":{}}
+`
+
+// Conversations of clients that know the bridge. At the end of each nothing is left that
+// anybody was to get.
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, config.Steering{Mode: "steer"})
+			w.Play(file, hello)
+			w.Play(file, string(text))
+			w.Play("the end", `
+editor> {"id":"end","method":"x/end","params":{}}
+codex< {"id":"end","method":"x/end","params":{}}
+codex> {"id":"end","result":{}}
+editor< {"id":"end","result":{}}
+`)
+			if len(w.deaf) != 7 {
+				t.Errorf("of what the client does not want to hear was told %v", w.deaf)
+			}
+		})
+	}
+}
