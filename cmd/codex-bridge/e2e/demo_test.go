@@ -31,6 +31,7 @@ func TestDemo(t *testing.T) {
 		"12 decisions, none changed",
 		"ok resumed: the same thread",
 		"ok started, because dynamicToolsChanged",
+		"ok 3 messages were gathered",
 		"2 requests rewritten, 7 refused",
 	} {
 		if !strings.Contains(string(out), want) {

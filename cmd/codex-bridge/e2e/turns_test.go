@@ -87,6 +87,20 @@ func TestTurnsInLine(t *testing.T) {
 	if r := c.runs("chat", "SAY: still there", nil); r.Text != "still there" {
 		t.Errorf("after a late one: %+v", r)
 	}
+	// Another model, from the next turn on: after one of a schedule's, whose mode has one too.
+	c.runs("chat", "SAY: by the clock", map[string]any{"trigger": "heartbeat"})
+	c.must("bridge/turn/set", map[string]any{"sessionKey": "chat", "model": "gpt-5.4", "serviceTier": "fast"})
+	mark := c.Mark()
+	for range 2 {
+		c.runs("chat", "SAY: another model", nil)
+		requests := w.model.Requests()
+		if last := requests[len(requests)-1]; !last.Contains(`"model":"gpt-5.4"`) {
+			t.Errorf("the model is asked as %.300s", last.Body)
+		}
+	}
+	c.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool {
+		return m.Param("threadSettings", "model") == "gpt-5.4" && m.Param("threadSettings", "serviceTier") == "priority"
+	})
 	first := results[0].ThreadID
 	c.quit()
 

@@ -26,6 +26,7 @@ var scenes = []scene{
 	{"What is on record", onRecord},
 	{"A conversation outlives its process", outlives},
 	{"Another day, another configuration", anotherDay},
+	{"Messages while a turn runs", whileItRuns},
 }
 
 type object = map[string]any
