@@ -112,6 +112,8 @@ type Thread struct {
 	ServiceName           string         `toml:"service_name"`
 	DeveloperInstructions string         `toml:"developer_instructions"` // put before the client's
 	Config                map[string]any `toml:"config"`                 // merged into every thread's config
+	CronInstructions      string         `toml:"cron_instructions"`      // told of a turn that a schedule has started; "" the bridge's own
+	HeartbeatInstructions string         `toml:"heartbeat_instructions"` // of one that a timer has
 	OnStaleTools          string         `toml:"on_stale_tools"`         // "warn" | "fork"
 	CodeMode              string         `toml:"code_mode"`              // "" | "only" | "off"
 	Lightweight           bool           `toml:"lightweight"`            // without the project's own instructions

@@ -138,6 +138,8 @@ var specs = map[string]spec{
 	"thread":                        {doc: "What the bridge adds to every new thread."},
 	"thread.service_name":           {doc: "The service name that threads are started with."},
 	"thread.developer_instructions": {doc: "Put before the client's."},
+	"thread.cron_instructions":      {doc: "What the model is told of a turn that a schedule has started, in place of the bridge's own words."},
+	"thread.heartbeat_instructions": {doc: "What the model is told of a turn that a timer has started, in place of the bridge's own words."},
 	"thread.config":                 {doc: "Merged into every thread's config."},
 
 	"thread.code_mode":      {doc: "Whether the model writes programs that call the tools: only, off, or as Codex and the client have it.", enum: []string{CodeModeOnly, CodeModeOff}},

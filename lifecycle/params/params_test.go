@@ -129,12 +129,18 @@ func TestTrigger(t *testing.T) {
 			t.Errorf("%q after %q differs: %v", c.now, c.before, got)
 		}
 	}
-	if mode, err := params.CollaborationMode(params.Cron, "", ""); err == nil {
+	if mode, err := params.CollaborationMode(params.Cron, params.Words{}, "", ""); err == nil {
 		t.Errorf("a mode without a model, which Codex refuses: %s", mode)
 	}
-	mode, err := params.CollaborationMode(params.User, "m", "")
+	mode, err := params.CollaborationMode(params.User, params.Words{Cron: "x"}, "m", "")
 	if err != nil {
 		t.Fatal(err)
+	}
+	for trigger, says := range map[params.Trigger]string{params.User: "null", params.Cron: `"By the clock."`, params.Heartbeat: `"Look."`} {
+		mode, err := params.CollaborationMode(trigger, params.Words{Cron: "By the clock.", Heartbeat: "Look."}, "m", "")
+		if err != nil || !strings.Contains(string(mode), `"developer_instructions":`+says+"}") {
+			t.Errorf("%s: %s, %v", trigger, mode, err)
+		}
 	}
 	for _, c := range []struct{ asked, want string }{
 		{`{"threadId":"T","bridge":{"trigger":"user"},"input":[]}`, `{"threadId":"T","input":[],"collaborationMode":` + string(mode) + `}`},

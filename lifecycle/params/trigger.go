@@ -1,6 +1,7 @@
 package params
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -25,15 +26,18 @@ const heartbeatInstructions = `A timer started this turn, to see whether anythin
 
 Look at what is open and do what is useful and safe without asking. If there is a tool for reporting how such a turn ended, report with it. Disturb the person only for something that should not wait; if there is nothing to do, say so in one short line and stop.`
 
-// instructions are what the model is told of the turn; "" nothing.
-func (t Trigger) instructions() (string, error) {
+// Words are what the model is told of a turn by a trigger; "" those of the bridge's own.
+type Words struct{ Cron, Heartbeat string }
+
+// of are the words for a trigger; "" nothing.
+func (w Words) of(t Trigger) (string, error) {
 	switch t {
 	case User, "":
 		return "", nil
 	case Cron:
-		return cronInstructions, nil
+		return cmp.Or(w.Cron, cronInstructions), nil
 	case Heartbeat:
-		return heartbeatInstructions, nil
+		return cmp.Or(w.Heartbeat, heartbeatInstructions), nil
 	}
 	return "", fmt.Errorf("%q starts no turn; write user, cron or heartbeat", string(t))
 }
@@ -55,8 +59,8 @@ func (t Trigger) Differs(before Trigger) bool {
 // It comes before the turn's own model and effort: without an effort here the model's
 // usual one is taken, whatever the turn says (measured). So both are needed, and "" is
 // the model's usual effort.
-func CollaborationMode(t Trigger, model, effort string) (json.RawMessage, error) {
-	words, err := t.instructions()
+func CollaborationMode(t Trigger, own Words, model, effort string) (json.RawMessage, error) {
+	words, err := own.of(t)
 	if err != nil {
 		return nil, err
 	}

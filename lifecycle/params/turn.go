@@ -51,7 +51,7 @@ func (t Turn) Params() (json.RawMessage, error) {
 		p.Sandbox = &s
 	}
 	if t.Model != "" {
-		mode, err := CollaborationMode(t.Trigger, t.Model, t.Effort)
+		mode, err := CollaborationMode(t.Trigger, Words{}, t.Model, t.Effort)
 		if err != nil {
 			return nil, err
 		}

@@ -96,7 +96,7 @@ func TestCollaborationModeVectors(t *testing.T) {
 	}
 	for _, c := range v.CollaborationMode {
 		t.Run(string(c.Trigger), func(t *testing.T) {
-			text, err := params.CollaborationMode(c.Trigger, c.Model, c.ReasoningEffort)
+			text, err := params.CollaborationMode(c.Trigger, params.Words{}, c.Model, c.ReasoningEffort)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -73,7 +73,7 @@ func (r *request) prepare(ctx context.Context) error {
 	if r.in, err = r.asked.Inputs(r.m.Params, fingerprint); err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}
-	r.in.TooLarge = r.tooLarge()
+	r.in.TooLarge = r.tooLarge(r.old.ThreadID)
 	if r.given, err = r.Feature.given(); err != nil {
 		return internal(err)
 	}
@@ -85,14 +85,14 @@ func (r *request) prepare(ctx context.Context) error {
 	return nil
 }
 
-// tooLarge tells whether the session's thread has grown too large. One whose file is not
+// tooLarge tells whether a session's thread has grown too large. One whose file is not
 // found has not: that it is lost the resume says.
-func (r *request) tooLarge() bool {
-	most := int64(r.o.Thread().MaxRollout)
-	if most == 0 || !r.old.Bound() {
+func (f *Feature) tooLarge(id string) bool {
+	most := int64(f.o.Thread().MaxRollout)
+	if most == 0 || id == "" {
 		return false
 	}
-	size, err := r.o.Size(r.old.ThreadID)
+	size, err := f.o.Size(id)
 	return err == nil && size >= most
 }
 

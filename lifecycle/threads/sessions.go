@@ -65,9 +65,19 @@ func (f *Feature) Resumed(ctx context.Context, session, was, id string) error {
 	return err
 }
 
-// Lost leaves a session without a thread: Codex does not know the one that it had.
-func (f *Feature) Lost(ctx context.Context, session, thread string) error {
-	return f.giveUp(ctx, session, thread, decide.ThreadLost)
+// TooLarge tells whether the thread of a session has grown so large that the session is to
+// have another.
+func (f *Feature) TooLarge(thread string) bool { return f.tooLarge(thread) }
+
+// GiveUp leaves a session without the thread that it had, for a reason.
+func (f *Feature) GiveUp(ctx context.Context, session, thread string, reason decide.Reason) error {
+	return f.giveUp(ctx, session, thread, reason)
+}
+
+// Words are what the model is told of a turn by a trigger, as configured.
+func (f *Feature) Words() params.Words {
+	t := f.o.Thread()
+	return params.Words{Cron: t.CronInstructions, Heartbeat: t.HeartbeatInstructions}
 }
 
 // Change changes what a session is bound with, if it is still that thread's.

@@ -40,7 +40,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
 		if own, ok := call.Params.Get("effort").Text(); ok {
 			effort = own
 		}
-		if mode, err = params.CollaborationMode(trigger, model, effort); err != nil {
+		if mode, err = params.CollaborationMode(trigger, f.Words(), model, effort); err != nil {
 			return rpc.Errorf(rpc.CodeInvalidParams, "turn/start: bridge.trigger: %v; open the thread here, or name its model", err)
 		}
 	}

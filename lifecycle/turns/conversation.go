@@ -71,7 +71,7 @@ func (c *conversation) turn(input any, t params.Trigger) (json.RawMessage, error
 		p["bridge"] = map[string]any{"trigger": t}
 	}
 	c.going = c.next
-	if err := c.next.into(p, c.f.o.Threads.Cwd(c.thread.ID), t); err != nil {
+	if err := c.next.into(p, c.f.o.Threads.Cwd(c.thread.ID), t, c.f.o.Threads.Words()); err != nil {
 		return nil, err
 	}
 	return json.Marshal(p)

@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/converse"
+	"codex-bridge/lifecycle/decide"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
@@ -35,6 +36,9 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 		return f.started(ctx, a.session, start)
 	case f.o.Threads.Open(b.ThreadID):
 		return f.conversation(b.ThreadID), a.session, nil
+	}
+	if f.o.Threads.TooLarge(b.ThreadID) {
+		return f.replaced(ctx, a.session, b, decide.RolloutTooLarge)
 	}
 	p := map[string]any{"threadId": b.ThreadID}
 	for name, text := range map[string]string{
@@ -136,24 +140,24 @@ func (v *visit) Replace(ctx context.Context, _ string) (converse.Session, error)
 		}
 		f.forget(b.ThreadID)
 	}
-	if err := f.o.Threads.Lost(ctx, a.session, b.ThreadID); err != nil {
-		return converse.Session{}, err
-	}
-	start, err := startLike(b)
-	if err != nil {
-		return converse.Session{}, err
-	}
-	c, _, err := f.started(ctx, a.session, start)
+	c, _, err := f.replaced(ctx, a.session, b, decide.ThreadLost)
 	if err != nil {
 		return converse.Session{}, err
 	}
 	return v.in(c), nil
 }
 
-// startLike is thread/start for a thread in the place of the bound one. The policy of
-// today judges it as any other.
-func startLike(b binding.Binding) (json.RawMessage, error) {
-	return converse.Bound{Binding: b}.Start(params.Options{})
+// replaced gives a session a new thread with what the one before was bound with. The policy
+// of today judges it as any other.
+func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason decide.Reason) (*conversation, string, error) {
+	if err := f.o.Threads.GiveUp(ctx, session, b.ThreadID, reason); err != nil {
+		return nil, "", err
+	}
+	start, err := converse.Bound{Binding: b}.Start(params.Options{})
+	if err != nil {
+		return nil, "", err
+	}
+	return f.started(ctx, session, start)
 }
 
 func (v *visit) in(c *conversation) converse.Session {

@@ -20,7 +20,7 @@ type settings struct {
 
 // into writes them into turn/start. With the model goes a mode: the one that a turn by
 // another trigger has left in the thread comes before the turn's own model.
-func (s settings) into(p map[string]any, cwd string, t params.Trigger) error {
+func (s settings) into(p map[string]any, cwd string, t params.Trigger, words params.Words) error {
 	for name, text := range map[string]string{
 		"model": s.Model, "effort": s.Effort, "serviceTier": s.ServiceTier, "approvalPolicy": s.Approval,
 	} {
@@ -29,7 +29,7 @@ func (s settings) into(p map[string]any, cwd string, t params.Trigger) error {
 		}
 	}
 	if s.Model != "" {
-		mode, err := params.CollaborationMode(t, s.Model, s.Effort)
+		mode, err := params.CollaborationMode(t, words, s.Model, s.Effort)
 		if err != nil {
 			return err
 		}

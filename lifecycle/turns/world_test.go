@@ -71,7 +71,7 @@ type world struct {
 const record = `{"schemaVersion":1,"threadId":"T","cwd":"/w","model":"m","dynamicToolsFingerprint":"[]","createdAt":"2026-01-01T00:00:00.000Z"}`
 
 // newWorld has a session "old" that is bound to the thread T, which is not open.
-func newWorld(t *testing.T, steering config.Steering) *world {
+func newWorld(t *testing.T, thread config.Thread) *world {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{Folder: filepath.Join(t.TempDir(), "state")})
 	if err != nil {
@@ -87,13 +87,14 @@ func newWorld(t *testing.T, steering config.Steering) *world {
 	log, known := slog.New(slog.DiscardHandler), func() bool { return true }
 	bound := threads.New(threads.Options{
 		Store:  func(context.Context) (*store.Store, error) { return s, nil },
-		Thread: func() config.Thread { return config.Default().Thread },
+		Thread: func() config.Thread { return thread },
+		Size:   func(string) (int64, error) { return 2000, nil },
 		Known:  known, Now: func() time.Time { return noon }, Log: log,
 	})
 	w := &world{guard: &guard{}, store: s}
 	v := &voice{}
 	w.feature = turns.New(turns.Options{
-		Threads: bound, Steering: func() config.Steering { return steering }, Known: known,
+		Threads: bound, Steering: func() config.Steering { return config.Steering{Mode: "steer"} }, Known: known,
 		Tell:     func(method string, params any) { v.peer.Tell(method, params) },
 		OptedOut: func(method string) { w.deaf = append(w.deaf, method) },
 		Judge:    w.guard, Log: log,
@@ -125,7 +126,7 @@ func TestConversations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := newWorld(t, config.Steering{Mode: "steer"})
+			w := newWorld(t, config.Default().Thread)
 			w.Play(file, hello)
 			w.Play(file, string(text))
 			w.Play("the end", `
@@ -139,4 +140,24 @@ editor< {"id":"end","result":{}}
 			}
 		})
 	}
+}
+
+// A session whose thread has grown too large has another, with what it was bound with; and
+// the words of a turn by the clock are those that are configured.
+func TestTooLarge(t *testing.T) {
+	thread := config.Default().Thread
+	thread.MaxRollout, thread.CronInstructions = 1000, "By the clock."
+	w := newWorld(t, thread)
+	w.Play("hello", hello)
+	w.Play("too large", `
+editor> {"id":1,"method":"bridge/turn/run","params":{"sessionKey":"old","input":"hi","trigger":"cron"}}
+codex< {"id":"$a","method":"thread/start","params":{"cwd":"/w","model":"allowed","serviceName":"codex-bridge"}}
+codex> {"id":"$a","result":{"thread":{"id":"N"},"model":"m","cwd":"/w"}}
+codex< {"id":"$b","method":"turn/start","params":{"threadId":"N","input":[{"type":"text","text":"hi","text_elements":[]}],"clientUserMessageId":"$c","collaborationMode":{"mode":"default","settings":{"model":"m","reasoning_effort":null,"developer_instructions":"By the clock."}}}}
+codex> {"id":"$b","result":{"turn":{"id":"t1"}}}
+codex> {"method":"turn/completed","params":{"threadId":"N","turn":{"id":"t1","status":"completed","items":[{"type":"agentMessage","id":"i","text":"hello"}]}}}
+editor< {"id":1,"result":{"threadId":"N","turnId":"t1","status":"completed","text":"hello"}}
+editor> {"id":2,"method":"bridge/binding/read","params":{"sessionKey":"old"}}
+editor< {"id":2,"result":{"binding":{"sessionKey":"old","threadId":"N","threadBefore":"T","action":"started","reason":"rolloutTooLarge","reasonText":"<text>","cwd":"/w","model":"m","createdAt":"<text>","updatedAt":"<text>","holder":"$holder","fingerprints":"$fingerprints"}}}
+`)
 }
