@@ -33,6 +33,13 @@ func (a *asked) add(id rpc.ID, q *question) {
 	a.m[id.Key()] = q
 }
 
+// hear says who wants to see the client's answer.
+func (a *asked) hear(q *question, on []func(*Reply)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q.on = on
+}
+
 // addFor is add for a question that waits no longer than d. late is called then, once
 // it is no question any more; it must not wait.
 func (a *asked) addFor(id rpc.ID, q *question, d time.Duration, late func()) {

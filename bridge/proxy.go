@@ -237,9 +237,13 @@ func (p *Proxy) toClient(id rpc.ID, line []byte) {
 
 // ask notes a question of codex's before the client hears of it.
 func (p *Proxy) ask(said *Said) {
-	q := &question{on: said.onReply}
-	if said.instead == nil {
+	q := said.either
+	if q == nil {
+		q = &question{}
 		p.asked.add(said.ID, q)
+	}
+	p.asked.hear(q, said.onReply)
+	if said.instead == nil {
 		return
 	}
 	id := said.ID.Clone()

@@ -127,6 +127,7 @@ type Said struct {
 	p       *Proxy
 	reply   []byte
 	held    *Held
+	either  *question
 	onReply []func(*Reply)
 	within  time.Duration
 	instead func(rpc.ID) []byte // the answer's line
@@ -165,6 +166,15 @@ func (s *Said) Hold(d time.Duration, instead func() (result []byte)) *Held {
 	s.held = &Held{p: s.p, id: id, q: &question{held: true}}
 	s.p.askFor(id, s.Method, s.held.q, d, func() []byte { return rpc.Reply(id, instead()) })
 	return s.held
+}
+
+// Either lets the client have the request, and others answer it: the first answer counts.
+// Codex tells the client when that was not the client's.
+func (s *Said) Either() *Held {
+	id := s.ID.Clone()
+	s.either = &question{}
+	s.p.asked.add(id, s.either)
+	return &Held{p: s.p, id: id, q: s.either}
 }
 
 // OnReply has f called with the client's answer to this request, before codex gets

@@ -71,8 +71,8 @@ func (r *Runner) Join(key string) (*line.Place, error) {
 	return place, err
 }
 
-// Waiting is how many turns of a session are not over, with the one that runs.
-func (r *Runner) Waiting(key string) int { return r.lines.Waiting(key) }
+// InLine is how many turns of all sessions are not over, with those that run.
+func (r *Runner) InLine() int { return r.lines.All() }
 
 // Run runs one turn when all that were asked for before in the session are over. It is
 // interrupted when it takes longer than within (see turn.Patience), or when ctx ends.

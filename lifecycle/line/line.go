@@ -96,6 +96,16 @@ func (l *Lines) leave(key string, turn chan struct{}) {
 	}
 }
 
+// All is how many stand in all lines, with those that are being served.
+func (l *Lines) All() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.lines {
+		n += len(line)
+	}
+	return n
+}
+
 // Waiting is how many stand in line for the key, with the one that is being served.
 func (l *Lines) Waiting(key string) int {
 	l.mu.Lock()

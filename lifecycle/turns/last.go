@@ -51,7 +51,7 @@ type last struct{ f *Feature }
 // Routes implements bridge.Feature.
 func (l last) Routes() []bridge.Route {
 	routes := []bridge.Route{{
-		From: bridge.Codex, Method: userInput, Why: "waits for the next message, where the client answers nothing itself", Said: l.asks,
+		From: bridge.Codex, Method: userInput, Why: "the next message answers it, unless the client does", Said: l.asks,
 	}}
 	for _, method := range approvals {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "declined, where the client answers nothing itself", Said: l.declines})
@@ -80,13 +80,24 @@ func (l last) declines(ctx context.Context, said *bridge.Said) {
 	said.Reply(no)
 }
 
-// asks keeps a question for the next message, and tells the client of it in words.
+// asks has the next message answer a question. A client that answers nothing is told of it
+// in words; another may answer as well, and is told when it need not any more.
 func (l last) asks(_ context.Context, said *bridge.Said) {
-	if !l.f.silent.Load() || !said.ID.IsValid() {
+	if !l.f.o.Known() || !said.ID.IsValid() {
 		return
 	}
 	id, asked := said.ID.Clone(), said.Clone()
 	params := asked.Root().Get("params")
+	if !l.f.silent.Load() {
+		if len(answer.Questions(params)) == 0 {
+			return
+		}
+		either := said.Either()
+		thread, _ := params.Get("threadId").Text()
+		l.f.desk.Ask(id, params, func(result json.RawMessage) { either.Reply(result) })
+		said.OnReply(func(*bridge.Reply) { l.f.desk.Resolved(thread, id) })
+		return
+	}
 	held := said.Hold(longest, func() []byte { return answer.Reply(nil, "") })
 	lines := l.f.desk.Ask(id, params, func(result json.RawMessage) { held.Reply(result) })
 	if lines == nil {

@@ -8,6 +8,7 @@ import (
 // State is what bridge/status shows.
 type State struct {
 	Running int      `json:"running"` // threads in which a turn runs
+	InLine  int      `json:"inLine"`  // requests for a turn that are not over
 	Waiting int      `json:"waiting"` // messages that wait for a turn
 	Threads []Thread `json:"threads"` // those of which there is more to say
 }
@@ -24,7 +25,7 @@ type Thread struct {
 func (f *Feature) State() State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := State{Threads: []Thread{}}
+	s := State{InLine: f.runner.InLine(), Threads: []Thread{}}
 	for id, c := range f.open {
 		t := Thread{ID: id}
 		if t.Turn, _ = c.thread.Turn(); t.Turn != "" {

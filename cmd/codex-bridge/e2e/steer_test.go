@@ -260,3 +260,38 @@ func TestNobodyAnswers(t *testing.T) {
 		})
 	}
 }
+
+// A client that answers questions itself may have the next message answer, too.
+func TestMessageAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: sessionPolicy, codexConfig: "[features]\ndefault_mode_request_user_input = true\n"})
+	c := w.open(proxyArgv...).knows()
+	for _, own := range []bool{false, true} {
+		mark := c.Mark()
+		asked := make(chan ranTurn, 1)
+		go func() { asked <- c.runs("chat", "ASK: Which colour?", nil) }()
+		question := c.waitFor(mark, "item/tool/requestUserInput", nil)
+		if own {
+			if err := c.Reply(question, map[string]any{"answers": map[string]any{"q1": map[string]any{"answers": []string{"blue"}}}}); err != nil {
+				t.Fatal(err)
+			}
+			if r := <-asked; r.Status != "completed" {
+				t.Errorf("%+v", r)
+			}
+			r := <-c.enqueue(map[string]any{"sessionKey": "chat", "input": "SAY: no answer", "quietMs": 0})
+			if r.Disposition != "started" {
+				t.Errorf("after the client's own answer: %+v", r)
+			}
+			c.idle()
+			continue
+		}
+		r := <-c.enqueue(map[string]any{"sessionKey": "chat", "input": "green", "quietMs": 0})
+		if r.failed != nil || r.Disposition != "answered" {
+			t.Errorf("the message: %+v", r)
+		}
+		c.waitFor(question.Index, "serverRequest/resolved", func(m editor.Message) bool { return m.Param("requestId") == string(question.ID) })
+		if r := <-asked; !strings.Contains(r.Text, "green") {
+			t.Errorf("the turn: %+v", r)
+		}
+	}
+}

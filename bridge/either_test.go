@@ -1,0 +1,69 @@
+package bridge_test
+
+import (
+	"context"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/rpc"
+)
+
+// helps answers what codex asks with "ask" when the client says "help", unless the client
+// has answered itself. What it thinks of its answer, it tells the client.
+type helps struct {
+	held    *bridge.Held
+	replies int
+	heard   bool
+}
+
+func (h *helps) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Codex, Method: "ask", Why: "t", Said: func(_ context.Context, said *bridge.Said) {
+			h.held = said.Either()
+			said.OnReply(func(*bridge.Reply) { h.heard = true })
+		}},
+		{From: bridge.Client, Method: "help", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+			if h.held.Reply([]byte(`"from here"`)) {
+				h.replies++
+			}
+			call.Reply([]byte(`{}`))
+			return nil
+		}},
+		{From: bridge.Client, Method: bridge.Unasked, Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
+			return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
+		}},
+	}
+}
+
+// Of two that may answer, the first counts.
+func TestEither(t *testing.T) {
+	h := &helps{}
+	c := bridgetest.Start(t, h)
+	c.Play("the bridge", `
+editor> {"id":1,"method":"hello"}
+codex< {"id":1,"method":"hello"}
+codex> {"id":5,"method":"ask","params":{}}
+editor< {"id":5,"method":"ask","params":{}}
+editor> {"id":2,"method":"help"}
+codex< {"id":5,"result":"from here"}
+editor< {"id":2,"result":{}}
+editor> {"id":5,"result":"too late"}
+editor> {"id":3,"method":"help"}
+editor< {"id":3,"result":{}}
+`)
+	if h.replies != 1 || h.heard {
+		t.Errorf("%d answers counted, and the client's did: %v", h.replies, h.heard)
+	}
+	c.Play("the client", `
+codex> {"id":6,"method":"ask","params":{}}
+editor< {"id":6,"method":"ask","params":{}}
+editor> {"id":6,"result":"mine"}
+codex< {"id":6,"result":"mine"}
+editor> {"id":4,"method":"help"}
+editor< {"id":4,"result":{}}
+`)
+	if h.replies != 1 || !h.heard {
+		t.Errorf("%d answers counted, and the client's did: %v", h.replies, h.heard)
+	}
+}
