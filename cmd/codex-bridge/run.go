@@ -105,6 +105,7 @@ func (t *talk) run() error {
 	if err != nil {
 		return err
 	}
+	t.screen.Begin()
 	result, err := t.turn(ctx, cwd)
 	if closed := t.client.Close(ctx); err == nil {
 		err = closed
@@ -113,7 +114,7 @@ func (t *talk) run() error {
 	if err != nil && !errors.As(err, &answered) {
 		answered = rpc.Errorf(rpc.CodeUpstream, "%v", err)
 		if status := strings.TrimPrefix(t.client.How(), "exit status "); status == "2" || status == "127" {
-			_, _ = os.Stderr.WriteString(said.String())
+			t.screen.Aside(func(stderr io.Writer) { fmt.Fprintf(stderr, "%s", said.String()) })
 			return silent(map[string]int{"2": exitConfig, "127": exitNotFound}[status])
 		}
 		answered.Message += said.last()

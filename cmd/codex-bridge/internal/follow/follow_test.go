@@ -44,11 +44,12 @@ func play(t *testing.T, s *follow.Screen) (out, problems string) {
 	s.Out, s.Err = &o, &e
 	at := time.Unix(0, 0)
 	s.Now = func() time.Time { at = at.Add(time.Second); return at }
+	s.Begin()
 	for line := range strings.Lines(strings.TrimSpace(turn)) {
 		method, params, _ := strings.Cut(strings.TrimSpace(line), " ")
 		s.Take(method, value(t, params))
 	}
-	s.End(value(t, `{"text":"All green.\n"}`), nil)
+	s.End(value(t, `{"status":"completed","text":"All green.\n"}`), nil)
 	return o.String(), e.String()
 }
 
@@ -60,7 +61,7 @@ func TestScreen(t *testing.T) {
 		err    string // a part of it; "" nothing at all
 	}{
 		{"a pipe", &follow.Screen{}, "All green.\n", ""},
-		{"a terminal", &follow.Screen{Stream: true, Progress: true}, "Let me look.\n\nAll]0;x green.\n", "\r\x1b[K· running go test ./... # with[31m colour (4s)"},
+		{"a terminal", &follow.Screen{Stream: true, Progress: true}, "Let me look.\n\nAll]0;x green.\n", "\r\x1b[K· running go test ./... # with[31m colour (5s)"},
 		{"output is a file", &follow.Screen{Progress: true}, "All green.\n", "running go test"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,7 +83,7 @@ func TestScreen(t *testing.T) {
 func TestEvents(t *testing.T) {
 	out, problems := play(t, &follow.Screen{JSON: true, Stream: true, Progress: true})
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if problems != "" || len(lines) != 12 || lines[11] != `{"event":"result","result":{"text":"All green.\n"}}` ||
+	if problems != "" || len(lines) != 12 || lines[11] != `{"event":"result","result":{"status":"completed","text":"All green.\n"}}` ||
 		lines[0] != `{"event":"item/agentMessage/delta","params":{"threadId":"other","itemId":"z","delta":"not ours"}}` {
 		t.Errorf("%q\n%s", problems, out)
 	}
@@ -103,7 +104,8 @@ func TestDoing(t *testing.T) {
 		`{"type":"webSearch","query":"q"}`:                              "searching the web for q",
 		`{"type":"contextCompaction"}`:                                  "summing the conversation up",
 		`{"type":"userMessage"}`:                                        "",
-		`{"type":"commandExecution","command":"ls"}`:                    "running ls",
+		`{"type":"commandExecution","command":"/bin/bash -lc 'a; b'","commandActions":[{"command":"a"},{"command":"b"}]}`: "running a && b",
+		`{"type":"commandExecution","command":"ls"}`: "running ls",
 	} {
 		if got := follow.Doing(value(t, item)); got != want {
 			t.Errorf("%s is %q", item, got)

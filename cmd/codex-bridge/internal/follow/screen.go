@@ -24,7 +24,7 @@ type Screen struct {
 	item    string // that is being written
 	written bool   // something of a message stands on Out
 	midline bool   // Out's cursor is not at the start of a line
-	drawn   bool   // a line of progress stands on Err
+	drawn   string // the line of progress that stands on Err; "" none
 	paused  bool   // a question stands on Err
 	doing   string // "" nothing is known
 	began   time.Time
@@ -38,6 +38,14 @@ type event struct {
 	Error  *rpc.Error      `json:"error,omitempty"`
 }
 
+// Begin says that the turn has been asked for.
+func (s *Screen) Begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began, s.doing = s.Now(), "starting"
+	s.draw()
+}
+
 // Take shows a notification of the app-server's. Of other threads than the turn's, a
 // subagent's for one, only JSON tells.
 func (s *Screen) Take(method string, params rpc.Value) {
@@ -48,7 +56,7 @@ func (s *Screen) Take(method string, params rpc.Value) {
 		return
 	}
 	if thread, _ := params.Get("threadId").Text(); method == "turn/started" && s.thread == "" {
-		s.thread, s.began, s.doing = thread, s.Now(), "thinking"
+		s.thread, s.doing = thread, "thinking"
 	} else if s.thread == "" || thread != s.thread {
 		return
 	}
@@ -125,21 +133,24 @@ const (
 )
 
 func (s *Screen) draw() {
-	if !s.Progress || s.JSON || s.midline || s.paused || s.doing == "" || s.began.IsZero() {
+	if !s.Progress || s.JSON || s.midline || s.paused || s.doing == "" {
 		return
 	}
 	what := []rune(strings.Join(strings.Fields(Plain(s.doing)), " "))
 	if len(what) > widest {
 		what = append(what[:widest-1], '…')
 	}
-	fmt.Fprintf(s.Err, "%s· %s (%ds)", clearLine, string(what), int(s.Now().Sub(s.began).Seconds()))
-	s.drawn = true
+	line := fmt.Sprintf("· %s (%ds)", string(what), int(s.Now().Sub(s.began).Seconds()))
+	if line != s.drawn {
+		fmt.Fprintf(s.Err, "%s%s", clearLine, line)
+		s.drawn = line
+	}
 }
 
 func (s *Screen) erase() {
-	if s.drawn {
+	if s.drawn != "" {
 		fmt.Fprintf(s.Err, "%s", clearLine)
-		s.drawn = false
+		s.drawn = ""
 	}
 }
 
@@ -158,7 +169,8 @@ func (s *Screen) pause(on bool) {
 	s.paused = on
 }
 
-// End shows how the turn ended: the reply, unless a stream has shown it already.
+// End shows how the turn ended: the reply of one that has completed, unless a stream has
+// shown it already.
 func (s *Screen) End(result rpc.Value, failed *rpc.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +182,8 @@ func (s *Screen) End(result rpc.Value, failed *rpc.Error) {
 		s.event(event{Event: "error", Error: failed})
 	case s.JSON:
 		s.event(event{Event: "result", Result: result.Raw()})
-	case failed != nil:
-	case !s.Stream || !s.written:
+	case failed != nil: // the caller says so
+	case result.Get("status").Is("completed") && !(s.Stream && s.written):
 		if text, _ := result.Get("text").Text(); text != "" {
 			fmt.Fprintln(s.Out, strings.TrimRight(text, "\n"))
 		}

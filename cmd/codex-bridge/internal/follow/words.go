@@ -31,6 +31,15 @@ func Doing(item rpc.Value) string {
 	case "agentMessage":
 		return "writing"
 	case "commandExecution":
+		var parts []string // without the shell that runs it
+		for action := range item.Get("commandActions").Elements() {
+			if part, ok := action.Get("command").Text(); ok && part != "" {
+				parts = append(parts, part)
+			}
+		}
+		if len(parts) > 0 {
+			return "running " + strings.Join(parts, " && ")
+		}
 		return "running " + text("command")
 	case "fileChange":
 		var paths []string
