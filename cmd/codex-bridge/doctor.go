@@ -77,6 +77,7 @@ func examine() []finding {
 	all = append(all, examinePolicy(cfg)...)
 	all = append(all, examineState(cfg)...)
 	all = append(all, examineTools(cfg)...)
+	all = append(all, examineTurns(cfg))
 	return append(all, examineCodex(cfg)...)
 }
 
