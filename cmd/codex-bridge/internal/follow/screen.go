@@ -183,7 +183,7 @@ func (s *Screen) End(result rpc.Value, failed *rpc.Error) {
 	case s.JSON:
 		s.event(event{Event: "result", Result: result.Raw()})
 	case failed != nil: // the caller says so
-	case result.Get("status").Is("completed") && !(s.Stream && s.written):
+	case result.Get("status").Is("completed") && (!s.Stream || !s.written):
 		if text, _ := result.Get("text").Text(); text != "" {
 			fmt.Fprintln(s.Out, strings.TrimRight(text, "\n"))
 		}
