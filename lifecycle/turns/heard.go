@@ -3,6 +3,7 @@ package turns
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 
 	"codex-bridge/bridge"
 	"codex-bridge/lifecycle/turn"
@@ -104,7 +105,7 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	}
 	const key = "optOutNotificationMethods"
 	list := capabilities.Get(key)
-	kept := []string{}
+	kept := []json.RawMessage{}
 	for method := range list.Elements() {
 		text, ok := method.Text()
 		if ok && isNeeded(text) {
@@ -112,7 +113,7 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 			f.o.OptedOut(text)
 			continue
 		}
-		kept = append(kept, text)
+		kept = append(kept, method.Raw())
 	}
 	if list.Kind() != rpc.Array || len(kept) == list.Len() {
 		return nil

@@ -107,8 +107,8 @@ func newWorld(t *testing.T, thread config.Thread) *world {
 // hello opts out of all that is heard: what the client gets, then, are answers, whose order
 // does not depend on when what codex says is passed on.
 const hello = `
-editor> {"id":0,"method":"initialize","params":{"capabilities":{"bridge":{"version":1,"approvals":false},"optOutNotificationMethods":["turn/started","turn/completed","x/y","item/started","item/completed","item/agentMessage/delta","thread/closed","serverRequest/resolved"]}}}
-codex< {"id":0,"method":"initialize","params":{"capabilities":{"bridge":{"version":1,"approvals":false},"optOutNotificationMethods":["x/y"]}}}
+editor> {"id":0,"method":"initialize","params":{"capabilities":{"bridge":{"version":1,"approvals":false},"optOutNotificationMethods":["turn/started","turn/completed","x/y",5,"item/started","item/completed","item/agentMessage/delta","thread/closed","serverRequest/resolved"]}}}
+codex< {"id":0,"method":"initialize","params":{"capabilities":{"bridge":{"version":1,"approvals":false},"optOutNotificationMethods":["x/y",5]}}}
 codex> {"id":0,"result":{}}
 editor< {"id":0,"result":{}}
 `
