@@ -25,11 +25,15 @@ func (f *Feature) interrupt(p rpc.Value) (later, error) {
 		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
-		c, _, err := f.opened(ctx, a, nil)
+		thread, err := f.threadOf(ctx, a)
 		if err != nil {
 			return nil, err
 		}
-		result := map[string]any{"threadId": c.thread.ID}
+		result := map[string]any{"threadId": thread}
+		if !f.o.Threads.Open(thread) {
+			return result, nil // nothing runs in it, and what is opened may go on by itself
+		}
+		c := f.conversation(thread)
 		if id, _ := c.thread.Turn(); id != "" {
 			result["turnId"] = id
 			err = c.thread.Interrupt(ctx, id)

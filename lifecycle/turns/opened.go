@@ -31,7 +31,7 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 	}
 	switch {
 	case !b.Bound() && start == nil:
-		return nil, "", invalid("the session %q has no thread; start one with thread/start or bridge/turn/run", a.session)
+		return nil, "", noThread(a.session)
 	case !b.Bound():
 		return f.started(ctx, a.session, start)
 	case f.o.Threads.Open(b.ThreadID):
@@ -49,6 +49,22 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 		}
 	}
 	return f.resumed(ctx, b.ThreadID, p, a.session)
+}
+
+// threadOf is the thread of an address, open or not.
+func (f *Feature) threadOf(ctx context.Context, a address) (string, error) {
+	if a.session == "" {
+		return a.thread, nil
+	}
+	b, err := f.o.Threads.Session(ctx, a.session)
+	if err == nil && !b.Bound() {
+		err = noThread(a.session)
+	}
+	return b.ThreadID, err
+}
+
+func noThread(session string) error {
+	return invalid("the session %q has no thread; start one with thread/start or bridge/turn/run", session)
 }
 
 func (f *Feature) resumed(ctx context.Context, id string, p map[string]any, session string) (*conversation, string, error) {
