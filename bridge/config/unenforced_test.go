@@ -134,7 +134,7 @@ command = ["c"]
 // A notice names the file of its layer.
 func TestUnenforcedLayers(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nprotected_paths = [\".ci\"]\n[acp]\nenabled = false\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, config.WorkspaceFile), []byte("[policy]\nprotected_paths = [\".ci\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	user := write(t, "\n[policy]\ngate = true\n[hooks]\nevents = [\"stop\"]\n")
@@ -146,7 +146,6 @@ func TestUnenforcedLayers(t *testing.T) {
 	want := []config.Notice{
 		{Key: "policy.gate", File: user, Line: 3, Restriction: true, Mend: mend},
 		{Key: "policy.protected_paths", File: filepath.Join(dir, config.WorkspaceFile), Line: 2, Restriction: true, Mend: mend},
-		{Key: "acp.enabled", File: filepath.Join(dir, config.WorkspaceFile), Line: 4},
 	}
 	if diff := cmp.Diff(want, c.Unenforced()); diff != "" {
 		t.Error(diff)

@@ -238,6 +238,9 @@ func TestNobodyAnswers(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(w.workspace, "made")); r.Status != "completed" || err == nil {
 				t.Errorf("what nobody has allowed was done: %+v", r)
 			}
+			if out, problems, status := w.shell("", "decisions", "list"); config != "" && !strings.Contains(out, "approvals.nobody") || status != 0 {
+				t.Errorf("on record is %s%s", out, problems)
+			}
 			mark := c.Mark()
 			asked := make(chan ranTurn, 1)
 			go func() { asked <- c.runs("chat", "ASK: Which colour?", nil) }()
