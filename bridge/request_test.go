@@ -122,3 +122,51 @@ codex< {"id":"$first","method":"b/other","params":{"x":1}}
 editor< {"id":1,"error":{"code":-32011,"message":"<text>"}}
 `)
 }
+
+// impatient asks b/slow until the client says "enough", and tells it.
+type impatient struct {
+	peer   *bridge.Peer
+	enough chan struct{}
+}
+
+func (i *impatient) Attach(p *bridge.Peer) { i.peer = p }
+
+func (i *impatient) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Client, Method: "a/run", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+			id := call.ID.Clone()
+			call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				go func() {
+					<-i.enough
+					cancel()
+				}()
+				_, err := i.peer.Request(ctx, "b/slow", map[string]any{})
+				aside.Reply(rpc.ReplyError(id, err))
+			})
+			return nil
+		}},
+		{From: bridge.Client, Method: "enough", Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
+			close(i.enough)
+			return nil
+		}},
+	}
+}
+
+// An answer that nobody waits for any more is the client's as little as before.
+func TestRequestGivenUp(t *testing.T) {
+	c := bridgetest.Start(t, &impatient{enough: make(chan struct{})})
+	c.Play("given up", `
+editor> {"id":1,"method":"a/run","params":{}}
+codex< {"id":"$slow","method":"b/slow","params":{}}
+editor> {"method":"enough"}
+codex< {"method":"enough"}
+editor< {"id":1,"error":{"code":-32012,"message":"<text>"}}
+codex> {"id":"$slow","result":"late"}
+editor> {"id":3,"method":"b/other","params":{}}
+codex< {"id":3,"method":"b/other","params":{}}
+codex> {"id":3,"result":"r"}
+editor< {"id":3,"result":"r"}
+`)
+}
