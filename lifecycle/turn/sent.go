@@ -35,7 +35,7 @@ func (s *Sent) Fate() Fate {
 }
 
 // settle decides about input that was not shown until the end of its turn: Codex has thrown
-// it away. In 500 turns that were interrupted within milliseconds of turn/started, what had
+// it away. In 460 turns that were interrupted within milliseconds of turn/started, what had
 // not been shown was neither in the history nor ever given to the model, and what had been
 // was both (measured). Without the ids nothing can be told, and what was accepted counts as
 // taken, so that nothing comes twice. What has opened a turn that failed would fail again.
