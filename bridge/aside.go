@@ -54,6 +54,10 @@ func (a *Aside) Ask(ctx context.Context, m *rpc.Message, on func(*Answer)) error
 	case <-done:
 		return nil
 	case <-a.p.child.Done():
+		if a.p.waiting.drop(m.ID.Key()) == nil { // it was codex's last word
+			<-done
+			return nil
+		}
 		return rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered %s", m.Method)
 	case <-ctx.Done():
 		return rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", m.Method, context.Cause(ctx))

@@ -178,11 +178,35 @@ func (w *waiting) drop(key string) *waiter {
 	return one
 }
 
+// has tells whether somebody here wants the answer of that id. One that nobody does is
+// over with it.
 func (w *waiting) has(key []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, ok := w.m[string(key)] // does not allocate
-	return ok
+	one, ok := w.m[string(key)] // does not allocate
+	if !ok || one.answer != nil || len(one.client) > 0 {
+		return ok
+	}
+	if _, ours := w.ours[string(key)]; ours {
+		return true
+	}
+	delete(w.m, string(key))
+	w.count.Store(int64(len(w.m)))
+	return false
+}
+
+// left are the client's requests that have no answer, which they will not get any more.
+func (w *waiting) left() (ids []rpc.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, one := range w.m {
+		if _, ours := w.ours[key]; one.answer == nil && !ours {
+			ids = append(ids, one.id)
+		}
+	}
+	clear(w.m)
+	w.count.Store(0)
+	return ids
 }
 
 // expect has the answer to a request of ours, as it would go to the client, go to answer.

@@ -17,10 +17,13 @@ import (
 
 // Options are what a Proxy is made of.
 type Options struct {
-	In         io.Reader     // the client speaks here
-	Out        io.Writer     // the client listens here
-	Command    codex.Command // the real codex
-	Features   []Feature
+	In       io.Reader     // the client speaks here
+	Out      io.Writer     // the client listens here
+	Command  codex.Command // the real codex
+	Features []Feature
+	// AnswerAll has the client's requests answered that codex leaves behind when it ends,
+	// which codex itself does not do, and holds the client to ids that differ.
+	AnswerAll  bool
 	MaxMessage int           // bytes: of a client's message, and of what has to be gathered of codex's
 	Grace      time.Duration // for codex to end
 	Log        *slog.Logger
@@ -104,12 +107,23 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	go func() { // they end with codex, unless a client does not listen
 		defer close(answered)
 		p.asides.Wait()
+		p.answerLeft()
 	}()
 	select {
 	case <-answered:
 	case <-time.After(p.o.Grace):
 	}
 	return state, nil
+}
+
+// answerLeft tells the client of the requests that codex has left without an answer.
+func (p *Proxy) answerLeft() {
+	if !p.o.AnswerAll {
+		return
+	}
+	for _, id := range p.waiting.left() {
+		p.out.Message(rpc.ReplyError(id, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered")))
+	}
 }
 
 // wait waits for codex to end, and sees to it that it does once the client has
@@ -212,7 +226,7 @@ func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.E
 			return nil
 		}
 	}
-	if len(call.onAnswer) > 0 || call.own {
+	if len(call.onAnswer) > 0 || call.own || p.o.AnswerAll && call.Kind == rpc.Request {
 		if err := p.waiting.add(call.ID, call.onAnswer); err != nil {
 			return err
 		}

@@ -64,6 +64,7 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
 		Features:   features,
+		AnswerAll:  cfg.Policy.Mode != config.Off,
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
