@@ -1,0 +1,23 @@
+-- The commands exist without setup{}; what they need is loaded when one is used.
+if vim.g.loaded_codex_bridge then
+  return
+end
+vim.g.loaded_codex_bridge = true
+
+if vim.fn.has("nvim-0.10") == 0 then
+  vim.notify("codex-bridge: Neovim 0.10 or later is needed", vim.log.levels.ERROR)
+  return
+end
+
+require("codex-bridge.commands").define()
+
+local group = vim.api.nvim_create_augroup("codex-bridge", {})
+require("codex-bridge.where").watch(group)
+vim.api.nvim_create_autocmd("VimLeavePre", {
+  group = group,
+  callback = function()
+    if package.loaded["codex-bridge.session"] then
+      require("codex-bridge").close()
+    end
+  end,
+})

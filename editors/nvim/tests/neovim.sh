@@ -1,0 +1,44 @@
+#!/bin/sh
+# Puts the Neovim of Debian trixie, with every library it needs, under DIR and
+# leaves DIR/nvim, which starts it. Nothing outside of DIR is changed and no
+# rights are needed: apt works on a folder of its own, and because an older
+# system has an older libc, Neovim is started by the loader it came with.
+set -eu
+dir=$(mkdir -p "$1" && cd "$1" && pwd)
+if [ -x "$dir/nvim" ]; then exit 0; fi
+
+apt=$dir/apt
+mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/parts"
+: >"$apt/status"
+cat >"$apt/debian.sources" <<SOURCES
+Types: deb
+URIs: $DEBIAN_MIRROR
+Suites: trixie
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+SOURCES
+
+options="-o Dir::State=$apt -o Dir::State::status=$apt/status -o Dir::State::lists=$apt/lists
+	-o Dir::Cache=$apt -o Dir::Cache::archives=$apt/archives -o Dir::Etc::sourcelist=$apt/debian.sources
+	-o Dir::Etc::sourceparts=$apt/parts -o Debug::NoLocking=1 -o APT::Install-Recommends=0
+	-o APT::Sandbox::User=$(id -un) -o Acquire::Languages=none -o Acquire::Retries=3 -q"
+# shellcheck disable=SC2086
+apt-get $options update
+# shellcheck disable=SC2086
+apt-get $options install --download-only -y neovim
+
+root=$dir/root
+mkdir -p "$root"
+for deb in "$apt"/archives/*.deb; do dpkg-deb -x "$deb" "$root"; done
+
+triplet=$(cd "$root/usr/lib" && ls -d *-linux-gnu | head -n 1)
+loader=$(ls "$root/usr/lib/$triplet"/ld-linux-*.so.* | head -n 1)
+cat >"$dir/nvim.new" <<START
+#!/bin/sh
+export VIMRUNTIME='$root/usr/share/nvim/runtime'
+exec '$loader' --library-path '$root/usr/lib/$triplet' '$root/usr/bin/nvim' "\$@"
+START
+chmod +x "$dir/nvim.new"
+"$dir/nvim.new" --version | head -n 1
+rm -rf "$apt"
+mv "$dir/nvim.new" "$dir/nvim"
