@@ -214,7 +214,12 @@ function M.foldtext()
     return text
   end
   local count = block.written and block.lines - 4 or 0
-  return ("%s · %s · %d line%s"):format(text, block.state or "", count, count == 1 and "" or "s")
+  local ending = (" · %s · %d line%s"):format(block.state or "", count, count == 1 and "" or "s")
+  local room = vim.api.nvim_win_get_width(0) - vim.fn.strdisplaywidth(ending)
+  if vim.fn.strdisplaywidth(text) > room then
+    text = vim.fn.strcharpart(text, 0, math.max(room - 1, 0)) .. "…"
+  end
+  return text .. ending
 end
 
 function M.clear()

@@ -21,6 +21,11 @@ local function names(changes)
   end, changes), ", ")
 end
 
+-- A command without the shell that Codex runs it in.
+local function command_line(command)
+  return command:match("^%S*sh %-l?c '([^']*)'$") or command:match('^%S*sh %-l?c "([^"\\$`]*)"$') or command
+end
+
 -- One line of JSON for arguments.
 local function json(value)
   return value == nil and "" or vim.json.encode(value)
@@ -45,7 +50,7 @@ local looks = {
   },
   commandExecution = {
     output = true,
-    head = function(item) return "### $ " .. item.command end,
+    head = function(item) return "### $ " .. command_line(item.command) end,
     body = function(item) return item.aggregatedOutput or "" end,
   },
   fileChange = {

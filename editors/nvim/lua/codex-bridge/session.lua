@@ -13,17 +13,31 @@ local opening -- who waits for it
 local thread -- { id, path, model, sandbox, approvalPolicy }
 local loaded -- the connection that knows the thread
 local turn -- the id of the turn that runs
+local running -- whether Codex has said that it runs: before that it can't be interrupted
 local ended -- the id of the one that ended last
-local asked_to_stop -- before the turn had an id
+local asked_to_stop -- before the turn ran
 local queue, sending = {}, false
 
+local warned = {} -- what codex says at each start is said once
+
+local function warn(text)
+  if not warned[text] then
+    warned[text] = true
+    chat.notice(text)
+  end
+end
+
 local function set_turn(id)
-  turn = id
+  turn, running = id, running and id ~= nil
   events.changed()
 end
 
 local function interrupt()
-  connection:request("turn/interrupt", { threadId = thread.id, turnId = turn })
+  connection:request("turn/interrupt", { threadId = thread.id, turnId = turn }, function(err)
+    if err then
+      chat.notice("not stopped: " .. err.message)
+    end
+  end)
 end
 
 local function began(id)
@@ -32,15 +46,16 @@ local function began(id)
   end
   set_turn(id)
   events.emit("TurnStarted", { threadId = thread.id, turnId = id })
-  if asked_to_stop then
-    asked_to_stop = nil
-    interrupt()
-  end
 end
 
 local heard = {
   ["turn/started"] = function(p)
     began(p.turn.id)
+    running = true
+    if asked_to_stop then
+      asked_to_stop = nil
+      interrupt()
+    end
   end,
   ["turn/completed"] = function(p)
     ended, asked_to_stop = p.turn.id, nil
@@ -81,9 +96,6 @@ local heard = {
       chat.notice(p.error.message)
     end
   end,
-  warning = function(p)
-    chat.notice(p.message)
-  end,
 }
 
 local function notification(method, p)
@@ -93,7 +105,9 @@ local function notification(method, p)
     ask.forget("item", p.item.id)
     require("codex-bridge.reload").item(p.item)
   elseif method == "configWarning" then
-    chat.notice(p.summary .. (p.details and "\n" .. p.details or ""))
+    warn(p.summary .. (p.details and "\n" .. p.details or ""))
+  elseif method == "warning" and (not p.threadId or thread and p.threadId == thread.id) then
+    warn(p.message)
   elseif method == "bridge/policy/applied" then
     events.emit("Policy", p)
     if p.error then
@@ -174,6 +188,7 @@ local function show(turns)
     end
     if past.status == "inProgress" then
       set_turn(past.id)
+      running = true
     end
   end
 end
@@ -293,9 +308,9 @@ function M.send(text, options, callback)
 end
 
 function M.stop()
-  if connection and turn then
+  if connection and turn and running then
     interrupt()
-  elseif sending then
+  elseif turn or sending then
     asked_to_stop = true
   end
 end

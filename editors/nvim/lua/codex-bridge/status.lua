@@ -10,29 +10,34 @@ function M.text()
   return state == "off" and "" or "codex: " .. state
 end
 
--- What is in force: model, sandbox, approvals and whether a policy holds them.
+-- What is in force: whether a policy holds the thread, its sandbox, approvals and model.
 function M.details()
   local about = require("codex-bridge.session").about()
   local parts = {}
-  if about.thread then
-    local sandbox = about.thread.sandbox
-    parts[#parts + 1] = about.thread.model
-    parts[#parts + 1] = type(sandbox) == "table" and sandbox.type or sandbox
-    parts[#parts + 1] = type(about.thread.approvalPolicy) == "string" and about.thread.approvalPolicy or nil
-  end
   if about.bridge then
     local policy = about.bridge.policy or {}
     parts[#parts + 1] = "policy " .. (policy.mode or "?") .. (policy.gate and ", gate" or "")
   elseif about.state ~= "off" then
     parts[#parts + 1] = "no bridge"
   end
+  if about.thread then
+    local sandbox, approval = about.thread.sandbox, about.thread.approvalPolicy
+    parts[#parts + 1] = type(sandbox) == "table" and sandbox.type or sandbox
+    parts[#parts + 1] = type(approval) == "string" and approval or nil
+    parts[#parts + 1] = about.thread.model
+  end
   return table.concat(parts, " · ")
 end
 
+-- The bar above the chat. What does not fit is cut off at the end.
 function M.winbar()
   local text, details = M.text(), M.details()
-  local left = text == "" and "codex" or text
-  return ((" %s"):format(details == "" and left or left .. " · " .. details):gsub("%%", "%%%%"))
+  local bar = " " .. (text == "" and "codex" or text) .. (details == "" and "" or " · " .. details)
+  local width = vim.api.nvim_win_get_width(vim.g.statusline_winid or 0)
+  if vim.fn.strdisplaywidth(bar) > width then
+    bar = vim.fn.strcharpart(bar, 0, width - 1) .. "…"
+  end
+  return (bar:gsub("%%", "%%%%"))
 end
 
 return M

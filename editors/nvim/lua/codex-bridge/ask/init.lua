@@ -13,6 +13,7 @@ local function finish(asked, answer)
   if showing == asked then
     showing = nil
   end
+  vim.cmd.redraw() -- the list of inputlist() is gone, so that a message needs no Enter
   if asked.over then
     return show_next() -- answered too late: nobody waits for it any more
   end
