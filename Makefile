@@ -4,6 +4,7 @@
 .PHONY: build setup demo test laws unit e2e schema cross lint bench fuzz clean
 
 NPM     := testdata/npm
+NVIM    := .tools/nvim/nvim
 CODEX   := $(CURDIR)/$(NPM)/node_modules/.bin/codex
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.Version=$(VERSION)
@@ -12,11 +13,15 @@ TARGETS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windo
 build: ## bin/codex-bridge
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/codex-bridge ./cmd/codex-bridge
 
-# The real codex, the real clients and servers, and a PostgreSQL, at the versions of the lock file.
-setup: $(NPM)/node_modules/.package-lock.json
+# The real codex, the real clients and servers, and a PostgreSQL, at the versions of the lock file; and a Neovim.
+setup: $(NPM)/node_modules/.package-lock.json $(NVIM)
 $(NPM)/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package-lock.json
 	npm ci --prefix $(NPM) --ignore-scripts --no-audit --no-fund
 	@touch $@
+
+# A Neovim for the tests of the plugin, in a folder of its own.
+$(NVIM): editors/nvim/tests/neovim.sh
+	sh $< $(@D)
 
 demo: setup build ## a whole conversation through the real codex, offline
 	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo
@@ -63,4 +68,4 @@ fuzz: ## the laws a million times, then every fuzz target in turn, FUZZTIME each
 	done
 
 clean:
-	rm -rf bin $(NPM)/node_modules
+	rm -rf bin .tools $(NPM)/node_modules

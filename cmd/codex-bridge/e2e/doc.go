@@ -9,6 +9,8 @@
 //
 // CODEX_BRIDGE_E2E_KEEP names a folder that takes what was compared.
 //
+// CODEX_BRIDGE_E2E_NEOVIM names a Neovim other than the one of `make setup`.
+//
 // CODEX_BRIDGE_E2E_PROXY names a program to test in place of a fresh build of
 // codex-bridge. With codex itself there, `-run 'ACP$|Transparent$|Endings|Commands'`
 // shows that the comparisons hold between two runs of codex.

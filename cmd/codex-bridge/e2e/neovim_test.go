@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -271,4 +272,102 @@ func TestNeovimElicitation(t *testing.T) {
 	v.types("7<CR>")
 	v.ends()
 	v.wants(w.told(), `"action":"accept"`, "7")
+}
+
+// More permissions are granted for what was asked, or not at all.
+func TestNeovimPermissions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"})
+	v := w.neovim("{}")
+	elsewhere := filepath.Join(w.root, "elsewhere")
+	call := fmt.Sprintf(`CALL: request_permissions {"reason":"to build","permissions":{"file_system":{"write":[%q]}}}`, elsewhere)
+	v.begins(call)
+	v.sees("Let Codex ", "to build", "1: Grant for this turn", "3: Decline")
+	v.shot("asked")
+	v.types("1<CR>")
+	v.ends()
+	v.wants(w.told(), elsewhere, `"turn"`)
+	v.begins(call)
+	v.sees("Let Codex ", "3: Decline")
+	v.types("3<CR>")
+	v.ends()
+	if told := w.told(); strings.Contains(told, elsewhere) {
+		t.Errorf("declined, and the model was told %s", told)
+	}
+}
+
+// A patch of several files is looked at one by one, and answered once.
+func TestNeovimPatchOfSeveralFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.write("workspace/poem.txt", "one\ntwo\n")
+	w.write("workspace/old.txt", "gone\n")
+	w.model.Add(scripted.Step{When: "several", Reply: scripted.Reply{scripted.CustomCall{Tool: "apply_patch", Input: "*** Begin Patch\n" +
+		"*** Add File: a.txt\n+fresh\n*** Delete File: old.txt\n*** Update File: poem.txt\n@@\n one\n-two\n+zwei\n*** End Patch\n"}}})
+	v := w.neovim("{}")
+	v.begins("several")
+	var files []string
+	for _, place := range []string{"1/3", "2/3", "3/3"} {
+		v.sees(place, "ga accept")
+		for _, file := range []string{"a.txt (new file)", "old.txt (deleted)", "poem.txt (after)"} {
+			if strings.Contains(v.Screen().Text(), file) {
+				files = append(files, file)
+			}
+		}
+		v.shot("a file")
+		v.types("]f")
+	}
+	v.sees("1/3")
+	v.types("[f")
+	v.sees("3/3")
+	slices.Sort(files)
+	if len(slices.Compact(files)) != 3 {
+		t.Errorf("shown: %q", files)
+	}
+	v.types("ga")
+	v.ends()
+	v.until("#vim.api.nvim_list_tabpages() == 1")
+	if !w.exists("a.txt") || w.exists("old.txt") {
+		t.Error("not all of it was written")
+	}
+}
+
+// The diff's right side is the file that the patch would make, for every patch; and one
+// that does not fit is not guessed at.
+func TestNeovimDiffApplies(t *testing.T) {
+	t.Parallel()
+	v := newWorld(t, options{}).neovim("{}")
+	got := v.text(`
+local diff = require("codex-bridge.diff")
+local seed = 1
+local function random(n) -- the same each time
+  seed = (seed * 1103515245 + 12345) % 2147483648
+  return math.floor(seed / 65536) % n
+end
+local words = { "", "a", "b", "-", "+x", " c", "@@" }
+local function text()
+  local lines = {}
+  for _ = 1, random(30) do lines[#lines + 1] = words[random(#words) + 1] end
+  return lines
+end
+for round = 1, 2000 do
+  local before, after = text(), text()
+  if random(2) == 0 then -- most of it stays
+    after = vim.deepcopy(before)
+    for _ = 1, random(4) do table.insert(after, random(#after + 1) + 1, words[random(#words) + 1]) end
+    for _ = 1, random(3) do if #after > 0 then table.remove(after, random(#after) + 1) end end
+  end
+  local function joined(lines) return #lines == 0 and "" or table.concat(lines, "\n") .. "\n" end
+  local patch = vim.split(vim.diff(joined(before), joined(after), { ctxlen = random(4) }), "\n", { trimempty = false })
+  patch[#patch] = nil -- what is behind the last newline
+  local made = diff.apply(before, patch)
+  if not vim.deep_equal(made, after) then
+    return ("round %d: %s"):format(round, vim.inspect({ before = before, after = after, patch = patch, made = made }))
+  end
+end
+if diff.apply({ "x" }, { "@@ -1 +1 @@", "-y", "+z" }) ~= nil then return "it was guessed" end
+return ""`)
+	if got != "" {
+		t.Error(got)
+	}
 }

@@ -35,6 +35,9 @@ func repositoryRoot(t *testing.T) string {
 // neovimProgram is the Neovim that `make setup` has installed.
 func neovimProgram(t *testing.T) string {
 	t.Helper()
+	if program := os.Getenv("CODEX_BRIDGE_E2E_NEOVIM"); program != "" {
+		return program
+	}
 	program := filepath.Join(repositoryRoot(t), ".tools", "nvim", "nvim")
 	if _, err := os.Stat(program); err != nil {
 		t.Fatalf("%v; run `make setup`, which installs what the end-to-end tests need", err)

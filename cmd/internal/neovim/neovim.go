@@ -51,7 +51,7 @@ func Start(ctx context.Context, o Options) (*Neovim, error) {
 		return nil, fmt.Errorf("neovim: %w", err)
 	}
 	if err := client.AttachUI(o.Width, o.Height, map[string]any{"ext_linegrid": true, "rgb": true}); err != nil {
-		client.Close()
+		_ = client.Close()
 		return nil, fmt.Errorf("neovim: attaching a screen: %w", err)
 	}
 	return n, nil

@@ -1,11 +1,25 @@
 #!/bin/sh
-# Puts the Neovim of Debian trixie, with every library it needs, under DIR and
-# leaves DIR/nvim, which starts it. Nothing outside of DIR is changed and no
+# Puts the Neovim of Debian trixie, or of SUITE, with every library it needs, under DIR and
+# leaves DIR/nvim, which starts it: neovim.sh DIR [SUITE]. Nothing outside of DIR is changed and no
 # rights are needed: apt works on a folder of its own, and because an older
 # system has an older libc, Neovim is started by the loader it came with.
+# Where there is no apt of Debian, a Neovim 0.10 or later on PATH is taken.
 set -eu
 dir=$(mkdir -p "$1" && cd "$1" && pwd)
 if [ -x "$dir/nvim" ]; then exit 0; fi
+if [ "$(uname)" != Linux ]; then
+	echo "neovim.sh: the tests in Neovim run on Linux only" >&2
+	exit 0
+fi
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+if ! command -v apt-get >/dev/null || [ ! -r "$keyring" ]; then
+	if nvim --headless -u NONE '+if has("nvim-0.10") | quit | else | cquit | endif' 2>/dev/null; then
+		ln -sf "$(command -v nvim)" "$dir/nvim"
+		exit 0
+	fi
+	echo "neovim.sh: no apt of Debian to get Neovim from; install Neovim 0.10 or later" >&2
+	exit 1
+fi
 
 apt=$dir/apt
 mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/parts"
@@ -13,9 +27,9 @@ mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/parts"
 cat >"$apt/debian.sources" <<SOURCES
 Types: deb
 URIs: $DEBIAN_MIRROR
-Suites: trixie
+Suites: ${2:-trixie}
 Components: main
-Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+Signed-By: $keyring
 SOURCES
 
 options="-o Dir::State=$apt -o Dir::State::status=$apt/status -o Dir::State::lists=$apt/lists

@@ -82,17 +82,32 @@ end
 local View = {}
 View.__index = View
 
-function View:bar(window, text)
+-- What does not fit above a window is cut off at the end.
+local function bar(window, text)
+  local width = vim.api.nvim_win_get_width(window)
+  if vim.fn.strdisplaywidth(text) > width then
+    text = vim.fn.strcharpart(text, 0, width - 1) .. "…"
+  end
   vim.wo[window][0].winbar = (text:gsub("%%", "%%%%"))
 end
 
 function View:hint()
   local keys = config.current.keys
-  local hint = ("%s accept  %s decline  :q later"):format(keys.accept or ":CodexAccept", keys.decline or ":CodexDecline")
+  local parts = { (keys.accept or ":CodexAccept") .. " accept", (keys.decline or ":CodexDecline") .. " decline" }
   if #self.changes > 1 then
-    hint = ("%s  %s next of %d files"):format(hint, keys.next_file or ":CodexNextFile", #self.changes)
+    parts[#parts + 1] = (keys.next_file or ":CodexNextFile") .. " next file"
   end
-  return hint
+  parts[#parts + 1] = ":q later"
+  return table.concat(parts, "  ")
+end
+
+function View:title(path, kind)
+  local what = ({ add = "new file", delete = "deleted", update = "after" })[kind] or kind
+  local title = ("%s (%s)"):format(path, what)
+  if #self.changes > 1 then
+    title = ("%s %d/%d"):format(title, self.at, #self.changes)
+  end
+  return title .. (self.reason and " — " .. self.reason or "")
 end
 
 -- Shows one file of the patch.
@@ -101,29 +116,27 @@ function View:file(i)
   self.at = i
   local path = vim.fn.fnamemodify(change.path, ":~:.")
   local before, after = sides(change)
-  local filetype = before and vim.filetype.match({ filename = change.path, contents = after }) or "diff"
+  local filetype = before and (vim.filetype.match({ filename = change.path, contents = after }) or "") or "diff"
   self.turning = true
   vim.api.nvim_set_current_tabpage(self.tab)
   vim.cmd("silent only")
-  local window = vim.api.nvim_get_current_win()
   vim.cmd.diffoff()
-  local old = vim.api.nvim_get_current_buf()
-  vim.api.nvim_win_set_buf(window, self:keys(scratch("codex://after/" .. path, after or M.text({ change }), filetype or "")))
-  if vim.api.nvim_buf_is_valid(old) and old ~= vim.api.nvim_win_get_buf(window) then
+  local window, old = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
+  vim.api.nvim_win_set_buf(window, self:keys(scratch("codex://after/" .. path, after or M.text({ change }), filetype)))
+  if vim.api.nvim_buf_is_valid(old) then
     vim.api.nvim_buf_delete(old, { force = true })
   end
-  local what = ({ add = "new file", delete = "deleted", update = "after" })[change.kind.type] or change.kind.type
-  self:bar(window, ("%s (%s)%s  │  %s"):format(path, what, self.reason and " — " .. self.reason or "", self:hint()))
   if before and #before > 0 then
     vim.cmd("leftabove vsplit")
     local left = vim.api.nvim_get_current_win()
-    vim.api.nvim_win_set_buf(left, self:keys(scratch("codex://before/" .. path, before, filetype or "")))
+    vim.api.nvim_win_set_buf(left, self:keys(scratch("codex://before/" .. path, before, filetype)))
     vim.cmd.diffthis()
-    self:bar(left, path .. " (now)")
+    bar(left, path .. " (now)")
     vim.api.nvim_set_current_win(window)
     vim.cmd.diffthis()
     vim.cmd("silent! normal! gg]c")
   end
+  bar(window, ("%s │ %s"):format(self:title(path, change.kind.type), self:hint()))
   self.turning = false
 end
 
@@ -148,11 +161,13 @@ function View:keys(buf)
   end
   vim.api.nvim_create_autocmd("WinClosed", {
     buffer = buf,
-    callback = vim.schedule_wrap(function()
+    callback = function()
       if not self.turning then
-        self:finish(nil)
+        vim.schedule(function()
+          self:finish(nil)
+        end)
       end
-    end),
+    end,
   })
   return buf
 end

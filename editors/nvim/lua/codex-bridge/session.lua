@@ -84,11 +84,8 @@ local heard = {
     chat.append(p.itemId, p.delta)
   end,
   ["thread/settings/updated"] = function(p)
-    local settings = p.threadSettings or p.settings or {}
-    for _, name in ipairs({ "model", "approvalPolicy" }) do
-      thread[name] = settings[name] or thread[name]
-    end
-    thread.sandbox = settings.sandboxPolicy or settings.sandbox or thread.sandbox
+    local settings = p.threadSettings
+    thread.model, thread.approvalPolicy, thread.sandbox = settings.model, settings.approvalPolicy, settings.sandboxPolicy
     events.changed()
   end,
   ["error"] = function(p)
