@@ -1,6 +1,7 @@
 // An ACP client of codex-acp, for the end-to-end tests.
 //
-// One argument, JSON: {cwd, directories: [more folders], prompts: [text…], permission: "allow_once" | "reject_once" | "allow_always"}.
+// One argument, JSON: {cwd, directories: [more folders], prompts: [text…], permission: "allow_once" | "reject_once" | "allow_always",
+// command: [how codex-acp is started, if not plainly], env: {all of its environment, if not this process's}}.
 // A prompt "MODE: X" chooses a mode instead, as the editor's menu does.
 // codex-acp inherits the environment (CODEX_PATH, CODEX_HOME, INITIAL_AGENT_MODE …).
 // On stdout, a JSON line for each step: what an ACP editor would show.
@@ -13,12 +14,14 @@ import { pathToFileURL } from "node:url";
 // The packages are beside this folder, where a bare import does not look.
 const require = createRequire(new URL("../npm/package.json", import.meta.url));
 const acp = await import(pathToFileURL(require.resolve("@agentclientprotocol/sdk")));
-const { cwd, directories, prompts, permission } = JSON.parse(process.argv[2]);
+const { cwd, directories, prompts, permission, command, env } = JSON.parse(process.argv[2]);
 
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
 
-const agent = spawn(process.execPath, [require.resolve("@agentclientprotocol/codex-acp")], {
+const [program, ...args] = command ?? [process.execPath, require.resolve("@agentclientprotocol/codex-acp")];
+const agent = spawn(program, args, {
   stdio: ["pipe", "pipe", "inherit"],
+  env: env ?? process.env,
 });
 const gone = new Promise((resolve) => agent.once("exit", (code, signal) => resolve({ code, signal })));
 

@@ -59,7 +59,6 @@ local heard = {
   end,
   ["turn/completed"] = function(p)
     ended, asked_to_stop = p.turn.id, nil
-    ask.forget("turn", p.turn.id)
     chat.flush()
     if p.turn.error then
       chat.notice(p.turn.error.message)
@@ -101,6 +100,8 @@ local function notification(method, p)
   elseif method == "item/completed" then
     ask.forget("item", p.item.id)
     require("codex-bridge.reload").item(p.item)
+  elseif method == "turn/completed" then
+    ask.forget("turn", p.turn.id)
   elseif method == "configWarning" then
     warn(p.summary .. (p.details and "\n" .. p.details or ""))
   elseif method == "warning" and (not p.threadId or thread and p.threadId == thread.id) then
