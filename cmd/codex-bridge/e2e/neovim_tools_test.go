@@ -176,6 +176,22 @@ return table.concat(missing, " ")`)
 	if got != `""` {
 		t.Errorf("the help does not speak of %s", got)
 	}
+	// And no tag is there twice, nor does a link lead nowhere.
+	got = v.lua(`
+local dir = ... .. "/help/doc"
+vim.fn.mkdir(dir, "p")
+local help = vim.api.nvim_get_runtime_file("doc/codex-bridge.txt", false)[1]
+vim.fn.writefile(vim.fn.readfile(help), dir .. "/codex-bridge.txt")
+vim.cmd.helptags(dir)
+vim.opt.runtimepath:prepend(vim.fs.dirname(dir))
+local missing = {}
+for link in table.concat(vim.fn.readfile(help), "\n"):gmatch("|([^|%s]+)|") do
+  if #vim.fn.getcompletion(link, "help") == 0 then missing[#missing + 1] = link end
+end
+return table.concat(missing, " ")`, w.root)
+	if got != `""` {
+		t.Errorf("the help has links to %s", got)
+	}
 }
 
 // A setting that there is not is an error that says which there are.

@@ -369,14 +369,10 @@ function M.request(method, params, callback)
   end)
 end
 
-function M.has(method)
-  return connection ~= nil and connection:has(method)
-end
-
 -- What there is to know: state ("off", "idle", "working"), thread, turn, bridge, agent.
 function M.about()
   return {
-    state = turn and "working" or sending and "working" or connection and "idle" or "off",
+    state = (turn or sending) and "working" or connection and "idle" or "off",
     thread = vim.deepcopy(thread),
     turn = turn,
     bridge = connection and vim.deepcopy(connection.bridge),
