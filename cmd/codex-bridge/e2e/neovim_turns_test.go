@@ -61,6 +61,36 @@ func TestNeovimSteerAndStop(t *testing.T) {
 	v.until("events[#events].data.status == 'interrupted'")
 }
 
+// A thread that is left while a text is on its way to it is stopped, and what follows
+// goes to the next one.
+func TestNeovimLeftAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	v := w.neovim("{}")
+	v.says("SAY: hello")
+	w.holds("to the old one")
+	v.lua(`
+local codex = require("codex-bridge")
+thread = codex.about().thread.id
+codex.send("to the old one")
+codex.send("never sent", nil, function(err) unsent = err end)
+codex.new()`)
+	v.until("unsent == 'the thread was left'")
+	v.says("SAY: to the new one")
+	v.wants(v.chat(), "## Codex\n\nto the new one\n")
+	v.until(`(function()
+  local over
+  require("codex-bridge").request("thread/read", { threadId = thread, includeTurns = true }, function(_, result)
+    over = result and result.thread.turns[#result.thread.turns].status or ""
+  end)
+  vim.wait(10000, function() return over end)
+  return over == "interrupted"
+end)()`)
+	if got := v.chat(); strings.Contains(got, "to the old one") || strings.Contains(got, "stopped") {
+		t.Error(got)
+	}
+}
+
 // blocked runs code of Lua while Neovim hears nothing of codex: it waits, before the code,
 // until meanwhile has returned.
 func (v *inNeovim) blocked(code string, meanwhile func()) {

@@ -17,6 +17,7 @@ local running -- whether Codex has said that it runs: before that it can't be in
 local ended -- the id of the one that ended last
 local asked_to_stop -- before the turn ran
 local queue, sending = {}, false
+local left = {} -- threads that were left before their turn ran: it is stopped when it does
 
 local warned = {} -- what codex says at each start is said once
 
@@ -100,7 +101,10 @@ local function notification(method, p)
   elseif method == "item/completed" then
     ask.forget("item", p.item.id)
     require("codex-bridge.reload").item(p.item)
+  elseif method == "turn/started" and left[p.threadId] then
+    connection:request("turn/interrupt", { threadId = p.threadId, turnId = p.turn.id })
   elseif method == "turn/completed" then
+    left[p.threadId] = nil
     ask.forget("turn", p.turn.id)
   elseif method == "configWarning" then
     warn(p.summary .. (p.details and "\n" .. p.details or ""))
@@ -226,6 +230,7 @@ local function resume(id, callback, tries)
     elseif err then
       callback(err.message)
     else
+      left[id] = nil
       took(result)
       callback(nil, result)
     end
@@ -250,8 +255,9 @@ local function threaded(callback)
 end
 
 local function begin(input, callback)
-  connection:request("turn/start", { threadId = thread.id, input = input }, function(err, result)
-    if not err then
+  local id = thread.id
+  connection:request("turn/start", { threadId = id, input = input }, function(err, result)
+    if not err and thread and thread.id == id then
       began(result.turn.id)
     end
     callback(err and err.message)
@@ -271,7 +277,7 @@ local function deliver(input, callback)
         return callback(nil)
       end
       -- The turn ended in the meantime, as a rule. What a person has written is not lost.
-      if not connection then
+      if not (connection and thread) then
         return callback(failed.message)
       end
       begin(input, callback)
@@ -317,6 +323,12 @@ end
 local function leave()
   M.stop()
   ask.forget("turn", turn)
+  if thread and asked_to_stop then
+    left[thread.id] = true
+  end
+  for i = #queue, sending and 2 or 1, -1 do
+    table.remove(queue, i).callback("the thread was left")
+  end
   thread, loaded, asked_to_stop = nil, nil, nil
   set_turn(nil)
   chat.clear()
