@@ -21,12 +21,19 @@ if ! command -v apt-get >/dev/null || [ ! -r "$keyring" ]; then
 	exit 1
 fi
 
+# The mirror that this machine has its own packages from.
+mirror=${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' | grep -E '/debian/?$' | head -n 1)}
+if [ -z "$mirror" ]; then
+	echo "neovim.sh: this machine's apt has no mirror of Debian; set DEBIAN_MIRROR to the address of one" >&2
+	exit 1
+fi
+
 apt=$dir/apt
 mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/parts"
 : >"$apt/status"
 cat >"$apt/debian.sources" <<SOURCES
 Types: deb
-URIs: $DEBIAN_MIRROR
+URIs: $mirror
 Suites: ${2:-trixie}
 Components: main
 Signed-By: $keyring
