@@ -17,16 +17,16 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the last max bytes that are written.
-type tail struct {
-	kept []byte
-	max  int
+// Tail keeps the last Max bytes that are written. It is one goroutine's at a time.
+type Tail struct {
+	Max  int
+	Kept []byte
 }
 
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - t.max; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
+func (t *Tail) Write(p []byte) (int, error) {
+	t.Kept = append(t.Kept, p...)
+	if over := len(t.Kept) - t.Max; over > 0 {
+		t.Kept = append(t.Kept[:0], t.Kept[over:]...)
 	}
 	return len(p), nil
 }

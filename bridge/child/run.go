@@ -48,7 +48,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	stdout := &head{max: c.Max, full: func() { cancel(ErrTooLong) }}
-	stderr := &tail{max: c.Tail}
+	stderr := &Tail{Max: c.Tail}
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	var g group
@@ -88,13 +88,13 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		}
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return Result{Stdout: stdout.kept, Stderr: stderr.kept, Code: -1}, cause
+		return Result{Stdout: stdout.kept, Stderr: stderr.Kept, Code: -1}, cause
 	}
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) {
 		return Result{}, err
 	}
-	return Result{Stdout: stdout.kept, Stderr: stderr.kept, Code: cmd.ProcessState.ExitCode(), How: cmd.ProcessState.String()}, nil
+	return Result{Stdout: stdout.kept, Stderr: stderr.Kept, Code: cmd.ProcessState.ExitCode(), How: cmd.ProcessState.String()}, nil
 }
 
 // drained waits for the end of the output of a child that has ended.

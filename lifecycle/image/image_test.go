@@ -1,0 +1,212 @@
+package image_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	stdimage "image"
+	"image/color/palette"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/lifecycle/image"
+	"codex-bridge/rpc"
+)
+
+const webp = "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA"
+
+func picture(t *testing.T, kind string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	var err error
+	one := stdimage.NewPaletted(stdimage.Rect(0, 0, 20, 10), palette.Plan9)
+	switch kind {
+	case "png":
+		err = png.Encode(&b, one)
+	case "jpeg":
+		err = jpeg.Encode(&b, one, nil)
+	case "gif":
+		err = gif.Encode(&b, one, nil)
+	case "webp":
+		var raw []byte
+		raw, err = base64.StdEncoding.DecodeString(webp)
+		b.Write(raw)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// vast is a PNG that claims to be so large.
+func vast(t *testing.T, width, height uint32) []byte {
+	data := bytes.Clone(picture(t, "png"))
+	binary.BigEndian.PutUint32(data[16:], width)
+	binary.BigEndian.PutUint32(data[20:], height)
+	binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29]))
+	return data
+}
+
+func TestRead(t *testing.T) {
+	for _, kind := range []string{"png", "jpeg", "gif", "webp"} {
+		data := picture(t, kind)
+		got, err := image.Read(data)
+		if err != nil || got.Mime != "image/"+kind || !bytes.Equal(got.Data, data) {
+			t.Errorf("%s: %s, %v", kind, got.Mime, err)
+		}
+		if want := "data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(data); got.URL() != want {
+			t.Errorf("%s: %s", kind, got.URL())
+		}
+		if _, err := image.Read(data[:len(data)*2/3]); err == nil {
+			t.Errorf("%s: one that is cut off was taken", kind)
+		}
+	}
+	for name, data := range map[string][]byte{
+		"empty": nil, "text": []byte("PNG"), "svg": []byte("<svg/>"), "large": make([]byte, image.MaxBytes+1), "vast": vast(t, 50_000, 50_000), "flat": vast(t, 1<<31-1, 1<<31-1),
+	} {
+		if _, err := image.Read(data); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	some := func(n, size int) []image.Image {
+		all := make([]image.Image, n)
+		for i := range all {
+			all[i].Data = make([]byte, size)
+		}
+		return all
+	}
+	for _, test := range []struct {
+		job  image.Job
+		want string
+	}{
+		{image.Job{Images: some(1, 1)}, ""},
+		{image.Job{Images: some(image.MaxImages, 1)}, ""},
+		{image.Job{}, "no image"},
+		{image.Job{Images: some(image.MaxImages+1, 1)}, "17 images"},
+		{image.Job{Images: some(3, image.MaxTotal/3+1)}, "bytes together"},
+		{image.Job{Images: some(1, 1), Prompt: strings.Repeat("x", image.MaxPrompt+1)}, "prompt"},
+	} {
+		if err := test.job.Check(); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%d images: %v, want %q", len(test.job.Images), err, test.want)
+		}
+	}
+	if image.Within(0) != 100*time.Millisecond || image.Within(time.Second) != time.Second || image.Within(2*time.Hour) != time.Hour {
+		t.Error("the bounds of the time do not hold")
+	}
+}
+
+func value(t *testing.T, text string) rpc.Value {
+	t.Helper()
+	doc, err := rpc.ParseValue([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Root()
+}
+
+func TestModels(t *testing.T) {
+	models := image.Models(value(t, `{"data":[
+		{"id":"old","model":"old","inputModalities":["text"]},
+		{"id":"a","model":"a-1","inputModalities":["text","image"]},
+		{"id":"b","model":"b-1","inputModalities":["image"]},
+		{"id":"none"}]}`))
+	if diff := cmp.Diff([]image.Model{{"old", "old", false}, {"a", "a-1", true}, {"b", "b-1", true}, {ID: "none"}}, models); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	any := func(string) bool { return true }
+	if got, err := image.Usual(models, any); got != "a-1" || err != nil {
+		t.Error(got, err)
+	}
+	if got, err := image.Usual(models, func(name string) bool { return name != "a-1" }); got != "b-1" || err != nil {
+		t.Error(got, err)
+	}
+	if got, err := image.Usual(models[:1], any); err == nil {
+		t.Error(got)
+	}
+	for name, want := range map[string]string{"a": "", "a-1": "", "old": "takes no images", "x": "offers no model"} {
+		if err := image.Suits(models, name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The servers of the user's are switched off by name, whatever is in the name.
+func TestThreadStart(t *testing.T) {
+	raw, err := json.Marshal(image.Job{Model: "m"}.ThreadStart("/w", []string{"a.b"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := value(t, string(raw))
+	if off := got.Get("config").Get("mcp_servers").Get("a.b").Get("enabled"); string(off.Raw()) != "false" {
+		t.Errorf("%s", raw)
+	}
+	if value(t, string(raw)).Get("sandbox").Raw() == nil || !got.Get("sandbox").Is("read-only") || string(got.Get("ephemeral").Raw()) != "true" {
+		t.Errorf("%s", raw)
+	}
+}
+
+func TestCollector(t *testing.T) {
+	const end = `turn/completed {"threadId":"th","turn":{"id":"tu","status":"completed","items":[]}}`
+	for _, test := range []struct {
+		name  string
+		heard []string
+		want  string // the text, or what is in the error after "!"
+	}{
+		{"an item that is complete wins over its deltas", []string{
+			`item/agentMessage/delta {"threadId":"th","turnId":"tu","itemId":"a","delta":"half"}`,
+			`item/completed {"threadId":"th","turnId":"tu","item":{"type":"agentMessage","id":"a","text":"whole"}}`, end,
+		}, "whole"},
+		{"another item is no text", []string{`item/completed {"threadId":"th","turnId":"tu","item":{"type":"reasoning","id":"a","text":"hm"}}`, end}, "!without a text"},
+		{"an error that is tried again is none", []string{
+			`error {"threadId":"th","turnId":"tu","willRetry":true,"error":{"message":"stream"}}`,
+			`item/agentMessage/delta {"threadId":"th","turnId":"tu","itemId":"a","delta":"text"}`, end,
+		}, "text"},
+		{"an error is the end", []string{`error {"threadId":"th","turnId":"tu","willRetry":false,"error":{"message":"no quota"}}`, end}, "!no quota"},
+		{"a failure without a reason", []string{`turn/completed {"threadId":"th","turn":{"id":"tu","status":"failed"}}`}, "!does not say why"},
+		{"another turn", []string{
+			`item/agentMessage/delta {"threadId":"th","turnId":"x","itemId":"a","delta":"other"}`,
+			`turn/completed {"threadId":"th","turn":{"id":"x","status":"failed"}}`,
+			`item/agentMessage/delta {"threadId":"th","turnId":"tu","itemId":"b","delta":"mine"}`, end,
+		}, "mine"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, early := range []bool{true, false} {
+				var c image.Collector
+				started := func() { c.Started("th", value(t, `{"id":"tu","status":"inProgress"}`)) }
+				if !early {
+					started()
+				}
+				for _, line := range test.heard {
+					method, params, _ := strings.Cut(line, " ")
+					c.Heard(method, value(t, params))
+				}
+				if early {
+					started()
+				}
+				got, err := c.Text(t.Context())
+				if reason, failed := strings.CutPrefix(test.want, "!"); failed != (err != nil) || failed && !strings.Contains(err.Error(), reason) || !failed && got != test.want {
+					t.Errorf("early %t: %q, %v", early, got, err)
+				}
+			}
+		})
+	}
+	late := errors.New("late")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(late)
+	if _, err := new(image.Collector).Text(ctx); !errors.Is(err, late) {
+		t.Error(err)
+	}
+}

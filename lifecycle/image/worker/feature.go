@@ -1,0 +1,214 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/lifecycle/image"
+	"codex-bridge/rpc"
+)
+
+// Method is what a client calls.
+const Method = "bridge/image/describe"
+
+// maxJobs is how many jobs are done at once: each is a Codex of its own.
+const maxJobs = 4
+
+// Feature is a bridge.Feature. It must stand before those that hold requests to a policy.
+type Feature struct {
+	worker *Worker
+	known  func() bool
+	config atomic.Pointer[config.Image]
+	peer   *bridge.Peer
+	jobs   chan struct{}
+	done   atomic.Int64
+}
+
+// NewFeature makes a Feature. known tells whether the client knows the bridge.
+func NewFeature(w *Worker, cfg config.Image, known func() bool) *Feature {
+	f := &Feature{worker: w, known: known, jobs: make(chan struct{}, maxJobs)}
+	f.config.Store(&cfg)
+	return f
+}
+
+// SetConfig puts another configuration in force, for jobs that begin from now on.
+func (f *Feature) SetConfig(c *config.Config) { f.config.Store(&c.Image) }
+
+// Attach implements bridge.Attacher.
+func (f *Feature) Attach(p *bridge.Peer) { f.peer = p }
+
+// Routes implements bridge.Feature.
+func (f *Feature) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Client, Method: Method, Why: "answered here, by a codex beside the conversation", Call: f.describe}}
+}
+
+// State is what bridge/status shows.
+type State struct {
+	Running int   `json:"running"`
+	Done    int64 `json:"done"`
+}
+
+// State is what is known now.
+func (f *Feature) State() State { return State{len(f.jobs), f.done.Load()} }
+
+func (f *Feature) describe(_ context.Context, call *bridge.Call) *rpc.Error {
+	if !f.known() || call.Kind != rpc.Request {
+		return nil
+	}
+	select {
+	case f.jobs <- struct{}{}:
+	default:
+		return rpc.Errorf(rpc.CodeBusy, "%d descriptions are under way, and more are not done at once; wait for one of them", maxJobs)
+	}
+	line, id := bytes.Clone(call.Bytes()), call.ID.Clone()
+	call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+		result, err := f.answer(ctx, line)
+		<-f.jobs
+		if err != nil {
+			aside.Reply(rpc.ReplyError(id, err))
+			return
+		}
+		f.done.Add(1)
+		aside.Reply(rpc.Reply(id, result))
+	})
+	return nil
+}
+
+// answer does what a client's line asks for.
+func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, error) {
+	m, err := rpc.ParseMessage(line)
+	if err != nil { // it was parsed once
+		return nil, err
+	}
+	if m.Truncated() {
+		return nil, rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", Method)
+	}
+	cfg := f.config.Load()
+	job, within, err := asked(m.Params)
+	if err != nil {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", Method, err)
+	}
+	if job.Model == "" {
+		job.Model = cfg.Model
+	}
+	if within == 0 {
+		within = time.Duration(cfg.Timeout)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // a job does not outlive the conversation
+		select {
+		case <-f.peer.Ended():
+			cancel(rpc.Errorf(rpc.CodeUpstream, "the conversation has ended"))
+		case <-stop:
+		}
+	}()
+	result, err := f.worker.Describe(ctx, job, within, nil)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(result)
+}
+
+// asked is the job of a client's request, and the time it gives.
+func asked(params rpc.Value) (job image.Job, within time.Duration, err error) {
+	text := func(name string) string {
+		v := params.Get(name)
+		s, ok := v.Text()
+		if !ok && v.Exists() && v.Kind() != rpc.Null {
+			err = errors.Join(err, fmt.Errorf("%s is %v, not a string", name, v.Kind()))
+		}
+		return s
+	}
+	job.Prompt, job.Model = text("prompt"), text("model")
+	if v := params.Get("timeoutMs"); v.Exists() && v.Kind() != rpc.Null {
+		ms, bad := strconv.ParseInt(string(v.Raw()), 10, 32)
+		if bad != nil || ms < 1 {
+			err = errors.Join(err, fmt.Errorf("timeoutMs is %s, not a number of milliseconds", v.Raw()))
+		}
+		within = time.Duration(ms) * time.Millisecond
+	}
+	images := params.Get("images")
+	if images.Kind() != rpc.Array {
+		err = errors.Join(err, fmt.Errorf("images is %v, not a list of {dataBase64} or {path}", images.Kind()))
+	}
+	if images.Len() > image.MaxImages { // before any is read
+		return job, 0, image.Check(make([]image.Image, images.Len()))
+	}
+	if err != nil {
+		return job, 0, err
+	}
+	n := 0
+	for v := range images.Elements() {
+		one, err := read(v)
+		if err != nil {
+			if name, ok := v.Get("name").Text(); ok {
+				err = fmt.Errorf("%q: %w", name, err)
+			}
+			return job, 0, fmt.Errorf("images[%d]: %w", n, err)
+		}
+		job.Images = append(job.Images, one)
+		n++
+	}
+	return job, within, image.Check(job.Images)
+}
+
+func read(v rpc.Value) (image.Image, error) {
+	data, inline := v.Get("dataBase64").Text()
+	path, named := v.Get("path").Text()
+	switch {
+	case inline == named:
+		return image.Image{}, errors.New("give either dataBase64 or path")
+	case inline:
+		raw, err := base64.StdEncoding.DecodeString(data)
+		if err != nil {
+			return image.Image{}, fmt.Errorf("dataBase64 is no base64: %w", err)
+		}
+		return image.Read(raw)
+	case !filepath.IsAbs(path):
+		return image.Image{}, fmt.Errorf("the path %q is not absolute", path)
+	}
+	return Open(path)
+}
+
+// Open is the image in a file.
+func Open(path string) (image.Image, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return image.Image{}, err
+	}
+	if !info.Mode().IsRegular() { // to open another may wait for ever
+		return image.Image{}, fmt.Errorf("%s is no file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return image.Image{}, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, image.MaxBytes+1))
+	if err != nil {
+		return image.Image{}, err
+	}
+	if len(data) > image.MaxBytes {
+		return image.Image{}, fmt.Errorf("%s: it has %d bytes, and %d are allowed; make it smaller", path, info.Size(), image.MaxBytes)
+	}
+	one, err := image.Read(data)
+	if err != nil {
+		return image.Image{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return one, nil
+}

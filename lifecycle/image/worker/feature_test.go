@@ -1,0 +1,44 @@
+package worker_test
+
+import (
+	"testing"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/config"
+	"codex-bridge/lifecycle/image/worker"
+)
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
+
+// What is asked in the wrong form is told so, and no codex is started for it; a client that
+// does not know the bridge speaks to codex.
+func TestFeature(t *testing.T) {
+	known := true
+	f := worker.NewFeature(worker.New(worker.Options{Command: []string{"/nowhere"}}), config.Default().Image, func() bool { return known })
+	c := bridgetest.Start(t, f)
+	c.Play("asked", `
+editor> {"id":1,"method":"bridge/image/describe","params":{}}
+editor< {"id":1,"error":{"code":-32602,"message":"bridge/image/describe: images is nothing, not a list of {dataBase64} or {path}"}}
+editor> {"id":2,"method":"bridge/image/describe","params":{"images":[],"prompt":7,"timeoutMs":"1"}}
+editor< {"id":2,"error":{"code":-32602,"message":"<text>"}}
+editor> {"id":3,"method":"bridge/image/describe","params":{"images":[]}}
+editor< {"id":3,"error":{"code":-32602,"message":"bridge/image/describe: there is no image; give 1 to 16"}}
+editor> {"id":4,"method":"bridge/image/describe","params":{"images":[{"name":"x"}]}}
+editor< {"id":4,"error":{"code":-32602,"message":"bridge/image/describe: images[0]: \"x\": give either dataBase64 or path"}}
+editor> {"id":5,"method":"bridge/image/describe","params":{"images":[{"dataBase64":"%"}]}}
+editor< {"id":5,"error":{"code":-32602,"message":"<text>"}}
+editor> {"id":6,"method":"bridge/image/describe","params":{"images":[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}}
+editor< {"id":6,"error":{"code":-32602,"message":"bridge/image/describe: there are 17 images, and 16 are allowed; ask in several steps"}}
+editor> {"id":7,"method":"bridge/image/describe","params":{"images":[{"path":"/dev/zero"}]}}
+editor< {"id":7,"error":{"code":-32602,"message":"bridge/image/describe: images[0]: /dev/zero is no file"}}
+editor> {"id":8,"method":"bridge/image/describe","params":{"images":[{"dataBase64":"`+webp+`"}]}}
+editor< {"id":8,"error":{"code":-32011,"message":"<text>"}}
+`)
+	known = false
+	c.Play("unknown", `
+editor> {"id":9,"method":"bridge/image/describe","params":{"images":[]}}
+codex<= {"id":9,"method":"bridge/image/describe","params":{"images":[]}}
+`)
+}
+
+const webp = "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA"
