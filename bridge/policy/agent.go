@@ -1,0 +1,67 @@
+package policy
+
+import (
+	"codex-bridge/bridge/rules"
+	"codex-bridge/rpc"
+)
+
+// AgentUse is what an agent that works beside the conversation asks leave for.
+type AgentUse struct {
+	Command *string  // a shell command; "" one that is not told
+	Files   []string // absolute paths that are changed; "" one that is not told
+	Tool    string   // any other tool
+	Cwd     string   // the folder that the agent works in
+	// Behind: the agent is a Codex behind a bridge of its own, which holds what leaves the
+	// sandbox to the policy by itself.
+	Behind bool
+}
+
+// DecideAgent holds it to the rules and to policy.escalation: Deny; Accept where a rule
+// allows it; or Pass, for a person to say. Agents have no sandbox that the bridge knows of,
+// so that only those allow rules count that speak of what leaves it.
+func (p *Policy) DecideAgent(method string, u AgentUse, st State) Decision {
+	var m rules.Match
+	if p.rules != nil {
+		m = p.agentRuling(u, st)
+	}
+	switch {
+	case m.Decision == rules.Deny:
+		d := p.ruledOut(method, m)
+		d.Answer = nil
+		return d
+	case !p.letsOut && !u.Behind:
+		return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, Refusal{
+			Method: method, Rule: ruleEscalation, Reason: "an agent runs in no sandbox, and what it asks leave for would not stay in one", Origin: p.place(ruleEscalation),
+			Mend: `to have a person asked, set policy.escalation = "ask"`,
+		})}
+	case m.Decision == rules.Allow:
+		return Decision{Verdict: Accept, Changes: []Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String()}}}
+	case m.Decision == rules.Ask:
+		return Decision{Verdict: Pass, Ask: true, Asked: m.Rule.Reason}
+	}
+	return Decision{Verdict: Pass, Ask: true}
+}
+
+func (p *Policy) agentRuling(u AgentUse, st State) rules.Match {
+	dirs := rules.Dirs{Home: st.Home}
+	dirs.Cwd, _ = st.canonical(u.Cwd)
+	dirs.Workspace = dirs.Cwd
+	switch {
+	case u.Command != nil && *u.Command == "":
+		return p.rules.Shell(unread, rules.Escalated, dirs)
+	case u.Command != nil:
+		return p.rules.Shell(*u.Command, rules.Escalated, dirs)
+	case len(u.Files) > 0:
+		var changes []rules.Change
+		for _, path := range u.Files {
+			if at, err := st.canonical(path); err == nil {
+				path = at
+			} else {
+				path = ""
+			}
+			changes = append(changes, rules.Change{Path: path})
+		}
+		return p.rules.Files(changes, rules.Escalated, dirs)
+	}
+	return p.rules.Tool(u.Tool)
+}

@@ -1,0 +1,68 @@
+package policy_test
+
+import (
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+)
+
+// What an agent asks leave for is held to the rules as what leaves the sandbox, and to
+// policy.escalation unless its own bridge does that.
+func TestDecideAgent(t *testing.T) {
+	command := func(text string) policy.AgentUse { return policy.AgentUse{Command: &text, Cwd: "/w"} }
+	behind := func(u policy.AgentUse) policy.AgentUse { u.Behind = true; return u }
+	rules := []config.Rule{
+		{Tool: "shell", Command: "git push **", Decision: "deny", Reason: "Pushing is done by people."},
+		{Tool: "shell", Command: "ls **", Decision: "allow"}, // speaks of what stays inside
+		{Tool: "shell", Command: "cat **", Decision: "allow", Escalated: true},
+		{Tool: "shell", Command: "make **", Decision: "ask", Reason: "Look first."},
+		{Tool: "file", Path: "/w/secret/**", Decision: "deny"},
+		{Tool: "fetch", Decision: "deny"},
+	}
+	for _, test := range []struct {
+		name       string
+		escalation string
+		use        policy.AgentUse
+		want       policy.Verdict
+		rule       string
+	}{
+		{"denied", "ask", command("git push origin"), policy.Deny, "policy.rule"},
+		{"denied in a list", "ask", command("ls && git push"), policy.Deny, "policy.rule"},
+		{"not told which", "ask", command(""), policy.Deny, "policy.rule"},
+		{"allowed where it stays inside", "ask", command("ls /"), policy.Pass, ""},
+		{"allowed", "ask", command("cat x"), policy.Accept, ""},
+		{"allowed, and not let out", "deny", command("cat x"), policy.Deny, "policy.escalation"},
+		{"asked", "ask", command("make"), policy.Pass, ""},
+		{"a file", "ask", policy.AgentUse{Files: []string{"/w/a", "/w/secret/b"}, Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"another file", "ask", policy.AgentUse{Files: []string{"/w/a"}, Cwd: "/w"}, policy.Pass, ""},
+		{"a file, not told which", "ask", policy.AgentUse{Files: []string{""}, Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"another tool", "ask", policy.AgentUse{Tool: "fetch", Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"yet another", "deny", policy.AgentUse{Tool: "think", Cwd: "/w"}, policy.Deny, "policy.escalation"},
+		{"its own bridge holds it", "deny", behind(command("touch x")), policy.Pass, ""},
+		{"its own bridge holds it, and a rule", "deny", behind(command("git push")), policy.Deny, "policy.rule"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := config.Default().Policy
+			cfg.Mode, cfg.Escalation, cfg.Rules = config.Enforce, test.escalation, rules
+			p, err := policy.New(cfg, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := p.DecideAgent("session/request_permission", test.use, policy.State{Paths: plainPaths{}})
+			if d.Verdict != test.want {
+				t.Errorf("%s: %+v", d.Verdict, d.Err)
+			}
+			if r := d.Refusal(); r != nil && r.Rule != test.rule {
+				t.Errorf("%+v", r)
+			}
+			if test.want == policy.Pass && !d.Ask {
+				t.Error("nobody is asked")
+			}
+		})
+	}
+}
+
+type plainPaths struct{}
+
+func (plainPaths) Canonical(path string) (string, error) { return path, nil }

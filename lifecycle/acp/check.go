@@ -1,0 +1,116 @@
+package acp
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const (
+	// DeepestNesting is how many bridges with agents may lie above one that spawns.
+	DeepestNesting = 2
+	// usualSession is who asks where nobody says.
+	usualSession = "agent:main:main"
+	maxName      = 64
+)
+
+// Settings are what is configured.
+type Settings struct {
+	Enabled bool
+	Default string
+	Allowed []string            // none: all
+	Agents  map[string][]string // commands, by id
+}
+
+// Place is where a host has room for the session of an agent that stays, such as an editor's
+// panel. The zero Place is no place.
+type Place struct {
+	// Prepare tells why the requester can't have one; nil: no host has any.
+	Prepare func(Requester) error
+}
+
+// Check settles what is to be spawned, or why nothing is: the first reason counts, in the
+// order in which it stands here. The Child has no key yet.
+func (s Settings) Check(r Request, who Requester, p Place) (Child, *Result) {
+	child := Child{
+		Label: r.Label, SpawnedBy: cmp.Or(strings.TrimSpace(who.Session), usualSession), Cwd: r.Cwd, Resume: r.Resume, Task: r.Task,
+		Stream: r.Stream == "parent", Mode: r.mode(),
+	}
+	switch {
+	case !s.Enabled:
+		return child, no(Forbidden, "agents are switched off (acp.enabled = false)")
+	case who.Depth >= DeepestNesting:
+		return child, no(Forbidden, "an agent of an agent may not start agents: there are %d bridges above this one already", who.Depth)
+	case child.Stream && strings.TrimSpace(who.Session) == "":
+		return child, no(Failed, `streamTo = "parent" needs a conversation that the work is told to: give sessionKey`)
+	case who.Sandboxed:
+		return child, no(Forbidden, "who runs in a sandbox can't start agents, which run outside of it")
+	case r.Sandbox == "require":
+		return child, no(Forbidden, `sandbox = "require" can't be had: agents run outside of every sandbox; leave it out, or say "inherit"`)
+	case child.Mode == Session && !r.Thread:
+		return child, no(Failed, `mode = "session" needs thread = true: a session that stays needs a place to stay in`)
+	}
+	if child.Agent = Normal(cmp.Or(strings.TrimSpace(r.Agent), strings.TrimSpace(s.Default))); child.Agent == "" {
+		return child, no(Failed, "no agent is named: give agentId, or set acp.default_agent")
+	}
+	if len(s.Allowed) > 0 && !slices.ContainsFunc(s.Allowed, func(id string) bool { return Normal(id) == child.Agent }) {
+		return child, no(Forbidden, "the agent %q is not in acp.allowed", child.Agent)
+	}
+	if _, ok := s.Command(child.Agent); !ok {
+		return child, no(Failed, "there is no agent %q; [acp.agents.%s] would be it, and there are: %s", child.Agent, child.Agent,
+			strings.Join(slices.Sorted(maps.Keys(s.Agents)), ", "))
+	}
+	if r.Thread {
+		if p.Prepare == nil {
+			return child, no(Failed, "thread = true needs a host with a place for the session, and there is none here")
+		}
+		if err := p.Prepare(who); err != nil {
+			return child, no(Failed, "%v", err)
+		}
+	}
+	return child, nil
+}
+
+// Command is how an agent is started.
+func (s Settings) Command(agent string) ([]string, bool) {
+	for id, command := range s.Agents {
+		if Normal(id) == agent {
+			return command, true
+		}
+	}
+	return nil, false
+}
+
+func (r Request) mode() Mode {
+	switch {
+	case r.Mode == Run || r.Mode == Session:
+		return r.Mode
+	case r.Thread:
+		return Session
+	}
+	return Run
+}
+
+func no(s Status, format string, args ...any) *Result {
+	return &Result{Status: s, Error: fmt.Sprintf(format, args...)}
+}
+
+// Normal is the one spelling of an agent's id: lower case, with what is neither a letter,
+// a digit, _ nor - made one -.
+func Normal(id string) string {
+	var b strings.Builder
+	gap := false
+	for _, c := range strings.ToLower(strings.TrimSpace(id)) {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
+			b.WriteRune(c)
+			gap = false
+		} else if !gap {
+			b.WriteByte('-')
+			gap = true
+		}
+	}
+	name := strings.Trim(b.String(), "-")
+	return strings.TrimRight(name[:min(len(name), maxName)], "-")
+}

@@ -1,0 +1,135 @@
+package acp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"codex-bridge/bridge"
+	"codex-bridge/rpc"
+)
+
+// What clients call, and are told.
+const (
+	spawnMethod  = "bridge/acp/spawn"
+	sendMethod   = "bridge/acp/send"
+	cancelMethod = "bridge/acp/cancel"
+	listMethod   = "bridge/acp/list"
+	// UpdateMethod is the notification of an Update.
+	UpdateMethod = "bridge/acp/update"
+)
+
+// Methods are what a client may call.
+var Methods = []string{cancelMethod, listMethod, sendMethod, spawnMethod}
+
+// Feature is a bridge.Feature. It must stand before those that hold requests to a policy.
+type Feature struct {
+	agents *Agents
+	known  func() bool
+	depth  int
+	// sandboxed tells whether a thread of Codex's has a sandbox; one that is not known has.
+	sandboxed func(thread string) bool
+}
+
+// NewFeature makes a Feature. known tells whether the client knows the bridge, sandboxed
+// whether a thread of Codex's runs in a sandbox, depth how many bridges lie above.
+func NewFeature(a *Agents, known func() bool, sandboxed func(string) bool, depth int) *Feature {
+	return &Feature{agents: a, known: known, sandboxed: sandboxed, depth: depth}
+}
+
+// Routes implements bridge.Feature.
+func (f *Feature) Routes() []bridge.Route {
+	routes := []bridge.Route{}
+	for method, answer := range map[string]func(context.Context, json.RawMessage) (any, error){
+		spawnMethod: f.spawn, sendMethod: f.send, cancelMethod: f.cancel, listMethod: f.list,
+	} {
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "answered here: agents beside the conversation", Call: f.own(answer)})
+	}
+	slices.SortFunc(routes, func(a, b bridge.Route) int { return slices.Index(Methods, a.Method) - slices.Index(Methods, b.Method) })
+	return routes
+}
+
+func (f *Feature) own(answer func(context.Context, json.RawMessage) (any, error)) func(context.Context, *bridge.Call) *rpc.Error {
+	return func(_ context.Context, call *bridge.Call) *rpc.Error {
+		if !f.known() || call.Kind != rpc.Request {
+			return nil
+		}
+		params, id := json.RawMessage(bytes.Clone(call.Params.Raw())), call.ID.Clone()
+		method := call.Method
+		call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+			result, err := answer(ctx, params)
+			if err != nil {
+				aside.Reply(rpc.ReplyError(id, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", method, err)))
+				return
+			}
+			raw, err := json.Marshal(result)
+			if err != nil {
+				panic(err) // the bridge's own values always have a JSON form
+			}
+			aside.Reply(rpc.Reply(id, raw))
+		})
+		return nil
+	}
+}
+
+func read(params json.RawMessage, into any) error {
+	if len(params) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(params))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
+
+func (f *Feature) spawn(ctx context.Context, params json.RawMessage) (any, error) {
+	var p struct {
+		Request
+		Session string `json:"sessionKey"` // the conversation that asks
+		Thread  string `json:"threadId"`   // the thread of Codex's that asks, when it is one
+	}
+	if err := read(params, &p); err != nil {
+		return nil, err
+	}
+	who := Requester{Session: p.Session, Depth: f.depth, Sandboxed: p.Thread != "" && f.sandboxed(p.Thread)}
+	return f.agents.Spawn(ctx, p.Request, who), nil
+}
+
+type named struct {
+	Child string `json:"childSessionKey"`
+	Text  string `json:"text,omitempty"`
+	Close bool   `json:"close,omitempty"`
+}
+
+func (f *Feature) send(_ context.Context, params json.RawMessage) (any, error) {
+	var p named
+	if err := read(params, &p); err != nil {
+		return nil, err
+	}
+	run, err := f.agents.Send(p.Child, p.Text)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"runId": run}, nil
+}
+
+func (f *Feature) cancel(ctx context.Context, params json.RawMessage) (any, error) {
+	var p named
+	if err := read(params, &p); err != nil {
+		return nil, err
+	}
+	end := f.agents.Cancel
+	if p.Close {
+		end = f.agents.End
+	}
+	if err := end(ctx, p.Child); err != nil {
+		return nil, err
+	}
+	return struct{}{}, nil
+}
+
+func (f *Feature) list(context.Context, json.RawMessage) (any, error) {
+	s := f.agents.o.Settings()
+	return map[string]any{"enabled": s.Enabled, "agents": slices.Sorted(maps.Keys(s.Agents)), "children": f.agents.List()}, nil
+}

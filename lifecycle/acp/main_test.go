@@ -1,0 +1,181 @@
+package acp_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+	"go.uber.org/goleak"
+)
+
+// The test's own program is the agent.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "agent" {
+		be(os.Args[2:])
+		syscall.Exit(0)
+	}
+	if len(os.Args) > 1 && os.Args[1] == "held" {
+		signal.Ignore(syscall.SIGTERM)
+		hold(os.Args[2])
+		syscall.Exit(0)
+	}
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1")) // the reaper lives as long as the process
+}
+
+type late struct{ open chan struct{} }
+
+func (l *late) Read(p []byte) (int, error) {
+	<-l.open
+	return os.Stdin.Read(p)
+}
+
+func hold(address string) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		panic(err)
+	}
+	var b [1]byte
+	_, _ = conn.Read(b[:])
+}
+
+// fake is an agent that does as it is told.
+type fake struct {
+	sdk.Agent // what is not here is not called
+	conn      *sdk.AgentSideConnection
+	how       string
+	cancelled chan struct{}
+}
+
+func be(how []string) {
+	f := &fake{cancelled: make(chan struct{}, 1)}
+	if len(how) > 0 {
+		f.how = how[0]
+	}
+	switch f.how {
+	case "mute":
+		time.Sleep(time.Hour)
+	case "broken":
+		fmt.Fprintln(os.Stderr, "no licence")
+		syscall.Exit(4)
+	case "noise":
+		fmt.Println("Welcome!")
+	}
+	in := &late{open: make(chan struct{})} // the package writes its own fields when it already reads
+	f.conn = sdk.NewAgentSideConnection(f, os.Stdout, in)
+	close(in.open)
+	<-f.conn.Done()
+}
+
+func (f *fake) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+	r := sdk.InitializeResponse{
+		ProtocolVersion: sdk.ProtocolVersionNumber, AuthMethods: []sdk.AuthMethod{}, AgentCapabilities: sdk.AgentCapabilities{LoadSession: f.how == "loads"},
+	}
+	if f.how == "old" {
+		r.ProtocolVersion = 0
+	}
+	return r, nil
+}
+
+func (f *fake) NewSession(_ context.Context, p sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
+	if f.how == "login" {
+		return sdk.NewSessionResponse{}, sdk.NewAuthRequired(nil)
+	}
+	return sdk.NewSessionResponse{SessionId: "s1"}, nil
+}
+
+func (f *fake) LoadSession(ctx context.Context, p sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
+	f.say(ctx, "of old: "+string(p.SessionId)) // its history
+	return sdk.LoadSessionResponse{}, nil
+}
+
+func (f *fake) Cancel(context.Context, sdk.CancelNotification) error {
+	f.cancelled <- struct{}{}
+	return nil
+}
+
+func (f *fake) say(ctx context.Context, text string) {
+	if err := f.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: "s1", Update: sdk.UpdateAgentMessageText(text)}); err != nil {
+		panic(err)
+	}
+}
+
+// Prompt does what the lines say.
+func (f *fake) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
+	stop := sdk.StopReasonEndTurn
+	for line := range strings.Lines(p.Prompt[0].Text.Text) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "say":
+			f.say(ctx, rest)
+		case "env":
+			f.say(ctx, os.Getenv(rest))
+		case "cwd":
+			dir, _ := os.Getwd()
+			f.say(ctx, dir)
+		case "flood":
+			for range 20_000 {
+				f.say(ctx, "word ")
+			}
+		case "run", "edit", "fetch":
+			f.say(ctx, f.ask(ctx, word, rest))
+		case "read":
+			_, err := f.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: "s1", Path: rest})
+			f.say(ctx, fmt.Sprint(err))
+		case "terminal":
+			_, err := f.conn.CreateTerminal(ctx, sdk.CreateTerminalRequest{SessionId: "s1", Command: rest})
+			f.say(ctx, fmt.Sprint(err))
+		case "wait": // until it is told to stop
+			f.say(ctx, "waiting")
+			<-f.cancelled
+			return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
+		case "hang": // for good
+			f.say(ctx, "hanging")
+			select {}
+		case "leave": // one that outlives everything
+			held := exec.Command(os.Args[0], "held", rest)
+			if err := held.Start(); err != nil {
+				panic(err)
+			}
+		case "fail":
+			return sdk.PromptResponse{}, &sdk.RequestError{Code: -32000, Message: "failed", Data: map[string]any{"message": rest}}
+		case "die":
+			fmt.Fprintln(os.Stderr, "alas")
+			syscall.Exit(3)
+		case "refuse":
+			stop = sdk.StopReasonRefusal
+		}
+	}
+	return sdk.PromptResponse{StopReason: stop}, nil
+}
+
+func (f *fake) ask(ctx context.Context, word, rest string) string {
+	call := sdk.ToolCallUpdate{ToolCallId: "c1", Title: sdk.Ptr(rest)}
+	switch word {
+	case "run":
+		call.Kind, call.RawInput = sdk.Ptr(sdk.ToolKindExecute), map[string]any{"command": rest}
+	case "edit":
+		call.Kind, call.Locations = sdk.Ptr(sdk.ToolKindEdit), []sdk.ToolCallLocation{{Path: rest}}
+	case "fetch":
+		call.Kind = sdk.Ptr(sdk.ToolKindFetch)
+	}
+	answer, err := f.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: "s1", ToolCall: call, Options: []sdk.PermissionOption{
+		{OptionId: "always", Kind: sdk.PermissionOptionKindAllowAlways, Name: "a"}, {OptionId: "yes", Kind: sdk.PermissionOptionKindAllowOnce, Name: "y"},
+		{OptionId: "no", Kind: sdk.PermissionOptionKindRejectOnce, Name: "n"},
+	}})
+	switch {
+	case err != nil:
+		return err.Error()
+	case answer.Outcome.Selected != nil:
+		return string(answer.Outcome.Selected.OptionId)
+	}
+	return "cancelled"
+}

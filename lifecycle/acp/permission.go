@@ -1,0 +1,133 @@
+package acp
+
+import (
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
+// Ask is what an agent asks leave for.
+type Ask struct {
+	Child   string   `json:"childSessionKey"`
+	Agent   string   `json:"agentId"`
+	Call    string   `json:"toolCallId"`
+	Kind    string   `json:"kind"` // as the protocol has it: execute, edit, fetch …
+	Title   string   `json:"title,omitempty"`
+	Command *string  `json:"command,omitempty"` // "": it does not say which
+	Files   []string `json:"files,omitempty"`   // "": it does not say which
+	Cwd     string   `json:"cwd"`
+	Behind  bool     `json:"-"` // the agent is a Codex behind a bridge of its own
+	Line    []byte   `json:"-"` // what it said
+}
+
+// Answer is what it is told.
+type Answer struct {
+	Allow  bool
+	Lasts  bool   // the yes is for longer than this once
+	Reason string // for people
+}
+
+// asked reads a request for leave. What can't be made out is asked for all the same, as
+// something that every rule could mean.
+func asked(p sdk.RequestPermissionRequest) Ask {
+	a := Ask{Call: string(p.ToolCall.ToolCallId), Kind: string(sdk.ToolKindOther)}
+	if p.ToolCall.Kind != nil {
+		a.Kind = string(*p.ToolCall.Kind)
+	}
+	if p.ToolCall.Title != nil {
+		a.Title = *p.ToolCall.Title
+	}
+	a.Line, _ = json.Marshal(p.ToolCall) // it came as JSON
+	command := commandOf(p.ToolCall.RawInput)
+	files := filesOf(p.ToolCall)
+	switch {
+	case command != "" || a.Kind == string(sdk.ToolKindExecute):
+		a.Command = &command
+	case len(files) > 0:
+		a.Files = files
+	case a.Kind == string(sdk.ToolKindEdit), a.Kind == string(sdk.ToolKindDelete), a.Kind == string(sdk.ToolKindMove):
+		a.Files = []string{""}
+	}
+	return a
+}
+
+// commandOf is the shell command of a call's input: a text, or the words of one.
+func commandOf(input any) string {
+	members, ok := input.(map[string]any)
+	if !ok {
+		return ""
+	}
+	for _, name := range []string{"command", "cmd"} {
+		switch v := members[name].(type) {
+		case string:
+			return v
+		case []any:
+			words := make([]string, 0, len(v))
+			for _, one := range v {
+				word, ok := one.(string)
+				if !ok {
+					return ""
+				}
+				words = append(words, word)
+			}
+			return script(words)
+		}
+	}
+	return ""
+}
+
+// script is a command given in words as a shell would be told it: that of a shell is its
+// script.
+func script(words []string) string {
+	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") {
+		return words[2]
+	}
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}
+
+// filesOf are the files that a call changes.
+func filesOf(call sdk.ToolCallUpdate) []string {
+	var files []string
+	for _, c := range call.Content {
+		if c.Diff != nil {
+			files = append(files, c.Diff.Path)
+		}
+	}
+	if len(files) > 0 || call.Kind == nil {
+		return files
+	}
+	switch *call.Kind {
+	case sdk.ToolKindEdit, sdk.ToolKindDelete, sdk.ToolKindMove:
+		for _, l := range call.Locations {
+			files = append(files, l.Path)
+		}
+	}
+	return files
+}
+
+// answered is the option that says so. Where none does the call is cancelled: no answer is
+// never a yes.
+func answered(options []sdk.PermissionOption, answer Answer) sdk.RequestPermissionResponse {
+	wanted := []sdk.PermissionOptionKind{sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways}
+	switch {
+	case answer.Allow && answer.Lasts:
+		wanted = []sdk.PermissionOptionKind{sdk.PermissionOptionKindAllowAlways, sdk.PermissionOptionKindAllowOnce}
+	case answer.Allow:
+		wanted = []sdk.PermissionOptionKind{sdk.PermissionOptionKindAllowOnce}
+	}
+	for _, kind := range wanted {
+		for _, o := range options {
+			if o.Kind == kind {
+				return sdk.RequestPermissionResponse{Outcome: sdk.RequestPermissionOutcome{
+					Selected: &sdk.RequestPermissionOutcomeSelected{Outcome: "selected", OptionId: o.OptionId},
+				}}
+			}
+		}
+	}
+	return sdk.RequestPermissionResponse{Outcome: sdk.RequestPermissionOutcome{Cancelled: &sdk.RequestPermissionOutcomeCancelled{Outcome: "cancelled"}}}
+}

@@ -1,0 +1,115 @@
+package acp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/lifecycle/acp"
+)
+
+// journal is a log in memory.
+type journal struct {
+	bytes.Buffer
+	closed bool
+}
+
+func (j *journal) Close() error { j.closed = true; return nil }
+
+type notice struct {
+	Text       string `json:"text"`
+	ContextKey string `json:"contextKey"`
+}
+
+func TestParentStreamVectors(t *testing.T) {
+	text, err := os.ReadFile("../../testdata/vectors/acp_parent_stream.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Cases []struct {
+			Name    string
+			Options struct {
+				EmitStartNotice, SurfaceUpdates                      *bool
+				NoOutputNoticeMs, NoOutputPollMs, MaxRelayLifetimeMs int64
+			}
+			Script []struct {
+				Ev *struct {
+					Stream string
+					Data   struct {
+						Delta, Phase, Error string
+						StartedAt, EndedAt  int64
+					}
+				}
+				Wait    int64
+				Dispose int
+			}
+			Events   []notice
+			Wakes    int
+			LogKinds []string
+		}
+	}
+	if err := json.Unmarshal(text, &all); err != nil || len(all.Cases) != 10 {
+		t.Fatal(len(all.Cases), err)
+	}
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	for _, c := range all.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told []notice
+				var log journal
+				s := acp.NewStream(acp.StreamOptions{
+					Run: "r1", Parent: "p", Child: "c", Agent: "codex", Log: &log,
+					Tell:  func(n acp.Notice) { told = append(told, notice{n.Text, n.Context}) },
+					Quiet: c.Options.SurfaceUpdates != nil && !*c.Options.SurfaceUpdates,
+					Flush: ms(20), Stall: ms(c.Options.NoOutputNoticeMs), Poll: ms(c.Options.NoOutputPollMs), Lifetime: ms(c.Options.MaxRelayLifetimeMs),
+				})
+				if c.Options.EmitStartNotice == nil || *c.Options.EmitStartNotice {
+					s.Started()
+				}
+				for _, step := range c.Script {
+					switch {
+					case step.Ev != nil && step.Ev.Stream == "assistant":
+						s.Said(step.Ev.Data.Delta, step.Ev.Data.Phase == "commentary")
+					case step.Ev != nil:
+						s.Ended(ms(step.Ev.Data.EndedAt-step.Ev.Data.StartedAt), step.Ev.Data.Phase == "error", step.Ev.Data.Error)
+					case step.Wait > 0:
+						time.Sleep(ms(step.Wait))
+						synctest.Wait()
+					}
+				}
+				s.Dispose()
+				for i := range told { // the wording of these is free
+					if i < len(c.Events) && c.Events[i].Text == "<text>" && told[i].Text != "" {
+						told[i].Text = "<text>"
+					}
+				}
+				if diff := cmp.Diff(c.Events, append([]notice{}, told...)); diff != "" || len(told) != c.Wakes {
+					t.Errorf("%d told (-want +got)\n%s", len(told), diff)
+				}
+				var kinds []string
+				for line := range strings.Lines(log.String()) {
+					var l struct{ Ts, Kind, RunID, ParentSessionKey, ChildSessionKey, AgentID string }
+					if err := json.Unmarshal([]byte(line), &l); err != nil || l.Ts == "" || l.RunID+l.ParentSessionKey+l.ChildSessionKey+l.AgentID != "r1pccodex" {
+						t.Errorf("%s: %v", line, err)
+					}
+					kinds = append(kinds, l.Kind)
+				}
+				if diff := cmp.Diff(c.LogKinds, kinds); diff != "" {
+					t.Errorf("the log (-want +got)\n%s", diff)
+				}
+				if !log.closed {
+					t.Error("the log is left open")
+				}
+				s.Said("late", false) // and nobody waits for it
+				s.Ended(0, false, "")
+			})
+		})
+	}
+}
