@@ -39,8 +39,6 @@ var unenforced = []struct {
 	{"approvals", func(c *Config, _ string) effect { return unless(c.Policy.Mode == Enforce).atMost(warning) }},
 	{"trace", nil},
 	{"transcript", nil},
-	{"acp", nil},
-	{"image", nil},
 }
 
 // unenforcedRule does the same for a rule that restricts.

@@ -108,7 +108,6 @@ quiet = "1s"
 [acp.agents."c.d"]
 command = ["c"]
 `, `
-19 acp.agents."c.d" warning
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

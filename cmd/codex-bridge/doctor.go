@@ -78,6 +78,8 @@ func examine() []finding {
 	all = append(all, examineState(cfg)...)
 	all = append(all, examineTools(cfg)...)
 	all = append(all, examineTurns(cfg))
+	all = append(all, examineImages(cfg)...)
+	all = append(all, examineAgents(cfg)...)
 	return append(all, examineCodex(cfg)...)
 }
 

@@ -26,6 +26,8 @@ type cli struct {
 	Tools     toolsCmd     `cmd:"" help:"Look at the host's tools, and try one without a model."`
 	Run       runCmd       `cmd:"" help:"Run one turn of a session, and print the reply."`
 	Threads   threadsCmd   `cmd:"" help:"Look at the threads that sessions have, and why; forget them, take them over from a file, write them to one."`
+	Image     imageCmd     `cmd:"" help:"Have codex describe images, beside any conversation."`
+	Acp       acpCmd       `cmd:"" help:"Have an agent that speaks the Agent Client Protocol do a task, under the policy."`
 	Version   versionCmd   `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
 }
 
@@ -37,10 +39,10 @@ type policyCmd struct {
 // ownCommands are the commands of cli, and the names kept for later ones: they
 // must not reach codex, which would take them for a prompt.
 var (
-	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "version"}
+	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "version"}
 	laterCommands = []string{
-		"trace", "history", "image",
-		"acp", "purge", "completion",
+		"trace", "history",
+		"purge", "completion",
 	}
 )
 

@@ -33,7 +33,12 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	own := newTools(cfg, hold, hi, relay, log)
-	go watch(ctx, cfg, log, hold.SetPolicy, relay.setConfig, own.SetConfig) // ends with ctx
+	images := newImages(cfg, command, hold, hi)
+	children, err := newAgents(cfg, hold, hi, log)
+	if err != nil {
+		return err
+	}
+	go watch(ctx, cfg, log, hold.SetPolicy, relay.setConfig, own.SetConfig, images.SetConfig, children.setConfig) // ends with ctx
 	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: record.store})
 	hi.Offer(grants.Methods...)
 	home := hold.CodexHome()
@@ -56,7 +61,7 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	hi.Show("turns", func() any { return line.State() })
 	hi.Show("sessions", func() any { return bound.State().Sessions })
 	features := []bridge.Feature{
-		line, hi, bound, grants.NewFeature(memory, hi.Known), own.Own(), hold, relay.gate,
+		line, hi, bound, images, children, grants.NewFeature(memory, hi.Known), own.Own(), hold, relay.gate,
 		approvals.New(approvals.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Gate: relay.gate, Limiter: relay.limiter, Log: log}),
 	}
 	features = append(append(features, injects...), own, line.Last())
@@ -80,6 +85,7 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	state, err := p.Run(ctx, stop)
 	line.Close()
 	closeTools(own)
+	closeAgents(children)
 	if err := relay.Close(); err != nil {
 		log.Error("the hooks' socket was not closed in good order", "error", err)
 	}

@@ -32,6 +32,8 @@ func TestDemo(t *testing.T) {
 		"ok resumed: the same thread",
 		"ok started, because dynamicToolsChanged",
 		"ok 3 messages were gathered",
+		"ok the agent did one, and the rule kept it from the other",
+		"ok described; the file that the second one was told to write was not",
 		"2 requests rewritten, 7 refused",
 	} {
 		if !strings.Contains(string(out), want) {

@@ -27,6 +27,8 @@ var scenes = []scene{
 	{"A conversation outlives its process", outlives},
 	{"Another day, another configuration", anotherDay},
 	{"Messages while a turn runs", whileItRuns},
+	{"An image, beside the conversation", imageDescribed},
+	{"An agent, beside the conversation", agentBeside},
 }
 
 type object = map[string]any

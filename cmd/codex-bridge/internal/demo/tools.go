@@ -25,20 +25,20 @@ const reference = "mcp-server-everything"
 
 // tools is what the configuration has of tools.
 func tools(codex string) string {
-	path := findServer(codex)
+	path := find(codex, reference)
 	if path == "" {
 		return aTool
 	}
 	return aTool + fmt.Sprintf("\n[tool_servers.everything]\ncommand = [%q, \"stdio\"]\n", path)
 }
 
-// findServer is the server's program, beside codex or on PATH; "" there is none.
-func findServer(codex string) string {
-	beside := filepath.Join(filepath.Dir(codex), reference)
+// find is a program that lies beside codex, or on PATH; "" there is none.
+func find(codex, name string) string {
+	beside := filepath.Join(filepath.Dir(codex), name)
 	if _, err := os.Stat(beside); err == nil {
 		return beside
 	}
-	path, err := exec.LookPath(reference)
+	path, err := exec.LookPath(name)
 	if err != nil {
 		return ""
 	}
@@ -58,7 +58,7 @@ func toolsOfTheHost(ctx context.Context, s *stage) error {
 	defer func() { s.thread = asks }()
 	mark := s.editor.Mark()
 	calls := []struct{ order, want string }{{`lookup_ticket {"id":"A-7"}`, `the ticket {"id":"A-7"} is open`}}
-	if findServer(s.o.Codex) != "" {
+	if find(s.o.Codex, reference) != "" {
 		calls = append(calls, struct{ order, want string }{`everything/get-sum {"a":2,"b":40}`, "42"})
 	} else {
 		s.say("    (%s is not installed beside codex; with it the demo calls a tool of a real MCP server, too)", reference)

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/lifecycle/acp"
+	"codex-bridge/lifecycle/acp/leave"
+)
+
+type acpCmd struct {
+	Spawn spawnCmd      `cmd:"" help:"Run a task, and stream what the agent says of it. Exits with 0 when the agent has ended its turn, with 1 when not."`
+	List  listAgentsCmd `cmd:"" help:"List the agents that are configured."`
+}
+
+type spawnCmd struct {
+	Task    string        `arg:"" help:"What the agent is told."`
+	Agent   string        `help:"The agent; acp.default_agent of the configuration when left out."`
+	Cwd     string        `help:"The folder it works in; this one when left out." placeholder:"DIR"`
+	Resume  string        `help:"A session of the agent's own to go on with." placeholder:"ID"`
+	Timeout time.Duration `help:"How long it may take." default:"1h"`
+	JSON    bool          `help:"Print the answer to the spawn and each update as a line of JSON." name:"json"`
+}
+
+func (c spawnCmd) Run(out io.Writer) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	folder, err := filepath.Abs(c.Cwd)
+	if err != nil {
+		return err
+	}
+	record := newLedger(cfg)
+	g, err := newGuard(cfg, record, logger())
+	if err != nil {
+		return err
+	}
+	env, err := agentEnv(cfg)
+	if err != nil {
+		return err
+	}
+	settings := agentSettings(cfg)
+	show := newShow(out, c.JSON)
+	children := acp.New(acp.Options{
+		Settings: func() acp.Settings { return settings },
+		Env:      env, Dir: folder, Version: Version, Turn: c.Timeout, Log: logger(),
+		Judge: leave.Judge{Policy: g, Person: show.ask(time.Duration(cfg.Approvals.Timeout))}.Decide, Tell: show.update,
+	})
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	result := children.Spawn(ctx, acp.Request{Task: c.Task, Agent: c.Agent, Cwd: folder, Resume: c.Resume}, acp.Requester{
+		Depth: depth(), Sandboxed: inSandbox(os.Environ()),
+	})
+	err = show.follow(ctx, children, result)
+	children.Close(context.Background())
+	return errors.Join(err, record.Close())
+}
+
+// inSandbox tells whether we were started by a command in Codex's sandbox, which says so in
+// the environment (measured on Linux: CODEX_SANDBOX_NETWORK_DISABLED). The sandbox itself
+// holds all the same: this is for a reason that can be read.
+func inSandbox(env []string) bool {
+	return slices.ContainsFunc(env, func(pair string) bool {
+		name, value, _ := strings.Cut(pair, "=")
+		return strings.HasPrefix(name, "CODEX_SANDBOX") && value != ""
+	})
+}
+
+// show is what a person, or a script, sees of a run.
+type show struct {
+	out      io.Writer
+	json     bool
+	terminal bool          // a person can be asked
+	begun    chan struct{} // the answer to the spawn has been shown
+	ended    chan acp.Update
+	line     bool // the last text has not ended its line
+}
+
+func newShow(out io.Writer, asJSON bool) *show {
+	in, err := os.Stdin.Stat()
+	words, err2 := os.Stderr.Stat()
+	terminal := err == nil && err2 == nil && in.Mode()&words.Mode()&os.ModeCharDevice != 0
+	return &show{out: out, json: asJSON, terminal: terminal && !asJSON, begun: make(chan struct{}), ended: make(chan acp.Update, 1)}
+}
+
+// follow waits for the end of a run that was accepted. An interrupt cancels it.
+func (s *show) follow(ctx context.Context, children *acp.Agents, r acp.Result) error {
+	if s.json {
+		_ = json.NewEncoder(s.out).Encode(r) // who reads it may have gone
+	}
+	close(s.begun)
+	if r.Status != acp.Accepted {
+		if s.json {
+			return silent(exitFailed)
+		}
+		return fmt.Errorf("%s: %s", r.Status, r.Error)
+	}
+	var end acp.Update
+	select {
+	case end = <-s.ended:
+	case <-ctx.Done():
+		_ = children.Cancel(context.WithoutCancel(ctx), r.Child) // one that has ended has said so
+		end = <-s.ended
+	}
+	switch {
+	case end.Kind == acp.Done && end.Stop == "end_turn":
+		return nil
+	case s.json:
+		return silent(exitFailed)
+	case end.Kind == acp.Done:
+		return fmt.Errorf("the agent ended its turn: %s", end.Stop)
+	}
+	return fmt.Errorf("%s: %s", end.Kind, end.Text)
+}
+
+// update shows one. It is called by one goroutine.
+func (s *show) update(u acp.Update) {
+	<-s.begun
+	if s.json {
+		_ = json.NewEncoder(s.out).Encode(u)
+	} else {
+		s.words(u)
+	}
+	if u.Kind.Ends() {
+		s.ended <- u
+	}
+}
+
+func (s *show) words(u acp.Update) {
+	switch u.Kind {
+	case acp.Said:
+		fmt.Fprintf(s.out, "%s", plainText(u.Text))
+		s.line = !strings.HasSuffix(u.Text, "\n")
+		return
+	case acp.Used:
+		if u.Tool.Title == "" {
+			return
+		}
+	case acp.Decided, acp.Done, acp.Broken, acp.Cancelled:
+	default:
+		return
+	}
+	if s.line {
+		fmt.Fprintln(s.out)
+		s.line = false
+	}
+	switch u.Kind {
+	case acp.Used:
+		fmt.Fprintf(os.Stderr, "· %s\n", plain(u.Tool.Title))
+	case acp.Decided:
+		fmt.Fprintf(os.Stderr, "· %s: %s\n", plain(u.Tool.Title), plain(u.Text))
+	}
+}
+
+// ask asks who sits at the terminal; where there is none nobody is asked.
+func (s *show) ask(wait time.Duration) leave.Person {
+	answers := make(chan string)
+	var one sync.Mutex // question at a time
+	reading := false
+	return func(ctx context.Context, a acp.Ask, why string) acp.Answer {
+		if !s.terminal {
+			return acp.Answer{Reason: "there is no terminal to ask at"}
+		}
+		one.Lock()
+		defer one.Unlock()
+		if !reading {
+			reading = true
+			go func() { // ends with the process
+				lines := bufio.NewScanner(os.Stdin)
+				for lines.Scan() {
+					answers <- strings.TrimSpace(lines.Text())
+				}
+				close(answers)
+			}()
+		}
+		what := a.Title
+		if a.Command != nil && *a.Command != "" {
+			what = *a.Command
+		}
+		fmt.Fprintf(os.Stderr, "\n%s asks: %s", plain(a.Agent), plain(what))
+		if why != "" {
+			fmt.Fprintf(os.Stderr, " (%s)", plain(why))
+		}
+		fmt.Fprint(os.Stderr, "\nallow it once? [y/N] ")
+		late := time.NewTimer(wait)
+		defer late.Stop()
+		select {
+		case said := <-answers:
+			return acp.Answer{Allow: strings.EqualFold(said, "y") || strings.EqualFold(said, "yes"), Reason: "said at the terminal"}
+		case <-late.C:
+			return acp.Answer{Reason: "nobody answered"}
+		case <-ctx.Done():
+			return acp.Answer{Reason: "it is not asked any more"}
+		}
+	}
+}
+
+type listAgentsCmd struct {
+	JSON bool `help:"Print them as JSON." name:"json"`
+}
+
+// agentRow is an agent as the list has it. The names of the members are kept.
+type agentRow struct {
+	ID      string   `json:"id"`
+	Command []string `json:"command"`
+	Found   string   `json:"found,omitempty"` // the program; absent: there is none
+	Default bool     `json:"default"`
+	Allowed bool     `json:"allowed"`
+}
+
+func (c listAgentsCmd) Run(out io.Writer) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	rows := agentRows(cfg)
+	if c.JSON {
+		return json.NewEncoder(out).Encode(map[string]any{"enabled": cfg.ACP.Enabled, "agents": rows})
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(out, "no agents are configured; [acp.agents.NAME] of the configuration are, see docs/agents.md")
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(r.ID), plain(strings.Join(r.Command, " ")), r.state(cfg))
+	}
+	return table.Flush()
+}
+
+func (r agentRow) state(cfg *config.Config) string {
+	switch {
+	case !cfg.ACP.Enabled:
+		return "switched off (acp.enabled)"
+	case !r.Allowed:
+		return "not in acp.allowed"
+	case r.Found == "":
+		return "its program is not there"
+	case r.Default:
+		return "default"
+	}
+	return ""
+}
+
+func agentRows(cfg *config.Config) []agentRow {
+	s := agentSettings(cfg)
+	rows := []agentRow{}
+	for _, id := range slices.Sorted(maps.Keys(s.Agents)) {
+		r := agentRow{ID: id, Command: s.Agents[id], Default: acp.Normal(id) == acp.Normal(s.Default)}
+		r.Allowed = len(s.Allowed) == 0 || slices.ContainsFunc(s.Allowed, func(one string) bool { return acp.Normal(one) == acp.Normal(id) })
+		if path, err := exec.LookPath(r.Command[0]); err == nil {
+			r.Found = path
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}

@@ -1,0 +1,318 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// agentic is a world with the real codex-acp as an agent, on the bridge, on the real codex.
+func agentic(t *testing.T, more string) *world {
+	t.Helper()
+	return newWorld(t, options{
+		config: more + fmt.Sprintf("\n[acp]\ndefault_agent = \"codex\"\n[acp.agents.codex]\ncommand = [%q]\n[acp.agents.broken]\ncommand = [\"/bin/sh\", \"-c\", \"echo no licence >&2; exit 3\"]\n",
+			filepath.Join(modules, ".bin", "codex-acp")),
+		env: []string{"INITIAL_AGENT_MODE=agent-full-access"},
+	})
+}
+
+// alone fails the test when something of the world runs on.
+func (w *world) alone() {
+	w.t.Helper()
+	if pids := w.await(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
+		w.t.Errorf("2 s later there are:%s", describe(pids))
+	}
+}
+
+// A task from a shell: the agent's words are streamed, the policy holds in the child, and
+// nothing is left.
+func TestAgentFromShell(t *testing.T) {
+	t.Parallel()
+	w := agentic(t, policyConfig+"[[policy.rule]]\ntool = \"shell\"\ncommand = \"git push **\"\ndecision = \"deny\"\nreason = \"Pushing is done by people.\"\n")
+	stdout, stderr, code := w.own("acp", "spawn", "SAY: done as told")
+	if stdout != "done as told\n" || code != 0 {
+		t.Errorf("%q, %q, %d", stdout, stderr, code)
+	}
+	if found, _, _ := w.own("decisions", "list"); !strings.Contains(found, "thread/start") {
+		t.Errorf("the policy has not seen the child's thread:\n%s", found)
+	}
+	// What a rule denies is denied; of the rest nobody is there to ask.
+	for _, task := range []string{"RUN: git push origin", "RUN: touch inside", "PATCH: patched.txt\none"} {
+		stdout, stderr, _ := w.own("acp", "spawn", task)
+		if strings.Contains(stdout, "ended with 0") {
+			t.Errorf("%s: %q, %q", task, stdout, stderr)
+		}
+		if strings.Contains(task, "inside") != strings.Contains(stderr, "refused") { // the others the child's own bridge refuses
+			t.Errorf("%s: who refused? %q, %q", task, stdout, stderr)
+		}
+	}
+	for _, name := range []string{"inside", "patched.txt"} {
+		if w.exists(name) {
+			t.Errorf("%s was written", name)
+		}
+	}
+	stdout, stderr, code = w.own("acp", "spawn", "--agent", "broken", "x")
+	if stdout != "" || !strings.Contains(stderr, "no licence") || code != 1 {
+		t.Errorf("%q, %q, %d", stdout, stderr, code)
+	}
+	stdout, _, code = w.own("acp", "spawn", "--json", "--timeout", "4s", "SLOW: 3600000")
+	if !strings.HasPrefix(stdout, `{"status":"accepted"`) || !strings.Contains(stdout, "longer than 4s") || code != 1 {
+		t.Errorf("%q, %d", stdout, code)
+	}
+	w.alone()
+}
+
+// spawned is a child that was spawned over the wire.
+type spawned struct {
+	*conversation
+	key, run, log string
+	mark          int
+}
+
+func (c *conversation) spawn(params map[string]any) spawned {
+	c.t.Helper()
+	mark := c.Mark()
+	result := c.must("bridge/acp/spawn", params)
+	if editor.Member(result, "status") != "accepted" {
+		c.t.Fatalf("%s", result)
+	}
+	return spawned{c, editor.Member(result, "childSessionKey"), editor.Member(result, "runId"), editor.Member(result, "streamLogPath"), mark}
+}
+
+// told is what the client hears of a run, until one of a kind that fits; it returns that one
+// and the agent's words before it.
+func (c spawned) told(run string, kinds ...string) (editor.Message, string) {
+	c.t.Helper()
+	text := ""
+	mark := c.mark
+	for {
+		m, err := c.Wait(c.ctx, mark, func(m editor.Message) bool {
+			return !m.Sent && m.Method == "bridge/acp/update" && m.Param("runId") == run
+		})
+		if err != nil {
+			c.t.Fatalf("%q of %s: %v", kinds, run, err)
+		}
+		mark = m.Index + 1
+		if m.Param("kind") == "text" {
+			text += m.Param("text")
+		}
+		for _, kind := range kinds {
+			if m.Param("kind") == kind {
+				return m, text
+			}
+		}
+	}
+}
+
+func (c spawned) ends(run string) (string, string) {
+	c.t.Helper()
+	m, text := c.told(run, "done", "failed", "cancelled")
+	return m.Param("kind"), text
+}
+
+// An editor has agents work beside its conversation: it hears of their work, is asked what
+// they ask, and stops them.
+func TestAgentsOverTheWire(t *testing.T) {
+	t.Parallel()
+	w := agentic(t, "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\n[approvals]\nremember = \"session\"\n")
+	c := w.open(proxyArgv...)
+	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"permissionRequest"}}})
+	thread := c.thread(nil)
+
+	one := c.spawn(map[string]any{"task": "SAY: from the child", "label": "first"})
+	if kind, text := one.ends(one.run); kind != "done" || text != "from the child" {
+		t.Errorf("%s, %q", kind, text)
+	}
+
+	// One whose work is told to a conversation, in pieces and at its end, and in a log.
+	told := c.spawn(map[string]any{"task": "SAY: a word", "sessionKey": "chat", "streamTo": "parent"})
+	for _, about := range []string{"start", "progress", "done"} {
+		m := c.waitFor(told.mark, "bridge/acp/update", func(m editor.Message) bool { return m.Param("contextKey") == "acp-spawn:"+told.run+":"+about })
+		if m.Param("parentSessionKey") != "chat" || about == "progress" && m.Param("text") != "codex: a word" {
+			t.Errorf("%s", m.Raw)
+		}
+	}
+	if log, err := os.ReadFile(told.log); err != nil || !strings.Contains(string(log), `"kind":"assistant_delta"`) || !strings.HasPrefix(told.log, filepath.Join(w.root, "state", "acp")) {
+		t.Errorf("%s: %s, %v", told.log, log, err)
+	}
+
+	// The client is asked, and its answer counts.
+	for _, decision := range []string{"allow", "deny"} {
+		name := decision + ".txt"
+		asks := c.spawn(map[string]any{"task": "RUN: touch " + name})
+		m := c.waitFor(asks.mark, "bridge/hook", nil)
+		if m.Param("event") != "permissionRequest" || m.Param("payload", "session_id") != asks.key || !strings.Contains(m.Param("payload", "tool_input", "command"), "touch "+name) {
+			t.Errorf("asked %s", m.Raw)
+		}
+		if err := c.Reply(m, map[string]any{"decision": decision}); err != nil {
+			t.Fatal(err)
+		}
+		if kind, text := asks.ends(asks.run); w.exists(name) != (decision == "allow") {
+			t.Errorf("%s: %s, %q", decision, kind, text)
+		}
+	}
+
+	// A yes for longer is remembered by the child's own bridge, exactly.
+	stays := c.spawn(map[string]any{"task": "RUN: echo again", "thread": true})
+	if err := c.Reply(c.waitFor(stays.mark, "bridge/hook", nil), map[string]any{"decision": "allow", "remember": "session"}); err != nil {
+		t.Fatal(err)
+	}
+	stays.ends(stays.run)
+	mark := c.Mark()
+	run := editor.Member(c.must("bridge/acp/send", map[string]any{"childSessionKey": stays.key, "text": "RUN: echo again"}), "runId")
+	if kind, text := stays.ends(run); kind != "done" || !strings.Contains(text, "ended with 0 and said: again") {
+		t.Errorf("%s, %q", kind, text)
+	}
+	for _, m := range c.Messages()[mark:] {
+		if m.Method == "bridge/hook" {
+			t.Errorf("asked again: %s", m.Raw)
+		}
+	}
+	c.must("bridge/acp/cancel", map[string]any{"childSessionKey": stays.key, "close": true})
+
+	// One is cancelled in the middle, one is killed.
+	slow := c.spawn(map[string]any{"task": "SLOW: 3600000"})
+	slow.told(slow.run, "text")
+	var list struct {
+		Children []struct{ ChildSessionKey, State string }
+	}
+	if err := json.Unmarshal(c.must("bridge/acp/list", map[string]any{}), &list); err != nil {
+		t.Fatal(err)
+	}
+	running := slices.DeleteFunc(list.Children, func(one struct{ ChildSessionKey, State string }) bool { return one.State == "ended" }) // and not gone yet
+	if len(running) != 1 || running[0].ChildSessionKey != slow.key || running[0].State != "running" {
+		t.Errorf("%+v", list)
+	}
+	c.must("bridge/acp/cancel", map[string]any{"childSessionKey": slow.key})
+	if kind, _ := slow.ends(slow.run); kind != "cancelled" {
+		t.Errorf("cancelled: %s", kind)
+	}
+	c.refused("bridge/acp/cancel", map[string]any{"childSessionKey": slow.key})
+	dies := c.spawn(map[string]any{"task": "SLOW: 3600000"})
+	dies.told(dies.run, "text")
+	for _, pid := range w.processes() {
+		if command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.Contains(string(command), "codex-acp") {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if m, _ := dies.told(dies.run, "done", "failed", "cancelled"); m.Param("kind") != "failed" || !strings.Contains(m.Param("text"), "killed") {
+		t.Errorf("killed: %s", m.Raw)
+	}
+
+	// What is refused, and how.
+	for want, params := range map[string]map[string]any{
+		"forbidden sandbox":         {"task": "x", "sandbox": "require"},
+		"forbidden in a sandbox":    {"task": "x", "threadId": thread},
+		"error thread = true":       {"task": "x", "mode": "session"},
+		"error no agent \"nobody\"": {"task": "x", "agentId": "nobody"},
+		"error no licence":          {"task": "x", "agentId": "broken"},
+		"error sessionKey":          {"task": "x", "streamTo": "parent"},
+	} {
+		status, words, _ := strings.Cut(want, " ")
+		if result := c.must("bridge/acp/spawn", params); editor.Member(result, "status") != status || !strings.Contains(editor.Member(result, "error"), words) {
+			t.Errorf("%v: %s", params, result)
+		}
+	}
+
+	// The conversation goes on, and its end is that of all agents.
+	c.say(thread, "good day")
+	for range 3 {
+		last := c.spawn(map[string]any{"task": "SLOW: 3600000"})
+		last.told(last.run, "text")
+	}
+	c.quit()
+	w.alone()
+}
+
+// A session that stays takes follow-ups, and knows what was said.
+func TestAgentSession(t *testing.T) {
+	t.Parallel()
+	w := agentic(t, "")
+	other := w.open(proxyArgv...) // which does not know the bridge: codex is asked, and knows no such method
+	other.initialize(nil)
+	if failed := other.refused("bridge/acp/spawn", map[string]any{"task": "x"}); failed.Code != -32600 {
+		t.Error(failed)
+	}
+	other.quit()
+
+	c := w.open(proxyArgv...).knows()
+	for method, params := range map[string]map[string]any{
+		"bridge/acp/spawn": {"tusk": "x"}, "bridge/acp/send": {"childSessionKey": "x", "text": "x"}, "bridge/acp/cancel": {"childSessionKey": 1},
+	} {
+		if failed := c.refused(method, params); failed.Code != -32602 || !strings.HasPrefix(failed.Message, method) {
+			t.Error(failed)
+		}
+	}
+	one := c.spawn(map[string]any{"task": "My name is Ada.", "thread": true})
+	if kind, text := one.ends(one.run); kind != "done" || !strings.Contains(text, "You said: My name is Ada.") {
+		t.Errorf("%s, %q", kind, text)
+	}
+	run := editor.Member(c.must("bridge/acp/send", map[string]any{"childSessionKey": one.key, "text": "Who am I?"}), "runId")
+	if kind, text := one.ends(run); kind != "done" || !strings.Contains(text, "You said: Who am I?") {
+		t.Errorf("%s, %q", kind, text)
+	}
+	if _, err := w.model.Await(c.ctx, func(r scripted.Request) bool { return r.UserText() == "Who am I?" && r.Contains("My name is Ada.") }); err != nil {
+		t.Error(err)
+	}
+	c.must("bridge/acp/cancel", map[string]any{"childSessionKey": one.key, "close": true})
+	if list := c.must("bridge/acp/list", map[string]any{}); strings.Contains(string(list), one.key) {
+		t.Errorf("%s", list)
+	}
+	c.quit()
+	w.alone()
+}
+
+// Ten at once, each with a codex of its own.
+func TestTenAgents(t *testing.T) {
+	w := agentic(t, "")
+	c := w.open(proxyArgv...).knows()
+	type answer struct {
+		n      int
+		result json.RawMessage
+		err    *editor.Error
+	}
+	answers := make(chan answer, 10)
+	for n := range 10 {
+		go func() {
+			result, err := c.Call(c.ctx, "bridge/acp/spawn", map[string]any{"task": fmt.Sprintf("SAY: number %d", n)})
+			answers <- answer{n, result, err}
+		}()
+	}
+	for range 10 {
+		a := <-answers
+		if a.err != nil || editor.Member(a.result, "status") != "accepted" {
+			t.Fatalf("%d: %s, %v", a.n, a.result, a.err)
+		}
+		one := spawned{c, editor.Member(a.result, "childSessionKey"), editor.Member(a.result, "runId"), "", 0}
+		if kind, text := one.ends(one.run); kind != "done" || text != fmt.Sprintf("number %d", a.n) {
+			t.Errorf("%d: %s, %q", a.n, kind, text)
+		}
+	}
+	c.quit()
+	w.alone()
+}
+
+// When the bridge is killed its agents end, with their bridges and codexes.
+func TestAgentsEndWithTheBridge(t *testing.T) {
+	t.Parallel()
+	w := agentic(t, "")
+	c := w.open(proxyArgv...).knows()
+	one := c.spawn(map[string]any{"task": "SLOW: 3600000"})
+	one.told(one.run, "text")
+	if err := syscall.Kill(c.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	w.alone()
+}

@@ -1,0 +1,231 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// own runs one of our own commands in the workspace.
+func (w *world) own(args ...string) (stdout, stderr string, code int) {
+	w.t.Helper()
+	cmd := exec.CommandContext(deadline(w.t), proxyPath, args...)
+	cmd.Env, cmd.Dir = w.env, w.workspace
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		w.t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// pictures writes a PNG and a JPEG into the workspace, and returns them in base64.
+func (w *world) pictures() (pngData, jpegData string) {
+	w.t.Helper()
+	picture := image.NewRGBA(image.Rect(0, 0, 40, 30))
+	for i := range 40 {
+		picture.Set(i, i%30, color.RGBA{R: 200, G: uint8(i), A: 255})
+	}
+	var p, j bytes.Buffer
+	if err := png.Encode(&p, picture); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := jpeg.Encode(&j, picture, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	w.write("workspace/picture.png", p.String())
+	w.write("workspace/photo.dat", j.String()) // names do not count
+	return base64.StdEncoding.EncodeToString(p.Bytes()), base64.StdEncoding.EncodeToString(j.Bytes())
+}
+
+// unlisted fails the test when codex lists a thread.
+func (w *world) unlisted() {
+	w.t.Helper()
+	c := w.open(codexPath, "app-server")
+	c.initialize(nil)
+	if list := c.must("thread/list", map[string]any{}); strings.Contains(string(list), "preview") {
+		w.t.Errorf("codex lists %s", list)
+	}
+	c.quit()
+	if found, _ := filepath.Glob(filepath.Join(w.home, "sessions", "*", "*", "*", "*")); len(found) > 0 {
+		w.t.Errorf("left behind: %v", found)
+	}
+}
+
+// Images reach the model as they are, text comes back, and nothing is left behind.
+func TestImageDescribe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: "[mcp_servers.user]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \": > started\"]\n"})
+	pngData, jpegData := w.pictures()
+	stdout, stderr, code := w.own("image", "describe", "picture.png", "photo.dat", "--prompt", "SAY: a slope\x1b[31m", "--model", "gpt-5.5")
+	if stdout != "a slope\\x1b[31m\n" || stderr != "" || code != 0 {
+		t.Fatalf("%q, %q, %d", stdout, stderr, code)
+	}
+	requests := w.model.Requests()
+	if len(requests) != 1 {
+		t.Fatalf("%d requests to the model", len(requests))
+	}
+	for _, want := range []string{"data:image/png;base64," + pngData, "data:image/jpeg;base64," + jpegData, "2 images"} {
+		if !requests[0].Contains(want) {
+			t.Errorf("the model has not got %.60s…", want)
+		}
+	}
+	if got := requests[0].ToolNames(); !slices.Equal(got, []string{"request_user_input", "apply_patch"}) {
+		t.Errorf("the model was offered %q", got)
+	}
+	if w.exists("started") {
+		t.Error("a server of the user's was started")
+	}
+	stdout, stderr, code = w.own("image", "describe", "picture.png", "--json")
+	var told struct{ Text, Model string }
+	if err := json.Unmarshal([]byte(stdout), &told); err != nil || !strings.Contains(told.Text, "Describe what the image shows.") || told.Model == "" || code != 0 {
+		t.Errorf("%q, %q, %d", stdout, stderr, code)
+	}
+	w.unlisted()
+	if pids := w.await(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
+		t.Errorf("2 s later there are:%s", describe(pids))
+	}
+}
+
+// What can't be described is refused in words, before or after a codex has been asked.
+func TestImageRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.pictures()
+	whole, err := os.ReadFile(filepath.Join(w.workspace, "picture.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("text.png", "x = 1\n")
+	w.write("workspace/cut.png", string(whole[:len(whole)-20]))
+	w.write("workspace/huge.png", string(whole)+strings.Repeat("x", 40<<20))
+	for _, test := range []struct {
+		want string
+		args []string
+	}{
+		{"not whole", []string{"cut.png"}},
+		{"bytes, and", []string{"huge.png"}},
+		{"no file", []string{"."}},
+		{"no such file", []string{"gone.png"}},
+		{"no PNG", []string{"../text.png"}},
+		{`no model "gpt-none"`, []string{"picture.png", "--model", "gpt-none"}},
+		{"no description after 1.5s", []string{"picture.png", "--prompt", "SLOW: 3600000", "--timeout", "1.5s"}},
+		{"told to fail", []string{"picture.png", "--prompt", "FAIL"}},
+	} {
+		stdout, stderr, code := w.own(append([]string{"image", "describe"}, test.args...)...)
+		if stdout != "" || !strings.Contains(stderr, test.want) || code != 1 {
+			t.Errorf("%q: %q, %q, %d", test.args, stdout, stderr, code)
+		}
+	}
+	if pids := w.await(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
+		t.Errorf("2 s later there are:%s", describe(pids))
+	}
+}
+
+// The policy's models and efforts hold for the worker, and the decision is on record.
+func TestImagePolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\nmodels = [\"gpt-5.6-*\", \"gpt-5.5\"]\nefforts = [\"medium\"]\n"})
+	w.pictures()
+	for _, test := range []struct{ asked, used string }{{"", "gpt-5.6-sol"}, {"gpt-6-sol", "gpt-5.5"}, {"gpt-5.6-luna", "gpt-5.6-luna"}} {
+		args := []string{"image", "describe", "picture.png", "--json"}
+		if test.asked != "" {
+			args = append(args, "--model", test.asked)
+		}
+		stdout, stderr, code := w.own(args...)
+		requests := w.model.Requests()
+		if code != 0 || !strings.Contains(stdout, `"model":"`+test.used+`"`) || len(requests) == 0 || requests[len(requests)-1].Model != test.used {
+			t.Fatalf("%s: %q, %q, %d", test.asked, stdout, stderr, code)
+		}
+		if effort := editor.Member(requests[len(requests)-1].Body, "reasoning", "effort"); effort != "medium" {
+			t.Errorf("the effort is %q", effort)
+		}
+	}
+	if stdout, _, _ := w.own("decisions", "list"); !strings.Contains(stdout, "bridge/image/describe") {
+		t.Errorf("on record:\n%s", stdout)
+	}
+	w.write("config.toml", "[policy]\nmodels = [\"gpt-5.6-*\"]\n")
+	if _, stderr, code := w.own("image", "describe", "picture.png", "--model", "gpt-5.5"); code == 0 || !strings.Contains(stderr, "policy.models") {
+		t.Errorf("%q, %d", stderr, code)
+	}
+}
+
+// What a model tries all the same is declined.
+func TestImageTools(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.pictures()
+	for _, prompt := range []string{"PATCH: new.txt\nx", "RUN: touch new.txt", "ASK: may I?"} {
+		stdout, stderr, code := w.own("image", "describe", "picture.png", "--model", "gpt-5.5", "--prompt", prompt)
+		if code > 1 || w.exists("new.txt") {
+			t.Errorf("%q: %q, %q, %d; written: %t", prompt, stdout, stderr, code, w.exists("new.txt"))
+		}
+	}
+}
+
+// An editor that knows the bridge has images described beside its own conversation.
+func TestImageOverTheWire(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	pngData, _ := w.pictures()
+	c := w.open(proxyArgv...).knows()
+	thread := c.thread(nil)
+	release := make(chan struct{})
+	w.model.Add(scripted.Step{When: "hold on", Reply: scripted.Reply{scripted.Held{Until: release}}})
+	turn, mark := c.begin(thread, "hold on")
+	result := c.must("bridge/image/describe", map[string]any{
+		"images": []any{map[string]any{"dataBase64": pngData}, map[string]any{"path": filepath.Join(w.workspace, "photo.dat")}}, "prompt": "SAY: two slopes", "model": "gpt-5.5",
+	})
+	if text := editor.Member(result, "text"); !strings.HasPrefix(text, "two slopes") || editor.Member(result, "model") != "gpt-5.5" {
+		t.Errorf("%s", result)
+	}
+	close(release)
+	if status := c.end(thread, turn, mark); status != "completed" {
+		t.Errorf("the turn beside it ended as %q", status)
+	}
+	failed := c.refused("bridge/image/describe", map[string]any{"images": []any{map[string]any{"path": "picture.png"}}})
+	if failed.Code != -32602 || !strings.Contains(failed.Message, "not absolute") {
+		t.Error(failed)
+	}
+	failed = c.refused("bridge/image/describe", map[string]any{
+		"images": []any{map[string]any{"dataBase64": pngData}}, "prompt": "SLOW: 3600000", "timeoutMs": 1500,
+	})
+	if failed.Code != -32012 {
+		t.Error(failed)
+	}
+	if running := editor.Member(c.must("bridge/status", map[string]any{}), "images", "running"); running != "" && running != "0" {
+		t.Errorf("running: %s", running)
+	}
+
+	// The end of the conversation ends what is under way.
+	if err := c.Send([]byte(`{"id":"last","method":"bridge/image/describe","params":{"images":[{"dataBase64":"` + pngData + `"}],"prompt":"SLOW: 3600000","timeoutMs":3600000}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.model.Await(c.ctx, func(r scripted.Request) bool {
+		return strings.HasPrefix(r.UserText(), "SLOW: 3600000") && r.Contains("image/png")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c.quit()
+	if pids := w.await(func(pids []int) bool { return len(pids) == 0 }); len(pids) > 0 {
+		t.Errorf("2 s later there are:%s", describe(pids))
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/hello"
+	"codex-bridge/lifecycle/image"
+	"codex-bridge/lifecycle/image/worker"
+)
+
+type imageCmd struct {
+	Describe describeImageCmd `cmd:"" help:"Print what the model says of the images. Nothing of it is in the list of threads."`
+}
+
+type describeImageCmd struct {
+	File    []string      `arg:"" help:"PNG, JPEG, GIF or WebP files; up to 16, of 20 MiB each and 40 MiB together."`
+	Prompt  string        `help:"What is to be said of them; what they show, when left out."`
+	Model   string        `help:"The model; image.model of the configuration when left out, or the first that takes images."`
+	Timeout time.Duration `help:"How long it may take, codex's start included; image.timeout of the configuration when left out."`
+	JSON    bool          `help:"Print {text, model}." name:"json"`
+}
+
+func (c describeImageCmd) Run(out io.Writer) error {
+	job := image.Job{Prompt: c.Prompt, Model: c.Model}
+	for _, path := range c.File {
+		one, err := worker.Open(path)
+		if err != nil {
+			return err
+		}
+		job.Images = append(job.Images, one)
+	}
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	job.Model = cmp.Or(job.Model, cfg.Image.Model)
+	record := newLedger(cfg)
+	command, err := appServer(cfg, record)
+	if err != nil {
+		return err
+	}
+	hold, err := newGuard(cfg, record, logger())
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	step := progress(os.Stderr)
+	step("codex starts")
+	result, err := newWorker(command, hold, nil).Describe(ctx, job, cmp.Or(c.Timeout, time.Duration(cfg.Image.Timeout)), step)
+	step("")
+	if err = errors.Join(err, record.Close()); err != nil {
+		return err
+	}
+	if c.JSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(result)
+	}
+	_, err = fmt.Fprintln(out, plainText(result.Text))
+	return err
+}
+
+// appServer is how the real app-server is started where there is no conversation.
+func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error) {
+	path, err := codex.Find(cfg.Codex.Command)
+	if err != nil {
+		return codex.Command{}, err
+	}
+	args, err := holdArgs(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger())
+	return codex.Command{Path: path, Args: args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, err
+}
+
+func newWorker(command codex.Command, hold worker.Hold, stderr io.Writer) *worker.Worker {
+	return worker.New(worker.Options{
+		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: Version, Hold: hold,
+	})
+}
+
+// newImages makes what answers bridge/image/describe: with a codex like that of the
+// conversation, and beside it.
+func newImages(cfg *config.Config, command codex.Command, g *guard.Guard, hi *hello.Hello) *worker.Feature {
+	f := worker.NewFeature(newWorker(command, g, os.Stderr), cfg.Image, hi.Known)
+	hi.Offer(worker.Method)
+	hi.Show("images", func() any { return f.State() })
+	return f
+}
+
+// plainText is a model's text as a terminal may be shown it.
+func plainText(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = plain(strings.ReplaceAll(line, "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// progress shows on a terminal what is being done, on one line; elsewhere nothing. ""
+// takes the line away.
+func progress(to *os.File) func(string) {
+	info, err := to.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return func(string) {}
+	}
+	return func(step string) {
+		if step != "" {
+			step += " …"
+		}
+		fmt.Fprintf(to, "\r\x1b[K%s", step)
+	}
+}
