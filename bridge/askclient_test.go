@@ -8,14 +8,15 @@ import (
 	"codex-bridge/rpc"
 )
 
-// curious asks the client something whenever codex says "need", and tells it the
-// answer.
+// curious asks the client something whenever codex says "need", which it keeps to itself,
+// and tells it the answer.
 type curious struct{ peer *bridge.Peer }
 
 func (c *curious) Attach(p *bridge.Peer) { c.peer = p }
 
 func (c *curious) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Codex, Method: "need", Said: func(ctx context.Context, _ *bridge.Said) {
+	return []bridge.Route{{From: bridge.Codex, Method: "need", Said: func(ctx context.Context, said *bridge.Said) {
+		said.Line = nil // which of the two came first would be anybody's guess
 		go func() {
 			result, err := c.peer.AskClient(ctx, "own/question", map[string]int{"n": 1})
 			if err != nil {
