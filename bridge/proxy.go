@@ -24,6 +24,7 @@ type Options struct {
 	// AnswerAll has the client's requests answered that codex leaves behind when it ends,
 	// which codex itself does not do, and holds the client to ids that differ.
 	AnswerAll  bool
+	Tap        Tap           // nil: nobody
 	MaxMessage int           // bytes: of a client's message, and of what has to be gathered of codex's
 	Grace      time.Duration // for codex to end
 	Log        *slog.Logger
@@ -152,7 +153,7 @@ func (p *Proxy) wait(stop <-chan os.Signal) {
 // fromClient carries the client's messages to codex.
 func (p *Proxy) fromClient(ctx context.Context) {
 	source, sink := rpc.Recognise(p.o.In, p.listen, p.o.MaxMessage)
-	p.out = sink
+	p.out = p.tapped(sink)
 	close(p.ready)
 	var parser rpc.Parser
 	deep := len(p.routes[Client].named)+len(p.routes[Client].other) > 0
@@ -180,6 +181,9 @@ func (p *Proxy) fromClient(ctx context.Context) {
 
 // clientSaid takes one message of the client to its routes, and then to codex.
 func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
+	if p.o.Tap != nil {
+		p.o.Tap.Heard(Client, m.Bytes())
+	}
 	call := &Call{Message: m, Line: m.Bytes()}
 	routes := p.routes[Client].of(m.Method)
 	if m.Method == "" {
@@ -314,6 +318,9 @@ func (p *Proxy) reply(line []byte) {
 func (p *Proxy) toCodex(line []byte) error {
 	p.codexMu.Lock()
 	defer p.codexMu.Unlock()
+	if p.o.Tap != nil {
+		p.o.Tap.Told(Codex, line)
+	}
 	_, err := p.child.Stdin.Write(line)
 	return err
 }
@@ -385,6 +392,9 @@ func (t *taker) WantsAnswer(key []byte) bool { return t.p.waiting.has(key) }
 
 // Take implements rpc.Taker.
 func (t *taker) Take(line []byte) {
+	if t.p.o.Tap != nil {
+		t.p.o.Tap.Heard(Codex, line)
+	}
 	e, err := rpc.Open(line)
 	if err != nil { // wanted by its first bytes, and yet no message
 		t.p.o.Log.Error("a line of codex can't be read; it was dropped", "error", err)

@@ -65,6 +65,16 @@ type Attacher interface {
 	Attach(*Peer)
 }
 
+// Tap is told all that is said while a Feature's routes have it gathered. It is called in
+// the order in which things are said, from everywhere at once; it must not wait, nor keep
+// the line.
+type Tap interface {
+	// Heard is told what a party has said.
+	Heard(from Party, line []byte)
+	// Told is told what a party is about to be told, by the other or by the bridge.
+	Told(to Party, line []byte)
+}
+
 // Call is a client's message on its way to codex. A handler may rewrite it, answer
 // it, or ask for its answer; with an error the client is told that and codex hears
 // nothing. Handlers of one method run in the order of their features; the first

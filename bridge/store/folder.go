@@ -31,6 +31,17 @@ func Folder() (string, error) {
 	return filepath.Clean(folder), nil
 }
 
+// PrivateFolder makes a folder, its owner's alone, or sees that the one that is there is.
+func PrivateFolder(folder string) error {
+	if err := makeFolder(folder); err != nil {
+		return err
+	}
+	return checkFolder(folder)
+}
+
+// PrivateFile sees that a file that is there is its owner's alone, and no link.
+func PrivateFile(path string) error { return checkFile(path) }
+
 // makeFolder makes the folder, its owner's alone. One that is there is left as
 // it is: checkFolder judges it.
 func makeFolder(folder string) error {

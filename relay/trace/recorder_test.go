@@ -1,0 +1,301 @@
+package trace_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/trace"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func recorder(t testing.TB, l trace.Limits) (*trace.Recorder, string) {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "state", trace.FolderName)
+	return recorderIn(folder, l), folder
+}
+
+func recorderIn(folder string, l trace.Limits) *trace.Recorder {
+	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	return trace.NewRecorder(trace.Options{
+		Folder: folder, TraceID: "one", Limits: l, Log: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return at },
+	})
+}
+
+// play tells a recorder a conversation: "who>who line"; with b for the bridge.
+func play(r *trace.Recorder, script string) {
+	for line := range strings.Lines(script) {
+		way, text, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok {
+			continue
+		}
+		party := map[byte]bridge.Party{'e': bridge.Client, 'c': bridge.Codex}
+		if way[0] != 'b' {
+			r.Heard(party[way[0]], []byte(text))
+		}
+		if way[2] != 'b' {
+			r.Told(party[way[2]], []byte(text+"\n"))
+		}
+	}
+}
+
+const turn = `
+e>c {"id":0,"method":"initialize","params":{}}
+c>e {"id":0,"result":{"userAgent":"x"}}
+e>b {"id":1,"method":"thread/start","params":{"cwd":"/w","sandbox":"danger-full-access"}}
+b>c {"id":1,"method":"thread/start","params":{"cwd":"/w","sandbox":"read-only"}}
+c>e {"id":1,"result":{"thread":{"id":"t1"},"cwd":"/w","model":"m","modelProvider":"p"}}
+c>e {"method":"thread/started","params":{"thread":{"id":"t1"}}}
+e>c {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+c>e {"id":2,"result":{"turn":{"id":"u1"}}}
+c>e {"method":"turn/started","params":{"threadId":"t1","turn":{"id":"u1"}}}
+c>e {"method":"item/agentMessage/delta","params":{"threadId":"t1","turnId":"u1","itemId":"i0","delta":"héllo"}}
+c>e {"method":"item/started","params":{"threadId":"t1","turnId":"u1","item":{"type":"commandExecution","id":"i1"}}}
+c>e {"id":7,"method":"item/commandExecution/requestApproval","params":{"threadId":"t1","turnId":"u1","itemId":"i1"}}
+e>c {"id":7,"result":{"decision":"accept"}}
+c>e {"method":"item/completed","params":{"threadId":"t1","turnId":"u1","item":{"type":"commandExecution","id":"i1","status":"completed"}}}
+c>e {"method":"item/started","params":{"threadId":"t1","turnId":"u1","item":{"type":"mcpToolCall","id":"i2"}}}
+c>b {"id":8,"method":"mcpServer/elicitation/request","params":{"threadId":"t1","turnId":"u1"}}
+b>c {"id":8,"result":{"action":"decline"}}
+c>e {"method":"turn/completed","params":{"threadId":"t1","turn":{"id":"u1","status":"completed"}}}
+e>b {"id":9,"method":"fs/remove","params":{}}
+b>e {"id":9,"error":{"code":-32010,"message":"no"}}
+`
+
+// lines are the events of a thread's file in short.
+func lines(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for line := range bytes.Lines(text) {
+		var e trace.Event
+		var data struct {
+			trace.Hop
+			Reason string
+			Events int
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if err := json.Unmarshal(e.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		var m struct{ Method string }
+		if data.Message != nil {
+			if err := json.Unmarshal(data.Message, &m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all = append(all, strings.Join(strings.Fields(fmt.Sprintf("%d %s %s %s>%s %s %s %s", e.Seq, e.Type, e.TurnID, data.From, data.To, m.Method, data.Outcome, data.Reason)), " "))
+	}
+	return all
+}
+
+// A conversation is taken down: each message once, where it passes unchanged; what has
+// begun and not ended is ended.
+func TestTurn(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{})
+	play(r, turn)
+	r.Decided(store.Decision{Method: "fs/remove", Verdict: "deny", Reason: "by default"})
+	r.Close()
+	r.Close()
+	want := strings.Split(strings.TrimSpace(`
+1 message client>codex initialize
+2 message codex>client
+3 message client>bridge thread/start
+4 message bridge>codex thread/start
+5 session.started codex>client
+6 message codex>client thread/started
+7 prompt.submitted client>codex turn/start
+8 message u1 codex>client
+9 message u1 codex>client turn/started
+10 message u1 codex>client item/agentMessage/delta
+11 tool.call u1 codex>client item/started
+12 approval.requested u1 codex>client item/commandExecution/requestApproval
+13 approval.resolved u1 client>codex accept
+14 tool.result u1 codex>client item/completed completed
+15 tool.call u1 codex>client item/started
+16 approval.requested u1 codex>bridge mcpServer/elicitation/request
+17 approval.resolved u1 bridge>codex decline
+18 model.completed u1 codex>client turn/completed completed
+19 tool.result u1 > unfinished the turn ended
+20 message client>bridge fs/remove
+21 message bridge>client
+22 decision > by default
+23 session.ended >
+`), "\n")
+	if diff := cmp.Diff(want, lines(t, filepath.Join(folder, "t1.jsonl"))); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "t1.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "llo") || !strings.Contains(string(text), `"chars":5`) {
+		t.Error("a part of a stream is written with its text, or without its length")
+	}
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(filepath.Join(folder, "t1.jsonl"))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v (%v)", info.Mode(), err)
+		}
+	}
+}
+
+// What ends in the middle of a turn is ended: its calls, its questions, the turn.
+func TestBroken(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{})
+	head, _, _ := strings.Cut(turn, `e>c {"id":7`)
+	play(r, head)
+	r.Close()
+	got := lines(t, filepath.Join(folder, "t1.jsonl"))
+	want := []string{
+		"13 tool.result u1 > unfinished the conversation ended", "14 approval.resolved u1 > unanswered the conversation ended",
+		"15 turn.client_closed u1 >", "16 session.ended >",
+	}
+	if diff := cmp.Diff(want, got[len(got)-4:]); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// Neither a line nor a file grows beyond its bound.
+func TestBounds(t *testing.T) {
+	root := t.TempDir()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		folder := filepath.Join(root, fmt.Sprint(n), trace.FolderName)
+		l := trace.Limits{Event: rapid.IntRange(1024, 4096).Draw(t, "event"), File: int64(rapid.IntRange(2048, 16384).Draw(t, "file"))}
+		r := recorderIn(folder, l)
+		for range rapid.IntRange(1, 30).Draw(t, "n") {
+			text := strings.Repeat("word ", rapid.IntRange(0, 2000).Draw(t, "length"))
+			r.Heard(bridge.Codex, fmt.Appendf(nil, `{"method":"x","params":{"threadId":"t","text":%q}}`, text))
+		}
+		r.Close()
+		text, err := os.ReadFile(filepath.Join(folder, "t.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int64(len(text)) > l.File {
+			t.Fatalf("%d bytes of %d", len(text), l.File)
+		}
+		var last trace.Event
+		for line := range bytes.Lines(text) {
+			last = trace.Event{}
+			if len(line) > l.Event+1 {
+				t.Fatalf("a line of %d bytes of %d", len(line), l.Event)
+			}
+			if err := json.Unmarshal(line, &last); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if last.Type != trace.SessionEnded && last.Type != trace.Full {
+			t.Fatalf("the last event is %s", last.Type)
+		}
+	})
+}
+
+// What would have to wait is dropped, counted, and the count is written.
+func TestDropped(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{Memory: 4096})
+	r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
+	text := strings.Repeat("word ", 180)
+	for range 5000 {
+		r.Heard(bridge.Codex, fmt.Appendf(nil, `{"method":"x","params":{"threadId":"t","text":%q}}`, text))
+	}
+	r.Close()
+	if r.Lost() == 0 {
+		t.Fatal("5,000 messages were written as fast as they came")
+	}
+	file, err := os.ReadFile(filepath.Join(folder, "t.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost, kept int64
+	for line := range bytes.Lines(file) {
+		var e struct {
+			Type trace.Type
+			Data struct{ Events int64 }
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		lost += e.Data.Events
+		if e.Type == trace.Message {
+			kept++
+		}
+	}
+	if lost != r.Lost() || lost+kept != 5001 {
+		t.Errorf("%d kept, %d told as lost, %d lost", kept, lost, r.Lost())
+	}
+}
+
+// A message that is too long to be looked at is told by its length.
+func TestLong(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{Memory: 64 << 10})
+	r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
+	r.Heard(bridge.Codex, []byte(`{"method":"y","params":{"threadId":"t","password":"`+strings.Repeat(canary, 8<<10)+`"}}`))
+	r.Close()
+	text, err := os.ReadFile(filepath.Join(folder, "t.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `"elidedBytes":131`) || strings.Contains(string(text), canary) {
+		t.Errorf("%.2000s", text)
+	}
+}
+
+// No link is followed, and nothing is written where others can read.
+func TestForeignFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // modes say nothing there
+	}
+	for name, prepare := range map[string]func(folder, other string) error{
+		"link to a file":   func(folder, other string) error { return os.Symlink(other, filepath.Join(folder, "t.jsonl")) },
+		"link to nothing":  func(folder, other string) error { return os.Symlink(other+"2", filepath.Join(folder, "t.jsonl")) },
+		"readable":         func(folder, _ string) error { return os.WriteFile(filepath.Join(folder, "t.jsonl"), nil, 0o644) },
+		"link to a folder": func(folder, other string) error { return os.Rename(folder, folder+"2") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			folder, other := filepath.Join(root, "traces"), filepath.Join(root, "other")
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(other, []byte("mine"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := prepare(folder, other); err != nil {
+				t.Fatal(err)
+			}
+			if name == "link to a folder" {
+				if err := os.Symlink(folder+"2", folder); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := recorderIn(folder, trace.Limits{})
+			r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
+			r.Close()
+			for _, path := range []string{other, filepath.Join(folder, "t.jsonl"), other + "2"} {
+				if text, err := os.ReadFile(path); err == nil && string(text) != "mine" && len(text) > 0 {
+					t.Errorf("%s: %s", path, text)
+				}
+			}
+		})
+	}
+}

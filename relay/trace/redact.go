@@ -1,0 +1,211 @@
+package trace
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// longPayload is the length, in bytes, from which on a field of that kind is no name or
+// address but the thing itself.
+const longPayload = 256
+
+// blob is the length from which on a text of the alphabet of base64, without a space, is
+// taken for data that nobody reads.
+const blob = 1024
+
+// Redactor takes secrets out of JSON and holds it to limits. The order of members and the
+// spelling of numbers stay.
+type Redactor struct{ limits Limits }
+
+// NewRedactor makes one.
+func NewRedactor(l Limits) Redactor { return Redactor{l.orDefault()} }
+
+// JSON is value without its secrets, within the limits. What is no JSON is an error.
+func (r Redactor) JSON(value []byte) ([]byte, error) {
+	got, err := r.stream(value, false)
+	return got.text, err
+}
+
+// redacted is JSON, and how many characters of a stream were left out of it.
+type redacted struct {
+	text  []byte
+	chars int
+}
+
+// stream is JSON for a message that may be a part of a stream: a secret may be cut in two by
+// its parts, so that none of their texts is written.
+func (r Redactor) stream(value []byte, part bool) (redacted, error) {
+	var out bytes.Buffer
+	w := walk{Redactor: r, in: jsontext.NewDecoder(bytes.NewReader(value), options...), silent: part}
+	w.out = jsontext.NewEncoder(&out, options...)
+	if err := w.value("", 0); err != nil {
+		return redacted{}, err
+	}
+	return redacted{bytes.TrimRight(out.Bytes(), "\n"), w.chars}, nil
+}
+
+// Text is a text without what has the shape of a secret, within the limit of its length.
+func (r Redactor) Text(text string) string { return r.cut(scrub(r.window(text))) }
+
+var options = []jsontext.Options{
+	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(false),
+}
+
+type walk struct {
+	Redactor
+	in     *jsontext.Decoder
+	out    *jsontext.Encoder
+	silent bool // texts are parts of a stream
+	chars  int  // of the texts that were left out
+}
+
+var identifier = regexp.MustCompile(`Id$|^id$|^method$|^type$|Index$`)
+
+func (w *walk) value(name string, depth int) error {
+	switch kind := w.in.PeekKind(); {
+	case kind == '{' || kind == '[':
+		if secret(name) {
+			return w.replace(gone)
+		}
+		if depth >= w.limits.Depth {
+			return w.replace("<too deep>")
+		}
+		if kind == '{' {
+			return w.object(depth)
+		}
+		return w.array(name, depth)
+	case kind == '"':
+		token, err := w.in.ReadToken()
+		if err != nil {
+			return err
+		}
+		text := token.String()
+		if w.silent && depth > 1 && !identifier.MatchString(name) {
+			w.chars += utf8.RuneCountInString(text)
+			text = ""
+		}
+		return w.out.WriteToken(jsontext.String(w.text(name, text)))
+	case kind == '0' && secret(name) && !countName.MatchString(name):
+		return w.replace(gone)
+	}
+	raw, err := w.in.ReadValue() // a number, true, false, null, or an error
+	if err != nil {
+		return err
+	}
+	return w.out.WriteValue(raw)
+}
+
+func secret(name string) bool { return secretName.MatchString(name) && !countName.MatchString(name) }
+
+// replace skips a value and writes a text in its place.
+func (w *walk) replace(text string) error {
+	if err := w.in.SkipValue(); err != nil {
+		return err
+	}
+	return w.out.WriteToken(jsontext.String(text))
+}
+
+func (w *walk) object(depth int) error {
+	if err := w.both(); err != nil {
+		return err
+	}
+	for n := 0; w.in.PeekKind() != '}'; n++ {
+		token, err := w.in.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := token.String()
+		if n >= w.limits.Items {
+			if err := w.in.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.out.WriteToken(jsontext.String(w.Text(name))); err != nil {
+			return err
+		}
+		if err := w.value(name, depth+1); err != nil {
+			return err
+		}
+	}
+	return w.both()
+}
+
+func (w *walk) array(name string, depth int) error {
+	if err := w.both(); err != nil {
+		return err
+	}
+	for n := 0; w.in.PeekKind() != ']'; n++ {
+		if n >= w.limits.Items {
+			if err := w.in.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.value(name, depth+1); err != nil {
+			return err
+		}
+	}
+	return w.both()
+}
+
+// both carries a bracket.
+func (w *walk) both() error {
+	token, err := w.in.ReadToken()
+	if err != nil {
+		return err
+	}
+	return w.out.WriteToken(token)
+}
+
+// text is what is written for a text in a field.
+func (w *walk) text(name, text string) string {
+	switch {
+	case text == "":
+		return text
+	case secretName.MatchString(name):
+		return gone
+	case strings.HasSuffix(strings.ToLower(name), "base64"):
+		return "<redacted payload>"
+	}
+	if head := wholeData.FindString(text); head != "" && (len(text) > longPayload || strings.Contains(head, "base64")) {
+		return "<redacted data-uri " + itoa(len(head)-1) + " chars>"
+	}
+	if len(text) > longPayload && payloadName.MatchString(name) || len(text) >= blob && encoded.MatchString(text) {
+		return "<redacted payload>"
+	}
+	return w.Text(text)
+}
+
+// window is as much of a long text as is looked at. It ends between words, so that no
+// secret is cut in two and its first half taken for a word.
+func (r Redactor) window(text string) string {
+	most := 2*r.limits.Text + 4096
+	if len(text) <= most {
+		return text
+	}
+	end := strings.LastIndexAny(text[:most], " \t\r\n")
+	return text[:max(end, 0)] + " …"
+}
+
+// cut bounds what is left.
+func (r Redactor) cut(text string) string {
+	if len(text) <= r.limits.Text {
+		return text
+	}
+	n := 0
+	for i := range text {
+		if n == r.limits.Text {
+			return text[:i] + "…"
+		}
+		n++
+	}
+	return text
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,152 @@
+package trace_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"codex-bridge/relay/trace"
+
+	"pgregory.net/rapid"
+)
+
+// canary is looked for in what is written.
+const canary = "Zq7Kx0Vw9Rt3Yb5N"
+
+// wrapped are the ways in which a secret comes; %s is where.
+var wrapped = []string{
+	`{"password":"%s"}`, `{"a":[{"X-Api-Key":"%s"}]}`, `{"credentials":{"x":["%s"]}}`, `{"cookie":["%s"]}`,
+	`{"t":"Authorization: Bearer %s"}`, `{"t":"authorization=\"Custom %s\""}`, `{"t":"bearer %s,"}`, `{"t":"Basic %s"}`,
+	`{"t":"eyJ%s.abcdef.ghi"}`, `{"t":"eyJabcdefgh.%s.ghi"}`, `{"t":"eyJabcdefgh.abcd.%s"}`,
+	`{"t":"Set-Cookie: a=%s; Path=/"}`, `{"t":"sid=%s; x"}`, `{"t":"https://user:%s@host/x"}`,
+	`{"t":"API_KEY=%s"}`, `{"t":"export DB_PASSWORD='a %s b'"}`, `{"t":"{\"apiToken\":\"%s\"}"}`, `{"t":"{\\\"apiToken\\\": \\\"%s\\\"}"}`,
+	`{"t":"tool --password %s"}`, `{"t":"tool --token=%s"}`, `{"t":"sk-%s"}`, `{"t":"ghp_%s"}`, `{"t":"AKIA%s"}`,
+	`{"t":"-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----"}`, `{"t":"-----BEGIN PRIVATE KEY-----\n%s"}`,
+	`{"u":"data:image/png;base64,%s"}`, `{"u":"see data:text/plain;base64,%s)"}`, `{"deltaBase64":"%s"}`, `{"sk-%[1]s":1}`,
+}
+
+// What has the look of a secret does not come out, wherever it stands.
+func TestSecrets(t *testing.T) {
+	for _, form := range wrapped {
+		secret := canary
+		if strings.Contains(form, "AKIA") {
+			secret = strings.ToUpper(canary)
+		}
+		line := strings.ReplaceAll(strings.ReplaceAll(form, "%s", secret), "%[1]s", secret)
+		got, err := trace.NewRedactor(trace.Limits{}).JSON([]byte(line))
+		if err != nil || strings.Contains(string(got), secret) || !json.Valid(got) {
+			t.Errorf("%s: %s (%v)", form, got, err)
+		}
+	}
+}
+
+// What is none stays.
+func TestNoSecrets(t *testing.T) {
+	for _, line := range []string{
+		`{"tokenUsage":{"last":{"inputTokens":12,"outputTokens":1.50}}}`, `{"a":"a token of love, and the key of C"}`, `{"isSecret":false,"apiKey":null}`,
+		`{"text":"basic understanding"}`, `{"n":1e400,"z":"é\u2028"}`, `{"b":2,"a":1,"b":3}`,
+	} {
+		got, err := trace.NewRedactor(trace.Limits{}).JSON([]byte(line))
+		var want, have any
+		if err != nil || json.Unmarshal([]byte(strings.ReplaceAll(line, "1e400", "0")), &want) != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(got), "1e400", "0")), &have); err != nil || !equal(want, have) {
+			t.Errorf("%s: %s (%v)", line, got, err)
+		}
+	}
+}
+
+func equal(a, b any) bool {
+	x, err := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && string(x) == string(y)
+}
+
+// The limits hold for any value.
+func TestLimits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := trace.Limits{Text: rapid.IntRange(1, 40).Draw(t, "text"), Items: rapid.IntRange(1, 5).Draw(t, "items"), Depth: rapid.IntRange(1, 4).Draw(t, "depth")}
+		in, err := json.Marshal(value(t, 6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := trace.NewRedactor(l).JSON(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got any
+		if err := json.Unmarshal(out, &got); err != nil {
+			t.Fatal(err)
+		}
+		within(t, l, got, 0)
+	})
+}
+
+func value(t *rapid.T, depth int) any {
+	switch n := rapid.IntRange(0, 3).Draw(t, "kind"); {
+	case n == 0 && depth > 0:
+		return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) any { return value(t, depth-1) }), 0, 8).Draw(t, "array")
+	case n == 1 && depth > 0:
+		return rapid.MapOfN(rapid.String(), rapid.Custom(func(t *rapid.T) any { return value(t, depth-1) }), 0, 8).Draw(t, "object")
+	case n == 2:
+		return rapid.Int().Draw(t, "number")
+	}
+	return rapid.StringN(0, 80, -1).Draw(t, "string")
+}
+
+func within(t *rapid.T, l trace.Limits, v any, depth int) {
+	most := max(l.Text+1, len("<redacted data-uri 0000 chars>"))
+	switch v := v.(type) {
+	case string:
+		if utf8.RuneCountInString(v) > most {
+			t.Fatalf("%d characters: %q", utf8.RuneCountInString(v), v)
+		}
+	case []any:
+		if len(v) > l.Items || depth >= l.Depth {
+			t.Fatalf("%d elements at depth %d", len(v), depth)
+		}
+		for _, e := range v {
+			within(t, l, e, depth+1)
+		}
+	case map[string]any:
+		if len(v) > l.Items || depth >= l.Depth {
+			t.Fatalf("%d members at depth %d", len(v), depth)
+		}
+		for _, e := range v {
+			within(t, l, e, depth+1)
+		}
+	}
+}
+
+// A secret of any letters does not come out, whatever stands before it.
+func FuzzSecret(f *testing.F) {
+	f.Add("", byte(0))
+	f.Add("say \"token\": ", byte(4))
+	f.Add("x=\\\n--", byte(14))
+	f.Add("eyJ", byte(9))
+	f.Fuzz(func(t *testing.T, before string, n byte) {
+		form := wrapped[int(n)%len(wrapped)]
+		secret := canary
+		if strings.Contains(form, "AKIA") {
+			secret = strings.ToUpper(canary)
+		}
+		line := strings.ReplaceAll(strings.ReplaceAll(form, "%s", secret), "%[1]s", secret)
+		quoted, err := json.Marshal(before + " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = strings.Replace(line, `{"t":"`, `{"t":`+strings.TrimSuffix(string(quoted), `"`), 1)
+		if strings.Contains(before, secret) {
+			return
+		}
+		got, err := trace.NewRedactor(trace.Limits{}).JSON([]byte(line))
+		if err != nil || !json.Valid(got) {
+			t.Fatalf("%s: %s (%v)", line, got, err)
+		}
+		if strings.Contains(string(got), secret) {
+			t.Fatalf("%s: %s", line, got)
+		}
+	})
+}
