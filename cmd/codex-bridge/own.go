@@ -28,6 +28,7 @@ type cli struct {
 	Threads   threadsCmd   `cmd:"" help:"Look at the threads that sessions have, and why; forget them, take them over from a file, write them to one."`
 	Image     imageCmd     `cmd:"" help:"Have codex describe images, beside any conversation."`
 	Acp       acpCmd       `cmd:"" help:"Have an agent that speaks the Agent Client Protocol do a task, under the policy."`
+	Trace     traceCmd     `cmd:"" help:"Look at what was captured of conversations, and play it again."`
 	Version   versionCmd   `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
 }
 
@@ -39,9 +40,9 @@ type policyCmd struct {
 // ownCommands are the commands of cli, and the names kept for later ones: they
 // must not reach codex, which would take them for a prompt.
 var (
-	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "version"}
+	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "trace", "version"}
 	laterCommands = []string{
-		"trace", "history",
+		"history",
 		"purge", "completion",
 	}
 )

@@ -11,6 +11,7 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/hello"
 	"codex-bridge/bridge/rollout"
 	"codex-bridge/lifecycle/threads"
@@ -19,12 +20,22 @@ import (
 	"codex-bridge/relay/gate"
 	"codex-bridge/relay/grants"
 	"codex-bridge/relay/tools/host"
+	"codex-bridge/relay/trace"
 )
 
 // proxy runs the real app-server behind us and ends as it ends.
 func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	log := logger()
-	hold, err := newGuard(cfg, record, log)
+	tracer, err := newTrace(cfg, log)
+	if err != nil {
+		return err
+	}
+	recorder := guard.Recorder(record)
+	if tracer != nil {
+		defer tracer.Close()
+		recorder = traced{record, tracer}
+	}
+	hold, err := newGuard(cfg, recorder, log)
 	if err != nil {
 		return err
 	}
@@ -65,7 +76,8 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		approvals.New(approvals.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Gate: relay.gate, Limiter: relay.limiter, Log: log}),
 	}
 	features = append(append(features, injects...), own, line.Last())
-	p, err := bridge.NewProxy(bridge.Options{
+	showTrace(hi, cfg, tracer)
+	options := bridge.Options{
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
 		Features:   features,
@@ -73,7 +85,11 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
-	})
+	}
+	if tracer != nil {
+		options.Tap, options.Features = tracer, append(features, trace.Everything{})
+	}
+	p, err := bridge.NewProxy(options)
 	if err != nil {
 		return err
 	}
@@ -94,6 +110,9 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	}
 	if err != nil {
 		return err
+	}
+	if tracer != nil {
+		tracer.Close() // codex.Mirror ends the process
 	}
 	if err := record.Close(); err != nil {
 		log.Error("the decision log was not closed in good order", "error", err)

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
@@ -269,7 +270,7 @@ func (s *session) write(t *thread, e Event) {
 
 // giveUp ends a file that takes no more, and says so: in it, or in the log.
 func (s *session) giveUp(t *thread, e Event, err error) {
-	if err == errFull {
+	if errors.Is(err, errFull) {
 		e.Type, e.Data = Full, s.marshal(map[string]any{"limitBytes": t.file.most})
 		line, encodeErr := e.encode(s.Limits)
 		if err = encodeErr; err == nil {
@@ -277,7 +278,7 @@ func (s *session) giveUp(t *thread, e Event, err error) {
 		}
 		s.Log.Warn("a trace is full; what follows is not in it", "file", t.file.path, "max", t.file.most)
 	}
-	if err != nil && err != errFull {
+	if err != nil && !errors.Is(err, errFull) {
 		s.Log.Error("a trace can't be written", "file", t.file.path, "error", err)
 	}
 	t.file.closed = true

@@ -60,7 +60,7 @@ func acts(kind string) bool {
 func classify(m *message, of asked, params, result rpc.Value) (t Type, outcome string) {
 	switch {
 	case m.method == "" && of.approval:
-		return ApprovalAnswered, answerOf(m, result)
+		return ApprovalAnswered, answerOf(result)
 	case m.method == "" && (opens(of.method) || of.method == "thread/resume") && result.Exists():
 		return SessionStarted, ""
 	case m.method == "":
@@ -90,7 +90,7 @@ func classify(m *message, of asked, params, result rpc.Value) (t Type, outcome s
 }
 
 // answerOf is what was answered to a question, in Codex's word.
-func answerOf(m *message, result rpc.Value) string {
+func answerOf(result rpc.Value) string {
 	if !result.Exists() {
 		return "error"
 	}

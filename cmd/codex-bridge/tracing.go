@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"path/filepath"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/trace"
+)
+
+// traceFolder is where the traces are.
+func traceFolder() (string, error) {
+	state, err := store.Folder()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(state, trace.FolderName), nil
+}
+
+// newTrace starts what writes traces; nil where [trace] does not say so.
+func newTrace(cfg *config.Config, log *slog.Logger) (*trace.Recorder, error) {
+	if !cfg.Trace.Enabled {
+		return nil, nil
+	}
+	folder, err := traceFolder()
+	if err != nil {
+		return nil, err
+	}
+	return trace.NewRecorder(trace.Options{
+		Folder: folder, TraceID: rand.Text(), Log: log,
+		Limits: trace.Limits{Event: int(cfg.Trace.MaxEvent), File: int64(cfg.Trace.MaxFile)},
+	}), nil
+}
+
+// traced has a trace told of what is on record.
+type traced struct {
+	guard.Recorder
+	trace *trace.Recorder
+}
+
+// Append implements guard.Recorder.
+func (t traced) Append(ctx context.Context, d store.Decision) error {
+	err := t.Recorder.Append(ctx, d)
+	if err == nil {
+		t.trace.Decided(d)
+	}
+	return err
+}
+
+// showTrace has bridge/status show the trace.
+func showTrace(hi *hello.Hello, cfg *config.Config, r *trace.Recorder) {
+	hi.Show("trace", func() any {
+		status := map[string]any{"enabled": cfg.Trace.Enabled}
+		if r != nil {
+			status["dropped"] = r.Lost()
+		}
+		return status
+	})
+}

@@ -1,0 +1,195 @@
+package replay_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/relay/trace"
+	"codex-bridge/relay/trace/replay"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// recorded are the messages of the client (e) and to the client (c) of one conversation.
+const recorded = `
+e {"id":0,"method":"initialize","params":{"a":1}}
+c {"id":0,"result":{"userAgent":"x"}}
+e {"method":"initialized"}
+e {"id":1,"method":"thread/start","params":{}}
+c {"id":1,"result":{"thread":{"id":"t"}}}
+e {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+c {"method":"item/agentMessage/delta","params":{"threadId":"t","itemId":"i","delta":"<hé"}}
+c {"id":2,"result":{"turn":{"id":"u"}}}
+c {"method":"item/agentMessage/delta","params":{"threadId":"t","itemId":"i","delta":"llo>"}}
+c {"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t"}}
+e {"id":0,"result":{"decision":"accept"}}
+c {"method":"item/completed","params":{"threadId":"t","item":{"id":"i","type":"agentMessage","text":"<héllo>"}}}
+c {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u"}}}
+`
+
+func steps(script string) (all [][2]string) {
+	for l := range strings.Lines(strings.TrimSpace(script)) {
+		who, text, _ := strings.Cut(strings.TrimSpace(l), " ")
+		all = append(all, [2]string{who, text})
+	}
+	return all
+}
+
+// record writes a trace and returns its file.
+func record(t *testing.T, script string) string {
+	t.Helper()
+	r := trace.NewRecorder(trace.Options{Folder: t.TempDir() + "/traces", TraceID: "x", Log: slog.New(slog.DiscardHandler)})
+	for _, s := range steps(script) {
+		from, to := bridge.Client, bridge.Codex
+		if s[0] == "c" {
+			from, to = to, from
+		}
+		r.Heard(from, []byte(s[1]))
+		r.Told(to, []byte(s[1]))
+	}
+	r.Close()
+	return r.Where("t")
+}
+
+func player(t *testing.T, path string, o replay.Options) *replay.Player {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := replay.New(trace.Read(f), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// play has a client send what script says, each line once what stands before it has come,
+// and compares what it hears.
+func play(t *testing.T, p *replay.Player, script string) error {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := p.Play(context.Background(), inR, outW)
+		outW.Close()
+		inR.Close()
+		ended <- err
+	}()
+	heard := bufio.NewReader(outR)
+	for _, s := range steps(script) {
+		if s[0] == "e" {
+			if _, err := io.WriteString(inW, s[1]+"\n"); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := heard.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%v in place of %s", err, s[1])
+		}
+		var want, have any
+		if err := json.Unmarshal([]byte(s[1]), &want); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(got), &have); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, have); diff != "" {
+			t.Fatalf("-want +got\n%s", diff)
+		}
+	}
+	inW.Close()
+	return <-ended
+}
+
+// A client that does the same hears the same, with ids of its own.
+func TestSame(t *testing.T) {
+	path := record(t, recorded)
+	if err := play(t, player(t, path, replay.Options{}), recorded); err != nil {
+		t.Error(err)
+	}
+	other := strings.NewReplacer(`e {"id":1,`, `e {"id":"one",`, `{"id":1,"result"`, `{"id":"one","result"`, `e {"id":2,`, `e {"id":44,`, `{"id":2,"result"`, `{"id":44,"result"`,
+		`{"a":1}`, `{"b":2}`).Replace(recorded)
+	if err := play(t, player(t, path, replay.Options{Speed: 1e9}), other); err != nil {
+		t.Error(err)
+	}
+}
+
+// A client that goes early is no failure.
+func TestGone(t *testing.T) {
+	head, _, _ := strings.Cut(recorded, `e {"id":2`)
+	if err := play(t, player(t, record(t, recorded), replay.Options{}), head); err != nil {
+		t.Error(err)
+	}
+}
+
+// One that does something else is told where.
+func TestLeaves(t *testing.T) {
+	head, _, _ := strings.Cut(recorded, `e {"id":2`)
+	err := play(t, player(t, record(t, recorded), replay.Options{}), head+`e {"id":9,"method":"thread/list"}
+c {"id":9,"error":{"code":-32600,"message":"the client leaves the recorded path at event 6: it sends thread/list, where the recording has turn/start"}}`)
+	var left *replay.PathError
+	if !errors.As(err, &left) || left.Got != "thread/list" || left.Want != "turn/start" {
+		t.Errorf("%v", err)
+	}
+	err = play(t, player(t, record(t, recorded), replay.Options{}), recorded+`e {"id":9,"method":"thread/list"}
+c {"id":9,"error":{"code":-32600,"message":"the client leaves the recorded path at event 0: it sends thread/list, where the recording has its end"}}`)
+	if !errors.As(err, &left) || left.Want != "its end" {
+		t.Errorf("%v", err)
+	}
+}
+
+// Of several conversations in a file the last is played, or the one that is named.
+func TestConversation(t *testing.T) {
+	folder := t.TempDir() + "/traces"
+	for n := range 2 {
+		r := trace.NewRecorder(trace.Options{Folder: folder, TraceID: fmt.Sprint(n), Log: slog.New(slog.DiscardHandler)})
+		hello := []byte(`{"method":"initialized","params":{"threadId":"t"}}`)
+		r.Heard(bridge.Client, hello)
+		r.Told(bridge.Codex, hello)
+		line := fmt.Appendf(nil, `{"method":"n%d","params":{"threadId":"t"}}`, n)
+		r.Heard(bridge.Codex, line)
+		r.Told(bridge.Client, line)
+		r.Close()
+	}
+	path := folder + "/t.jsonl"
+	for id, want := range map[string]string{"": "n1", "0": "n0", "1": "n1"} {
+		if err := play(t, player(t, path, replay.Options{TraceID: id}), `e {"method":"initialized"}
+c {"method":"`+want+`","params":{"threadId":"t"}}`); err != nil {
+			t.Error(err)
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := replay.New(trace.Read(f), replay.Options{TraceID: "2"}); !errors.Is(err, replay.ErrEmpty) {
+		t.Errorf("a conversation that is not there: %v", err)
+	}
+}
+
+// A play ends when it is told to.
+func TestEnds(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
+	defer cancel()
+	<-ctx.Done()
+	in, w := io.Pipe()
+	defer w.Close()
+	if err := player(t, record(t, recorded), replay.Options{}).Play(ctx, in, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+}

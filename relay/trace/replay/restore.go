@@ -1,0 +1,109 @@
+package replay
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"codex-bridge/rpc"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// stream is a text that was sent in parts.
+type stream struct{ item, method, index string }
+
+// restore gives the parts of streams their text again: it stands in the item at its end, and
+// of each part is known how long it was. A secret in it is redacted there, and then the last
+// part has what is left.
+func restore(steps []step) error {
+	parts := make(map[stream][]*step)
+	for i := range steps {
+		s := &steps[i]
+		switch {
+		case s.Chars > 0 && !s.fromClient:
+			key := stream{text(s.Params, "itemId"), s.Method, index(s.Params)}
+			parts[key] = append(parts[key], s)
+		case s.Method == "item/completed":
+			item, _ := s.Params["item"].(map[string]any)
+			for key, all := range parts {
+				if key.item == text(item, "id") {
+					if err := fill(all, whole(item, key)); err != nil {
+						return err
+					}
+					delete(parts, key)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func text(v map[string]any, name string) string {
+	s, _ := v[name].(string)
+	return s
+}
+
+func index(params map[string]any) string {
+	for _, name := range []string{"summaryIndex", "contentIndex"} {
+		if n, ok := params[name].(float64); ok {
+			return strconv.Itoa(int(n))
+		}
+	}
+	return ""
+}
+
+// whole is the text that a stream came to.
+func whole(item map[string]any, key stream) string {
+	n, _ := strconv.Atoi(key.index)
+	at := func(name string) string {
+		list, _ := item[name].([]any)
+		if n < len(list) {
+			s, _ := list[n].(string)
+			return s
+		}
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(key.method, "item/agentMessage/"), strings.HasPrefix(key.method, "item/plan/"):
+		return text(item, "text")
+	case strings.HasPrefix(key.method, "item/commandExecution/"):
+		return text(item, "aggregatedOutput")
+	case strings.HasPrefix(key.method, "item/reasoning/summary"):
+		return at("summary")
+	case strings.HasPrefix(key.method, "item/reasoning/"):
+		return at("content")
+	}
+	return ""
+}
+
+// fill gives each part as much as it had.
+func fill(parts []*step, all string) error {
+	for i, s := range parts {
+		n := 0
+		for k := 0; k < s.Chars && n < len(all); k++ {
+			_, size := utf8.DecodeRuneInString(all[n:])
+			n += size
+		}
+		if i == len(parts)-1 {
+			n = len(all)
+		}
+		part := all[:n]
+		all = all[n:]
+		e, err := rpc.Open(s.Message)
+		if err != nil {
+			return fmt.Errorf("event %d can't be played: %w", s.SourceSeq, err)
+		}
+		raw, err := jsontext.AppendQuote(nil, part)
+		if err != nil {
+			return err
+		}
+		if delta := e.Root().Get("params").Get("delta"); delta.Exists() {
+			patch := rpc.NewEnvelopePatch(e)
+			patch.Replace(delta, raw)
+			s.Message = patch.Bytes()
+		}
+	}
+	return nil
+}
