@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"codex-bridge/relay/trace"
+	"codex-bridge/relay/trace/page"
 	"codex-bridge/relay/trace/replay"
 )
 
 type traceCmd struct {
 	List   traceListCmd   `cmd:"" help:"List what was captured, the newest last."`
 	Show   traceShowCmd   `cmd:"" help:"Show a trace as a person reads it."`
+	HTML   traceHTMLCmd   `cmd:"" name:"html" help:"Write a trace as one page that loads nothing, for a browser."`
 	Replay traceReplayCmd `cmd:"" help:"Play a trace to a client, as an app-server on stdin and stdout."`
 }
 
@@ -145,4 +147,21 @@ func (c traceReplayCmd) Run(in io.Reader, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	return p.Play(ctx, in, out)
+}
+
+type traceHTMLCmd struct {
+	Trace string `arg:"" help:"A thread, or a file."`
+}
+
+func (c traceHTMLCmd) Run(out io.Writer) error {
+	f, err := openTrace(c.Trace)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	m, err := page.Read(trace.Read(f))
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Trace, err)
+	}
+	return page.Write(out, m)
 }

@@ -85,6 +85,13 @@ func TestTrace(t *testing.T) {
 		t.Errorf("trace show: %v\n%s", err, shown)
 	}
 
+	write := exec.Command(proxyPath, "trace", "html", thread)
+	write.Env = w.env
+	page, err := write.Output()
+	if err != nil || !strings.Contains(string(page), "Nothing is touched here") || !strings.Contains(string(page), "<polyline") {
+		t.Errorf("trace html: %v\n%.3000s", err, page)
+	}
+
 	again := w.open(proxyPath, "trace", "replay", path)
 	if got := talk(again); got != thread {
 		t.Errorf("the thread is %s, and was %s", got, thread)
@@ -134,4 +141,3 @@ func TestNoTrace(t *testing.T) {
 		t.Errorf("there are traces (%v)", err)
 	}
 }
-

@@ -1,0 +1,173 @@
+package page_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/relay/trace"
+	"codex-bridge/relay/trace/page"
+
+	"golang.org/x/net/html"
+)
+
+var began = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// events are a conversation: each line a type and its data, a second apart.
+func events(script string) iter.Seq2[trace.Event, error] {
+	return func(yield func(trace.Event, error) bool) {
+		n := int64(0)
+		for line := range strings.Lines(strings.TrimSpace(script)) {
+			kind, data, _ := strings.Cut(strings.TrimSpace(line), " ")
+			n++
+			e := trace.Event{TraceID: "x", Type: trace.Type(kind), Time: began.Add(time.Duration(n-1) * time.Second), SourceSeq: n, ThreadID: "t", TurnID: "u", Model: "m", Workspace: "/w", Data: json.RawMessage(data)}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+const turn = `
+session.started {"from":"codex","to":"client","message":{"id":1,"result":{"thread":{"id":"t"}}}}
+prompt.submitted {"from":"client","to":"codex","message":{"id":2,"method":"turn/start","params":{"input":[{"type":"text","text":"do it"}]}}}
+hook.started {"from":"codex","to":"client","message":{"method":"hook/started","params":{"run":{"id":"h","eventName":"preToolUse","status":"running"}}}}
+decision {"verdict":"deny","method":"hook/preToolUse","rule":"policy.rule","reason":"Nothing is touched"}
+hook.completed {"from":"codex","to":"client","outcome":"blocked","message":{"method":"hook/completed","params":{"run":{"id":"h","eventName":"preToolUse","status":"blocked","durationMs":5,"entries":[{"text":"no"}]}}}}
+tool.call {"from":"codex","to":"client","message":{"method":"item/started","params":{"item":{"id":"i","type":"commandExecution","command":"mkdir x"}}}}
+approval.requested {"from":"codex","to":"client","message":{"id":0,"method":"item/commandExecution/requestApproval","params":{"command":"mkdir x"}}}
+approval.resolved {"from":"client","to":"codex","outcome":"decline","message":{"id":0,"result":{"decision":"decline"}}}
+tool.result {"from":"codex","to":"client","outcome":"declined","message":{"method":"item/completed","params":{"item":{"id":"i","type":"commandExecution","command":"mkdir x"}}}}
+message {"from":"codex","to":"client","message":{"method":"thread/tokenUsage/updated","params":{"tokenUsage":{"total":{"totalTokens":70,"inputTokens":60,"outputTokens":10}}}}}
+message {"from":"codex","to":"client","message":{"method":"item/completed","params":{"item":{"id":"a","type":"agentMessage","text":"It was refused."}}}}
+session.ended {}
+`
+
+func write(t testing.TB, script string) string {
+	t.Helper()
+	m, err := page.Read(events(script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := page.Write(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The rows of a turn, with what was decided.
+func TestRows(t *testing.T) {
+	m, err := page.Read(events(turn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, r := range m.Rows {
+		fmt.Fprintf(&got, "%s %s %.0f+%.0f %s %q\n", r.Kind, r.State, r.Left, r.Width, r.Title, r.Decisions)
+	}
+	want := `session ok 0+0 thread t, m, in /w []
+prompt ok 9+0 » do it []
+hook denied 18+18 preToolUse blocked 5 ms no ["the hook blocked it: preToolUse blocked 5 ms no" "deny hook/preToolUse policy.rule: Nothing is touched"]
+decision denied 27+0 deny hook/preToolUse policy.rule: Nothing is touched []
+tool denied 45+27 commandExecution mkdir x declined []
+approval denied 55+9 item/commandExecution/requestApproval mkdir x ["client answered decline"]
+message ok 91+0 It was refused. []
+session ok 100+0 the conversation ended []
+`
+	if got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+	if len(m.Usage) != 1 || m.Usage[0].Total != 70 {
+		t.Errorf("tokens: %+v", m.Usage)
+	}
+}
+
+// shape is what of a page is markup: its tags with their attributes but those that hold text.
+func shape(t testing.TB, text string) string {
+	t.Helper()
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(text))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			if !errors.Is(z.Err(), io.EOF) {
+				t.Fatal(z.Err())
+			}
+			return b.String()
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := z.Token()
+			b.WriteString("<" + token.Data)
+			for _, a := range token.Attr {
+				b.WriteString(" " + a.Key)
+			}
+			b.WriteString(">")
+		case html.EndTagToken:
+			b.WriteString("</" + z.Token().Data + ">")
+		}
+	}
+}
+
+// The page has what it says it has, and loads nothing.
+func TestPage(t *testing.T) {
+	text := write(t, turn)
+	for _, want := range []string{
+		"default-src 'none'", "prefers-color-scheme: dark", "<polyline", "mkdir x", "Nothing is touched", "It was refused.", "client answered decline", `margin-left:45.4`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	if got := strings.Count(shape(t, text), "<details class data-kind data-state>"); got != 8 {
+		t.Errorf("%d rows", got)
+	}
+	for _, never := range []string{"ZgotmplZ", "http://", "https://", " src=", " href=", "url("} {
+		if strings.Contains(text, never) {
+			t.Errorf("%q is on the page", never)
+		}
+	}
+	if !strings.Contains(write(t, ""), "Nothing happened") {
+		t.Error("an empty trace has no page that says so")
+	}
+}
+
+// Nothing that stands in a trace is markup.
+func FuzzMarkup(f *testing.F) {
+	for _, seed := range []string{
+		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</style><script>", "'-alert(1)-'", "{{.}}", "</pre></details>", "javascript:alert(1)", "\x00<b>", "<!--",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, evil string) {
+		fill := func(text string) string {
+			quoted, err := json.Marshal("a" + text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var m strings.Builder
+			for _, line := range []string{
+				`prompt.submitted {"from":"client","to":"codex","message":{"id":2,"method":"turn/start","params":{"input":[{"type":"text","text":$}]}}}`,
+				`decision {"verdict":"deny","method":$,"rule":$,"reason":$}`,
+				`tool.call {"from":"codex","to":"client","message":{"method":"item/started","params":{"item":{"id":$,"type":$,"command":$}}}}`,
+				`approval.requested {"from":"codex","to":"client","message":{"id":$,"method":$,"params":{"command":$}}}`,
+				`approval.resolved {"from":$,"to":"codex","outcome":$,"message":{"id":$,"result":{"decision":$}}}`,
+				`message {"from":"codex","to":"client","message":{"method":"item/completed","params":{"item":{"id":$,"type":"agentMessage","text":$}}}}`,
+			} {
+				m.WriteString(strings.ReplaceAll(line, "$", string(quoted)) + "\n")
+			}
+			return m.String()
+		}
+		if strings.ContainsAny(evil, "\n") { // a second line is shown below the first
+			evil = strings.ReplaceAll(evil, "\n", " ")
+		}
+		if got, want := shape(t, write(t, fill(evil))), shape(t, write(t, fill("x"))); got != want {
+			t.Errorf("%q changes the markup\n%s\n%s", evil, got, want)
+		}
+	})
+}
