@@ -157,6 +157,32 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+// An answer to a question of the bridge's own is written when it comes.
+func TestOwn(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{})
+	play(r, `
+c>e {"method":"turn/started","params":{"threadId":"t1","turn":{"id":"u1"}}}
+b>e {"id":"b1","method":"item/commandExecution/requestApproval","params":{"threadId":"t1","turnId":"u1"}}
+e>b {"id":"b1","result":{"decision":"decline"}}
+b>c {"id":"b2","method":"config/read","params":{}}
+c>b {"id":"b2","result":{}}
+c>e {"method":"turn/completed","params":{"threadId":"t1","turn":{"id":"u1","status":"completed"}}}
+`)
+	r.Close()
+	want := strings.Split(strings.TrimSpace(`
+1 message u1 codex>client turn/started
+2 approval.requested u1 bridge>client item/commandExecution/requestApproval
+3 approval.resolved u1 client>bridge decline
+4 message bridge>codex config/read
+5 message codex>bridge
+6 model.completed u1 codex>client turn/completed completed
+7 session.ended >
+`), "\n")
+	if diff := cmp.Diff(want, lines(t, filepath.Join(folder, "t1.jsonl"))); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // What ends in the middle of a turn is ended: its calls, its questions, the turn.
 func TestBroken(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})

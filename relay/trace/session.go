@@ -58,10 +58,22 @@ func (s *session) take(t told) {
 		s.decided(t.at, *t.decision)
 	case t.heard:
 		s.flush(t.party)
-		s.held[t.party] = read(t)
+		m := read(t)
+		s.held[t.party] = m
+		if s.ours(m) {
+			s.flush(t.party) // nobody else will hear it
+		}
 	default:
 		s.told(t)
 	}
+}
+
+// ours tells whether a message answers a request of the bridge's own.
+func (s *session) ours(m *message) bool {
+	if m.method != "" || m.id == "" || s.asked["bridge"+m.id].method == "" {
+		return false
+	}
+	return s.asked[(1 - m.party).String()+m.id].method == ""
 }
 
 // flush writes what was heard and ends at the bridge.
