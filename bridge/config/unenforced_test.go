@@ -46,6 +46,9 @@ command = ["x"]
 service_name = "x"
 [thread.config]
 x = 1
+[trace]
+enabled = true
+max_event = "1MiB"
 [store]
 url = "postgres://db/x"
 `, ""},

@@ -80,6 +80,7 @@ func examine() []finding {
 	all = append(all, examineTurns(cfg))
 	all = append(all, examineImages(cfg)...)
 	all = append(all, examineAgents(cfg)...)
+	all = append(all, examineTraces(cfg)...)
 	return append(all, examineCodex(cfg)...)
 }
 

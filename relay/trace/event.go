@@ -33,6 +33,7 @@ const (
 	Message          Type = "message"
 	Dropped          Type = "trace.dropped"   // data.events were not written
 	Full             Type = "trace.file_full" // the last line of a file at its limit
+	Damaged          Type = "trace.damaged"   // in no file: a line that was cut in writing
 )
 
 // Event is one line.

@@ -82,7 +82,26 @@ func (f *file) open() error {
 		return errors.Join(err, opened.Close())
 	}
 	f.f, f.size = opened, info.Size()
-	return nil
+	return f.mend()
+}
+
+// mend ends a line that was cut by a crash, so that the next is one of its own.
+func (f *file) mend() error {
+	if f.size == 0 {
+		return nil
+	}
+	in, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	last := make([]byte, 1)
+	_, err = in.ReadAt(last, f.size-1)
+	if err = errors.Join(err, in.Close()); err != nil || last[0] == '\n' {
+		return err
+	}
+	f.size++
+	_, err = f.f.Write([]byte{'\n'})
+	return err
 }
 
 // close ends the file. It is opened again when there is more.

@@ -23,7 +23,7 @@ func (e *FormatError) Error() string {
 }
 
 // Read are the events of a file. A last line without its end is being written, or was cut
-// by a crash: it is left out. The Event's data is its own.
+// by a crash: it is left out. One that was cut and has others behind it is Damaged. The Event's data is its own.
 func Read(in io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		b := bufio.NewReaderSize(in, 64<<10)
@@ -63,6 +63,9 @@ func readLine(b *bufio.Reader) ([]byte, error) {
 func decode(text []byte, n int) (Event, error) {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
+		if n > 1 && !json.Valid(text) {
+			return Event{Type: Damaged, Data: json.RawMessage("{}")}, nil
+		}
 		return Event{}, &FormatError{n, err.Error()}
 	}
 	if l.TraceSchema != Schema {

@@ -286,6 +286,39 @@ func TestLong(t *testing.T) {
 	}
 }
 
+// A line that was cut by a crash spoils no other.
+func TestCut(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{})
+	play(r, `c>e {"method":"x","params":{"threadId":"t"}}`)
+	r.Close()
+	path := filepath.Join(folder, "t.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text[:len(text)-20], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = recorderIn(folder, trace.Limits{})
+	play(r, `c>e {"method":"y","params":{"threadId":"t"}}`)
+	r.Close()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got []trace.Type
+	for e, err := range trace.Read(f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.Type)
+	}
+	if diff := cmp.Diff([]trace.Type{trace.Message, trace.Damaged, trace.Message, trace.SessionEnded}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // No link is followed, and nothing is written where others can read.
 func TestForeignFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {

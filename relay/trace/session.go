@@ -73,7 +73,7 @@ func (s *session) ours(m *message) bool {
 	if m.method != "" || m.id == "" || s.asked["bridge"+m.id].method == "" {
 		return false
 	}
-	return s.asked[(1 - m.party).String()+m.id].method == ""
+	return s.asked[(1-m.party).String()+m.id].method == ""
 }
 
 // flush writes what was heard and ends at the bridge.

@@ -50,6 +50,8 @@ func Summary(s Step) string {
 		return strings.TrimSpace(fmt.Sprintf("%v %v %v: %v", note(s, "verdict"), note(s, "method"), note(s, "rule"), note(s, "reason")))
 	case Dropped:
 		return fmt.Sprintf("%v events were not written: they came too fast", note(s, "events"))
+	case Damaged:
+		return "a line was cut in writing; the program ended there"
 	case Full:
 		return "the file is at its limit; what follows is not here"
 	case SessionStarted:

@@ -62,6 +62,9 @@ func Read(events iter.Seq2[trace.Event, error]) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
+		if e.Type == trace.Damaged {
+			continue
+		}
 		s, err := trace.Open(e)
 		if err != nil {
 			return nil, err

@@ -59,6 +59,9 @@ func New(events iter.Seq2[trace.Event, error], o Options) (*Player, error) {
 		if err != nil {
 			return nil, err
 		}
+		if e.Type == trace.Damaged {
+			continue
+		}
 		all = append(all, e)
 	}
 	if o.TraceID == "" && len(all) > 0 {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/trace"
+)
+
+// examineTraces looks at the folder of the traces, where they are written, and makes
+// nothing.
+func examineTraces(cfg *config.Config) []finding {
+	if !cfg.Trace.Enabled {
+		return nil
+	}
+	folder, err := traceFolder()
+	if err != nil {
+		return []finding{{"traces", broken, err.Error(), ""}}
+	}
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		return []finding{{"traces", fine, "none yet; " + folder + " is made with the first thread", ""}}
+	}
+	err = store.PrivateFolder(folder)
+	var access *store.AccessError
+	if errors.As(err, &access) {
+		return []finding{{"traces", broken, access.Path + " " + access.Problem, access.Mend}}
+	}
+	files, listErr := trace.List(folder)
+	if err = errors.Join(err, listErr); err != nil {
+		return []finding{{"traces", broken, err.Error(), "nothing is captured before that is mended"}}
+	}
+	var bytes int64
+	for _, f := range files {
+		bytes += f.Bytes
+	}
+	return []finding{{"traces", fine, fmt.Sprintf("%d, %d bytes in %s; prompts and answers are in them", len(files), bytes, folder), ""}}
+}
