@@ -79,7 +79,7 @@ func (r *Recorder) message(heard bool, party bridge.Party, line []byte) {
 	t := told{heard: heard, party: party}
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) > r.limits.Memory/4 {
-		t.long, line = len(line), line[:4096]
+		t.long, line = len(line), line[:min(len(line), 4096)]
 	}
 	if int(r.waiting.Load())+len(line) > r.limits.Memory {
 		r.drop() // before it is copied
@@ -137,8 +137,8 @@ func (r *Recorder) take(t told) {
 	if t.decision != nil {
 		size = 1024
 	}
-	if n := r.dropped.Swap(0); n > 0 {
-		r.s.droppedEvents(t.at, n)
+	if n := r.dropped.Swap(0); n > 0 && !r.s.droppedEvents(t.at, n) {
+		r.dropped.Add(n) // with the next
 	}
 	r.s.take(t)
 	r.waiting.Add(-int64(size))

@@ -344,8 +344,14 @@ func (s *session) decided(at time.Time, d store.Decision) {
 	s.append(Event{Type: Decided, Time: at, ThreadID: d.Thread, TurnID: d.Turn, Data: raw})
 }
 
-func (s *session) droppedEvents(at time.Time, n int64) {
+// droppedEvents tells of events that were not written; false: there is no file yet, or none
+// that takes more.
+func (s *session) droppedEvents(at time.Time, n int64) bool {
+	if s.current == nil || s.current.ended {
+		return false
+	}
 	s.append(Event{Type: Dropped, Time: at, Data: s.marshal(map[string]any{"events": n})})
+	return true
 }
 
 // end ends all threads.
