@@ -1,7 +1,6 @@
 package trace_test
 
 import (
-	"log/slog"
 	"testing"
 
 	"codex-bridge/bridge"
@@ -29,17 +28,4 @@ func TestEverything(t *testing.T) {
 	if !named[bridge.Other] {
 		t.Error("requests of codex are not gathered")
 	}
-}
-
-// What a stream costs who carries it.
-func BenchmarkHeard(b *testing.B) {
-	r := trace.NewRecorder(trace.Options{Folder: b.TempDir() + "/traces", TraceID: "x", Log: slog.New(slog.DiscardHandler)})
-	line := []byte(`{"method":"item/agentMessage/delta","params":{"threadId":"t","turnId":"u","itemId":"i","delta":"some words"}}`)
-	b.SetBytes(int64(len(line)))
-	for b.Loop() {
-		r.Heard(bridge.Codex, line)
-		r.Told(bridge.Client, line)
-	}
-	b.StopTimer()
-	r.Close()
 }
