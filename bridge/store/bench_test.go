@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"codex-bridge/bridge/store"
 )
@@ -87,5 +88,59 @@ func BenchmarkBinding(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkFind searches 1,000,000 records: a word that is in each of them, one in a
+// thousandth, a phrase, and both with filters.
+func BenchmarkFind(b *testing.B) {
+	const count, batch = 1_000_000, 10_000
+	for _, backend := range backends {
+		b.Run(backend.name, func(b *testing.B) {
+			s := open(b, backend.fresh(b))
+			began := time.Now()
+			for n := 0; n < count; n += batch {
+				records := make([]store.Record, batch)
+				for i := range records {
+					records[i] = said(n + i)
+				}
+				keep(b, s, batch, records...)
+			}
+			b.Logf("%d records kept in %v", count, time.Since(began))
+			for _, c := range []struct {
+				name, text string
+				f          store.Search
+				want       int
+			}{
+				{"everywhere", "pump", store.Search{}, 20},
+				{"rare", "rare77", store.Search{}, 20},
+				{"phrase", `"fails now"`, store.Search{}, 20},
+				{"two", "pump rare77", store.Search{}, 20},
+				{"prefix", "rare7*", store.Search{}, 20},
+				{"thread", "pump", store.Search{Thread: "t123"}, 20},
+				{"kind", "pump", store.Search{Kind: store.Assistant}, 20},
+				{"since", "pump", store.Search{Since: said(count - 1000).Time}, 20},
+				{"never", "pump absent", store.Search{}, 0},
+			} {
+				b.Run(c.name, func(b *testing.B) {
+					for b.Loop() {
+						if got := find(b, s, c.text, c.f); len(got) != c.want {
+							b.Fatalf("found %d", len(got))
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// said is the n-th record of many.
+func said(n int) store.Record {
+	kind := []store.Kind{store.User, store.Tool, store.Tool, store.Assistant}[n%4]
+	return store.Record{
+		Thread: fmt.Sprint("t", n%1000), Turn: fmt.Sprint("u", n/4000), Kind: kind, Item: fmt.Sprint("i", n),
+		Time: noon.Add(time.Duration(n) * time.Second),
+		Text: fmt.Sprintf("The test of the pump in rpc/pump_test.go fails now and then, as it did in run %d of word%d. "+
+			"Please find out why rare%d is lost, without making the buffer %d larger.", n, n%50_000, n%1000, n%97),
 	}
 }

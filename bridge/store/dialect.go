@@ -15,6 +15,12 @@ type dialect struct {
 	lock string
 	// hasTable counts the tables named $1.
 	hasTable string
+	// keepRecord adds a record to a transcript; indexRecord puts its words into an index of
+	// their own, and unindexRecords takes them out of it: empty where they stand in the row.
+	keepRecord, indexRecord, unindexRecords string
+	// findRecords is the statement of a search, with since as the table has it, and the
+	// first row from then on.
+	findRecords func(f Search, since string, first int64) (string, []any)
 	// secrets are never shown.
 	secrets []string
 }

@@ -29,7 +29,7 @@ func TestOpenTogether(t *testing.T) {
 		}
 		wg.Wait()
 		s := open(t, o)
-		if head, err := s.Verify(t.Context()); err != nil || head.Seq != 10 || s.Version() != 3 {
+		if head, err := s.Verify(t.Context()); err != nil || head.Seq != 10 || s.Version() != 4 {
 			t.Error(head, s.Version(), err)
 		}
 		var rows int
@@ -48,7 +48,7 @@ func TestNewerVersion(t *testing.T) {
 		for _, o.ReadOnly = range []bool{false, true} {
 			_, err := store.Open(t.Context(), o)
 			var newer *store.VersionError
-			if !errors.As(err, &newer) || newer.Got != 99 || newer.Known != 3 {
+			if !errors.As(err, &newer) || newer.Got != 99 || newer.Known != 4 {
 				t.Errorf("Open says %v", err)
 			}
 		}

@@ -28,10 +28,11 @@ var errAddress = errors.New("store.url is not an address of PostgreSQL; it looks
 // Read committed: each statement after the lock sees what was committed before
 // it. A stricter level would read as of the time before the lock.
 var postgresDialect = dialect{
-	name:      "postgres",
-	isolation: sql.LevelReadCommitted,
-	lock:      `SELECT pg_advisory_xact_lock(7163376010450423130)`,
-	hasTable:  `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`,
+	name:       "postgres",
+	isolation:  sql.LevelReadCommitted,
+	lock:       `SELECT pg_advisory_xact_lock(7163376010450423130)`,
+	hasTable:   `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`,
+	keepRecord: postgresKeep, findRecords: postgresFind,
 }
 
 func openPostgres(ctx context.Context, o Options) (*Store, error) {

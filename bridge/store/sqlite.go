@@ -20,8 +20,9 @@ import (
 const DatabaseFile = "state.db"
 
 var sqliteDialect = dialect{
-	name:     "sqlite",
-	hasTable: `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
+	name:       "sqlite",
+	hasTable:   `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
+	keepRecord: sqliteKeep, indexRecord: sqliteIndex, unindexRecords: sqliteUnindex, findRecords: sqliteFind,
 }
 
 func openSQLite(ctx context.Context, o Options) (*Store, error) {
