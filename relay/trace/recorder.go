@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"log/slog"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
+	"codex-bridge/relay/backlog"
 )
 
 // FolderName is the folder of the traces in the state folder.
@@ -29,17 +28,11 @@ type Options struct {
 
 // Recorder is a bridge.Tap that writes what it is told. Nobody waits for it.
 type Recorder struct {
-	limits  Limits
-	now     func() time.Time
-	queue   chan told
-	waiting atomic.Int64 // bytes
-	dropped atomic.Int64 // events, since the last that was written
-	lost    atomic.Int64 // events, of all
-
-	once sync.Once
-	quit chan struct{}
-	done chan struct{}
-	s    *session // the goroutine's
+	limits Limits
+	now    func() time.Time
+	queue  *backlog.Queue[told]
+	done   chan struct{}
+	s      *session // the goroutine's
 }
 
 // told is what the Recorder was told.
@@ -54,10 +47,8 @@ type told struct {
 
 // NewRecorder starts a Recorder. It makes no file before a thread is spoken of.
 func NewRecorder(o Options) *Recorder {
-	r := &Recorder{
-		limits: o.Limits.orDefault(), now: o.Now,
-		queue: make(chan told, most), quit: make(chan struct{}), done: make(chan struct{}),
-	}
+	limits := o.Limits.orDefault()
+	r := &Recorder{limits: limits, now: o.Now, queue: backlog.New[told](most, limits.Memory), done: make(chan struct{})}
 	if r.now == nil {
 		r.now = time.Now
 	}
@@ -73,40 +64,22 @@ func (r *Recorder) Heard(from bridge.Party, line []byte) { r.message(true, from,
 func (r *Recorder) Told(to bridge.Party, line []byte) { r.message(false, to, line) }
 
 // Decided is told what the policy changed or refused.
-func (r *Recorder) Decided(d store.Decision) { r.put(told{decision: &d}, 1024) }
+func (r *Recorder) Decided(d store.Decision) { r.queue.Put(told{at: r.now(), decision: &d}, 1024) }
 
 func (r *Recorder) message(heard bool, party bridge.Party, line []byte) {
-	t := told{heard: heard, party: party}
+	t := told{at: r.now(), heard: heard, party: party}
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) > r.limits.Memory/4 {
 		t.long, line = len(line), line[:min(len(line), 4096)]
 	}
-	if int(r.waiting.Load())+len(line) > r.limits.Memory {
-		r.drop() // before it is copied
-		return
+	if r.queue.Fits(len(line)) {
+		t.line = bytes.Clone(line)
+		r.queue.Put(t, len(line))
 	}
-	t.line = bytes.Clone(line)
-	r.put(t, len(line))
-}
-
-func (r *Recorder) put(t told, size int) {
-	t.at = r.now()
-	r.waiting.Add(int64(size))
-	select {
-	case r.queue <- t:
-	default:
-		r.waiting.Add(-int64(size))
-		r.drop()
-	}
-}
-
-func (r *Recorder) drop() {
-	r.dropped.Add(1)
-	r.lost.Add(1)
 }
 
 // Lost is how many events were not written because too many were waiting.
-func (r *Recorder) Lost() int64 { return r.lost.Load() }
+func (r *Recorder) Lost() int64 { return r.queue.Lost() }
 
 // Where is the file of a thread.
 func (r *Recorder) Where(thread string) string { return filepath.Join(r.s.Folder, FileName(thread)) }
@@ -114,38 +87,23 @@ func (r *Recorder) Where(thread string) string { return filepath.Join(r.s.Folder
 // write is the goroutine that writes; it ends with Close.
 func (r *Recorder) write() {
 	defer close(r.done)
+	var untold int64
 	for {
-		select {
-		case t := <-r.queue:
-			r.take(t)
-		case <-r.quit:
-			for {
-				select {
-				case t := <-r.queue:
-					r.take(t)
-				default:
-					r.s.end(r.now(), r.dropped.Swap(0))
-					return
-				}
-			}
+		t, dropped, ok := r.queue.Next()
+		untold += dropped
+		if !ok {
+			r.s.end(r.now(), untold)
+			return
 		}
+		if untold > 0 && r.s.droppedEvents(t.at, untold) {
+			untold = 0
+		}
+		r.s.take(t)
 	}
-}
-
-func (r *Recorder) take(t told) {
-	size := len(t.line)
-	if t.decision != nil {
-		size = 1024
-	}
-	if n := r.dropped.Swap(0); n > 0 && !r.s.droppedEvents(t.at, n) {
-		r.dropped.Add(n) // with the next
-	}
-	r.s.take(t)
-	r.waiting.Add(-int64(size))
 }
 
 // Close writes what waits, ends what has no end, and closes the files.
 func (r *Recorder) Close() {
-	r.once.Do(func() { close(r.quit) })
+	r.queue.Close()
 	<-r.done
 }

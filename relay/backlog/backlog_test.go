@@ -1,0 +1,80 @@
+package backlog_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"codex-bridge/relay/backlog"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What does not fit is dropped and told, by bytes and by number.
+func TestDropped(t *testing.T) {
+	q := backlog.New[string](3, 10)
+	put := func(text string) {
+		if q.Fits(len(text)) {
+			q.Put(text, len(text))
+		}
+	}
+	var got []string
+	next := func(next func() (string, int64, bool)) {
+		v, dropped, ok := next()
+		got = append(got, fmt.Sprint(v, " ", dropped, " ", ok))
+	}
+	put("12345")
+	put("123456") // too much
+	put("a")
+	put("b")
+	put("c") // too many
+	if !q.Dropping() || q.Lost() != 2 {
+		t.Errorf("dropping %t, lost %d", q.Dropping(), q.Lost())
+	}
+	next(q.Next)
+	put("0123456")
+	q.Close()
+	q.Close()
+	for range 3 {
+		next(q.Next)
+	}
+	put("01234567890")
+	next(q.More)
+	next(q.Next)
+	want := []string{"12345 2 true", "a 0 true", "b 0 true", "0123456 0 true", " 1 false", " 0 false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// From everywhere at once: what is not taken is counted.
+func TestTogether(t *testing.T) {
+	const each, from = 1000, 8
+	q := backlog.New[int](16, 1<<20)
+	done := make(chan int64)
+	go func() {
+		var n int64
+		for {
+			_, dropped, ok := q.Next()
+			n += dropped
+			if !ok {
+				done <- n
+				return
+			}
+			n++
+		}
+	}()
+	var wg sync.WaitGroup
+	for range from {
+		wg.Go(func() {
+			for i := range each {
+				q.Put(i, 8)
+			}
+		})
+	}
+	wg.Wait()
+	q.Close()
+	if n := <-done; n != each*from {
+		t.Errorf("%d were taken or dropped, of %d", n, each*from)
+	}
+}
