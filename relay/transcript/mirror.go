@@ -1,0 +1,174 @@
+package transcript
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/backlog"
+	"codex-bridge/relay/trace"
+)
+
+const (
+	mostWaiting = 8192     // messages
+	mostMemory  = 16 << 20 // bytes of them
+	mostItems   = 1 << 20  // turns of a thread, items of a turn
+	mostAtOnce  = 64       // messages in one transaction
+	lastWords   = 3 * time.Second
+)
+
+// Options are what a Mirror is made of.
+type Options struct {
+	// Store opens the state when it is needed first. It is called again after an error.
+	Store func(context.Context) (*store.Store, error)
+	// Conversation tells the gaps of this one from those of others.
+	Conversation string
+	Limits       trace.Limits  // of a text, and of what waits
+	Pause        time.Duration // before the state is tried again; 0: 100 ms, and more each time
+	Now          func() time.Time
+	Log          *slog.Logger
+}
+
+// Mirror is a bridge.Feature that keeps what is said.
+type Mirror struct {
+	o        Options
+	redactor trace.Redactor
+	queue    *backlog.Queue[heard]
+	threads  threads
+	ctx      context.Context
+	cancel   context.CancelFunc
+	done     chan struct{}
+
+	// The goroutine's.
+	gaps    int
+	current string // the thread that was spoken of last
+}
+
+// heard is a message that has something to keep.
+type heard struct {
+	at     time.Time
+	thread string
+	resume bool // the answer to thread/resume
+	method string
+	line   []byte
+}
+
+// New makes a Mirror, and starts what writes. It opens nothing before there is something to
+// keep.
+func New(o Options) *Mirror {
+	if o.Pause <= 0 {
+		o.Pause = 100 * time.Millisecond
+	}
+	if o.Limits.Memory <= 0 {
+		o.Limits.Memory = mostMemory
+	}
+	o.Limits.Items = mostItems
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &Mirror{
+		o: o, redactor: trace.NewRedactor(o.Limits), queue: backlog.New[heard](mostWaiting, o.Limits.Memory),
+		ctx: ctx, cancel: cancel, done: make(chan struct{}),
+	}
+	go m.write()
+	return m
+}
+
+// Lost is how many messages were dropped.
+func (m *Mirror) Lost() int64 { return m.queue.Lost() }
+
+// put has a message kept. The line may change afterwards.
+func (m *Mirror) put(h heard, line []byte) {
+	if m.queue.Fits(len(line)) {
+		h.at, h.line = m.o.Now(), bytes.Clone(line)
+		m.queue.Put(h, len(line))
+	}
+}
+
+// write is the goroutine that writes; it ends with Close.
+func (m *Mirror) write() {
+	defer close(m.done)
+	for {
+		h, dropped, ok := m.queue.Next()
+		batch := m.gap(nil, dropped)
+		for n := 1; ok; n++ {
+			batch = append(batch, m.records(h)...)
+			if n == mostAtOnce {
+				break
+			}
+			var more bool
+			if h, dropped, more = m.queue.More(); dropped > 0 {
+				batch = m.gap(batch, dropped)
+			}
+			if !more {
+				break
+			}
+		}
+		if len(batch) > 0 {
+			m.keep(batch)
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
+// gap adds what is known of messages that were dropped.
+func (m *Mirror) gap(batch []store.Record, n int64) []store.Record {
+	if n == 0 {
+		return batch
+	}
+	m.gaps++
+	return append(batch, store.Record{
+		Thread: m.current, Kind: store.Gap, Item: fmt.Sprintf("%s/%d", m.o.Conversation, m.gaps), Time: m.o.Now(),
+		Text: fmt.Sprintf("%d messages are missing: they came faster than they could be kept", n),
+	})
+}
+
+// keep keeps records. While the state can't be reached it tries again, until others have to
+// be dropped for it, or the conversation has ended.
+func (m *Mirror) keep(batch []store.Record) {
+	pause := m.o.Pause
+	for tried := 0; ; tried++ {
+		err := m.try(batch)
+		if err == nil {
+			if tried > 0 {
+				m.o.Log.Warn("the transcript is kept again")
+			}
+			return
+		}
+		if tried == 0 {
+			m.o.Log.Warn("the transcript waits: the state can't be written", "error", err)
+		}
+		ended := false
+		select {
+		case <-m.queue.Closed():
+			ended = tried > 0
+		case <-time.After(pause):
+			pause = min(2*pause, 10*time.Second)
+		}
+		if ended || m.queue.Dropping() {
+			m.o.Log.Error("a part of the transcript is lost", "records", len(batch), "error", err)
+			return
+		}
+	}
+}
+
+func (m *Mirror) try(batch []store.Record) error {
+	s, err := m.o.Store(m.ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.Keep(m.ctx, batch)
+	return err
+}
+
+// Close keeps what waits, as far as that takes no longer than a few seconds.
+func (m *Mirror) Close() {
+	m.queue.Close()
+	timer := time.AfterFunc(lastWords, m.cancel)
+	defer timer.Stop()
+	<-m.done
+	m.cancel()
+}

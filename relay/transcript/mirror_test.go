@@ -1,0 +1,194 @@
+package transcript_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/trace"
+	"codex-bridge/relay/transcript"
+	"codex-bridge/rpc"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// world is a state, and what writes to it.
+type world struct {
+	t   *testing.T
+	s   *store.Store
+	log bytes.Buffer // read it after the Mirror was closed
+}
+
+func newWorld(t *testing.T) *world {
+	s, err := store.Open(t.Context(), store.Options{Folder: filepath.Join(t.TempDir(), "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return &world{t: t, s: s}
+}
+
+func (w *world) mirror(o transcript.Options) *transcript.Mirror {
+	if o.Store == nil {
+		o.Store = func(context.Context) (*store.Store, error) { return w.s, nil }
+	}
+	o.Conversation, o.Now, o.Pause = "c", func() time.Time { return noon }, time.Millisecond
+	o.Log = slog.New(slog.NewTextHandler(&w.log, nil))
+	return transcript.New(o)
+}
+
+// kept are the records of a thread, a line each.
+func (w *world) kept(thread string) []string {
+	w.t.Helper()
+	all, err := w.s.Records(context.Background(), thread, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	lines := []string{}
+	for _, r := range all {
+		words := strings.Fields(fmt.Sprintf("%s %s %d %s %s", r.Turn, r.Kind, r.Index, r.Name, r.State))
+		lines = append(lines, fmt.Sprintf("%s %s | %s", r.Time.Format("15:04:05"), strings.Join(words, " "), strings.ReplaceAll(r.Text, "\n", "⏎")))
+	}
+	return lines
+}
+
+// The same thread live and after a resume: what was kept is kept once, and what the mirror
+// has not heard comes with the resume.
+func TestSession(t *testing.T) {
+	script, err := os.ReadFile("../../testdata/sessions/transcript.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	m := w.mirror(transcript.Options{})
+	bridgetest.Start(t, m).Play("transcript.txt", string(script))
+	m.Close()
+	want := []string{
+		"12:00:01 u user 0 | good day⏎/w/picture.png⏎(image)",
+		"12:00:02 u reasoning 0 | in short⏎at length",
+		"12:00:00 u plan 0 | why⏎pending: one⏎completed: two",
+		"12:00:03 u tool 0 shell failed | /bin/bash -lc 'echo API_TOKEN=<redacted>'⏎API_TOKEN=<redacted>",
+		"12:00:03 u tool 1 apply_patch completed | /w/a.txt⏎+one",
+		`12:00:03 u tool 2 issues/find completed | {"key":"<redacted>","q":"x"}⏎found`,
+		"12:00:03 u tool 3 lookup completed | T-1⏎open",
+		"12:00:04 u assistant 0 | hello",
+		"12:00:05 v compaction 0 start | the thread is being summed up",
+		"12:00:06 v compaction 1 end | the thread was summed up",
+		"12:00:07 w assistant 0 | not heard before",
+		"12:00:08 w assistant 1 | not heard before, either",
+	}
+	if diff := cmp.Diff(want, w.kept("t")); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	for _, ephemeral := range []string{"e", "child"} {
+		if got := w.kept(ephemeral); len(got) > 0 {
+			t.Errorf("of the ephemeral thread %s is kept %q", ephemeral, got)
+		}
+	}
+	if m.Lost() != 0 || w.log.Len() > 0 {
+		t.Errorf("%d lost\n%s", m.Lost(), w.log.String())
+	}
+}
+
+// say plays messages of Codex to a Mirror's routes, without a proxy.
+func say(t *testing.T, m *transcript.Mirror, n int) {
+	t.Helper()
+	line := fmt.Appendf(nil, `{"method":"item/completed","params":{"threadId":"t","turnId":"u","completedAtMs":1772366400000,"item":{"type":"agentMessage","id":"i%d","text":"text %d"}}}`, n, n)
+	e, err := rpc.Open(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range m.Routes() {
+		if route.Method == e.Method {
+			route.Said(t.Context(), &bridge.Said{Envelope: e, Line: line})
+		}
+	}
+}
+
+// A state that can't be reached for a while loses nothing.
+func TestRecovery(t *testing.T) {
+	w := newWorld(t)
+	var tries atomic.Int64
+	recovered := make(chan struct{})
+	m := w.mirror(transcript.Options{Store: func(context.Context) (*store.Store, error) {
+		if n := tries.Add(1); n < 5 {
+			return nil, errors.New("connection refused")
+		} else if n == 5 {
+			close(recovered)
+		}
+		return w.s, nil
+	}})
+	for n := range 3 {
+		say(t, m, n)
+	}
+	<-recovered
+	m.Close()
+	want := []string{"12:00:00 u assistant 0 | text 0", "12:00:00 u assistant 1 | text 1", "12:00:00 u assistant 2 | text 2"}
+	if diff := cmp.Diff(want, w.kept("t")); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if log := w.log.String(); strings.Count(log, "connection refused") != 1 || !strings.Contains(log, "is kept again") {
+		t.Errorf("the log has\n%s", log)
+	}
+}
+
+// What comes while the state is busy is dropped once there is too much of it; nobody waits,
+// and the gap is on record.
+func TestGap(t *testing.T) {
+	w := newWorld(t)
+	var once sync.Once
+	began, free := make(chan struct{}), make(chan struct{})
+	m := w.mirror(transcript.Options{Limits: trace.Limits{Memory: 1000}, Store: func(context.Context) (*store.Store, error) {
+		once.Do(func() { close(began) })
+		<-free
+		return w.s, nil
+	}})
+	say(t, m, 0)
+	<-began
+	for n := range 1000 {
+		say(t, m, n+1)
+	}
+	close(free)
+	m.Close()
+	got := w.kept("t")
+	lost := m.Lost()
+	if lost < 900 || int64(len(got)) != 1001-lost+1 {
+		t.Fatalf("%d kept, %d lost", len(got), lost)
+	}
+	gaps := 0
+	for _, line := range got {
+		if line == fmt.Sprintf("12:00:00 gap 0 | %d messages are missing: they came faster than they could be kept", lost) {
+			gaps++
+		}
+	}
+	if gaps != 1 {
+		t.Errorf("the gap of %d is not there once:\n%s", lost, strings.Join(got, "\n"))
+	}
+}
+
+// A state that can't be reached at all holds nothing up at the end.
+func TestGivesUp(t *testing.T) {
+	w := newWorld(t)
+	m := w.mirror(transcript.Options{Store: func(context.Context) (*store.Store, error) { return nil, errors.New("connection refused") }})
+	say(t, m, 0)
+	m.Close()
+	if log := w.log.String(); !strings.Contains(log, "a part of the transcript is lost") {
+		t.Errorf("the log has\n%s", log)
+	}
+}
