@@ -143,14 +143,16 @@ type Steering struct {
 
 // Trace is the [trace] section.
 type Trace struct {
-	Enabled  bool `toml:"enabled"`
-	MaxEvent Size `toml:"max_event"`
-	MaxFile  Size `toml:"max_file"`
+	Enabled  bool     `toml:"enabled"`
+	MaxEvent Size     `toml:"max_event"`
+	MaxFile  Size     `toml:"max_file"`
+	Keep     Duration `toml:"keep"` // after the last event of a file; 0: for good
 }
 
 // Transcript is the [transcript] section.
 type Transcript struct {
-	Enabled bool `toml:"enabled"`
+	Enabled bool     `toml:"enabled"`
+	Keep    Duration `toml:"keep"` // of a record; 0: for good
 }
 
 // Store is the [store] section.

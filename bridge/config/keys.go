@@ -155,9 +155,11 @@ var specs = map[string]spec{
 	"trace.enabled":   {doc: "Whether they are written."},
 	"trace.max_event": {doc: "Longer events are cut.", least: int64(KiB), most: int64(GiB)},
 	"trace.max_file":  {doc: "Where a file ends.", least: int64(KiB), most: 1024 * int64(GiB)},
+	"trace.keep":      {doc: "How long a file is kept after its last event; 0s keeps it for good.", least: 0, most: 87600 * hour},
 
 	"transcript":         {doc: "The searchable mirror of conversations."},
 	"transcript.enabled": {doc: "Whether it is kept."},
+	"transcript.keep":    {doc: "How long a record is kept; 0s keeps it for good.", least: 0, most: 87600 * hour},
 
 	"store":     {doc: "Where state is kept."},
 	"store.url": {doc: "Empty: SQLite in the state folder. postgres://… shares it between machines.", pattern: storeURL, wants: `an address such as "postgres://…", or empty for SQLite in the state folder`, check: checkURL, secret: true},

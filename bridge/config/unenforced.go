@@ -37,7 +37,6 @@ var unenforced = []struct {
 	{"policy.gate", func(c *Config, _ string) effect { return unless(!c.Policy.Gate || c.hooked()) }},
 	{"policy.protected_paths", func(c *Config, _ string) effect { return unless(c.seesAll() || protects(c.Policy)) }},
 	{"approvals", func(c *Config, _ string) effect { return unless(c.Policy.Mode == Enforce).atMost(warning) }},
-	{"transcript", nil},
 }
 
 // unenforcedRule does the same for a rule that restricts.

@@ -23,10 +23,11 @@ func (q Query) Snippet(text string) string {
 	from := best(hit)
 	to := min(from+around, len(words))
 	var b strings.Builder
+	at := 0
 	if from > 0 {
 		b.WriteString("… ")
+		at = places[from].start
 	}
-	at := places[from].start
 	for i := from; i < to; i++ {
 		b.WriteString(text[at:places[i].start])
 		at = places[i].end

@@ -14,7 +14,7 @@ import (
 const transcriptsSince = 4
 
 // purgeAtOnce is how many records go in one transaction, so that nobody waits long.
-const purgeAtOnce = 2000
+const purgeAtOnce = 500
 
 // Keep keeps records in the order they come in, all or none of them. One that is there
 // already is left as it is; Keep tells how many were not. Each is numbered among those of

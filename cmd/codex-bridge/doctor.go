@@ -81,6 +81,7 @@ func examine() []finding {
 	all = append(all, examineImages(cfg)...)
 	all = append(all, examineAgents(cfg)...)
 	all = append(all, examineTraces(cfg)...)
+	all = append(all, examineTranscripts(cfg)...)
 	return append(all, examineCodex(cfg)...)
 }
 

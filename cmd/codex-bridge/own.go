@@ -29,6 +29,8 @@ type cli struct {
 	Image     imageCmd     `cmd:"" help:"Have codex describe images, beside any conversation."`
 	Acp       acpCmd       `cmd:"" help:"Have an agent that speaks the Agent Client Protocol do a task, under the policy."`
 	Trace     traceCmd     `cmd:"" help:"Look at what was captured of conversations, and play it again."`
+	History   historyCmd   `cmd:"" help:"Search what was said in threads, where the configuration keeps it."`
+	Purge     purgeCmd     `cmd:"" help:"Take away what is older than the configuration keeps it: traces and transcripts."`
 	Version   versionCmd   `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
 }
 
@@ -40,10 +42,10 @@ type policyCmd struct {
 // ownCommands are the commands of cli, and the names kept for later ones: they
 // must not reach codex, which would take them for a prompt.
 var (
-	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "trace", "version"}
+	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "trace", "history", "purge", "version"}
 	laterCommands = []string{
-		"history",
-		"purge", "completion",
+
+		"completion",
 	}
 )
 

@@ -75,8 +75,15 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		line, hi, bound, images, children, grants.NewFeature(memory, hi.Known), own.Own(), hold, relay.gate,
 		approvals.New(approvals.Options{Approvals: relay.approvals, Judge: hold, Memory: memory, Gate: relay.gate, Limiter: relay.limiter, Log: log}),
 	}
-	features = append(append(features, injects...), own, line.Last())
+	features = append(append(features, injects...), own)
+	mirror := newTranscript(cfg, record, log)
+	if mirror != nil {
+		defer mirror.Close()
+		features = append(features, mirror)
+	}
+	features = append(features, line.Last())
 	showTrace(hi, cfg, tracer)
+	showTranscript(hi, cfg, mirror)
 	options := bridge.Options{
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
@@ -111,8 +118,11 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	if err != nil {
 		return err
 	}
+	if mirror != nil {
+		mirror.Close() // codex.Mirror ends the process
+	}
 	if tracer != nil {
-		tracer.Close() // codex.Mirror ends the process
+		tracer.Close()
 	}
 	if err := record.Close(); err != nil {
 		log.Error("the decision log was not closed in good order", "error", err)

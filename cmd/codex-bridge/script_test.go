@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge/bridge/store"
 
@@ -36,6 +37,8 @@ func params(dir string) testscript.Params {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"decide": decide,
 			"tamper": tamper,
+			"record": record,
+			"age":    age,
 			// status N ARGS…: codex-bridge with these arguments exits with N.
 			"status": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {
@@ -75,6 +78,31 @@ func decide(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(json.Unmarshal([]byte(line), &d))
 		ts.Check(s.Append(context.Background(), d))
 	}
+}
+
+// record FILE: the records of a file, JSON Lines, are kept in the transcripts of the state.
+func record(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: record FILE")
+	}
+	s, err := store.Open(context.Background(), store.Options{Folder: ts.Getenv(store.EnvFolder), URL: ts.Getenv("DATABASE")})
+	ts.Check(err)
+	defer s.Close()
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var r store.Record
+		ts.Check(json.Unmarshal([]byte(line), &r))
+		_, err := s.Keep(context.Background(), []store.Record{r})
+		ts.Check(err)
+	}
+}
+
+// age FILE: it was last written to ten days ago.
+func age(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: age FILE")
+	}
+	at := time.Now().Add(-240 * time.Hour)
+	ts.Check(os.Chtimes(ts.MkAbs(args[0]), at, at))
 }
 
 // tamper SQL: the statement is run on the SQLite database of the state.

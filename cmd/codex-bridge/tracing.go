@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
@@ -33,7 +34,7 @@ func newTrace(cfg *config.Config, log *slog.Logger) (*trace.Recorder, error) {
 	}
 	return trace.NewRecorder(trace.Options{
 		Folder: folder, TraceID: rand.Text(), Log: log,
-		Limits: trace.Limits{Event: int(cfg.Trace.MaxEvent), File: int64(cfg.Trace.MaxFile)},
+		Limits: trace.Limits{Event: int(cfg.Trace.MaxEvent), File: int64(cfg.Trace.MaxFile)}, Keep: time.Duration(cfg.Trace.Keep),
 	}), nil
 }
 

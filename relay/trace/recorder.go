@@ -22,6 +22,7 @@ type Options struct {
 	Folder  string // where the files are
 	TraceID string // tells this conversation from others on the same threads
 	Limits  Limits
+	Keep    time.Duration    // files whose last event is older go first of all; 0: none
 	Now     func() time.Time // nil: time.Now
 	Log     *slog.Logger
 }
@@ -87,6 +88,11 @@ func (r *Recorder) Where(thread string) string { return filepath.Join(r.s.Folder
 // write is the goroutine that writes; it ends with Close.
 func (r *Recorder) write() {
 	defer close(r.done)
+	if r.s.Keep > 0 {
+		if _, err := Purge(r.s.Folder, r.now().Add(-r.s.Keep)); err != nil {
+			r.s.Log.Warn("old traces stay", "error", err)
+		}
+	}
 	var untold int64
 	for {
 		t, dropped, ok := r.queue.Next()

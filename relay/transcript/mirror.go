@@ -27,6 +27,7 @@ type Options struct {
 	// Conversation tells the gaps of this one from those of others.
 	Conversation string
 	Limits       trace.Limits  // of a text, and of what waits
+	Keep         time.Duration // records that are older go when the first is kept; 0: none
 	Pause        time.Duration // before the state is tried again; 0: 100 ms, and more each time
 	Now          func() time.Time
 	Log          *slog.Logger
@@ -44,6 +45,7 @@ type Mirror struct {
 
 	// The goroutine's.
 	gaps    int
+	purged  bool
 	current string // the thread that was spoken of last
 }
 
@@ -160,8 +162,16 @@ func (m *Mirror) try(batch []store.Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Keep(m.ctx, batch)
-	return err
+	if _, err = s.Keep(m.ctx, batch); err != nil {
+		return err
+	}
+	if m.o.Keep > 0 && !m.purged {
+		m.purged = true
+		if _, err := s.Purge(m.ctx, m.o.Now().Add(-m.o.Keep)); err != nil {
+			m.o.Log.Warn("old transcripts stay", "error", err)
+		}
+	}
+	return nil
 }
 
 // Close keeps what waits, as far as that takes no longer than a few seconds.

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"codex-bridge/bridge/search"
+	"codex-bridge/bridge/store"
+)
+
+type historyCmd struct {
+	Search searchHistoryCmd `cmd:"" help:"Search the transcripts; the best first. Between quotes of the shell: words, \"a phrase\", the beginning of a word with * behind it, - before what is not to be there."`
+}
+
+type searchHistoryCmd struct {
+	Query  []string `arg:"" help:"What to look for."`
+	Thread string   `help:"Only in a thread."`
+	Since  moment   `help:"Only since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
+	Kind   string   `help:"Only records of a kind: user, assistant, reasoning, plan, tool, compaction or gap."`
+	Limit  int      `help:"At most so many." default:"20"`
+	JSON   bool     `help:"Print them as JSON." name:"json"`
+}
+
+const noHistory = "no transcripts; they are kept where the configuration has \"enabled = true\" under [transcript]"
+
+func (c searchHistoryCmd) Run(out io.Writer) error {
+	if c.Limit < 1 {
+		return fmt.Errorf("--limit=%d: a number from 1", c.Limit)
+	}
+	if c.Kind != "" && !store.IsKind(c.Kind) {
+		return fmt.Errorf("--kind=%s: one of %v", c.Kind, store.Kinds)
+	}
+	query, err := search.Parse(strings.Join(c.Query, " "))
+	if err != nil {
+		return err
+	}
+	found := []store.Found{}
+	empty := false
+	err = readDecisions(func(ctx context.Context, s *store.Store) error {
+		all, err := s.Find(ctx, store.Search{Query: query, Thread: c.Thread, Kind: store.Kind(c.Kind), Since: c.Since.Time, Limit: c.Limit})
+		found = append(found, all...)
+		if err == nil && len(all) == 0 {
+			n, countErr := s.CountRecords(ctx)
+			empty, err = n == 0, countErr
+		}
+		return err
+	})
+	if empty = empty || errors.Is(err, store.ErrNone); err != nil && !empty {
+		return err
+	}
+	switch {
+	case c.JSON:
+		enc := json.NewEncoder(out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(found)
+	case empty:
+		fmt.Fprintln(out, noHistory)
+	case len(found) == 0:
+		fmt.Fprintln(out, "nothing is like that")
+	}
+	for _, one := range found {
+		kind := string(one.Kind)
+		if one.Name != "" {
+			kind += " " + one.Name
+		}
+		fmt.Fprintf(out, "%s  %s  %s\n    %s\n", one.Time.Local().Format(time.DateTime), plain(one.Thread), plain(kind), plain(one.Snippet))
+	}
+	return nil
+}

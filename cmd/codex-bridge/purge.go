@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/trace"
+)
+
+type purgeCmd struct{}
+
+// Run applies [trace] keep and [transcript] keep, whether either is written now or not. The
+// log of decisions is never purged.
+func (purgeCmd) Run(out io.Writer) error {
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	return errors.Join(purgeTraces(out, cfg, now), purgeTranscripts(out, cfg, now))
+}
+
+func purgeTraces(out io.Writer, cfg *config.Config, now time.Time) error {
+	keep := time.Duration(cfg.Trace.Keep)
+	if keep == 0 {
+		fmt.Fprintln(out, "traces       kept for good; see trace.keep")
+		return nil
+	}
+	folder, err := traceFolder()
+	if err != nil {
+		return err
+	}
+	gone, err := trace.Purge(folder, now.Add(-keep))
+	var bytes int64
+	for _, f := range gone {
+		bytes += f.Bytes
+	}
+	fmt.Fprintf(out, "traces       %d files of %d bytes are gone; what is written to in the last %s stays\n", len(gone), bytes, cfg.Trace.Keep)
+	return err
+}
+
+func purgeTranscripts(out io.Writer, cfg *config.Config, now time.Time) error {
+	keep := time.Duration(cfg.Transcript.Keep)
+	if keep == 0 {
+		fmt.Fprintln(out, "transcripts  kept for good; see transcript.keep")
+		return nil
+	}
+	ctx := context.Background()
+	read, err := openState(ctx, cfg, true) // makes no state where there is none
+	if errors.Is(err, store.ErrNone) {
+		fmt.Fprintln(out, "transcripts  none")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_ = read.Close()
+	s, err := openState(ctx, cfg, false)
+	if err != nil {
+		return err
+	}
+	n, err := s.Purge(ctx, now.Add(-keep))
+	fmt.Fprintf(out, "transcripts  %d records are gone; those of the last %s stay\n", n, cfg.Transcript.Keep)
+	return errors.Join(err, s.Close())
+}

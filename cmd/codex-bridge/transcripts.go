@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/transcript"
+)
+
+// newTranscript starts what keeps transcripts; nil where [transcript] does not say so.
+func newTranscript(cfg *config.Config, record *ledger, log *slog.Logger) *transcript.Mirror {
+	if !cfg.Transcript.Enabled {
+		return nil
+	}
+	return transcript.New(transcript.Options{
+		Store: record.store, Conversation: rand.Text(), Keep: time.Duration(cfg.Transcript.Keep), Now: time.Now, Log: log,
+	})
+}
+
+// showTranscript has bridge/status show the transcript.
+func showTranscript(hi *hello.Hello, cfg *config.Config, m *transcript.Mirror) {
+	hi.Show("transcript", func() any {
+		status := map[string]any{"enabled": cfg.Transcript.Enabled}
+		if m != nil {
+			status["dropped"] = m.Lost()
+		}
+		return status
+	})
+}
+
+// examineTranscripts counts what is kept, where something is.
+func examineTranscripts(cfg *config.Config) []finding {
+	if !cfg.Transcript.Enabled {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := openState(ctx, cfg, true)
+	if errors.Is(err, store.ErrNone) {
+		return []finding{{"transcripts", fine, "none yet", ""}}
+	}
+	if err != nil {
+		return nil // the row of the state says it
+	}
+	defer func() { _ = s.Close() }()
+	n, err := s.CountRecords(ctx)
+	if err != nil {
+		return []finding{{"transcripts", broken, err.Error(), "nothing is kept, or found, before that is mended"}}
+	}
+	return []finding{{"transcripts", fine, fmt.Sprintf("%d records; prompts and answers are in them", n), ""}}
+}
