@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/hello"
 	"codex-bridge/bridge/store"
+	"codex-bridge/relay/redact"
 	"codex-bridge/relay/trace"
 )
 
@@ -33,9 +35,19 @@ func newTrace(cfg *config.Config, log *slog.Logger) (*trace.Recorder, error) {
 		return nil, err
 	}
 	return trace.NewRecorder(trace.Options{
-		Folder: folder, TraceID: rand.Text(), Log: log,
+		Folder: folder, TraceID: rand.Text(), Secrets: secrets(cfg), Log: log,
 		Limits: trace.Limits{Event: int(cfg.Trace.MaxEvent), File: int64(cfg.Trace.MaxFile)}, Keep: time.Duration(cfg.Trace.Keep),
 	}), nil
+}
+
+// secrets are the texts that are known to be ones: of the environment, by its names, and of
+// what the configuration adds to codex's.
+func secrets(cfg *config.Config) []string {
+	environ := os.Environ()
+	for name, value := range cfg.Codex.Env {
+		environ = append(environ, name+"="+value)
+	}
+	return redact.Environ(environ)
 }
 
 // traced has a trace told of what is on record.

@@ -20,7 +20,7 @@ func newTranscript(cfg *config.Config, record *ledger, log *slog.Logger) *transc
 		return nil
 	}
 	return transcript.New(transcript.Options{
-		Store: record.store, Conversation: rand.Text(), Keep: time.Duration(cfg.Transcript.Keep), Now: time.Now, Log: log,
+		Store: record.store, Conversation: rand.Text(), Keep: time.Duration(cfg.Transcript.Keep), Secrets: secrets(cfg), Now: time.Now, Log: log,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/store"
+	"codex-bridge/relay/redact"
 )
 
 // ErrOff means that [approvals] lets nothing be remembered for so long.
@@ -99,7 +100,7 @@ func (m *Memory) Remember(ctx context.Context, k Key, span Span, o Origin) (*Gra
 	}
 	now := m.Now().UTC().Truncate(time.Microsecond)
 	g := Grant{store.Grant{
-		ID: strings.ToLower(rand.Text()[:16]), Digest: k.session, Workspace: k.root, Tool: k.asked.Tool, What: o.What,
+		ID: strings.ToLower(rand.Text()[:16]), Digest: k.session, Workspace: k.root, Tool: k.asked.Tool, What: redact.New(redact.Limits{}).Text(o.What),
 		Client: o.Client, Thread: k.asked.Session, Created: now, Expires: now.Add(time.Duration(a.TTL)),
 	}, Session}
 	if span == Always && Span(a.Remember) == Always {

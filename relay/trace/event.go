@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"codex-bridge/relay/redact"
 )
 
 // Schema and SchemaVersion name the format of a line.
@@ -74,8 +76,7 @@ type line struct {
 // Line is the event's line without its line end, redacted and within the limits.
 func (e Event) Line(l Limits) ([]byte, error) {
 	l = l.orDefault()
-	r := NewRedactor(l)
-	data, err := r.JSON(e.Data)
+	data, err := redact.New(l.Limits).JSON(e.Data)
 	if err != nil {
 		return nil, fmt.Errorf("the data of %s is no JSON: %w", e.Type, err)
 	}

@@ -22,6 +22,7 @@ type Options struct {
 	Folder  string // where the files are
 	TraceID string // tells this conversation from others on the same threads
 	Limits  Limits
+	Secrets []string         // texts that are secrets wherever they stand
 	Keep    time.Duration    // files whose last event is older go first of all; 0: none
 	Now     func() time.Time // nil: time.Now
 	Log     *slog.Logger

@@ -237,6 +237,9 @@ func TestBounds(t *testing.T) {
 	})
 }
 
+// canary is looked for in what is written.
+const canary = "Zq7Kx0Vw9Rt3Yb5N"
+
 // stuckLog is a log that waits with every line: here, with that of a file that can't be
 // opened.
 type stuckLog struct {

@@ -10,6 +10,7 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
+	"codex-bridge/relay/redact"
 	"codex-bridge/rpc"
 )
 
@@ -24,7 +25,7 @@ const (
 // passes unchanged comes twice, once heard and once told, and is one event.
 type session struct {
 	Options
-	redactor Redactor
+	redactor redact.Redactor
 	seq      int64
 	held     [2]*message // heard, and not handed on yet; by bridge.Party
 	early    []Event     // before the first thread; each file begins with them
@@ -48,7 +49,7 @@ type asked struct {
 func newSession(o Options, l Limits) *session {
 	o.Limits = l
 	return &session{
-		Options: o, redactor: NewRedactor(l), opening: make(map[string][]opened), asked: make(map[string]asked), threads: make(map[string]*thread),
+		Options: o, redactor: redact.New(l.Limits, o.Secrets...), opening: make(map[string][]opened), asked: make(map[string]asked), threads: make(map[string]*thread),
 	}
 }
 
@@ -187,12 +188,12 @@ func (s *session) hop(m *message, from, to string) {
 
 // message is what is written of a message.
 func (s *session) message(h *Hop, m *message) {
-	w, err := s.redactor.stream(m.line, strings.HasSuffix(strings.ToLower(m.method), "delta"))
+	text, chars, err := s.redactor.Stream(m.line, strings.HasSuffix(strings.ToLower(m.method), "delta"))
 	if err != nil {
 		h.Elided = len(m.line)
 		return
 	}
-	h.Message, h.Chars = w.text, w.chars
+	h.Message, h.Chars = text, chars
 }
 
 func firstOf(v rpc.Value, names ...string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge/relay/redact"
 	"codex-bridge/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,7 +75,7 @@ func TestVectorsRedaction(t *testing.T) {
 				}
 				in, out = w.in(), w.out()
 			}
-			got, err := trace.NewRedactor(trace.Limits{}).JSON([]byte(in))
+			got, err := redact.New(redact.Limits{}).JSON([]byte(in))
 			if err != nil {
 				t.Fatal(err)
 			}

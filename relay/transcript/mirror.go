@@ -9,7 +9,7 @@ import (
 
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/backlog"
-	"codex-bridge/relay/trace"
+	"codex-bridge/relay/redact"
 )
 
 const (
@@ -26,7 +26,8 @@ type Options struct {
 	Store func(context.Context) (*store.Store, error)
 	// Conversation tells the gaps of this one from those of others.
 	Conversation string
-	Limits       trace.Limits  // of a text, and of what waits
+	Secrets      []string      // texts that are secrets wherever they stand
+	Memory       int           // bytes that wait to be kept; 0: 16 MiB
 	Keep         time.Duration // records that are older go when the first is kept; 0: none
 	Pause        time.Duration // before the state is tried again; 0: 100 ms, and more each time
 	Now          func() time.Time
@@ -36,7 +37,7 @@ type Options struct {
 // Mirror is a bridge.Feature that keeps what is said.
 type Mirror struct {
 	o        Options
-	redactor trace.Redactor
+	redactor redact.Redactor
 	queue    *backlog.Queue[heard]
 	threads  threads
 	ctx      context.Context
@@ -64,13 +65,12 @@ func New(o Options) *Mirror {
 	if o.Pause <= 0 {
 		o.Pause = 100 * time.Millisecond
 	}
-	if o.Limits.Memory <= 0 {
-		o.Limits.Memory = mostMemory
+	if o.Memory <= 0 {
+		o.Memory = mostMemory
 	}
-	o.Limits.Items = mostItems
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Mirror{
-		o: o, redactor: trace.NewRedactor(o.Limits), queue: backlog.New[heard](mostWaiting, o.Limits.Memory),
+		o: o, redactor: redact.New(redact.Limits{Items: mostItems}, o.Secrets...), queue: backlog.New[heard](mostWaiting, o.Memory),
 		ctx: ctx, cancel: cancel, done: make(chan struct{}),
 	}
 	go m.write()

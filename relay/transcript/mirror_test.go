@@ -17,7 +17,6 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/store"
-	"codex-bridge/relay/trace"
 	"codex-bridge/relay/transcript"
 	"codex-bridge/rpc"
 
@@ -154,7 +153,7 @@ func TestGap(t *testing.T) {
 	w := newWorld(t)
 	var once sync.Once
 	began, free := make(chan struct{}), make(chan struct{})
-	m := w.mirror(transcript.Options{Limits: trace.Limits{Memory: 1000}, Store: func(context.Context) (*store.Store, error) {
+	m := w.mirror(transcript.Options{Memory: 1000, Store: func(context.Context) (*store.Store, error) {
 		once.Do(func() { close(began) })
 		<-free
 		return w.s, nil

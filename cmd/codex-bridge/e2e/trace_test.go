@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge/relay/redact"
 	"codex-bridge/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,7 +107,7 @@ func TestTrace(t *testing.T) {
 func heardBy(t *testing.T, c *conversation) []any {
 	t.Helper()
 	var all []any
-	redactor := trace.NewRedactor(trace.Limits{})
+	redactor := redact.New(redact.Limits{})
 	for _, m := range c.Messages() {
 		if m.Sent {
 			continue

@@ -1,8 +1,9 @@
-package trace
+package redact
 
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,39 +19,78 @@ const longPayload = 256
 // taken for data that nobody reads.
 const blob = 1024
 
+// Limits bound what is left. Left out, a limit has the value given here.
+type Limits struct {
+	Text  int // characters of a text; 20,000
+	Items int // elements of an array, members of an object; 100
+	Depth int // arrays and objects inside each other; 16
+}
+
+// orDefault fills in what is left out. Codex's messages nest to about ten: an item of a turn
+// of a thread that is resumed begins at six.
+func (l Limits) orDefault() Limits {
+	set := func(n *int, d int) {
+		if *n <= 0 {
+			*n = d
+		}
+	}
+	set(&l.Text, 20_000)
+	set(&l.Items, 100)
+	set(&l.Depth, 16)
+	return l
+}
+
 // Redactor takes secrets out of JSON and holds it to limits. The order of members and the
 // spelling of numbers stay.
-type Redactor struct{ limits Limits }
+type Redactor struct {
+	limits Limits
+	known  *strings.Replacer // nil: none
+}
 
-// NewRedactor makes one.
-func NewRedactor(l Limits) Redactor { return Redactor{l.orDefault()} }
+// New makes a Redactor. The known texts are secrets wherever they stand.
+func New(l Limits, known ...string) Redactor {
+	r := Redactor{limits: l.orDefault()}
+	var pairs []string
+	// A secret may be the beginning of another: the longer one comes first.
+	for _, secret := range slices.SortedFunc(slices.Values(known), func(a, b string) int { return len(b) - len(a) }) {
+		if secret != "" {
+			pairs = append(pairs, secret, gone)
+		}
+	}
+	if len(pairs) > 0 {
+		r.known = strings.NewReplacer(pairs...)
+	}
+	return r
+}
 
 // JSON is value without its secrets, within the limits. What is no JSON is an error.
 func (r Redactor) JSON(value []byte) ([]byte, error) {
-	got, err := r.stream(value, false)
-	return got.text, err
+	text, _, err := r.Stream(value, false)
+	return text, err
 }
 
-// redacted is JSON, and how many characters of a stream were left out of it.
-type redacted struct {
-	text  []byte
-	chars int
-}
-
-// stream is JSON for a message that may be a part of a stream: a secret may be cut in two by
-// its parts, so that none of their texts is written.
-func (r Redactor) stream(value []byte, part bool) (redacted, error) {
+// Stream is JSON for a message that may be a part of a stream: a secret may be cut in two by
+// its parts, so that none of their texts is written; chars is how long they were.
+func (r Redactor) Stream(value []byte, part bool) (text []byte, chars int, err error) {
 	var out bytes.Buffer
 	w := walk{Redactor: r, in: jsontext.NewDecoder(bytes.NewReader(value), options...), silent: part}
 	w.out = jsontext.NewEncoder(&out, options...)
 	if err := w.value("", 0); err != nil {
-		return redacted{}, err
+		return nil, 0, err
 	}
-	return redacted{bytes.TrimRight(out.Bytes(), "\n"), w.chars}, nil
+	return bytes.TrimRight(out.Bytes(), "\n"), w.chars, nil
 }
 
 // Text is a text without what has the shape of a secret, within the limit of its length.
-func (r Redactor) Text(text string) string { return r.cut(scrub(r.window(text))) }
+func (r Redactor) Text(text string) string { return r.cut(scrub(r.hide(r.window(text)))) }
+
+// hide takes out what is known to be a secret.
+func (r Redactor) hide(text string) string {
+	if r.known == nil {
+		return text
+	}
+	return r.known.Replace(text)
+}
 
 var options = []jsontext.Options{
 	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(false),

@@ -1,4 +1,4 @@
-package trace_test
+package redact_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"codex-bridge/relay/trace"
+	"codex-bridge/relay/redact"
 
 	"pgregory.net/rapid"
 )
@@ -34,7 +34,7 @@ func TestSecrets(t *testing.T) {
 			secret = strings.ToUpper(canary)
 		}
 		line := strings.ReplaceAll(strings.ReplaceAll(form, "%s", secret), "%[1]s", secret)
-		got, err := trace.NewRedactor(trace.Limits{}).JSON([]byte(line))
+		got, err := redact.New(redact.Limits{}).JSON([]byte(line))
 		if err != nil || strings.Contains(string(got), secret) || !json.Valid(got) {
 			t.Errorf("%s: %s (%v)", form, got, err)
 		}
@@ -47,7 +47,7 @@ func TestNoSecrets(t *testing.T) {
 		`{"tokenUsage":{"last":{"inputTokens":12,"outputTokens":1.50}}}`, `{"a":"a token of love, and the key of C"}`, `{"isSecret":false,"apiKey":null}`,
 		`{"text":"basic understanding"}`, `{"n":1e400,"z":"é\u2028"}`, `{"b":2,"a":1,"b":3}`,
 	} {
-		got, err := trace.NewRedactor(trace.Limits{}).JSON([]byte(line))
+		got, err := redact.New(redact.Limits{}).JSON([]byte(line))
 		var want, have any
 		if err != nil || json.Unmarshal([]byte(strings.ReplaceAll(line, "1e400", "0")), &want) != nil {
 			t.Fatal(err)
@@ -67,12 +67,12 @@ func equal(a, b any) bool {
 // The limits hold for any value.
 func TestLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := trace.Limits{Text: rapid.IntRange(1, 40).Draw(t, "text"), Items: rapid.IntRange(1, 5).Draw(t, "items"), Depth: rapid.IntRange(1, 4).Draw(t, "depth")}
+		l := redact.Limits{Text: rapid.IntRange(1, 40).Draw(t, "text"), Items: rapid.IntRange(1, 5).Draw(t, "items"), Depth: rapid.IntRange(1, 4).Draw(t, "depth")}
 		in, err := json.Marshal(value(t, 6))
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := trace.NewRedactor(l).JSON(in)
+		out, err := redact.New(l).JSON(in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func value(t *rapid.T, depth int) any {
 	return rapid.StringN(0, 80, -1).Draw(t, "string")
 }
 
-func within(t *rapid.T, l trace.Limits, v any, depth int) {
+func within(t *rapid.T, l redact.Limits, v any, depth int) {
 	most := max(l.Text+1, len("<redacted data-uri 0000 chars>"))
 	switch v := v.(type) {
 	case string:
@@ -141,7 +141,7 @@ func FuzzSecret(f *testing.F) {
 		if strings.Contains(before, secret) {
 			return
 		}
-		got, err := trace.NewRedactor(trace.Limits{}).JSON([]byte(line))
+		got, err := redact.New(redact.Limits{}).JSON([]byte(line))
 		if err != nil || !json.Valid(got) {
 			t.Fatalf("%s: %s (%v)", line, got, err)
 		}
