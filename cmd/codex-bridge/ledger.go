@@ -7,26 +7,32 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/store"
+	"codex-bridge/relay/redact"
 )
 
 // ledger opens the state with the first decision that has to be written: a
 // conversation in which policy changes nothing makes none. One that can't be
 // opened is tried again with the next.
 type ledger struct {
-	url string
+	url      string
+	redactor redact.Redactor
 
 	mu   sync.Mutex
 	open *store.Store
 }
 
-func newLedger(cfg *config.Config) *ledger { return &ledger{url: cfg.Store.URL} }
+func newLedger(cfg *config.Config) *ledger {
+	return &ledger{url: cfg.Store.URL, redactor: redact.New(redact.Limits{}, secrets(cfg)...)}
+}
 
-// Append implements guard.Recorder.
+// Append implements guard.Recorder. The reason may quote what was asked for, with its
+// secrets.
 func (l *ledger) Append(ctx context.Context, d store.Decision) error {
 	s, err := l.store(ctx)
 	if err != nil {
 		return err
 	}
+	d.Reason = l.redactor.Text(d.Reason)
 	return s.Append(ctx, d)
 }
 

@@ -55,7 +55,7 @@ func standIn(args []string) error {
 		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	}
 	record := newLedger(cfg)
-	if command.Args, err = holdArgs(cfg, command.Args, len(cfg.Codex.Args), record, logger()); err != nil {
+	if command.Args, err = holdArgs(cfg, command.Args, len(cfg.Codex.Args), record, logger(cfg)); err != nil {
 		return err
 	}
 	if argv.Parse(command.Args).Proxy {

@@ -19,13 +19,14 @@ import (
 	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/gate"
 	"codex-bridge/relay/grants"
+	"codex-bridge/relay/redact"
 	"codex-bridge/relay/tools/host"
 	"codex-bridge/relay/trace"
 )
 
 // proxy runs the real app-server behind us and ends as it ends.
 func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
-	log := logger()
+	log := logger(cfg)
 	tracer, err := newTrace(cfg, log)
 	if err != nil {
 		return err
@@ -132,8 +133,8 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 }
 
 // logger writes to stderr: stdout is the protocol's. Warnings and worse, unless
-// CODEX_BRIDGE_LOG says otherwise.
-func logger() *slog.Logger {
+// CODEX_BRIDGE_LOG says otherwise. Secrets are taken out.
+func logger(cfg *config.Config) *slog.Logger {
 	level := slog.LevelWarn
 	if text := os.Getenv("CODEX_BRIDGE_LOG"); text != "" {
 		if err := level.UnmarshalText([]byte(text)); err != nil {
@@ -141,8 +142,9 @@ func logger() *slog.Logger {
 		}
 	}
 	opts := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(os.Stderr, opts)
 	if os.Getenv("CODEX_BRIDGE_LOG_FORMAT") == "json" {
-		return slog.New(slog.NewJSONHandler(os.Stderr, opts))
+		h = slog.NewJSONHandler(os.Stderr, opts)
 	}
-	return slog.New(slog.NewTextHandler(os.Stderr, opts))
+	return slog.New(redact.New(redact.Limits{}, secrets(cfg)...).Handler(h))
 }

@@ -120,7 +120,7 @@ func (c callToolCmd) Run(out io.Writer) error {
 			return fmt.Errorf("there is no tool %q; \"codex-bridge tools list\" has those that there are", c.Name)
 		}
 		call.Namespace, call.Name = offer.Tools[i].Namespace, offer.Tools[i].Name
-		runner := tools.NewRunner(catalogue, tools.Options{Limits: cfg.ToolLimits, Log: logger()})
+		runner := tools.NewRunner(catalogue, tools.Options{Limits: cfg.ToolLimits, Log: logger(cfg)})
 		defer runner.Close()
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
@@ -170,7 +170,7 @@ func withTools(do func(*config.Config, *host.Kit, *tools.Catalogue) error) error
 	if err != nil {
 		return err
 	}
-	kit := host.NewKit(cfg, host.KitOptions{Version: Version, Log: logger(), Patience: time.Minute})
+	kit := host.NewKit(cfg, host.KitOptions{Version: Version, Log: logger(cfg), Patience: time.Minute})
 	defer kit.Close(context.Background())
 	return do(cfg, kit, tools.NewCatalogue(kit.Providers()...))
 }

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,7 +103,7 @@ type walk struct {
 	chars  int  // of the texts that were left out
 }
 
-var identifier = regexp.MustCompile(`Id$|^id$|^method$|^type$|Index$`)
+var identifier = newExpr(`Id$|^id$|^method$|^type$|Index$`)
 
 func (w *walk) value(name string, depth int) error {
 	switch kind := w.in.PeekKind(); {

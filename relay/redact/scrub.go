@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // gone stands in the place of a secret.
 const gone = "<redacted>"
@@ -12,41 +9,41 @@ const gone = "<redacted>"
 const secretWord = `authorization|cookie|credential|key|password|passwd|secret|token`
 
 var (
-	secretName  = regexp.MustCompile(`(?i)` + secretWord)
-	countName   = regexp.MustCompile(`^(?:tokenUsage|tokens|tokensUsed|tokenBudget|contentTokenCount|[a-z][A-Za-z]*Tokens|[a-z_]*token_limit)$`)
-	payloadName = regexp.MustCompile(`(?i)image|screenshot|attachment|audio`)
-	dataURL     = regexp.MustCompile(`(?i)data:[a-z0-9.+/;=_-]*;base64,[A-Za-z0-9+/=_%-]*`)
-	wholeData   = regexp.MustCompile(`(?i)^data:[^,]{0,200},`)
-	encoded     = regexp.MustCompile(`^[A-Za-z0-9+/_=-]+$`)
+	secretName  = newExpr(`(?i)` + secretWord)
+	countName   = newExpr(`^(?:tokenUsage|tokens|tokensUsed|tokenBudget|contentTokenCount|[a-z][A-Za-z]*Tokens|[a-z_]*token_limit)$`)
+	payloadName = newExpr(`(?i)image|screenshot|attachment|audio`)
+	dataURL     = newExpr(`(?i)data:[a-z0-9.+/;=_-]*;base64,[A-Za-z0-9+/=_%-]*`)
+	wholeData   = newExpr(`(?i)^data:[^,]{0,200},`)
+	encoded     = newExpr(`^[A-Za-z0-9+/_=-]+$`)
 	// A word that only hints at a secret in prose names none: what is assigned to it is.
 	assignedTo = `[A-Za-z0-9_.-]*(?:cookie|credential|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|_key|password|passwd|secret|token)[A-Za-z0-9_-]*`
 )
 
 // shapes are looked for in every text, in this order: what is longer comes first.
 var shapes = []struct {
-	pattern *regexp.Regexp
+	pattern *expr
 	instead string
 }{
-	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), gone},
-	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), "<redacted-jwt>"},
-	{regexp.MustCompile(`(?i)(\b(?:set-)?cookie2?\s*:\s*)[^\r\n"'\\]+`), "${1}" + gone},
-	{regexp.MustCompile(`(?i)(authorization(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)[^\r\n"'\\]+`), "${1}" + gone},
-	{regexp.MustCompile(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{6,}`), "${1}" + gone},
-	{regexp.MustCompile(`((?i:\bbasic\s+))[A-Za-z0-9+/_-]*(?:[0-9=+/]|[a-z][A-Z]|[A-Z]{2})[A-Za-z0-9+/_=-]*`), "${1}" + gone},
-	{regexp.MustCompile(`(?i)(://[^\s/:@"']*:)[^\s/@"']+@`), "${1}" + gone + "@"},
-	{regexp.MustCompile(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), gone},
-	{regexp.MustCompile(`\b(?:gh[a-z]_|github_pat_|glpat-|npm_|xox[a-z]-|AIza)[A-Za-z0-9_-]{16,}`), gone},
-	{regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}`), gone},
-	{regexp.MustCompile(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*\\*")[^"\r\n]+`), "${1}" + gone},
-	{regexp.MustCompile(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*\\*')[^'\r\n]+`), "${1}" + gone},
-	{regexp.MustCompile(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + gone},
-	{regexp.MustCompile(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + gone},
-	{regexp.MustCompile(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + gone},
+	{newExpr(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), gone},
+	{newExpr(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), "<redacted-jwt>"},
+	{newExpr(`(?i)(\b(?:set-)?cookie2?\s*:\s*)[^\r\n"'\\]+`), "${1}" + gone},
+	{newExpr(`(?i)(authorization(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)[^\r\n"'\\]+`), "${1}" + gone},
+	{newExpr(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{6,}`), "${1}" + gone},
+	{newExpr(`((?i:\bbasic\s+))[A-Za-z0-9+/_-]*(?:[0-9=+/]|[a-z][A-Z]|[A-Z]{2})[A-Za-z0-9+/_=-]*`), "${1}" + gone},
+	{newExpr(`(?i)(://[^\s/:@"']*:)[^\s/@"']+@`), "${1}" + gone + "@"},
+	{newExpr(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), gone},
+	{newExpr(`\b(?:gh[a-z]_|github_pat_|glpat-|npm_|xox[a-z]-|AIza)[A-Za-z0-9_-]{16,}`), gone},
+	{newExpr(`\b(?:AKIA|ASIA)[A-Z0-9]{16}`), gone},
+	{newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*\\*")[^"\r\n]+`), "${1}" + gone},
+	{newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*\\*')[^'\r\n]+`), "${1}" + gone},
+	{newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + gone},
+	{newExpr(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + gone},
+	{newExpr(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + gone},
 }
 
 // hints are parts that a text with a secret has: most texts have none of them, and no
 // pattern is tried on those.
-var hints = regexp.MustCompile(`(?i)` + secretWord + `|eyJ|bearer|basic|://|(?:sk|pk|rk)[-_]|gh[a-z]_|github_|glpat|npm_|xox|AIza|AKIA|ASIA|sess|sid|csrf|xsrf|auth|data:`)
+var hints = newExpr(`(?i)` + secretWord + `|eyJ|bearer|basic|://|(?:sk|pk|rk)[-_]|gh[a-z]_|github_|glpat|npm_|xox|AIza|AKIA|ASIA|sess|sid|csrf|xsrf|auth|data:`)
 
 // scrub takes out of a text what has the shape of a secret, and what data URLs carry.
 func scrub(text string) string {

@@ -1,0 +1,39 @@
+package redact_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"codex-bridge/relay/redact"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What is logged has no secrets: by the names of members of JSON, by that of the field which
+// is spoken of, by shape, and what is known.
+func TestHandler(t *testing.T) {
+	var out bytes.Buffer
+	text := slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+			return slog.Attr{}
+		}
+		return a
+	}})
+	log := slog.New(redact.New(redact.Limits{}, "rosebud").Handler(text))
+	log.Info("API_TOKEN=x1 passes", "line", `{"password":"x2","n":1,"t":"rosebud"}`, "n", 7)
+	log.With("about", "rosebud").WithGroup("g").Info("m", "error", errors.New("password=x3"), slog.Group("h", "t", "a rosebud"))
+	log.Info("policy", "field", "params.config.http_headers.Authorization", "from", `"x4"`, "to", "")
+	log.Info("policy", "field", "params.model", "from", `"x"`, "to", `{"y":[1]}`, "reason", "x")
+	want := []string{
+		`msg="API_TOKEN=<redacted> passes" line="{\"password\":\"<redacted>\",\"n\":1,\"t\":\"<redacted>\"}" n=7`,
+		`msg=m about=<redacted> g.error="password=<redacted>" g.h.t="a <redacted>"`,
+		`msg=policy field=params.config.http_headers.Authorization from=<redacted> to=""`,
+		`msg=policy field=params.model from="\"x\"" to="{\"y\":[1]}" reason=x`,
+	}
+	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(out.String()), "\n")); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
