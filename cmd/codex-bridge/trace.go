@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -129,7 +130,7 @@ func (g *growing) Read(b []byte) (int, error) {
 }
 
 type traceReplayCmd struct {
-	Trace        string  `arg:"" help:"A thread, or a file."`
+	Trace        string  `arg:"" help:"A thread, or a file; the other threads of the conversation are played with it."`
 	Speed        float64 `help:"How much faster than it was; 0 for no pauses at all." default:"0"`
 	Conversation string  `help:"The traceId of one of the conversations in the file; else the last."`
 }
@@ -139,14 +140,29 @@ func (c traceReplayCmd) Run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	p, err := replay.New(trace.Read(f), replay.Options{Speed: c.Speed, TraceID: c.Conversation})
+	_ = f.Close()
+	events, err := trace.Conversation(f.Name(), c.Conversation)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Trace, err)
+	}
+	p, err := replay.New(sequence(events), replay.Options{Speed: c.Speed})
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	return p.Play(ctx, in, out)
+}
+
+// sequence is a list as the events of a file are read.
+func sequence(events []trace.Event) iter.Seq2[trace.Event, error] {
+	return func(yield func(trace.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
 }
 
 type traceHTMLCmd struct {

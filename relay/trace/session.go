@@ -183,7 +183,7 @@ func (s *session) hop(m *message, from, to string) {
 		s.message(&h, m)
 	}
 	e.Data = s.marshal(h)
-	s.place(e, m, of, params, result)
+	s.place(s.number(e), m, of, params, result)
 }
 
 // message is what is written of a message.
@@ -260,9 +260,13 @@ func (s *session) append(e Event) {
 	s.write(t, s.number(e))
 }
 
+// number names an event. One that is written later keeps the number of its time.
 func (s *session) number(e Event) Event {
-	s.seq++
-	e.TraceID, e.SourceSeq, e.API = s.TraceID, s.seq, "app-server"
+	if e.SourceSeq == 0 {
+		s.seq++
+		e.SourceSeq = s.seq
+	}
+	e.TraceID, e.API = s.TraceID, "app-server"
 	return e
 }
 

@@ -122,11 +122,17 @@ func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	for _, s := range p.steps {
+		if s.fromClient {
+			c.ahead = append(c.ahead, s)
+		}
+	}
 	last := p.steps[0].Time
 	for _, s := range p.steps {
 		var err error
 		if s.fromClient {
 			err = c.expect(ctx, s)
+			c.ahead = c.ahead[1:]
 		} else {
 			if err = p.pause(ctx, s.Time.Sub(last)); err == nil {
 				err = c.say(s)
@@ -152,6 +158,10 @@ func next(source rpc.Source) (l line, err error) {
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &l)
+		var other *json.UnmarshalTypeError
+		if errors.As(err, &other) {
+			err = nil // params of another form name no thread
+		}
 	}
 	return l, err
 }
@@ -172,7 +182,10 @@ func (p *Player) pause(ctx context.Context, d time.Duration) error {
 type line struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
-	err    error
+	Params struct {
+		ThreadID string `json:"threadId"`
+	} `json:"params"`
+	err error
 }
 
 func (l line) String() string {
@@ -186,19 +199,20 @@ func (l line) String() string {
 type conversation struct {
 	sink   rpc.Sink
 	heard  <-chan line
-	early  []line                     // answers that came before their place
+	early  []line                     // what came before its place
+	ahead  []step                     // what the client has still to send, beginning with what is waited for
 	client map[string]json.RawMessage // the client's ids, by those of the recording
 }
 
 // expect waits for what the client sent at this place. An answer may come earlier or later
-// than it did: codex took it at any time, too.
+// than it did, since codex took it at any time, too; and what a client does in one thread is
+// in no sure order with what it does in another.
 func (c *conversation) expect(ctx context.Context, want step) error {
-	if want.Method == "" {
-		for i, l := range c.early {
-			if string(l.ID) == want.ID {
-				c.early = append(c.early[:i], c.early[i+1:]...)
-				return nil
-			}
+	for i, l := range c.early {
+		if l.fits(want) {
+			c.early = append(c.early[:i], c.early[i+1:]...)
+			c.met(l, want)
+			return nil
 		}
 	}
 	for {
@@ -209,19 +223,57 @@ func (c *conversation) expect(ctx context.Context, want step) error {
 				return io.EOF
 			case l.err != nil:
 				return fmt.Errorf("the client can't be read: %w", l.err)
-			case l.Method == "" && (want.Method != "" || string(l.ID) != want.ID):
+			case l.fits(want):
+				c.met(l, want)
+				return nil
+			case l.Method == "" || c.comes(l, want):
 				c.early = append(c.early, l)
-				continue
-			case l.Method != want.Method:
+			default:
 				return c.leave(l, want)
 			}
-			if want.ID != "" && want.Method != "" {
-				c.client[want.ID] = l.ID
-			}
-			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+	}
+}
+
+// fits tells whether a message is the one of a step.
+func (l line) fits(want step) bool {
+	switch {
+	case l.Method != want.Method:
+		return false
+	case l.Method == "":
+		return string(l.ID) == want.ID
+	}
+	return l.Params.ThreadID == "" || want.thread() == "" || l.Params.ThreadID == want.thread()
+}
+
+// thread is the one that a message is about, or opens.
+func (s step) thread() string {
+	if id, ok := s.Params["threadId"].(string); ok {
+		return id
+	}
+	if s.Method == "thread/start" {
+		return s.ThreadID
+	}
+	return ""
+}
+
+// comes tells whether a message is one that is still to come, of another thread than that
+// which is waited for.
+func (c *conversation) comes(l line, want step) bool {
+	for _, s := range c.ahead {
+		if id := s.thread(); id != "" && l.fits(s) {
+			return id != want.thread()
+		}
+	}
+	return false
+}
+
+// met notes the id that the client gave to its message.
+func (c *conversation) met(l line, want step) {
+	if want.ID != "" && want.Method != "" {
+		c.client[want.ID] = l.ID
 	}
 }
 

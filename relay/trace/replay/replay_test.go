@@ -182,6 +182,76 @@ c {"method":"`+want+`","params":{"threadId":"t"}}`); err != nil {
 	}
 }
 
+// threads is a conversation about two threads at once.
+const threads = `
+e {"id":0,"method":"initialize","params":{}}
+c {"id":0,"result":{}}
+e {"id":1,"method":"thread/start","params":{"cwd":"/w"}}
+c {"id":1,"result":{"thread":{"id":"t"}}}
+e {"id":2,"method":"turn/start","params":{"threadId":"t"}}
+e {"id":3,"method":"thread/start","params":{"ephemeral":true}}
+c {"id":2,"result":{"turn":{"id":"u"}}}
+c {"id":3,"result":{"thread":{"id":"e"}}}
+e {"id":4,"method":"turn/start","params":{"threadId":"e"}}
+e {"id":5,"method":"turn/start","params":{"threadId":"t"}}
+c {"id":4,"result":{"turn":{"id":"v"}}}
+c {"id":5,"result":{"turn":{"id":"w"}}}
+`
+
+// The threads of a conversation are played together, and the client may do in one what it does
+// before or after what it does in another. In one thread the order counts.
+func TestThreads(t *testing.T) {
+	path := record(t, threads)
+	whole := func() *replay.Player {
+		events, err := trace.Conversation(path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := replay.New(func(yield func(trace.Event, error) bool) {
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}, replay.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if err := play(t, whole(), threads); err != nil {
+		t.Error(err)
+	}
+	if err := play(t, whole(), `
+e {"id":"a","method":"initialize","params":[]}
+c {"id":"a","result":{}}
+e {"id":"b","method":"thread/start","params":{"cwd":"/w"}}
+c {"id":"b","result":{"thread":{"id":"t"}}}
+e {"id":"d","method":"thread/start","params":{"ephemeral":true}}
+e {"id":"c","method":"turn/start","params":{"threadId":"t"}}
+c {"id":"c","result":{"turn":{"id":"u"}}}
+c {"id":"d","result":{"thread":{"id":"e"}}}
+e {"id":"f","method":"turn/start","params":{"threadId":"t"}}
+e {"id":"g","method":"turn/start","params":{"threadId":"e"}}
+c {"id":"g","result":{"turn":{"id":"v"}}}
+c {"id":"f","result":{"turn":{"id":"w"}}}
+`); err != nil {
+		t.Error(err)
+	}
+	var left *replay.PathError
+	err := play(t, whole(), `
+e {"id":"a","method":"initialize","params":{}}
+c {"id":"a","result":{}}
+e {"id":"b","method":"thread/start","params":{"cwd":"/w"}}
+c {"id":"b","result":{"thread":{"id":"t"}}}
+e {"id":"c","method":"turn/interrupt","params":{"threadId":"t"}}
+c {"id":"c","error":{"code":-32600,"message":"the client leaves the recorded path at event 5: it sends turn/interrupt, where the recording has turn/start"}}
+`)
+	if !errors.As(err, &left) {
+		t.Errorf("%v", err)
+	}
+}
+
 // A play ends when it is told to.
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
