@@ -47,7 +47,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 		return err
 	}
 	record := newLedger(cfg)
-	g, err := newGuard(cfg, record, logger())
+	g, err := newGuard(cfg, record, logger(cfg))
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 	show := newShow(out, c.JSON)
 	children := acp.New(acp.Options{
 		Settings: func() acp.Settings { return settings },
-		Env:      env, Dir: folder, Version: Version, Turn: c.Timeout, Log: logger(),
+		Env:      env, Dir: folder, Version: Version, Turn: c.Timeout, Log: logger(cfg),
 		Judge: leave.Judge{Policy: g, Person: show.ask(time.Duration(cfg.Approvals.Timeout))}.Decide, Tell: show.update,
 	})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

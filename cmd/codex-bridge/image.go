@@ -52,7 +52,7 @@ func (c describeImageCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	hold, err := newGuard(cfg, record, logger())
+	hold, err := newGuard(cfg, record, logger(cfg))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error)
 	if err != nil {
 		return codex.Command{}, err
 	}
-	args, err := holdArgs(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger())
+	args, err := holdArgs(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger(cfg))
 	return codex.Command{Path: path, Args: args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, err
 }
 

@@ -43,10 +43,7 @@ type policyCmd struct {
 // must not reach codex, which would take them for a prompt.
 var (
 	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "trace", "history", "purge", "version"}
-	laterCommands = []string{
-
-		"completion",
-	}
+	laterCommands = []string{"completion"}
 )
 
 func isOwn(name string) bool {

@@ -25,6 +25,7 @@ var scenes = []scene{
 	{"A project that brings its own configuration", hostileRepository},
 	{"What is on record", onRecord},
 	{"A conversation outlives its process", outlives},
+	{"What was said is found again", foundAgain},
 	{"Another day, another configuration", anotherDay},
 	{"Messages while a turn runs", whileItRuns},
 	{"An image, beside the conversation", imageDescribed},

@@ -93,7 +93,7 @@ func build(o Options) (*stage, error) {
 	}
 	s := &stage{o: o, folder: folder, work: filepath.Join(folder, "project")}
 	home, conf := filepath.Join(folder, "codex"), filepath.Join(folder, "codex-bridge.toml")
-	if err := errors.Join(os.Mkdir(s.work, 0o700), os.WriteFile(conf, []byte(Policy+"\n"+tools(o.Codex)+agent(o.Codex)), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(s.work, 0o700), os.WriteFile(conf, []byte(Policy+kept+"\n"+tools(o.Codex)+agent(o.Codex)), 0o600)); err != nil {
 		return s, err
 	}
 	if s.model, err = scripted.Start(nil); err != nil {
