@@ -54,6 +54,8 @@ var measurements = []measurement{
 	{"parse", (*bench).parse},
 	{"rules", (*bench).ruling},
 	{"bindings", (*bench).bindings},
+	{"history", (*bench).history},
+	{"captured", (*bench).captured},
 }
 
 func run(o options) error {

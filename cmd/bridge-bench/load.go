@@ -53,6 +53,8 @@ func newLoad(name string, short bool) (load, error) {
 		return load{notifications(), 200000 / blockSize / part, lineSize}, nil
 	case "long": // 100 lines of 4 MiB
 		return load{delta(4<<20, 1), 100 / part, 4 << 20}, nil
+	case streamLoad: // 2 GiB of notifications of 250 bytes
+		return load{notifications(), 2<<30/(blockSize*lineSize) + 1, piece}, nil
 	case "huge": // one line of 256 MiB
 		return load{delta(256<<20, 1), 1, 4 << 20}, nil
 	}
