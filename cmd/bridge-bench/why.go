@@ -4,7 +4,7 @@ package main
 
 // reasons say why a row misses its goal, as far as it has been found out.
 var reasons = map[string]string{
-	"history/phrase":    "To rank by how rare a phrase is, SQLite reads all places of all its words: three million here. No phrase that a person looks for stands in every record; one of rarer words takes as long as a word.",
+	"history/phrase":    "To rank by how rare a phrase is, SQLite reads all places of all its words: two million here. A phrase that a person looks for stands in few records.",
 	"deltas/pipes/time": noise,
 	"long/pipes/time":   noise,
 	"start/codex":       startReason,

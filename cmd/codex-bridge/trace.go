@@ -174,8 +174,12 @@ func (c traceHTMLCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	m, err := page.Read(trace.Read(f))
+	_ = f.Close()
+	events, err := trace.Family(f.Name())
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Trace, err)
+	}
+	m, err := page.Read(sequence(events))
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}

@@ -27,13 +27,19 @@ func Write(out io.Writer, m *Model) error {
 	sum := sha256.Sum256([]byte(script))
 	type row struct {
 		*Row
-		At, Took string
-		N        int
+		At, Took, Shown string
 	}
 	rows := make([]row, len(m.Rows))
 	counts := make(map[string]int)
 	for i, r := range m.Rows {
-		rows[i] = row{r, r.at(m.First), short(r.End.Sub(r.Start)), i + 1}
+		took := short(r.End.Sub(r.Start))
+		rows[i] = row{r, r.at(m.First), took, r.State}
+		if r.State == "ok" { // nothing has to be said of it but how long it took
+			rows[i].Shown = ""
+			if r.End.After(r.Start) {
+				rows[i].Shown = took
+			}
+		}
 		counts[r.Kind]++
 	}
 	type kind struct {

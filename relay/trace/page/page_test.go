@@ -14,6 +14,7 @@ import (
 	"codex-bridge/relay/trace"
 	"codex-bridge/relay/trace/page"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 )
 
@@ -73,11 +74,11 @@ func TestRows(t *testing.T) {
 		fmt.Fprintf(&got, "%s %s %.0f+%.0f %s %q\n", r.Kind, r.State, r.Left, r.Width, r.Title, r.Decisions)
 	}
 	want := `session ok 0+0 thread t, m, in /w []
-prompt ok 9+0 » do it []
-hook denied 18+18 preToolUse blocked 5 ms no ["the hook blocked it: preToolUse blocked 5 ms no" "deny hook/preToolUse policy.rule: Nothing is touched"]
+prompt ok 9+0 do it []
+hook denied 18+18 preToolUse blocked 5 ms no ["deny hook/preToolUse policy.rule: Nothing is touched"]
 decision denied 27+0 deny hook/preToolUse policy.rule: Nothing is touched []
-tool denied 45+27 commandExecution mkdir x declined []
-approval denied 55+9 item/commandExecution/requestApproval mkdir x ["client answered decline"]
+tool denied 45+27 mkdir x []
+approval denied 55+9 mkdir x ["client answered decline"]
 message ok 91+0 It was refused. []
 session ok 100+0 the conversation ended []
 `
@@ -86,6 +87,36 @@ session ok 100+0 the conversation ended []
 	}
 	if len(m.Usage) != 1 || m.Usage[0].Total != 70 {
 		t.Errorf("tokens: %+v", m.Usage)
+	}
+}
+
+// The page is named by its first prompt, and what a subagent did is shown as the subagent's.
+func TestSubagent(t *testing.T) {
+	own := events(turn)
+	m, err := page.Read(func(yield func(trace.Event, error) bool) {
+		for e := range own {
+			if !yield(e, nil) {
+				return
+			}
+			if e.Type == trace.ToolCall || e.Type == trace.ToolResult {
+				e.ThreadID, e.TurnID = "thread-of-a-child", "v" // with the id of its parent's call
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var agents []string
+	for _, r := range m.Rows {
+		if r.Kind == "tool" {
+			agents = append(agents, r.Agent)
+		}
+	}
+	if diff := cmp.Diff([]string{"", "agent hild"}, agents); diff != "" || m.Title != "do it" || m.Thread != "t" {
+		t.Errorf("%q in %q: -want +got\n%s", m.Title, m.Thread, diff)
 	}
 }
 

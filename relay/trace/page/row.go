@@ -20,6 +20,7 @@ var Kinds = []string{"prompt", "message", "reasoning", "tool", "hook", "approval
 type Row struct {
 	Kind, Title, Text, State string // State: ok, denied, failed, open, none
 	Turn                     string
+	Agent                    string // whose it is, where it is a subagent's
 	Start, End               time.Time
 	Left, Width              float64  // percent
 	Decisions                []string // what the policy, a person or a hook said of it
@@ -49,6 +50,7 @@ type Usage struct {
 // Model is a trace as the page shows it.
 type Model struct {
 	Thread, Name, Workspace string
+	Title                   string // the first prompt
 	First, Last             time.Time
 	Events                  int
 	Rows                    []*Row
@@ -86,11 +88,15 @@ func (b *builder) add(s trace.Step) {
 	}
 	b.Events++
 	b.Last = s.Time
-	b.Thread = s.ThreadID
-	if s.Model != "" {
+	b.Thread = cmp.Or(b.Thread, s.ThreadID)
+	own := s.ThreadID == b.Thread
+	if s.Model != "" && own {
 		b.Name, b.Workspace = s.Model, s.Workspace
 	}
 	if s.From == "codex" && s.Method == "thread/tokenUsage/updated" {
+		if !own {
+			return // the chart is the thread's
+		}
 		total := object(object(s.Params, "tokenUsage"), "total")
 		b.Usage = append(b.Usage, Usage{s.Time, number(total, "inputTokens"), number(total, "outputTokens"), number(total, "totalTokens")})
 		return
@@ -99,9 +105,15 @@ func (b *builder) add(s trace.Step) {
 	if kind == "" {
 		return
 	}
+	if key != "" {
+		key = s.ThreadID + " " + key
+	}
 	row := b.open[key]
 	if row == nil || key == "" {
 		row = &Row{Kind: kind, Start: s.Time, State: "open", Turn: s.TurnID, key: key}
+		if !own {
+			row.Agent = "agent " + s.ThreadID[max(0, len(s.ThreadID)-4):]
+		}
 		b.Rows = append(b.Rows, row)
 		if key != "" {
 			b.open[key] = row
@@ -111,7 +123,10 @@ func (b *builder) add(s trace.Step) {
 		if row.Kind == "approval" && s.Type == trace.ApprovalAnswered {
 			row.Decisions = append(row.Decisions, fmt.Sprintf("%s answered %s", cmp.Or(s.From, "nobody"), text))
 		} else {
-			row.Title, row.Text, _ = strings.Cut(text, "\n")
+			row.Title, row.Text, _ = strings.Cut(title(s, text), "\n")
+			if kind == "prompt" {
+				b.Title = cmp.Or(b.Title, row.Title)
+			}
 		}
 	}
 	if row.Title == "" {
@@ -121,11 +136,30 @@ func (b *builder) add(s trace.Step) {
 	row.End = s.Time
 	if key == "" || ends {
 		row.State = state(s)
-		if s.Type == trace.HookCompleted && row.State == "denied" {
-			row.Decisions = append(row.Decisions, "the hook blocked it: "+row.Title)
-		}
 	}
 }
+
+// title is what is shown of an event beside its kind and its state.
+func title(s trace.Step, text string) string {
+	switch s.Type {
+	case trace.PromptSubmitted:
+		return strings.TrimPrefix(text, "» ")
+	case trace.ToolCall, trace.ToolResult:
+		kind := word(object(s.Params, "item"), "type")
+		text = strings.TrimSuffix(text, " "+s.Outcome)
+		if rest, ok := strings.CutPrefix(text, kind+" "); ok && kind != "" {
+			return names[kind] + rest
+		}
+	case trace.ApprovalAsked:
+		if rest, ok := strings.CutPrefix(text, s.Method+" "); ok {
+			return rest
+		}
+	}
+	return text
+}
+
+// names are what kinds of items are called where what they do does not say it.
+var names = map[string]string{"fileChange": "patch ", "mcpToolCall": "server ", "webSearch": "web ", "imageView": "image ", "collabAgentToolCall": "agents: "}
 
 // place tells where an event is shown: rows of one key are one, which ends with ends.
 func place(s trace.Step) (kind, key string, ends bool) {

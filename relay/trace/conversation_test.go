@@ -1,0 +1,66 @@
+package trace_test
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/relay/trace"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Of a conversation about several threads each file has its thread; together they are the
+// conversation again, and a thread with its subagents is less than that.
+func TestConversationFamily(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), trace.FolderName)
+	tell := func(id string, lines ...string) {
+		r := trace.NewRecorder(trace.Options{Folder: folder, TraceID: id, Log: slog.New(slog.DiscardHandler)})
+		for _, line := range lines {
+			r.Heard(bridge.Codex, []byte(line))
+			r.Told(bridge.Client, []byte(line))
+		}
+		r.Close()
+	}
+	said := func(thread, method string) string {
+		return fmt.Sprintf(`{"method":%q,"params":{"threadId":%q}}`, method, thread)
+	}
+	const spawned = `{"method":"item/completed","params":{"threadId":%q,"item":{"id":"i","type":"collabAgentToolCall","receiverThreadIds":[%q,"no file"]}}}`
+	tell("one", `{"method":"hello"}`, said("t", "a"), fmt.Sprintf(spawned, "t", "child"), said("child", "b"), said("other", "c"), said("t", "d"),
+		fmt.Sprintf(spawned, "child", "grandchild"), said("grandchild", "e"))
+	tell("two", said("t", "f"), said("other", "g"), said("child", "h"))
+
+	names := func(events []trace.Event, err error) []string {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, e := range events {
+			s, err := trace.Open(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Method != "" {
+				all = append(all, s.Method)
+			}
+		}
+		return all
+	}
+	path := filepath.Join(folder, "t.jsonl")
+	for id, want := range map[string][]string{
+		"one": {"hello", "a", "item/completed", "b", "c", "d", "item/completed", "e"},
+		"two": {"f", "g", "h"}, "": {"f", "g", "h"}, "three": nil,
+	} {
+		if diff := cmp.Diff(want, names(trace.Conversation(path, id))); diff != "" {
+			t.Errorf("%q: -want +got\n%s", id, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"hello", "a", "item/completed", "b", "d", "item/completed", "e", "f", "h"}, names(trace.Family(path))); diff != "" {
+		t.Errorf("with its subagents: -want +got\n%s", diff)
+	}
+	if _, err := trace.Conversation(filepath.Join(folder, "none.jsonl"), ""); err == nil {
+		t.Error("a file that is not there has a conversation")
+	}
+}
