@@ -5,6 +5,7 @@ package store_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge/bridge/store"
 )
@@ -53,7 +54,7 @@ func TestDurable(t *testing.T) {
 func TestFewRights(t *testing.T) {
 	o := postgresDatabase(t)
 	owner := open(t, o)
-	run(t, owner.DB(), "DROP ROLE IF EXISTS few; CREATE ROLE few LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT SELECT, INSERT ON decisions TO few; GRANT SELECT ON schema_version TO few")
+	run(t, owner.DB(), "DROP ROLE IF EXISTS few; CREATE ROLE few LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC; GRANT SELECT, INSERT ON decisions, transcript TO few; GRANT SELECT ON schema_version TO few")
 	few := open(t, store.Options{URL: strings.Replace(o.URL, "bridge@", "few@", 1)})
 	for range 2 {
 		if err := few.Append(t.Context(), full()); err != nil {
@@ -65,6 +66,14 @@ func TestFewRights(t *testing.T) {
 	}
 	if head, err := few.Verify(t.Context()); err != nil || head.Seq != 2 {
 		t.Error(head, err)
+	}
+	keep(t, few, 1, record("u", store.User, 0, "the pump"))
+	keep(t, few, 0, record("u", store.User, 0, "the pump"))
+	if got := find(t, few, "pump", store.Search{}); len(got) != 1 {
+		t.Errorf("found %q", got)
+	}
+	if _, err := few.Purge(t.Context(), noon.Add(time.Hour)); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("Purge says %v", err)
 	}
 }
 

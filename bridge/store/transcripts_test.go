@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +62,38 @@ func TestKeep(t *testing.T) {
 		got, err = s.Records(t.Context(), "t", "v")
 		if diff := cmp.Diff(want[4:], got); diff != "" || err != nil {
 			t.Errorf("a turn: %v -want +got\n%s", err, diff)
+		}
+	})
+}
+
+// Whoever keeps what others keep at the same time, it is there once, and numbered without a gap.
+func TestKeepTogether(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		var wg sync.WaitGroup
+		var kept atomic.Int64
+		for n := range 4 {
+			s := open(t, o)
+			wg.Go(func() {
+				for i := range 20 {
+					n, err := s.Keep(t.Context(), []store.Record{record("u", store.User, i, "word"), record("u", store.Tool, 20*n+i, "word")})
+					if err != nil {
+						t.Error(err)
+					}
+					kept.Add(int64(n))
+				}
+			})
+		}
+		wg.Wait()
+		all, err := open(t, o).Records(t.Context(), "t", "u")
+		if err != nil || len(all) != 100 || kept.Load() != 100 {
+			t.Fatalf("%d are there, %d were kept, %v", len(all), kept.Load(), err)
+		}
+		next := make(map[store.Kind]int)
+		for _, r := range all {
+			if r.Index != next[r.Kind] {
+				t.Errorf("%s %d comes after %d", r.Kind, r.Index, next[r.Kind]-1)
+			}
+			next[r.Kind]++
 		}
 	})
 }
