@@ -26,6 +26,7 @@ type Config struct {
 	Trace       Trace                 `toml:"trace"`
 	Transcript  Transcript            `toml:"transcript"`
 	Store       Store                 `toml:"store"`
+	Otel        Otel                  `toml:"otel"`
 	ACP         ACP                   `toml:"acp"`
 	Image       Image                 `toml:"image"`
 
@@ -158,6 +159,11 @@ type Transcript struct {
 // Store is the [store] section.
 type Store struct {
 	URL string `toml:"url"` // empty: SQLite in the state folder. May hold a password: never print it
+}
+
+// Otel is the [otel] section.
+type Otel struct {
+	Endpoint string `toml:"endpoint"` // of a collector; empty: nothing is sent. May hold a password: never print it
 }
 
 // ACP is the [acp] section: agents that can be started as children.

@@ -33,6 +33,7 @@ var (
 	version   = newExpr(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 	webURL    = newExpr(`^https?://[^/]`)
 	storeURL  = newExpr(`^(postgres(ql)?://.+)?$`)
+	otelURL   = newExpr(`^(https?://[^/].*)?$`)
 	method    = newExpr(`^[A-Za-z][A-Za-z0-9_/.$-]*$`)
 )
 
@@ -163,6 +164,9 @@ var specs = map[string]spec{
 
 	"store":     {doc: "Where state is kept."},
 	"store.url": {doc: "Empty: SQLite in the state folder. postgres://… shares it between machines.", pattern: storeURL, wants: `an address such as "postgres://…", or empty for SQLite in the state folder`, check: checkURL, secret: true},
+
+	"otel":          {doc: "What is told to a collector of OpenTelemetry."},
+	"otel.endpoint": {doc: "The collector's address, for OTLP over HTTP in JSON; empty: OTEL_EXPORTER_OTLP_ENDPOINT, or nothing is sent.", pattern: otelURL, wants: `an address such as "http://localhost:4318"`, check: checkURL, secret: true},
 
 	"acp":                  {doc: "ACP agents that can be started as children."},
 	"acp.enabled":          {doc: "Whether they can."},

@@ -36,6 +36,10 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		defer tracer.Close()
 		recorder = traced{record, tracer}
 	}
+	report := newTelemetry(cfg, log)
+	if report != nil {
+		recorder = measured{recorder, report}
+	}
 	hold, err := newGuard(cfg, recorder, log)
 	if err != nil {
 		return err
@@ -82,6 +86,9 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		defer mirror.Close()
 		features = append(features, mirror)
 	}
+	if report != nil {
+		features = append(features, report)
+	}
 	features = append(features, line.Last())
 	showTrace(hi, cfg, tracer)
 	showTranscript(hi, cfg, mirror)
@@ -122,6 +129,7 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	if mirror != nil {
 		mirror.Close() // codex.Mirror ends the process
 	}
+	closeTelemetry(report, log)
 	if tracer != nil {
 		tracer.Close()
 	}

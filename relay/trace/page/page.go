@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -20,7 +21,8 @@ var script string
 //go:embed page.gohtml
 var markup string
 
-var tmpl = template.Must(template.New("page").Parse(markup))
+// tmpl is read when a page is written: most starts of the program write none.
+var tmpl = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(markup)) })
 
 // Write writes the page of a trace.
 func Write(out io.Writer, m *Model) error {
@@ -52,7 +54,7 @@ func Write(out io.Writer, m *Model) error {
 			kinds = append(kinds, kind{k, counts[k]})
 		}
 	}
-	return tmpl.Execute(out, map[string]any{
+	return tmpl().Execute(out, map[string]any{
 		"M": m, "Rows": rows, "Kinds": kinds, "Style": template.CSS(style), "Script": template.JS(script), //nolint:gosec // our own files
 		"Hash": "sha256-" + base64.StdEncoding.EncodeToString(sum[:]), "Began": m.First.UTC().Format(time.RFC3339),
 		"Lasted": short(m.Last.Sub(m.First)), "Tokens": chart(m),

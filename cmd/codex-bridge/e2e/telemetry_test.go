@@ -1,0 +1,49 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A collector that the environment names is told of turns, tools, hooks and decisions, and not
+// of what was said.
+func TestTelemetry(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	told := make(map[string]string)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		told[r.URL.Path] += string(body)
+	}))
+	defer server.Close()
+	w := newWorld(t, options{config: hooksPolicy, env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + server.URL}})
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	c.say(thread, "RUN: echo heliotrope")
+	c.told(thread, "RUN: touch heliotrope")
+	c.quit()
+	mu.Lock()
+	defer mu.Unlock()
+	for path, words := range map[string][]string{
+		"/v1/traces":  {`"turn"`, `"tool shell"`, `"hook preToolUse"`, `"blocked"`, thread},
+		"/v1/metrics": {`"codex_bridge.turns"`, `"codex_bridge.decisions"`, `"deny"`, `"codex_bridge.hook.duration"`, `"codex_bridge.tool.duration"`},
+	} {
+		for _, word := range words {
+			if !strings.Contains(told[path], word) {
+				t.Errorf("%s is not told of %s:\n%.2000s", path, word, told[path])
+			}
+		}
+		if strings.Contains(told[path], "heliotrope") {
+			t.Errorf("%s is told what was said", path)
+		}
+	}
+}
