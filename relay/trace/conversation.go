@@ -5,7 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
+
+// coarse is by how much the time of a file may lie before that of what was written to it.
+const coarse = 2 * time.Second
 
 // Conversation are the events of one conversation, in the order in which they happened: those
 // of the file at path, and those of the other threads that were spoken of in it, whose files
@@ -29,7 +33,7 @@ func Conversation(path, traceID string) ([]Event, error) {
 		return nil, err
 	}
 	for _, f := range beside {
-		if filepath.Base(f.Path) == filepath.Base(path) || f.Modified.Before(began) {
+		if filepath.Base(f.Path) == filepath.Base(path) || f.Modified.Before(began.Add(-coarse)) {
 			continue
 		}
 		more, err := eventsOf(f.Path, ours)
