@@ -82,6 +82,7 @@ func examine() []finding {
 	all = append(all, examineAgents(cfg)...)
 	all = append(all, examineTraces(cfg)...)
 	all = append(all, examineTranscripts(cfg)...)
+	all = append(all, examineTelemetry(cfg)...)
 	return append(all, examineCodex(cfg)...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net/url"
 	"os"
 	"time"
 
@@ -63,6 +64,22 @@ func (m measured) Append(ctx context.Context, d store.Decision) error {
 		m.telemetry.Decided(d)
 	}
 	return err
+}
+
+// examineTelemetry tells who is told. It sends nothing.
+func examineTelemetry(cfg *config.Config) []finding {
+	endpoint := collector(cfg)
+	if endpoint == "" {
+		return nil
+	}
+	address, err := url.Parse(endpoint)
+	if err == nil {
+		_, err = otlp.New(endpoint, nil)
+	}
+	if err != nil {
+		return []finding{{"telemetry", warn, "nothing is told: the address of the collector is not one of HTTP", "write one such as http://localhost:4318 as otel.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT"}}
+	}
+	return []finding{{"telemetry", fine, "turns, tools, hooks and decisions are told to " + address.Host + ", not what is said in them", ""}}
 }
 
 // closeTelemetry sends what is left.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -40,12 +41,21 @@ func newTrace(cfg *config.Config, log *slog.Logger) (*trace.Recorder, error) {
 	}), nil
 }
 
-// secrets are the texts that are known to be ones: of the environment, by its names, and of
-// what the configuration adds to codex's.
+// secrets are the texts that are known to be ones: of the environment, by its names, of what
+// the configuration adds to codex's, the tokens of tool servers, and the database's password.
 func secrets(cfg *config.Config) []string {
 	environ := os.Environ()
 	for name, value := range cfg.Codex.Env {
 		environ = append(environ, name+"="+value)
+	}
+	for _, s := range cfg.ToolServers {
+		if s.BearerTokenEnv != "" {
+			environ = append(environ, "TOKEN="+os.Getenv(s.BearerTokenEnv))
+		}
+	}
+	if address, err := url.Parse(cfg.Store.URL); err == nil && address.User != nil {
+		password, _ := address.User.Password()
+		environ = append(environ, "PASSWORD="+password)
 	}
 	return redact.Environ(environ)
 }
