@@ -1,9 +1,12 @@
 package store
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // NewJournal makes a file of lines in a folder of that kind under the state folder, its
@@ -21,4 +24,30 @@ func NewJournal(folder, kind, name string) (*os.File, error) {
 		return nil, fmt.Errorf("%q is no name of a file", name)
 	}
 	return os.OpenFile(filepath.Join(folder, kind, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+}
+
+// PurgeJournals takes away the journals of a kind that were last written to before a time,
+// and tells how many they were. A link stays, and what it leads to.
+func PurgeJournals(folder, kind string, before time.Time) (int, error) {
+	entries, err := os.ReadDir(filepath.Join(folder, kind))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	var failed []error
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
+			continue // one that is gone meanwhile among them
+		}
+		if err := os.Remove(filepath.Join(folder, kind, entry.Name())); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		n++
+	}
+	return n, errors.Join(failed...)
 }

@@ -98,13 +98,16 @@ func closeAgents(a *agents) {
 	a.Close(ctx)
 }
 
+// agentLogs is the folder of such logs, in that of the state.
+const agentLogs = "acp"
+
 // journal is a log of what a conversation is told of an agent.
 func journal(name string) (io.WriteCloser, string, error) {
 	folder, err := store.Folder()
 	if err != nil {
 		return nil, "", err
 	}
-	f, err := store.NewJournal(folder, "acp", name)
+	f, err := store.NewJournal(folder, agentLogs, name)
 	if err != nil {
 		return nil, "", err
 	}

@@ -22,7 +22,7 @@ func (purgeCmd) Run(out io.Writer) error {
 		return err
 	}
 	now := time.Now()
-	return errors.Join(purgeTraces(out, cfg, now), purgeTranscripts(out, cfg, now))
+	return errors.Join(purgeTraces(out, cfg, now), purgeAgents(out, cfg, now), purgeTranscripts(out, cfg, now))
 }
 
 func purgeTraces(out io.Writer, cfg *config.Config, now time.Time) error {
@@ -41,6 +41,21 @@ func purgeTraces(out io.Writer, cfg *config.Config, now time.Time) error {
 		bytes += f.Bytes
 	}
 	fmt.Fprintf(out, "traces       %d files of %d bytes are gone; what is written to in the last %s stays\n", len(gone), bytes, cfg.Trace.Keep)
+	return err
+}
+
+// purgeAgents takes the logs of agents for traces.
+func purgeAgents(out io.Writer, cfg *config.Config, now time.Time) error {
+	keep := time.Duration(cfg.Trace.Keep)
+	if keep == 0 {
+		return nil // the line on traces has told it
+	}
+	folder, err := store.Folder()
+	if err != nil {
+		return err
+	}
+	n, err := store.PurgeJournals(folder, agentLogs, now.Add(-keep))
+	fmt.Fprintf(out, "agents       %d logs are gone; what is written to in the last %s stays\n", n, cfg.Trace.Keep)
 	return err
 }
 

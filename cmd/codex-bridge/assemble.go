@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/rollout"
+	"codex-bridge/lifecycle/threads"
+	"codex-bridge/lifecycle/turns"
+	"codex-bridge/relay/approvals"
+	"codex-bridge/relay/gate"
+	"codex-bridge/relay/grants"
+	"codex-bridge/relay/telemetry"
+	"codex-bridge/relay/tools/host"
+	"codex-bridge/relay/trace"
+)
+
+// assembly is one conversation's parts, put together.
+type assembly struct {
+	cfg    *config.Config
+	record *ledger
+	log    *slog.Logger
+
+	hello   *hello.Hello
+	guard   *guard.Guard
+	relay   *hooks
+	tools   *host.Feature
+	options bridge.Options
+	ends    []func(context.Context) // of the parts that have one, in their order
+}
+
+// assemble puts the parts together. What it returns has to be closed; what watches the
+// configuration ends with ctx.
+func assemble(ctx context.Context, cfg *config.Config, command codex.Command, record *ledger, log *slog.Logger) (*assembly, error) {
+	a := &assembly{cfg: cfg, record: record, log: log, options: bridge.Options{
+		In: os.Stdin, Out: os.Stdout,
+		Command:    command,
+		AnswerAll:  cfg.Policy.Mode != config.Off,
+		MaxMessage: int(cfg.Codex.MaxMessage),
+		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
+		Log:        log,
+	}}
+	if err := a.parts(ctx, command); err != nil {
+		a.close(ctx)
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *assembly) parts(ctx context.Context, command codex.Command) (err error) {
+	tracer, err := newTrace(a.cfg, a.log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil && tracer != nil {
+			tracer.Close()
+		}
+	}()
+	report := newTelemetry(a.cfg, a.log)
+	if a.guard, err = newGuard(a.cfg, a.recorder(tracer, report), a.log); err != nil {
+		return err
+	}
+	a.hello = hello.New(Version, a.cfg.Codex.MinVersion, a.guard, a.log)
+	relay, injects := newHooks(a.cfg, a.guard, a.hello, a.log)
+	a.relay, a.tools = relay, newTools(a.cfg, a.guard, a.hello, relay, a.log)
+	images := newImages(a.cfg, command, a.guard, a.hello)
+	children, err := newAgents(a.cfg, a.guard, a.hello, a.log)
+	if err != nil {
+		return err
+	}
+	go watch(ctx, a.cfg, a.log, a.guard.SetPolicy, relay.setConfig, a.tools.SetConfig, images.SetConfig, children.setConfig) // ends with ctx
+
+	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: a.record.store})
+	a.hello.Offer(grants.Methods...)
+	bound, line := a.conversations()
+	relay.gate = gate.New(gate.Options{
+		Approvals: relay.approvals, Judge: a.guard, Memory: memory, Limiter: relay.limiter, Answers: line.Answers, Log: a.log,
+	})
+	a.adds(line, a.hello, bound, images, children, grants.NewFeature(memory, a.hello.Known), a.tools.Own(), a.guard, relay.gate,
+		approvals.New(approvals.Options{Approvals: relay.approvals, Judge: a.guard, Memory: memory, Gate: relay.gate, Limiter: relay.limiter, Log: a.log}))
+	a.adds(injects...)
+	a.adds(a.tools)
+
+	a.atEnd(func(context.Context) { closeTools(a.tools) })
+	a.atEnd(func(context.Context) { closeAgents(children) })
+	a.atEnd(func(context.Context) {
+		if err := relay.Close(); err != nil {
+			a.log.Error("the hooks' socket was not closed in good order", "error", err)
+		}
+	})
+	a.atEnd(func(ctx context.Context) {
+		if err := bound.Close(ctx); err != nil {
+			a.log.Error("the sessions of this process were not given back; they are free all the same, since it ends", "error", err)
+		}
+	})
+	a.records(tracer, report, line)
+	return nil
+}
+
+// recorder is what keeps decisions, and who else is told of them.
+func (a *assembly) recorder(tracer *trace.Recorder, report *telemetry.Telemetry) guard.Recorder {
+	recorder := guard.Recorder(a.record)
+	if tracer != nil {
+		recorder = traced{recorder, tracer}
+	}
+	if report != nil {
+		recorder = measured{recorder, report}
+	}
+	return recorder
+}
+
+// conversations are the threads of sessions, and their turns.
+func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
+	home := a.guard.CodexHome()
+	of := threads.Options{
+		Store: a.record.store, Thread: a.relay.thread, Known: a.hello.Known, Offered: a.tools.Offered, Now: time.Now, Log: a.log,
+		Size: func(thread string) (int64, error) { return rollout.Size(home, thread) },
+	}
+	if host.Configured(a.cfg) {
+		of.Kept, of.Warn = a.tools.Kept, a.tools.Warn
+		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(home, path) }
+	}
+	bound := threads.New(of)
+	a.hello.Offer(threads.Methods...)
+	line := turns.New(turns.Options{
+		Threads: bound, Steering: a.relay.steering, Known: a.hello.Known, Tell: a.hello.Tell, OptedOut: a.guard.OptedOut, Judge: a.guard, Log: a.log,
+	})
+	a.hello.Offer(turns.Methods...)
+	a.hello.Show("turns", func() any { return line.State() })
+	a.hello.Show("sessions", func() any { return bound.State().Sessions })
+	a.atEnd(func(context.Context) { line.Close() })
+	return bound, line
+}
+
+// records are those who take down what is said. They stand where all others have had their
+// say, and end last.
+func (a *assembly) records(tracer *trace.Recorder, report *telemetry.Telemetry, line *turns.Feature) {
+	mirror := newTranscript(a.cfg, a.record, a.log)
+	if mirror != nil {
+		a.adds(mirror)
+		a.atEnd(func(context.Context) { mirror.Close() })
+	}
+	if report != nil {
+		a.adds(report)
+		a.atEnd(func(context.Context) { closeTelemetry(report, a.log) })
+	}
+	a.adds(line.Last())
+	if tracer != nil {
+		a.options.Tap = tracer
+		a.adds(trace.Everything{})
+		a.atEnd(func(context.Context) { tracer.Close() })
+	}
+	showTrace(a.hello, a.cfg, tracer)
+	showTranscript(a.hello, a.cfg, mirror)
+}
+
+func (a *assembly) adds(features ...bridge.Feature) {
+	a.options.Features = append(a.options.Features, features...)
+}
+
+func (a *assembly) atEnd(end func(context.Context)) { a.ends = append(a.ends, end) }
+
+// close ends the parts.
+func (a *assembly) close(ctx context.Context) {
+	for _, end := range a.ends {
+		end(ctx)
+	}
+}
