@@ -16,22 +16,23 @@ var Version = "dev"
 
 // cli are our own commands. Everything else is codex's.
 type cli struct {
-	Demo      demoCmd      `cmd:"" help:"Run a whole conversation, offline, against the real codex, and show what a policy does to it."`
-	Init      initCmd      `cmd:"" help:"Write a commented starter configuration; never over one that is there."`
-	Policy    policyCmd    `cmd:"" help:"Look at what the policy does to a message."`
-	Doctor    doctorCmd    `cmd:"" help:"Check codex, the configuration and the folders; a line each, with the mend."`
-	Methods   methodsCmd   `cmd:"" help:"List every method of codex: what it does, what becomes of it under the configuration at hand, and why."`
-	Decisions decisionsCmd `cmd:"" help:"Look at the log of what was changed or refused, and verify it."`
-	Grants    grantsCmd    `cmd:"" help:"Look at the approvals that are remembered in the state, and revoke them."`
-	Tools     toolsCmd     `cmd:"" help:"Look at the host's tools, and try one without a model."`
-	Run       runCmd       `cmd:"" help:"Run one turn of a session, and print the reply."`
-	Threads   threadsCmd   `cmd:"" help:"Look at the threads that sessions have, and why; forget them, take them over from a file, write them to one."`
-	Image     imageCmd     `cmd:"" help:"Have codex describe images, beside any conversation."`
-	Acp       acpCmd       `cmd:"" help:"Have an agent that speaks the Agent Client Protocol do a task, under the policy."`
-	Trace     traceCmd     `cmd:"" help:"Look at what was captured of conversations, and play it again."`
-	History   historyCmd   `cmd:"" help:"Search what was said in threads, where the configuration keeps it."`
-	Purge     purgeCmd     `cmd:"" help:"Take away what is older than the configuration keeps it: traces and transcripts."`
-	Version   versionCmd   `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
+	Demo       demoCmd       `cmd:"" help:"Run a whole conversation, offline, against the real codex, and show what a policy does to it."`
+	Init       initCmd       `cmd:"" help:"Write a commented starter configuration; never over one that is there."`
+	Policy     policyCmd     `cmd:"" help:"Look at what the policy does to a message."`
+	Doctor     doctorCmd     `cmd:"" help:"Check codex, the configuration and the folders; a line each, with the mend."`
+	Methods    methodsCmd    `cmd:"" help:"List every method of codex: what it does, what becomes of it under the configuration at hand, and why."`
+	Decisions  decisionsCmd  `cmd:"" help:"Look at the log of what was changed or refused, and verify it."`
+	Grants     grantsCmd     `cmd:"" help:"Look at the approvals that are remembered in the state, and revoke them."`
+	Tools      toolsCmd      `cmd:"" help:"Look at the host's tools, and try one without a model."`
+	Run        runCmd        `cmd:"" help:"Run one turn of a session, and print the reply."`
+	Threads    threadsCmd    `cmd:"" help:"Look at the threads that sessions have, and why; forget them, take them over from a file, write them to one."`
+	Image      imageCmd      `cmd:"" help:"Have codex describe images, beside any conversation."`
+	Acp        acpCmd        `cmd:"" help:"Have an agent that speaks the Agent Client Protocol do a task, under the policy."`
+	Trace      traceCmd      `cmd:"" help:"Look at what was captured of conversations, and play it again."`
+	History    historyCmd    `cmd:"" help:"Search what was said in threads, where the configuration keeps it."`
+	Purge      purgeCmd      `cmd:"" help:"Take away what is older than the configuration keeps it: traces and transcripts."`
+	Completion completionCmd `cmd:"" help:"Print what a shell completes these commands by."`
+	Version    versionCmd    `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
 }
 
 type policyCmd struct {
@@ -39,23 +40,15 @@ type policyCmd struct {
 	Test    policyTestCmd `cmd:"" help:"Run files of cases: a message or a command line, and what must become of it."`
 }
 
-// ownCommands are the commands of cli, and the names kept for later ones: they
-// must not reach codex, which would take them for a prompt.
-var (
-	ownCommands   = []string{"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "trace", "history", "purge", "version"}
-	laterCommands = []string{"completion"}
-)
-
-func isOwn(name string) bool {
-	return slices.Contains(ownCommands, name) || slices.Contains(laterCommands, name)
+// ownCommands are the commands of cli.
+var ownCommands = []string{
+	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "trace", "history", "purge", "completion", "version",
 }
+
+func isOwn(name string) bool { return slices.Contains(ownCommands, name) }
 
 // runOwn runs one of our own commands and returns the exit status.
 func runOwn(args []string) int {
-	if slices.Contains(laterCommands, args[0]) {
-		fmt.Fprintf(os.Stderr, "codex-bridge: the command %q is not in version %s; \"codex-bridge version --help\" lists those that are\n", args[0], Version)
-		return exitConfig
-	}
 	var c cli
 	parser, err := kong.New(&c, kong.Name("codex-bridge"), kong.UsageOnError(),
 		kong.Description("A proxy between an editor and \"codex app-server\" that holds the conversation to a policy.\n"+
@@ -69,7 +62,7 @@ func runOwn(args []string) int {
 		fmt.Fprintf(os.Stderr, "codex-bridge: %v; see codex-bridge %s --help\n", err, args[0])
 		return exitConfig
 	}
-	if err := ctx.Run(); err != nil {
+	if err := ctx.Run(parser); err != nil {
 		return report(err)
 	}
 	return 0

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// completionCmd prints what a shell completes our own commands by. Codex's it does not know:
+// `codex completion` has those.
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+// Run prints the script; a line says how it is used.
+func (c completionCmd) Run(out io.Writer, app *kong.Kong) error {
+	spots := spotsOf(app.Model.Node, "")
+	text := "# In .bashrc: source <(codex-bridge completion bash)\n" + bash(spots)
+	switch c.Shell {
+	case "fish":
+		text = "# codex-bridge completion fish > ~/.config/fish/completions/codex-bridge.fish\n" + fish(spots)
+	case "zsh":
+		text = "# In .zshrc, after compinit: source <(codex-bridge completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n" + bash(spots)
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
+// spot is where a command line can be, and what may come next.
+type spot struct {
+	path  string // the commands before, with a space between
+	words []string
+	help  map[string]string // of the words
+}
+
+func spotsOf(n *kong.Node, path string) []spot {
+	here := spot{path: path, help: make(map[string]string)}
+	var below []spot
+	for _, child := range n.Children {
+		if child.Hidden || child.Type != kong.CommandNode {
+			continue
+		}
+		here.add(child.Name, child.Help)
+		below = append(below, spotsOf(child, strings.TrimSpace(path+" "+child.Name))...)
+	}
+	if path == "" {
+		here.add("app-server", "The proxy, which an editor starts.")
+	}
+	for _, flag := range n.Flags {
+		if !flag.Hidden && (path != "" || flag.Name == "help") {
+			here.add("--"+flag.Name, flag.Help)
+		}
+	}
+	for _, arg := range n.Positional {
+		for _, word := range strings.Split(arg.Enum, ",") {
+			if word != "" {
+				here.add(word, "")
+			}
+		}
+	}
+	return append([]spot{here}, below...)
+}
+
+func (p *spot) add(word, help string) {
+	p.words = append(p.words, word)
+	p.help[word], _, _ = strings.Cut(help, ".")
+}
+
+// bash is a function that follows the words so far from place to place.
+func bash(spots []spot) string {
+	var known, cases strings.Builder
+	for _, p := range spots {
+		fmt.Fprintf(&cases, "\t%q) words=%q ;;\n", p.path, strings.Join(p.words, " "))
+		if p.path != "" {
+			fmt.Fprintf(&known, "%q | ", p.path)
+		}
+	}
+	return fmt.Sprintf(`_codex_bridge() {
+	local words= place= word
+	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+		case "${place:+$place }$word" in
+		%s) place="${place:+$place }$word" ;;
+		esac
+	done
+	case "$place" in
+%s	esac
+	COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _codex_bridge codex-bridge
+`, strings.TrimSuffix(known.String(), " | "), cases.String())
+}
+
+// fish has a line for each word, with the commands that have to come before it.
+func fish(spots []spot) string {
+	var b strings.Builder
+	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }
+	for _, p := range spots {
+		when := "__fish_use_subcommand"
+		if p.path != "" {
+			var seen []string
+			for _, name := range strings.Fields(p.path) {
+				seen = append(seen, "__fish_seen_subcommand_from "+name)
+			}
+			when = strings.Join(seen, "; and ")
+		}
+		commands := slices.DeleteFunc(slices.Clone(p.words), func(w string) bool { return strings.HasPrefix(w, "--") })
+		if p.path != "" && len(commands) > 0 {
+			when += "; and not __fish_seen_subcommand_from " + strings.Join(commands, " ")
+		}
+		for _, word := range p.words {
+			kind := "-a " + quote(word)
+			if name, ok := strings.CutPrefix(word, "--"); ok {
+				kind = "-l " + quote(name)
+			}
+			fmt.Fprintf(&b, "complete -c codex-bridge -n %s %s -d %s\n", quote(when), kind, quote(p.help[word]))
+		}
+	}
+	return b.String()
+}
