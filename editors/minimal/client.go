@@ -7,8 +7,8 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,70 +16,52 @@ import (
 
 type object = map[string]any
 
-type message struct {
-	ID     any             `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *struct{ Message string }
-}
-
 func main() {
-	if err := run(strings.Join(os.Args[1:], " ")); err != nil {
-		fmt.Fprintln(os.Stderr, "minimal:", err)
-		os.Exit(1)
-	}
-}
-
-func run(text string) error {
 	codex := exec.Command("codex-bridge", "app-server")
 	codex.Stderr = os.Stderr
 	in, _ := codex.StdinPipe() // the first call can't fail
 	out, _ := codex.StdoutPipe()
 	if err := codex.Start(); err != nil {
-		return err
+		log.Fatal(err)
 	}
-	encoder := json.NewEncoder(in)                   // a line a message
-	send := func(m object) { _ = encoder.Encode(m) } // a codex that has gone is noticed below
+	lines, terminal := json.NewEncoder(in), bufio.NewReader(os.Stdin)
+	send := func(m object) { _ = lines.Encode(m) } // a codex that has gone is noticed below
 	send(object{"id": 1, "method": "initialize", "params": object{"clientInfo": object{"name": "minimal", "version": "1"}}})
 	send(object{"method": "initialized"})
 	send(object{"id": 2, "method": "thread/start", "params": object{}})
-	terminal := bufio.NewReader(os.Stdin)
 	for receive := json.NewDecoder(out); ; {
-		var m message
+		var m struct {
+			ID     any
+			Method string
+			Params json.RawMessage
+			Result struct{ Thread struct{ ID string } }
+			Error  *struct{ Message string }
+		}
 		if err := receive.Decode(&m); err != nil {
-			return errors.Join(err, codex.Wait())
+			log.Fatal("codex-bridge says no more: ", err)
 		}
-		var p struct {
-			Delta, Command string
-			Thread         struct{ ID string }
-			Turn           struct{ Status string }
-		}
+		var p struct{ Delta, Command string }
 		_ = json.Unmarshal(m.Params, &p) // what is of another shape is not looked at
 		switch {
 		case m.Error != nil:
-			return errors.New(m.Error.Message)
+			log.Fatal(m.Error.Message)
 		case m.Method == "" && m.ID == 2.0:
-			_ = json.Unmarshal(m.Result, &p)
-			send(object{"id": 3, "method": "turn/start", "params": object{
-				"threadId": p.Thread.ID, "input": []object{{"type": "text", "text": text}},
-			}})
+			text := object{"type": "text", "text": strings.Join(os.Args[1:], " ")}
+			send(object{"id": 3, "method": "turn/start", "params": object{"threadId": m.Result.Thread.ID, "input": []object{text}}})
 		case m.Method == "item/agentMessage/delta":
 			fmt.Print(p.Delta)
 		case strings.HasSuffix(m.Method, "/requestApproval"):
 			fmt.Fprintf(os.Stderr, "%s %s\naccept? [y/N] ", m.Method, p.Command)
 			line, _ := terminal.ReadString('\n')
-			answer := "decline"
-			if strings.TrimSpace(line) == "y" {
-				answer = "accept"
-			}
-			send(object{"id": m.ID, "result": object{"decision": answer}})
+			decision := map[bool]string{true: "accept", false: "decline"}[strings.TrimSpace(line) == "y"]
+			send(object{"id": m.ID, "result": object{"decision": decision}})
 		case m.Method != "" && m.ID != nil:
 			send(object{"id": m.ID, "error": object{"code": -32601, "message": "unknown"}})
 		case m.Method == "turn/completed":
 			fmt.Println()
 			in.Close()
-			return codex.Wait()
+			_ = codex.Wait()
+			return
 		}
 	}
 }

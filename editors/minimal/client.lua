@@ -20,20 +20,13 @@ local function call(method, params, callback)
   end)
 end
 
-local heard = {
-  ["item/agentMessage/delta"] = function(p)
-    io.write(p.delta)
-  end,
-  ["turn/completed"] = function()
-    io.write("\n")
-    finish()
-  end,
-}
-
 rpc = vim.lsp.rpc.start({ "codex-bridge", "app-server" }, {
   notification = function(method, params)
-    if heard[method] then
-      heard[method](params)
+    if method == "item/agentMessage/delta" then
+      io.write(params.delta)
+    elseif method == "turn/completed" then
+      io.write("\n")
+      finish()
     end
   end,
   server_request = function(method, params)
@@ -57,11 +50,9 @@ call("initialize", { clientInfo = { name = "minimal", version = "1" } }, functio
   end)
 end)
 
-while not done do
-  vim.wait(1000, function()
-    return done
-  end)
-end
+repeat
+  vim.wait(1000, function() return done end)
+until done
 if failed then
   io.stderr:write("minimal: ", failed, "\n")
 end

@@ -6,15 +6,8 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import * as rpc from "vscode-jsonrpc/node";
 
-interface ThreadStarted {
-  thread: { id: string };
-}
-interface Delta {
-  delta: string;
-}
-interface Approval {
-  command?: string | null;
-}
+type Approval = { command?: string | null };
+type ThreadStarted = { thread: { id: string } };
 
 const codex = spawn("codex-bridge", ["app-server"], { stdio: ["pipe", "pipe", "inherit"] });
 const connection = rpc.createMessageConnection(
@@ -24,7 +17,7 @@ const connection = rpc.createMessageConnection(
 const terminal = createInterface({ input: process.stdin });
 const typed = terminal[Symbol.asyncIterator](); // begins to read at once, and keeps what it reads
 
-connection.onNotification("item/agentMessage/delta", (p: Delta) => {
+connection.onNotification("item/agentMessage/delta", (p: { delta: string }) => {
   process.stdout.write(p.delta);
 });
 

@@ -19,6 +19,8 @@ import (
 func TestNeovimReplay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[trace]\nenabled = true\n"})
+	// The trace is to be seen in the plugin, too.
+	looked := false
 	scene := func(setup string) string {
 		v := w.neovim(setup)
 		v.says("SAY: good day")
@@ -28,6 +30,12 @@ func TestNeovimReplay(t *testing.T) {
 		v.ends()
 		v.says("SAY: good night")
 		chat := v.chat()
+		if !looked {
+			looked = true
+			v.types(":CodexTrace<CR>")
+			v.until("vim.fn.bufname():find('codex://trace/', 1, true) ~= nil")
+			v.wants(v.text(`return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n")`), "good day", "echo from outside", "good night")
+		}
 		v.types(":qa!<CR>")
 		if left := w.await(none); len(left) > 0 {
 			t.Errorf("after the end of Neovim there are:%s", describe(left))
