@@ -1,28 +1,21 @@
 package codex_test
 
 import (
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"codex-bridge/bridge/bridgetest/vectors"
 	"codex-bridge/bridge/codex"
 )
 
 // client.json: what the system we were asked to build was seen to do when it
 // starts codex.
-func vectors(t *testing.T, into any) {
+func seen(t *testing.T, into any) {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/vectors/client.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "client.json", into)
 }
 
 func TestVersionVectors(t *testing.T) {
@@ -33,7 +26,7 @@ func TestVersionVectors(t *testing.T) {
 			Cmp  int
 		}
 	}
-	vectors(t, &v)
+	seen(t, &v)
 	if len(v.VersionCompare) == 0 {
 		t.Fatal("no cases")
 	}
@@ -64,7 +57,7 @@ func TestEnvironVectors(t *testing.T) {
 			Env      map[string]string
 		}
 	}
-	vectors(t, &v)
+	seen(t, &v)
 	if len(v.SpawnEnv) == 0 {
 		t.Fatal("no cases")
 	}
@@ -128,7 +121,7 @@ func TestInitializeVectors(t *testing.T) {
 			Version                 *string
 		}
 	}
-	vectors(t, &v)
+	seen(t, &v)
 	seen := 0
 	for _, c := range v.Cases {
 		if c.Kind != "initialize" {

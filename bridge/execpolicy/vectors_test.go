@@ -1,11 +1,11 @@
 package execpolicy_test
 
 import (
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -14,10 +14,6 @@ import (
 )
 
 func TestExecPolicyVectors(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/vectors/exec_policy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	type tools struct{ Exec execpolicy.Layer }
 	var v struct {
 		Cases []struct {
@@ -42,9 +38,7 @@ func TestExecPolicyVectors(t *testing.T) {
 			Output execpolicy.Policy
 		}
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "exec_policy.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

@@ -3,9 +3,10 @@ package preset_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -31,10 +32,6 @@ func (s settings) settings() preset.Settings {
 }
 
 func TestAppServerRuntimeOptionsVectors(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/vectors/app_server_runtime_options.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	type result struct {
 		ApprovalPolicy       string
 		ApprovalPolicySource preset.Source
@@ -55,9 +52,7 @@ func TestAppServerRuntimeOptionsVectors(t *testing.T) {
 			Result *result
 		}
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "app_server_runtime_options.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

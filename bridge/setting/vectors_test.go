@@ -3,24 +3,14 @@ package setting_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/bridge/setting"
 )
-
-func vectors(t *testing.T, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile("../../testdata/vectors/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // same compares what is written with a JSON text.
 func same(t *testing.T, got any, want json.RawMessage) {
@@ -55,7 +45,7 @@ func TestReasoningEffortVectors(t *testing.T) {
 			Model              string
 		}
 	}
-	vectors(t, "reasoning_effort.json", &v)
+	vectors.Read(t, "reasoning_effort.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}
@@ -106,7 +96,7 @@ func TestSandboxPolicyVectors(t *testing.T) {
 			IsFast  bool
 		}
 	}
-	vectors(t, "sandbox_policy_for_turn.json", &v)
+	vectors.Read(t, "sandbox_policy_for_turn.json", &v)
 	if len(v.Cases) == 0 || len(v.MCPElicitationsApprovalPolicy) == 0 || len(v.AutoApprove) == 0 || len(v.ServiceTier) == 0 {
 		t.Fatal("no cases")
 	}
@@ -168,7 +158,7 @@ func TestProviderVectors(t *testing.T) {
 			RequestProvider          []struct{ In, SeedOut *string }
 		}
 	}
-	vectors(t, "session_binding.json", &v)
+	vectors.Read(t, "session_binding.json", &v)
 	if len(v.NativeAuthProfile) == 0 {
 		t.Fatal("no cases")
 	}

@@ -3,7 +3,6 @@ package binding_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"codex-bridge/bridge/bridgetest/vectors"
 	"codex-bridge/lifecycle/binding"
 )
 
@@ -18,7 +18,7 @@ var now = time.Date(2026, 2, 3, 4, 5, 6, 7_000_000, time.UTC)
 
 func none(string) bool { return false }
 
-func vectors(t testing.TB) (v struct {
+func seen(t testing.TB) (v struct {
 	Path    string
 	Written struct {
 		Keys                                                    []string
@@ -34,13 +34,7 @@ func vectors(t testing.TB) (v struct {
 	}
 }) {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/vectors/session_binding.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "session_binding.json", &v)
 	if len(v.Cases) == 0 || len(v.Clear) == 0 || len(v.Written.Keys) == 0 {
 		t.Fatal("no cases")
 	}
@@ -59,7 +53,7 @@ func fileOf(file json.RawMessage) []byte {
 const asked = "<the session file asked for>"
 
 func TestSessionBindingVectors(t *testing.T) {
-	v := vectors(t)
+	v := seen(t)
 	if got := binding.Path("/d/s.jsonl"); got != v.Path {
 		t.Errorf("the file is %s, want %s", got, v.Path)
 	}
@@ -90,7 +84,7 @@ func TestSessionBindingVectors(t *testing.T) {
 }
 
 func TestWrittenVectors(t *testing.T) {
-	w := vectors(t).Written
+	w := seen(t).Written
 	b := binding.Binding{ThreadID: "t", SessionFile: "/s", Cwd: "/w", Model: "m", ModelProvider: "openai", ServiceTier: "fast"}
 	text := binding.Encode(b.Stamped(binding.Options{Now: now}))
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -128,7 +122,7 @@ func TestWrittenVectors(t *testing.T) {
 
 func TestClearVectors(t *testing.T) {
 	b := binding.Binding{ThreadID: "t"}
-	for _, c := range vectors(t).Clear {
+	for _, c := range seen(t).Clear {
 		t.Run(c.Name, func(t *testing.T) {
 			thread := "t"
 			switch {

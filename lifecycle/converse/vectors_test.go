@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -139,13 +140,7 @@ func TestConversationBindingVectors(t *testing.T) {
 			BindingAfter *bindingFields
 		}
 	}
-	raw, err := os.ReadFile("../../testdata/vectors/conversation_binding.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "conversation_binding.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

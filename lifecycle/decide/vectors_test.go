@@ -3,10 +3,11 @@ package decide_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"slices"
 	"testing"
 	"time"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,14 +74,8 @@ type done struct {
 }
 
 func TestThreadDecisionVectors(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/vectors/thread_decision.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var v struct{ Cases []vector }
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "thread_decision.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

@@ -2,9 +2,10 @@ package engine_test
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/engine"
@@ -35,19 +36,13 @@ func bound(t *testing.T, text string) *binding.ContextEngine {
 }
 
 func TestPolicyFingerprintVectors(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/vectors/projection_limits.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var v struct {
 		PolicyFingerprint []struct {
 			Info              map[string]any
 			PolicyFingerprint string
 		}
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "projection_limits.json", &v)
 	if len(v.PolicyFingerprint) == 0 {
 		t.Fatal("no cases")
 	}

@@ -2,9 +2,10 @@ package input_test
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,13 +51,7 @@ func TestConversationInputVectors(t *testing.T) {
 			Input    []any
 		}
 	}
-	raw, err := os.ReadFile("../../testdata/vectors/conversation_input.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "conversation_input.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

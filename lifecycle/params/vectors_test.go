@@ -3,24 +3,14 @@ package params_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/lifecycle/params"
 )
-
-func vectors(t *testing.T, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile("../../testdata/vectors/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func decoded(t *testing.T, text []byte) (v any) {
 	t.Helper()
@@ -53,7 +43,7 @@ func TestConfigMergeVectors(t *testing.T) {
 			}
 		}
 	}
-	vectors(t, "config_merge.json", &v)
+	vectors.Read(t, "config_merge.json", &v)
 	if len(v.Cases) == 0 || len(v.RuntimeThreadConfig.Seed) == 0 {
 		t.Fatal("no cases")
 	}
@@ -90,7 +80,7 @@ func TestCollaborationModeVectors(t *testing.T) {
 			Instructions    *string `json:"developer_instructions"`
 		}
 	}
-	vectors(t, "reasoning_effort.json", &v)
+	vectors.Read(t, "reasoning_effort.json", &v)
 	if len(v.CollaborationMode) == 0 {
 		t.Fatal("no cases")
 	}

@@ -3,9 +3,10 @@ package servers_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,19 +35,13 @@ func decoded(t *testing.T, text []byte) (v any) {
 }
 
 func TestUserMCPPatchVectors(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/vectors/user_mcp_patch.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var v struct {
 		Cases []struct {
 			Config, Patch json.RawMessage
 			Options       *struct{ AgentID string }
 		}
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "user_mcp_patch.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -59,13 +60,7 @@ func TestSteeringVectors(t *testing.T) {
 			Results []string
 		}
 	}
-	raw, err := os.ReadFile("../../testdata/vectors/steering.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "steering.json", &v)
 	if len(v.NormalizeDebounce) == 0 || len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

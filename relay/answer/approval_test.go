@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode"
 
+	"codex-bridge/bridge/bridgetest/vectors"
+
 	"pgregory.net/rapid"
 
 	"codex-bridge/relay/answer"
@@ -20,7 +22,7 @@ func TestApprovalVectorsDecisions(t *testing.T) {
 	var v struct {
 		DecisionMap []struct{ Decision, Outcome string }
 	}
-	vectors(t, "approval.json", &v)
+	vectors.Read(t, "approval.json", &v)
 	if len(v.DecisionMap) == 0 {
 		t.Fatal("no cases")
 	}
@@ -43,7 +45,7 @@ func TestApprovalVectorsMatrix(t *testing.T) {
 			Params, Response json.RawMessage
 		}
 	}
-	vectors(t, "approval.json", &v)
+	vectors.Read(t, "approval.json", &v)
 	if len(v.ResponseMatrix) == 0 {
 		t.Fatal("no cases")
 	}
@@ -97,7 +99,7 @@ func TestApprovalVectorsCases(t *testing.T) {
 			ApprovalCalls []call
 		}
 	}
-	vectors(t, "approval.json", &v)
+	vectors.Read(t, "approval.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

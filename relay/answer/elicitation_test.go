@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge/bridge/bridgetest/vectors"
+
 	"codex-bridge/relay/answer"
 )
 
@@ -26,7 +28,7 @@ func TestElicitationVectors(t *testing.T) {
 			Asked            []struct{ Title, Description, ToolName, Severity string }
 		}
 	}
-	vectors(t, "elicitation.json", &v)
+	vectors.Read(t, "elicitation.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge/bridge/bridgetest/vectors"
+
 	"codex-bridge/relay/answer"
 	"codex-bridge/rpc"
 )
@@ -17,7 +19,7 @@ func TestNobodyVectors(t *testing.T) {
 			Written      []struct{ Result json.RawMessage }
 		}
 	}
-	vectors(t, "client.json", &v)
+	vectors.Read(t, "client.json", &v)
 	seen := 0
 	for _, c := range v.Cases {
 		if c.Kind != "server request without handler" {

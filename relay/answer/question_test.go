@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge/bridge/bridgetest/vectors"
+
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/relay/answer"
@@ -20,7 +22,7 @@ func TestRequestUserInputVectors(t *testing.T) {
 			PromptLines []string
 		}
 	}
-	vectors(t, "request_user_input.json", &v)
+	vectors.Read(t, "request_user_input.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

@@ -2,26 +2,15 @@ package answer_test
 
 import (
 	"encoding/json"
-	"os"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/relay/answer"
 	"codex-bridge/rpc"
 )
-
-// vectors reads what the system we were asked to build was seen to do.
-func vectors(t *testing.T, name string, into any) {
-	t.Helper()
-	text, err := os.ReadFile("../../testdata/vectors/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func value(t testing.TB, text []byte) rpc.Value {
 	t.Helper()
@@ -48,7 +37,7 @@ func same(t *testing.T, got, want json.RawMessage) {
 
 func TestDisplayTextVectors(t *testing.T) {
 	var v struct{ Cases []struct{ In, Out string } }
-	vectors(t, "display_text.json", &v)
+	vectors.Read(t, "display_text.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

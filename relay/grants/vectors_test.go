@@ -6,14 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"codex-bridge/bridge/bridgetest/vectors"
+
 	"codex-bridge/relay/grants"
 )
 
 func TestHookRelayVectorsFingerprints(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/vectors/hook_relay.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	type payload struct {
 		ToolInput  json.RawMessage
 		Cwd, Model string
@@ -25,9 +23,7 @@ func TestHookRelayVectorsFingerprints(t *testing.T) {
 			Same bool
 		}
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "hook_relay.json", &v)
 	if len(v.PermissionFingerprintPairs) == 0 {
 		t.Fatal("no cases")
 	}

@@ -3,17 +3,17 @@ package hook_test
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"codex-bridge/bridge/bridgetest/vectors"
 	"codex-bridge/relay/hook"
 )
 
-// vectors are those of testdata/vectors/hook_relay.json that speak of the process.
+// seen are those of testdata/vectors/hook_relay.json that speak of the process.
 // Where ours does something else, DEVIATIONS.md says why.
-type vectors struct {
+type seen struct {
 	Unavailable []struct {
 		Event    hook.Event `json:"event"`
 		Response printed    `json:"response"`
@@ -36,15 +36,9 @@ type printed struct {
 	ExitCode json.RawMessage `json:"exitCode"` // a number, or what is thrown
 }
 
-func readVectors(t *testing.T) (v vectors) {
+func readVectors(t *testing.T) (v seen) {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/vectors/hook_relay.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "hook_relay.json", &v)
 	return v
 }
 

@@ -3,9 +3,10 @@ package tools_test
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"testing"
 	"time"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"go.uber.org/goleak"
 
@@ -79,11 +80,5 @@ func texts(a tools.Answer) (all []string) {
 
 func read(t *testing.T, file string, v any) {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/vectors/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, file, v)
 }

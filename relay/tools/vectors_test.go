@@ -17,9 +17,9 @@ import (
 	"codex-bridge/relay/tools/command"
 )
 
-// vectors are testdata/vectors/dynamic_tools.json. Where ours does something else,
+// seen are testdata/vectors/dynamic_tools.json. Where ours does something else,
 // DEVIATIONS.md says why.
-type vectors struct {
+type seen struct {
 	Specs []struct {
 		Name    string
 		Options struct{ Loading string }
@@ -58,7 +58,7 @@ type vectors struct {
 
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-func readVectors(t *testing.T) (v vectors) {
+func readVectors(t *testing.T) (v seen) {
 	t.Helper()
 	read(t, "dynamic_tools.json", &v)
 	return v

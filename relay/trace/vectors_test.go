@@ -3,33 +3,27 @@ package trace_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"codex-bridge/bridge/bridgetest/vectors"
 	"codex-bridge/relay/redact"
 	"codex-bridge/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-type vectors struct {
+type seen struct {
 	Enabled   []json.RawMessage
 	LineKeys  []string
 	FirstLine map[string]any
 	Cases     []struct{ In, Out json.RawMessage }
 }
 
-func load(t *testing.T) (v vectors) {
+func load(t *testing.T) (v seen) {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/vectors/trajectory.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "trajectory.json", &v)
 	return v
 }
 
@@ -175,7 +169,7 @@ func TestVectorsEvent(t *testing.T) {
 func TestVectorsElsewhere(t *testing.T) {
 	v := load(t)
 	if len(v.Enabled) != 6 {
-		t.Errorf("%d vectors of a variable of the environment; each is a deviation, because contract.md has a key of the configuration", len(v.Enabled))
+		t.Errorf("%d seen of a variable of the environment; each is a deviation, because contract.md has a key of the configuration", len(v.Enabled))
 	}
 	if got := trace.FileName("sess/1"); !strings.HasPrefix(got, "sess_1") || !strings.HasSuffix(got, ".jsonl") {
 		t.Errorf("the file of sess/1 is %s", got)
