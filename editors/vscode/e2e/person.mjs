@@ -1,0 +1,103 @@
+// What a person does and sees.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { patience } from "./code.mjs";
+
+/** Waits until what is asked comes true. */
+export async function until(what, ask) {
+  const end = Date.now() + patience;
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    assert.ok(Date.now() < end, `it did not come true: ${what}`);
+    await sleep(50);
+  }
+}
+
+export class Person {
+  constructor(code) {
+    this.code = code;
+    this.page = code.page;
+  }
+
+  /** The page within the chat's view. */
+  get chat() {
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  }
+
+  get prompt() {
+    return this.chat.locator("#prompt");
+  }
+
+  get status() {
+    return this.page.locator('.statusbar-item[id="codex-bridge.codex-bridge.codexBridge.status"], .statusbar-item:has-text("Codex:")').first();
+  }
+
+  get toasts() {
+    return this.page.locator(".notification-list-item");
+  }
+
+  async command(title) {
+    await this.page.keyboard.press("F1");
+    const box = this.page.locator(".quick-input-widget input");
+    await box.waitFor();
+    await box.fill(`>${title}`);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+  }
+
+  async open(file) {
+    await this.page.keyboard.press("F1");
+    const box = this.page.locator(".quick-input-widget input");
+    await box.waitFor();
+    await box.fill(file);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: file }).first().waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.locator(".tab.active", { hasText: file }).waitFor();
+  }
+
+  async send(text) {
+    await this.prompt.fill(text);
+    await this.prompt.press("Enter");
+  }
+
+  /** Until no turn runs any more. */
+  async idle() {
+    await this.chat.locator("#stop").waitFor({ state: "hidden" });
+  }
+
+  async sees(selector, text) {
+    await this.chat.locator(selector, { hasText: text }).last().waitFor();
+  }
+
+  /** Accepts what is asked until the turn is at its end. */
+  async answersQuestions() {
+    const accept = this.chat.locator('.ask [data-choice="accept"]');
+    const stop = this.chat.locator("#stop");
+    await stop.waitFor();
+    await until("the turn has ended", async () => {
+      if (await accept.first().isVisible()) await accept.first().click();
+      return !(await stop.isVisible());
+    });
+  }
+
+  ask(text) {
+    return this.chat.locator(".ask", { hasText: text });
+  }
+
+  read(name) {
+    try {
+      return readFileSync(join(this.code.workspace, name), "utf8");
+    } catch {
+      return undefined;
+    }
+  }
+
+  async shot(name) {
+    const folder = process.env["CODEX_BRIDGE_SHOTS"];
+    if (folder) await this.page.screenshot({ path: join(folder, `${name}.png`) });
+  }
+}

@@ -1,0 +1,102 @@
+// From an item of Codex's to an entry of the chat.
+import type { Entry, FileLine, State } from "./entry";
+import type { Change, ContentItem, Item, UserInput } from "./protocol";
+
+/** The entry of an item; undefined for what is not shown. */
+export function entryOf(item: Item): Entry | undefined {
+  const id = item.id;
+  switch (item.type) {
+    case "userMessage":
+      return { kind: "user", id, text: said(item.content ?? []), pending: false };
+    case "agentMessage":
+    case "plan":
+      return { kind: "assistant", id, text: item.text ?? "" };
+    case "reasoning":
+      return { kind: "reasoning", id, text: [...(item.summary ?? [])].join("\n\n") };
+    case "commandExecution":
+      return {
+        kind: "command", id, command: bare(item.command ?? ""), cwd: item.cwd ?? "",
+        output: item.aggregatedOutput ?? "", exitCode: item.exitCode ?? null, state: state(item.status),
+      };
+    case "fileChange":
+      return { kind: "patch", id, files: (item.changes ?? []).map(fileLine), state: state(item.status) };
+    case "mcpToolCall":
+      return {
+        kind: "tool", id, name: `${item.server ?? ""}: ${item.tool ?? ""}`, input: json(item.arguments),
+        output: item.error?.message ?? texts(item.result?.content), state: state(item.status),
+      };
+    case "dynamicToolCall":
+      return {
+        kind: "tool", id, name: item.namespace ? `${item.namespace}: ${item.tool ?? ""}` : (item.tool ?? ""), input: json(item.arguments),
+        output: texts(item.contentItems), state: state(item.status),
+      };
+    case "webSearch":
+      return { kind: "tool", id, name: "web search", input: item.query ?? "", output: "", state: state(item.status ?? "completed") };
+    case "contextCompaction":
+      return { kind: "notice", id, level: "info", text: "The conversation so far was summed up to make room." };
+    case "enteredReviewMode":
+      return { kind: "notice", id, level: "info", text: "A review begins." };
+    case "exitedReviewMode":
+      return { kind: "notice", id, level: "info", text: "The review has ended." };
+    default:
+      return undefined;
+  }
+}
+
+/** A command without the shell that Codex starts it with. */
+export function bare(command: string): string {
+  const match = /^(?:\/\S*\/)?(?:ba|z|da)?sh -l?c (.*)$/s.exec(command);
+  const inner = match?.[1];
+  if (inner === undefined) return command;
+  const quoted = /^'([^']*)'$|^"([^"\\$`]*)"$/s.exec(inner);
+  if (quoted) return quoted[1] ?? quoted[2] ?? "";
+  return /^\S+$/.test(inner) ? inner : command; // quoted in a way that is not taken apart here
+}
+
+export function fileLine(change: Change): FileLine {
+  const lines = change.diff === "" ? [] : change.diff.replace(/\n$/, "").split("\n");
+  const kind = change.kind.type;
+  if (kind === "add") return { path: change.path, kind, added: lines.length, removed: 0 };
+  if (kind === "delete") return { path: change.path, kind, added: 0, removed: lines.length };
+  let added = 0;
+  let removed = 0;
+  let inHunk = false;
+  for (const line of lines) {
+    if (line.startsWith("@@")) inHunk = true;
+    else if (inHunk && line.startsWith("+")) added++;
+    else if (inHunk && line.startsWith("-")) removed++;
+  }
+  return { path: change.path, kind, added, removed };
+}
+
+function state(status: string | undefined): State {
+  switch (status) {
+    case "completed":
+      return "done";
+    case "failed":
+      return "failed";
+    case "declined":
+      return "declined";
+    default:
+      return "running";
+  }
+}
+
+function said(content: (UserInput | string)[]): string {
+  return content
+    .map((part) => {
+      if (typeof part === "string") return part;
+      if (part.type === "text") return part.text ?? "";
+      return `[${part.type}${part.name ?? part.path ? `: ${part.name ?? part.path}` : ""}]`;
+    })
+    .join("\n");
+}
+
+function texts(content: ContentItem[] | null | undefined): string {
+  return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join("\n");
+}
+
+function json(value: unknown): string {
+  const text = JSON.stringify(value, null, 2) ?? "";
+  return text === "{}" || text === "null" ? "" : text;
+}

@@ -1,0 +1,93 @@
+// The part of app-server's protocol that is used here, as codex 0.169.0 has it.
+export interface UserInput {
+  type: string;
+  text?: string;
+  name?: string;
+  path?: string;
+  url?: string;
+}
+
+export interface Change {
+  path: string;
+  kind: { type: "add" } | { type: "delete" } | { type: "update"; move_path: string | null };
+  diff: string;
+}
+
+export interface ContentItem {
+  type: string;
+  text?: string;
+}
+
+/** An item of a turn. The members depend on its type; one that is not known is not shown. */
+export interface Item {
+  type: string;
+  id: string;
+  clientId?: string | null;
+  text?: string;
+  content?: (UserInput | string)[];
+  summary?: string[];
+  command?: string;
+  cwd?: string;
+  status?: string;
+  aggregatedOutput?: string | null;
+  exitCode?: number | null;
+  changes?: Change[];
+  server?: string;
+  namespace?: string | null;
+  tool?: string;
+  arguments?: unknown;
+  contentItems?: ContentItem[] | null;
+  result?: { content?: ContentItem[] } | null;
+  error?: { message?: string } | null;
+  query?: string;
+}
+
+export interface Turn {
+  id: string;
+  items: Item[];
+  status: "completed" | "interrupted" | "failed" | "inProgress";
+  error: { message: string } | null;
+}
+
+export interface Thread {
+  id: string;
+  preview: string;
+  name: string | null;
+  cwd: string;
+  createdAt: number;
+  updatedAt: number;
+  turns: Turn[];
+}
+
+export interface Opened {
+  thread: Thread;
+  model: string;
+  approvalPolicy: unknown;
+  sandbox: { type: string };
+  bridge?: { action: "started" | "resumed"; reason?: string; rotated?: boolean; transient?: boolean };
+}
+
+export interface Initialized {
+  userAgent: string;
+  bridge?: { version: number; name: string; methods: string[]; policy?: { mode: string; gate?: boolean } };
+}
+
+/** The answer to bridge/status, as far as it is shown. */
+export interface Status {
+  version: string;
+  codex: { version: string; pid: number };
+  policy: { mode: "off" | "audit" | "enforce"; gate?: boolean; refused?: number; rewritten?: number };
+  hooks: { active: boolean; reason?: string };
+}
+
+export interface DynamicTool {
+  type: "function";
+  name: string;
+  description: string;
+  inputSchema: object;
+}
+
+export interface ToolResult {
+  contentItems: { type: "inputText"; text: string }[];
+  success: boolean;
+}

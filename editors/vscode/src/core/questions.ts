@@ -1,0 +1,58 @@
+// The questions that wait for a person. Each is answered exactly once; what nobody answers any more is declined.
+import { type Ask, answerOf, askOf, type Choice, type Values } from "./ask";
+import type { Change } from "./protocol";
+import type { Id } from "../rpc/peer";
+
+interface Waiting {
+  ask: Ask;
+  params: unknown;
+  changes: Change[];
+  answer(value: unknown): void;
+}
+
+export class Questions {
+  private readonly waiting = new Map<string, Waiting>();
+
+  constructor(private readonly changed: (asks: Ask[]) => void) {}
+
+  list(): Ask[] {
+    return [...this.waiting.values()].map((w) => w.ask);
+  }
+
+  changes(id: string): Change[] {
+    return this.waiting.get(id)?.changes ?? [];
+  }
+
+  /** undefined: the method is no question. */
+  take(id: Id, method: string, params: unknown, changes: Change[]): Promise<unknown> | undefined {
+    const key = `${typeof id}:${id}`; // 1 and "1" are two questions
+    const ask = askOf(key, method, params, changes);
+    if (!ask) return undefined;
+    return new Promise((answer) => {
+      this.waiting.set(key, { ask, params, changes, answer });
+      this.changed(this.list());
+    });
+  }
+
+  /** False when the question is not there any more. */
+  answer(id: string, choice: Choice, values: Values): boolean {
+    const one = this.waiting.get(id);
+    if (!one) return false;
+    this.waiting.delete(id);
+    one.answer(answerOf(one.ask, one.params, choice, values));
+    this.changed(this.list());
+    return true;
+  }
+
+  /** Codex does not want to know any more. Its answer is of no use, and is no. */
+  withdraw(id: Id): void {
+    this.answer(`${typeof id}:${id}`, "decline", {});
+  }
+
+  /** Those that fit are declined. */
+  drop(fits: (ask: Ask) => boolean): void {
+    for (const ask of this.list()) {
+      if (fits(ask)) this.answer(ask.id, "decline", {});
+    }
+  }
+}

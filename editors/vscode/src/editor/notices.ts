@@ -1,0 +1,55 @@
+// Approvals as notifications that do not stand in the way. A question that is dismissed stays in the chat.
+import * as vscode from "vscode";
+import type { Ask, Choice } from "../core/ask";
+
+export interface Answers {
+  answer(id: string, choice: Choice): boolean;
+  diff(id: string): void;
+  chat(): void;
+}
+
+const labels: Record<Choice, string> = { accept: "Accept", acceptForSession: "Accept for Session", decline: "Decline", submit: "Answer" };
+
+export class Notices {
+  private readonly told = new Set<string>();
+
+  constructor(private readonly answers: Answers) {}
+
+  /** The questions that wait now; wanted: whether new ones are to be notifications. */
+  update(asks: Ask[], wanted: boolean): void {
+    for (const id of this.told) {
+      if (!asks.some((ask) => ask.id === id)) this.told.delete(id);
+    }
+    for (const ask of asks) {
+      if (!wanted || this.told.has(ask.id)) continue;
+      this.told.add(ask.id);
+      void this.show(ask);
+    }
+  }
+
+  private async show(ask: Ask): Promise<void> {
+    const plain = ask.fields.length === 0 && ask.url === "";
+    const choices = plain ? ask.choices.map((choice) => labels[choice]) : [];
+    const more = ask.kind === "patch" ? "Show Diff" : "Open Chat";
+    const picked = await vscode.window.showInformationMessage(words(ask), ...choices, more);
+    if (picked === undefined) return;
+    if (picked === more) {
+      if (ask.kind === "patch") this.answers.diff(ask.id);
+      else this.answers.chat();
+      // The notification is gone by now, and the answer is still to be given.
+      return;
+    }
+    const choice = ask.choices.find((one) => labels[one] === picked);
+    if (choice && !this.answers.answer(ask.id, choice)) {
+      void vscode.window.showInformationMessage("That question had its answer, or Codex does not ask it any more.");
+    }
+  }
+}
+
+export function words(ask: Ask): string {
+  const what = ask.command || ask.files.map((file) => vscode.workspace.asRelativePath(file.path)).join(", ") || ask.details;
+  const folder = ask.cwd ? ` (in ${ask.cwd})` : "";
+  const why = ask.reason ? ` — ${ask.reason}` : "";
+  const text = `Codex: ${ask.title} ${what}${folder}${why}`;
+  return text.length > 400 ? `${text.slice(0, 400)}…` : text;
+}

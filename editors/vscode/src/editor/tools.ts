@@ -1,0 +1,99 @@
+// The editor's own tools, offered to the model: what VS Code knows and a shell does not.
+import * as vscode from "vscode";
+import type { DynamicTool, ToolResult } from "../core/protocol";
+import { inside, problems, symbols } from "../core/told";
+
+const nothing = { type: "object", properties: {}, additionalProperties: false };
+
+export const offered: DynamicTool[] = [
+  {
+    type: "function", name: "editor_problems",
+    description: "Errors and warnings that the editor's language servers and linters report now, for one file or for the whole folder.",
+    inputSchema: {
+      type: "object", additionalProperties: false,
+      properties: { path: { type: "string", description: "A file, relative to the folder. Left out: all files." } },
+    },
+  },
+  {
+    type: "function", name: "editor_symbols",
+    description: "The symbols of a file (classes, functions, …) with their lines, as the editor's language server sees them.",
+    inputSchema: {
+      type: "object", additionalProperties: false, required: ["path"],
+      properties: { path: { type: "string", description: "A file, relative to the folder." } },
+    },
+  },
+  {
+    type: "function", name: "editor_open_files",
+    description: "The files that the person has open in the editor, the active one, its selection, and which are not saved.",
+    inputSchema: nothing,
+  },
+];
+
+export async function call(cwd: string, name: string, input: unknown): Promise<ToolResult> {
+  try {
+    return said(await run(cwd, name, (input ?? {}) as { path?: unknown }), true);
+  } catch (cause) {
+    return said(cause instanceof Error ? cause.message : String(cause), false);
+  }
+}
+
+const said = (text: string, success: boolean): ToolResult => ({ contentItems: [{ type: "inputText", text }], success });
+
+async function run(cwd: string, name: string, input: { path?: unknown }): Promise<string> {
+  switch (name) {
+    case "editor_problems": {
+      const one = input.path === undefined ? undefined : vscode.Uri.file(inside(cwd, input.path));
+      const all = one ? [[one, vscode.languages.getDiagnostics(one)] as const] : vscode.languages.getDiagnostics();
+      return problems(
+        all.filter(([uri]) => uri.scheme === "file").flatMap(([uri, list]) =>
+          list.map((d) => ({
+            path: vscode.workspace.asRelativePath(uri), line: d.range.start.line, column: d.range.start.character,
+            severity: d.severity, message: d.message, source: d.source ?? "",
+          })),
+        ),
+      );
+    }
+    case "editor_symbols": {
+      const uri = vscode.Uri.file(inside(cwd, input.path));
+      await vscode.workspace.openTextDocument(uri); // a file that is not there is an error that says so
+      const found = await vscode.commands.executeCommand<(vscode.DocumentSymbol | vscode.SymbolInformation)[] | undefined>(
+        "vscode.executeDocumentSymbolProvider", uri,
+      );
+      return symbols((found ?? []).map(node));
+    }
+    case "editor_open_files":
+      return openFiles();
+    default:
+      throw new Error(`the editor has no tool ${name}`);
+  }
+}
+
+interface Node {
+  name: string;
+  kind: string;
+  line: number;
+  children: Node[];
+}
+
+function node(symbol: vscode.DocumentSymbol | vscode.SymbolInformation): Node {
+  const kind = vscode.SymbolKind[symbol.kind].toLowerCase();
+  if ("location" in symbol) return { name: symbol.name, kind, line: symbol.location.range.start.line, children: [] };
+  return { name: symbol.name, kind, line: symbol.range.start.line, children: symbol.children.map(node) };
+}
+
+function openFiles(): string {
+  const active = vscode.window.activeTextEditor;
+  const lines = vscode.window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .flatMap((tab) => (tab.input instanceof vscode.TabInputText && tab.input.uri.scheme === "file" ? [{ tab, uri: tab.input.uri }] : []))
+    .map(({ tab, uri }) => {
+      const marks = [];
+      if (tab.isDirty) marks.push("not saved");
+      if (active?.document.uri.toString() === uri.toString()) {
+        const { start, end, isEmpty } = active.selection;
+        marks.push("active", isEmpty ? `cursor in line ${start.line + 1}` : `lines ${start.line + 1} to ${end.line + 1} selected`);
+      }
+      return vscode.workspace.asRelativePath(uri) + (marks.length ? ` (${marks.join(", ")})` : "");
+    });
+  return lines.length ? lines.join("\n") : "No file is open.";
+}

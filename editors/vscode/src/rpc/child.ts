@@ -1,0 +1,69 @@
+// The process of an app-server: started, listened to, ended.
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { StreamMessageReader, StreamMessageWriter } from "vscode-jsonrpc/node";
+import type { Program } from "../core/program";
+import { LineReader, LineWriter } from "./lines";
+import { connect, type Handlers, type Peer } from "./peer";
+
+/** How long an app-server has to end by itself once its input has ended. The bridge gives codex two seconds of its own. */
+const grace = 4000;
+
+export interface Child {
+  readonly peer: Peer;
+  /** Why it ended, in words. Comes once. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
+}
+
+export function start(program: Program, cwd: string, handlers: Handlers, log: (line: string) => void): Child {
+  const child = spawn(program.command, program.args, {
+    cwd,
+    env: { ...process.env, ...program.env },
+    stdio: ["pipe", "pipe", "pipe"],
+    windowsHide: true,
+  }) as ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
+
+  let last = "";
+  let rest = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line.trim() !== "") last = plain(line);
+      log(plain(line));
+    }
+  });
+  child.stdin.on("error", () => undefined); // EPIPE: the end of the process tells more
+
+  const ended = new Promise<string>((done) => {
+    child.on("error", (cause) => done(`${program.command} can't be started: ${cause.message}`));
+    child.on("close", (code, signal) => {
+      const how = signal ? `was ended by ${signal}` : `ended with ${code ?? "no status"}`;
+      done(`${program.name} ${how}${last ? `: ${last}` : ""}`);
+    });
+  });
+  const logger = { error: log, warn: log, info: log, log };
+  const [reader, writer] =
+    program.framing === "headers"
+      ? [new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin)]
+      : [new LineReader(child.stdout), new LineWriter(child.stdin)];
+  const peer = connect(reader, writer, handlers, logger);
+  void ended.then(() => peer.dispose());
+
+  return {
+    peer,
+    ended,
+    async stop() {
+      child.stdin.end();
+      const timer = setTimeout(() => child.kill("SIGKILL"), grace);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** A line of a log without the colours of a terminal. */
+function plain(line: string): string {
+  return line.replace(/\u001b\[[0-9;]*m/g, "").trimEnd();
+}

@@ -1,0 +1,28 @@
+// The page of the chat. Nothing of a conversation is in it: the script puts that in, as text.
+export function html(parts: { csp: string; nonce: string; script: string; style: string }): string {
+  const policy = [
+    "default-src 'none'", `style-src ${parts.csp}`, `script-src 'nonce-${parts.nonce}'`, "base-uri 'none'", "form-action 'none'",
+  ].join("; ");
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${parts.style}">
+<title>Codex Bridge</title>
+</head>
+<body>
+<h2 id="title" hidden></h2>
+<main id="log" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
+<section id="asks" aria-label="Waiting for your answer"></section>
+<section id="blocked" role="note" hidden><p></p><button type="button"></button></section>
+<form id="composer">
+<textarea id="prompt" rows="1" aria-label="Message to Codex" aria-describedby="hint" placeholder="Ask Codex"></textarea>
+<div class="row"><span id="hint"></span><button type="button" id="stop" class="secondary" hidden>Stop</button><button type="submit" id="send">Send</button></div>
+</form>
+<div id="announce" class="unseen" role="status" aria-live="polite"></div>
+<script nonce="${parts.nonce}" src="${parts.script}"></script>
+</body>
+</html>`;
+}

@@ -1,0 +1,86 @@
+// What is being typed. It outlives the page: a view that is hidden is thrown away by VS Code.
+import { byId } from "./dom";
+
+export interface Sending {
+  send(text: string): void;
+  stop(): void;
+  keep(draft: string): void;
+}
+
+export class Composer {
+  private readonly form = byId<HTMLFormElement>("composer");
+  private readonly prompt = byId<HTMLTextAreaElement>("prompt");
+  private readonly hint = byId("hint");
+  private readonly sendButton = byId<HTMLButtonElement>("send");
+  private readonly stopButton = byId<HTMLButtonElement>("stop");
+  private running = false;
+
+  constructor(private readonly to: Sending, draft: string) {
+    this.prompt.value = draft;
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+    this.prompt.addEventListener("keydown", (event) => {
+      if (event.isComposing) return; // Enter chooses a word of an input method
+      if (event.key === "Enter" && !event.shiftKey) {
+        event.preventDefault();
+        this.submit();
+      } else if (event.key === "Escape" && this.running && this.prompt.value === "") {
+        event.preventDefault();
+        to.stop();
+      }
+    });
+    this.prompt.addEventListener("input", () => this.changed());
+    this.stopButton.addEventListener("click", () => to.stop());
+    this.changed();
+    this.turn(false);
+  }
+
+  turn(running: boolean): void {
+    this.running = running;
+    this.stopButton.hidden = !running;
+    this.sendButton.textContent = running ? "Steer" : "Send";
+    this.prompt.placeholder = running ? "Steer Codex while it works" : "Ask Codex";
+    this.hint.textContent = running ? "Esc stops" : "Enter sends";
+  }
+
+  block(blocked: boolean): void {
+    this.form.hidden = blocked;
+  }
+
+  focus(): void {
+    this.prompt.focus();
+  }
+
+  /** Put behind what is there already. */
+  add(text: string): void {
+    const before = this.prompt.value;
+    this.prompt.value = before && !before.endsWith("\n") ? `${before}\n${text}` : before + text;
+    this.changed();
+    this.focus();
+    this.prompt.setSelectionRange(this.prompt.value.length, this.prompt.value.length);
+  }
+
+  /** What could not be sent comes back, unless something else was typed since. */
+  giveBack(text: string): void {
+    if (this.prompt.value !== "") return;
+    this.prompt.value = text;
+    this.changed();
+  }
+
+  private submit(): void {
+    const text = this.prompt.value.trim();
+    if (text === "") return;
+    this.prompt.value = "";
+    this.changed();
+    this.to.send(text);
+  }
+
+  private changed(): void {
+    this.prompt.style.height = "auto";
+    this.prompt.style.height = `${Math.min(this.prompt.scrollHeight + 2, window.innerHeight / 3)}px`;
+    this.sendButton.disabled = this.prompt.value.trim() === "";
+    this.to.keep(this.prompt.value);
+  }
+}

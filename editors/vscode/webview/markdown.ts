@@ -1,0 +1,110 @@
+// Draws markdown. While a text grows only its last block is drawn again: those before it can't change any more.
+import { type Block, type Inline, parse } from "../src/core/markdown";
+import { el } from "./dom";
+
+export class Markdown {
+  readonly node = el("div", { class: "markdown" });
+  private text = "";
+  private settled = 0; // up to here nothing is read again
+  private open: Node[] = []; // what was drawn of the rest
+  private drawn = 0;
+
+  constructor(private readonly follow: (href: string) => void) {}
+
+  append(text: string): void {
+    this.text += text;
+  }
+
+  /** The whole text, as Codex has it in the end. */
+  set(text: string): void {
+    if (text === this.text) return;
+    if (!text.startsWith(this.text)) {
+      this.node.replaceChildren();
+      this.settled = this.drawn = 0;
+      this.open = [];
+    }
+    this.text = text;
+  }
+
+  draw(): void {
+    if (this.drawn === this.text.length) return;
+    this.drawn = this.text.length;
+    for (const node of this.open) this.node.removeChild(node);
+    const placed = parse(this.text.slice(this.settled));
+    const nodes = placed.map(({ block }) => this.block(block));
+    this.node.append(...nodes);
+    const last = placed.at(-1);
+    this.open = nodes.slice(-1);
+    if (last) this.settled += last.at;
+  }
+
+  private block(block: Block): HTMLElement {
+    switch (block.type) {
+      case "paragraph":
+        return el("p", {}, ...this.inlines(block.children));
+      case "heading":
+        // The page has headings of its own above these.
+        return el(block.level <= 1 ? "h3" : block.level === 2 ? "h4" : "h5", {}, ...this.inlines(block.children));
+      case "code":
+        return code(block.text, block.lang);
+      case "quote":
+        return el("blockquote", {}, ...block.blocks.map((b) => this.block(b)));
+      case "list": {
+        const list = el(block.ordered ? "ol" : "ul", {}, ...block.items.map((item) => el("li", {}, ...this.item(item))));
+        if (list instanceof HTMLOListElement) list.start = block.start;
+        return list;
+      }
+      case "table": {
+        const row = (tag: "th" | "td", cells: Inline[][]): HTMLElement => el("tr", {}, ...cells.map((cell) => el(tag, {}, ...this.inlines(cell))));
+        const table = el("table", {}, el("thead", {}, row("th", block.head)), el("tbody", {}, ...block.rows.map((r) => row("td", r))));
+        return el("div", { class: "wide" }, table);
+      }
+      case "rule":
+        return el("hr");
+    }
+  }
+
+  /** A list whose items are single paragraphs is drawn tight. */
+  private item(blocks: Block[]): Node[] {
+    const [first, ...rest] = blocks;
+    if (first?.type !== "paragraph") return blocks.map((b) => this.block(b));
+    return [el("span", {}, ...this.inlines(first.children)), ...rest.map((b) => this.block(b))];
+  }
+
+  private inlines(nodes: Inline[]): Node[] {
+    return nodes.map((node) => {
+      switch (node.type) {
+        case "text":
+          return document.createTextNode(node.text);
+        case "code":
+          return el("code", {}, node.text);
+        case "break":
+          return el("br");
+        case "link": {
+          const link = el("a", { title: node.href }, ...this.inlines(node.children));
+          link.href = node.href;
+          link.addEventListener("click", (event) => {
+            event.preventDefault();
+            this.follow(node.href);
+          });
+          return link;
+        }
+        default:
+          return el(node.type, {}, ...this.inlines(node.children));
+      }
+    });
+  }
+}
+
+function code(text: string, lang: string): HTMLElement {
+  const pre = el("pre", { label: lang ? `Code, ${lang}` : "Code" }, el("code", {}, text));
+  pre.tabIndex = 0; // it scrolls sideways, by the keyboard too
+  const copy = el("button", { type: "button", class: "copy", label: "Copy the code" }, "Copy");
+  copy.addEventListener("click", () => {
+    void navigator.clipboard.writeText(text).then(() => {
+      copy.textContent = "Copied";
+      setTimeout(() => (copy.textContent = "Copy"), 1500);
+    });
+  });
+  return el("div", { class: "code" }, el("div", { class: "bar" }, el("span", {}, lang), copy), pre);
+}
