@@ -112,7 +112,6 @@ export class Code {
     this.page.setDefaultTimeout(patience);
     this.address = `http://127.0.0.1:${port}/?folder=${encodeURIComponent(this.workspace)}`;
     await this.page.goto(this.address);
-    await this.page.locator(".monaco-workbench").waitFor();
   }
 
   async stop() {

@@ -39,23 +39,28 @@ export class Person {
     return this.page.locator(".notification-list-item");
   }
 
+  /** The window is up, and the extension in it. */
+  async arrives() {
+    await this.page.locator(".monaco-workbench").waitFor();
+    await this.status.waitFor();
+  }
+
   async command(title) {
-    await this.page.keyboard.press("F1");
+    await this.pick(`>${title}`, title);
+  }
+
+  /** What begins with > is a command, anything else a file. */
+  async pick(typed, wanted) {
     const box = this.page.locator(".quick-input-widget input");
+    await this.page.keyboard.press("F1");
     await box.waitFor();
-    await box.fill(`>${title}`);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor();
-    await this.page.keyboard.press("Enter");
+    await box.fill(typed);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: wanted }).first().click();
     await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }
 
   async open(file) {
-    await this.page.keyboard.press("F1");
-    const box = this.page.locator(".quick-input-widget input");
-    await box.waitFor();
-    await box.fill(file);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: file }).first().waitFor();
-    await this.page.keyboard.press("Enter");
+    await this.pick(file, file);
     await this.page.locator(".tab.active", { hasText: file }).waitFor();
   }
 

@@ -20,6 +20,7 @@ function running(program) {
 
 export const scenes = {
   async "nothing is started in a folder that is not trusted"(p) {
+    await p.arrives();
     await p.command("Codex Bridge: Go to Chat");
     await p.sees("#blocked", "This folder is not trusted");
     assert.ok(!(await p.prompt.isVisible()), "there is something to type into");
@@ -195,7 +196,7 @@ export const scenes = {
 
   async "after a reload the conversation is there, and goes on"(p) {
     await p.page.reload();
-    await p.page.locator(".monaco-workbench").waitFor();
+    await p.arrives();
     await p.command("Codex Bridge: Go to Chat");
     await p.sees(".assistant", "steered it is");
     await p.send("SAY: after the reload");

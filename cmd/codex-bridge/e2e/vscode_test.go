@@ -1,0 +1,103 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// markdown is an answer that has all that the chat draws, and what it must not draw.
+const markdown = "# A heading\n\nSome *emphasis*, `code` and [a link](https://example.com).\n\n- first\n- second\n\n" +
+	"```js\nconst answer = 42;\n```\n\n| a | b |\n|---|---|\n| three | four |\n\n<img src=x onerror=\"document.body.remove()\">\n"
+
+// The extension of editors/vscode, installed in a real VS Code, against the real codex: a person at a browser
+// trusts the folder, asks, approves, declines, looks at a patch, steers, stops, reloads and resumes.
+func TestVSCode(t *testing.T) {
+	extension, err := filepath.Abs("../../../editors/vscode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, needed := range []string{"node_modules", "e2e/node_modules/code-server/lib/vscode/node_modules"} {
+		if _, err := os.Stat(filepath.Join(extension, needed)); err != nil {
+			t.Fatalf("%v; run `make setup`, which installs what the end-to-end tests need", err)
+		}
+	}
+	w := newWorld(t, options{
+		config:      "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\n",
+		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n",
+	})
+	// What the model waits for, by the names that the scenes release it with.
+	held := map[string]chan struct{}{}
+	hold := func(name string) scripted.Held {
+		held[name] = make(chan struct{})
+		return scripted.Held{Until: held[name]}
+	}
+	w.model.Add(
+		scripted.Step{When: "tell me slowly", Reply: scripted.Reply{hold("stream")}},
+		scripted.Step{When: "show me markdown", Reply: scripted.Reply{scripted.Text(markdown)}},
+		scripted.Step{When: "quietly", Reply: scripted.Reply{hold("hidden"), scripted.Run("echo hidden > hidden.txt")}},
+		scripted.Step{When: "improve the greeting", Reply: scripted.Reply{scripted.CustomCall{
+			Tool:  "apply_patch",
+			Input: "*** Begin Patch\n*** Update File: greeting.txt\n@@\n-Hello\n+Good morning\n world\n*** End Patch\n",
+		}}},
+		scripted.Step{When: "hold for steering", Reply: scripted.Reply{hold("steer")}},
+		scripted.Step{When: "hold for ever", Reply: scripted.Reply{hold("never")}},
+	)
+
+	run := func(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Dir = dir
+		cmd.Env = slices.Concat(w.env, []string{
+			"CODEX_BRIDGE_PROXY=" + proxyPath,
+			"CODEX_BRIDGE_ROOT=" + w.root,
+			"CODEX_BRIDGE_WORKSPACE=" + w.workspace,
+			"CODEX_BRIDGE_SHOTS=" + filepath.Join(extension, "shots"),
+		})
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+		cmd.WaitDelay = 10 * time.Second
+		return cmd
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	for _, script := range []string{"check", "test", "package"} {
+		if out, err := run(ctx, extension, "npm", "run", "--silent", script).CombinedOutput(); err != nil {
+			t.Fatalf("npm run %s: %v\n%s", script, err, out)
+		}
+	}
+	cmd := run(ctx, extension, "node", "e2e/main.mjs", filepath.Join(extension, "dist", "codex-bridge.vsix"))
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if name, ok := strings.CutPrefix(lines.Text(), "@release "); ok {
+			close(held[name])
+			continue
+		}
+		t.Log(lines.Text())
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the scenes in VS Code: %v", err)
+		if shot, err := os.ReadFile(filepath.Join(w.root, "failed.png")); err == nil {
+			keep := filepath.Join(extension, "shots", "failed.png")
+			if os.WriteFile(keep, shot, 0o600) == nil {
+				t.Logf("what was to be seen: %s", keep)
+			}
+		}
+	}
+}
