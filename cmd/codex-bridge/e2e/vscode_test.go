@@ -45,6 +45,7 @@ func TestVSCode(t *testing.T) {
 	w.model.Add(
 		scripted.Step{When: "tell me slowly", Reply: scripted.Reply{hold("stream")}},
 		scripted.Step{When: "show me markdown", Reply: scripted.Reply{scripted.Text(markdown)}},
+		scripted.Step{When: "show me markdown again", Reply: scripted.Reply{scripted.Text(markdown)}},
 		scripted.Step{When: "quietly", Reply: scripted.Reply{hold("hidden"), scripted.Run("echo hidden > hidden.txt")}},
 		scripted.Step{When: "improve the greeting", Reply: scripted.Reply{scripted.CustomCall{
 			Tool:  "apply_patch",

@@ -56,7 +56,6 @@ export class Person {
     await box.waitFor();
     await box.fill(typed);
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: wanted }).first().click();
-    await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }
 
   async open(file) {
@@ -76,6 +75,37 @@ export class Person {
 
   async sees(selector, text) {
     await this.chat.locator(selector, { hasText: text }).last().waitFor();
+  }
+
+  /** The theme is another. */
+  async theme(name, mark) {
+    await this.command("Preferences: Color Theme");
+    const box = this.page.locator(".quick-input-widget input");
+    await box.fill(name);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();
+    await this.page.locator(`.monaco-workbench.${mark}`).waitFor();
+    await this.chat.locator(`body.${mark === "vs" ? "vscode-light" : mark === "vs-dark" ? "vscode-dark" : "vscode-high-contrast"}`).waitFor();
+  }
+
+  /** The side bar is as wide as this, as far as VS Code lets it. */
+  async width(wanted) {
+    const bar = this.page.locator(".part.sidebar");
+    const { x, y, width } = await bar.boundingBox();
+    await this.page.mouse.move(x + width, y + 300);
+    await this.page.mouse.down();
+    await this.page.mouse.move(x + wanted, y + 300, { steps: 4 });
+    await this.page.mouse.up();
+    await until("the side bar has its width", async () => Math.abs((await bar.boundingBox()).width - wanted) < 20);
+  }
+
+  /** Nothing of the chat is wider than the chat. */
+  async fits() {
+    const wide = await this.chat.locator("body").evaluate((body) => {
+      const limit = body.clientWidth + 1;
+      const scrolls = (node) => node.closest("pre, .wide") !== null;
+      return [...body.querySelectorAll("*")].filter((n) => n.getBoundingClientRect().right > limit && !scrolls(n)).map((n) => n.outerHTML.slice(0, 120));
+    });
+    assert.deepEqual(wide, []);
   }
 
   /** Accepts what is asked until the turn is at its end. */
@@ -103,6 +133,6 @@ export class Person {
 
   async shot(name) {
     const folder = process.env["CODEX_BRIDGE_SHOTS"];
-    if (folder) await this.page.screenshot({ path: join(folder, `${name}.png`) });
+    if (folder) await this.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
   }
 }

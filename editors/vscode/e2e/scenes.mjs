@@ -224,6 +224,25 @@ export const scenes = {
     await p.command("Notifications: Clear All Notifications");
   },
 
+  async "it fits a narrow and a wide panel, in light, dark and high contrast"(p) {
+    await p.send("show me markdown again");
+    await p.idle();
+    await p.send("RUN: find . -name '*.json' -newer greeting.txt -exec grep -l codex {} + | sort | head -n 20 > found.txt");
+    await p.ask("found.txt").waitFor();
+    const themes = [["Light Modern", "vs"], ["Dark High Contrast", "hc-black"], ["Dark Modern", "vs-dark"]];
+    for (const [theme, mark] of themes) {
+      await p.theme(theme, mark);
+      for (const width of [200, 640]) {
+        await p.width(width);
+        await p.fits();
+        await p.shot(`${mark}-${width}`);
+      }
+    }
+    await p.width(300);
+    await p.ask("found.txt").getByRole("button", { name: "Decline" }).click();
+    await p.idle();
+  },
+
   async "plain codex does as well, and the status bar tells"(p) {
     p.code.settings({}, { "codexBridge.codexPath": process.env["CODEX_BRIDGE_CODEX"] });
     await p.command("Codex Bridge: New Thread");

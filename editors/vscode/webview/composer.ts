@@ -41,7 +41,7 @@ export class Composer {
     this.running = running;
     this.stopButton.hidden = !running;
     this.sendButton.textContent = running ? "Steer" : "Send";
-    this.prompt.placeholder = running ? "Steer Codex while it works" : "Ask Codex";
+    this.prompt.placeholder = running ? "Steer Codex" : "Ask Codex";
     this.hint.textContent = running ? "Esc stops" : "Enter sends";
   }
 

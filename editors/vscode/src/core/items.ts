@@ -48,9 +48,10 @@ export function bare(command: string): string {
   const match = /^(?:\/\S*\/)?(?:ba|z|da)?sh -l?c (.*)$/s.exec(command);
   const inner = match?.[1];
   if (inner === undefined) return command;
-  const quoted = /^'([^']*)'$|^"([^"\\$`]*)"$/s.exec(inner);
-  if (quoted) return quoted[1] ?? quoted[2] ?? "";
-  return /^\S+$/.test(inner) ? inner : command; // quoted in a way that is not taken apart here
+  if (/^(?:'[^']*'|\\')+$/.test(inner)) return inner.replace(/'([^']*)'|\\'/g, (piece, text: string | undefined) => text ?? piece.slice(1));
+  const double = /^"([^"\\$`!]*)"$/s.exec(inner);
+  if (double) return double[1] ?? "";
+  return /^[\w./:=@%+-]+$/.test(inner) ? inner : command; // quoted in a way that is not taken apart here
 }
 
 export function fileLine(change: Change): FileLine {

@@ -25,6 +25,9 @@ export interface Placed {
 /** Deeper than this, text is text. */
 const maxDepth = 12;
 
+/** Emphasis, code and links are no longer than this: each place is looked at that far, and no further. */
+const maxSpan = 2048;
+
 export function parse(text: string): Placed[] {
   const lines: { text: string; at: number }[] = [];
   let at = 0;
@@ -149,7 +152,7 @@ export function inline(text: string, depth = 0): Inline[] {
   let i = 0;
   while (i < text.length) {
     const char = text[i]!;
-    const rest = text.slice(i, i + 4096); // no construct of a line is longer than this
+    const rest = text.slice(i, i + maxSpan)
     let match: RegExpExecArray | null;
     if (char === "\\" && /[\\`*_{}[\]()#+.!|<>~-]/.test(text[i + 1] ?? "")) {
       plain += text[i + 1];
@@ -169,7 +172,11 @@ export function inline(text: string, depth = 0): Inline[] {
       const run = /^`+/.exec(rest)![0]; // no code: the whole run is text
       plain += run;
       i += run.length;
-    } else if (depth < maxDepth && (match = /^(\*\*|__)(?=\S)([\s\S]*?\S)\1/.exec(rest)) && word(text, i, match)) {
+    } else if (depth < maxDepth && (match = /^(\*\*\*|___)(?=[^\s*_])([\s\S]*?[^\s*_])\1/.exec(rest)) && word(text, i, match)) {
+      flush();
+      out.push({ type: "strong", children: [{ type: "em", children: inline(match[2]!, depth + 2) }] });
+      i += match[0].length;
+    } else if (depth < maxDepth && (match = /^(\*\*|__)(?=[^\s*_])([\s\S]*?[^\s])\1(?!\*)/.exec(rest)) && word(text, i, match)) {
       flush();
       out.push({ type: "strong", children: inline(match[2]!, depth + 1) });
       i += match[0].length;
@@ -192,8 +199,9 @@ export function inline(text: string, depth = 0): Inline[] {
       out.push({ type: "link", href: match[1]!, children: [{ type: "text", text: match[1]! }] });
       i += match[0].length;
     } else {
-      plain += char;
-      i++;
+      const run = /^(?:\*+|_+|[^])/.exec(rest)![0]; // a run that opens nothing is text as a whole
+      plain += run;
+      i += run.length;
     }
   }
   flush();

@@ -66,8 +66,7 @@ function locate(lines: string[], hunk: Hunk, from: number): number | undefined {
 function parse(diff: string): Hunk[] | undefined {
   const hunks: Hunk[] = [];
   let hunk: Hunk | undefined;
-  let last: "old" | "new" | "both" | undefined;
-  for (const line of diff.replace(/\n$/, "").split("\n")) {
+  for (const line of diff.replace(/\n\nMoved to: [^\n]*\n?$/, "").replace(/\n$/, "").split("\n")) {
     const head = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@/.exec(line);
     if (head) {
       // With a count of 0 the line is the one before.
@@ -82,24 +81,22 @@ function parse(diff: string): Hunk[] | undefined {
     switch (line[0]) {
       case "-":
         hunk.old.push(line.slice(1));
-        last = "old";
         break;
       case "+":
         hunk.new.push(line.slice(1));
-        last = "new";
         break;
       case " ":
         hunk.old.push(line.slice(1));
         hunk.new.push(line.slice(1));
-        last = "both";
         break;
       case "\\": // "No newline at end of file" speaks of the line before
         break;
-      case undefined: // what follows is no diff any more, such as "Moved to: …"
-        hunk = undefined;
+      case undefined: // an empty line whose blank was lost on the way
+        hunk.old.push("");
+        hunk.new.push("");
         break;
       default:
-        return last === undefined ? undefined : hunks;
+        return undefined;
     }
   }
   return hunks.length > 0 ? hunks : undefined;

@@ -63,6 +63,7 @@ export class Session {
     this.transcript.pending(id, text);
     try {
       const threadId = await this.open();
+      if (this.entries().every((entry) => entry.id === id || entry.kind === "notice")) this.surface.title(text);
       const peer = await this.connect();
       const input = [{ type: "text", text, text_elements: [] }];
       const common = { threadId, input, clientUserMessageId: id };
@@ -98,7 +99,7 @@ export class Session {
     await this.stop();
     this.leave();
     this.keep(undefined);
-    this.transcript.load([]);
+    this.transcript.load([], []);
     this.surface.title("");
     this.surface.reset();
   }
@@ -111,7 +112,7 @@ export class Session {
     try {
       await this.open();
     } catch (cause) {
-      this.transcript.load([]);
+      this.transcript.load([], []);
       this.surface.reset();
       this.transcript.notice("error", message(cause));
       throw cause;

@@ -25,8 +25,8 @@ export class Transcript {
     return this.order.flatMap((id) => this.byId.get(id) ?? []);
   }
 
-  /** The whole of a thread, as it is after a resume. */
-  load(turns: Turn[]): void {
+  /** The whole of a thread, as it is after a resume; what was typed meanwhile stays at its end. */
+  load(turns: Turn[], pending = this.entries().filter((entry) => entry.kind === "user" && entry.pending)): void {
     this.order = [];
     this.byId.clear();
     for (const turn of turns) {
@@ -37,6 +37,7 @@ export class Transcript {
       if (turn.status === "failed" && turn.error) this.notice("error", turn.error.message, false);
       if (turn.status === "interrupted") this.notice("info", "Stopped.", false);
     }
+    for (const entry of pending) this.put(entry, false);
   }
 
   /** What was typed, until Codex has it. */

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Block, type Inline, inline, parse } from "../src/core/markdown";
+
+/** A tree in short: [strong: …] */
+const short = (nodes: Inline[]): string =>
+  nodes
+    .map((n) => {
+      if (n.type === "text") return n.text;
+      if (n.type === "break") return "[break]";
+      if (n.type === "code") return `[code: ${n.text}]`;
+      if (n.type === "link") return `[link ${n.href}: ${short(n.children)}]`;
+      return `[${n.type}: ${short(n.children)}]`;
+    })
+    .join("");
+
+for (const [text, want] of [
+  ["plain", "plain"],
+  ["a *b* c", "a [em: b] c"],
+  ["**bold** and ***both***", "[strong: bold] and [strong: [em: both]]"],
+  ["**bold with *em* in it**", "[strong: bold with [em: em] in it]"],
+  ["snake_case_name and __init__", "snake_case_name and [strong: init]"],
+  ["*** Begin Patch *** End", "*** Begin Patch *** End"],
+  ["2 * 3 * 4", "2 * 3 * 4"],
+  ["`a*b*` and ``x ` y``", "[code: a*b*] and [code: x ` y]"],
+  ["an `open tick", "an `open tick"],
+  ["~~gone~~", "[del: gone]"],
+  ["\\*not\\*", "*not*"],
+  ["[a](https://x.y/z_(1))", "[link https://x.y/z_(1): a]"],
+  ["[a](javascript:alert(1))", "a"],
+  ["[a](command:workbench.action.quit)", "a"],
+  ["[a](data:text/html,x)", "a"],
+  ["![alt](https://x.y/p.png)", "[link https://x.y/p.png: alt]"],
+  ["see https://x.y/z.", "see [link https://x.y/z: https://x.y/z]."],
+  ["<https://x.y>", "[link https://x.y: https://x.y]"],
+  ["<script>alert(1)</script>", "<script>alert(1)</script>"],
+  ["one\ntwo", "one two"],
+] as const) {
+  test(`inline: ${JSON.stringify(text)}`, () => assert.equal(short(inline(text)), want));
+}
+
+const outline = (b: Block): unknown => {
+  switch (b.type) {
+    case "paragraph":
+      return short(b.children);
+    case "heading":
+      return `h${b.level} ${short(b.children)}`;
+    case "code":
+      return { [`code ${b.lang}`]: b.text };
+    case "quote":
+      return { quote: b.blocks.map(outline) };
+    case "list":
+      return { [b.ordered ? `ol ${b.start}` : "ul"]: b.items.map((i) => i.map(outline)) };
+    case "table":
+      return { table: [b.head, ...b.rows].map((r) => r.map(short)) };
+    case "rule":
+      return "rule";
+  }
+};
+
+for (const [name, text, want] of [
+  ["paragraphs", "a\nb\n\nc", ["a b", "c"]],
+  ["headings", "# A\n## B #\n#no", ["h1 A", "h2 B", "#no"]],
+  ["code", "```js\nlet a;\n\n```\nb", [{ "code js": "let a;\n" }, "b"]],
+  ["code that is not closed", "~~~\na\n```", [{ "code ": "a\n```" }]],
+  ["a list in a list", "- a\n  - b\n  - c\n- d", [{ ul: [["a", { ul: [["b"], ["c"]] }], ["d"]] }]],
+  ["a list that counts", "3. a\n4. b", [{ "ol 3": [["a"], ["b"]] }]],
+  ["code in a list", "1. a\n\n   ```\n   x\n   ```\n2. b", [{ "ol 1": [["a", { "code ": "x" }], ["b"]] }]],
+  ["a list with air", "- a\n\n- b\n\nend", [{ ul: [["a"], ["b"]] }, "end"]],
+  ["a list behind a paragraph", "Look:\n- a", ["Look:", { ul: [["a"]] }]],
+  ["a quote", "> a\n> > b\n\nc", [{ quote: ["a", { quote: ["b"] }] }, "c"]],
+  ["a table", "| a | b |\n|---|:-:|\n| 1 | **2** |\n| 3 |", [{ table: [["a", "b"], ["1", "[strong: 2]"], ["3", ""]] }]],
+  ["a rule", "a\n\n---\n\nb", ["a", "rule", "b"]],
+  ["windows", "a\r\n\r\n- b\r\n", ["a", { ul: [["b"]] }]],
+] as const) {
+  test(`blocks: ${name}`, () => assert.deepEqual(parse(text).map((p) => outline(p.block)), want));
+}
+
+test("what stands before the last block is the same, however much has come", () => {
+  const text = "# A\n\nsome *text*\n- a\n- b\n\n  more\n\n```js\nlet x;\n```\n> q\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nend";
+  const whole = parse(text).map((p) => outline(p.block));
+  for (let n = 1; n <= text.length; n++) {
+    const part = parse(text.slice(0, n));
+    const last = part.at(-1);
+    if (!last) continue;
+    const again = parse(text.slice(last.at)).map((p) => outline(p.block));
+    assert.deepEqual([...part.slice(0, -1).map((p) => outline(p.block)), ...again], whole, JSON.stringify(text.slice(0, n)));
+  }
+});
+
+test("hostile text takes no stack, and none of it is lost", () => {
+  const letters = (value: unknown): number => JSON.stringify(value).split("a").length;
+  for (const piece of ["*a", "**a ", "[a", "[a](", "`a", "``a", "> ", "- ", "|a", "_a", "<http://a", "~~a", "1. "]) {
+    const text = piece.repeat(20_000);
+    assert.ok(letters(parse(text)) >= letters(text), piece);
+  }
+});
