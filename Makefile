@@ -5,6 +5,8 @@
 
 NPM     := testdata/npm
 NVIM    := .tools/nvim/nvim
+VSCODE  := editors/vscode
+CODE    := $(VSCODE)/e2e/node_modules/code-server/lib/vscode/node_modules/.package-lock.json
 CODEX   := $(CURDIR)/$(NPM)/node_modules/.bin/codex
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.Version=$(VERSION)
@@ -22,6 +24,19 @@ $(NPM)/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package-lock.
 # A Neovim for the tests of the plugin, in a folder of its own.
 $(NVIM): editors/nvim/tests/neovim.sh
 	sh $< $(@D)
+
+# What builds the extension of VS Code, and what it is tried in: a VS Code, the Node that runs it, a browser.
+ifeq ($(shell uname),Linux)
+setup: $(VSCODE)/node_modules/.package-lock.json $(CODE)
+endif
+$(VSCODE)/node_modules/.package-lock.json: $(VSCODE)/package.json $(VSCODE)/package-lock.json
+	npm ci --prefix $(VSCODE) --ignore-scripts --no-audit --no-fund
+	@touch $@
+$(CODE): $(VSCODE)/e2e/package.json $(VSCODE)/e2e/package-lock.json $(VSCODE)/e2e/chromium.sh
+	sh $(VSCODE)/e2e/chromium.sh
+	npm ci --prefix $(VSCODE)/e2e --ignore-scripts --no-audit --no-fund
+	npm install --prefix $(VSCODE)/e2e/node_modules/code-server/lib/vscode --ignore-scripts --omit=dev --no-audit --no-fund
+	@touch $@
 
 demo: setup build ## a whole conversation through the real codex, offline
 	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo
@@ -68,4 +83,4 @@ fuzz: ## the laws a million times, then every fuzz target in turn, FUZZTIME each
 	done
 
 clean:
-	rm -rf bin .tools $(NPM)/node_modules
+	rm -rf bin .tools $(NPM)/node_modules $(VSCODE)/node_modules $(VSCODE)/e2e/node_modules $(VSCODE)/dist

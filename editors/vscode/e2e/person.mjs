@@ -49,13 +49,20 @@ export class Person {
     await this.pick(`>${title}`, title);
   }
 
-  /** What begins with > is a command, anything else a file. */
-  async pick(typed, wanted) {
+  /** A command that ends in the chat: until it has the focus, the palette would lose its own. */
+  async toChat(title = "Go to Chat") {
+    await this.command(`Codex Bridge: ${title}`);
+    await this.chat.locator("#prompt:focus").waitFor();
+  }
+
+  /** What begins with > is a command, anything else a file. more: the command has a list of its own. */
+  async pick(typed, wanted, more = false) {
     const box = this.page.locator(".quick-input-widget input");
     await this.page.keyboard.press("F1");
     await box.waitFor();
     await box.fill(typed);
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: wanted }).first().click();
+    if (!more) await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }
 
   async open(file) {
@@ -79,7 +86,7 @@ export class Person {
 
   /** The theme is another. */
   async theme(name, mark) {
-    await this.command("Preferences: Color Theme");
+    await this.pick(">Preferences: Color Theme", "Preferences: Color Theme", true);
     const box = this.page.locator(".quick-input-widget input");
     await box.fill(name);
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();

@@ -95,7 +95,7 @@ export const scenes = {
     await p.shot("notification");
     await toast.getByRole("button", { name: "Accept", exact: true }).click();
     await until("the command has run", () => p.read("hidden.txt") === "hidden\n");
-    await p.command("Codex Bridge: Go to Chat");
+    await p.toChat();
     await p.sees('.call[data-state="done"]', "echo hidden");
     await p.idle();
   },
@@ -156,7 +156,7 @@ export const scenes = {
   async "the model asks the editor"(p) {
     await p.open("broken.json");
     await p.page.locator(".squiggly-error").first().waitFor();
-    await p.command("Codex Bridge: Go to Chat");
+    await p.toChat();
     await p.send('CALL: editor_problems {"path": "broken.json"}');
     await p.answersQuestions();
     await p.sees(".assistant", "broken.json:1:");
@@ -171,7 +171,7 @@ export const scenes = {
     await p.open("greeting.txt");
     await p.page.locator(".monaco-editor .view-line", { hasText: "Good morning" }).click();
     await p.page.keyboard.press("Control+A");
-    await p.command("Codex Bridge: Send Selection to Chat");
+    await p.toChat("Send Selection to Chat");
     await until("the selection is in the message", async () => (await p.prompt.inputValue()).includes("```"));
     assert.match(await p.prompt.inputValue(), /^greeting\.txt, lines 1 to \d:\n```plaintext\nGood morning/);
     await p.prompt.fill("");
@@ -179,7 +179,7 @@ export const scenes = {
   },
 
   async "a thread is taken up again from the tree"(p) {
-    await p.command("Codex Bridge: New Thread");
+    await p.toChat("New Thread");
     await p.sees(".welcome", "Ask Codex about this folder");
     await p.send("SAY: the second thread");
     await p.sees(".assistant", "the second thread");
@@ -197,7 +197,7 @@ export const scenes = {
   async "after a reload the conversation is there, and goes on"(p) {
     await p.page.reload();
     await p.arrives();
-    await p.command("Codex Bridge: Go to Chat");
+    await p.toChat();
     await p.sees(".assistant", "steered it is");
     await p.send("SAY: after the reload");
     await p.sees(".assistant", "after the reload");
@@ -245,7 +245,7 @@ export const scenes = {
 
   async "plain codex does as well, and the status bar tells"(p) {
     p.code.settings({}, { "codexBridge.codexPath": process.env["CODEX_BRIDGE_CODEX"] });
-    await p.command("Codex Bridge: New Thread");
+    await p.toChat("New Thread");
     await p.command("Codex Bridge: Restart");
     await p.send("SAY: without a bridge");
     await p.sees(".assistant", "without a bridge");

@@ -67,7 +67,7 @@ export class Server {
       const result = answer(message.params ?? {}, this);
       if (result !== undefined) this.say({ id: message.id, result });
     } catch (cause) {
-      this.say({ id: message.id, error: { code: -32600, message: (cause as Error).message } });
+      this.say({ id: message.id, error: { code: (cause as { code?: number }).code ?? -32600, message: (cause as Error).message } });
     }
   }
 
@@ -185,6 +185,7 @@ export function session(servers: Server[], kept?: Conversation): { session: Sess
     tools: () => [tool],
     callTool: (name) => Promise.resolve({ contentItems: [{ type: "inputText", text: `${name} was called` }], success: true }),
     newKey: () => "new-key",
+    pause: () => Promise.resolve(),
   };
   return { session: new Session(world, editor, kept), editor };
 }

@@ -185,3 +185,18 @@ test("a new thread forgets the one before", async () => {
   assert.equal(server.sent("thread/start").length, 2);
   assert.equal(server.sent("turn/interrupt").length, 1);
 });
+
+test("a thread that the window before still has is waited for, but not for ever", async () => {
+  let holds = 3;
+  const busy = (): object => {
+    if (holds-- > 0) throw Object.assign(new Error("held by process 7"), { code: -32015 });
+    return opened("t0");
+  };
+  const server = gated({ "thread/start": busy });
+  const { session: s } = session([server], { key: "k", threadId: "t0" });
+  await s.reopen();
+  assert.equal(server.sent("thread/start").length, 4);
+  holds = Infinity;
+  const { session: other } = session([gated({ "thread/start": busy })], { key: "k", threadId: "t0" });
+  await assert.rejects(other.reopen(), /process 7/);
+});

@@ -9,10 +9,15 @@ export class Log {
   private readonly dirty = new Set<View>();
   private frame = 0;
   private atEnd = true;
+  private top = 0;
 
   constructor(private readonly follow: (href: string) => void) {
     this.node.addEventListener("scroll", () => {
-      this.atEnd = this.node.scrollHeight - this.node.scrollTop - this.node.clientHeight < 40;
+      // Only a person scrolls up: what grows, or is laid out anew, leaves the top where it is.
+      const { scrollTop, scrollHeight, clientHeight } = this.node;
+      if (scrollHeight - scrollTop - clientHeight < 40) this.atEnd = true;
+      else if (scrollTop < this.top) this.atEnd = false;
+      this.top = scrollTop;
     });
     new ResizeObserver(() => this.stay()).observe(this.node);
   }

@@ -12,6 +12,10 @@ import type { Id, Peer } from "../rpc/peer";
 
 /** A thread that Codex can't go on with; the words are those of codex 0.169.0. */
 const gone = /no rollout found|thread not found|invalid session id/i;
+/** Another process has the thread. After a reload of the window it is the one before, which ends soon. */
+const held = /already has an active writer/i;
+const heldCode = -32015;
+const patience = 10_000;
 const overtaken = /no active turn|expected active turn/i;
 
 export class Session {
@@ -233,17 +237,19 @@ export class Session {
     let opened: Opened | undefined;
     if (before && !(sessions && before.key)) {
       try {
-        opened = await peer.request<Opened>("thread/resume", { ...common, threadId: before.threadId });
+        opened = await this.free(() => peer.request<Opened>("thread/resume", { ...common, threadId: before.threadId }));
       } catch (cause) {
         if (!gone.test(message(cause)) || before.key === "") throw cause; // a thread that was chosen is not replaced by another
       }
     }
     const key = before?.key || this.world.newKey();
-    opened ??= await peer.request<Opened>("thread/start", {
-      ...common,
-      ...(sessions ? { bridge: { sessionKey: key } } : {}),
-      ...(this.methods.size === 0 && this.world.tools().length > 0 ? { dynamicTools: this.world.tools() } : {}),
-    });
+    opened ??= await this.free(() =>
+      peer.request<Opened>("thread/start", {
+        ...common,
+        ...(sessions ? { bridge: { sessionKey: key } } : {}),
+        ...(this.methods.size === 0 && this.world.tools().length > 0 ? { dynamicTools: this.world.tools() } : {}),
+      }),
+    );
     const { thread } = opened;
     this.threadId = thread.id;
     this.keep({ key: before && before.key === "" ? "" : key, threadId: thread.id });
@@ -261,6 +267,19 @@ export class Session {
     }
     this.surface.threads();
     return thread.id;
+  }
+
+  /** Asks again while another process has the thread, for a while. */
+  private async free<T>(open: () => Promise<T>): Promise<T> {
+    for (let waited = 0; ; waited += 250) {
+      try {
+        return await open();
+      } catch (cause) {
+        const busy = (cause as { code?: unknown }).code === heldCode || held.test(message(cause));
+        if (!busy || waited >= patience) throw cause;
+      }
+      await this.world.pause(250);
+    }
   }
 
   private async history(peer: Peer, thread: Thread): Promise<void> {

@@ -40,4 +40,5 @@ export interface World {
   tools(): DynamicTool[];
   callTool(name: string, input: unknown): Promise<ToolResult>;
   newKey(): string;
+  pause(ms: number): Promise<void>;
 }

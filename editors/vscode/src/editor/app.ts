@@ -1,5 +1,6 @@
 // The parts of the extension, put together: one session, and everything that shows it.
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
 import type { Ask, Choice } from "../core/ask";
 import type { Entry, Growing } from "../core/entry";
@@ -87,6 +88,7 @@ export class App implements Surface {
       tools: () => (settings.editorTools() ? tools.offered : []),
       callTool: (name, input) => tools.call(cwd, name, input),
       newKey: () => `vscode/${randomUUID()}`,
+      pause: (ms) => sleep(ms),
     };
   }
 
