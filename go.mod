@@ -2,6 +2,8 @@ module codex-bridge
 
 go 1.26.0
 
+ignore node_modules
+
 require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/adrg/xdg v0.5.3
