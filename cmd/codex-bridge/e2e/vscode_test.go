@@ -32,6 +32,10 @@ func TestVSCode(t *testing.T) {
 			t.Fatalf("%v; run `make setup`, which installs what the end-to-end tests need", err)
 		}
 	}
+	shots := filepath.Join(extension, "shots")
+	if err := os.RemoveAll(shots); err != nil {
+		t.Fatal(err)
+	}
 	w := newWorld(t, options{
 		config:      "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\n",
 		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n",
@@ -62,7 +66,7 @@ func TestVSCode(t *testing.T) {
 			"CODEX_BRIDGE_PROXY=" + proxyPath,
 			"CODEX_BRIDGE_ROOT=" + w.root,
 			"CODEX_BRIDGE_WORKSPACE=" + w.workspace,
-			"CODEX_BRIDGE_SHOTS=" + filepath.Join(extension, "shots"),
+			"CODEX_BRIDGE_SHOTS=" + shots,
 		})
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 		cmd.WaitDelay = 10 * time.Second
@@ -95,7 +99,7 @@ func TestVSCode(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the scenes in VS Code: %v", err)
 		if shot, err := os.ReadFile(filepath.Join(w.root, "failed.png")); err == nil {
-			keep := filepath.Join(extension, "shots", "failed.png")
+			keep := filepath.Join(shots, "failed.png")
 			if os.WriteFile(keep, shot, 0o600) == nil {
 				t.Logf("what was to be seen: %s", keep)
 			}

@@ -57,14 +57,23 @@ export class Code {
     return join(this.data, "User", "settings.json");
   }
 
-  /** The person's settings, and those of the machine, which name programs. */
-  settings(user, machine) {
-    writeFileSync(this.userSettings, JSON.stringify({ ...this.user(), ...user }, null, 2));
-    if (machine) writeFileSync(join(this.data, "Machine", "settings.json"), JSON.stringify(machine, null, 2));
+  /** The person's settings, before VS Code is started: later they are its own. */
+  settings(user) {
+    writeFileSync(this.userSettings, JSON.stringify(user, null, 2));
   }
 
+  /** Those of the machine, which name programs. */
+  machine(settings) {
+    writeFileSync(join(this.data, "Machine", "settings.json"), JSON.stringify(settings, null, 2));
+  }
+
+  /** What stands in the person's settings; undefined while VS Code writes them. */
   user() {
-    return existsSync(this.userSettings) ? JSON.parse(readFileSync(this.userSettings, "utf8")) : {};
+    try {
+      return JSON.parse(readFileSync(this.userSettings, "utf8"));
+    } catch {
+      return undefined;
+    }
   }
 
   async install(vsix, ...others) {

@@ -15,15 +15,13 @@ writeFileSync(join(workspace, "broken.json"), '{"a": }\n');
 if (process.env["CODEX_BRIDGE_SHOTS"]) mkdirSync(process.env["CODEX_BRIDGE_SHOTS"], { recursive: true });
 
 const code = new Code(mkdtempSync(join(root, "code-")), workspace);
-code.settings(
-  {
-    "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.banner": "never",
-    "workbench.startupEditor": "none", "workbench.secondarySideBar.defaultVisibility": "hidden", "chat.disableAIFeatures": true,
-    "telemetry.telemetryLevel": "off", "extensions.ignoreRecommendations": true, "window.commandCenter": false,
-    "chatgpt.cliExecutable": "/opt/own/codex",
-  },
-  { "codexBridge.path": proxy, "codexBridge.approvalPolicy": "untrusted" },
-);
+code.settings({
+  "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.banner": "never",
+  "workbench.startupEditor": "none", "workbench.secondarySideBar.defaultVisibility": "hidden", "chat.disableAIFeatures": true,
+  "telemetry.telemetryLevel": "off", "extensions.ignoreRecommendations": true, "window.commandCenter": false,
+  "chatgpt.cliExecutable": "/opt/own/codex",
+});
+code.machine({ "codexBridge.path": proxy, "codexBridge.approvalPolicy": "untrusted" });
 
 let failed = 0;
 try {

@@ -218,9 +218,9 @@ export const scenes = {
 
   async "the bridge is put under the official extension, and taken away"(p) {
     await p.command("Codex Bridge: Put the Bridge under the Official");
-    await until("the setting is written", () => p.code.user()["chatgpt.cliExecutable"] === process.env["CODEX_BRIDGE_PROXY"]);
+    await until("the setting is written", () => p.code.user()?.["chatgpt.cliExecutable"] === process.env["CODEX_BRIDGE_PROXY"]);
     await p.command("Codex Bridge: Take the Bridge from under the Official");
-    await until("the setting is what it was", () => p.code.user()["chatgpt.cliExecutable"] === "/opt/own/codex");
+    await until("the setting is what it was", () => p.code.user()?.["chatgpt.cliExecutable"] === "/opt/own/codex");
     await p.command("Notifications: Clear All Notifications");
   },
 
@@ -244,7 +244,7 @@ export const scenes = {
   },
 
   async "plain codex does as well, and the status bar tells"(p) {
-    p.code.settings({}, { "codexBridge.codexPath": process.env["CODEX_BRIDGE_CODEX"] });
+    p.code.machine({ "codexBridge.codexPath": process.env["CODEX_BRIDGE_CODEX"] });
     await p.toChat("New Thread");
     await p.command("Codex Bridge: Restart");
     await p.send("SAY: without a bridge");
