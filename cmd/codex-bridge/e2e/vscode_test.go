@@ -55,6 +55,10 @@ func TestVSCode(t *testing.T) {
 			Tool:  "apply_patch",
 			Input: "*** Begin Patch\n*** Update File: greeting.txt\n@@\n-Hello\n+Good morning\n world\n*** End Patch\n",
 		}}},
+		scripted.Step{When: "change two files", Reply: scripted.Reply{scripted.CustomCall{
+			Tool:  "apply_patch",
+			Input: "*** Begin Patch\n*** Update File: greeting.txt\n@@\n world\n+again\n*** Add File: deep/second.txt\n+one\n*** End Patch\n",
+		}}},
 		scripted.Step{When: "hold for steering", Reply: scripted.Reply{hold("steer")}},
 		scripted.Step{When: "hold for ever", Reply: scripted.Reply{hold("never")}},
 	)

@@ -65,6 +65,11 @@ export class Person {
     if (!more) await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }
 
+  async closesEditors() {
+    await this.command("View: Close All Editors");
+    await until("no editor is open", async () => (await this.page.locator(".tabs-container .tab").count()) === 0);
+  }
+
   async open(file) {
     await this.pick(file, file);
     await this.page.locator(".tab.active", { hasText: file }).waitFor();

@@ -33,7 +33,7 @@ export const scenes = {
     await p.page.locator(".workspace-trust-editor .monaco-button", { hasText: "Trust" }).first().click();
     await p.prompt.waitFor();
     await p.status.filter({ hasText: "not started" }).waitFor();
-    await p.command("View: Close All Editors");
+    await p.closesEditors();
   },
 
   async "an answer streams"(p) {
@@ -116,6 +116,19 @@ export const scenes = {
     await p.sees('.patch[data-state="done"]', "greeting.txt");
   },
 
+  async "a patch of several files is one page of diffs"(p) {
+    await p.send("change two files");
+    await p.page.locator(".tab.active", { hasText: "Codex: 2 files" }).waitFor();
+    await p.page.locator(".multiDiffEntry", { hasText: "second.txt" }).waitFor();
+    await p.sees(".ask .file", "greeting.txt");
+    await p.sees(".ask .file", "deep/second.txt");
+    await p.shot("diffs");
+    await p.ask("second.txt").getByRole("button", { name: "Accept", exact: true }).click();
+    await p.idle();
+    assert.equal(p.read("deep/second.txt"), "one\n");
+    await p.page.locator(".tab", { hasText: "Codex: 2 files" }).waitFor({ state: "detached" });
+  },
+
   async "a patch is declined in the chat"(p) {
     await p.send("PATCH: unwanted.txt\nnobody wants this");
     await p.page.locator(".tab.active", { hasText: "unwanted.txt (Codex proposes)" }).waitFor();
@@ -175,7 +188,7 @@ export const scenes = {
     await until("the selection is in the message", async () => (await p.prompt.inputValue()).includes("```"));
     assert.match(await p.prompt.inputValue(), /^greeting\.txt, lines 1 to \d:\n```plaintext\nGood morning/);
     await p.prompt.fill("");
-    await p.command("View: Close All Editors");
+    await p.closesEditors();
   },
 
   async "a thread is taken up again from the tree"(p) {

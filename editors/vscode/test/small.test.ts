@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Batch } from "../src/core/batch";
 import { restore, use } from "../src/core/official";
+import { relative } from "../src/core/relative";
 import { quoted } from "../src/core/quoted";
 import { inside, problems, symbols } from "../src/core/told";
 import { Transcript } from "../src/core/transcript";
@@ -82,3 +83,15 @@ test("the page loads nothing but its own script and style", () => {
   assert.equal(page.match(/<script/g)?.length, 1);
   assert.doesNotMatch(page, / style=| on[a-z]+=/);
 });
+
+for (const [folder, path, want] of [
+  ["/w", "/w/a/b", "a/b"],
+  ["/", "/a", "a"],
+  ["/w", "/w2/a", "/w2/a"],
+  ["/w", "/etc/passwd", "/etc/passwd"],
+  ["/w", "/w/../etc/passwd", "/w/../etc/passwd"],
+  ["", "/w/a", "/w/a"],
+  ["C:\\w", "C:\\w\\a", "a"],
+] as const) {
+  test(`relative: ${path} in ${folder}`, () => assert.equal(relative(folder, path), want));
+}

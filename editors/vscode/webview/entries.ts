@@ -2,6 +2,7 @@
 import type { Entry, FileLine, Growing, State } from "../src/core/entry";
 import { el } from "./dom";
 import { Markdown } from "./markdown";
+import { shown } from "./paths";
 
 export interface View {
   readonly node: HTMLElement;
@@ -131,12 +132,11 @@ function patched(first: Entry): View {
 const verbs: Record<FileLine["kind"], string> = { add: "new", delete: "deleted", update: "" };
 
 export function fileRow(file: FileLine, mark: Node | string = "", note = ""): HTMLElement {
-  const slash = file.path.lastIndexOf("/");
   return el(
     "div",
     { class: "file", title: file.path },
     mark,
-    el("code", { class: "name" }, file.path.slice(slash + 1)),
+    el("code", { class: "name" }, shown(file.path)),
     el("span", { class: "added", label: `${file.added} lines added` }, `+${file.added}`),
     el("span", { class: "removed", label: `${file.removed} lines removed` }, `−${file.removed}`),
     el("span", { class: "note" }, note || verbs[file.kind]),

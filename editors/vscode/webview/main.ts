@@ -5,6 +5,7 @@ import { card } from "./asks";
 import { Composer } from "./composer";
 import { byId } from "./dom";
 import { Log } from "./log";
+import { setFolder } from "./paths";
 
 const vscode = acquireVsCodeApi<{ draft: string }>();
 const tell = (message: FromPage): void => vscode.postMessage(message);
@@ -66,6 +67,7 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   switch (data.type) {
     case "state": {
       const { state } = data;
+      setFolder(state.folder);
       log.reset(state.entries);
       asks(state.asks);
       composer.turn(state.running);

@@ -168,6 +168,7 @@ export class App implements Surface {
       asks: this.session?.questions.list() ?? [],
       running: this.session?.isRunning ?? false,
       title: this.name,
+      folder: folder() ?? "",
       blocked: blocked(),
     };
   }

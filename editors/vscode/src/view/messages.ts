@@ -14,6 +14,7 @@ export interface PageState {
   asks: Ask[];
   running: boolean;
   title: string;
+  folder: string;
   blocked: Blocked | null;
 }
 
