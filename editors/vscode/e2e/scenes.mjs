@@ -83,6 +83,18 @@ export const scenes = {
     await p.ask("declined.txt").waitFor({ state: "detached" });
   },
 
+  async "a command is declined by the keyboard"(p) {
+    await p.send("RUN: echo keyboard > keyboard.txt");
+    await p.ask("keyboard.txt").waitFor();
+    await p.prompt.press("Control+Alt+x");
+    await p.page.locator(".statusbar-item", { hasText: "Waiting for second key" }).waitFor();
+    await p.prompt.press("d");
+    await p.ask("keyboard.txt").waitFor({ state: "detached" });
+    await p.idle();
+    assert.equal(p.read("keyboard.txt"), undefined);
+    assert.equal(await p.prompt.inputValue(), "");
+  },
+
   async "while the chat is hidden an approval is a notification"(p) {
     await p.send("quietly");
     await p.sees(".assistant", "Working…");

@@ -1,6 +1,7 @@
 // What Codex asks a person: one shape for approvals, permissions, forms of MCP servers and questions, and the way
 // back from a choice to the answer that Codex understands. What is not understood is declined, never accepted.
 import { bare, fileLine } from "./items";
+import { visible } from "./visible";
 import type { FileLine } from "./entry";
 import type { Change } from "./protocol";
 
@@ -68,13 +69,13 @@ interface Property {
 export function askOf(id: string, method: string, raw: unknown, changes: Change[]): Ask | undefined {
   const p = (raw ?? {}) as Params;
   const ask: Ask = {
-    id, kind: "command", title: "", threadId: p.threadId ?? "", itemId: p.itemId ?? "", command: "", cwd: p.cwd ?? "",
-    reason: p.reason ?? "", details: "", url: "", files: [], fields: [], choices: ["accept", "acceptForSession", "decline"],
+    id, kind: "command", title: "", threadId: p.threadId ?? "", itemId: p.itemId ?? "", command: "", cwd: visible(p.cwd ?? ""),
+    reason: visible(p.reason ?? ""), details: "", url: "", files: [], fields: [], choices: ["accept", "acceptForSession", "decline"],
   };
   switch (method) {
     case "item/commandExecution/requestApproval": {
       ask.title = p.kind === "stdin" || p.kind === "writeStdin" ? "Type this into a running command?" : "Run this command?";
-      ask.command = bare(p.command ?? "");
+      ask.command = visible(bare(p.command ?? ""));
       const host = p.networkApprovalContext?.host;
       if (host) {
         ask.title = "Let this reach the network?";
@@ -86,13 +87,13 @@ export function askOf(id: string, method: string, raw: unknown, changes: Change[
     case "item/fileChange/requestApproval":
       ask.kind = "patch";
       ask.title = changes.length === 1 ? "Change this file?" : changes.length > 1 ? `Change these ${changes.length} files?` : "Change files?";
-      ask.files = changes.map(fileLine);
+      ask.files = changes.map(fileLine).map((file) => ({ ...file, path: visible(file.path) }));
       if (p.grantRoot) ask.details = `For the session this lets Codex write below ${p.grantRoot}.`;
       return ask;
     case "item/permissions/requestApproval":
       ask.kind = "permissions";
       ask.title = "Allow more than the sandbox does?";
-      ask.details = JSON.stringify(p.permissions ?? {}, null, 2);
+      ask.details = visible(JSON.stringify(p.permissions ?? {}, null, 2));
       return ask;
     case "item/tool/requestUserInput":
       ask.kind = "question";
@@ -108,8 +109,8 @@ export function askOf(id: string, method: string, raw: unknown, changes: Change[
     case "mcpServer/elicitation/request":
       ask.kind = "form";
       ask.title = p._meta?.codex_approval_kind === "mcp_tool_call" ? `Let ${p.serverName} be called?` : `${p.serverName} asks`;
-      ask.reason = p.message ?? "";
-      if (p._meta?.tool_name) ask.command = `${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? {})}`;
+      ask.reason = visible(p.message ?? "");
+      if (p._meta?.tool_name) ask.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? {})}`);
       ask.url = p.mode === "url" && /^https?:\/\//i.test(p.url ?? "") ? (p.url ?? "") : "";
       ask.fields = Object.entries(p.requestedSchema?.properties ?? {}).map(([name, property]) => field(name, property, p.requestedSchema?.required ?? []));
       ask.choices = [p._meta?.persist].flat().includes("session") ? ["accept", "acceptForSession", "decline"] : ["accept", "decline"];

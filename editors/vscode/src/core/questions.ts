@@ -5,6 +5,7 @@ import type { Id } from "../rpc/peer";
 
 interface Waiting {
   ask: Ask;
+  id: Id;
   params: unknown;
   changes: Change[];
   answer(value: unknown): void;
@@ -12,6 +13,7 @@ interface Waiting {
 
 export class Questions {
   private readonly waiting = new Map<string, Waiting>();
+  private count = 0;
 
   constructor(private readonly changed: (asks: Ask[]) => void) {}
 
@@ -25,11 +27,12 @@ export class Questions {
 
   /** undefined: the method is no question. */
   take(id: Id, method: string, params: unknown, changes: Change[]): Promise<unknown> | undefined {
-    const key = `${typeof id}:${id}`; // 1 and "1" are two questions
+    // Of its own: an app-server that is started anew counts from 0 again, and a notification of the one before must answer nothing.
+    const key = `ask-${++this.count}`;
     const ask = askOf(key, method, params, changes);
     if (!ask) return undefined;
     return new Promise((answer) => {
-      this.waiting.set(key, { ask, params, changes, answer });
+      this.waiting.set(key, { ask, id, params, changes, answer });
       this.changed(this.list());
     });
   }
@@ -46,7 +49,9 @@ export class Questions {
 
   /** Codex does not want to know any more. Its answer is of no use, and is no. */
   withdraw(id: Id): void {
-    this.answer(`${typeof id}:${id}`, "decline", {});
+    for (const [key, one] of this.waiting) {
+      if (one.id === id) this.answer(key, "decline", {}); // 1 and "1" are two questions
+    }
   }
 
   /** Those that fit are declined. */

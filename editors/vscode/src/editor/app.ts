@@ -139,11 +139,18 @@ export class App implements Surface {
     this.threadTree.refresh();
   }
 
-  /** Answers the question that has waited longest, of those that a yes or no answers. */
-  answerFirst(choice: Choice): void {
-    const ask = this.session?.questions.list().find((one) => one.fields.length === 0 && one.choices.includes(choice));
-    if (ask) this.answer(ask.id, choice);
+  /** Answers the question of the diff in front, else the only one that waits; where it is not clear which is meant, the chat is shown. */
+  answerShown(choice: Choice, diff?: vscode.Uri): void {
+    const asks = this.session?.questions.list() ?? [];
+    const inFront = this.diffs.ask(diff);
+    const ask = inFront === undefined ? (asks.length === 1 && this.seen() ? asks[0] : undefined) : asks.find((one) => one.id === inFront);
+    if (ask && ask.fields.length === 0 && ask.choices.includes(choice)) this.answer(ask.id, choice);
     else void this.chat.focus();
+  }
+
+  /** A question that waits can be seen somewhere. */
+  private seen(): boolean {
+    return this.chat.visible || settings.notifications() !== "never";
   }
 
   async showDiff(id?: string): Promise<void> {

@@ -2,6 +2,7 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { ago } from "../core/ago";
+import { unlinked } from "../core/notice";
 import type { Thread } from "../core/protocol";
 import { quoted } from "../core/quoted";
 import type { App } from "./app";
@@ -17,9 +18,9 @@ export function register(context: vscode.ExtensionContext, app: App): void {
     steer: () => app.chat.focus(),
     resume: (thread?: Thread) => resume(app, thread),
     refresh: () => app.threadTree.refresh(),
-    accept: () => app.answerFirst("accept"),
-    acceptForSession: () => app.answerFirst("acceptForSession"),
-    decline: () => app.answerFirst("decline"),
+    accept: (diff?: vscode.Uri) => app.answerShown("accept", diff),
+    acceptForSession: (diff?: vscode.Uri) => app.answerShown("acceptForSession", diff),
+    decline: (diff?: vscode.Uri) => app.answerShown("decline", diff),
     showDiff: () => app.showDiff(),
     status: () => status(app),
     restart: () => app.restart(),
@@ -66,6 +67,6 @@ async function status(app: App): Promise<void> {
     "Show Log": () => app.output.show(),
     Restart: () => app.restart(),
   };
-  const picked = await vscode.window.showInformationMessage(`Codex Bridge: ${short}. ${why}`, ...Object.keys(actions));
+  const picked = await vscode.window.showInformationMessage(unlinked(`Codex Bridge: ${short}. ${why}`), ...Object.keys(actions));
   if (picked) await actions[picked]?.();
 }

@@ -31,6 +31,14 @@ export class Diffs implements vscode.TextDocumentContentProvider {
     }
   }
 
+  /** The question that a diff belongs to: this one, else the one in front. */
+  ask(diff?: vscode.Uri): string | undefined {
+    const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+    const uri = diff?.scheme === scheme ? diff : input instanceof vscode.TabInputTextDiff ? input.modified : undefined;
+    if (uri?.scheme !== scheme) return undefined;
+    return [...this.shown].find(([, keys]) => keys.includes(uri.query))?.[0];
+  }
+
   /** Closes what show opened for a question that has its answer. */
   async close(asks: string[]): Promise<void> {
     for (const [ask, keys] of this.shown) {

@@ -1,6 +1,8 @@
 // Approvals as notifications that do not stand in the way. A question that is dismissed stays in the chat.
 import * as vscode from "vscode";
 import type { Ask, Choice } from "../core/ask";
+import { noticeOf } from "../core/notice";
+import { folder } from "./folder";
 
 export interface Answers {
   answer(id: string, choice: Choice): boolean;
@@ -28,10 +30,9 @@ export class Notices {
   }
 
   private async show(ask: Ask): Promise<void> {
-    const plain = ask.fields.length === 0 && ask.url === "";
-    const choices = plain ? ask.choices.map((choice) => labels[choice]) : [];
+    const { text, choices } = noticeOf(ask, folder() ?? "");
     const more = ask.kind === "patch" ? "Show Diff" : "Open Chat";
-    const picked = await vscode.window.showInformationMessage(words(ask), ...choices, more);
+    const picked = await vscode.window.showInformationMessage(text, ...choices.map((choice) => labels[choice]), more);
     if (picked === undefined) return;
     if (picked === more) {
       if (ask.kind === "patch") this.answers.diff(ask.id);
@@ -39,17 +40,9 @@ export class Notices {
       // The notification is gone by now, and the answer is still to be given.
       return;
     }
-    const choice = ask.choices.find((one) => labels[one] === picked);
+    const choice = choices.find((one) => labels[one] === picked);
     if (choice && !this.answers.answer(ask.id, choice)) {
       void vscode.window.showInformationMessage("That question had its answer, or Codex does not ask it any more.");
     }
   }
-}
-
-export function words(ask: Ask): string {
-  const what = ask.command || ask.files.map((file) => vscode.workspace.asRelativePath(file.path)).join(", ") || ask.details;
-  const folder = ask.cwd ? ` (in ${ask.cwd})` : "";
-  const why = ask.reason ? ` — ${ask.reason}` : "";
-  const text = `Codex: ${ask.title} ${what}${folder}${why}`;
-  return text.length > 400 ? `${text.slice(0, 400)}…` : text;
 }

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Ask, askOf } from "../src/core/ask";
+import { noticeOf } from "../src/core/notice";
+import { visible } from "../src/core/visible";
+import type { Change } from "../src/core/protocol";
+
+const command = (text: string, more: object = {}): Ask => askOf("1", "item/commandExecution/requestApproval", { threadId: "t", command: text, cwd: "/w", ...more }, [])!;
+const add: Change = { path: "/w/a", kind: { type: "add" }, diff: "x\n" };
+
+test("a command, its folder and its reason, to be answered there", () => {
+  assert.deepEqual(noticeOf(command("ls", { reason: "to look" }), "/w"), {
+    text: "Codex: Run this command? ls (in /w) — to look", choices: ["accept", "acceptForSession", "decline"],
+  });
+});
+
+for (const [name, ask] of [
+  ["longer than is shown", command(`echo ${"x".repeat(400)}; rm -rf ~`)],
+  ["several lines", command("echo\nrm -rf ~")],
+  ["a link in its text", command("echo '[Decline](command:codexBridge.accept)'")],
+  ["a link in its reason", command("ls", { reason: "[why](command:codexBridge.accept)" })],
+  ["a patch that is not known", askOf("1", "item/fileChange/requestApproval", { threadId: "t" }, [])!],
+  ["a patch that asks for a root", askOf("1", "item/fileChange/requestApproval", { threadId: "t", grantRoot: "/" }, [add])!],
+  ["permissions", askOf("1", "item/permissions/requestApproval", { threadId: "t", permissions: {} }, [])!],
+  ["a question", askOf("1", "item/tool/requestUserInput", { threadId: "t", questions: [{ id: "q", header: "", question: "?", options: null }] }, [])!],
+] as [string, Ask][]) {
+  test(`only the chat answers: ${name}`, () => {
+    const notice = noticeOf(ask, "/w");
+    assert.deepEqual(notice.choices, []);
+    assert.doesNotMatch(notice.text, /rm|command:/);
+  });
+}
+
+test("a patch names its files by the folder, those elsewhere whole", () => {
+  const ask = askOf("1", "item/fileChange/requestApproval", { threadId: "t" }, [add, { ...add, path: "/etc/passwd" }])!;
+  assert.equal(noticeOf(ask, "/w").text, "Codex: Change these 2 files? a, /etc/passwd");
+});
+
+for (const [text, want] of [
+  ["ls -l\n\tx", "ls -l\n\tx"],
+  ["ä € 😀 日本", "ä € 😀 日本"],
+  ["a\u202eb", "a\\u{202e}b"],
+  ["a\u200bb\u0000", "a\\u{200b}b\\u{0}"],
+  ["\u001b[2K\rls", "\\u{1b}[2K\\u{d}ls"],
+] as const) {
+  test(`visible: ${JSON.stringify(text)}`, () => assert.equal(visible(text), want));
+}
