@@ -86,9 +86,9 @@ export const scenes = {
   async "a command is declined by the keyboard"(p) {
     await p.send("RUN: echo keyboard > keyboard.txt");
     await p.ask("keyboard.txt").waitFor();
-    await p.prompt.press("Control+Alt+x");
-    await p.page.locator(".statusbar-item", { hasText: "Waiting for second key" }).waitFor();
-    await p.prompt.press("d");
+    await p.prompt.press("Control+Alt+j");
+    await p.page.locator(".part.statusbar", { hasText: "Waiting for second key" }).waitFor();
+    await p.prompt.press("Control+d");
     await p.ask("keyboard.txt").waitFor({ state: "detached" });
     await p.idle();
     assert.equal(p.read("keyboard.txt"), undefined);
