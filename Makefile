@@ -1,7 +1,7 @@
-# Everything a fresh machine needs beyond Go, Node and npm is installed by
-# `setup`, which the other targets call.
+# Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, and by
+# `editors` for the tests in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup demo test laws unit e2e schema cross lint bench fuzz clean
+.PHONY: build setup editors demo test laws unit e2e schema cross lint bench fuzz clean
 
 NPM     := testdata/npm
 NVIM    := .tools/nvim/nvim
@@ -15,19 +15,20 @@ TARGETS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windo
 build: ## bin/codex-bridge
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/codex-bridge ./cmd/codex-bridge
 
-# The real codex, the real clients and servers, and a PostgreSQL, at the versions of the lock file; and a Neovim.
-setup: $(NPM)/node_modules/.package-lock.json $(NVIM)
+# The real codex, the real clients and servers, and a PostgreSQL, at the versions of the lock file.
+setup: $(NPM)/node_modules/.package-lock.json
 $(NPM)/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package-lock.json
 	npm ci --prefix $(NPM) --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # A Neovim for the tests of the plugin, in a folder of its own.
+editors: $(NVIM)
 $(NVIM): editors/nvim/tests/neovim.sh
 	sh $< $(@D)
 
 # What builds the extension of VS Code, and what it is tried in: a VS Code, the Node that runs it, a browser.
 ifeq ($(shell uname),Linux)
-setup: $(VSCODE)/node_modules/.package-lock.json $(CODE)
+editors: $(VSCODE)/node_modules/.package-lock.json $(CODE)
 endif
 $(VSCODE)/node_modules/.package-lock.json: $(VSCODE)/package.json $(VSCODE)/package-lock.json
 	npm ci --prefix $(VSCODE) --ignore-scripts --no-audit --no-fund
@@ -41,9 +42,9 @@ $(CODE): $(VSCODE)/e2e/package.json $(VSCODE)/e2e/package-lock.json $(VSCODE)/e2
 demo: setup build ## a whole conversation through the real codex, offline
 	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo
 
-test: setup cross ## all tests, those against the real codex too
+test: setup editors cross ## all tests, those against the real codex and in real editors too
 	go vet ./...
-	go test ./...
+	go test -timeout 18m ./...
 	$(MAKE) laws
 
 # Random conversations of all methods, against a model of what is allowed.
@@ -54,8 +55,8 @@ laws: ## the laws of the policy, CHECKS times each
 unit: setup ## the tests that need no codex
 	go test $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
 
-e2e: setup ## the tests against the real codex
-	go test -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema
+e2e: setup editors ## the tests against the real codex and in real editors
+	go test -timeout 18m -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema
 
 # Fails when codex has a name without a row in bridge/methods, or the other way round.
 schema: setup ## the names of the codex at hand, and docs/methods.md

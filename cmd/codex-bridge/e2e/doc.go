@@ -1,7 +1,7 @@
 // Package e2e holds the end-to-end tests: they run the real codex and the built
 // codex-bridge against a scripted model, and compare.
 //
-// They need the npm packages under testdata/npm (`make setup`) and fail without
+// They need the npm packages under testdata/npm (`make setup`), and the editors (`make editors`), and fail without
 // them; nothing is skipped. Nothing leaves the machine, and the machine's own
 // configuration of codex and codex-bridge plays no part.
 //
@@ -9,7 +9,7 @@
 //
 // CODEX_BRIDGE_E2E_KEEP names a folder that takes what was compared.
 //
-// CODEX_BRIDGE_E2E_NEOVIM names a Neovim other than the one of `make setup`.
+// CODEX_BRIDGE_E2E_NEOVIM names a Neovim other than the one of `make editors`.
 //
 // CODEX_BRIDGE_E2E_PROXY names a program to test in place of a fresh build of
 // codex-bridge. With codex itself there, `-run 'ACP$|Transparent$|Endings|Commands'`

@@ -32,7 +32,7 @@ func repositoryRoot(t *testing.T) string {
 	return root
 }
 
-// neovimProgram is the Neovim that `make setup` has installed.
+// neovimProgram is the Neovim that `make editors` has installed.
 func neovimProgram(t *testing.T) string {
 	t.Helper()
 	if program := os.Getenv("CODEX_BRIDGE_E2E_NEOVIM"); program != "" {
@@ -40,7 +40,7 @@ func neovimProgram(t *testing.T) string {
 	}
 	program := filepath.Join(repositoryRoot(t), ".tools", "nvim", "nvim")
 	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("%v; run `make setup`, which installs what the end-to-end tests need", err)
+		t.Fatalf("%v; run `make setup editors`, which installs what the end-to-end tests need", err)
 	}
 	return program
 }

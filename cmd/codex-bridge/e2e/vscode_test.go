@@ -29,7 +29,7 @@ func TestVSCode(t *testing.T) {
 	}
 	for _, needed := range []string{"node_modules", "e2e/node_modules/code-server/lib/vscode/node_modules"} {
 		if _, err := os.Stat(filepath.Join(extension, needed)); err != nil {
-			t.Fatalf("%v; run `make setup`, which installs what the end-to-end tests need", err)
+			t.Fatalf("%v; run `make setup editors`, which installs what the end-to-end tests need", err)
 		}
 	}
 	shots := filepath.Join(extension, "shots")

@@ -113,7 +113,7 @@ export class Code {
     });
     await up;
     const executablePath = browsers.find((path) => existsSync(path));
-    if (!executablePath) throw new Error(`none of ${browsers.join(", ")} is there; run \`make setup\`, or install chromium`);
+    if (!executablePath) throw new Error(`none of ${browsers.join(", ")} is there; run \`make editors\`, or install chromium`);
     this.browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 } });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
