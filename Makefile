@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, and by
 # `editors` for the tests in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup editors demo test laws unit e2e schema cross lint bench fuzz clean
+.PHONY: build setup editors demo test laws unit race e2e schema cross lint bench fuzz clean
 
 NPM     := testdata/npm
 NVIM    := .tools/nvim/nvim
@@ -54,6 +54,9 @@ laws: ## the laws of the policy, CHECKS times each
 
 unit: setup ## the tests that need no codex
 	go test $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
+
+race: setup ## the same with the race detector, which needs a C compiler
+	go test -race -timeout 18m $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
 
 e2e: setup editors ## the tests against the real codex and in real editors
 	go test -timeout 18m -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema

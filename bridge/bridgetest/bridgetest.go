@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/codex"
@@ -56,7 +57,11 @@ func Main(m *testing.M) {
 		_, _ = io.Copy(os.Stdout, conn)
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	// What lives as long as the process: who reaps its children, and who reads a client that
+	// never leaves.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1"),
+		goleak.IgnoreAnyFunction("codex-bridge/bridge.(*Proxy).fromClient"))
 }
 
 // Conversation is a running proxy with both its sides in the test's hands.
