@@ -24,6 +24,7 @@ type Options struct {
 	// AnswerAll has the client's requests answered that codex leaves behind when it ends,
 	// which codex itself does not do, and holds the client to ids that differ.
 	AnswerAll  bool
+	Bytes      *Bytes        // nil: nobody counts them
 	Tap        Tap           // nil: nobody
 	MaxMessage int           // bytes: of a client's message, and of what has to be gathered of codex's
 	Grace      time.Duration // for codex to end
@@ -81,6 +82,10 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		codex.Widen(f)
 	}
 	p.in, p.listen = rpc.Join(child.Stdout, p.o.Out)
+	if p.o.Bytes != nil {
+		p.in = counted{p.in, &p.o.Bytes.FromCodex}
+		p.o.In = counted{p.o.In, &p.o.Bytes.FromClient}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 

@@ -65,7 +65,11 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 			tracer.Close()
 		}
 	}()
-	report := newTelemetry(a.cfg, a.log)
+	bytes := new(bridge.Bytes)
+	report := newTelemetry(a.cfg, bytes, a.log)
+	if report != nil {
+		a.options.Bytes = bytes
+	}
 	if a.guard, err = newGuard(a.cfg, a.recorder(tracer, report), a.log); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/store"
@@ -32,7 +33,7 @@ func collector(cfg *config.Config) string {
 }
 
 // newTelemetry starts what tells a collector; nil where there is none.
-func newTelemetry(cfg *config.Config, log *slog.Logger) *telemetry.Telemetry {
+func newTelemetry(cfg *config.Config, bytes *bridge.Bytes, log *slog.Logger) *telemetry.Telemetry {
 	endpoint := collector(cfg)
 	if endpoint == "" {
 		return nil
@@ -43,7 +44,7 @@ func newTelemetry(cfg *config.Config, log *slog.Logger) *telemetry.Telemetry {
 		log.Warn("nothing is told to a collector", "error", err)
 		return nil
 	}
-	t, err := telemetry.New(telemetry.Options{Client: client, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version})
+	t, err := telemetry.New(telemetry.Options{Client: client, Bytes: bytes, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version})
 	if err != nil {
 		log.Warn("nothing is told to a collector", "error", err)
 		return nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/telemetry/otlp"
 	"codex-bridge/rpc"
@@ -27,6 +28,7 @@ type Options struct {
 	Client  *otlp.Client
 	Service string // the name that the collector knows us by
 	Version string
+	Bytes   *bridge.Bytes    // what the two sides have said; nil: it is not counted
 	Now     func() time.Time // nil: time.Now
 }
 
@@ -69,7 +71,7 @@ func New(o Options) (*Telemetry, error) {
 	}
 	t.tracer = t.traces.Tracer("codex-bridge", trace.WithInstrumentationVersion(o.Version))
 	m := t.meters.Meter("codex-bridge", metric.WithInstrumentationVersion(o.Version))
-	var errs [6]error
+	var errs [7]error
 	t.turns, errs[0] = m.Int64Counter("codex_bridge.turns", metric.WithDescription("turns that have ended, by status"), metric.WithUnit("{turn}"))
 	t.decisions, errs[1] = m.Int64Counter("codex_bridge.decisions", metric.WithDescription("what the policy changed or refused, by verdict"), metric.WithUnit("{decision}"))
 	t.inFlight, errs[2] = m.Int64UpDownCounter("codex_bridge.turns.in_flight", metric.WithDescription("turns under way"), metric.WithUnit("{turn}"))
@@ -78,6 +80,14 @@ func New(o Options) (*Telemetry, error) {
 	t.turnTook, errs[3] = m.Float64Histogram("codex_bridge.turn.duration", metric.WithUnit("s"), bounds)
 	t.toolTook, errs[4] = m.Float64Histogram("codex_bridge.tool.duration", metric.WithUnit("s"), bounds)
 	t.hookTook, errs[5] = m.Float64Histogram("codex_bridge.hook.duration", metric.WithUnit("s"), bounds)
+	if o.Bytes != nil {
+		_, errs[6] = m.Int64ObservableCounter("codex_bridge.bytes", metric.WithDescription("what client and codex have said"), metric.WithUnit("By"),
+			metric.WithInt64Callback(func(_ context.Context, to metric.Int64Observer) error {
+				to.Observe(o.Bytes.FromClient.Load(), metric.WithAttributes(attribute.String("from", "client")))
+				to.Observe(o.Bytes.FromCodex.Load(), metric.WithAttributes(attribute.String("from", "codex")))
+				return nil
+			}))
+	}
 	return t, errors.Join(errs[:]...)
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/telemetry"
@@ -107,7 +108,10 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	telemetry, err := telemetry.New(telemetry.Options{Client: client, Service: "s", Version: "1", Now: func() time.Time {
+	var said bridge.Bytes
+	said.FromClient.Store(7)
+	said.FromCodex.Store(9)
+	telemetry, err := telemetry.New(telemetry.Options{Client: client, Service: "s", Version: "1", Bytes: &said, Now: func() time.Time {
 		now = now.Add(time.Second)
 		return now
 	}})
@@ -170,6 +174,8 @@ func TestSession(t *testing.T) {
 		}
 	}
 	want = []string{
+		"codex_bridge.bytes from=client: 7",
+		"codex_bridge.bytes from=codex: 9",
 		"codex_bridge.decisions method=turn/start mode=enforce verdict=rewrite: 1",
 		"codex_bridge.hook.duration event=preToolUse status=blocked: 1, 0.007 s in 17",
 		"codex_bridge.tool.duration status=failed tool=mcp: 1, 1 s in 17",

@@ -35,7 +35,7 @@ func TestTelemetry(t *testing.T) {
 	defer mu.Unlock()
 	for path, words := range map[string][]string{
 		"/v1/traces":  {`"turn"`, `"tool shell"`, `"hook preToolUse"`, `"blocked"`, thread},
-		"/v1/metrics": {`"codex_bridge.turns"`, `"codex_bridge.decisions"`, `"deny"`, `"codex_bridge.hook.duration"`, `"codex_bridge.tool.duration"`},
+		"/v1/metrics": {`"codex_bridge.turns"`, `"codex_bridge.decisions"`, `"deny"`, `"codex_bridge.hook.duration"`, `"codex_bridge.tool.duration"`, `"codex_bridge.bytes"`},
 	} {
 		for _, word := range words {
 			if !strings.Contains(told[path], word) {

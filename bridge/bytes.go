@@ -1,0 +1,21 @@
+package bridge
+
+import (
+	"io"
+	"sync/atomic"
+)
+
+// Bytes counts what the two sides have said, as it was written. It may be read at any time.
+type Bytes struct{ FromClient, FromCodex atomic.Int64 }
+
+// counted is r with what is read of it added up.
+type counted struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}
