@@ -14,13 +14,12 @@ import type { FromPage, PageState } from "../view/messages";
 import { Diffs, scheme } from "./diffs";
 import { find } from "./find";
 import { blocked, folder } from "./folder";
+import { Memory } from "./memory";
 import { Notices } from "./notices";
 import * as settings from "./settings";
 import { StatusBar } from "./statusBar";
 import { Threads } from "./threads";
 import * as tools from "./tools";
-
-const remembered = "conversation";
 
 export class App implements Surface {
   readonly status = new StatusBar();
@@ -28,6 +27,7 @@ export class App implements Surface {
   readonly threadTree: Threads;
   private readonly diffs: Diffs;
   private readonly notices: Notices;
+  private readonly memory: Memory;
   private session: Session | undefined;
   private name = "";
 
@@ -35,6 +35,7 @@ export class App implements Surface {
     private readonly context: vscode.ExtensionContext,
     readonly output: vscode.LogOutputChannel,
   ) {
+    this.memory = new Memory(context.storageUri?.fsPath);
     this.diffs = new Diffs(folder() ?? "");
     this.chat = new Chat(context.extensionUri, {
       state: () => this.pageState(),
@@ -68,7 +69,7 @@ export class App implements Surface {
     if (why || cwd === undefined) {
       this.gate(gateOf({ state: "stopped", why: why?.text ?? "" }));
     } else {
-      this.session ??= new Session(this.world(cwd), this, this.context.workspaceState.get<Conversation>(remembered));
+      this.session ??= new Session(this.world(cwd), this, this.memory.conversation);
       this.gate(this.session.gate);
     }
     this.chat.reset();
@@ -270,7 +271,11 @@ export class App implements Surface {
   }
 
   remember(conversation: Conversation | undefined): void {
-    void this.context.workspaceState.update(remembered, conversation);
+    try {
+      this.memory.conversation = conversation;
+    } catch (error) {
+      this.log(`the conversation can't be remembered: ${String(error)}`);
+    }
   }
 
   log(line: string): void {
