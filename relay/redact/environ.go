@@ -12,7 +12,7 @@ func Environ(environ []string) []string {
 	var all []string
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
-		if len(value) >= shortest && secretName.MatchString(name) && !strings.HasPrefix(value, "/") {
+		if len(value) >= shortest && secretName(name) && !strings.HasPrefix(value, "/") {
 			all = append(all, value)
 		}
 	}

@@ -103,7 +103,14 @@ type walk struct {
 	chars  int  // of the texts that were left out
 }
 
-var identifier = newExpr(`Id$|^id$|^method$|^type$|Index$`)
+// identifier tells whether a field of a part of a stream says what it is a part of.
+func identifier(name string) bool {
+	switch name {
+	case "id", "method", "type":
+		return true
+	}
+	return strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "Index")
+}
 
 func (w *walk) value(name string, depth int) error {
 	switch kind := w.in.PeekKind(); {
@@ -124,7 +131,7 @@ func (w *walk) value(name string, depth int) error {
 			return err
 		}
 		text := token.String()
-		if w.silent && depth > 1 && !identifier.MatchString(name) {
+		if w.silent && depth > 1 && !identifier(name) {
 			w.chars += utf8.RuneCountInString(text)
 			text = ""
 		}
@@ -139,7 +146,7 @@ func (w *walk) value(name string, depth int) error {
 	return w.out.WriteValue(raw)
 }
 
-func secret(name string) bool { return secretName.MatchString(name) && !countName.MatchString(name) }
+func secret(name string) bool { return secretName(name) && !countName.MatchString(name) }
 
 // replace skips a value and writes a text in its place.
 func (w *walk) replace(text string) error {
@@ -207,18 +214,26 @@ func (w *walk) text(name, text string) string {
 	switch {
 	case text == "":
 		return text
-	case secretName.MatchString(name):
+	case secretName(name):
 		return gone
 	case strings.HasSuffix(strings.ToLower(name), "base64"):
 		return "<redacted payload>"
 	}
-	if head := wholeData.FindString(text); head != "" && (len(text) > longPayload || strings.Contains(head, "base64")) {
+	if head := dataHead(text); head != "" && (len(text) > longPayload || strings.Contains(head, "base64")) {
 		return "<redacted data-uri " + itoa(len(head)-1) + " chars>"
 	}
 	if len(text) > longPayload && payloadName.MatchString(name) || len(text) >= blob && encoded.MatchString(text) {
 		return "<redacted payload>"
 	}
 	return w.Text(text)
+}
+
+// dataHead is the head of a data URL that is the whole text.
+func dataHead(text string) string {
+	if !startsWith(text, "data:") {
+		return ""
+	}
+	return wholeData.FindString(text)
 }
 
 // window is as much of a long text as is looked at. It ends between words, so that no

@@ -1,15 +1,23 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"sync"
+)
 
 // gone stands in the place of a secret.
 const gone = "<redacted>"
 
-// secretWord is what the name of a secret has in it.
-const secretWord = `authorization|cookie|credential|key|password|passwd|secret|token`
+// inSecrets is what the name of a secret has in it.
+var inSecrets = []string{"authorization", "cookie", "credential", "key", "password", "passwd", "secret", "token"}
+
+// secretWords are found in the name of a secret.
+var secretWords = sync.OnceValue(func() *words { return newWords(inSecrets...) })
+
+func secretName(name string) bool { return secretWords().in(name) }
 
 var (
-	secretName  = newExpr(`(?i)` + secretWord)
 	countName   = newExpr(`^(?:tokenUsage|tokens|tokensUsed|tokenBudget|contentTokenCount|[a-z][A-Za-z]*Tokens|[a-z_]*token_limit)$`)
 	payloadName = newExpr(`(?i)image|screenshot|attachment|audio`)
 	dataURL     = newExpr(`(?i)data:[a-z0-9.+/;=_-]*;base64,[A-Za-z0-9+/=_%-]*`)
@@ -43,11 +51,16 @@ var shapes = []struct {
 
 // hints are parts that a text with a secret has: most texts have none of them, and no
 // pattern is tried on those.
-var hints = newExpr(`(?i)` + secretWord + `|eyJ|bearer|basic|://|(?:sk|pk|rk)[-_]|gh[a-z]_|github_|glpat|npm_|xox|AIza|AKIA|ASIA|sess|sid|csrf|xsrf|auth|data:`)
+var hints = sync.OnceValue(func() *words {
+	return newWords(slices.Concat(inSecrets, []string{
+		"eyj", "bearer", "basic", "://", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "gh", "github_", "glpat", "npm_", "xox", "aiza", "akia", "asia",
+		"sess", "sid", "csrf", "xsrf", "auth", "data:", "-----begin",
+	})...)
+})
 
 // scrub takes out of a text what has the shape of a secret, and what data URLs carry.
 func scrub(text string) string {
-	if !hints.MatchString(text) {
+	if !hints().in(text) {
 		return text
 	}
 	text = dataURL.ReplaceAllStringFunc(text, func(url string) string {
