@@ -348,7 +348,11 @@ func (p *Proxy) fromCodex(ctx context.Context) {
 
 func (p *Proxy) pump(ctx context.Context, out rpc.Sink) {
 	t := &taker{p, ctx, out}
-	if err := rpc.NewPump(out, t, t, p.o.MaxMessage).Run(p.in); err != nil {
+	pump := rpc.NewPump(out, t, t, p.o.MaxMessage)
+	if p.o.Tap != nil {
+		pump.Watch(p.o.Tap)
+	}
+	if err := pump.Run(p.in); err != nil {
 		p.o.Log.Debug("codex's output ended", "error", err)
 	}
 }

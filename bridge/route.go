@@ -65,10 +65,12 @@ type Attacher interface {
 	Attach(*Peer)
 }
 
-// Tap is told all that is said while a Feature's routes have it gathered. It is called in
-// the order in which things are said, from everywhere at once; it must not wait, nor keep
-// the line.
+// Tap is told all that is said. It has nothing gathered: what no Feature wants still passes
+// in runs. It is called in the order in which things are said, from everywhere at once; it
+// must not wait, nor keep the bytes.
 type Tap interface {
+	// Watcher is told what codex says and the client gets as it is.
+	rpc.Watcher
 	// Heard is told what a party has said.
 	Heard(from Party, line []byte)
 	// Told is told what a party is about to be told, by the other or by the bridge.

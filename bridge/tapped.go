@@ -2,8 +2,8 @@ package bridge
 
 import "codex-bridge/rpc"
 
-// tapped is a Sink of the client's with a Tap on its messages. Runs of lines that nobody
-// wants pass by it.
+// tapped is a Sink of the client's with a Tap on its messages. Of what nobody wants the Pump
+// tells.
 type tapped struct {
 	rpc.Sink
 	tap Tap

@@ -107,7 +107,7 @@ func (p *picky) wants(line []byte) bool {
 
 // FuzzPump: whatever comes, in whatever pieces and with whatever buffer, passed and
 // taken lines are what came, in its order; the pieces and the buffer change
-// nothing; and a strict line is taken when it is wanted, and only then.
+// nothing; who watches is told what passes; and a strict line is taken when it is wanted, and only then.
 func FuzzPump(f *testing.F) {
 	add := func(text []byte) {
 		f.Add(text, uint16(7), byte(0), byte(0))
@@ -141,9 +141,13 @@ func FuzzPump(f *testing.F) {
 		if salt%5 == 0 {
 			in = iotest.DataErrReader(in)
 		}
-		if err := rpc.NewPumpSize(rpc.NewLines(parts), parts, parts, mib, int(size)+1).Run(in); err != nil {
+		var w watcher
+		pump := rpc.NewPumpSize(rpc.NewLines(parts), parts, parts, mib, int(size)+1)
+		pump.Watch(&w)
+		if err := pump.Run(in); err != nil {
 			t.Fatal(err)
 		}
+		w.check(t, parts.events)
 		if !slices.Equal(whole.joined(), parts.joined()) {
 			t.Fatalf("%q in pieces has become\n%q, want\n%q", text, parts.joined(), whole.joined())
 		}

@@ -35,6 +35,16 @@ type Taker interface {
 	TakeTooLong(start []byte)
 }
 
+// Watcher is told what a Pump passes on, just before it is written. What is taken it is not
+// told. It must neither wait nor keep the bytes.
+type Watcher interface {
+	// Passed gets so many whole lines, each with its line end but perhaps the last of all.
+	Passed(lines []byte, count int)
+	// PassedPart gets a line longer than the buffer in parts. The last one has the line end,
+	// unless Codex ended before it, and is empty then.
+	PassedPart(part []byte, last bool)
+}
+
 // PumpBuffer is the size of a Pump's read buffer.
 const PumpBuffer = 256 << 10
 
@@ -47,6 +57,7 @@ type Pump struct {
 	sieve Sieve
 	lines LineSieve // nil: of a method all are wanted, or none
 	taker Taker
+	watch Watcher // nil: nobody
 	max   int
 
 	buf     []byte
@@ -65,6 +76,17 @@ func NewPump(out Sink, sieve Sieve, taker Taker, max int) *Pump {
 	lines, _ := sieve.(LineSieve)
 	return &Pump{out: out, sieve: sieve, lines: lines, taker: taker, max: max,
 		buf: make([]byte, PumpBuffer), passed: make([]byte, 0, 128)}
+}
+
+// Watch has w told what passes. It is called before Run.
+func (p *Pump) Watch(w Watcher) { p.watch = w }
+
+// run writes lines that pass.
+func (p *Pump) run(lines []byte, count int) {
+	if p.watch != nil {
+		p.watch.Passed(lines, count)
+	}
+	p.out.Run(lines)
 }
 
 // Run carries everything from in until its end, and returns what Read returned
@@ -86,7 +108,7 @@ func (p *Pump) Run(in io.Reader) error {
 		if err != nil {
 			if line := p.buf[:p.w]; p.w > 0 { // Codex died in mid-line; the client may have use for it
 				if p.passes(line, true) {
-					p.out.Run(line)
+					p.run(line, 1)
 				} else {
 					p.taker.Take(line)
 				}
@@ -101,7 +123,7 @@ func (p *Pump) Run(in io.Reader) error {
 
 // carry carries the whole lines of the buffer.
 func (p *Pump) carry() {
-	run := p.r
+	run, count := p.r, 0
 	for p.r < p.w {
 		end := bytes.IndexByte(p.buf[p.r+p.scanned:p.w], '\n')
 		if end < 0 {
@@ -113,17 +135,18 @@ func (p *Pump) carry() {
 		line := p.buf[p.r : p.r+end]
 		if p.passes(line, true) {
 			p.r += end + 1
+			count++
 			continue
 		}
 		if run < p.r {
-			p.out.Run(p.buf[run:p.r])
+			p.run(p.buf[run:p.r], count)
 		}
 		p.taker.Take(line)
 		p.r += end + 1
-		run = p.r
+		run, count = p.r, 0
 	}
 	if run < p.r {
-		p.out.Run(p.buf[run:p.r])
+		p.run(p.buf[run:p.r], count)
 	}
 }
 
@@ -173,14 +196,23 @@ func (p *Pump) passesWhole(line []byte) bool {
 // long carries the line that fills the whole buffer, to its end.
 func (p *Pump) long(in io.Reader) error {
 	if s, ok := p.out.(Streamer); ok && p.passes(p.buf, false) {
+		p.part(p.buf, false)
 		s.Open(p.buf)
-		err := p.rest(in, s.Continue)
+		ended := false
+		err := p.rest(in, func(part []byte, last bool) {
+			p.part(part, last)
+			s.Continue(part)
+			ended = last
+		})
+		if !ended {
+			p.part(nil, true)
+		}
 		s.Close()
 		return err
 	}
 	gathered := append(make([]byte, 0, 4*len(p.buf)), p.buf...)
 	tooLong := false
-	err := p.rest(in, func(part []byte) {
+	err := p.rest(in, func(part []byte, _ bool) {
 		if tooLong = tooLong || len(gathered)+len(part) > p.max; !tooLong {
 			gathered = append(gathered, part...)
 		}
@@ -190,26 +222,32 @@ func (p *Pump) long(in io.Reader) error {
 		p.taker.TakeTooLong(gathered[:min(len(gathered), 4096)])
 	case tooLong:
 	case p.passes(gathered, true):
-		p.out.Run(gathered)
+		p.run(gathered, 1)
 	default:
 		p.taker.Take(bytes.TrimSuffix(gathered, []byte{'\n'}))
 	}
 	return err
 }
 
+func (p *Pump) part(part []byte, last bool) {
+	if p.watch != nil {
+		p.watch.PassedPart(part, last)
+	}
+}
+
 // rest reads on to the end of a long line and hands each part to part, the last
 // one with the line end. What was read behind it is left in the buffer.
-func (p *Pump) rest(in io.Reader, part func([]byte)) error {
+func (p *Pump) rest(in io.Reader, part func(part []byte, last bool)) error {
 	for {
 		n, err := in.Read(p.buf)
 		end := bytes.IndexByte(p.buf[:n], '\n')
 		if end >= 0 {
-			part(p.buf[:end+1])
+			part(p.buf[:end+1], true)
 			p.r, p.w, p.scanned = end+1, n, 0
 			return err
 		}
 		if n > 0 {
-			part(p.buf[:n])
+			part(p.buf[:n], false)
 		}
 		if err != nil {
 			p.r, p.w, p.scanned = 0, 0, 0

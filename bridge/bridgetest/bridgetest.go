@@ -82,6 +82,12 @@ type side struct {
 // Start starts a proxy with these features.
 func Start(t *testing.T, features ...bridge.Feature) *Conversation {
 	t.Helper()
+	return Tapped(t, nil, features...)
+}
+
+// Tapped is Start with a Tap.
+func Tapped(t *testing.T, tap bridge.Tap, features ...bridge.Feature) *Conversation {
+	t.Helper()
 	// A socket's path is short by nature, a test's folder may not be.
 	dir, err := os.MkdirTemp("", "bt")
 	if err != nil {
@@ -112,6 +118,7 @@ func Start(t *testing.T, features ...bridge.Feature) *Conversation {
 		In: inR, Out: outW,
 		Command:    codex.Command{Path: self, Env: append(os.Environ(), socketEnv+"="+path)},
 		Features:   features,
+		Tap:        tap,
 		MaxMessage: 1 << 20, Grace: patience,
 		Log: slog.New(slog.DiscardHandler),
 	})

@@ -160,7 +160,6 @@ func (a *assembly) records(tracer *trace.Recorder, report *telemetry.Telemetry, 
 	a.adds(line.Last())
 	if tracer != nil {
 		a.options.Tap = tracer
-		a.adds(trace.Everything{})
 		a.atEnd(func(context.Context) { tracer.Close() })
 	}
 	showTrace(a.hello, a.cfg, tracer)

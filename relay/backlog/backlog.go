@@ -32,30 +32,31 @@ func New[T any](count int, bytes int) *Queue[T] {
 	return &Queue[T]{most: int64(bytes), queue: make(chan entry[T], count), quit: make(chan struct{})}
 }
 
-// Fits tells whether as many bytes would be taken. What is not is counted as dropped: it need
-// not be copied first.
-func (q *Queue[T]) Fits(size int) bool {
+// Fits tells whether as many bytes would be taken. What is not is counted, as so many
+// dropped: it need not be copied first.
+func (q *Queue[T]) Fits(size, count int) bool {
 	if q.waiting.Load()+int64(size) <= q.most {
 		return true
 	}
-	q.drop()
+	q.Drop(count)
 	return false
 }
 
-// Put adds a value of that many bytes, or drops it.
-func (q *Queue[T]) Put(value T, size int) {
+// Put adds a value of that many bytes, which counts as so many, or drops it.
+func (q *Queue[T]) Put(value T, size, count int) {
 	q.waiting.Add(int64(size))
 	select {
 	case q.queue <- entry[T]{value, int64(size)}:
 	default:
 		q.waiting.Add(-int64(size))
-		q.drop()
+		q.Drop(count)
 	}
 }
 
-func (q *Queue[T]) drop() {
-	q.dropped.Add(1)
-	q.lost.Add(1)
+// Drop counts what was never put in.
+func (q *Queue[T]) Drop(count int) {
+	q.dropped.Add(int64(count))
+	q.lost.Add(int64(count))
 }
 
 // Next waits for a value. It is false when the Queue was closed and is empty. dropped is how

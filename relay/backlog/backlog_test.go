@@ -14,8 +14,8 @@ import (
 func TestDropped(t *testing.T) {
 	q := backlog.New[string](3, 10)
 	put := func(text string) {
-		if q.Fits(len(text)) {
-			q.Put(text, len(text))
+		if q.Fits(len(text), 1) {
+			q.Put(text, len(text), 1)
 		}
 	}
 	var got []string
@@ -68,7 +68,7 @@ func TestTogether(t *testing.T) {
 	for range from {
 		wg.Go(func() {
 			for i := range each {
-				q.Put(i, 8)
+				q.Put(i, 8, 1)
 			}
 		})
 	}

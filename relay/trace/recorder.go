@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/backlog"
+	"codex-bridge/rpc"
 )
 
 // FolderName is the folder of the traces in the state folder.
@@ -33,6 +35,8 @@ type Recorder struct {
 	limits Limits
 	now    func() time.Time
 	queue  *backlog.Queue[told]
+	blocks sync.Pool // of *[]byte, for runs
+	part   part      // codex's
 	done   chan struct{}
 	s      *session // the goroutine's
 }
@@ -41,10 +45,19 @@ type Recorder struct {
 type told struct {
 	at       time.Time
 	heard    bool // else told
+	passed   bool // both: codex has said it, and the client gets it
 	party    bridge.Party
 	line     []byte
-	long     int // bytes, where line is only the start
+	long     int     // bytes, where line is only the start
+	run      *[]byte // lines that have passed, in place of line
 	decision *store.Decision
+}
+
+// part is a line that passes in parts.
+type part struct {
+	line []byte
+	size int
+	lost bool // there is no room for it
 }
 
 // NewRecorder starts a Recorder. It makes no file before a thread is spoken of.
@@ -66,18 +79,80 @@ func (r *Recorder) Heard(from bridge.Party, line []byte) { r.message(true, from,
 func (r *Recorder) Told(to bridge.Party, line []byte) { r.message(false, to, line) }
 
 // Decided is told what the policy changed or refused.
-func (r *Recorder) Decided(d store.Decision) { r.queue.Put(told{at: r.now(), decision: &d}, 1024) }
+func (r *Recorder) Decided(d store.Decision) { r.queue.Put(told{at: r.now(), decision: &d}, 1024, 1) }
+
+// longest is how long a line may be to be kept as a whole until it is written; of a longer
+// one its start is.
+func (r *Recorder) longest() int { return r.limits.Memory / 4 }
+
+const startOfLong = 4096
 
 func (r *Recorder) message(heard bool, party bridge.Party, line []byte) {
 	t := told{at: r.now(), heard: heard, party: party}
 	line = bytes.TrimRight(line, "\r\n")
-	if len(line) > r.limits.Memory/4 {
-		t.long, line = len(line), line[:min(len(line), 4096)]
+	if len(line) > r.longest() {
+		t.long, line = len(line), line[:min(len(line), startOfLong)]
 	}
-	if r.queue.Fits(len(line)) {
+	if r.queue.Fits(len(line), 1) {
 		t.line = bytes.Clone(line)
-		r.queue.Put(t, len(line))
+		r.queue.Put(t, len(line), 1)
 	}
+}
+
+// Passed implements bridge.Tap. Most of what codex says comes here, at the speed of the
+// proxy: it costs a copy while there is room, and a comparison while there is none.
+func (r *Recorder) Passed(lines []byte, count int) {
+	if !r.queue.Fits(len(lines), count) {
+		return
+	}
+	r.queue.Put(told{at: r.now(), passed: true, party: bridge.Client, run: r.block(lines)}, len(lines), count)
+}
+
+// leastShared is the size from which on the memory of a run is used again. A short one has
+// just what it needs: many of them may be waiting.
+const leastShared = rpc.PumpBuffer / 4
+
+// block is a copy of lines.
+func (r *Recorder) block(lines []byte) *[]byte {
+	if len(lines) < leastShared {
+		lines = bytes.Clone(lines)
+		return &lines
+	}
+	block, _ := r.blocks.Get().(*[]byte)
+	if block == nil {
+		b := make([]byte, 0, rpc.PumpBuffer)
+		block = &b
+	}
+	*block = append(*block, lines...)
+	return block
+}
+
+// PassedPart implements bridge.Tap.
+func (r *Recorder) PassedPart(text []byte, last bool) {
+	p := &r.part
+	p.size += len(text)
+	switch {
+	case p.lost:
+	case p.size > r.longest():
+		p.line = p.line[:min(len(p.line), startOfLong)]
+	case r.queue.Fits(p.size, 0):
+		p.line = append(p.line, text...)
+	default:
+		p.line, p.lost = nil, true
+	}
+	if !last {
+		return
+	}
+	t := told{at: r.now(), passed: true, party: bridge.Client, line: bytes.TrimRight(p.line, "\r\n")}
+	if p.size > r.longest() {
+		t.long, t.line = p.size, bytes.Clone(t.line)
+	}
+	if p.lost {
+		r.queue.Drop(1)
+	} else {
+		r.queue.Put(t, len(t.line), 1)
+	}
+	*p = part{}
 }
 
 // Lost is how many events were not written because too many were waiting.
@@ -95,6 +170,7 @@ func (r *Recorder) write() {
 		}
 	}
 	var untold int64
+	pace := r.queue.Pace()
 	for {
 		t, dropped, ok := r.queue.Next()
 		untold += dropped
@@ -105,7 +181,28 @@ func (r *Recorder) write() {
 		if untold > 0 && r.s.droppedEvents(t.at, untold) {
 			untold = 0
 		}
+		pace.Begin()
+		r.take(t, pace)
+	}
+}
+
+func (r *Recorder) take(t told, pace *backlog.Pace[told]) {
+	if t.run == nil {
 		r.s.take(t)
+		pace.Rest()
+		return
+	}
+	lines := *t.run
+	for len(lines) > 0 {
+		t.line, lines, _ = bytes.Cut(lines, []byte{'\n'})
+		if t.line = bytes.TrimRight(t.line, "\r"); len(t.line) > 0 {
+			r.s.take(t)
+			pace.Rest()
+		}
+	}
+	if cap(*t.run) >= rpc.PumpBuffer {
+		*t.run = (*t.run)[:0]
+		r.blocks.Put(t.run) // what is kept of them is copied
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,38 @@ func play(r *trace.Recorder, script string) {
 			r.Told(party[way[2]], []byte(text+"\n"))
 		}
 	}
+}
+
+// passes is play, where what goes from codex to the editor as it is passes the bridge in
+// runs; in parts each as long.
+func passes(r *trace.Recorder, script string, part int) {
+	var run bytes.Buffer
+	flush := func() {
+		if run.Len() > 0 {
+			r.Passed(run.Bytes(), bytes.Count(run.Bytes(), []byte{'\n'}))
+		}
+		for i := range run.Bytes() {
+			run.Bytes()[i] = 'x' // who is told must not keep it
+		}
+		run.Reset()
+	}
+	for line := range strings.Lines(script) {
+		text, ok := strings.CutPrefix(line, "c>e ")
+		switch {
+		case !ok:
+			flush()
+			play(r, line)
+		case part > 0:
+			for piece := range slices.Chunk([]byte(text), part) {
+				r.PassedPart(piece, false)
+				clear(piece)
+			}
+			r.PassedPart(nil, true)
+		default:
+			run.WriteString(text)
+		}
+	}
+	flush()
 }
 
 const turn = `
@@ -110,8 +143,18 @@ func lines(t *testing.T, path string) []string {
 // A conversation is taken down: each message once, where it passes unchanged; what has
 // begun and not ended is ended.
 func TestTurn(t *testing.T) {
+	for name, tell := range map[string]func(*trace.Recorder, string){
+		"one by one": play,
+		"in runs":    func(r *trace.Recorder, script string) { passes(r, script, 0) },
+		"in parts":   func(r *trace.Recorder, script string) { passes(r, script, 7) },
+	} {
+		t.Run(name, func(t *testing.T) { testTurn(t, tell) })
+	}
+}
+
+func testTurn(t *testing.T, tell func(r *trace.Recorder, script string)) {
 	r, folder := recorder(t, trace.Limits{})
-	play(r, turn)
+	tell(r, turn)
 	r.Decided(store.Decision{Method: "fs/remove", Verdict: "deny", Reason: "by default"})
 	r.Close()
 	r.Close()
@@ -257,19 +300,29 @@ func TestDropped(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, "bad.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	for name, tell := range map[string]func(r *trace.Recorder, line []byte){
+		"heard":    func(r *trace.Recorder, line []byte) { r.Heard(bridge.Codex, line) },
+		"passed":   func(r *trace.Recorder, line []byte) { r.Passed(append(line, '\n'), 1) },
+		"in parts": func(r *trace.Recorder, line []byte) { r.PassedPart(line[:100], false); r.PassedPart(line[100:], true) },
+	} {
+		t.Run(name, func(t *testing.T) { testDropped(t, folder, name, tell) })
+	}
+}
+
+func testDropped(t *testing.T, folder, name string, tell func(r *trace.Recorder, line []byte)) {
 	stuck := stuckLog{slog.DiscardHandler, make(chan struct{})}
 	r := trace.NewRecorder(trace.Options{Folder: folder, TraceID: "one", Limits: trace.Limits{Memory: 4096}, Log: slog.New(stuck)})
 	r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"bad"}}`))
 	text := strings.Repeat("word ", 180)
 	for range 5000 {
-		r.Heard(bridge.Codex, fmt.Appendf(nil, `{"method":"x","params":{"threadId":"t","text":%q}}`, text))
+		tell(r, fmt.Appendf(nil, `{"method":"x","params":{"threadId":%q,"text":%q}}`, name, text))
 	}
 	close(stuck.free)
 	r.Close()
 	if r.Lost() < 4990 { // four go into the memory
 		t.Fatalf("%d messages were lost while nothing could be written", r.Lost())
 	}
-	file, err := os.ReadFile(filepath.Join(folder, "t.jsonl"))
+	file, err := os.ReadFile(filepath.Join(folder, trace.FileName(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,16 +347,50 @@ func TestDropped(t *testing.T) {
 
 // A message that is too long to be looked at is told by its length.
 func TestLong(t *testing.T) {
-	r, folder := recorder(t, trace.Limits{Memory: 64 << 10})
-	r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
-	r.Heard(bridge.Codex, []byte(`{"method":"y","params":{"threadId":"t","password":"`+strings.Repeat(canary, 8<<10)+`"}}`))
-	r.Close()
-	text, err := os.ReadFile(filepath.Join(folder, "t.jsonl"))
-	if err != nil {
-		t.Fatal(err)
+	long := []byte(`{"method":"y","params":{"threadId":"t","password":"` + strings.Repeat(canary, 8<<10) + `"}}`)
+	for name, tell := range map[string]func(*trace.Recorder){
+		"heard":  func(r *trace.Recorder) { r.Heard(bridge.Codex, long) },
+		"passed": func(r *trace.Recorder) { r.Passed(append(long, '\n'), 1) },
+		"in parts": func(r *trace.Recorder) {
+			for piece := range slices.Chunk(long, 10_000) {
+				r.PassedPart(piece, false)
+			}
+			r.PassedPart([]byte{'\n'}, true)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// What passes in runs is no longer than a Pump's buffer.
+			r, folder := recorder(t, trace.Limits{Memory: 256 << 10, Event: 4096})
+			r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
+			tell(r)
+			r.Close()
+			text, err := os.ReadFile(filepath.Join(folder, "t.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(text, []byte{'\n'}); n != 3 || r.Lost() > 0 || strings.Contains(string(text), canary) {
+				t.Errorf("%d events, %d lost: %.2000s", n, r.Lost(), text)
+			}
+			if elided := strings.Contains(string(text), `"elidedBytes":131`); elided != (name != "passed") {
+				t.Errorf("%.2000s", text)
+			}
+		})
 	}
-	if !strings.Contains(string(text), `"elidedBytes":131`) || strings.Contains(string(text), canary) {
-		t.Errorf("%.2000s", text)
+}
+
+// A file that is full takes no more, whatever comes; the others do.
+func TestFullFile(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{File: 4096})
+	var run bytes.Buffer
+	for i := range 400 {
+		fmt.Fprintf(&run, `{"method":"x","params":{"threadId":"t","n":%d}}`+"\n", i)
+	}
+	r.Passed(run.Bytes(), 400)
+	r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"u"}}`))
+	r.Close()
+	full, other := lines(t, filepath.Join(folder, "t.jsonl")), lines(t, filepath.Join(folder, "u.jsonl"))
+	if last := full[len(full)-1]; !strings.Contains(last, string(trace.Full)) || len(other) != 2 {
+		t.Errorf("%q, %q", last, other)
 	}
 }
 

@@ -57,6 +57,9 @@ func (s *session) take(t told) {
 	switch {
 	case t.decision != nil:
 		s.decided(t.at, *t.decision)
+	case t.passed:
+		s.flush(1 - t.party)
+		s.hop(read(t), (1 - t.party).String(), t.party.String())
 	case t.heard:
 		s.flush(t.party)
 		m := read(t)
@@ -177,13 +180,21 @@ func (s *session) hop(m *message, from, to string) {
 	}
 	e.ThreadID, e.TurnID = of.thread, of.turn
 	e.Type, h.Outcome = classify(m, of, params, result)
-	if m.Envelope == nil {
+	switch {
+	case m.Envelope == nil:
 		h.Elided = max(m.long, len(m.line))
-	} else {
+	case !s.full(of.thread):
 		s.message(&h, m)
 	}
 	e.Data = s.marshal(h)
 	s.place(s.number(e), m, of, params, result)
+}
+
+// full tells whether the file of a thread takes no more. The account of what has begun and
+// ended goes on.
+func (s *session) full(thread string) bool {
+	t := s.threads[thread]
+	return t != nil && t.ended
 }
 
 // message is what is written of a message.
@@ -271,15 +282,16 @@ func (s *session) number(e Event) Event {
 }
 
 func (s *session) write(t *thread, e Event) {
+	if t.ended {
+		return
+	}
 	t.seq++
 	e.Seq, e.ThreadID, e.Workspace, e.Model, e.Provider = t.seq, t.id, t.workspace, t.model, t.provider
 	line, err := e.encode(s.Limits)
 	if err == nil {
 		err = t.file.write(line, false)
 	}
-	switch {
-	case err == nil || t.file.closed && t.ended:
-	case !t.ended:
+	if err != nil {
 		t.ended = true
 		s.giveUp(t, e, err)
 	}

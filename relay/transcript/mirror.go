@@ -82,9 +82,9 @@ func (m *Mirror) Lost() int64 { return m.queue.Lost() }
 
 // put has a message kept. The line may change afterwards.
 func (m *Mirror) put(h heard, line []byte) {
-	if m.queue.Fits(len(line)) {
+	if m.queue.Fits(len(line), 1) {
 		h.at, h.line = m.o.Now(), bytes.Clone(line)
-		m.queue.Put(h, len(line))
+		m.queue.Put(h, len(line), 1)
 	}
 }
 

@@ -1,0 +1,98 @@
+package bridge_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/rpc"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tap writes down what it is told, a line each.
+type tap struct {
+	mu   sync.Mutex
+	told []string
+	part strings.Builder
+}
+
+func (t *tap) note(what, line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.told = append(t.told, what+" "+strings.TrimSpace(line))
+}
+
+func (t *tap) Heard(from bridge.Party, line []byte) { t.note(from.String()+" says", string(line)) }
+func (t *tap) Told(to bridge.Party, line []byte)    { t.note(to.String()+" gets", string(line)) }
+
+func (t *tap) Passed(lines []byte, count int) {
+	if strings.Count(string(lines), "\n") != count {
+		t.note("not as many lines:", string(lines))
+	}
+	for line := range strings.Lines(string(lines)) {
+		t.note("passed", line)
+	}
+}
+
+func (t *tap) PassedPart(part []byte, last bool) {
+	if t.part.Write(part); last {
+		t.note("passed", t.part.String())
+		t.part.Reset()
+	}
+}
+
+// A Tap is told what is said and who hears it: what passes, of methods that nobody knows too,
+// what is rewritten, held back and said by the bridge. It has nothing gathered for it: a
+// message longer than any that is gathered passes.
+func TestTap(t *testing.T) {
+	long := `{"method":"long","params":{"text":"` + strings.Repeat("word ", 400_000) + `"}}`
+	heard := &tap{}
+	c := bridgetest.Tapped(t, heard, feature{
+		{From: bridge.Codex, Method: "secret", Said: func(_ context.Context, s *bridge.Said) { s.Line = nil }},
+		{From: bridge.Codex, Method: "loud", Said: func(_ context.Context, s *bridge.Said) {
+			s.Line = []byte(strings.ToLower(string(s.Line)))
+		}},
+		{From: bridge.Client, Method: "refuse", Call: func(context.Context, *bridge.Call) *rpc.Error {
+			return rpc.Errorf(rpc.CodeRefused, "refused")
+		}},
+	})
+	c.Play("tap", `
+editor> {"id":1,"method":"hello"}
+codex<  {"id":1,"method":"hello"}
+codex>  {"id":1,"result":{}}
+editor< {"id":1,"result":{}}
+codex>  {"method":"other","params":{"n":1}}
+editor< {"method":"other","params":{"n":1}}
+codex>  {"method":"secret"}
+codex>  {"method":"loud","params":{"t":"A"}}
+editor< {"method":"loud","params":{"t":"a"}}
+codex>  {"id":9,"method":"question"}
+editor< {"id":9,"method":"question"}
+editor> {"id":9,"result":{}}
+codex<  {"id":9,"result":{}}
+editor> {"id":2,"method":"refuse"}
+editor< {"id":2,"error":{"code":-32010,"message":"<text>"}}
+codex>  `+long+`
+editor< `+long+`
+`)
+	want := []string{
+		`client says {"id":1,"method":"hello"}`, `codex gets {"id":1,"method":"hello"}`,
+		`passed {"id":1,"result":{}}`,
+		`passed {"method":"other","params":{"n":1}}`,
+		`codex says {"method":"secret"}`,
+		`codex says {"method":"loud","params":{"t":"A"}}`, `client gets {"method":"loud","params":{"t":"a"}}`,
+		`passed {"id":9,"method":"question"}`,
+		`client says {"id":9,"result":{}}`, `codex gets {"id":9,"result":{}}`,
+		`client says {"id":2,"method":"refuse"}`, `client gets {"error":{"code":-32010,"message":"refused"},"id":2}`,
+		"passed " + long,
+	}
+	heard.mu.Lock()
+	defer heard.mu.Unlock()
+	if diff := cmp.Diff(want, heard.told); diff != "" {
+		t.Errorf("-want +got\n%.4000s", diff)
+	}
+}

@@ -1,0 +1,53 @@
+package backlog_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"codex-bridge/relay/backlog"
+)
+
+// Who writes rests nine times as long as it has worked, but only while things are dropped,
+// not for each small piece, not for ever, and not once it is to end.
+func TestRest(t *testing.T) {
+	for name, test := range map[string]struct {
+		worked, want       time.Duration
+		nothing, told, end bool
+	}{
+		"a piece":            {worked: 2 * time.Millisecond, want: 18 * time.Millisecond},
+		"a small piece":      {worked: 900 * time.Microsecond},
+		"a very long piece":  {worked: time.Hour, want: 90 * time.Millisecond},
+		"nothing is dropped": {worked: time.Second, nothing: true},
+		"it was told of it":  {worked: time.Second, told: true},
+		"at the end":         {worked: time.Second, end: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := backlog.New[int](4, 10)
+				pace := q.Pace()
+				pace.Begin()
+				time.Sleep(test.worked)
+				if !test.nothing {
+					q.Drop(1)
+				}
+				if test.told {
+					q.More()
+				}
+				if test.end {
+					q.Close()
+				}
+				began := time.Now()
+				pace.Rest()
+				if rested := time.Since(began); rested != test.want {
+					t.Errorf("rested %v, want %v", rested, test.want)
+				}
+				began = time.Now()
+				pace.Rest() // it has not worked since
+				if rested := time.Since(began); !test.end && test.want > 0 && rested != 0 {
+					t.Errorf("rested again, %v", rested)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package rpc_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"codex-bridge/rpc"
+)
+
+// watcher keeps what it is told, and how many lines that are.
+type watcher struct {
+	text  bytes.Buffer
+	lines int
+	open  bool // in a line that comes in parts
+}
+
+func (w *watcher) Passed(lines []byte, count int) {
+	w.text.Write(lines)
+	w.lines += count
+}
+
+func (w *watcher) PassedPart(part []byte, last bool) {
+	w.text.Write(part)
+	if w.open = !last; last {
+		w.lines++
+	}
+}
+
+// check compares what was told with what was written.
+func (w *watcher) check(t *testing.T, events []string) {
+	t.Helper()
+	var written strings.Builder
+	for _, e := range events {
+		if text, ok := strings.CutPrefix(e, "> "); ok {
+			written.WriteString(text)
+		}
+	}
+	text := written.String()
+	lines := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		lines++
+	}
+	if w.text.String() != text || w.lines != lines || w.open {
+		t.Fatalf("told %q, %d lines, in parts still: %t; written %q, %d lines", w.text.String(), w.lines, w.open, text, lines)
+	}
+}
+
+// Who watches is told what passes, all of it and nothing else: in runs, in parts, gathered
+// for a client that needs the length first, and a last line without an end.
+func TestPumpWatched(t *testing.T) {
+	long := notification("m", 3*buffer)
+	for name, text := range map[string]string{
+		"run":                    notification("m", 80) + notification("n", 90) + notification("w", 70) + notification("m", 60),
+		"long":                   notification("m", 80) + long + notification("m", 80),
+		"long without an end":    notification("m", 80) + strings.TrimSpace(long),
+		"as long as the buffer":  strings.TrimSpace(notification("m", buffer)) + "\n",
+		"cut behind the buffer":  long[:buffer],
+		"short without an end":   strings.TrimSpace(notification("m", 80)),
+		"only what is wanted":    notification("w", 80) + notification("w", 3*buffer),
+		"wanted without an end":  strings.TrimSpace(notification("w", 80)),
+		"nothing":                "",
+		"line ends, and nothing": "\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{methods: []string{"w"}}
+			var w watcher
+			pump := rpc.NewPump(rpc.NewLines(d), d, d, 4*mib)
+			pump.Watch(&w)
+			if err := pump.Run(strings.NewReader(text)); err != nil {
+				t.Fatal(err)
+			}
+			w.check(t, d.events)
+		})
+	}
+	d := &desk{methods: []string{"w"}}
+	var w watcher
+	pump := rpc.NewPump(rpc.NewHeaders(d), d, d, 4*mib)
+	pump.Watch(&w)
+	if err := pump.Run(strings.NewReader(long + notification("w", 80))); err != nil {
+		t.Fatal(err)
+	}
+	if w.text.String() != long || w.lines != 1 {
+		t.Errorf("told %d bytes, %d lines", w.text.Len(), w.lines)
+	}
+}
