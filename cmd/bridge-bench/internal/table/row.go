@@ -1,0 +1,90 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Row is one line of the report.
+type Row struct {
+	Key   string // its words are divided by slashes
+	Title string // of what is measured; the rows of one measurement share it
+	What  string
+	Unit  string // "×", "µs", "MiB", "ms", "MB/s", "ns", ""
+	Goal  Goal
+	Note  string // has a verb for each of the parts
+}
+
+// line is a Row with what was measured.
+type line struct {
+	Row
+	values []float64
+	parts  [][]float64
+}
+
+func (l *line) median() float64 { return Median(l.values) }
+
+func (l *line) missed() bool { return l.Goal.missing(l.median()) > 0 }
+
+// note is the Note with the medians of the parts. A line that was not measured in every
+// round says so.
+func (l *line) note(rounds int) string {
+	args := make([]any, len(l.parts))
+	for i, part := range l.parts {
+		args[i] = Median(part)
+	}
+	note := fmt.Sprintf(l.Note, args...)
+	if len(l.values) >= rounds {
+		return note
+	}
+	few := fmt.Sprintf("rounds: %d", len(l.values))
+	if note == "" {
+		return few
+	}
+	return note + "; " + few
+}
+
+func (l *line) number(v float64) string {
+	format := "%.2f"
+	switch l.Unit {
+	case "":
+		format = "%.3g"
+	case "MB/s", "ns":
+		format = "%.0f"
+	case "µs", "ms", "MiB":
+		format = "%.1f"
+	}
+	return fmt.Sprintf(format, v)
+}
+
+func (l *line) withUnit(v float64) string { return strings.TrimSpace(l.number(v) + " " + l.Unit) }
+
+// measured is the median, and the range where the values differ.
+func (l *line) measured() string {
+	low, high := slices.Min(l.values), slices.Max(l.values)
+	if low == high {
+		return l.withUnit(low)
+	}
+	return fmt.Sprintf("%s (%s–%s)", l.withUnit(l.median()), l.number(low), l.number(high))
+}
+
+func (l *line) target() string {
+	switch l.Goal.kind {
+	case atMost:
+		return "≤ " + l.withUnit(l.Goal.bound)
+	case atLeast:
+		return "≥ " + l.withUnit(l.Goal.bound)
+	}
+	return "–"
+}
+
+func (l *line) verdict() string {
+	switch {
+	case l.Goal.kind == none:
+		return ""
+	case l.missed():
+		return "missed by " + l.withUnit(l.Goal.missing(l.median()))
+	}
+	return "met"
+}

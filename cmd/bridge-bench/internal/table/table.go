@@ -1,0 +1,73 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+)
+
+// Table is the rows of a report, in the order in which they were first measured.
+type Table struct {
+	Rounds int // that were meant to be measured
+	lines  []*line
+}
+
+// Add adds the value of one round to a row, and what it was made of. The first one makes
+// the row; a later one has as many parts.
+func (t *Table) Add(r Row, value float64, parts ...float64) {
+	i := slices.IndexFunc(t.lines, func(old *line) bool { return old.Key == r.Key })
+	if i < 0 {
+		i = len(t.lines)
+		t.lines = append(t.lines, &line{Row: r, parts: make([][]float64, len(parts))})
+	}
+	l := t.lines[i]
+	l.values = append(l.values, value)
+	for n, part := range parts {
+		l.parts[n] = append(l.parts[n], part)
+	}
+}
+
+// titles are the titles of the lines, each only where it changes.
+func (t *Table) titles() []string {
+	all := make([]string, len(t.lines))
+	last := ""
+	for i, l := range t.lines {
+		if l.Title != last {
+			all[i], last = l.Title, l.Title
+		}
+	}
+	return all
+}
+
+// Terminal writes the table in columns.
+func (t *Table) Terminal(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "what\t\tmeasured\tgoal\t\t")
+	for i, title := range t.titles() {
+		l := t.lines[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", title, l.What, l.measured(), l.target(), l.verdict(), l.note(t.Rounds))
+	}
+	return w.Flush()
+}
+
+// Markdown writes the table, and each goal that is missed with the reason that why gives
+// for its key.
+func (t *Table) Markdown(out io.Writer, why func(key string) string) {
+	fmt.Fprintln(out, "| what | | measured | goal | | |\n|---|---|---|---|---|---|")
+	for i, title := range t.titles() {
+		l := t.lines[i]
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", title, l.What, l.measured(), l.target(), l.verdict(), l.note(t.Rounds))
+	}
+	fmt.Fprintln(out, "\n## Goals that are missed")
+	missed := false
+	for _, l := range t.lines {
+		if l.missed() {
+			missed = true
+			fmt.Fprintf(out, "\n**%s: %s**: %s instead of %s. %s\n", l.Title, l.What, l.withUnit(l.median()), l.target(), why(l.Key))
+		}
+	}
+	if !missed {
+		fmt.Fprintln(out, "\nNone, in this run.")
+	}
+}
