@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// proxyJSON decodes each message and writes it anew.
+func proxyJSON(client, codex *pipe) error {
+	return both(
+		func() error { return errors.Join(copyJSON(codex, client), codex.Close()) },
+		func() error { return copyJSON(client, codex) })
+}
+
+func copyJSON(to io.Writer, from io.Reader) error {
+	d := json.NewDecoder(from)
+	w := bufio.NewWriter(to)
+	e := json.NewEncoder(w)
+	for {
+		var message map[string]any
+		err := d.Decode(&message)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = e.Encode(message)
+		}
+		if err == nil {
+			err = w.Flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
