@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"codex-bridge/bridge/store"
+	"codex-bridge/cmd/bridge-bench/internal/table"
 	"codex-bridge/lifecycle/binding"
 )
 
@@ -47,8 +48,8 @@ func (b *bench) bindings(int) (err error) {
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	b.add(row{
-		key: "bindings", title: "the thread of a session among 100,000", what: "found and read in", unit: "µs", goal: 5000, atMost: true, note: "SQLite",
+	b.table.Add(table.Row{
+		Key: "bindings", Title: "the thread of a session among 100,000", What: "found and read in", Unit: "µs", Goal: table.AtMost(5000), Note: "SQLite",
 	}, ns/1e3)
 	return nil
 }

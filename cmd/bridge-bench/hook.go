@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"codex-bridge/cmd/bridge-bench/internal/table"
 	"codex-bridge/relay/hook"
 )
 
@@ -59,11 +60,11 @@ func (b *bench) hooksOf(n int, socket string) error {
 			return err
 		}
 	}
-	one, refusal, base := median(ours), median(refusals), median(trues)
+	one, refusal, base := table.Median(ours), table.Median(refusals), table.Median(trues)
 	title := "one hook, from the start of its process to its end"
-	b.add(row{key: "hook/ratio", title: title, what: "to `true` started the same way", unit: "×", goal: 2.5, atMost: true}, one/base)
-	b.add(row{key: "hook/time", title: title, what: "nothing is said", unit: "ms", goal: 10, atMost: true, note: "`true` %.1f ms"}, one, base)
-	b.add(row{key: "hook/denied", title: title, what: "the call is denied", unit: "ms", goal: 10, atMost: true}, refusal)
+	b.table.Add(table.Row{Key: "hook/ratio", Title: title, What: "to `true` started the same way", Unit: "×", Goal: table.AtMost(2.5)}, one/base)
+	b.table.Add(table.Row{Key: "hook/time", Title: title, What: "nothing is said", Unit: "ms", Goal: table.AtMost(10), Note: "`true` %.1f ms"}, one, base)
+	b.table.Add(table.Row{Key: "hook/denied", Title: title, What: "the call is denied", Unit: "ms", Goal: table.AtMost(10)}, refusal)
 
 	var many, none []float64
 	err := inTurn(n,
@@ -73,9 +74,9 @@ func (b *bench) hooksOf(n int, socket string) error {
 		return err
 	}
 	title = fmt.Sprintf("%d hooks at once", atOnce)
-	b.add(row{key: "hook/many/p50", title: title, what: "p50", unit: "ms", free: true, note: "`true` %.1f ms"}, median(many), median(none))
-	b.add(row{key: "hook/many/p99", title: title, what: "p99", unit: "ms", goal: 50, atMost: true, note: "`true` %.1f ms"},
-		quantile(many, 0.99), quantile(none, 0.99))
+	b.table.Add(table.Row{Key: "hook/many/p50", Title: title, What: "p50", Unit: "ms", Note: "`true` %.1f ms"}, table.Median(many), table.Median(none))
+	b.table.Add(table.Row{Key: "hook/many/p99", Title: title, What: "p99", Unit: "ms", Goal: table.AtMost(50), Note: "`true` %.1f ms"},
+		table.Quantile(many, 0.99), table.Quantile(none, 0.99))
 	return nil
 }
 
@@ -119,7 +120,7 @@ func (b *bench) asHook(tool, says, program string, args ...string) (float64, err
 		return 0, err
 	}
 	cmd := exec.Command(program, args...)
-	cmd.Stdin, cmd.Env = bytes.NewReader(payload), b.env("idle")
+	cmd.Stdin, cmd.Env = bytes.NewReader(payload), b.env(idleLoad)
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
 	took := ms(time.Since(begin))

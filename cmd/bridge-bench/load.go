@@ -12,18 +12,24 @@ import (
 type load struct {
 	block []byte
 	times int
-	// piece is the size of one write. Codex writes each line with one write
-	// (seen with strace, 0.169.0); larger pieces make the stand-in so fast that it
-	// is not what is measured.
+	// piece is the size of one write; 0: each line has one. Codex writes each line with
+	// one write (seen with strace, 0.169.0); larger pieces make the stand-in so fast that
+	// it is not what is measured.
 	piece int
+	// numbers are places in the block where six digits stand that are another number each
+	// time.
+	numbers []int
 }
 
 func (l load) size() int { return len(l.block) * l.times }
 
+func (l load) lines() int { return bytes.Count(l.block, []byte{'\n'}) * l.times }
+
 // sum is a checksum of the whole.
 func (l load) sum() uint32 {
 	sum := uint32(0)
-	for range l.times {
+	for n := range l.times {
+		l.number(n)
 		sum = crc32.Update(sum, crcTable, l.block)
 	}
 	return sum
@@ -31,87 +37,80 @@ func (l load) sum() uint32 {
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
+// number makes the block the n-th one.
+func (l load) number(n int) {
+	if len(l.numbers) == 0 {
+		return
+	}
+	digits := fmt.Sprintf("%06d", n)
+	for _, at := range l.numbers {
+		copy(l.block[at:], digits)
+	}
+}
+
+func (l load) writeTo(fd int) error {
+	for n := range l.times {
+		l.number(n)
+		for b := l.block; len(b) > 0; {
+			n := min(l.piece, len(b))
+			if l.piece == 0 {
+				n = bytes.IndexByte(b, '\n') + 1
+			}
+			if err := writeAll(fd, b[:n]); err != nil {
+				return err
+			}
+			b = b[n:]
+		}
+	}
+	return nil
+}
+
 const (
 	lineSize  = 250 // with its line end
 	blockSize = 4000
 	piece     = 64 << 10
 )
 
-// newLoad makes a load by its name. The stand-in and the drain both call it, so
-// that they agree without a word.
-func newLoad(name string, short bool) (load, error) {
+// loads makes loads by their names. The stand-in and the drain both do, so that they agree
+// without a word.
+type loads struct {
+	short   bool
+	capture string // the file with a conversation that was captured
+}
+
+// The names of loads that are not only in the plan.
+const (
+	idleLoad   = "idle"
+	toolLoad   = "tools" // the stand-in calls a tool of the host's
+	streamLoad = "stream"
+)
+
+func (ls loads) load(name string) (load, error) {
 	part := 1
-	if short {
-		part = 2
+	if ls.short {
+		part = 10
 	}
 	switch name {
-	case "idle", "echo", toolLoad:
+	case idleLoad, toolLoad:
 		return load{}, nil
 	case "deltas": // 1,000,000 notifications of 250 bytes
-		return load{notifications(), 1000000 / blockSize / part, piece}, nil
+		return load{block: notifications(), times: 1_000_000 / blockSize / part, piece: piece}, nil
+	case "deltas-tenth":
+		return load{block: notifications(), times: 100_000 / blockSize / part, piece: piece}, nil
 	case "each": // the same, every line with a write of its own
-		return load{notifications(), 200000 / blockSize / part, lineSize}, nil
+		return load{block: notifications(), times: 200_000 / blockSize / part}, nil
 	case "long": // 100 lines of 4 MiB
-		return load{delta(4<<20, 1), 100 / part, 4 << 20}, nil
-	case streamLoad: // 2 GiB of notifications of 250 bytes
-		return load{notifications(), 2<<30/(blockSize*lineSize) + 1, piece}, nil
+		return load{block: delta(4<<20, 1), times: 100 / part, piece: 4 << 20}, nil
+	case "long-few":
+		return load{block: delta(4<<20, 1), times: 10 / part, piece: 4 << 20}, nil
 	case "huge": // one line of 256 MiB
-		return load{delta(256<<20, 1), 1, 4 << 20}, nil
+		return load{block: delta(256<<20, 1), times: 1, piece: 4 << 20}, nil
+	case streamLoad: // 2 GiB of notifications of 250 bytes
+		return load{block: notifications(), times: (2<<30/(blockSize*lineSize) + 1) / part, piece: piece}, nil
+	case "turns":
+		return ls.turns(1_000_000/part, piece)
+	case "turns-each":
+		return ls.turns(200_000/part, 0)
 	}
 	return load{}, fmt.Errorf("no load has the name %q", name)
-}
-
-// notifications are 4,000 lines as Codex writes them in a turn: nine of ten are
-// deltas of a message, the tenth is something else, so that nothing in the proxy
-// can live from all lines starting alike.
-func notifications() []byte {
-	var b bytes.Buffer
-	for i := range blockSize {
-		if i%10 == 9 {
-			b.Write(other(i))
-			continue
-		}
-		b.Write(delta(lineSize, i))
-	}
-	return b.Bytes()
-}
-
-const thread = "01990000-7c1e-7b20-8d3f-5a6b7c8d9e0f"
-
-func delta(size, i int) []byte {
-	return pad(size,
-		fmt.Sprintf(`{"method":"item/agentMessage/delta","params":{"threadId":"%s","turnId":"%d","itemId":"msg_%06d","delta":"`, thread, i/500, i/100),
-		fmt.Sprintf(`"},"emittedAtMs":%d}`, 1790000000000+i))
-}
-
-func other(i int) []byte {
-	end := fmt.Sprintf(`"},"emittedAtMs":%d}`, 1790000000000+i)
-	switch i / 10 % 5 {
-	case 0:
-		return pad(lineSize, fmt.Sprintf(`{"method":"item/reasoning/summaryTextDelta","params":{"threadId":"%s","turnId":"%d","itemId":"rs_%06d","summaryIndex":0,"delta":"`, thread, i/500, i), end)
-	case 1:
-		return pad(lineSize, fmt.Sprintf(`{"method":"item/commandExecution/outputDelta","params":{"threadId":"%s","turnId":"%d","itemId":"call_%06d","delta":"`, thread, i/500, i), end)
-	case 2:
-		return pad(lineSize, fmt.Sprintf(`{"method":"item/started","params":{"threadId":"%s","turnId":"%d","item":{"id":"msg_%06d","type":"agentMessage","text":"`, thread, i/500, i), `"}`+end[1:])
-	case 3:
-		return pad(lineSize, fmt.Sprintf(`{"method":"turn/diff/updated","params":{"threadId":"%s","turnId":"%d","diff":"`, thread, i/500), end)
-	}
-	return pad(lineSize, fmt.Sprintf(`{"method":"thread/tokenUsage/updated","params":{"threadId":"%s","turnId":"%d","total":%d,"note":"`, thread, i/500, i*37), end)
-}
-
-const prose = `The bridge keeps each line as it came, and writes runs of lines at once. \n\n- \"quoted\" words and \u00e9scapes - `
-
-// pad makes a line of exactly size bytes, of start, as much prose as fits, and end.
-func pad(size int, start, end string) []byte {
-	line := make([]byte, 0, size)
-	line = append(line, start...)
-	room := size - 1 - len(start) - len(end)
-	for room >= len(prose) {
-		line = append(line, prose...)
-		room -= len(prose)
-	}
-	for range room {
-		line = append(line, 'x') // not a cut of the prose: it might split an escape
-	}
-	return append(append(line, end...), '\n')
 }

@@ -3,7 +3,7 @@
 // Command bridge-bench measures what the bridge costs: it builds the proxy,
 // runs it as a real process against `cat` in the same place, and prints ratios.
 //
-//	go run ./cmd/bridge-bench [-rounds N] [-short] [-only key] [-write docs/benchmarks.md]
+//	go run ./cmd/bridge-bench [-list] [-only NAME,…] [-rounds N] [-short] [-write docs/benchmarks.md]
 //
 // Machines are noisy, so nothing here is an absolute promise: in each round the
 // proxy and the reference run one behind the other, a round gives one ratio, and
@@ -24,13 +24,14 @@ import (
 
 func main() {
 	if load := os.Getenv(envLoad); load != "" {
-		exitOn(standIn(load))
+		exitOn(runStandIn(load))
 		return
 	}
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 0, "rounds of each row (default 15, with -short 5)")
-	flag.BoolVar(&o.short, "short", false, "smaller loads and few rounds: under a minute")
-	flag.StringVar(&o.only, "only", "", "only the rows whose key contains this")
+	flag.IntVar(&o.rounds, "rounds", 0, "rounds of each row (default 7, with -short 3)")
+	flag.BoolVar(&o.short, "short", false, "a tenth of each load, and few rounds: to see whether all of it works")
+	flag.StringVar(&o.only, "only", "", "measure only these `names`, as -list shows them, or all that begin with a name's words: pass, features/turns; separated by commas")
+	flag.BoolVar(&o.list, "list", false, "only show the names of what is measured")
 	flag.StringVar(&o.write, "write", "", "also write the report to this file, as Markdown")
 	flag.StringVar(&o.proxy, "proxy", "", "measure this codex-bridge instead of building one")
 	flag.Parse()

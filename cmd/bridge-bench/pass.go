@@ -2,54 +2,72 @@
 
 package main
 
-import "time"
+import "codex-bridge/cmd/bridge-bench/internal/table"
 
-// goals of a load; 0 where there is none.
-type goals struct{ time, cpu, memory float64 }
-
-// passing measures one load through the proxy and through cat: time, processor
-// time, memory.
-func passing(name, title string, t transport, g goals) measurement {
-	key := name + "/" + string(t)
-	title += ", " + string(t)
-	return measurement{keys: key, round: func(b *bench, n int) error {
-		l, err := newLoad(name, b.short)
-		if err != nil {
-			return err
-		}
-		if n == 0 { // a round that does not count: caches, and whether the bytes are right
-			if _, err := b.passOnce(b.ours, t, name, l, true); err != nil {
-				return err
-			}
-		}
-		var ours, cat passed
-		err = inTurn(n,
-			func() (err error) { ours, err = b.passOnce(b.ours, t, name, l, false); return },
-			func() (err error) { cat, err = b.passOnce(b.cats, t, name, l, false); return })
-		if err != nil {
-			return err
-		}
-		speed := func(p passed) float64 { return float64(l.size()) / 1e9 / p.took.Seconds() }
-		b.add(row{key: key + "/time", title: title, what: "time", unit: "×", goal: g.time, free: g.time == 0, atMost: true,
-			note: "%.2f GB/s, cat %.2f GB/s"}, ratio(ours.took, cat.took), speed(ours), speed(cat))
-		b.add(row{key: key + "/cpu", title: title, what: "processor time", unit: "×", goal: g.cpu, free: g.cpu == 0, atMost: true,
-			note: "%.0f ms, cat %.0f ms"}, ratio(ours.cpu, cat.cpu), ms(ours.cpu), ms(cat.cpu))
-		if g.memory > 0 {
-			b.add(row{key: key + "/memory", title: title, what: "memory over idle", unit: "MiB", goal: g.memory, atMost: true,
-				note: "highest RSS less that before the load"}, mib(ours.peak-ours.idle))
-		}
-		b.add(row{key: "idle/memory", title: "idle", what: "memory", unit: "MiB", goal: 24, atMost: true,
-			note: "RSS after the handshake"}, mib(ours.idle))
-		return nil
-	}}
+// passage is one load through the proxy, through cat, and through the peers.
+type passage struct {
+	load  string
+	title string
+	over  transport
+	goals goals
+	peers string // what of the load peers get that are slow; empty: there are no peers
 }
 
-func (b *bench) passOnce(start func(transport, []string) (*chain, error), t transport, name string, l load, check bool) (passed, error) {
-	c, err := start(t, b.env(name))
+func (p passage) measurement() measurement {
+	return measurement{name: "pass/" + p.load + "/" + string(p.over), peers: p.peers != "", round: p.round}
+}
+
+// round measures time, processor time and memory, and the time of the peers.
+func (p passage) round(b *bench, n int) error {
+	key, title := "pass/"+p.load+"/"+string(p.over), p.title+", "+string(p.over)
+	l, err := b.loads.load(p.load)
 	if err != nil {
-		return passed{}, err
+		return err
 	}
-	p, err := c.pass(l, check)
+	if n == 0 { // a round that does not count: caches, and whether the bytes are right
+		if _, err := b.passOnce(b.ours, p.over, p.load, l, true); err != nil {
+			return err
+		}
+	}
+	var ours, cat passed
+	err = inTurn(n,
+		func() (err error) { ours, err = b.passOnce(b.ours, p.over, p.load, l, false); return },
+		func() (err error) { cat, err = b.passOnce(b.cats, p.over, p.load, l, false); return })
+	if err != nil {
+		return err
+	}
+	b.table.Add(table.Row{Key: key + "/time", Title: title, What: "time", Unit: "×", Goal: orNone(p.goals.time), Note: "%.2f GB/s, cat %.2f GB/s"},
+		ratio(ours.took, cat.took), ours.speed(), cat.speed())
+	b.table.Add(table.Row{Key: key + "/cpu", Title: title, What: "processor time", Unit: "×", Goal: orNone(p.goals.cpu), Note: "%.0f ms, cat %.0f ms"},
+		ratio(ours.cpu, cat.cpu), ms(ours.cpu), ms(cat.cpu))
+	if p.goals.memory > 0 {
+		b.table.Add(table.Row{Key: key + "/memory", Title: title, What: "memory over idle", Unit: "MiB", Goal: orNone(p.goals.memory),
+			Note: "highest RSS less that before the load"}, mib(ours.peak-ours.idle))
+	}
+	if err := b.passPeers(p, cat); err != nil {
+		return err
+	}
+	b.table.Add(table.Row{Key: "idle/memory", Title: "idle", What: "memory", Unit: "MiB", Goal: table.AtMost(24), Note: "RSS after the handshake"}, mib(ours.idle))
+	return nil
+}
+
+// passOnce has one chain pass the load; with check its bytes are compared.
+func (b *bench) passOnce(start starter, t transport, name string, l load, check bool) (passed, error) {
+	return b.through(start, t, b.env(name), l, func(c *chain) error { return c.bytesOf(l, check) })
+}
+
+// through starts a chain, greets it, and has it pass the load.
+func (b *bench) through(start starter, t transport, env []string, l load, drain func(*chain) error) (p passed, err error) {
+	c, err := start(t, env)
+	if err != nil {
+		return p, err
+	}
+	if err = c.hello(); err == nil {
+		p, err = c.pass(l, initialized, func() error { return drain(c) })
+	}
+	if err == nil {
+		err = c.close()
+	}
 	if err != nil {
 		c.kill()
 	}
@@ -66,7 +84,3 @@ func inTurn(n int, a, b func() error) error {
 	}
 	return b()
 }
-
-func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
-func mib(n int64) float64              { return float64(n) / (1 << 20) }
-func ms(d time.Duration) float64       { return float64(d) / float64(time.Millisecond) }

@@ -5,16 +5,18 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
 // roundTrip measures a request of 250 bytes and its answer of 250 bytes, one at
-// a time: through the proxy, through two cats, and with nothing between.
+// a time: through the proxy, through two cats, with nothing between, and through the peers.
 func roundTrip(t transport) measurement {
 	key := "trip/" + string(t)
-	return measurement{keys: key, round: func(b *bench, n int) error {
+	return measurement{name: key, peers: true, round: func(b *bench, n int) error {
 		count := 5000
 		if b.short {
-			count = 2000
+			count /= 10
 		}
 		var ours, cats, alone []float64
 		err := inTurn(n,
@@ -26,25 +28,33 @@ func roundTrip(t transport) measurement {
 		if err != nil {
 			return err
 		}
-		p50, cat50, alone50 := median(ours), median(cats), median(alone)
-		p99, cat99 := quantile(ours, 0.99), quantile(cats, 0.99)
+		p50, cat50, alone50 := table.Median(ours), table.Median(cats), table.Median(alone)
+		p99, cat99 := table.Quantile(ours, 0.99), table.Quantile(cats, 0.99)
 		title := "round trip of 250 B, " + string(t)
-		b.add(row{key: key + "/p50", title: title, what: "p50", unit: "×", goal: 1.6, atMost: true,
-			note: "%.1f µs, cat %.1f µs"}, p50/cat50, p50, cat50)
-		b.add(row{key: key + "/p99", title: title, what: "p99", unit: "×", free: true,
-			note: "%.1f µs, cat %.1f µs"}, p99/cat99, p99, cat99)
-		b.add(row{key: key + "/added", title: title, what: "added to cat's p50", unit: "µs", goal: 20, atMost: true}, p50-cat50)
+		b.table.Add(table.Row{Key: key + "/p50", Title: title, What: "p50", Unit: "×", Goal: table.AtMost(1.6),
+			Note: "%.1f µs, cat %.1f µs"}, p50/cat50, p50, cat50)
+		b.table.Add(table.Row{Key: key + "/p99", Title: title, What: "p99", Unit: "×",
+			Note: "%.1f µs, cat %.1f µs"}, p99/cat99, p99, cat99)
+		b.table.Add(table.Row{Key: key + "/added", Title: title, What: "added to cat's p50", Unit: "µs", Goal: table.AtMost(20)}, p50-cat50)
 		// Mostly the time in which the system wakes up two more processes: on a machine
 		// with nothing else to do, its cores sleep, and that is 40 µs; else 12.
-		b.add(row{key: key + "/alone", title: title, what: "added to nothing between", unit: "µs", free: true,
-			note: "to %.1f µs; two cats add %.1f µs"}, p50-alone50, alone50, cat50-alone50)
+		b.table.Add(table.Row{Key: key + "/alone", Title: title, What: "added to nothing between", Unit: "µs",
+			Note: "to %.1f µs; two cats add %.1f µs"}, p50-alone50, alone50, cat50-alone50)
+		for _, one := range b.peers {
+			times, err := b.trips(one.start(b), t, count)
+			if err != nil {
+				return fmt.Errorf("%s: %w", one.name, err)
+			}
+			p50 := table.Median(times)
+			b.table.Add(table.Row{Key: key + "/" + one.key, Title: title, What: "p50 of " + one.name, Unit: "×", Note: "%.1f µs"}, p50/cat50, p50)
+		}
 		return nil
 	}}
 }
 
 // trips are the times of count round trips, in µs, less a tenth for warming up.
-func (b *bench) trips(start func(transport, []string) (*chain, error), t transport, count int) ([]float64, error) {
-	c, err := start(t, b.env("echo"))
+func (b *bench) trips(start starter, t transport, count int) ([]float64, error) {
+	c, err := start(t, b.env(idleLoad))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +80,7 @@ func (c *chain) trips(count int) ([]float64, error) {
 		if err := c.send(request); err != nil {
 			return nil, err
 		}
-		if err := c.line(); err != nil {
+		if _, err := c.line(); err != nil {
 			return nil, err
 		}
 		if i >= count/10 {

@@ -8,6 +8,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/rules"
+	"codex-bridge/cmd/bridge-bench/internal/table"
 	"codex-bridge/rpc"
 )
 
@@ -59,7 +60,7 @@ func (b *bench) ruling(int) error {
 		if err != nil {
 			return err
 		}
-		b.add(row{key: one.key, title: one.title, what: "decided in", unit: "µs", goal: 50, atMost: true, note: "reading the command line included"}, ns/1e3)
+		b.table.Add(table.Row{Key: one.key, Title: one.title, What: "decided in", Unit: "µs", Goal: table.AtMost(50), Note: "reading the command line included"}, ns/1e3)
 	}
 	return nil
 }

@@ -5,11 +5,11 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 
 	"codex-bridge/rpc"
 )
@@ -17,45 +17,58 @@ import (
 // The stand-in for codex is this program once more, started as `app-server` by
 // the proxy, or between two cats, with these in its environment.
 const (
-	envLoad  = "BRIDGE_BENCH_LOAD"
-	envShort = "BRIDGE_BENCH_SHORT"
+	envLoad    = "BRIDGE_BENCH_LOAD"
+	envShort   = "BRIDGE_BENCH_SHORT"
+	envCapture = "BRIDGE_BENCH_CAPTURE"
 )
 
 // standIn speaks as much app-server as is needed: it answers every request, and
-// writes its load when it is told that the client is initialized. The answers are
-// of the size of a line.
-func standIn(name string) error {
-	l, err := newLoad(name, os.Getenv(envShort) != "")
+// writes its load when it is told that the client is initialized; where it is one of turns,
+// when it is asked in the turn for a list. The answers are of the size of a line.
+type standIn struct {
+	name  string
+	load  load
+	in    *bufio.Reader
+	hooks json.RawMessage // of the thread, as hooks/list shows them; nil: none was started
+}
+
+func runStandIn(name string) error {
+	l, err := loads{short: os.Getenv(envShort) != "", capture: os.Getenv(envCapture)}.load(name)
 	if err != nil {
 		return err
 	}
-	in := bufio.NewReaderSize(rawFile(0), 64<<10)
+	s := standIn{name: name, load: l, in: bufio.NewReaderSize(rawFile(0), 64<<10)}
 	for {
-		line, err := in.ReadSlice('\n')
+		line, err := s.in.ReadSlice('\n')
 		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		if err == nil {
+			err = s.heard(line)
 		}
 		if err != nil {
 			return err
 		}
-		if bytes.Contains(line, []byte(`"method":"initialized"`)) {
-			if name == toolLoad {
-				if err := callTools(in); err != nil {
-					return err
-				}
-				continue
-			}
-			if err := l.writeTo(1); err != nil {
-				return err
-			}
-			continue
-		}
-		if id := requestID(line); id != nil {
-			if err := writeAll(1, answer(id)); err != nil {
-				return err
-			}
-		}
 	}
+}
+
+func (s *standIn) heard(line []byte) error {
+	switch {
+	case bytes.Contains(line, []byte(`"method":"initialized"`)):
+		switch {
+		case s.name == toolLoad:
+			return callTools(s.in)
+		case len(s.load.numbers) > 0: // of turns
+			return nil
+		}
+		return s.load.writeTo(1)
+	case len(s.load.numbers) > 0:
+		return s.converse(line)
+	}
+	if id := requestID(line); id != nil {
+		return writeAll(1, answer(id))
+	}
+	return nil
 }
 
 // requestID finds the id without a decode where the line is one of the bench's
@@ -75,47 +88,4 @@ func requestID(line []byte) []byte {
 
 func answer(id []byte) []byte {
 	return pad(lineSize, fmt.Sprintf(`{"id":%s,"result":{"userAgent":"bridge-bench/0.169.0 (stand-in) `, id), `"}}`)
-}
-
-func (l load) writeTo(fd int) error {
-	for range l.times {
-		for b := l.block; len(b) > 0; {
-			n := min(l.piece, len(b))
-			if err := writeAll(fd, b[:n]); err != nil {
-				return err
-			}
-			b = b[n:]
-		}
-	}
-	return nil
-}
-
-// rawFile reads a descriptor with nothing between it and the system: the same
-// for the proxy and for cat, and the least that can disturb.
-type rawFile int
-
-func (f rawFile) Read(b []byte) (int, error) {
-	for {
-		n, err := syscall.Read(int(f), b)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case err != nil:
-			return 0, err
-		case n == 0:
-			return 0, io.EOF
-		default:
-			return n, nil
-		}
-	}
-}
-
-func writeAll(fd int, b []byte) error {
-	for len(b) > 0 {
-		n, err := syscall.Write(fd, b)
-		if err != nil && !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-		b = b[max(n, 0):]
-	}
-	return nil
 }

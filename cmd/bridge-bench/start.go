@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"codex-bridge/cmd/bridge-bench/internal/table"
 )
 
 // realCodex is the codex of the tests, when it is installed.
@@ -16,16 +18,17 @@ const realCodex = "testdata/npm/node_modules/@openai/codex-linux-x64/vendor/x86_
 func (b *bench) start(n int) error {
 	codex := filepath.Join(b.root, realCodex)
 	if _, err := os.Stat(codex); err == nil { // else there is no such row
-		if err := b.startOf(n, row{key: "start/codex", what: "real codex", goal: 10}, codex, b.env("idle")); err != nil {
+		if err := b.startOf(n, table.Row{Key: "start/codex", What: "real codex", Goal: table.AtMost(10)}, codex); err != nil {
 			return err
 		}
 	}
-	return b.startOf(n, row{key: "start/stand-in", what: "stand-in for codex", free: true}, b.self, b.env("idle"))
+	return b.startOf(n, table.Row{Key: "start/stand-in", What: "stand-in for codex"}, b.self)
 }
 
 // startOf adds the median of some differences: one start of the real codex takes
 // now 40 ms, now 80 ms, whoever starts it.
-func (b *bench) startOf(n int, r row, codex string, env []string) error {
+func (b *bench) startOf(n int, r table.Row, codex string) error {
+	env := b.env(idleLoad)
 	pairs := 5
 	if n == 0 {
 		pairs++ // the first start makes databases in its home; it doesn't count
@@ -43,9 +46,8 @@ func (b *bench) startOf(n int, r row, codex string, env []string) error {
 			added, base = append(added, ours-alone), append(base, alone)
 		}
 	}
-	r.title, r.unit, r.atMost = "start to the first byte forwarded, added", "ms", true
-	r.note = "to %.1f ms without us"
-	b.add(r, median(added), median(base))
+	r.Title, r.Unit, r.Note = "start to the first byte forwarded, added", "ms", "to %.1f ms without us"
+	b.table.Add(r, table.Median(added), table.Median(base))
 	return nil
 }
 

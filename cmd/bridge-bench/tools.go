@@ -12,17 +12,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
-)
 
-// toolLoad is the stand-in that calls a tool of the host's.
-const toolLoad = "tools"
+	"codex-bridge/cmd/bridge-bench/internal/table"
+)
 
 // tools measures a call of a tool that is a command: from the stand-in's item/tool/call
 // to its answer, against the same command started by the stand-in itself.
 func (b *bench) tools(int) error {
 	file := filepath.Join(b.dir, "tools.toml")
-	text := "[tools.echo]\ndescription = \"Says what it is given.\"\ncommand = [" + strconv.Quote(b.cat) + "]\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, toolsOn, strconv.Quote(b.cat)), 0o600); err != nil {
 		return err
 	}
 	c, err := b.ours(pipes, append(b.env(toolLoad), "CODEX_BRIDGE_CONFIG="+file))
@@ -37,8 +35,8 @@ func (b *bench) tools(int) error {
 		c.kill()
 		return err
 	}
-	b.add(row{key: "tools/added", title: "a call of a tool that is a command", what: "added to the command", unit: "ms", goal: 3, atMost: true,
-		note: "p50; %.1f ms, the command alone %.1f ms"}, times.Call-times.Alone, times.Call, times.Alone)
+	b.table.Add(table.Row{Key: "tools/added", Title: "a call of a tool that is a command", What: "added to the command", Unit: "ms", Goal: table.AtMost(3),
+		Note: "p50; %.1f ms, the command alone %.1f ms"}, times.Call-times.Alone, times.Call, times.Alone)
 	return nil
 }
 
@@ -49,13 +47,13 @@ func (c *chain) toolCalls() (times toolTimes, err error) {
 	if err = c.hello(); err != nil {
 		return times, err
 	}
-	if err = c.send(`{"method":"initialized"}`); err != nil {
+	if err = c.send(initialized); err != nil {
 		return times, err
 	}
-	if err = c.line(); err != nil {
+	line, err := c.line()
+	if err != nil {
 		return times, err
 	}
-	line, _, _ := bytes.Cut(c.buf, []byte{'\n'})
 	var told struct{ Params toolTimes }
 	if err = json.Unmarshal(line, &told); err == nil && told.Params.Call == 0 {
 		err = fmt.Errorf("the stand-in has said %s", line)
@@ -95,7 +93,7 @@ func callTools(in *bufio.Reader) error {
 			calls, alone = append(calls, took), append(alone, ms(time.Since(begin)))
 		}
 	}
-	raw, err := json.Marshal(map[string]any{"method": "bench/tools", "params": toolTimes{median(calls), median(alone)}})
+	raw, err := json.Marshal(map[string]any{"method": "bench/tools", "params": toolTimes{table.Median(calls), table.Median(alone)}})
 	if err != nil {
 		return err
 	}

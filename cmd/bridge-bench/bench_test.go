@@ -1,0 +1,67 @@
+//go:build linux
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChoose(t *testing.T) {
+	all, err := choose("")
+	if err != nil || len(all) != len(measurements) {
+		t.Fatalf("%d of %d are chosen: %v", len(all), len(measurements), err)
+	}
+	for only, want := range map[string][]string{
+		"parse":                       {"parse"},
+		"trip":                        {"trip/pipes", "trip/socketpairs"},
+		"pass/long/pipes":             {"pass/long/pipes"},
+		"stream,pass/deltas,pass":     {"pass/deltas/pipes", "pass/long/pipes", "pass/deltas/socketpairs", "pass/long/socketpairs", "pass/each/pipes", "pass/each/socketpairs", "pass/huge/pipes", "stream"},
+		"features/turns,hook":         {"features/turns", "hook"},
+		"features/turns-each,history": {"features/turns-each", "history"},
+	} {
+		chosen, err := choose(only)
+		if diff := cmp.Diff(want, namesOf(chosen)); diff != "" || err != nil {
+			t.Errorf("-only %s: %v (-want +got):\n%s", only, err, diff)
+		}
+	}
+	for _, only := range []string{"nothing", "pass,nothing", "pas", "pass/", "parse,"} {
+		if _, err := choose(only); err == nil {
+			t.Errorf("-only %s is taken", only)
+		}
+	}
+}
+
+// A name is no beginning of another one's words: it could not be chosen alone.
+func TestNames(t *testing.T) {
+	names := namesOf(measurements)
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			t.Errorf("%s is there twice", name)
+		}
+		for _, other := range names {
+			if strings.HasPrefix(other, name+"/") {
+				t.Errorf("%s can't be chosen without %s", name, other)
+			}
+		}
+	}
+}
+
+func namesOf(ms []measurement) []string {
+	names := make([]string, len(ms))
+	for i, m := range ms {
+		names[i] = m.name
+	}
+	return names
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 10_050: "10,050", 1_000_000: "1,000,000", 2_000_003: "2,000,003"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d is written %s, want %s", n, got, want)
+		}
+	}
+}

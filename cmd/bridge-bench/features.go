@@ -1,0 +1,107 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"codex-bridge/cmd/bridge-bench/internal/table"
+)
+
+// feature is what a proxy is configured with, and compared with one that is not configured at
+// all. The text may name cat.
+type feature struct {
+	key   string
+	name  string
+	text  string
+	knows bool // the client knows the bridge, and offers to answer hooks
+}
+
+// What it takes to switch features on.
+const (
+	hooksOn = "[hooks]\n[[hooks.handler]]\nevent = \"stop\"\ncommand = [%[1]s]\n"
+	toolsOn = "[tools.echo]\ndescription = \"Says what it is given.\"\ncommand = [%[1]s]\n"
+	traceOn = "[trace]\nenabled = true\nmax_file = \"8GiB\"\n[transcript]\nenabled = true\n"
+)
+
+var features = []feature{
+	{"policy", "policy", enforce, false},
+	{"hooks", "hooks", hooksOn, false},
+	{"tools", "tools", toolsOn, false},
+	{"client", "a client that knows the bridge", "", true},
+	{"trace", "trace and transcript", traceOn, false},
+	{"all", "all of them", enforce + hooksOn + toolsOn + traceOn, true},
+}
+
+// featured measures a load of turns through a proxy with each feature, against the same proxy
+// with none.
+func featured(name, title string) measurement {
+	key := "features/" + name
+	return measurement{name: key, round: func(b *bench, n int) error {
+		l, err := b.loads.load(name)
+		if err != nil {
+			return err
+		}
+		// The order goes round from one round to the next: none is always behind the same.
+		all := append([]feature{{}}, features...)
+		times := make([]passed, len(all))
+		for i := range all {
+			i = (i + n) % len(all)
+			if n == 0 { // a round that does not count
+				if _, err := b.converse(all[i], name, l, true); err != nil {
+					return fmt.Errorf("%s: %w", all[i].name, err)
+				}
+			}
+			if times[i], err = b.converse(all[i], name, l, false); err != nil {
+				return fmt.Errorf("%s: %w", all[i].name, err)
+			}
+		}
+		bare := times[0]
+		for i, f := range features {
+			got := times[i+1]
+			b.table.Add(table.Row{Key: key + "/" + f.key + "/time", Title: title, What: f.name + ": time", Unit: "×", Goal: table.AtMost(1.1),
+				Note: "%.2f GB/s, bare %.2f GB/s"}, ratio(got.took, bare.took), got.speed(), bare.speed())
+			b.table.Add(table.Row{Key: key + "/" + f.key + "/cpu", Title: title, What: f.name + ": processor time", Unit: "×",
+				Note: "%.0f ms, bare %.0f ms"}, ratio(got.cpu, bare.cpu), ms(got.cpu), ms(bare.cpu))
+		}
+		return nil
+	}}
+}
+
+// converse has a proxy with a feature pass the load of a turn; with check its bytes are
+// compared. The state that it leaves is removed.
+func (b *bench) converse(f feature, name string, l load, check bool) (p passed, err error) {
+	dir, err := os.MkdirTemp(b.dir, "feature-")
+	if err != nil {
+		return p, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := "" // no configuration
+	if f.text != "" {
+		file = filepath.Join(dir, "config.toml")
+		if err := os.WriteFile(file, fmt.Appendf(nil, f.text+"%.0[1]s", strconv.Quote(b.cat)), 0o600); err != nil {
+			return p, err
+		}
+	}
+	c, err := b.ours(pipes, append(b.env(name), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+filepath.Join(dir, "state"), "CODEX_BRIDGE_LOG=error"))
+	if err != nil {
+		return p, err
+	}
+	drain := c.toEnd
+	if check {
+		drain = func() error { return c.allOf(l) }
+	}
+	if err = c.open(f.knows); err == nil {
+		p, err = c.pass(l, list, drain)
+	}
+	if err == nil {
+		_, err = c.end()
+	}
+	if err != nil {
+		c.kill()
+	}
+	return p, err
+}

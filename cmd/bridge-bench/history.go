@@ -1,0 +1,111 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"codex-bridge/bridge/search"
+	"codex-bridge/bridge/store"
+	"codex-bridge/cmd/bridge-bench/internal/table"
+)
+
+// searches are what is looked for among many records.
+var searches = []struct {
+	key, what, text string
+	search          store.Search
+}{
+	{"everywhere", "a word that is in all of them", "pump", store.Search{}},
+	{"rare", "a word that is in each thousandth", "rare77", store.Search{}},
+	{"two", "both", "pump rare77", store.Search{}},
+	{"prefix", "the beginning of a word", "rare7*", store.Search{}},
+	{"thread", "the first, in one of 1,000 threads", "pump", store.Search{Thread: "t123"}},
+	{"phrase", "a phrase that is in all of them", `"fails now"`, store.Search{}},
+}
+
+// history measures a search among 1,000,000 records, and what it takes to keep one more. They
+// are made once, before the first round.
+func (b *bench) history(n int) (err error) {
+	count := 1_000_000
+	if b.short {
+		count /= 10
+	}
+	title := fmt.Sprintf("search among %s records", thousands(count))
+	ctx := context.Background()
+	s, err := store.Open(ctx, store.Options{Folder: filepath.Join(b.dir, "history")})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if n == 0 {
+		for first := 0; first < count; first += batch {
+			if err := keepBatch(ctx, s, first); err != nil {
+				return err
+			}
+		}
+	}
+	began := time.Now()
+	if err := keepBatch(ctx, s, count+n*batch); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	b.table.Add(table.Row{Key: "history/kept", Title: title, What: "one more is kept in", Unit: "µs", Note: "10,000 at once; the database has %.0f MB"},
+		float64(took)/float64(time.Microsecond)/batch, float64(fileSize(s.Where())+fileSize(s.Where()+"-wal"))/1e6)
+	for _, one := range searches {
+		one.search.Query, err = search.Parse(one.text)
+		if err != nil {
+			return err
+		}
+		var took []float64
+		for range 5 {
+			began := time.Now()
+			found, err := s.Find(ctx, one.search)
+			if err != nil {
+				return err
+			}
+			if len(found) == 0 {
+				return fmt.Errorf("%q is not found", one.text)
+			}
+			took = append(took, ms(time.Since(began)))
+		}
+		b.table.Add(table.Row{Key: "history/" + one.key, Title: title, What: one.what, Unit: "ms", Goal: table.AtMost(100), Note: "SQLite"}, table.Median(took))
+	}
+	return nil
+}
+
+// batch is how many records are kept at once.
+const batch = 10_000
+
+func keepBatch(ctx context.Context, s *store.Store, first int) error {
+	records := make([]store.Record, batch)
+	for i := range records {
+		records[i] = said(first + i)
+	}
+	_, err := s.Keep(ctx, records)
+	return err
+}
+
+// fileSize is 0 of a file that is not there.
+func fileSize(file string) int64 {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// said is the n-th record of many.
+func said(n int) store.Record {
+	kind := []store.Kind{store.User, store.Tool, store.Tool, store.Assistant}[n%4]
+	return store.Record{
+		Thread: fmt.Sprint("t", n%1000), Turn: fmt.Sprint("u", n/4000), Kind: kind, Item: fmt.Sprint("i", n),
+		Time: time.Unix(1_790_000_000+int64(n), 0),
+		Text: fmt.Sprintf("The test of the pump in rpc/pump_test.go fails now and then, as it did in run %d of word%d. "+
+			"Please find out why rare%d is lost, without making the buffer %d larger.", n, n%50_000, n%1000, n%97),
+	}
+}

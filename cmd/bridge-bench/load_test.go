@@ -1,0 +1,126 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"testing"
+
+	"codex-bridge/rpc"
+)
+
+// written is all that a load writes.
+func written(t *testing.T, l load) []byte {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		failed <- l.writeTo(int(w.Fd()))
+		w.Close()
+	}()
+	var all bytes.Buffer
+	if _, err := all.ReadFrom(r); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; err != nil {
+		t.Fatal(err)
+	}
+	return all.Bytes()
+}
+
+// What a load says of itself is what it writes, and each line is a message that the strict
+// parser takes.
+func TestLoads(t *testing.T) {
+	ls := loads{short: true, capture: "../../" + captured}
+	for name, want := range map[string]struct{ lines, size int }{
+		"deltas-tenth": {8_000, 8_000 * lineSize},
+		"each":         {20_000, 20_000 * lineSize},
+		"long-few":     {1, 4 << 20},
+		"turns-each":   {0, 0}, // as the capture is
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := ls.load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := written(t, l)
+			if len(all) != l.size() || bytes.Count(all, []byte{'\n'}) != l.lines() || crc32.Checksum(all, crcTable) != l.sum() {
+				t.Errorf("it writes %d bytes in %d lines, and says %d in %d; or they are others", len(all), bytes.Count(all, []byte{'\n'}), l.size(), l.lines())
+			}
+			if want.lines > 0 && (l.lines() != want.lines || l.size() != want.size) {
+				t.Errorf("%d lines of %d bytes, want %v", l.lines(), l.size(), want)
+			}
+			for line := range bytes.Lines(all) {
+				if m, err := rpc.ParseMessage(line); err != nil || m.Kind != rpc.Notification {
+					t.Fatalf("%.200s is no notification: %v", line, err)
+				}
+			}
+		})
+	}
+	if _, err := ls.load("nothing"); err == nil {
+		t.Error("there is a load without a name")
+	}
+}
+
+// The load of turns is as Codex's: mostly deltas, in one thread, and no turn or item comes
+// twice.
+func TestTurns(t *testing.T) {
+	l, err := loads{capture: "../../" + captured}.turns(20_000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := written(t, l)
+	if n := l.lines(); n < 19_000 || n > 20_000 {
+		t.Errorf("there are %d messages", n)
+	}
+	seen := make(map[string]bool)
+	deltas := 0
+	for line := range bytes.Lines(all) {
+		var said struct {
+			Method string
+			Params struct {
+				ThreadID string
+				Turn     struct{ ID string }
+				Item     struct{ ID string }
+			}
+		}
+		if err := json.Unmarshal(line, &said); err != nil {
+			t.Fatal(err)
+		}
+		if said.Params.ThreadID != thread {
+			t.Fatalf("%s is of another thread", line)
+		}
+		if said.Method == "item/agentMessage/delta" {
+			deltas++
+		}
+		if id := said.Params.Turn.ID + said.Params.Item.ID; id != "" {
+			key := fmt.Sprint(said.Method, " ", id)
+			if seen[key] {
+				t.Fatalf("%s comes twice", key)
+			}
+			seen[key] = true
+		}
+	}
+	if part := float64(deltas) / float64(l.lines()); part < 0.9 || part > 0.97 {
+		t.Errorf("%.3f of the messages are deltas", part)
+	}
+	if want := 2 * l.times; countOf(seen, "turn/completed ") != want || countOf(seen, "item/completed ") < 2*want {
+		t.Errorf("of %d turns %d end, with %d items", want, countOf(seen, "turn/completed "), countOf(seen, "item/completed "))
+	}
+}
+
+func countOf(seen map[string]bool, prefix string) (n int) {
+	for key := range seen {
+		if bytes.HasPrefix([]byte(key), []byte(prefix)) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,112 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"codex-bridge/cmd/bridge-bench/internal/table"
+)
+
+// peer is what others would put in the proxy's place.
+type peer struct {
+	name string // in the report
+	key  string
+	args []string // of its program, which is the first
+	slow bool     // it gets a part of the load
+	path string   // what PATH has in front; empty: nothing
+}
+
+// findPeers builds the peers, and looks for socat. Without socat its rows are left out, and
+// the report says so.
+func (b *bench) findPeers() error {
+	program := filepath.Join(b.dir, "peers")
+	if err := build(filepath.Join(b.root, "cmd", "bridge-bench", "peers"), program, "."); err != nil {
+		return err
+	}
+	if socat, err := exec.LookPath("socat"); err == nil {
+		// socat reads its addresses letter by letter: a plain name, found on PATH, can't
+		// be misread.
+		bin := filepath.Join(b.dir, "bin")
+		if err := os.MkdirAll(bin, 0o700); err != nil {
+			return err
+		}
+		if err := os.Symlink(b.self, filepath.Join(bin, "stand-in")); err != nil {
+			return err
+		}
+		b.peers = append(b.peers, &peer{name: "socat", key: "socat", args: []string{socat, "-b", "65536", "-t", "60", "STDIO", "EXEC:stand-in app-server,pipes"}, path: bin})
+	}
+	for _, one := range []struct{ name, key string }{
+		{"encoding/json", "json"}, {"go.lsp.dev/jsonrpc2", "jsonrpc2"}, {"creachadair/jrpc2", "jrpc2"},
+	} {
+		b.peers = append(b.peers, &peer{name: one.name, key: one.key, args: []string{program, one.key, b.self, "app-server"}, slow: true})
+	}
+	return nil
+}
+
+// aboutSocat is for the report.
+func (b *bench) aboutSocat() string {
+	for _, p := range b.peers {
+		if p.key == "socat" {
+			out, _ := exec.Command(p.args[0], "-V").Output() // without its version it is socat all the same
+			version := ""
+			if _, rest, ok := strings.Cut(string(out), "socat version "); ok {
+				version, _, _ = strings.Cut(rest, " ")
+				version = " " + version
+			}
+			return "socat" + version + " is the one on PATH, of the package `socat` on Debian; it moves 64 KiB at a time."
+		}
+	}
+	return "socat was not on PATH (on Debian: `apt-get install socat`), so that it has no rows."
+}
+
+// start is a starter.
+func (p *peer) start(b *bench) starter {
+	return func(t transport, env []string) (*chain, error) {
+		if p.path != "" {
+			env = append(env[:len(env):len(env)], "PATH="+p.path+string(os.PathListSeparator)+os.Getenv("PATH"))
+		}
+		return b.chain(t, []*exec.Cmd{{Path: p.args[0], Args: p.args, Env: env}})
+	}
+}
+
+// passPeers measures the time of each peer for a byte, against cat's.
+func (b *bench) passPeers(p passage, cat passed) error {
+	if p.peers == "" {
+		return nil
+	}
+	for _, one := range b.peers {
+		name, part := p.load, ""
+		if one.slow {
+			name += "-" + p.peers
+		}
+		l, err := b.loads.load(name)
+		if err != nil {
+			return err
+		}
+		if one.slow {
+			part = fmt.Sprintf(" (%s lines)", thousands(l.lines()))
+		}
+		got, err := b.through(one.start(b), p.over, b.env(name), l, func(c *chain) error { return c.linesOf(l) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+		b.table.Add(table.Row{
+			Key: "pass/" + p.load + "/" + string(p.over) + "/" + one.key, Title: p.title + ", " + string(p.over), What: "time of " + one.name + part, Unit: "×",
+			Note: "%.2f GB/s",
+		}, got.perByte()/cat.perByte(), got.speed())
+	}
+	return nil
+}
+
+// thousands writes a number as people do.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}

@@ -1,0 +1,63 @@
+//go:build linux
+
+package main
+
+import (
+	"io"
+	"testing"
+
+	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge/rpc"
+)
+
+// methods are what a proxy with features looks for, so that the sieve is asked
+// as it is in earnest.
+type methods map[string]bool
+
+func (m methods) WantsMethod(method []byte, _ bool) bool { return m[string(method)] }
+func (m methods) WantsAnswer([]byte) bool                { return false }
+func (m methods) WantsAnswers() bool                     { return true }
+func (m methods) Take([]byte)                            {}
+func (m methods) TakeTooLong([]byte)                     {}
+
+var wanted = methods{"item/tool/call": true, "turn/completed": true, "hook/completed": true,
+	"item/commandExecution/requestApproval": true, "thread/settings/updated": true}
+
+// repeat reads a block over and over, in pieces as a pipe of 64 KiB gives them.
+type repeat struct {
+	block []byte
+	at    int
+	left  int // bytes
+}
+
+func (r *repeat) Read(b []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), 64<<10, r.left)], r.block[r.at:])
+	r.at = (r.at + n) % len(r.block)
+	r.left -= n
+	return n, nil
+}
+
+// pump measures finding the lines and deciding them.
+func (b *bench) pump(int) error {
+	block := notifications()
+	pump := func(blocks int) func() {
+		return func() {
+			// Reading from memory does not fail.
+			_ = rpc.NewPump(rpc.NewLines(io.Discard), wanted, wanted, 1<<20).Run(&repeat{block: block, left: blocks * len(block)})
+		}
+	}
+	// What a pump allocates for itself falls out of the difference.
+	few, many := testing.AllocsPerRun(5, pump(1)), testing.AllocsPerRun(5, pump(51))
+	b.table.Add(table.Row{Key: "pump/allocs", Title: "a message that passes", What: "allocations", Goal: table.AtMost(0),
+		Note: "200,000 messages of mixed methods"}, (many-few)/float64(50*blockSize))
+	ns, err := perCall(pump(5))
+	if err != nil {
+		return err
+	}
+	b.table.Add(table.Row{Key: "pump/time", Title: "a message that passes", What: "found and decided in", Unit: "ns",
+		Note: "250 B, without system calls"}, ns/float64(5*blockSize))
+	return nil
+}

@@ -1,0 +1,39 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"codex-bridge/cmd/bridge-bench/internal/table"
+)
+
+// stream measures a long stream that is kept: nobody waits for what writes, and its memory
+// does not grow.
+func (b *bench) stream(n int) error {
+	l, err := b.loads.load(streamLoad)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(b.dir, "stream.toml")
+	if err := os.WriteFile(file, []byte(enforce+traceOn), 0o600); err != nil {
+		return err
+	}
+	state := filepath.Join(b.dir, "stream")
+	env := append(b.env(streamLoad), "CODEX_BRIDGE_CONFIG="+file, "CODEX_BRIDGE_STATE="+state, "CODEX_BRIDGE_LOG=error")
+	p, err := b.through(b.ours, pipes, env, l, func(c *chain) error { return c.bytesOf(l, n == 0) })
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(filepath.Join(state, "traces", thread+".jsonl"))
+	if err != nil {
+		return err
+	}
+	const title = "a stream of 2 GiB, with trace and transcript"
+	b.table.Add(table.Row{Key: "stream/memory", Title: title, What: "memory over idle", Unit: "MiB", Goal: table.AtMost(64),
+		Note: "highest RSS less that before the load; 32 MiB may wait to be written"}, mib(p.peak-p.idle))
+	b.table.Add(table.Row{Key: "stream/speed", Title: title, What: "passes at", Unit: "MB/s",
+		Note: "the trace has %.0f MB; what came faster than it could be written is counted there"}, p.speed()*1e3, float64(info.Size())/1e6)
+	return os.RemoveAll(state)
+}

@@ -1,0 +1,30 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+// transport is what the client's end is made of.
+type transport string
+
+const (
+	pipes   transport = "pipes"
+	sockets transport = "socketpairs" // what Node gives its children
+)
+
+// pair is a one-way connection: what is written to w is read from r. Both block.
+func (t transport) pair() (r, w *os.File, err error) {
+	var fds [2]int
+	if t == sockets {
+		fds, err = syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	} else {
+		err = syscall.Pipe2(fds[:], syscall.O_CLOEXEC)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), string(t)), os.NewFile(uintptr(fds[1]), string(t)), nil
+}
