@@ -4,6 +4,7 @@
 .PHONY: build setup editors demo test laws unit race e2e schema cross lint bench fuzz clean
 
 NPM     := testdata/npm
+PEERS   := cmd/bridge-bench/peers
 NVIM    := .tools/nvim/nvim
 VSCODE  := editors/vscode
 CODE    := $(VSCODE)/e2e/node_modules/code-server/lib/vscode/node_modules/.package-lock.json
@@ -44,6 +45,8 @@ demo: setup build ## a whole conversation through the real codex, offline
 
 test: setup editors cross ## all tests, those against the real codex and in real editors too
 	go vet ./...
+	go -C $(PEERS) vet ./...
+	go -C $(PEERS) test ./...
 	go test -timeout 18m ./...
 	$(MAKE) laws
 
@@ -72,10 +75,14 @@ cross: ## every platform compiles
 
 lint: ## needs the network: the linters, and the list of known vulnerabilities
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run
+	cd $(PEERS) && go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
-bench: setup ## measures against cat and codex, writes docs/benchmarks.md
-	go run ./cmd/bridge-bench -write docs/benchmarks.md
+# A part of it: go run ./cmd/bridge-bench -only NAME, and -list for the names.
+ROUNDS ?= 7
+bench: setup ## measures against cat, others and codex, writes docs/benchmarks.md; 20 minutes of a machine that does nothing else
+	sh cmd/bridge-bench/socat.sh
+	go run ./cmd/bridge-bench -rounds $(ROUNDS) -write docs/benchmarks.md
 
 FUZZTIME ?= 60s
 fuzz: ## the laws a million times, then every fuzz target in turn, FUZZTIME each
