@@ -79,8 +79,8 @@ lint: ## needs the network: the linters, and the list of known vulnerabilities
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 # A part of it: go run ./cmd/bridge-bench -only NAME, and -list for the names.
-ROUNDS ?= 7
-bench: setup ## measures against cat, others and codex, writes docs/benchmarks.md; 20 minutes of a machine that does nothing else
+ROUNDS ?= 11
+bench: setup ## measures against cat, others and codex, writes docs/benchmarks.md; a quarter of an hour of a machine that does nothing else
 	sh cmd/bridge-bench/socat.sh
 	go run ./cmd/bridge-bench -rounds $(ROUNDS) -write docs/benchmarks.md
 

@@ -51,7 +51,7 @@ func run(o options) error {
 	// The drain must not stop to collect its rubbish in the middle of a round.
 	debug.SetGCPercent(400)
 	if o.rounds <= 0 {
-		o.rounds = 7
+		o.rounds = 11
 		if o.short {
 			o.rounds = 3
 		}

@@ -28,7 +28,7 @@ func main() {
 		return
 	}
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 0, "rounds of each row (default 7, with -short 3)")
+	flag.IntVar(&o.rounds, "rounds", 0, "rounds of each row (default 11, with -short 3)")
 	flag.BoolVar(&o.short, "short", false, "a tenth of each load, and few rounds: to see whether all of it works")
 	flag.StringVar(&o.only, "only", "", "measure only these `names`, as -list shows them, or all that begin with a name's words: pass, features/turns; separated by commas")
 	flag.BoolVar(&o.list, "list", false, "only show the names of what is measured")
