@@ -19,6 +19,8 @@ type load struct {
 	// numbers are places in the block where six digits stand that are another number each
 	// time.
 	numbers []int
+	// asked has it written when a client asks for it in a turn: see converse.
+	asked bool
 }
 
 func (l load) size() int { return len(l.block) * l.times }
@@ -107,6 +109,8 @@ func (ls loads) load(name string) (load, error) {
 		return load{block: delta(256<<20, 1), times: 1, piece: 4 << 20}, nil
 	case streamLoad: // 2 GiB of notifications of 250 bytes
 		return load{block: notifications(), times: (2<<30/(blockSize*lineSize) + 1) / part, piece: piece}, nil
+	case "talk": // deltas in a turn of a thread
+		return load{block: notifications(), times: 1_000_000 / blockSize / part, piece: piece, asked: true}, nil
 	case "turns":
 		return ls.turns(1_000_000/part, piece)
 	case "turns-each":

@@ -43,6 +43,7 @@ func TestLoads(t *testing.T) {
 		"deltas-tenth": {8_000, 8_000 * lineSize},
 		"each":         {20_000, 20_000 * lineSize},
 		"long-few":     {1, 4 << 20},
+		"talk":         {100_000, 100_000 * lineSize},
 		"turns-each":   {0, 0}, // as the capture is
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ Processor time is that of the proxy's own process, or of the cat that carries th
 `
 
 const featurePreface = `
-**Features.** The rows of features have a conversation before the load: a client starts a thread and a turn in it, and the stand-in echoes the thread and lists its hooks as Codex does, so that what is configured is in force. The load is two turns that Codex 0.169.0 was seen to write (testdata/captures), each delta twenty times, with new ids of turns and items each time: 95 of 100 messages are deltas of a message. The reference is the same proxy without any configuration, in the same round. The trace has room for all of it.
+**Features.** The rows of features have a conversation before the load: a client starts a thread and a turn in it, and the stand-in echoes the thread and lists its hooks as Codex does, so that what is configured is in force. The reference is the same proxy without any configuration, in the same round. The goal is for what nobody wants: the load of the rows of pass-through. The load of turns is two that Codex 0.169.0 was seen to write (testdata/captures), each delta twenty times, with new ids of turns and items each time: 8 of 100 messages are of a kind that some feature reads, and each of these takes about 1.5 µs, while a message that passes takes 30 ns. The trace has room for all of it.
 `
 
 const peerPreface = `

@@ -23,8 +23,8 @@ const (
 )
 
 // standIn speaks as much app-server as is needed: it answers every request, and
-// writes its load when it is told that the client is initialized; where it is one of turns,
-// when it is asked in the turn for a list. The answers are of the size of a line.
+// writes its load when it is told that the client is initialized; some,
+// when they are asked for in a turn. The answers are of the size of a line.
 type standIn struct {
 	name  string
 	load  load
@@ -58,11 +58,11 @@ func (s *standIn) heard(line []byte) error {
 		switch {
 		case s.name == toolLoad:
 			return callTools(s.in)
-		case len(s.load.numbers) > 0: // of turns
+		case s.load.asked:
 			return nil
 		}
 		return s.load.writeTo(1)
-	case len(s.load.numbers) > 0:
+	case s.load.asked:
 		return s.converse(line)
 	}
 	if id := requestID(line); id != nil {

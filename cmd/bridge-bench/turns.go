@@ -46,7 +46,7 @@ func (ls loads) turns(messages, piece int) (load, error) {
 	})
 	file = fromAPI.ReplaceAllFunc(file, func(id []byte) []byte { return append(append(bytes.Clone(id), '_'), counter...) })
 
-	l := load{piece: piece}
+	l := load{piece: piece, asked: true}
 	lines := 0
 	for line := range bytes.Lines(file) {
 		if !bytes.HasPrefix(line, []byte(`{"method":`)) || !bytes.Contains(line, ofTurn) {

@@ -11,27 +11,17 @@ func why(key string) string {
 }
 
 var reasons = map[string]string{
-	"history/phrase":                  "To rank by how rare a phrase is, SQLite reads all places of all its words: two million here. A phrase that a person looks for stands in few records.",
-	"pass/deltas/pipes/time":          noise,
-	"pass/long/pipes/time":            noise,
-	"features/turns/client/time":      readReason,
-	"features/turns/trace/time":       readReason,
-	"features/turns/all/time":         readReason,
-	"features/turns-each/client/time": readReason,
-	"features/turns-each/trace/time":  readReason,
-	"features/turns-each/all/time":    readReason,
-	"start/codex":                     startReason,
-	"hook/ratio":                      hookReason,
-	"hook/many/p99":                   manyReason,
+	"history/phrase":         "To rank by how rare a phrase is, SQLite reads all places of all its words: two million here. A phrase that a person looks for stands in few records.",
+	"pass/deltas/pipes/time": noise,
+	"pass/long/pipes/time":   noise,
+	"start/codex":            startReason,
+	"hook/ratio":             hookReason,
+	"hook/many/p99":          manyReason,
 }
 
 const noise = "Two processes more than cores share the machine here, so that the time depends on who runs when; " +
 	"look at the smallest and the largest ratio, and at the processor time, which is steadier. " +
 	"What is left to be done for a byte is one copy, for the look at it; it goes to the client without another."
-
-const readReason = "A message that somebody wants is gathered and read, and those around it pass in more writes: of the processor time that is added for a client that knows the bridge, " +
-	"about half is for the one and half for the other (measured with perf), for 2 to 3 of 100 messages. The goal asks that this be next to nothing beside a stream " +
-	"which is as fast as memory; Codex writes as fast as a model speaks."
 
 const startReason = "The start of codex itself varies by more than this from one time to the next, and on two cores the neighbours are in it, too; " +
 	"the row with the stand-in for codex has less of that. Of the 5.8 ms of processor time that the bridge takes to start, 3 are package jsonschema's, " +

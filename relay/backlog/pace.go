@@ -5,7 +5,7 @@ import "time"
 const (
 	// share is the part of a processor that is left to whoever writes while more comes than it
 	// can take anyway: one of so many.
-	share = 10
+	share = 20
 	// stint is how long it works between two rests then.
 	stint = time.Millisecond
 )

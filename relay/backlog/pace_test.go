@@ -8,16 +8,16 @@ import (
 	"codex-bridge/relay/backlog"
 )
 
-// Who writes rests nine times as long as it has worked, but only while things are dropped,
+// Who writes rests 19 times as long as it has worked, but only while things are dropped,
 // not for each small piece, not for ever, and not once it is to end.
 func TestRest(t *testing.T) {
 	for name, test := range map[string]struct {
 		worked, want       time.Duration
 		nothing, told, end bool
 	}{
-		"a piece":            {worked: 2 * time.Millisecond, want: 18 * time.Millisecond},
+		"a piece":            {worked: 2 * time.Millisecond, want: 38 * time.Millisecond},
 		"a small piece":      {worked: 900 * time.Microsecond},
-		"a very long piece":  {worked: time.Hour, want: 90 * time.Millisecond},
+		"a very long piece":  {worked: time.Hour, want: 190 * time.Millisecond},
 		"nothing is dropped": {worked: time.Second, nothing: true},
 		"it was told of it":  {worked: time.Second, told: true},
 		"at the end":         {worked: time.Second, end: true},

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
@@ -20,6 +21,9 @@ func New(ownSource string, observers ...Observer) *Feature {
 	return &Feature{observers: observers, own: ownSource}
 }
 
+// compaction is in each item that is one. Items are many, and compactions few.
+var compaction = []byte(`"contextCompaction"`)
+
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	route := func(method, why string, read func(rpc.Value) (Event, bool)) bridge.Route {
@@ -28,12 +32,17 @@ func (f *Feature) Routes() []bridge.Route {
 			Said: func(_ context.Context, said *bridge.Said) { f.said(said, read) },
 		}
 	}
+	item := func(method string) bridge.Route {
+		r := route(method, "for those who watch compactions", f.item)
+		r.If = func(line []byte) bool { return bytes.Contains(line, compaction) }
+		return r
+	}
 	const hooks, compactions, reviews = "for those who watch hooks", "for those who watch compactions", "for those who watch reviews"
 	return []bridge.Route{
 		route("hook/started", hooks, f.hook),
 		route("hook/completed", hooks, f.hook),
-		route("item/started", compactions, f.item),
-		route("item/completed", compactions, f.item),
+		item("item/started"),
+		item("item/completed"),
 		route("thread/compacted", compactions, f.older),
 		route("item/autoApprovalReview/started", reviews, review),
 		route("item/autoApprovalReview/completed", reviews, review),

@@ -6,7 +6,7 @@ import "codex-bridge/relay/redact"
 type Limits struct {
 	Event  int   // bytes of a line; 256 KiB
 	File   int64 // bytes of a file; 50 MiB
-	Memory int   // bytes that wait to be written; 16 MiB
+	Memory int   // bytes that wait to be written; 8 MiB
 	redact.Limits
 }
 
@@ -18,7 +18,7 @@ func (l Limits) orDefault() Limits {
 		}
 	}
 	set(&l.Event, 256<<10)
-	set(&l.Memory, 16<<20)
+	set(&l.Memory, 8<<20)
 	if l.File <= 0 {
 		l.File = 50 << 20
 	}

@@ -83,7 +83,7 @@ func (r *Recorder) Decided(d store.Decision) { r.queue.Put(told{at: r.now(), dec
 
 // longest is how long a line may be to be kept as a whole until it is written; of a longer
 // one its start is.
-func (r *Recorder) longest() int { return r.limits.Memory / 4 }
+func (r *Recorder) longest() int { return r.limits.Memory / 2 }
 
 const startOfLong = 4096
 
