@@ -1,7 +1,7 @@
-# Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, and by
-# `editors` for the tests in real editors; the other targets call them.
+# Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
+# the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup editors demo test laws unit race e2e schema cross lint bench fuzz clean
+.PHONY: build setup postgres editors demo test laws unit race e2e schema cross lint bench fuzz clean
 
 NPM     := testdata/npm
 PEERS   := cmd/bridge-bench/peers
@@ -16,11 +16,15 @@ TARGETS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windo
 build: ## bin/codex-bridge
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/codex-bridge ./cmd/codex-bridge
 
-# The real codex, the real clients and servers, and a PostgreSQL, at the versions of the lock file.
+# The real codex, and the real clients and servers, at the versions of the lock file.
 setup: $(NPM)/node_modules/.package-lock.json
 $(NPM)/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package-lock.json
 	npm ci --prefix $(NPM) --ignore-scripts --no-audit --no-fund
 	@touch $@
+
+# The programs of a PostgreSQL, Debian's where there is none. No server is left running.
+postgres:
+	sh bridge/store/postgrestest/postgres.sh
 
 # A Neovim for the tests of the plugin, in a folder of its own.
 editors: $(NVIM)
@@ -43,7 +47,7 @@ $(CODE): $(VSCODE)/e2e/package.json $(VSCODE)/e2e/package-lock.json $(VSCODE)/e2
 demo: setup build ## a whole conversation through the real codex, offline
 	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo
 
-test: setup editors cross ## all tests, those against the real codex and in real editors too
+test: setup postgres editors cross ## all tests, those against the real codex and in real editors too
 	go vet ./...
 	go -C $(PEERS) vet ./...
 	go -C $(PEERS) test ./...
@@ -55,13 +59,13 @@ CHECKS ?= 20000
 laws: ## the laws of the policy, CHECKS times each
 	go test ./bridge/policy -run 'TestSequences|TestNothingExceeds|TestAnswerLaws' -rapid.checks=$(CHECKS) -timeout 60m
 
-unit: setup ## the tests that need no codex
+unit: setup postgres ## the tests that need no codex
 	go test $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
 
-race: setup ## the same with the race detector, which needs a C compiler
+race: setup postgres ## the same with the race detector, which needs a C compiler
 	go test -race -timeout 18m $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
 
-e2e: setup editors ## the tests against the real codex and in real editors
+e2e: setup postgres editors ## the tests against the real codex and in real editors
 	go test -timeout 18m -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema
 
 # Fails when codex has a name without a row in bridge/methods, or the other way round.
@@ -80,7 +84,7 @@ lint: ## needs the network: the linters, and the list of known vulnerabilities
 
 # A part of it: go run ./cmd/bridge-bench -only NAME, and -list for the names.
 ROUNDS ?= 11
-bench: setup ## measures against cat, others and codex, writes docs/benchmarks.md; a quarter of an hour of a machine that does nothing else
+bench: setup postgres ## measures against cat, others and codex, writes docs/benchmarks.md; a quarter of an hour of a machine that does nothing else
 	sh cmd/bridge-bench/socat.sh
 	go run ./cmd/bridge-bench -rounds $(ROUNDS) -write docs/benchmarks.md
 

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux
 
 package postgrestest
 
@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -27,18 +28,22 @@ const patience = 30 * time.Second
 // Server is a running PostgreSQL on a socket in a temporary folder.
 type Server struct {
 	dir       string
+	programs  string
+	port      int // on which it listens; 0: on its socket alone
 	process   *os.Process
 	ended     chan struct{} // closed after the server was waited for
 	databases atomic.Int64
 }
 
 // Start starts a server. End it with Stop; it ends with this process, too.
-func Start() (*Server, error) {
+func Start() (*Server, error) { return begin(0) }
+
+func begin(port int) (*Server, error) {
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, ended: make(chan struct{})}
+	s := &Server{dir: dir, port: port, ended: make(chan struct{})}
 	if err := s.start(); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("PostgreSQL for the tests: %w", err)
@@ -46,8 +51,8 @@ func Start() (*Server, error) {
 	return s, nil
 }
 
-func (s *Server) start() error {
-	if err := install(s.dir); err != nil {
+func (s *Server) start() (err error) {
+	if s.programs, err = programs(); err != nil {
 		return err
 	}
 	for _, name := range []string{"data", "socket"} {
@@ -55,20 +60,28 @@ func (s *Server) start() error {
 			return err
 		}
 	}
-	if err := giveAway(s.dir); err != nil {
-		return err
+	for _, name := range []string{".", "data", "socket"} {
+		if err := giveAway(s.path(name)); err != nil {
+			return err
+		}
 	}
 	initdb := s.command("initdb", "--pgdata", s.path("data"), "--username=bridge", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 	if text, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, text)
+	}
+	settings := []string{"-c", "listen_addresses="}
+	if s.port != 0 {
+		if settings, err = s.secure(); err != nil {
+			return err
+		}
 	}
 	log, err := os.Create(s.path("log"))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	server := s.command("postgres", "-D", s.path("data"), "-k", s.path("socket"),
-		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=60")
+	settings = append(settings, "-D", s.path("data"), "-k", s.path("socket"), "-c", "fsync=off", "-c", "max_connections=60")
+	server := s.command("postgres", settings...)
 	server.Stdout, server.Stderr = log, log
 	// The fast end, in which the server ends its children first.
 	server.SysProcAttr.Pdeathsig = syscall.SIGINT
@@ -142,16 +155,28 @@ func (s *Server) Database(ctx context.Context) (string, error) {
 }
 
 func (s *Server) url(database string) string {
-	return "postgres://bridge@/" + database + "?host=" + url.QueryEscape(s.path("socket"))
+	address := "postgres://bridge@/" + database + "?host=" + url.QueryEscape(s.path("socket"))
+	if s.port != 0 {
+		address += "&port=" + strconv.Itoa(s.port)
+	}
+	return address
 }
 
 func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
 
+// giveAway makes a path the server's, where it runs as another user.
+func giveAway(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return os.Chown(path, nobody, nobody)
+}
+
 // command is one of the server's programs, as the user it runs as.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(s.path(filepath.Join("bin", name)), args...)
+	cmd := exec.Command(filepath.Join(s.programs, name), args...)
 	cmd.Dir = s.dir
-	cmd.Env = []string{"LC_ALL=C", "TZ=UTC", "LD_LIBRARY_PATH=" + s.path("lib")}
+	cmd.Env = []string{"LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}

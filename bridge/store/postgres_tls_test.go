@@ -1,0 +1,94 @@
+//go:build linux
+
+package store_test
+
+import (
+	"context"
+	"encoding/pem"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/store"
+	"codex-bridge/bridge/store/postgrestest"
+)
+
+// Over a network the log is written by who has the password, to the server whose name and
+// certificate were asked for, and no other; what is refused says why, without the password.
+func TestTLS(t *testing.T) {
+	server, err := postgrestest.StartTLS(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	local, err := server.Database(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := open(t, store.Options{URL: local})
+	run(t, owner.DB(), "GRANT SELECT, INSERT ON decisions, transcript TO "+postgrestest.Person+"; GRANT SELECT ON schema_version TO "+postgrestest.Person)
+
+	other := filepath.Join(t.TempDir(), "other.crt")
+	stranger := httptest.NewTLSServer(nil)
+	stranger.Close()
+	if err := os.WriteFile(other, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: stranger.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, c := range []struct{ name, host, mode, root, password, refused string }{
+		{"verified", "localhost", "verify-full", server.Root(), postgrestest.Password, ""},
+		{"encrypted", "127.0.0.1", "require", "", postgrestest.Password, ""},
+		{"plain", "localhost", "disable", "", postgrestest.Password, "no encryption"},
+		{"of another name", "127.0.0.1", "verify-full", server.Root(), postgrestest.Password, "certificate"},
+		{"of somebody else", "localhost", "verify-full", other, postgrestest.Password, "certificate"},
+		{"wrong password", "localhost", "verify-full", server.Root(), "hunter2", "password authentication failed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u, err := server.Remote(local)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.Host, u.User = c.host+u.Host, url.UserPassword(u.User.Username(), c.password)
+			q := url.Values{"sslmode": {c.mode}}
+			if c.root != "" {
+				q.Set("sslrootcert", c.root)
+			}
+			u.RawQuery = q.Encode()
+			s, err := store.Open(context.Background(), store.Options{URL: u.String()})
+			if c.refused != "" {
+				if err == nil {
+					s.Close()
+					t.Fatal("it was opened")
+				}
+				if text := err.Error(); !strings.Contains(text, c.refused) || strings.Contains(text, c.password) {
+					t.Errorf("the error is %s", text)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if err := s.Append(t.Context(), full()); err != nil {
+				t.Error(err)
+			}
+			var encrypted bool
+			if err := s.DB().QueryRowContext(t.Context(), "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").Scan(&encrypted); err != nil || !encrypted {
+				t.Errorf("encrypted: %v, %v", encrypted, err)
+			}
+			if _, err := s.DB().ExecContext(t.Context(), "DELETE FROM decisions"); err == nil {
+				t.Error("it may delete, too")
+			}
+		})
+	}
+	if head, err := owner.Verify(t.Context()); err != nil || head.Seq != 2 {
+		t.Error(head, err)
+	}
+}
