@@ -18,13 +18,27 @@ type place struct{ start, end int }
 // alone are the scripts whose words have no spaces between them.
 var alone = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
+// firstAlone is the first character of them, of Thai.
+const firstAlone = 0x0E00
+
 // in are the words of a text, and where each stands.
 func in(text string) iter.Seq2[string, place] {
 	return func(yield func(string, place) bool) {
 		start := -1
 		for i, r := range text {
 			switch {
-			case unicode.In(r, alone...):
+			case r < utf8.RuneSelf: // nearly all of most texts
+				if isWord(byte(r)) {
+					if start < 0 {
+						start = i
+					}
+				} else if start >= 0 {
+					if !give(yield, text, start, i) {
+						return
+					}
+					start = -1
+				}
+			case r >= firstAlone && unicode.In(r, alone...):
 				end := i + utf8.RuneLen(r)
 				if start >= 0 && !give(yield, text, start, i) || !give(yield, text, i, end) {
 					return
@@ -45,6 +59,10 @@ func in(text string) iter.Seq2[string, place] {
 			give(yield, text, start, len(text))
 		}
 	}
+}
+
+func isWord(b byte) bool {
+	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
 }
 
 func give(yield func(string, place) bool, text string, start, end int) bool {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"strings"
 )
@@ -18,9 +19,10 @@ type dialect struct {
 	// keepRecord adds a record to a transcript; indexRecord puts its words into an index of
 	// their own, and unindexRecords takes them out of it: empty where they stand in the row.
 	keepRecord, indexRecord, unindexRecords string
-	// findRecords is the statement of a search, with since as the table has it, and the
-	// first row from then on.
-	findRecords func(f Search, since string, first int64) (string, []any)
+	// findRecords are the records that fit, the best first, with since as the table has it.
+	findRecords func(ctx context.Context, s *Store, f Search, since string) ([]Found, error)
+	// large is the constant of that name, but in tests.
+	large int64
 	// secrets are never shown.
 	secrets []string
 }

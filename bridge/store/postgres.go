@@ -32,7 +32,7 @@ var postgresDialect = dialect{
 	isolation:  sql.LevelReadCommitted,
 	lock:       `SELECT pg_advisory_xact_lock(7163376010450423130)`,
 	hasTable:   `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`,
-	keepRecord: postgresKeep, findRecords: postgresFind,
+	keepRecord: postgresKeep, findRecords: postgresFind, large: mostRanked,
 }
 
 func openPostgres(ctx context.Context, o Options) (*Store, error) {

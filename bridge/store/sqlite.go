@@ -22,7 +22,7 @@ const DatabaseFile = "state.db"
 var sqliteDialect = dialect{
 	name:       "sqlite",
 	hasTable:   `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
-	keepRecord: sqliteKeep, indexRecord: sqliteIndex, unindexRecords: sqliteUnindex, findRecords: sqliteFind,
+	keepRecord: sqliteKeep, indexRecord: sqliteIndex, unindexRecords: sqliteUnindex, findRecords: sqliteFind, large: large,
 }
 
 func openSQLite(ctx context.Context, o Options) (*Store, error) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/search"
 	"codex-bridge/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,11 +115,7 @@ func TestKeepOdd(t *testing.T) {
 
 func find(t testing.TB, s *store.Store, text string, f store.Search) []string {
 	t.Helper()
-	q, err := search.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Query = q
+	f.Query = parse(t, text)
 	all, err := s.Find(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +158,11 @@ func TestFind(t *testing.T) {
 			{"cafe closed", store.Search{}, []string{"v/assistant/0 the [café] is [closed]"}},
 			{"pump", store.Search{Limit: 1, Kind: store.Assistant}, []string{"u/assistant/0 [Pump]! The [pump]'s line_end is lost: [pump].go"}},
 		} {
-			if diff := cmp.Diff(c.want, find(t, s, c.text, c.f)); diff != "" {
-				t.Errorf("%s %+v: -want +got\n%s", c.text, c.f, diff)
+			for _, large := range []int64{1_000_000, 1} { // ranked as among few, and as among many
+				s.Large(large)
+				if diff := cmp.Diff(c.want, find(t, s, c.text, c.f)); diff != "" {
+					t.Errorf("%s %+v, large from %d: -want +got\n%s", c.text, c.f, large, diff)
+				}
 			}
 		}
 	})
