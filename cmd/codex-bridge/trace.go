@@ -80,9 +80,10 @@ func openTrace(name string) (*os.File, error) {
 }
 
 type traceShowCmd struct {
-	Trace  string `arg:"" help:"A thread, or a file."`
-	All    bool   `help:"Every message, with who said it to whom."`
-	Follow bool   `short:"f" help:"Go on with what is written from now on, until interrupted."`
+	Trace      string `arg:"" help:"A thread, or a file; its subagents' traces are shown with it, as far as they lie beside it."`
+	All        bool   `help:"Every message, with who said it to whom."`
+	ThreadOnly bool   `help:"Without the thread's subagents."`
+	Follow     bool   `short:"f" help:"Go on with what is written from now on, until interrupted."`
 }
 
 func (c traceShowCmd) Run(out io.Writer) error {
@@ -90,40 +91,27 @@ func (c traceShowCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	var in io.Reader = f
-	if c.Follow {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		defer stop()
-		in = &growing{ctx, f}
-	}
-	for e, err := range trace.Read(in) {
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Trace, err)
-		}
-		if err := trace.Show(out, e, c.All); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// growing is a file whose end is waited at.
-type growing struct {
-	ctx context.Context
-	f   *os.File
-}
-
-// Read implements io.Reader.
-func (g *growing) Read(b []byte) (int, error) {
+	_ = f.Close()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	tree := trace.NewTree(f.Name())
+	tree.Alone = c.ThreadOnly
 	for {
-		n, err := g.f.Read(b)
-		if n > 0 || !errors.Is(err, io.EOF) {
-			return n, err
+		told, failed := tree.Next()
+		for _, e := range told {
+			if err := trace.Show(out, e, c.All); err != nil {
+				return err
+			}
+		}
+		if failed != nil {
+			return fmt.Errorf("%s: %w", c.Trace, failed)
+		}
+		if !c.Follow {
+			return nil
 		}
 		select {
-		case <-g.ctx.Done():
-			return 0, io.EOF
+		case <-ctx.Done():
+			return nil
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

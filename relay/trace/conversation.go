@@ -68,66 +68,33 @@ func eventsOf(path string, wanted func(Event) bool) ([]Event, error) {
 // Family are the events of a file, and of the subagents that its thread had, as far as their
 // files lie beside it: conversation by conversation, in the order in which they happened.
 func Family(path string) ([]Event, error) {
-	all, err := eventsOf(path, func(Event) bool { return true })
+	told, err := NewTree(path).Next()
 	if err != nil {
 		return nil, err
 	}
-	seen, order := map[string]bool{filepath.Base(path): true}, make(map[string]int)
-	known := make(map[eventName]bool)
-	for _, e := range all {
-		known[eventName{e.TraceID, e.SourceSeq}] = true
-		if _, ok := order[e.TraceID]; !ok {
-			order[e.TraceID] = len(order)
+	var all []Event
+	for _, one := range told {
+		if one.Type != Damaged {
+			all = append(all, one.Event)
 		}
 	}
-	for next := all; len(next) > 0; {
-		var more []Event
-		for _, child := range agents(next) {
-			name := FileName(child)
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			// Without its file there is nothing to see of it. What was said before the first
-			// thread stands in each file, and so does what opened another one.
-			events, err := eventsOf(filepath.Join(filepath.Dir(path), name), func(e Event) bool {
-				_, ours := order[e.TraceID]
-				return ours && !known[eventName{e.TraceID, e.SourceSeq}]
-			})
-			if err == nil {
-				more = append(more, events...)
-			}
-		}
-		all, next = append(all, more...), more
-	}
-	slices.SortStableFunc(all, func(a, b Event) int {
-		return cmp.Or(cmp.Compare(order[a.TraceID], order[b.TraceID]), cmp.Compare(a.SourceSeq, b.SourceSeq))
-	})
 	return all, nil
 }
 
-// eventName tells an event from all others.
-type eventName struct {
-	trace string
-	seq   int64
-}
-
-// agents are the threads that were started by the calls among events.
-func agents(events []Event) []string {
+// agents are the threads that were started by a call, which has ended.
+func agents(e Event) []string {
+	if e.Type != ToolResult {
+		return nil
+	}
+	s, err := Open(e)
+	if err != nil {
+		return nil
+	}
+	list, _ := at(s.Params, "item")["receiverThreadIds"].([]any)
 	var all []string
-	for _, e := range events {
-		if e.Type != ToolResult {
-			continue
-		}
-		s, err := Open(e)
-		if err != nil {
-			continue
-		}
-		list, _ := at(s.Params, "item")["receiverThreadIds"].([]any)
-		for _, one := range list {
-			if id, ok := one.(string); ok {
-				all = append(all, id)
-			}
+	for _, one := range list {
+		if id, ok := one.(string); ok {
+			all = append(all, id)
 		}
 	}
 	return all

@@ -8,10 +8,11 @@ import (
 	"unicode"
 )
 
-// Show writes an event as a person reads it: a line or a few. What is of no interest to one,
-// parts of streams and acknowledgements, is left out unless all is wanted.
-func Show(out io.Writer, e Event, all bool) error {
-	s, err := Open(e)
+// Show writes an event as a person reads it: a line or a few, those of a subagent indented,
+// with the end of its id. What is of no interest to one, parts of streams and
+// acknowledgements, is left out unless all is wanted.
+func Show(out io.Writer, e Told, all bool) error {
+	s, err := Open(e.Event)
 	if err != nil {
 		return err
 	}
@@ -26,11 +27,17 @@ func Show(out io.Writer, e Event, all bool) error {
 	if s.From != "" && (all || s.From == "bridge" || s.To == "bridge") {
 		way = " " + s.From + "→" + s.To
 	}
-	_, err = fmt.Fprintf(out, "%s %-18s%s %s\n", e.Time.Local().Format("15:04:05.000"), Plain(string(e.Type)), way, indent(Plain(text)))
+	whose := strings.Repeat("    ", e.Depth)
+	if e.Depth > 0 {
+		whose += Plain(e.Agent()) + " "
+	}
+	more := "\n" + strings.Repeat(" ", 32+len(whose))
+	_, err = fmt.Fprintf(out, "%s %s%-18s%s %s\n", e.Time.Local().Format("15:04:05.000"), whose, Plain(string(e.Type)), way, strings.ReplaceAll(Plain(text), "\n", more))
 	return err
 }
 
-func indent(text string) string { return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 32)) }
+// Agent is what a subagent is called, whose event it is: "agent", and the end of its id.
+func (e Event) Agent() string { return "agent " + e.ThreadID[max(0, len(e.ThreadID)-4):] }
 
 // Plain is a text for a terminal: what would move the cursor, change colours or hide what
 // stands beside it is shown as what it is.

@@ -112,7 +112,7 @@ func (b *builder) add(s trace.Step) {
 	if row == nil || key == "" {
 		row = &Row{Kind: kind, Start: s.Time, State: "open", Turn: s.TurnID, key: key}
 		if !own {
-			row.Agent = "agent " + s.ThreadID[max(0, len(s.ThreadID)-4):]
+			row.Agent = s.Agent()
 		}
 		b.Rows = append(b.Rows, row)
 		if key != "" {
