@@ -4,7 +4,9 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -102,7 +104,7 @@ func TestSubagents(t *testing.T) {
 // can't start there.
 func TestSubagentsAsk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{config: subagentsConfig})
+	w := newWorld(t, options{config: subagentsConfig + "[trace]\nenabled = true\n"})
 	a := w.agreeable(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "workspace-write"})
 	a.spawn(thread, "RUN: touch allowed") // by a rule
@@ -119,6 +121,13 @@ func TestSubagentsAsk(t *testing.T) {
 		t.Errorf("a turn of the editor's: %v", err)
 	}
 	a.quit()
+
+	show := exec.Command(proxyPath, "trace", "show", thread)
+	show.Env = w.env
+	shown, err := show.CombinedOutput()
+	if line := regexp.MustCompile(`(?m)^\S+     agent ` + child[len(child)-4:] + ` tool\.result +commandExecution .*echo > inside`); err != nil || !line.Match(shown) {
+		t.Errorf("the trace does not show what the subagent did: %v\n%s", err, shown)
+	}
 }
 
 // Under "ask" the person is shown that a subagent's command leaves the sandbox, and
