@@ -35,6 +35,7 @@ var measurements = []measurement{
 	{name: "rules", round: (*bench).ruling},
 	{name: "bindings", round: (*bench).bindings},
 	{name: "history", round: (*bench).history},
+	{name: "shared", round: (*bench).shared},
 	{name: "stream", round: (*bench).stream},
 }
 

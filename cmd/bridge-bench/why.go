@@ -11,7 +11,6 @@ func why(key string) string {
 }
 
 var reasons = map[string]string{
-	"history/phrase":         "To rank by how rare a phrase is, SQLite reads all places of all its words: two million here. A phrase that a person looks for stands in few records.",
 	"pass/deltas/pipes/time": noise,
 	"pass/long/pipes/time":   noise,
 	"start/codex":            startReason,

@@ -1,0 +1,43 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+
+	"codex-bridge/bridge/store"
+	"codex-bridge/bridge/store/postgrestest"
+)
+
+// shared measures the same search in a PostgreSQL, which is filled once and ends with it.
+// The rounds follow one another, since the server is not to run beside what else is measured.
+func (b *bench) shared(n int) (err error) {
+	if n > 0 {
+		return nil
+	}
+	ctx := context.Background()
+	server, err := postgrestest.Start()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	url, err := server.Database(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, store.Options{URL: url})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := keepMany(ctx, s, b.searched()); err != nil {
+		return err
+	}
+	for range b.rounds {
+		if err := b.search(ctx, s, "shared/", searchTitle(b.searched(), "PostgreSQL")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
