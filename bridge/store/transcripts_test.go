@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,10 +22,19 @@ func record(turn string, kind store.Kind, n int, text string) store.Record {
 	}
 }
 
+// keep keeps records, many in parts, since a transaction has a deadline.
 func keep(t testing.TB, s *store.Store, want int, records ...store.Record) {
 	t.Helper()
-	if n, err := s.Keep(t.Context(), records); n != want || err != nil {
-		t.Fatalf("kept %d, want %d: %v", n, want, err)
+	kept := 0
+	for part := range slices.Chunk(records, 250) {
+		n, err := s.Keep(t.Context(), part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept += n
+	}
+	if kept != want {
+		t.Fatalf("kept %d, want %d", kept, want)
 	}
 }
 
