@@ -15,25 +15,12 @@ for initdb in /usr/lib/postgresql/*/bin/initdb; do
 	if [ -x "$initdb" ]; then exit 0; fi
 done
 if command -v initdb >/dev/null; then exit 0; fi
-mend="set CODEX_BRIDGE_POSTGRES to the folder of a PostgreSQL's initdb and postgres, or put it on PATH"
-if ! command -v apt-get >/dev/null; then
-	echo "postgres.sh: the tests need a PostgreSQL, and there is no apt-get to install it with; install it, and $mend" >&2
-	exit 1
-fi
-as=
-if [ "$(id -u)" != 0 ]; then
-	if ! sudo -n true 2>/dev/null; then
-		echo "postgres.sh: the tests need a PostgreSQL; run: sudo apt-get install postgresql, or $mend" >&2
-		exit 1
-	fi
-	as='sudo -n'
-fi
-export DEBIAN_FRONTEND=noninteractive
-$as apt-get -q update
+. "$(dirname "$0")/../../../testdata/debian.sh"
+may postgres.sh "a PostgreSQL" postgresql "set CODEX_BRIDGE_POSTGRES to the folder of initdb and postgres, or put them on PATH"
 # The package would make a cluster, and start its server with each start of the machine.
 parts=/etc/postgresql-common/createcluster.d
 none=$parts/codex-bridge-tests.conf
 trap '$as rm -f "$none"; $as rmdir "$parts" 2>/dev/null || :' EXIT
 $as mkdir -p "$parts"
 echo 'create_main_cluster = false' | $as tee "$none" >/dev/null
-$as env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends postgresql
+install postgresql
