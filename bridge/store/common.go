@@ -22,7 +22,7 @@ const (
 // sampled is how common the words of a query are, as a few of all records have them.
 type sampled struct {
 	*search.Sample
-	count, last int64 // how many records there are, and the last
+	first, last, count int64 // the records there are, and how many
 }
 
 // sample looks at a few of all records; nil where there are not so many that it matters.
@@ -32,7 +32,7 @@ func (s *Store) sample(ctx context.Context, q search.Query) (*sampled, error) {
 	if err != nil || !lowest.Valid {
 		return nil, err
 	}
-	taken := &sampled{q.Sample(), highest.Int64 - lowest.Int64 + 1, highest.Int64}
+	taken := &sampled{q.Sample(), lowest.Int64, highest.Int64, highest.Int64 - lowest.Int64 + 1}
 	if taken.count < s.large {
 		return nil, nil
 	}
