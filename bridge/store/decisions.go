@@ -42,7 +42,7 @@ func (s *Store) rows(ctx context.Context, f Filter) iter.Seq2[row, error] {
 			err := s.read.QueryRowContext(ctx, fmt.Sprintf(`SELECT coalesce(min(seq), 0) FROM
 				(SELECT seq FROM decisions WHERE %s ORDER BY seq DESC LIMIT %d) AS newest`, where, f.Limit), args...).Scan(&next)
 			if err != nil {
-				yield(row{}, s.failed(err))
+				yield(row{}, s.unread(err))
 				return
 			}
 		}
@@ -55,7 +55,7 @@ func (s *Store) rows(ctx context.Context, f Filter) iter.Seq2[row, error] {
 				next = r.Seq + 1
 			}
 			if err != nil {
-				yield(row{}, s.failed(err))
+				yield(row{}, s.unread(err))
 				return
 			}
 			if len(rows) < page {
@@ -63,6 +63,11 @@ func (s *Store) rows(ctx context.Context, f Filter) iter.Seq2[row, error] {
 			}
 		}
 	}
+}
+
+// unread is why the log can't be read.
+func (s *Store) unread(err error) error {
+	return fmt.Errorf("the log of decisions in %s can't be read: %w", s.where, s.failed(err))
 }
 
 // where is the filter as a condition; the texts go as parameters.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 )
 
@@ -23,16 +24,23 @@ type dialect struct {
 	findRecords func(ctx context.Context, s *Store, f Search, since string) ([]Found, error)
 	// large is the constant of that name, but in tests.
 	large int64
+	// mend is what a person does about an error; empty where that is not known.
+	mend func(error) string
 	// secrets are never shown.
 	secrets []string
 }
 
-// failed is an error of the database without its secrets, on one line.
+// failed is an error of the database without its secrets, on one line, with the mend.
 func (d dialect) failed(err error) error {
-	if err == nil {
-		return nil
+	var told *hiddenError
+	if err == nil || errors.As(err, &told) {
+		return err
 	}
-	return &hiddenError{d.hide(strings.Join(strings.Fields(err.Error()), " ")), err}
+	text := d.hide(strings.Join(strings.Fields(err.Error()), " "))
+	if mend := d.mend(err); mend != "" {
+		text += "; " + mend
+	}
+	return &hiddenError{text, err}
 }
 
 func (d dialect) hide(text string) string {

@@ -58,19 +58,6 @@ func makeFolder(folder string) error {
 	return syncFolder(filepath.Dir(folder))
 }
 
-// makeFile makes an empty file, its owner's alone, unless there is one. SQLite
-// would make it readable by others; its -wal and -shm get the mode of the file.
-func makeFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
 // checkFolder refuses a state folder that is not its owner's alone.
 func checkFolder(path string) error { return check(path, fs.ModeDir, "folder", "700") }
 

@@ -3,11 +3,13 @@
 package store_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"codex-bridge/bridge/store"
@@ -81,6 +83,10 @@ func TestAccess(t *testing.T) {
 		{"folder is a link", func(d, _ string) error { return link(d) }, "", "symbolic link"},
 		{"file is a link", func(_, f string) error { return link(f) }, "state.db", "symbolic link"},
 		{"log is a link to nothing", func(_, f string) error { return os.Symlink("/nowhere/x", f+"-wal") }, "state.db-wal", "symbolic link"},
+		{"file has a second name", func(d, f string) error { return os.Link(f, d+".other") }, "state.db", "has 2 names"},
+		{"file is a pipe", func(_, f string) error { return errors.Join(os.Remove(f), syscall.Mkfifo(f, 0o600)) }, "state.db", "is no file"},
+		{"log is a pipe", func(_, f string) error { return syscall.Mkfifo(f+"-wal", 0o600) }, "state.db-wal", "is no file"},
+		{"folder is a pipe", func(d, _ string) error { return errors.Join(os.RemoveAll(d), syscall.Mkfifo(d, 0o600)) }, "", "is no folder"},
 		{"file is a folder", func(_, f string) error { return errors.Join(os.Remove(f), os.Mkdir(f, 0o700)) }, "state.db", "is no file"},
 		{"folder is a file", func(d, _ string) error { return errors.Join(os.RemoveAll(d), file(d, 0o600)) }, "", "is no folder"},
 	} {
@@ -133,4 +139,69 @@ func file(path string, mode fs.FileMode) error {
 // link puts a link in the place of what is there.
 func link(path string) error {
 	return errors.Join(os.Rename(path, path+".real"), os.Symlink(path+".real", path))
+}
+
+// What is written to a file that nobody finds is not on record.
+func TestRemoved(t *testing.T) {
+	for name, remove := range map[string]func(o store.Options) error{
+		"removed":        func(o store.Options) error { return os.Remove(filepath.Join(o.Folder, store.DatabaseFile)) },
+		"folder removed": func(o store.Options) error { return os.RemoveAll(o.Folder) },
+		"replaced": func(o store.Options) error {
+			path := filepath.Join(o.Folder, store.DatabaseFile)
+			return errors.Join(os.Rename(path, path+".old"), file(path, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := backends[0].fresh(t)
+			s := open(t, o)
+			if err := s.Append(t.Context(), full()); err != nil {
+				t.Fatal(err)
+			}
+			if err := remove(o); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				err := s.Append(t.Context(), full())
+				if err == nil || !strings.Contains(err.Error(), s.Where()+" was removed or replaced") {
+					t.Errorf("Append says %v", err)
+				}
+			}
+		})
+	}
+}
+
+// A database whose file is gone, but not its write-ahead log, is not begun anew: SQLite would
+// take the log away, and what it has. Nor is one begun in place of what was emptied.
+func TestLeftovers(t *testing.T) {
+	o := backends[0].fresh(t)
+	s := open(t, o)
+	if err := s.Append(t.Context(), full()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(o.Folder, store.DatabaseFile)
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(path + "-wal")
+	if err != nil || len(log) == 0 {
+		t.Fatal(len(log), err)
+	}
+	if other, err := store.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), path+" is gone") || !strings.Contains(err.Error(), "; put it back") {
+		t.Errorf("with its log alone Open says %v", err)
+		if err == nil {
+			other.Close()
+		}
+	}
+	if after, err := os.ReadFile(path + "-wal"); err != nil || !bytes.Equal(after, log) {
+		t.Errorf("the log has %d bytes, and had %d: %v", len(after), len(log), err)
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), full()); err != nil {
+		t.Error(err)
+	}
+	if head, err := open(t, o).Verify(t.Context()); err != nil || head.Seq != 2 {
+		t.Error(head, err)
+	}
 }

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// private refuses what belongs to another user or lets the group or others in.
+// private refuses what belongs to another user, lets the group or others in, or has a second
+// name: SQLite would keep a write-ahead log for each, and lose what is in one of them.
 // Root is no exception: what it would write into a user's folder, the user could
 // not open afterwards.
 func private(path string, info fs.FileInfo, mode string) error {
@@ -23,6 +24,9 @@ func private(path string, info fs.FileInfo, mode string) error {
 	}
 	if perm := info.Mode().Perm(); perm&0o077 != 0 {
 		return &AccessError{path, fmt.Sprintf("lets others in: its mode is %04o", perm), "chmod " + mode + " " + path}
+	}
+	if stat.Nlink > 1 && info.Mode().IsRegular() {
+		return &AccessError{path, fmt.Sprintf("has %d names: it is written under one, and changed or lost under another", stat.Nlink), "remove the other hard links, or " + elsewhere}
 	}
 	return nil
 }

@@ -93,3 +93,8 @@ func childCommand(o store.Options, name string, count int) *exec.Cmd {
 	cmd.Stderr = os.Stderr
 	return cmd
 }
+
+// wideEnv has the tests of faults try all that there is to try, which takes minutes.
+const wideEnv = "CODEX_BRIDGE_WIDE"
+
+func wide() bool { return os.Getenv(wideEnv) != "" }

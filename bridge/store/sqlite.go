@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ const DatabaseFile = "state.db"
 var sqliteDialect = dialect{
 	name:       "sqlite",
 	hasTable:   `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
+	mend:       sqliteMend,
 	keepRecord: sqliteKeep, indexRecord: sqliteIndex, unindexRecords: sqliteUnindex, findRecords: sqliteFind, large: large,
 }
 
@@ -38,7 +40,7 @@ func openSQLite(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	if !o.ReadOnly {
-		if err := makeFile(path); err != nil {
+		if err := makeDatabase(ctx, path); err != nil {
 			return nil, err
 		}
 	}
@@ -53,10 +55,16 @@ func openSQLite(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{dialect: sqliteDialect, where: path}
 	var err error
+	if s.file, err = os.Lstat(path); err != nil {
+		return nil, err
+	}
 	if s.read, err = sql.Open("sqlite", dsn(path, "query_only(1)")); err != nil {
 		return nil, err
 	}
 	s.read.SetMaxOpenConns(2)
+	if err := s.whole(ctx, path); err != nil {
+		return nil, errors.Join(err, s.read.Close())
+	}
 	if o.ReadOnly {
 		return s, nil
 	}
@@ -67,10 +75,36 @@ func openSQLite(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.write.SetMaxOpenConns(1)
 	if err := useWAL(ctx, s.write); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, s.failed(err)), s.Close())
 	}
 	return s, nil
 }
+
+// sqliteMend knows the faults of disks and files.
+func sqliteMend(err error) string {
+	var fault *sqlite.Error
+	if !errors.As(err, &fault) {
+		if strings.HasPrefix(err.Error(), "sql: Scan error") {
+			return lostPages // they are read as empty
+		}
+		return ""
+	}
+	switch fault.Code() & 0xff {
+	case sqlite3.SQLITE_FULL:
+		return "free some space there, or " + elsewhere
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return "let its folder and its files be written, or " + elsewhere
+	case sqlite3.SQLITE_IOERR:
+		return "see what the system says of the disk, or " + elsewhere
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return "see which process holds it and does not go on"
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return lostPages
+	}
+	return ""
+}
+
+const lostPages = "keep a copy of the folder; put a backup there, or move " + DatabaseFile + " and what begins with its name away for an empty state"
 
 // dsn names a database file that exists; SQLite makes none.
 func dsn(path, pragma string) string {

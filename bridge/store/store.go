@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -37,6 +38,7 @@ type Store struct {
 	write   *sql.DB // nil when read-only
 	read    *sql.DB
 	where   string
+	file    fs.FileInfo // of SQLite's database, as it was opened
 	version int
 }
 
@@ -93,5 +95,20 @@ func (s *Store) change(ctx context.Context, f func(context.Context, *sql.Tx) err
 	if err := f(ctx, tx); err != nil {
 		return s.failed(err)
 	}
-	return s.failed(tx.Commit())
+	if err := tx.Commit(); err != nil {
+		return s.failed(err)
+	}
+	return s.found()
+}
+
+// found tells whether others find what was written: a file whose name was taken away, or given
+// to another, is written to all the same.
+func (s *Store) found() error {
+	if s.file == nil {
+		return nil
+	}
+	if now, err := os.Lstat(s.where); err != nil || !os.SameFile(s.file, now) {
+		return fmt.Errorf("%s was removed or replaced while it was open, and what is written is lost with it; put it back, or start the bridge again", s.where)
+	}
+	return nil
 }

@@ -84,7 +84,7 @@ func (s *Store) follows(ctx context.Context, head Head, r row) error {
 func (s *Store) diagnose(ctx context.Context, r row) error {
 	var entries int64
 	if err := s.read.QueryRowContext(ctx, `SELECT count(*) FROM decisions`).Scan(&entries); err != nil {
-		return s.failed(err)
+		return s.unread(err)
 	}
 	moved := r.Entry
 	for moved.Seq = 1; r.intact && moved.Seq <= entries+slack; moved.Seq++ {
@@ -110,7 +110,7 @@ func (s *Store) Holds(ctx context.Context, noted Head) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return &BrokenError{noted.Seq, Missing, "no decision has the hash " + noted.Hash + "; the end of the log was cut off, or the log written anew"}
 	case err != nil:
-		return s.failed(err)
+		return s.unread(err)
 	case noted.Seq != 0 && seq != noted.Seq:
 		return &BrokenError{seq, OutOfOrder, fmt.Sprintf("its hash was noted as that of %d", noted.Seq)}
 	}
