@@ -53,7 +53,7 @@ func fill(ctx context.Context, path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", dsn(path, "synchronous(full)"))
+	db, err := sql.Open("sqlite", dsn(path, "synchronous(full)", 0))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func TestKill(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		acknowledged := map[string]bool{}
 		for round := range 12 {
-			cmd := childCommand(o, fmt.Sprint("k", round), 1_000_000)
+			cmd := childCommand(o, fmt.Sprint("k", round), 1_000_000, log)
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)

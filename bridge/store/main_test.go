@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,8 +61,8 @@ func open(t testing.TB, o store.Options) *store.Store {
 	return s
 }
 
-// child appends: a line of its output for each decision that is acknowledged.
-// Args: folder, URL, name, count.
+// child writes: a line of its output for each decision, or grant, that is acknowledged.
+// Args: folder, URL, name, count, what.
 func child() int {
 	args := os.Args[1:]
 	count, err := strconv.Atoi(args[3])
@@ -78,7 +79,14 @@ func child() int {
 	defer s.Close()
 	for i := range count {
 		name := fmt.Sprintf("%s-%d", args[2], i)
-		if err := s.Append(ctx, store.Decision{Method: "turn/start", Thread: name}); err != nil {
+		if args[4] == grants {
+			g := grant(i, "/a")
+			g.ID, g.Digest, g.Expires = name, name, g.Expires.AddDate(1, 0, 0)
+			err = s.AddGrant(ctx, g, math.MaxInt32)
+		} else {
+			err = s.Append(ctx, store.Decision{Method: "turn/start", Thread: name})
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -87,8 +95,14 @@ func child() int {
 	return 0
 }
 
-func childCommand(o store.Options, name string, count int) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], o.Folder, o.URL, name, strconv.Itoa(count))
+// What a child writes.
+const (
+	log    = "log"
+	grants = "grants"
+)
+
+func childCommand(o store.Options, name string, count int, what string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], o.Folder, o.URL, name, strconv.Itoa(count), what)
 	cmd.Env = append(os.Environ(), envChild+"=1")
 	cmd.Stderr = os.Stderr
 	return cmd

@@ -58,7 +58,7 @@ func openSQLite(ctx context.Context, o Options) (*Store, error) {
 	if s.file, err = os.Lstat(path); err != nil {
 		return nil, err
 	}
-	if s.read, err = sql.Open("sqlite", dsn(path, "query_only(1)")); err != nil {
+	if s.read, err = sql.Open("sqlite", dsn(path, "query_only(1)", patience)); err != nil {
 		return nil, err
 	}
 	s.read.SetMaxOpenConns(2)
@@ -70,7 +70,7 @@ func openSQLite(ctx context.Context, o Options) (*Store, error) {
 	}
 	// FULL syncs the log at each commit; NORMAL, the usual choice with a
 	// write-ahead log, would lose the last decisions with the power.
-	if s.write, err = sql.Open("sqlite", dsn(path, "synchronous(full)")+"&_txlock=immediate"); err != nil {
+	if s.write, err = sql.Open("sqlite", dsn(path, "synchronous(full)", 0)+"&_txlock=immediate"); err != nil {
 		return nil, errors.Join(err, s.read.Close())
 	}
 	s.write.SetMaxOpenConns(1)
@@ -106,40 +106,29 @@ func sqliteMend(err error) string {
 
 const lostPages = "keep a copy of the folder; put a backup there, or move " + DatabaseFile + " and what begins with its name away for an empty state"
 
-// dsn names a database file that exists; SQLite makes none.
-func dsn(path, pragma string) string {
+// dsn names a database file that exists; SQLite makes none. wait is how long SQLite itself waits
+// for others; see crowd.
+func dsn(path, pragma string, wait time.Duration) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // C:/…
 	}
 	q := url.Values{"mode": {"rw"}, "_pragma": {
-		"busy_timeout(" + strconv.FormatInt(patience.Milliseconds(), 10) + ")", "foreign_keys(1)", pragma,
+		"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")", "foreign_keys(1)", pragma,
 	}}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String() + "?" + q.Encode()
 }
 
 // useWAL switches the file to write-ahead logging, in which readers don't wait
-// for the writer. The file remembers it. Where several processes switch at once,
-// SQLite tells all but one at once that it is busy, whatever the busy timeout.
+// for the writer. The file remembers it.
 func useWAL(ctx context.Context, db *sql.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for {
-		var mode string
-		err := db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
-		var fault *sqlite.Error
-		switch {
-		case err == nil && mode != "wal":
-			return fmt.Errorf("the database stays in the journal mode %q; the file system may not be fit for it, use PostgreSQL", mode)
-		case err == nil:
-			return nil
-		case !errors.As(err, &fault) || fault.Code()&0xff != sqlite3.SQLITE_BUSY:
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(5 * time.Millisecond):
-		}
+	var mode string
+	var alone crowd
+	err := alone.whenFree(ctx, func() error { return db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode) })
+	if err == nil && mode != "wal" {
+		return fmt.Errorf("the database stays in the journal mode %q; the file system may not be fit for it, use PostgreSQL", mode)
 	}
+	return err
 }

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"codex-bridge/bridge/store"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Eight processes on one database write one chain, and none is told that it is
@@ -15,24 +19,7 @@ import (
 func TestProcesses(t *testing.T) {
 	const processes, each = 8, 200
 	onEach(t, func(t *testing.T, o store.Options) {
-		var all []*exec.Cmd
-		var said [processes]bytes.Buffer
-		for i := range processes {
-			cmd := childCommand(o, fmt.Sprint("w", i), each)
-			cmd.Stdout = &said[i]
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, cmd)
-		}
-		for i, cmd := range all {
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("writer %d: %v", i, err)
-			}
-			if got := bytes.Count(said[i].Bytes(), []byte("\n")); got != each {
-				t.Errorf("writer %d has %d decisions acknowledged, want %d", i, got, each)
-			}
-		}
+		together(t, o, processes, each, log)
 		s := open(t, o)
 		head, err := s.Verify(t.Context())
 		if err != nil || head.Seq != processes*each {
@@ -51,7 +38,49 @@ func TestProcesses(t *testing.T) {
 	})
 }
 
-// The same within one process: several stores, several goroutines each.
+// Fifty bridges on one folder remember 10,000 approvals: each is there, once, and nobody is
+// told that the others are too many.
+func TestGrantWriters(t *testing.T) {
+	processes, each := 10, 30
+	if wide() {
+		processes, each = 50, 200
+	}
+	onEach(t, func(t *testing.T, o store.Options) {
+		acknowledged := together(t, o, processes, each, grants)
+		kept := grantIDs(t, open(t, o))
+		slices.Sort(acknowledged)
+		slices.Sort(kept)
+		if diff := cmp.Diff(acknowledged, kept); diff != "" || len(kept) != processes*each {
+			t.Errorf("%d are kept: %s", len(kept), diff)
+		}
+	})
+}
+
+// together has processes write at the same time, and returns what was acknowledged.
+func together(t *testing.T, o store.Options, processes, each int, what string) (acknowledged []string) {
+	t.Helper()
+	all, said := make([]*exec.Cmd, processes), make([]bytes.Buffer, processes)
+	for i := range all {
+		all[i] = childCommand(o, fmt.Sprint("w", i), each, what)
+		all[i].Stdout = &said[i]
+		if err := all[i].Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, cmd := range all {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("writer %d: %v", i, err)
+		}
+		names := strings.Fields(said[i].String())
+		if len(names) != each {
+			t.Errorf("writer %d has %d acknowledged, want %d", i, len(names), each)
+		}
+		acknowledged = append(acknowledged, names...)
+	}
+	return acknowledged
+}
+
+// Appending within one process: several stores, several goroutines each.
 func TestGoroutines(t *testing.T) {
 	const stores, goroutines, each = 3, 4, 20
 	onEach(t, func(t *testing.T, o store.Options) {
