@@ -116,7 +116,7 @@ func (m *merger) requirements() (*requirements.Requirements, error) {
 	if m.opts.Requirements == "" {
 		return nil, nil
 	}
-	text, err := readFile(m.opts.Requirements)
+	text, err := readFile(m.opts.Requirements, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -34,7 +34,8 @@ func readAll(opts Options) []source {
 		if file == "" {
 			return
 		}
-		text, err := readFile(file)
+		text, err := readFile(file, layer != Workspace)
+		var foreign *untrustedError
 		switch {
 		case err == nil:
 			list = append(list, source{layer: layer, file: file, text: text})
@@ -42,6 +43,9 @@ func readAll(opts Options) []source {
 		case errors.Is(err, fs.ErrNotExist):
 			list = append(list, source{layer: layer, file: file, err: &Error{File: file,
 				Message: "no such file", Mend: "create it, or unset " + EnvConfig}})
+		case errors.As(err, &foreign):
+			list = append(list, source{layer: layer, file: file, err: &Error{File: file,
+				Message: "is not trusted: " + foreign.reason, Mend: foreign.mend}})
 		default:
 			list = append(list, source{layer: layer, file: file, err: &Error{File: file,
 				Message: "cannot be read: " + reason(err), Mend: "mend it or remove it"}})
@@ -55,7 +59,9 @@ func readAll(opts Options) []source {
 	return list
 }
 
-func readFile(name string) (string, error) {
+// readFile reads a file. One that is governing names the programs that are run, so that nobody
+// else may write it; the workspace's may be anybody's, since it can only tighten.
+func readFile(name string, governing bool) (string, error) {
 	// Stat first: opening a named pipe would wait for ever.
 	info, err := os.Stat(name)
 	if err != nil {
@@ -66,6 +72,11 @@ func readFile(name string) (string, error) {
 	}
 	if !info.Mode().IsRegular() {
 		return "", errors.New("it is not a regular file")
+	}
+	if governing {
+		if err := trusted(info); err != nil {
+			return "", err
+		}
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -81,6 +92,11 @@ func readFile(name string) (string, error) {
 	}
 	return string(b), nil
 }
+
+// untrustedError is a file that somebody else could have written.
+type untrustedError struct{ reason, mend string }
+
+func (e *untrustedError) Error() string { return e.reason }
 
 // reason is an error of the file system without the path, which is shown
 // already.
