@@ -40,7 +40,11 @@ func makeDatabase(ctx context.Context, path string) error {
 	if _, there := os.Lstat(path); there == nil {
 		return syncFolder(filepath.Dir(path)) // ours, or that of one who was faster
 	}
-	return err
+	var told *hiddenError
+	if errors.As(err, &told) {
+		return err
+	}
+	return fmt.Errorf("no database can be made: %w; see that its folder can be written and has room, or %s", err, elsewhere)
 }
 
 // fill makes the file, since SQLite would make it readable by others; its -wal and -shm get

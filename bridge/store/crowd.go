@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -22,14 +23,16 @@ type crowd struct{ waited atomic.Bool }
 // ctx.
 func (c *crowd) whenFree(ctx context.Context, f func() error) error {
 	begun, waited := time.Now(), c.waited.Load()
+	var err error
 	for first := true; ; first = false {
 		if !first || waited {
 			select {
 			case <-ctx.Done():
+				return cmp.Or(err, ctx.Err()) // why it has waited
 			case <-time.After(pause(time.Since(begun))):
 			}
 		}
-		err := f()
+		err = f()
 		var fault *sqlite.Error
 		if busy := errors.As(err, &fault) && fault.Code()&0xff == sqlite3.SQLITE_BUSY; !busy || ctx.Err() != nil {
 			c.waited.Store(!first)
@@ -46,5 +49,5 @@ func pause(waited time.Duration) time.Duration {
 	if waited > soon && waited < late {
 		p = longest - (longest-shortest)*waited/late
 	}
-	return p/2 + rand.N(p) // those who began together don't look together
+	return p/2 + rand.N(p) //nolint:gosec // no secret: those who began together shall not look together
 }

@@ -12,7 +12,7 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// A file of the state that was cut, at whichever byte, is told by its name, or what it still
+// A file of the state that was cut, wherever, is told by its name, or what it still
 // holds is whole: a beginning of the log without a gap. Only what stood in the write-ahead log
 // and was not yet in the database can be missing then, and a head that was noted shows it.
 func TestCut(t *testing.T) {
@@ -134,13 +134,13 @@ func others(t *testing.T, s *store.Store) error {
 	return nil
 }
 
-// places are where a file of a size is cut: at every byte, or at those on both sides of what
-// the format has a meaning for, and some more.
+// places are where a file of a size is cut: on both sides of what the format has a meaning for,
+// and some more; the wide form takes every byte of the first five pages, and every 13th behind.
 func places(size int) func(func(int) bool) {
 	return func(yield func(int) bool) {
 		for n := range size {
 			near := func(every, first int) bool { d := (n - first + every + 1) % every; return d <= 2 }
-			if wide() || n < 40 && n%3 == 0 || near(4096, 0) && n%8192 < 5 || near(4096+24, 32) || n%4999 == 0 {
+			if wide() && (n < 5*4096 || n%13 == 0) || n < 40 && n%3 == 0 || near(4096, 0) && n%8192 < 5 || near(4096+24, 32) || n%4999 == 0 {
 				if !yield(n) {
 					return
 				}

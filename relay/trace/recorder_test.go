@@ -436,6 +436,7 @@ func TestForeignFiles(t *testing.T) {
 		"link to a file":   func(folder, other string) error { return os.Symlink(other, filepath.Join(folder, "t.jsonl")) },
 		"link to nothing":  func(folder, other string) error { return os.Symlink(other+"2", filepath.Join(folder, "t.jsonl")) },
 		"readable":         func(folder, _ string) error { return os.WriteFile(filepath.Join(folder, "t.jsonl"), nil, 0o644) },
+		"second name":      func(folder, other string) error { return os.Link(other, filepath.Join(folder, "t.jsonl")) },
 		"link to a folder": func(folder, other string) error { return os.Rename(folder, folder+"2") },
 	} {
 		t.Run(name, func(t *testing.T) {

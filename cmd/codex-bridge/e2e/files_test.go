@@ -32,9 +32,16 @@ var manipulations = map[string]func(path string) error{
 	"a file": func(path string) error {
 		return errors.Join(os.RemoveAll(path), os.WriteFile(path, []byte("x"), 0o600))
 	},
-	"emptied":         func(path string) error { return os.Truncate(path, 0) },
-	"cut":             func(path string) error { return os.Truncate(path, 9000) },
-	"gone":            os.RemoveAll,
+	"emptied": func(path string) error { return os.Truncate(path, 0) },
+	"cut":     func(path string) error { return os.Truncate(path, 9000) },
+	"gone":    os.RemoveAll,
+	"read-only": func(path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Chmod(path, info.Mode().Perm()&^0o222)
+	},
 	"of another user": func(path string) error { return os.Lchown(path, stranger, stranger) },
 }
 
@@ -85,6 +92,13 @@ func TestFiles(t *testing.T) {
 			{"workspace/.codex-bridge.toml", "of another user", works},
 		}...)
 	}
+	if os.Geteuid() != 0 { // root writes everywhere
+		table = append(table, []struct{ path, is, says string }{
+			{"state", "read-only", "let its folder and its files be written, or name another"},
+			{"state/state.db", "read-only", "let its folder and its files be written, or name another"},
+			{"config.toml", "read-only", works},
+		}...)
+	}
 	for _, row := range table {
 		t.Run(strings.ReplaceAll(row.path, "/", " ")+" is "+row.is, func(t *testing.T) {
 			w := newWorld(t, options{config: "[policy]\n"})
@@ -98,6 +112,9 @@ func TestFiles(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			path := filepath.Join(w.root, row.path)
+			if row.is == "read-only" {
+				t.Cleanup(func() { os.Chmod(path, 0o700) }) // what is in it has to go
+			}
 			if err := manipulations[row.is](path); err != nil {
 				t.Fatal(err)
 			}

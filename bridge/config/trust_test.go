@@ -1,0 +1,52 @@
+//go:build unix
+
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+)
+
+// A file that names programs is not believed where everybody could have written it. The
+// workspace's names none.
+func TestTrusted(t *testing.T) {
+	dir := t.TempDir()
+	for _, row := range []struct {
+		mode os.FileMode
+		says string
+	}{
+		{0o600, ""}, {0o664, ""}, {0o444, ""},
+		{0o602, "is not trusted: everybody may write it: its mode is 0602; chmod o-w it"}, {0o666, "its mode is 0666"},
+	} {
+		file := filepath.Join(dir, "config.toml")
+		if err := os.WriteFile(file, []byte("[policy]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, row.mode); err != nil {
+			t.Fatal(err)
+		}
+		for layer, opts := range map[string]config.Options{"user": {User: file}, "managed": {Managed: file}} {
+			_, err := config.Load(opts)
+			if row.says == "" && err != nil || row.says != "" && (err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), row.says)) {
+				t.Errorf("%s with %04o: %v, want %q", layer, row.mode, err, row.says)
+			}
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	workspace := filepath.Join(dir, config.WorkspaceFile)
+	if err := os.WriteFile(workspace, []byte("[policy]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(workspace, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Load(config.Options{Workspace: dir}); err != nil {
+		t.Error(err)
+	}
+}
