@@ -31,8 +31,10 @@ var diskFaults = []struct {
 	{"broken", eio, true},
 	{"read-only", func(o operation) int32 {
 		switch o.does {
-		case "write", "truncate", "map":
+		case "write", "truncate":
 			return sqlite3.SQLITE_READONLY
+		case "map":
+			return sqlite3.SQLITE_READONLY_CANTINIT
 		case "delete":
 			return sqlite3.SQLITE_IOERR_DELETE
 		}
