@@ -121,7 +121,7 @@ func TestLostPostgres(t *testing.T) {
 			s := open(t, store.Options{URL: address})
 			var said []string
 			unsure := make(map[string]bool)
-			append1 := func(name string) error {
+			decides := func(name string) error {
 				err := s.Append(t.Context(), store.Decision{Thread: name})
 				if err == nil {
 					said = append(said, name)
@@ -130,13 +130,13 @@ func TestLostPostgres(t *testing.T) {
 				}
 				return err
 			}
-			if err := append1("first"); err != nil {
+			if err := decides("first"); err != nil {
 				t.Fatal(err)
 			}
 			lost, n := 0, 1
 			for ; ; n++ {
 				w.breaks(n, arrives)
-				err := append1(fmt.Sprint("at ", n))
+				err := decides(fmt.Sprint("at ", n))
 				if !w.broken() {
 					if err != nil {
 						t.Errorf("the wire was whole, and Append says %v", err)
@@ -148,7 +148,7 @@ func TestLostPostgres(t *testing.T) {
 						t.Errorf("lost at %d: the error names no database: %v", n, err)
 					}
 				}
-				if err := append1(fmt.Sprint("after ", n)); err != nil {
+				if err := decides(fmt.Sprint("after ", n)); err != nil {
 					t.Errorf("lost at %d, and then Append says %v", n, err)
 				}
 			}
