@@ -103,12 +103,12 @@ func (s *Store) change(ctx context.Context, f func(context.Context, *sql.Tx) err
 	if err := tx.Commit(); err != nil {
 		return s.failed(err)
 	}
-	return s.found()
+	return s.inPlace()
 }
 
-// found tells whether others find what was written: a file whose name was taken away, or given
+// inPlace tells whether others find what was written: a file whose name was taken away, or given
 // to another, is written to all the same.
-func (s *Store) found() error {
+func (s *Store) inPlace() error {
 	if s.file == nil {
 		return nil
 	}
