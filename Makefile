@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup postgres editors demo test laws unit race e2e schema cross lint bench fuzz clean
+.PHONY: build setup postgres editors demo test laws steps unit race e2e schema cross lint bench fuzz clean
 
 NPM     := testdata/npm
 PEERS   := cmd/bridge-bench/peers
@@ -58,6 +58,14 @@ test: setup postgres editors cross ## all tests, those against the real codex an
 CHECKS ?= 20000
 laws: ## the laws of the policy, CHECKS times each
 	go test ./bridge/policy -run 'TestSequences|TestNothingExceeds|TestAnswerLaws' -rapid.checks=$(CHECKS) -timeout 60m
+
+# A regression of 5 % shows without a clock, wherever this runs. RECORD=1 puts the counts of this tree on record: in
+# a commit that says why they have changed.
+steps: ## the instructions of the hot paths, against those on record
+	go run ./cmd/bridge-steps $(if $(RECORD),-record)
+ifeq ($(shell uname -sm),Linux x86_64)
+test: steps
+endif
 
 unit: setup postgres ## the tests that need no codex
 	go test $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
