@@ -11,6 +11,8 @@ import (
 // are held back from it, by rpc.ID.Key. A client answers once: what comes under the
 // same id again is an answer to nothing, and so is an answer to what it has not heard.
 type asked struct {
+	ids *ownIDs // of our own: no answer to them is for anybody else, whenever it comes
+
 	mu    sync.Mutex
 	m     map[string]*question
 	ended bool
@@ -24,7 +26,7 @@ type question struct {
 	timer *time.Timer         // nil: it waits for ever
 }
 
-func newAsked() *asked { return &asked{m: make(map[string]*question)} }
+func newAsked() *asked { return &asked{ids: newOwnIDs(), m: make(map[string]*question)} }
 
 // add is called before the client hears of it.
 func (a *asked) add(id rpc.ID, q *question) {

@@ -205,6 +205,9 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 		} else {
 			routes = p.routes[Client].named[Unasked]
 		}
+	} else if key := m.ID.Key(); p.asked.ids.made(key) || p.waiting.ids.made(key) {
+		p.refuse(call, rpc.Errorf(rpc.CodeInvalidRequest, "ids that begin as %s are the bridge's own; use another", m.ID.Raw()))
+		return
 	}
 	if err := p.through(ctx, call, routes); err != nil {
 		p.refuse(call, err)
@@ -234,6 +237,9 @@ func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.E
 			p.asides.Go(func() { call.aside(ctx, aside) })
 			return nil
 		}
+	}
+	if call.Method == "" && p.asked.ids.made(call.ID.Key()) {
+		return nil // nobody here waits for it any more, and codex never has
 	}
 	if len(call.onAnswer) > 0 || call.own || p.o.AnswerAll && call.Kind == rpc.Request {
 		if err := p.waiting.add(call.ID, call.onAnswer); err != nil {
@@ -394,7 +400,7 @@ func (t *taker) WantsLine(method, line []byte) bool {
 }
 
 // WantsAnswers implements rpc.Sieve.
-func (t *taker) WantsAnswers() bool { return t.p.waiting.count.Load() > 0 }
+func (t *taker) WantsAnswers() bool { return t.p.waiting.any() }
 
 // WantsAnswer implements rpc.Sieve.
 func (t *taker) WantsAnswer(key []byte) bool { return t.p.waiting.has(key) }

@@ -20,16 +20,16 @@ func (p *Peer) Request(ctx context.Context, method string, params any) (rpc.Valu
 	if err != nil {
 		return rpc.Value{}, err
 	}
-	id := p.p.waiting.id()
+	id := p.p.waiting.ids.next()
 	m, err := rpc.ParseMessage(append(rpc.Call(id, method, raw), '\n'))
 	if err != nil {
 		return rpc.Value{}, err
 	}
 	answer := make(chan []byte, 1)
 	p.p.waiting.expect(id, answer)
+	defer p.p.waiting.forget(id)
 	call := &Call{Message: m, Line: m.Bytes(), own: true}
 	if refused := p.p.through(ctx, call, p.p.behind(p.feature, method)); refused != nil {
-		p.p.waiting.answers(id, nil)
 		for _, f := range call.onAnswer {
 			f(&Answer{})
 		}

@@ -69,6 +69,9 @@ func IDOf(v Value) (ID, bool) {
 // strings it is a slice of raw, so that looking it up costs nothing.
 func answerKey(raw []byte) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
+		if string(raw) == "-0" {
+			return raw[1:]
+		}
 		return raw
 	}
 	raw = raw[:len(raw)-1]

@@ -82,11 +82,17 @@ type side struct {
 // Start starts a proxy with these features.
 func Start(t *testing.T, features ...bridge.Feature) *Conversation {
 	t.Helper()
-	return Tapped(t, nil, features...)
+	return StartAs(t, bridge.Options{Features: features})
 }
 
 // Tapped is Start with a Tap.
 func Tapped(t *testing.T, tap bridge.Tap, features ...bridge.Feature) *Conversation {
+	t.Helper()
+	return StartAs(t, bridge.Options{Tap: tap, Features: features})
+}
+
+// StartAs is Start with options: all but the two sides, which are the test's.
+func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	t.Helper()
 	// A socket's path is short by nature, a test's folder may not be.
 	dir, err := os.MkdirTemp("", "bt")
@@ -114,14 +120,10 @@ func Tapped(t *testing.T, tap bridge.Tap, features ...bridge.Feature) *Conversat
 		t.Fatal(err)
 	}
 	outR, outW := io.Pipe()
-	p, err := bridge.NewProxy(bridge.Options{
-		In: inR, Out: outW,
-		Command:    codex.Command{Path: self, Env: append(os.Environ(), socketEnv+"="+path)},
-		Features:   features,
-		Tap:        tap,
-		MaxMessage: 1 << 20, Grace: patience,
-		Log: slog.New(slog.DiscardHandler),
-	})
+	o.In, o.Out = inR, outW
+	o.Command = codex.Command{Path: self, Env: append(os.Environ(), socketEnv+"="+path)}
+	o.MaxMessage, o.Grace, o.Log = 1<<20, patience, slog.New(slog.DiscardHandler)
+	p, err := bridge.NewProxy(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +155,25 @@ func Tapped(t *testing.T, tap bridge.Tap, features ...bridge.Feature) *Conversat
 	})
 	return c
 }
+
+// EditorSays and CodexSays send a line, for a test that is no script.
+func (c *Conversation) EditorSays(line string) { c.says(c.editor, line) }
+
+// CodexSays is EditorSays for the other side.
+func (c *Conversation) CodexSays(line string) { c.says(c.codex, line) }
+
+func (c *Conversation) says(s side, line string) {
+	c.t.Helper()
+	if _, err := io.WriteString(s.w, line+"\n"); err != nil {
+		c.t.Fatalf("%s: %v", s.name, err)
+	}
+}
+
+// EditorHears and CodexHears have what has come to a side, a line each.
+func (c *Conversation) EditorHears() <-chan string { return c.editor.got }
+
+// CodexHears is EditorHears for the other side.
+func (c *Conversation) CodexHears() <-chan string { return c.codex.got }
 
 // Bind gives "$name" a value.
 func (c *Conversation) Bind(name string, value any) { c.bound[name] = value }
