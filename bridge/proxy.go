@@ -24,6 +24,7 @@ type Options struct {
 	// AnswerAll has the client's requests answered that codex leaves behind when it ends,
 	// which codex itself does not do, and holds the client to ids that differ.
 	AnswerAll  bool
+	Urgent     []string      // the client's requests that are taken where it has too many under way
 	Bytes      *Bytes        // nil: nobody counts them
 	Tap        Tap           // nil: nobody
 	MaxMessage int           // bytes: of a client's message, and of what has to be gathered of codex's
@@ -242,7 +243,7 @@ func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.E
 		return nil // nobody here waits for it any more, and codex never has
 	}
 	if len(call.onAnswer) > 0 || call.own || p.o.AnswerAll && call.Kind == rpc.Request {
-		if err := p.waiting.add(call.ID, call.onAnswer); err != nil {
+		if err := p.waiting.add(call.ID, slices.Contains(p.o.Urgent, call.Method), call.onAnswer); err != nil {
 			return err
 		}
 	}

@@ -39,11 +39,27 @@ func (w *waiting) own() *waiter {
 	return one
 }
 
+// Bounds of what a client may have under way, where the bridge keeps its requests.
+const (
+	mostWaiting = 4096    // requests; as many again of those that are urgent
+	longestID   = 1 << 10 // bytes of an id, as it is written
+)
+
 // add keeps a client's request. Two under one id could not be told apart.
-func (w *waiting) add(id rpc.ID, f []func(*Answer)) *rpc.Error {
+func (w *waiting) add(id rpc.ID, urgent bool, f []func(*Answer)) *rpc.Error {
+	if len(id.Raw()) > longestID {
+		return rpc.Errorf(rpc.CodeInvalidRequest, "an id of %d bytes; the longest that is kept has %d", len(id.Raw()), longestID)
+	}
+	most := mostWaiting
+	if urgent {
+		most *= 2
+	}
 	id = id.Clone()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.m) >= most && !w.ids.made(id.Key()) {
+		return rpc.Errorf(rpc.CodeOverloaded, "%d requests are under way already; read their answers, and try again", len(w.m))
+	}
 	if _, ok := w.m[id.Key()]; ok {
 		return rpc.Errorf(rpc.CodeInvalidRequest, "id %s is that of a request still under way; use each id once", id.Raw())
 	}

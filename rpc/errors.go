@@ -23,6 +23,7 @@ const (
 
 // The bridge's own codes (contract, section 3).
 const (
+	CodeOverloaded  Code = -32001 // too much is under way already, as codex says it
 	CodeRefused     Code = -32010 // refused by policy; data: {method, rule, reason, field?}
 	CodeUpstream    Code = -32011 // codex is gone
 	CodeDeadline    Code = -32012 // no answer in time

@@ -44,6 +44,7 @@ func assemble(ctx context.Context, cfg *config.Config, command codex.Command, re
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
 		AnswerAll:  cfg.Policy.Mode != config.Off,
+		Urgent:     []string{"turn/interrupt"},
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,

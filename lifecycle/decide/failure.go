@@ -24,9 +24,6 @@ const (
 	BadImage           // the model refuses an image of the thread
 )
 
-// overloaded is Codex's code for having too much to do.
-const overloaded rpc.Code = -32001
-
 // Measured with 0.169.0: all of these come with -32600.
 var texts = []struct {
 	holds   string // in lower case
@@ -44,7 +41,7 @@ func FailureOf(err error) Failure {
 		return Closed
 	}
 	switch {
-	case e.Code == overloaded:
+	case e.Code == rpc.CodeOverloaded:
 		return Overloaded
 	case e.Code == rpc.CodeBusy:
 		return Busy

@@ -1,0 +1,80 @@
+package bridge_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/rpc"
+)
+
+// A client that has too many requests under way is told so, until some of them are answered.
+// What is urgent goes on, and so does what the bridge asks itself.
+func TestOverload(t *testing.T) {
+	const most = 4096
+	v := &voice{}
+	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Urgent: []string{"turn/interrupt"}, Features: []bridge.Feature{v}})
+	for i := range most {
+		c.EditorSays(fmt.Sprintf(`{"id":%d,"method":"m"}`, i))
+		if got := <-c.CodexHears(); !strings.Contains(got, fmt.Sprintf(`"id":%d,`, i)) {
+			t.Fatalf("codex gets %s", got)
+		}
+	}
+	c.Play("too many", `
+editor> {"id":"one more","method":"m"}
+editor< {"id":"one more","error":{"code":-32001,"message":"<text>"}}
+editor> {"method":"n"}
+codex< {"method":"n"}
+editor> {"id":"stop","method":"turn/interrupt"}
+codex< {"id":"stop","method":"turn/interrupt"}
+codex> {"id":"stop","result":{}}
+editor< {"id":"stop","result":{}}
+`)
+	asked := make(chan error, 1)
+	go func() { // ends with its answer
+		_, err := v.peer.Ask(context.Background(), "own/question", nil)
+		asked <- err
+	}()
+	c.Play("the bridge's own", `
+codex< {"id":"$own","method":"own/question","params":null}
+codex> {"id":"$own","result":{}}
+`)
+	if err := <-asked; err != nil {
+		t.Error(err)
+	}
+	c.Play("an answer", `
+codex> {"id":7,"result":{}}
+editor< {"id":7,"result":{}}
+editor> {"id":"one more","method":"m"}
+codex< {"id":"one more","method":"m"}
+editor> {"id":7,"method":"m"}
+editor< {"id":7,"error":{"code":-32001,"message":"<text>"}}
+`)
+}
+
+// The bridge keeps no id that is long only to be kept; it passes where nothing is kept.
+func TestLongIDs(t *testing.T) {
+	quoted := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
+	for name, o := range map[string]bridge.Options{"kept": {AnswerAll: true}, "not kept": {}} {
+		t.Run(name, func(t *testing.T) {
+			c := bridgetest.StartAs(t, o)
+			passes := func(n int) {
+				c.Play("passes", fmt.Sprintf("editor> {\"id\":%[1]s,\"method\":\"m\"}\ncodex<= {\"id\":%[1]s,\"method\":\"m\"}\n"+
+					"codex> {\"id\":%[1]s,\"result\":1}\neditor<= {\"id\":%[1]s,\"result\":1}", quoted(n)))
+			}
+			passes(1 << 10)
+			if !o.AnswerAll {
+				passes(1<<10 + 1)
+				passes(1 << 19)
+				return
+			}
+			for _, n := range []int{1<<10 + 1, 1 << 19} {
+				c.Play("refused", fmt.Sprintf("editor> {\"id\":%[1]s,\"method\":\"m\"}\neditor< {\"id\":%[1]s,\"error\":{\"code\":%[2]d,\"message\":\"<text>\"}}",
+					quoted(n), rpc.CodeInvalidRequest))
+			}
+		})
+	}
+}
