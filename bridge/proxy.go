@@ -170,6 +170,9 @@ func (p *Proxy) fromClient(ctx context.Context) {
 			var m *rpc.Message
 			if m, err = parser.Message(line, deep); err == nil {
 				p.clientSaid(ctx, m)
+				if len(line) > 1<<20 {
+					parser = rpc.Parser{} // it holds the line
+				}
 				continue
 			}
 		}

@@ -62,6 +62,13 @@ func TestMemory(t *testing.T) {
 			next(t, s, tooLarge(mib))
 			next(t, s, "{}\n <nil>")
 		}},
+		{"a line comes to three times its length", 3 * huge, func(t *testing.T) {
+			in := io.MultiReader(strings.NewReader(call), &endless{text: xs, n: huge}, strings.NewReader("\"}}\n"))
+			s, _ := rpc.Recognise(in, io.Discard, huge+mib)
+			if line, err := s.Next(); err != nil || len(line) < huge {
+				t.Errorf("%d bytes, %v", len(line), err)
+			}
+		}},
 		{"a body over the bound is not kept", mib, func(t *testing.T) {
 			in := io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(call)+huge, call)), &endless{text: xs, n: huge}, strings.NewReader(framed("{}")))
 			s, _ := rpc.Recognise(in, io.Discard, mib)

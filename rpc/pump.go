@@ -210,22 +210,25 @@ func (p *Pump) long(in io.Reader) error {
 		s.Close()
 		return err
 	}
-	gathered := append(make([]byte, 0, 4*len(p.buf)), p.buf...)
+	line := append(make([]byte, 0, 4*len(p.buf)), p.buf...)
 	tooLong := false
 	err := p.rest(in, func(part []byte, _ bool) {
-		if tooLong = tooLong || len(gathered)+len(part) > p.max; !tooLong {
-			gathered = append(gathered, part...)
+		if tooLong = tooLong || len(line)+len(part) > p.max; !tooLong {
+			line = gathered(line, part, p.max)
 		}
 	})
 	switch {
 	case tooLong && p.taker != nil:
-		p.taker.TakeTooLong(gathered[:min(len(gathered), 4096)])
+		p.taker.TakeTooLong(line[:min(len(line), 4096)])
 	case tooLong:
-	case p.passes(gathered, true):
-		p.run(gathered, 1)
+	case p.passes(line, true):
+		p.run(line, 1)
 	default:
-		p.taker.Take(bytes.TrimSuffix(gathered, []byte{'\n'}))
+		p.taker.Take(bytes.TrimSuffix(line, []byte{'\n'}))
 	}
+	size := cap(line)
+	line = nil
+	giveBack(size)
 	return err
 }
 

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/creachadair/jrpc2/channel"
@@ -76,7 +77,7 @@ func (l *Lines) Run(lines []byte) {
 func (l *Lines) Message(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.buf = append(append(l.buf[:0], text...), '\n')
+	l.buf = append(append(slices.Grow(l.buf[:0], len(text)+1), text...), '\n')
 	l.write(l.buf)
 	if cap(l.buf) > PumpBuffer {
 		l.buf = nil
@@ -135,7 +136,7 @@ func (h *Headers) Message(text []byte) {
 	if h.err != nil {
 		return
 	}
-	h.buf = append(h.buf[:0], versionMember...)
+	h.buf = append(slices.Grow(h.buf[:0], len(versionMember)+1+len(text)), versionMember...)
 	if trimSpace(text[1:])[0] != '}' {
 		h.buf = append(h.buf, ',')
 	}

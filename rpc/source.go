@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strconv"
 	"strings"
 )
@@ -81,6 +82,10 @@ type lineSource struct {
 }
 
 func (s *lineSource) Next() ([]byte, error) {
+	if size := cap(s.big); size > 1<<20 { // most never send another
+		s.big = nil
+		giveBack(size)
+	}
 	for {
 		line, err := s.r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -101,19 +106,35 @@ func (s *lineSource) Next() ([]byte, error) {
 // gather reads on a line that is longer than the buffer; of one over the bound it
 // keeps no more than tells so.
 func (s *lineSource) gather(start []byte) ([]byte, error) {
-	if cap(s.big) > 1<<20 {
-		s.big = nil
-	}
 	s.big = append(s.big[:0], start...)
 	for {
 		part, err := s.r.ReadSlice('\n')
 		if len(s.big) <= s.max {
-			s.big = append(s.big, part...)
+			s.big = gathered(s.big, part, s.max+maxStart)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return s.big, err
 		}
 	}
+}
+
+// huge is a line so long that its memory is given back at once: the collector would wait
+// until as much again is asked for, and the system for minutes.
+const huge = 16 << 20
+
+func giveBack(size int) {
+	if size >= huge {
+		debug.FreeOSMemory()
+	}
+}
+
+// gathered is line with part behind it, where a line comes to no more than max bytes. As
+// append does it a long one would take five times its length meanwhile; this comes to two or three.
+func gathered(line, part []byte, max int) []byte {
+	if n := len(line) + len(part); n > cap(line) {
+		line = append(make([]byte, 0, min(2*n, max)), line...)
+	}
+	return append(line, part...)
 }
 
 // headerSource reads the base protocol of LSP. jrpc2's and go.lsp.dev/jsonrpc2's
