@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest"
 )
 
 // What all tests run against; set by TestMain.
@@ -24,6 +26,9 @@ var (
 func TestMain(m *testing.M) {
 	if os.Getenv(teeEnv) != "" {
 		os.Exit(tee())
+	}
+	if socket := os.Getenv(standInEnv); socket != "" {
+		os.Exit(bridgetest.HandOver(socket))
 	}
 	if os.Getenv(mcpEnv) != "" {
 		os.Exit(mcp())
