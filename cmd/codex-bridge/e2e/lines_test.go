@@ -46,70 +46,41 @@ func TestLongLinesOfTheClient(t *testing.T) {
 	}
 }
 
-// What lines may take: those of the client's, those of codex's that pass, and those that are
-// gathered; and what may be kept of them.
+// What lines may take: those of the client's, those of codex's, which pass; and what may be
+// kept of them.
 const (
 	clientLine = 3 * most
 	passedLine = 16 * mib
-	keptLine   = 4 * most
+	tracedLine = 64 * mib
 	keptAfter  = 48 * mib
 )
 
 // A line of codex's that nobody wants arrives as it was, of whatever length, and costs
-// nothing. One that has to be gathered does so up to the bound; in the place of a longer
-// answer there is an error.
+// nothing.
 func TestLongLinesOfCodex(t *testing.T) {
 	for name, config := range wireConfigs {
 		t.Run(name, func(t *testing.T) {
 			x := newWire(t, config)
-			bound := int64(passedLine)
-			if name == "trace" {
-				bound = keptLine
-			}
 			for _, size := range lengths() {
 				x.clientSays(fmt.Sprintf(`{"id":%d,"method":"thread/loaded/list","params":{}}`, size))
 				line(t, x.told, fmt.Sprintf(`"id":%d`, size))
-				answer := long{fmt.Sprintf(`{"id":%d,"result":{"x":"`, size), `"}}`, size}
-				delta := long{`{"method":"item/agentMessage/delta","params":{"threadId":"t","turnId":"u","itemId":"i","delta":"`, `"}}`, size}
-				for what, l := range map[string]long{"answer": answer, "delta": delta} {
-					switch sum, g := x.arrives(l, what == "delta" && name == "trace" && size > most); {
-					case name == "trace" && size > most && what == "answer":
-						if !strings.Contains(g.start, `"code":-32014`) || !strings.Contains(g.start, fmt.Sprintf(`"id":%d`, size)) {
-							t.Errorf("in the place of an answer of %d bytes the client gets %s", size, g.start)
-						}
-					case name == "trace" && size > most:
-						if !strings.Contains(g.start, "behind") {
-							t.Errorf("in the place of a delta of %d bytes the client gets %s", size, g.start)
-						}
-					case g.size != size || g.sum != sum:
-						t.Errorf("%s: of %d bytes %d arrive: %.100s", what, size, g.size, g.start)
+				for _, start := range []string{
+					fmt.Sprintf(`{"id":%d,"result":{"x":"`, size),
+					`{"method":"item/agentMessage/delta","params":{"threadId":"t","turnId":"u","itemId":"i","delta":"`,
+				} {
+					if sum, g := sends(t, long{start, `"}}`, size}, x.codex, x.client); g.size != size || g.sum != sum {
+						t.Errorf("of %d bytes %d arrive: %.100s", size, g.size, g.start)
 					}
 				}
 			}
-			x.codexSays(`{"method":"after"}`)
-			line(t, x.client, "after")
+			bound := int64(passedLine)
+			if name == "trace" {
+				bound = tracedLine
+			}
 			x.took(bound)
 			x.keeps(keptAfter)
 		})
 	}
-}
-
-// arrives has codex say a line and, where it will not come, one behind it.
-func (x *wire) arrives(l long, lost bool) (sum uint32, g got) {
-	if lost {
-		return sends(x.t, l, behind{x.codex}, x.client)
-	}
-	return sends(x.t, l, x.codex, x.client)
-}
-
-// behind says something behind each line.
-type behind struct{ io.Writer }
-
-func (b behind) Write(p []byte) (int, error) {
-	if p[len(p)-1] == '\n' {
-		p = append(p[:len(p):len(p)], `{"method":"behind"}`+"\n"...)
-	}
-	return b.Writer.Write(p)
 }
 
 // A line that has no end costs no more than one at the bound, however much of it comes; it is

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Readers that stop, or are slow, and what the bridge may take meanwhile.
@@ -16,8 +18,8 @@ const (
 	stoppedReader = 16 * mib
 	tracedReader  = 64 * mib
 	// control is what may be read before an answer of the bridge's own: what lies in the
-	// pipe, and what the bridge is writing.
-	control = 2 * mib
+	// pipe, and what is written in the millisecond that a lock of Go's may be unfair for.
+	control = 16 * mib
 )
 
 func deltas() int {
@@ -95,6 +97,27 @@ func flows(t *testing.T, said *atomic.Int64, least int64) {
 	}
 }
 
+// taken waits until the bridge has taken what the client has said.
+func (x *wire) taken() {
+	x.t.Helper()
+	conn, err := x.in.SyscallConn()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		var unread int
+		if failed := conn.Control(func(fd uintptr) { unread, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }); failed != nil || err != nil {
+			x.t.Fatal(failed, err)
+		}
+		if unread == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			x.t.Fatalf("%d bytes are not read", unread)
+		}
+	}
+}
+
 // A client that has stopped to read holds codex up, and nothing else: what it says itself
 // comes to codex before it has read a byte, and what the bridge answers comes as soon as the
 // pipe has been read. Nothing is lost, and the bridge takes no more for it.
@@ -108,6 +131,7 @@ func TestStoppedClient(t *testing.T) {
 			x.clientSays(`{"id":"stop","method":"turn/interrupt","params":{"threadId":"t","turnId":"u"}}`)
 			line(t, x.told, `"id":"stop"`)
 			x.clientSays(`{"id":"mine","method":7}`) // the bridge answers it
+			x.taken()
 			answered := -1
 			x.streamed(deltas(), func(text string, before int) {
 				if !strings.Contains(text, `"id":"mine"`) || !strings.Contains(text, `"code":-32600`) {
