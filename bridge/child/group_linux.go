@@ -44,15 +44,9 @@ func (*group) kill(cmd *exec.Cmd) {
 	}
 }
 
-// wait waits for the child's end and kills what it left in its group. It does so
-// before the child is reaped: until then its number can't be another's.
-func (*group) wait(cmd *exec.Cmd) {
-	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	unwatch(cmd.Process.Pid)
-	_ = Wait(cmd)
-}
+// wait waits for the child's end and kills what it left, as alone does: somebody else may
+// have killed it, and then nobody else knows what it had started.
+func (g *group) wait(cmd *exec.Cmd) { _ = g.alone(cmd, func() {}) }
 
 // mark adds to a child's environment what its orphans are known by.
 func (g *group) mark(env []string) []string {

@@ -5,12 +5,16 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"codex-bridge/bridge/child"
 )
 
 func init() {
@@ -26,23 +30,42 @@ func init() {
 	}
 }
 
-// What has left the group ends, too, when the child ends as it is asked to.
+// What has left the group ends, too, when the child ends as it is asked to, and when
+// somebody else kills it.
 func TestSessionEndsStrays(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	s := open(t, io.Discard, "stray", l.Addr().String())
-	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := s.End(t.Context(), time.Minute); err != nil || s.How() != "exit status 0" {
-		t.Error(s.How(), err)
-	}
-	if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") {
-		t.Error(err)
+	for name, end := range map[string]func(s *child.Session, pid int) error{
+		"exit status 0":  func(s *child.Session, _ int) error { return s.End(t.Context(), time.Minute) },
+		"signal: killed": func(_ *child.Session, pid int) error { return syscall.Kill(pid, syscall.SIGKILL) },
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		before := child.Of(os.Getpid())
+		s := open(t, io.Discard, "stray", l.Addr().String())
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		for _, pid := range child.Of(os.Getpid()) {
+			if command, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); slices.Contains(before, pid) || !strings.Contains(string(command), "stray") {
+				continue
+			}
+			if err := end(s, pid); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") {
+			t.Error(err)
+		}
+		<-s.Exited()
+		if s.How() != name {
+			t.Errorf("%s, and not %s", s.How(), name)
+		}
 	}
 }
