@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 )
 
 // The test binary can also be an MCP server, one that a user has configured. It
 // has the tool touch and resources of the form touch:PATH; either leaves a file. Its
-// tool ask asks the person itself, by a form, and says what came of it; die ends it.
+// tool ask asks the person itself, by a form, and says what came of it; die ends it, and
+// hangs leaves the file, starts what leaves the session, and gives no answer.
 const mcpEnv = "CODEX_BRIDGE_E2E_MCP"
 
 // mcpConfig is the server as it stands in codex's configuration.
@@ -59,6 +61,7 @@ func mcp() int {
 					"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}},
 				},
 				map[string]any{"name": "ask", "description": "Asks the person.", "inputSchema": map[string]any{"type": "object"}},
+				map[string]any{"name": "hangs", "description": "Gives no answer.", "inputSchema": map[string]any{"type": "object"}},
 				map[string]any{"name": "die", "description": "Ends the server.", "inputSchema": map[string]any{"type": "object"}},
 			}
 		case "tools/call":
@@ -66,6 +69,12 @@ func mcp() int {
 			switch request.Params.Name {
 			case "die":
 				return 7
+			case "hangs":
+				if exec.Command("setsid", "sleep", "3600").Start() != nil {
+					return 1
+				}
+				touched(request.Params.Arguments.Path)
+				continue
 			case "ask":
 				said = elicited(in)
 			default:
