@@ -69,7 +69,8 @@ func (r Redactor) JSON(value []byte) ([]byte, error) {
 }
 
 // Stream is JSON for a message that may be a part of a stream: a secret may be cut in two by
-// its parts, so that none of their texts is written; chars is how long they were.
+// its parts, so that none of their texts is written; chars is how long the part was. Other
+// texts beside it, which a later Codex may have, are left out and not counted.
 func (r Redactor) Stream(value []byte, part bool) (text []byte, chars int, err error) {
 	var out bytes.Buffer
 	w := walk{Redactor: r, in: jsontext.NewDecoder(bytes.NewReader(value), options...), silent: part}
@@ -100,7 +101,7 @@ type walk struct {
 	in     *jsontext.Decoder
 	out    *jsontext.Encoder
 	silent bool // texts are parts of a stream
-	chars  int  // of the texts that were left out
+	chars  int  // of the part
 }
 
 // identifier tells whether a field of a part of a stream says what it is a part of.
@@ -132,7 +133,9 @@ func (w *walk) value(name string, depth int) error {
 		}
 		text := token.String()
 		if w.silent && depth > 1 && !identifier(name) {
-			w.chars += utf8.RuneCountInString(text)
+			if depth == 2 && strings.HasPrefix(name, "delta") {
+				w.chars += utf8.RuneCountInString(text)
+			}
 			text = ""
 		}
 		return w.out.WriteToken(jsontext.String(w.text(name, text)))
