@@ -59,6 +59,9 @@ var victims = []party{
 // meets tells whether the victim is there at a stage, and tried there: with more seeds than
 // one everything is.
 func (v party) meets(s stage, wide bool) bool {
+	if v.before != nil && s.name == "before initialize" {
+		return false // it is there later
+	}
 	at := v.at
 	if v.often != nil && !wide {
 		at = v.often

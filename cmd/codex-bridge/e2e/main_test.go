@@ -19,6 +19,7 @@ var (
 	codexShim string // the program that npm installs: Node, which starts the native one
 	proxyPath string // codex-bridge
 	proxyArgv []string
+	noisyPath string // codex, with noise
 	modules   string // testdata/npm/node_modules
 	clients   string // testdata/clients
 )
@@ -49,6 +50,10 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	if err := findProxy(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	if err := buildNoisy(dir); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
@@ -97,5 +102,14 @@ func findProxy(dir string) error {
 		}
 	}
 	proxyArgv = []string{proxyPath, "app-server"}
+	return nil
+}
+
+func buildNoisy(dir string) error {
+	noisyPath = filepath.Join(dir, "noisy")
+	build := exec.Command("go", "build", "-o", noisyPath, "-ldflags", "-X main.codex="+codexPath, "codex-bridge/cmd/codex-bridge/internal/noisy")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
 	return nil
 }

@@ -24,7 +24,7 @@ const tracedPolicy = hooksPolicy + "\n[trace]\nenabled = true\n"
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	const canary = "Zq7Kx0Vw9Rt3Yb5N"
-	w := newWorld(t, options{config: tracedPolicy})
+	w := newWorld(t, options{config: tracedPolicy, mute: "a replay has its client say what was recorded"})
 	talk := func(c *conversation) (thread string) {
 		c.initialize(nil)
 		thread = c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})

@@ -33,13 +33,15 @@ type world struct {
 	env       []string
 	marker    string // in the environment of every process that was started here
 	model     *scripted.Server
+	noise     *worldNoise // nil: none
 }
 
 // options of a world.
 type options struct {
 	codexConfig string // TOML added to codex's config.toml
 	config      string // codex-bridge's configuration; empty: none
-	codex       string // what codex-bridge takes for codex; empty: codexPath
+	codex       string // what codex-bridge takes for codex; empty: codexPath, with noise
+	mute        string // why the editor makes no noise; empty: it does
 	env         []string
 }
 
@@ -96,6 +98,7 @@ func newWorld(t *testing.T, o options) *world {
 	if o.config != "" {
 		config = w.write("config.toml", o.config+unhurried(o.config))
 	}
+	w.noise = newNoise(w, &o)
 	if o.codex == "" {
 		o.codex = codexPath
 	}
@@ -149,6 +152,9 @@ func (w *world) write(name, text string) string {
 func (w *world) start(argv []string, o editor.Options) *editor.Editor {
 	w.t.Helper()
 	o.Argv, o.Env, o.Dir = argv, w.env, w.workspace
+	if w.noise != nil && argv[0] == proxyPath {
+		o.Noise = w.noise.client()
+	}
 	e, err := editor.Start(o)
 	if err != nil {
 		w.t.Fatal(err)

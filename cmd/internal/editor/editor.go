@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"codex-bridge/cmd/internal/noise"
 )
 
 // ErrGone says that the server has closed its output: nothing more will come.
@@ -32,6 +34,10 @@ type Options struct {
 	// Observe, if not nil, sees every message right after it was kept, one at
 	// a time and in order. It must not call the editor.
 	Observe func(Message)
+
+	// Noise, if not nil, is said between the editor's own messages, and heard and
+	// answered where it comes. None of it is kept, answered by Answer or observed.
+	Noise *noise.Client
 }
 
 // Editor is a running server and the conversation with it.
@@ -39,6 +45,7 @@ type Editor struct {
 	cmd     *exec.Cmd
 	answer  func(context.Context, Message) (any, *Error)
 	observe func(Message)
+	noise   *noise.Client
 	stdin   *os.File
 	stdout  *os.File
 	ctx     context.Context // ends with Close
@@ -76,7 +83,7 @@ func Start(o Options) (*Editor, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Editor{
-		answer: o.Answer, observe: o.Observe,
+		answer: o.Answer, observe: o.Observe, noise: o.Noise,
 		stdin: stdin, stdout: stdout,
 		ctx: ctx, stop: stop,
 		exited: make(chan struct{}), changed: make(chan struct{}),
@@ -197,27 +204,35 @@ func (e *Editor) send(v any) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return e.write(b, "\n")
+	method := ""
+	if r, ok := v.(request); ok {
+		method = r.Method
+	}
+	return e.write(method, b, "\n")
 }
 
 // Send sends a line as it is and adds the newline.
 func (e *Editor) Send(line []byte) error {
-	_, err := e.write(line, "\n")
+	_, err := e.write("", line, "\n")
 	return err
 }
 
 // SendBytes sends bytes as they are, with no newline.
 func (e *Editor) SendBytes(b []byte) error {
-	_, err := e.write(b, "")
+	_, err := e.write("", b, "")
 	return err
 }
 
-// write keeps and sends one line with one write, and says its place.
-func (e *Editor) write(line []byte, end string) (int, error) {
+// write keeps and sends one line with one write, and says its place. What has a method has
+// noise about it: what has none is sent as it is.
+func (e *Editor) write(method string, line []byte, end string) (int, error) {
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	// Kept first: the answer may be here before write returns.
 	index := e.keep(line, true)
+	if e.noise != nil && method != "" {
+		line = e.noise.Say(method, line)
+	}
 	_, err := e.stdin.Write(append(bytes.Clone(line), end...))
 	return index, err
 }
@@ -249,11 +264,7 @@ func (e *Editor) read() {
 	for {
 		line, err := in.ReadBytes('\n')
 		if len(line) > 0 {
-			line = bytes.TrimSuffix(line, []byte("\n"))
-			index := e.keep(line, false)
-			if m := e.Messages()[index]; m.IsRequest() && e.answer != nil {
-				e.owned.Go(func() { e.answerRequest(m) })
-			}
+			e.heard(bytes.TrimSuffix(line, []byte("\n")))
 		}
 		if err != nil {
 			// The end, or CloseOutput.
@@ -264,6 +275,31 @@ func (e *Editor) read() {
 			return
 		}
 	}
+}
+
+// heard takes a line of the server.
+func (e *Editor) heard(line []byte) {
+	if e.noise != nil {
+		rest, reply, is := e.noise.Heard(line)
+		if reply != nil {
+			e.owned.Go(func() { e.unknown(reply) })
+		}
+		if is {
+			return
+		}
+		line = rest
+	}
+	index := e.keep(line, false)
+	if m := e.Messages()[index]; m.IsRequest() && e.answer != nil {
+		e.owned.Go(func() { e.answerRequest(m) })
+	}
+}
+
+// unknown answers what is not kept.
+func (e *Editor) unknown(reply []byte) {
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	_, _ = e.stdin.Write(append(reply, '\n')) // a server that is gone wants no answer
 }
 
 func (e *Editor) answerRequest(m Message) {
