@@ -77,6 +77,9 @@ func (g *Guard) Routes() []bridge.Route {
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "codex waits no more for an answer", Said: g.settled},
 		{From: bridge.Codex, Method: bridge.Other, Why: "what codex may ask that no version measured knows", Said: g.asks},
 	}
+	for _, method := range methods.Unloaded {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what was verified of it is not true of the next that has its id", Said: g.unloaded})
+	}
 	for _, row := range methods.Rows() {
 		if row.Side == methods.ServerRequest {
 			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: row.Why, Said: g.asks})
@@ -238,6 +241,14 @@ func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
 		patch := rpc.NewEnvelopePatch(said.Envelope)
 		patch.Set(params.Get("threadSettings"), "approvalPolicy", shown)
 		said.Line = patch.Bytes()
+	}
+}
+
+// unloaded forgets a thread that codex has no more. It takes turns again once it was opened
+// again, and verified.
+func (g *Guard) unloaded(_ context.Context, said *bridge.Said) {
+	if id, ok := said.Root().Get("params").Get("threadId").Text(); ok {
+		g.threads.unloaded(id)
 	}
 }
 

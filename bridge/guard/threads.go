@@ -231,6 +231,16 @@ func (t *threads) gate(id string, gated bool) {
 	}
 }
 
+// unloaded forgets a thread. What it was opened by, and under, is not forgotten: a few bytes.
+func (t *threads) unloaded(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known[id] != nil {
+		delete(t.known, id)
+		t.settle()
+	}
+}
+
 // recheck forgets the threads that p does not allow. p is in force already: what
 // is opened from now on is held to it.
 func (t *threads) recheck(p *policy.Policy) {

@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/rpc"
@@ -61,18 +62,21 @@ var Methods = []string{"bridge/binding/clear", "bridge/binding/list", "bridge/bi
 
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
-	return []bridge.Route{
+	routes := []bridge.Route{
 		{From: bridge.Client, Method: "thread/start", Why: "the thread of a session; what is configured for new threads", Call: f.starts},
 		{From: bridge.Client, Method: "thread/resume", Why: "what is configured for threads", Call: f.opens},
 		{From: bridge.Client, Method: "thread/fork", Why: "what is configured for threads", Call: f.opens},
 		{From: bridge.Client, Method: "turn/start", Why: "what started the turn", Call: f.takesTurn},
 		{From: bridge.Codex, Method: "thread/settings/updated", Why: "the model of a session's thread", Said: f.settingsUpdated, When: f.known.any},
 		{From: bridge.Codex, Method: "turn/completed", Why: "a turn that costs a session its thread", Said: f.turnCompleted, When: f.known.anyBound},
-		{From: bridge.Codex, Method: "thread/closed", Why: "nothing has to be known of it any more", Said: f.closed, When: f.known.any},
 		{From: bridge.Client, Method: Methods[0], Why: "answered here", Call: f.own(f.clear)},
 		{From: bridge.Client, Method: Methods[1], Why: "answered here", Call: f.own(f.list)},
 		{From: bridge.Client, Method: Methods[2], Why: "answered here", Call: f.own(f.read)},
 	}
+	for _, method := range methods.Unloaded {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "nothing has to be known of it any more", Said: f.closed, When: f.known.any})
+	}
+	return routes
 }
 
 // State is what bridge/status shows.

@@ -1,6 +1,9 @@
 package turn
 
-import "codex-bridge/rpc"
+import (
+	"codex-bridge/bridge/methods"
+	"codex-bridge/rpc"
+)
 
 // Kind is what an Event tells.
 type Kind uint8
@@ -16,7 +19,7 @@ const (
 )
 
 // Methods are the notifications that events are made of.
-var Methods = []string{"turn/started", "item/agentMessage/delta", "item/started", "item/completed", "turn/completed", "thread/closed"}
+var Methods = append([]string{"turn/started", "item/agentMessage/delta", "item/started", "item/completed", "turn/completed"}, methods.Unloaded...)
 
 // Event is what a notification of Codex tells of a turn.
 type Event struct {
@@ -56,7 +59,7 @@ func Read(method string, params rpc.Value) (e Event, ok bool) {
 	switch method {
 	case "turn/started":
 		e.Kind = Started
-	case "thread/closed":
+	case "thread/closed", "thread/archived", "thread/deleted":
 		e.Kind = Closed
 		return e, true
 	case "item/agentMessage/delta":

@@ -68,7 +68,9 @@ func (f *Feature) Attach(p *bridge.Peer) { f.peer = p }
 func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{
 		{From: bridge.Codex, Method: "hook/completed", Why: "a hook of ours that failed has let its tool run", Said: f.completed, When: f.used.Load},
-		{From: bridge.Codex, Method: "thread/closed", Why: "its hooks are gone with it", Said: f.closed, When: f.used.Load},
+	}
+	for _, method := range methods.Unloaded {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "its hooks are gone with it", Said: f.closed, When: f.used.Load})
 	}
 	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
 		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the bridge's hooks are added", Call: f.opens})

@@ -227,6 +227,38 @@ c>e {"method":"turn/completed","params":{"threadId":"t1","turn":{"id":"u1","stat
 	}
 }
 
+// A thread that codex has put away has ended; what comes of it later is one file with what was
+// before, and the file is open no longer than it takes to write that.
+func TestPutAway(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{})
+	play(r, `
+e>c {"method":"initialized"}
+c>e {"method":"thread/name/updated","params":{"threadId":"t1"}}
+c>e {"method":"thread/archived","params":{"threadId":"t1"}}
+b>e {"method":"bridge/hooks/state"}
+c>e {"method":"thread/name/updated","params":{"threadId":"t1"}}
+e>c {"id":3,"method":"thread/resume","params":{"threadId":"t1"}}
+c>e {"id":3,"result":{"thread":{"id":"t1"}}}
+c>e {"method":"thread/name/updated","params":{"threadId":"t1"}}
+`)
+	r.Close()
+	want := strings.Split(strings.TrimSpace(`
+1 message client>codex initialized
+2 message codex>client thread/name/updated
+3 message codex>client thread/archived
+4 session.ended >
+5 message bridge>client bridge/hooks/state
+6 message codex>client thread/name/updated
+7 message client>codex thread/resume
+8 session.started codex>client
+9 message codex>client thread/name/updated
+10 session.ended >
+`), "\n")
+	if diff := cmp.Diff(want, lines(t, filepath.Join(folder, "t1.jsonl"))); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // What ends in the middle of a turn is ended: its calls, its questions, the turn.
 func TestBroken(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})

@@ -32,6 +32,7 @@ type session struct {
 	opening  map[string][]opened
 	asked    map[string]asked // requests by who asks and id
 	threads  map[string]*thread
+	past     map[string]int64 // how many events those have that codex has no more
 	current  *thread
 }
 
@@ -50,6 +51,7 @@ func newSession(o Options, l Limits) *session {
 	o.Limits = l
 	return &session{
 		Options: o, redactor: redact.New(l.Limits, o.Secrets...), opening: make(map[string][]opened), asked: make(map[string]asked), threads: make(map[string]*thread),
+		past: make(map[string]int64),
 	}
 }
 
@@ -246,6 +248,7 @@ func (s *session) place(e Event, m *message, of asked, params, result rpc.Value)
 	}
 	if e.Type == SessionStarted && e.ThreadID != "" {
 		t := s.thread(e.ThreadID)
+		t.unloaded = false
 		t.workspace, t.model, t.provider = text(result.Get("cwd")), text(result.Get("model")), text(result.Get("modelProvider"))
 	}
 	s.append(e)
@@ -295,6 +298,11 @@ func (s *session) write(t *thread, e Event) {
 		t.ended = true
 		s.giveUp(t, e, err)
 	}
+	if t.unloaded {
+		s.close(t)
+		s.past[t.id] = t.seq
+		delete(s.threads, t.id)
+	}
 }
 
 // giveUp ends a file that takes no more, and says so: in it, or in the log.
@@ -318,6 +326,10 @@ func (s *session) thread(id string) *thread {
 	if t == nil {
 		t = newThread(id, &file{path: filepath.Join(s.Folder, FileName(id)), most: s.Limits.File})
 		s.threads[id] = t
+		if seq, ok := s.past[id]; ok {
+			t.seq, t.unloaded = seq, true
+			return t
+		}
 		for _, e := range s.early {
 			s.write(t, e)
 		}

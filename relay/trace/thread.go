@@ -1,10 +1,12 @@
 package trace
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
+	"codex-bridge/bridge/methods"
 	"codex-bridge/rpc"
 )
 
@@ -17,6 +19,7 @@ type thread struct {
 	file                       *file
 	seq                        int64
 	ended                      bool // the file takes no more
+	unloaded                   bool // codex has it no more; what comes all the same is written, and it is forgotten again
 	turn                       string
 	workspace, model, provider string
 	open                       map[string]begun
@@ -123,6 +126,10 @@ func (s *session) follow(t *thread, e Event, m *message, params rpc.Value) {
 	case e.Type == ModelCompleted:
 		s.finish(t, e.Time, e.TurnID, "the turn ended")
 		t.turn = ""
+	case slices.Contains(methods.Unloaded, m.method):
+		s.finish(t, e.Time, "", "the thread was put away")
+		t.unloaded = true
+		s.append(Event{Type: SessionEnded, Time: e.Time, ThreadID: t.id, Data: json.RawMessage("{}")})
 	}
 }
 

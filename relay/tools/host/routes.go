@@ -2,6 +2,7 @@ package host
 
 import (
 	"codex-bridge/bridge"
+	"codex-bridge/bridge/methods"
 )
 
 // Routes implements bridge.Feature. Without tools in the configuration nothing of codex's
@@ -22,8 +23,10 @@ func (f *Feature) Routes() []bridge.Route {
 		bridge.Route{From: bridge.Codex, Method: "item/tool/call", Why: "the host's tools are run here", Said: f.called},
 		bridge.Route{From: bridge.Codex, Method: "item/completed", Why: "a tool call that has been ended", Said: f.ended, When: f.running.any, If: isCall},
 		bridge.Route{From: bridge.Codex, Method: "turn/completed", Why: "its tool calls end with it", Said: f.turnEnded, When: f.running.any},
-		bridge.Route{From: bridge.Codex, Method: "thread/closed", Why: "its tool calls end with it", Said: f.closed},
 	)
+	for _, method := range methods.Unloaded {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "its tool calls end with it", Said: f.closed})
+	}
 	for _, method := range unasked {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "asked only of clients that want what is experimental", Said: f.refuse})
 	}
