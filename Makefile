@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup postgres editors demo test laws steps unit race e2e schema cross lint bench fuzz clean
+.PHONY: build setup postgres editors demo test laws steps unit race e2e soak schema cross lint bench fuzz clean
 
 NPM     := testdata/npm
 PEERS   := cmd/bridge-bench/peers
@@ -75,6 +75,12 @@ race: setup postgres ## the same with the race detector, which needs a C compile
 
 e2e: setup postgres editors ## the tests against the real codex and in real editors
 	go test -timeout 18m -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema
+
+# Ten thousand turns at least, and DURATION at least: what a bridge costs that runs for days.
+DURATION ?= 10m
+TURNS    ?= 10000
+soak: setup ## one conversation with everything on, for hours: DURATION=2h
+	CODEX_BRIDGE_SOAK=$(DURATION) CODEX_BRIDGE_SOAK_TURNS=$(TURNS) go test -timeout 0 -count=1 -v -run '^TestSoak$$' ./cmd/codex-bridge/e2e
 
 # Fails when codex has a name without a row in bridge/methods, or the other way round.
 schema: setup ## the names of the codex at hand, and docs/methods.md

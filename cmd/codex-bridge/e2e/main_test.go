@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"codex-bridge/bridge/bridgetest"
@@ -33,6 +34,9 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(mcpEnv) != "" {
 		os.Exit(mcp())
+	}
+	if os.Getenv(soakCodexEnv) != "" && slices.Contains(os.Args, "app-server") {
+		os.Exit(soakCodex())
 	}
 	os.Exit(run(m))
 }

@@ -56,7 +56,8 @@ type Editor struct {
 	writing sync.Mutex // held over a line and its record, so that the order is true
 
 	mu       sync.Mutex
-	messages []Message
+	messages []Message     // from the place forgot on
+	forgot   int           // how many were there before
 	changed  chan struct{} // closed and renewed with each message, with stderr and at the end
 	gone     bool          // the server has closed its output
 	nextID   int
@@ -229,27 +230,27 @@ func (e *Editor) write(method string, line []byte, end string) (int, error) {
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	// Kept first: the answer may be here before write returns.
-	index := e.keep(line, true)
+	m := e.keep(line, true)
 	if e.noise != nil && method != "" {
 		line = e.noise.Say(method, line)
 	}
 	_, err := e.stdin.Write(append(bytes.Clone(line), end...))
-	return index, err
+	return m.Index, err
 }
 
 // keep appends to the record.
-func (e *Editor) keep(line []byte, sent bool) int {
+func (e *Editor) keep(line []byte, sent bool) Message {
 	m := Message{Sent: sent, Raw: bytes.Clone(line)}
 	m.read()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	m.Index = len(e.messages)
+	m.Index = e.forgot + len(e.messages)
 	e.messages = append(e.messages, m)
 	if e.observe != nil {
 		e.observe(m)
 	}
 	e.wake()
-	return m.Index
+	return m
 }
 
 // wake tells those who wait. mu is held.
@@ -289,8 +290,7 @@ func (e *Editor) heard(line []byte) {
 		}
 		line = rest
 	}
-	index := e.keep(line, false)
-	if m := e.Messages()[index]; m.IsRequest() && e.answer != nil {
+	if m := e.keep(line, false); m.IsRequest() && e.answer != nil {
 		e.owned.Go(func() { e.answerRequest(m) })
 	}
 }
@@ -315,7 +315,18 @@ func (e *Editor) answerRequest(m Message) {
 	_, _ = e.send(answer{ID: m.ID, Result: result}) // a server that is gone wants no answer
 }
 
-// Messages is the conversation so far.
+// Forget lets go of what was said before the given place: a conversation that goes on for
+// hours would fill the memory. Places stay what they are.
+func (e *Editor) Forget(before int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := min(before-e.forgot, len(e.messages)); n > 0 {
+		e.messages = slices.Clone(e.messages[n:]) // who has the old slice keeps it
+		e.forgot += n
+	}
+}
+
+// Messages is the conversation so far, but for what was forgotten.
 func (e *Editor) Messages() []Message {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -327,7 +338,7 @@ func (e *Editor) Messages() []Message {
 func (e *Editor) Mark() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.messages)
+	return e.forgot + len(e.messages)
 }
 
 // Wait is the first message from the given place on that fits. It fails with
@@ -335,11 +346,11 @@ func (e *Editor) Mark() int {
 func (e *Editor) Wait(ctx context.Context, from int, fits func(Message) bool) (Message, error) {
 	for {
 		e.mu.Lock()
-		messages, changed, gone := e.messages, e.changed, e.gone
+		messages, forgot, changed, gone := e.messages, e.forgot, e.changed, e.gone
 		e.mu.Unlock()
-		for ; from < len(messages); from++ {
-			if fits(messages[from]) {
-				return messages[from], nil
+		for from = max(from, forgot); from < forgot+len(messages); from++ {
+			if m := messages[from-forgot]; fits(m) {
+				return m, nil
 			}
 		}
 		if gone {

@@ -169,7 +169,7 @@ func (s *Server) reply(r Request) Reply {
 		if reply, ok := s.script.next(strings.Join(outputs, "\n")); ok {
 			return reply
 		}
-		return quote(outputs)
+		return Quote(outputs)
 	}
 	said := r.UserText()
 	if reply, ok := s.script.next(said); ok {

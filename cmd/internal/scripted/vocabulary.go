@@ -85,8 +85,8 @@ func call(text string) Item {
 // maxQuote is how many characters of a tool's output the model repeats.
 const maxQuote = 200
 
-// quote is the answer to what tools said, a sentence each.
-func quote(outputs []string) Reply {
+// Quote is the answer to what tools said, a sentence each.
+func Quote(outputs []string) Reply {
 	sentences := make([]string, len(outputs))
 	for i, output := range outputs {
 		sentences[i] = sentence(output)

@@ -1,0 +1,244 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// soaker is one conversation of the soak with its talkers.
+type soaker struct {
+	*conversation
+	asked atomic.Int64 // questions that the person was asked
+}
+
+// talker is who has one session, and turns in it one after another.
+type talker struct {
+	*soaker
+	key    string
+	turns  int
+	engine string // that of the conversation; a session that is given another one has a new thread
+}
+
+// soak opens the conversation.
+func (w *world) soak() *soaker {
+	s := &soaker{}
+	s.conversation = &conversation{world: w, ctx: w.t.Context(), Editor: w.start(proxyArgv, editor.Options{Answer: s.answer})}
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	if _, err := s.Initialize(ctx, map[string]any{
+		"experimentalApi": true, "bridge": map[string]any{"version": 1, "tools": true, "hooks": []string{"stop"}},
+	}); err != nil {
+		w.t.Fatalf("initialize: %v", err)
+	}
+	if _, err := s.Call(ctx, "bridge/tool/register", map[string]any{"tools": []any{tool("brought", "Brought by the client.", map[string]any{})}}); err != nil {
+		w.t.Fatalf("bridge/tool/register: %v", err)
+	}
+	return s
+}
+
+// answer is a person who agrees, for as long as may be.
+func (s *soaker) answer(_ context.Context, m editor.Message) (any, *editor.Error) {
+	switch m.Method {
+	case "bridge/hook":
+		return map[string]any{}, nil // no opinion
+	case toolCall:
+		return spoken("spoken by the client"), nil
+	}
+	s.asked.Add(1)
+	switch m.Method {
+	case "item/tool/requestUserInput":
+		return map[string]any{"answers": map[string]any{"choice": map[string]any{"answers": []string{"No"}}}}, nil
+	case "mcpServer/elicitation/request":
+		return map[string]any{"action": "accept", "content": map[string]any{}, "_meta": map[string]any{"persist": "always"}}, nil
+	}
+	return longest(m), nil
+}
+
+// talk are the talkers of the conversation, each of which goes on with a session of its own.
+func (s *soaker) talk() []*talker {
+	var all []*talker
+	for i := range talkers {
+		all = append(all, &talker{soaker: s, key: fmt.Sprintf("soak/%d", i), engine: strconv.Itoa(s.Pid())})
+	}
+	return all
+}
+
+// kinds are the turns of a round, each of which every talker has once.
+var kinds = []struct {
+	name string
+	take func(k *talker) error
+}{
+	{"a word", (*talker).word},
+	{"a command", func(k *talker) error { return k.hears("RUN: true", "ended with 0") }},
+	{"a rule denies", func(k *talker) error { return k.hears("RUN: touch denied", "Nothing is touched here") }},
+	{"a person is asked", func(k *talker) error { return k.hears("RUN: mkdir -p asked", "ended with 0") }},
+	{"a tool that is a command", func(k *talker) error { return k.hears(`CALL: greet {"name":"you"}`, "good day") }},
+	{"a tool of a server", func(k *talker) error {
+		return k.hears(fmt.Sprintf(`CALL: served/touch {"path":%q}`, filepath.Join(k.root, "served")), "touched")
+	}},
+	{"a tool of the client", func(k *talker) error { return k.hears("CALL: brought {}", "spoken by the client") }},
+	{"a consent that is remembered", func(k *talker) error {
+		path := filepath.Join(k.root, "consented-"+strconv.Itoa(k.turns%200))
+		return k.hears(fmt.Sprintf(`CALL: mcp__probe/touch {"path":%q}`, path), "touched")
+	}},
+	{"a question", func(k *talker) error { return k.hears("ASK: Shall I?", "No") }},
+	{"several calls at once", func(k *talker) error {
+		return k.hears("RUN: true\nRUN: touch denied\nCALL: greet {}\nRUN: true", "good day")
+	}},
+	{"a failure", (*talker).fails},
+	{"a steer", (*talker).steers},
+	{"an interrupt", (*talker).interrupts},
+}
+
+// run is one turn of the session.
+func (k *talker) run(text string) (r ranTurn, err error) {
+	k.turns++
+	err = k.calls("bridge/turn/run", map[string]any{
+		"sessionKey": k.key, "input": text,
+		"thread": map[string]any{"cwd": k.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"},
+	}, &r)
+	return r, err
+}
+
+// calls is Call with patience, and a result that is read.
+func (s *soaker) calls(method string, params map[string]any, into any) error {
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	result, failed := s.Call(ctx, method, params)
+	if failed != nil {
+		return fmt.Errorf("%s: %w", method, failed)
+	}
+	return json.Unmarshal(result, into)
+}
+
+// hears is a turn after which the model has said something.
+func (k *talker) hears(text, want string) error {
+	r, err := k.run(text)
+	if err == nil && (r.Status != "completed" || !strings.Contains(r.Text, want)) {
+		err = fmt.Errorf("%q: %+v, wanted %q", text, r, want)
+	}
+	return err
+}
+
+func (k *talker) word() error {
+	word := fmt.Sprintf("word %d of %s", k.turns, k.key)
+	return k.hears("SAY: "+word, word)
+}
+
+func (k *talker) fails() error {
+	r, err := k.run("FAIL")
+	if err == nil && r.Status != "failed" {
+		err = fmt.Errorf("FAIL: %+v", r)
+	}
+	return err
+}
+
+// speaks begins a turn that does not end by itself, and comes back when the model speaks.
+func (k *talker) speaks() (thread, turn string, mark int, err error) {
+	k.turns++
+	var b struct{ Binding struct{ ThreadID string } }
+	if err := k.calls("bridge/binding/read", map[string]any{"sessionKey": k.key}, &b); err != nil {
+		return "", "", 0, err
+	}
+	thread, mark = b.Binding.ThreadID, k.Mark()
+	var started struct{ Turn struct{ ID string } }
+	if err := k.calls("turn/start", input(thread, "SLOW: 600000"), &started); err != nil {
+		return "", "", 0, err
+	}
+	_, err = k.sees(mark, "item/agentMessage/delta", thread)
+	return thread, started.Turn.ID, mark, err
+}
+
+// sees waits for what Codex says of a thread.
+func (s *soaker) sees(mark int, method, thread string) (editor.Message, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	m, err := s.Wait(ctx, mark, func(m editor.Message) bool { return !m.Sent && m.Method == method && m.Param("threadId") == thread })
+	if err != nil {
+		err = fmt.Errorf("%s: %w", method, err)
+	}
+	return m, err
+}
+
+func (k *talker) steers() error {
+	thread, _, mark, err := k.speaks()
+	if err != nil {
+		return err
+	}
+	var r enqueued
+	if err := k.calls("bridge/turn/enqueue", map[string]any{"threadId": thread, "input": "SAY: steered"}, &r); err != nil {
+		return err
+	}
+	if r.Disposition != "steered" {
+		return fmt.Errorf("a steer: %+v", r)
+	}
+	m, err := k.sees(mark, "turn/completed", thread)
+	if err == nil && m.Param("turn", "status") != "completed" {
+		err = fmt.Errorf("a steered turn: %s", m.Raw)
+	}
+	return err
+}
+
+func (k *talker) interrupts() error {
+	thread, _, mark, err := k.speaks()
+	if err != nil {
+		return err
+	}
+	var r struct{ TurnID string }
+	if err := k.calls("bridge/turn/interrupt", map[string]any{"sessionKey": k.key}, &r); err != nil {
+		return err
+	}
+	m, err := k.sees(mark, "turn/completed", thread)
+	if err == nil && (m.Param("turn", "status") != "interrupted" || m.Param("turn", "id") != r.TurnID) {
+		err = fmt.Errorf("an interrupted turn: %s", m.Raw)
+	}
+	return err
+}
+
+// rotates has the session given another thread, and lets go of the one before.
+func (k *talker) rotates() error {
+	var before struct{ Binding struct{ ThreadID string } }
+	if err := k.calls("bridge/binding/read", map[string]any{"sessionKey": k.key}, &before); err != nil {
+		return err
+	}
+	var r struct {
+		Thread struct{ ID string }
+		Bridge struct{ Action, Reason string }
+	}
+	if err := k.calls("thread/start", map[string]any{
+		"cwd": k.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write",
+		"bridge": map[string]any{"sessionKey": k.key, "contextEngine": map[string]any{"id": "engine", "version": fmt.Sprint(k.engine, ".", k.turns)}},
+	}, &r); err != nil {
+		return err
+	}
+	if r.Thread.ID == before.Binding.ThreadID || r.Bridge.Reason != "contextEngineChanged" {
+		return fmt.Errorf("a rotation: %+v", r)
+	}
+	mark := k.Mark()
+	if err := k.calls("thread/archive", map[string]any{"threadId": before.Binding.ThreadID}, &struct{}{}); err != nil {
+		return err
+	}
+	_, err := k.sees(mark, "thread/archived", before.Binding.ThreadID)
+	return err
+}
+
+// refused is what the policy and the wire refuse.
+func (k *talker) refused() error {
+	ctx, cancel := context.WithTimeout(k.ctx, patience)
+	defer cancel()
+	for method, code := range map[string]int{"thread/shellCommand": -32010, "no/such": -32010} {
+		if _, err := k.Call(ctx, method, map[string]any{"threadId": "t", "command": "true"}); err == nil || err.Code != code {
+			return fmt.Errorf("%s is not refused with %d", method, code)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package codex
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os/exec"
+	"time"
+)
+
+// source is what codex calls the configuration that comes with a request.
+const source = "/<session-flags>/config.toml"
+
+// event is one at which hooks run, by its names on the wire.
+type event struct{ name, key, label, shown string }
+
+var (
+	preToolUse  = event{"PreToolUse", "hooks.PreToolUse", "pre_tool_use", "preToolUse"}
+	postToolUse = event{"PostToolUse", "hooks.PostToolUse", "post_tool_use", "postToolUse"}
+	stop        = event{"Stop", "hooks.Stop", "stop", "stop"}
+)
+
+// hook is one of a thread's.
+type hook struct {
+	event
+	command, status, hash string
+	timeout               time.Duration
+}
+
+// place is the hook's key in hooks.state and hooks/list.
+func (h hook) place() string { return source + ":" + h.label + ":0:0" }
+
+// hooksOf are the hooks of a thread's configuration that are trusted and switched on. That
+// the hash is right is believed.
+func hooksOf(config map[string]json.RawMessage) []hook {
+	var states map[string]struct {
+		Enabled bool   `json:"enabled"`
+		Hash    string `json:"trusted_hash"`
+	}
+	if json.Unmarshal(config["hooks.state"], &states) != nil {
+		return nil
+	}
+	var all []hook
+	for _, e := range []event{preToolUse, postToolUse, stop} {
+		var groups []struct {
+			Hooks []struct {
+				Command, StatusMessage string
+				Timeout                int
+			}
+		}
+		if json.Unmarshal(config[e.key], &groups) != nil || len(groups) == 0 || len(groups[0].Hooks) == 0 {
+			continue
+		}
+		one := groups[0].Hooks[0]
+		h := hook{event: e, command: one.Command, status: one.StatusMessage, timeout: time.Duration(one.Timeout) * time.Second}
+		if state := states[h.place()]; state.Enabled && state.Hash != "" {
+			h.hash = state.Hash
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+func (s *Server) hooksList(m message) {
+	t, f := s.thread(m)
+	if f != nil {
+		s.answer(m.ID, nil, f)
+		return
+	}
+	list := []any{}
+	for i, h := range t.hooks {
+		list = append(list, object{
+			"key": h.place(), "eventName": h.shown, "handlerType": "command", "command": h.command, "async": false, "matcher": nil,
+			"timeoutSec": int(h.timeout.Seconds()), "statusMessage": h.status, "sourcePath": source, "source": "sessionFlags",
+			"displayOrder": i, "enabled": true, "isManaged": false, "currentHash": h.hash, "trustStatus": "trusted",
+		})
+	}
+	s.answer(m.ID, object{"data": []any{object{"cwd": t.cwd, "hooks": list, "warnings": []any{}, "errors": []any{}}}}, nil)
+}
+
+// runHooks runs the thread's hooks of an event. The reason is why the tool may not run, ""
+// when it may: a hook that fails has no say.
+func (u *turn) runHooks(ctx context.Context, e event, call string, payload object) (reason string) {
+	for _, h := range u.thread.hooks {
+		if h.event != e {
+			continue
+		}
+		run := object{
+			"id": h.shown + ":" + source + ":" + call, "eventName": h.shown, "handlerType": "command", "executionMode": "sync", "scope": "turn",
+			"sourcePath": source, "source": "sessionFlags", "status": "running", "statusMessage": h.status, "startedAt": time.Now().Unix(), "entries": []any{},
+		}
+		u.say("hook/started", object{"run": run})
+		run["status"] = "completed"
+		blocked, err := h.run(ctx, u, payload)
+		switch {
+		case err != nil:
+			run["status"], run["entries"] = "failed", []any{object{"kind": "error", "text": err.Error()}}
+		case blocked != "":
+			run["status"], run["entries"] = "blocked", []any{object{"kind": "feedback", "text": blocked}}
+			reason = blocked
+		}
+		u.say("hook/completed", object{"run": run})
+	}
+	return reason
+}
+
+// run starts the hook as codex does, with the payload on its stdin.
+func (h hook) run(ctx context.Context, u *turn, payload object) (reason string, err error) {
+	about := object{
+		"session_id": u.thread.id, "turn_id": u.id, "transcript_path": u.thread.path, "cwd": u.thread.cwd,
+		"hook_event_name": h.name, "model": model, "permission_mode": "default",
+	}
+	for key, value := range payload {
+		about[key] = value
+	}
+	text, err := json.Marshal(about)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "/bin/sh", "-c", h.command)
+	shell.Dir, shell.Stdin = u.thread.cwd, bytes.NewReader(text)
+	said, err := shell.Output()
+	if err != nil || len(bytes.TrimSpace(said)) == 0 {
+		return "", err
+	}
+	var output struct {
+		Decision, Reason   string
+		HookSpecificOutput struct{ PermissionDecision, PermissionDecisionReason string }
+	}
+	if err := json.Unmarshal(said, &output); err != nil {
+		return "", err
+	}
+	if output.HookSpecificOutput.PermissionDecision == "deny" {
+		return output.HookSpecificOutput.PermissionDecisionReason, nil
+	}
+	return output.Reason, nil
+}

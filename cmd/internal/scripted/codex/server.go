@@ -1,0 +1,95 @@
+package codex
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+)
+
+// Version is the codex that is played.
+const Version = "0.169.0"
+
+// Server is one app-server.
+type Server struct {
+	wire
+	home   string // CODEX_HOME
+	ctx    context.Context
+	active sync.WaitGroup // turns
+
+	guarded sync.Mutex
+	threads map[string]*thread // that are loaded
+}
+
+// Serve is the app-server of a home until the input ends. The error is that of the output.
+func Serve(ctx context.Context, home string, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &Server{wire: wire{out: out}, home: home, ctx: ctx, threads: make(map[string]*thread)}
+	defer s.active.Wait()
+	defer cancel()
+	for lines := bufio.NewReader(in); ; {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			s.hear(line)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return s.err()
+		case err != nil:
+			return errors.Join(err, s.err())
+		}
+	}
+}
+
+// hear takes one line. What is no message is dropped without a word.
+func (s *Server) hear(line []byte) {
+	var m message
+	if json.Unmarshal(line, &m) != nil {
+		return
+	}
+	switch {
+	case m.Method == "":
+		s.answered(m)
+	case m.ID != nil:
+		if method, ok := requests[m.Method]; ok {
+			method(s, m)
+			return
+		}
+		s.answer(m.ID, nil, faultf("Invalid request: unknown variant `%s`", m.Method))
+	}
+}
+
+// requests answer, and may say more.
+var requests map[string]func(*Server, message)
+
+func init() { // they lead back to it
+	requests = map[string]func(*Server, message){
+		"initialize":              (*Server).initialize,
+		"config/read":             (*Server).configRead,
+		"configRequirements/read": func(s *Server, m message) { s.answer(m.ID, object{"requirements": nil}, nil) },
+		"hooks/list":              (*Server).hooksList,
+		"thread/start":            (*Server).threadStart,
+		"thread/resume":           (*Server).threadResume,
+		"thread/archive":          (*Server).threadArchive,
+		"turn/start":              (*Server).turnStart,
+		"turn/steer":              (*Server).turnSteer,
+		"turn/interrupt":          (*Server).turnInterrupt,
+	}
+}
+
+func (s *Server) initialize(m message) {
+	s.answer(m.ID, object{
+		"userAgent": "scripted/" + Version + " (Linux; x86_64)", "codexHome": s.home, "platformFamily": "unix", "platformOs": "linux",
+	}, nil)
+}
+
+// configRead has nothing but a model, in the user's file.
+func (s *Server) configRead(m message) {
+	config := object{"model": model, "model_provider": provider}
+	s.answer(m.ID, object{
+		"config": config, "origins": object{},
+		"layers": []any{object{"name": object{"type": "user", "file": s.home + "/config.toml", "profile": nil}, "version": "1", "config": config}},
+	}, nil)
+}
