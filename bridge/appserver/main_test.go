@@ -13,18 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"codex-bridge/bridge/bridgetest"
 )
 
 // The test's own program is the server.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "serve" {
-		serve(os.Args[2], os.Args[3:])
-		syscall.Exit(0) // os.Exit waits a second under the race detector
-	}
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1")) // the reaper lives as long as the process
-}
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "serve", Play: serve}) }
 
 type message struct {
 	ID     json.RawMessage `json:"id,omitempty"`
@@ -34,7 +27,8 @@ type message struct {
 	Error  json.RawMessage `json:"error,omitempty"`
 }
 
-func serve(how string, args []string) {
+func serve(args []string) int {
+	how, args := args[0], args[1:]
 	switch how {
 	case "talk":
 		talk()
@@ -63,6 +57,7 @@ func serve(how string, args []string) {
 		signal.Ignore(syscall.SIGTERM)
 		hold(args[0])
 	}
+	return 0
 }
 
 // talk does as it is told by the methods that it is called with.

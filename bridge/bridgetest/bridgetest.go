@@ -30,7 +30,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/codex"
@@ -40,35 +39,6 @@ const socketEnv = "BRIDGETEST_SOCKET"
 
 // patience is for messages that must come; nothing depends on its length.
 const patience = 20 * time.Second
-
-// Main is for TestMain: the test program is also its own scripted codex, a
-// process that passes its streams to the test.
-func Main(m *testing.M) {
-	if path := os.Getenv(socketEnv); path != "" {
-		os.Exit(HandOver(path))
-	}
-	// What lives as long as the process: who reaps its children, and who reads a client that
-	// never leaves.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1"),
-		goleak.IgnoreAnyFunction("codex-bridge/bridge.(*Proxy).fromClient"))
-}
-
-// HandOver passes the streams of this process to who listens at a socket, and returns what it
-// is to exit with.
-func HandOver(socket string) int {
-	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	go func() {
-		_, _ = io.Copy(conn, os.Stdin)
-		_ = conn.(*net.UnixConn).CloseWrite()
-	}()
-	_, _ = io.Copy(os.Stdout, conn)
-	return 0
-}
 
 // Conversation is a running proxy with both its sides in the test's hands.
 type Conversation struct {

@@ -14,30 +14,23 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/child"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "child" {
-		be(os.Args[2], os.Args[3:])
-		return
-	}
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1")) // the reaper lives as long as the process
-}
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "child", Play: be}) }
 
 // stray starts a child that leaves the group, where the system lets it be found.
 var stray func(addresses ...string)
 
-func be(what string, args []string) {
+func be(args []string) int {
+	what, args := args[0], args[1:]
 	switch what {
 	case "both":
 		text, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("<%s>", text)
 		fmt.Fprint(os.Stderr, strings.Repeat("x", 100)+"end")
-		os.Exit(3)
+		return 3
 	case "parent": // ends at once, or not, and leaves one behind that holds its output
 		cmd := exec.Command(os.Args[0], "child", "held", args[0])
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -99,10 +92,11 @@ func be(what string, args []string) {
 	case "much":
 		for {
 			if _, err := fmt.Print(strings.Repeat("x", 1<<12)); err != nil {
-				return
+				return 0
 			}
 		}
 	}
+	return 0
 }
 
 func command(args ...string) child.Command {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"codex-bridge/bridge/store"
 )
 
@@ -26,6 +28,10 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	os.Exit(code)
 }

@@ -12,23 +12,18 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge/bridge/bridgetest"
+
 	sdk "github.com/coder/acp-go-sdk"
-	"go.uber.org/goleak"
 )
 
 // The test's own program is the agent.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "agent" {
-		be(os.Args[2:])
-		syscall.Exit(0)
-	}
-	if len(os.Args) > 1 && os.Args[1] == "held" {
+	bridgetest.Main(m, bridgetest.Role{Name: "agent", Play: be}, bridgetest.Role{Name: "held", Play: func(args []string) int {
 		signal.Ignore(syscall.SIGTERM)
-		hold(os.Args[2])
-		syscall.Exit(0)
-	}
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1")) // the reaper lives as long as the process
+		hold(args[0])
+		return 0
+	}})
 }
 
 type late struct{ open chan struct{} }
@@ -55,7 +50,7 @@ type fake struct {
 	cancelled chan struct{}
 }
 
-func be(how []string) {
+func be(how []string) int {
 	f := &fake{cancelled: make(chan struct{}, 1)}
 	if len(how) > 0 {
 		f.how = how[0]
@@ -73,6 +68,7 @@ func be(how []string) {
 	f.conn = sdk.NewAgentSideConnection(f, os.Stdout, in)
 	close(in.open)
 	<-f.conn.Done()
+	return 0
 }
 
 func (f *fake) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {

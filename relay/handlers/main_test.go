@@ -6,23 +6,17 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"codex-bridge/bridge/bridgetest"
 )
 
 // The test's own program is the handler: it must run where there is no shell.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "handler" {
-		syscall.Exit(handle(os.Args[2], os.Args[3:])) // os.Exit waits a second under the race detector
-	}
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1")) // the reaper lives as long as the process
-}
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "handler", Play: handle}) }
 
-func handle(how string, args []string) int {
+func handle(args []string) int {
+	how, args := args[0], args[1:]
 	switch how {
 	case "print": // TEXT
 		io.Copy(io.Discard, os.Stdin)

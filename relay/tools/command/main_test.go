@@ -8,22 +8,16 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
+	"codex-bridge/bridge/bridgetest"
 )
 
 // The test's own program is the tool: it must run where there is no shell.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "tool" {
-		syscall.Exit(be(os.Args[2], os.Args[3:])) // os.Exit waits a second under the race detector
-	}
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1")) // the reaper lives as long as the process
-}
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "tool", Play: be}) }
 
-func be(what string, args []string) int {
+func be(args []string) int {
+	what, args := args[0], args[1:]
 	switch what {
 	case "say": // TEXT, CODE, STDERR
 		if len(args) > 1 {

@@ -14,12 +14,11 @@ import (
 
 // TestMain: the test program is its own codex, and its own tool.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "tool" {
+	bridgetest.Main(m, bridgetest.Role{Name: "tool", Play: func([]string) int {
 		arguments, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("got %s", arguments)
-		os.Exit(0)
-	}
-	bridgetest.Main(m)
+		return 0
+	}})
 }
 
 func start(t *testing.T, names ...string) *bridgetest.Conversation {

@@ -11,23 +11,19 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge/bridge/bridgetest"
+
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
 )
 
 // The test's own program is the servers.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "serve" {
-		syscall.Exit(serve(os.Args[2], os.Args[3:])) // os.Exit waits a second under the race detector
-	}
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1")) // the reaper lives as long as the process
-}
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "serve", Play: serve}) }
 
-func serve(how string, args []string) int {
+func serve(args []string) int {
+	how, args := args[0], args[1:]
 	switch how {
 	case "mcp":
 		return serveMCP()

@@ -1,0 +1,54 @@
+package bridgetest
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Role is what the test program is when the first argument that it is started with is the
+// role's name: what a test starts has to run where there is no shell.
+type Role struct {
+	Name string
+	Play func(args []string) int // those behind the name; the exit status
+}
+
+// Main is for TestMain. It fails a package whose tests leave a goroutine behind. The test
+// program is also its own scripted codex, a process that passes its streams to the test, and
+// plays the roles.
+func Main(m *testing.M, roles ...Role) {
+	for _, r := range roles {
+		if len(os.Args) > 1 && os.Args[1] == r.Name {
+			syscall.Exit(r.Play(os.Args[2:])) // os.Exit waits a second under the race detector
+		}
+	}
+	if path := os.Getenv(socketEnv); path != "" {
+		os.Exit(HandOver(path))
+	}
+	// What lives as long as the process: who reaps its children, and who reads a client that
+	// never leaves.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1"),
+		goleak.IgnoreAnyFunction("codex-bridge/bridge.(*Proxy).fromClient"))
+}
+
+// HandOver passes the streams of this process to who listens at a socket, and returns what it
+// is to exit with.
+func HandOver(socket string) int {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go func() {
+		_, _ = io.Copy(conn, os.Stdin)
+		_ = conn.(*net.UnixConn).CloseWrite()
+	}()
+	_, _ = io.Copy(os.Stdout, conn)
+	return 0
+}

@@ -1,0 +1,9 @@
+package codex_test
+
+import (
+	"testing"
+
+	"codex-bridge/bridge/bridgetest"
+)
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
