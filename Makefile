@@ -51,7 +51,8 @@ test: setup postgres editors cross ## all tests, those against the real codex an
 	go vet ./...
 	go -C $(PEERS) vet ./...
 	go -C $(PEERS) test ./...
-	go test -timeout 18m ./...
+	$(MAKE) race
+	go test -timeout 18m $$(go list ./... | grep -vxF "$$(go list $(RACED))")
 	$(MAKE) laws
 
 # Random conversations of all methods, against a model of what is allowed.
@@ -70,8 +71,15 @@ endif
 unit: setup postgres ## the tests that need no codex
 	go test $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
 
-race: setup postgres ## the same with the race detector, which needs a C compiler
-	go test -race -timeout 18m $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
+# The packages that have goroutines: their tests look for those that are left, and a test sees to
+# it that they do.
+RACED = $$(grep -rlE 'goleak\.VerifyTestMain|bridgetest\.Main' --include='*_test.go' bridge cmd lifecycle relay rpc \
+	| grep -v bridgetest/ | xargs -n1 dirname | sort -u | sed 's|^|./|')
+
+race: setup postgres ## their tests with the race detector, and a conversation through a bridge that has it
+	sh .ci/cc.sh
+	go test -race -timeout 18m $(RACED)
+	CODEX_BRIDGE_E2E_RACE=1 go test -count=1 -timeout 18m -run '^TestSoak$$' ./cmd/codex-bridge/e2e
 
 e2e: setup postgres editors ## the tests against the real codex and in real editors
 	go test -timeout 18m -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema

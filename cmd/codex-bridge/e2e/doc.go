@@ -13,6 +13,8 @@
 //
 // CODEX_BRIDGE_NOISE_SEED is the seed of what is said beside the protocol in every conversation (docs/reliability.md); 0: nothing.
 //
+// CODEX_BRIDGE_E2E_RACE has codex-bridge built with the race detector, which ends it at the first race.
+//
 // CODEX_BRIDGE_SOAK and CODEX_BRIDGE_SOAK_TURNS say how long TestSoak goes on, at least (`make soak`).
 //
 // CODEX_BRIDGE_E2E_PROXY names a program to test in place of a fresh build of

@@ -25,6 +25,9 @@ var (
 	clients   string // testdata/clients
 )
 
+// raceEnv has the proxy built with the race detector; the first race ends it, and fails the test.
+const raceEnv = "CODEX_BRIDGE_E2E_RACE"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(teeEnv) != "" {
 		os.Exit(tee())
@@ -100,7 +103,11 @@ func findProxy(dir string) error {
 	proxyPath = os.Getenv("CODEX_BRIDGE_E2E_PROXY")
 	if proxyPath == "" {
 		proxyPath = filepath.Join(dir, "codex-bridge")
-		build := exec.Command("go", "build", "-o", proxyPath, "codex-bridge/cmd/codex-bridge")
+		argv := []string{"build", "-o", proxyPath}
+		if os.Getenv(raceEnv) != "" {
+			argv = append(argv, "-race")
+		}
+		build := exec.Command("go", append(argv, "codex-bridge/cmd/codex-bridge")...)
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("go build: %w\n%s", err, out)
 		}

@@ -89,15 +89,19 @@ func (w *world) bytes(pattern string) (sum int64) {
 }
 
 // What a turn may cost for good. A thread that is not forgotten is some 10 KiB, and there is
-// a new one in each round of each talker; a message that is not is 0.5 KiB and more.
+// a new one in each round of each talker, which makes 800 bytes a turn; a turn has thirty
+// messages, each of 0.5 KiB and more.
 const (
-	mostHeapPerTurn  = 256      // bytes: a tenth of a thread's
+	mostHeapPerTurn  = 512      // bytes: caches fill, and a heap comes apart, by some 300 in the first thousands
 	mostStatePerTurn = 24 << 10 // bytes of the database
 	fewest           = 40       // samples that a slope is made of
 
 	// Two more connections to the database are six descriptors. One that each thread keeps would be
 	// twelve after four rounds.
 	mostMoreDescriptors = 8
+	// One that runs at the moment has no stack to be known by. One that each thread keeps would be
+	// twelve more, too.
+	mostMoreGoroutines = 2
 )
 
 // steady fails the test when something grows.

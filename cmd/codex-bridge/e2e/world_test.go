@@ -113,6 +113,7 @@ func newWorld(t *testing.T, o options) *world {
 		"CODEX_BRIDGE_CODEX="+o.codex,
 		"CODEX_BRIDGE_CONFIG="+config,
 		"CODEX_BRIDGE_STATE="+state,
+		"GORACE=halt_on_error=1",
 		w.marker,
 	)
 	w.env = append(w.env, o.env...)
