@@ -160,9 +160,19 @@ func (k *talker) speaks() (thread, turn string, mark int, err error) {
 
 // sees waits for what Codex says of a thread.
 func (s *soaker) sees(mark int, method, thread string) (editor.Message, error) {
+	return s.waits(mark, method, func(m editor.Message) bool { return m.Param("threadId") == thread })
+}
+
+// ends waits for the end of a turn. That of the one before may come after the answer of its
+// bridge/turn/run.
+func (s *soaker) ends(mark int, turn string) (editor.Message, error) {
+	return s.waits(mark, "turn/completed", func(m editor.Message) bool { return m.Param("turn", "id") == turn })
+}
+
+func (s *soaker) waits(mark int, method string, fits func(editor.Message) bool) (editor.Message, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
-	m, err := s.Wait(ctx, mark, func(m editor.Message) bool { return !m.Sent && m.Method == method && m.Param("threadId") == thread })
+	m, err := s.Wait(ctx, mark, func(m editor.Message) bool { return !m.Sent && m.Method == method && fits(m) })
 	if err != nil {
 		err = fmt.Errorf("%s: %w", method, err)
 	}
@@ -170,7 +180,7 @@ func (s *soaker) sees(mark int, method, thread string) (editor.Message, error) {
 }
 
 func (k *talker) steers() error {
-	thread, _, mark, err := k.speaks()
+	thread, turn, mark, err := k.speaks()
 	if err != nil {
 		return err
 	}
@@ -181,7 +191,7 @@ func (k *talker) steers() error {
 	if r.Disposition != "steered" {
 		return fmt.Errorf("a steer: %+v", r)
 	}
-	m, err := k.sees(mark, "turn/completed", thread)
+	m, err := k.ends(mark, turn)
 	if err == nil && m.Param("turn", "status") != "completed" {
 		err = fmt.Errorf("a steered turn: %s", m.Raw)
 	}
@@ -189,7 +199,7 @@ func (k *talker) steers() error {
 }
 
 func (k *talker) interrupts() error {
-	thread, _, mark, err := k.speaks()
+	_, turn, mark, err := k.speaks()
 	if err != nil {
 		return err
 	}
@@ -197,8 +207,8 @@ func (k *talker) interrupts() error {
 	if err := k.calls("bridge/turn/interrupt", map[string]any{"sessionKey": k.key}, &r); err != nil {
 		return err
 	}
-	m, err := k.sees(mark, "turn/completed", thread)
-	if err == nil && (m.Param("turn", "status") != "interrupted" || m.Param("turn", "id") != r.TurnID) {
+	m, err := k.ends(mark, turn)
+	if err == nil && (m.Param("turn", "status") != "interrupted" || r.TurnID != turn) {
 		err = fmt.Errorf("an interrupted turn: %s", m.Raw)
 	}
 	return err
