@@ -3,11 +3,12 @@ package acp_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -28,10 +29,6 @@ type notice struct {
 }
 
 func TestParentStreamVectors(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/vectors/acp_parent_stream.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all struct {
 		Cases []struct {
 			Name    string
@@ -55,8 +52,9 @@ func TestParentStreamVectors(t *testing.T) {
 			LogKinds []string
 		}
 	}
-	if err := json.Unmarshal(text, &all); err != nil || len(all.Cases) != 10 {
-		t.Fatal(len(all.Cases), err)
+	vectors.Read(t, "acp_parent_stream.json", &all)
+	if len(all.Cases) != 10 {
+		t.Fatal(len(all.Cases))
 	}
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	for _, c := range all.Cases {

@@ -2,11 +2,11 @@ package acp_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -155,10 +155,6 @@ func (v vector) wanted() []string {
 }
 
 func TestSpawnVectors(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/vectors/acp_spawn.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all struct {
 		Policy []struct {
 			Config  struct{ Acp *struct{ Enabled *bool } }
@@ -171,8 +167,9 @@ func TestSpawnVectors(t *testing.T) {
 		}
 		Cases []vector
 	}
-	if err := json.Unmarshal(text, &all); err != nil || len(all.Cases) != 25 || len(all.Policy) != 3 || len(all.AllowedAgents) != 4 {
-		t.Fatal(err)
+	vectors.Read(t, "acp_spawn.json", &all)
+	if len(all.Cases) != 25 || len(all.Policy) != 3 || len(all.AllowedAgents) != 4 {
+		t.Fatal(len(all.Cases), len(all.Policy), len(all.AllowedAgents))
 	}
 	agents := map[string][]string{"codex": {"codex-acp"}}
 	for _, c := range all.AllowedAgents {

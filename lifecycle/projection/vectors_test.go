@@ -3,10 +3,11 @@ package projection_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"pgregory.net/rapid"
 
@@ -31,10 +32,6 @@ func orZero(n *int) int {
 }
 
 func TestProjectionLimitsVectors(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/vectors/projection_limits.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var v struct {
 		MaxChars []struct {
 			ContextTokenBudget, ReserveTokens json.RawMessage
@@ -63,9 +60,7 @@ func TestProjectionLimitsVectors(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "projection_limits.json", &v)
 	if len(v.MaxChars) == 0 || len(v.ReserveTokens) == 0 || len(v.Projected) == 0 ||
 		len(v.StartupGuard.ByteLimits) == 0 || len(v.StartupGuard.TokenFuse) == 0 {
 		t.Fatal("no cases")

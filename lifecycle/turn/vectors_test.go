@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
@@ -46,13 +47,7 @@ func TestTurnCollectorVectors(t *testing.T) {
 			Result    struct{ ReplyText, Error *string }
 		}
 	}
-	text, err := os.ReadFile("../../testdata/vectors/turn_collector.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "turn_collector.json", &v)
 	if len(v.Cases) == 0 {
 		t.Fatal("no cases")
 	}

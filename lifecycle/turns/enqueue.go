@@ -13,13 +13,9 @@ import (
 // enqueue is bridge/turn/enqueue: {threadId or sessionKey, input, mode?, quietMs?, thread?} →
 // {threadId, disposition, turnId?}, after the quiet time.
 func (f *Feature) enqueue(p rpc.Value) (later, error) {
-	a, err := addressOf(p)
+	a, in, err := said(p)
 	if err != nil {
 		return nil, err
-	}
-	in, err := input.Read(p.Get("input"))
-	if err != nil {
-		return nil, invalid("params.%v", err)
 	}
 	m, err := f.message(p, in)
 	if err != nil {

@@ -12,13 +12,9 @@ import (
 // run is bridge/turn/run: {sessionKey or threadId, input, timeoutMs?, trigger?, thread?} →
 // {threadId, turnId, status, text, recovered?, error?}.
 func (f *Feature) run(p rpc.Value) (later, error) {
-	a, err := addressOf(p)
+	a, in, err := said(p)
 	if err != nil {
 		return nil, err
-	}
-	in, err := input.Read(p.Get("input"))
-	if err != nil {
-		return nil, invalid("params.%v", err)
 	}
 	within, err := timeout(p)
 	if err != nil {
@@ -40,6 +36,19 @@ func (f *Feature) run(p rpc.Value) (later, error) {
 		defer f.collecting.Add(-1)
 		return f.runner.For(v).RunAt(ctx, place, a.key(), in.Items, within)
 	}, nil
+}
+
+// said reads to whom something is said, and what.
+func said(p rpc.Value) (address, input.Input, error) {
+	a, err := addressOf(p)
+	if err != nil {
+		return a, input.Input{}, err
+	}
+	in, err := input.Read(p.Get("input"))
+	if err != nil {
+		return a, in, invalid("params.%v", err)
+	}
+	return a, in, nil
 }
 
 func trigger(p rpc.Value) (params.Trigger, error) {

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -37,14 +37,8 @@ var other = map[string]hook.Answer{
 }
 
 func TestHookRelayVectorsCases(t *testing.T) {
-	text, err := os.ReadFile(filepath.FromSlash("../../testdata/vectors/hook_relay.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all struct{ Cases []vector }
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	vectors.Read(t, "hook_relay.json", &all)
 	ran := 0
 	for _, v := range all.Cases {
 		if v.Call != nil {

@@ -2,11 +2,12 @@ package inject_test
 
 import (
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"codex-bridge/relay/hook"
 	"codex-bridge/relay/inject"
@@ -43,12 +44,9 @@ type hookConfig struct {
 
 func readVectors(t *testing.T) (v hookConfig) {
 	t.Helper()
-	raw, err := os.ReadFile("../../testdata/vectors/hook_config.json")
-	if err == nil {
-		err = json.Unmarshal(raw, &v)
-	}
-	if err != nil || len(v.Cases) == 0 {
-		t.Fatalf("%v; %d cases", err, len(v.Cases))
+	vectors.Read(t, "hook_config.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
 	}
 	return v
 }

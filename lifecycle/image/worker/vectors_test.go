@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -149,13 +150,10 @@ func ours(t *testing.T, r request) request {
 }
 
 func TestImageWorkerVectors(t *testing.T) {
-	text, err := os.ReadFile("../../../testdata/vectors/image_worker.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all struct{ Cases []vector }
-	if err := json.Unmarshal(text, &all); err != nil || len(all.Cases) != 10 {
-		t.Fatal(len(all.Cases), err)
+	vectors.Read(t, "image_worker.json", &all)
+	if len(all.Cases) != 10 {
+		t.Fatal(len(all.Cases))
 	}
 	for _, v := range all.Cases {
 		t.Run(v.Name, func(t *testing.T) {
