@@ -96,6 +96,27 @@ timeout = "1m"
 ` + w.handler("pre_tool_use", "1m", "cat >/dev/null") + w.handler("post_tool_use", "1m", "cat >/dev/null") + w.handler("stop", "1m", "cat >/dev/null")
 }
 
+// The real codex says to the turns of the soak what the scripted one does, as far as they and
+// the bridge can tell.
+func TestScriptedCodex(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, options{
+		config:      "[policy]\n",
+		codexConfig: "suppress_unstable_features_warning = true\n[features]\ndefault_mode_request_user_input = true\n" + mcpConfig("probe"),
+	})
+	w.write("config.toml", soakConfig(w, self))
+	s := w.soak()
+	if err := s.round(s.talk()[:1]); err != nil {
+		t.Fatal(err)
+	}
+	s.ctx = deadline(t)
+	s.quit()
+}
+
 // A conversation of thousands of turns, of every kind and with everything switched on, costs
 // the bridge no more at its end than it did at its beginning: no memory, no goroutine, no
 // descriptor, no process; and the state grows with what is said, and no faster.

@@ -92,7 +92,7 @@ func (w *world) bytes(pattern string) (sum int64) {
 // a new one in each round of each talker, which makes 800 bytes a turn; a turn has thirty
 // messages, each of 0.5 KiB and more.
 const (
-	mostHeapPerTurn  = 512      // bytes: caches fill, and a heap comes apart, by some 300 in the first thousands
+	mostHeapPerTurn  = 256      // bytes; the caches that fill in the first thousands are some 200
 	mostStatePerTurn = 24 << 10 // bytes of the database
 	fewest           = 40       // samples that a slope is made of
 

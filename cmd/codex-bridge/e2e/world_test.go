@@ -113,7 +113,7 @@ func newWorld(t *testing.T, o options) *world {
 		"CODEX_BRIDGE_CODEX="+o.codex,
 		"CODEX_BRIDGE_CONFIG="+config,
 		"CODEX_BRIDGE_STATE="+state,
-		"GORACE=halt_on_error=1",
+		"GORACE=halt_on_error=1 atexit_sleep_ms=0", // the detector has each process wait a second at its end
 		w.marker,
 	)
 	w.env = append(w.env, o.env...)

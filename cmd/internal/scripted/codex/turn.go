@@ -47,13 +47,19 @@ func (u *turn) shown(status string, failure any) object {
 	return object{"id": u.id, "items": []any{}, "itemsView": "notLoaded", "status": status, "error": failure}
 }
 
-// turnStart begins a turn, or steers the one that runs.
-func (s *Server) turnStart(m message) {
+// input is what a request says to a thread.
+func (s *Server) input(m message) (*thread, said, *fault) {
 	var p said
 	t, f := s.thread(m)
 	if err := json.Unmarshal(m.Params, &p); err != nil && f == nil {
 		f = faultf("Invalid request: %v", err)
 	}
+	return t, p, f
+}
+
+// turnStart begins a turn, or steers the one that runs.
+func (s *Server) turnStart(m message) {
+	t, p, f := s.input(m)
 	if f != nil {
 		s.answer(m.ID, nil, f)
 		return
@@ -84,11 +90,7 @@ func (u *turn) add(p said) {
 }
 
 func (s *Server) turnSteer(m message) {
-	var p said
-	t, f := s.thread(m)
-	if err := json.Unmarshal(m.Params, &p); err != nil && f == nil {
-		f = faultf("Invalid request: %v", err)
-	}
+	t, p, f := s.input(m)
 	if f != nil {
 		s.answer(m.ID, nil, f)
 		return
