@@ -91,6 +91,13 @@ func (a *Aside) end(answer *Answer) {
 	}
 }
 
+// Behind waits until the client has been told what codex is saying just now: an answer that
+// is made of that stands behind it. It must not be called with codex's messages.
+func (a *Aside) Behind() {
+	a.p.taking.Lock()
+	defer a.p.taking.Unlock()
+}
+
 // Reply answers the client in codex's place.
 func (a *Aside) Reply(line []byte) {
 	a.end(&Answer{})

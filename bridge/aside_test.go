@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/bridgetest"
@@ -106,5 +107,41 @@ editor< {"id":4,"error":{"code":-32010,"message":"no"}}
 `)
 	if answers, none := seen.answers.Load(), seen.none.Load(); answers != 2 || none != 1 {
 		t.Errorf("who waits for the answer has got %d, and %d times none", answers, none)
+	}
+}
+
+// ends answers b/wait when codex has said b/end.
+type ends struct{ ended chan struct{} }
+
+func (e ends) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Client, Method: "b/wait", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+			id := call.ID.Clone()
+			call.Aside(func(_ context.Context, aside *bridge.Aside) {
+				<-e.ended
+				aside.Behind()
+				aside.Reply(rpc.Reply(id, []byte(`{}`)))
+			})
+			return nil
+		}},
+		{From: bridge.Codex, Method: "b/end", Why: "t", Said: func(context.Context, *bridge.Said) {
+			e.ended <- struct{}{}
+			time.Sleep(time.Millisecond) // who would overtake has the time to
+		}},
+	}
+}
+
+// An answer that is made of what codex says stands behind that.
+func TestAsideBehind(t *testing.T) {
+	c := bridgetest.Start(t, ends{make(chan struct{})})
+	for range 20 {
+		c.Play("behind", `
+editor> {"id":1,"method":"b/wait"}
+editor> {"id":9,"method":"b/other"}
+codex< {"id":9,"method":"b/other"}
+codex> {"method":"b/end"}
+editor< {"method":"b/end"}
+editor< {"id":1,"result":{}}
+`)
 	}
 }

@@ -50,6 +50,7 @@ type Proxy struct {
 
 	codexMu sync.Mutex // guards writes to child.Stdin
 	replies sync.WaitGroup
+	taking  sync.Mutex // held over a message of codex's, until the client has it
 	// handling is held by who takes a message of the client through the routes.
 	handling sync.Mutex
 	asides   sync.WaitGroup
@@ -411,6 +412,8 @@ func (t *taker) WantsAnswer(key []byte) bool { return t.p.waiting.has(key) }
 
 // Take implements rpc.Taker.
 func (t *taker) Take(line []byte) {
+	t.p.taking.Lock()
+	defer t.p.taking.Unlock()
 	if t.p.o.Tap != nil {
 		t.p.o.Tap.Heard(Codex, line)
 	}

@@ -37,6 +37,7 @@ func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context
 			ctx, cancel := f.whileCodexRuns(ctx)
 			defer cancel()
 			result, err := rest(ctx)
+			aside.Behind() // the end of a turn is known before the client has heard of it
 			if err != nil {
 				aside.Reply(rpc.ReplyError(m.ID, asError(err)))
 				return
