@@ -70,6 +70,7 @@ func TestDeadlineOfWhatCannotBeSaid(t *testing.T) {
 				}
 			}()
 		})
+		c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}") // it runs
 		for range cap(c.CodexHears()) + 10 {
 			c.EditorSays(`{"method":"tell"}`)
 		}
