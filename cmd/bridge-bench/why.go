@@ -23,8 +23,7 @@ const noise = "Two processes more than cores share the machine here, so that the
 	"What is left to be done for a byte is one copy, for the look at it; it goes to the client without another."
 
 const startReason = "The start of codex itself varies by more than this from one time to the next, and on two cores the neighbours are in it, too; " +
-	"the row with the stand-in for codex has less of that. Of the 5.8 ms of processor time that the bridge takes to start, 3 are package jsonschema's, " +
-	"which reads the meta-schemas of all drafts before main, used or not (measured by leaving it out); an empty Go program takes 1."
+	"the row with the stand-in for codex has less of that."
 
 const hookReason = "An empty Go program takes 1.6 × `true` here, and 0.6 ms more come with the size of this one: there are tables that the runtime reads before anything else, " +
 	"used or not. The question itself, with its answer, is 0.3 ms. A program of its own for the hook would come to 2.1 ×, and would have to be installed, found and kept at the same version."
