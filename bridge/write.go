@@ -1,10 +1,17 @@
 package bridge
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
-// write has f write to a side that may have stopped to listen, and waits until it has; no
-// longer than ctx, and than codex lives. f goes on all the same, until the side listens again
-// or is gone; done is closed then.
+// soon is how long a side that listens may take to be told something: it should hear of a
+// question before it hears that this is over, however short its time was.
+const soon = 250 * time.Millisecond
+
+// write has f write to a side that may have stopped to listen, and waits until it has; not
+// much longer than ctx, and than codex lives. f goes on all the same, until the side listens
+// again or is gone; done is closed then.
 func (p *Proxy) write(ctx context.Context, f func()) (done <-chan struct{}) {
 	written := make(chan struct{})
 	go func() { // ends with f
@@ -13,8 +20,17 @@ func (p *Proxy) write(ctx context.Context, f func()) (done <-chan struct{}) {
 	}()
 	select {
 	case <-written:
-	case <-ctx.Done():
+		return written
 	case <-p.child.Done():
+		return written
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(soon)
+	defer timer.Stop()
+	select {
+	case <-written:
+	case <-p.child.Done():
+	case <-timer.C:
 	}
 	return written
 }
