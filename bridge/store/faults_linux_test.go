@@ -75,8 +75,11 @@ func TestDiskFaults(t *testing.T) {
 					l.hit = fmt.Sprint(o.does, " ", o.file)
 					return code
 				}, l.lives)
-				if l.hit == "" {
-					break // it has no n things
+				if l.hit == "" { // it has no n things
+					if err := l.s.Close(); err != nil {
+						t.Error(err)
+					}
+					break
 				}
 				tried++
 				judged(func(operation) int32 { return sqlite3.SQLITE_OK }, l.goesOn)

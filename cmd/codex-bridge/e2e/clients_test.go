@@ -211,9 +211,10 @@ func TestLSP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{})
-			got := w.node("lsp.mjs", nil, append([]string{marshal(t, map[string]any{
+			// The client prints an object as it came.
+			got := w.withoutNoise(w.node("lsp.mjs", nil, append([]string{marshal(t, map[string]any{
 				"cwd": w.workspace, "decision": name, "prompts": []string{"good day: äöü €", "RUN: echo from the shell"},
-			})}, proxyArgv...)...)
+			})}, proxyArgv...)...))
 			if diff := cmp.Diff([]string{
 				`{"step":"initialize","userAgent":"scripted-lsp/0.169.0"}`,
 				`{"step":"unknown method","code":-32600}`,

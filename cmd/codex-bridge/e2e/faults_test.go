@@ -107,8 +107,8 @@ func (c *conversation) goesOn(s stage, v party) {
 		}
 	}
 	if v.name == "tool server" { // it comes back
+		c.offered("touch") // a thread goes on with the tools that it was started with
 		thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-		c.offered("touch")
 		if told := c.calls(thread, "small/touch", `{"path":"`+c.root+`/again"}`); !c.left("again") {
 			c.t.Errorf("the server's tool does not run again: the model was told %s", told)
 		}

@@ -61,6 +61,14 @@ func newNoise(w *world, o *options) *worldNoise {
 	return n
 }
 
+// withoutNoise are lines without the members that nobody knows.
+func (w *world) withoutNoise(lines []string) []string {
+	for i, line := range lines {
+		lines[i] = string(noise.Strip([]byte(line)))
+	}
+	return lines
+}
+
 // client is the noise of one more editor.
 func (n *worldNoise) client() *noise.Client {
 	n.mu.Lock()

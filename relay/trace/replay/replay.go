@@ -243,9 +243,26 @@ func (l line) fits(want step) bool {
 	case l.Method != want.Method:
 		return false
 	case l.Method == "":
-		return string(l.ID) == want.ID
+		return sameID(l.ID, []byte(want.ID))
 	}
 	return l.Params.ThreadID == "" || want.thread() == "" || l.Params.ThreadID == want.thread()
+}
+
+// sameID tells whether two ids are one, as Codex does: however they are written. Lua's
+// encoders write "a\/b".
+func sameID(a, b []byte) bool {
+	ka, ok := idKey(a)
+	kb, too := idKey(b)
+	return ok && too && ka == kb
+}
+
+func idKey(text []byte) (string, bool) {
+	doc, err := rpc.ParseValue(text)
+	if err != nil {
+		return "", false
+	}
+	id, ok := rpc.IDOf(doc.Root())
+	return id.Key(), ok
 }
 
 // thread is the one that a message is about, or opens.

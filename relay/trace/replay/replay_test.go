@@ -47,6 +47,22 @@ func TestPlayUnknown(t *testing.T) {
 	}
 }
 
+// An id is the same however a client writes it.
+func TestPlayIDs(t *testing.T) {
+	const asks = `
+e {"id":1,"method":"turn/start","params":{"threadId":"t","input":[]}}
+c {"id":1,"result":{"turn":{"id":"u"}}}
+c {"id":"a/\u0062","method":"item/tool/requestUserInput","params":{"threadId":"t","turnId":"u"}}
+e {"id":"a/b","result":{}}
+c {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"completed"}}}
+`
+	path := record(t, asks)
+	script := strings.Replace(strings.Replace(asks, `c {"id":"a/\u0062"`, `c {"id":"a/b"`, 1), `e {"id":"a/b"`, `e {"id":"\u0061\/b"`, 1)
+	if err := play(t, player(t, path, replay.Options{}), script); err != nil {
+		t.Error(err)
+	}
+}
+
 func steps(script string) (all [][2]string) {
 	for l := range strings.Lines(strings.TrimSpace(script)) {
 		who, text, _ := strings.Cut(strings.TrimSpace(l), " ")
