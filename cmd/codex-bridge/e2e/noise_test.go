@@ -16,12 +16,16 @@ import (
 )
 
 // noiseEnv is the seed of what is said between the messages of every conversation, and is
-// in no schema; 0: nothing is. Without it there is another each time.
+// in no schema; 0: nothing is; random: another each time. Without it the seed is 1, so that a
+// change which fails is the change that did it.
 const noiseEnv = "CODEX_BRIDGE_NOISE_SEED"
 
 var noiseSeed = func() uint64 {
 	text := os.Getenv(noiseEnv)
-	if text == "" {
+	switch text {
+	case "":
+		return 1
+	case "random":
 		return rand.Uint64N(1<<32-1) + 1
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
