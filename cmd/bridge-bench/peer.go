@@ -38,7 +38,7 @@ func (b *bench) findPeers() error {
 		if err := os.Symlink(b.self, filepath.Join(bin, "stand-in")); err != nil {
 			return err
 		}
-		b.peers = append(b.peers, &peer{name: "socat", key: "socat", args: []string{socat, "-b", "65536", "-t", "60", "STDIO", "EXEC:stand-in app-server,pipes"}, path: bin})
+		b.peers = append(b.peers, &peer{name: "socat", key: "socat", args: []string{socat, "-b", "65536", "-t", "0.1", "STDIO", "EXEC:stand-in app-server,pipes"}, path: bin})
 	}
 	for _, one := range []struct{ name, key string }{
 		{"encoding/json", "json"}, {"go.lsp.dev/jsonrpc2", "jsonrpc2"}, {"creachadair/jrpc2", "jrpc2"},
