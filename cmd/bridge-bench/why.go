@@ -11,16 +11,23 @@ func why(key string) string {
 }
 
 var reasons = map[string]string{
-	"pass/deltas/pipes/time": noise,
-	"pass/long/pipes/time":   noise,
-	"start/codex":            startReason,
-	"hook/ratio":             hookReason,
-	"hook/many/p99":          manyReason,
+	"pass/deltas/pipes/time":   noise,
+	"pass/long/pipes/time":     noise,
+	"features/talk/tools/time": noise,
+	"features/talk/trace/time": traceReason,
+	"features/talk/most/time":  traceReason,
+	"features/talk/all/time":   traceReason,
+	"start/codex":              startReason,
+	"hook/ratio":               hookReason,
+	"hook/many/p99":            manyReason,
 }
 
 const noise = "Two processes more than cores share the machine here, so that the time depends on who runs when; " +
 	"look at the smallest and the largest ratio, and at the processor time, which is steadier. " +
 	"What is left to be done for a byte is one copy, for the look at it; it goes to the client without another."
+
+const traceReason = "A stream that is as fast as memory is copied for the trace until 8 MiB wait to be written; after that a twentieth of a processor " +
+	"goes on writing, and what does not fit is counted. The rounds differ by more than what is missed. Codex writes as fast as a model speaks: there each message costs its copy."
 
 const startReason = "The start of codex itself varies by more than this from one time to the next, and on two cores the neighbours are in it, too; " +
 	"the row with the stand-in for codex has less of that."
