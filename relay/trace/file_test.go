@@ -1,0 +1,106 @@
+package trace_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/relay/trace"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A file that is full takes no more, whatever comes; the others do.
+func TestFullFile(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{File: 4096})
+	var run bytes.Buffer
+	for i := range 400 {
+		fmt.Fprintf(&run, `{"method":"x","params":{"threadId":"t","n":%d}}`+"\n", i)
+	}
+	r.Passed(run.Bytes(), 400)
+	r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"u"}}`))
+	r.Close()
+	full, other := lines(t, filepath.Join(folder, "t.jsonl")), lines(t, filepath.Join(folder, "u.jsonl"))
+	if last := full[len(full)-1]; !strings.Contains(last, string(trace.Full)) || len(other) != 2 {
+		t.Errorf("%q, %q", last, other)
+	}
+}
+
+// A line that was cut by a crash spoils no other.
+func TestCut(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{})
+	play(r, `c>e {"method":"x","params":{"threadId":"t"}}`)
+	r.Close()
+	path := filepath.Join(folder, "t.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text[:len(text)-20], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = recorderIn(folder, trace.Limits{})
+	play(r, `c>e {"method":"y","params":{"threadId":"t"}}`)
+	r.Close()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got []trace.Type
+	for e, err := range trace.Read(f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.Type)
+	}
+	if diff := cmp.Diff([]trace.Type{trace.Message, trace.Damaged, trace.Message, trace.SessionEnded}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// No link is followed, and nothing is written where others can read.
+func TestForeignFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // modes say nothing there
+	}
+	for name, prepare := range map[string]func(folder, other string) error{
+		"link to a file":   func(folder, other string) error { return os.Symlink(other, filepath.Join(folder, "t.jsonl")) },
+		"link to nothing":  func(folder, other string) error { return os.Symlink(other+"2", filepath.Join(folder, "t.jsonl")) },
+		"readable":         func(folder, _ string) error { return os.WriteFile(filepath.Join(folder, "t.jsonl"), nil, 0o644) },
+		"second name":      func(folder, other string) error { return os.Link(other, filepath.Join(folder, "t.jsonl")) },
+		"link to a folder": func(folder, other string) error { return os.Rename(folder, folder+"2") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			folder, other := filepath.Join(root, "traces"), filepath.Join(root, "other")
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(other, []byte("mine"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := prepare(folder, other); err != nil {
+				t.Fatal(err)
+			}
+			if name == "link to a folder" {
+				if err := os.Symlink(folder+"2", folder); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := recorderIn(folder, trace.Limits{})
+			r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
+			r.Close()
+			for _, path := range []string{other, filepath.Join(folder, "t.jsonl"), other + "2"} {
+				if text, err := os.ReadFile(path); err == nil && string(text) != "mine" && len(text) > 0 {
+					t.Errorf("%s: %s", path, text)
+				}
+			}
+		})
+	}
+}
