@@ -40,3 +40,22 @@ editor> {"id":4,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$data"}}
 `)
 }
+
+// A question that is denied is told to no client that does not know the bridge: the log
+// says what, by which rule, and what to do.
+func TestDeniedLog(t *testing.T) {
+	var log bytes.Buffer
+	g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, slog.New(slog.NewTextHandler(&log, nil)))
+	c := bridgetest.Start(t, g)
+	c.Play("denied", `
+editor> {"id":2,"method":"model/list","params":{}}
+codex<= {"id":2,"method":"model/list","params":{}}
+codex>  {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}
+codex<  {"id":0,"result":{"decision":"decline"}}
+`)
+	for _, want := range []string{"level=INFO", "method=item/fileChange/requestApproval", "verdict=deny", "policy.escalation"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log has no %s:\n%s", want, log.String())
+		}
+	}
+}

@@ -30,7 +30,7 @@ type Guard struct {
 	patches   patches
 	told      told
 	client    atomic.Pointer[string] // as it calls itself
-	unwanted  sync.Map               // the methods of codex that the client opted out of, and that are wanted here
+	unwanted  bridge.Unheard         // the methods of codex that the client opted out of, and that are wanted here
 	deaf      sync.Map               // all methods that the client opted out of
 	peer      *bridge.Peer
 	recorder  Recorder
@@ -226,7 +226,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 
 // settingsUpdated looks at what codex says is in force from now on.
 func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
-	g.withhold(said)
+	g.unwanted.Withhold(said)
 	if g.policy.Load().Mode() == config.Off {
 		return
 	}
@@ -277,9 +277,10 @@ func (g *Guard) report(mode config.Mode, method string, d policy.Decision) {
 	level, text := slog.LevelInfo, "policy"
 	if mode == config.Audit {
 		level, text = slog.LevelWarn, "policy (audit: not applied)"
-		if d.Verdict == policy.Deny {
-			g.log.Log(context.Background(), level, text, "method", method, "verdict", d.Verdict, "reason", d.Err.Message)
-		}
+	}
+	// A question of Codex's that is denied is told to nobody else.
+	if d.Verdict == policy.Deny {
+		g.log.Log(context.Background(), level, text, "method", method, "verdict", d.Verdict, "reason", d.Err.Message)
 	}
 	for _, c := range d.Changes {
 		g.log.Log(context.Background(), level, text, "method", method, "verdict", d.Verdict, "field", c.Field, "rule", c.Rule,
