@@ -26,7 +26,7 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 		text, _ := method.Text()
 		g.deaf.Store(text, true)
 		if policy.Hears(text) {
-			g.unwanted.Store(text, true)
+			g.unwanted.Add(text)
 		}
 	}
 	return g.decide(ctx, call)
@@ -36,14 +36,6 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 // its list before: who needs it keeps it from the client.
 func (g *Guard) OptedOut(method string) { g.deaf.Store(method, true) }
 
-// withhold keeps from the client what it did not want to hear. Codex says it for the
-// bridge: policy takes it off the client's list.
-func (g *Guard) withhold(said *bridge.Said) {
-	if _, ok := g.unwanted.Load(said.Method); ok {
-		said.Line = nil
-	}
-}
-
 func (g *Guard) clientName() string {
 	if name := g.client.Load(); name != nil {
 		return *name
@@ -51,13 +43,10 @@ func (g *Guard) clientName() string {
 	return ""
 }
 
-// unheard is withhold for what nothing else is wanted of here.
-func (g *Guard) unheard(_ context.Context, said *bridge.Said) { g.withhold(said) }
+// unheard is for what nothing else is wanted of here.
+func (g *Guard) unheard(_ context.Context, said *bridge.Said) { g.unwanted.Withhold(said) }
 
 // silenced tells whether the client has opted out of method.
 func (g *Guard) silenced(method string) func() bool {
-	return func() bool {
-		_, unwanted := g.unwanted.Load(method)
-		return unwanted
-	}
+	return func() bool { return g.unwanted.Has(method) }
 }

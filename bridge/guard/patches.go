@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"context"
 	"sync"
 
@@ -52,23 +51,21 @@ func (g *Guard) judgesFiles() bool { return g.policy.Load().Mode() != config.Off
 // wantsItems tells whether the start of an item has to be looked at, or kept from the
 // client.
 func (g *Guard) wantsItems() bool {
-	_, unwanted := g.unwanted.Load("item/started")
-	return unwanted || g.judgesFiles()
+	return g.unwanted.Has("item/started") || g.judgesFiles()
 }
 
-var fileChange = []byte("fileChange")
+var isPatch = bridge.OfType("fileChange")
 
 // wantsItem: one in fifty of what codex says is the start of an item, and only those of
 // patches are of interest. One that was missed would leave a patch of which nothing is
 // known, and that is declined.
 func (g *Guard) wantsItem(line []byte) bool {
-	_, unwanted := g.unwanted.Load("item/started")
-	return unwanted || bytes.Contains(line, fileChange)
+	return g.unwanted.Has("item/started") || isPatch(line)
 }
 
 // itemStarted takes note of the files that a patch changes.
 func (g *Guard) itemStarted(_ context.Context, said *bridge.Said) {
-	g.withhold(said)
+	g.unwanted.Withhold(said)
 	params := said.Root().Get("params")
 	item := params.Get("item")
 	if !item.Get("type").Is("fileChange") {

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"codex-bridge/bridge"
@@ -37,10 +38,11 @@ type Hello struct {
 	others []string              // methods that other features answer
 	rows   map[string]func() any // what other features have for bridge/status
 
-	mu      sync.Mutex
-	offered bool     // the client knows the bridge
-	wants   []string // the hooks that the client wants to be asked about
-	codex   string   // codex's version, once it has said so
+	offered atomic.Bool // the client knows the bridge
+
+	mu    sync.Mutex
+	wants []string // the hooks that the client wants to be asked about
+	codex string   // codex's version, once it has said so
 }
 
 // Offer adds methods to the offer that others answer, for clients that are Known.
@@ -117,7 +119,8 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		agent, _ := result.Get("userAgent").Text()
 		h.mu.Lock()
 		if offered {
-			h.offered, h.wants = true, wants
+			h.wants = wants
+			h.offered.Store(true)
 		}
 		h.codex = codex.VersionOf(agent)
 		h.mu.Unlock()
@@ -166,9 +169,7 @@ func (h *Hello) own(answer func(*bridge.Call) (any, *rpc.Error)) func(context.Co
 
 // Known tells whether the client knows the bridge.
 func (h *Hello) Known() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.offered
+	return h.offered.Load()
 }
 
 func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {

@@ -41,7 +41,8 @@ func other(i int) []byte {
 	case 1:
 		return pad(lineSize, fmt.Sprintf(`{"method":"item/commandExecution/outputDelta","params":{"threadId":"%s","turnId":"%d","itemId":"call_%06d","delta":"`, thread, i/500, i), end)
 	case 2:
-		return pad(lineSize, fmt.Sprintf(`{"method":"item/started","params":{"threadId":"%s","turnId":"%d","item":{"id":"msg_%06d","type":"agentMessage","text":"`, thread, i/500, i), `"}`+end[1:])
+		return pad(lineSize, fmt.Sprintf(`{"method":"item/started","params":{"item":{"type":"agentMessage","id":"msg_%06d","text":"`, i),
+			fmt.Sprintf(`"},"threadId":"%s","turnId":"%d"},"emittedAtMs":%d}`, thread, i/500, 1790000000000+i))
 	case 3:
 		return pad(lineSize, fmt.Sprintf(`{"method":"turn/diff/updated","params":{"threadId":"%s","turnId":"%d","diff":"`, thread, i/500), end)
 	}

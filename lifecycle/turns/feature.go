@@ -48,9 +48,9 @@ type Feature struct {
 	end     context.CancelCauseFunc
 	workers sync.WaitGroup
 
-	collecting atomic.Int64 // turns of which every word is wanted
-	unwanted   sync.Map     // methods that the client has opted out of, and that are wanted here
-	silent     atomic.Bool  // the client answers no questions
+	collecting atomic.Int64   // turns of which every word is wanted
+	unwanted   bridge.Unheard // methods that the client has opted out of, and that are wanted here
+	silent     atomic.Bool    // the client answers no questions
 
 	mu     sync.Mutex
 	closed bool

@@ -1,9 +1,7 @@
 package turns
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 
 	"codex-bridge/bridge"
 	"codex-bridge/lifecycle/turn"
@@ -18,8 +16,8 @@ const (
 )
 
 var (
-	userMessage  = []byte(`"userMessage"`)
-	agentMessage = []byte(`"agentMessage"`)
+	isUserMessage  = bridge.OfType("userMessage")
+	isAgentMessage = bridge.OfType("agentMessage")
 )
 
 // needed are the notifications that this package lives by.
@@ -28,28 +26,21 @@ var needed = append([]string{resolved}, turn.Methods...)
 // heard are the routes of what Codex tells of turns.
 func (f *Feature) heard() (routes []bridge.Route) {
 	for _, method := range needed {
-		unwanted := f.isUnwanted(method)
+		unwanted := func() bool { return f.unwanted.Has(method) }
 		r := bridge.Route{From: bridge.Codex, Method: method, Why: "what becomes of turns, for who has asked for them here", When: f.o.Known, Said: f.said}
 		switch method {
 		case delta:
 			r.When = func() bool { return f.collecting.Load() > 0 || unwanted() }
 		case itemStarted:
-			r.If = func(line []byte) bool { return bytes.Contains(line, userMessage) || unwanted() }
+			r.If = func(line []byte) bool { return isUserMessage(line) || unwanted() }
 		case itemCompleted:
 			r.If = func(line []byte) bool {
-				return bytes.Contains(line, userMessage) || f.collecting.Load() > 0 && bytes.Contains(line, agentMessage) || unwanted()
+				return isUserMessage(line) || f.collecting.Load() > 0 && isAgentMessage(line) || unwanted()
 			}
 		}
 		routes = append(routes, r)
 	}
 	return routes
-}
-
-func (f *Feature) isUnwanted(method string) func() bool {
-	return func() bool {
-		_, is := f.unwanted.Load(method)
-		return is
-	}
 }
 
 // said takes what Codex tells, and keeps it from a client that does not want to hear it.
@@ -58,9 +49,7 @@ func (f *Feature) said(_ context.Context, said *bridge.Said) {
 	if f.o.Known() {
 		f.take(said.Method, params)
 	}
-	if _, is := f.unwanted.Load(said.Method); is {
-		said.Line = nil
-	}
+	f.unwanted.Withhold(said)
 }
 
 func (f *Feature) take(method string, params rpc.Value) {
@@ -103,27 +92,15 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	if answers, ok := own.Get("approvals").Bool(); ok {
 		f.silent.Store(!answers)
 	}
-	const key = "optOutNotificationMethods"
-	list := capabilities.Get(key)
-	kept := []json.RawMessage{}
-	for method := range list.Elements() {
-		text, ok := method.Text()
-		if ok && isNeeded(text) {
-			f.unwanted.Store(text, true)
-			f.o.OptedOut(text)
-			continue
+	less, err := f.unwanted.TakeOff(call.Message, func(method string) bool {
+		if !isNeeded(method) {
+			return false
 		}
-		kept = append(kept, method.Raw())
+		f.o.OptedOut(method)
+		return true
+	})
+	if less != nil {
+		call.Message, call.Line = less, less.Bytes()
 	}
-	if list.Kind() != rpc.Array || len(kept) == list.Len() {
-		return nil
-	}
-	patch := rpc.NewPatch(call.Message)
-	patch.Set(capabilities, key, encode(kept))
-	m, err := rpc.ParseMessage(patch.Bytes())
-	if err != nil {
-		return rpc.Errorf(rpc.CodeInternal, "initialize with other notifications: %v", err)
-	}
-	call.Message, call.Line = m, m.Bytes()
-	return nil
+	return err
 }

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"bytes"
 	"context"
 	"strings"
 
@@ -21,8 +20,7 @@ func New(ownSource string, observers ...Observer) *Feature {
 	return &Feature{observers: observers, own: ownSource}
 }
 
-// compaction is in each item that is one. Items are many, and compactions few.
-var compaction = []byte(`"contextCompaction"`)
+var isCompaction = bridge.OfType("contextCompaction")
 
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
@@ -34,7 +32,7 @@ func (f *Feature) Routes() []bridge.Route {
 	}
 	item := func(method string) bridge.Route {
 		r := route(method, "for those who watch compactions", f.item)
-		r.If = func(line []byte) bool { return bytes.Contains(line, compaction) }
+		r.If = isCompaction
 		return r
 	}
 	const hooks, compactions, reviews = "for those who watch hooks", "for those who watch compactions", "for those who watch reviews"

@@ -1,9 +1,7 @@
 package transcript
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 
@@ -20,10 +18,12 @@ const (
 
 var listened = []string{itemStarted, itemCompleted, planUpdated}
 
+var isCompaction = bridge.OfType("contextCompaction")
+
 // threads is what is known of threads.
 type threads struct {
-	ephemeral sync.Map // ids
-	unwanted  sync.Map // of what is listened to: the methods that the client has opted out of
+	ephemeral sync.Map       // ids
+	unwanted  bridge.Unheard // of what is listened to
 }
 
 // Routes implements bridge.Feature. It must stand behind those that rewrite.
@@ -44,39 +44,22 @@ func (m *Mirror) Routes() []bridge.Route {
 		{From: bridge.Codex, Method: itemCompleted, Why: why, Said: m.said},
 		{From: bridge.Codex, Method: planUpdated, Why: why, Said: m.said},
 		{From: bridge.Codex, Method: itemStarted, Why: why, Said: m.said, If: func(line []byte) bool {
-			_, unwanted := m.threads.unwanted.Load(itemStarted)
-			return unwanted || bytes.Contains(line, []byte(`"contextCompaction"`))
+			return m.threads.unwanted.Has(itemStarted) || isCompaction(line)
 		}},
 	}
 }
 
 // initialize has Codex say what is kept, whether the client wants to hear it or not.
 func (m *Mirror) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
-	const key = "optOutNotificationMethods"
 	said, err := rpc.ParseMessage(call.Line) // as the features before have left it
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInternal, "initialize as it was rewritten can't be read: %v", err)
 	}
-	capabilities := said.Params.Get("capabilities")
-	kept := []json.RawMessage{}
-	for method := range capabilities.Get(key).Elements() {
-		if name, _ := method.Text(); slices.Contains(listened, name) {
-			m.threads.unwanted.Store(name, true)
-			continue
-		}
-		kept = append(kept, bytes.Clone(method.Raw()))
+	less, refused := m.threads.unwanted.TakeOff(said, func(method string) bool { return slices.Contains(listened, method) })
+	if less != nil {
+		call.Line = less.Bytes()
 	}
-	if len(kept) == capabilities.Get(key).Len() {
-		return nil
-	}
-	list, jsonErr := json.Marshal(kept)
-	if jsonErr != nil {
-		return rpc.Errorf(rpc.CodeInternal, "initialize: %v", jsonErr)
-	}
-	patch := rpc.NewPatch(said)
-	patch.Set(capabilities, key, list)
-	call.Line = patch.Bytes()
-	return nil
+	return refused
 }
 
 // opened takes note of a thread, and keeps what a resume tells of it.
@@ -108,7 +91,5 @@ func (m *Mirror) said(_ context.Context, said *bridge.Said) {
 	} else if thread != "" && (said.Method != itemStarted || item.Get("type").Is("contextCompaction")) {
 		m.put(heard{thread: thread, method: said.Method}, said.Envelope.Root().Raw())
 	}
-	if _, unwanted := m.threads.unwanted.Load(said.Method); unwanted {
-		said.Line = nil
-	}
+	m.threads.unwanted.Withhold(said)
 }

@@ -86,7 +86,5 @@ func (f *Feature) turnEnded(_ context.Context, said *bridge.Said) {
 	f.running.end(func(c *callUnderWay) bool { return c.thread == thread && c.turn == turn })
 }
 
-var dynamic = []byte(`"dynamicToolCall"`)
-
 // isCall tells whether an item is a tool call of the kind that is answered here.
-func isCall(line []byte) bool { return bytes.Contains(line, dynamic) }
+var isCall = bridge.OfType("dynamicToolCall")
