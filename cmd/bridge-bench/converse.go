@@ -34,6 +34,9 @@ func (s *standIn) converse(line []byte) error {
 	case "turn/start":
 		result = map[string]any{"turn": map[string]any{"id": "1", "items": []any{}, "status": "inProgress"}}
 	case listMethod:
+		if s.name == deafClient || s.name == deafCodex {
+			return s.beHeldUp()
+		}
 		if err := s.load.writeTo(1); err != nil {
 			return err
 		}

@@ -107,6 +107,8 @@ func (ls loads) load(name string) (load, error) {
 		return load{block: delta(4<<20, 1), times: 10 / part, piece: 4 << 20}, nil
 	case "huge": // one line of 256 MiB
 		return load{block: delta(256<<20, 1), times: 1, piece: 4 << 20}, nil
+	case deafClient, deafCodex: // 500 MiB of notifications of 250 bytes
+		return load{block: notifications(), times: (500<<20/(blockSize*lineSize) + 1) / part, piece: piece, asked: true}, nil
 	case streamLoad: // 2 GiB of notifications of 250 bytes
 		return load{block: notifications(), times: (2<<30/(blockSize*lineSize) + 1) / part, piece: piece}, nil
 	case "talk": // deltas in a turn of a thread

@@ -26,6 +26,7 @@ var measurements = []measurement{
 	featured("turns-each", "features on, 200,000 messages of turns, one write each", 0),
 	roundTrip(pipes),
 	roundTrip(sockets),
+	{name: "held", round: (*bench).held},
 	{name: "start", round: (*bench).start},
 	{name: "hook", round: (*bench).hooks},
 	{name: "hook-codex", round: (*bench).hooksOfCodex},
