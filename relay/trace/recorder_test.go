@@ -409,3 +409,30 @@ func TestLong(t *testing.T) {
 		})
 	}
 }
+
+// What is decided of a request that opens a thread stands in the file of that thread, and in
+// its place: not in that of the thread before, nor at the beginning of each.
+func TestDecidedOfOpening(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{})
+	for i, id := range []string{"t1", "t2"} {
+		r.Heard(bridge.Client, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"danger-full-access"}}`, i))
+		r.Decided(store.Decision{Method: "thread/start", Verdict: "rewrite", Reason: "cut down for " + id})
+		r.Told(bridge.Codex, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"read-only"}}`+"\n", i))
+		play(r, fmt.Sprintf(`c>e {"id":%d,"result":{"thread":{"id":%q}}}`, i, id))
+	}
+	// One that is refused is of no thread.
+	r.Heard(bridge.Client, []byte(`{"id":2,"method":"thread/fork","params":{}}`))
+	r.Decided(store.Decision{Method: "thread/fork", Verdict: "deny", Reason: "not this one"})
+	r.Told(bridge.Client, []byte(`{"id":2,"error":{"code":-32010,"message":"no"}}`+"\n"))
+	r.Close()
+	want := map[string][]string{
+		"t1": {"1 decision > cut down for t1", "2 message client>bridge thread/start", "3 message bridge>codex thread/start", "4 session.started codex>client", "5 session.ended >"},
+		"t2": {"1 decision > cut down for t2", "2 message client>bridge thread/start", "3 message bridge>codex thread/start", "4 session.started codex>client",
+			"5 decision > not this one", "6 message client>bridge thread/fork", "7 message bridge>client", "8 session.ended >"},
+	}
+	for id, steps := range want {
+		if diff := cmp.Diff(steps, lines(t, filepath.Join(folder, id+".jsonl"))); diff != "" {
+			t.Errorf("%s: -want +got\n%s", id, diff)
+		}
+	}
+}

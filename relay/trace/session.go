@@ -228,14 +228,21 @@ func (s *session) note(key string, of asked) {
 // opens tells whether a request opens a thread that it does not name.
 func opens(method string) bool { return method == "thread/start" || method == "thread/fork" }
 
+// opens keeps an event of a request that opens a thread until the thread has its id.
+func (s *session) opens(id string, e Event) bool {
+	if len(s.opening) >= mostEarly && s.opening[id] == nil {
+		return false
+	}
+	s.opening[id] = append(s.opening[id], opened{s.number(e)})
+	return true
+}
+
 // place gives an event to the files of the threads that it belongs to.
 func (s *session) place(e Event, m *message, of asked, params, result rpc.Value) {
 	if opens(of.method) && m.id != "" {
 		if m.method != "" {
 			e.ThreadID = ""
-			if len(s.opening) < mostEarly {
-				s.opening[m.id] = append(s.opening[m.id], opened{e})
-			}
+			s.opens(m.id, e)
 			return
 		}
 		before := s.opening[m.id]
@@ -370,7 +377,11 @@ func (s *session) decided(at time.Time, d store.Decision) {
 		s.Log.Error("a decision can't be traced", "error", err)
 		return
 	}
-	s.append(Event{Type: Decided, Time: at, ThreadID: d.Thread, TurnID: d.Turn, Data: raw})
+	e := Event{Type: Decided, Time: at, ThreadID: d.Thread, TurnID: d.Turn, Data: raw}
+	if m := s.held[bridge.Client]; d.Thread == "" && opens(d.Method) && m != nil && m.method == d.Method && s.opens(m.id, e) {
+		return
+	}
+	s.append(e)
 }
 
 // droppedEvents tells of events that were not written; false: there is no file yet, or none
