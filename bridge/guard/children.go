@@ -101,7 +101,7 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 	}
 	approval := bytes.Clone(settings.Root().Get("approvalPolicy").Raw())
 	return &policy.Thread{
-		ID: id, Workspace: root.Workspace, Sandbox: policy.SandboxMode(settings.Root().Get("sandboxPolicy")),
+		ID: id, Workspace: root.Workspace, Project: root.Project, Sandbox: policy.SandboxMode(settings.Root().Get("sandboxPolicy")),
 		Approval: approval, Gated: root.Gated, Reruns: root.Reruns || policy.Reruns(approval), Rollout: one.Path,
 	}
 }

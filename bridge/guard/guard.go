@@ -13,6 +13,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/userrules"
 	"codex-bridge/rpc"
 )
 
@@ -28,6 +29,7 @@ type Guard struct {
 	threads   threads
 	children  children
 	patches   patches
+	userRules userrules.Reader
 	told      told
 	client    atomic.Pointer[string] // as it calls itself
 	unwanted  bridge.Unheard         // the methods of codex that the client opted out of, and that are wanted here

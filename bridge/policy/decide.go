@@ -124,7 +124,7 @@ func (c *call) decision() Decision {
 	}
 	if c.row.opens {
 		sent := c.sent
-		sent.Method, sent.Gated = c.m.Method, c.gated
+		sent.Method, sent.Gated, sent.Project = c.m.Method, c.gated, c.readFor
 		d.Sent, d.Workspace, d.ReadFor = &sent, sent.Workspace, c.readFor
 		if c.distrusts() {
 			d.Untrusted = c.untrusted

@@ -13,4 +13,5 @@ type Sent struct {
 	Sandbox   string          // mode, also for a builtin permissions profile
 	Workspace string          // the canonical folder that the echoed cwd must be
 	Within    string          // the workspace that an echoed cwd must lie in, when Workspace is ""
+	Project   string          // the folder whose own configuration may be loaded; "" none
 }

@@ -77,6 +77,9 @@ type Thread struct {
 	Reruns bool
 	// Rollout is codex's own file of the thread; "" unknown.
 	Rollout string
+	// Project is the folder whose own configuration, and that of the folders above it,
+	// codex may have loaded for the thread; "" none.
+	Project string
 }
 
 // ThreadOf is the thread of an answer that Verify found right.
@@ -93,8 +96,12 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 	}
 	approval := clone(result.Get("approvalPolicy"))
 	rollout, _ := result.Get("thread").Get("path").Text()
+	project := ""
+	if sent != nil {
+		project = sent.Project
+	}
 	return &Thread{
-		ID: id, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
+		ID: id, Project: project, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
 		Gated: sent.gated(st),
 	}, nil
 }

@@ -75,6 +75,7 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 		return err
 	}
 	a.hello = hello.New(Version, a.cfg.Codex.MinVersion, a.guard, a.log)
+	a.hello.Show("codexRules", func() any { return userRules(a.guard.UserRules()) })
 	relay, injects := newHooks(a.cfg, a.guard, a.hello, a.log)
 	a.relay, a.tools = relay, newTools(a.cfg, a.guard, a.hello, relay, a.log)
 	images := newImages(a.cfg, command, a.guard, a.hello)

@@ -48,7 +48,7 @@ func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Log
 	h := &hooks{guard: g, hello: hi, limiter: grants.NewLimiter(nil), log: log}
 	h.config.Store(cfg)
 	h.answer = handlers.New(handlers.Options{
-		Hooks: cfg.Hooks, Rules: h.rules, Client: client{hi}, Dir: g.Workspace, Limiter: h.limiter, Log: log,
+		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Client: client{hi}, Dir: g.Workspace, Limiter: h.limiter, Log: log,
 	})
 	w := newWatch(hi)
 	f := inject.New(inject.Options{
@@ -150,11 +150,10 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 	if call.Event != hook.PreToolUse {
 		return handlers.Ruling{}
 	}
-	input, err := rpc.ParseValue(call.ToolInput)
+	use, err := useOf(call)
 	if err != nil {
-		return handlers.Ruling{Refusal: fmt.Sprintf("the input of %s can't be read: %v", call.ToolName, err)}
+		return handlers.Ruling{Refusal: err.Error()}
 	}
-	use := policy.ToolUse{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd}
 	r := h.guard.Tool(ctx, call.Thread(), call.TurnID, use, call.Payload)
 	ruling := handlers.Ruling{Refusal: r.Refusal}
 	if r.Ask {
@@ -163,6 +162,23 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 		}
 	}
 	return ruling
+}
+
+// confine keeps a command in the sandbox that the user's own rules for Codex let out.
+func (h *hooks) confine(ctx context.Context, call *hook.Call) (input json.RawMessage, refusal string) {
+	use, err := useOf(call)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return h.guard.Confine(ctx, call.Thread(), call.TurnID, use, call.Payload)
+}
+
+func useOf(call *hook.Call) (policy.ToolUse, error) {
+	input, err := rpc.ParseValue(call.ToolInput)
+	if err != nil {
+		return policy.ToolUse{}, fmt.Errorf("the input of %s can't be read: %w", call.ToolName, err)
+	}
+	return policy.ToolUse{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd}, nil
 }
 
 // client asks the client, where it wants to be asked.

@@ -54,6 +54,9 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	if person != nil {
 		v = c.person(ctx, with(call, v.Input), v, person)
 	}
+	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && c.o.Confine != nil {
+		v = c.confined(ctx, with(call, v.Input), v)
+	}
 	done := invocation(call, v)
 	done.At, done.DurationMs = begin, time.Since(begin).Milliseconds()
 	c.history.add(done)
@@ -229,6 +232,28 @@ func (c *Chain) rules(ctx context.Context, call *hook.Call) (verdict, bool) {
 		return s.verdict(say), true
 	}
 	return verdict{person: ruling.Person}, false
+}
+
+// confined holds what may run to where it may.
+func (c *Chain) confined(ctx context.Context, call *hook.Call, passed verdict) verdict {
+	s := step{by: "the bridge's policy"}
+	s.run = func(ctx context.Context, call *hook.Call) (say opinion, err error) {
+		if say.Input, say.Reason = c.o.Confine(ctx, call); say.Reason != "" {
+			say.Decision = hook.Deny
+		}
+		return say, nil
+	}
+	say, err := s.ask(ctx, call)
+	switch {
+	case err != nil:
+		c.log.Error("hook", "event", call.Event, "by", s.by, "error", err)
+		return verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}, by: s.by, failed: true}
+	case say.Decision == hook.Deny:
+		return s.verdict(say)
+	case say.Input != nil:
+		passed.Input, passed.by = say.Input, s.by
+	}
+	return passed
 }
 
 // fail is what counts when a step has failed.

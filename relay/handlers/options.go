@@ -17,6 +17,9 @@ type Options struct {
 	// Rules are policy's own; they are asked first, and again for an input that was
 	// rewritten.
 	Rules func(context.Context, *hook.Call) Ruling
+	// Confine has the last word on what nobody is against: with which input it may run, nil
+	// for the one it has, or why it must not.
+	Confine func(context.Context, *hook.Call) (input json.RawMessage, refusal string)
 	// Client is asked last.
 	Client Asker
 	// Env is the environment of the bridge (nil: os.Environ), of which the handlers

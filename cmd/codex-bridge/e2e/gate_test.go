@@ -3,7 +3,6 @@
 package e2e_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -246,24 +245,4 @@ func TestGateRemembers(t *testing.T) {
 	}
 	c.sayAnd(thread, "RUN: echo  a", commandApproval, decision("cancel"))
 	c.quit()
-}
-
-// A rule of the user's own for Codex lets a command out of the sandbox without a
-// question (measured). The bridge's question comes before it; where the editor does not
-// want to be asked it runs, as the README says. Once that is closed this test fails.
-func TestGateAndUserRule(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, options{config: gateConfig})
-	w.write("home/rules/default.rules", "prefix_rule(pattern=[\"touch\"], decision=\"allow\")\n")
-	a := w.agreeable(proxyArgv...)
-	if asked := a.turn(a.thread(asksAll), "RUN: touch inside"); len(asked) != 1 {
-		t.Errorf("asked %q", asked)
-	}
-	if asked := a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "RUN: touch "+filepath.Join(w.root, "out")); len(asked) != 0 {
-		t.Errorf("asked %q", asked)
-	}
-	a.quit()
-	if _, err := os.Stat(filepath.Join(w.root, "out")); err != nil {
-		t.Error("it stayed inside: put the README right")
-	}
 }

@@ -18,6 +18,7 @@ var scenes = []scene{
 	{"An ordinary question", ordinaryQuestion},
 	{"A command asks first", commandAsks},
 	{"A rule that needs no question", aRule},
+	{"A rule of the user's own for codex", ownRule},
 	{"Tools of the host's", toolsOfTheHost},
 	{"The editor tries again in the middle of the thread", tryAgain},
 	{"A trick on the wire", trick},

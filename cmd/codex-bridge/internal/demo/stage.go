@@ -105,6 +105,9 @@ func build(o Options) (*stage, error) {
 	if err := scripted.Home(home, s.model.URL(), ""); err != nil {
 		return s, err
 	}
+	if err := alwaysAllow(home); err != nil {
+		return s, err
+	}
 	env, err := scripted.Env(home)
 	if err != nil {
 		return s, err

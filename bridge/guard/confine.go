@@ -1,0 +1,78 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/userrules"
+	"codex-bridge/rpc"
+)
+
+// Confine holds a tool call that nobody is against to the thread's sandbox, where the user's
+// own rules for commands let it out. It returns the input with which it stays, nil where it
+// does so anyway, or why it must not run.
+func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) (input json.RawMessage, refusal string) {
+	p := g.policy.Load()
+	if p.Mode() == config.Off {
+		return nil, ""
+	}
+	state := g.world
+	state.Thread = g.thread(thread, turn)
+	d := p.Confine(use, state, g.ownRules(state.Thread))
+	if d.Verdict == policy.Pass {
+		return nil, ""
+	}
+	const method = "hook/preToolUse"
+	g.report(p.Mode(), method, d)
+	err := g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d)
+	if p.Mode() != config.Enforce {
+		return nil, ""
+	}
+	if err != nil && d.Err == nil {
+		d = policy.Decision{Verdict: policy.Deny, Err: err}
+	}
+	g.applied(method, rpc.ID{}, rpc.Value{}, d)
+	if d.Err != nil {
+		return nil, d.Err.Message
+	}
+	return d.Message, ""
+}
+
+// RuleFolders are where Codex looks for rules for commands in every thread.
+func RuleFolders(world policy.State) []string {
+	folders := slices.Clone(systemRules)
+	if world.CodexHome != "" {
+		folders = append(folders, filepath.Join(world.CodexHome, "rules"))
+	}
+	return folders
+}
+
+// UserRules are the user's own rules for commands, of every thread.
+func (g *Guard) UserRules() *userrules.Set { return g.userRules.Read(RuleFolders(g.world)...) }
+
+// ownRules are the user's rules for commands, and those that the project of a thread adds. A
+// project's count only as far as they let something out: whether Codex has loaded them is
+// not sure.
+func (g *Guard) ownRules(t *policy.Thread) *userrules.Set {
+	own := g.UserRules()
+	if t == nil || t.Project == "" {
+		return own
+	}
+	var folders []string
+	for at := t.Project; ; at = filepath.Dir(at) {
+		folders = append(folders, filepath.Join(at, ".codex", "rules"))
+		if filepath.Dir(at) == at {
+			break
+		}
+	}
+	project := g.userRules.Read(folders...)
+	own.Rules = append(own.Rules, project.Lets()...)
+	if own.Fault == nil {
+		own.Fault = project.Fault
+	}
+	return own
+}

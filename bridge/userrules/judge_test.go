@@ -1,0 +1,96 @@
+package userrules_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/userrules"
+)
+
+// own are rules as people have them.
+const own = `
+prefix_rule(pattern=["git", ["status", "log"]], decision="allow", justification="reads", match=["git status"], not_match=["git push"])
+prefix_rule(pattern=["ls"])
+prefix_rule(pattern=["/opt/make"], decision="allow")
+prefix_rule(pattern=["npm", "run"])
+prefix_rule(pattern=["npm", "run", "deploy"], decision="forbidden")
+prefix_rule(pattern=["rm"], decision="prompt")
+prefix_rule(pattern=["/bin/zsh", "-lc", "(cd x; make)"])
+host_executable(name="ls", paths=["/bin/ls"])
+network_rule(host="example.com", protocol="https", decision="allow")
+`
+
+func read(t *testing.T, files map[string]string) *userrules.Set {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return new(userrules.Reader).Read(dir)
+}
+
+// What is said to stay and leave with Codex itself is in the end-to-end tests.
+func TestJudge(t *testing.T) {
+	set := read(t, map[string]string{"own.rules": own})
+	if set.Fault != nil {
+		t.Fatal(set.Fault)
+	}
+	for line, want := range map[string]userrules.Fate{
+		"git status":                     userrules.Leaves,
+		"git status; ls -l":              userrules.Leaves,
+		"git log | ls":                   userrules.Leaves,
+		"/usr/bin/git log":               userrules.Leaves,
+		"/opt/make":                      userrules.Leaves,
+		"ls $(pwd)":                      userrules.Stays, // pwd is no rule's
+		"ls $x":                          userrules.Leaves,
+		"$x status":                      userrules.Leaves, // may be git
+		"git $x":                         userrules.Leaves,
+		"{git,status}":                   userrules.Leaves,
+		"npm run":                        userrules.Leaves,
+		"(cd x; make)":                   userrules.Leaves,
+		"ls <<X":                         userrules.Leaves,
+		"ls 'never closed":               userrules.Unsure, // it may be rm, too
+		"npm run deploy":                 userrules.Stays,  // codex refuses it
+		"npm run $x":                     userrules.Leaves, // of which no rule speaks
+		"npm run ~":                      userrules.Unsure,
+		"ls; rm a":                       userrules.Stays, // rm is asked about
+		"ls; /bin/rm a":                  userrules.Stays, // no rule allows it
+		"make":                           userrules.Stays,
+		"git push":                       userrules.Stays,
+		"git status && git push":         userrules.Stays,
+		"(cd x; make) ":                  userrules.Stays,
+		"bash -c 'git status'":           userrules.Stays,
+		"":                               userrules.Stays,
+		"ls \\":                          userrules.Unsure,
+		"ls " + strings.Repeat("a", 1e5): userrules.Unsure, // too long to be read
+	} {
+		if v := set.Judge(line); v.Fate != want || (v.Reason == "") != (want == userrules.Stays) {
+			t.Errorf("%.40q: %+v, want %d", line, v, want)
+		}
+	}
+	if n := len(set.Lets()); n != 5 {
+		t.Errorf("%d rules let something out", n)
+	}
+}
+
+// A rule for a shell lets out what Codex does not take apart, and braces would not help.
+func TestJudgeShell(t *testing.T) {
+	for _, pattern := range []string{`["bash"]`, `[["x", "/bin/zsh"], "-lc"]`, `["C:\\Windows\\System32\\cmd.exe"]`} {
+		set := read(t, map[string]string{"own.rules": "prefix_rule(pattern=" + pattern + ")\n"})
+		for line, want := range map[string]userrules.Fate{"(ls)": userrules.Unsure, "ls > a": userrules.Unsure, "ls -l a": userrules.Stays} {
+			if v := set.Judge(line); v.Fate != want {
+				t.Errorf("%s: %s: %+v (%v)", pattern, line, v, set.Fault)
+			}
+		}
+	}
+}
+
+func TestKeep(t *testing.T) {
+	if got := userrules.Keep("a # b"); got != "{ a # b\n}" {
+		t.Errorf("%q", got)
+	}
+}

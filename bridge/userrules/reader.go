@@ -1,0 +1,134 @@
+package userrules
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Bounds of what is read.
+const (
+	maxFile  = 1 << 20 // bytes
+	maxFiles = 256     // of a folder
+)
+
+// Reader reads the rules of folders, and again when a file has changed.
+type Reader struct {
+	mu   sync.Mutex
+	sets map[string]entry // by folder
+}
+
+type entry struct {
+	files []seen
+	set   *Set
+}
+
+// seen is a file as it was when it was read.
+type seen struct {
+	path string
+	info fs.FileInfo
+}
+
+func (s seen) same(o seen) bool {
+	return s.path == o.path && os.SameFile(s.info, o.info) && s.info.Size() == o.info.Size() && s.info.ModTime().Equal(o.info.ModTime())
+}
+
+// Read is what the files *.rules of the folders say, in the order of their names. A folder
+// that is not there says nothing.
+func (r *Reader) Read(folders ...string) *Set {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := new(Set)
+	for _, folder := range folders {
+		one := r.folder(folder)
+		all.Rules = append(all.Rules, one.Rules...)
+		if all.Fault == nil {
+			all.Fault = one.Fault
+		}
+	}
+	return all
+}
+
+func (r *Reader) folder(folder string) *Set {
+	files, err := list(folder)
+	if err != nil {
+		return &Set{Fault: err}
+	}
+	if len(files) == 0 {
+		delete(r.sets, folder)
+		return new(Set)
+	}
+	if known, ok := r.sets[folder]; ok && slices.EqualFunc(known.files, files, seen.same) {
+		return known.set
+	}
+	set := new(Set)
+	for _, file := range files {
+		found, err := read(file)
+		if err != nil {
+			set.Fault = fmt.Errorf("the rules for commands in %s can't be read: %w; put them right, or take the file away", file.path, err)
+			break
+		}
+		set.Rules = append(set.Rules, found...)
+	}
+	if r.sets == nil {
+		r.sets = make(map[string]entry)
+	}
+	r.sets[folder] = entry{files, set}
+	return set
+}
+
+// list are the files of a folder; links are followed, as Codex does.
+func list(folder string) ([]seen, error) {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the folder of rules for commands can't be read: %w; let its owner read it", err)
+	}
+	var files []seen
+	for _, e := range entries {
+		if !strings.EqualFold(filepath.Ext(e.Name()), ".rules") {
+			continue
+		}
+		path := filepath.Join(folder, e.Name())
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a link to nothing
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("the rules for commands can't be read: %w; let their owner read them", err)
+		case info.IsDir():
+			continue
+		}
+		if files = append(files, seen{path, info}); len(files) > maxFiles {
+			return nil, fmt.Errorf("%s has more than %d files of rules for commands; take some away", folder, maxFiles)
+		}
+	}
+	return files, nil
+}
+
+func read(file seen) ([]Rule, error) {
+	switch {
+	case !file.info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	case file.info.Size() > maxFile:
+		return nil, fmt.Errorf("it is longer than %d bytes", maxFile)
+	}
+	f, err := os.Open(file.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, err
+	}
+	return load(file.path, text)
+}

@@ -1,0 +1,134 @@
+package userrules
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"codex-bridge/bridge/rules"
+)
+
+// Set is what some files say.
+type Set struct {
+	Rules []Rule
+	// Fault is why a file can't be read; then nothing is known of its rules.
+	Fault error
+}
+
+// Fate is what becomes of a line by the rules.
+type Fate int
+
+// The fates.
+const (
+	Stays  Fate = iota // no rule lets it out
+	Leaves             // one does, and Keep keeps it in
+	Unsure             // one may, and Keep would not do
+)
+
+// Verdict is a fate and its reason: "" of what stays.
+type Verdict struct {
+	Fate   Fate
+	Reason string
+}
+
+// Judge tells what the rules do to a line that a shell would be given.
+func (s *Set) Judge(line string) Verdict {
+	if s.Fault != nil {
+		return Verdict{Unsure, s.Fault.Error()}
+	}
+	commands := rules.Commands(line)
+	out := s.allowed(commands)
+	if r := s.Shell(); r != nil && (out != nil || !plain.MatchString(line)) {
+		return Verdict{Unsure, r.String() + " lets a shell out of the sandbox, and with it whatever it runs"}
+	}
+	for i := range s.Rules {
+		if r := &s.Rules[i]; r.Decision == Allow && r.ofShell(line) {
+			return kept(r)
+		}
+	}
+	switch {
+	case out == nil, s.any(commands, (*Rule).has): // codex asks about the latter, or refuses it
+		return Verdict{}
+	case !strings.ContainsAny(line, expanding) && s.any(commands, (*Rule).may):
+		return Verdict{Unsure, lets(out) + ", unless another one asks about it, which can't be told"}
+	}
+	if strings.HasSuffix(strings.TrimRight(line, " \t\r\n"), `\`) {
+		return Verdict{Unsure, lets(out) + ", and the line ends in a backslash"}
+	}
+	return kept(out)
+}
+
+// kept is what leaves, and would not with Keep. PowerShell takes braces for a text.
+func kept(by *Rule) Verdict {
+	if runtime.GOOS == "windows" {
+		return Verdict{Unsure, lets(by)}
+	}
+	return Verdict{Leaves, lets(by)}
+}
+
+func lets(r *Rule) string { return r.String() + " lets it out of the sandbox" }
+
+// expanding has no plain line but within quotes (measured): no rule for its commands speaks of
+// one that expands something.
+const expanding = "$`<>(){}*?["
+
+// plain are lines that Codex surely takes for one command and its words.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./ -]*$`)
+
+// allowed is a rule by which the commands may be let out; nil, one of them is not.
+func (s *Set) allowed(commands []rules.Command) (by *Rule) {
+	for _, c := range commands {
+		found := s.find(c, Allow, (*Rule).may)
+		if found == nil {
+			return nil
+		}
+		if by == nil {
+			by = found
+		}
+	}
+	return by
+}
+
+// any tells whether a rule that asks or forbids speaks of one of the commands.
+func (s *Set) any(commands []rules.Command, speaks func(*Rule, rules.Command) bool) bool {
+	for _, c := range commands {
+		if s.find(c, Prompt, speaks) != nil || s.find(c, Forbidden, speaks) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Set) find(c rules.Command, decision string, speaks func(*Rule, rules.Command) bool) *Rule {
+	for i := range s.Rules {
+		if r := &s.Rules[i]; r.Decision == decision && speaks(r, c) {
+			return r
+		}
+	}
+	return nil
+}
+
+// Lets are the rules that let commands out.
+func (s *Set) Lets() (all []Rule) {
+	for _, r := range s.Rules {
+		if r.Decision == Allow {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// Shell is a rule that lets a shell out, with whatever it reads; nil: there is none.
+func (s *Set) Shell() *Rule {
+	for i := range s.Rules {
+		if r := &s.Rules[i]; r.Decision == Allow && r.ofAnyShell() {
+			return r
+		}
+	}
+	return nil
+}
+
+// Keep is a line that does the same, and of which no rule for its commands speaks: to Codex
+// braces are not plain (measured).
+func Keep(line string) string { return fmt.Sprintf("{ %s\n}", line) }

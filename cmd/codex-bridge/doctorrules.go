@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/userrules"
+)
+
+// examineUserRules tells what the user's own rules for commands come to under a policy.
+func examineUserRules(cfg *config.Config) []finding {
+	if cfg.Policy.Mode != config.Enforce {
+		return nil
+	}
+	const name = "codex rules"
+	if !slices.Contains(cfg.Hooks.Events, "pre_tool_use") {
+		return []finding{{name, warn, "those of the user's own let commands out of the sandbox without a question: no hook sees them", `set "pre_tool_use" in hooks.events`}}
+	}
+	set := new(userrules.Reader).Read(guard.RuleFolders(guard.WorldOf(cfg.Codex))...)
+	lets := set.Lets()
+	switch shell := set.Shell(); {
+	case set.Fault != nil:
+		return []finding{{name, broken, set.Fault.Error(), "until then no command runs"}}
+	case shell != nil:
+		return []finding{{name, warn, shell.String() + " lets a shell out of the sandbox, and with it whatever it runs", "take it out: until then nothing runs but a command with plain words"}}
+	case len(lets) == 0:
+		return []finding{{name, fine, "none of the user's own lets a command out of the sandbox", ""}}
+	}
+	return []finding{{name, fine, fmt.Sprintf("%d of the user's own let commands out of the sandbox, the first %s; through the bridge these run inside", len(lets), lets[0].String()), ""}}
+}
+
+// userRules is the row of bridge/status.
+func userRules(set *userrules.Set) map[string]any {
+	row := map[string]any{"lets": len(set.Lets())}
+	if set.Fault != nil {
+		row["fault"] = set.Fault.Error()
+	}
+	return row
+}

@@ -1,0 +1,117 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/userrules"
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// userRule is a command, and a user's own rules for Codex. $OUT is a file outside the sandbox.
+type userRule struct {
+	rules, command string
+	project        bool // the rules are those of a trusted project
+	leaves         bool // with Codex alone it runs outside the sandbox
+	unsure         bool // nothing would keep it inside
+}
+
+func allow(patterns ...string) (text string) {
+	for _, p := range patterns {
+		text += fmt.Sprintf("prefix_rule(pattern=%s, decision=\"allow\")\n", p)
+	}
+	return text
+}
+
+var userRules = map[string]userRule{
+	"a word":               {rules: allow(`["touch"]`), command: "touch $OUT", leaves: true},
+	"no decision":          {rules: "prefix_rule(pattern=[\"touch\"])\n", command: "touch $OUT", leaves: true},
+	"alternatives":         {rules: allow(`[["rm", "touch"]]`), command: "touch $OUT", leaves: true},
+	"computed":             {rules: "def f(p):\n  prefix_rule(pattern=p)\nfor q in [\"rm\", \"touch\"]:\n  f([q])\n", command: "touch $OUT", leaves: true},
+	"a path":               {rules: allow(`["touch"]`), command: "/usr/bin/touch $OUT", leaves: true},
+	"a quoted argument":    {rules: allow(`["touch"]`), command: `touch "$OUT"`, leaves: true},
+	"all parts":            {rules: allow(`["true"]`, `["touch"]`), command: "true && touch $OUT; true | true", leaves: true},
+	"lines":                {rules: allow(`["true"]`, `["touch"]`), command: "true\ntouch $OUT", leaves: true},
+	"a here-document":      {rules: allow(`["sh"]`), command: "sh <<X\ntouch $OUT\nX", unsure: true},
+	"the line":             {rules: allow(`["/bin/bash", "-lc", "(touch $OUT)"]`), command: "(touch $OUT)", leaves: true},
+	"the shell":            {rules: allow(`["bash"]`), command: "(touch $OUT)", leaves: true, unsure: true},
+	"the shell, in braces": {rules: allow(`["/bin/bash", "-lc"]`), command: "{ touch $OUT\n}", leaves: true, unsure: true},
+	"a project":            {rules: allow(`["touch"]`), command: "touch $OUT", project: true, leaves: true},
+	"another word":         {rules: allow(`["touch", "inside"]`), command: "touch $OUT"},
+	"a part":               {rules: allow(`["touch"]`), command: "touch $OUT && pwd"},
+	"asked":                {rules: allow(`["touch"]`) + "prefix_rule(pattern=[\"true\"], decision=\"prompt\")\n", command: "true && touch $OUT"},
+	"forbidden":            {rules: allow(`["touch"]`) + "prefix_rule(pattern=[\"true\"], decision=\"forbidden\")\n", command: "true && touch $OUT"},
+	"in braces":            {rules: allow(`["touch"]`), command: "{ touch $OUT\n}"},
+	"quoted":               {rules: allow(`["touch"]`), command: "'touch' $OUT"},
+	"a redirection":        {rules: allow(`["echo"]`), command: "echo a > $OUT"},
+}
+
+// run has the model run the command under on-request, and tells whether it ran outside the
+// sandbox, and what the model was told.
+func (u userRule) run(t *testing.T, bridgeConfig string, argv ...string) (outside bool, told string) {
+	t.Helper()
+	w := newWorld(t, options{config: bridgeConfig})
+	out := filepath.Join(w.root, "out")
+	file := "home/rules/own.rules" // from default.rules Codex takes broad ones out when it starts
+	if u.project {
+		file = "workspace/.codex/rules/own.rules"
+		w.repository()
+		own, err := os.ReadFile(filepath.Join(w.home, "config.toml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", own, w.workspace))
+	}
+	w.write(file, strings.ReplaceAll(u.rules, "$OUT", out))
+	command := strings.ReplaceAll(u.command, "$OUT", out)
+	w.model.Add(scripted.Step{When: "GO", Reply: scripted.Reply{scripted.Run(command)}})
+	a := w.agreeable(argv...)
+	a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), "GO")
+	told = w.told()
+	a.quit()
+	_, err := os.Stat(out)
+
+	// What Codex lets out is never said to stay.
+	set := new(userrules.Reader).Read(filepath.Dir(filepath.Join(w.root, file)))
+	if v := set.Judge(command); set.Fault != nil || u.leaves && v.Fate == userrules.Stays || u.unsure != (v.Fate == userrules.Unsure) {
+		t.Errorf("it is judged %+v (%v)", v, set.Fault)
+	}
+	return err == nil, told
+}
+
+// A user's own rules for commands let them out of the sandbox, whatever the thread's policy:
+// through the bridge they run inside, or not at all.
+func TestUserRules(t *testing.T) {
+	for name, u := range userRules {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outside, told := u.run(t, `[policy]
+mode = "enforce"
+project_trust = "codex"
+`, proxyArgv...)
+			if outside {
+				t.Error("it ran outside the sandbox")
+			}
+			if denied := strings.Contains(told, "without a question"); denied != u.unsure {
+				t.Errorf("denied: %t; the model was told %q", denied, told)
+			}
+		})
+	}
+}
+
+// With Codex alone they do what the table says.
+func TestUserRulesControl(t *testing.T) {
+	for name, u := range userRules {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if outside, told := u.run(t, "", codexPath, "app-server"); outside != u.leaves {
+				t.Errorf("outside: %t; the model was told %q", outside, told)
+			}
+		})
+	}
+}
