@@ -11,13 +11,11 @@ import (
 // aRule shows that a rule holds where codex asks nobody: a hook sees every call.
 func aRule(ctx context.Context, s *stage) error {
 	s.say("A thread may also ask only for what leaves the sandbox. The rule about pushing holds\nall the same: the bridge has put a hook into every thread, and codex asks it before\neach tool call. Nobody is asked, and the model is told why:")
-	answer, err := s.call(ctx, "thread/start", object{"cwd": s.work, "approvalPolicy": "on-request", "sandbox": "read-only"})
+	back, err := s.another(ctx)
 	if err != nil {
 		return err
 	}
-	asks := s.thread
-	s.thread = editor.Member(answer, "thread", "id")
-	defer func() { s.thread = asks }()
+	defer back()
 	mark := s.editor.Mark()
 	text, err := s.turn(ctx, "RUN: git status; git push --force", nil)
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-
-	"codex-bridge/cmd/internal/editor"
 )
 
 // rule is what codex writes down where somebody has said "always".
@@ -22,13 +20,11 @@ func alwaysAllow(home string) error {
 func ownRule(ctx context.Context, s *stage) error {
 	s.say("Some day the user has told codex \"always\". From then on it runs such a command outside\nof its sandbox, and asks nobody, whatever the thread's policy:")
 	s.block(rule + "\n")
-	answer, err := s.call(ctx, "thread/start", object{"cwd": s.work, "approvalPolicy": "on-request", "sandbox": "read-only"})
+	back, err := s.another(ctx)
 	if err != nil {
 		return err
 	}
-	asks := s.thread
-	s.thread = editor.Member(answer, "thread", "id")
-	defer func() { s.thread = asks }()
+	defer back()
 	text, err := s.turn(ctx, "RUN: mkdir escaped", nil)
 	if err != nil {
 		return err

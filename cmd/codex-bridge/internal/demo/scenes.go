@@ -216,6 +216,18 @@ func (s *stage) turn(ctx context.Context, text string, answer func(editor.Messag
 	}
 }
 
+// another has the scene play on a thread of its own, which asks for what leaves the sandbox
+// and for nothing else, until back is called.
+func (s *stage) another(ctx context.Context) (back func(), err error) {
+	answer, err := s.call(ctx, "thread/start", object{"cwd": s.work, "approvalPolicy": "on-request", "sandbox": "read-only"})
+	if err != nil {
+		return nil, err
+	}
+	before := s.thread
+	s.thread = editor.Member(answer, "thread", "id")
+	return func() { s.thread = before }, nil
+}
+
 func (s *stage) quote(who, text string) {
 	text = strings.Join(strings.Fields(text), " ")
 	s.say("    %s %s", s.paint(blue, who+":"), text)

@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"codex-bridge/cmd/internal/editor"
 )
 
 // aTool is a tool of the host's that is a command.
@@ -49,13 +47,11 @@ func find(codex, name string) string {
 func toolsOfTheHost(ctx context.Context, s *stage) error {
 	s.say("The configuration can give the model tools of the host's: a command, or an MCP server. The\nbridge offers them to every thread and answers their calls. This one has")
 	s.block(tools(s.o.Codex))
-	answer, err := s.call(ctx, "thread/start", object{"cwd": s.work, "approvalPolicy": "on-request", "sandbox": "read-only"})
+	back, err := s.another(ctx)
 	if err != nil {
 		return err
 	}
-	asks := s.thread
-	s.thread = editor.Member(answer, "thread", "id")
-	defer func() { s.thread = asks }()
+	defer back()
 	mark := s.editor.Mark()
 	calls := []struct{ order, want string }{{`lookup_ticket {"id":"A-7"}`, `the ticket {"id":"A-7"} is open`}}
 	if find(s.o.Codex, reference) != "" {
