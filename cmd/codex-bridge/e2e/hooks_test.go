@@ -221,8 +221,13 @@ func TestHooksHost(t *testing.T) {
 			Active bool
 			Runs   struct{ Blocked int }
 		}
+		CodexRules struct {
+			Lets  *int
+			Fault string
+		}
 	}
-	if err := json.Unmarshal(c.must("bridge/status", map[string]any{}), &status); err != nil || !status.Hooks.Active || status.Hooks.Runs.Blocked < 1 {
+	if err := json.Unmarshal(c.must("bridge/status", map[string]any{}), &status); err != nil || !status.Hooks.Active || status.Hooks.Runs.Blocked < 1 ||
+		status.CodexRules.Lets == nil || *status.CodexRules.Lets != 0 || status.CodexRules.Fault != "" {
 		t.Errorf("%v; status %+v", err, status)
 	}
 }
