@@ -185,6 +185,9 @@ func (f *Feature) clear(ctx context.Context, s *store.Store, params rpc.Value) (
 	if err != nil {
 		return nil, err
 	}
+	if cleared {
+		f.known.unbind(session)
+	}
 	return map[string]any{"cleared": cleared}, f.letGo(ctx, s, session)
 }
 

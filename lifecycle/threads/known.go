@@ -61,7 +61,42 @@ func (k *known) put(id string, t thread) {
 		}
 	}
 	k.m[id] = t
+	k.only(t.session, id)
 	k.tally()
+}
+
+// bind has an open thread be the session's, with the mode of its last turn.
+func (k *known) bind(id, session string, mode params.Trigger) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if t, ok := k.m[id]; ok {
+		t.session, t.trigger = session, mode
+		k.m[id] = t
+	}
+	k.only(session, id)
+	k.tally()
+}
+
+// unbind leaves a session without a thread.
+func (k *known) unbind(session string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.only(session, "")
+	k.tally()
+}
+
+// only has no thread but one be the session's: those that it had may stay open, and who names
+// one of them means that, not the session. It is called under the lock.
+func (k *known) only(session, id string) {
+	if session == "" {
+		return
+	}
+	for other, t := range k.m {
+		if other != id && t.session == session {
+			t.session = ""
+			k.m[other] = t
+		}
+	}
 }
 
 // change changes what is known of a thread, if anything is.

@@ -61,7 +61,7 @@ func (f *Feature) Resumed(ctx context.Context, session, was, id string) error {
 			kept.Thread, kept.Before, b.ThreadID = id, was, id
 		}
 	})
-	f.known.change(id, func(t *thread) { t.session, t.trigger = session, params.Trigger(mode) })
+	f.known.bind(id, session, params.Trigger(mode))
 	return err
 }
 
