@@ -233,8 +233,11 @@ func (f *Feature) giveUp(ctx context.Context, session, id string, reason decide.
 	return nil
 }
 
-// amend changes the binding of a session, if it is still that thread's.
+// amend changes the binding of a session, if it is still that thread's. One at a time, or of two
+// changes the second would take the first one back; other processes don't write the session.
 func (f *Feature) amend(ctx context.Context, session, id string, change func(*store.Binding, *binding.Binding)) error {
+	f.amending.Lock()
+	defer f.amending.Unlock()
 	s, err := f.o.Store(ctx)
 	if err != nil {
 		return err

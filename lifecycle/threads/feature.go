@@ -47,6 +47,8 @@ type Feature struct {
 	known known
 	peer  *bridge.Peer
 
+	amending sync.Mutex // bindings are changed
+
 	mu   sync.Mutex
 	held map[string]bool // the sessions that this process writes
 }

@@ -241,7 +241,10 @@ func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Enve
 		kept.Action = "transient"
 		kept.Thread, kept.Record, kept.Before = r.kept.Thread, r.kept.Record, r.kept.Before
 	}
-	if err := r.store.PutBinding(context.WithoutCancel(ctx), kept); err != nil {
+	r.amending.Lock()
+	err := r.store.PutBinding(context.WithoutCancel(ctx), kept)
+	r.amending.Unlock()
+	if err != nil {
 		r.o.Log.Error("a session's thread can't be kept; the client is told that there is none", "thread", b.ThreadID, "error", err)
 		a.Line = rpc.ReplyError(a.ID, internal(err))
 		return

@@ -1,10 +1,13 @@
 package threads_test
 
 import (
+	"strings"
+	"sync"
 	"testing"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/threads"
 )
 
@@ -128,5 +131,30 @@ editor< {"id":1,"error":{"code":-32600,"message":"no"}}
 	}
 	if h, found, err := w.store.HolderOf(t.Context(), "chat"); found || err != nil {
 		t.Error(h, err)
+	}
+}
+
+// What is changed of a binding at the same time is all there: the model by what Codex says,
+// the rest by what clients ask for.
+func TestChangedAtOnce(t *testing.T) {
+	w := newWorld(t, true, config.Default().Thread)
+	w.bind(t, store.Binding{Session: "chat", Thread: "T", Record: record})
+	const most = 20
+	var all sync.WaitGroup
+	for range most {
+		all.Go(func() {
+			if err := w.feature.Change(t.Context(), "chat", "T", func(b *binding.Binding) { b.Model += "+" }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	kept, _, err := w.store.BindingOf(t.Context(), "chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := binding.Read([]byte(kept.Record), "chat", binding.Options{})
+	if want := "m" + strings.Repeat("+", most); err != nil || b.Model != want {
+		t.Errorf("of %d changes is left %q, %v", most, b.Model, err)
 	}
 }
