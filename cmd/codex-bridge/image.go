@@ -34,19 +34,22 @@ type describeImageCmd struct {
 }
 
 func (c describeImageCmd) Run(out io.Writer) error {
-	job := image.Job{Prompt: c.Prompt, Model: c.Model}
+	cfg, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, end := worker.Within(ctx, cmp.Or(c.Timeout, time.Duration(cfg.Image.Timeout)))
+	defer end()
+	job := image.Job{Prompt: c.Prompt, Model: cmp.Or(c.Model, cfg.Image.Model)}
 	for _, path := range c.File {
-		one, err := worker.Open(path)
+		one, err := worker.Open(ctx, path)
 		if err != nil {
 			return err
 		}
 		job.Images = append(job.Images, one)
 	}
-	cfg, err := loadConfig()
-	if err != nil {
-		return err
-	}
-	job.Model = cmp.Or(job.Model, cfg.Image.Model)
 	record := newLedger(cfg)
 	command, err := appServer(cfg, record)
 	if err != nil {
@@ -56,11 +59,9 @@ func (c describeImageCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	step := progress(os.Stderr)
 	step("codex starts")
-	result, err := newWorker(command, hold, nil).Describe(ctx, job, cmp.Or(c.Timeout, time.Duration(cfg.Image.Timeout)), step)
+	result, err := newWorker(command, hold, nil).Describe(ctx, job, step)
 	step("")
 	if err = errors.Join(err, record.Close()); err != nil {
 		return err

@@ -106,6 +106,8 @@ func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, err
 	if within == 0 {
 		within = time.Duration(cfg.Timeout)
 	}
+	ctx, end := Within(ctx, within)
+	defer end()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := make(chan struct{})
@@ -117,14 +119,19 @@ func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, err
 		case <-stop:
 		}
 	}()
-	result, err := f.worker.Describe(ctx, job, within, nil)
+	if job.Images, err = imagesOf(ctx, m.Params.Get("images")); ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	} else if err != nil {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", Method, err)
+	}
+	result, err := f.worker.Describe(ctx, job, nil)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(result)
 }
 
-// asked is the job of a client's request, and the time it gives.
+// asked is the job of a client's request without its images, and the time it gives.
 func asked(params rpc.Value) (job image.Job, within time.Duration, err error) {
 	text := func(name string) string {
 		v := params.Get(name)
@@ -149,25 +156,40 @@ func asked(params rpc.Value) (job image.Job, within time.Duration, err error) {
 	if images.Len() > image.MaxImages { // before any is read
 		return job, 0, image.Check(make([]image.Image, images.Len()))
 	}
-	if err != nil {
-		return job, 0, err
-	}
-	n := 0
-	for v := range images.Elements() {
-		one, err := read(v)
+	return job, within, err
+}
+
+// imagesOf are the images of a request.
+func imagesOf(ctx context.Context, list rpc.Value) (all []image.Image, err error) {
+	for v := range list.Elements() {
+		one, err := read(ctx, v)
 		if err != nil {
 			if name, ok := v.Get("name").Text(); ok {
 				err = fmt.Errorf("%q: %w", name, err)
 			}
-			return job, 0, fmt.Errorf("images[%d]: %w", n, err)
+			return nil, fmt.Errorf("images[%d]: %w", len(all), err)
 		}
-		job.Images = append(job.Images, one)
-		n++
+		all = append(all, one)
 	}
-	return job, within, image.Check(job.Images)
+	return all, image.Check(all)
 }
 
-func read(v rpc.Value) (image.Image, error) {
+// reading is held by who decodes an image: one in memory is enough, whatever jobs there are.
+var reading = make(chan struct{}, 1)
+
+func decoded(ctx context.Context, data []byte) (image.Image, error) {
+	select {
+	case reading <- struct{}{}:
+		defer func() { <-reading }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return image.Image{}, context.Cause(ctx)
+	}
+	return image.Read(data)
+}
+
+func read(ctx context.Context, v rpc.Value) (image.Image, error) {
 	data, inline := v.Get("dataBase64").Text()
 	path, named := v.Get("path").Text()
 	switch {
@@ -178,15 +200,15 @@ func read(v rpc.Value) (image.Image, error) {
 		if err != nil {
 			return image.Image{}, fmt.Errorf("dataBase64 is no base64: %w", err)
 		}
-		return image.Read(raw)
+		return decoded(ctx, raw)
 	case !filepath.IsAbs(path):
 		return image.Image{}, fmt.Errorf("the path %q is not absolute", path)
 	}
-	return Open(path)
+	return Open(ctx, path)
 }
 
-// Open is the image in a file.
-func Open(path string) (image.Image, error) {
+// Open is the image in a file, unless ctx has ended before it is looked at.
+func Open(ctx context.Context, path string) (image.Image, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return image.Image{}, err
@@ -206,7 +228,7 @@ func Open(path string) (image.Image, error) {
 	if len(data) > image.MaxBytes {
 		return image.Image{}, fmt.Errorf("%s: it has %d bytes, and %d are allowed; make it smaller", path, info.Size(), image.MaxBytes)
 	}
-	one, err := image.Read(data)
+	one, err := decoded(ctx, data)
 	if err != nil {
 		return image.Image{}, fmt.Errorf("%s: %w", path, err)
 	}

@@ -1,6 +1,11 @@
 package worker_test
 
 import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"codex-bridge/bridge/bridgetest"
@@ -42,3 +47,21 @@ codex<= {"id":9,"method":"bridge/image/describe","params":{"images":[]}}
 }
 
 const webp = "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA"
+
+// The time of a job is that of its images, too: none is read after its end.
+func TestTimeOfImages(t *testing.T) {
+	data, err := base64.StdEncoding.DecodeString(webp)
+	path := filepath.Join(t.TempDir(), "image")
+	if err = errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := worker.Open(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	late := errors.New("too late")
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(late)
+	if _, err := worker.Open(over, path); !errors.Is(err, late) {
+		t.Errorf("it is read all the same: %v", err)
+	}
+}

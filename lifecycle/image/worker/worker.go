@@ -32,15 +32,19 @@ type Worker struct{ o Options }
 // New makes a Worker.
 func New(o Options) *Worker { return &Worker{o} }
 
-// Describe does a job within a time that counts from now, and includes the start of Codex.
-func (w *Worker) Describe(ctx context.Context, job image.Job, within time.Duration, step func(string)) (r Result, err error) {
+// Within is ctx for a job that may take so long from now: reading its images, the start of
+// Codex and the description.
+func Within(ctx context.Context, asked time.Duration) (context.Context, context.CancelFunc) {
+	within := image.Within(asked)
+	return context.WithTimeoutCause(ctx, within,
+		rpc.Errorf(rpc.CodeDeadline, "there is no description after %s; give it more time with image.timeout, or another model", within))
+}
+
+// Describe does a job.
+func (w *Worker) Describe(ctx context.Context, job image.Job, step func(string)) (r Result, err error) {
 	if err := job.Check(); err != nil {
 		return Result{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
-	within = image.Within(within)
-	ctx, cancel := context.WithTimeoutCause(ctx, within,
-		rpc.Errorf(rpc.CodeDeadline, "there is no description after %s; give it more time with image.timeout, or another model", within))
-	defer cancel()
 	cwd, err := os.MkdirTemp("", "codex-bridge-image-")
 	if err != nil {
 		return Result{}, err
