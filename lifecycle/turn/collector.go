@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -33,14 +34,14 @@ type Collector struct {
 	turn    string             // "" until it is known
 	early   map[string][]Event // by turn, until it is known
 	order   []string           // of the items, as they have first come
-	texts   map[string]string
+	texts   map[string][]byte
 	size    int // of the parts that were joined
 	outcome Outcome
 }
 
 // NewCollector makes a Collector for a turn of the thread.
 func NewCollector(thread string) *Collector {
-	return &Collector{thread: thread, done: make(chan struct{}), early: make(map[string][]Event), texts: make(map[string]string)}
+	return &Collector{thread: thread, done: make(chan struct{}), early: make(map[string][]Event), texts: make(map[string][]byte)}
 }
 
 // Take looks at an event; those of other threads and turns count for nothing.
@@ -58,13 +59,27 @@ func (c *Collector) Take(e Event) {
 	}
 }
 
-// keep keeps an event until the turn is known. The end of a turn always finds a place.
+// keep keeps an event until the turn is known. The end of a turn always finds a place, and so
+// does a whole message: in that of its parts, else in the place of what came first.
 func (c *Collector) keep(e Event) {
 	kept, known := c.early[e.Turn]
-	if len(kept) >= maxEarly && e.Kind != Ended || len(kept) > maxEarly || !known && len(c.early) >= maxTurns {
+	if len(kept) > maxEarly || !known && len(c.early) >= maxTurns {
 		return
 	}
-	c.early[e.Turn] = append(kept, e)
+	if e.Kind == Said {
+		of := func(x Event) bool { return (x.Kind == Added || x.Kind == Said) && x.Message.Item == e.Message.Item }
+		if i := slices.IndexFunc(kept, of); i >= 0 {
+			kept[i] = e
+			c.early[e.Turn] = append(kept[:i+1], slices.DeleteFunc(kept[i+1:], of)...)
+			return
+		}
+		if len(kept) == maxEarly {
+			kept = kept[1:]
+		}
+	}
+	if len(kept) < maxEarly || e.Kind == Ended {
+		c.early[e.Turn] = append(kept, e)
+	}
 }
 
 // Of says which turn counts.
@@ -85,16 +100,16 @@ func (c *Collector) take(e Event) {
 	switch e.Kind {
 	case Added:
 		if c.size += len(e.Message.Text); c.size <= maxText {
-			c.set(e.Message.Item, c.texts[e.Message.Item]+e.Message.Text)
+			c.set(e.Message.Item, append(c.texts[e.Message.Item], e.Message.Text...))
 		}
 	case Said:
-		c.set(e.Message.Item, e.Message.Text)
+		c.set(e.Message.Item, []byte(e.Message.Text))
 	case Ended:
 		c.end(e)
 	}
 }
 
-func (c *Collector) set(item, text string) {
+func (c *Collector) set(item string, text []byte) {
 	if _, known := c.texts[item]; !known {
 		c.order = append(c.order, item)
 	}
@@ -108,11 +123,11 @@ func (c *Collector) end(e Event) {
 	default:
 	}
 	for _, m := range e.Messages {
-		c.set(m.Item, m.Text)
+		c.set(m.Item, []byte(m.Text))
 	}
 	c.outcome = Outcome{Status: e.Status, Problem: e.Problem}
 	for _, item := range c.order {
-		if text := strings.TrimSpace(c.texts[item]); text != "" {
+		if text := strings.TrimSpace(string(c.texts[item])); text != "" {
 			c.outcome.Text = text
 		}
 	}

@@ -57,3 +57,21 @@ func TestEndIsKept(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
+
+// What a message is as a whole is kept, however many parts of it and of others came before:
+// all of a turn may be there before the answer that tells its id.
+func TestWholeIsKept(t *testing.T) {
+	c := turn.NewCollector("th")
+	for i := range 300 {
+		item := fmt.Sprint(i)
+		for range i {
+			c.Take(turn.Event{Kind: turn.Added, Thread: "th", Turn: "tu", Message: turn.Message{Item: item, Text: "part"}})
+		}
+		c.Take(turn.Event{Kind: turn.Said, Thread: "th", Turn: "tu", Message: turn.Message{Item: item, Text: "whole " + item}})
+	}
+	c.Take(turn.Event{Kind: turn.Ended, Thread: "th", Turn: "tu", Status: turn.Completed})
+	c.Of("tu")
+	if out, err := c.Wait(t.Context()); err != nil || out.Text != "whole 299" {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
