@@ -56,6 +56,8 @@ type Box struct {
 	came  int       // how many messages have been taken
 	quiet time.Time // no message is sent before that came before it
 	sent  []batch   // to a running turn; what became of it is not known
+
+	stopped bool // nothing is sent any more
 }
 
 // batch are messages that were sent together.

@@ -23,7 +23,8 @@ const (
 	strike
 )
 
-// Run sends what comes, until ctx ends; what waits then gets ctx's cause for an answer.
+// Run sends what comes, until ctx ends; what waits then, or was lost, gets ctx's cause for an
+// answer.
 func (b *Box) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed := b.o.Thread.Changed()
@@ -68,6 +69,9 @@ func (b *Box) next() (todo act, messages []*waiting, running string, again time.
 	defer b.mu.Unlock()
 	b.takeLost()
 	again = b.ripen()
+	if b.stopped {
+		return wait, nil, running, 0
+	}
 	if len(b.line) == 0 || !b.line[0].due {
 		return wait, nil, running, again
 	}
@@ -227,9 +231,18 @@ func (b *Box) fail(w *waiting, err error) {
 	}
 }
 
+// Stop has nothing more sent. What becomes of what the thread has is still to be told; then
+// Run's ctx has to end.
+func (b *Box) Stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stopped = true
+}
+
 func (b *Box) giveUp(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.takeLost()
 	for _, w := range slices.Clone(b.line) {
 		b.fail(w, err)
 	}

@@ -14,8 +14,8 @@ import (
 type conversation struct {
 	f      *Feature
 	thread *turn.Thread
-	box    *steer.Box         // nil: no message was enqueued
-	end    context.CancelFunc // of box
+	box    *steer.Box              // nil: no message was enqueued
+	end    context.CancelCauseFunc // of box
 
 	next  settings // of the next turn
 	going settings // that the last turn was asked for with
@@ -40,7 +40,7 @@ func (c *conversation) mailbox() (*steer.Box, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed || f.open[c.thread.ID] != c {
-		return nil, rpc.Errorf(rpc.CodeUpstream, "the thread was closed")
+		return nil, errClosed
 	}
 	if c.box == nil {
 		c.box = steer.New(steer.Options{
@@ -49,7 +49,7 @@ func (c *conversation) mailbox() (*steer.Box, error) {
 			Failed: c.failed,
 		})
 		var ctx context.Context
-		ctx, c.end = context.WithCancel(f.ctx)
+		ctx, c.end = context.WithCancelCause(f.ctx)
 		f.workers.Go(func() { c.box.Run(ctx) }) // ends with the thread, or with Close
 	}
 	return c.box, nil
@@ -86,13 +86,19 @@ func (f *Feature) began(thread string) {
 	}
 }
 
-// forget forgets a thread that Codex has put away.
-func (f *Feature) forget(id string) {
+// errClosed is what becomes of what was for a thread that Codex has put away.
+var errClosed = rpc.Errorf(rpc.CodeUpstream, "the thread was closed")
+
+// forget forgets a thread that Codex has put away, and has nothing more sent to it. end tells
+// of the messages that are left, once the thread knows that it is closed.
+func (f *Feature) forget(id string) (end func()) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	c := f.open[id]
 	delete(f.open, id)
-	f.mu.Unlock()
-	if c != nil && c.end != nil {
-		c.end()
+	if c == nil || c.box == nil {
+		return func() {}
 	}
+	c.box.Stop()
+	return func() { c.end(errClosed) }
 }

@@ -76,7 +76,7 @@ func (f *Feature) take(method string, params rpc.Value) {
 	case turn.Ended:
 		f.desk.Ended(e.Thread, e.Turn)
 	case turn.Closed:
-		f.forget(e.Thread)
+		defer f.forget(e.Thread)()
 	}
 	c.thread.Take(e)
 }

@@ -154,7 +154,7 @@ func (v *visit) Replace(ctx context.Context, _ string) (converse.Session, error)
 		} else if !turn.Gone(err) {
 			return converse.Session{}, err
 		}
-		f.forget(b.ThreadID)
+		f.forget(b.ThreadID)()
 	}
 	c, _, err := f.replaced(ctx, a.session, b, decide.ThreadLost)
 	if err != nil {
