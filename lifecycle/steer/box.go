@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +37,7 @@ type Options struct {
 	// Start writes turn/start for an input; nil: with the thread's own settings.
 	Start func(input []json.RawMessage) (json.RawMessage, error)
 	// Answer answers the question that the model waits for, if there is one; nil: there
-	// are none.
+	// are none. A message without a text is none.
 	Answer func(text string) bool
 	// Failed is told of a message that was queued and could not be sent after all; nil:
 	// nobody is. It must not wait.
@@ -98,7 +99,7 @@ func (b *Box) Enqueue(ctx context.Context, m Message) (Result, error) {
 // Put is Enqueue in two steps: when it returns, the message has its place in line; wait
 // tells what became of it.
 func (b *Box) Put(m Message) (wait func(context.Context) (Result, error), err error) {
-	if b.o.Answer(m.Text) {
+	if strings.TrimSpace(m.Text) != "" && b.o.Answer(m.Text) {
 		return func(context.Context) (Result, error) { return Result{Disposition: Answered}, nil }, nil
 	}
 	w, err := b.add(m)

@@ -145,3 +145,14 @@ func TestNotTaken(t *testing.T) {
 		}
 	})
 }
+
+// A message without a text, an image say, answers no question: it would be lost.
+func TestNoAnswer(t *testing.T) {
+	does := func(string) (string, error) { return `{"turn":{"id":"u"}}`, nil }
+	boxed(t, steer.Options{Answer: func(string) bool { return true }}, does, func(t *testing.T, box *steer.Box, _ *turn.Thread) {
+		r, err := box.Enqueue(t.Context(), steer.Message{Input: text("an image"), Text: " "})
+		if err != nil || r.Disposition != steer.Started {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
