@@ -8,7 +8,7 @@ import (
 // AgentUse is what an agent that works beside the conversation asks leave for.
 type AgentUse struct {
 	Command *string  // a shell command; "" one that is not told
-	Files   []string // absolute paths that are changed; "" one that is not told
+	Files   []string // absolute paths that are changed, by the command where there is one; "" one that is not told
 	Tool    string   // any other tool
 	Cwd     string   // the folder that the agent works in
 	// Behind: the agent is a Codex behind a bridge of its own, which holds what leaves the
@@ -46,12 +46,14 @@ func (p *Policy) agentRuling(u AgentUse, st State) rules.Match {
 	dirs := rules.Dirs{Home: st.Home}
 	dirs.Cwd, _ = st.canonical(u.Cwd)
 	dirs.Workspace = dirs.Cwd
+	var parts []rules.Match
 	switch {
 	case u.Command != nil && *u.Command == "":
-		return p.rules.Shell(unread, rules.Escalated, dirs)
+		parts = append(parts, p.rules.Shell(unread, rules.Escalated, dirs))
 	case u.Command != nil:
-		return p.rules.Shell(*u.Command, rules.Escalated, dirs)
-	case len(u.Files) > 0:
+		parts = append(parts, p.rules.Shell(*u.Command, rules.Escalated, dirs))
+	}
+	if len(u.Files) > 0 {
 		var changes []rules.Change
 		for _, path := range u.Files {
 			if at, err := st.canonical(path); err == nil {
@@ -61,7 +63,17 @@ func (p *Policy) agentRuling(u AgentUse, st State) rules.Match {
 			}
 			changes = append(changes, rules.Change{Path: path})
 		}
-		return p.rules.Files(changes, rules.Escalated, dirs)
+		parts = append(parts, p.rules.Files(changes, rules.Escalated, dirs))
 	}
-	return p.rules.Tool(u.Tool)
+	if parts == nil {
+		return p.rules.Tool(u.Tool)
+	}
+	strict := parts[0]
+	for _, m := range parts[1:] {
+		switch {
+		case m.Decision > strict.Decision && m.Decision != rules.Allow, strict.Decision == rules.Allow && m.Decision != rules.Allow:
+			strict = m // what is allowed in part is not allowed
+		}
+	}
+	return strict
 }

@@ -11,6 +11,9 @@ import (
 // policy.escalation unless its own bridge does that.
 func TestDecideAgent(t *testing.T) {
 	command := func(text string) policy.AgentUse { return policy.AgentUse{Command: &text, Cwd: "/w"} }
+	both := func(text, file string) policy.AgentUse {
+		return policy.AgentUse{Command: &text, Files: []string{file}, Cwd: "/w"}
+	}
 	behind := func(u policy.AgentUse) policy.AgentUse { u.Behind = true; return u }
 	rules := []config.Rule{
 		{Tool: "shell", Command: "git push **", Decision: "deny", Reason: "Pushing is done by people."},
@@ -18,6 +21,7 @@ func TestDecideAgent(t *testing.T) {
 		{Tool: "shell", Command: "cat **", Decision: "allow", Escalated: true},
 		{Tool: "shell", Command: "make **", Decision: "ask", Reason: "Look first."},
 		{Tool: "file", Path: "/w/secret/**", Decision: "deny"},
+		{Tool: "file", Path: "/w/open/**", Decision: "allow", Escalated: true},
 		{Tool: "fetch", Decision: "deny"},
 	}
 	for _, test := range []struct {
@@ -37,6 +41,11 @@ func TestDecideAgent(t *testing.T) {
 		{"a file", "ask", policy.AgentUse{Files: []string{"/w/a", "/w/secret/b"}, Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"another file", "ask", policy.AgentUse{Files: []string{"/w/a"}, Cwd: "/w"}, policy.Pass, ""},
 		{"a file, not told which", "ask", policy.AgentUse{Files: []string{""}, Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"a command that changes a file", "ask", both("cat x", "/w/secret/b"), policy.Deny, "policy.rule"},
+		{"a denied one, and a file", "ask", both("git push", "/w/open/a"), policy.Deny, "policy.rule"},
+		{"both allowed", "ask", both("cat x", "/w/open/a"), policy.Accept, ""},
+		{"one allowed", "ask", both("cat x", "/w/a"), policy.Pass, ""},
+		{"the other allowed", "ask", both("touch x", "/w/open/a"), policy.Pass, ""},
 		{"another tool", "ask", policy.AgentUse{Tool: "fetch", Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"yet another", "deny", policy.AgentUse{Tool: "think", Cwd: "/w"}, policy.Deny, "policy.escalation"},
 		{"its own bridge holds it", "deny", behind(command("touch x")), policy.Pass, ""},

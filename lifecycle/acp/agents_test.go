@@ -260,9 +260,9 @@ func TestPermission(t *testing.T) {
 		asked = append(asked, a)
 		return acp.Answer{Allow: a.Command != nil && *a.Command == "ls", Reason: "so it is"}
 	}})
-	result := r.spawn(acp.Request{Task: "run ls\nrun rm -rf /\nedit /etc/passwd\nedit\nfetch a page"})
+	result := r.spawn(acp.Request{Task: "run ls\nrun rm -rf /\nedit /etc/passwd\nedit\nfetch a page\nboth /etc/shadow"})
 	end, said := r.ends(result.Run)
-	if end.Kind != acp.Done || said != "yesnononono" {
+	if end.Kind != acp.Done || said != "yesnonononono" {
 		t.Errorf("%+v, %q", end, said)
 	}
 	for i, want := range []func(a acp.Ask) bool{
@@ -271,6 +271,7 @@ func TestPermission(t *testing.T) {
 		func(a acp.Ask) bool { return a.Command == nil && a.Files[0] == "/etc/passwd" },
 		func(a acp.Ask) bool { return a.Command == nil && a.Files[0] == "" },
 		func(a acp.Ask) bool { return a.Command == nil && a.Files == nil && a.Kind == "fetch" },
+		func(a acp.Ask) bool { return *a.Command == "create" && a.Files[0] == "/etc/shadow" },
 	} {
 		if a := asked[i]; !want(a) || a.Child != result.Child || a.Agent != "plain" || a.Cwd != r.dir || a.Behind || len(a.Line) == 0 {
 			t.Errorf("%d: %+v", i, a)
@@ -284,8 +285,8 @@ func TestPermission(t *testing.T) {
 			decided++
 		}
 	}
-	if decided != 5 {
-		t.Errorf("%d of 5 decisions were told", decided)
+	if decided != 6 {
+		t.Errorf("%d of 6 decisions were told", decided)
 	}
 }
 

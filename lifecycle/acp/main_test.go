@@ -121,7 +121,7 @@ func (f *fake) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptRespo
 			for range 20_000 {
 				f.say(ctx, "word ")
 			}
-		case "run", "edit", "fetch":
+		case "run", "edit", "both", "fetch":
 			f.say(ctx, f.ask(ctx, word, rest))
 		case "read":
 			_, err := f.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: "s1", Path: rest})
@@ -160,6 +160,9 @@ func (f *fake) ask(ctx context.Context, word, rest string) string {
 		call.Kind, call.RawInput = sdk.Ptr(sdk.ToolKindExecute), map[string]any{"command": rest}
 	case "edit":
 		call.Kind, call.Locations = sdk.Ptr(sdk.ToolKindEdit), []sdk.ToolCallLocation{{Path: rest}}
+	case "both": // as editing tools that have a member of that name
+		call.Kind, call.Locations = sdk.Ptr(sdk.ToolKindEdit), []sdk.ToolCallLocation{{Path: rest}}
+		call.RawInput = map[string]any{"command": "create", "path": rest}
 	case "fetch":
 		call.Kind = sdk.Ptr(sdk.ToolKindFetch)
 	}

@@ -41,13 +41,15 @@ func asked(p sdk.RequestPermissionRequest) Ask {
 	a.Line, _ = json.Marshal(p.ToolCall) // it came as JSON
 	command := commandOf(p.ToolCall.RawInput)
 	files := filesOf(p.ToolCall)
-	switch {
-	case command != "" || a.Kind == string(sdk.ToolKindExecute):
+	if command != "" || a.Kind == string(sdk.ToolKindExecute) {
 		a.Command = &command
-	case len(files) > 0:
-		a.Files = files
-	case a.Kind == string(sdk.ToolKindEdit), a.Kind == string(sdk.ToolKindDelete), a.Kind == string(sdk.ToolKindMove):
-		a.Files = []string{""}
+	}
+	// Both, where it has both: what one edits with may have a member "command", too.
+	switch a.Files = files; a.Kind {
+	case string(sdk.ToolKindEdit), string(sdk.ToolKindDelete), string(sdk.ToolKindMove):
+		if len(files) == 0 {
+			a.Files = []string{""}
+		}
 	}
 	return a
 }

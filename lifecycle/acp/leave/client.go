@@ -42,10 +42,10 @@ func Client(client Asker, wait func() time.Duration) Person {
 func payload(a acp.Ask, why string) json.RawMessage {
 	name, input := a.Kind, map[string]any{"title": a.Title}
 	switch {
+	case len(a.Files) > 0 && a.Kind != "execute":
+		name, input = "apply_patch", map[string]any{"files": a.Files}
 	case a.Command != nil:
 		name, input = "Bash", map[string]any{"command": *a.Command}
-	case len(a.Files) > 0:
-		name, input = "apply_patch", map[string]any{"files": a.Files}
 	}
 	all := map[string]any{
 		"hook_event_name": "PermissionRequest", "session_id": a.Child, "cwd": a.Cwd, "tool_name": name, "tool_input": input, "tool_use_id": a.Call, "acp": a,
