@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +59,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 	children := acp.New(acp.Options{
 		Settings: func() acp.Settings { return settings },
 		Env:      env, Dir: folder, Version: Version, Turn: c.Timeout, Log: logger(cfg),
-		Judge: leave.Judge{Policy: g, Person: show.ask(time.Duration(cfg.Approvals.Timeout))}.Decide, Tell: show.update,
+		Judge: leave.Judge{Policy: g, Person: show.ask(os.Stdin, time.Duration(cfg.Approvals.Timeout))}.Decide, Tell: show.update,
 	})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -168,47 +167,43 @@ func (s *show) words(u acp.Update) {
 	}
 }
 
-// ask asks who sits at the terminal; where there is none nobody is asked.
-func (s *show) ask(wait time.Duration) leave.Person {
-	answers := make(chan string)
-	var one sync.Mutex // question at a time
-	reading := false
-	return func(ctx context.Context, a acp.Ask, why string) acp.Answer {
-		if !s.terminal {
+// ask asks who sits at the terminal, and writes lines to in; where there is none nobody is asked.
+func (s *show) ask(in io.Reader, wait time.Duration) leave.Person {
+	if !s.terminal {
+		return func(context.Context, acp.Ask, string) acp.Answer {
 			return acp.Answer{Reason: "there is no terminal to ask at"}
 		}
+	}
+	said := listen(in)
+	var one sync.Mutex // question at a time
+	return func(ctx context.Context, a acp.Ask, why string) acp.Answer {
 		one.Lock()
 		defer one.Unlock()
-		if !reading {
-			reading = true
-			go func() { // ends with the process
-				lines := bufio.NewScanner(os.Stdin)
-				for lines.Scan() {
-					answers <- strings.TrimSpace(lines.Text())
-				}
-				close(answers)
-			}()
-		}
-		what := a.Title
-		if a.Command != nil && *a.Command != "" {
-			what = *a.Command
-		}
-		fmt.Fprintf(os.Stderr, "\n%s asks: %s", plain(a.Agent), plain(what))
+		fmt.Fprintf(os.Stderr, "\n%s asks: %s", plain(a.Agent), plain(asks(a)))
 		if why != "" {
 			fmt.Fprintf(os.Stderr, " (%s)", plain(why))
 		}
 		fmt.Fprint(os.Stderr, "\nallow it once? [y/N] ")
-		late := time.NewTimer(wait)
-		defer late.Stop()
-		select {
-		case said := <-answers:
-			return acp.Answer{Allow: strings.EqualFold(said, "y") || strings.EqualFold(said, "yes"), Reason: "said at the terminal"}
-		case <-late.C:
-			return acp.Answer{Reason: "nobody answered"}
-		case <-ctx.Done():
-			return acp.Answer{Reason: "it is not asked any more"}
+		ctx, cancel := context.WithTimeoutCause(ctx, wait, errors.New("nobody answered"))
+		defer cancel()
+		line, err := said.next(ctx)
+		if err != nil {
+			return acp.Answer{Reason: err.Error()}
 		}
+		return acp.Answer{Allow: strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"), Reason: "said at the terminal"}
 	}
+}
+
+// asks is what an agent asks leave for, in a few words.
+func asks(a acp.Ask) string {
+	what := a.Title
+	if a.Command != nil && *a.Command != "" && (len(a.Files) == 0 || a.Kind == "execute") {
+		what = *a.Command
+	}
+	if files := strings.Join(a.Files, ", "); files != "" {
+		what += " [" + files + "]"
+	}
+	return what
 }
 
 type listAgentsCmd struct {

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+)
+
+// listener hands a line to who has asked before it came. One that comes when nobody asks is
+// nobody's: the yes to a question whose time was up must not answer the next one.
+type listener struct {
+	mu    sync.Mutex
+	asked chan string // nil: nobody asks
+	over  chan struct{}
+}
+
+// listen reads lines. Its goroutine ends with in, or with the process.
+func listen(in io.Reader) *listener {
+	l := &listener{over: make(chan struct{})}
+	go func() {
+		defer close(l.over)
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			l.mu.Lock()
+			if l.asked != nil {
+				l.asked <- strings.TrimSpace(lines.Text()) // holds one
+				l.asked = nil
+			}
+			l.mu.Unlock()
+		}
+	}()
+	return l
+}
+
+// next is the line that comes next.
+func (l *listener) next(ctx context.Context) (string, error) {
+	asked := make(chan string, 1)
+	l.mu.Lock()
+	l.asked = asked
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.asked = nil
+		l.mu.Unlock()
+	}()
+	select {
+	case line := <-asked:
+		return line, nil
+	case <-l.over:
+		return "", errors.New("nobody is at the terminal any more")
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
