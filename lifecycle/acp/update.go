@@ -45,6 +45,15 @@ type Tool struct {
 	Status string `json:"status,omitempty"`
 }
 
+// size is how much of it an agent may make as long as it likes.
+func (u Update) size() int {
+	n := len(u.Text)
+	if t := u.Tool; t != nil {
+		n += len(t.ID) + len(t.Title) + len(t.Kind) + len(t.Status)
+	}
+	return n
+}
+
 // mostUntold is how much may wait to be told, in bytes: who hears nothing for so long has
 // stopped to.
 const mostUntold = 8 << 20
@@ -78,7 +87,7 @@ func (o *outbox) put(u Update) bool {
 	}
 	last := len(o.queue) - 1
 	goesOn := last >= 0 && (u.Kind == Said || u.Kind == Thought) && o.queue[last].Kind == u.Kind && o.queue[last].Run == u.Run
-	if o.bytes += len(u.Text); !goesOn {
+	if o.bytes += u.size(); !goesOn {
 		o.bytes += each
 	}
 	if o.bytes > mostUntold && !u.Kind.Ends() {

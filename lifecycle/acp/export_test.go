@@ -1,0 +1,7 @@
+package acp
+
+// Outbox is the line of updates that wait to be told.
+func Outbox(tell func(Update)) (put func(Update) bool, end func()) {
+	o := newOutbox(tell)
+	return o.put, o.close
+}
