@@ -263,7 +263,7 @@ func (a steps) Clean(c Child, noted bool) {
 	if err != nil || !noted {
 		return
 	}
-	if err := s.end(context.Background()); err != nil {
+	if err := s.end(context.Background()); err != nil && !errors.Is(err, errStarting) { // then nothing is left
 		a.o.Log.Warn("an agent is left", "child", c.Key, "error", err)
 	}
 	s.streams(nil)

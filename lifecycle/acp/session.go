@@ -55,6 +55,7 @@ var (
 	errCancelled = errors.New("it was cancelled")
 	errIdle      = errors.New("nobody used it for long")
 	errOver      = errors.New("it has ended")
+	errStarting  = errors.New("it is still being started; wait for the answer to bridge/acp/spawn")
 )
 
 // open starts the agent, and the line.
@@ -256,11 +257,8 @@ func (s *session) finish(ctx context.Context, reason error) error {
 	s.mu.Lock()
 	over := s.over
 	s.mu.Unlock()
-	switch {
-	case over == nil && errors.Is(reason, errCancelled):
-		return errors.New("it is still being started")
-	case over == nil:
-		return nil // nothing was started
+	if over == nil {
+		return errStarting
 	}
 	over(reason)
 	select {

@@ -1,8 +1,11 @@
 package acp_test
 
 import (
+	"context"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge/lifecycle/acp"
 )
@@ -31,5 +34,27 @@ func TestUntold(t *testing.T) {
 				t.Errorf("%d MiB wait", n)
 			}
 		})
+	}
+}
+
+// A child that is still being started is not ended: whoever wants that is told so.
+func TestEndWhileStarted(t *testing.T) {
+	r := newRoom(t, acp.Options{Open: time.Hour, Grace: 50 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	spawned := make(chan acp.Result)
+	go func() { spawned <- r.Spawn(ctx, acp.Request{Task: "say x", Agent: "mute"}, acp.Requester{}) }()
+	for len(r.List()) == 0 {
+		runtime.Gosched()
+	}
+	key := r.List()[0].Child
+	if err := r.End(t.Context(), key); err == nil {
+		t.Error("it is told to have ended")
+	}
+	if err := r.Cancel(t.Context(), key); err == nil {
+		t.Error("it is told to be cancelled")
+	}
+	cancel()
+	if got := <-spawned; got.Status != acp.Failed || len(r.List()) > 0 {
+		t.Errorf("%+v, and %+v are left", got, r.List())
 	}
 }
