@@ -21,6 +21,7 @@ import (
 	"codex-bridge/relay/telemetry"
 	"codex-bridge/relay/tools/host"
 	"codex-bridge/relay/trace"
+	"codex-bridge/rpc"
 )
 
 // assembly is one conversation's parts, put together.
@@ -133,6 +134,7 @@ func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 	}
 	if host.Configured(a.cfg) {
 		of.Kept, of.Warn = a.tools.Kept, a.tools.Warn
+		of.Settings = func(path string) *rpc.Doc { return rollout.Settings(home, path, "") }
 		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(home, path) }
 	}
 	bound := threads.New(of)

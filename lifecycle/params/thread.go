@@ -162,7 +162,7 @@ func Add(asked json.RawMessage, o Options) (json.RawMessage, error) {
 
 // Fork is thread/start for a client that asked for thread/resume, of a thread that another
 // one takes the place of: what the request leaves out is as it was there.
-func Fork(asked json.RawMessage, was map[string]string, tools json.RawMessage) (json.RawMessage, error) {
+func Fork(asked json.RawMessage, was map[string]json.RawMessage, tools json.RawMessage) (json.RawMessage, error) {
 	p, err := read(asked)
 	if err != nil {
 		return nil, err
@@ -173,11 +173,9 @@ func Fork(asked json.RawMessage, was map[string]string, tools json.RawMessage) (
 			r[name] = v
 		}
 	}
-	for name, text := range was {
+	for name, v := range was {
 		if _, ok := r[name]; !ok {
-			if err := r.set(name, text); err != nil {
-				return nil, err
-			}
+			r[name] = v
 		}
 	}
 	return r.with("dynamicTools", tools).write()

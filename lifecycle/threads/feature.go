@@ -29,6 +29,9 @@ type Options struct {
 	Kept func(path string) (stale []string, own json.RawMessage, err error)
 	// History is what the model is told of the thread of a rollout file.
 	History func(path string) ([]json.RawMessage, error)
+	// Settings is what was last in force in the thread of a rollout file, in the words of
+	// thread/settings/updated; nil where that is not known.
+	Settings func(path string) *rpc.Doc
 	// Size is how large the file of a thread is.
 	Size func(thread string) (int64, error)
 	// Warn warns the client of a thread.

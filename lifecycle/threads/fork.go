@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/setting"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/rpc"
 )
@@ -51,6 +53,7 @@ type source struct {
 	stale  []string
 	own    json.RawMessage // the client's tools
 	items  []json.RawMessage
+	force  rpc.Value // what was in force in it last
 }
 
 // answer answers the client. Whatever keeps the thread from being forked, it is resumed
@@ -100,9 +103,16 @@ func (r *fork) source(ctx context.Context) (s source, err error) {
 	if s.stale, s.own, err = r.o.Kept(path); err != nil || len(s.stale) == 0 {
 		return s, err
 	}
+	doc := r.o.Settings(path)
+	if doc == nil {
+		return s, errForce
+	}
+	s.force = doc.Root()
 	s.items, err = r.o.History(path)
 	return s, err
 }
+
+var errForce = errors.New("it is not known what its sandbox is, and when it asks")
 
 // read is a thread that is on record; Absent when Codex knows none, which it says to a
 // resume, too.
@@ -129,12 +139,24 @@ func (r *fork) resume(ctx context.Context, s source, err error) error {
 
 // start starts the new thread. The answer is as the features behind have left it.
 func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
-	was := make(map[string]string)
-	for _, name := range []string{"cwd", "model", "modelProvider"} {
-		was[name], _ = s.thread.Get(name).Text()
+	was := make(map[string]json.RawMessage)
+	keep := func(name string, v rpc.Value) {
+		if text, ok := v.Text(); text != "" || !ok && v.Kind() == rpc.Object {
+			was[name] = v.Raw()
+		}
 	}
-	if t := r.o.Thread(); t.On {
-		was["serviceName"] = t.ServiceName // the instructions are in the history
+	for _, name := range []string{"cwd", "model", "modelProvider"} {
+		keep(name, s.thread.Get(name))
+	}
+	for _, name := range []string{"approvalPolicy", "approvalsReviewer"} {
+		keep(name, s.force.Get(name))
+	}
+	kind, _ := s.force.Get("sandboxPolicy").Get("type").Text()
+	if mode := setting.ThreadSandbox(kind); mode != "" && !r.m.Params.Get("permissions").Exists() {
+		was["sandbox"] = encode(mode)
+	}
+	if t := r.o.Thread(); t.On && t.ServiceName != "" {
+		was["serviceName"] = encode(t.ServiceName) // the instructions are in the history
 	}
 	text, err := params.Fork(r.m.Params.Raw(), was, s.own)
 	if err != nil {

@@ -80,6 +80,28 @@ func TestStaleTools(t *testing.T) {
 		c.quit()
 	})
 
+	// What the client does not say is as it was: a thread that could write nothing can't as a fork.
+	t.Run("fork as it was", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, options{config: unhurriedCodex + before})
+		c := w.open(proxyArgv...)
+		c.initialize(map[string]any{"experimentalApi": true})
+		thread := c.thread(map[string]any{"sandbox": "read-only", "approvalPolicy": "never"})
+		c.told(thread, "SAY: the first")
+		c.quit()
+		w.write("config.toml", unhurriedCodex+after+"\n[thread]\non_stale_tools = \"fork\"\n")
+		c = w.open(proxyArgv...)
+		c.initialize(map[string]any{"experimentalApi": true})
+		result := c.must("thread/resume", map[string]any{"threadId": thread})
+		if fork := editor.Member(result, "thread", "id"); fork == thread {
+			t.Errorf("it is no fork: %s", result)
+		}
+		if sandbox, approval := editor.Member(result, "sandbox", "type"), editor.Member(result, "approvalPolicy"); sandbox != "readOnly" || approval != "never" {
+			t.Errorf("the fork has the sandbox %s and asks %s", sandbox, approval)
+		}
+		c.quit()
+	})
+
 	t.Run("fork", func(t *testing.T) {
 		t.Parallel()
 		w, thread := made(t)
