@@ -29,10 +29,14 @@ func NewJournal(folder, kind, name string) (*os.File, error) {
 // PurgeJournals takes away the journals of a kind that were last written to before a time,
 // and tells how many they were. A link stays, and what it leads to.
 func PurgeJournals(folder, kind string, before time.Time) (int, error) {
-	entries, err := os.ReadDir(filepath.Join(folder, kind))
+	err := checkFolder(filepath.Join(folder, kind))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
+	if err != nil {
+		return 0, err
+	}
+	entries, err := os.ReadDir(filepath.Join(folder, kind))
 	if err != nil {
 		return 0, err
 	}

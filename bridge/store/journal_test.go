@@ -79,4 +79,16 @@ func TestPurgeJournals(t *testing.T) {
 	if n, err := store.PurgeJournals(folder, "none", now); n != 0 || err != nil {
 		t.Errorf("of no folder: %d, %v", n, err)
 	}
+
+	// Nor is a folder purged that a link leads to: what lies there is somebody else's.
+	if err := os.Symlink(filepath.Dir(outside), filepath.Join(folder, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	var access *store.AccessError
+	if n, err := store.PurgeJournals(folder, "elsewhere", now.Add(-time.Hour)); n != 0 || !errors.As(err, &access) {
+		t.Errorf("behind a link: %d are gone, %v", n, err)
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
+	}
 }
