@@ -10,23 +10,42 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// examineState looks at the database and at the chain in it, and makes nothing.
+// examineState looks at the database and at the chain in it, and leaves nothing behind.
 func examineState(cfg *config.Config) []finding {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	unwritable := examineWriting(cfg)
 	s, err := openState(ctx, cfg, true)
-	if errors.Is(err, store.ErrNone) {
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNone):
+		return []finding{sickState(err)}
+	case unwritable != nil && err != nil:
+		return []finding{sickState(unwritable)}
+	case err != nil:
 		return []finding{{"state", fine, "none yet; it is made with the first decision", ""}}
 	}
-	if err != nil {
-		return []finding{sickState(err)}
-	}
 	defer func() { _ = s.Close() }()
+	if unwritable != nil {
+		return []finding{sickState(unwritable), examineDecisions(ctx, s), examineSessions(ctx, s)}
+	}
 	detail := fmt.Sprintf("%s, schema %d", s.Where(), s.Version())
 	if cfg.Store.URL == "" {
 		detail += "; folder and files are their owner's alone"
 	}
 	return []finding{{"state", fine, detail, ""}, examineDecisions(ctx, s), examineSessions(ctx, s)}
+}
+
+// examineWriting tells why nothing can be written to the state folder. Of a server it is seen
+// when something is.
+func examineWriting(cfg *config.Config) error {
+	if cfg.Store.URL != "" {
+		return nil
+	}
+	folder, err := store.Folder()
+	if err != nil {
+		return err
+	}
+	return store.Writable(folder)
 }
 
 func sickState(err error) finding {

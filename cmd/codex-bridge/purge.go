@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"codex-bridge/bridge/config"
@@ -34,6 +35,11 @@ func purgeTraces(out io.Writer, cfg *config.Config, now time.Time) error {
 	folder, err := traceFolder()
 	if err != nil {
 		return err
+	}
+	if _, err := os.Lstat(folder); err == nil {
+		if err := store.PrivateFolder(folder); err != nil {
+			return err // behind a link lies what is somebody else's
+		}
 	}
 	gone, err := trace.Purge(folder, now.Add(-keep))
 	var bytes int64
