@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// hostname tells containers apart, too: a process id means nothing in another.
+// hostname tells machines that have one name apart, and containers: a process id means nothing
+// in another.
 func hostname() (string, error) {
 	name, err := os.Hostname()
 	if err != nil {
@@ -19,7 +20,20 @@ func hostname() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return name + "/" + namespace, nil
+	id, err := os.ReadFile("/etc/machine-id")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return machine(name, strings.TrimSpace(string(id)), namespace), nil
+}
+
+// machine is the name by which a database that machines share knows one. Its id is shown to
+// nobody; many containers have none.
+func machine(name, id, namespace string) string {
+	if id != "" {
+		name += "/" + Sum([]byte("codex-bridge " + id))[:8]
+	}
+	return name + "/" + namespace
 }
 
 // startOf counts from the boot, so that the boot is told, too.

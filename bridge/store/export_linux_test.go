@@ -1,0 +1,4 @@
+package store
+
+// Machine is how a machine is known.
+var Machine = machine
