@@ -52,12 +52,15 @@ type Feature struct {
 
 	amending sync.Mutex // bindings are changed
 
-	mu   sync.Mutex
-	held map[string]bool // the sessions that this process writes
+	mu       sync.Mutex
+	held     map[string]bool     // the sessions that this process writes
+	replaced map[string]replaced // by session
 }
 
 // New makes a Feature.
-func New(o Options) *Feature { return &Feature{o: o, held: make(map[string]bool)} }
+func New(o Options) *Feature {
+	return &Feature{o: o, held: make(map[string]bool), replaced: make(map[string]replaced)}
+}
 
 // Attach implements bridge.Attacher.
 func (f *Feature) Attach(peer *bridge.Peer) { f.peer = peer }

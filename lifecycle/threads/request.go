@@ -40,6 +40,9 @@ func (r *request) answer(ctx context.Context) error {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
+	if why := r.notThis(r.asked.Key, r.kept.Thread); why != "" {
+		return r.start(ctx, decide.Decision{Action: decide.Start, Reason: why})
+	}
 	d := r.decide(ctx)
 	if d.Reason == decide.NotBound && r.kept.Action == givenUp {
 		d.Reason = decide.Reason(r.kept.Reason)

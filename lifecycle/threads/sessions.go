@@ -69,9 +69,33 @@ func (f *Feature) Resumed(ctx context.Context, session, was, id string) error {
 // have another.
 func (f *Feature) TooLarge(thread string) bool { return f.tooLarge(thread) }
 
-// GiveUp leaves a session without the thread that it had, for a reason.
-func (f *Feature) GiveUp(ctx context.Context, session, thread string, reason decide.Reason) error {
-	return f.giveUp(ctx, session, thread, reason)
+// Replace has a start of the session make another thread, for a reason, in the place of the one
+// that it has; until that has started it keeps this one. It counts until undo.
+func (f *Feature) Replace(session, thread string, reason decide.Reason) (undo func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.replaced[session] = replaced{thread, reason}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.replaced, session)
+	}
+}
+
+// replaced is a thread that is not gone on with.
+type replaced struct {
+	thread string
+	reason decide.Reason
+}
+
+// notThis is why a session's thread is not gone on with, whatever there is to decide; "" nothing.
+func (f *Feature) notThis(session, thread string) decide.Reason {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r := f.replaced[session]; thread != "" && r.thread == thread {
+		return r.reason
+	}
+	return ""
 }
 
 // Words are what the model is told of a turn by a trigger, as configured.

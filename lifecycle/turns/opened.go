@@ -166,9 +166,7 @@ func (v *visit) Replace(ctx context.Context, _ string) (converse.Session, error)
 // replaced gives a session a new thread with what the one before was bound with. The policy
 // of today judges it as any other.
 func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason decide.Reason) (*conversation, string, error) {
-	if err := f.o.Threads.GiveUp(ctx, session, b.ThreadID, reason); err != nil {
-		return nil, "", err
-	}
+	defer f.o.Threads.Replace(session, b.ThreadID, reason)()
 	start, err := converse.Bound{Binding: b}.Start(params.Options{})
 	if err != nil {
 		return nil, "", err
