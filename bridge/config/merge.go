@@ -224,6 +224,7 @@ func (m *merger) finish() {
 		m.cross("tool_limits.timeout", "tool_limits.max_timeout",
 			fmt.Sprintf("the timeout %q is more than max_timeout %q", l.Timeout, l.MaxTimeout), "lower timeout or raise max_timeout")
 	}
+	m.agents()
 	if name := c.ACP.DefaultAgent; name != "" {
 		known := slices.Sorted(maps.Keys(c.ACP.Agents))
 		switch {

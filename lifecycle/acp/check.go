@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"codex-bridge/bridge/config"
 )
 
 const (
@@ -13,7 +15,6 @@ const (
 	DeepestNesting = 2
 	// usualSession is who asks where nobody says.
 	usualSession = "agent:main:main"
-	maxName      = 64
 )
 
 // Settings are what is configured.
@@ -52,10 +53,10 @@ func (s Settings) Check(r Request, who Requester, p Place) (Child, *Result) {
 	case child.Mode == Session && !r.Thread:
 		return child, no(Failed, `mode = "session" needs thread = true: a session that stays needs a place to stay in`)
 	}
-	if child.Agent = Normal(cmp.Or(strings.TrimSpace(r.Agent), strings.TrimSpace(s.Default))); child.Agent == "" {
+	if child.Agent = config.AgentID(cmp.Or(strings.TrimSpace(r.Agent), strings.TrimSpace(s.Default))); child.Agent == "" {
 		return child, no(Failed, "no agent is named: give agentId, or set acp.default_agent")
 	}
-	if len(s.Allowed) > 0 && !slices.ContainsFunc(s.Allowed, func(id string) bool { return Normal(id) == child.Agent }) {
+	if len(s.Allowed) > 0 && !slices.ContainsFunc(s.Allowed, func(id string) bool { return config.AgentID(id) == child.Agent }) {
 		return child, no(Forbidden, "the agent %q is not in acp.allowed", child.Agent)
 	}
 	if _, ok := s.Command(child.Agent); !ok {
@@ -76,7 +77,7 @@ func (s Settings) Check(r Request, who Requester, p Place) (Child, *Result) {
 // Command is how an agent is started.
 func (s Settings) Command(agent string) ([]string, bool) {
 	for id, command := range s.Agents {
-		if Normal(id) == agent {
+		if config.AgentID(id) == agent {
 			return command, true
 		}
 	}
@@ -95,22 +96,4 @@ func (r Request) mode() Mode {
 
 func no(s Status, format string, args ...any) *Result {
 	return &Result{Status: s, Error: fmt.Sprintf(format, args...)}
-}
-
-// Normal is the one spelling of an agent's id: lower case, with what is neither a letter,
-// a digit, _ nor - made one -.
-func Normal(id string) string {
-	var b strings.Builder
-	gap := false
-	for _, c := range strings.ToLower(strings.TrimSpace(id)) {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
-			b.WriteRune(c)
-			gap = false
-		} else if !gap {
-			b.WriteByte('-')
-			gap = true
-		}
-	}
-	name := strings.Trim(b.String(), "-")
-	return strings.TrimRight(name[:min(len(name), maxName)], "-")
 }

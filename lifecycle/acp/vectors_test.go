@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"codex-bridge/bridge/config"
 	"codex-bridge/lifecycle/acp"
 )
 
@@ -238,7 +239,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("%+v", refused)
 	}
 	for id, want := range map[string]string{"": "", "A  b.": "a-b", "--": "", "ä": "", strings.Repeat("x", 80): strings.Repeat("x", 64), "a_b-c": "a_b-c"} {
-		if got := acp.Normal(id); got != want {
+		if got := config.AgentID(id); got != want {
 			t.Errorf("%q: %q", id, got)
 		}
 	}
