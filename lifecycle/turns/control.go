@@ -45,7 +45,7 @@ func (f *Feature) interrupt(p rpc.Value) (later, error) {
 // watch is a compaction that was asked for.
 type watch struct {
 	turn  string        // its turn; "" has not begun
-	began chan struct{} // closed when it has
+	began chan struct{} // closed when it has, or never will
 }
 
 // compact is bridge/turn/compact: {sessionKey or threadId, timeoutMs?} → {threadId, turnId,
@@ -94,6 +94,10 @@ func (c *conversation) compact(ctx context.Context, within time.Duration) (any, 
 	out := turn.NewCollector(c.thread.ID)
 	defer c.thread.Collect(out)()
 	c.f.mu.Lock()
+	if c.watch != nil { // of who names the session and not the thread, or the other way round
+		c.f.mu.Unlock()
+		return nil, rpc.Errorf(rpc.CodeBusy, "a compaction of this thread is under way; wait for its end")
+	}
 	c.watch = w
 	c.f.mu.Unlock()
 	defer func() {
@@ -109,6 +113,9 @@ func (c *conversation) compact(ctx context.Context, within time.Duration) (any, 
 	case <-w.began:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	}
+	if w.turn == "" {
+		return nil, errClosed
 	}
 	out.Of(w.turn)
 	end, err := out.Wait(ctx)

@@ -76,6 +76,11 @@ func (f *Feature) take(method string, params rpc.Value) {
 	case turn.Ended:
 		f.desk.Ended(e.Thread, e.Turn)
 	case turn.Closed:
+		f.mu.Lock()
+		if w := c.watch; w != nil && w.turn == "" {
+			close(w.began)
+		}
+		f.mu.Unlock()
 		defer f.forget(e.Thread)()
 	}
 	c.thread.Take(e)
