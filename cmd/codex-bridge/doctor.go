@@ -196,7 +196,11 @@ func ask(cfg *config.Config, path string, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
+	cmd.WaitDelay = time.Second // for what a wrapper leaves behind, with our pipe
 	text, err := cmd.CombinedOutput()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // it has ended well itself
+	}
 	return string(text), err
 }
 
