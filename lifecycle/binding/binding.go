@@ -2,8 +2,8 @@ package binding
 
 import "strings"
 
-// SchemaVersion is that of the records that are read and written.
-const SchemaVersion = 1
+// schemaVersion is that of the records that are read and written.
+const schemaVersion = 1
 
 // Binding is a conversation's thread. The empty text is "not known" in every field.
 // Fingerprints are those of package fingerprint, or another implementation's.
@@ -71,10 +71,10 @@ type PluginApp struct {
 	MCPServers              []string `json:"mcpServerNames"`
 }
 
-// Suffix makes the name of the file that holds the binding of a conversation's file.
-const Suffix = ".codex-app-server.json"
+// suffix makes the name of the file that holds the binding of a conversation's file.
+const suffix = ".codex-app-server.json"
 
 // Path is the file that holds the binding of the conversation in sessionFile.
-func Path(sessionFile string) string { return sessionFile + Suffix }
+func Path(sessionFile string) string { return sessionFile + suffix }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }

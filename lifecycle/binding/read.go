@@ -40,7 +40,7 @@ func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error
 	}
 	r := reader{v: doc.Root()}
 	if !isVersion(r.v.Get("schemaVersion")) {
-		return Binding{}, nil, &Foreign{fmt.Sprintf("its schemaVersion is not %d", SchemaVersion)}
+		return Binding{}, nil, &Foreign{fmt.Sprintf("its schemaVersion is not %d", schemaVersion)}
 	}
 	thread, ok := r.v.Get("threadId").Text()
 	if !ok {
@@ -85,7 +85,7 @@ func isVersion(v rpc.Value) bool {
 		return false
 	}
 	n, err := strconv.ParseFloat(string(v.Raw()), 64)
-	return err == nil && n == SchemaVersion
+	return err == nil && n == schemaVersion
 }
 
 // reader reads the values of a record one by one.

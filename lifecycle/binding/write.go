@@ -44,7 +44,7 @@ func Encode(b Binding) []byte {
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(record{SchemaVersion, b}); err != nil {
+	if err := e.Encode(record{schemaVersion, b}); err != nil {
 		panic(err) // texts, booleans and maps of texts always have a JSON form
 	}
 	return text.Bytes()
@@ -61,7 +61,7 @@ func (c ContextEngine) MarshalJSON() ([]byte, error) {
 	return marshal(struct {
 		SchemaVersion int `json:"schemaVersion"`
 		plain
-	}{SchemaVersion, plain(c)})
+	}{schemaVersion, plain(c)})
 }
 
 // MarshalJSON writes the version and the mode, which have no other value.
@@ -71,7 +71,7 @@ func (p Projection) MarshalJSON() ([]byte, error) {
 		SchemaVersion int    `json:"schemaVersion"`
 		Mode          string `json:"mode"`
 		plain
-	}{SchemaVersion, ThreadBootstrap, plain(p)})
+	}{schemaVersion, ThreadBootstrap, plain(p)})
 }
 
 // MarshalJSON writes empty collections as such: null is another value, and no context.

@@ -19,7 +19,6 @@ const (
 	Held               // the bridge itself has refused the request
 	Lost               // Codex has no such thread
 	Refused            // Codex has another reason
-	TimedOut           // the turn has
 	Full               // the context is, for this model
 	BadImage           // the model refuses an image of the thread
 )
@@ -103,8 +102,6 @@ func AfterTurn(f Failure, bootstrapped bool) Sequel {
 		if bootstrapped {
 			return Sequel{Again: true, Reason: ContextFull}
 		}
-	case TimedOut:
-		return Sequel{Reason: TurnTimedOut}
 	case BadImage:
 		return Sequel{Reason: ImageRefused}
 	}

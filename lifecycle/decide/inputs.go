@@ -8,7 +8,7 @@ import (
 // Inputs are what a thread would be started with now. Fingerprints are "" where there is
 // nothing.
 type Inputs struct {
-	// TooLarge tells that the bound thread has grown too large (see projection.Fuse).
+	// TooLarge tells that the bound thread has grown too large (see thread.max_rollout).
 	TooLarge       bool
 	ContextEngine  *binding.ContextEngine // nil: none is active
 	UserMCPServers string

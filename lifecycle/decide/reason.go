@@ -20,7 +20,6 @@ const (
 	ToolsChanged        Reason = "dynamicToolsChanged"
 	ThreadLost          Reason = "threadLost"
 	ResumeFailed        Reason = "resumeFailed"
-	TurnTimedOut        Reason = "turnTimedOut"
 	ContextFull         Reason = "contextFull"
 	ImageRefused        Reason = "imageRefused"
 	RolloutTooLarge     Reason = "rolloutTooLarge"
@@ -42,7 +41,6 @@ var words = map[Reason]string{
 	ToolsChanged:        "the dynamic tools have changed",
 	ThreadLost:          "Codex has no record of the thread: it never ran a turn, or the record is gone",
 	ResumeFailed:        "Codex could not go on with the thread",
-	TurnTimedOut:        "a turn took too long",
 	ContextFull:         "the thread's context is full",
 	ImageRefused:        "the thread holds an image that the model refuses",
 	RolloutTooLarge:     "the thread has grown too large",

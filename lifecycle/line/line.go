@@ -50,17 +50,8 @@ func (l *Lines) Join(key string) (*Place, error) {
 	return p, nil
 }
 
-// Do does f when all who have asked before for the same key are done. Who is called off
-// while waiting leaves the line; the error is then ctx's.
-func (l *Lines) Do(ctx context.Context, key string, f func(context.Context) error) error {
-	p, err := l.Join(key)
-	if err != nil {
-		return err
-	}
-	return p.Do(ctx, f)
-}
-
-// Do does f when the place is the first, and leaves it.
+// Do does f when all who have joined before are done, and leaves the line. Who is called off
+// while waiting leaves it, too; the error is then ctx's.
 func (p *Place) Do(ctx context.Context, f func(context.Context) error) error {
 	defer p.Leave()
 	select {
@@ -104,11 +95,4 @@ func (l *Lines) All() (n int) {
 		n += len(line)
 	}
 	return n
-}
-
-// Waiting is how many stand in line for the key, with the one that is being served.
-func (l *Lines) Waiting(key string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.lines[key])
 }

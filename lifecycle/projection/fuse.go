@@ -28,7 +28,7 @@ func (f Fuse) MaxTokens() int {
 	if window == 0 {
 		window = usualWindow
 	}
-	return max(window-Reserve(window, f.Reserve)-f.Next, 1)
+	return max(window-free(window, f.Reserve)-f.Next, 1)
 }
 
 // Blown tells whether a thread of so many tokens is too large; 0 is not known.

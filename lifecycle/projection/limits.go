@@ -24,12 +24,12 @@ func MaxChars(window int, reserve *int) int {
 	if window <= 0 {
 		return leastChars
 	}
-	return min(max(charsPerToken*(window-Reserve(window, reserve)), leastChars), mostChars)
+	return min(max(charsPerToken*(window-free(window, reserve)), leastChars), mostChars)
 }
 
-// Reserve is what is kept free of a window: what was asked for, as long as that leaves
-// room for a prompt.
-func Reserve(window int, asked *int) int {
+// free is what is kept free of a window: what was asked for, as long as that leaves room for a
+// prompt.
+func free(window int, asked *int) int {
 	reserve := usualReserve
 	if asked != nil {
 		reserve = max(*asked, 0)

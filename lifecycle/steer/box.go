@@ -54,7 +54,6 @@ type Box struct {
 	mu    sync.Mutex
 	line  []*waiting
 	bytes int
-	came  int       // how many messages have been taken
 	quiet time.Time // no message is sent before that came before it
 	sent  []batch   // to a running turn; what became of it is not known
 
@@ -86,18 +85,8 @@ func New(o Options) *Box {
 	return &Box{o: o, wake: make(chan struct{}, 1)}
 }
 
-// Enqueue takes a message, and tells what became of it when its quiet time is over. Who
-// is called off before it was sent takes it back.
-func (b *Box) Enqueue(ctx context.Context, m Message) (Result, error) {
-	wait, err := b.Put(m)
-	if err != nil {
-		return Result{}, err
-	}
-	return wait(ctx)
-}
-
-// Put is Enqueue in two steps: when it returns, the message has its place in line; wait
-// tells what became of it.
+// Put takes a message: when it returns, that has its place in line. wait tells what became of it
+// when its quiet time is over; who is called off before it was sent takes it back.
 func (b *Box) Put(m Message) (wait func(context.Context) (Result, error), err error) {
 	if strings.TrimSpace(m.Text) != "" && b.o.Answer(m.Text) {
 		return func(context.Context) (Result, error) { return Result{Disposition: Answered}, nil }, nil
@@ -142,7 +131,6 @@ func (b *Box) add(m Message) (*waiting, error) {
 	}
 	b.line = append(b.line, w)
 	b.bytes += w.size
-	b.came++
 	b.quiet = time.Now().Add(m.Quiet)
 	b.ring()
 	return w, nil
@@ -173,32 +161,9 @@ func (b *Box) ring() {
 	}
 }
 
-// Flush ends the quiet time of what waits.
-func (b *Box) Flush() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.quiet = time.Time{}
-	b.ring()
-}
-
 // Waiting is how many messages wait for a turn, or for the quiet time to be over.
 func (b *Box) Waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.line)
-}
-
-// Arrived is how many messages have been taken so far: one that was has its place.
-func (b *Box) Arrived() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.came
-}
-
-// Settled tells whether nothing waits, and what was sent has arrived.
-func (b *Box) Settled() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.takeLost()
-	return len(b.line) == 0 && len(b.sent) == 0
 }
