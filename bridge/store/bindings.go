@@ -115,7 +115,7 @@ func (s *Store) CountBindings(ctx context.Context) (bound, aside int, err error)
 	if s.version < bindingsSince {
 		return 0, 0, nil
 	}
-	err = s.read.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM bindings), (SELECT count(*) FROM bindings_aside)`).Scan(&bound, &aside)
+	err = s.read.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM bindings WHERE thread <> ''), (SELECT count(*) FROM bindings_aside)`).Scan(&bound, &aside)
 	if err != nil {
 		return 0, 0, fmt.Errorf("the bindings in %s can't be read: %w", s.where, s.failed(err))
 	}

@@ -32,16 +32,12 @@ func (c listThreadsCmd) Run(out io.Writer) error {
 	all := []threads.Shown{}
 	more := false
 	err := readDecisions(func(ctx context.Context, s *store.Store) error {
-		kept, err := s.Bindings(ctx, threads.Most)
+		kept, err := s.Bindings(ctx, threads.Most+1)
 		if err != nil {
 			return err
 		}
-		bound, _, err := s.CountBindings(ctx)
-		if err != nil {
-			return err
-		}
-		more = bound > len(kept)
-		for _, b := range kept {
+		more = len(kept) > threads.Most
+		for _, b := range kept[:min(len(kept), threads.Most)] {
 			shown, err := threads.Show(ctx, s, b)
 			if err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/session"
 )
 
 type clearThreadCmd struct {
@@ -20,7 +21,17 @@ type clearThreadCmd struct {
 }
 
 func (c clearThreadCmd) Run(out io.Writer) error {
-	err := readDecisions(func(context.Context, *store.Store) error { return nil }) // who has nothing to clear gets no state made
+	// Who has nothing to clear gets no state made, and takes no session from who holds it.
+	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+		kept, found, err := s.BindingOf(ctx, c.Session)
+		switch {
+		case err == nil && !found:
+			return unknownSession(c.Session)
+		case err == nil && c.Thread != "" && kept.Thread != c.Thread:
+			return c.anotherThread()
+		}
+		return err
+	})
 	if errors.Is(err, store.ErrNone) {
 		return unknownSession(c.Session)
 	}
@@ -33,13 +44,17 @@ func (c clearThreadCmd) Run(out io.Writer) error {
 		case err != nil:
 			return err
 		case !cleared && c.Thread != "":
-			return fmt.Errorf("the session %s has not the thread %s; nothing was cleared", plain(c.Session), plain(c.Thread))
+			return c.anotherThread()
 		case !cleared:
 			return unknownSession(c.Session)
 		}
 		fmt.Fprintln(out, "cleared "+plain(c.Session))
 		return nil
 	})
+}
+
+func (c clearThreadCmd) anotherThread() error {
+	return fmt.Errorf("the session %s has not the thread %s; nothing was cleared", plain(c.Session), plain(c.Thread))
 }
 
 // changeSession changes the binding of a session that nobody else writes.
@@ -84,6 +99,9 @@ func (c importThreadCmd) Run(out io.Writer) error {
 	}
 	if c.Session == "" {
 		c.Session = file
+	}
+	if err := session.Key(c.Session); err != nil {
+		return fmt.Errorf("the key %s: %w; give another one with --session", plain(c.Session), err)
 	}
 	text, err := os.ReadFile(binding.Path(file))
 	if err != nil {

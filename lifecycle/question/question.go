@@ -73,6 +73,11 @@ func (d *Desk) Ended(thread, turn string) {
 	d.take(thread, func(q *asked) bool { return q.turn == turn || q.turn == "" }).end(none)
 }
 
+// Closed says that a thread is not loaded any more.
+func (d *Desk) Closed(thread string) {
+	d.take(thread, func(*asked) bool { return true }).end(none)
+}
+
 func (d *Desk) take(thread string, which func(*asked) bool) *asked {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -40,7 +40,10 @@ func Read(start rpc.Value) (*Asked, error) {
 		var err error
 		switch name {
 		case "sessionKey":
-			a.Key, err = key(m)
+			text, ok := m.Text()
+			if a.Key, err = text, Key(text); !ok {
+				err = fmt.Errorf("it is %s, not a string", m.Kind())
+			}
 		case "contextEngine":
 			if m.Kind() != rpc.Null {
 				a.Engine, err = engine.Read(m)
@@ -70,19 +73,17 @@ func Read(start rpc.Value) (*Asked, error) {
 // maxKey bounds the key of a session, in characters.
 const maxKey = 512
 
-func key(v rpc.Value) (string, error) {
-	text, ok := v.Text()
+// Key tells why a text is no key of a session; nil: it is one.
+func Key(text string) error {
 	switch {
-	case !ok:
-		return "", fmt.Errorf("it is %s, not a string", v.Kind())
 	case strings.TrimSpace(text) == "":
-		return "", errors.New("it is blank")
+		return errors.New("it is blank")
 	case utf8.RuneCountInString(text) > maxKey:
-		return "", fmt.Errorf("it is longer than %d characters", maxKey)
+		return fmt.Errorf("it is longer than %d characters", maxKey)
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return "", errors.New("it has control characters")
+		return errors.New("it has control characters")
 	}
-	return text, nil
+	return nil
 }
 
 // ReadTrigger reads {trigger} in the member bridge of the parameters of turn/start. ok is

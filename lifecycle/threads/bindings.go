@@ -110,6 +110,9 @@ func key(params rpc.Value) (string, error) {
 	if !ok || text == "" {
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey: give the key of a session, a text")
 	}
+	if err := session.Key(text); err != nil {
+		return "", rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey: %v", err)
+	}
 	return text, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	sessions "codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
 )
 
@@ -20,6 +21,11 @@ func addressOf(p rpc.Value) (address, error) {
 		return address{}, invalid("params: sessionKey and threadId are texts")
 	case (session == "") == (thread == ""):
 		return address{}, invalid("params: give one of sessionKey and threadId")
+	}
+	if hasSession {
+		if err := sessions.Key(session); err != nil {
+			return address{}, invalid("params.sessionKey: %v", err)
+		}
 	}
 	return address{session, thread}, nil
 }

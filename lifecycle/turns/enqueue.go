@@ -7,6 +7,7 @@ import (
 
 	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/steer"
+	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
@@ -34,7 +35,10 @@ func (f *Feature) enqueue(p rpc.Value) (later, error) {
 		var wait func(context.Context) (steer.Result, error)
 		err := place.Do(ctx, func(ctx context.Context) error {
 			var err error
-			if c, _, err = f.opened(ctx, a, begin); err != nil {
+			if c, _, err = f.opened(ctx, a, begin); turn.Gone(err) {
+				c, err = f.again(ctx, a)
+			}
+			if err != nil {
 				return err
 			}
 			box, err := c.mailbox()

@@ -76,6 +76,7 @@ func (f *Feature) take(method string, params rpc.Value) {
 	case turn.Ended:
 		f.desk.Ended(e.Thread, e.Turn)
 	case turn.Closed:
+		f.desk.Closed(e.Thread)
 		f.mu.Lock()
 		if w := c.watch; w != nil && w.turn == "" {
 			close(w.began)

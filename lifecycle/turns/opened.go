@@ -132,35 +132,40 @@ func (v *visit) Open(ctx context.Context, _ string) (converse.Session, error) {
 	return v.in(c), nil
 }
 
-// Replace implements converse.Sessions: a session gets a new thread with what the lost one
-// was bound with. A thread of no session is gone for good.
+// Replace implements converse.Sessions.
 func (v *visit) Replace(ctx context.Context, _ string) (converse.Session, error) {
-	f := v.f
-	a, err := f.resolved(ctx, v.address)
-	if err != nil {
-		return converse.Session{}, err
-	}
-	if a.session == "" {
-		return converse.Session{}, rpc.Errorf(rpc.CodeInvalidParams, "codex does not know the thread %s, and it belongs to no session", a.thread)
-	}
-	b, err := f.o.Threads.Session(ctx, a.session)
-	if err != nil {
-		return converse.Session{}, err
-	}
-	if f.o.Threads.Open(b.ThreadID) {
-		// Codex may have put it away since, and can still go on with it.
-		if _, err := f.peer.Request(ctx, "thread/resume", map[string]any{"threadId": b.ThreadID}); err == nil {
-			return v.in(f.conversation(b.ThreadID)), nil
-		} else if !turn.Gone(err) {
-			return converse.Session{}, err
-		}
-		f.forget(b.ThreadID)()
-	}
-	c, _, err := f.replaced(ctx, a.session, b, decide.ThreadLost)
+	c, err := v.f.again(ctx, v.address)
 	if err != nil {
 		return converse.Session{}, err
 	}
 	return v.in(c), nil
+}
+
+// again gives a session whose thread Codex does not know a new one, with what the lost one was
+// bound with. A thread of no session is gone for good.
+func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
+	a, err := f.resolved(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if a.session == "" {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "codex does not know the thread %s, and it belongs to no session", a.thread)
+	}
+	b, err := f.o.Threads.Session(ctx, a.session)
+	if err != nil {
+		return nil, err
+	}
+	if f.o.Threads.Open(b.ThreadID) {
+		// Codex may have put it away since, and can still go on with it.
+		if _, err := f.peer.Request(ctx, "thread/resume", map[string]any{"threadId": b.ThreadID}); err == nil {
+			return f.conversation(b.ThreadID), nil
+		} else if !turn.Gone(err) {
+			return nil, err
+		}
+		f.forget(b.ThreadID)()
+	}
+	c, _, err := f.replaced(ctx, a.session, b, decide.ThreadLost)
+	return c, err
 }
 
 // replaced gives a session a new thread with what the one before was bound with. The policy
