@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Places returns "line:column" for every key that locate finds, by its full
@@ -84,3 +85,6 @@ var (
 
 	NarrowerCommands = narrowerCommands
 )
+
+// Patience is how long the files of one configuration have to rest after each event.
+func Patience() func(time.Time) time.Duration { return new(patience).wait }

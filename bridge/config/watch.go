@@ -17,6 +17,10 @@ import (
 // several steps, and a half-written file would be a false alarm.
 const quiet = 100 * time.Millisecond
 
+// restless is when they are read although they do not rest: a workspace's file is written by
+// whoever works there, who must not keep the user's own changes from being seen.
+const restless = time.Second
+
 // Watch calls changed after each change of the files' content: with the new
 // configuration, or with the error when it is not valid and the caller should
 // keep what it has. It calls from its own goroutine, the caller's, one call at
@@ -39,6 +43,7 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) erro
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer timer.Stop()
+	var p patience
 	if opts.Loaded != nil && opts.Loaded.digest != seen {
 		seen = opts.Loaded.digest
 		timer.Reset(0)
@@ -52,14 +57,15 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) erro
 				return errors.New("watch configuration: the watcher was closed")
 			}
 			if w.concerns(filepath.Clean(e.Name)) {
-				timer.Reset(quiet)
+				timer.Reset(p.wait(time.Now()))
 			}
 		case _, ok := <-fs.Errors:
 			if !ok {
 				return errors.New("watch configuration: the watcher was closed")
 			}
-			timer.Reset(quiet) // events were lost: look for ourselves
+			timer.Reset(p.wait(time.Now())) // events were lost: look for ourselves
 		case <-timer.C:
+			p = patience{}
 			w.cover()
 			sources := readAll(opts)
 			if now := digest(sources); now != seen {
@@ -68,6 +74,17 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) erro
 			}
 		}
 	}
+}
+
+// patience is how long to wait for the files to rest.
+type patience struct{ since time.Time } // the first event that was not looked into
+
+// wait is how long after an event they are read, if no other comes.
+func (p *patience) wait(now time.Time) time.Duration {
+	if p.since.IsZero() {
+		p.since = now
+	}
+	return min(quiet, max(0, p.since.Add(restless).Sub(now)))
 }
 
 // watcher keeps the right folders watched.

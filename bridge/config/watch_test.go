@@ -204,3 +204,22 @@ func TestWatchEnds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Who writes the workspace's file without a pause, as a model may, keeps no change of the user's
+// from being seen for long.
+func TestRestless(t *testing.T) {
+	wait := config.Patience()
+	begun := time.Now()
+	for now := begun; ; now = now.Add(10 * time.Millisecond) { // an event each
+		left := wait(now)
+		if left <= 0 {
+			break
+		}
+		if now.Sub(begun) > 2*time.Second {
+			t.Fatalf("after %v the files are to rest for another %v", now.Sub(begun), left)
+		}
+	}
+	if left := config.Patience()(begun); left != 100*time.Millisecond {
+		t.Errorf("after one event they have %v to rest", left)
+	}
+}
