@@ -21,16 +21,16 @@ func hostname() (string, error) {
 		return "", err
 	}
 	id, err := os.ReadFile("/etc/machine-id")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+	if err != nil {
+		id = nil // then the name has to do
 	}
 	return machine(name, strings.TrimSpace(string(id)), namespace), nil
 }
 
 // machine is the name by which a database that machines share knows one. Its id is shown to
-// nobody; many containers have none.
+// nobody; many containers have none, and a system that starts for the first time none yet.
 func machine(name, id, namespace string) string {
-	if id != "" {
+	if id != "" && id != "uninitialized" {
 		name += "/" + Sum([]byte("codex-bridge " + id))[:8]
 	}
 	return name + "/" + namespace
