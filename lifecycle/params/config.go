@@ -1,6 +1,9 @@
 package params
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strconv"
+)
 
 // CodeMode is whether the model writes programs that call the tools.
 type CodeMode int
@@ -18,14 +21,30 @@ func CodeModeOf(word string) CodeMode {
 	return map[string]CodeMode{"only": CodeModeOnly, "off": CodeModeOff}[word]
 }
 
-func (m CodeMode) layer() json.RawMessage {
-	switch m {
-	case CodeModeOnly:
-		return json.RawMessage(`{"features.code_mode":true,"features.code_mode_only":true}`)
-	case CodeModeOff:
-		return json.RawMessage(`{"features.code_mode":false,"features.code_mode_only":false}`)
+// over puts the mode into a configuration: beside what that has of features, or under dotted keys.
+// Of one that has both forms of a key Codex takes the one or the other, by chance (measured).
+func (m CodeMode) over(o object) error {
+	if m == CodeModeAsIs {
+		return nil
 	}
-	return nil
+	into, prefix := o, "features."
+	if isObject(o["features"]) {
+		var err error
+		if into, err = read(o["features"]); err != nil {
+			return err
+		}
+		prefix = ""
+	}
+	for _, name := range []string{"code_mode", "code_mode_only"} {
+		delete(o, "features."+name)
+		into[prefix+name] = json.RawMessage(strconv.FormatBool(m == CodeModeOnly))
+	}
+	if prefix != "" {
+		return nil
+	}
+	var err error
+	o["features"], err = into.write()
+	return err
 }
 
 // lightweight keeps the project's own instructions out of the context.
@@ -58,9 +77,19 @@ func (c Config) Resume() (json.RawMessage, error) {
 }
 
 func (c Config) merge(layers ...json.RawMessage) (json.RawMessage, error) {
-	layers = append(layers, c.CodeMode.layer())
 	if c.Lightweight {
 		layers = append(layers, lightweight)
 	}
-	return Merge(layers...)
+	merged, err := Merge(layers...)
+	if err != nil || c.CodeMode == CodeModeAsIs {
+		return merged, err
+	}
+	o, err := read(merged)
+	if err == nil {
+		err = c.CodeMode.over(o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o.write()
 }

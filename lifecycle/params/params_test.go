@@ -226,3 +226,19 @@ func merged(a, b map[string]any) map[string]any {
 	}
 	return m
 }
+
+// What is configured of code mode holds, in whatever form the client says it: of one key in two
+// forms Codex takes either.
+func TestCodeModeHolds(t *testing.T) {
+	for _, c := range []struct{ asked, want string }{
+		{`{"features":{"code_mode":true,"x":1}}`, `{"features":{"code_mode":false,"code_mode_only":false,"x":1}}`},
+		{`{"features":{"x":1},"features.code_mode_only":true,"features.y":2}`, `{"features":{"code_mode":false,"code_mode_only":false,"x":1},"features.y":2}`},
+		{`{"features":7,"features.code_mode":true}`, `{"features":7,"features.code_mode":false,"features.code_mode_only":false}`},
+	} {
+		got, err := params.Config{Asked: json.RawMessage(c.asked), CodeMode: params.CodeModeOff}.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, got, []byte(c.want))
+	}
+}
