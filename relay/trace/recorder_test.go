@@ -227,6 +227,54 @@ c>e {"method":"turn/completed","params":{"threadId":"t1","turn":{"id":"u1","stat
 	}
 }
 
+// Client and codex count their requests each for itself: what one answers is told apart from
+// what the other does, also where the bridge has put both questions in other words.
+func TestSameIDs(t *testing.T) {
+	r, folder := recorder(t, trace.Limits{})
+	play(r, `
+c>e {"method":"turn/started","params":{"threadId":"t1","turn":{"id":"u1"}}}
+c>b {"id":5,"method":"item/commandExecution/requestApproval","params":{"threadId":"t1","turnId":"u1"}}
+b>e {"id":5,"method":"item/commandExecution/requestApproval","params":{"threadId":"t1","turnId":"u1","availableDecisions":[]}}
+e>b {"id":5,"method":"thread/start","params":{}}
+b>c {"id":5,"method":"thread/start","params":{"sandbox":"read-only"}}
+e>b {"id":5,"result":{"decision":"acceptForSession"}}
+b>c {"id":5,"result":{"decision":"accept"}}
+c>e {"id":5,"result":{"thread":{"id":"t2"}}}
+c>e {"id":6,"method":"item/fileChange/requestApproval","params":{"threadId":"t1","turnId":"u1"}}
+e>c {"id":6,"method":"thread/resume","params":{"threadId":"t2"}}
+e>b {"id":6,"result":{"decision":"accept"}}
+b>c {"id":6,"result":{"decision":"decline"}}
+c>b {"id":6,"result":{"thread":{"id":"t2"}}}
+b>e {"id":6,"result":{"thread":{"id":"t2"},"x":1}}
+`)
+	r.Close()
+	for name, want := range map[string]string{
+		"t1": `
+1 message u1 codex>client turn/started
+2 approval.requested u1 codex>bridge item/commandExecution/requestApproval
+3 approval.requested u1 bridge>client item/commandExecution/requestApproval
+4 approval.resolved u1 client>bridge acceptForSession
+5 approval.resolved u1 bridge>codex accept
+6 approval.requested u1 codex>client item/fileChange/requestApproval
+7 approval.resolved u1 client>bridge accept
+8 approval.resolved u1 bridge>codex decline
+9 turn.client_closed u1 >
+10 session.ended >`,
+		"t2": `
+1 message client>bridge thread/start
+2 message bridge>codex thread/start
+3 session.started codex>client
+4 message client>codex thread/resume
+5 session.started codex>bridge
+6 session.started bridge>client
+7 session.ended >`,
+	} {
+		if diff := cmp.Diff(strings.Split(strings.TrimSpace(want), "\n"), lines(t, filepath.Join(folder, name+".jsonl"))); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
+		}
+	}
+}
+
 // A thread that codex has put away has ended; what comes of it later is one file with what was
 // before, and the file is open no longer than it takes to write that.
 func TestPutAway(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ const (
 	mostEarly   = 256  // events of no thread
 	mostAsked   = 4096 // requests without an answer
 	mostThreads = 64   // files that are open
+	mostPast    = 4096 // threads that codex has no more
 )
 
 // session is a conversation between a client and a codex, taken apart by threads. What
@@ -30,9 +32,9 @@ type session struct {
 	held     [2]*message // heard, and not handed on yet; by bridge.Party
 	early    []Event     // before the first thread; each file begins with them
 	opening  map[string][]opened
-	asked    map[string]asked // requests by who asks and id
+	asked    map[string]asked // requests by asker
 	threads  map[string]*thread
-	past     map[string]int64 // how many events those have that codex has no more
+	past     past
 	current  *thread
 }
 
@@ -45,13 +47,30 @@ type opened struct {
 type asked struct {
 	method, thread, turn string
 	approval             bool
+	answered             bool // it is kept for a while all the same: an answer may come in two hops
+}
+
+// asker names a request among all. Client and codex count their ids each for itself, and what
+// the bridge hands on to one of them has the other's: the way is a part of the name.
+func asker(from, to, id string) string {
+	if from == "bridge" {
+		from += ">" + to
+	}
+	return from + " " + id
+}
+
+// other is who is on the other side of the bridge.
+func other(side string) string {
+	if side == "client" {
+		return "codex"
+	}
+	return "client"
 }
 
 func newSession(o Options, l Limits) *session {
 	o.Limits = l
 	return &session{
 		Options: o, redactor: redact.New(l.Limits, o.Secrets...), opening: make(map[string][]opened), asked: make(map[string]asked), threads: make(map[string]*thread),
-		past: make(map[string]int64),
 	}
 }
 
@@ -76,10 +95,10 @@ func (s *session) take(t told) {
 
 // ours tells whether a message answers a request of the bridge's own.
 func (s *session) ours(m *message) bool {
-	if m.method != "" || m.id == "" || s.asked["bridge"+m.id].method == "" {
+	if m.method != "" || m.id == "" || s.asked[asker("bridge", m.party.String(), m.id)].method == "" {
 		return false
 	}
-	return s.asked[(1-m.party).String()+m.id].method == ""
+	return s.asked[asker((1-m.party).String(), "", m.id)].method == ""
 }
 
 // flush writes what was heard and ends at the bridge.
@@ -163,16 +182,10 @@ func (s *session) hop(m *message, from, to string) {
 		}
 		of.approval = from != "client" && m.id != "" && (strings.Contains(m.method, "Approval") || m.method == "mcpServer/elicitation/request" || m.method == "item/tool/requestUserInput")
 		if m.id != "" {
-			s.note(from+m.id, of)
+			s.note(asker(from, to, m.id), of)
 		}
 	case m.id != "":
-		of = s.asked[to+m.id]
-		if of.method == "" && to == "bridge" {
-			of = s.asked["client"+m.id]
-		}
-		if of.method == "" && to == "client" {
-			of = s.asked["bridge"+m.id]
-		}
+		of = s.answered(from, to, m.id)
 		if of.thread == "" {
 			of.thread = text(result.Get("thread").Get("id"))
 		}
@@ -218,11 +231,38 @@ func firstOf(v rpc.Value, names ...string) string {
 	return ""
 }
 
+// note keeps a request until its answer comes, and beyond that while there is room.
 func (s *session) note(key string, of asked) {
+	if len(s.asked) >= mostAsked {
+		maps.DeleteFunc(s.asked, func(_ string, a asked) bool { return a.answered })
+	}
 	if len(s.asked) >= mostAsked {
 		clear(s.asked)
 	}
 	s.asked[key] = of
+}
+
+// answered is the request that an answer is to. The bridge may have handed it on as it was, or
+// in other words, and so the answer.
+func (s *session) answered(from, to, id string) asked {
+	keys := []string{asker(to, from, id), asker("bridge", other(to), id)}
+	if to == "bridge" {
+		keys[1] = asker(other(from), "", id)
+	}
+	of := s.asked[keys[0]]
+	if of.method == "" {
+		of = s.asked[keys[1]]
+	}
+	if to == "bridge" && s.asked[keys[1]].method != "" {
+		return of // another waits for it still
+	}
+	for _, key := range keys {
+		if a, ok := s.asked[key]; ok {
+			a.answered = true
+			s.asked[key] = a
+		}
+	}
+	return of
 }
 
 // opens tells whether a request opens a thread that it does not name.
@@ -292,22 +332,21 @@ func (s *session) number(e Event) Event {
 }
 
 func (s *session) write(t *thread, e Event) {
-	if t.ended {
-		return
-	}
-	t.seq++
-	e.Seq, e.ThreadID, e.Workspace, e.Model, e.Provider = t.seq, t.id, t.workspace, t.model, t.provider
-	line, err := e.encode(s.Limits)
-	if err == nil {
-		err = t.file.write(line, false)
-	}
-	if err != nil {
-		t.ended = true
-		s.giveUp(t, e, err)
+	if !t.ended {
+		t.seq++
+		e.Seq, e.ThreadID, e.Workspace, e.Model, e.Provider = t.seq, t.id, t.workspace, t.model, t.provider
+		line, err := e.encode(s.Limits)
+		if err == nil {
+			err = t.file.write(line, false)
+		}
+		if err != nil {
+			t.ended = true
+			s.giveUp(t, e, err)
+		}
 	}
 	if t.unloaded {
 		s.close(t)
-		s.past[t.id] = t.seq
+		s.past.add(t)
 		delete(s.threads, t.id)
 	}
 }
@@ -333,8 +372,7 @@ func (s *session) thread(id string) *thread {
 	if t == nil {
 		t = newThread(id, &file{path: filepath.Join(s.Folder, FileName(id)), most: s.Limits.File})
 		s.threads[id] = t
-		if seq, ok := s.past[id]; ok {
-			t.seq, t.unloaded = seq, true
+		if s.past.knows(t) {
 			return t
 		}
 		for _, e := range s.early {

@@ -50,6 +50,42 @@ func (t *thread) close(key string) {
 	}
 }
 
+// past are the threads that codex has no more: something may be said of them all the same.
+// One that has been gone for very long is forgotten, and then as good as new.
+type past struct {
+	of    map[string]written
+	order []string // the oldest first
+}
+
+// written is how far the file of a thread has come.
+type written struct {
+	seq   int64
+	ended bool
+}
+
+func (p *past) add(t *thread) {
+	if p.of == nil {
+		p.of = make(map[string]written)
+	}
+	if _, ok := p.of[t.id]; !ok {
+		p.order = append(p.order, t.id)
+	}
+	p.of[t.id] = written{t.seq, t.ended}
+	if len(p.order) > mostPast {
+		delete(p.of, p.order[0])
+		p.order = p.order[1:]
+	}
+}
+
+// knows tells whether a thread is one of them, and has it go on where it was.
+func (p *past) knows(t *thread) bool {
+	w, ok := p.of[t.id]
+	if ok {
+		t.seq, t.ended, t.unloaded = w.seq, w.ended, true
+	}
+	return ok
+}
+
 // acts are the items that do something.
 func acts(kind string) bool {
 	switch kind {
