@@ -104,7 +104,8 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	if h.guard.Policy().Gates() {
 		plan.Person = time.Duration(h.approvals().Timeout)
 	}
-	plan.Command = func(e hook.Event) string { return server.Command(self, e, plan.Limit(e)) }
+	allow := cfg.OnFailure == "allow"
+	plan.Command = func(e hook.Event) string { return server.Command(self, e, plan.Limit(e), allow) }
 	return plan, nil
 }
 
@@ -128,10 +129,7 @@ func (h *hooks) listen() (*hook.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.server, err = hook.Listen(hook.Options{
-		Folder: hook.DefaultFolder(state), Decide: h.answer.Answer,
-		Allow: h.config.Load().Hooks.OnFailure == "allow", Log: h.log,
-	})
+	h.server, err = hook.Listen(hook.Options{Folder: hook.DefaultFolder(state), Decide: h.answer.Answer, Log: h.log})
 	return h.server, err
 }
 

@@ -7,10 +7,12 @@ import (
 )
 
 // Command is the command line by which Codex asks here: self is our own program, and
-// timeout what Codex is told of the hook.
-func (s *Server) Command(self string, e Event, timeout time.Duration) string {
+// timeout what Codex is told of the hook. allow: a process that does not reach us, or gets
+// no answer in time, lets its tool run; what reaches something else, or can't be read, is
+// denied all the same.
+func (s *Server) Command(self string, e Event, timeout time.Duration, allow bool) string {
 	words := []string{self, "hook", "--socket", s.Socket(), "--event", string(e), "--timeout", timeout.String()}
-	if s.o.Allow {
+	if allow {
 		words = append(words, "--on-failure", "allow")
 	}
 	quote := quoteShell

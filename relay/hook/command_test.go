@@ -45,16 +45,18 @@ func TestCommand(t *testing.T) {
 	}
 	for _, e := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
 		s := listen(t, hook.Options{Folder: odd, Decide: denyCall})
-		cmd := exec.Command("sh", "-c", s.Command(program, e, plenty))
+		cmd := exec.Command("sh", "-c", s.Command(program, e, plenty, false))
 		cmd.Stdin = strings.NewReader(payload(e, "call-9"))
 		out, err := cmd.Output()
 		if reason := refused(t, e, outcome{stdout: string(out)}); reason != "call-9" || err != nil {
 			t.Errorf("%s: %q, %v", e, reason, err)
 		}
 	}
-	s := listen(t, hook.Options{Folder: folder(t), Allow: true})
-	want := "/bin/codex-bridge hook --socket " + s.Socket() + " --event stop --timeout 10s --on-failure allow"
-	if got := s.Command("/bin/codex-bridge", hook.Stop, 10*time.Second); got != want {
-		t.Errorf("%s\n%s", got, want)
+	s := listen(t, hook.Options{Folder: folder(t)})
+	want := "/bin/codex-bridge hook --socket " + s.Socket() + " --event stop --timeout 10s"
+	for allow, want := range map[bool]string{false: want, true: want + " --on-failure allow"} {
+		if got := s.Command("/bin/codex-bridge", hook.Stop, 10*time.Second, allow); got != want {
+			t.Errorf("%s\n%s", got, want)
+		}
 	}
 }

@@ -80,7 +80,7 @@ func TestRelayLongest(t *testing.T) {
 
 // What can't be judged is denied, whatever a failure means otherwise.
 func TestRelayUnreadable(t *testing.T) {
-	s := listen(t, hook.Options{Allow: true})
+	s := listen(t, hook.Options{})
 	for _, e := range hook.Events {
 		for text, word := range map[string]string{
 			"{nope": "can't be read", "null": "null", "{}": "event", payload("session_start", "c"): "event",
@@ -120,7 +120,7 @@ func TestRelayHung(t *testing.T) {
 
 // Who gives up in time can still refuse.
 func TestRelayGivesUp(t *testing.T) {
-	s := listen(t, hook.Options{Allow: true, Decide: func(ctx context.Context, c *hook.Call) hook.Answer {
+	s := listen(t, hook.Options{Decide: func(ctx context.Context, c *hook.Call) hook.Answer {
 		<-ctx.Done()
 		return hook.Failed(c.Event, "the handler does not end")
 	}})
@@ -148,7 +148,7 @@ func TestRelaySlow(t *testing.T) {
 // Codex that says nothing does not keep the process from a denial, nor is it a bridge
 // that is not there.
 func TestRelayMute(t *testing.T) {
-	s := listen(t, hook.Options{Allow: true})
+	s := listen(t, hook.Options{})
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

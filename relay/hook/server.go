@@ -40,10 +40,7 @@ type Options struct {
 	// has to return soon after its context ends: that is when the process that asks has
 	// no more time or is gone, and at Close. From then on only a refusal counts.
 	Decide func(context.Context, *Call) Answer
-	// Allow: a process that does not reach us, or gets no answer in time, lets its tool
-	// run. What reaches something else, or can't be read, is denied all the same.
-	Allow bool
-	Log   *slog.Logger // nil: none
+	Log    *slog.Logger // nil: none
 }
 
 // Server is where the processes that Codex starts ask.

@@ -40,7 +40,7 @@ func TestServerModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word := range strings.FieldsSeq(string(token)) {
-		if strings.Contains(s.Command("codex-bridge", hook.Stop, plenty), word) {
+		if strings.Contains(s.Command("codex-bridge", hook.Stop, plenty, false), word) {
 			t.Error("the command line has the token")
 		}
 	}

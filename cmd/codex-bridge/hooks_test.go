@@ -1,0 +1,43 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/hello"
+	"codex-bridge/relay/hook"
+	"codex-bridge/rpc"
+)
+
+// What a failure means is in force for the next thread that is opened, as all of a changed
+// configuration, though the socket is there already.
+func TestOnFailureChanges(t *testing.T) {
+	t.Setenv("CODEX_BRIDGE_STATE", t.TempDir())
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	log := slog.New(slog.DiscardHandler)
+	cfg := config.Default()
+	g, err := newGuard(cfg, nil, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := newHooks(cfg, g, hello.New(Version, cfg.Codex.MinVersion, g, log), log)
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, onFailure := range []string{"allow", "deny", "allow"} {
+		changed := config.Default()
+		changed.Hooks.On, changed.Hooks.OnFailure = true, onFailure
+		h.setConfig(changed)
+		plan, err := h.plan(rpc.Value{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if allows := strings.Contains(plan.Command(hook.PreToolUse), "--on-failure allow"); allows != (onFailure == "allow") {
+			t.Errorf("on_failure %s: %s", onFailure, plan.Command(hook.PreToolUse))
+		}
+	}
+}
