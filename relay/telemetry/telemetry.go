@@ -20,7 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// mostOpen bounds the turns and items that are under way.
+// mostOpen bounds the turns and items that are under way. Of some the end is never told.
 const mostOpen = 4096
 
 // Options are what a Telemetry is made of.
@@ -94,14 +94,9 @@ func New(o Options) (*Telemetry, error) {
 // Close sends what is left, as long as ctx lasts.
 func (t *Telemetry) Close(ctx context.Context) error {
 	t.mu.Lock()
-	for _, o := range t.open {
-		o.span.SetStatus(codes.Error, "the conversation ended")
-		o.span.End(trace.WithTimestamp(t.now()))
-		if o.turn {
-			t.inFlight.Add(ctx, -1)
-		}
+	for key := range t.open {
+		t.giveUp(key, "the conversation ended")
 	}
-	clear(t.open)
 	t.mu.Unlock()
 	return errors.Join(t.traces.Shutdown(ctx), t.meters.Shutdown(ctx))
 }
@@ -116,8 +111,11 @@ func (t *Telemetry) Decided(d store.Decision) {
 func (t *Telemetry) begin(key, below, name string, turn bool, attributes ...attribute.KeyValue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.open) >= mostOpen || t.open[key] != nil {
+	if t.open[key] != nil {
 		return
+	}
+	if len(t.open) >= mostOpen {
+		t.giveUp(t.oldest(), "its end was not told")
 	}
 	ctx := context.Background()
 	if parent := t.open[below]; parent != nil {
@@ -128,6 +126,27 @@ func (t *Telemetry) begin(key, below, name string, turn bool, attributes ...attr
 	t.open[key] = o
 	if turn {
 		t.inFlight.Add(ctx, 1)
+	}
+}
+
+// oldest is what has been open for longest. t.mu is held.
+func (t *Telemetry) oldest() (key string) {
+	for other, o := range t.open {
+		if key == "" || o.began.Before(t.open[key].began) {
+			key = other
+		}
+	}
+	return key
+}
+
+// giveUp ends a span of which nothing more will be heard. t.mu is held.
+func (t *Telemetry) giveUp(key, why string) {
+	o := t.open[key]
+	delete(t.open, key)
+	o.span.SetStatus(codes.Error, why)
+	o.span.End(trace.WithTimestamp(t.now()))
+	if o.turn {
+		t.inFlight.Add(o.ctx, -1)
 	}
 }
 
