@@ -1,6 +1,10 @@
 package redact_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
 	"testing"
 
 	"codex-bridge/relay/redact"
@@ -11,14 +15,34 @@ import (
 // What the environment says is a secret is one wherever it stands.
 func TestEnviron(t *testing.T) {
 	known := redact.Environ([]string{
-		"SERVICE_PASSWORD=rosebud in the snow", "API_TOKEN=rosebud in", "HOME=rosebudhome", "SHORT_KEY=rose", "GPG_KEY=/home/u/key.asc", "TOKEN", "=",
+		"SERVICE_PASSWORD=rosebud in the snow", "API_TOKEN=rosebud in", "HOME=rosebudhome", "SHORT_KEY=rose", "GPG_KEY=/home/u/key.asc", "BASE_KEY=/rosebud+/in64", "TOKEN", "=",
 	})
-	if diff := cmp.Diff([]string{"rosebud in the snow", "rosebud in"}, known); diff != "" {
+	if diff := cmp.Diff([]string{"rosebud in the snow", "rosebud in", "/rosebud+/in64"}, known); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	r := redact.New(redact.Limits{}, known...)
 	got, err := r.JSON([]byte(`{"t":"it says rosebud in the snow, or rosebud in","rosebud in":["rose rosebudhome"]}`))
 	if want := `{"t":"it says <redacted>, or <redacted>","<redacted>":["rose rosebudhome"]}`; string(got) != want || err != nil {
 		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+// A secret that is known is one in other spellings, too.
+func TestForms(t *testing.T) {
+	const secret = `p"ä/s+w\örd&1`
+	r := redact.New(redact.Limits{}, secret)
+	quoted, err := json.Marshal(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{
+		secret, strings.Trim(string(quoted), `"`), url.QueryEscape(secret), url.PathEscape(secret),
+		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte("ada:" + secret + "\n")),
+		base64.RawStdEncoding.EncodeToString([]byte("me:" + secret + "!")), base64.StdEncoding.EncodeToString([]byte("u:pw:" + secret)),
+	} {
+		got := r.Text("say " + form + " now")
+		if !strings.HasPrefix(got, "say ") || !strings.Contains(got, "<redacted>") || len(got) > len("say <redacted> now")+10 {
+			t.Errorf("%s: %s", form, got)
+		}
 	}
 }

@@ -13,7 +13,10 @@ func newExpr(text string) *expr {
 	return &expr{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
-func (e *expr) MatchString(text string) bool  { return e.compiled().MatchString(text) }
+func (e *expr) MatchString(text string) bool { return e.compiled().MatchString(text) }
+func (e *expr) FindStringIndex(text string) []int {
+	return e.compiled().FindStringIndex(text)
+}
 func (e *expr) FindString(text string) string { return e.compiled().FindString(text) }
 func (e *expr) ReplaceAllString(text, instead string) string {
 	return e.compiled().ReplaceAllString(text, instead)

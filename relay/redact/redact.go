@@ -49,6 +49,9 @@ type Redactor struct {
 // New makes a Redactor. The known texts are secrets wherever they stand.
 func New(l Limits, known ...string) Redactor {
 	r := Redactor{limits: l.orDefault()}
+	for _, secret := range known {
+		known = append(slices.Clip(known), forms(secret)...)
+	}
 	var pairs []string
 	// A secret may be the beginning of another: the longer one comes first.
 	for _, secret := range slices.SortedFunc(slices.Values(known), func(a, b string) int { return len(b) - len(a) }) {
@@ -100,9 +103,17 @@ type walk struct {
 	Redactor
 	in     *jsontext.Decoder
 	out    *jsontext.Encoder
-	silent bool // texts are parts of a stream
-	chars  int  // of the part
+	silent bool   // texts are parts of a stream
+	chars  int    // of the part
+	last   string // the text that was read last
 }
+
+// The names that values have which others say are secrets: {"name":"API_KEY","value":"…"}, and
+// ["--token","…"].
+const (
+	holder   = "secret"
+	argument = "secret argument"
+)
 
 // identifier tells whether a field of a part of a stream says what it is a part of.
 func identifier(name string) bool {
@@ -132,6 +143,7 @@ func (w *walk) value(name string, depth int) error {
 			return err
 		}
 		text := token.String()
+		w.last = text
 		if w.silent && depth > 1 && !identifier(name) {
 			if depth == 2 && strings.HasPrefix(name, "delta") {
 				w.chars += utf8.RuneCountInString(text)
@@ -163,6 +175,7 @@ func (w *walk) object(depth int) error {
 	if err := w.both(); err != nil {
 		return err
 	}
+	named := false // as a secret, which another member holds
 	for n := 0; w.in.PeekKind() != '}'; n++ {
 		token, err := w.in.ReadToken()
 		if err != nil {
@@ -178,9 +191,14 @@ func (w *walk) object(depth int) error {
 		if err := w.out.WriteToken(jsontext.String(w.Text(name))); err != nil {
 			return err
 		}
+		w.last = ""
+		if named && strings.EqualFold(name, "value") {
+			name = holder
+		}
 		if err := w.value(name, depth+1); err != nil {
 			return err
 		}
+		named = named || (strings.EqualFold(name, "name") || strings.EqualFold(name, "key")) && secret(w.last)
 	}
 	return w.both()
 }
@@ -189,6 +207,7 @@ func (w *walk) array(name string, depth int) error {
 	if err := w.both(); err != nil {
 		return err
 	}
+	inside, flag := name, false // the element before says that this one is a secret
 	for n := 0; w.in.PeekKind() != ']'; n++ {
 		if n >= w.limits.Items {
 			if err := w.in.SkipValue(); err != nil {
@@ -196,9 +215,14 @@ func (w *walk) array(name string, depth int) error {
 			}
 			continue
 		}
+		w.last = ""
+		if name = inside; flag {
+			name = argument
+		}
 		if err := w.value(name, depth+1); err != nil {
 			return err
 		}
+		flag = strings.HasPrefix(w.last, "-") && flagName.MatchString(w.last)
 	}
 	return w.both()
 }
@@ -217,7 +241,7 @@ func (w *walk) text(name, text string) string {
 	switch {
 	case text == "":
 		return text
-	case secretName(name):
+	case secretName(name) && (name != argument || !strings.HasPrefix(text, "-")):
 		return gone
 	case strings.HasSuffix(strings.ToLower(name), "base64"):
 		return "<redacted payload>"

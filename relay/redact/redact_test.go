@@ -24,6 +24,11 @@ var wrapped = []string{
 	`{"t":"tool --password %s"}`, `{"t":"tool --token=%s"}`, `{"t":"sk-%s"}`, `{"t":"ghp_%s"}`, `{"t":"AKIA%s"}`,
 	`{"t":"-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----"}`, `{"t":"-----BEGIN PRIVATE KEY-----\n%s"}`,
 	`{"u":"data:image/png;base64,%s"}`, `{"u":"see data:text/plain;base64,%s)"}`, `{"deltaBase64":"%s"}`, `{"sk-%[1]s":1}`,
+	`{"t":"{\"password\":\"a\\\"%s\"}"}`, `{"t":"{\\\"passWord\\\":\\\"a\\\\\\\"b %s\\\"}"}`, `{"t":"KEY_PASSWORD=\"a\nb %s\""}`, `{"t":"{\"\\u0070assword\":\"%s\"}"}`,
+	`{"t":"{\"\\u0041PI_\\u004bEY\": \"%s\"}"}`, `{"t":"https://u:a@%s@host/x"}`, `{"t":"git clone https://%s@host/x"}`, `{"t":"https://%s:x-oauth@host/x"}`,
+	`{"t":"-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n%s\n-----END PGP PRIVATE KEY BLOCK-----"}`, `{"passphrase":"%s"}`, `{"t":"passphrase=%s"}`,
+	`{"t":"https://host/x?sv=1&sig=%s"}`, `{"t":"x-amz-signature=%s"}`, `{"t":"hf_%s"}`, `{"t":"ya29.%s"}`, `{"t":"db:\n  password: |\n    %s\n    %s\n"}`,
+	`{"env":[{"name":"X_API_KEY","value":"%s"}]}`, `{"command":["tool","--password","%s","x"]}`, `{"args":["--verbose","--api-key","%s"]}`,
 }
 
 // What has the look of a secret does not come out, wherever it stands.
@@ -45,7 +50,8 @@ func TestSecrets(t *testing.T) {
 func TestNoSecrets(t *testing.T) {
 	for _, line := range []string{
 		`{"tokenUsage":{"last":{"inputTokens":12,"outputTokens":1.50}}}`, `{"a":"a token of love, and the key of C"}`, `{"isSecret":false,"apiKey":null}`,
-		`{"text":"basic understanding"}`, `{"n":1e400,"z":"é\u2028"}`, `{"b":2,"a":1,"b":3}`,
+		`{"text":"basic understanding"}`, `{"args":["--token","--verbose","x"]}`, `{"name":"HOME","value":"/root"}`, `{"t":"\\u0041 and \\u0022"}`,
+		`{"t":"https://example.com:8080/@scope/a@b, ssh://git@host/x and password=\"\", key: \"x\""}`, `{"n":1e400,"z":"é\u2028"}`, `{"b":2,"a":1,"b":3}`,
 	} {
 		got, err := redact.New(redact.Limits{}).JSON([]byte(line))
 		var want, have any
