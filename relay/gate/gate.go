@@ -129,13 +129,7 @@ func (g *Gate) outcome(ctx context.Context, q *question, key grants.Key) (yes bo
 	case grants.Waits:
 		select {
 		case same := <-shared:
-			switch {
-			case same.ended:
-				return false, errors.New("the same question was put before, and ended without an answer")
-			case same.yes:
-				g.items.accept(q)
-			}
-			return same.yes, nil
+			return g.share(ctx, q, same)
 		case <-ctx.Done():
 			g.pending.Settle(q.id())
 			return false, context.Cause(ctx)
@@ -150,6 +144,23 @@ func (g *Gate) outcome(ctx context.Context, q *question, key grants.Key) (yes bo
 		return false, g.tooMany(ctx, q, fmt.Sprintf("they were asked %d questions within a minute", grants.MostQuestions))
 	}
 	return g.put(ctx, q, key)
+}
+
+// share is what becomes of a question that has waited for the answer to the same one.
+func (g *Gate) share(ctx context.Context, q *question, same answered) (yes bool, err error) {
+	const rule = "approvals.shared"
+	if same.ended {
+		const why = "the same question was put before, and ended without an answer"
+		return false, errors.Join(errors.New(why), g.settled(ctx, q, policy.Deny, rule, why))
+	}
+	if !same.yes {
+		return false, g.settled(ctx, q, policy.Deny, rule, "the client has refused the same, which it was asked before")
+	}
+	if err := g.settled(ctx, q, policy.Accept, rule, "the client has allowed the same, which it was asked before"); err != nil {
+		return false, err
+	}
+	g.items.accept(q)
+	return true, nil
 }
 
 // tooMany puts on record that the person is not asked, and why.
@@ -211,7 +222,9 @@ func (g *Gate) settled(ctx context.Context, q *question, v policy.Verdict, rule,
 }
 
 // Accepted tells whether a person has said yes to the very call that Codex asks about
-// by itself; shown, that they were told it leaves the sandbox. It counts once.
+// by itself; shown, that they were told it leaves the sandbox. It counts once, and in the turn
+// of the call: a server's tool has no other name by which to tell a call from a later one.
 func (g *Gate) Accepted(method string, params rpc.Value) (shown, ok bool) {
-	return g.items.take(subject(method, params))
+	turn, _ := params.Get("turnId").Text()
+	return g.items.take(subject(method, params), turn)
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +29,9 @@ type judge struct {
 	folder string
 	broken bool
 	deaf   bool
+
+	mu    sync.Mutex
+	rules []string // by which was answered
 }
 
 func (j *judge) Session(thread string) string { return thread }
@@ -34,10 +39,13 @@ func (j *judge) Workspace(string) string      { return j.folder }
 func (j *judge) Client() string               { return "zed" }
 func (j *judge) Hears(string) bool            { return !j.deaf }
 
-func (j *judge) Settled(context.Context, *rpc.Envelope, policy.Verdict, string, string) error {
+func (j *judge) Settled(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _ string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if j.broken {
 		return errors.New("disk full")
 	}
+	j.rules = append(j.rules, string(v)+" "+rule)
 	return nil
 }
 
@@ -92,15 +100,17 @@ func (h *hooks) Routes() []bridge.Route {
 func TestSessions(t *testing.T) {
 	for name, set := range map[string]struct {
 		approvals config.Approvals
-		judge     judge
+		judge     *judge
+		rules     []string // on record; nil: they are not looked at
 	}{
 		"answers":  {},
-		"deaf":     {judge: judge{deaf: true}},
+		"deaf":     {judge: &judge{deaf: true}},
 		"late":     {approvals: config.Approvals{Timeout: config.Duration(time.Millisecond)}},
 		"limit":    {},
 		"memory":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
-		"shared":   {},
-		"unlogged": {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: judge{broken: true}},
+		"shared":   {rules: []string{"accept approvals.shared", "deny approvals.shared"}},
+		"turns":    {},
+		"unlogged": {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: &judge{broken: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder, err := filepath.EvalSymlinks(t.TempDir())
@@ -108,6 +118,9 @@ func TestSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			j := set.judge
+			if j == nil {
+				j = &judge{}
+			}
 			j.folder = folder
 			if set.approvals.Remember == "" {
 				set.approvals.Remember = "off"
@@ -120,7 +133,7 @@ func TestSessions(t *testing.T) {
 				return nil, errors.New("there is none")
 			}})
 			g := gate.New(gate.Options{
-				Approvals: current, Judge: &j, Memory: memory, Log: slog.New(slog.DiscardHandler),
+				Approvals: current, Judge: j, Memory: memory, Log: slog.New(slog.DiscardHandler),
 				Limiter: grants.NewLimiter(func() time.Duration { return 0 }), // all of it within a minute
 			})
 			c := bridgetest.Start(t, g, &hooks{gate: g})
@@ -130,6 +143,11 @@ func TestSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.Play(name, string(text))
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			if set.rules != nil && !slices.Equal(j.rules, set.rules) {
+				t.Errorf("on record is %q", j.rules)
+			}
 		})
 	}
 }

@@ -9,8 +9,14 @@ import (
 type items struct {
 	mu        sync.Mutex
 	announced ring[struct{}] // by call: the client has been told that it started
-	accepted  ring[bool]     // by subject: whether they were told that it leaves the sandbox
+	accepted  ring[accepted] // by subject
 	count     atomic.Int64   // of announced, for a look without the lock
+}
+
+// accepted is a yes.
+type accepted struct {
+	turn   string
+	leaves bool // they were told that it leaves the sandbox
 }
 
 // any tells whether the start of an item has to be looked at.
@@ -36,14 +42,16 @@ func (i *items) accept(q *question) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if subject := q.subject(); subject != "" {
-		i.accepted.add(subject, q.why.Leaves)
+		i.accepted.add(subject, accepted{q.call.TurnID, q.why.Leaves})
 	}
 }
 
-func (i *items) take(subject string) (leaves, ok bool) {
+// take tells, once, whether there was a yes; turn "": in whichever turn.
+func (i *items) take(subject, turn string) (leaves, ok bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.accepted.take(subject)
+	yes, ok := i.accepted.take(subject)
+	return yes.leaves, ok && (turn == "" || turn == yes.turn)
 }
 
 // most bounds what is kept: a turn has a few calls under way, and Codex does not always
