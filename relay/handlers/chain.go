@@ -155,16 +155,13 @@ func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *ho
 		if s.client && (last.Decision == hook.Allow || !c.questions.Allow(call.SessionID)) {
 			continue
 		}
-		say, err := s.ask(ctx, call)
+		say, ok := c.hear(ctx, h, call, s, &last)
 		switch {
-		case err != nil:
-			if v := c.fail(h, call, s, err); v.Decision != "" {
-				return v
-			}
-			last.failed = true
-		case say.Decision == hook.Deny:
+		case !ok && last.Decision == hook.Deny:
+			return last
+		case ok && say.Decision == hook.Deny:
 			return s.verdict(say)
-		case say.Decision == hook.Allow && last.Decision == "":
+		case ok && say.Decision == hook.Allow && last.Decision == "":
 			last = verdict{Answer: hook.Answer{Decision: hook.Allow}, by: s.by, failed: last.failed}
 		}
 	}
@@ -175,12 +172,7 @@ func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *ho
 func (c *Chain) postToolUse(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	var last verdict
 	for _, s := range c.steps(h, call.Event) {
-		say, err := s.ask(ctx, call)
-		switch {
-		case err != nil:
-			c.fail(h, call, s, err)
-			last.failed = true
-		case say.Decision == hook.Block && last.Decision == "":
+		if say, ok := c.hear(ctx, h, call, s, &last); ok && say.Decision == hook.Block && last.Decision == "" {
 			failed := last.failed
 			last = s.verdict(say)
 			last.failed = failed
@@ -193,11 +185,9 @@ func (c *Chain) postToolUse(ctx context.Context, h *config.Hooks, call *hook.Cal
 func (c *Chain) stop(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	var last verdict
 	for _, s := range c.steps(h, call.Event) {
-		say, err := s.ask(ctx, call)
+		say, ok := c.hear(ctx, h, call, s, &last)
 		switch {
-		case err != nil:
-			c.fail(h, call, s, err)
-			last.failed = true
+		case !ok:
 		case say.Decision == hook.Finish:
 			return s.verdict(say)
 		case say.Decision == hook.Revise && c.revisions.take(call, h.MaxRevisions, say.retry):
@@ -207,6 +197,19 @@ func (c *Chain) stop(ctx context.Context, h *config.Hooks, call *hook.Call) verd
 		}
 	}
 	return last
+}
+
+// hear asks a step. Where it fails, it is not ok, and last is what counts then.
+func (c *Chain) hear(ctx context.Context, h *config.Hooks, call *hook.Call, s step, last *verdict) (say opinion, ok bool) {
+	say, err := s.ask(ctx, call)
+	if err == nil {
+		return say, true
+	}
+	if v := c.fail(h, call, s, err); v.Decision != "" {
+		*last = v
+	}
+	last.failed = true
+	return say, false
 }
 
 // rules asks policy. Its failure is a denial, whatever hooks.on_failure says: that

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"container/list"
+	"crypto/sha256"
+	"fmt"
 	"sync"
 
 	"codex-bridge/relay/hook"
@@ -31,8 +33,13 @@ func (r *retry) attempts() int {
 // maxBudgets is how many counts are kept; the one that was not used for longest goes.
 const maxBudgets = 2048
 
-// budget is what revisions are counted by: those of a turn, and in it by key.
-type budget struct{ session, agent, turn, key string }
+// budget is what revisions are counted by: those of a turn, and in it by key. It is a digest:
+// an instruction may be as long as all that a handler prints.
+type budget [sha256.Size]byte
+
+func newBudget(call *hook.Call, key string) budget {
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", call.SessionID, call.AgentID, call.TurnID, key))
+}
 
 // revisions counts how often stop asked for one more pass. Codex sets no limit to
 // it (136 rounds in 10 s, measured), and stop_hook_active only says that it was
@@ -56,13 +63,10 @@ func newRevisions() *revisions {
 func (r *revisions) take(call *hook.Call, most int, again *retry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	turn := budget{session: call.SessionID, agent: call.AgentID, turn: call.TurnID}
-	spent := []*spending{r.of(turn)}
+	spent := []*spending{r.of(newBudget(call, ""))}
 	room := spent[0].n < most
 	if again != nil {
-		key := turn
-		key.key = again.key()
-		s := r.of(key)
+		s := r.of(newBudget(call, again.key()))
 		spent = append(spent, s)
 		room = room && s.n < again.attempts()
 	}
