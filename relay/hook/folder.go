@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"codex-bridge/relay/hook/ask"
@@ -38,7 +39,11 @@ func ownFolder(path string) error {
 	return nil
 }
 
-// young is how long a folder without a socket may be one that is being made.
+// making begins the name of a folder whose server does not listen yet. Else there were a
+// moment in which it can't be told from one that is dead.
+const making = "_"
+
+// young is how long a folder may be one that is being made.
 const young = time.Minute
 
 // prune removes the folders of servers that are dead: nobody listens there. What can't
@@ -54,8 +59,9 @@ func prune(folder string) {
 		if err != nil || ask.Own(path, info, fs.ModeDir) != nil {
 			continue
 		}
-		switch err := ask.Probe(filepath.Join(path, socketName)); {
-		case errors.Is(err, fs.ErrNotExist) && time.Since(info.ModTime()) > young, ask.Refused(err):
+		err = ask.Probe(filepath.Join(path, socketName))
+		old := time.Since(info.ModTime()) > young
+		if errors.Is(err, fs.ErrNotExist) && old || ask.Refused(err) && (old || !strings.HasPrefix(e.Name(), making)) {
 			_ = os.RemoveAll(path)
 		}
 	}

@@ -67,18 +67,23 @@ func Listen(o Options) (*Server, error) {
 		return nil, err
 	}
 	prune(o.Folder)
-	folder := filepath.Join(o.Folder, strings.ToLower(rand.Text()[:12]))
-	if err := os.Mkdir(folder, 0o700); err != nil {
+	name := strings.ToLower(rand.Text()[:12])
+	s := &Server{o: o, folder: filepath.Join(o.Folder, making+name[len(making):]), words: newWords(), conns: map[net.Conn]struct{}{}}
+	if err := os.Mkdir(s.folder, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, folder: folder, words: newWords(), conns: map[net.Conn]struct{}{}}
-	if err := writeWords(s.words, filepath.Join(folder, ask.TokenName)); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
+	if err := writeWords(s.words, filepath.Join(s.folder, ask.TokenName)); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.folder))
 	}
 	var err error
 	if s.listener, err = listen(s.Socket()); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
+		return nil, errors.Join(err, os.RemoveAll(s.folder))
 	}
+	made := filepath.Join(o.Folder, name)
+	if err := os.Rename(s.folder, made); err != nil {
+		return nil, errors.Join(err, s.listener.Close(), os.RemoveAll(s.folder))
+	}
+	s.folder = made
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.owned.Go(s.accept)
 	return s, nil

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"codex-bridge/relay/hook"
 )
@@ -64,5 +66,42 @@ func TestDefaultFolder(t *testing.T) {
 		if got := hook.DefaultFolder("/state"); got != want {
 			t.Errorf("%q: %q, want %q", runtime, got, want)
 		}
+	}
+}
+
+// A server is there before it listens: then, another that starts leaves it alone. One that has
+// listened and does no more is dead.
+func TestServerPrunesUnheard(t *testing.T) {
+	base := folder(t)
+	at := map[string]string{"starting": filepath.Join(base, "_tarting"), "stuck": filepath.Join(base, "_tuck"), "dead": filepath.Join(base, "dead")}
+	for _, path := range at {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = syscall.Close(fd) }()
+		socket := filepath.Join(path, "hook.sock")
+		if err := syscall.Bind(fd, &syscall.SockaddrUnix{Name: socket}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(socket, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := time.Now().Add(-2 * hook.Young)
+	if err := os.Chtimes(at["stuck"], old, old); err != nil {
+		t.Fatal(err)
+	}
+	s := listen(t, hook.Options{Folder: base})
+	for name, path := range at {
+		if _, err := os.Stat(path); (err == nil) != (name == "starting") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(s.Socket()); err != nil || strings.HasPrefix(filepath.Base(filepath.Dir(s.Socket())), "_") {
+		t.Errorf("%s: %v", s.Socket(), err)
 	}
 }
