@@ -22,8 +22,41 @@ var isCompaction = bridge.OfType("contextCompaction")
 
 // threads is what is known of threads.
 type threads struct {
-	ephemeral sync.Map       // ids
+	ephemeral recent
 	unwanted  bridge.Unheard // of what is listened to
+}
+
+// mostRecent is far more threads than codex has at a time.
+const mostRecent = 1 << 16
+
+// recent are the ids of the last threads of a kind: something may still be said of one that
+// codex has put away.
+type recent struct {
+	mu    sync.Mutex
+	ids   map[string]bool
+	order []string // the oldest first
+}
+
+func (r *recent) add(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ids[id] {
+		return
+	}
+	if r.ids == nil {
+		r.ids = make(map[string]bool)
+	}
+	r.ids[id] = true
+	if r.order = append(r.order, id); len(r.order) > mostRecent {
+		delete(r.ids, r.order[0])
+		r.order = r.order[1:]
+	}
+}
+
+func (r *recent) has(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ids[id]
 }
 
 // Routes implements bridge.Feature. It must stand behind those that rewrite.
@@ -70,7 +103,7 @@ func (m *Mirror) opened(a *bridge.Answer, resume bool) {
 		return
 	}
 	if ephemeral, _ := thread.Get("ephemeral").Bool(); ephemeral {
-		m.threads.ephemeral.Store(id, true)
+		m.threads.ephemeral.add(id)
 		return
 	}
 	if resume && thread.Get("turns").Len() > 0 {
@@ -82,10 +115,10 @@ func (m *Mirror) said(_ context.Context, said *bridge.Said) {
 	params := said.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	item := params.Get("item")
-	if _, ephemeral := m.threads.ephemeral.Load(thread); ephemeral {
+	if m.threads.ephemeral.has(thread) {
 		for child := range item.Get("receiverThreadIds").Elements() {
 			if id, ok := child.Text(); ok { // its subagents are as it is
-				m.threads.ephemeral.Store(id, true)
+				m.threads.ephemeral.add(id)
 			}
 		}
 	} else if thread != "" && (said.Method != itemStarted || item.Get("type").Is("contextCompaction")) {
