@@ -231,3 +231,29 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// What a collector's key is for, nobody else is told it.
+func TestRedirected(t *testing.T) {
+	other := &collector{status: 200, bodies: make(map[string][]byte)}
+	elsewhere := httptest.NewServer(other)
+	defer elsewhere.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	client, err := otlp.New(server.URL, otlp.Headers("x-team=key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := telemetry.New(telemetry.Options{Client: client, Service: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.Decided(store.Decision{Verdict: "deny"})
+	if err := one.Close(context.Background()); err == nil || !strings.Contains(err.Error(), "redirects") || strings.Contains(err.Error(), elsewhere.URL) {
+		t.Error(err)
+	}
+	if other.header != nil {
+		t.Errorf("another is told %v", other.header)
+	}
+}

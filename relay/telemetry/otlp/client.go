@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,6 +23,10 @@ type Client struct {
 	http     *http.Client
 }
 
+const mostRedirects = 3
+
+var errElsewhere = errors.New("it redirects to another address, or again and again, where it is not followed; name the last one as otel.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT")
+
 // New makes a Client for the address of a collector, to which the paths of the signals are
 // added: "http://localhost:4318". It sends nothing.
 func New(endpoint string, headers map[string]string) (*Client, error) {
@@ -29,7 +34,14 @@ func New(endpoint string, headers map[string]string) (*Client, error) {
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, fmt.Errorf("the address of the collector is not one of HTTP; it looks like http://localhost:4318")
 	}
-	return &Client{strings.TrimSuffix(endpoint, "/"), headers, &http.Client{Timeout: patience}}, nil
+	// The headers hold a key, which net/http would take along.
+	stay := func(r *http.Request, via []*http.Request) error {
+		if r.URL.Host != address.Host || r.URL.Scheme != address.Scheme || len(via) > mostRedirects {
+			return errElsewhere
+		}
+		return nil
+	}
+	return &Client{strings.TrimSuffix(endpoint, "/"), headers, &http.Client{Timeout: patience, CheckRedirect: stay}}, nil
 }
 
 // Headers reads the value of OTEL_EXPORTER_OTLP_HEADERS: "a=b,c=d", each value as in an
