@@ -86,7 +86,7 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	}
 	go watch(ctx, a.cfg, a.log, a.guard.SetPolicy, relay.setConfig, a.tools.SetConfig, images.SetConfig, children.setConfig) // ends with ctx
 
-	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: a.record.store})
+	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: a.record.store, Secrets: secrets(a.cfg)})
 	a.hello.Offer(grants.Methods...)
 	bound, line := a.conversations()
 	relay.gate = gate.New(gate.Options{

@@ -24,6 +24,8 @@ type Options struct {
 	Approvals func() config.Approvals
 	// Store is the state. Only asked for where approvals.remember is "always".
 	Store func(context.Context) (*store.Store, error)
+	// Secrets are texts that are secrets wherever they stand.
+	Secrets []string
 	// Now is the clock on the wall; nil: time.Now.
 	Now func() time.Time
 	// Elapsed is a clock that nobody sets; nil: that of the process.
@@ -33,6 +35,7 @@ type Options struct {
 // Memory is the approvals that are remembered.
 type Memory struct {
 	Options
+	redactor redact.Redactor // of what people look at
 
 	mu      sync.Mutex
 	session []sessionGrant // the oldest first
@@ -54,7 +57,7 @@ func NewMemory(o Options) *Memory {
 		start := time.Now()
 		o.Elapsed = func() time.Duration { return time.Since(start) }
 	}
-	return &Memory{Options: o}
+	return &Memory{Options: o, redactor: redact.New(redact.Limits{}, o.Secrets...)}
 }
 
 // Remembered is the grant that allows the request, if there is one. Where the store
@@ -100,7 +103,7 @@ func (m *Memory) Remember(ctx context.Context, k Key, span Span, o Origin) (*Gra
 	}
 	now := m.Now().UTC().Truncate(time.Microsecond)
 	g := Grant{store.Grant{
-		ID: strings.ToLower(rand.Text()[:16]), Digest: k.session, Workspace: k.root, Tool: k.asked.Tool, What: redact.New(redact.Limits{}).Text(o.What),
+		ID: strings.ToLower(rand.Text()[:16]), Digest: k.session, Workspace: k.root, Tool: k.asked.Tool, What: m.redactor.Text(o.What),
 		Client: o.Client, Thread: k.asked.Session, Created: now, Expires: now.Add(time.Duration(a.TTL)),
 	}, Session}
 	if span == Always && Span(a.Remember) == Always {

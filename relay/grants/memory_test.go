@@ -31,6 +31,20 @@ func TestSession(t *testing.T) {
 	w.check(t, "revoked", k, false)
 }
 
+// What a list shows has no secrets, those that are known among them.
+func TestWhat(t *testing.T) {
+	w := newWorld(t, "", grants.Session)
+	for what, want := range map[string]string{
+		"make": "make", "curl -H 'Authorization: Bearer abcdef0123'": "curl -H 'Authorization: <redacted>'",
+		"login ada rosebud in the snow": "login ada <redacted>",
+	} {
+		g, err := w.Remember(t.Context(), key(t, asked(t)), grants.Session, grants.Origin{What: what})
+		if err != nil || g.What != want {
+			t.Errorf("%+v, %v", g, err)
+		}
+	}
+}
+
 // An answer for always is one for the session where no more is allowed, and one for
 // the session stays that where more is.
 func TestSpan(t *testing.T) {

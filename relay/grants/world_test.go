@@ -42,6 +42,7 @@ func newWorld(t *testing.T, state string, remember grants.Span) *world {
 			}
 			return s, w.broken
 		},
+		Secrets: []string{"rosebud in the snow"},
 		Now:     func() time.Time { return w.now },
 		Elapsed: func() time.Duration { return w.elapsed },
 	})
