@@ -20,7 +20,8 @@ const (
 	mostEarly   = 256  // events of no thread
 	mostAsked   = 4096 // requests without an answer
 	mostThreads = 64   // files that are open
-	mostPast    = 4096 // threads that codex has no more
+	mostLoaded  = 1024 // threads, of which others are put aside
+	mostPast    = 4096 // of those that are, or that codex has no more
 )
 
 // session is a conversation between a client and a codex, taken apart by threads. What
@@ -370,19 +371,36 @@ func (s *session) giveUp(t *thread, e Event, err error) {
 func (s *session) thread(id string) *thread {
 	t := s.threads[id]
 	if t == nil {
-		t = newThread(id, &file{path: filepath.Join(s.Folder, FileName(id)), most: s.Limits.File})
-		s.threads[id] = t
-		if s.past.knows(t) {
-			return t
+		if len(s.threads) >= mostLoaded {
+			s.putAside()
 		}
-		for _, e := range s.early {
-			s.write(t, e)
+		before := s.past.take(id)
+		if t = before; t == nil {
+			t = newThread(id, &file{path: filepath.Join(s.Folder, FileName(id)), most: s.Limits.File})
+		}
+		s.threads[id] = t
+		if before == nil {
+			for _, e := range s.early {
+				s.write(t, e)
+			}
 		}
 	}
 	if t.file.f == nil {
 		s.closeSome()
 	}
 	return t
+}
+
+// putAside keeps less of the threads that wait for nothing: a client may speak of any number,
+// and codex does not say of all when it has them no more.
+func (s *session) putAside() {
+	for id, t := range s.threads {
+		if t.idle() && t != s.current {
+			s.close(t)
+			s.past.add(t)
+			delete(s.threads, id)
+		}
+	}
 }
 
 // closeSome closes the files when too many are open.
@@ -438,6 +456,11 @@ func (s *session) end(at time.Time, dropped int64) {
 	s.flush(bridge.Codex)
 	if dropped > 0 {
 		s.droppedEvents(at, dropped)
+	}
+	for _, t := range s.past.of {
+		if !t.unloaded {
+			s.threads[t.id] = t
+		}
 	}
 	for _, t := range s.threads {
 		s.finish(t, at, "", "the conversation ended")

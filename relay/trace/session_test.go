@@ -58,10 +58,49 @@ func TestManyThreads(t *testing.T) {
 	}
 	for n := range mostPast + 50 {
 		codex(`{"method":"thread/closed","params":{"threadId":"t%d"}}`, n)
+		codex(`{"method":"account/updated","params":{}}`)
 	}
 	codex(`{"method":"thread/name/updated","params":{"threadId":"t%d"}}`, mostPast+49)
 	if len(s.past.of) != mostPast || len(s.past.order) != mostPast || len(s.threads) != 0 {
 		t.Errorf("%d threads of the past, in order %d, and %d others", len(s.past.of), len(s.past.order), len(s.threads))
 	}
 	s.end(time.Unix(1_700_000_000, 0), 0)
+}
+
+// A client may speak of any number of threads. Each is one file, with one end, and those in
+// which something is under way are kept whole.
+func TestManyLoaded(t *testing.T) {
+	s, codex, client := player(t)
+	client(`{"method":"initialized"}`)
+	codex(`{"method":"turn/started","params":{"threadId":"busy","turn":{"id":"u1"}}}`)
+	const many = mostLoaded + 20
+	for n := range many {
+		client(`{"method":"thread/name/set","params":{"threadId":"t%d"}}`, n)
+	}
+	if len(s.threads) > mostLoaded || s.threads["busy"] == nil || s.threads["t0"] != nil {
+		t.Errorf("%d threads are kept whole", len(s.threads))
+	}
+	client(`{"method":"thread/name/set","params":{"threadId":"t0"}}`)
+	if s.threads["t0"] == nil || len(s.past.of) != len(s.past.order) || len(s.past.of)+len(s.threads) != many+1 {
+		t.Errorf("%d and %d threads, in order %d", len(s.threads), len(s.past.of), len(s.past.order))
+	}
+	s.end(time.Unix(1_700_000_000, 0), 0)
+	for name, want := range map[string]string{
+		"t0": "initialized thread/name/set thread/name/set 4", "t1": "initialized thread/name/set 3", "busy": "initialized turn/started 4",
+	} {
+		events, err := eventsOf(filepath.Join(s.Folder, name+".jsonl"), func(Event) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range events {
+			if step, err := Open(e); err == nil && step.Method != "" {
+				got = append(got, step.Method)
+			}
+		}
+		last := events[len(events)-1]
+		if got := fmt.Sprint(strings.Join(got, " "), " ", last.Seq); got != want || last.Type != SessionEnded {
+			t.Errorf("%s: %s, %s", name, got, last.Type)
+		}
+	}
 }

@@ -50,40 +50,39 @@ func (t *thread) close(key string) {
 	}
 }
 
-// past are the threads that codex has no more: something may be said of them all the same.
-// One that has been gone for very long is forgotten, and then as good as new.
-type past struct {
-	of    map[string]written
-	order []string // the oldest first
-}
+// idle tells whether nothing of a thread has begun that has not ended.
+func (t *thread) idle() bool { return t.turn == "" && len(t.open) == 0 }
 
-// written is how far the file of a thread has come.
-type written struct {
-	seq   int64
-	ended bool
+// past are threads that were not spoken of for long, and those that codex has no more:
+// something may be said of them all the same. One that has been there for very long is
+// forgotten, and then as good as new.
+type past struct {
+	of    map[string]*thread
+	order []string // the oldest first
 }
 
 func (p *past) add(t *thread) {
 	if p.of == nil {
-		p.of = make(map[string]written)
+		p.of = make(map[string]*thread)
 	}
-	if _, ok := p.of[t.id]; !ok {
-		p.order = append(p.order, t.id)
+	if p.of[t.id] != nil {
+		return // what concerns no thread is written to the last one
 	}
-	p.of[t.id] = written{t.seq, t.ended}
-	if len(p.order) > mostPast {
+	p.of[t.id] = t
+	if p.order = append(p.order, t.id); len(p.order) > mostPast {
 		delete(p.of, p.order[0])
 		p.order = p.order[1:]
 	}
 }
 
-// knows tells whether a thread is one of them, and has it go on where it was.
-func (p *past) knows(t *thread) bool {
-	w, ok := p.of[t.id]
-	if ok {
-		t.seq, t.ended, t.unloaded = w.seq, w.ended, true
+// take gives one back; nil: there is none.
+func (p *past) take(id string) *thread {
+	t := p.of[id]
+	if t != nil {
+		delete(p.of, id)
+		p.order = slices.DeleteFunc(p.order, func(other string) bool { return other == id })
 	}
-	return ok
+	return t
 }
 
 // acts are the items that do something.
