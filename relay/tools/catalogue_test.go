@@ -80,6 +80,16 @@ func TestCatalogueChecks(t *testing.T) {
 		{"a reference to nothing", spec("a", schema(`{"type":"object","properties":{"a":{"$ref":"#/$defs/B"}}}`)), "not valid"},
 		{"a reference to elsewhere", spec("a", schema(`{"type":"object","properties":{"a":{"$ref":"https://example.com/x"}}}`)), "refers to another document"},
 		{"a file", spec("a", schema(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`)), "refers to another document"},
+		{"a tree", spec("a", schema(`{"type":"object","properties":{"left":{"$ref":"#"},"if":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}}`)), ""},
+		{"a circle", spec("a", schema(`{"type":"object","allOf":[{"$ref":"#"}]}`)), "refers to itself without end"},
+		{"a circle of an empty reference", spec("a", schema(`{"type":"object","not":{"$ref":""}}`)), "refers to itself without end"},
+		{"a circle further in", spec("a", schema(`{"type":"object","properties":{"a":{"$ref":"#/$defs/A~1%20"}},"$defs":{"A/ ":{"if":{"$ref":"#/$defs/B/oneOf/0"}},"B":{"oneOf":[{"$ref":"#/$defs/A~1%20"}]}}}`)), "refers to itself without end"},
+		{"a circle by a name", spec("a", schema(`{"type":"object","$defs":{"A":{"$anchor":"n","dependentSchemas":{"x":{"$ref":"#n"}}}}}`)), "refers to itself without end"},
+		{"a reference that is told by the value", spec("a", schema(`{"type":"object","$dynamicAnchor":"n","allOf":[{"$dynamicRef":"#n"}]}`)), ""},
+		{"a tower", spec("a", schema(tower(8))), ""},
+		{"a chain that is too long", spec("a", schema(chain(100))), "more than 100 of its parts"},
+		{"a chain", spec("a", schema(chain(90))), ""},
+		{"a tower that is too high", spec("a", schema(tower(40))), "more than 10000"},
 		{"an older draft", spec("a", schema(`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"type":"number","minimum":0,"exclusiveMinimum":true}}}`)), ""},
 		{"a pattern of another language", spec("a", schema(`{"type":"object","properties":{"a":{"type":"string","pattern":"^(?!x)"}}}`)), ""},
 		{"a property called pattern", spec("a", schema(`{"type":"object","properties":{"pattern":{"type":"string"},"enum":{"type":"string"},"id":{"type":"string"}}}`)), ""},
@@ -227,4 +237,22 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%q became %q, %v", client, got, err)
 		}
 	}
+}
+
+// chain is a schema of so many references behind each other.
+func chain(n int) string {
+	var defs []string
+	for i := range n {
+		defs = append(defs, fmt.Sprintf(`"%d":{"$ref":"#/$defs/%d"}`, i, i+1))
+	}
+	return fmt.Sprintf(`{"type":"object","$ref":"#/$defs/0","$defs":{%s,"%d":{}}}`, strings.Join(defs, ","), n)
+}
+
+// tower is a schema of so many lines, by which a value is held against 2^n others.
+func tower(n int) string {
+	var defs []string
+	for i := range n {
+		defs = append(defs, fmt.Sprintf(`"%d":{"allOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, i+1, i+1))
+	}
+	return fmt.Sprintf(`{"type":"object","$ref":"#/$defs/0","$defs":{%s,"%d":{}}}`, strings.Join(defs, ","), n)
 }

@@ -176,7 +176,8 @@ func shallow(v any, depth int) bool {
 var errElsewhere = errors.New("it refers to another document")
 
 func compile(table map[string]any) (*jsonschema.Resolved, error) {
-	text, err := json.Marshal(known(table))
+	plain, _ := known(table).(map[string]any)
+	text, err := json.Marshal(plain)
 	if err != nil {
 		return nil, err
 	}
@@ -184,14 +185,18 @@ func compile(table map[string]any) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, err
 	}
-	return s.Resolve(&jsonschema.ResolveOptions{
+	resolved, err := s.Resolve(&jsonschema.ResolveOptions{
 		Loader: func(*url.URL) (*jsonschema.Schema, error) { return nil, errElsewhere }, // neither disk nor network
 	})
+	if err != nil {
+		return nil, err
+	}
+	return resolved, bounded(plain)
 }
 
 // known is a schema without what the library can't read and the model does not need
 // checked: the name of an older draft, the bounds as an older draft writes them, patterns
-// of another language's.
+// of another language's, references of which only the value tells where they lead.
 func known(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -208,7 +213,7 @@ func known(v any) any {
 				continue
 			}
 			switch k {
-			case "$schema", "$id", "id":
+			case "$schema", "$id", "id", "$dynamicRef", "$dynamicAnchor":
 				if _, ok := e.(string); ok {
 					continue
 				}
