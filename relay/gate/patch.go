@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,8 +28,14 @@ const (
 	moveTo     = "*** Move to: "
 )
 
-// changes are what a patch does to the files under cwd, for a person to look at.
+// look is what may still be read and compared for a patch: a model may name a long file any
+// number of times, and any number of hunks that are not in it.
+type look struct{ bytes, lines int }
+
+// changes are what a patch does to the files under cwd, for a person to look at. Of one that
+// takes too much to look at, the rest is shown as the model wrote it.
 func changes(patch, cwd string) []change {
+	left := look{bytes: 4 << 20, lines: 4_000_000}
 	list := []change{}
 	var body []string
 	flush := func() {
@@ -40,9 +47,9 @@ func changes(patch, cwd string) []change {
 		case "add":
 			last.Diff = added(body)
 		case "delete":
-			last.Diff = strings.Join(lines(last.Path), "\n")
+			last.Diff = strings.Join(left.file(last.Path), "\n")
 		case "update":
-			last.Diff = unified(body, lines(last.Path))
+			last.Diff = left.unified(body, left.file(last.Path))
 		}
 		body = nil
 	}
@@ -85,24 +92,30 @@ func added(body []string) string {
 	return text.String()
 }
 
-// lines are those of a file that is there to look at; nil where there is none. What is
+// file are the lines of a file that is there to look at; nil where there is none. What is
 // no plain file, or a long one, is not read.
-func lines(path string) []string {
+func (l *look) file(path string) []string {
 	const longest = 1 << 20
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > longest {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > int64(min(longest, l.bytes)) {
 		return nil
 	}
-	text, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil
 	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, info.Size())) // it may grow meanwhile
+	if err != nil {
+		return nil
+	}
+	l.bytes -= len(text)
 	return strings.Split(string(text), "\n")
 }
 
 // unified is the body of an update with the numbers of the lines, as far as its hunks
 // are found in the file.
-func unified(body, file []string) string {
+func (l *look) unified(body, file []string) string {
 	var text strings.Builder
 	at, moved := 0, 0
 	for len(body) > 0 {
@@ -117,7 +130,8 @@ func unified(body, file []string) string {
 		hunk := body[:end]
 		body = body[end:]
 		if title != "" { // the hunk lies behind a line that reads so
-			for i := at; i < len(file); i++ {
+			for i := at; i < len(file) && l.lines > 0; i++ {
+				l.lines--
 				if strings.TrimSpace(file[i]) == title {
 					at = i + 1
 					break
@@ -125,7 +139,7 @@ func unified(body, file []string) string {
 			}
 		}
 		old, grows := before(hunk)
-		if start, ok := find(file, old, at); ok {
+		if start, ok := l.find(file, old, at); ok {
 			fmt.Fprintf(&text, "@@ -%d,%d +%d,%d @@\n", start+1, len(old), start+1+moved, len(old)+grows)
 			at, moved = start+len(old), moved+grows
 		} else {
@@ -156,10 +170,12 @@ func before(hunk []string) (old []string, grows int) {
 
 // find is where the lines stand in the file from at on. Codex does not regard white
 // space at their ends, either.
-func find(file, old []string, at int) (int, bool) {
-	for i := at; i+len(old) <= len(file); i++ {
+func (l *look) find(file, old []string, at int) (int, bool) {
+	for i := at; i+len(old) <= len(file) && l.lines > 0; i++ {
+		l.lines--
 		same := true
 		for j, line := range old {
+			l.lines--
 			if strings.TrimRight(file[i+j], " \t\r") != strings.TrimRight(line, " \t\r") {
 				same = false
 				break

@@ -48,6 +48,31 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// What a patch has the bridge read and compare is bounded, however often it names a file.
+func TestChangesBounded(t *testing.T) {
+	cwd := t.TempDir()
+	for name, text := range map[string]string{"long": strings.Repeat("x", 1<<20), "lines": strings.Repeat("\n", 500_000)} {
+		if err := os.WriteFile(filepath.Join(cwd, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := 0
+	for _, c := range gate.Changes(strings.Repeat("*** Delete File: long\n", 20), cwd) {
+		shown += len(c.Diff)
+	}
+	if shown != 4<<20 {
+		t.Errorf("%d bytes of files are shown", shown)
+	}
+	// The files of the kernel say that they are empty. The bridge's own environment is nobody's.
+	if c := gate.Changes("*** Delete File: /proc/self/environ\n", cwd); c[0].Diff != "" {
+		t.Errorf("%d bytes of the environment are shown", len(c[0].Diff))
+	}
+	diff := gate.Changes("*** Update File: lines\n"+strings.Repeat("@@\n-nope\n", 20)+"@@\n-\n", cwd)[0].Diff
+	if want := strings.Repeat("@@\n-nope\n", 20) + "@@\n-\n"; diff != want {
+		t.Errorf("the last hunk is still looked for: %q", diff)
+	}
+}
+
 // Whatever a model writes, a person is shown something.
 func FuzzChanges(f *testing.F) {
 	f.Add("*** Begin Patch\n*** Update File: a\n@@ x\n-one\n+two\n*** End Patch")
