@@ -100,11 +100,14 @@ func (l *look) file(path string) []string {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > int64(min(longest, l.bytes)) {
 		return nil
 	}
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = f.Close() }()
+	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
+		return nil
+	}
 	text, err := io.ReadAll(io.LimitReader(f, info.Size())) // it may grow meanwhile
 	if err != nil {
 		return nil

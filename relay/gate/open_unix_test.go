@@ -1,0 +1,24 @@
+//go:build unix
+
+package gate
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A pipe that has taken a file's place keeps nobody waiting for who writes to it.
+func TestOpenPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
