@@ -184,10 +184,17 @@ func (f *Feature) attend() {
 	}
 }
 
+// mostLeft is how many tools that were left out are remembered: a server may name others each
+// time that it is asked.
+const mostLeft = 4096
+
 // report has the log say, once, what is left out.
 func (f *Feature) report(o *tools.Offer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(f.left) > mostLeft {
+		clear(f.left)
+	}
 	for _, l := range o.Left {
 		if !f.left[l] {
 			f.left[l] = true
