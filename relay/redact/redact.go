@@ -115,6 +115,16 @@ const (
 	argument = "secret argument"
 )
 
+// names tells whether a member of an object may say what its value is called: that of a
+// variable, a header, or a key of a configuration that is written.
+func names(member string) bool {
+	switch member {
+	case "name", "Name", "key", "Key", "keyPath":
+		return true
+	}
+	return false
+}
+
 // identifier tells whether a field of a part of a stream says what it is a part of.
 func identifier(name string) bool {
 	switch name {
@@ -198,7 +208,7 @@ func (w *walk) object(depth int) error {
 		if err := w.value(name, depth+1); err != nil {
 			return err
 		}
-		named = named || (strings.EqualFold(name, "name") || strings.EqualFold(name, "key")) && secret(w.last)
+		named = named || names(name) && secret(w.last)
 	}
 	return w.both()
 }

@@ -28,6 +28,7 @@ var wrapped = []string{
 	`{"t":"{\"\\u0041PI_\\u004bEY\": \"%s\"}"}`, `{"t":"https://u:a@%s@host/x"}`, `{"t":"git clone https://%s@host/x"}`, `{"t":"https://%s:x-oauth@host/x"}`,
 	`{"t":"-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n%s\n-----END PGP PRIVATE KEY BLOCK-----"}`, `{"passphrase":"%s"}`, `{"t":"passphrase=%s"}`,
 	`{"t":"https://host/x?sv=1&sig=%s"}`, `{"t":"x-amz-signature=%s"}`, `{"t":"hf_%s"}`, `{"t":"ya29.%s"}`, `{"t":"db:\n  password: |\n    %s\n    %s\n"}`,
+	`{"params":{"edits":[{"keyPath":"mcp_servers.x.env.API_KEY","value":"%s"},{"keyPath":"model","value":{"password":["%s"]}}]}}`,
 	`{"env":[{"name":"X_API_KEY","value":"%s"}]}`, `{"command":["tool","--password","%s","x"]}`, `{"args":["--verbose","--api-key","%s"]}`,
 }
 
