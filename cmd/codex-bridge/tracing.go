@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"codex-bridge/bridge/config"
@@ -14,6 +15,7 @@ import (
 	"codex-bridge/bridge/hello"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/redact"
+	"codex-bridge/relay/telemetry/otlp"
 	"codex-bridge/relay/trace"
 )
 
@@ -42,7 +44,8 @@ func newTrace(cfg *config.Config, log *slog.Logger) (*trace.Recorder, error) {
 }
 
 // secrets are the texts that are known to be ones: of the environment, by its names, of what
-// the configuration adds to codex's, the tokens of tool servers, and the database's password.
+// the configuration adds to codex's, the tokens of tool servers, the database's password, and
+// the keys for a collector, which are no words.
 func secrets(cfg *config.Config) []string {
 	environ := os.Environ()
 	for name, value := range cfg.Codex.Env {
@@ -56,6 +59,12 @@ func secrets(cfg *config.Config) []string {
 	if address, err := url.Parse(cfg.Store.URL); err == nil && address.User != nil {
 		password, _ := address.User.Password()
 		environ = append(environ, "PASSWORD="+password)
+	}
+	for _, value := range otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")) {
+		words := strings.Fields(value) // "Bearer", for one, is known
+		if len(words) > 0 && strings.ContainsAny(value, "0123456789") {
+			environ = append(environ, "TOKEN="+words[len(words)-1])
+		}
 	}
 	return redact.Environ(environ)
 }
