@@ -105,7 +105,7 @@ func TestSessions(t *testing.T) {
 	}{
 		"answers":  {},
 		"deaf":     {judge: &judge{deaf: true}},
-		"late":     {approvals: config.Approvals{Timeout: config.Duration(time.Millisecond)}},
+		"late":     {approvals: config.Approvals{Timeout: config.Duration(time.Second)}},
 		"limit":    {},
 		"memory":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
 		"shared":   {rules: []string{"accept approvals.shared", "deny approvals.shared"}},
