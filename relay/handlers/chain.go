@@ -106,13 +106,8 @@ func (c *Chain) person(ctx context.Context, call *hook.Call, passed verdict, ask
 	s.run = func(ctx context.Context, call *hook.Call) (opinion, error) {
 		return opinion{Answer: ask(ctx, call)}, nil
 	}
-	say, err := s.ask(ctx, call)
-	switch {
-	case err != nil:
-		c.log.Error("hook", "event", call.Event, "by", s.by, "error", err)
-		return verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}, by: s.by, failed: true}
-	case say.Decision == hook.Deny:
-		return s.verdict(say)
+	if _, v, denied := c.obey(ctx, call, s); denied {
+		return v
 	}
 	return passed
 }
@@ -212,8 +207,21 @@ func (c *Chain) hear(ctx context.Context, h *config.Hooks, call *hook.Call, s st
 	return say, false
 }
 
-// rules asks policy. Its failure is a denial, whatever hooks.on_failure says: that
-// speaks of handlers, not of policy.
+// obey hears a step whose failure is a denial, whatever hooks.on_failure says: that speaks of
+// handlers, neither of policy nor of a person.
+func (c *Chain) obey(ctx context.Context, call *hook.Call, s step) (say opinion, v verdict, denied bool) {
+	say, err := s.ask(ctx, call)
+	switch {
+	case err != nil:
+		c.log.Error("hook", "event", call.Event, "by", s.by, "error", err)
+		return opinion{}, verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}, by: s.by, failed: true}, true
+	case say.Decision == hook.Deny:
+		return say, s.verdict(say), true
+	}
+	return say, verdict{}, false
+}
+
+// rules asks policy.
 func (c *Chain) rules(ctx context.Context, call *hook.Call) (verdict, bool) {
 	if c.o.Rules == nil {
 		return verdict{}, false
@@ -226,13 +234,8 @@ func (c *Chain) rules(ctx context.Context, call *hook.Call) (verdict, bool) {
 		}
 		return say, nil
 	}
-	say, err := s.ask(ctx, call)
-	switch {
-	case err != nil:
-		c.log.Error("hook", "event", call.Event, "by", s.by, "error", err)
-		return verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}, by: s.by, failed: true}, true
-	case say.Decision == hook.Deny:
-		return s.verdict(say), true
+	if _, v, denied := c.obey(ctx, call, s); denied {
+		return v, true
 	}
 	return verdict{person: ruling.Person}, false
 }
@@ -246,13 +249,10 @@ func (c *Chain) confined(ctx context.Context, call *hook.Call, passed verdict) v
 		}
 		return say, nil
 	}
-	say, err := s.ask(ctx, call)
+	say, v, denied := c.obey(ctx, call, s)
 	switch {
-	case err != nil:
-		c.log.Error("hook", "event", call.Event, "by", s.by, "error", err)
-		return verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}, by: s.by, failed: true}
-	case say.Decision == hook.Deny:
-		return s.verdict(say)
+	case denied:
+		return v
 	case say.Input != nil:
 		passed.Input, passed.by = say.Input, s.by
 	}
