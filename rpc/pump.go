@@ -45,6 +45,9 @@ type Watcher interface {
 	PassedPart(part []byte, last bool)
 }
 
+// maxLost is how much is kept of a line whose rest is lost: its id and method stand there.
+const maxLost = 4096
+
 // PumpBuffer is the size of a Pump's read buffer.
 const PumpBuffer = 256 << 10
 
@@ -68,6 +71,9 @@ type Pump struct {
 	// that method would differ: a stream of deltas is decided by one comparison
 	// each.
 	passed []byte
+
+	start []byte // of the line that may have broken off
+	cut   bool   // it has
 }
 
 // NewPump makes a Pump. max bounds a line that has to be gathered whole: one that
@@ -80,6 +86,18 @@ func NewPump(out Sink, sieve Sieve, taker Taker, max int) *Pump {
 
 // Watch has w told what passes. It is called before Run.
 func (p *Pump) Watch(w Watcher) { p.watch = w }
+
+// Cut is the start of the last line when that has passed and broke off, because Codex ended
+// in the middle of it; else nil. Nobody can have understood it.
+func (p *Pump) Cut() []byte {
+	if !p.cut {
+		return nil
+	}
+	return p.start
+}
+
+// begins keeps the start of a line that may break off.
+func (p *Pump) begins(line []byte) { p.start = append(p.start[:0], line[:min(len(line), maxLost)]...) }
 
 // run writes lines that pass.
 func (p *Pump) run(lines []byte, count int) {
@@ -108,6 +126,9 @@ func (p *Pump) Run(in io.Reader) error {
 		if err != nil {
 			if line := p.buf[:p.w]; p.w > 0 { // Codex died in mid-line; the client may have use for it
 				if p.passes(line, true) {
+					p.begins(line)
+					_, err := ParseValue(line)
+					p.cut = err != nil
 					p.run(line, 1)
 				} else {
 					p.taker.Take(line)
@@ -198,6 +219,7 @@ func (p *Pump) long(in io.Reader) error {
 	if s, ok := p.out.(Streamer); ok && p.passes(p.buf, false) {
 		p.part(p.buf, false)
 		s.Open(p.buf)
+		p.begins(p.buf)
 		ended := false
 		err := p.rest(in, func(part []byte, last bool) {
 			p.part(part, last)
@@ -206,6 +228,7 @@ func (p *Pump) long(in io.Reader) error {
 		})
 		if !ended {
 			p.part(nil, true)
+			p.cut = true
 		}
 		s.Close()
 		return err
@@ -219,7 +242,7 @@ func (p *Pump) long(in io.Reader) error {
 	})
 	switch {
 	case tooLong && p.taker != nil:
-		p.taker.TakeTooLong(line[:min(len(line), 4096)])
+		p.taker.TakeTooLong(line[:min(len(line), maxLost)])
 	case tooLong:
 	case p.passes(line, true):
 		p.run(line, 1)

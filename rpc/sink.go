@@ -37,6 +37,7 @@ type Lines struct {
 	run runWriter // w, when it is one
 	err error
 	buf []byte
+	cut bool // what passed last has no line end: Codex has ended in the middle of a line
 }
 
 // runWriter is a writer that does better with what a Pump has just read (Join).
@@ -58,6 +59,9 @@ func (l *Lines) write(b []byte) {
 
 // pass is write for what the Pump passes on.
 func (l *Lines) pass(b []byte) {
+	if len(b) > 0 {
+		l.cut = b[len(b)-1] != '\n'
+	}
 	switch {
 	case l.run == nil:
 		l.write(b)
@@ -73,11 +77,16 @@ func (l *Lines) Run(lines []byte) {
 	l.pass(lines)
 }
 
-// Message implements Sink.
+// Message implements Sink. Behind a line that broke off it begins one of its own: else the
+// client could read neither.
 func (l *Lines) Message(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.buf = append(append(slices.Grow(l.buf[:0], len(text)+1), text...), '\n')
+	l.buf = slices.Grow(l.buf[:0], len(text)+2)
+	if l.cut {
+		l.buf, l.cut = append(l.buf, '\n'), false
+	}
+	l.buf = append(append(l.buf, text...), '\n')
 	l.write(l.buf)
 	if cap(l.buf) > PumpBuffer {
 		l.buf = nil

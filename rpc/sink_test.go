@@ -54,6 +54,24 @@ func TestLinesSink(t *testing.T) {
 	}
 }
 
+// What Codex has left unfinished is passed as it is; who says something then begins a new line.
+func TestLinesSinkCut(t *testing.T) {
+	var w recorder
+	s := rpc.NewLines(&w)
+	s.Run([]byte("{}\n{\"a\":"))
+	s.Message([]byte("1"))
+	s.Message([]byte("2"))
+	s.Open([]byte("long "))
+	s.Continue([]byte("line"))
+	s.Continue(nil)
+	s.Close()
+	s.Message([]byte("3"))
+	want := []string{"{}\n{\"a\":", "\n1\n", "2\n", "long ", "line", "", "\n3\n"}
+	if diff := cmp.Diff(want, w.writes); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A message handed over must not be written into: it may be a part of a longer
 // text.
 func TestSinkLeavesTheMessageAlone(t *testing.T) {
