@@ -24,12 +24,17 @@ type Aside struct {
 // gets it. Ask returns when on has; its error is one of those features', of a codex that
 // has ended, or of ctx.
 func (a *Aside) Ask(ctx context.Context, m *rpc.Message, on func(*Answer)) error {
-	done := make(chan struct{})
+	done, first := make(chan struct{}), make(chan struct{}, 1) // first is taken by the answer, or by who waits no more
 	call := &Call{Message: m, Line: m.Bytes()}
 	routes := append(a.p.behind(a.feature, m.Method), placed{Route: Route{Call: func(_ context.Context, call *Call) *rpc.Error {
 		call.OnAnswer(func(answer *Answer) {
-			a.answered(answer, on)
-			close(done)
+			select {
+			case first <- struct{}{}:
+				a.answered(answer, on)
+				close(done)
+			default:
+				answer.Keep()
+			}
 		})
 		return nil
 	}}})
@@ -60,7 +65,13 @@ func (a *Aside) Ask(ctx context.Context, m *rpc.Message, on func(*Answer)) error
 		}
 		return rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered %s", m.Method)
 	case <-ctx.Done():
-		return rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", m.Method, context.Cause(ctx))
+		select {
+		case first <- struct{}{}:
+			return rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", m.Method, context.Cause(ctx))
+		default: // it has just come
+			<-done
+			return nil
+		}
 	}
 }
 

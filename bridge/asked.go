@@ -42,13 +42,15 @@ func (a *asked) hear(q *question, on []func(*Reply)) {
 	q.on = on
 }
 
-// addFor is add for a question that waits no longer than d. late is called then, once
-// it is no question any more; it must not wait.
-func (a *asked) addFor(id rpc.ID, q *question, d time.Duration, late func()) {
+// within has q wait no longer than d, where it is still a question. late is called then,
+// once it is one no more; it must not wait.
+func (a *asked) within(id rpc.ID, q *question, d time.Duration, late func()) {
 	key := id.Key()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.m[key] = q
+	if a.m[key] != q {
+		return
+	}
 	q.timer = time.AfterFunc(d, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()

@@ -36,7 +36,7 @@ func (p *Peer) Ask(ctx context.Context, method string, params any) (rpc.Value, e
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex takes no more requests: %v", err)
 	case e := <-w.answer:
 		if e == nil {
-			return rpc.Value{}, rpc.Errorf(rpc.CodeTooLarge, "codex's answer to %s is too long", method)
+			return rpc.Value{}, rpc.Errorf(rpc.CodeTooLarge, "codex's answer to %s is too long, or can't be read", method)
 		}
 		if failed := e.Root().Get("error"); failed.Exists() {
 			message, _ := failed.Get("message").Text()
@@ -51,14 +51,17 @@ func (p *Peer) Ask(ctx context.Context, method string, params any) (rpc.Value, e
 }
 
 // Tell sends the client a notification. It may be called from anywhere but before
-// the client has said something.
+// the client has said something. It does not wait long for a client that does not listen;
+// what it is told then, and has not been said, waits, and what is too much is not said.
 func (p *Peer) Tell(method string, params any) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		panic(err) // a programming error: params is the bridge's own
 	}
 	<-p.p.ready
-	p.p.out.Message(rpc.Call(rpc.ID{}, method, raw))
+	p.p.told.tell(rpc.Call(rpc.ID{}, method, raw), mostTold, func() {
+		p.p.o.Log.Warn("the client does not listen, and is not told any more until it does", "method", method, "waiting", mostTold)
+	})
 }
 
 // AskClient sends the client a request of our own and waits for its answer, which
@@ -72,30 +75,35 @@ func (p *Peer) AskClient(ctx context.Context, method string, params any) (rpc.Va
 // AskPerson is AskClient for a question in the place of one of Codex's about a thread:
 // the client is told when it is no question any more, as Codex tells it.
 func (p *Peer) AskPerson(ctx context.Context, thread, method string, params any) (rpc.Value, error) {
-	return p.askClient(ctx, method, params, func(id rpc.ID) {
-		p.Tell("serverRequest/resolved", map[string]any{"threadId": thread, "requestId": json.RawMessage(id.Raw())})
+	return p.askClient(ctx, method, params, func(id rpc.ID) []byte {
+		params, _ := json.Marshal(map[string]any{"threadId": thread, "requestId": json.RawMessage(id.Raw())}) // of texts
+		return rpc.Call(rpc.ID{}, "serverRequest/resolved", params)
 	})
 }
 
-// askClient has resolved, unless it is nil, tell the client that its answer is not waited
-// for any more.
-func (p *Peer) askClient(ctx context.Context, method string, params any, resolved func(rpc.ID)) (rpc.Value, error) {
+// askClient has the client told what resolved, unless it is nil, says to it when its answer
+// is not waited for any more.
+func (p *Peer) askClient(ctx context.Context, method string, params any, resolved func(rpc.ID) []byte) (rpc.Value, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return rpc.Value{}, err
 	}
 	select {
 	case <-p.p.ready:
-	case <-ctx.Done():
-		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client has not spoken yet: %v", context.Cause(ctx))
+	default:
+		select {
+		case <-p.p.ready:
+		case <-ctx.Done():
+			return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client has not spoken yet: %v", context.Cause(ctx))
+		}
 	}
 	id := p.p.asked.ids.next()
 	answer := make(chan *rpc.Message, 1)
 	p.p.asked.add(id, &question{own: answer})
 	defer p.p.asked.drop(id.Key())
-	said := p.p.write(ctx, func() { p.p.out.Message(rpc.Call(id, method, raw)) })
+	p.p.until(ctx, p.p.told.put(rpc.Call(id, method, raw)))
 	if resolved != nil {
-		defer after(said, func() { resolved(id) })
+		defer func() { p.p.until(ctx, p.p.told.put(resolved(id))) }()
 	}
 	select {
 	case m := <-answer:

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"codex-bridge/bridge/codex"
@@ -49,12 +51,21 @@ type Proxy struct {
 	left  chan struct{} // closed when the client has said all it will
 
 	codexMu sync.Mutex // guards writes to child.Stdin
-	replies sync.WaitGroup
+	replies *outbox    // answers of our own to codex
+	lates   sync.WaitGroup
+	told    *outbox    // what the client is told and asked by features, once ready
 	taking  sync.Mutex // held over a message of codex's, until the client has it
-	// handling is held by who takes a message of the client through the routes.
-	handling sync.Mutex
+	// handling holds one while somebody takes a message of the client through the routes.
+	handling chan struct{}
 	asides   sync.WaitGroup
+	aside    atomic.Int64 // how many there are
 }
+
+const (
+	mostReplies = 4096 // answers to codex that wait; then it is not heard until it reads
+	mostTold    = 1024 // what the client is told and does not read
+	mostAsides  = 4096 // requests of the client's that are answered by way of others
+)
 
 // NewProxy makes a Proxy. It starts nothing.
 func NewProxy(o Options) (*Proxy, error) {
@@ -62,7 +73,16 @@ func NewProxy(o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{o: o, routes: routes, waiting: newWaiting(), asked: newAsked(), ready: make(chan struct{}), left: make(chan struct{})}
+	p := &Proxy{
+		o: o, routes: routes, waiting: newWaiting(), asked: newAsked(), handling: make(chan struct{}, 1),
+		ready: make(chan struct{}), left: make(chan struct{}),
+	}
+	p.replies = newOutbox(func(line []byte) {
+		if err := p.toCodex(line); err != nil {
+			p.o.Log.Debug("codex listens no more", "error", err)
+		}
+	})
+	p.told = newOutbox(func(line []byte) { p.out.Message(line) })
 	for i, f := range o.Features {
 		if a, ok := f.(Attacher); ok {
 			a.Attach(&Peer{p, i})
@@ -107,7 +127,8 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	select {
 	case <-drained:
 		child.Stdin.Close() // nobody waits for it any more
-		p.replies.Wait()
+		p.lates.Wait()
+		p.replies.idle()
 	case <-time.After(p.o.Grace):
 		child.Stdout.Close() // somebody else holds the pipe open; see stdoutPipe
 	}
@@ -116,6 +137,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		defer close(answered)
 		p.asides.Wait()
 		p.answerLeft()
+		p.told.idle()
 	}()
 	select {
 	case <-answered:
@@ -224,8 +246,12 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 // through takes a message of the client through its routes, and to codex unless one of
 // them has answered it.
 func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.Error {
-	p.handling.Lock()
-	defer p.handling.Unlock()
+	select {
+	case p.handling <- struct{}{}:
+		defer func() { <-p.handling }()
+	case <-ctx.Done():
+		return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since a message before it is still on its way: %v", call.Method, context.Cause(ctx))
+	}
 	for _, route := range routes {
 		err := route.Call(ctx, call)
 		if err == nil && (len(call.onAnswer) > 0 || call.aside != nil) && call.Kind != rpc.Request {
@@ -238,8 +264,15 @@ func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.E
 			return nil
 		}
 		if call.aside != nil {
+			if p.aside.Add(1) > mostAsides {
+				p.aside.Add(-1)
+				return rpc.Errorf(rpc.CodeOverloaded, "%d requests are under way already; wait for their answers, and try again", mostAsides)
+			}
 			aside := &Aside{p: p, id: call.ID.Clone(), feature: route.feature, earlier: call.onAnswer}
-			p.asides.Go(func() { call.aside(ctx, aside) })
+			p.asides.Go(func() {
+				defer p.aside.Add(-1)
+				call.aside(ctx, aside)
+			})
 			return nil
 		}
 	}
@@ -281,20 +314,17 @@ func (p *Proxy) ask(said *Said) {
 		return
 	}
 	id := said.ID.Clone()
-	p.askFor(id, said.Method, q, said.within, func() []byte { return said.instead(id) })
+	p.asked.within(id, q, said.within, p.late(said.Method, said.within, func() []byte { return said.instead(id) }))
 }
 
-// askFor notes a question that waits no longer than d for an answer, and what is said
-// to codex then.
-func (p *Proxy) askFor(id rpc.ID, method string, q *question, d time.Duration, line func() []byte) {
-	p.asked.addFor(id, q, d, func() {
-		p.replies.Go(func() {
-			p.o.Log.Warn("nobody answered in time", "method", method, "after", d)
-			if err := p.toCodex(append(line(), '\n')); err != nil {
-				p.o.Log.Debug("codex listens no more", "error", err)
-			}
+// late is what becomes of a question that has no answer in time: codex is told line.
+func (p *Proxy) late(method string, after time.Duration, line func() []byte) func() {
+	return func() {
+		p.lates.Go(func() { // line may write to a disk
+			p.o.Log.Warn("nobody answered in time", "method", method, "after", after)
+			p.reply(line())
 		})
-	})
+	}
 }
 
 // answered gives the client's answer to a question of ours to who has asked. The
@@ -320,15 +350,9 @@ func (p *Proxy) refuse(call *Call, err *rpc.Error) {
 	}
 }
 
-// reply writes an answer of our own to codex. It is called with codex's messages,
-// and codex need not listen before it has said all it wants to.
-func (p *Proxy) reply(line []byte) {
-	p.replies.Go(func() {
-		if err := p.toCodex(append(line, '\n')); err != nil {
-			p.o.Log.Debug("codex listens no more", "error", err)
-		}
-	})
-}
+// reply writes an answer of our own to codex, and does not wait: it is called with codex's
+// messages, and codex need not listen before it has said all it wants to.
+func (p *Proxy) reply(line []byte) { p.replies.put(append(line, '\n')) }
 
 // toCodex writes one line with one write.
 func (p *Proxy) toCodex(line []byte) error {
@@ -365,6 +389,9 @@ func (p *Proxy) pump(ctx context.Context, out rpc.Sink) {
 	}
 	if err := pump.Run(p.in); err != nil {
 		p.o.Log.Debug("codex's output ended", "error", err)
+	}
+	if id, method := rpc.Start(pump.Cut()); method == "" {
+		p.waiting.again(id.Key())
 	}
 }
 
@@ -412,6 +439,7 @@ func (t *taker) WantsAnswer(key []byte) bool { return t.p.waiting.has(key) }
 
 // Take implements rpc.Taker.
 func (t *taker) Take(line []byte) {
+	t.p.replies.wait(mostReplies)
 	t.p.taking.Lock()
 	defer t.p.taking.Unlock()
 	if t.p.o.Tap != nil {
@@ -419,7 +447,7 @@ func (t *taker) Take(line []byte) {
 	}
 	e, err := rpc.Open(line)
 	if err != nil { // wanted by its first bytes, and yet no message
-		t.p.o.Log.Error("a line of codex can't be read; it was dropped", "error", err)
+		t.lost(line, rpc.CodeUpstream, fmt.Sprintf("can't be read: %v", err), "")
 		return
 	}
 	if e.Method == "" {
@@ -450,19 +478,23 @@ func (t *taker) Take(line []byte) {
 	t.out.Message(said.Line)
 }
 
-// TakeTooLong implements rpc.Taker: nobody can decide on half a message. A
-// request of the client gets an error in place of its answer.
+// TakeTooLong implements rpc.Taker: nobody can decide on half a message.
 func (t *taker) TakeTooLong(start []byte) {
+	t.lost(start, rpc.CodeTooLarge, fmt.Sprintf("is longer than %d bytes", t.p.o.MaxMessage), "; ask for less at once, or raise codex.max_message")
+}
+
+// lost is for a message that is wanted and can't be had. A request of the client gets an
+// error in place of its answer, and so does one of codex.
+func (t *taker) lost(start []byte, code rpc.Code, why, mend string) {
 	id, method := rpc.Start(start)
-	if method != "" {
-		t.p.o.Log.Error("dropped a message of codex that is too long to be gathered", "method", method, "max", t.p.o.MaxMessage)
-		if id.IsValid() {
-			t.p.reply(rpc.ReplyError(id, rpc.Errorf(rpc.CodeTooLarge, "%s is longer than %d bytes", method, t.p.o.MaxMessage)))
-		}
+	switch {
+	case method == "" && id.IsValid():
+		t.answer(id, nil, rpc.ReplyError(id, rpc.Errorf(code, "codex's answer %s%s", why, mend)))
 		return
+	case id.IsValid():
+		t.p.reply(rpc.ReplyError(id, rpc.Errorf(code, "%s %s", method, why)))
 	}
-	t.answer(id, nil, rpc.ReplyError(id, rpc.Errorf(rpc.CodeTooLarge,
-		"codex's answer is longer than %d bytes; ask for less at once, or raise codex.max_message", t.p.o.MaxMessage)))
+	t.p.o.Log.Error("a message of codex was dropped: it "+why, "method", method)
 }
 
 func (t *taker) answer(id rpc.ID, e *rpc.Envelope, line []byte) {

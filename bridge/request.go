@@ -28,17 +28,21 @@ func (p *Peer) Request(ctx context.Context, method string, params any) (rpc.Valu
 	answer := make(chan []byte, 1)
 	p.p.waiting.expect(id, answer)
 	defer p.p.waiting.forget(id)
-	call := &Call{Message: m, Line: m.Bytes(), own: true}
-	if refused := p.p.through(ctx, call, p.p.behind(p.feature, method)); refused != nil {
-		for _, f := range call.onAnswer {
-			f(&Answer{})
+	refused := make(chan *rpc.Error, 1)
+	p.p.write(ctx, func() {
+		call := &Call{Message: m, Line: m.Bytes(), own: true}
+		if err := p.p.through(ctx, call, p.p.behind(p.feature, method)); err != nil {
+			for _, f := range call.onAnswer {
+				f(&Answer{})
+			}
+			refused <- err
+		} else if call.reply != nil {
+			p.p.waiting.answers(id, call.reply)
 		}
-		return rpc.Value{}, refused
-	}
-	if call.reply != nil {
-		p.p.waiting.answers(id, call.reply)
-	}
+	})
 	select {
+	case err := <-refused:
+		return rpc.Value{}, err
 	case line := <-answer:
 		return result(method, line)
 	case <-p.p.child.Done():

@@ -124,7 +124,7 @@ func (a *Answer) After(f func()) { a.after = append(a.after, f) }
 // Result is the result; Absent when codex answered with an error or with more than
 // can be looked at, or was never asked.
 func (a *Answer) Result() rpc.Value {
-	if a.Envelope == nil {
+	if a.Envelope == nil || a.Truncated() {
 		return rpc.Value{}
 	}
 	return a.Root().Get("result")
@@ -176,7 +176,8 @@ func (s *Said) Hold(d time.Duration, instead func() (result []byte)) *Held {
 	s.Line = nil
 	id := s.ID.Clone()
 	s.held = &Held{p: s.p, id: id, q: &question{held: true}}
-	s.p.askFor(id, s.Method, s.held.q, d, func() []byte { return rpc.Reply(id, instead()) })
+	s.p.asked.add(id, s.held.q)
+	s.p.asked.within(id, s.held.q, d, s.p.late(s.Method, d, func() []byte { return rpc.Reply(id, instead()) }))
 	return s.held
 }
 

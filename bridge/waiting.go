@@ -23,6 +23,7 @@ type waiting struct {
 	mu   sync.Mutex
 	m    map[string]*waiter
 	ours map[string]chan<- []byte // where the answers to Peer.Request go, each of which holds one
+	last *waiter                  // of whom has has said that nobody here wants the answer
 }
 
 func newWaiting() *waiting {
@@ -93,8 +94,19 @@ func (w *waiting) has(key []byte) bool {
 		return ok
 	}
 	delete(w.m, string(key))
+	w.last = one
 	w.count.Store(int64(len(w.m)))
 	return false
+}
+
+// again is for an answer that has passed and broke off: it was none.
+func (w *waiting) again(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last != nil && w.last.id.Key() == key && w.m[key] == nil {
+		w.m[key] = w.last
+		w.count.Store(int64(len(w.m)))
+	}
 }
 
 // left are the client's requests that have no answer, which they will not get any more.

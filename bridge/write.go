@@ -9,20 +9,24 @@ import (
 // question before it hears that this is over, however short its time was.
 const soon = 250 * time.Millisecond
 
-// write has f write to a side that may have stopped to listen, and waits until it has; not
-// much longer than ctx, and than codex lives. f goes on all the same, until the side listens
-// again or is gone; done is closed then.
-func (p *Proxy) write(ctx context.Context, f func()) (done <-chan struct{}) {
+// write has f write to a side that may have stopped to listen, and waits as until does. f goes
+// on all the same, until the side listens again or is gone.
+func (p *Proxy) write(ctx context.Context, f func()) {
 	written := make(chan struct{})
 	go func() { // ends with f
 		defer close(written)
 		f()
 	}()
+	p.until(ctx, written)
+}
+
+// until waits until something is written; not much longer than ctx, and than codex lives.
+func (p *Proxy) until(ctx context.Context, written <-chan struct{}) {
 	select {
 	case <-written:
-		return written
+		return
 	case <-p.child.Done():
-		return written
+		return
 	case <-ctx.Done():
 	}
 	timer := time.NewTimer(soon)
@@ -31,19 +35,5 @@ func (p *Proxy) write(ctx context.Context, f func()) (done <-chan struct{}) {
 	case <-written:
 	case <-p.child.Done():
 	case <-timer.C:
-	}
-	return written
-}
-
-// after calls f, or has it called once done is closed where it is not yet.
-func after(done <-chan struct{}, f func()) {
-	select {
-	case <-done:
-		f()
-	default:
-		go func() { // ends when the side listens again, or with the process
-			<-done
-			f()
-		}()
 	}
 }

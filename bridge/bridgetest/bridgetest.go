@@ -138,6 +138,14 @@ func (c *Conversation) EditorSays(line string) { c.says(c.editor, line) }
 // CodexSays is EditorSays for the other side.
 func (c *Conversation) CodexSays(line string) { c.says(c.codex, line) }
 
+// CodexSaysPart is CodexSays for the beginning of a line.
+func (c *Conversation) CodexSaysPart(text string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.codex.w, text); err != nil {
+		c.t.Fatalf("codex: %v", err)
+	}
+}
+
 func (c *Conversation) says(s side, line string) {
 	c.t.Helper()
 	if _, err := io.WriteString(s.w, line+"\n"); err != nil {

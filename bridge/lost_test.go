@@ -1,0 +1,100 @@
+package bridge_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/rpc"
+)
+
+// wanting are routes for what codex says in TestLost: it is looked at, and passes.
+func wanting() feature {
+	return feature{
+		{From: bridge.Client, Method: "watched", Call: func(_ context.Context, c *bridge.Call) *rpc.Error {
+			c.OnAnswer(func(*bridge.Answer) {})
+			return nil
+		}},
+		{From: bridge.Codex, Method: "ask", Said: func(context.Context, *bridge.Said) {}},
+		{From: bridge.Codex, Method: "tell", Said: func(context.Context, *bridge.Said) {}},
+	}
+}
+
+// A message of codex that somebody here has to look at, and that can't be read, is not lost
+// without a word: who waits for an answer gets one.
+func TestUnreadable(t *testing.T) {
+	v := &voice{}
+	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Features: []bridge.Feature{wanting(), v}})
+	c.Play("unreadable", `
+editor> {"id":1,"method":"watched"}
+codex< {"id":1,"method":"watched"}
+codex> {"id":1,"result":{"a":1,"a":2}}
+editor< {"id":1,"error":{"code":-32011,"message":"<text>"}}
+codex> {"method":"ask","id":7,"params":{"a":1,"a":2}}
+codex< {"id":7,"error":{"code":-32011,"message":"<text>"}}
+codex> {"method":"tell","params":{"a":1,"a":2}}
+# The id is free again.
+editor> {"id":1,"method":"watched"}
+codex< {"id":1,"method":"watched"}
+codex> {"id":1,"result":{}}
+editor< {"id":1,"result":{}}
+`)
+	asked := make(chan error, 1)
+	go func() { // ends with its answer
+		_, err := v.peer.Ask(context.Background(), "own/question", nil)
+		asked <- err
+	}()
+	c.Play("the bridge's own", `
+codex< {"id":"$own","method":"own/question","params":null}
+codex> {"id":"$own","result":{"a":1,"a":2}}
+`)
+	if err := <-asked; err == nil {
+		t.Error("an answer that can't be read is one")
+	}
+}
+
+// Codex may end in the middle of an answer. That is none: the client gets what there is of
+// it, and then, on a line of its own, that codex has ended.
+func TestCutAnswer(t *testing.T) {
+	long := `{"id":1,"result":"` + strings.Repeat("x", 3*rpc.PumpBuffer)
+	for name, cut := range map[string]string{
+		"short": `{"id":1,"result":{"text":"half a`, "long": long, "no id yet": `{"id":1`, "a failure": `{"error":{"code":-1,"mess`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Features: []bridge.Feature{wanting()}})
+			c.Play("asked", "editor> {\"id\":1,\"method\":\"m\"}\ncodex< {\"id\":1,\"method\":\"m\"}")
+			c.CodexSaysPart(cut)
+			c.CodexEnds()
+			c.Play("ended", "editor<= "+cut+"\neditor< {\"id\":1,\"error\":{\"code\":-32011,\"message\":\"<text>\"}}")
+		})
+	}
+	t.Run("wanted", func(t *testing.T) {
+		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Features: []bridge.Feature{wanting()}})
+		c.Play("asked", "editor> {\"id\":1,\"method\":\"watched\"}\ncodex< {\"id\":1,\"method\":\"watched\"}")
+		c.CodexSaysPart(`{"id":1,"result":{"text":"half a`)
+		c.CodexEnds()
+		c.Play("ended", `editor< {"id":1,"error":{"code":-32011,"message":"<text>"}}`)
+	})
+	t.Run("whole", func(t *testing.T) { // but for its line end
+		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Features: []bridge.Feature{wanting()}})
+		c.Play("asked", "editor> {\"id\":1,\"method\":\"m\"}\ncodex< {\"id\":1,\"method\":\"m\"}\n"+
+			"editor> {\"id\":2,\"method\":\"m\"}\ncodex< {\"id\":2,\"method\":\"m\"}")
+		c.CodexSaysPart(`{"id":1,"result":{}}`)
+		c.CodexEnds()
+		c.Play("ended", "editor< {\"id\":1,\"result\":{}}\neditor< {\"id\":2,\"error\":{\"code\":-32011,\"message\":\"<text>\"}}")
+	})
+}
+
+// Of an answer with more values than are kept nothing is shown: what is missing could be
+// what counts.
+func TestResultOfTooMuch(t *testing.T) {
+	e, err := rpc.Open([]byte(`{"id":1,"result":{"a":1,"b":[` + strings.Repeat("0,", 1<<22) + `0],"c":1}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := (&bridge.Answer{Envelope: e}); a.Result().Exists() {
+		t.Error("a part of the answer is shown as the whole")
+	}
+}

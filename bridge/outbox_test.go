@@ -1,0 +1,216 @@
+package bridge_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/rpc"
+)
+
+// A codex that asks and does not read what it is answered has its answers wait, in their
+// order, without a goroutine each; beyond some thousand it is not heard until it reads.
+func TestRepliesToStoppedCodex(t *testing.T) {
+	const questions = 6000
+	no := strings.Repeat("x", 4<<10)
+	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Said: func(_ context.Context, s *bridge.Said) {
+		s.Refuse(rpc.Errorf(rpc.CodeRefused, "%s", no))
+	}}})
+	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
+	before := runtime.NumGoroutine()
+	asked := make(chan struct{})
+	go func() { // ends when all are answered, at the latest
+		defer close(asked)
+		for i := range questions {
+			c.CodexSays(fmt.Sprintf(`{"method":"ask","id":%d,"params":{}}`, i))
+		}
+	}()
+	stopped(t, c.CodexHears())
+	if more := runtime.NumGoroutine() - before; more > 10 {
+		t.Errorf("%d goroutines more", more)
+	}
+	for i := range questions {
+		if got := <-c.CodexHears(); !strings.HasSuffix(got, fmt.Sprintf("\"id\":%d}\n", i)) {
+			t.Fatalf("answer %d is %.60s…%s", i, got, got[max(0, len(got)-20):])
+		}
+	}
+	<-asked
+}
+
+// clogged is a client that reads no more, with so much waiting for it that what is told it
+// is not written.
+func clogged(t *testing.T, c *bridgetest.Conversation) (lines int) {
+	t.Helper()
+	const told = 4000
+	go func() { // the end of the test ends it
+		for range told {
+			c.CodexSays(`{"method":"tell","params":{"text":"` + strings.Repeat("x", 4000) + `"}}`)
+		}
+	}()
+	stopped(t, c.EditorHears())
+	return told
+}
+
+// Who tells the client something does not wait until it listens. What was told comes in
+// order, as much as may wait.
+func TestTellStoppedClient(t *testing.T) {
+	const most = 1024
+	v := &voice{}
+	c := bridgetest.Start(t, v)
+	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
+	left := clogged(t, c)
+	for i := range most + 10 {
+		v.peer.Tell("own/told", i)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := v.peer.AskPerson(over, "thread", "own/question", nil); err == nil {
+		t.Error("a question that nobody has heard is answered")
+	}
+	next, rest := 0, []string{}
+	for left > 0 || len(rest) < 2 {
+		line := <-c.EditorHears()
+		switch {
+		case strings.HasPrefix(line, `{"method":"tell"`):
+			left--
+		case strings.Contains(line, `"own/told"`):
+			if want := fmt.Sprintf("{\"method\":\"own/told\",\"params\":%d}\n", next); line != want {
+				t.Fatalf("got %s where %s should come", line, want)
+			}
+			next++
+		default:
+			rest = append(rest, line)
+		}
+	}
+	if next != most {
+		t.Errorf("%d have come; %d may wait", next, most)
+	}
+	// A question and its end are never too much, and stand behind what was told before.
+	if len(rest) != 2 || !strings.Contains(rest[0], "own/question") || !strings.Contains(rest[1], "serverRequest/resolved") {
+		t.Errorf("and then: %s", rest)
+	}
+}
+
+// A request in the client's place ends in time, though codex reads nothing, and though a
+// message of the client's is stuck on its way there.
+func TestDeadlineOfRequest(t *testing.T) {
+	deadline := func(t *testing.T, err error) {
+		t.Helper()
+		if e := (*rpc.Error)(nil); !errors.As(err, &e) || e.Code != rpc.CodeDeadline {
+			t.Errorf("the request ends with %v", err)
+		}
+	}
+	v := &voice{}
+	c := bridgetest.Start(t, v)
+	t.Cleanup(func() {
+		go func() { // ends with the conversation
+			for range c.CodexHears() {
+			}
+		}()
+	})
+	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
+	for range cap(c.CodexHears()) + 10 {
+		c.EditorSays(`{"method":"tell"}`)
+	}
+	stopped(t, c.CodexHears())
+	for range 2 { // the first is stuck itself, the second behind it
+		over, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		_, err := v.peer.Request(over, "own/question", map[string]string{"text": strings.Repeat("x", 16<<20)})
+		cancel()
+		deadline(t, err)
+	}
+}
+
+// aside answers a client's request when it is told to, or gives up asking codex.
+type aside struct{ now, gaveUp chan struct{} }
+
+func (a aside) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Client, Method: "later", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+			id := call.ID.Clone()
+			call.Aside(func(_ context.Context, aside *bridge.Aside) {
+				<-a.now
+				aside.Reply(rpc.Reply(id, []byte(`{}`)))
+			})
+			return nil
+		}},
+		{From: bridge.Client, Method: "impatient", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+			id := call.ID.Clone()
+			call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+				over, cancel := context.WithCancel(ctx)
+				m, err := rpc.ParseMessage(append(rpc.Call(id, "asked", nil), '\n'))
+				if err == nil {
+					go func() { <-a.gaveUp; cancel() }()
+					err = aside.Ask(over, m, func(*bridge.Answer) {})
+				}
+				aside.Reply(rpc.ReplyError(id, err))
+			})
+			return nil
+		}},
+	}
+}
+
+// What a client has answered by way of other requests is bounded, as what it asks codex is.
+func TestTooManyAsides(t *testing.T) {
+	const most = 4096
+	a := aside{now: make(chan struct{})}
+	c := bridgetest.Start(t, a)
+	for i := range most {
+		c.EditorSays(fmt.Sprintf(`{"id":%d,"method":"later"}`, i))
+	}
+	c.Play("too many", `
+editor> {"id":"one more","method":"later"}
+editor< {"id":"one more","error":{"code":-32001,"message":"<text>"}}
+`)
+	close(a.now)
+	for range most {
+		if got := <-c.EditorHears(); !strings.Contains(got, `"result":{}`) {
+			t.Fatalf("the editor gets %s", got)
+		}
+	}
+}
+
+// Who has stopped waiting for codex's answer has answered the client: when it comes after
+// all, the client does not get it, too.
+func TestAsideGivesUp(t *testing.T) {
+	a := aside{gaveUp: make(chan struct{})}
+	c := bridgetest.Start(t, a)
+	c.Play("asked", `
+editor> {"id":1,"method":"impatient"}
+codex< {"id":1,"method":"asked"}
+`)
+	close(a.gaveUp)
+	c.Play("late", `
+editor< {"id":1,"error":{"code":-32012,"message":"<text>"}}
+codex> {"id":1,"result":"late"}
+codex> {"method":"next"}
+editor< {"method":"next"}
+`)
+}
+
+// A question that has been answered from here before the client hears it has no end in
+// time any more: codex is answered once.
+func TestEitherAnsweredAtOnce(t *testing.T) {
+	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Said: func(_ context.Context, said *bridge.Said) {
+		said.Within(time.Nanosecond, func() []byte { return []byte(`"too late"`) })
+		said.Either().Reply([]byte(`"from here"`))
+	}}, {From: bridge.Client, Method: bridge.Unasked, Call: func(context.Context, *bridge.Call) *rpc.Error {
+		return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
+	}}})
+	c.Play("once", `
+editor> {"method":"hello"}
+codex< {"method":"hello"}
+codex> {"id":5,"method":"ask","params":{}}
+editor< {"id":5,"method":"ask","params":{}}
+codex< {"id":5,"result":"from here"}
+editor> {"id":5,"result":"mine"}
+editor> {"method":"next"}
+codex< {"method":"next"}
+`)
+}
