@@ -144,6 +144,7 @@ func (a aside) Routes() []bridge.Route {
 			id := call.ID.Clone()
 			call.Aside(func(ctx context.Context, aside *bridge.Aside) {
 				over, cancel := context.WithCancel(ctx)
+				defer cancel()
 				m, err := rpc.ParseMessage(append(rpc.Call(id, "asked", nil), '\n'))
 				if err == nil {
 					go func() { <-a.gaveUp; cancel() }()

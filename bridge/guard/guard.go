@@ -34,6 +34,8 @@ type Guard struct {
 	client    atomic.Pointer[string] // as it calls itself
 	unwanted  bridge.Unheard         // the methods of codex that the client opted out of, and that are wanted here
 	deaf      sync.Map               // all methods that the client opted out of
+	mute      atomic.Pointer[string] // one that is wanted here and that codex does not say; nil: none
+	barred    atomic.Pointer[string] // why nothing passes; nil: it may
 	peer      *bridge.Peer
 	recorder  Recorder
 	listeners []func(Applied)
@@ -58,10 +60,40 @@ func (g *Guard) Attach(peer *bridge.Peer) { g.peer = peer }
 func (g *Guard) Policy() *policy.Policy { return g.policy.Load() }
 
 // SetPolicy puts another policy in force, from the next message on. Threads whose
-// last known settings it does not allow take no more turns until they are resumed.
+// last known settings it does not allow take no more turns until they are resumed, and
+// where none was enforced before, no thread does.
 func (g *Guard) SetPolicy(p *policy.Policy) {
-	g.policy.Store(p)
+	was := g.policy.Swap(p)
+	if p.Mode() == config.Enforce && was.Mode() != config.Enforce {
+		g.threads.forget() // nobody has held them to anything: they may have no hooks, say
+	}
 	g.threads.recheck(p)
+}
+
+// Bar lets nothing of the client's pass from now on where the policy is in force: what
+// codex would make of it can't be judged.
+func (g *Guard) Bar(reason string) { g.barred.Store(&reason) }
+
+// bar is the refusal of what does not pass, whatever it is; nil: it may.
+func (g *Guard) bar(method string) *rpc.Error {
+	reason := g.barred.Load()
+	if reason == nil || g.policy.Load().Mode() != config.Enforce {
+		return nil
+	}
+	return rpc.Errorf(rpc.CodeUpstream, "%s: %s", clip(method), *reason)
+}
+
+// unheardOf is the refusal to open a thread of which codex would not say what is in force;
+// nil: it does. The client has had it silenced before the policy was in force.
+func (g *Guard) unheardOf(method string) *rpc.Error {
+	silent := g.mute.Load()
+	if silent == nil {
+		return nil
+	}
+	return policy.Refused(rpc.CodeNotVerified, policy.Refusal{
+		Method: method, Rule: "policy.mode", Mend: "start codex again, and with it the conversation",
+		Reason: "before the policy was in force codex was told to be silent about " + *silent + ", on which verification leans",
+	})
 }
 
 // Routes implements bridge.Feature.
@@ -99,10 +131,18 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if p.Mode() == config.Off {
 		return nil
 	}
+	if err := g.bar(call.Method); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	state := g.state(ctx, call.Message)
 	d := g.informed(ctx, p, call, &state)
+	if d.Sent != nil && p.Mode() == config.Enforce {
+		if err := g.unheardOf(call.Method); err != nil {
+			d = policy.Decision{Verdict: policy.Deny, Err: err}
+		}
+	}
 	g.report(p.Mode(), call.Method, d)
 	err := g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
 	if p.Mode() == config.Enforce {
@@ -136,7 +176,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.keptUntrusted(call, d.Untrusted, state)
 	}
-	return nil
+	return g.bar(call.Method) // codex may have told its version meanwhile
 }
 
 // informed decides, and asks codex for what the decision turns out to need.
@@ -218,6 +258,9 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 			return
 		}
 		id, _ := result.Get("thread").Get("id").Text()
+		if sentUnder != config.Enforce && g.Enforces() {
+			g.threads.unloaded(id) // as SetPolicy has it
+		}
 		if shown := g.shown(id); shown != nil {
 			patch := rpc.NewEnvelopePatch(a.Envelope)
 			patch.Set(result, "approvalPolicy", shown)

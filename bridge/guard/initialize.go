@@ -27,6 +27,9 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 		g.deaf.Store(text, true)
 		if policy.Hears(text) {
 			g.unwanted.Add(text)
+			if !g.Enforces() { // else it is taken off the list
+				g.mute.Store(&text)
+			}
 		}
 	}
 	return g.decide(ctx, call)

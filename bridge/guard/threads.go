@@ -241,6 +241,14 @@ func (t *threads) unloaded(id string) {
 	}
 }
 
+// forget forgets all threads.
+func (t *threads) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.known)
+	t.settle()
+}
+
 // recheck forgets the threads that p does not allow. p is in force already: what
 // is opened from now on is held to it.
 func (t *threads) recheck(p *policy.Policy) {

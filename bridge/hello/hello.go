@@ -127,6 +127,7 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		if enforced {
 			if err := codex.TooOld(h.codex, h.minVersion); err != nil {
 				h.log.Error("refused this codex", "error", err)
+				h.guard.Bar(err.Error())
 				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeUpstream, "%v", err))
 				return
 			}
