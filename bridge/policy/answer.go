@@ -72,8 +72,13 @@ func (p *Policy) DecideAnswer(asked Asked, m *rpc.Message, st State) Decision {
 			a.userInput()
 		}
 	}
-	if len(a.changes) == 0 {
+	switch {
+	case len(a.changes) == 0:
 		return passed
+	case a.full():
+		return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{
+			Method: asked.Method, Rule: a.changes[0].Rule, Field: "result", Reason: tooManyChanges, Mend: "send less that is not allowed",
+		})}
 	}
 	return Decision{Verdict: Rewrite, Message: a.patch.Bytes(), Changes: a.changes}
 }
@@ -87,6 +92,9 @@ type answer struct {
 	patch   *rpc.Patch
 	changes []Change
 }
+
+// full tells whether there is more to change than is changed.
+func (a *answer) full() bool { return len(a.changes) > mostChanges }
 
 func (a *answer) note(field string, from rpc.Value, to []byte, rule, reason string) {
 	a.changes = append(a.changes, Change{field, rule, reason, a.p.origin(rule), bytes.Clone(from.Raw()), to})
@@ -118,6 +126,9 @@ func (a *answer) only(known ...string) {
 	}
 next:
 	for key := range a.m.Result.Members() {
+		if a.full() {
+			return
+		}
 		for _, name := range known {
 			if key == name {
 				continue next

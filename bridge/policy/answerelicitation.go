@@ -44,6 +44,9 @@ func (a *answer) consent(result rpc.Value) {
 	default:
 		fields := a.asked.Params.Get("requestedSchema").Get("properties")
 		for key := range content.Members() {
+			if a.full() {
+				return
+			}
 			if !fields.Get(key).Exists() || strings.HasPrefix(key, toolQuestion) {
 				a.drop(content, key, "result.content."+key, ruleRemember, "the question has no such field, and codex reads a lasting consent from one")
 			}

@@ -41,7 +41,7 @@ func (a *answer) userInput() {
 		return
 	}
 	for id, v := range answers.Members() {
-		if strings.HasPrefix(id, toolQuestion) {
+		if strings.HasPrefix(id, toolQuestion) && !a.full() {
 			a.toolAnswer(answers, id, v)
 		}
 	}

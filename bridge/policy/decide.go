@@ -133,6 +133,12 @@ func (c *call) decision() Decision {
 	return d
 }
 
+// mostChanges is how much of a message is put right. Each is looked for, told, and on record:
+// without a bound one message could keep the bridge busy for a quarter of a minute.
+const mostChanges = 1000
+
+const tooManyChanges = "more than 1000 things in it would have to be changed"
+
 // set gives a member of object a new value. field is its path below params.
 func (c *call) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
 	c.note(field, object.Get(key), to, rule, reason)
@@ -155,6 +161,9 @@ func (c *call) dropField(key, rule, reason string) {
 }
 
 func (c *call) note(field string, from rpc.Value, to []byte, rule, reason string) {
+	if len(c.changes) == mostChanges && c.err == nil {
+		c.refuse(rpc.CodeTooLarge, "params", rule, tooManyChanges, "send less that is not allowed")
+	}
 	// The line belongs to the parser and changes with its next message.
 	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.origin(rule), bytes.Clone(from.Raw()), to})
 }

@@ -9,6 +9,9 @@ import "codex-bridge/bridge/methods"
 // it must not find a value there that nobody judged.
 func (c *call) lookAlikes() {
 	for key := range c.params.Members() {
+		if c.err != nil {
+			return
+		}
 		if c.row.known[key] {
 			continue
 		}

@@ -180,6 +180,14 @@ func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
 	dirs := st.dirs(m.Params)
 	var match rules.Match
 	switch m.Method {
+	case "command/exec", "process/spawn", "thread/shellCommand":
+		if m.Truncated() { // codex would read more words of it than are kept here
+			return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{
+				Method: m.Method, Rule: "codex.max_message", Field: "params", Reason: "the message has more values than are looked at", Mend: "send less",
+			})}, true
+		}
+	}
+	switch m.Method {
 	case "command/exec", "process/spawn":
 		match = p.vector(m.Params.Get("command"), rules.EscalationUnknown, dirs)
 	case "thread/shellCommand":
