@@ -53,7 +53,7 @@ type Proxy struct {
 	codexMu sync.Mutex // guards writes to child.Stdin
 	replies *outbox    // answers of our own to codex
 	lates   sync.WaitGroup
-	told    *outbox    // what the client is told and asked by features, once ready
+	told    *outbox    // what the client gets of the bridge itself, once ready
 	taking  sync.Mutex // held over a message of codex's, until the client has it
 	// handling holds one while somebody takes a message of the client through the routes.
 	handling chan struct{}
@@ -152,7 +152,7 @@ func (p *Proxy) answerLeft() {
 		return
 	}
 	for _, id := range p.waiting.left() {
-		p.out.Message(rpc.ReplyError(id, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered")))
+		p.say(rpc.ReplyError(id, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered")))
 	}
 }
 
@@ -201,7 +201,7 @@ func (p *Proxy) fromClient(ctx context.Context) {
 		}
 		if errors.As(err, &refused) {
 			p.o.Log.Warn("refused a line of the client", "error", refused.Err.Message)
-			p.out.Message(rpc.ReplyError(refused.ID, refused.Err))
+			p.say(rpc.ReplyError(refused.ID, refused.Err))
 			continue
 		}
 		if !errors.Is(err, io.EOF) {
@@ -239,7 +239,7 @@ func (p *Proxy) clientSaid(ctx context.Context, m *rpc.Message) {
 	if err := p.through(ctx, call, routes); err != nil {
 		p.refuse(call, err)
 	} else if call.reply != nil {
-		p.out.Message(call.reply)
+		p.say(call.reply)
 	}
 }
 
@@ -298,7 +298,7 @@ func (p *Proxy) behind(feature int, method string) []placed {
 // toClient answers a request: the client's, or one of ours.
 func (p *Proxy) toClient(id rpc.ID, line []byte) {
 	if !p.waiting.answers(id, line) {
-		p.out.Message(line)
+		p.say(line)
 	}
 }
 
@@ -346,13 +346,16 @@ func (p *Proxy) refuse(call *Call, err *rpc.Error) {
 		f(&Answer{})
 	}
 	if call.Kind == rpc.Request {
-		p.out.Message(rpc.ReplyError(call.ID, err))
+		p.say(rpc.ReplyError(call.ID, err))
 	}
 }
 
 // reply writes an answer of our own to codex, and does not wait: it is called with codex's
 // messages, and codex need not listen before it has said all it wants to.
 func (p *Proxy) reply(line []byte) { p.replies.put(append(line, '\n')) }
+
+// say has the client get what it waits for, behind what it was told before.
+func (p *Proxy) say(line []byte) { <-p.told.put(line) }
 
 // toCodex writes one line with one write.
 func (p *Proxy) toCodex(line []byte) error {
