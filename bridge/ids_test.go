@@ -34,7 +34,7 @@ func TestIDs(t *testing.T) {
 			questions := &keepsQuestions{}
 			o := bridge.Options{Features: []bridge.Feature{&asksOwn{}, watches(), questions}}
 			if strict {
-				o.AnswerAll = true
+				o.AnswerAll = always
 				o.Features = append(o.Features, noAnswerUnasked)
 			}
 			p := newPlay(t, bridgetest.StartAs(t, o), questions, strict)

@@ -26,7 +26,7 @@ func wanting() feature {
 // without a word: who waits for an answer gets one.
 func TestUnreadable(t *testing.T) {
 	v := &voice{}
-	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Features: []bridge.Feature{wanting(), v}})
+	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting(), v}})
 	c.Play("unreadable", `
 editor> {"id":1,"method":"watched"}
 codex< {"id":1,"method":"watched"}
@@ -63,7 +63,7 @@ func TestCutAnswer(t *testing.T) {
 		"short": `{"id":1,"result":{"text":"half a`, "long": long, "no id yet": `{"id":1`, "a failure": `{"error":{"code":-1,"mess`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Features: []bridge.Feature{wanting()}})
+			c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting()}})
 			c.Play("asked", "editor> {\"id\":1,\"method\":\"m\"}\ncodex< {\"id\":1,\"method\":\"m\"}")
 			c.CodexSaysPart(cut)
 			c.CodexEnds()
@@ -71,14 +71,14 @@ func TestCutAnswer(t *testing.T) {
 		})
 	}
 	t.Run("wanted", func(t *testing.T) {
-		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Features: []bridge.Feature{wanting()}})
+		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting()}})
 		c.Play("asked", "editor> {\"id\":1,\"method\":\"watched\"}\ncodex< {\"id\":1,\"method\":\"watched\"}")
 		c.CodexSaysPart(`{"id":1,"result":{"text":"half a`)
 		c.CodexEnds()
 		c.Play("ended", `editor< {"id":1,"error":{"code":-32011,"message":"<text>"}}`)
 	})
 	t.Run("whole", func(t *testing.T) { // but for its line end
-		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Features: []bridge.Feature{wanting()}})
+		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting()}})
 		c.Play("asked", "editor> {\"id\":1,\"method\":\"m\"}\ncodex< {\"id\":1,\"method\":\"m\"}\n"+
 			"editor> {\"id\":2,\"method\":\"m\"}\ncodex< {\"id\":2,\"method\":\"m\"}")
 		c.CodexSaysPart(`{"id":1,"result":{}}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"codex-bridge/bridge"
@@ -16,7 +17,7 @@ import (
 func TestOverload(t *testing.T) {
 	const most = 4096
 	v := &voice{}
-	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: true, Urgent: []string{"turn/interrupt"}, Features: []bridge.Feature{v}})
+	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Urgent: []string{"turn/interrupt"}, Features: []bridge.Feature{v}})
 	for i := range most {
 		c.EditorSays(fmt.Sprintf(`{"id":%d,"method":"m"}`, i))
 		if got := <-c.CodexHears(); !strings.Contains(got, fmt.Sprintf(`"id":%d,`, i)) {
@@ -58,7 +59,7 @@ editor< {"id":7,"error":{"code":-32001,"message":"<text>"}}
 // The bridge keeps no id that is long only to be kept; it passes where nothing is kept.
 func TestLongIDs(t *testing.T) {
 	quoted := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
-	for name, o := range map[string]bridge.Options{"kept": {AnswerAll: true}, "not kept": {}} {
+	for name, o := range map[string]bridge.Options{"kept": {AnswerAll: always}, "not kept": {}} {
 		t.Run(name, func(t *testing.T) {
 			c := bridgetest.StartAs(t, o)
 			passes := func(n int) {
@@ -66,7 +67,7 @@ func TestLongIDs(t *testing.T) {
 					"codex> {\"id\":%[1]s,\"result\":1}\neditor<= {\"id\":%[1]s,\"result\":1}", quoted(n)))
 			}
 			passes(1 << 10)
-			if !o.AnswerAll {
+			if o.AnswerAll == nil {
 				passes(1<<10 + 1)
 				passes(1 << 19)
 				return
@@ -77,4 +78,27 @@ func TestLongIDs(t *testing.T) {
 			}
 		})
 	}
+}
+
+func always() bool { return true }
+
+// What is kept of requests may change in the middle: a policy comes into force.
+func TestKeptFromNowOn(t *testing.T) {
+	var on atomic.Bool
+	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: on.Load})
+	c.Play("not kept", `
+editor> {"id":1,"method":"m"}
+codex< {"id":1,"method":"m"}
+editor> {"id":1,"method":"m"}
+codex< {"id":1,"method":"m"}
+`)
+	on.Store(true)
+	c.Play("kept", `
+editor> {"id":2,"method":"m"}
+codex< {"id":2,"method":"m"}
+editor> {"id":2,"method":"m"}
+editor< {"id":2,"error":{"code":-32600,"message":"<text>"}}
+`)
+	c.CodexEnds()
+	c.Play("ended", `editor< {"id":2,"error":{"code":-32011,"message":"<text>"}}`)
 }

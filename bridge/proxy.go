@@ -24,8 +24,9 @@ type Options struct {
 	Command  codex.Command // the real codex
 	Features []Feature
 	// AnswerAll has the client's requests answered that codex leaves behind when it ends,
-	// which codex itself does not do, and holds the client to ids that differ.
-	AnswerAll  bool
+	// which codex itself does not do, and holds the client to ids that differ. It is asked for
+	// each request, and at the end; nil: no.
+	AnswerAll  func() bool
 	Urgent     []string      // the client's requests that are taken where it has too many under way
 	Bytes      *Bytes        // nil: nobody counts them
 	Tap        Tap           // nil: nobody
@@ -72,6 +73,9 @@ func NewProxy(o Options) (*Proxy, error) {
 	routes, err := newTable(o.Features)
 	if err != nil {
 		return nil, err
+	}
+	if o.AnswerAll == nil {
+		o.AnswerAll = func() bool { return false }
 	}
 	p := &Proxy{
 		o: o, routes: routes, waiting: newWaiting(), asked: newAsked(), handling: make(chan struct{}, 1),
@@ -148,7 +152,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 
 // answerLeft tells the client of the requests that codex has left without an answer.
 func (p *Proxy) answerLeft() {
-	if !p.o.AnswerAll {
+	if !p.o.AnswerAll() {
 		return
 	}
 	for _, id := range p.waiting.left() {
@@ -279,7 +283,7 @@ func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.E
 	if call.Method == "" && p.asked.ids.made(call.ID.Key()) {
 		return nil // nobody here waits for it any more, and codex never has
 	}
-	if len(call.onAnswer) > 0 || call.own || p.o.AnswerAll && call.Kind == rpc.Request {
+	if len(call.onAnswer) > 0 || call.own || call.Kind == rpc.Request && p.o.AnswerAll() {
 		if err := p.waiting.add(call.ID, slices.Contains(p.o.Urgent, call.Method), call.onAnswer); err != nil {
 			return err
 		}

@@ -41,15 +41,16 @@ type assembly struct {
 // assemble puts the parts together. What it returns has to be closed; what watches the
 // configuration ends with ctx.
 func assemble(ctx context.Context, cfg *config.Config, command codex.Command, record *ledger, log *slog.Logger) (*assembly, error) {
-	a := &assembly{cfg: cfg, record: record, log: log, options: bridge.Options{
+	a := &assembly{cfg: cfg, record: record, log: log}
+	a.options = bridge.Options{
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
-		AnswerAll:  cfg.Policy.Mode != config.Off,
+		AnswerAll:  func() bool { return a.guard.Policy().Mode() != config.Off },
 		Urgent:     []string{"turn/interrupt"},
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
-	}}
+	}
 	if err := a.parts(ctx, command); err != nil {
 		a.close(ctx)
 		return nil, err
