@@ -17,7 +17,6 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/methods"
 	"codex-bridge/rpc"
@@ -107,10 +106,10 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		// Who comes after sees, and may rewrite, what is left.
 		call.Message, call.Line = m, m.Bytes()
 	}
-	enforced := h.guard.Policy().Mode() == config.Enforce
-	if !offered && !enforced {
-		return nil // nobody asks: codex's answer passes unread
+	if call.Kind != rpc.Request && !offered && !h.guard.Enforces() {
+		return nil // without an id there is no answer; codex says so by its silence
 	}
+	// A policy may come into force later, and codex does not tell its version again.
 	call.OnAnswer(func(a *bridge.Answer) {
 		result := a.Result()
 		if result.Kind() != rpc.Object || a.Truncated() {
@@ -124,11 +123,14 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		}
 		h.codex = codex.VersionOf(agent)
 		h.mu.Unlock()
+		enforced, tooOld := h.guard.Enforces(), codex.TooOld(h.codex, h.minVersion)
+		if tooOld != nil {
+			h.guard.Bar(tooOld.Error())
+		}
 		if enforced {
-			if err := codex.TooOld(h.codex, h.minVersion); err != nil {
-				h.log.Error("refused this codex", "error", err)
-				h.guard.Bar(err.Error())
-				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeUpstream, "%v", err))
+			if tooOld != nil {
+				h.log.Error("refused this codex", "error", tooOld)
+				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeUpstream, "%v", tooOld))
 				return
 			}
 			if h.codex != methods.Measured {
