@@ -126,10 +126,7 @@ func (p *Pump) Run(in io.Reader) error {
 		if err != nil {
 			if line := p.buf[:p.w]; p.w > 0 { // Codex died in mid-line; the client may have use for it
 				if p.passes(line, true) {
-					p.begins(line)
-					_, err := ParseValue(line)
-					p.cut = err != nil
-					p.run(line, 1)
+					p.last(line)
 				} else {
 					p.taker.Take(line)
 				}
@@ -139,6 +136,16 @@ func (p *Pump) Run(in io.Reader) error {
 			}
 			return err
 		}
+	}
+}
+
+// last is run for a line without a line end. Where messages are framed a part of one is none.
+func (p *Pump) last(line []byte) {
+	p.begins(line)
+	_, err := ParseValue(line)
+	p.cut = err != nil
+	if _, parts := p.out.(Streamer); parts || !p.cut {
+		p.run(line, 1)
 	}
 }
 
@@ -244,10 +251,12 @@ func (p *Pump) long(in io.Reader) error {
 	case tooLong && p.taker != nil:
 		p.taker.TakeTooLong(line[:min(len(line), maxLost)])
 	case tooLong:
-	case p.passes(line, true):
+	case !p.passes(line, true):
+		p.taker.Take(bytes.TrimSuffix(line, []byte{'\n'}))
+	case bytes.HasSuffix(line, []byte{'\n'}):
 		p.run(line, 1)
 	default:
-		p.taker.Take(bytes.TrimSuffix(line, []byte{'\n'}))
+		p.last(line)
 	}
 	size := cap(line)
 	line = nil

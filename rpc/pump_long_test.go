@@ -218,3 +218,33 @@ func (s *starter) Read(b []byte) (int, error) {
 	}
 	return s.r.Read(b)
 }
+
+// A line that breaks off passes as far as it came where lines are what the client reads; of
+// framed messages a part is none. What its start tells is kept in either case.
+func TestPumpCut(t *testing.T) {
+	const whole = `{"id":1,"result":{}}`
+	for name, cut := range map[string]string{"short": `{"id":2,"res`, "long": `{"id":2,"result":"` + strings.Repeat("x", 2*buffer)} {
+		for _, end := range []string{cut, whole} { // whole, but for its line end
+			lines, framed := &desk{}, &desk{}
+			pump := rpc.NewPump(rpc.NewLines(lines), lines, lines, mib)
+			if err := pump.Run(strings.NewReader(whole + "\n" + end)); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(lines.joined(), ""); got != "> "+whole+"\n"+end {
+				t.Errorf("%s: lines: %.100q", name, got)
+			}
+			inFrames := rpc.NewPump(rpc.NewHeaders(framed), framed, framed, mib)
+			if err := inFrames.Run(strings.NewReader(whole + "\n" + end)); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(framed.events); n != 1 && end == cut || n != 2 && end == whole {
+				t.Errorf("%s: framed: %d messages, %.200q", name, n, framed.events)
+			}
+			for _, p := range []*rpc.Pump{pump, inFrames} {
+				if start := string(p.Cut()); end == whole && start != "" || end == cut && (start == "" || !strings.HasPrefix(cut, start)) {
+					t.Errorf("%s: cut off is %.100q", name, start)
+				}
+			}
+		}
+	}
+}
