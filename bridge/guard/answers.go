@@ -20,6 +20,11 @@ func (g *Guard) asks(ctx context.Context, said *bridge.Said) {
 	if p.Mode() != config.Off {
 		state.Escalation = g.escalation(said.Method, params, state)
 		d := p.DecideRequest(said.Method, params, state)
+		if said.Truncated() { // what is missing could be what counts
+			d = policy.Decision{Verdict: policy.Deny, Err: policy.Refused(rpc.CodeTooLarge, policy.Refusal{
+				Method: said.Method, Rule: "codex.max_message", Field: "params", Reason: "the question has more values than are looked at", Mend: "ask for less at once",
+			})}
+		}
 		if d.Verdict != policy.Pass {
 			g.report(p.Mode(), said.Method, d)
 			err := g.record(ctx, p.Mode(), subjectOf(said.Method, params, said.Line), d)
