@@ -88,7 +88,7 @@ func TestTellStoppedClient(t *testing.T) {
 			rest = append(rest, line)
 		}
 	}
-	if next != most {
+	if next < most || next > most+1 { // one may have been on its way already
 		t.Errorf("%d have come; %d may wait", next, most)
 	}
 	// A question and its end are never too much, and stand behind what was told before.
