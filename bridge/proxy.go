@@ -51,15 +51,15 @@ type Proxy struct {
 	out   rpc.Sink
 	left  chan struct{} // closed when the client has said all it will
 
-	codexMu sync.Mutex // guards writes to child.Stdin
-	replies *outbox    // answers of our own to codex
-	lates   sync.WaitGroup
-	told    *outbox    // what the client gets of the bridge itself, once ready
-	taking  sync.Mutex // held over a message of codex's, until the client has it
+	codexMu sync.Mutex     // guards writes to child.Stdin
+	replies *outbox        // answers of our own to codex
+	lates   sync.WaitGroup // those that are being made, since nobody has answered in time
+	told    *outbox        // what the client gets of the bridge itself, once ready
+	taking  sync.Mutex     // held over a message of codex's, until the client has it
 	// handling holds one while somebody takes a message of the client through the routes.
 	handling chan struct{}
 	asides   sync.WaitGroup
-	aside    atomic.Int64 // how many there are
+	aside    atomic.Int64 // the number of asides
 }
 
 const (
