@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"codex-bridge/bridge/config"
+	"codex-bridge/cmd/codex-bridge/internal/follow"
 	"codex-bridge/lifecycle/acp"
 	"codex-bridge/lifecycle/acp/leave"
 )
@@ -174,19 +175,20 @@ func (s *show) ask(in io.Reader, wait time.Duration) leave.Person {
 			return acp.Answer{Reason: "there is no terminal to ask at"}
 		}
 	}
-	said := listen(in)
+	said := follow.Listen(in)
 	var one sync.Mutex // question at a time
 	return func(ctx context.Context, a acp.Ask, why string) acp.Answer {
 		one.Lock()
 		defer one.Unlock()
-		fmt.Fprintf(os.Stderr, "\n%s asks: %s", plain(a.Agent), plain(asks(a)))
-		if why != "" {
-			fmt.Fprintf(os.Stderr, " (%s)", plain(why))
-		}
-		fmt.Fprint(os.Stderr, "\nallow it once? [y/N] ")
 		ctx, cancel := context.WithTimeoutCause(ctx, wait, errors.New("nobody answered"))
 		defer cancel()
-		line, err := said.next(ctx)
+		line, err := said.Next(ctx, func() {
+			fmt.Fprintf(os.Stderr, "\n%s asks: %s", plain(a.Agent), plain(asks(a)))
+			if why != "" {
+				fmt.Fprintf(os.Stderr, " (%s)", plain(why))
+			}
+			fmt.Fprint(os.Stderr, "\nallow it once? [y/N] ")
+		})
 		if err != nil {
 			return acp.Answer{Reason: err.Error()}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -113,6 +114,24 @@ func TestDoing(t *testing.T) {
 	}
 }
 
+// typist is a screen before which somebody sits who types a line when something is shown, and
+// leaves.
+type typist struct {
+	in   io.WriteCloser
+	line string
+	once sync.Once
+}
+
+func (p *typist) Write(shown []byte) (int, error) {
+	p.once.Do(func() {
+		go func() {
+			_, _ = io.WriteString(p.in, p.line)
+			p.in.Close()
+		}()
+	})
+	return len(shown), nil
+}
+
 func TestPerson(t *testing.T) {
 	const approval = `{"threadId":"T","command":"touch x","availableDecisions":["accept","acceptForSession","cancel"]}`
 	for _, c := range []struct{ typed, method, params, want string }{
@@ -126,12 +145,7 @@ func TestPerson(t *testing.T) {
 		{"", "currentTime/read", `{}`, ""},
 	} {
 		r, w := io.Pipe()
-		var shown strings.Builder
-		p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: &shown, Now: time.Now}, r)
-		go func() {
-			_, _ = io.WriteString(w, c.typed+"\n")
-			w.Close()
-		}()
+		p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: &typist{in: w, line: c.typed + "\n"}, Now: time.Now}, r)
 		got, ok := p.Answer(t.Context(), c.method, value(t, c.params))
 		if ok != (c.want != "") || ok && !same(t, c.want, got) {
 			t.Errorf("%q to %s is %s, %v", c.typed, c.method, got, ok)
@@ -144,9 +158,21 @@ func TestPerson(t *testing.T) {
 	p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: io.Discard, Now: time.Now}, r)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, _ := p.Answer(over, "item/fileChange/requestApproval", value(t, `{"threadId":"T"}`)); !same(t, `{"decision":"decline"}`, got) {
-		t.Errorf("nobody has said %s", got)
+	question := func(ctx context.Context) {
+		t.Helper()
+		if got, _ := p.Answer(ctx, "item/fileChange/requestApproval", value(t, `{"threadId":"T"}`)); !same(t, `{"decision":"decline"}`, got) {
+			t.Errorf("nobody has said %s", got)
+		}
 	}
+	question(over)
+	// What is typed then is no answer to the next question.
+	for _, line := range []string{"y\n", "n"} { // the first has been seen to when the second is read
+		if _, err := io.WriteString(w, line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	question(t.Context())
 }
 
 func same(t *testing.T, want string, got []byte) bool {

@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 // question is put at a time.
 type Person struct {
 	screen *Screen
-	lines  chan string
+	said   *Listener
 
 	mu sync.Mutex
 }
@@ -25,14 +24,7 @@ type Person struct {
 // NewPerson makes a Person who writes lines to in. The goroutine that reads them ends with
 // in, or with the process.
 func NewPerson(s *Screen, in io.Reader) *Person {
-	p := &Person{screen: s, lines: make(chan string)}
-	go func() {
-		defer close(p.lines)
-		for r := bufio.NewScanner(in); r.Scan(); {
-			p.lines <- r.Text()
-		}
-	}()
-	return p
+	return &Person{screen: s, said: Listen(in)}
 }
 
 const (
@@ -93,14 +85,11 @@ func (p *Person) questions(ctx context.Context, params rpc.Value) json.RawMessag
 
 // put shows a text and waits for a line; "" when none comes.
 func (p *Person) put(ctx context.Context, text string) string {
-	p.screen.Aside(func(err io.Writer) { fmt.Fprintf(err, "%s", Plain(text)) })
 	p.screen.pause(true)
 	defer p.screen.pause(false)
-	select {
-	case line := <-p.lines:
-		return line
-	case <-ctx.Done():
+	line, failed := p.said.Next(ctx, func() { p.screen.Aside(func(err io.Writer) { fmt.Fprintf(err, "%s", Plain(text)) }) })
+	if failed != nil {
 		p.screen.Aside(func(err io.Writer) { fmt.Fprintln(err) })
-		return ""
 	}
+	return line
 }

@@ -1,4 +1,4 @@
-package main
+package follow
 
 import (
 	"bufio"
@@ -9,17 +9,17 @@ import (
 	"sync"
 )
 
-// listener hands a line to who has asked before it came. One that comes when nobody asks is
+// Listener hands a line to who has asked before it came. One that comes when nobody asks is
 // nobody's: the yes to a question whose time was up must not answer the next one.
-type listener struct {
+type Listener struct {
 	mu    sync.Mutex
 	asked chan string // nil: nobody asks
 	over  chan struct{}
 }
 
-// listen reads lines. Its goroutine ends with in, or with the process.
-func listen(in io.Reader) *listener {
-	l := &listener{over: make(chan struct{})}
+// Listen reads lines. Its goroutine ends with in, or with the process.
+func Listen(in io.Reader) *Listener {
+	l := &Listener{over: make(chan struct{})}
 	go func() {
 		defer close(l.over)
 		for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -34,8 +34,8 @@ func listen(in io.Reader) *listener {
 	return l
 }
 
-// next is the line that comes next.
-func (l *listener) next(ctx context.Context) (string, error) {
+// Next asks, and is the line that comes then.
+func (l *Listener) Next(ctx context.Context, ask func()) (string, error) {
 	asked := make(chan string, 1)
 	l.mu.Lock()
 	l.asked = asked
@@ -45,10 +45,16 @@ func (l *listener) next(ctx context.Context) (string, error) {
 		l.asked = nil
 		l.mu.Unlock()
 	}()
+	ask()
 	select {
 	case line := <-asked:
 		return line, nil
 	case <-l.over:
+		select {
+		case line := <-asked: // the last one
+			return line, nil
+		default:
+		}
 		return "", errors.New("nobody is at the terminal any more")
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
