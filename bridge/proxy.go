@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"codex-bridge/bridge/codex"
@@ -53,13 +52,12 @@ type Proxy struct {
 
 	codexMu sync.Mutex     // guards writes to child.Stdin
 	replies *outbox        // answers of our own to codex
-	lates   sync.WaitGroup // those that are being made, since nobody has answered in time
+	lates   crowd          // those that are being made, since nobody has answered in time
 	told    *outbox        // what the client gets of the bridge itself, once ready
 	taking  sync.Mutex     // held over a message of codex's, until the client has it
 	// handling holds one while somebody takes a message of the client through the routes.
 	handling chan struct{}
-	asides   sync.WaitGroup
-	aside    atomic.Int64 // the number of asides
+	asides   crowd
 }
 
 const (
@@ -79,7 +77,7 @@ func NewProxy(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{
 		o: o, routes: routes, waiting: newWaiting(), asked: newAsked(), handling: make(chan struct{}, 1),
-		ready: make(chan struct{}), left: make(chan struct{}),
+		ready: make(chan struct{}), left: make(chan struct{}), asides: crowd{most: mostAsides},
 	}
 	p.replies = newOutbox(func(line []byte) {
 		if err := p.toCodex(line); err != nil {
@@ -131,7 +129,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	select {
 	case <-drained:
 		child.Stdin.Close() // nobody waits for it any more
-		p.lates.Wait()
+		p.lates.wait()
 		p.replies.idle()
 	case <-time.After(p.o.Grace):
 		child.Stdout.Close() // somebody else holds the pipe open; see stdoutPipe
@@ -139,7 +137,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	answered := make(chan struct{})
 	go func() { // they end with codex, unless a client does not listen
 		defer close(answered)
-		p.asides.Wait()
+		p.asides.wait()
 		p.answerLeft()
 		p.told.idle()
 	}()
@@ -268,15 +266,10 @@ func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.E
 			return nil
 		}
 		if call.aside != nil {
-			if p.aside.Add(1) > mostAsides {
-				p.aside.Add(-1)
+			aside := &Aside{p: p, id: call.ID.Clone(), feature: route.feature, earlier: call.onAnswer}
+			if !p.asides.enter(func() { call.aside(ctx, aside) }) {
 				return rpc.Errorf(rpc.CodeOverloaded, "%d requests are under way already; wait for their answers, and try again", mostAsides)
 			}
-			aside := &Aside{p: p, id: call.ID.Clone(), feature: route.feature, earlier: call.onAnswer}
-			p.asides.Go(func() {
-				defer p.aside.Add(-1)
-				call.aside(ctx, aside)
-			})
 			return nil
 		}
 	}
@@ -324,7 +317,7 @@ func (p *Proxy) ask(said *Said) {
 // late is what becomes of a question that has no answer in time: codex is told line.
 func (p *Proxy) late(method string, after time.Duration, line func() []byte) func() {
 	return func() {
-		p.lates.Go(func() { // line may write to a disk
+		p.lates.enter(func() { // line may write to a disk
 			p.o.Log.Warn("nobody answered in time", "method", method, "after", after)
 			p.reply(line())
 		})
