@@ -50,11 +50,11 @@ type Proxy struct {
 	out   rpc.Sink
 	left  chan struct{} // closed when the client has said all it will
 
-	codexMu sync.Mutex     // guards writes to child.Stdin
-	replies *outbox        // answers of our own to codex
-	lates   crowd          // those that are being made, since nobody has answered in time
-	told    *outbox        // what the client gets of the bridge itself, once ready
-	taking  sync.Mutex     // held over a message of codex's, until the client has it
+	codexMu sync.Mutex // guards writes to child.Stdin
+	replies *outbox    // answers of our own to codex
+	lates   crowd      // those that are being made, since nobody has answered in time
+	told    *outbox    // what the client gets of the bridge itself, once ready
+	taking  sync.Mutex // held over a message of codex's, until the client has it
 	// handling holds one while somebody takes a message of the client through the routes.
 	handling chan struct{}
 	asides   crowd
