@@ -20,6 +20,7 @@ var reasons = map[string]string{
 	"start/codex":              startReason,
 	"hook/ratio":               hookReason,
 	"hook/many/p99":            manyReason,
+	"hook-codex/many":          amongReason,
 }
 
 const noise = "Two processes more than cores share the machine here, so that the time depends on who runs when; " +
@@ -36,3 +37,6 @@ const hookReason = "An empty Go program takes 1.6 × `true` here, and 0.6 ms mor
 	"used or not. The question itself, with its answer, is 0.3 ms. A program of its own for the hook would come to 2.1 ×, and would have to be installed, found and kept at the same version."
 
 const manyReason = "It is processor time: 40 processes of 1.9 ms each are 38 ms for two cores that do nothing else, and who starts and answers them uses the same cores."
+
+const amongReason = "It is the slowest of forty, while Codex and all that it starts share two cores: the rounds run from half of the goal to one and a half times of it, and their median lies near it. " +
+	"It is the same processor time as above."
