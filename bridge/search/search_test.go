@@ -71,6 +71,9 @@ func TestSnippet(t *testing.T) {
 		{"pump", "The Pump\nfails.", "The [Pump] fails."},
 		{"pu*", "puma and pump", "[puma] and [pump]"},
 		{`"long line"`, "line long, long line.", "line long, [long] [line]."},
+		{"ハ", "a ㌀ b", "a [㌀] b"}, // one character, four words
+		{"アハート", "a ㌀ b", "a [㌀] b"},
+		{"absent", "㌀㌀", "㌀㌀"},
 		{"absent", "a b", "a b"},
 		{"absent", "…", ""},
 		{"pump line", "pump. " + long + "the pump reads a line " + long,

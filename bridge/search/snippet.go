@@ -31,7 +31,11 @@ func (q Query) Snippet(text string) string {
 	for i := from; i < to; i++ {
 		b.WriteString(text[at:places[i].start])
 		at = places[i].end
-		if hit[i] > 0 {
+		shown := hit[i] > 0
+		for ; i+1 < to && places[i+1] == places[i]; i++ { // a character of several words
+			shown = shown || hit[i+1] > 0
+		}
+		if shown {
 			b.WriteString("[" + text[places[i].start:at] + "]")
 		} else {
 			b.WriteString(text[places[i].start:at])

@@ -39,11 +39,16 @@ func in(text string) iter.Seq2[string, place] {
 					start = -1
 				}
 			case r >= firstAlone && unicode.In(r, alone...):
-				end := i + utf8.RuneLen(r)
-				if start >= 0 && !give(yield, text, start, i) || !give(yield, text, i, end) {
+				if start >= 0 && !give(yield, text, start, i) {
 					return
 				}
 				start = -1
+				end := i + utf8.RuneLen(r)
+				for _, one := range fold(text[i:end]) { // several, of a character such as U+3300
+					if !yield(string(one), place{i, end}) {
+						return
+					}
+				}
 			case unicode.IsLetter(r) || unicode.IsDigit(r) || start >= 0 && unicode.Is(unicode.Mn, r):
 				if start < 0 {
 					start = i
