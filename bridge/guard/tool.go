@@ -58,3 +58,23 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 	g.applied(method, rpc.ID{}, rpc.Value{}, d)
 	return Ruling{Refusal: d.Err.Message}
 }
+
+// Permits reports whether a hook's consent to a PermissionRequest may reach Codex.
+func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) bool {
+	p := g.policy.Load()
+	if p.Mode() == config.Off {
+		return true
+	}
+	d := p.DecidePermission(use)
+	if d.Verdict == policy.Pass {
+		return true
+	}
+	const method = "hook/permissionRequest"
+	g.report(p.Mode(), method, d)
+	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d) // without it the answer is the same
+	if p.Mode() != config.Enforce {
+		return true
+	}
+	g.applied(method, rpc.ID{}, rpc.Value{}, d)
+	return false
+}

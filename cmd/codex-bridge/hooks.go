@@ -48,7 +48,7 @@ func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Log
 	h := &hooks{guard: g, hello: hi, limiter: grants.NewLimiter(nil), log: log}
 	h.config.Store(cfg)
 	h.answer = handlers.New(handlers.Options{
-		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Client: client{hi}, Dir: g.Workspace, Limiter: h.limiter, Log: log,
+		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Client: client{hi}, Dir: g.Workspace, Limiter: h.limiter, Log: log,
 	})
 	w := newWatch(hi)
 	f := inject.New(inject.Options{
@@ -169,6 +169,12 @@ func (h *hooks) confine(ctx context.Context, call *hook.Call) (input json.RawMes
 		return nil, err.Error()
 	}
 	return h.guard.Confine(ctx, call.Thread(), call.TurnID, use, call.Payload)
+}
+
+// permits reports whether a hook's allow may keep Codex from asking the client.
+func (h *hooks) permits(ctx context.Context, call *hook.Call) bool {
+	use, err := useOf(call)
+	return err == nil && h.guard.Permits(ctx, call.Thread(), call.TurnID, use, call.Payload)
 }
 
 func useOf(call *hook.Call) (policy.ToolUse, error) {

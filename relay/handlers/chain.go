@@ -57,6 +57,9 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && c.o.Confine != nil {
 		v = c.confined(ctx, with(call, v.Input), v)
 	}
+	if call.Event == hook.PermissionRequest && v.Decision == hook.Allow && !c.permits(ctx, call) {
+		v = verdict{by: "the bridge's policy", failed: v.failed}
+	}
 	done := invocation(call, v)
 	done.At, done.DurationMs = begin, time.Since(begin).Milliseconds()
 	c.history.add(done)
@@ -257,6 +260,20 @@ func (c *Chain) confined(ctx context.Context, call *hook.Call, passed verdict) v
 		passed.Input, passed.by = say.Input, s.by
 	}
 	return passed
+}
+
+// permits reports whether policy lets an allow stand. A panic is a no.
+func (c *Chain) permits(ctx context.Context, call *hook.Call) (yes bool) {
+	if c.o.Permits == nil {
+		return true
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("hook", "event", call.Event, "panic", p)
+			yes = false
+		}
+	}()
+	return c.o.Permits(ctx, call)
 }
 
 // fail is what counts when a step has failed.

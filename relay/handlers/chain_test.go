@@ -262,3 +262,25 @@ func TestPerson(t *testing.T) {
 		})
 	}
 }
+
+// An allow that policy does not let stand is no opinion: Codex asks the client then. A
+// denial stays.
+func TestPermits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		say     string
+		permits func(context.Context, *hook.Call) bool
+		want    hook.Decision
+	}{
+		"allow that may stand": {`{"decision":"allow"}`, func(context.Context, *hook.Call) bool { return true }, hook.Allow},
+		"allow that may not":   {`{"decision":"allow"}`, func(context.Context, *hook.Call) bool { return false }, hook.NoOpinion},
+		"panic":                {`{"decision":"allow"}`, func(context.Context, *hook.Call) bool { panic("x") }, hook.NoOpinion},
+		"denial":               {`{"decision":"deny"}`, func(context.Context, *hook.Call) bool { return false }, hook.Deny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := handlers.New(handlers.Options{Hooks: hooks(), Permits: tc.permits, Client: saying(tc.say)})
+			if got := c.Answer(t.Context(), call(t, hook.PermissionRequest, nil)); got.Decision != tc.want {
+				t.Errorf("%+v, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -20,6 +20,9 @@ type Options struct {
 	// Confine has the last word on what nobody is against: with which input it may run, nil
 	// for the one it has, or why it must not.
 	Confine func(context.Context, *hook.Call) (input json.RawMessage, refusal string)
+	// Permits reports whether an allow for a PermissionRequest may be passed to Codex;
+	// nil: every allow may. One that may not becomes no opinion.
+	Permits func(context.Context, *hook.Call) bool
 	// Client is asked last.
 	Client Asker
 	// Env is the environment of the bridge (nil: os.Environ), of which the handlers

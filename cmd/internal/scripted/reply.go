@@ -22,12 +22,14 @@ type Call struct {
 	Tool      string
 	Namespace string          // empty: none
 	Arguments json.RawMessage // nil: {}
+	ID        string          // of the call; empty: a new one
 }
 
 // CustomCall is a call of a tool that takes free text, such as apply_patch.
 type CustomCall struct {
 	Tool  string
 	Input string
+	ID    string // of the call; empty: a new one
 }
 
 // Slow is an assistant message that begins at once and ends after For. When

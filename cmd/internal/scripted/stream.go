@@ -119,12 +119,20 @@ func (w Slow) play(s *stream) error {
 
 func (h Held) play(s *stream) error { return working(s, h.Until) }
 
+// callID returns the id that the script gives a call, or a new one.
+func (s *stream) callID(id string) string {
+	if id != "" {
+		return id
+	}
+	return s.newID("call")
+}
+
 func (c Call) play(s *stream) error {
 	if c.Arguments == nil {
 		c.Arguments = json.RawMessage("{}")
 	}
 	item := map[string]any{
-		"type": "function_call", "id": s.newID("fc"), "call_id": s.newID("call"),
+		"type": "function_call", "id": s.newID("fc"), "call_id": s.callID(c.ID),
 		"name": c.Tool, "arguments": string(c.Arguments),
 	}
 	if c.Namespace != "" {
@@ -135,7 +143,7 @@ func (c Call) play(s *stream) error {
 
 func (c CustomCall) play(s *stream) error {
 	return s.done(map[string]any{
-		"type": "custom_tool_call", "id": s.newID("ctc"), "call_id": s.newID("call"),
+		"type": "custom_tool_call", "id": s.newID("ctc"), "call_id": s.callID(c.ID),
 		"name": c.Tool, "input": c.Input,
 	})
 }

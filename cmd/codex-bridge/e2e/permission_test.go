@@ -1,0 +1,74 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// permissionConfig has a handler that allows every PermissionRequest.
+const permissionConfig = `
+[policy]
+mode = %q
+sandbox = "workspace-write"
+approval = ["on-request", "untrusted"]
+[hooks]
+events = ["pre_tool_use", "permission_request"]
+[[hooks.handler]]
+event = "permission_request"
+command = ["/bin/echo", '{"decision":"allow"}']
+`
+
+// A hook's allow does not let a call out of the sandbox. The calls are those whose escalation
+// the bridge's PreToolUse hook can't see. Where the policy is not enforced the same allow does
+// let them out.
+func TestPermissionRequestAllow(t *testing.T) {
+	t.Parallel()
+	for mode, leaves := range map[string]bool{"audit": true, "enforce": false} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{
+				config:      fmt.Sprintf(permissionConfig, mode),
+				codexConfig: "suppress_unstable_features_warning = true\n[features]\ncode_mode = true\n",
+			})
+			out := filepath.Join(w.root, "outside")
+			if err := os.Mkdir(out, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			run := func(id string, arguments map[string]any) scripted.Reply {
+				text, err := json.Marshal(arguments)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return scripted.Reply{scripted.Call{Tool: "exec_command", Arguments: text, ID: id}}
+			}
+			escalated := func(id, name string) scripted.Reply {
+				return run(id, map[string]any{"cmd": "touch " + filepath.Join(out, name), "sandbox_permissions": "require_escalated"})
+			}
+			calls := map[string]scripted.Reply{
+				"escaped":    escalated("a\"b\\u0041\n", "escaped"),
+				"blank":      escalated(" ", "blank"),
+				"shellpatch": run("", map[string]any{"cmd": "cd " + out + " && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: shellpatch\n+x\n*** End Patch\nEOF\n"}),
+				"code": {scripted.CustomCall{Tool: "exec", Input: fmt.Sprintf(
+					`text(JSON.stringify(await tools.exec_command({cmd:%q,sandbox_permissions:"require_escalated"})))`, "touch "+filepath.Join(out, "code"),
+				)}},
+			}
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(confined)
+			for name, reply := range calls {
+				w.model.Add(scripted.Step{When: "GO-" + name, Reply: reply})
+				a.turn(thread, "GO-"+name)
+				if w.left("outside/"+name) != leaves {
+					t.Errorf("%s: it ran outside of the sandbox: %t; the model was told %q", name, !leaves, w.told())
+				}
+			}
+			a.quit()
+		})
+	}
+}
