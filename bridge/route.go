@@ -38,8 +38,7 @@ type Route struct {
 	Call   func(context.Context, *Call) *rpc.Error
 	Said   func(context.Context, *Said)
 	// When tells whether a notification of codex is wanted now; nil: always. A
-	// change counts at the latest from the next notification of another method on.
-	// Others pass unread.
+	// change counts as rpc.Sieve says. Others pass unread.
 	When func() bool
 	// If tells by a look at the bytes of a notification of codex whether it is wanted;
 	// nil: it is. It must be cheap, and allocate nothing.

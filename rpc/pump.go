@@ -8,7 +8,8 @@ import (
 
 // Sieve says which lines of Codex somebody wants. It is asked on the hot path:
 // it must neither block nor allocate. When its answer for a notification changes,
-// that counts at the latest from the next notification of another method on.
+// the change counts from the next line that the Taker gets or the next read of
+// Codex's output on, whichever comes first.
 type Sieve interface {
 	// WantsMethod is asked for notifications and requests.
 	WantsMethod(method []byte, request bool) bool
@@ -69,7 +70,8 @@ type Pump struct {
 
 	// passed is the start of the last passed notification, to where a request of
 	// that method would differ: a stream of deltas is decided by one comparison
-	// each.
+	// each. It is empty after each read and after each taken line, because the
+	// Sieve may want the method since.
 	passed []byte
 
 	start []byte // of the line that may have broken off
@@ -114,6 +116,7 @@ func (p *Pump) Run(in io.Reader) error {
 	for {
 		n, err := in.Read(p.buf[p.w:])
 		p.w += n
+		p.forget()
 		p.carry()
 		if p.w-p.r == len(p.buf) {
 			if err == nil {
@@ -170,6 +173,7 @@ func (p *Pump) carry() {
 			p.run(p.buf[run:p.r], count)
 		}
 		p.taker.Take(line)
+		p.forget()
 		p.r += end + 1
 		run, count = p.r, 0
 	}
@@ -177,6 +181,9 @@ func (p *Pump) carry() {
 		p.run(p.buf[run:p.r], count)
 	}
 }
+
+// forget has the next notification of any method decided anew.
+func (p *Pump) forget() { p.passed = p.passed[:0] }
 
 // passes decides by the start of a line, or by all of it when that is needed and
 // there.
@@ -250,9 +257,11 @@ func (p *Pump) long(in io.Reader) error {
 	switch {
 	case tooLong && p.taker != nil:
 		p.taker.TakeTooLong(line[:min(len(line), maxLost)])
+		p.forget()
 	case tooLong:
 	case !p.passes(line, true):
 		p.taker.Take(bytes.TrimSuffix(line, []byte{'\n'}))
+		p.forget()
 	case bytes.HasSuffix(line, []byte{'\n'}):
 		p.run(line, 1)
 	default:

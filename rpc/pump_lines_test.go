@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -51,3 +52,53 @@ func TestPumpLines(t *testing.T) {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
+
+// awakening wants "w" once "now" has been taken, or once it is told.
+type awakening struct {
+	desk
+	wakes bool
+}
+
+func (r *awakening) WantsMethod(m []byte, _ bool) bool {
+	return string(m) == "now" || r.wakes && string(m) == "w"
+}
+
+func (r *awakening) Take(line []byte) {
+	r.wakes = true
+	r.desk.Take(line)
+}
+
+// What the Sieve wants since a line was taken, or since the last read, does not pass by the
+// memory of a line that passed before.
+func TestPumpForgetsWhatPassed(t *testing.T) {
+	w, now := `{"method":"w","params":1}`, `{"method":"now","params":1}`
+	t.Run("a taken line", func(t *testing.T) {
+		r := &awakening{}
+		if err := rpc.NewPump(rpc.NewLines(r), r, r, mib).Run(strings.NewReader(w + "\n" + now + "\n" + w + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"> " + w + "\n", "take " + now, "take " + w}, r.events); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	})
+	t.Run("another read", func(t *testing.T) {
+		r := &awakening{}
+		second := readerFunc(func(b []byte) (int, error) {
+			if r.wakes {
+				return 0, io.EOF
+			}
+			r.wakes = true
+			return copy(b, w+"\n"), nil
+		})
+		if err := rpc.NewPump(rpc.NewLines(r), r, r, mib).Run(io.MultiReader(strings.NewReader(w+"\n"), second)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"> " + w + "\n", "take " + w}, r.events); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
