@@ -47,9 +47,12 @@ func (g *Guard) Settled(ctx context.Context, asked *rpc.Envelope, verdict policy
 		d.Changes = []policy.Change{{Field: "result", Rule: rule, Reason: reason}}
 	}
 	g.report(p.Mode(), asked.Method, d)
-	g.applied(asked.Method, asked.ID, params, d)
 	if err := g.record(ctx, p.Mode(), subjectOf(asked.Method, params, nil), d); err != nil {
+		if verdict == policy.Deny { // refused all the same
+			g.applied(asked.Method, asked.ID, params, d)
+		}
 		return err
 	}
+	g.applied(asked.Method, asked.ID, params, d)
 	return nil
 }

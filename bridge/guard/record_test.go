@@ -14,7 +14,9 @@ import (
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
+	"codex-bridge/rpc"
 )
 
 // book is a decision log in memory; one that fails holds nothing.
@@ -101,4 +103,33 @@ codex<  {"id":0,"error":{"code":-32010,"message":"<text>","data":"$data"}}
 editor> {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<= {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
 `)
+}
+
+// The client is told of an answer in its place once that is logged; of an accept that can't
+// be logged, and so does not happen, it is not told.
+func TestSettledRecordsBeforeItNotifies(t *testing.T) {
+	asked, err := rpc.Open([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		verdict policy.Verdict
+		failure error
+		told    int
+	}{
+		{policy.Accept, nil, 1}, {policy.Deny, nil, 1}, {policy.Accept, errors.New("disk full"), 0}, {policy.Deny, errors.New("disk full"), 1},
+	} {
+		b := &book{err: test.failure}
+		g := guard.New(load(t, readOnlyPolicy), world(t), b, slog.New(slog.DiscardHandler))
+		told := 0
+		g.OnApplied(func(guard.Applied) {
+			if told++; test.failure == nil && len(b.entries) != 1 {
+				t.Errorf("%s: the client is told before the log is", test.verdict)
+			}
+		})
+		err := g.Settled(t.Context(), asked, test.verdict, "approvals.remember", "for a reason")
+		if (err != nil) != (test.failure != nil) || told != test.told {
+			t.Errorf("%s, the log failing with %v: told %d times, error %v", test.verdict, test.failure, told, err)
+		}
+	}
 }
