@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/methods"
 )
 
@@ -59,14 +59,11 @@ func Schema(ctx context.Context, c Command) (*Protocol, error) {
 }
 
 func schema(ctx context.Context, c Command, dir string) (*Protocol, error) {
-	version, err := c.output(ctx, "--version")
+	version, err := c.version(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &Protocol{Version: VersionOf(version)}
-	if p.Version == "" {
-		return nil, fmt.Errorf("%s --version does not tell a version: %q", c.Path, version)
-	}
+	p := &Protocol{Version: version}
 	full, stable := filepath.Join(dir, "full"), filepath.Join(dir, "stable")
 	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", full); err != nil {
 		return nil, err
@@ -105,23 +102,24 @@ func (p *Protocol) tellExperimental(plain map[methods.Side]map[string]MethodShap
 	}
 }
 
-// output runs codex for a moment and returns what it says.
+// output runs codex for a moment and returns what it prints on stdout.
 func (c Command) output(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, c.Path, append(slices.Clip(c.Args), args...)...)
-	cmd.Env = c.Env
-	cmd.WaitDelay = time.Second // a child of a killed script may hold the pipe open
-	text, err := cmd.Output()
+	what := strings.Join(append([]string{c.Path}, args[:min(2, len(args))]...), " ")
+	env, err := nested(c.Env)
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) && len(exit.Stderr) > 0 {
-			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
-		}
-		if ctx.Err() != nil {
-			err = fmt.Errorf("%w (%w)", ctx.Err(), err)
-		}
-		return "", fmt.Errorf("%s %s: %w", c.Path, strings.Join(args[:min(2, len(args))], " "), err)
+		return "", err
 	}
-	return string(text), nil
+	ended, err := child.Run(ctx, child.Command{
+		Args: slices.Concat([]string{c.Path}, c.Args, args), Env: env, Max: maxOutput, Tail: 4096,
+		Grace: time.Second, // a child of a script may hold its output open
+	})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", what, err)
+	case ended.Code != 0:
+		return "", fmt.Errorf("%s: %s: %s", what, ended.How, strings.TrimSpace(string(ended.Stderr)))
+	}
+	return string(ended.Stdout), nil
 }
 
 func readSchema(dir string) (map[methods.Side]map[string]MethodShape, error) {

@@ -102,7 +102,7 @@ func TestSchema(t *testing.T) {
 // A schema that is written in another way must not look like one with fewer names.
 func TestSchemaFails(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
-		{"version", "hello\n", "does not tell a version"},
+		{"version", "hello\n", "is expected"},
 		{"full/ClientRequest.json", `{"oneOf": []}`, "names no method"},
 		{"full/ClientRequest.json", `{"anyOf": [{}]}`, "names no method"},
 		{"full/ClientRequest.json", `{"oneOf": [{"properties": {"method": {"const": "a"}}}]}`, "no single method name"},

@@ -1,6 +1,8 @@
 package codex_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -88,17 +90,62 @@ func pairs(m map[string]string) []string {
 	return all
 }
 
-func TestVersionOf(t *testing.T) {
+func TestParseVersion(t *testing.T) {
 	for text, want := range map[string]string{
-		"editor/0.169.0 (Debian 12.0.0; x86_64) xterm (editor; 0)": "0.169.0",
-		"my editor/0.170.0-alpha.2 (x)":                            "0.170.0-alpha.2",
-		"codex-cli 0.169.0\n":                                      "0.169.0",
-		"nothing":                                                  "",
-		"":                                                         "",
+		"codex-cli 0.169.0\n":                  "0.169.0",
+		"codex-cli 0.169.0":                    "0.169.0",
+		"codex-cli 0.169.0\r\n":                "0.169.0",
+		"codex-cli 0.170.0-alpha.2\n":          "0.170.0-alpha.2",
+		"codex-cli 0.170.0+build.1\n":          "0.170.0+build.1",
+		"evil/9.9.9 (x)":                       "",
+		"codex-cli 0.169.0 9.9.9\n":            "",
+		"codex-cli 0.169.0\n\n":                "",
+		"x\ncodex-cli 0.169.0\n":               "",
+		"codex-cli 0.169.0\ncodex-cli 1.0.0\n": "",
+		"codex-cli 0.169\n":                    "",
+		"codex 0.169.0\n":                      "",
+		" codex-cli 0.169.0\n":                 "",
+		"":                                     "",
 	} {
-		if got := codex.VersionOf(text); got != want {
-			t.Errorf("VersionOf(%q) = %q, want %q", text, got, want)
+		if got := codex.ParseVersion(text); got != want {
+			t.Errorf("ParseVersion(%q) = %q, want %q", text, got, want)
 		}
+	}
+}
+
+// A program is asked once, with its own arguments and environment, and what it says of
+// itself in any other way is no version.
+func TestProgramVersion(t *testing.T) {
+	for _, c := range []struct{ name, script, version, fault string }{
+		{"a version", `echo "codex-cli $WANT"`, "0.150.1", ""},
+		{"on stderr", `echo "codex-cli 9.9.9" >&2; echo "codex-cli 0.150.0"`, "0.150.0", ""},
+		{"only on stderr", `echo "codex-cli 9.9.9" >&2`, "", "where"},
+		{"more than a version", `echo hello; echo "codex-cli 9.9.9"`, "", "where"},
+		{"it fails", `echo "codex-cli 9.9.9"; echo why >&2; exit 3`, "", "exit status 3: why"},
+		{"too much", `yes`, "", "more than is read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			script, calls := filepath.Join(t.TempDir(), "codex"), filepath.Join(t.TempDir(), "calls")
+			text := "#!/bin/sh\n[ \"$*\" = '--before --version' ] || exit 9\necho >>" + calls + "\n" + c.script + "\n"
+			if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			p := codex.NewProgram(codex.Command{Path: script, Args: []string{"--before"}, Env: append(os.Environ(), "WANT=0.150.1")})
+			p.Start()
+			for range 2 {
+				version, err := p.Version(t.Context())
+				if version != c.version || (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {
+					t.Errorf("%q, %v; want %q, %q", version, err, c.version, c.fault)
+				}
+			}
+			if text, err := os.ReadFile(calls); err != nil || len(text) != 1 {
+				t.Errorf("it was run %d times (%v)", len(text), err)
+			}
+			err := p.AtLeast(t.Context(), "0.150.1")
+			if (err == nil) != (c.version == "0.150.1") {
+				t.Errorf("AtLeast: %v", err)
+			}
+		})
 	}
 }
 
@@ -110,39 +157,5 @@ func TestTooOld(t *testing.T) {
 		if err := codex.TooOld(c.version, "0.125.0"); (err != nil) != c.bad {
 			t.Errorf("TooOld(%q) = %v", c.version, err)
 		}
-	}
-}
-
-func TestInitializeVectors(t *testing.T) {
-	var v struct {
-		MinVersion string
-		Cases      []struct {
-			Kind, UserAgent, Result string
-			Version                 *string
-		}
-	}
-	seen(t, &v)
-	seen := 0
-	for _, c := range v.Cases {
-		if c.Kind != "initialize" {
-			continue // another test's: what nobody answers is in relay/answer, the rest in DEVIATIONS.md
-		}
-		seen++
-		t.Run(c.UserAgent, func(t *testing.T) {
-			want := ""
-			if c.Version != nil {
-				want = *c.Version
-			}
-			got := codex.VersionOf(c.UserAgent)
-			if got != want {
-				t.Errorf("the version is %q, want %q", got, want)
-			}
-			if err := codex.TooOld(got, v.MinVersion); (err == nil) != (c.Result == "ok") {
-				t.Errorf("with %q: %v, want %s", got, err, c.Result)
-			}
-		})
-	}
-	if seen == 0 {
-		t.Fatal("no cases")
 	}
 }

@@ -2,28 +2,104 @@ package codex
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
 
-// userAgent is how codex names itself in the answer to initialize:
-// "editor/0.169.0 (Debian 12.0.0; x86_64) …", of which clients read the version.
-var userAgent = regexp.MustCompile(`^[^/]+/(\d+\.\d+\.\d+\S*)`)
+// versionLine is all that codex --version prints on stdout: "codex-cli 0.169.0".
+var versionLine = regexp.MustCompile(`^codex-cli (\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)\r?\n?$`)
 
-// versionText is the version in the output of codex --version: "codex-cli 0.169.0".
-var versionText = regexp.MustCompile(`(?:^|\s)v?(\d+(?:\.\d+)+\S*)`)
-
-// VersionOf is codex's version in a userAgent or in the output of --version, ""
-// when there is none.
-func VersionOf(text string) string {
-	for _, form := range []*regexp.Regexp{userAgent, versionText} {
-		if m := form.FindStringSubmatch(text); m != nil {
-			return m[1]
-		}
+// ParseVersion returns the version in the output of codex --version, "" when the
+// output has any other form.
+func ParseVersion(output string) string {
+	if m := versionLine.FindStringSubmatch(output); m != nil {
+		return m[1]
 	}
 	return ""
+}
+
+const (
+	// versionTimeout bounds codex --version. It takes some 0.2 s with npm's Node script.
+	versionTimeout = 20 * time.Second
+	// maxOutput bounds what codex prints, in bytes.
+	maxOutput = 1 << 20
+)
+
+// Program is a codex executable that is asked for its version once. The userAgent
+// in the answer to initialize is no source for it: it begins with the name that the
+// client gives itself. Safe for concurrent use.
+type Program struct {
+	command Command // without the arguments of the app-server
+
+	once    sync.Once
+	done    chan struct{} // closed when version and err are set
+	version string
+	err     error
+}
+
+// NewProgram makes a Program. c.Args go before --version. It starts nothing.
+func NewProgram(c Command) *Program { return &Program{command: c, done: make(chan struct{})} }
+
+// Start runs codex --version in the background, unless that was done before.
+func (p *Program) Start() {
+	p.once.Do(func() {
+		go func() { // ends within versionTimeout
+			defer close(p.done)
+			ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
+			defer cancel()
+			p.version, p.err = p.command.version(ctx)
+		}()
+	})
+}
+
+// Version returns the version of the program. It starts codex --version where Start
+// has not, and waits for it.
+func (p *Program) Version(ctx context.Context) (string, error) {
+	p.Start()
+	select {
+	case <-p.done:
+		return p.version, p.err
+	default:
+	}
+	select {
+	case <-p.done:
+		return p.version, p.err
+	case <-ctx.Done():
+		return "", fmt.Errorf("%s --version has not ended yet: %w", p.command.Path, context.Cause(ctx))
+	}
+}
+
+// AtLeast returns an error if the program's version is lower than minimum, or can't be
+// found out.
+func (p *Program) AtLeast(ctx context.Context, minimum string) error {
+	version, err := p.Version(ctx)
+	if err != nil {
+		return fmt.Errorf("the version of codex is unknown, and %s or later is needed: %w; run that command by hand, or name another codex with %s or codex.command", minimum, err, Env)
+	}
+	return TooOld(version, minimum)
+}
+
+// version runs codex --version and reads its output.
+func (c Command) version(ctx context.Context) (string, error) {
+	output, err := c.output(ctx, "--version")
+	if err != nil {
+		return "", err
+	}
+	version := ParseVersion(output)
+	if version == "" {
+		return "", fmt.Errorf("%s --version prints %q where \"codex-cli 0.169.0\" or the like is expected", c.Path, clip(output))
+	}
+	return version, nil
+}
+
+func clip(text string) string {
+	const maxShown = 200
+	return text[:min(len(text), maxShown)]
 }
 
 // CompareVersions orders two versions by their numbers, left-out ones counting
@@ -68,13 +144,9 @@ func numbers(version string) (list []int, rest string) {
 	return list, version[end:]
 }
 
-// TooOld says what is wrong with a codex of that version, nil when it is minimum
-// or later. No version at all is too old as well.
+// TooOld returns an error if version is lower than minimum.
 func TooOld(version, minimum string) error {
-	switch {
-	case version == "":
-		return fmt.Errorf("codex does not tell its version; %s or later is needed: update it, or lower codex.min_version", minimum)
-	case CompareVersions(version, minimum) < 0:
+	if CompareVersions(version, minimum) < 0 {
 		return fmt.Errorf("codex is %s; %s or later is needed: update it, or lower codex.min_version", version, minimum)
 	}
 	return nil

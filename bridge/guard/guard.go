@@ -31,11 +31,11 @@ type Guard struct {
 	patches   patches
 	userRules userrules.Reader
 	told      told
-	client    atomic.Pointer[string] // as it calls itself
-	unwanted  bridge.Unheard         // the methods of codex that the client opted out of, and that are wanted here
-	deaf      sync.Map               // all methods that the client opted out of
-	mute      atomic.Pointer[string] // one that is wanted here and that codex does not say; nil: none
-	barred    atomic.Pointer[string] // why nothing passes; nil: it may
+	client    atomic.Pointer[string]      // as it calls itself
+	unwanted  bridge.Unheard              // the methods of codex that the client opted out of, and that are wanted here
+	deaf      sync.Map                    // all methods that the client opted out of
+	mute      atomic.Pointer[string]      // one that is wanted here and that codex does not say; nil: none
+	usable    func(context.Context) error // Requires; nil: everything is
 	peer      *bridge.Peer
 	recorder  Recorder
 	listeners []func(Applied)
@@ -70,17 +70,20 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 	g.threads.recheck(p)
 }
 
-// Bar lets nothing of the client's pass from now on where the policy is in force: what
-// codex would make of it can't be judged.
-func (g *Guard) Bar(reason string) { g.barred.Store(&reason) }
+// Requires has nothing of the client's pass under enforce while usable returns an
+// error: it says why this codex can't be held to a policy. Call it before the
+// conversation starts. usable may wait for as long as its ctx lets it.
+func (g *Guard) Requires(usable func(context.Context) error) { g.usable = usable }
 
-// bar is the refusal of what does not pass, whatever it is; nil: it may.
-func (g *Guard) bar(method string) *rpc.Error {
-	reason := g.barred.Load()
-	if reason == nil || g.policy.Load().Mode() != config.Enforce {
+// bar is the refusal of a message because of the codex that would get it; nil: it passes.
+func (g *Guard) bar(ctx context.Context, method string) *rpc.Error {
+	if g.usable == nil || g.policy.Load().Mode() != config.Enforce {
 		return nil
 	}
-	return rpc.Errorf(rpc.CodeUpstream, "%s: %s", clip(method), *reason)
+	if err := g.usable(ctx); err != nil {
+		return rpc.Errorf(rpc.CodeUpstream, "%s: %v", clip(method), err)
+	}
+	return nil
 }
 
 // unheardOf is the refusal to open a thread of which codex would not say what is in force;
@@ -131,11 +134,11 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if p.Mode() == config.Off {
 		return nil
 	}
-	if err := g.bar(call.Method); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	if err := g.bar(ctx, call.Method); err != nil {
+		return err
+	}
 	state := g.state(ctx, call.Message)
 	d := g.informed(ctx, p, call, &state)
 	if d.Sent != nil && p.Mode() == config.Enforce {
@@ -176,7 +179,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.keptUntrusted(call, d.Untrusted, state)
 	}
-	return g.bar(call.Method) // codex may have told its version meanwhile
+	return nil
 }
 
 // informed decides, and asks codex for what the decision turns out to need.

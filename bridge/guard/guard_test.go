@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,9 +11,11 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/hello"
+	"codex-bridge/bridge/methods"
 	"codex-bridge/bridge/policy"
 )
 
@@ -47,7 +50,23 @@ func world(t *testing.T) policy.State {
 	return w
 }
 
-// The sessions are txtar files: policy.toml, and a session for bridgetest. After
+// versionFunc stands in for a codex program that tells its version.
+type versionFunc func(context.Context) (string, error)
+
+func codexVersion(version string) versionFunc {
+	return func(context.Context) (string, error) { return version, nil }
+}
+
+func (f versionFunc) supported(ctx context.Context) error {
+	version, err := f(ctx)
+	if err != nil {
+		return err
+	}
+	return codex.TooOld(version, "0.125.0")
+}
+
+// The sessions are txtar files: the version of codex, where it is another than the
+// measured one, policy.toml, and a session for bridgetest. After
 // "-- policy.toml --" and "-- session --" both may come again: the policy is
 // replaced in the middle of the conversation.
 func TestSessions(t *testing.T) {
@@ -65,13 +84,17 @@ func TestSessions(t *testing.T) {
 			log := slog.New(slog.DiscardHandler)
 			var g *guard.Guard
 			var c *bridgetest.Conversation
+			version := codexVersion(methods.Measured)
 			for _, part := range parts.Files {
 				switch {
+				case part.Name == "codex":
+					version = codexVersion(strings.TrimSpace(string(part.Data)))
 				case part.Name == "session":
 					c.Play(filepath.Base(file), string(part.Data))
 				case g == nil:
 					g = guard.New(load(t, string(part.Data)), w, guard.NoRecord, log)
-					c = bridgetest.Start(t, hello.New("1.2.3", "0.125.0", g, log), g)
+					c = bridgetest.Start(t, hello.New("1.2.3", version, g, log), g)
+					g.Requires(version.supported)
 					c.Bind("start", w.Start)
 				default:
 					g.SetPolicy(load(t, string(part.Data)))

@@ -44,7 +44,7 @@ func TestRecord(t *testing.T) {
 	w := world(t)
 	log := slog.New(slog.DiscardHandler)
 	g := guard.New(load(t, readOnlyPolicy), w, &b, log)
-	c := bridgetest.Start(t, hello.New("1", "0.125.0", g, log), g)
+	c := bridgetest.Start(t, hello.New("1", codexVersion("0.169.0"), g, log), g)
 	c.Bind("start", w.Start)
 	refused := `{"id":3,"method":"fs/writeFile","params":{"path":"/x","dataBase64":"c2VjcmV0"}}`
 	c.Play("record", `

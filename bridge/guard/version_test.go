@@ -17,12 +17,12 @@ func TestOtherVersion(t *testing.T) {
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, logger)
-		c := bridgetest.Start(t, hello.New("1", "0.125.0", g, logger), g)
+		c := bridgetest.Start(t, hello.New("1", codexVersion(version), g, logger), g)
 		c.Play(version, `
 editor> {"id":1,"method":"initialize","params":{"clientInfo":{"name":"e"}}}
 codex<= {"id":1,"method":"initialize","params":{"clientInfo":{"name":"e"}}}
-codex>  {"id":1,"result":{"userAgent":"e/`+version+` (x)"}}
-editor<= {"id":1,"result":{"userAgent":"e/`+version+` (x)"}}
+codex>  {"id":1,"result":{"userAgent":"e/0.169.0 (x)"}}
+editor<= {"id":1,"result":{"userAgent":"e/0.169.0 (x)"}}
 `)
 		if got := strings.Contains(log.String(), "codex="+version); got != said {
 			t.Errorf("%s: the log says %q", version, log.String())

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"codex-bridge/bridge"
-	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/methods"
 	"codex-bridge/rpc"
@@ -25,14 +24,18 @@ import (
 // protocolVersion is the version of the bridge's own methods.
 const protocolVersion = 1
 
+// patience is how long bridge/status waits for codex's version, which takes some 0.2 s
+// and is known by then where a policy enforces.
+const patience = 5 * time.Second
+
 // Hello is a bridge.Feature.
 type Hello struct {
-	version    string // of the bridge
-	minVersion string // of codex, when policy enforces
-	guard      *guard.Guard
-	peer       *bridge.Peer
-	started    time.Time
-	log        *slog.Logger
+	version string // of the bridge
+	codex   func(context.Context) (string, error)
+	guard   *guard.Guard
+	peer    *bridge.Peer
+	started time.Time
+	log     *slog.Logger
 
 	others []string              // methods that other features answer
 	rows   map[string]func() any // what other features have for bridge/status
@@ -41,7 +44,6 @@ type Hello struct {
 
 	mu    sync.Mutex
 	wants []string // the hooks that the client wants to be asked about
-	codex string   // codex's version, once it has said so
 }
 
 // Offer adds methods to the offer that others answer, for clients that are Known.
@@ -57,10 +59,10 @@ func (h *Hello) Show(name string, state func() any) {
 	h.rows[name] = state
 }
 
-// New makes a Hello. version is the bridge's own, minVersion the oldest codex
-// that is worked with under enforce.
-func New(version, minVersion string, g *guard.Guard, log *slog.Logger) *Hello {
-	h := &Hello{version: version, minVersion: minVersion, guard: g, started: time.Now(), log: log}
+// New makes a Hello. version is the bridge's own; codex returns that of the codex
+// program, and is not called before somebody needs it.
+func New(version string, codex func(context.Context) (string, error), g *guard.Guard, log *slog.Logger) *Hello {
+	h := &Hello{version: version, codex: codex, guard: g, started: time.Now(), log: log}
 	g.OnApplied(h.applied)
 	return h
 }
@@ -71,7 +73,7 @@ func (h *Hello) Attach(p *bridge.Peer) { h.peer = p }
 // Routes implements bridge.Feature.
 func (h *Hello) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: "initialize", Why: "codex's version; the offer of the bridge's own methods", Call: h.initialize},
+		{From: bridge.Client, Method: "initialize", Why: "the offer of the bridge's own methods", Call: h.initialize},
 		{From: bridge.Client, Method: "bridge/status", Why: "answered here", Call: h.own(h.status)},
 		{From: bridge.Client, Method: "bridge/policy/explain", Why: "answered here", Call: h.own(h.explain)},
 	}
@@ -80,7 +82,7 @@ func (h *Hello) Routes() []bridge.Route {
 // ownMethods are what the answer to initialize lists.
 var ownMethods = []string{"bridge/policy/explain", "bridge/status"}
 
-func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
+func (h *Hello) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if call.Truncated() {
 		return rpc.Errorf(rpc.CodeTooLarge, "initialize has more values than are looked at; send less")
 	}
@@ -106,43 +108,28 @@ func (h *Hello) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		// Who comes after sees, and may rewrite, what is left.
 		call.Message, call.Line = m, m.Bytes()
 	}
-	if call.Kind != rpc.Request && !offered && !h.guard.Enforces() {
-		return nil // without an id there is no answer; codex says so by its silence
+	if h.guard.Enforces() {
+		// The guard refuses a codex whose version is not known, or too old.
+		if version, err := h.codex(ctx); err == nil && version != methods.Measured {
+			h.log.Warn("this codex is not the one that the method table was measured on; what it has beyond that is unknown, see codex-bridge doctor",
+				"codex", version, "measured", methods.Measured)
+		}
 	}
-	// A policy may come into force later, and codex does not tell its version again.
+	if !offered {
+		return nil
+	}
 	call.OnAnswer(func(a *bridge.Answer) {
 		result := a.Result()
 		if result.Kind() != rpc.Object || a.Truncated() {
 			return // codex refused, or is not itself
 		}
-		agent, _ := result.Get("userAgent").Text()
 		h.mu.Lock()
-		if offered {
-			h.wants = wants
-			h.offered.Store(true)
-		}
-		h.codex = codex.VersionOf(agent)
+		h.wants = wants
+		h.offered.Store(true)
 		h.mu.Unlock()
-		enforced, tooOld := h.guard.Enforces(), codex.TooOld(h.codex, h.minVersion)
-		if tooOld != nil {
-			h.guard.Bar(tooOld.Error())
-		}
-		if enforced {
-			if tooOld != nil {
-				h.log.Error("refused this codex", "error", tooOld)
-				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeUpstream, "%v", tooOld))
-				return
-			}
-			if h.codex != methods.Measured {
-				h.log.Warn("this codex is not the one that the method table was measured on; what it has beyond that is unknown, see codex-bridge doctor",
-					"codex", h.codex, "measured", methods.Measured)
-			}
-		}
-		if offered {
-			patch := rpc.NewEnvelopePatch(a.Envelope)
-			patch.Set(result, "bridge", h.offer())
-			a.Line = patch.Bytes()
-		}
+		patch := rpc.NewEnvelopePatch(a.Envelope)
+		patch.Set(result, "bridge", h.offer())
+		a.Line = patch.Bytes()
 	})
 	return nil
 }
@@ -177,12 +164,16 @@ func (h *Hello) Known() bool {
 
 func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {
 	rewritten, refused := h.guard.Counts()
-	h.mu.Lock()
-	version := h.codex
-	h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	program := map[string]any{"pid": h.peer.CodexPID()}
+	version, err := h.codex(ctx)
+	if program["version"] = version; err != nil {
+		program["fault"] = err.Error()
+	}
 	status := map[string]any{
 		"version":  h.version,
-		"codex":    map[string]any{"version": version, "pid": h.peer.CodexPID()},
+		"codex":    program,
 		"policy":   map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().Gates(), "rewritten": rewritten, "refused": refused},
 		"hooks":    map[string]any{"active": false, "reason": "no hooks are configured"},
 		"tools":    []string{},

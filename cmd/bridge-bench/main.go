@@ -19,11 +19,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
 func main() {
 	if load := os.Getenv(envLoad); load != "" {
+		if slices.Contains(os.Args, "--version") {
+			fmt.Println("codex-cli 0.169.0") // as codex does
+			return
+		}
 		exitOn(runStandIn(load))
 		return
 	}

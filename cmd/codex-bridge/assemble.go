@@ -30,6 +30,7 @@ type assembly struct {
 	record *ledger
 	log    *slog.Logger
 
+	program *codex.Program
 	hello   *hello.Hello
 	guard   *guard.Guard
 	relay   *hooks
@@ -76,7 +77,9 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	if a.guard, err = newGuard(a.cfg, a.recorder(tracer, report), a.log); err != nil {
 		return err
 	}
-	a.hello = hello.New(Version, a.cfg.Codex.MinVersion, a.guard, a.log)
+	a.program = codex.NewProgram(codex.Command{Path: command.Path, Args: a.cfg.Codex.Args, Env: command.Env})
+	a.guard.Requires(func(ctx context.Context) error { return a.program.AtLeast(ctx, a.cfg.Codex.MinVersion) })
+	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
 	a.hello.Show("codexRules", func() any { return userRules(a.guard.UserRules()) })
 	relay, injects := newHooks(a.cfg, a.guard, a.hello, a.log)
 	a.relay, a.tools = relay, newTools(a.cfg, a.guard, a.hello, relay, a.log)

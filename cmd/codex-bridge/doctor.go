@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
+	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
@@ -168,12 +168,15 @@ func examineCodex(cfg *config.Config) []finding {
 		return []finding{{"codex", broken, err.Error(), ""}}
 	}
 	found := finding{Name: "codex", State: fine}
-	text, err := ask(cfg, path, "--version")
-	version := codex.VersionOf(text)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	version, err := codex.NewProgram(codex.Command{
+		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
+	}).Version(ctx)
 	found.Detail = fmt.Sprintf("%s, version %s", path, version)
 	switch {
 	case err != nil:
-		found.State, found.Detail, found.Mend = broken, fmt.Sprintf("%s --version: %v", path, err), "run it by hand, or name another one with "+codex.Env
+		found.State, found.Detail, found.Mend = broken, err.Error(), "run it by hand, or name another one with "+codex.Env
 	case codex.TooOld(version, cfg.Codex.MinVersion) != nil:
 		found.State, found.Detail = broken, codex.TooOld(version, cfg.Codex.MinVersion).Error()
 	case codex.CompareVersions(version, methods.Measured) > 0:
@@ -190,18 +193,19 @@ func examineCodex(cfg *config.Config) []finding {
 	return slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{examineHooks(cfg, path), sandbox})
 }
 
-// ask runs codex for a moment and returns what it said.
+// ask runs codex for a moment and returns what it printed, on stdout and stderr.
 func ask(cfg *config.Config, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
-	cmd.WaitDelay = time.Second // for what a wrapper leaves behind, with our pipe
-	text, err := cmd.CombinedOutput()
-	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it has ended well itself
+	ended, err := child.Run(ctx, child.Command{
+		Args: append([]string{path}, args...), Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
+		Max: 1 << 20, Tail: 4096,
+		Grace: time.Second, // for what a wrapper leaves behind, with our pipe
+	})
+	if err == nil && ended.Code != 0 {
+		err = errors.New(ended.How)
 	}
-	return string(text), err
+	return string(ended.Stdout) + string(ended.Stderr), err
 }
 
 func lastLine(text string) string {

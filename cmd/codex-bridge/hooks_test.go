@@ -22,7 +22,7 @@ func TestOnFailureChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := newHooks(cfg, g, hello.New(Version, cfg.Codex.MinVersion, g, log), log)
+	h, _ := newHooks(cfg, g, hello.New(Version, nil, g, log), log)
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)

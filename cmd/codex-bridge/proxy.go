@@ -26,6 +26,9 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		a.close(ctx)
 		return err
 	}
+	if a.guard.Enforces() {
+		a.program.Start() // beside codex itself, so that initialize need not wait
+	}
 	stop := codex.Signals()
 	a.tools.Start()
 	// The death signal comes when the thread that started codex ends: the main

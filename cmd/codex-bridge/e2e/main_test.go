@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/methods"
 )
 
 // What all tests run against; set by TestMain.
@@ -31,6 +32,10 @@ const raceEnv = "CODEX_BRIDGE_E2E_RACE"
 func TestMain(m *testing.M) {
 	if os.Getenv(teeEnv) != "" {
 		os.Exit(tee())
+	}
+	if (os.Getenv(standInEnv) != "" || os.Getenv(soakCodexEnv) != "") && slices.Contains(os.Args, "--version") {
+		fmt.Println("codex-cli " + methods.Measured) // as codex does
+		os.Exit(0)
 	}
 	if socket := os.Getenv(standInEnv); socket != "" {
 		os.Exit(bridgetest.HandOver(socket))
