@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,7 @@ const patience = 30 * time.Second
 type Guard struct {
 	policy    atomic.Pointer[policy.Policy]
 	world     policy.State // Start, Home, Temp and Paths
+	pinArgs   []string     // the policy's, with which Codex was started
 	threads   threads
 	children  children
 	patches   patches
@@ -48,7 +50,7 @@ func (g *Guard) CodexHome() string { return g.world.CodexHome }
 
 // New makes a Guard. world gives the folders and the paths of each State.
 func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
-	g := &Guard{world: world, recorder: recorder, log: log}
+	g := &Guard{world: world, pinArgs: p.PinArgs(), recorder: recorder, log: log}
 	g.policy.Store(p)
 	return g
 }
@@ -211,6 +213,8 @@ func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Cal
 // state is the world as this message finds it.
 func (g *Guard) state(ctx context.Context, m *rpc.Message) policy.State {
 	state := g.stateNow(rpc.Value{})
+	p := g.policy.Load()
+	state.Unpinned = p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
 	if id, ok := m.Params.Get("threadId").Text(); ok {
 		state.Thread = g.threads.get(ctx, id)
 	}

@@ -68,7 +68,7 @@ func (p *Policy) DecideAnswer(asked Asked, m *rpc.Message, st State) Decision {
 	case "mcpServer/elicitation/request":
 		a.elicitation()
 	case "item/tool/requestUserInput":
-		if asksForTool(asked.Params) {
+		if asksForTool(asked.Params) || asksToInstall(asked.Params) {
 			a.userInput()
 		}
 	}

@@ -31,6 +31,38 @@ func asksForTool(params rpc.Value) bool {
 	return false
 }
 
+// installQuestion is the id of the question whether Codex may add the MCP servers that a
+// skill names to the user's configuration, and start them; installNot is the answer no.
+const (
+	installQuestion = "skill_mcp_dependency_install"
+	installNot      = "Continue anyway"
+)
+
+// asksToInstall reports whether a question to the user is that one.
+func asksToInstall(params rpc.Value) bool {
+	for q := range params.Get("questions").Elements() {
+		if q.Get("id").Is(installQuestion) {
+			return true
+		}
+	}
+	return false
+}
+
+// install makes any answer but no a no, unless the configuration lifts the pin.
+func (a *answer) install(answers rpc.Value, v rpc.Value) {
+	if one, pinned := a.p.pinned([]string{"features", installQuestion}); pinned {
+		no := []byte(`{"answers":["` + installNot + `"]}`)
+		if list := v.Get("answers"); v.Len() == 1 && list.Len() == 1 {
+			for e := range list.Elements() {
+				if e.Is(installNot) {
+					return
+				}
+			}
+		}
+		a.set(answers, installQuestion, "result.answers."+installQuestion, no, ruleKeys, one.reason)
+	}
+}
+
 // userInput holds the answers that are consents. What else a person answers is
 // theirs.
 func (a *answer) userInput() {
@@ -43,6 +75,8 @@ func (a *answer) userInput() {
 	for id, v := range answers.Members() {
 		if strings.HasPrefix(id, toolQuestion) && !a.full() {
 			a.toolAnswer(answers, id, v)
+		} else if id == installQuestion {
+			a.install(answers, v)
 		}
 	}
 	a.only("answers")

@@ -21,6 +21,7 @@ const projectsKey = "projects"
 // every form of a key that policy sets is taken out and policy's own is dotted.
 func (c *call) overlay([]string) {
 	c.wantDefaults()
+	c.wantPins()
 	v := c.params.Get("config")
 	kept := false
 	if v.Kind() == rpc.Object {
@@ -72,6 +73,9 @@ func (c *call) table(v rpc.Value, path []string) (kept bool) {
 		case m.Kind() == rpc.Object && m.Len() > 0 && neverReason(cut(below), false) == "":
 			if c.table(m, below) {
 				kept = true
+				if path == nil && key == featuresKey && c.row.opens {
+					c.pinNested(m)
+				}
 			} else {
 				c.edit().Delete(v, key)
 			}
@@ -102,6 +106,9 @@ func (c *call) leaf(object rpc.Value, key string, m rpc.Value, path []string, to
 	if reason := neverReason(split, true); reason != "" {
 		c.drop(object, key, field, ruleKeys, "it never passes: "+reason)
 		return false
+	}
+	if one, pinned := c.p.pinned(split); pinned {
+		return c.pinnedLeaf(object, key, m, name, one, want)
 	}
 	if !c.p.passesKey(path) || !c.p.passesKey(split) {
 		c.drop(object, key, field, ruleKeys, "no pattern of policy.config_keys lets it pass")

@@ -25,6 +25,7 @@ type Policy struct {
 	model     string   // the replacement, "" when no glob is a plain name
 	efforts   []string // nil: no rule
 	keys      []keyGlob
+	pins      []pin // features of Codex that stay off
 	commands  []commandGlob
 	trust     string     // policy.project_trust
 	gate      bool       // policy.gate
@@ -53,7 +54,7 @@ func New(cfg config.Policy, where Where) (*Policy, error) {
 		return nil, fmt.Errorf("policy.mode: %q is not off, audit or enforce", cfg.Mode)
 	}
 	for _, compile := range []func(config.Policy) error{
-		p.compileApproval, p.compileSandbox, p.compileReviewers, p.compileModels, p.compileEfforts, p.compileKeys,
+		p.compileApproval, p.compileSandbox, p.compileReviewers, p.compileModels, p.compileEfforts, p.compileKeys, p.compilePins,
 		p.compileCommands, p.compileTrust, p.compileMethods, p.compileEscalation, p.compileRules,
 	} {
 		if err := compile(cfg); err != nil {

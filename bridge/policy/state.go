@@ -53,6 +53,8 @@ type State struct {
 	Files []string
 	// Escalation is what the model's own call says of the command in question.
 	Escalation rules.Escalation
+	// Unpinned reports that Codex was started without Policy.PinArgs.
+	Unpinned bool
 	// Repositories may be nil: then a folder has no roots.
 	Repositories Repositories
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
+	"codex-bridge/bridge/argv"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/policy"
@@ -50,6 +52,9 @@ func holdArgs(cfg *config.Config, args []string, own int, record guard.Recorder,
 		return nil, &refusedArgs{told(cfg, d.Err)}
 	case err != nil:
 		return nil, &refusedArgs{fmt.Sprintf("the decision about the command line can't be written to the decision log: %v; see codex-bridge doctor", err)}
+	}
+	if argv.Parse(d.Args).Proxy {
+		return append(slices.Clip(d.Args), p.PinArgs()...), nil
 	}
 	return d.Args, nil
 }

@@ -54,11 +54,38 @@ func TestCommandLine(t *testing.T) {
 			if got := w.flagsLayer(slices.Concat([]string{codexPath}, args)); got != test.codex {
 				t.Errorf("codex: %s, want %s", got, test.codex)
 			}
-			if got := w.flagsLayer(slices.Concat([]string{proxyPath}, args)); got != test.held {
+			if got := unpinned(t, w.flagsLayer(slices.Concat([]string{proxyPath}, args))); got != test.held {
 				t.Errorf("behind the bridge: %s, want %s", got, test.held)
 			}
 		})
 	}
+}
+
+// unpinned is a layer without the features that the bridge keeps off, which must be there.
+func unpinned(t *testing.T, layer string) string {
+	t.Helper()
+	var keys map[string]any
+	if err := json.Unmarshal([]byte(layer), &keys); err != nil {
+		t.Fatal(err)
+	}
+	features, _ := keys["features"].(map[string]any)
+	for _, name := range pinned {
+		if features[name] != false {
+			t.Errorf("%s is not kept off: %s", name, layer)
+		}
+		delete(features, name)
+	}
+	if len(features) == 0 {
+		delete(keys, "features")
+	}
+	if len(keys) == 0 {
+		return "null"
+	}
+	text, err := json.Marshal(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // flagsLayer is what codex says that its command line has set; null: nothing.
