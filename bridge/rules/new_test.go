@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,18 @@ func TestNewRefusesEmptyPromises(t *testing.T) {
 		{config.Rule{Tool: "shell", Command: "git push **", Path: "${workspace}/**", Decision: "deny"}, ""},
 		{config.Rule{Tool: "*", Command: "ls", Decision: "allow"}, ""},
 		{config.Rule{Tool: "file", Path: "/tmp/**", Decision: "allow"}, ""},
+		{config.Rule{Tool: "write_stdin", Decision: "deny"}, "write_stdin, so the rule would do nothing for it; write a rule for the command"},
+		{config.Rule{Tool: "{view_image,write_stdin}", Decision: "ask"}, "write_stdin"},
+		{config.Rule{Tool: "write[_]stdin", Decision: "deny"}, "write_stdin"},
+		{config.Rule{Tool: `write\_stdin`, Decision: "deny"}, "write_stdin"},
+		{config.Rule{Tool: "exec", Decision: "deny"}, "features.code_mode = false"},
+		{config.Rule{Tool: "web_search", Decision: "deny"}, `web_search = "disabled"`},
+		{config.Rule{Tool: "Bash", Decision: "allow"}, `write tool = "shell"`},
+		{config.Rule{Tool: "apply_patch", Decision: "deny"}, `write tool = "file"`},
+		{config.Rule{Tool: "send_input", Decision: "deny"}, `write tool = "*send_input"`},
+		{config.Rule{Tool: "*send_input", Decision: "deny"}, ""},
+		{config.Rule{Tool: "write_*", Decision: "deny"}, ""},
+		{config.Rule{Tool: "{view_image,spawn_agent}", Decision: "deny"}, ""},
 	} {
 		c.rule.Origin = origin
 		_, err := rules.New([][]config.Rule{{c.rule}})
@@ -85,5 +98,22 @@ func TestMatchNamesItsRule(t *testing.T) {
 	m := s.Shell("cd x && git push origin", rules.Sandboxed, dirs)
 	if m.Rule == nil || m.Rule.Origin != origin || m.Rule.Reason == "" || m.Part != "git push origin" {
 		t.Errorf("%+v", m)
+	}
+}
+
+// A wildcard is no error, but some tools that it matches never come to be judged.
+func TestUnseen(t *testing.T) {
+	for pattern, want := range map[string][]string{
+		"write_*":       {"write_stdin"},
+		"wait*":         {"wait", "wait_agent"},
+		"{write,exec}*": {"exec", "exec_command", "write_stdin"},
+		"*":             nil, // no tool in particular
+		"*_search":      nil,
+		"view_*":        nil,
+		"write_stdin":   nil, // an error already
+	} {
+		if got := rules.Unseen(pattern); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", pattern, got, want)
+		}
 	}
 }

@@ -59,6 +59,9 @@ func (r *rule) compile(source config.Rule) error {
 		return fault("path", "a path can't allow a shell command", `leave the path out, or write tool = "file"`)
 	}
 	alone := !hasCommand && !hasPath
+	if name, hint := unseenTool(source.Tool); name != "" {
+		return fault("tool", "Codex calls no hook under the name "+name+", so the rule would do nothing for it", hint)
+	}
 	r.shell = toShell && (hasCommand || alone)
 	r.file = toFile && (hasPath || alone)
 	r.writes = hasPath && r.decision != Allow

@@ -75,6 +75,7 @@ func examine() []finding {
 		all[0].Detail = strings.Join(files, ", ")
 	}
 	all = append(all, examinePolicy(cfg)...)
+	all = append(all, examineRules(cfg)...)
 	all = append(all, examineUserRules(cfg)...)
 	all = append(all, examineState(cfg)...)
 	all = append(all, examineTools(cfg)...)

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/rules"
 	"codex-bridge/bridge/userrules"
 )
 
@@ -29,6 +31,20 @@ func examineUserRules(cfg *config.Config) []finding {
 		return []finding{{name, fine, "none of the user's own lets a command out of the sandbox", ""}}
 	}
 	return []finding{{name, fine, fmt.Sprintf("%d of the user's own let commands out of the sandbox, the first %s; through the bridge these run inside", len(lets), lets[0].String()), ""}}
+}
+
+// examineRules names the rules whose wildcards match tools that no hook sees.
+func examineRules(cfg *config.Config) []finding {
+	var all []finding
+	for _, rule := range cfg.Policy.Rules {
+		if names := rules.Unseen(rule.Tool); len(names) > 0 {
+			all = append(all, finding{
+				"rules", warn, fmt.Sprintf("%s: tool = %q also matches %s, for which Codex calls no hook: there the rule does nothing", rule.Origin, rule.Tool, strings.Join(names, ", ")),
+				"docs/rules.md, \"Tools\", says what to use instead",
+			})
+		}
+	}
+	return all
 }
 
 // userRules is the row of bridge/status.
