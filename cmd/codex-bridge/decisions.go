@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/store"
@@ -20,7 +17,7 @@ import (
 type decisionsCmd struct {
 	List   listDecisionsCmd   `cmd:"" help:"List what was changed or refused, the newest last."`
 	Verify verifyDecisionsCmd `cmd:"" help:"Check that no decision was changed, taken out, put in or moved."`
-	Export exportDecisionsCmd `cmd:"" help:"Write all decisions as JSON Lines, in the form that is hashed (docs/decisions.md)."`
+	Export exportDecisionsCmd `cmd:"" help:"Write all decisions as JSON Lines (docs/decisions.md)."`
 }
 
 type listDecisionsCmd struct {
@@ -107,20 +104,6 @@ func writeTable(out io.Writer, all []store.Entry) error {
 			plain(verdict), plain(e.Method), plain(e.Thread), plain(rule), plain(e.Reason))
 	}
 	return table.Flush()
-}
-
-// plain is a text that can't steer a terminal or break a line: a client chose
-// some of it. What is not seen when printed stands as an escape.
-func plain(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsGraphic(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		}
-	}
-	return b.String()
 }
 
 type verifyDecisionsCmd struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
 
@@ -14,7 +13,7 @@ type demoCmd struct{}
 
 // Run plays the demo against the codex that CODEX_BRIDGE_CODEX names or PATH has.
 // The user's own configuration plays no part in it.
-func (demoCmd) Run(out io.Writer) error {
+func (demoCmd) Run(out rawOutput) error {
 	path, err := codex.Find("codex")
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"time"
 
 	"codex-bridge/bridge/codex"
@@ -98,15 +97,6 @@ func newImages(cfg *config.Config, command codex.Command, g *guard.Guard, hi *he
 	hi.Offer(worker.Method)
 	hi.Show("images", func() any { return f.State() })
 	return f
-}
-
-// plainText is a model's text as a terminal may be shown it.
-func plainText(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = plain(strings.ReplaceAll(line, "\t", "    "))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // progress shows on a terminal what is being done, on one line; elsewhere nothing. ""

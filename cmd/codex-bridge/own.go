@@ -50,19 +50,20 @@ func isOwn(name string) bool { return slices.Contains(ownCommands, name) }
 // runOwn runs one of our own commands and returns the exit status.
 func runOwn(args []string) int {
 	var c cli
+	out := &safeWriter{w: os.Stdout}
 	parser, err := kong.New(&c, kong.Name("codex-bridge"), kong.UsageOnError(),
 		kong.Description("A proxy between an editor and \"codex app-server\" that holds the conversation to a policy.\n"+
 			"\"codex-bridge app-server\" is the proxy; every command that is not listed here becomes the real codex."),
-		kong.BindTo(os.Stdin, (*io.Reader)(nil)), kong.BindTo(os.Stdout, (*io.Writer)(nil)))
+		kong.BindTo(os.Stdin, (*io.Reader)(nil)), kong.BindTo(os.Stdout, (*rawOutput)(nil)), kong.BindTo(out, (*io.Writer)(nil)))
 	if err != nil {
 		panic(err) // the declaration above is broken
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "codex-bridge: %v; see codex-bridge %s --help\n", err, args[0])
+		fmt.Fprintf(os.Stderr, "codex-bridge: %s; see codex-bridge %s --help\n", plain(err.Error()), args[0])
 		return exitConfig
 	}
-	if err := ctx.Run(parser); err != nil {
+	if err := errors.Join(ctx.Run(parser), out.flush()); err != nil {
 		return report(err)
 	}
 	return 0
@@ -81,7 +82,7 @@ func report(err error) int {
 		return int(told)
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
-		fmt.Fprintln(os.Stderr, "codex-bridge: "+line)
+		fmt.Fprintln(os.Stderr, "codex-bridge: "+plain(line))
 	}
 	return status(err)
 }

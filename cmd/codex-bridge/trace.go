@@ -123,7 +123,7 @@ type traceReplayCmd struct {
 	Conversation string  `help:"The traceId of one of the conversations in the file; else the last."`
 }
 
-func (c traceReplayCmd) Run(in io.Reader, out io.Writer) error {
+func (c traceReplayCmd) Run(in io.Reader, out rawOutput) error {
 	f, err := openTrace(c.Trace)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ type traceHTMLCmd struct {
 	Trace string `arg:"" help:"A thread, or a file."`
 }
 
-func (c traceHTMLCmd) Run(out io.Writer) error {
+func (c traceHTMLCmd) Run(out rawOutput) error {
 	f, err := openTrace(c.Trace)
 	if err != nil {
 		return err
