@@ -38,10 +38,12 @@ func (a *Aside) Ask(ctx context.Context, m *rpc.Message, on func(*Answer)) error
 		})
 		return nil
 	}}})
-	if err := a.p.through(ctx, call, routes); err != nil {
-		for _, f := range call.onAnswer {
-			f(&Answer{})
-		}
+	var err *rpc.Error
+	if refused := a.p.within(ctx, m, func() { err = a.p.through(ctx, call, routes) }); refused != nil {
+		err = refused
+	}
+	if err != nil {
+		call.refused()
 		return err
 	}
 	if call.reply != nil {
@@ -59,7 +61,7 @@ func (a *Aside) Ask(ctx context.Context, m *rpc.Message, on func(*Answer)) error
 	case <-done:
 		return nil
 	case <-a.p.child.Done():
-		if a.p.waiting.drop(m.ID.Key()) == nil { // it was codex's last word
+		if a.p.state.dropRequest(m.ID.Key()) == nil { // it was codex's last word
 			<-done
 			return nil
 		}
@@ -104,10 +106,7 @@ func (a *Aside) end(answer *Answer) {
 
 // Behind waits until the client has been told what codex is saying just now: an answer that
 // is made of that stands behind it. It must not be called with codex's messages.
-func (a *Aside) Behind() {
-	a.p.taking.Lock()
-	defer a.p.taking.Unlock()
-}
+func (a *Aside) Behind() { a.p.state.afterTaking() }
 
 // Reply answers the client in codex's place.
 func (a *Aside) Reply(line []byte) {

@@ -7,7 +7,38 @@
 // that no route names is never decoded on its way to the client; on its way to
 // codex it is parsed strictly, and forwarded as it came.
 //
-// One goroutine reads each side. Handlers for the client's messages run on the
-// one, handlers for codex's on the other, so that both keep their order; a
-// handler for codex's messages must not wait for an answer of codex.
+// # Order
+//
+// One goroutine reads Codex, and its messages are handled in their order. A handler for
+// them must not wait for an answer of Codex.
+//
+// One goroutine at a time reads the client and never waits for a handler: what has to wait,
+// for an answer of Codex or for a disk, waits alone. A client can rely on this order, in
+// which its messages reach Codex:
+//
+//   - Messages with the same params.threadId keep their order: turn/steer does not overtake
+//     turn/start, nor turn/start the thread/resume before it.
+//   - Requests without a thread keep their order among themselves. thread/start keeps its
+//     place behind those before it; those behind it do not wait for it.
+//   - initialize and notifications keep their order to all requests.
+//   - Answers to Codex's questions and urgent requests (Options.Urgent: interrupts) wait for
+//     no other message, and may overtake any.
+//   - Messages of different threads do not wait for each other.
+//
+// Handlers for the client's messages run at the same time for different threads.
+//
+// # Bounds
+//
+// What waits is bounded in bytes. Messages of the client that wait for their turn: 16 MiB
+// and one of the largest; a request beyond that gets error -32015. For a client that does
+// not read: notifications of the bridge are dropped beyond 4 MiB, which is logged; beyond
+// 16 MiB the bridge asks nothing more, and a long answer of its own becomes error -32015; at
+// 32 MiB the client is not read. For a Codex that does not read: beyond 16 MiB of the
+// bridge's answers Codex is not read, and the client is not while a write to Codex hangs.
+//
+// # State
+//
+// All state of messages under way is in one struct, conversation, under one mutex. A
+// question of Codex becomes known with all handlers that features have attached to it, in
+// one step, before the client gets it; an answer before that is one to nothing.
 package bridge

@@ -157,10 +157,12 @@ func (p *play) codexHears(line string) {
 		p.ownCodex[string(h.ID)] = s
 		return
 	}
-	if s.token <= p.atCodex {
-		p.fail("out of order: %s", line)
+	if h.Method != "" { // an answer waits for nothing
+		if s.token <= p.atCodex {
+			p.fail("out of order: %s", line)
+		}
+		p.atCodex = s.token
 	}
-	p.atCodex = s.token
 	s.codex++
 	s.mark = in.Judged > 0
 	if s.id >= 0 && id != s.id {

@@ -44,7 +44,7 @@ type play struct {
 	owed     int                 // answers of the bridge that must come
 	byBridge int64               // questions that the bridge has answered
 	atEditor int                 // the last token of codex's there
-	atCodex  int                 // the last token of the editor's there
+	atCodex  int                 // the last token of a request of the editor's there
 	fence    int
 	fences   map[string]int // the last that has come, by side
 }
@@ -132,6 +132,14 @@ func (p *play) settle() {
 	}
 	p.answerAll()
 	p.fencedBy("codex")
+	for p.undecided() { // a refusal waits for no message of codex's, nor they for it
+		p.hear(true)
+	}
+}
+
+// undecided reports whether a request has neither come to codex nor been refused.
+func (p *play) undecided() bool {
+	return slices.ContainsFunc(p.ids, func(c tally) bool { return c.arrived+c.refused < c.requests })
 }
 
 // answerAll answers what the two sides have heard.

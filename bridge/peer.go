@@ -3,7 +3,9 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"codex-bridge/rpc"
 )
@@ -23,18 +25,18 @@ func (p *Peer) Ask(ctx context.Context, method string, params any) (rpc.Value, e
 	if err != nil {
 		return rpc.Value{}, err
 	}
-	w := p.p.waiting.own()
-	defer p.p.waiting.drop(w.id.Key())
+	w := p.p.state.newRequest()
+	defer p.p.state.dropRequest(w.id.Key())
 	failed := make(chan error, 1)
-	p.p.write(ctx, func() {
-		if err := p.p.toCodex(append(rpc.Call(w.id, method, raw), '\n')); err != nil {
+	go func() { // ends when the request is written; when ctx ends before that, it is not
+		if err := p.p.state.toCodex.send(ctx, append(rpc.Call(w.id, method, raw), '\n')); err != nil && !errors.Is(err, errWithdrawn) {
 			failed <- err
 		}
-	})
+	}()
 	select {
 	case err := <-failed:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex takes no more requests: %v", err)
-	case e := <-w.answer:
+	case e := <-w.response:
 		if e == nil {
 			return rpc.Value{}, rpc.Errorf(rpc.CodeTooLarge, "codex's answer to %s is too long, or can't be read", method)
 		}
@@ -59,8 +61,8 @@ func (p *Peer) Tell(method string, params any) {
 		panic(err) // a programming error: params is the bridge's own
 	}
 	<-p.p.ready
-	p.p.told.tell(rpc.Call(rpc.ID{}, method, raw), mostTold, func() {
-		p.p.o.Log.Warn("the client does not listen, and is not told any more until it does", "method", method, "waiting", mostTold)
+	p.p.state.toClient.tell(rpc.Call(rpc.ID{}, method, raw), func() {
+		p.p.o.Log.Warn("the client does not read; the bridge's notifications are dropped until it does", "method", method, "bytes", len(raw))
 	})
 }
 
@@ -97,13 +99,16 @@ func (p *Peer) askClient(ctx context.Context, method string, params any, resolve
 			return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client has not spoken yet: %v", context.Cause(ctx))
 		}
 	}
-	id := p.p.asked.ids.next()
+	id := p.p.state.questions.ids.next()
 	answer := make(chan *rpc.Message, 1)
-	p.p.asked.add(id, &question{own: answer})
-	defer p.p.asked.drop(id.Key())
-	p.p.until(ctx, p.p.told.put(rpc.Call(id, method, raw)))
+	line, ok := p.p.state.ask(id, answer, rpc.Call(id, method, raw))
+	if !ok {
+		return rpc.Value{}, rpc.Errorf(rpc.CodeBusy, "the client was not sent %s, since it has not read what was sent before", method)
+	}
+	defer p.p.state.dropQuestion(id.Key())
+	p.p.until(ctx, line)
 	if resolved != nil {
-		defer func() { p.p.until(ctx, p.p.told.put(resolved(id))) }()
+		defer func() { p.p.until(ctx, p.p.state.toClient.put(resolved(id))) }()
 	}
 	select {
 	case m := <-answer:
@@ -123,13 +128,31 @@ func (p *Peer) askClient(ctx context.Context, method string, params any, resolve
 
 // Settled tells that codex waits no more for an answer to its request of that id:
 // an answer that still comes is one to nothing.
-func (p *Peer) Settled(id rpc.ID) { p.p.asked.drop(id.Key()) }
+func (p *Peer) Settled(id rpc.ID) { p.p.state.dropQuestion(id.Key()) }
 
 // Ended is closed when codex has.
 func (p *Peer) Ended() <-chan struct{} { return p.p.child.Done() }
 
 // CodexPID is codex's process id.
 func (p *Peer) CodexPID() int { return p.p.child.PID() }
+
+// until waits until a line is written; not much longer than ctx, and than codex lives.
+func (p *Proxy) until(ctx context.Context, line *outgoingLine) {
+	select {
+	case <-line.written:
+		return
+	case <-p.child.Done():
+		return
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(soon)
+	defer timer.Stop()
+	select {
+	case <-line.written:
+	case <-p.child.Done():
+	case <-timer.C:
+	}
+}
 
 // describe names a request in a log.
 func describe(m *rpc.Message) string {

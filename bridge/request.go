@@ -20,26 +20,28 @@ func (p *Peer) Request(ctx context.Context, method string, params any) (rpc.Valu
 	if err != nil {
 		return rpc.Value{}, err
 	}
-	id := p.p.waiting.ids.next()
+	id := p.p.state.requests.ids.next()
 	m, err := rpc.ParseMessage(append(rpc.Call(id, method, raw), '\n'))
 	if err != nil {
 		return rpc.Value{}, err
 	}
 	answer := make(chan []byte, 1)
-	p.p.waiting.expect(id, answer)
-	defer p.p.waiting.forget(id)
+	p.p.state.expectReply(id, answer)
+	defer p.p.state.forgetReply(id)
 	refused := make(chan *rpc.Error, 1)
-	p.p.write(ctx, func() {
+	go func() { // ends when the request is sent; when ctx ends before that, it is not
 		call := &Call{Message: m, Line: m.Bytes(), own: true}
-		if err := p.p.through(ctx, call, p.p.behind(p.feature, method)); err != nil {
-			for _, f := range call.onAnswer {
-				f(&Answer{})
-			}
+		var err *rpc.Error
+		if busy := p.p.within(ctx, m, func() { err = p.p.through(ctx, call, p.p.behind(p.feature, method)) }); busy != nil {
+			err = busy
+		}
+		if err != nil {
+			call.refused()
 			refused <- err
 		} else if call.reply != nil {
-			p.p.waiting.answers(id, call.reply)
+			p.p.state.deliverReply(id, call.reply)
 		}
-	})
+	}()
 	select {
 	case err := <-refused:
 		return rpc.Value{}, err

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"codex-bridge/rpc"
@@ -85,7 +86,8 @@ type Call struct {
 	// Line is what codex will get.
 	Line []byte
 
-	own      bool // of the bridge's own: Peer.Request
+	own      bool          // of the bridge's own: Peer.Request
+	reading  *atomic.Int32 // of the goroutine that handles it and reads the client; nil: another reads
 	reply    []byte
 	onAnswer []func(*Answer)
 	aside    func(context.Context, *Aside)
@@ -101,8 +103,16 @@ func (c *Call) Reply(result []byte) { c.reply = rpc.Reply(c.ID, result) }
 
 // OnAnswer has f called with codex's answer to this request, before the client
 // gets it. f runs with codex's messages: it must not wait for another of them. When
-// the request is refused after all, f gets an Answer without an Envelope.
+// the request is refused after all, or codex has not answered it in a long time and its
+// place is needed, f gets an Answer without an Envelope.
 func (c *Call) OnAnswer(f func(*Answer)) { c.onAnswer = append(c.onAnswer, f) }
+
+// refused tells who waits for the answer that codex was not asked.
+func (c *Call) refused() {
+	for _, f := range c.onAnswer {
+		f(&Answer{unsent: true})
+	}
+}
 
 // Answer is codex's answer to a client's request.
 type Answer struct {
@@ -110,8 +120,34 @@ type Answer struct {
 	// Line is what the client will get.
 	Line []byte
 
-	kept  bool
-	after []func()
+	kept   bool
+	unsent bool
+	after  []func()
+}
+
+// Outcome is what is known of the effect of a request.
+type Outcome uint8
+
+// What an Answer says.
+const (
+	Unknown   Outcome = iota // codex may have done what it was asked, or may do it
+	Succeeded                // it says so
+	Failed                   // it says so, or was not asked
+)
+
+// Outcome is what the answer says of its request.
+func (a *Answer) Outcome() Outcome {
+	switch {
+	case a.unsent:
+		return Failed
+	case a.Envelope == nil || a.Truncated():
+		return Unknown
+	case a.Root().Get("error").Exists():
+		return Failed
+	case a.Root().Get("result").Exists():
+		return Succeeded
+	}
+	return Unknown
 }
 
 // Keep keeps an answer to Aside.Ask from the client.
@@ -135,13 +171,13 @@ type Said struct {
 	// Line is what the client will get; nil, and it hears nothing.
 	Line []byte
 
-	p       *Proxy
-	reply   []byte
-	held    *Held
-	either  *question
-	onReply []func(*Reply)
-	within  time.Duration
-	instead func(rpc.ID) []byte // the answer's line
+	p        *Proxy
+	reply    []byte
+	held     bool
+	question *serverRequest // made for Hold and Either; registered once all routes have run
+	onReply  []func(*Reply)
+	within   time.Duration
+	instead  func(rpc.ID) []byte // the answer's line
 }
 
 // Within has codex's request answered with the result that instead gives when the
@@ -170,23 +206,22 @@ func (s *Said) Refuse(err *rpc.Error) { s.reply, s.Line = rpc.ReplyError(s.ID, e
 
 // Hold keeps codex's request from the client, and from the features behind this one:
 // it waits for the Held's Reply. Without one in time it is answered with the result
-// that instead gives; instead may be called before Hold returns.
+// that instead gives.
 func (s *Said) Hold(d time.Duration, instead func() (result []byte)) *Held {
-	s.Line = nil
-	id := s.ID.Clone()
-	s.held = &Held{p: s.p, id: id, q: &question{held: true}}
-	s.p.asked.add(id, s.held.q)
-	s.p.asked.within(id, s.held.q, d, s.p.late(s.Method, d, func() []byte { return rpc.Reply(id, instead()) }))
-	return s.held
+	s.Line, s.held = nil, true
+	s.Within(d, instead)
+	return s.answerable()
 }
 
 // Either lets the client have the request, and others answer it: the first answer counts.
 // Codex tells the client when that was not the client's.
-func (s *Said) Either() *Held {
-	id := s.ID.Clone()
-	s.either = &question{}
-	s.p.asked.add(id, s.either)
-	return &Held{p: s.p, id: id, q: s.either}
+func (s *Said) Either() *Held { return s.answerable() }
+
+func (s *Said) answerable() *Held {
+	if s.question == nil {
+		s.question = &serverRequest{id: s.ID.Clone()}
+	}
+	return &Held{p: s.p, question: s.question}
 }
 
 // OnReply has f called with the client's answer to this request, before codex gets

@@ -44,16 +44,15 @@ func (t *taker) WantsLine(method, line []byte) bool {
 }
 
 // WantsAnswers implements rpc.Sieve.
-func (t *taker) WantsAnswers() bool { return t.p.waiting.any() }
+func (t *taker) WantsAnswers() bool { return t.p.state.mayWantAnswer() }
 
 // WantsAnswer implements rpc.Sieve.
-func (t *taker) WantsAnswer(key []byte) bool { return t.p.waiting.has(key) }
+func (t *taker) WantsAnswer(key []byte) bool { return t.p.state.wantsAnswer(key) }
 
 // Take implements rpc.Taker.
 func (t *taker) Take(line []byte) {
-	t.p.replies.wait(mostReplies)
-	t.p.taking.Lock()
-	defer t.p.taking.Unlock()
+	t.p.state.take()
+	defer t.p.state.taken()
 	if t.p.o.Tap != nil {
 		t.p.o.Tap.Heard(Codex, line)
 	}
@@ -71,23 +70,19 @@ func (t *taker) Take(line []byte) {
 		if route.Method == Other && !e.ID.IsValid() {
 			continue
 		}
-		if route.Said(t.ctx, said); said.reply != nil || said.held != nil {
+		if route.Said(t.ctx, said); said.reply != nil || said.held {
 			break // who only wants to know is told also what the client does not hear
 		}
-	}
-	if said.reply != nil {
-		t.p.reply(said.reply)
-	}
-	if said.Line == nil {
-		return
 	}
 	if e.ID.IsValid() {
 		if len(said.onReply) > 0 {
 			*e = *e.Clone()
 		}
-		t.p.ask(said)
+		t.p.register(said)
 	}
-	t.out.Message(said.Line)
+	if said.Line != nil {
+		t.out.Message(said.Line)
+	}
 }
 
 // TakeTooLong implements rpc.Taker: nobody can decide on half a message.
@@ -110,21 +105,21 @@ func (t *taker) lost(start []byte, code rpc.Code, why, mend string) {
 }
 
 func (t *taker) answer(id rpc.ID, e *rpc.Envelope, line []byte) {
-	w := t.p.waiting.drop(id.Key())
-	if w != nil && w.answer != nil {
+	w := t.p.state.dropRequest(id.Key())
+	if w != nil && w.response != nil {
 		if e != nil {
 			e = e.Clone() // outlives the line
 		}
-		w.answer <- e
+		w.response <- e
 		return
 	}
 	answer := &Answer{Envelope: e, Line: line}
 	if w != nil {
-		for _, f := range w.client {
+		for _, f := range w.handlers {
 			f(answer)
 		}
 	}
-	if !answer.kept && !t.p.waiting.answers(id, answer.Line) {
+	if !answer.kept && !t.p.state.deliverReply(id, answer.Line) {
 		t.out.Message(answer.Line)
 	}
 	for _, f := range answer.after {

@@ -47,7 +47,7 @@ func assemble(ctx context.Context, cfg *config.Config, command codex.Command, re
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
 		AnswerAll:  func() bool { return a.guard.Policy().Mode() != config.Off },
-		Urgent:     []string{"turn/interrupt"},
+		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,

@@ -1,0 +1,59 @@
+package guard_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+)
+
+// either may answer a question as well as the client. It keeps the question with its route
+// until the test goes on.
+type either struct{ seen, goOn chan struct{} }
+
+func (e either) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Codex, Method: "item/commandExecution/requestApproval", Why: "t", Said: func(_ context.Context, said *bridge.Said) {
+		said.Either()
+		e.seen <- struct{}{}
+		<-e.goOn
+	}}}
+}
+
+// An answer that the client gives before it has got the question reaches Codex only where
+// no policy judges answers (R2). The answer that it gives afterwards is judged.
+func TestEarlyAnswerIsNotPassedOn(t *testing.T) {
+	for name, test := range map[string]struct{ policy, play string }{
+		"a policy": {readOnlyPolicy + "escalation = \"ask\"\n", `
+codex< {"id":2,"method":"model/list","params":{}}
+`},
+		"no policy": {"", `
+codex< {"id":0,"result":{"decision":"acceptForSession"}}
+codex< {"id":2,"method":"model/list","params":{}}
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := either{make(chan struct{}), make(chan struct{})}
+			g := guard.New(load(t, test.policy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+			c := bridgetest.Start(t, g, e)
+			c.Play("hello", "editor> {\"id\":1,\"method\":\"model/list\",\"params\":{}}\ncodex< {\"id\":1,\"method\":\"model/list\",\"params\":{}}")
+			c.CodexSays(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/"}}`)
+			<-e.seen
+			c.Play("early", `
+editor> {"id":0,"result":{"decision":"acceptForSession"}}
+editor> {"id":2,"method":"model/list","params":{}}
+`+test.play)
+			close(e.goOn)
+			if name == "no policy" {
+				return
+			}
+			c.Play("in time", `
+editor< {"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/","reason":"<text>"}}
+editor> {"id":0,"result":{"decision":"acceptForSession"}}
+codex< {"id":0,"result":{"decision":"accept"}}
+`)
+		})
+	}
+}

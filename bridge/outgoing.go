@@ -1,0 +1,173 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// soon is how long a side that reads may take to be told something: it should hear of a
+// question before it hears that this is over, however short its time was.
+const soon = 250 * time.Millisecond
+
+// outgoing are the lines for one side, in the order in which they are put. One goroutine
+// at a time writes. The conversation's mutex guards it.
+type outgoing struct {
+	c     *conversation
+	write func(line []byte) error
+
+	lines  []*outgoingLine // that wait; not the one that is written
+	bytes  int             // of those, and of the one that is written
+	busy   bool            // a line is written
+	writes uint64          // how many lines were written
+	late   bool            // somebody has waited in vain since the last line was written
+	full   bool            // the last notification was dropped
+}
+
+// outgoingLine is a line on its way out.
+type outgoingLine struct {
+	line    []byte
+	err     error         // of the write; valid once written is closed
+	written chan struct{} // closed when the line is written
+}
+
+var errWithdrawn = errors.New("not written in time")
+
+// put has a line written, and does not wait.
+func (o *outgoing) put(line []byte) *outgoingLine {
+	o.c.mu.Lock()
+	defer o.c.mu.Unlock()
+	return o.putLocked(line)
+}
+
+func (o *outgoing) putLocked(line []byte) *outgoingLine {
+	next := &outgoingLine{line: line, written: make(chan struct{})}
+	o.lines = append(o.lines, next)
+	o.bytes += len(line)
+	if !o.busy {
+		o.busy = true
+		go o.drain() // ends when no line waits
+	}
+	return next
+}
+
+// send writes a line and waits until it is written. Where ctx ends before its turn comes
+// the line is not written: errWithdrawn.
+func (o *outgoing) send(ctx context.Context, line []byte) error {
+	o.c.mu.Lock()
+	if o.busy {
+		next := o.putLocked(line)
+		o.c.mu.Unlock()
+		select {
+		case <-next.written:
+			return next.err
+		case <-ctx.Done():
+			if o.withdraw(next) {
+				return errWithdrawn
+			}
+			<-next.written
+			return next.err
+		}
+	}
+	o.busy = true
+	o.bytes += len(line)
+	o.c.mu.Unlock()
+	err := o.write(line)
+	o.c.mu.Lock()
+	defer o.c.mu.Unlock()
+	o.wrote(line)
+	if len(o.lines) == 0 {
+		o.busy = false
+	} else {
+		go o.drain() // ends when no line waits
+	}
+	return err
+}
+
+// isFull reports whether a line that may be left out is too much. It is called with the
+// lock held.
+func (o *outgoing) isFull(size int) bool { return o.bytes > 0 && o.bytes+size > maxToClient }
+
+// withdraw takes a line back that is not being written yet.
+func (o *outgoing) withdraw(one *outgoingLine) bool {
+	o.c.mu.Lock()
+	defer o.c.mu.Unlock()
+	for i, waits := range o.lines {
+		if waits == one {
+			o.lines = append(o.lines[:i:i], o.lines[i+1:]...)
+			o.bytes -= len(one.line)
+			o.c.changed.Broadcast()
+			return true
+		}
+	}
+	return false
+}
+
+// tell is put for a notification, which is dropped where too much waits already; dropped
+// is called then, once until there is room again. tell waits until the line is written,
+// soon at most, and not where another waited in vain just before.
+func (o *outgoing) tell(line []byte, dropped func()) {
+	o.c.mu.Lock()
+	if len(o.lines) >= maxTold || len(o.lines) > 0 && o.bytes+len(line) > maxToldBytes {
+		first := !o.full
+		o.full = true
+		o.c.mu.Unlock()
+		if first {
+			dropped()
+		}
+		return
+	}
+	o.full = false
+	next, late := o.putLocked(line), o.late
+	o.c.mu.Unlock()
+	if late {
+		return
+	}
+	timer := time.NewTimer(soon)
+	defer timer.Stop()
+	select {
+	case <-next.written:
+	case <-timer.C:
+		o.c.mu.Lock()
+		o.late = true
+		o.c.mu.Unlock()
+	}
+}
+
+// idle waits until no line waits.
+func (o *outgoing) idle() { o.c.await(func() bool { return !o.busy }) }
+
+// unblocked waits for the write under way, if there is one.
+func (o *outgoing) unblocked() {
+	o.c.mu.Lock()
+	defer o.c.mu.Unlock()
+	for writes := o.writes; o.busy && o.writes == writes; {
+		o.c.changed.Wait()
+	}
+}
+
+// wrote takes note of a line that was written. It is called with the lock held.
+func (o *outgoing) wrote(line []byte) {
+	o.bytes -= len(line)
+	o.writes++
+	o.late = false
+	o.c.changed.Broadcast()
+}
+
+// drain writes the lines that wait. Its caller has set busy.
+func (o *outgoing) drain() {
+	o.c.mu.Lock()
+	defer o.c.mu.Unlock()
+	for len(o.lines) > 0 {
+		next := o.lines[0]
+		o.lines[0] = nil
+		o.lines = o.lines[1:]
+		o.c.mu.Unlock()
+		next.err = o.write(next.line)
+		o.c.mu.Lock()
+		o.wrote(next.line)
+		close(next.written)
+	}
+	o.lines, o.busy = nil, false
+	o.c.changed.Broadcast()
+}
