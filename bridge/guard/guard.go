@@ -187,9 +187,15 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 // informed decides, and asks codex for what the decision turns out to need.
 func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Call, state *policy.State) policy.Decision {
 	d := p.Decide(call.Message, *state)
-	// At most: the folder, the configuration, and that with the project's own.
-	for range 3 {
+	// At most: the folder, the configuration, that with the project's own, and the
+	// thread's last sandbox.
+	for range 4 {
 		switch {
+		case d.NeedsStored:
+			state.Stored = g.stored(ctx, call)
+			if state.Stored == nil {
+				return d
+			}
 		case d.NeedsFolder:
 			if !g.stands(ctx, call, state) {
 				return d

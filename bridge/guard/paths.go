@@ -24,7 +24,7 @@ func World() policy.State { return WorldOf(config.Codex{}) }
 // WorldOf is World for a codex that is started with c, which may give it another
 // folder of its own.
 func WorldOf(c config.Codex) policy.State {
-	state := policy.State{Paths: filesystem{}, Repositories: filesystem{}}
+	state := policy.State{Paths: filesystem{}, Repositories: filesystem{}, PolicyFiles: filesystem{}}
 	if dir, err := os.Getwd(); err == nil {
 		state.Start, _ = filesystem{}.Canonical(dir)
 	}
@@ -103,6 +103,15 @@ func kept(codexHome string) []string {
 }
 
 type filesystem struct{}
+
+// PolicyFiles implements policy.PolicyFiles.
+func (filesystem) PolicyFiles(folder string) []string {
+	file := filepath.Join(config.WorkspaceFolder(folder), config.WorkspaceFile)
+	if _, err := os.Lstat(file); err != nil {
+		return nil
+	}
+	return []string{file}
+}
 
 // Canonical implements policy.Paths.
 func (filesystem) Canonical(path string) (string, error) {

@@ -10,6 +10,7 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rollout"
 	"codex-bridge/rpc"
 )
 
@@ -62,6 +63,24 @@ func (g *Guard) stands(ctx context.Context, call *bridge.Call, state *policy.Sta
 	}
 	state.Stands = folder
 	return true
+}
+
+// stored finds out the sandbox of the last turn of the thread of a resume or fork; nil
+// if Codex can't be asked.
+func (g *Guard) stored(ctx context.Context, call *bridge.Call) *policy.Stored {
+	result, err := g.peer.Ask(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
+	if err != nil {
+		g.log.Error("the sandbox of a thread can't be found out; it is not opened", "error", err)
+		return nil
+	}
+	path, _ := result.Get("thread").Get("path").Text()
+	settings := rollout.Settings(g.world.CodexHome, path, "")
+	if settings == nil {
+		return &policy.Stored{}
+	}
+	sandbox := settings.Root().Get("sandboxPolicy")
+	network, _ := sandbox.Get("networkAccess").Bool()
+	return &policy.Stored{Sandbox: policy.SandboxMode(sandbox), Network: network}
 }
 
 func textOf(call *bridge.Call, member string) string {

@@ -57,6 +57,7 @@ type call struct {
 	needs   bool // State.Defaults is missed
 
 	needsFolder bool       // State.Stands is missed
+	needsStored bool       // State.Stored is missed
 	readFor     string     // the cwd that State.Defaults should be read for
 	own         trustLevel // what the user's own configuration says of the folder
 	untrusted   string     // the folder that the overlay makes untrusted
@@ -65,10 +66,12 @@ type call struct {
 	granted   []string
 	expanded  bool // granted is computed
 
-	level      level  // of a thread request, the most it can come to
-	profiled   bool   // the level comes from a builtin permissions profile
-	modelGiven bool   // the overlay names an allowed model
-	wanted     []want // keys that the overlay must have
+	level      level          // of a thread request, the most it can come to
+	profiled   bool           // the level comes from a builtin permissions profile
+	writes     *sandboxObject // the workspace-write that a turn names
+	writable   []string       // its writable roots
+	modelGiven bool           // the overlay names an allowed model
+	wanted     []want         // keys that the overlay must have
 	sent       Sent
 	gated      *bool // Decision.Gated
 }
@@ -106,6 +109,10 @@ func (c *call) decision() Decision {
 	if c.err == nil && c.needsFolder {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleTrust, "the folder that the thread stands in could not be found out", "send its cwd")
 		return Decision{Verdict: Deny, Err: c.err, NeedsFolder: true}
+	}
+	if c.err == nil && c.needsStored {
+		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the thread's sandbox could not be found out", "send sandbox")
+		return Decision{Verdict: Deny, Err: c.err, NeedsStored: true}
 	}
 	if c.err == nil && c.needs {
 		mend := "name approvalPolicy, approvalsReviewer and permissions"

@@ -68,6 +68,8 @@ type Decision struct {
 	// NeedsFolder: the verdict is deny only because State.Stands is not known. Ask
 	// codex (thread/read) and decide again; where there is no answer, the denial
 	// stands.
+	// NeedsStored: State.Stored is missing.
+	NeedsStored bool
 	NeedsFolder bool
 	// Untrusted is the folder whose own configuration is kept from being loaded; ""
 	// when it is loaded, or when the user's own configuration distrusts it anyway.

@@ -20,6 +20,8 @@ type Defaults struct {
 	Permissions   string          // default_permissions; "": null
 	WritableRoots []string        // sandbox_workspace_write.writable_roots
 	Network       bool            // sandbox_workspace_write.network_access
+	NoTmpdir      bool            // sandbox_workspace_write.exclude_tmpdir_env_var
+	NoSlashTmp    bool            // sandbox_workspace_write.exclude_slash_tmp
 	Model         string          // model; "": null
 	Effort        string          // model_reasoning_effort; "": null
 	Projects      Projects
@@ -67,6 +69,11 @@ func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {
 	var ok bool
 	if d.Network, ok = network.Bool(); !ok && !nothing(network) {
 		return fmt.Errorf("config/read: sandbox_workspace_write.network_access is %v", network.Kind())
+	}
+	for key, to := range map[string]*bool{"exclude_tmpdir_env_var": &d.NoTmpdir, "exclude_slash_tmp": &d.NoSlashTmp} {
+		if *to, ok = v.Get(key).Bool(); !ok && !nothing(v.Get(key)) {
+			return fmt.Errorf("config/read: sandbox_workspace_write.%s is %v", key, v.Get(key).Kind())
+		}
 	}
 	if v.Kind() != rpc.Object || roots.Kind() != rpc.Array && !nothing(roots) {
 		return fmt.Errorf("config/read: sandbox_workspace_write has an unknown shape")

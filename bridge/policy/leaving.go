@@ -146,12 +146,22 @@ func (p *Policy) protects(roots []string, path string) bool {
 			rest = path[len(root):]
 		}
 	}
-	names := strings.FieldsFunc(rest, func(c rune) bool { return c == '/' || c == '\\' })
+	return slices.ContainsFunc(p.protected, func(kept []string) bool { return leadsInto(rest, kept) })
+}
+
+// protectsOwn tells whether path leads into one of policy.protected_paths that Codex does
+// not protect by itself.
+func (p *Policy) protectsOwn(path string) bool {
+	return slices.ContainsFunc(p.protected, func(kept []string) bool { return !governs(kept[0]) && leadsInto(path, kept) })
+}
+
+// leadsInto tells whether the names of kept follow each other in path. It does not regard
+// case, so that a doubt forbids.
+func leadsInto(path string, kept []string) bool {
+	names := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 	for i := range names {
-		for _, kept := range p.protected {
-			if len(names)-i >= len(kept) && slices.EqualFunc(names[i:i+len(kept)], kept, strings.EqualFold) {
-				return true
-			}
+		if len(names)-i >= len(kept) && slices.EqualFunc(names[i:i+len(kept)], kept, strings.EqualFold) {
+			return true
 		}
 	}
 	return false

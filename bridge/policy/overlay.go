@@ -96,7 +96,7 @@ func (c *call) leaf(object rpc.Value, key string, m rpc.Value, path []string, to
 		want.there = true
 		return true
 	}
-	if want != nil && top && key == projectsKey {
+	if want != nil && top && (key == projectsKey || key == permissionsKey) {
 		c.set(object, key, field, want.raw, want.rule, want.reason)
 		want.there = true
 		return true

@@ -245,5 +245,8 @@ func (st State) resolve(path string) (string, error) {
 // be written no sandbox of this thread lets anything be written, so that moving
 // about in it gives nothing.
 func (c *call) reachable(path string) bool {
+	if c.workspace != "" && within(c.workspace, path) && c.p.protectsOwn(path[len(c.workspace):]) {
+		return false // named itself, it would be writable
+	}
 	return c.workspace != "" && below(c.workspace, path) || belowAny(c.allowed(), path)
 }

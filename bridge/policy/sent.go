@@ -14,4 +14,6 @@ type Sent struct {
 	Workspace string          // the canonical folder that the echoed cwd must be
 	Within    string          // the workspace that an echoed cwd must lie in, when Workspace is ""
 	Project   string          // the folder whose own configuration may be loaded; "" none
+	Fence     Fence           // the profile that the overlay defines
+	Profile   string          // the variant of it that was named; "" none
 }

@@ -45,6 +45,9 @@ type State struct {
 	// Stands is the canonical folder that the thread of a resume or fork stands in,
 	// as codex says; "" unknown.
 	Stands string
+	// Stored is the sandbox of the thread's last turn, of a resume or fork; nil: not
+	// asked for yet.
+	Stored *Stored
 	// Nowhere: codex knows no such thread, and will say so to a resume or fork.
 	Nowhere bool
 	Paths   Paths
@@ -57,6 +60,15 @@ type State struct {
 	Unpinned bool
 	// Repositories may be nil: then a folder has no roots.
 	Repositories Repositories
+	// PolicyFiles may be nil: then no file of a workspace governs its threads.
+	PolicyFiles PolicyFiles
+}
+
+// Stored is what Codex has written down of a thread. Sandbox is a mode, "" if there is
+// none.
+type Stored struct {
+	Sandbox string
+	Network bool
 }
 
 // Thread is a thread whose echoed policy was verified.
@@ -82,6 +94,10 @@ type Thread struct {
 	// Project is the folder whose own configuration, and that of the folders above it,
 	// codex may have loaded for the thread; "" none.
 	Project string
+	// Fence is the permissions profile that the thread's overlay defines.
+	Fence Fence
+	// Unfenced: the thread has workspace-write without that profile.
+	Unfenced bool
 }
 
 // ThreadOf is the thread of an answer that Verify found right.
@@ -99,12 +115,13 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 	approval := clone(result.Get("approvalPolicy"))
 	rollout, _ := result.Get("thread").Get("path").Text()
 	project := ""
+	var fence Fence
 	if sent != nil {
-		project = sent.Project
+		project, fence = sent.Project, sent.Fence
 	}
 	return &Thread{
 		ID: id, Project: project, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
-		Gated: sent.gated(st),
+		Gated: sent.gated(st), Fence: fence, Unfenced: unfenced(fence, result.Get("sandbox"), result.Get("activePermissionProfile")),
 	}, nil
 }
 

@@ -49,6 +49,8 @@ func methodTable() map[string]*method {
 	mode := rule{fields("sandbox", "permissions"), (*call).threadSandbox}
 	object := rule{fields("sandboxPolicy", "permissions"), (*call).turnSandbox}
 	overlay := rule{fields("config"), (*call).overlay}
+	fence := rule{nil, (*call).fence}
+	fenceTurn := rule{nil, (*call).fenceTurn}
 	foreign := rule{fields("path", "history"), (*call).foreignHistory}
 	output := rule{fields("toolOutput"), (*call).inventedOutput}
 	plugins := rule{fields("disabledPluginIds"), (*call).disabledPlugins}
@@ -93,30 +95,30 @@ func methodTable() map[string]*method {
 		"fuzzyFileSearch/sessionStart": {free: true, rules: []rule{search}, plain: fields("sessionId")},
 
 		"thread/start": {opens: true, starts: true, configured: true, rules: []rule{
-			workspace, trust, capabilities, roots, environments, approval, reviewer, mode, overlay, model,
+			workspace, trust, capabilities, roots, environments, approval, reviewer, mode, fence, overlay, model,
 		}, plain: append(fields(
 			"allowProviderModelFallback", "daybreakEnabled", "dynamicTools", "ephemeral", "experimentalRawEvents", "historyMode",
 			"mockExperimentalField", "multiAgentMode", "projectId", "serviceName", "sessionStartSource", "threadSource",
 		), opening...)},
 		"thread/resume": {opens: true, rules: []rule{
-			foreign, workspace, trust, roots, approval, reviewer, mode, overlay, model,
+			foreign, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
 		}, plain: append(fields("threadId", "excludeTurns", "initialTurnsPage"), opening...)},
 		"thread/fork": {opens: true, configured: true, rules: []rule{
-			{fields("path"), (*call).foreignHistory}, workspace, trust, roots, approval, reviewer, mode, overlay, model,
+			{fields("path"), (*call).foreignHistory}, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
 		}, plain: append(fields(
 			"threadId", "attachToSource", "beforeTurnId", "deferGoalContinuation", "ephemeral", "excludeTurns",
 			"experimentalDisablePredictionMcp", "experimentalPredictionMode", "lastTurnId", "threadSource",
 		), opening...)},
 
 		"turn/start": {rules: []rule{
-			output, plugins, cwd, roots, environments, approval, reviewer, object, model, effort, collaboration,
+			output, plugins, cwd, roots, environments, approval, reviewer, object, fenceTurn, model, effort, collaboration,
 		}, plain: append(fields(
 			"cyberAccessProgram", "multiAgentMode", "outputSchema", "parentTurnId", "personality", "rootTurnId",
 			"serviceTier", "serviceTierForTurn", "summary", "turnTrigger",
 		), said...)},
 		"turn/steer": {plain: append(fields("expectedTurnId"), said...)},
 		"thread/settings/update": {rules: []rule{
-			plugins, cwd, environments, approval, reviewer, object, model, effort, collaboration,
+			plugins, cwd, environments, approval, reviewer, object, fenceTurn, model, effort, collaboration,
 		}, plain: fields("threadId", "multiAgentMode", "personality", "serviceTier", "summary")},
 		"turn/settings/update": {rules: []rule{
 			environments, reviewer, model, effort,

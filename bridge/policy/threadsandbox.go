@@ -1,6 +1,10 @@
 package policy
 
-import "codex-bridge/rpc"
+import (
+	"slices"
+
+	"codex-bridge/rpc"
+)
 
 const ruleSandbox = "policy.sandbox"
 
@@ -35,6 +39,16 @@ func (c *call) modeAsked(v rpc.Value) {
 
 func (c *call) profileAsked(v rpc.Value) {
 	asked, ok := named(v, profileNames[:])
+	if _, own := fenceNamed(textOf(v)); own {
+		// A client names the profile that it was told of. What it stands for is decided anew.
+		c.dropField("permissions", ruleProtected, "it is the bridge's own profile, which stands for workspace-write")
+		to, rule, reason := c.lower(workspaceWrite)
+		if to == workspaceWrite {
+			rule, reason = ruleProtected, "it stands for workspace-write"
+		}
+		c.setMode(to, rule, reason)
+		return
+	}
 	to, rule, reason := c.lower(asked)
 	switch {
 	case !ok:
@@ -69,7 +83,19 @@ func (c *call) workspaceForbidden() bool {
 	if c.workspace == "" {
 		return c.row.starts || !c.row.opens
 	}
-	return !belowAny(c.allowed(), c.workspace)
+	return !belowAny(c.allowed(), c.workspace) || c.inProtected()
+}
+
+// inProtected tells whether the workspace lies in one of policy.protected_paths of its
+// repository.
+func (c *call) inProtected() bool {
+	if c.st.Repositories == nil {
+		return false
+	}
+	roots, err := c.st.Repositories.Roots(c.workspace)
+	return err != nil || slices.ContainsFunc(roots, func(root string) bool {
+		return within(root, c.workspace) && c.p.protectsOwn(c.workspace[len(root):])
+	})
 }
 
 func (c *call) workspaceReason() string {
@@ -78,6 +104,9 @@ func (c *call) workspaceReason() string {
 	}
 	if why := c.st.unusable(c.workspace); why != "" {
 		return "the workspace " + c.workspace + " " + why
+	}
+	if c.inProtected() {
+		return "the workspace " + c.workspace + " lies in one of policy.protected_paths; open a folder above it"
 	}
 	return "the workspace " + c.workspace + " is in none of the writable roots"
 }

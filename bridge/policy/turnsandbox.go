@@ -22,7 +22,16 @@ func (c *call) turnSandbox([]string) {
 		return
 	}
 	asked, ok := named(profile, profileNames[:])
+	if f, own := fenceNamed(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Fence.On && (!f.roots || len(c.st.Thread.Fence.Roots) > 0) {
+		asked = workspaceWrite
+		if to, _, _ := c.lower(asked); to == asked && (!f.network || c.p.network) {
+			return
+		}
+	}
 	to, rule, reason := c.lower(asked)
+	if ok && to == workspaceWrite {
+		c.writes = &sandboxObject{level: to}
+	}
 	if !ok {
 		to, rule, reason = readOnly, ruleSandbox, "what the profile "+show(profile)+" allows can't be seen"
 	}
@@ -77,7 +86,13 @@ func (c *call) objectAsked(v rpc.Value) {
 		o.network = c.p.network && (o.network || o.level == fullAccess && !o.external)
 		o.level = to
 		c.setField(field, o.json(), rule, reason)
+		if to == workspaceWrite {
+			c.writes = &o
+		}
 		return
+	}
+	if o.level == workspaceWrite {
+		c.writes = &o
 	}
 	for _, key := range o.odd {
 		c.drop(v, key, field+"."+key, ruleSandbox, "it does not belong there, or not in this shape")
@@ -94,6 +109,7 @@ func (c *call) objectAsked(v rpc.Value) {
 		return
 	}
 	f := c.hold(roots, func(path string) bool { return belowAny(c.allowed(), path) })
+	c.writable = f.kept
 	if f.changed {
 		c.set(v, "writableRoots", field+".writableRoots", array(f.kept), ruleRoots, f.reason())
 	}

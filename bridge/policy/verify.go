@@ -28,7 +28,7 @@ func (p *Policy) Verify(sent *Sent, result rpc.Value, st State) *rpc.Error {
 		model: result.Get("model"), effort: result.Get("reasoningEffort"), effortName: "reasoningEffort",
 		cwd: result.Get("cwd"), roots: result.Get("runtimeWorkspaceRoots"),
 	}
-	e.gated = sent.gated(st)
+	e.gated, e.fence = sent.gated(st), sent.Fence
 	e.checkCwd(sent)
 	e.check()
 	e.compare(sent)
@@ -53,7 +53,7 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 		e.fail("cwd", "policy.mode", "this thread's policy has not been verified", nil, nil)
 		return e.err
 	}
-	sent.Within, e.gated = st.Thread.Workspace, st.Thread.Gated
+	sent.Within, e.gated, e.fence = st.Thread.Workspace, st.Thread.Gated, st.Thread.Fence
 	e.checkCwd(sent)
 	e.check()
 	e.checkCollaboration(settings.Get("collaborationMode"))
@@ -69,6 +69,7 @@ type echo struct {
 	at     string // where the fields stand
 	err    *rpc.Error
 	gated  bool // the bridge asks in codex's place
+	fence  Fence
 
 	approval, reviewer, sandbox, profile, model, effort, cwd, roots rpc.Value
 	sandboxName, effortName                                         string
@@ -181,6 +182,9 @@ func (e *echo) compare(sent *Sent) {
 		if err != nil || !sameReviewer(d.Root(), e.reviewer) {
 			e.fail("approvalsReviewer", ruleReviewers, "codex asks somebody else than was sent", sent.Reviewer, clone(e.reviewer))
 		}
+	}
+	if sent.Profile != "" && e.level() == workspaceWrite && !e.profile.Get("id").Is(sent.Profile) {
+		e.fail("activePermissionProfile", ruleProtected, "commands could write what governs the thread", quote(sent.Profile), clone(e.profile))
 	}
 	if asked, ok := levelOf(sent.Sandbox); ok && e.level() > asked {
 		e.fail(e.sandboxName, ruleSandbox, "codex's sandbox lets through more than was sent", quote(sent.Sandbox), clone(e.sandbox))

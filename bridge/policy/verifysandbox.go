@@ -64,6 +64,9 @@ func (e *echo) checkProfile() {
 	}
 	id, _ := e.profile.Get("id").Text()
 	l, ok := profileLevel(id)
+	if e.fenced(id) {
+		return
+	}
 	if !ok || !nothing(e.profile.Get("extends")) {
 		e.failValue("activePermissionProfile", ruleSandbox, "what the profile allows can't be seen", e.profile)
 	} else if l > e.p.limit {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
@@ -18,22 +17,13 @@ func loadConfig() (*config.Config, error) { return config.Load(configFiles()) }
 
 func configFiles() config.Options { return config.Discover(workspaceFolder()) }
 
-// workspaceFolder is the folder whose configuration counts: where we were
-// started, or the next one above that has a file, up to the top of the
-// repository. An editor may start us in any folder of it.
+// workspaceFolder is the folder whose configuration counts.
 func workspaceFolder() string {
 	start, err := os.Getwd()
 	if err != nil {
 		return ""
 	}
-	for dir := start; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, config.WorkspaceFile)); err == nil {
-			return dir
-		}
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
-			return start
-		}
-	}
+	return config.WorkspaceFolder(start)
 }
 
 // errUnenforced: a restriction that this version does not act on must not look as

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -107,8 +108,16 @@ func input(thread, text string) map[string]any {
 // begin starts a turn and returns its id and the place to look on from.
 func (c *conversation) begin(thread, text string) (turn string, mark int) {
 	c.t.Helper()
+	return c.beginWith(thread, text, nil)
+}
+
+// beginWith is begin with more members of turn/start.
+func (c *conversation) beginWith(thread, text string, more map[string]any) (turn string, mark int) {
+	c.t.Helper()
+	params := input(thread, text)
+	maps.Copy(params, more)
 	mark = c.Mark()
-	return editor.Member(c.must("turn/start", input(thread, text)), "turn", "id"), mark
+	return editor.Member(c.must("turn/start", params), "turn", "id"), mark
 }
 
 // end waits for the end of a turn and returns its status.

@@ -1,0 +1,273 @@
+package policy
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"codex-bridge/rpc"
+)
+
+// PolicyFiles finds the files of a workspace that govern the threads in it.
+type PolicyFiles interface {
+	// PolicyFiles returns the canonical paths of the workspace policy files that
+	// apply to a thread in folder. folder is canonical.
+	PolicyFiles(folder string) []string
+}
+
+// fenceName is the permissions profile that the bridge defines in a thread's overlay.
+// It is Codex's own :workspace, less the files that govern the thread.
+//
+// Measured with Codex 0.169: an entry "read" inside a writable root is a read-only
+// mount. A command can't write, rename, replace, or link over what it names, and
+// a patch there is asked about. A sandboxPolicy has no field for it. A turn's
+// sandboxPolicy replaces the profile; threads of subagents inherit it.
+const fenceName = "codex-bridge"
+
+const permissionsKey = "permissions"
+
+// fenceFlags are the variants of the profile, which stand for the members of a
+// sandboxPolicy. Each is a suffix of the profile's name.
+type fenceFlags struct{ network, noTmpdir, noSlashTmp, roots bool }
+
+// each calls do with the suffix of each flag and whether it is set.
+func (f *fenceFlags) each(do func(suffix string, flag *bool)) {
+	do("-network", &f.network)
+	do("-no-tmpdir", &f.noTmpdir)
+	do("-no-slash-tmp", &f.noSlashTmp)
+	do("-roots", &f.roots)
+}
+
+// name returns the name of the variant.
+func (f fenceFlags) name() string {
+	name := fenceName
+	f.each(func(suffix string, flag *bool) {
+		if *flag {
+			name += suffix
+		}
+	})
+	return name
+}
+
+// fenceNamed returns the variant of that name; false if the bridge has no such profile.
+func fenceNamed(name string) (f fenceFlags, ok bool) {
+	rest, ok := strings.CutPrefix(name, fenceName)
+	f.each(func(suffix string, flag *bool) { rest, *flag = strings.CutPrefix(rest, suffix) })
+	return f, ok && rest == ""
+}
+
+// Fence is the profile that a thread's overlay defines. The zero Fence defines none.
+type Fence struct {
+	On    bool
+	Roots []string // writable roots of Codex's own configuration, in the variant "-roots"
+}
+
+// fence defines the profile for a thread that is opened, and puts it in the place of
+// workspace-write. A thread that is read-only now may be raised by a turn, and has
+// the profile too.
+func (c *call) fence([]string) {
+	if c.err != nil || c.p.limit == readOnly {
+		return
+	}
+	// Measured: Codex ignores the overlay of a loaded thread.
+	loaded := c.st.Thread != nil && c.m.Method == "thread/resume"
+	if loaded && !c.st.Thread.Fence.On || !c.defineFence() && !loaded {
+		return
+	}
+	if loaded {
+		c.sent.Fence = c.st.Thread.Fence
+	}
+	f, own := fenceNamed(textOf(c.params.Get(permissionsKey)))
+	to := c.level
+	switch d := c.st.Defaults; {
+	case c.sent.Sandbox != "":
+	case !c.row.starts && c.st.Stored == nil:
+		c.needsStored = true
+		return
+	case !c.row.starts && c.st.Stored.Sandbox != "":
+		// Measured: with profiles in the overlay Codex restores no sandbox by itself.
+		to, _ = levelOf(c.st.Stored.Sandbox)
+		f.network = c.st.Stored.Network
+	case d == nil:
+		c.needs = true
+		return
+	case d.Sandbox == "" && d.Permissions == "" && c.ownTrust(c.opensIn()) == unsaid:
+		to = readOnly
+	}
+	to, _, _ = c.lower(to)
+	if to != workspaceWrite && c.sent.Sandbox == "" {
+		c.setMode(to, ruleProtected, "left out beside a permissions profile, codex would not know it")
+	}
+	if to == workspaceWrite {
+		if d := c.st.Defaults; d != nil && !own && !c.profiled && (c.row.starts || c.sent.Sandbox != "") {
+			f = fenceFlags{network: d.Network, noTmpdir: d.NoTmpdir, noSlashTmp: d.NoSlashTmp, roots: true}
+		}
+		f.network = f.network && c.p.network
+		f.roots = f.roots && len(c.sent.Fence.Roots) > 0
+		c.putFence(f, "sandbox")
+		c.sent.Profile, c.sent.Sandbox = f.name(), to.String()
+	}
+}
+
+// opensIn is the folder that the thread is opened in; "" unknown.
+func (c *call) opensIn() string {
+	if c.workspace == "" {
+		return c.st.Stands
+	}
+	return c.workspace
+}
+
+// defineFence has the overlay define the profile, if anything needs it.
+func (c *call) defineFence() bool {
+	folder := c.opensIn()
+	if folder == "" || !usableWorkspace(c.st, folder) {
+		return false
+	}
+	folders := []string{folder}
+	for root := range c.params.Get("runtimeWorkspaceRoots").Elements() {
+		if at, err := c.st.canonical(textOf(root)); err == nil {
+			folders = append(folders, at)
+		}
+	}
+	var roots []string
+	if c.st.Defaults != nil {
+		roots, _ = c.defaultRoots()
+		folders = append(folders, roots...)
+	}
+	entries := c.p.fenceEntries(c.st, folders)
+	if len(entries) == 0 {
+		return false
+	}
+	if c.st.Defaults == nil && c.row.starts {
+		c.needs = true
+	}
+	c.sent.Fence = Fence{On: true, Roots: roots}
+	c.wanted = append(c.wanted, want{
+		key: permissionsKey, raw: c.p.fenceTable(entries, roots), rule: ruleProtected,
+		reason: "commands must not write what governs the thread",
+	})
+	return true
+}
+
+// fenceEntries are the entries of the profile: paths, and what commands may do there.
+func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
+	entries := map[string]any{}
+	if st.PolicyFiles != nil {
+		for _, folder := range folders {
+			for _, file := range st.PolicyFiles.PolicyFiles(folder) {
+				entries[file] = "read"
+			}
+		}
+	}
+	relative := map[string]string{}
+	for _, segments := range p.protected {
+		if governs(segments[0]) {
+			continue // Codex keeps these itself
+		}
+		for i := 1; i < len(segments); i++ {
+			// Its own mount, or the folder above could be renamed (measured).
+			if at := strings.Join(segments[:i], "/"); relative[at] == "" {
+				relative[at] = "write"
+			}
+		}
+		relative[strings.Join(segments, "/")] = "read"
+		// For a turn that works in a subfolder.
+		entries[filepath.Join(append([]string{folders[0]}, segments...)...)] = "read"
+	}
+	if len(relative) > 0 {
+		entries[":workspace_roots"] = relative
+	}
+	return entries
+}
+
+// fenceTable is the overlay's table `permissions`.
+func (p *Policy) fenceTable(entries map[string]any, roots []string) []byte {
+	type profile struct {
+		Extends    string          `json:"extends"`
+		Filesystem map[string]any  `json:"filesystem,omitempty"`
+		Network    map[string]bool `json:"network,omitempty"`
+	}
+	table := map[string]profile{fenceName: {Extends: profileNames[workspaceWrite], Filesystem: entries}}
+	for i := 1; i < 16; i++ {
+		f := fenceFlags{i&1 != 0, i&2 != 0, i&4 != 0, i&8 != 0}
+		if f.network && !p.network || f.roots && len(roots) == 0 {
+			continue
+		}
+		one := profile{Extends: fenceName, Filesystem: map[string]any{}}
+		if f.network {
+			one.Network = map[string]bool{"enabled": true}
+		}
+		if f.noTmpdir {
+			one.Filesystem[":tmpdir"] = "read"
+		}
+		if f.noSlashTmp {
+			one.Filesystem[":slash_tmp"] = "read"
+		}
+		if f.roots {
+			for _, root := range roots {
+				one.Filesystem[root] = "write"
+			}
+		}
+		table[f.name()] = one
+	}
+	raw, _ := json.Marshal(table) // texts and booleans: it can't fail
+	return raw
+}
+
+// putFence names the profile in the place of field.
+func (c *call) putFence(f fenceFlags, field string) {
+	const reason = "in this profile of the bridge's, commands can't write what governs the thread"
+	if c.params.Get(field).Exists() {
+		c.dropField(field, ruleProtected, reason)
+	} else {
+		c.edit().Delete(c.params, field)
+	}
+	if !c.params.Get(permissionsKey).Is(f.name()) {
+		c.setField(permissionsKey, quote(f.name()), ruleProtected, reason)
+	}
+}
+
+// fenceTurn puts the profile in the place of a sandboxPolicy that would replace it, or
+// names it where the thread's stored workspace-write came back without it.
+func (c *call) fenceTurn([]string) {
+	t := c.st.Thread
+	if c.err != nil || t == nil || !t.Fence.On {
+		return
+	}
+	switch {
+	case c.writes != nil:
+		o := c.writes
+		f := fenceFlags{network: o.network && c.p.network, noTmpdir: o.noTmpdir, noSlashTmp: o.noSlashTmp}
+		for _, root := range c.writable {
+			switch {
+			case within(t.Workspace, root):
+			case withinAny(t.Fence.Roots, root):
+				f.roots = true
+			default:
+				c.note("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleProtected,
+					root+" can't be made writable in a turn of this thread, whose sandbox protects what governs it; name it in sandbox_workspace_write.writable_roots of codex's configuration, or open a thread there")
+			}
+		}
+		c.putFence(f, "sandboxPolicy")
+	case t.Unfenced && nothing(c.params.Get("sandboxPolicy")) && nothing(c.params.Get(permissionsKey)):
+		c.putFence(fenceFlags{}, "sandboxPolicy")
+	}
+}
+
+// fenced tells whether an echoed profile is the one that the thread's overlay defines.
+func (e *echo) fenced(id string) bool {
+	f, ok := fenceNamed(id)
+	extends := e.profile.Get("extends")
+	return ok && e.fence.On && (extends.Is(profileNames[workspaceWrite]) || extends.Is(fenceName)) && (!f.network || e.p.network)
+}
+
+// unfenced tells whether a thread that has the profile runs without it.
+func unfenced(fence Fence, sandbox, profile rpc.Value) bool {
+	_, ok := fenceNamed(textOf(profile.Get("id")))
+	return fence.On && !ok && SandboxMode(sandbox) == workspaceWrite.String()
+}
+
+func textOf(v rpc.Value) string {
+	text, _ := v.Text()
+	return text
+}
