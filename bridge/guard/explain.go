@@ -86,6 +86,10 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	state.Workspaces = g.threads.workspaces()
 	state.Thread, state.Defaults = s.Thread, s.Defaults
 	state.Escalation = rules.Sandboxed
+	state.Stored = &policy.Stored{}
+	if s.Thread != nil {
+		state.Stored.Sandbox = s.Thread.Sandbox
+	}
 	if state.Defaults == nil {
 		state.Defaults = emptyDefaults
 	}

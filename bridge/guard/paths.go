@@ -106,8 +106,10 @@ type filesystem struct{}
 
 // PolicyFiles implements policy.PolicyFiles.
 func (filesystem) PolicyFiles(folder string) []string {
-	file := filepath.Join(config.WorkspaceFolder(folder), config.WorkspaceFile)
-	if _, err := os.Lstat(file); err != nil {
+	// Of a link what it leads to: Codex runs no command where it should protect a link in a
+	// writable folder (measured with 0.169).
+	file, err := filepath.EvalSymlinks(filepath.Join(config.WorkspaceFolder(folder), config.WorkspaceFile))
+	if err != nil {
 		return nil
 	}
 	return []string{file}

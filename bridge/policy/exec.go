@@ -38,6 +38,15 @@ func (c *call) execCwd([]string) {
 // Measured: left out, it is the user's own sandbox_mode, danger-full-access too.
 func (c *call) execSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissionProfile")
+	writes := !nothing(profile) || !nothing(object) && !object.Get("type").Is(typeNames[readOnly])
+	if writes && c.p.limit == workspaceWrite && len(c.p.fenceEntries(c.st, []string{c.workspace})) > 0 {
+		const reason = "such a command could write what governs the threads of its folder"
+		if profile.Exists() {
+			c.dropField("permissionProfile", ruleProtected, reason)
+		}
+		c.setField("sandboxPolicy", sandboxObject{}.json(), ruleProtected, reason)
+		return
+	}
 	if !nothing(profile) {
 		asked, ok := named(profile, profileNames[:])
 		to, rule, reason := c.lower(asked)

@@ -85,9 +85,12 @@ func (p *Policy) filesLeave(method string, params rpc.Value, st State) leave {
 	if len(paths) == 0 {
 		return leave{ruleRoots, "what it changes is not known"}
 	}
-	workspace := ""
+	workspace, limit := "", p.limit
 	if st.Thread != nil {
 		workspace = st.Thread.Workspace
+		if own, ok := levelOf(st.Thread.Sandbox); ok {
+			limit = min(limit, own)
+		}
 	}
 	roots := p.allowed(st, workspace)
 	for _, text := range paths {
@@ -95,9 +98,9 @@ func (p *Policy) filesLeave(method string, params rpc.Value, st State) leave {
 		switch {
 		case err != nil:
 			return leave{ruleRoots, text + " can't be judged: " + err.Error()}
-		case p.limit == readOnly:
+		case limit == readOnly:
 			return leave{ruleSandbox, "to write " + path + " is more than read-only"}
-		case p.limit == workspaceWrite && !belowAny(roots, path):
+		case limit == workspaceWrite && !belowAny(roots, path):
 			return leave{ruleRoots, path + " lies " + outside(path)}
 		case st.governed(path):
 			return leave{ruleSandbox, path + " is, or holds, something on which codex or the policy rests"}

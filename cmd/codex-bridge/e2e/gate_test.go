@@ -158,7 +158,7 @@ func TestGateFollows(t *testing.T) {
 // On a read-only thread Codex asks about a patch as well: the one answer counts for both.
 func TestGateAsksOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{config: gateConfig})
+	w := newWorld(t, options{config: strings.Replace(gateConfig, "[policy]", "[policy]\nescalation = \"ask\"", 1)})
 	a := w.agreeable(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
 	if asked := a.turn(thread, "PATCH: patched\nx"); len(asked) != 1 {

@@ -121,6 +121,10 @@ func TestCommandsCannotChangeWhatGoverns(t *testing.T) {
 	raised := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
 	a.must("thread/settings/update", map[string]any{"threadId": raised, "sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
 	holds("raised by settings", raised)
+	removed := a.must("command/exec", map[string]any{"command": []string{"rm", ".codex-bridge.toml"}, "sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
+	if editor.Member(removed, "exitCode") == "0" || !w.left("workspace/.codex-bridge.toml") {
+		t.Errorf("a command of the client's removed the policy file: %s", removed)
+	}
 	a.quit()
 
 	a = w.agreeable(proxyArgv...)
@@ -129,4 +133,36 @@ func TestCommandsCannotChangeWhatGoverns(t *testing.T) {
 	a.resume(left, map[string]any{})
 	holds("left by codex alone", left)
 	a.quit()
+}
+
+// A patch in a read-only thread leaves its sandbox, though the policy's limit is
+// workspace-write. Codex alone writes it when the person accepts.
+func TestPatchLeavesReadOnlyThread(t *testing.T) {
+	t.Parallel()
+	readOnly := map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}
+	for name, test := range map[string]struct {
+		argv    []string
+		config  string
+		asked   int
+		marked  bool
+		written bool
+	}{
+		"control": {argv: []string{codexPath, "app-server"}, asked: 1, written: true},
+		"deny":    {argv: proxyArgv, config: governsConfig},
+		"ask":     {argv: proxyArgv, config: governsConfig + "escalation = \"ask\"\n", asked: 1, marked: true, written: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: test.config})
+			a := w.agreeable(test.argv...)
+			asked := a.turn(a.thread(readOnly), "PATCH: patched\nx")
+			if len(asked) != test.asked || w.left("workspace/patched") != test.written {
+				t.Errorf("asked %q, written %v", asked, w.left("workspace/patched"))
+			}
+			if test.marked && !strings.HasPrefix(asked[0], "[codex-bridge: leaves the sandbox]") {
+				t.Errorf("asked %q", asked)
+			}
+			a.quit()
+		})
+	}
 }
