@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup postgres editors demo test laws steps unit race e2e soak schema cross lint bench fuzz clean
+.PHONY: build setup shells postgres editors demo test laws steps unit race e2e soak schema cross lint bench fuzz clean
 
 NPM     := testdata/npm
 PEERS   := cmd/bridge-bench/peers
@@ -21,6 +21,13 @@ setup: $(NPM)/node_modules/.package-lock.json
 $(NPM)/node_modules/.package-lock.json: $(NPM)/package.json $(NPM)/package-lock.json
 	npm ci --prefix $(NPM) --ignore-scripts --no-audit --no-fund
 	@touch $@
+
+# The shells that the grammar of rules is held against. Elsewhere than on Linux no test needs them.
+shells:
+ifeq ($(shell uname),Linux)
+	sh testdata/shells.sh
+endif
+setup: shells
 
 # The programs of a PostgreSQL, Debian's where there is none. No server is left running.
 postgres:

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"strings"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
@@ -28,6 +29,7 @@ type Ruling struct {
 	Ask     bool   // a person has to be asked, by the bridge
 	Why     string // what they are told; "" nothing
 	Leaves  bool   // it would leave the sandbox
+	Shell   string // that runs a command, with its flags where the call gives them; "" unknown
 }
 
 // Tool holds a tool call that Codex is about to run to the policy. call is what Codex
@@ -39,14 +41,15 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 	}
 	state := g.stateNow(rpc.Value{})
 	if state.Thread = g.thread(thread, turn); state.Thread != nil && use.ID != "" {
-		state.Escalation = rollout.Find(state.CodexHome, state.Thread.Rollout, use.ID)
+		call := rollout.Find(state.CodexHome, state.Thread.Rollout, use.ID)
+		state.Escalation, use.Shell, use.Flags = call.Escalation, call.Shell, call.Flags
 	}
 	d := p.DecideTool(use, state)
 	if d.Verdict == policy.Pass {
 		if !d.Ask || p.Mode() != config.Enforce {
 			return Ruling{}
 		}
-		return Ruling{Ask: true, Why: d.Asked, Leaves: d.AskedLeaves}
+		return Ruling{Ask: true, Why: d.Asked, Leaves: d.AskedLeaves, Shell: strings.TrimSpace(use.Shell + " " + use.Flags)}
 	}
 	const method = "hook/preToolUse"
 	g.report(p.Mode(), method, d)

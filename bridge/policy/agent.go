@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"runtime"
+
 	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
@@ -42,16 +44,20 @@ func (p *Policy) DecideAgent(method string, u AgentUse, st State) Decision {
 	return Decision{Verdict: Pass, Ask: true}
 }
 
+// agentShell is the shell that counts for an agent's commands: agents do not name theirs.
+// Elsewhere than on Windows it is one of those that read a line that can be allowed alike.
+var agentShell = map[bool]string{false: "sh"}[runtime.GOOS == "windows"]
+
 func (p *Policy) agentRuling(u AgentUse, st State) rules.Match {
-	dirs := rules.Dirs{Home: st.Home}
+	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	dirs.Cwd, _ = st.canonical(u.Cwd)
 	dirs.Workspace = dirs.Cwd
 	var parts []rules.Match
 	switch {
 	case u.Command != nil && *u.Command == "":
-		parts = append(parts, p.rules.Shell(unread, rules.Escalated, dirs))
+		parts = append(parts, p.rules.Shell(unread, "", rules.Escalated, dirs))
 	case u.Command != nil:
-		parts = append(parts, p.rules.Shell(*u.Command, rules.Escalated, dirs))
+		parts = append(parts, p.rules.Shell(*u.Command, agentShell, rules.Escalated, dirs))
 	}
 	if len(u.Files) > 0 {
 		var changes []rules.Change

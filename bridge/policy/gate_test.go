@@ -34,12 +34,16 @@ func TestDecideTool(t *testing.T) {
 		tool, text string
 		escalation rules.Escalation
 		letsOut    bool
+		shell      string
 		want       string
 		why        string // part of what is said, "" none
 	}{
 		"gated command":             {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Sandboxed, want: ask},
 		"gated, not known":          {thread: &gated, tool: "Bash", text: "ls", want: ask},
-		"gated, allowed by a rule":  {thread: &gated, tool: "Bash", text: "make test", escalation: rules.Sandboxed, want: pass},
+		"gated, allowed by a rule":  {thread: &gated, tool: "Bash", text: "make test", escalation: rules.Sandboxed, shell: "bash", want: pass},
+		"gated, by another shell":   {thread: &gated, tool: "Bash", text: "make test", escalation: rules.Sandboxed, shell: "zsh", want: pass},
+		"gated, shell not known":    {thread: &gated, tool: "Bash", text: "make test", escalation: rules.Sandboxed, want: ask},
+		"gated, not in the grammar": {thread: &gated, tool: "Bash", text: "make test # x", escalation: rules.Sandboxed, shell: "bash", want: ask},
 		"gated, denied by a rule":   {thread: &gated, tool: "Bash", text: "git push", escalation: rules.Sandboxed, want: deny, why: "by hand"},
 		"gated, escalated":          {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, want: deny, why: "outside of the sandbox"},
 		"escalated, for codex":      {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, letsOut: true, want: pass},
@@ -85,7 +89,7 @@ func TestDecideTool(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := compile(t, cfg).DecideTool(policy.ToolUse{ID: "c", Name: test.tool, Input: input.Root(), Cwd: "/code/proj"}, st)
+			d := compile(t, cfg).DecideTool(policy.ToolUse{ID: "c", Name: test.tool, Input: input.Root(), Cwd: "/code/proj", Shell: test.shell}, st)
 			got, said := pass, ""
 			switch {
 			case d.Verdict == policy.Deny:

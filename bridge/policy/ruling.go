@@ -45,7 +45,10 @@ func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Es
 		if !ok {
 			text = unread
 		}
-		return p.rules.Shell(text, reach, dirs)
+		if argv, ok := rules.Split(text); ok {
+			return p.rules.Argv(argv, reach, dirs)
+		}
+		return p.rules.Shell(text, "", reach, dirs)
 	case "execCommandApproval":
 		return p.vector(params.Get("command"), reach, dirs)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
@@ -79,14 +82,14 @@ func (p *Policy) vector(v rpc.Value, reach rules.Escalation, dirs rules.Dirs) ru
 		words = append(words, word)
 	}
 	if len(words) == 0 {
-		return p.rules.Shell(unread, reach, dirs)
+		return p.rules.Shell(unread, "", reach, dirs)
 	}
 	return p.rules.Argv(words, reach, dirs)
 }
 
 // dirs are the folders that rules may name.
 func (st State) dirs(params rpc.Value) rules.Dirs {
-	d := rules.Dirs{Home: st.Home}
+	d := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	if st.Thread != nil {
 		d.Workspace = st.Thread.Workspace
 	}
@@ -195,7 +198,7 @@ func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
 		if !ok {
 			text = unread
 		}
-		match = p.rules.Shell(text, rules.EscalationUnknown, dirs)
+		match = p.rules.Shell(text, "", rules.EscalationUnknown, dirs)
 	default:
 		return Decision{}, false
 	}

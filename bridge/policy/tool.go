@@ -16,6 +16,9 @@ type ToolUse struct {
 	Name  string    // Bash, apply_patch, mcp__SERVER__TOOL, a dynamic tool's own
 	Input rpc.Value // {"command": …} for Bash and apply_patch
 	Cwd   string
+	// Shell is the shell that runs a command, "bash", "zsh" or "sh"; "" unknown. Flags are
+	// its flags where the call gives them. A hook is not told them: the model's call says.
+	Shell, Flags string
 }
 
 // DecideTool holds a tool call to the rules and to policy.escalation: Deny, or Pass
@@ -97,7 +100,7 @@ func (p *Policy) asks(t *Thread) bool {
 }
 
 func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
-	dirs := rules.Dirs{Home: st.Home}
+	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	escalation := rules.Sandboxed
 	if st.Thread == nil {
 		escalation = rules.EscalationUnknown
@@ -111,9 +114,9 @@ func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
 	text, ok := t.Input.Get("command").Text()
 	switch {
 	case t.Name == "Bash" && ok:
-		return p.rules.Shell(text, escalation, dirs)
+		return p.rules.Shell(text, t.Shell, escalation, dirs)
 	case t.Name == "Bash":
-		return p.rules.Shell(unread, escalation, dirs)
+		return p.rules.Shell(unread, "", escalation, dirs)
 	case t.Name == "apply_patch":
 		var changes []rules.Change
 		for _, path := range st.patched(text, t.Cwd) {

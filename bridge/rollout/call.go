@@ -1,8 +1,11 @@
 package rollout
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 
+	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
 )
 
@@ -13,33 +16,74 @@ const tool = "exec_command"
 
 // harmless are the arguments of it that say nothing of the sandbox. Of one that is
 // not known nobody can tell. prefix_rule goes with an escalation only.
-var harmless = []string{"cmd", "justification", "login", "max_output_tokens", "shell", "tty", "workdir", "yield_time_ms"}
+var harmless = []string{"cmd", "justification", "max_output_tokens", "tty", "workdir", "yield_time_ms"}
 
-// plainCall tells whether a function_call asks for a command in the sandbox.
+// plainCall reads a function_call that asks for a command in the sandbox.
 //
 // Measured: null is as good as left out; codex refuses arguments with a name twice,
 // and a word that it does not know.
-func plainCall(item rpc.Value) bool {
+func plainCall(item rpc.Value) (Call, bool) {
 	text, ok := item.Get("arguments").Text()
 	if !ok || !item.Get("name").Is(tool) || given(item.Get("namespace")) {
-		return false
+		return Call{}, false
 	}
 	arguments, err := rpc.ParseValue([]byte(text))
 	if err != nil || arguments.Root().Kind() != rpc.Object {
-		return false
+		return Call{}, false
 	}
 	if _, ok := arguments.Root().Get("cmd").Text(); !ok {
-		return false
+		return Call{}, false
 	}
+	call := Call{Escalation: rules.Sandboxed}
 	for name, v := range arguments.Root().Members() {
 		switch {
-		case slices.Contains(harmless, name), !given(v):
+		case !given(v):
+		case name == "shell":
+			text, _ := v.Text()
+			if call.Shell = shellName(text); call.Shell == "" {
+				call.Shell = unknownShell
+			}
+		case name == "login":
+			call.Flags = "-c"
+			if login, _ := v.Bool(); login {
+				call.Flags = "-lc"
+			}
+		case slices.Contains(harmless, name):
 		case name == "sandbox_permissions" && v.Is("use_default"):
 		default:
-			return false
+			return Call{}, false
 		}
 	}
-	return true
+	return call, true
+}
+
+// unknownShell stands for one that the call names, and that is not known here.
+const unknownShell = "?"
+
+// shellName is the shell that Codex runs where it is asked for that one; "" if it is not
+// known.
+//
+// Measured: Codex goes by the last part of a path without what follows its dot, takes
+// bash, zsh and sh from where the system keeps them, whatever the path, and for any other
+// name /bin/sh, unless it is one of PowerShell or cmd that is installed.
+func shellName(text string) string {
+	name := text[strings.LastIndexByte(text, '/')+1:]
+	if slices.Contains([]string{"bash", "zsh", "sh"}, name) {
+		return name
+	}
+	return ""
+}
+
+// usualShell is the shell of calls that name none, as Codex tells the model.
+func usualShell(line []byte) (string, bool) {
+	if !bytes.Contains(line, []byte(`"world_state"`)) {
+		return "", false
+	}
+	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
+	if err != nil || !doc.Root().Get("type").Is("world_state") {
+		return "", false
+	}
+	return doc.Root().Get("payload").Get("state").Get("environments").Get("environments").Get("local").Get("shell").Text()
 }
 
 func given(v rpc.Value) bool { return v.Exists() && v.Kind() != rpc.Null }

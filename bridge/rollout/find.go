@@ -16,29 +16,68 @@ import (
 // it is made, so that it is among the last lines.
 const most = 4 << 20
 
-// Find says whether the model asked for the call of that id to run outside of the
-// sandbox. codexHome is CODEX_HOME, path the rollout file of the thread.
+// Call is what the model's own call of a command says.
+type Call struct {
+	// Escalation says whether it asked to run outside of the sandbox.
+	Escalation rules.Escalation
+	// Shell is the name of the shell that runs it, "bash", "zsh" or "sh"; "" unknown.
+	Shell string
+	// Flags are what the call says of login shells: "-lc", "-c", or "" where it leaves
+	// that to Codex.
+	Flags string
+}
+
+// Find returns what the model's call of that id says. codexHome is CODEX_HOME, path the
+// rollout file of the thread.
 //
-// A model may use an id twice: all the calls that have it must be plain.
-func Find(codexHome, path, callID string) rules.Escalation {
+// A model may use an id twice: all the calls that have it must be plain, and name one
+// shell.
+func Find(codexHome, path, callID string) Call {
 	if codexHome == "" || !filepath.IsAbs(path) || !plainID(callID) {
-		return rules.EscalationUnknown
+		return Call{}
 	}
-	tail, err := read(codexHome, path)
+	tail, head, err := read(codexHome, path)
 	if err != nil {
-		return rules.EscalationUnknown
+		return Call{}
 	}
-	found := rules.EscalationUnknown
+	found := Call{}
+	usual, known := "", false
 	for line := range bytes.Lines(tail) {
+		if bytes.Contains(line, []byte(`"world_state"`)) {
+			if shell, ok := usualShell(line); ok {
+				usual, known = shell, true
+			}
+		}
 		if !bytes.Contains(line, []byte(callID)) {
 			continue
 		}
-		switch judge(line, callID) {
-		case rules.Escalated:
-			return rules.Escalated
-		case rules.Sandboxed:
-			found = rules.Sandboxed
+		switch one := judge(line, callID); {
+		case one.Escalation == rules.Escalated:
+			return Call{Escalation: rules.Escalated}
+		case one.Escalation == rules.EscalationUnknown:
+		case found.Escalation == rules.EscalationUnknown:
+			found = one
+		case found != one:
+			found.Shell, found.Flags = unknownShell, ""
 		}
+	}
+	if found.Shell == "" && !known {
+		for line := range bytes.Lines(head) {
+			if shell, ok := usualShell(line); ok {
+				usual = shell
+			}
+		}
+	}
+	switch found.Shell {
+	case "":
+		if found.Escalation != rules.EscalationUnknown {
+			found.Shell = shellName(usual)
+		}
+	case unknownShell:
+		found.Shell = ""
+	}
+	if found.Shell == "" {
+		found.Flags = ""
 	}
 	return found
 }
@@ -55,29 +94,37 @@ func plainID(id string) bool {
 	return id != "" && len(id) <= longest
 }
 
-// read is the end of the file, from the start of a line on.
-func read(codexHome, path string) ([]byte, error) {
+// beginning is how much of the file's beginning is read where the end is not all of it.
+const beginning = 1 << 20
+
+// read returns the end of the file, from the start of a line on, and the beginning if
+// that is not in it.
+func read(codexHome, path string) (tail, head []byte, err error) {
 	f, err := open(codexHome, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errForeign
+		return nil, nil, errForeign
 	}
 	start := max(0, info.Size()-most)
-	tail := make([]byte, info.Size()-start)
+	tail = make([]byte, info.Size()-start)
 	if _, err := io.ReadFull(io.NewSectionReader(f, start, int64(len(tail))), tail); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if start > 0 {
 		_, tail, _ = bytes.Cut(tail, []byte{'\n'})
+		head = make([]byte, min(start, beginning))
+		if _, err := io.ReadFull(io.NewSectionReader(f, 0, int64(len(head))), head); err != nil {
+			return nil, nil, err
+		}
 	}
-	return tail, nil
+	return tail, head, nil
 }
 
 var errForeign = errors.New("not a rollout file of codex's own")
@@ -115,23 +162,23 @@ func openIn(folder, name string) (*os.File, error) {
 	return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// judge says what a line makes of the call: unknown where it does not speak of it.
-func judge(line []byte, callID string) rules.Escalation {
+// judge says what a line makes of the call: the zero Call where it does not speak of it.
+func judge(line []byte, callID string) Call {
 	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
 	if err != nil {
-		return rules.Escalated // a line that names the call and can't be read
+		return Call{Escalation: rules.Escalated} // a line that names the call and can't be read
 	}
 	item := doc.Root().Get("payload")
 	if !doc.Root().Get("type").Is("response_item") || !item.Get("call_id").Is(callID) {
-		return rules.EscalationUnknown
+		return Call{}
 	}
 	switch kind, _ := item.Get("type").Text(); kind {
 	case "function_call_output", "custom_tool_call_output":
-		return rules.EscalationUnknown
+		return Call{}
 	case "function_call":
-		if plainCall(item) {
-			return rules.Sandboxed
+		if call, ok := plainCall(item); ok {
+			return call
 		}
 	}
-	return rules.Escalated
+	return Call{Escalation: rules.Escalated}
 }

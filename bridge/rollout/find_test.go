@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, path := write(t, tt.text)
-			if got := rollout.Find(home, path, "call_1"); got != tt.want {
+			if got := rollout.Find(home, path, "call_1").Escalation; got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -127,7 +127,7 @@ func TestFindForeign(t *testing.T) {
 		"a long id":             {home, path, strings.Repeat("c", 257), unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := rollout.Find(tt.home, tt.path, tt.id); got != tt.want {
+			if got := rollout.Find(tt.home, tt.path, tt.id).Escalation; got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -142,7 +142,7 @@ func FuzzFind(f *testing.F) {
 		home, path := write(t, call("exec_command", arguments))
 		var read map[string]any
 		err := json.Unmarshal([]byte(arguments), &read)
-		if got := rollout.Find(home, path, "call_1"); got == sandboxed &&
+		if got := rollout.Find(home, path, "call_1").Escalation; got == sandboxed &&
 			(err != nil || read["sandbox_permissions"] != nil && read["sandbox_permissions"] != "use_default" || read["additional_permissions"] != nil) {
 			t.Errorf("%s counts as plain", arguments)
 		}

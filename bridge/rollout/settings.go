@@ -23,7 +23,7 @@ var renamed = map[string]string{
 // thread/settings/updated; nil when that is not known. turn may be empty: then it is the
 // last turn's.
 func Settings(codexHome, path, turn string) *rpc.Doc {
-	tail, err := read(codexHome, path)
+	tail, _, err := read(codexHome, path)
 	if err != nil {
 		return nil
 	}

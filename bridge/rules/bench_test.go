@@ -64,7 +64,7 @@ func BenchmarkShell(b *testing.B) {
 		} {
 			b.Run(set.name+"/"+c.name, func(b *testing.B) {
 				for b.Loop() {
-					if m := s.Shell(c.command, rules.Sandboxed, dirs); m.Decision != c.want {
+					if m := s.Shell(c.command, "bash", rules.Sandboxed, dirs); m.Decision != c.want {
 						b.Fatal(printed(m))
 					}
 				}

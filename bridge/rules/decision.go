@@ -43,7 +43,10 @@ const (
 type Dirs struct {
 	Workspace string // ${workspace}
 	Home      string // ~
-	Cwd       string // what a relative target of a redirection is relative to
+	Cwd       string // where the command runs; relative paths of a line start here
+	// Resolve returns the canonical form of an absolute path. If it is nil, no file of a
+	// redirection is allowed.
+	Resolve func(path string) (string, error)
 }
 
 // Match is the answer of a Set.

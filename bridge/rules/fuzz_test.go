@@ -26,21 +26,21 @@ func FuzzShell(f *testing.F) {
 	one := compile(f, []config.Rule{rule("git push **", "deny")}, []config.Rule{rule("**", "allow")})
 	f.Fuzz(func(t *testing.T, command string) {
 		for _, e := range escalations {
-			if m := all.Shell(command, e, dirs); m.Decision != rules.Deny || m.Rule == nil {
+			if m := all.Shell(command, "bash", e, dirs); m.Decision != rules.Deny || m.Rule == nil {
 				t.Errorf("%q is not denied by a rule that denies all: %s", command, printed(m))
 			}
 		}
-		if m := open.Shell(command, rules.Escalated, dirs); m.Decision != rules.None {
+		if m := open.Shell(command, "bash", rules.Escalated, dirs); m.Decision != rules.None {
 			t.Errorf("%q leaves the sandbox by a plain rule: %s", command, printed(m))
 		}
 		// What is denied alone is denied behind something else, and in a shell.
-		if one.Shell(command, rules.Sandboxed, dirs).Decision != rules.Deny {
+		if one.Shell(command, "bash", rules.Sandboxed, dirs).Decision != rules.Deny {
 			return
 		}
 		if m := one.Argv([]string{"bash", "-c", command}, rules.Sandboxed, dirs); m.Decision != rules.Deny {
 			t.Errorf("%q is denied, but not in a shell: %s", command, printed(m))
 		}
-		if m := one.Shell("ls\n"+command, rules.Sandboxed, dirs); m.Decision != rules.Deny && len(command) < 1000 {
+		if m := one.Shell("ls\n"+command, "bash", rules.Sandboxed, dirs); m.Decision != rules.Deny && len(command) < 1000 {
 			t.Errorf("%q is denied, but not in the second line: %s", command, printed(m))
 		}
 	})

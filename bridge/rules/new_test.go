@@ -87,7 +87,7 @@ func TestUnknownFolders(t *testing.T) {
 
 func TestNoRules(t *testing.T) {
 	s := compile(t)
-	if s.Len() != 0 || s.Shell("ls", rules.Sandboxed, dirs).Decision != rules.None || s.MCP("a", "b").Decision != rules.None {
+	if s.Len() != 0 || s.Shell("ls", "bash", rules.Sandboxed, dirs).Decision != rules.None || s.MCP("a", "b").Decision != rules.None {
 		t.Error("no rules decide something")
 	}
 }
@@ -95,7 +95,7 @@ func TestNoRules(t *testing.T) {
 func TestMatchNamesItsRule(t *testing.T) {
 	origin := config.Origin{Layer: config.User, File: "/x/config.toml", Line: 7, Column: 3}
 	s := compile(t, []config.Rule{{Command: "git push **", Decision: "deny", Reason: "Pushing is done by people.", Origin: origin}})
-	m := s.Shell("cd x && git push origin", rules.Sandboxed, dirs)
+	m := s.Shell("cd x && git push origin", "bash", rules.Sandboxed, dirs)
 	if m.Rule == nil || m.Rule.Origin != origin || m.Rule.Reason == "" || m.Part != "git push origin" {
 		t.Errorf("%+v", m)
 	}

@@ -16,8 +16,6 @@ type node struct {
 	opaque string
 	// unsafe says why an allow rule must spell the assignments, too.
 	unsafe string
-	// free: nothing runs that would need a rule.
-	free bool
 	// wrapper: it runs others, so an allow rule must name it; clear: it is allowed
 	// when all that it runs is; both: it must be allowed beside what it runs.
 	wrapper, clear, both bool
@@ -61,19 +59,34 @@ func (n *node) has(text string) bool {
 
 // line is all that was seen in one command line.
 type line struct {
-	nodes     []*node
-	writes    []write
-	redefined map[string]bool // names that mean something else here
-	barrier   string          // why nothing in this line can be allowed
-	moved     bool            // it changes the folder, so ./x is anything
-	hidden    bool            // it holds a command as text, for what evaluates values
-	size      int             // nodes made, kids included
+	nodes   []*node
+	writes  []write
+	outside string // why the line, or a text that it has a shell read, is outside of the grammar
+	barrier string // why nothing in this line can be allowed, though it may be in the grammar
+	moved   bool   // it changes the folder, so ./x is anything
+	hidden  bool   // it holds a command as text, for what evaluates values
+	size    int    // nodes made, kids included
+
+	// folder is where the line runs, relative to the workspace; "" somewhere else, or
+	// not known.
+	folder string
 }
 
-// write is a redirection into a file.
+// write is a redirection into a file, or from one.
 type write struct {
 	text   string
 	target word
+	read   bool
+}
+
+func (l *line) write(w write) {
+	switch n := len(l.writes); {
+	case n == maxWrite:
+		w.target = word{kind: many}
+	case n > maxWrite:
+		return
+	}
+	l.writes = append(l.writes, w)
 }
 
 func (l *line) bar(why string) {
@@ -85,13 +98,6 @@ func (l *line) bar(why string) {
 // holds notes text that would run if it were evaluated.
 func (l *line) holds(text string, chars string) {
 	l.hidden = l.hidden || strings.Contains(text, "$(") || strings.ContainsAny(text, chars)
-}
-
-func (l *line) redefine(name string) {
-	if l.redefined == nil {
-		l.redefined = make(map[string]bool)
-	}
-	l.redefined[nameKey(name)] = true
 }
 
 // set notes a variable that is set for the rest of the line. An exported one

@@ -3,8 +3,6 @@ package rules
 import (
 	"path"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // open finds what a command runs in turn.
@@ -12,6 +10,10 @@ func (r *reader) open(n *node, c context) {
 	name := &n.words[0]
 	if name.kind != known {
 		r.unknownName(n, c)
+		return
+	}
+	if strings.HasPrefix(name.text, "-") && name.text != "-" {
+		r.loose(n, c, false) // behind time --
 		return
 	}
 	if open, ok := openers[name.key()]; ok {
@@ -35,11 +37,8 @@ func init() {
 		"source": openSource, ".": openSource, "git": openGit, "command": openCommand, "cd": openMove, "pushd": openMove, "popd": openMove, "chdir": openMove,
 		"su": openSu, "script": openSu, "sudo": openSudo, "parallel": openParallel, "hash": openHash, "enable": openHash, "fd": openFd, "fdfind": openFd,
 	}
-	for name, lang := range map[string]syntax.LangVariant{
-		"bash": syntax.LangBash, "rbash": syntax.LangBash, "zsh": syntax.LangZsh, "sh": syntax.LangPOSIX, "dash": syntax.LangPOSIX,
-		"ash": syntax.LangPOSIX, "ksh": syntax.LangMirBSDKorn, "mksh": syntax.LangMirBSDKorn, "rzsh": syntax.LangZsh, "oksh": syntax.LangMirBSDKorn,
-	} {
-		openers[name] = shellOpener(lang)
+	for name, d := range shells {
+		openers[name] = shellOpener(d)
 	}
 	for name, o := range plainWrappers {
 		openers[name] = o.open
@@ -52,6 +51,9 @@ func init() {
 	}
 	for _, name := range foreignShells {
 		openers[name] = openForeign
+	}
+	for _, name := range evaluators {
+		openers[name] = openEvaluator
 	}
 	for _, name := range setters {
 		openers[name] = openSetter
@@ -139,8 +141,7 @@ func openEnv(r *reader, n *node, c context) {
 		return
 	}
 	kid := r.prefixed(n.words[1:], c.deeper())
-	kid.free = len(kid.words) == 0 // it prints
-	n.wrapper, n.clear = true, !kid.free
+	n.wrapper, n.clear = true, len(kid.words) > 0 // else it prints
 	r.kid(n, kid)
 }
 
@@ -158,9 +159,24 @@ func openCommand(r *reader, n *node, c context) {
 
 func openMove(r *reader, _ *node, _ context) { r.line.moved = true }
 
+// openHash: enable with names switches builtins, hash with names looks them up. With an
+// option, or with =, both give a name another program.
 func openHash(r *reader, n *node, _ context) {
-	if len(n.words) > 1 {
-		r.line.bar(n.words[0].text + " changes what names mean")
+	for i := 1; i < len(n.words); i++ {
+		w := &n.words[i]
+		if w.kind != known || w.option() && w.text != "-n" && w.text != "-r" || strings.Contains(w.text, "=") {
+			r.kid(n, opaqueNode("", n.words[0].text+" changes what names mean"))
+			return
+		}
+	}
+}
+
+// openEvaluator is for builtins that run or evaluate what they are given, in ways that
+// are not followed here.
+func openEvaluator(r *reader, n *node, _ context) {
+	if len(n.words) > 1 || n.words[0].key() == "fc" {
+		n.wrapper = true
+		r.kid(n, opaqueNode("", n.words[0].text+" may run what it is given"))
 	}
 }
 
@@ -340,7 +356,7 @@ func openTrap(r *reader, n *node, c context) {
 func openAlias(r *reader, n *node, c context) {
 	for i := 1; i < len(n.words); i++ {
 		w := &n.words[i]
-		name, value, ok := strings.Cut(w.begin(), "=")
+		_, value, ok := strings.Cut(w.begin(), "=")
 		if !ok && w.kind == known {
 			continue
 		}
@@ -349,7 +365,6 @@ func openAlias(r *reader, n *node, c context) {
 			r.kid(n, opaqueNode("", "an alias is a text that is not known"))
 			continue
 		}
-		r.line.redefine(name)
 		r.kids(n, r.text(value+" $*", c.deeper()))
 	}
 }
@@ -388,6 +403,12 @@ func openSetter(r *reader, n *node, c context) {
 	letters := "inC"
 	switch key {
 	case "printf", "print", "test", "[":
+		// zsh and ksh evaluate what they take for a number.
+		for i := 1; i < len(n.words); i++ {
+			if w := &n.words[i]; numbers[w.text] || key == "printf" && i == 1 && strings.ContainsAny(w.begin(), "di") {
+				r.line.bar(arithmetic)
+			}
+		}
 		if !names(n, "-v", key[0] == 'p') {
 			return
 		}
@@ -399,8 +420,6 @@ func openSetter(r *reader, n *node, c context) {
 		letters = ""
 	case "mapfile", "readarray":
 		openCallback(r, n, c)
-	case "export", "local", "declare", "typeset", "readonly":
-		n.free = true
 	}
 	for i := 1; i < len(n.words); i++ {
 		w := &n.words[i]
@@ -408,12 +427,10 @@ func openSetter(r *reader, n *node, c context) {
 		name = strings.TrimSuffix(name, "+")
 		switch {
 		case w.kind == known && w.text != "" && (w.text[0] == '-' || w.text[0] == '+'):
-			n.free = false
 			if strings.ContainsAny(w.text, letters) {
 				r.line.bar(arithmetic)
 			}
 		case w.kind != known && !assigned, strings.Contains(name, "["):
-			n.free = false
 			r.line.bar(arithmetic)
 		case key == "export":
 			if !harmless[name] {

@@ -29,7 +29,7 @@ type reader struct {
 
 // context is what a command depends on.
 type context struct {
-	lang  syntax.LangVariant
+	shell dialect
 	depth int
 	stdin *string // when it is written in the line: a here-document
 	inner bool    // it is itself the rest of a command: don't take its rests again
@@ -41,8 +41,38 @@ func (c context) deeper() context {
 	return c
 }
 
-// text reads shell text as the shell of that name does. The three dialects
-// differ in what is a command: for zsh and for a plain sh both readings count.
+// dialect is how a shell reads a text.
+type dialect struct {
+	// langs are the readings that count, beside that of bash. The dialects differ in
+	// what is a command.
+	langs []syntax.LangVariant
+	// lenient: which of them counts is not known, so that one which fails is left out.
+	lenient bool
+	// proven: the shell reads the lines of the grammar as parsePlain does.
+	proven bool
+}
+
+// shells are the dialects by the names of the shells.
+var shells = map[string]dialect{
+	"bash":  {proven: true},
+	"sh":    {langs: []syntax.LangVariant{syntax.LangPOSIX}, proven: true},
+	"dash":  {langs: []syntax.LangVariant{syntax.LangPOSIX}, proven: true},
+	"zsh":   {langs: []syntax.LangVariant{syntax.LangZsh}, proven: true},
+	"rbash": {}, "rzsh": {langs: []syntax.LangVariant{syntax.LangZsh}}, "ash": {langs: []syntax.LangVariant{syntax.LangPOSIX}},
+	"ksh": {langs: []syntax.LangVariant{syntax.LangMirBSDKorn}}, "mksh": {langs: []syntax.LangVariant{syntax.LangMirBSDKorn}},
+	"oksh": {langs: []syntax.LangVariant{syntax.LangMirBSDKorn}},
+}
+
+// dialectOf returns the dialect of a shell. Of one that is not known all count.
+func dialectOf(shell string) dialect {
+	if d, ok := shells[shell]; ok {
+		return d
+	}
+	return dialect{langs: []syntax.LangVariant{syntax.LangPOSIX, syntax.LangZsh}, lenient: true}
+}
+
+// text reads shell text as the shells of that dialect do. A line of the grammar is read
+// in one way; for any other, nothing of the whole line can be allowed.
 func (r *reader) text(text string, c context) []*node {
 	fault := legible(text)
 	if fault == "" && c.depth > maxDepth {
@@ -55,24 +85,54 @@ func (r *reader) text(text string, c context) []*node {
 		return []*node{opaqueNode(text, fault)}
 	}
 	c.inner = false
-	langs := []syntax.LangVariant{syntax.LangBash}
-	if c.lang != syntax.LangBash {
-		langs = append(langs, c.lang)
+	commands, why := parsePlain(text)
+	if why == "" && c.shell.proven {
+		return r.plain(commands, c)
+	}
+	if why == "" {
+		why = "it is not known which shell reads it"
+	}
+	if r.line.outside == "" {
+		r.line.outside = why
 	}
 	var nodes []*node
-	for _, lang := range langs {
+	for i := range 1 + len(c.shell.langs) {
+		lang := syntax.LangBash
+		if i > 0 {
+			lang = c.shell.langs[i-1]
+		}
 		file, err := parse(text, lang)
 		if err != nil {
-			nodes = append(nodes, opaqueNode(text, "it can't be parsed as shell"))
+			if i == 0 || !c.shell.lenient {
+				nodes = append(nodes, opaqueNode(text, "it can't be parsed as shell"))
+			}
 			continue
 		}
-		if fault := differs(file, text); fault != "" {
+		if fault := differs(file, text, len(c.shell.langs) > 0); fault != "" {
 			nodes = append(nodes, opaqueNode(text, fault))
 		}
-		w := walker{reader: r, source: text, context: c}
-		w.lang = lang
+		w := walker{reader: r, source: text, context: c, lang: lang}
 		syntax.Walk(file, w.visit)
 		nodes = append(nodes, w.nodes...)
+	}
+	return nodes
+}
+
+// plain makes the nodes of a line in the grammar.
+func (r *reader) plain(commands []plainCommand, c context) []*node {
+	nodes := make([]*node, 0, len(commands))
+	for _, command := range commands {
+		if r.line.size > maxNodes+1 {
+			break // the first one too many says all
+		}
+		n := r.command(literals(command.words), nil, c)
+		n.text = command.text
+		nodes = append(nodes, n)
+		for _, redirect := range command.redirects {
+			if redirect.target != "" && redirect.target != devNull {
+				r.line.write(write{text: redirect.text, target: literal(redirect.target), read: redirect.operator == "<"})
+			}
+		}
 	}
 	return nodes
 }
@@ -114,10 +174,16 @@ func splitOperator(text string) bool {
 //
 // Measured: for the parser a comment whose line ends with a backslash goes on, for
 // bash the next line is a command of its own. `let x|make` is arithmetic for the
-// parser and a pipeline for bash. And of a word behind >& that is no number bash
-// evaluates even what stands between single quotes, to tell that it is wrong.
-func differs(file *syntax.File, text string) (fault string) {
+// parser and a pipeline for bash. Of a word behind >& that is no number bash
+// evaluates even what stands between single quotes, to tell that it is wrong. bash ends
+// a descriptor at its -, and reads <&-touch as <&- and a word: the parser does not.
+//
+// For a plain sh, & and > are two operators: a &> b c runs a, and then c.
+func differs(file *syntax.File, text string, plainSh bool) (fault string) {
 	between := func(n syntax.Node) string {
+		if n == syntax.Node((*syntax.Word)(nil)) {
+			return ""
+		}
 		from, to := int(n.Pos().Offset()), int(n.End().Offset())
 		return text[min(from, len(text)):max(min(from, len(text)), min(to, len(text)))]
 	}
@@ -132,18 +198,35 @@ func differs(file *syntax.File, text string) (fault string) {
 			if strings.ContainsAny(between(n), "|&<>") {
 				fault = "shells differ on the operators of let"
 			}
-		case *syntax.Redirect:
-			if n.Word == nil || n.Op != syntax.DplOut && n.Op != syntax.DplIn {
-				break
+		case *syntax.Stmt:
+			call, _ := n.Cmd.(*syntax.CallExpr)
+			for _, r := range n.Redirs {
+				if plainSh && call != nil && len(call.Args) > 0 && (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && call.Args[len(call.Args)-1].Pos().After(r.OpPos) {
+					fault = "shells differ on &>"
+				}
 			}
-			if word := between(n.Word); strings.Contains(word, "$(") || strings.Contains(word, "`") {
+		case *syntax.CoprocClause:
+			fault = "shells differ on what coproc runs"
+		case *syntax.Redirect:
+			switch word := between(n.Word); {
+			case n.Word == nil:
+			case n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc:
+				if strings.Trim(strings.Trim(word, `'"`), wordLetters) != "" {
+					fault = "shells differ on where a here-document ends"
+				}
+			case n.Op != syntax.DplOut && n.Op != syntax.DplIn:
+			case strings.Contains(word, "$(") || strings.Contains(word, "`"):
 				fault = "a descriptor is computed"
+			case strings.Trim(word, "0123456789") != "" && word != "-" && (n.Op == syntax.DplIn || strings.IndexByte("-0123456789", word[0]) >= 0):
+				fault = "shells differ on where a descriptor ends"
 			}
 		}
 		return fault == ""
 	})
 	return fault
 }
+
+const wordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
 var parsers = sync.Pool{New: func() any { return new(dialects) }}
 
@@ -222,6 +305,10 @@ func (r *reader) command(words []word, assigns []assign, c context) *node {
 	}
 	for i := range assigns {
 		r.line.holds(assigns[i].word.begin()+assigns[i].word.suf, "`$")
+		_, value, _ := strings.Cut(assigns[i].word.begin()+assigns[i].word.suf, "=")
+		if (runs(assigns[i].name, value) || assigns[i].name == "ENV" && assigns[i].word.kind != known) && n.opaque == "" {
+			n.opaque = "it sets " + assigns[i].name + ", which makes a shell run something"
+		}
 	}
 	return n
 }

@@ -6,33 +6,42 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
-// Shell decides a command line, as a shell would be given it. The line is
-// denied if any part of it is, asked about if any part is, and allowed only if
-// rules allow each part.
-func (s *Set) Shell(command string, e Escalation, dirs Dirs) Match {
-	r := reader{line: new(line)}
-	r.line.nodes = r.text(command, context{lang: syntax.LangBash})
+// Shell decides a command line that the shell of that name is given: "bash", "sh", "zsh"
+// …, "" if it is not known. The line is denied if any part of it is, and asked about if
+// any part is. It is allowed only if it is in the grammar of plain.go, the shell is one
+// that is known to read the grammar so, and rules allow each part.
+func (s *Set) Shell(command, shell string, e Escalation, dirs Dirs) Match {
+	r := reader{line: newLine(dirs)}
+	r.line.nodes = r.text(command, context{shell: dialectOf(shell)})
 	return s.line(r.line, command, e, dirs)
 }
 
 // Argv decides an argument vector, which no shell has to read. One that starts
 // a shell is opened as it would be in a line.
 func (s *Set) Argv(argv []string, e Escalation, dirs Dirs) Match {
-	r := reader{line: new(line)}
+	r := reader{line: newLine(dirs)}
 	text := strings.Join(argv, " ")
 	var n *node
 	if fault := legible(text); fault != "" {
 		n = opaqueNode(text, fault)
 	} else {
-		n = r.command(literals(argv), nil, context{lang: syntax.LangBash})
+		n = r.command(literals(argv), nil, context{shell: shells["bash"]})
 		n.text = text
 	}
 	r.line.nodes = []*node{n}
 	return s.line(r.line, text, e, dirs)
+}
+
+func newLine(dirs Dirs) *line {
+	l := new(line)
+	if workspace := filepath.ToSlash(dirs.Workspace); workspace != "" && dirs.Cwd != "" {
+		if rest, ok := below(workspace, filepath.ToSlash(dirs.Cwd)); ok {
+			l.folder = path.Clean("./" + rest)
+		}
+	}
+	return l
 }
 
 func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
@@ -40,10 +49,14 @@ func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
 		l.nodes = append(l.nodes, opaqueNode(text, l.barrier+", and the line holds a command as a text"))
 	}
 	if len(l.nodes) == 0 {
-		l.nodes = []*node{{text: text, free: true, literal: true}}
+		l.nodes = []*node{{text: text, literal: true}}
 	}
 	var best, allowed Match
-	all := l.barrier == ""
+	refused := l.outside
+	if refused == "" {
+		refused = l.barrier
+	}
+	all := refused == ""
 	for _, n := range l.nodes {
 		v := s.node(l, n, n.text, e)
 		all = all && v.allowed
@@ -58,21 +71,43 @@ func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
 			return best
 		}
 	}
+	unwritable := ""
 	for _, w := range l.writes {
-		best.stricter(s.write(l, w, e, dirs))
-		all = false
+		if !w.read {
+			best.stricter(s.write(l, w, e, dirs))
+		}
+		if unwritable == "" && all && !s.redirects(l, w, e, dirs) {
+			unwritable = w.text
+		}
 	}
 	switch {
 	case best.Decision != None:
 		return best
+	case refused != "":
+		return Match{Why: "nothing here can be allowed: " + refused}
+	case all && unwritable != "":
+		return Match{Part: unwritable, Why: "no rule allows this file"}
 	case all && allowed.Rule != nil:
 		return allowed
-	case l.barrier != "":
-		return Match{Why: "nothing here can be allowed: " + l.barrier}
-	case len(l.writes) > 0:
-		return Match{Part: l.writes[0].text, Why: "no rule allows a redirection into a file"}
 	}
 	return Match{}
+}
+
+// redirects reports whether rules allow the file of a redirection. Outside of the
+// sandbox none does: a link could be put in its place.
+func (s *Set) redirects(l *line, w write, e Escalation, dirs Dirs) bool {
+	if e != Sandboxed || w.target.kind != known || dirs.Resolve == nil {
+		return false
+	}
+	file := w.target.text
+	if !filepath.IsAbs(file) {
+		if l.moved || dirs.Cwd == "" {
+			return false
+		}
+		file = filepath.Join(dirs.Cwd, file)
+	}
+	file, err := dirs.Resolve(file)
+	return err == nil && s.Files([]Change{{Path: file}}, e, dirs).Decision == Allow
 }
 
 // verdict is what the rules say of a command and of what it runs.
@@ -114,10 +149,8 @@ func (s *Set) node(l *line, n *node, text string, e Escalation) verdict {
 	case v.opaque:
 	case own.Decision == Allow && (!n.both || all):
 		v.Match, v.allowed = own, true
-	case n.clear && all && n.unsafe == "" && !l.redefined[n.words[0].key()]:
+	case n.clear && all && n.unsafe == "":
 		v.Match, v.allowed = first, true
-	case n.free && len(n.kids) == 0:
-		v.allowed = true
 	}
 	return v
 }
@@ -159,7 +192,7 @@ func (r *rule) speaks(n *node) certainty {
 
 // allows is for allow rules.
 func (r *rule) allows(l *line, n *node) bool {
-	if n.opaque != "" || l.barrier != "" || len(n.words) == 0 || len(r.words) == 0 {
+	if n.opaque != "" || l.barrier != "" || l.outside != "" || len(n.words) == 0 || len(r.words) == 0 {
 		return false
 	}
 	if len(r.assigns) > 0 {
@@ -175,20 +208,16 @@ func (r *rule) allows(l *line, n *node) bool {
 		return false
 	}
 	head, name := &r.words[0], &n.words[0]
-	if n.wrapper && head.kind != literalWord || l.redefined[name.key()] {
+	switch {
+	case n.wrapper && head.kind != literalWord:
 		return false
+	case head.kind == restOfWords:
+		return !strings.ContainsAny(name.text, `/\`) && r.certain(n)
+	case !strings.Contains(name.text, "/") || filepath.IsAbs(name.text) || strings.HasPrefix(name.text, "/"):
+		return head.command(name) && r.certain(n)
 	}
-	if head.kind == restOfWords {
-		if name.kind != known || strings.ContainsAny(name.text, `/\`) {
-			return false
-		}
-	} else if !head.command(name) {
-		return false
-	}
-	if l.moved && strings.Contains(name.text, "/") && !strings.HasPrefix(name.text, "/") {
-		return false
-	}
-	return r.certain(n)
+	// A rule's relative path is one of the workspace.
+	return !l.moved && l.folder != "" && head.below(l.folder, name.text) && lead(r.words[1:], n.words[1:], false)
 }
 
 // why tells what made a rule match that does not match word by word.

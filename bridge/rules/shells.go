@@ -1,23 +1,19 @@
 package rules
 
-import (
-	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
-)
+import "strings"
 
 // plainFlags of a shell change nothing about what a text runs.
 const plainFlags = "celuxf"
 
 // shellOpener reads bash -lc 'text', a script's name, or a here-document.
-func shellOpener(lang syntax.LangVariant) opener {
+func shellOpener(d dialect) opener {
 	return func(r *reader, n *node, c context) {
 		n.wrapper = true
 		unknown := func(why string) {
 			n.clear = false
 			r.kid(n, opaqueNode("", why))
 		}
-		c.lang = lang
+		c.shell = d
 		stdin := c.stdin
 		if len(n.words) == 2 && (n.words[1].text == "--version" || n.words[1].text == "--help") {
 			return

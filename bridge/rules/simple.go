@@ -1,7 +1,5 @@
 package rules
 
-import "mvdan.cc/sh/v3/syntax"
-
 // Command is a simple command of a line, for who has rules of another kind than a Set.
 type Command struct {
 	Words []Word
@@ -21,7 +19,7 @@ type Word struct {
 func Commands(text string) []Command {
 	r := reader{line: new(line)}
 	var all []Command
-	for _, n := range r.text(text, context{lang: syntax.LangBash}) {
+	for _, n := range r.text(text, context{shell: shells["bash"]}) {
 		c := Command{Opaque: n.opaque != "" && len(n.words) == 0}
 		for i := range n.words {
 			w := &n.words[i]

@@ -1,5 +1,7 @@
 package rules
 
+import "strings"
+
 // harmless are the variables that can be set for a command which a rule
 // allows without them. Every program has variables of its own that name files
 // to load or programs to run (PATH, LD_PRELOAD, GIT_SSH, NODE_OPTIONS …), so
@@ -27,6 +29,19 @@ func own(name string) bool {
 		}
 	}
 	return name != "" && !zshOwn[name]
+}
+
+// tables are the variables by which shells look up commands and aliases.
+var tables = setOf("BASH_ALIASES", "BASH_CMDS", "aliases", "galiases", "saliases", "commands", "functions", "builtins", "dis_functions", "dis_aliases")
+
+// startup are the variables that name what a shell runs when it starts, or with each
+// command. ENV is one where its value may be a file: many programs have a variable of
+// that name.
+var startup = setOf("BASH_ENV", "ZDOTDIR", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4", "SHELLOPTS", "BASHOPTS", "BASH_LOADABLES_PATH")
+
+// runs reports whether a shell that a variable is set for may run its value.
+func runs(name, value string) bool {
+	return startup[name] || strings.HasPrefix(name, "BASH_FUNC_") || name == "ENV" && strings.Trim(value, wordLetters) != ""
 }
 
 // variable says whether a text is the name of one.

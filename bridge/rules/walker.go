@@ -11,6 +11,7 @@ import (
 type walker struct {
 	*reader
 	context
+	lang   syntax.LangVariant
 	source string
 	nodes  []*node
 }
@@ -50,31 +51,19 @@ func (w *walker) visit(at syntax.Node) bool {
 		case *syntax.CallExpr:
 			w.call(cmd, x.Redirs)
 		case nil:
-			w.add(&node{free: true}, x) // redirections alone
+			w.add(&node{}, x) // redirections alone
 		}
 	case *syntax.DeclClause:
 		w.declare(x)
-	case *syntax.FuncDecl:
-		if x.Name != nil {
-			w.line.redefine(unescape(x.Name.Value))
-		}
-		for _, name := range x.Names {
-			w.line.redefine(unescape(name.Value))
-		}
 	case *syntax.WordIter:
 		w.line.set(x.Name.Value)
 		for _, item := range x.Items {
 			w.foreign(w.flat(item), x)
 		}
 	case *syntax.TimeClause:
-		w.add(&node{words: []word{literal("time"), {kind: many}}, free: true}, x)
+		w.add(&node{words: []word{literal("time"), {kind: many}}}, x)
 	case *syntax.CoprocClause:
-		w.add(&node{words: []word{literal("coproc"), {kind: many}}, free: true}, x)
-		// A name is one only before a compound command; the parser takes the word
-		// before a redirection for one, which is the command.
-		if _, simple := x.Stmt.Cmd.(*syntax.CallExpr); x.Name != nil && (simple || x.Stmt.Cmd == nil) {
-			w.add(opaqueNode("", "what coproc runs can't be told"), x)
-		}
+		w.add(&node{words: []word{literal("coproc"), {kind: many}}}, x)
 	case *syntax.LetClause:
 		w.line.bar(arithmetic)
 		w.line.holds(w.slice(x.Pos(), x.End()), "`")
@@ -86,16 +75,21 @@ func (w *walker) visit(at syntax.Node) bool {
 		w.numeric(x.X)
 	case *syntax.Assign:
 		w.numeric(x.Index)
+		if x.Name != nil && (tables[x.Name.Value] || runs(x.Name.Value, "")) {
+			w.add(opaqueNode("", "it sets "+x.Name.Value+", which makes a shell run something"), x)
+		}
 	case *syntax.ArrayElem:
 		w.numeric(x.Index)
 		w.foreign(w.flat(x.Value), x)
 	case *syntax.BinaryTest:
 		if x.Op >= syntax.TsEql && x.Op <= syntax.TsGtr {
 			w.line.bar(arithmetic)
+			w.line.holds(w.slice(x.Pos(), x.End()), "`")
 		}
 	case *syntax.UnaryTest:
 		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
 			w.line.bar(arithmetic)
+			w.line.holds(w.slice(x.Pos(), x.End()), "`")
 		}
 	case *syntax.ParamExp:
 		w.parameter(x)
@@ -158,7 +152,6 @@ func (w *walker) call(x *syntax.CallExpr, redirects []*syntax.Redirect) {
 	}
 	if len(x.Args) == 0 {
 		n := w.command(nil, assigns, w.context)
-		n.free = n.opaque == ""
 		for _, a := range assigns {
 			w.line.set(a.name)
 		}
@@ -270,13 +263,7 @@ func (w *walker) redirect(x *syntax.Redirect) {
 	if target.kind == known && sinks[target.text] || target.source {
 		return
 	}
-	switch n := len(w.line.writes); {
-	case n == maxWrite:
-		target = word{kind: many}
-	case n > maxWrite:
-		return
-	}
-	w.line.writes = append(w.line.writes, write{w.slice(x.Pos(), x.Word.End()), target})
+	w.line.write(write{text: w.slice(x.Pos(), x.Word.End()), target: target})
 }
 
 // declare is export, declare, local and the like.
@@ -295,5 +282,3 @@ func (w *walker) declare(x *syntax.DeclClause) {
 	}
 	w.add(w.command(words, nil, w.context), x)
 }
-
-func unescape(s string) string { return strings.ReplaceAll(s, `\`, "") }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"path"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -152,6 +153,24 @@ func (g *wordGlob) command(w *word) bool {
 		return g.text == w.text
 	case patternWord:
 		return strings.Contains(g.text, "/") && !strings.Contains(w.text, "..") && config.Match(g.text, w.text)
+	}
+	return false
+}
+
+// below is command for a relative path that is seen from a folder of the workspace.
+func (g *wordGlob) below(folder, program string) bool {
+	if folder == "." && g.kind == literalWord && g.text == program {
+		return true // as it is written, even where it climbs
+	}
+	if climbs(program) || climbs(g.text) || !strings.Contains(g.text, "/") {
+		return false
+	}
+	program, text := path.Join(folder, program), strings.TrimPrefix(g.text, "./")
+	switch g.kind {
+	case literalWord:
+		return path.Clean(text) == program
+	case patternWord:
+		return config.Match(text, program) || config.Match(g.text, "./"+program)
 	}
 	return false
 }

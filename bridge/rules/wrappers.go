@@ -50,6 +50,15 @@ var textWrappers = []string{"watch", "flock", "runuser", "hyperfine", "sg"}
 // foreignShells speak other languages.
 var foreignShells = []string{"fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "nu", "elvish", "xonsh", "oil", "osh", "ysh", "yash", "rc", "es", "scsh", "at", "batch"}
 
+// evaluators are builtins that run or evaluate their arguments.
+var evaluators = []string{
+	"fc", "history", "bind", "compgen", "complete", "compopt", "compctl", "emulate", "sched", "zmodload", "zle", "zcompile", "autoload", "functions",
+	"zparseopts", "zstyle", "zregexparse", "bindkey", "disable",
+}
+
+// numbers are the operators of test that compare numbers.
+var numbers = setOf("-eq", "-ne", "-lt", "-le", "-gt", "-ge")
+
 // setters are builtins that set variables whose names they are given.
 var setters = []string{
 	"read", "mapfile", "readarray", "getopts", "unset", "printf", "print", "test", "[", "wait", "vared",

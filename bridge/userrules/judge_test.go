@@ -45,7 +45,15 @@ func TestJudge(t *testing.T) {
 		"git log | ls":                   userrules.Leaves,
 		"/usr/bin/git log":               userrules.Leaves,
 		"/opt/make":                      userrules.Leaves,
-		"ls $(pwd)":                      userrules.Stays, // pwd is no rule's
+		"ls $(pwd)":                      userrules.Leaves, // codex may read it otherwise
+		"pwd":                            userrules.Stays,  // no rule's
+		"pwd > a":                        userrules.Stays,
+		"pwd\f":                          userrules.Leaves,
+		"git\fstatus\f/../e":             userrules.Leaves,
+		"pwd #":                          userrules.Leaves,
+		"rm ~/a":                         userrules.Unsure, // codex would ask about rm, perhaps
+		"rm *":                           userrules.Leaves,
+		"touch x\\":                      userrules.Unsure,
 		"ls $x":                          userrules.Leaves,
 		"$x status":                      userrules.Leaves, // may be git
 		"git $x":                         userrules.Leaves,
@@ -62,9 +70,9 @@ func TestJudge(t *testing.T) {
 		"make":                           userrules.Stays,
 		"git push":                       userrules.Stays,
 		"git status && git push":         userrules.Stays,
-		"(cd x; make) ":                  userrules.Stays,
+		"(cd x; make) ":                  userrules.Leaves,
 		"bash -c 'git status'":           userrules.Stays,
-		"":                               userrules.Stays,
+		"":                               userrules.Leaves, // though nothing runs
 		"ls \\":                          userrules.Unsure,
 		"ls " + strings.Repeat("a", 1e5): userrules.Unsure, // too long to be read
 	} {
@@ -74,6 +82,16 @@ func TestJudge(t *testing.T) {
 	}
 	if n := len(set.Lets()); n != 5 {
 		t.Errorf("%d rules let something out", n)
+	}
+}
+
+// Where no rule lets anything out, nothing is kept in.
+func TestJudgeNothingAllowed(t *testing.T) {
+	set := read(t, map[string]string{"own.rules": "prefix_rule(pattern=[\"rm\"], decision=\"prompt\")\n"})
+	for _, line := range []string{"rm a", "rm ~/a", "rm\fa", "(", "ls \\", ""} {
+		if v := set.Judge(line); v.Fate != userrules.Stays {
+			t.Errorf("%q: %+v", line, v)
+		}
 	}
 }
 

@@ -33,12 +33,19 @@ type Verdict struct {
 }
 
 // Judge tells what the rules do to a line that a shell would be given.
+//
+// Codex's own reading of a line is known in the grammar of package rules only. Outside of
+// it a line is kept inside whatever it seems to say, as soon as any rule lets something
+// out: Codex takes form feeds and continued lines for blanks, and bash does not (measured).
 func (s *Set) Judge(line string) Verdict {
 	if s.Fault != nil {
 		return Verdict{Unsure, s.Fault.Error()}
 	}
-	commands := rules.Commands(line)
+	commands, outside := rules.Commands(line), rules.Outside(line)
 	out := s.allowed(commands)
+	if lets := s.Lets(); outside != "" && len(lets) > 0 {
+		out = &lets[0]
+	}
 	if r := s.Shell(); r != nil && (out != nil || !plain.MatchString(line)) {
 		return Verdict{Unsure, r.String() + " lets a shell out of the sandbox, and with it whatever it runs"}
 	}
@@ -48,10 +55,12 @@ func (s *Set) Judge(line string) Verdict {
 		}
 	}
 	switch {
-	case out == nil, s.any(commands, (*Rule).has): // codex asks about the latter, or refuses it
+	case out == nil:
+		return Verdict{}
+	case outside == "" && s.any(commands, (*Rule).has): // codex asks about it, or refuses it
 		return Verdict{}
 	case !strings.ContainsAny(line, expanding) && s.any(commands, (*Rule).may):
-		return Verdict{Unsure, lets(out) + ", unless another one asks about it, which can't be told"}
+		return Verdict{Unsure, lets(out) + ", unless another one asks about it, which can't be told; quote its words with '…'"}
 	}
 	if strings.HasSuffix(strings.TrimRight(line, " \t\r\n"), `\`) {
 		return Verdict{Unsure, lets(out) + ", and the line ends in a backslash"}
@@ -67,13 +76,14 @@ func kept(by *Rule) Verdict {
 	return Verdict{Leaves, lets(by)}
 }
 
-func lets(r *Rule) string { return r.String() + " lets it out of the sandbox" }
+func lets(r *Rule) string { return r.String() + " lets it out of the sandbox, or may" }
 
 // expanding has no plain line but within quotes (measured): no rule for its commands speaks of
 // one that expands something.
 const expanding = "$`<>(){}*?["
 
-// plain are lines that Codex surely takes for one command and its words.
+// plain are lines that Codex surely takes for one command and its words: one with a
+// redirection, it does not.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./ -]*$`)
 
 // allowed is a rule by which the commands may be let out; nil, one of them is not.

@@ -80,6 +80,7 @@ func (g *Gate) started(_ context.Context, said *bridge.Said) {
 type Reason struct {
 	Text   string // "" none but that they want to be
 	Leaves bool   // the call would leave the sandbox: it is not remembered
+	Shell  string // that runs a command, with its flags; "" unknown: it is not remembered
 }
 
 // Ask has a person say whether a tool call may run. The answer is a denial, or no

@@ -71,11 +71,15 @@ func (h *hooks) Routes() []bridge.Route {
 			}
 			text, _ := params.Get("why").Text()
 			leaves, _ := params.Get("leaves").Bool()
+			shell, ok := params.Get("shell").Text()
+			if !ok {
+				shell = "bash"
+			}
 			before, told := h.told, make(chan struct{})
 			h.told = told
 			go func() { // as the relay does
 				defer close(told)
-				answer := h.gate.Ask(ctx, call, gate.Reason{Text: text, Leaves: leaves})
+				answer := h.gate.Ask(ctx, call, gate.Reason{Text: text, Leaves: leaves, Shell: shell})
 				if before != nil {
 					<-before
 				}

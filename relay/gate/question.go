@@ -59,8 +59,13 @@ func (q *question) shell(command string, lasting grants.Span) {
 		"kind": "command", "itemId": q.call.ToolUseID, "startedAtMs": q.since.UnixMilli(), "environmentId": "local",
 		"command": command, "cwd": q.call.Cwd, "commandActions": actions, "availableDecisions": append(decisions, "cancel"), // as codex offers it: decline is understood, too
 	})
+	shell := q.why.Shell
+	if shell == "" {
+		shell = "unknown"
+	}
+	q.params["reason"] = "shell: " + shell
 	if q.why.Text != "" {
-		q.params["reason"] = q.why.Text
+		q.params["reason"] = q.why.Text + " (shell: " + shell + ")"
 	}
 	q.part = map[string]any{
 		"type": "commandExecution", "command": command, "cwd": q.call.Cwd, "source": "agent", "commandActions": actions,
@@ -144,8 +149,11 @@ func (q *question) key(session, workspace string) (grants.Key, error) {
 	if q.method == aboutPatch {
 		return grants.Key{}, fmt.Errorf("a patch is not remembered")
 	}
+	if q.method == aboutCommand && q.why.Shell == "" {
+		return grants.Key{}, fmt.Errorf("a command whose shell is not known is not remembered")
+	}
 	return grants.NewKey(grants.Asked{
-		Provider: "codex", Session: session, Workspace: workspace, Tool: q.call.ToolName, Input: q.call.ToolInput, Cwd: q.call.Cwd,
+		Provider: "codex", Session: session, Workspace: workspace, Tool: q.call.ToolName, Input: q.call.ToolInput, Cwd: q.call.Cwd, Shell: q.why.Shell,
 	})
 }
 

@@ -22,6 +22,8 @@ type Asked struct {
 	Input []byte
 	// Cwd is absolute; empty where the tool has none.
 	Cwd string
+	// Shell is the shell that runs a command, with its flags, where Input does not tell.
+	Shell string
 	// Escalated: it would leave the sandbox, or that is not known.
 	Escalated bool
 }
@@ -40,10 +42,10 @@ type Key struct {
 // enough to be remembered.
 func NewKey(a Asked) (Key, error) {
 	for _, field := range []struct{ name, text string }{
-		{"provider", a.Provider}, {"session", a.Session}, {"workspace", a.Workspace}, {"tool", a.Tool}, {"cwd", a.Cwd},
+		{"provider", a.Provider}, {"session", a.Session}, {"workspace", a.Workspace}, {"tool", a.Tool}, {"cwd", a.Cwd}, {"shell", a.Shell},
 	} {
 		switch {
-		case field.text == "" && field.name != "cwd":
+		case field.text == "" && field.name != "cwd" && field.name != "shell":
 			return Key{}, fmt.Errorf("a request without a %s can't be remembered", field.name)
 		case !utf8.ValidString(field.text):
 			return Key{}, fmt.Errorf("the %s is no valid UTF-8; the request can't be remembered", field.name)
@@ -64,7 +66,7 @@ func NewKey(a Asked) (Key, error) {
 		}
 	}
 	a.Input = input
-	rest := []string{a.Provider, a.Tool, string(input), a.Cwd, cwd, fmt.Sprint(a.Escalated)}
+	rest := []string{a.Provider, a.Tool, string(input), a.Cwd, cwd, a.Shell, fmt.Sprint(a.Escalated)}
 	return Key{
 		session:   digest(append([]string{"session", a.Session, a.Workspace, root}, rest...)),
 		workspace: digest(append([]string{"workspace", a.Workspace, root}, rest...)),
@@ -85,7 +87,7 @@ func resolved(folder string) (string, error) {
 }
 
 // digestVersion changes with everything that changes what a digest is of.
-const digestVersion = "v1:"
+const digestVersion = "v2:"
 
 // digest is one text for many. Each goes with its length, so that no two lists run
 // together into the same bytes.

@@ -36,6 +36,7 @@ func TestKey(t *testing.T) {
 		{"no cwd", with(a, func(a *grants.Asked) { a.Cwd = "" }), false},
 		{"cwd, spelt otherwise", with(a, func(a *grants.Asked) { a.Cwd += string(filepath.Separator) }), false},
 		{"workspace", with(a, func(a *grants.Asked) { a.Workspace = a.Cwd }), false},
+		{"shell", with(a, func(a *grants.Asked) { a.Shell = "sh" }), false},
 		{"escalated", with(a, func(a *grants.Asked) { a.Escalated = true }), false},
 	} {
 		if got := key(t, tt.asked).Digest() == first.Digest(); got != tt.same {

@@ -198,7 +198,9 @@ func TestEscalationInCode(t *testing.T) {
 	}}})
 	a := w.agreeable(proxyArgv...)
 	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
-	if asked := a.turn(thread, "CODE"); len(asked) > 0 || w.left("out") {
+	// Nor is their shell known, so that no rule allows them: the person is asked, and then
+	// codex's own question is declined.
+	if asked := a.turn(thread, "CODE"); len(asked) != 1 || asked[0] != "shell: unknown" || w.left("out") {
 		t.Errorf("it got out, or the editor was asked: %q", asked)
 	}
 	if told := w.told(); !strings.Contains(told, "rejected by user") {

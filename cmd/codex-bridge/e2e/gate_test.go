@@ -115,7 +115,7 @@ func TestGateFollows(t *testing.T) {
 	if got := asked(thread, map[string]any{"approvalPolicy": "on-request"}); got != 0 {
 		t.Errorf("under on-request asked %d times", got)
 	}
-	if got := a.turn(thread, "RUN: mkdir b"); len(got) != 1 || got[0] != "Folders are for people." {
+	if got := a.turn(thread, "RUN: mkdir b"); len(got) != 1 || got[0] != "Folders are for people. (shell: bash)" {
 		t.Errorf("a rule asks: %q", got)
 	}
 	if got := asked(thread, map[string]any{"approvalPolicy": "never"}); got != 0 {

@@ -49,6 +49,12 @@ var userRules = map[string]userRule{
 	"in braces":            {rules: allow(`["touch"]`), command: "{ touch $OUT\n}"},
 	"quoted":               {rules: allow(`["touch"]`), command: "'touch' $OUT"},
 	"a redirection":        {rules: allow(`["echo"]`), command: "echo a > $OUT"},
+	// Codex takes these for blanks, and bash for parts of a word (measured): it runs tool.
+	"form feeds":          {rules: allow(`["git", "status"]`), command: "git\fstatus\f/../tool", leaves: true},
+	"a vertical tab":      {rules: allow(`["git", "status"]`), command: "git\vstatus\v/../tool", leaves: true},
+	"a continued line":    {rules: allow(`["git"]`), command: "git\\\n/../tool", leaves: true},
+	"after others":        {rules: allow(`["git"]`, `["true"]`), command: "true && git\\\n/../tool", leaves: true},
+	"a comment, a prompt": {rules: allow(`["true"]`) + "prefix_rule(pattern=[\"touch\"], decision=\"prompt\")\n", command: "touch $OUT # a", unsure: true},
 }
 
 // run has the model run the command under on-request, and tells whether it ran outside the
@@ -68,6 +74,12 @@ func (u userRule) run(t *testing.T, bridgeConfig string, argv ...string) (outsid
 		w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", own, w.workspace))
 	}
 	w.write(file, strings.ReplaceAll(u.rules, "$OUT", out))
+	for _, folder := range []string{"git", "git\fstatus\f", "git\vstatus\v"} {
+		w.write("workspace/"+folder+"/x", "")
+	}
+	if err := os.Chmod(w.write("workspace/tool", "#!/bin/sh\ntouch "+out+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	command := strings.ReplaceAll(u.command, "$OUT", out)
 	w.model.Add(scripted.Step{When: "GO", Reply: scripted.Reply{scripted.Run(command)}})
 	a := w.agreeable(argv...)

@@ -1,0 +1,24 @@
+package rules
+
+// PlainCommand is a plainCommand.
+type PlainCommand struct {
+	Words     []string
+	Redirects [][2]string // the operator, and the path of a file
+	Operator  string
+}
+
+// ParsePlain is parsePlain.
+func ParsePlain(line string) (commands []PlainCommand, why string) {
+	plain, why := parsePlain(line)
+	for _, c := range plain {
+		one := PlainCommand{Words: c.words, Operator: c.operator}
+		for _, r := range c.redirects {
+			one.Redirects = append(one.Redirects, [2]string{r.operator, r.target})
+		}
+		commands = append(commands, one)
+	}
+	return commands, why
+}
+
+// IsShellWord reports whether the grammar knows a word as one of the shells' own.
+func IsShellWord(name string) bool { return reserved[name] || builtins[name] }

@@ -1,0 +1,262 @@
+package rules
+
+import "strings"
+
+// This file is the grammar of docs/rules.md, "Lines that can be allowed". bash, dash,
+// zsh and Codex read each of its lines in the same way, which the tests show with the
+// real shells. Keep both in step, and leave out whatever is in doubt: a line outside of
+// the grammar is asked about.
+//
+//	line     = { NEWLINE } command { separator command } [ ";" ] { NEWLINE }
+//	separator = ";" | NEWLINE | ( "&&" | "||" | "|" ) { NEWLINE }
+//	command  = name { BLANK ( word | redirect ) }
+//	name     = ( letter | digit | one of _./ ) { letter | digit | one of _./+- }
+//	word     = piece { piece }
+//	piece    = { letter | digit | one of _./+-,:@% } | "=" behind a letter, a digit or one of _-.
+//	         | "'" { any but "'" } "'" | '"' { any but one of "$`\ } '"'
+//	redirect = "2>&1" | "1>&2" | ">&2" | [ "1" | "2" ] ( ">" | ">>" ) word | "<" word
+
+// plainCommand is a simple command of a line in the grammar.
+type plainCommand struct {
+	text      string
+	words     []string
+	redirects []plainRedirect
+	operator  string // what follows the command; "" at the end
+}
+
+// plainRedirect is a redirection. target is the path of a file; "" for 2>&1 and its like.
+type plainRedirect struct{ text, operator, target string }
+
+// Outside returns why a line is outside of the grammar, "" if it is inside.
+func Outside(line string) string {
+	_, why := parsePlain(line)
+	return why
+}
+
+// parsePlain reads a line of the grammar. If it is none, it returns the reason.
+func parsePlain(text string) (commands []plainCommand, why string) {
+	for i := range len(text) {
+		if c := text[i]; c != '\n' && (c < ' ' || c > '~') {
+			return nil, "it has a character other than printable ASCII"
+		}
+	}
+	p := plainParser{text: text}
+	p.skip(" \n")
+	piped := false // the output of the command before is the input of this one
+	for {
+		command, used, why := p.command()
+		if why != "" {
+			return nil, why
+		}
+		command.operator = p.operator()
+		switch {
+		case piped && used[0] || command.operator == "|" && used[1]:
+			return nil, "a command has a pipe and a redirection in one place"
+		case command.operator == "&":
+			return nil, "it has a single &"
+		}
+		commands = append(commands, command)
+		piped = command.operator == "|"
+		p.skip(" \n")
+		if p.at == len(p.text) && strings.Trim(command.operator, ";\n") == "" {
+			return commands, ""
+		}
+	}
+}
+
+type plainParser struct {
+	text string
+	at   int
+}
+
+func (p *plainParser) skip(chars string) {
+	for p.at < len(p.text) && strings.IndexByte(chars, p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+// operator reads what stands between two commands; "" at the end.
+func (p *plainParser) operator() string {
+	rest := p.text[p.at:]
+	for _, operator := range []string{"&&", "||", "|", ";", "\n", "&"} {
+		if strings.HasPrefix(rest, operator) {
+			p.at += len(operator)
+			return operator
+		}
+	}
+	return ""
+}
+
+// command reads a simple command and the blanks behind it. used are the descriptors
+// that it redirects.
+func (p *plainParser) command() (command plainCommand, used [3]bool, why string) {
+	start, end := p.at, p.at
+	name, why := p.name()
+	if why != "" {
+		return command, used, why
+	}
+	command.words = append(command.words, name)
+	for {
+		end = p.at
+		p.skip(" ")
+		if p.atEnd() {
+			command.text = p.text[start:end]
+			return command, used, ""
+		}
+		at := p.at
+		operator, descriptor := p.redirect()
+		switch {
+		case operator == "":
+			word, why := p.word()
+			if why != "" {
+				return command, used, why
+			}
+			command.words = append(command.words, word)
+			continue
+		case used[descriptor]:
+			return command, used, "a command redirects a descriptor twice"
+		}
+		used[descriptor] = true
+		target := ""
+		if strings.Contains(operator, "&") {
+			if !p.atEnd() && p.text[p.at] != ' ' {
+				return command, used, "a redirection has no blank behind it"
+			}
+		} else {
+			p.skip(" ")
+			if target, why = p.word(); why != "" {
+				return command, used, why
+			}
+			if target != devNull && !plainTarget(target) {
+				return command, used, "a redirection has no plain path"
+			}
+		}
+		command.redirects = append(command.redirects, plainRedirect{text: p.text[at:p.at], operator: operator, target: target})
+	}
+}
+
+const devNull = "/dev/null"
+
+// atEnd reports whether a command ends here.
+func (p *plainParser) atEnd() bool {
+	return p.at == len(p.text) || strings.IndexByte("\n;|&", p.text[p.at]) >= 0
+}
+
+// plainRedirects are the operators of redirections, and the descriptors that they set. One
+// that begins like another comes first.
+var plainRedirects = []struct {
+	operator   string
+	descriptor int
+}{
+	{"2>&1", 2}, {"1>&2", 1}, {">&2", 1}, {"2>>", 2}, {"1>>", 1}, {">>", 1}, {"2>", 2}, {"1>", 1}, {">", 1}, {"<", 0},
+}
+
+// redirect reads the operator of a redirection; "" if there is none.
+func (p *plainParser) redirect() (operator string, descriptor int) {
+	for _, r := range plainRedirects {
+		if strings.HasPrefix(p.text[p.at:], r.operator) {
+			p.at += len(r.operator)
+			return r.operator, r.descriptor
+		}
+	}
+	return "", 0
+}
+
+// plainTarget reports whether the target of a redirection is a path like any other. bash
+// gives names below /dev a meaning of its own.
+func plainTarget(path string) bool {
+	return path != "" && (alphanumeric(path[0]) || strings.IndexByte("_./", path[0]) >= 0) &&
+		strings.Trim(path, "0123456789") != "" && !strings.Contains(path, "//") &&
+		!strings.Contains(path, "/dev/") && !strings.Contains(path, "/proc/")
+}
+
+// name reads the name of a command.
+func (p *plainParser) name() (string, string) {
+	start := p.at
+	for p.at < len(p.text) && (alphanumeric(p.text[p.at]) || strings.IndexByte("_./+-", p.text[p.at]) >= 0) {
+		p.at++
+	}
+	name := p.text[start:p.at]
+	switch {
+	case p.at < len(p.text) && p.text[p.at] == '=':
+		return "", "it sets a variable"
+	case name == "" || name[0] == '+' || name[0] == '-' || p.at < len(p.text) && p.text[p.at] != ' ' && !p.atEnd():
+		return "", "a command's name is not written plainly"
+	case !safeBuiltins[name] && (reserved[name] || builtins[name]):
+		return "", name + " is a word of the shell's own"
+	}
+	return name, ""
+}
+
+// word reads a word and takes its quotes off.
+func (p *plainParser) word() (string, string) {
+	var b strings.Builder
+	start := p.at
+	for p.at < len(p.text) {
+		c := p.text[p.at]
+		switch {
+		case alphanumeric(c) || strings.IndexByte("_./+-,:@%", c) >= 0:
+		case c == '=' && p.at > start && (alphanumeric(p.text[p.at-1]) || strings.IndexByte("_-.", p.text[p.at-1]) >= 0):
+		case c == '\'' || c == '"':
+			length := strings.IndexByte(p.text[p.at+1:], c)
+			if length < 0 {
+				return "", "a quote is not closed"
+			}
+			inner := p.text[p.at+1 : p.at+1+length]
+			end := p.at + 1 + length + 1
+			switch {
+			case strings.Contains(inner, "\n"):
+				return "", "a quoted text has several lines"
+			case c == '"' && strings.ContainsAny(inner, "$`\\"):
+				return "", "a text in double quotes has one of $ ` \\"
+			case end < len(p.text) && p.text[end] == c: // zsh may take two for one
+				return "", "two quoted texts touch"
+			}
+			b.WriteString(inner)
+			p.at = end
+			continue
+		case strings.IndexByte(" \n;|&", c) >= 0:
+			return p.ended(start, b.String())
+		default:
+			return "", "outside of quotes it has " + string(rune(c))
+		}
+		b.WriteByte(c)
+		p.at++
+	}
+	return p.ended(start, b.String())
+}
+
+func (p *plainParser) ended(start int, word string) (string, string) {
+	if p.at == start {
+		return "", "a word is missing"
+	}
+	return word, ""
+}
+
+func alphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// reserved are the words that begin something other than a simple command, in any of
+// the shells.
+var reserved = setOf(strings.Fields(`
+	if then elif else fi for foreach do done while until case esac select function in time coproc repeat end nocorrect noglob
+	declare export float integer local private readonly typeset let always
+`)...)
+
+// builtins are what bash, dash and zsh run themselves: some run or evaluate their
+// arguments, some change what later commands mean, and one shell's builtin may be a
+// program for another.
+var builtins = setOf(strings.Fields(`
+	. alias autoload bg bind bindkey break builtin bye caller cap cd chdir clone command compadd comparguments compcall compctl compdescribe
+	compfiles compgen compgroups complete compopt compquote compset comptags comptry compvalues continue declare dirs disable disown
+	echo echotc echoti emulate enable eval exec exit export false fc fg float functions getcap getln getopts hash help history integer
+	jobs kill let limit local log logout mapfile newgrp nocorrect noglob popd print printf private pushd pushln pwd r read readarray readonly
+	rehash return sched set setcap setopt shift shopt source suspend test times trap true ttyctl type typeset ulimit umask unalias
+	unfunction unhash unlimit unset unsetopt vared wait whence where which zcompile zformat zftp zle zmodload zparseopts zprof zpty
+	zregexparse zselect zsocket zstat zstyle zsystem ztcp
+`)...)
+
+// safeBuiltins neither run nor evaluate their arguments, in any of the shells. cd is
+// followed by programs in another folder: line.moved.
+var safeBuiltins = setOf("cd", "echo", "false", "pwd", "true", "which")

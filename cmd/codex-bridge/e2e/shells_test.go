@@ -1,0 +1,242 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// shellRules allow and deny by rule, in threads that ask about everything else.
+const shellRules = `
+[policy]
+mode = "enforce"
+approval = ["untrusted", "on-request"]
+sandbox = "workspace-write"
+[[policy.rule]]
+command = "{git,time,coproc,history,compgen,bash,echo,true,cat,tail,printf} **"
+decision = "allow"
+[[policy.rule]]
+command = "./scripts/*.sh **"
+decision = "allow"
+`
+
+const denyTouch = `
+[[policy.rule]]
+command = "touch **"
+decision = "deny"
+reason = "Nothing is touched here."
+`
+
+// refuser is an editor that declines whatever it is asked, and keeps the questions.
+type refuser struct {
+	*conversation
+	answer func(editor.Message) any // nil: it declines
+	asked  []editor.Message
+}
+
+func (w *world) refuser(argv ...string) *refuser {
+	w.t.Helper()
+	r := &refuser{}
+	r.conversation = &conversation{world: w, ctx: deadline(w.t), Editor: w.start(argv, editor.Options{
+		Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
+			r.asked = append(r.asked, m)
+			if r.answer != nil {
+				return r.answer(m), nil
+			}
+			return decision("decline"), nil
+		},
+	})}
+	r.initialize(nil)
+	return r
+}
+
+// exec has the model run a command line with further arguments of the call, and returns
+// the reasons of what the person was asked.
+func (r *refuser) exec(thread, line string, more map[string]any) (reasons []string) {
+	r.t.Helper()
+	arguments := map[string]any{"cmd": line}
+	for name, v := range more {
+		arguments[name] = v
+	}
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.asked = nil
+	turn, mark := r.begin(thread, "CALL: exec_command "+string(raw))
+	r.end(thread, turn, mark)
+	for _, m := range r.asked {
+		reasons = append(reasons, m.Param("reason"))
+	}
+	return reasons
+}
+
+// shellAttack is a line that one reader takes for something harmless.
+type shellAttack struct {
+	line string // $OUT is a file
+	more map[string]any
+}
+
+// shellAttacks all touch $OUT, or a file in the workspace, in the shell that runs them.
+var shellAttacks = map[string]shellAttack{
+	"descriptor":        {line: "<&-touch $OUT"},
+	"descriptor, bash":  {line: "<&-bash touched"},
+	"time":              {line: "time -- touch $OUT"},
+	"coproc":            {line: "coproc touch $OUT | cat"},
+	"history":           {line: "history -s touch $OUT; fc -s"},
+	"compgen":           {line: "compgen -C 'touch $OUT'"},
+	"compgen, words":    {line: "compgen -W '$(touch $OUT)'"},
+	"subscript":         {line: "[[ -v 'a[$(touch $OUT)]' ]]"},
+	"hash":              {line: "hash -p /usr/bin/touch git; git $OUT"},
+	"function":          {line: "env 'BASH_FUNC_git%%=() { touch $OUT; }' bash -c git"},
+	"sh, quotes":        {line: `git status $'\'; touch $OUT #'`, more: map[string]any{"shell": "sh"}},
+	"sh, &>":            {line: "echo a &>/dev/null touch $OUT; sleep 1", more: map[string]any{"shell": "sh"}},
+	"zsh, qualifier":    {line: "echo /etc/host*(e:'touch $OUT':)", more: map[string]any{"shell": "zsh"}},
+	"zsh, number":       {line: "printf %d 'path[$(touch $OUT)]'", more: map[string]any{"shell": "zsh"}},
+	"sh, here-document": {line: "cat <<$'E'\nE\ntouch $OUT\n$E", more: map[string]any{"shell": "bash"}},
+	"workdir":           {line: "./scripts/a.sh $OUT", more: map[string]any{"workdir": "vendor/evil"}},
+	"cd":                {line: "cd vendor/evil && ./scripts/a.sh $OUT"},
+}
+
+// shellWorld has what the attacks find.
+func shellWorld(t *testing.T, config string) *world {
+	t.Helper()
+	w := newWorld(t, options{config: config, mute: "there are many turns"})
+	for name, text := range map[string]string{
+		"workspace/touched":                  "touch " + filepath.Join(w.workspace, "out") + "\n",
+		"workspace/vendor/evil/scripts/a.sh": "#!/bin/sh\ntouch \"$1\"\n",
+		"workspace/scripts/a.sh":             "#!/bin/sh\n",
+	} {
+		if err := os.Chmod(w.write(name, text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func (a shellAttack) of(w *world) string {
+	return strings.ReplaceAll(a.line, "$OUT", filepath.Join(w.workspace, "out"))
+}
+
+// touched tells whether an attack has worked, and undoes it.
+func (w *world) touched() bool {
+	return os.Remove(filepath.Join(w.workspace, "out")) == nil
+}
+
+// The attacks do what they are for when nothing is in their way.
+func TestShellAttacksControl(t *testing.T) {
+	t.Parallel()
+	w := shellWorld(t, "")
+	r := w.refuser(codexPath, "app-server")
+	thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
+	for name, a := range shellAttacks {
+		if r.exec(thread, a.of(w), a.more); !w.touched() {
+			t.Errorf("%s: nothing happened; the model was told %q", name, w.told())
+		}
+	}
+	r.quit()
+}
+
+// No allow rule lets a line run that shells may read in two ways, nor a program of
+// another folder: the person is asked, and is told the shell.
+func TestShellAttacksAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	w := shellWorld(t, shellRules)
+	r := w.refuser(proxyArgv...)
+	thread, asks := "", 0
+	for name, a := range shellAttacks {
+		if asks++; asks%10 == 1 { // a person is asked twelve times a minute for a thread
+			thread = r.thread(asksAll)
+		}
+		shell := "bash"
+		if s, ok := a.more["shell"].(string); ok {
+			shell = s
+		}
+		asked := r.exec(thread, a.of(w), a.more)
+		if len(asked) != 1 || !strings.Contains(asked[0], "shell: "+shell) {
+			t.Errorf("%s: the person was asked %d times: %q", name, len(asked), asked)
+		}
+		if w.touched() {
+			t.Errorf("%s: it ran", name)
+		}
+	}
+	for line, more := range map[string]map[string]any{ // and these are
+		"git --version 2>&1 | tail -5":                       nil,
+		"true && echo 'a $b `c`' > /dev/null; git --version": {"shell": "zsh", "login": false},
+		"./scripts/a.sh x":                                   nil,
+		"true":                                               {"workdir": "vendor/evil", "shell": "sh"},
+	} {
+		if asked := r.exec(thread, line, more); len(asked) != 0 || !strings.Contains(w.told(), "exited with code 0") {
+			t.Errorf("%s: the person was asked %q, the model was told %q", line, asked, w.told())
+		}
+	}
+	r.quit()
+}
+
+// A deny rule counts for all lines that could mean it, in the shell that reads them.
+func TestShellAttacksAreDenied(t *testing.T) {
+	t.Parallel()
+	w := shellWorld(t, shellRules+denyTouch)
+	r := w.refuser(proxyArgv...)
+	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	for name, a := range shellAttacks {
+		if name == "workdir" || name == "cd" || name == "descriptor, bash" {
+			continue // nobody looks into scripts; and the last one is below
+		}
+		asked := r.exec(thread, a.of(w), a.more)
+		if len(asked) != 0 || w.touched() || !strings.Contains(w.told(), "Nothing is touched here") {
+			t.Errorf("%s: asked %d times; the model was told %q", name, len(asked), w.told())
+		}
+	}
+	r.quit()
+}
+
+// What a person has allowed to one shell is asked about for another, and in another folder.
+func TestGrantsAreOfOneShell(t *testing.T) {
+	t.Parallel()
+	w := shellWorld(t, shellRules+"[approvals]\nremember = \"always\"\n")
+	r := w.refuser(proxyArgv...)
+	r.answer = func(m editor.Message) any { return longest(m) }
+	thread := r.thread(asksAll)
+	line := `echo $'\'; touch out #'` // a word for bash, a command for sh
+	for _, test := range []struct {
+		more  map[string]any
+		asked int
+	}{
+		{nil, 1}, {nil, 0},
+		{map[string]any{"shell": "bash"}, 0}, // which it was
+		{map[string]any{"login": false}, 1},
+		{map[string]any{"shell": "zsh"}, 1}, {map[string]any{"shell": "zsh"}, 0},
+		{map[string]any{"workdir": "scripts"}, 1},
+	} {
+		if asked := r.exec(thread, line, test.more); len(asked) != test.asked {
+			t.Errorf("%v: asked %q", test.more, asked)
+		}
+	}
+	if w.touched() {
+		t.Error("bash and zsh have read it as sh does")
+	}
+	r.answer = nil
+	if asked := r.exec(thread, line, map[string]any{"shell": "sh"}); len(asked) != 1 || w.touched() {
+		t.Errorf("of sh the person was asked %q", asked)
+	}
+	// The control: that shell does run it.
+	r.answer = func(m editor.Message) any { return decision("accept") }
+	if r.exec(thread, line, map[string]any{"shell": "sh"}); !w.touched() {
+		t.Errorf("sh does not run it; the model was told %q", w.told())
+	}
+	// A shell that is not known here is never remembered.
+	for range 2 {
+		if asked := r.exec(thread, "true", map[string]any{"shell": "fish"}); len(asked) != 1 || !strings.Contains(asked[0], "shell: unknown") {
+			t.Errorf("of an unknown shell the person was asked %q", asked)
+		}
+	}
+	r.quit()
+}
