@@ -479,3 +479,81 @@ func TestShellWords(t *testing.T) {
 		}
 	}
 }
+
+// Codex gives a line to a shell as one argument, as a login shell and as a plain one, and the
+// programs have paths. Each line is read so by each shell, in a process of its own.
+func TestLinesAsCodexRunsThem(t *testing.T) {
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dash, err := exec.LookPath("dash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, stub := range stubs {
+		// /etc/profile sets PATH, so no stub is looked up there.
+		names = append(names, "bin/"+stub, "./bin/"+stub, filepath.Join(bin, stub), "bin/../bin/"+stub)
+		status := map[bool]int{true: 1}[strings.HasPrefix(stub, "no")]
+		text := fmt.Sprintf("#!%s\nr=; IFS= read -r r; printf '%%s\\002' 0 %s \"$r\" $# \"$@\" >>'%s/record'; echo E >&2; echo O; exit %d\n", dash, stub, dir, status)
+		if err := os.WriteFile(filepath.Join(bin, stub), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "in"), []byte("I\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := &generator{Rand: rand.New(rand.NewPCG(5, 6))}
+	for range amount(60, 20_000) {
+		line, meant := g.line(names)
+		if got, why := rules.ParsePlain(line); why != "" || fmt.Sprint(got) != fmt.Sprint(meant) {
+			t.Fatalf("%q: %s, got %q, meant %q", line, why, got, meant)
+		}
+		want := expected(meant, "I")
+		for _, shell := range []string{"bash", "dash", "zsh"} {
+			for _, flag := range []string{"-c", "-lc"} {
+				record := filepath.Join(dir, "record")
+				_ = os.Remove(record)
+				cmd := exec.CommandContext(t.Context(), shell, flag, line)
+				cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=/nonexistent", "LC_ALL=C"}
+				cmd.Path, _ = exec.LookPath(shell)
+				_ = cmd.Run() // its status is that of a stub
+				got := effect{files: make(map[string]string)}
+				if text, err := os.ReadFile(record); err == nil {
+					got.commands = records(t, string(text))
+				}
+				for name, text := range want.files {
+					raw, err := os.ReadFile(filepath.Join(dir, name))
+					if err != nil || string(raw) != text {
+						t.Errorf("%s %s writes with %q to %s %q (%v), the grammar %q", shell, flag, line, name, raw, err, text)
+					}
+					_ = os.Remove(filepath.Join(dir, name))
+				}
+				if !slices.Equal(got.commands, want.commands) {
+					t.Fatalf("%s %s reads %q as %q, the grammar as %q", shell, flag, line, got.commands, want.commands)
+				}
+			}
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 3 {
+			t.Fatalf("%q left other files: %v (%v)", line, entries, err)
+		}
+	}
+}
+
+// records are the commands of a record, in the order of their texts.
+func records(t *testing.T, text string) (commands []string) {
+	t.Helper()
+	fields := strings.Split(text, separator)
+	for len(fields) > 4 {
+		count, err := strconv.Atoi(fields[3])
+		if err != nil || len(fields) < 4+count {
+			t.Fatalf("the record is broken at %q", fields)
+		}
+		commands = append(commands, strings.Join(fields[1:4+count], separator))
+		fields = fields[4+count:]
+	}
+	slices.Sort(commands)
+	return commands
+}
