@@ -44,6 +44,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 		call := rollout.Find(state.CodexHome, state.Thread.Rollout, use.ID)
 		state.Escalation, use.Shell, use.Flags = call.Escalation, call.Shell, call.Flags
 	}
+	state.Agent = g.agent(ctx, p, state.Thread, use)
 	d := p.DecideTool(use, state)
 	if d.Verdict == policy.Pass {
 		if !d.Ask || p.Mode() != config.Enforce {

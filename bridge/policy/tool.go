@@ -42,6 +42,9 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 			d = p.ruledOut(method, m)
 		}
 	}
+	if err := p.agentRefused(t, st); d.Err == nil && err != nil {
+		d = Decision{Verdict: Deny, Err: err}
+	}
 	if at := p.toolLeaves(t, st); d.Err == nil && at.leaves() {
 		d = p.letOut(method, at)
 	}

@@ -44,6 +44,15 @@ func Settings(codexHome, path, turn string) *rpc.Doc {
 	return found
 }
 
+// LastSettings is Settings of the last turn of a thread, which is found by its id alone.
+func LastSettings(codexHome, id string) *rpc.Doc {
+	path, err := find(codexHome, id)
+	if err != nil {
+		return nil
+	}
+	return Settings(codexHome, path, "")
+}
+
 func settings(context rpc.Value) *rpc.Doc {
 	out := make(map[string]json.RawMessage)
 	for from, to := range renamed {

@@ -4,14 +4,18 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // subagentsConfig denies and allows by rule, and forbids to leave the sandbox.
@@ -143,4 +147,124 @@ func TestSubagentsEscalationAsk(t *testing.T) {
 		t.Errorf("asked %q, the command left its file: %v", asked, w.left("out"))
 	}
 	a.quit()
+}
+
+// agentModels is a policy that allows one model with one effort.
+const agentModels = `
+[policy]
+approval = ["on-request"]
+models = ["gpt-5.5"]
+efforts = ["medium"]
+project_trust = "codex"
+`
+
+// The agents that the model starts or resumes are held to models and efforts, whether the call
+// names them, a role does, or the configuration. With Codex alone each reaches the provider.
+func TestAgentModels(t *testing.T) {
+	t.Parallel()
+	role := func(name, settings string) string {
+		return fmt.Sprintf("name = %q\ndescription = \"d\"\ndeveloper_instructions = \"d\"\n%s\n", name, settings)
+	}
+	const luna, spawn = "model = \"gpt-6-luna\"\nmodel_reasoning_effort = \"medium\"", `multi_agent_v1/spawn_agent {"message":"SAY: agent","agent_type":"odd"}`
+	for name, test := range map[string]struct {
+		call   string
+		codex  string            // more of Codex's configuration
+		files  map[string]string // below the world's root
+		effort bool              // it is the effort that is forbidden
+		passes bool
+	}{
+		"a model":            {call: `multi_agent_v1/spawn_agent {"message":"SAY: agent","model":"gpt-6-luna","reasoning_effort":"medium"}`},
+		"an effort":          {call: `multi_agent_v1/spawn_agent {"message":"SAY: agent","reasoning_effort":"high"}`, effort: true},
+		"version 2":          {call: `team/spawn_agent {"task_name":"a","message":"SAY: agent","model":"gpt-6-luna","reasoning_effort":"medium","fork_turns":"none"}`, codex: "[features.multi_agent_v2]\nenabled = true\ntool_namespace = \"team\"\n"},
+		"code mode":          {call: "CODE", codex: "suppress_unstable_features_warning = true\n[features]\ncode_mode = true\n"},
+		"a role":             {call: spawn, files: map[string]string{"home/agents/deep/odd.toml": role("odd", luna)}},
+		"a declared role":    {call: spawn, codex: "[agents.odd]\ndescription = \"d\"\nconfig_file = \"$HOME/x.toml\"\n", files: map[string]string{"home/x.toml": role("odd", luna)}},
+		"a project's role":   {call: spawn, codex: "[projects.\"$WORKSPACE\"]\ntrust_level = \"trusted\"\n", files: map[string]string{"workspace/.codex/agents/x.toml": role("odd", luna)}},
+		"the default role":   {call: `multi_agent_v1/spawn_agent {"message":"SAY: agent"}`, files: map[string]string{"home/agents/x.toml": role("default", luna)}},
+		"the default model":  {call: `multi_agent_v1/spawn_agent {"message":"SAY: agent"}`, codex: "[agents]\ndefault_subagent_model = \"gpt-6-luna\"\ndefault_subagent_reasoning_effort = \"medium\"\n"},
+		"another thread":     {call: "RESUME"},
+		"nothing is named":   {call: `multi_agent_v1/spawn_agent {"message":"SAY: agent"}`, passes: true},
+		"what is allowed":    {call: `multi_agent_v1/spawn_agent {"message":"SAY: agent","model":"gpt-5.5","reasoning_effort":"medium"}`, passes: true},
+		"a role without one": {call: spawn, files: map[string]string{"home/agents/odd.toml": role("odd", "")}, passes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, held := range []bool{false, true} {
+				if test.passes && !held {
+					continue
+				}
+				w := newWorld(t, options{config: agentModels})
+				own, err := os.ReadFile(filepath.Join(w.home, "config.toml"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.write("home/config.toml", string(own)+"\n"+strings.NewReplacer("$HOME", w.home, "$WORKSPACE", w.workspace).Replace(test.codex))
+				for file, text := range test.files {
+					w.write(file, text)
+				}
+				argv := []string{codexPath, "app-server"}
+				calls := []string{test.call}
+				if test.call == "RESUME" {
+					other := w.otherThread()
+					calls = []string{`multi_agent_v1/resume_agent {"id":"` + other + `"}`, `multi_agent_v1/send_input {"target":"` + other + `","message":"SAY: agent"}`}
+				}
+				if held {
+					argv = proxyArgv
+				}
+				w.model.Add(scripted.Step{When: "CODE", Reply: scripted.Reply{scripted.CustomCall{
+					Tool: "exec", Input: `text(JSON.stringify(await tools.multi_agent_v1__spawn_agent({message:"SAY: agent",model:"gpt-6-luna",reasoning_effort:"medium"})))`,
+				}}})
+				a := w.agreeable(argv...)
+				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only", "model": "gpt-5.5"})
+				mark := len(w.model.Requests())
+				for _, call := range calls {
+					if call != "CODE" {
+						call = "CALL: " + call
+					}
+					turn, from := a.begin(thread, call)
+					a.end(thread, turn, from)
+				}
+				// An agent's first request follows the call at once; a refusal is in its output.
+				forbidden := func(r scripted.Request) bool {
+					var body struct {
+						Model     string
+						Reasoning struct{ Effort string }
+					}
+					return json.Unmarshal(r.Body, &body) == nil && (body.Model != "gpt-5.5" || test.effort && body.Reasoning.Effort != "medium")
+				}
+				if !held {
+					for !slices.ContainsFunc(w.model.Requests()[mark:], forbidden) {
+						if a.ctx.Err() != nil {
+							t.Fatalf("with Codex alone no forbidden request is sent; the model was told %q", w.told())
+						}
+						time.Sleep(20 * time.Millisecond)
+					}
+					a.quit()
+					continue
+				}
+				requests := w.model.Requests()[mark:]
+				outputs := ""
+				for _, r := range requests {
+					outputs += strings.Join(r.ToolOutputs(), "\n")
+					if forbidden(r) {
+						t.Error("a forbidden model or effort has reached the provider")
+					}
+				}
+				if refused := strings.Contains(outputs, "blocked by PreToolUse hook"); refused == test.passes {
+					t.Errorf("the model was told %q", outputs)
+				}
+				a.quit()
+			}
+		})
+	}
+}
+
+// otherThread is a thread on disk, of a model that agentModels does not allow.
+func (w *world) otherThread() string {
+	w.t.Helper()
+	a := w.agreeable(codexPath, "app-server")
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only", "model": "gpt-6-luna"})
+	a.say(thread, "hello")
+	a.quit()
+	return thread
 }

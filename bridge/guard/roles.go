@@ -1,0 +1,193 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rollout"
+	"codex-bridge/rpc"
+)
+
+// agent returns what an agent gets that a call starts or resumes, beside the call's own
+// arguments; nil for another call, and where the policy does not ask.
+func (g *Guard) agent(ctx context.Context, p *policy.Policy, t *policy.Thread, use policy.ToolUse) *policy.AgentSettings {
+	switch {
+	case !p.LimitsAgents():
+		return nil
+	case policy.SpawnsAgent(use.Name):
+		found, err := g.spawned(ctx, t, use.Input.Get("agent_type"))
+		if err != nil {
+			return &policy.AgentSettings{Unknown: err.Error()}
+		}
+		return found
+	case policy.ResumesAgent(use.Name):
+		// Measured: any thread on disk can be resumed, with the model of its last turn.
+		id, _ := use.Input.Get("id").Text()
+		last := rollout.LastSettings(g.world.CodexHome, id)
+		if last == nil {
+			return &policy.AgentSettings{Unknown: "its last turn is not in Codex's files"}
+		}
+		found := new(policy.AgentSettings)
+		found.Models = appendText(found.Models, last.Root().Get("model"))
+		found.Efforts = appendText(found.Efforts, last.Root().Get("effort"))
+		if len(found.Models) == 0 {
+			found.Unknown = "its last turn names no model"
+		}
+		return found
+	}
+	return nil
+}
+
+// defaultRole is the role of an agent for which none is named.
+const defaultRole = "default"
+
+// spawned returns what Codex's configuration and the files of a role set for a new agent.
+// Measured: a role is [agents.NAME] with a config_file, or a file in the folder agents beside a
+// config.toml that is loaded: the user's, a trusted project's. One may have the name of a role of
+// Codex's own. Of what it sets, only model and effort take effect.
+func (g *Guard) spawned(ctx context.Context, t *policy.Thread, agentType rpc.Value) (*policy.AgentSettings, error) {
+	if t == nil {
+		return nil, errors.New("the thread is not known")
+	}
+	role := defaultRole
+	if agentType.Exists() && agentType.Kind() != rpc.Null {
+		var ok bool
+		if role, ok = agentType.Text(); !ok {
+			return nil, errors.New("agent_type is no text")
+		}
+	}
+	read, err := g.peer.Ask(ctx, "config/read", map[string]any{"cwd": t.Workspace, "includeLayers": false})
+	if err != nil {
+		return nil, fmt.Errorf("Codex's configuration can't be read: %w", err)
+	}
+	agents := read.Get("config").Get("agents")
+	found := &policy.AgentSettings{
+		Models:  appendText(nil, agents.Get("default_subagent_model")),
+		Efforts: appendText(nil, agents.Get("default_subagent_reasoning_effort")),
+	}
+	for name, declared := range agents.Members() {
+		file := declared.Get("config_file")
+		if declared.Kind() != rpc.Object || !file.Exists() || file.Kind() == rpc.Null {
+			continue
+		}
+		path, _ := file.Text()
+		if !filepath.IsAbs(path) {
+			return nil, fmt.Errorf("agents.%s.config_file is no absolute path", name)
+		}
+		if err := addRole(found, path, role, name); err != nil {
+			return nil, err
+		}
+	}
+	for _, folder := range g.roleFolders(t) {
+		if err := addRoles(found, folder, role); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// roleFolders are the folders in which Codex looks for files of roles.
+func (g *Guard) roleFolders(t *policy.Thread) []string {
+	folders := []string{filepath.Join(filepath.FromSlash("/etc/codex"), "agents")}
+	if g.world.CodexHome != "" {
+		folders = append(folders, filepath.Join(g.world.CodexHome, "agents"))
+	}
+	if t.Project == "" {
+		return folders
+	}
+	for at := t.Project; ; at = filepath.Dir(at) {
+		folders = append(folders, filepath.Join(at, ".codex", "agents"))
+		if filepath.Dir(at) == at {
+			return folders
+		}
+	}
+}
+
+const (
+	maxRoles    = 256
+	maxRoleSize = 1 << 20
+)
+
+// addRoles adds what the files below folder say of a role.
+func addRoles(found *policy.AgentSettings, folder, role string) error {
+	folder, err := filepath.EvalSymlinks(folder) // of links below Codex reads none
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("roles can't be read: %w", err)
+	}
+	count := 0
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fmt.Errorf("roles can't be read: %w", err)
+		case !entry.Type().IsRegular() || filepath.Ext(path) != ".toml":
+			return nil
+		}
+		if count++; count > maxRoles {
+			return fmt.Errorf("there are more than %d roles in %s", maxRoles, folder)
+		}
+		return addRole(found, path, role, "")
+	})
+}
+
+// addRole adds what one file says, if it is that of the role. declared is the name that the
+// configuration has for it; "" none.
+func addRole(found *policy.AgentSettings, path, role, declared string) error {
+	var file map[string]any
+	if err := readTOML(path, &file); err != nil {
+		return fmt.Errorf("the role in %s can't be read: %w", path, err)
+	}
+	name, _ := file["name"].(string)
+	if name = strings.TrimSpace(name); name == "" {
+		name = declared
+	}
+	if name != role && declared != role && name != "" {
+		return nil
+	}
+	for key, list := range map[string]*[]string{"model": &found.Models, "model_reasoning_effort": &found.Efforts} {
+		switch v := file[key].(type) {
+		case nil:
+		case string:
+			*list = append(*list, v)
+		default:
+			return fmt.Errorf("%s of the role in %s is no text", key, path)
+		}
+	}
+	for _, key := range []string{"profile", "profiles"} {
+		if _, is := file[key]; is {
+			return fmt.Errorf("the role in %s names a profile", path)
+		}
+	}
+	return nil
+}
+
+func readTOML(path string, into any) error {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxRoleSize {
+		return errors.New("it is no regular file of at most 1 MiB")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	_, err = toml.NewDecoder(io.LimitReader(f, maxRoleSize)).Decode(into)
+	return err
+}
+
+func appendText(list []string, v rpc.Value) []string {
+	if text, ok := v.Text(); ok {
+		return append(list, text)
+	}
+	return list
+}

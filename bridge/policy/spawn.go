@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"strings"
+
+	"codex-bridge/rpc"
+)
+
+// AgentSettings is what an agent that the model starts or resumes gets beside the call's own
+// arguments: from roles, from Codex's configuration, or from its own last turn.
+type AgentSettings struct {
+	Models, Efforts []string
+	Unknown         string // why they can't be told; "" they are known
+}
+
+// SpawnsAgent and ResumesAgent report whether a call of that name starts an agent. A hook
+// names the tool with its namespace in front, which the user's configuration may change
+// (measured).
+func SpawnsAgent(name string) bool { return isTool(name, "spawn_agent") }
+
+// ResumesAgent is described at SpawnsAgent.
+func ResumesAgent(name string) bool { return isTool(name, "resume_agent") }
+
+func isTool(name, tool string) bool {
+	return strings.HasSuffix(name, tool) && !strings.HasPrefix(name, "mcp__")
+}
+
+// LimitsAgents reports whether DecideTool needs State.Agent.
+func (p *Policy) LimitsAgents() bool { return p.models != nil || p.efforts != nil }
+
+// agentRefused checks the model and the effort of an agent that the call starts; nil: they are
+// allowed. Sandbox, approvals and hooks are those of the turn, whatever a role says (measured).
+func (p *Policy) agentRefused(t ToolUse, st State) *rpc.Error {
+	spawns := SpawnsAgent(t.Name)
+	if !spawns && !ResumesAgent(t.Name) || !p.LimitsAgents() {
+		return nil
+	}
+	refuse := func(field, rule, reason, mend string) *rpc.Error {
+		return Refused(rpc.CodeRefused, Refusal{
+			Method: "hook/preToolUse", Field: field, Rule: rule, Origin: p.place(rule), Reason: reason, Mend: mend,
+		})
+	}
+	if st.Agent == nil || st.Agent.Unknown != "" {
+		reason := "the agent's model can't be told"
+		if st.Agent != nil {
+			reason += ": " + st.Agent.Unknown
+		}
+		return refuse("tool_input", ruleModels, reason, "go on without that agent")
+	}
+	models, efforts := agentSets(st.Agent.Models), agentSets(st.Agent.Efforts)
+	if spawns {
+		models, efforts = callSets(models, t.Input.Get("model")), callSets(efforts, t.Input.Get("reasoning_effort"))
+	}
+	for _, one := range models {
+		if p.models != nil && !(one.plain && p.allowsModel(one.name)) {
+			return refuse("tool_input.model", ruleModels, one.shown+" is not in "+p.modelList(), "leave the model out, or choose one of those")
+		}
+	}
+	for _, one := range efforts {
+		if p.efforts != nil && !(one.plain && p.allowsEffort(one.name)) {
+			return refuse("tool_input.reasoning_effort", ruleEfforts, one.shown+" is not in "+p.effortList(), "choose one of those")
+		}
+	}
+	if p.efforts != nil && len(models) > 0 && len(efforts) == 0 {
+		// Measured: a model that is named brings an effort of its own.
+		return refuse("tool_input.reasoning_effort", ruleEfforts, "a model is named and no effort, which would be the model's own", "name one of "+p.effortList())
+	}
+	return nil
+}
+
+// agentSetting is a model or an effort of an agent.
+type agentSetting struct {
+	name, shown string
+	plain       bool // it is a text
+}
+
+func agentSets(names []string) (out []agentSetting) {
+	for _, name := range names {
+		out = append(out, agentSetting{name, "the agent's " + string(quote(name)), true})
+	}
+	return out
+}
+
+func callSets(out []agentSetting, v rpc.Value) []agentSetting {
+	if nothing(v) {
+		return out
+	}
+	name, plain := v.Text()
+	return append(out, agentSetting{name, show(v), plain})
+}
