@@ -1,6 +1,10 @@
 package policy
 
-import "codex-bridge/rpc"
+import (
+	"path/filepath"
+
+	"codex-bridge/rpc"
+)
 
 // readable are the folders that a client may read by itself: where verified
 // threads work, where codex was started, and what may be written anyway.
@@ -57,5 +61,84 @@ func (c *call) searchRoots(fields []string) {
 		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, f.reason(), "open a thread in the folder first")
 	default:
 		c.setField(field, array(f.kept), ruleRoots, f.reason())
+	}
+}
+
+// readsFolder reports whether a client may have Codex look into a folder for its project's
+// configuration, skills, hooks or plugins. A project's configuration that is a link must not
+// lead anywhere else.
+func (c *call) readsFolder(readable []string, folder string) bool {
+	if !withinAny(readable, folder) {
+		return false
+	}
+	for at := folder; ; at = filepath.Dir(at) {
+		file := filepath.Join(at, ".codex", "config.toml")
+		if leads, err := c.st.canonical(file); err != nil || leads != file && !withinAny(readable, leads) {
+			return false
+		}
+		if filepath.Dir(at) == at {
+			return true
+		}
+	}
+}
+
+// readCwd holds the folder whose configuration a client reads. Measured: config/read shows any
+// project's, trusted or not, with the keys of its servers; without a cwd it shows none.
+func (c *call) readCwd([]string) {
+	v := c.params.Get("cwd")
+	if nothing(v) {
+		return
+	}
+	text, ok := v.Text()
+	path, err := c.st.canonical(text)
+	switch {
+	case !ok || err != nil:
+		c.dropField("cwd", ruleRoots, show(v)+" can't be judged")
+	case !c.readsFolder(c.readable(), path):
+		c.dropField("cwd", ruleRoots, path+" lies "+outsideRoots+", or its configuration does")
+	case path != text:
+		c.setField("cwd", quote(path), ruleRoots, "the path is fixed to what it leads to now")
+	}
+}
+
+// readCwds is readCwd for a list of folders.
+func (c *call) readCwds(fields []string) {
+	field := fields[0]
+	v := c.params.Get(field)
+	if nothing(v) {
+		return
+	}
+	readable := c.readable()
+	f := folders{changed: true, refused: true, why: []string{field + " is no array of folders"}}
+	if v.Kind() == rpc.Array {
+		f = c.hold(v, func(path string) bool { return c.readsFolder(readable, path) })
+	}
+	if f.changed {
+		c.setField(field, array(f.kept), ruleRoots, f.reason())
+	}
+}
+
+// readMarketplace holds the file of a marketplace whose plugins a client reads: one in a folder
+// that it may read, or one of the user's own.
+func (c *call) readMarketplace(fields []string) {
+	field := fields[0]
+	v := c.params.Get(field)
+	if nothing(v) {
+		return
+	}
+	readable := c.readable()
+	if c.st.CodexHome != "" {
+		readable = append(readable, c.st.CodexHome)
+	}
+	if c.st.Home != "" {
+		readable = append(readable, filepath.Join(c.st.Home, ".agents"))
+	}
+	text, ok := v.Text()
+	path, err := c.st.canonical(text)
+	switch {
+	case !ok || err != nil || !withinAny(readable, path):
+		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, show(v)+" lies "+outsideRoots, "open a thread in its folder first")
+	case path != text:
+		c.setField(field, quote(path), ruleRoots, "the path is fixed to what it leads to now")
 	}
 }

@@ -58,6 +58,8 @@ func methodTable() map[string]*method {
 
 	path := rule{fields("path"), (*call).readPath}
 	search := rule{fields("roots"), (*call).searchRoots}
+	readCwd := rule{fields("cwd"), (*call).readCwd}
+	readCwds := rule{fields("cwds"), (*call).readCwds}
 	// What else the requests have that open a thread, and those that bring input.
 	// persistExtendedHistory is gone from the schema; codex takes it, clients send it.
 	opening := fields(
@@ -93,6 +95,18 @@ func methodTable() map[string]*method {
 		"fuzzyFileSearch":              {free: true, rules: []rule{search}, plain: fields("query", "cancellationToken")},
 		"skills/extraRoots/set":        {free: true, rules: []rule{{fields("extraRoots"), (*call).searchRoots}}},
 		"fuzzyFileSearch/sessionStart": {free: true, rules: []rule{search}, plain: fields("sessionId")},
+
+		"config/read":                {free: true, rules: []rule{readCwd}, plain: fields("includeLayers")},
+		"permissionProfile/list":     {free: true, rules: []rule{readCwd}, plain: fields("cursor", "limit")},
+		"skills/list":                {free: true, rules: []rule{readCwds}, plain: fields("forceReload")},
+		"hooks/list":                 {free: true, rules: []rule{readCwds}, plain: fields("threadId")},
+		"plugin/list":                {free: true, rules: []rule{readCwds}, plain: fields("forceRefetch", "marketplaceKinds")},
+		"plugin/search":              {free: true, rules: []rule{readCwds}, plain: fields("cursor", "limit", "scope", "searchTerm")},
+		"plugin/installed":           {free: true, rules: []rule{readCwds}, plain: fields("installSuggestionPluginNames")},
+		"externalAgentConfig/detect": {free: true, rules: []rule{readCwds}, plain: fields("includeHome", "maxSessionAgeDays", "maxSessions", "migrationSource", "source")},
+		"plugin/read": {free: true, rules: []rule{{fields("marketplacePath"), (*call).readMarketplace}}, plain: fields(
+			"pluginName", "remoteMarketplaceName",
+		)},
 
 		"thread/start": {opens: true, starts: true, configured: true, rules: []rule{
 			workspace, trust, capabilities, roots, environments, approval, reviewer, mode, fence, overlay, model,
