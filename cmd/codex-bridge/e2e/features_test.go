@@ -1,0 +1,97 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/methods"
+)
+
+// Every feature of the Codex at hand has a row in testdata/features, of the same stage and
+// default. A new feature, and one that has come to be on, has to be judged: see docs/doors.md.
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	list := exec.Command(codexPath, "features", "list")
+	list.Env = w.env
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join("../../../testdata/features", methods.Measured+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, kept := map[string]string{}, []string(nil)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		row := strings.Split(strings.TrimSpace(line), " | ")
+		if len(row) != 5 || row[4] == "" || !slices.Contains([]string{"pinned", "judged", "user", "none"}, row[3]) {
+			t.Errorf("this is no row: %q", line)
+			continue
+		}
+		rows[row[0]] = row[1] + " " + row[2]
+		if row[3] == "pinned" {
+			kept = append(kept, row[0])
+		}
+	}
+	if !slices.Equal(kept, pinned) {
+		t.Errorf("the table says that %q are pinned; the bridge pins %q", kept, pinned)
+	}
+	seen := 0
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		if len(words) < 3 {
+			continue
+		}
+		seen++
+		name, is := words[0], strings.Join(words[1:], " ")
+		if was, ok := rows[name]; !ok {
+			t.Errorf("the feature %q has no row", name)
+		} else if was != is {
+			t.Errorf("the feature %q is %q; its row says %q", name, is, was)
+		}
+	}
+	if seen != len(rows) {
+		t.Errorf("Codex has %d features, the table %d", seen, len(rows))
+	}
+}
+
+// The tests that docs/doors.md names exist.
+func TestDoorsAreTested(t *testing.T) {
+	t.Parallel()
+	doors, err := os.ReadFile("../../../docs/doors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code.Write(text)
+	}
+	names := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(doors), -1)
+	for _, name := range names {
+		if !strings.Contains(code.String(), "func "+name[1]+"(") {
+			t.Errorf("there is no %s", name[1])
+		}
+	}
+	if len(names) == 0 {
+		t.Error("docs/doors.md names no test")
+	}
+}
