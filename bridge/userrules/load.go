@@ -3,6 +3,7 @@ package userrules
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
@@ -46,8 +47,14 @@ func load(file string, text []byte) (found []Rule, err error) {
 		"network_rule":    starlark.NewBuiltin("network_rule", nothing),
 	})
 	var at *starlark.EvalError
-	if errors.As(err, &at) && len(at.CallStack) > 0 {
-		err = fmt.Errorf("%s: %w", at.CallStack.At(0).Pos, err)
+	if errors.As(err, &at) {
+		// The frames of builtins have no place in the file.
+		for _, frame := range slices.Backward(at.CallStack) {
+			if frame.Pos.Filename() == file {
+				err = fmt.Errorf("%s: %w", frame.Pos, err)
+				break
+			}
+		}
 	}
 	return found, err
 }

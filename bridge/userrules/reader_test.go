@@ -1,6 +1,7 @@
 package userrules_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,7 +17,8 @@ func TestFaults(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"syntax":      {"prefix_rule(\n", "got end of file"},
 		"unknown":     {"\nallow_all()\n", "own.rules:2:1: undefined: allow_all"},
-		"decision":    {`prefix_rule(pattern=["a"], decision="yes")`, `"yes" is not allow, prompt or forbidden`},
+		"decision":    {"\nprefix_rule(pattern=[\"a\"], decision=\"yes\")", `own.rules:2:12: prefix_rule: the decision "yes" is not allow, prompt or forbidden`},
+		"called":      {"def f():\n  prefix_rule(pattern=[])\nf()\n", "own.rules:2:14: prefix_rule: the pattern is empty"},
 		"no pattern":  {"prefix_rule()", "missing argument for pattern"},
 		"empty":       {"prefix_rule(pattern=[])", "the pattern is empty"},
 		"no list":     {`prefix_rule(pattern=1)`, "the pattern is a int"},
@@ -34,7 +36,14 @@ func TestFaults(t *testing.T) {
 			if set.Fault == nil || v.Fate != userrules.Unsure || !strings.Contains(v.Reason, tt.want) || !strings.Contains(v.Reason, "own.rules") || !strings.Contains(v.Reason, "put them right") {
 				t.Errorf("%+v: %v", v, set.Fault)
 			}
+			if strings.Count(v.Reason, "own.rules:") > 1 {
+				t.Errorf("more than one place: %s", v.Reason)
+			}
 		})
+	}
+	set := read(t, map[string]string{"a.rules": "first()", "b.rules": "second()"})
+	if set.Fault == nil || !strings.Contains(set.Fault.Error(), "undefined: first") {
+		t.Errorf("of two faults not the first: %v", set.Fault)
 	}
 }
 
@@ -89,6 +98,59 @@ func TestReader(t *testing.T) {
 	}
 	if v := r.Read(dir).Judge("ls"); v.Fate != userrules.Unsure || !strings.Contains(v.Reason, "no regular file") {
 		t.Errorf("%+v", v)
+	}
+}
+
+// A file is not read again while it is the same, by its place, size and time: a decision takes
+// no time then. Another size or time is another file.
+func TestReaderReadsAFileOnce(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "own.rules")
+	at := time.Now().Add(-time.Hour)
+	write := func(word string, at time.Time) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(`prefix_rule(pattern=["`+word+`"])`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var r userrules.Reader
+	lets := func() string { return r.Read(dir).Lets()[0].String() }
+	write("ls", at)
+	first := lets()
+	write("rm", at) // as long, at the same time
+	if got := lets(); got != first {
+		t.Errorf("a file that is the same was read again: %s, before %s", got, first)
+	}
+	write("cat", at)
+	if got := lets(); !strings.Contains(got, `"cat"`) {
+		t.Errorf("a file of another size was not read again: %s", got)
+	}
+	write("pwd", at.Add(time.Second))
+	if got := lets(); !strings.Contains(got, `"pwd"`) {
+		t.Errorf("a file of another time was not read again: %s", got)
+	}
+}
+
+// A folder may have so many files, and a file so many bytes, and no more.
+func TestBounds(t *testing.T) {
+	files := make(map[string]string)
+	for n := range 256 {
+		files[fmt.Sprintf("%d.rules", n)] = ""
+	}
+	if fault := read(t, files).Fault; fault != nil {
+		t.Errorf("256 files: %v", fault)
+	}
+	files["more.rules"] = ""
+	if fault := read(t, files).Fault; fault == nil || !strings.Contains(fault.Error(), "more than 256 files") {
+		t.Errorf("257 files: %v", fault)
+	}
+	const rule = `prefix_rule(pattern=["ls"])`
+	set := read(t, map[string]string{"own.rules": strings.Repeat("#", 1<<20-len(rule)-1) + "\n" + rule})
+	if set.Fault != nil || len(set.Lets()) != 1 {
+		t.Errorf("a file of 1 MiB: %v, %d rules", set.Fault, len(set.Lets()))
 	}
 }
 
