@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws steps unit race e2e soak schema cross lint bench fuzz clean
+.PHONY: build setup shells postgres editors demo test laws steps unit race e2e soak schema cross lint bench fuzz mutate clean
 
 NPM     := testdata/npm
 PEERS   := cmd/bridge-bench/peers
@@ -125,6 +125,10 @@ fuzz: ## the laws a million times, then every fuzz target in turn, FUZZTIME each
 			echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \
 	done
+
+# Hours. It goes on where it was stopped. A part of it: make mutate MUTATE_ARGS="-sample 50 bridge/policy"
+mutate: setup ## whether the tests notice changes of the code that enforces the policy
+	go run ./cmd/bridge-mutate $(MUTATE_ARGS)
 
 clean:
 	rm -rf bin .tools $(NPM)/node_modules $(VSCODE)/node_modules $(VSCODE)/e2e/node_modules $(VSCODE)/dist

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const source = `package p
+
+type set[T any] struct{}
+
+func (s *set[T]) less(a, b int) bool {
+	return a <= b && !(a < b)
+}
+
+func first(n int) int {
+	for i := range 9 {
+		if i == n {
+			break
+		}
+		n--
+	}
+	return -n
+}
+`
+
+func TestApply(t *testing.T) {
+	for _, test := range []struct {
+		line, column int
+		kind         string
+		function     string
+		before       string
+		after        string
+	}{
+		{6, 11, "CONDITIONALS_BOUNDARY", "set.less", "return a <= b && !(a < b)", "return a < b && !(a < b)"},
+		{6, 11, "CONDITIONALS_NEGATION", "set.less", "return a <= b && !(a < b)", "return a > b && !(a < b)"},
+		{6, 16, "INVERT_LOGICAL", "set.less", "return a <= b && !(a < b)", "return a <= b || !(a < b)"},
+		{11, 8, "CONDITIONALS_NEGATION", "first", "if i == n {", "if i != n {"},
+		{12, 4, "INVERT_LOOPCTRL", "first", "break", "continue"},
+		{14, 4, "INCREMENT_DECREMENT", "first", "n--", "n++"},
+		{16, 9, "INVERT_NEGATIVES", "first", "return -n", "return +n"},
+	} {
+		m := mutant{File: "p.go", Line: test.line, Column: test.column, Type: test.kind}
+		if err := m.apply([]byte(source)); err != nil {
+			t.Error(err)
+			continue
+		}
+		if want := (key{"p.go", test.function, test.before, test.after}); m.key() != want {
+			t.Errorf("got %+v\nwant %+v", m.key(), want)
+		}
+		if string(m.content) != strings.Replace(source, test.before, test.after, 1) {
+			t.Errorf("%v:\n%s", m, m.content)
+		}
+	}
+	m := mutant{File: "p.go", Line: 3, Column: 1, Type: "INVERT_LOGICAL"}
+	if err := m.apply([]byte(source)); err == nil {
+		t.Error("a place without an operator is changed")
+	}
+}
+
+func TestReadEquivalents(t *testing.T) {
+	all, err := readEquivalents("# a remark\n\nrpc/p.go set.less\n- a <= b\n+ a < b\none line\nand another\n\nrpc/p.go first\n- break\n+ continue\nwhy\n")
+	want := map[key]string{{"rpc/p.go", "set.less", "a <= b", "a < b"}: "one line and another", {"rpc/p.go", "first", "break", "continue"}: "why"}
+	if err != nil || len(all) != len(want) {
+		t.Fatalf("%v %v", all, err)
+	}
+	for k, reason := range want {
+		if all[k] != reason {
+			t.Errorf("%+v: %q", k, all[k])
+		}
+	}
+	for text, want := range map[string]string{
+		"rpc/p.go f\n- a\n+ b\n":                                  "line 1",
+		"\nrpc/p.go f\n+ a\n- b\nwhy\n":                           "line 2",
+		"rpc/p.go f\n- a\n+ b\nwhy\n\nrpc/p.go f\n- a\n+ b\nso\n": "line 6: it is listed twice",
+	} {
+		if _, err := readEquivalents(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	listed := mutant{File: "rpc/p.go", Func: "f", Old: "a", New: "b"}
+	other := mutant{File: "rpc/p.go", Func: "f", Old: "a", New: "c"}
+	equivalents := map[key]string{listed.key(): "why"}
+	scored := func(outcomes map[outcome]int, more ...outcome) score {
+		s := score{pkg: "rpc"}
+		for o, n := range outcomes {
+			for range n {
+				s.count(other, o, equivalents)
+			}
+		}
+		for _, o := range more {
+			s.count(listed, o, equivalents)
+		}
+		return s
+	}
+	for _, test := range []struct {
+		name string
+		s    score
+		want string // part of the error; "" none
+	}{
+		{"at the limit", scored(map[outcome]int{killed: 90, timedOut: 7, survived: 3, notViable: 50}), ""},
+		{"above it", scored(map[outcome]int{killed: 96, survived: 4}), "4 of 100 mutants survive"},
+		{"what does not compile does not count", scored(map[outcome]int{killed: 1, survived: 1, notViable: 98}), "1 of 2"},
+		{"an equivalent one does not count", scored(map[outcome]int{killed: 1}, survived), ""},
+		{"a test notices one that is listed", scored(map[outcome]int{killed: 100}, killed), "1 entries"},
+	} {
+		var out strings.Builder
+		err := report(&out, []score{test.s}, 3)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v\n%s", test.name, err, out.String())
+		}
+	}
+}
+
+// The tests of a module are run with the mutant, and the module stays as it is.
+func TestTry(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":      "module m\n\ngo 1.26\n",
+		"p/p.go":      "package p\n\nfunc Less(a, b int) bool { return a < b }\n\nfunc Name(a string) string { return a + \"x\" }\n\nfunc Wait(n int) {\n\tfor i := 0; i < n; i++ {\n\t}\n}\n",
+		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestLess(t *testing.T) {\n\tif !Less(1, 2) || Name(\"\") != \"x\" {\n\t\tt.Fail()\n\t}\n\tWait(2)\n}\n",
+		"q/q_test.go": "package q\n\nimport (\n\t\"testing\"\n\n\t\"m/p\"\n)\n\nfunc TestLess(t *testing.T) {\n\tif p.Less(2, 2) {\n\t\tt.Fail()\n\t}\n}\n",
+		"r/r_test.go": "package r\n",
+	} {
+		at := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := os.ReadFile(filepath.Join(root, "p/p.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name         string
+		line, column int
+		kind         string
+		wide         string
+		want         outcome
+	}{
+		{"its own tests notice", 3, 37, "CONDITIONALS_NEGATION", "./r", killed},
+		{"no test notices", 3, 37, "CONDITIONALS_BOUNDARY", "./r", survived},
+		{"another package's tests notice", 3, 37, "CONDITIONALS_BOUNDARY", "./q", killed},
+		{"it does not compile", 5, 39, "ARITHMETIC_BASE", "./r", notViable},
+		{"it does not end", 8, 22, "INCREMENT_DECREMENT", "./r", timedOut},
+	} {
+		m := mutant{File: "p/p.go", Line: test.line, Column: test.column, Type: test.kind}
+		if err := m.apply(before); err != nil {
+			t.Fatal(err)
+		}
+		tries := &trial{root: root, target: target{pkg: "p", wide: []string{test.wide}}, depth: wideTests, longest: time.Minute}
+		if test.want == timedOut {
+			tries.longest = time.Second
+		}
+		if got, err := tries.try(context.Background(), m); got != test.want || err != nil {
+			t.Errorf("%s: %v, want %v (%v)", test.name, got, test.want, err)
+		}
+	}
+	if after, err := os.ReadFile(filepath.Join(root, "p/p.go")); err != nil || string(after) != string(before) {
+		t.Errorf("the source has changed: %s (%v)", after, err)
+	}
+}

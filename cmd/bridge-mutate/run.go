@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// target is a package whose mutants are tried, and the tests that try them.
+type target struct {
+	pkg  string
+	skip string   // tests of the package that are too slow to run for each mutant
+	wide []string // packages whose tests are run for what survives the package's own
+}
+
+var targets = []target{
+	{"rpc", "^TestPumpLongLines$", []string{"./rpc", "./bridge", "./bridge/policy", "./bridge/guard"}},
+	{"bridge/policy", "", []string{"./bridge/guard", "./relay/approvals", "./relay/gate", "./cmd/codex-bridge"}},
+	{"bridge/rules", "", []string{"./bridge/policy", "./bridge/guard"}},
+	{"bridge/userrules", "", []string{"./bridge/policy", "./bridge/guard", "./cmd/codex-bridge"}},
+	{"bridge/guard", "", []string{"./bridge/hello", "./relay/approvals", "./relay/gate", "./relay/inject", "./cmd/codex-bridge"}},
+}
+
+// endToEnd are tests with the real codex that are run for what survives all others.
+const endToEnd = "^(TestAnswers|TestEscalationDenied|TestEscalationInCode|TestGate|TestHooksRules|TestPatches|TestPolicy|TestSubagents|TestTrust|TestUserRules)$"
+
+// outcome is what became of a mutant.
+type outcome string
+
+const (
+	killed    outcome = "killed"
+	timedOut  outcome = "timeout" // twice: it does not come to an end
+	survived  outcome = "survived"
+	notViable outcome = "not viable" // it does not compile
+)
+
+// depth says which tests are run for a mutant that the ones before have not noticed.
+type depth string
+
+const (
+	ownTests  depth = "own"  // of the package
+	wideTests depth = "wide" // and of those that use it
+	allTests  depth = "e2e"  // and end-to-end tests
+)
+
+// trial tries mutants of a target.
+type trial struct {
+	root    string // of the module
+	target  target
+	longest time.Duration // that the package's own tests take without a change, and more
+	depth   depth
+}
+
+// try runs the tests with the mutant, the quickest first.
+func (t *trial) try(ctx context.Context, m mutant) (outcome, error) {
+	folder, err := os.MkdirTemp("", "mutant-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	file, overlay := filepath.Join(folder, "mutant.go"), filepath.Join(folder, "overlay.json")
+	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(t.root, filepath.FromSlash(m.File)): file}})
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(os.WriteFile(file, m.content, 0o600), os.WriteFile(overlay, replaced, 0o600)); err != nil {
+		return "", err
+	}
+	own := []string{"./" + t.target.pkg}
+	if t.target.skip != "" {
+		own = append(own, "-skip", t.target.skip)
+	}
+	got, err := t.test(ctx, overlay, t.longest, own...)
+	if got == timedOut { // the machine may have been busy
+		got, err = t.test(ctx, overlay, 3*t.longest, own...)
+	}
+	if got != survived || err != nil || t.depth == ownTests {
+		return got, err
+	}
+	const wide = 10 * time.Minute
+	if got, err = t.test(ctx, overlay, wide, t.target.wide...); got != survived || err != nil || t.depth == wideTests {
+		return got, err
+	}
+	return t.test(ctx, overlay, wide, "./cmd/codex-bridge/e2e", "-run", endToEnd)
+}
+
+// test runs go test. The end-to-end tests build the program under the same GOFLAGS.
+func (t *trial) test(ctx context.Context, overlay string, within time.Duration, args ...string) (outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off", "-failfast", "-timeout", within.String()}, args...)...)
+	cmd.Dir = t.root
+	// Nothing of the caller's has the tests take longer, as CODEX_BRIDGE_WIDE does.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CODEX_BRIDGE_") })
+	if overlay != "" {
+		cmd.Env = append(cmd.Env, "GOFLAGS=-overlay="+overlay)
+	}
+	// The test program is a child of go's.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded), strings.Contains(out.String(), "panic: test timed out"):
+		return timedOut, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err == nil:
+		return survived, nil
+	case !errors.As(err, &exit):
+		return "", err
+	case strings.Contains(out.String(), "[build failed]"), strings.Contains(out.String(), "[setup failed]"):
+		return notViable, nil
+	}
+	return killed, nil
+}
