@@ -372,6 +372,9 @@ func (o *oracle) keys() {
 		if strings.HasPrefix(k, "projects.") && o.cfg.ProjectTrust != "codex" {
 			continue // judged in trust
 		}
+		if k == "features.skill_mcp_dependency_install" && v == false {
+			continue // pinned
+		}
 		for _, d := range dangerous {
 			if k == d || strings.HasPrefix(k, d+".") {
 				o.fail("overlay %s", k)
