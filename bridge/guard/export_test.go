@@ -1,7 +1,13 @@
 package guard
 
+import "time"
+
 // GitDir is gitDir.
 var GitDir = gitDir
 
 // Roots is what codex takes for the project of a folder, on this machine.
 func Roots(folder string) ([]string, error) { return filesystem{}.Roots(folder) }
+
+// SetPatience sets how long a message waits for what Codex has to say first. It is called
+// while no message of the client is under way.
+func SetPatience(g *Guard, d time.Duration) { g.patience = d }

@@ -26,6 +26,7 @@ const patience = 30 * time.Second
 // Guard is the policy of one conversation.
 type Guard struct {
 	policy    atomic.Pointer[policy.Policy]
+	patience  time.Duration
 	world     policy.State // Start, Home, Temp and Paths
 	pinArgs   []string     // the policy's, with which Codex was started
 	threads   threads
@@ -50,7 +51,7 @@ func (g *Guard) CodexHome() string { return g.world.CodexHome }
 
 // New makes a Guard. world gives the folders and the paths of each State.
 func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
-	g := &Guard{world: world, pinArgs: p.PinArgs(), recorder: recorder, log: log}
+	g := &Guard{world: world, patience: patience, pinArgs: p.PinArgs(), recorder: recorder, log: log}
 	g.policy.Store(p)
 	return g
 }
@@ -136,13 +137,13 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if p.Mode() == config.Off {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	patient, cancel := context.WithTimeout(ctx, g.patience)
 	defer cancel()
-	if err := g.bar(ctx, call.Method); err != nil {
+	if err := g.bar(patient, call.Method); err != nil {
 		return err
 	}
-	state := g.state(ctx, call.Message)
-	d := g.informed(ctx, p, call, &state)
+	state := g.state(patient, p, call.Message)
+	d := g.informed(patient, p, call, &state)
 	if d.Sent != nil && p.Mode() == config.Enforce {
 		if err := g.unheardOf(call.Method); err != nil {
 			d = policy.Decision{Verdict: policy.Deny, Err: err}
@@ -172,8 +173,9 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 			d.Sent.Gated = &asked
 		}
 	}
-	if d.Gated != nil && d.Sent == nil && state.Thread != nil {
-		g.threads.gate(state.Thread.ID, *d.Gated)
+	if d.Gated != nil && d.Sent == nil && state.Thread != nil && call.Kind == rpc.Request {
+		change := g.threads.prepare(state.Thread.ID, d.Gated)
+		call.OnAnswer(func(a *bridge.Answer) { g.threads.settle(change, a.Outcome()) })
 	}
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
 		g.opens(call, p.Mode(), d, state)
@@ -216,12 +218,12 @@ func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Cal
 	return d
 }
 
-// state is the world as this message finds it.
-func (g *Guard) state(ctx context.Context, m *rpc.Message) policy.State {
+// state is the world as this message finds it. A message that passes whatever it says, an
+// interrupt for one, does not wait for its thread.
+func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) policy.State {
 	state := g.stateNow(rpc.Value{})
-	p := g.policy.Load()
 	state.Unpinned = p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
-	if id, ok := m.Params.Get("threadId").Text(); ok {
+	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
 		state.Thread = g.threads.get(ctx, id)
 	}
 	return state
@@ -255,15 +257,22 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		id, _ = call.Params.Get("threadId").Text()
 	}
 	done := g.threads.opening(id)
+	if state.Thread != nil { // what a fork has from it
+		state.Thread = g.threads.peek(state.Thread.ID)
+	}
+	change := g.threads.prepare(id, d.Gated)
 	call.OnAnswer(func(a *bridge.Answer) {
 		defer done()
+		// As strict as it may have to be where the outcome is not known; what the thread is
+		// after a success comes of the answer.
+		defer g.threads.settle(change, a.Outcome())
 		result := a.Result()
 		if !result.Exists() {
 			return // an error of codex's own, or an answer too long to be read
 		}
 		// The policy may have changed since. What was sent under audit is answered
 		// as it was; whether the thread may take turns is for today's policy to say.
-		err := g.threads.opened(g.policy.Load, d.Sent, result, state)
+		err := g.threads.opened(g.policy.Load, d.Sent, result, state, change.order)
 		if err != nil && sentUnder == config.Enforce {
 			g.log.Error("a thread is not what was asked for", "method", d.Sent.Method, "error", err.Message)
 			g.distrust(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)
@@ -314,7 +323,7 @@ func (g *Guard) unloaded(_ context.Context, said *bridge.Said) {
 // says.
 func (g *Guard) shown(thread string) json.RawMessage {
 	if p := g.policy.Load(); p.Mode() == config.Enforce {
-		return p.Shown(g.threads.peek(thread))
+		return p.Shown(g.threads.prepared(thread, lastGated))
 	}
 	return nil
 }

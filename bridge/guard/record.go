@@ -29,12 +29,13 @@ func (noRecord) Append(context.Context, store.Decision) error { return nil }
 const slowDisk = 10 * time.Second
 
 // record writes down a decision that changed or refused something, before its
-// effect. What can't be written must not happen: the error is for the client.
+// effect. What can't be written must not happen: the error is for the client. A message
+// that was refused because its time is over is recorded all the same.
 func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d policy.Decision) *rpc.Error {
 	if d.Verdict == policy.Pass {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, slowDisk)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), slowDisk)
 	defer cancel()
 	entry := store.Decision{
 		Time: time.Now(), Client: g.clientName(), Method: m.method, Thread: clip(m.thread), Turn: clip(m.turn),

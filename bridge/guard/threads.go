@@ -26,6 +26,9 @@ type threads struct {
 	// asked are the threads that the client has opened itself, well or not: none of them
 	// stands as another's.
 	asked map[string]bool
+	// gates are the requests under way that change a thread's gate, by the thread's id.
+	gates   map[string][]*gateChange
+	changes uint64 // how many there were
 	// underway are the requests that open a thread and wait for their answer, by
 	// the thread's id.
 	underway map[string]chan struct{}
@@ -42,8 +45,8 @@ func (t *threads) workspaces() []string {
 	return nil
 }
 
-// settle is to follow a change of known.
-func (t *threads) settle() {
+// listFolders is to follow a change of known.
+func (t *threads) listFolders() {
 	var folders []string
 	for _, one := range t.known {
 		if one.Workspace != "" {
@@ -59,16 +62,17 @@ func (t *threads) settle() {
 // policy changes.
 type thread struct {
 	policy.Thread
-	sent     *policy.Sent
-	gated    *bool    // what a request has made of it since it was opened; nil: nothing
-	opened   *rpc.Doc // what codex answered when it was opened
-	settings *rpc.Doc // what codex said since; nil: nothing
-	world    policy.State
+	sent      *policy.Sent
+	gated     *bool    // what a request has made of it since it was opened; nil: nothing
+	gateOrder uint64   // of that request, or of the one that has opened it
+	opened    *rpc.Doc // what codex answered when it was opened
+	settings  *rpc.Doc // what codex said since; nil: nothing
+	world     policy.State
 }
 
-// get is the thread of that id, nil when it may take no turn. While a request is
-// under way that opens it, get waits for the answer: of codex, a client may ask
-// thread/resume and turn/start in one go.
+// get is the thread of that id as a message of the client finds it, nil when it may take no
+// turn. While a request is under way that opens it, get waits for the answer: of codex, a
+// client may ask thread/resume and turn/start in one go.
 func (t *threads) get(ctx context.Context, id string) *policy.Thread {
 	t.mu.Lock()
 	waits := t.underway[id]
@@ -80,21 +84,11 @@ func (t *threads) get(ctx context.Context, id string) *policy.Thread {
 			return nil
 		}
 	}
-	return t.peek(id)
+	return t.prepared(id, isGated)
 }
 
-// peek is get without the wait.
-func (t *threads) peek(id string) *policy.Thread {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	one := t.known[id]
-	if one == nil {
-		return nil
-	}
-	thread := one.Thread
-	thread.Reruns = thread.Reruns || t.reran[id]
-	return &thread
-}
+// peek is the thread of that id as a message of codex finds it.
+func (t *threads) peek(id string) *policy.Thread { return t.prepared(id, mayBeGated) }
 
 // opening says that a request is under way that opens the thread; done, that it
 // was answered. id may be empty: nobody knows it yet.
@@ -122,19 +116,27 @@ func (t *threads) opening(id string) (done func()) {
 // opened verifies a thread by codex's answer. One that fails is forgotten, also
 // when it was known before. The policy is asked for under the lock: were it read
 // before, a recheck in between would miss the thread.
-func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State) *rpc.Error {
+//
+// order is that of the request among the changes of gates. One that says nothing of the
+// approval policy leaves the gate as it is now.
+func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State, order uint64) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	defer t.settle()
+	defer t.listFolders()
 	p := current()
 	id, _ := result.Get("thread").Get("id").Text()
 	t.runs(id, result.Get("approvalPolicy"))
+	was := t.known[id]
 	delete(t.known, id)
 	if t.asked == nil {
 		t.asked = make(map[string]bool)
 	}
 	t.asked[id] = true
-	one := &thread{sent: sent, opened: keep(result), world: world}
+	one := &thread{sent: sent, opened: keep(result), world: world, gateOrder: order}
+	if was != nil && (was.gateOrder > order || sent != nil && sent.Gated == nil && sent.Approval == nil) {
+		gated := was.Gated
+		one.gated, one.gateOrder = &gated, was.gateOrder
+	}
 	if err := one.verify(p); err != nil {
 		return err
 	}
@@ -183,13 +185,16 @@ func (one *thread) verify(p *policy.Policy) *rpc.Error {
 	if one.settings == nil {
 		return nil
 	}
-	return one.allows(p, one.settings.Root())
+	return one.allows(p, one.settings.Root(), one.Gated)
 }
 
-// allows judges what codex says is in force now.
-func (one *thread) allows(p *policy.Policy, settings rpc.Value) *rpc.Error {
+// allows judges what codex says is in force now. gated tells whether the bridge asks in its
+// place, or will when a request under way succeeds.
+func (one *thread) allows(p *policy.Policy, settings rpc.Value, gated bool) *rpc.Error {
 	state := one.world
-	state.Thread = &one.Thread
+	thread := one.Thread
+	thread.Gated = gated
+	state.Thread = &thread
 	if p.Mode() == config.Enforce {
 		if err := p.VerifySettings(settings, state); err != nil {
 			return err
@@ -211,24 +216,13 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 	if one == nil {
 		return nil
 	}
-	if err := one.allows(p, settings); err != nil {
+	if err := one.allows(p, settings, mayBeGated(one.Gated, t.gates[id])); err != nil {
 		delete(t.known, id)
-		t.settle()
+		t.listFolders()
 		return err
 	}
 	one.settings = keep(settings)
 	return nil
-}
-
-// gate takes note that a request has changed whether the bridge asks in codex's place.
-// Codex would have it so from the next turn on; what is stricter may begin at once, and
-// both are what the policy allows.
-func (t *threads) gate(id string, gated bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one := t.known[id]; one != nil {
-		one.gated, one.Gated = &gated, gated
-	}
 }
 
 // unloaded forgets a thread. What it was opened by, and under, is not forgotten: a few bytes.
@@ -237,7 +231,7 @@ func (t *threads) unloaded(id string) {
 	defer t.mu.Unlock()
 	if t.known[id] != nil {
 		delete(t.known, id)
-		t.settle()
+		t.listFolders()
 	}
 }
 
@@ -246,7 +240,7 @@ func (t *threads) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.known)
-	t.settle()
+	t.listFolders()
 }
 
 // recheck forgets the threads that p does not allow. p is in force already: what
@@ -254,7 +248,7 @@ func (t *threads) forget() {
 func (t *threads) recheck(p *policy.Policy) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	defer t.settle()
+	defer t.listFolders()
 	for id, one := range t.known {
 		if one.verify(p) != nil {
 			delete(t.known, id)

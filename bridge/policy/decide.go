@@ -16,6 +16,9 @@ func (p *Policy) Decide(m *rpc.Message, st State) Decision {
 	if p.mode == config.Off || m.Kind != rpc.Request && m.Kind != rpc.Notification {
 		return Decision{Verdict: Pass, Message: m.Bytes()}
 	}
+	if d, refused := p.unanswerable(m); refused {
+		return d
+	}
 	known, verdict, ok := p.verdict(m)
 	switch verdict {
 	case methods.Pass, methods.Rewrite:
@@ -41,6 +44,34 @@ func (p *Policy) Decide(m *rpc.Message, st State) Decision {
 		}
 	}
 	return c.decision()
+}
+
+// unanswerable refuses a request that Codex would drop without an answer.
+//
+// Measured: of what the bridge takes for a message Codex drops those whose trace is neither
+// null nor an object with texts, or null, for traceparent and tracestate.
+func (p *Policy) unanswerable(m *rpc.Message) (Decision, bool) {
+	trace := m.Root().Get("trace")
+	isText := func(v rpc.Value) bool { return nothing(v) || v.Kind() == rpc.String }
+	if nothing(trace) || trace.Kind() == rpc.Object && isText(trace.Get("traceparent")) && isText(trace.Get("tracestate")) {
+		return Decision{}, false
+	}
+	return Decision{Verdict: Deny, Err: Refused(rpc.CodeInvalidRequest, Refusal{
+		Method: clipped(m.Method), Rule: "protocol", Field: "trace", Reason: "codex drops the message without an answer",
+		Mend: "leave trace out, or send an object whose traceparent and tracestate are strings",
+	})}, true
+}
+
+// Judges reports whether what a message says, and the thread that it names, matters to
+// Decide; else its method alone decides.
+func (p *Policy) Judges(m *rpc.Message) bool {
+	switch _, verdict, _ := p.verdict(m); verdict {
+	case methods.Deny, methods.Ask:
+		return false
+	case methods.Pass:
+		return runsCommand(m.Method)
+	}
+	return true
 }
 
 // call is one decision in the making.

@@ -174,6 +174,11 @@ func clipped(text string) string {
 	return text
 }
 
+// runsCommand reports whether a client runs a command by itself with a method.
+func runsCommand(method string) bool {
+	return method == "command/exec" || method == "process/spawn" || method == "thread/shellCommand"
+}
+
 // ownCommand holds a command that the client runs by itself to the rules: a method
 // that policy.methods allows, or command/exec. Nobody can be asked about it.
 func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
@@ -182,13 +187,10 @@ func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
 	}
 	dirs := st.dirs(m.Params)
 	var match rules.Match
-	switch m.Method {
-	case "command/exec", "process/spawn", "thread/shellCommand":
-		if m.Truncated() { // codex would read more words of it than are kept here
-			return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{
-				Method: m.Method, Rule: "codex.max_message", Field: "params", Reason: "the message has more values than are looked at", Mend: "send less",
-			})}, true
-		}
+	if runsCommand(m.Method) && m.Truncated() { // codex would read more words of it than are kept here
+		return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{
+			Method: m.Method, Rule: "codex.max_message", Field: "params", Reason: "the message has more values than are looked at", Mend: "send less",
+		})}, true
 	}
 	switch m.Method {
 	case "command/exec", "process/spawn":

@@ -117,11 +117,16 @@ func opened(a *bridge.Answer) (id, cwd string, ok bool) {
 	return id, cwd, ok
 }
 
-// turns takes note of a turn in another folder, where the thread stays.
+// turns takes note of a turn in another folder, where the thread stays once Codex has taken
+// the turn.
 func (f *Feature) turns(_ context.Context, call *bridge.Call) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
-	if cwd, ok := call.Params.Get("cwd").Text(); ok && cwd != "" {
-		f.threads.moves(id, cwd)
+	if cwd, ok := call.Params.Get("cwd").Text(); ok && cwd != "" && call.Kind == rpc.Request {
+		call.OnAnswer(func(a *bridge.Answer) {
+			if a.Outcome() == bridge.Succeeded {
+				f.threads.moves(id, cwd)
+			}
+		})
 	}
 	return nil
 }

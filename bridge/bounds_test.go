@@ -1,0 +1,101 @@
+package bridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/rpc"
+)
+
+// heap is how much memory is in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// What waits for a client that does not read is bounded in bytes (R7): notifications are
+// dropped, questions are refused, and long answers become errors that the client gets.
+func TestMemoryForStoppedClient(t *testing.T) {
+	const size, most = 2 << 20, 48 << 20
+	text := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
+	v := &voice{}
+	c := bridgetest.Start(t, v, feature{{From: bridge.Client, Method: "long", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		call.Reply(text)
+		return nil
+	}}})
+	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
+	left := clogged(t, c)
+	before := heap()
+	for range 150 {
+		v.peer.Tell("own/told", text)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	refused := 0
+	long := json.RawMessage(`"` + strings.Repeat("x", 6<<20) + `"`)
+	for range 4 {
+		_, err := v.peer.AskClient(over, "own/question", long)
+		if e := (*rpc.Error)(nil); errors.As(err, &e) && e.Code == rpc.CodeBusy {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("no question is refused")
+	}
+	for range 150 {
+		c.EditorSays(`{"id":1,"method":"long"}`)
+	}
+	c.Play("all are handled", "editor> {\"method\":\"next\"}\ncodex< {\"method\":\"next\"}")
+	if more := heap() - before; more > most {
+		t.Errorf("%d MiB more are in use", more>>20)
+	}
+	answers, errs := 0, 0
+	for left > 0 || answers+errs < 150 {
+		switch line := <-c.EditorHears(); {
+		case strings.HasPrefix(line, `{"method":"tell"`):
+			left--
+		case strings.HasPrefix(line, `{"id":1,"result"`):
+			answers++
+		case strings.Contains(line, `"code":-32015`) && strings.Contains(line, `"id":1`):
+			errs++
+		}
+	}
+	if errs == 0 {
+		t.Errorf("%d answers, and no error", answers)
+	}
+}
+
+// What waits for a Codex that does not read is bounded in bytes, too: it is not heard until
+// it reads, and every question gets its answer.
+func TestMemoryForStoppedCodex(t *testing.T) {
+	const questions, size, most = 2500, 64 << 10, 48 << 20
+	no := strings.Repeat("x", size)
+	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Why: "t", Said: func(_ context.Context, s *bridge.Said) {
+		s.Refuse(rpc.Errorf(rpc.CodeRefused, "%s", no))
+	}}})
+	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
+	before := heap()
+	go func() { // ends when all are answered, at the latest
+		for range questions {
+			c.CodexSays(`{"method":"ask","id":1,"params":{}}`)
+		}
+	}()
+	stopped(t, c.CodexHears())
+	inTest := int64(cap(c.CodexHears()) * size)
+	if more := heap() - before - inTest; more > most {
+		t.Errorf("%d MiB more are in use", more>>20)
+	}
+	for range questions {
+		if line := <-c.CodexHears(); !strings.Contains(line, `"code":-32010`) {
+			t.Fatalf("codex gets %.80s", line)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package guard
+
+import (
+	"slices"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/policy"
+)
+
+// gateChange is a request under way that changes whether the bridge asks in Codex's place
+// in a thread. It is prepared with the request and takes effect when Codex says that the
+// request has succeeded. Until then what is stricter counts, of the state before and of
+// the changes under way: a question may come before the answer.
+type gateChange struct {
+	thread string // "" one that is not there yet
+	gated  *bool  // nil: as it is
+	order  uint64 // of the request among all of them
+}
+
+// prepare notes that a request is on its way which may change the gate of a thread.
+func (t *threads) prepare(id string, gated *bool) *gateChange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.changes++
+	change := &gateChange{thread: id, gated: gated, order: t.changes}
+	if id == "" || gated == nil {
+		return change
+	}
+	if t.gates == nil {
+		t.gates = make(map[string][]*gateChange)
+	}
+	t.gates[id] = append(t.gates[id], change)
+	return change
+}
+
+// settle ends a change by the outcome of its request. Where that is not known the thread
+// is as strict as it may have to be.
+func (t *threads) settle(change *gateChange, outcome bridge.Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unprepare(change)
+	one := t.known[change.thread]
+	if one == nil || change.gated == nil || change.order < one.gateOrder {
+		return
+	}
+	if outcome == bridge.Succeeded || outcome == bridge.Unknown && *change.gated {
+		one.gated, one.Gated, one.gateOrder = change.gated, *change.gated, change.order
+	}
+}
+
+// unprepare is called with the lock held.
+func (t *threads) unprepare(change *gateChange) {
+	rest := slices.DeleteFunc(t.gates[change.thread], func(c *gateChange) bool { return c == change })
+	if len(rest) == 0 {
+		delete(t.gates, change.thread)
+		return
+	}
+	t.gates[change.thread] = rest
+}
+
+// prepared is the thread with the changes under way counted as use says. nil when it may
+// take no turn.
+func (t *threads) prepared(id string, use func(gated bool, changes []*gateChange) bool) *policy.Thread {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := t.known[id]
+	if one == nil {
+		return nil
+	}
+	thread := one.Thread
+	thread.Reruns = thread.Reruns || t.reran[id]
+	if changes := t.gates[id]; len(changes) > 0 {
+		thread.Gated = use(thread.Gated, changes)
+	}
+	return &thread
+}
+
+// mayBeGated and isGated are what is stricter where the gate restricts, and where it is what
+// makes something allowed. lastGated is what the
+// client has asked for last, to be shown to it.
+func mayBeGated(gated bool, changes []*gateChange) bool {
+	return gated || slices.ContainsFunc(changes, func(c *gateChange) bool { return *c.gated })
+}
+
+func isGated(gated bool, changes []*gateChange) bool {
+	return gated && !slices.ContainsFunc(changes, func(c *gateChange) bool { return !*c.gated })
+}
+
+func lastGated(_ bool, changes []*gateChange) bool { return *changes[len(changes)-1].gated }

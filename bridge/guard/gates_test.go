@@ -1,0 +1,144 @@
+package guard_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
+	"codex-bridge/rpc"
+)
+
+const gatePolicy = "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\", \"on-request\"]\nproject_trust = \"codex\"\n"
+
+const threadAnswer = `"approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}`
+
+// startThread has the client start the thread t1.
+func startThread(c *bridgetest.Conversation, approval string) {
+	c.Play("start", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"`+approval+`","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex>  {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"`+approval+`",`+threadAnswer)
+}
+
+// A request that changes how often the client is asked takes effect when Codex says that it
+// has succeeded, and not when Codex rejects it (R4). While it is under way, and where its
+// outcome is not known, the stricter of before and after counts.
+func TestGateChangesWithCodexsConsent(t *testing.T) {
+	use, err := rpc.ParseValue([]byte(`{"command":"true"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unreadable := `"result":{"a":1,"a":2}`
+	for method, input := range map[string]string{"turn/start": `"input":[],`, "thread/settings/update": ""} {
+		for _, test := range []struct {
+			before, asked, answer string
+			during, after         bool // the bridge asks in Codex's place
+		}{
+			{"untrusted", "on-request", `"result":{}`, true, false},
+			{"untrusted", "on-request", `"error":{"code":-32602,"message":"no"}`, true, true},
+			{"untrusted", "on-request", unreadable, true, true},
+			{"on-request", "untrusted", `"result":{}`, true, true},
+			{"on-request", "untrusted", `"error":{"code":-32602,"message":"no"}`, true, false},
+			{"on-request", "untrusted", unreadable, true, true},
+		} {
+			t.Run(fmt.Sprintf("%s from %s to %s, %.8s", method, test.before, test.asked, test.answer), func(t *testing.T) {
+				w := world(t)
+				g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+				c := bridgetest.Start(t, g)
+				c.Bind("start", w.Start)
+				startThread(c, test.before)
+				asks := func(when string, want bool) {
+					t.Helper()
+					got := g.Tool(t.Context(), "t1", "", policy.ToolUse{Name: "Bash", Input: use.Root(), Cwd: w.Start}, nil).Ask
+					if got != want {
+						t.Errorf("%s the bridge asks: %t", when, got)
+					}
+				}
+				asks("before", test.before == "untrusted")
+				c.Play("change", `
+editor> {"id":2,"method":"`+method+`","params":{"threadId":"t1",`+input+`"approvalPolicy":"`+test.asked+`"}}
+codex< {"id":2,"method":"`+method+`","params":{"threadId":"t1",`+input+`"approvalPolicy":"on-request"}}
+`)
+				asks("while the request is under way", test.during)
+				c.Play("answer", "codex> {\"id\":2,"+test.answer+"}\neditor< \"$answer\"")
+				asks("then", test.after)
+			})
+		}
+	}
+}
+
+// logbook is a decision log that keeps nothing for a caller whose time is over.
+type logbook struct{ book }
+
+func (b *logbook) Append(ctx context.Context, d store.Decision) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return b.book.Append(ctx, d)
+}
+
+// A client that waits for the answer to thread/resume does so in that thread: its answers,
+// its interrupts and what it says of other threads reach Codex meanwhile (R5). What has
+// waited too long is refused, and recorded (R6).
+func TestWaitForResume(t *testing.T) {
+	b := &logbook{}
+	w := world(t)
+	g := guard.New(load(t, gatePolicy), w, b, slog.New(slog.DiscardHandler))
+	c := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{g}, Urgent: []string{"turn/interrupt"}})
+	c.Bind("start", w.Start)
+	startThread(c, "on-request")
+	c.Play("resume", `
+editor> {"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+codex<  {"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+`)
+	guard.SetPatience(g, time.Hour)
+	c.Play("meanwhile", `
+editor> {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+codex>  {"method":"item/tool/requestUserInput","id":0,"params":{"threadId":"t1","turnId":"u","itemId":"i","questions":[]}}
+editor< {"method":"item/tool/requestUserInput","id":0,"params":{"threadId":"t1","turnId":"u","itemId":"i","questions":[]}}
+editor> {"id":0,"result":{"answers":{}}}
+codex<  {"id":0,"result":{"answers":{}}}
+editor> {"id":4,"method":"turn/interrupt","params":{"threadId":"t2","turnId":"u"}}
+codex<  {"id":4,"method":"turn/interrupt","params":{"threadId":"t2","turnId":"u"}}
+editor> {"id":5,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+codex<  {"id":5,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+editor> {"id":6,"method":"model/list","params":{}}
+codex<  {"id":6,"method":"model/list","params":{}}
+editor> {"id":7,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+codex>  {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+codex<  {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+codex<  {"id":7,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+`)
+	// Another one, for which nobody waits that long.
+	c.Play("resume", `
+editor> {"id":8,"method":"thread/resume","params":{"threadId":"t3","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$again","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$again","result":{"config":{},"layers":[]}}
+codex<  {"id":8,"method":"thread/resume","params":{"threadId":"t3","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+`)
+	guard.SetPatience(g, time.Millisecond)
+	c.Play("late", `
+editor> {"id":9,"method":"turn/start","params":{"threadId":"t3","input":[]}}
+editor< {"id":9,"error":{"code":-32013,"message":"<text>","data":"$data"}}
+`)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := len(b.entries); n == 0 || b.entries[n-1].Method != "turn/start" || b.entries[n-1].Thread != "t3" || b.entries[n-1].Verdict != "deny" {
+		t.Errorf("the refusal is not recorded: %+v", b.entries)
+	}
+	if strings.Contains(fmt.Sprint(b.entries), "t2") {
+		t.Errorf("what passed is recorded: %+v", b.entries)
+	}
+}
