@@ -60,7 +60,7 @@ func (a *Aside) Ask(ctx context.Context, m *rpc.Message, on func(*Answer)) error
 	select {
 	case <-done:
 		return nil
-	case <-a.p.child.Done():
+	case <-a.p.gone:
 		if a.p.state.dropRequest(m.ID.Key()) == nil { // it was codex's last word
 			<-done
 			return nil

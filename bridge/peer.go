@@ -45,7 +45,7 @@ func (p *Peer) Ask(ctx context.Context, method string, params any) (rpc.Value, e
 			return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex refused %s: %s", method, message)
 		}
 		return e.Root().Get("result"), nil
-	case <-p.p.child.Done():
+	case <-p.p.gone:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered %s", method)
 	case <-ctx.Done():
 		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", method, context.Cause(ctx))
@@ -119,7 +119,7 @@ func (p *Peer) askClient(ctx context.Context, method string, params any, resolve
 		return m.Root().Get("result"), nil
 	case <-p.p.left:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the client left before it answered %s", method)
-	case <-p.p.child.Done():
+	case <-p.p.gone:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before the client answered %s", method)
 	case <-ctx.Done():
 		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client did not answer %s: %v", method, context.Cause(ctx))
@@ -131,7 +131,7 @@ func (p *Peer) askClient(ctx context.Context, method string, params any, resolve
 func (p *Peer) Settled(id rpc.ID) { p.p.state.dropQuestion(id.Key()) }
 
 // Ended is closed when codex has.
-func (p *Peer) Ended() <-chan struct{} { return p.p.child.Done() }
+func (p *Peer) Ended() <-chan struct{} { return p.p.gone }
 
 // CodexPID is codex's process id.
 func (p *Peer) CodexPID() int { return p.p.child.PID() }
@@ -141,7 +141,7 @@ func (p *Proxy) until(ctx context.Context, line *outgoingLine) {
 	select {
 	case <-line.written:
 		return
-	case <-p.child.Done():
+	case <-p.gone:
 		return
 	case <-ctx.Done():
 	}
@@ -149,7 +149,7 @@ func (p *Proxy) until(ctx context.Context, line *outgoingLine) {
 	defer timer.Stop()
 	select {
 	case <-line.written:
-	case <-p.child.Done():
+	case <-p.gone:
 	case <-timer.C:
 	}
 }

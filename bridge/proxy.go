@@ -38,6 +38,8 @@ type Proxy struct {
 	routes *table
 	state  *conversation
 	child  *codex.Child
+	stdin  io.Writer       // of child
+	gone   <-chan struct{} // closed when child has ended
 	// in and listen are child.Stdout and o.Out, joined.
 	in     io.Reader
 	listen io.Writer
@@ -80,7 +82,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	if err != nil {
 		return nil, err
 	}
-	p.child = child
+	p.child, p.stdin, p.gone = child, child.Stdin, child.Done()
 	if f, ok := p.o.Out.(*os.File); ok {
 		codex.Widen(f)
 	}
@@ -140,7 +142,7 @@ func (p *Proxy) wait(stop <-chan os.Signal) {
 	left, handled := p.left, make(chan struct{})
 	for {
 		select {
-		case <-p.child.Done():
+		case <-p.gone:
 			return
 		case <-left:
 			left = nil
@@ -276,7 +278,7 @@ func (p *Proxy) writeToCodex(line []byte) error {
 	if p.o.Tap != nil {
 		p.o.Tap.Told(Codex, line)
 	}
-	_, err := p.child.Stdin.Write(line)
+	_, err := p.stdin.Write(line)
 	if err != nil {
 		p.o.Log.Debug("codex listens no more", "error", err)
 	}
@@ -288,7 +290,7 @@ func (p *Proxy) writeToCodex(line []byte) error {
 func (p *Proxy) fromCodex(ctx context.Context) {
 	select {
 	case <-p.ready:
-	case <-p.child.Done():
+	case <-p.gone:
 		select {
 		case <-p.ready:
 		default: // ended before the client spoke: JSON Lines is what it expects

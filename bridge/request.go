@@ -47,7 +47,7 @@ func (p *Peer) Request(ctx context.Context, method string, params any) (rpc.Valu
 		return rpc.Value{}, err
 	case line := <-answer:
 		return result(method, line)
-	case <-p.p.child.Done():
+	case <-p.p.gone:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered %s", method)
 	case <-ctx.Done():
 		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", method, context.Cause(ctx))
