@@ -66,6 +66,8 @@ var disk = links{
 	"/code/proj/loop":   "/code/proj/loop", // to itself
 	"/code/proj/up":     "..",
 	"/home/ada/tmpfile": "/tmp",
+	// A folder whose project's configuration lies elsewhere.
+	"/code/proj/far/.codex": "/srv/other/.codex",
 }
 
 // contract is the policy of the contract, under enforce.
