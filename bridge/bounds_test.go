@@ -76,7 +76,7 @@ func TestMemoryForStoppedClient(t *testing.T) {
 // What waits for a Codex that does not read is bounded in bytes, too: it is not heard until
 // it reads, and every question gets its answer.
 func TestMemoryForStoppedCodex(t *testing.T) {
-	const questions, size, most = 2500, 64 << 10, 48 << 20
+	const questions, size, most = 2500, 64 << 10, 56 << 20
 	no := strings.Repeat("x", size)
 	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Why: "t", Said: func(_ context.Context, s *bridge.Said) {
 		s.Refuse(rpc.Errorf(rpc.CodeRefused, "%s", no))

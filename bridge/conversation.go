@@ -24,10 +24,11 @@ type conversation struct {
 
 const (
 	maxAsides = 4096 // requests of the client that are answered by way of others
-	// maxReplies bounds the lines that wait for a Codex that does not read. At this bound, or
-	// at maxToCodex, Codex is not heard until it reads.
+	// maxReplies bounds the answers of the bridge that wait for a Codex that does not read. At
+	// this bound, or at maxToCodex where there are two or more, Codex is not heard until it
+	// reads.
 	maxReplies = 4096
-	maxToCodex = 16 << 20 // bytes
+	maxToCodex = 32 << 20 // bytes
 	// maxTold and maxToldBytes bound what waits for a client that does not read, for the
 	// bridge's notifications: more of them are dropped, which is logged.
 	maxTold      = 1024
@@ -65,7 +66,7 @@ func (c *conversation) await(ready func() bool) {
 func (c *conversation) take() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.toCodex.bytes >= maxToCodex || len(c.toCodex.lines) >= maxReplies {
+	for c.toCodex.puts > 1 && c.toCodex.bytes >= maxToCodex || c.toCodex.puts >= maxReplies {
 		c.changed.Wait()
 	}
 	c.taking = true

@@ -33,7 +33,7 @@
 // and one of the largest; a request beyond that gets error -32015. For a client that does
 // not read: notifications of the bridge are dropped beyond 4 MiB, which is logged; beyond
 // 16 MiB the bridge asks nothing more, and a long answer of its own becomes error -32015; at
-// 32 MiB the client is not read. For a Codex that does not read: beyond 16 MiB of the
+// 32 MiB the client is not read. For a Codex that does not read: beyond 32 MiB of the
 // bridge's answers Codex is not read, and the client is not while a write to Codex hangs.
 //
 // # State

@@ -17,7 +17,8 @@ type outgoing struct {
 	write func(line []byte) error
 
 	lines  []*outgoingLine // that wait; not the one that is written
-	bytes  int             // of those, and of the one that is written
+	puts   int             // lines of put that wait or are written: nobody waits with them
+	bytes  int             // of those
 	busy   bool            // a line is written
 	writes uint64          // how many lines were written
 	late   bool            // somebody has waited in vain since the last line was written
@@ -27,6 +28,7 @@ type outgoing struct {
 // outgoingLine is a line on its way out.
 type outgoingLine struct {
 	line    []byte
+	sent    bool          // its sender waits
 	err     error         // of the write; valid once written is closed
 	written chan struct{} // closed when the line is written
 }
@@ -42,13 +44,19 @@ func (o *outgoing) put(line []byte) *outgoingLine {
 
 func (o *outgoing) putLocked(line []byte) *outgoingLine {
 	next := &outgoingLine{line: line, written: make(chan struct{})}
-	o.lines = append(o.lines, next)
+	o.puts++
 	o.bytes += len(line)
+	o.add(next)
+	return next
+}
+
+// add is called with the lock held.
+func (o *outgoing) add(next *outgoingLine) {
+	o.lines = append(o.lines, next)
 	if !o.busy {
 		o.busy = true
 		go o.drain() // ends when no line waits
 	}
-	return next
 }
 
 // send writes a line and waits until it is written. Where ctx ends before its turn comes
@@ -56,7 +64,8 @@ func (o *outgoing) putLocked(line []byte) *outgoingLine {
 func (o *outgoing) send(ctx context.Context, line []byte) error {
 	o.c.mu.Lock()
 	if o.busy {
-		next := o.putLocked(line)
+		next := &outgoingLine{line: line, sent: true, written: make(chan struct{})}
+		o.add(next)
 		o.c.mu.Unlock()
 		select {
 		case <-next.written:
@@ -70,12 +79,11 @@ func (o *outgoing) send(ctx context.Context, line []byte) error {
 		}
 	}
 	o.busy = true
-	o.bytes += len(line)
 	o.c.mu.Unlock()
 	err := o.write(line)
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
-	o.wrote(line)
+	o.wrote()
 	if len(o.lines) == 0 {
 		o.busy = false
 	} else {
@@ -88,14 +96,13 @@ func (o *outgoing) send(ctx context.Context, line []byte) error {
 // lock held.
 func (o *outgoing) isFull(size int) bool { return o.bytes > 0 && o.bytes+size > maxToClient }
 
-// withdraw takes a line back that is not being written yet.
+// withdraw takes a line of send back that is not being written yet.
 func (o *outgoing) withdraw(one *outgoingLine) bool {
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
 	for i, waits := range o.lines {
 		if waits == one {
 			o.lines = append(o.lines[:i:i], o.lines[i+1:]...)
-			o.bytes -= len(one.line)
 			o.c.changed.Broadcast()
 			return true
 		}
@@ -108,7 +115,7 @@ func (o *outgoing) withdraw(one *outgoingLine) bool {
 // soon at most, and not where another waited in vain just before.
 func (o *outgoing) tell(line []byte, dropped func()) {
 	o.c.mu.Lock()
-	if len(o.lines) >= maxTold || len(o.lines) > 0 && o.bytes+len(line) > maxToldBytes {
+	if o.puts > maxTold || o.puts > 0 && o.bytes+len(line) > maxToldBytes {
 		first := !o.full
 		o.full = true
 		o.c.mu.Unlock()
@@ -147,8 +154,7 @@ func (o *outgoing) unblocked() {
 }
 
 // wrote takes note of a line that was written. It is called with the lock held.
-func (o *outgoing) wrote(line []byte) {
-	o.bytes -= len(line)
+func (o *outgoing) wrote() {
 	o.writes++
 	o.late = false
 	o.c.changed.Broadcast()
@@ -165,7 +171,11 @@ func (o *outgoing) drain() {
 		o.c.mu.Unlock()
 		next.err = o.write(next.line)
 		o.c.mu.Lock()
-		o.wrote(next.line)
+		if !next.sent {
+			o.puts--
+			o.bytes -= len(next.line)
+		}
+		o.wrote()
 		close(next.written)
 	}
 	o.lines, o.busy = nil, false

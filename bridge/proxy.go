@@ -136,21 +136,29 @@ func (p *Proxy) answerLeft() {
 	}
 }
 
+// lastWords is how long what the client has said before it went may wait to be handled.
+const lastWords = time.Minute
+
 // wait waits for codex to end, and sees to it that it does once the client has
 // gone or a signal has come. What the client has said before it went is handled first.
 func (p *Proxy) wait(stop <-chan os.Signal) {
 	left, handled := p.left, make(chan struct{})
+	var late <-chan time.Time
 	for {
 		select {
 		case <-p.gone:
 			return
 		case <-left:
 			left = nil
-			go func() { // ends with what the client has said last
+			go func() { // ends with what the client has said last, or with codex
 				p.state.await(func() bool { return p.state.schedule.turns == 0 })
 				close(handled)
 			}()
+			late = time.After(lastWords)
 		case <-handled:
+			p.child.Stop(p.o.Grace)
+			return
+		case <-late: // codex does not read
 			p.child.Stop(p.o.Grace)
 			return
 		case sig := <-stop:
