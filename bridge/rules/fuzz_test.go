@@ -33,6 +33,11 @@ func FuzzShell(f *testing.F) {
 		if m := open.Shell(command, "bash", rules.Escalated, dirs); m.Decision != rules.None {
 			t.Errorf("%q leaves the sandbox by a plain rule: %s", command, printed(m))
 		}
+		for _, shell := range []string{"bash", "sh", "zsh", ""} {
+			if m := open.Shell(command, shell, rules.Sandboxed, dirs); m.Decision == rules.Allow && (shell == "" || rules.Outside(command) != "") {
+				t.Errorf("%q is allowed for the shell %q: %s", command, shell, printed(m))
+			}
+		}
 		// What is denied alone is denied behind something else, and in a shell.
 		if one.Shell(command, "bash", rules.Sandboxed, dirs).Decision != rules.Deny {
 			return

@@ -96,7 +96,7 @@ func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
 // redirects reports whether rules allow the file of a redirection. Outside of the
 // sandbox none does: a link could be put in its place.
 func (s *Set) redirects(l *line, w write, e Escalation, dirs Dirs) bool {
-	if e != Sandboxed || w.target.kind != known || dirs.Resolve == nil {
+	if e != Sandboxed || w.target.kind != known || climbs(w.target.text) || dirs.Resolve == nil {
 		return false
 	}
 	file := w.target.text

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge/bridge/rules"
 	"codex-bridge/cmd/internal/editor"
 )
 
@@ -239,4 +240,53 @@ func TestGrantsAreOfOneShell(t *testing.T) {
 		}
 	}
 	r.quit()
+}
+
+// Codex reads the words of a line in the grammar as package rules does: with Codex alone, a
+// user's own rule for exactly these words lets each of these commands out of the sandbox.
+// (One with a redirection, or with no quoted word at its beginning, it leaves alone.)
+func TestCodexReadsTheGrammar(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	tool := w.write("tool", "#!/bin/sh\ntouch \""+w.root+"/out$1\"\n")
+	if err := os.Chmod(tool, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{
+		`$T 1 plain ./... --flag=value a=b a:b HEAD@ %1 +x a,b - -- //`,
+		`$T 2 'a "b" $c ` + "`d`" + ` \ {e,f} * ? [g] ~ # ! & ; | < >'`,
+		`$T 3 "a 'b' {e,f} * ? [g] ~ # ! & ; | < > ( )"`,
+		`$T 4 a"b c"d'e f'g --x='y z' --x="y z" 'a'"b"`,
+		`$T 5 '' "" a''b`,
+		"  $T 6  a   b  ;\n\n $T 7 c &&\n$T 8 | $T 9;",
+		"$T a if && $T b then || $T c do\n",
+	}
+	var text strings.Builder
+	var names []string
+	for i, line := range lines {
+		lines[i] = strings.ReplaceAll(line, "$T", tool)
+		if why := rules.Outside(lines[i]); why != "" {
+			t.Fatalf("%s: %s", lines[i], why)
+		}
+		for _, c := range rules.Commands(lines[i]) {
+			var words []string
+			for _, word := range c.Words {
+				words = append(words, word.Text)
+			}
+			names = append(names, words[1])
+			text.WriteString("prefix_rule(pattern=" + marshal(t, words) + ")\n")
+		}
+	}
+	w.write("home/rules/own.rules", text.String())
+	r := w.refuser(codexPath, "app-server")
+	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
+	for _, line := range lines {
+		r.exec(thread, line, nil)
+	}
+	r.quit()
+	for _, name := range names {
+		if name != "c" && !w.left("out"+name) { // what is behind ||
+			t.Errorf("the command %s of the lines did not leave the sandbox", name)
+		}
+	}
 }
