@@ -40,17 +40,27 @@ func TestJudge(t *testing.T) {
 		t.Fatal(set.Fault)
 	}
 	for line, want := range map[string]userrules.Fate{
-		"git status":                     userrules.Leaves,
-		"git status; ls -l":              userrules.Leaves,
-		"git log | ls":                   userrules.Leaves,
-		"/usr/bin/git log":               userrules.Leaves,
-		"/opt/make":                      userrules.Leaves,
-		"ls $(pwd)":                      userrules.Leaves, // codex may read it otherwise
-		"pwd":                            userrules.Stays,  // no rule's
-		"pwd > a":                        userrules.Stays,
-		"pwd\f":                          userrules.Leaves,
-		"git\fstatus\f/../e":             userrules.Leaves,
-		"pwd #":                          userrules.Leaves,
+		"git status":         userrules.Leaves,
+		"git status; ls -l":  userrules.Leaves,
+		"git log | ls":       userrules.Leaves,
+		"/usr/bin/git log":   userrules.Leaves,
+		"/opt/make":          userrules.Leaves,
+		"ls $(pwd)":          userrules.Leaves, // codex may read it otherwise
+		"pwd":                userrules.Stays,  // no rule's
+		"pwd > a":            userrules.Stays,
+		"pwd\f":              userrules.Leaves,
+		"git\fstatus\f/../e": userrules.Leaves,
+		"pwd #":              userrules.Leaves,
+		// Codex takes a patch out of a line by itself.
+		"apply_patch <<'EOF'\n*** Begin Patch\n+E $x\n*** End Patch\nEOF\n": userrules.Stays,
+		"cd a/b && apply_patch <<'E'\n*** Begin Patch\n*** End Patch\nE":    userrules.Stays,
+		"apply_patch <<'E'\n*** Begin Patch\nE; ls\n*** End Patch\nE":       userrules.Leaves,
+		"apply_patch <<'E'\n*** Begin Patch\n\tE\nls\n*** End Patch\nE":     userrules.Leaves,
+		"apply_patch <<'E'\n*** Begin Patch\n*** End Patch\nE\nls\nE":       userrules.Leaves,
+		"apply_patch <<'E'\n*** Begin Patch\n*** End Patch\f\nE":            userrules.Leaves,
+		"apply_patch <<'E'\n*** Begin Patch\n*** End Patch\nF":              userrules.Leaves,
+		"apply_patch\f<<'E'\n*** Begin Patch\n*** End Patch\nE":             userrules.Leaves,
+		"ls && apply_patch <<'E'\n*** Begin Patch\n*** End Patch\nE":        userrules.Leaves,
 		"rm ~/a":                         userrules.Unsure, // codex would ask about rm, perhaps
 		"rm *":                           userrules.Leaves,
 		"touch x\\":                      userrules.Unsure,

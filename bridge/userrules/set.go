@@ -42,6 +42,9 @@ func (s *Set) Judge(line string) Verdict {
 		return Verdict{Unsure, s.Fault.Error()}
 	}
 	commands, outside := rules.Commands(line), rules.Outside(line)
+	if isPatch(line) {
+		outside = ""
+	}
 	out := s.allowed(commands)
 	if lets := s.Lets(); outside != "" && len(lets) > 0 {
 		out = &lets[0]
@@ -66,6 +69,24 @@ func (s *Set) Judge(line string) Verdict {
 		return Verdict{Unsure, lets(out) + ", and the line ends in a backslash"}
 	}
 	return kept(out)
+}
+
+// patchLine is a patch as models write it in a shell.
+var patchLine = regexp.MustCompile(`^(?:cd [A-Za-z0-9_./-]+ && )?apply_patch <<'([A-Z_]+)'\n([^\x00-\x08\x0b-\x1f]*\n)([A-Z_]+)\n*$`)
+
+// isPatch reports whether a line is a patch, which Codex takes out of it only where there
+// are no braces (measured). No line of it may look like its end.
+func isPatch(line string) bool {
+	m := patchLine.FindStringSubmatch(line)
+	if m == nil || m[1] != m[3] {
+		return false
+	}
+	for text := range strings.Lines(m[2]) {
+		if strings.HasPrefix(strings.TrimSpace(text), m[1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // kept is what leaves, and would not with Keep. PowerShell takes braces for a text.

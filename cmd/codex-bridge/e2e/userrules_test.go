@@ -127,3 +127,18 @@ func TestUserRulesControl(t *testing.T) {
 		})
 	}
 }
+
+// A patch in a shell line is still taken out of it by Codex.
+func TestUserRulesLeavePatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\nsandbox = \"workspace-write\"\n"})
+	w.write("home/rules/own.rules", allow(`["touch"]`))
+	a := w.agreeable(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	w.model.Add(scripted.Step{When: "GO", Reply: scripted.Reply{scripted.Run("apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: new\n+x\n*** End Patch\nEOF\n")}})
+	a.turn(thread, "GO")
+	a.quit()
+	if !w.left("workspace/new") {
+		t.Errorf("the model was told %q", w.told())
+	}
+}
