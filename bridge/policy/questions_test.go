@@ -1,0 +1,121 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rules"
+)
+
+// The file that a person is sent to is the user's own, and of several the one that wins.
+func TestProjectsFile(t *testing.T) {
+	d, err := policy.ParseDefaults(value(t, `{"config":{},"layers":[
+		{"name":{"type":"sessionFlags","file":"/flags"},"config":{}},
+		{"name":{"type":"system","file":"/etc/codex/config.toml"},"config":{}},
+		{"name":{"type":"user","file":"/home/ada/.codex/config.toml"},"config":{}},
+		{"name":{"type":"user","file":"/home/ada/.codex/other.toml"},"config":{}}]}`))
+	if err != nil || d.Projects.File != "/home/ada/.codex/config.toml" {
+		t.Errorf("%q (%v)", d.Projects.File, err)
+	}
+	d, err = policy.ParseDefaults(value(t, `{"config":{},"layers":[{"name":{"type":"system","file":"/etc/codex/config.toml"},"config":{}}]}`))
+	if err != nil || d.Projects.File != "" {
+		t.Errorf("without a file of the user's: %q (%v)", d.Projects.File, err)
+	}
+}
+
+// A protected path without a name protects nothing, and not everything.
+func TestEmptyProtectedPath(t *testing.T) {
+	cfg := contract()
+	cfg.ProtectedPaths = []string{"", "/", ".git"}
+	p := compile(t, cfg)
+	for path, remains := range map[string]bool{"/code/proj/a": true, "/code/proj/.git/config": false} {
+		st := state()
+		st.Thread.Sandbox, st.Files = "workspace-write", []string{path}
+		if got := p.Remains(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
+			t.Errorf("%s: remains %v, want %v", path, got, remains)
+		}
+	}
+}
+
+// A root in a home folder that is not known counts for nothing; the others do.
+func TestRootsWithoutHome(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"~/notes", "/srv/data"}
+	p := compile(t, cfg)
+	for _, test := range []struct {
+		home, path string
+		remains    bool
+	}{
+		{"/home/ada", "/home/ada/notes/a", true},
+		{"/home/ada", "/srv/data/a", true},
+		{"", "/home/ada/notes/a", false},
+		{"", "/notes/a", false},
+		{"", "/srv/data/a", true},
+	} {
+		st := state()
+		st.Home, st.CodexHome, st.Kept = test.home, "", nil
+		st.Thread.Sandbox, st.Files = "workspace-write", []string{test.path}
+		if got := p.Remains(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != test.remains {
+			t.Errorf("home %q, %s: remains %v, want %v", test.home, test.path, got, test.remains)
+		}
+	}
+}
+
+// A protected name counts below a writable root, not in the path that leads to it.
+func TestProtectedNameAboveRoot(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"${workspace}", "/srv/.git/data", "/srv"}
+	cfg.ProtectedPaths = []string{".git"}
+	p := compile(t, cfg)
+	for path, remains := range map[string]bool{"/srv/.git/data/a": true, "/srv/.git/data/.git/a": false, "/srv/.git/a": false, "/srv/a": true} {
+		st := state()
+		st.Thread.Sandbox, st.Files = "workspace-write", []string{path}
+		if got := p.Remains(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
+			t.Errorf("%s: remains %v, want %v", path, got, remains)
+		}
+	}
+}
+
+// Rules are asked about the command of a question, also where the question is about a host; a
+// question about a host alone has none, and one without either could be about any.
+func TestRulesOfQuestions(t *testing.T) {
+	cfg := contract()
+	cfg.Network, cfg.Escalation, cfg.WritableRoots = true, "ask", []string{"/code/proj"}
+	cfg.Rules = []config.Rule{
+		{Command: "curl **", Decision: "deny", Reason: "No downloads."},
+		{Tool: "file", Path: "/code/proj/**", Decision: "allow"},
+	}
+	p := compile(t, cfg)
+	const host = `"networkApprovalContext":{"host":"example.org","protocol":"https"}`
+	for params, denied := range map[string]bool{
+		`{"threadId":"T","command":"curl x"}`:              true,
+		`{"threadId":"T","command":"curl x",` + host + `}`: true,
+		`{"threadId":"T",` + host + `}`:                    false,
+		`{"threadId":"T"}`:                                 true,
+		`{"threadId":"T","command":"ls"}`:                  false,
+	} {
+		st := state()
+		st.Escalation = rules.Sandboxed
+		d := p.DecideRequest(commandQuestion, value(t, params), st)
+		if got := d.Verdict == policy.Deny; got != denied {
+			t.Errorf("%s: %+v", params, d)
+		}
+		if named := denied && strings.Contains(d.Err.Message, "No downloads: curl x"); named != strings.Contains(params, "curl") {
+			t.Errorf("%s: the reason is %q", params, d.Err.Message)
+		}
+	}
+	// An allow rule accepts a patch of a thread that may write, and of no other.
+	for _, sandbox := range []string{"workspace-write", "read-only", ""} {
+		st := state()
+		st.Thread.Sandbox, st.Files = sandbox, []string{"/code/proj/a"}
+		if sandbox == "" {
+			st.Thread = nil
+		}
+		d := p.DecideRequest(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st)
+		if got := d.Verdict == policy.Accept; got != (sandbox == "workspace-write") {
+			t.Errorf("sandbox %q: %+v", sandbox, d)
+		}
+	}
+}
