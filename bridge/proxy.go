@@ -23,7 +23,9 @@ type Options struct {
 	// AnswerAll has the client's requests answered that codex leaves behind when it ends,
 	// which codex itself does not do, and holds the client to ids that differ. It is asked for
 	// each request, and at the end; nil: no.
-	AnswerAll  func() bool
+	AnswerAll func() bool
+	// Enforces tells whether a policy is in force; nil: no.
+	Enforces   func() bool
 	Urgent     []string      // the client's requests that are taken where it has too many under way
 	Bytes      *Bytes        // nil: nobody counts them
 	Tap        Tap           // nil: nobody
@@ -34,12 +36,13 @@ type Options struct {
 
 // Proxy carries one conversation between a client and a codex of its own.
 type Proxy struct {
-	o      Options
-	routes *table
-	state  *conversation
-	child  *codex.Child
-	stdin  io.Writer       // of child
-	gone   <-chan struct{} // closed when child has ended
+	o       Options
+	routes  *table
+	optOuts *optOuts
+	state   *conversation
+	child   *codex.Child
+	stdin   io.Writer       // of child
+	gone    <-chan struct{} // closed when child has ended
 	// in and listen are child.Stdout and o.Out, joined.
 	in     io.Reader
 	listen io.Writer
@@ -52,7 +55,11 @@ type Proxy struct {
 
 // NewProxy makes a Proxy. It starts nothing.
 func NewProxy(o Options) (*Proxy, error) {
-	routes, err := newTable(o.Features)
+	if o.Enforces == nil {
+		o.Enforces = func() bool { return false }
+	}
+	optOuts := newOptOuts(o.Features, o.Enforces)
+	routes, err := newTable(append(slices.Clip(o.Features), optOuts))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +67,7 @@ func NewProxy(o Options) (*Proxy, error) {
 		o.AnswerAll = func() bool { return false }
 	}
 	p := &Proxy{
-		o: o, routes: routes, ready: make(chan struct{}), left: make(chan struct{}),
+		o: o, routes: routes, optOuts: optOuts, ready: make(chan struct{}), left: make(chan struct{}),
 	}
 	p.state = newConversation(p.writeToCodex, func(line []byte) error {
 		p.out.Message(line)

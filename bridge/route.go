@@ -41,6 +41,9 @@ type Route struct {
 	// When tells whether a notification of codex is wanted now; nil: always. A
 	// change counts as rpc.Sieve says. Others pass unread.
 	When func() bool
+	// Needed tells, of a notification of codex, whether the client may not opt out of it;
+	// nil: while Options.Enforces. It is asked when the client sends initialize.
+	Needed func() bool
 	// If tells by a look at the bytes of a notification of codex whether it is wanted;
 	// nil: it is. It must be cheap, and allocate nothing.
 	If func(line []byte) bool

@@ -31,8 +31,7 @@ func (g *Guard) Remains(method string, params rpc.Value) bool {
 
 // Hears tells whether the client wants a notification of codex's.
 func (g *Guard) Hears(method string) bool {
-	_, deaf := g.deaf.Load(method)
-	return !deaf
+	return !g.peer.OptedOut(method)
 }
 
 // Settled puts on record that a question was answered for the person, by a rule of

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,9 +34,7 @@ type Guard struct {
 	userRules userrules.Reader
 	told      told
 	client    atomic.Pointer[string]      // as it calls itself
-	unwanted  bridge.Unheard              // the methods of codex that the client opted out of, and that are wanted here
-	deaf      sync.Map                    // all methods that the client opted out of
-	mute      atomic.Pointer[string]      // one that is wanted here and that codex does not say; nil: none
+	needs     []string                    // notifications on which decisions lean
 	usable    func(context.Context) error // Requires; nil: everything is
 	peer      *bridge.Peer
 	recorder  Recorder
@@ -57,7 +54,15 @@ func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logg
 }
 
 // Attach implements bridge.Attacher.
-func (g *Guard) Attach(peer *bridge.Peer) { g.peer = peer }
+func (g *Guard) Attach(peer *bridge.Peer) {
+	g.peer = peer
+	g.needs = []string{"hook/completed"} // of relay/inject: a hook that has failed
+	for _, r := range g.Routes() {
+		if r.From == bridge.Codex && r.Method != bridge.Other {
+			g.needs = append(g.needs, r.Method)
+		}
+	}
+}
 
 // Policy is the policy in force.
 func (g *Guard) Policy() *policy.Policy { return g.policy.Load() }
@@ -92,13 +97,13 @@ func (g *Guard) bar(ctx context.Context, method string) *rpc.Error {
 // unheardOf is the refusal to open a thread of which codex would not say what is in force;
 // nil: it does. The client has had it silenced before the policy was in force.
 func (g *Guard) unheardOf(method string) *rpc.Error {
-	silent := g.mute.Load()
-	if silent == nil {
+	silent := g.peer.Silenced(g.needs)
+	if silent == "" {
 		return nil
 	}
 	return policy.Refused(rpc.CodeNotVerified, policy.Refusal{
 		Method: method, Rule: "policy.mode", Mend: "start codex again, and with it the conversation",
-		Reason: "before the policy was in force codex was told to be silent about " + *silent + ", on which verification leans",
+		Reason: "before the policy was in force codex was told to be silent about " + silent + ", on which verification leans",
 	})
 }
 
@@ -106,14 +111,13 @@ func (g *Guard) unheardOf(method string) *rpc.Error {
 func (g *Guard) Routes() []bridge.Route {
 	routes := []bridge.Route{
 		{From: bridge.Client, Method: bridge.Other, Why: "every message of the client is held to the method table", Call: g.decide},
-		{From: bridge.Client, Method: "initialize", Why: "who the client is, and what it wants to hear", Call: g.initialize},
+		{From: bridge.Client, Method: "initialize", Why: "who the client is", Call: g.initialize},
 		{From: bridge.Client, Method: bridge.Unasked, Why: "an answer that nobody judges must not reach codex", Call: g.unasked},
 		{From: bridge.Codex, Method: "thread/settings/updated", Why: "what is in force for a thread must be what the policy allows", Said: g.settingsUpdated},
 		{
 			From: bridge.Codex, Method: "item/started", Why: "the files that a patch changes, for the question about it",
-			Said: g.itemStarted, When: g.wantsItems, If: g.wantsItem,
+			Said: g.itemStarted, When: g.judgesFiles, If: isPatch,
 		},
-		{From: bridge.Codex, Method: "hook/completed", Why: "said for the bridge, where the client does not want to hear it", Said: g.unheard, When: g.silenced("hook/completed")},
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "codex waits no more for an answer", Said: g.settled},
 		{From: bridge.Codex, Method: bridge.Other, Why: "what codex may ask that no version measured knows", Said: g.asks},
 	}
@@ -293,7 +297,6 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 
 // settingsUpdated looks at what codex says is in force from now on.
 func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
-	g.unwanted.Withhold(said)
 	if g.policy.Load().Mode() == config.Off {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
@@ -93,7 +94,7 @@ func TestSessions(t *testing.T) {
 					c.Play(filepath.Base(file), string(part.Data))
 				case g == nil:
 					g = guard.New(load(t, string(part.Data)), w, guard.NoRecord, log)
-					c = bridgetest.Start(t, hello.New("1.2.3", version, g, log), g)
+					c = bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{hello.New("1.2.3", version, g, log), g}, Enforces: g.Enforces})
 					g.Requires(version.supported)
 					c.Bind("start", w.Start)
 				default:

@@ -48,24 +48,13 @@ func (p *patches) of(one patch) []string {
 // judgesFiles tells whether questions about files are judged by their paths.
 func (g *Guard) judgesFiles() bool { return g.policy.Load().Mode() != config.Off }
 
-// wantsItems tells whether the start of an item has to be looked at, or kept from the
-// client.
-func (g *Guard) wantsItems() bool {
-	return g.unwanted.Has("item/started") || g.judgesFiles()
-}
-
-var isPatch = bridge.OfType("fileChange")
-
-// wantsItem: one in fifty of what codex says is the start of an item, and only those of
+// isPatch: one in fifty of what codex says is the start of an item, and only those of
 // patches are of interest. One that was missed would leave a patch of which nothing is
 // known, and that is declined.
-func (g *Guard) wantsItem(line []byte) bool {
-	return g.unwanted.Has("item/started") || isPatch(line)
-}
+var isPatch = bridge.OfType("fileChange")
 
 // itemStarted takes note of the files that a patch changes.
 func (g *Guard) itemStarted(_ context.Context, said *bridge.Said) {
-	g.unwanted.Withhold(said)
 	params := said.Root().Get("params")
 	item := params.Get("item")
 	if !item.Get("type").Is("fileChange") {

@@ -22,22 +22,20 @@ const warning = "configWarning"
 type told struct {
 	mu       sync.Mutex
 	projects map[string]bool
-	deaf     bool // the client has opted out of warnings
 }
 
-// first tells whether nobody has heard of the project yet, and whether the client
-// wants to.
-func (t *told) first(project string) (first, client bool) {
+// first tells whether nobody has heard of the project yet.
+func (t *told) first(project string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.projects[project] {
-		return false, false
+		return false
 	}
 	if t.projects == nil {
 		t.projects = make(map[string]bool)
 	}
 	t.projects[project] = true
-	return true, !t.deaf
+	return true
 }
 
 // stands finds out in which folder the thread of a resume or fork stands; false
@@ -104,14 +102,13 @@ func (g *Guard) keptUntrusted(call *bridge.Call, folder string, state policy.Sta
 		if !a.Result().Exists() {
 			return
 		}
-		first, client := g.told.first(project)
-		if !first {
+		if !g.told.first(project) {
 			return
 		}
 		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, list(kept))
 		mend := g.policy.Load().TrustMend(project, state)
 		g.log.Warn(summary, "project", project, "mend", mend)
-		if !client {
+		if g.peer.OptedOut(warning) {
 			return
 		}
 		a.After(func() {

@@ -71,7 +71,7 @@ func methodTable() map[string]*method {
 
 	table := map[string]*method{
 		// The bridge's own capability is taken out elsewhere.
-		"initialize": {free: true, rules: []rule{{fields("capabilities"), (*call).optedOut}}, plain: fields("clientInfo")},
+		"initialize": {free: true, rules: []rule{{fields("capabilities"), (*call).capabilities}}, plain: fields("clientInfo")},
 		"account/login/start": {free: true, rules: []rule{{fields("type"), (*call).signIn}}, plain: fields(
 			"apiKey", "accessToken", "appBrand", "chatgptAccountId", "chatgptPlanType", "codexStreamlinedLogin", "useHostedLoginSuccessPage",
 			// Of the kinds that are refused.

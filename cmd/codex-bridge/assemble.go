@@ -47,6 +47,7 @@ func assemble(ctx context.Context, cfg *config.Config, command codex.Command, re
 		In: os.Stdin, Out: os.Stdout,
 		Command:    command,
 		AnswerAll:  func() bool { return a.guard.Policy().Mode() != config.Off },
+		Enforces:   func() bool { return a.guard.Enforces() },
 		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
@@ -144,7 +145,7 @@ func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 	bound := threads.New(of)
 	a.hello.Offer(threads.Methods...)
 	line := turns.New(turns.Options{
-		Threads: bound, Steering: a.relay.steering, Known: a.hello.Known, Tell: a.hello.Tell, OptedOut: a.guard.OptedOut, Judge: a.guard, Log: a.log,
+		Threads: bound, Steering: a.relay.steering, Known: a.hello.Known, Tell: a.hello.Tell, Judge: a.guard, Log: a.log,
 	})
 	a.hello.Offer(turns.Methods...)
 	a.hello.Show("turns", func() any { return line.State() })

@@ -24,11 +24,9 @@ type Options struct {
 	// Known tells whether the client knows the bridge.
 	Known func() bool
 	// Tell sends the client a notification of the bridge's own.
-	Tell func(method string, params any)
-	// OptedOut is told what the client does not want to hear and Codex is not told.
-	OptedOut func(method string)
-	Judge    Judge
-	Log      *slog.Logger
+	Tell  func(method string, params any)
+	Judge Judge
+	Log   *slog.Logger
 }
 
 // mostMessages is how many requests of bridge/turn/enqueue may wait for their thread to be
@@ -48,9 +46,9 @@ type Feature struct {
 	end     context.CancelCauseFunc
 	workers sync.WaitGroup
 
-	collecting atomic.Int64   // turns of which every word is wanted
-	unwanted   bridge.Unheard // methods that the client has opted out of, and that are wanted here
-	silent     atomic.Bool    // the client answers no questions
+	collecting atomic.Int64 // turns of which every word is wanted
+	offered    atomic.Bool  // the client has said that it knows the bridge
+	silent     atomic.Bool  // the client answers no questions
 
 	mu     sync.Mutex
 	closed bool
@@ -83,7 +81,7 @@ func (f *Feature) Routes() []bridge.Route {
 		return bridge.Route{From: bridge.Client, Method: method, Why: "answered here", Call: f.own(begin)}
 	}
 	return append([]bridge.Route{
-		{From: bridge.Client, Method: "initialize", Why: "what the client does not want to hear, and is heard here; whether it answers questions", Call: f.initialize},
+		{From: bridge.Client, Method: "initialize", Why: "whether the client knows the bridge, and answers questions", Call: f.initialize},
 		own(Methods[0], f.preview),
 		own(Methods[1], f.upload),
 		own(Methods[2], f.compact),

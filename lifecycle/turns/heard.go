@@ -26,16 +26,15 @@ var needed = append([]string{resolved}, turn.Methods...)
 // heard are the routes of what Codex tells of turns.
 func (f *Feature) heard() (routes []bridge.Route) {
 	for _, method := range needed {
-		unwanted := func() bool { return f.unwanted.Has(method) }
-		r := bridge.Route{From: bridge.Codex, Method: method, Why: "what becomes of turns, for who has asked for them here", When: f.o.Known, Said: f.said}
+		r := bridge.Route{From: bridge.Codex, Method: method, Why: "what becomes of turns, for who has asked for them here", When: f.o.Known, Said: f.said, Needed: f.offered.Load}
 		switch method {
 		case delta:
-			r.When = func() bool { return f.collecting.Load() > 0 || unwanted() }
+			r.When = func() bool { return f.collecting.Load() > 0 }
 		case itemStarted:
-			r.If = func(line []byte) bool { return isUserMessage(line) || unwanted() }
+			r.If = isUserMessage
 		case itemCompleted:
 			r.If = func(line []byte) bool {
-				return isUserMessage(line) || f.collecting.Load() > 0 && isAgentMessage(line) || unwanted()
+				return isUserMessage(line) || f.collecting.Load() > 0 && isAgentMessage(line)
 			}
 		}
 		routes = append(routes, r)
@@ -43,13 +42,11 @@ func (f *Feature) heard() (routes []bridge.Route) {
 	return routes
 }
 
-// said takes what Codex tells, and keeps it from a client that does not want to hear it.
+// said takes what Codex tells.
 func (f *Feature) said(_ context.Context, said *bridge.Said) {
-	params := said.Root().Get("params")
 	if f.o.Known() {
-		f.take(said.Method, params)
+		f.take(said.Method, said.Root().Get("params"))
 	}
-	f.unwanted.Withhold(said)
 }
 
 func (f *Feature) take(method string, params rpc.Value) {
@@ -87,26 +84,16 @@ func (f *Feature) take(method string, params rpc.Value) {
 	c.thread.Take(e)
 }
 
-// initialize takes note of what a client that knows the bridge does not want to hear and
-// is needed here, and has Codex say it all the same.
+// initialize takes note of a client that knows the bridge: what is needed here it can't opt
+// out of.
 func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
-	capabilities := call.Params.Get("capabilities")
-	own := capabilities.Get("bridge")
+	own := call.Params.Get("capabilities").Get("bridge")
 	if !own.Exists() || call.Truncated() {
 		return nil // who comes after says what is to be said
 	}
+	f.offered.Store(true)
 	if answers, ok := own.Get("approvals").Bool(); ok {
 		f.silent.Store(!answers)
 	}
-	less, err := f.unwanted.TakeOff(call.Message, func(method string) bool {
-		if !isNeeded(method) {
-			return false
-		}
-		f.o.OptedOut(method)
-		return true
-	})
-	if less != nil {
-		call.Message, call.Line = less, less.Bytes()
-	}
-	return err
+	return nil
 }

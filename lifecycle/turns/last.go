@@ -3,7 +3,6 @@ package turns
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"codex-bridge/bridge"
@@ -111,5 +110,3 @@ func (l last) asks(_ context.Context, said *bridge.Said) {
 	}
 	l.f.o.Tell("bridge/turn/question", told)
 }
-
-func isNeeded(method string) bool { return slices.Contains(needed, method) }

@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"codex-bridge/bridge"
@@ -16,14 +15,11 @@ const (
 	planUpdated   = "turn/plan/updated"
 )
 
-var listened = []string{itemStarted, itemCompleted, planUpdated}
-
 var isCompaction = bridge.OfType("contextCompaction")
 
 // threads is what is known of threads.
 type threads struct {
 	ephemeral recent
-	unwanted  bridge.Unheard // of what is listened to
 }
 
 // mostRecent is far more threads than codex has at a time.
@@ -62,6 +58,7 @@ func (r *recent) has(id string) bool {
 // Routes implements bridge.Feature. It must stand behind those that rewrite.
 func (m *Mirror) Routes() []bridge.Route {
 	const why = "for the transcript"
+	always := func() bool { return true } // it is configured
 	opened := func(_ context.Context, call *bridge.Call) *rpc.Error {
 		if call.Kind == rpc.Request {
 			resume := call.Method == "thread/resume"
@@ -70,29 +67,13 @@ func (m *Mirror) Routes() []bridge.Route {
 		return nil
 	}
 	return []bridge.Route{
-		{From: bridge.Client, Method: "initialize", Why: why, Call: m.initialize},
 		{From: bridge.Client, Method: "thread/start", Why: why, Call: opened},
 		{From: bridge.Client, Method: "thread/resume", Why: why, Call: opened},
 		{From: bridge.Client, Method: "thread/fork", Why: why, Call: opened},
-		{From: bridge.Codex, Method: itemCompleted, Why: why, Said: m.said},
-		{From: bridge.Codex, Method: planUpdated, Why: why, Said: m.said},
-		{From: bridge.Codex, Method: itemStarted, Why: why, Said: m.said, If: func(line []byte) bool {
-			return m.threads.unwanted.Has(itemStarted) || isCompaction(line)
-		}},
+		{From: bridge.Codex, Method: itemCompleted, Why: why, Said: m.said, Needed: always},
+		{From: bridge.Codex, Method: planUpdated, Why: why, Said: m.said, Needed: always},
+		{From: bridge.Codex, Method: itemStarted, Why: why, Said: m.said, If: isCompaction, Needed: always},
 	}
-}
-
-// initialize has Codex say what is kept, whether the client wants to hear it or not.
-func (m *Mirror) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
-	said, err := rpc.ParseMessage(call.Line) // as the features before have left it
-	if err != nil {
-		return rpc.Errorf(rpc.CodeInternal, "initialize as it was rewritten can't be read: %v", err)
-	}
-	less, refused := m.threads.unwanted.TakeOff(said, func(method string) bool { return slices.Contains(listened, method) })
-	if less != nil {
-		call.Line = less.Bytes()
-	}
-	return refused
 }
 
 // opened takes note of a thread, and keeps what a resume tells of it.
@@ -124,5 +105,4 @@ func (m *Mirror) said(_ context.Context, said *bridge.Said) {
 	} else if thread != "" && (said.Method != itemStarted || item.Get("type").Is("contextCompaction")) {
 		m.put(heard{thread: thread, method: said.Method}, said.Envelope.Root().Raw())
 	}
-	m.threads.unwanted.Withhold(said)
 }

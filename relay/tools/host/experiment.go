@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"sync/atomic"
 
 	"codex-bridge/bridge"
@@ -13,7 +12,7 @@ import (
 // need. Measured with 0.169.0, one conversation with and one without; the request and the
 // field are by codex's schemas, of which those without `--experimental` lack them.
 var (
-	unseen       = []string{"thread/readState/changed"} // codex is asked not to send these
+	unseen       = []string{"thread/readState/changed"}
 	unasked      = []string{"currentTime/read"}
 	unseenFields = map[string][]string{"item/commandExecution/requestApproval": {"additionalPermissions"}}
 )
@@ -21,10 +20,8 @@ var (
 // experiment is whether codex was asked, for the client or in its name, for what is
 // experimental.
 type experiment struct {
-	on      atomic.Bool // codex takes tools
-	ours    atomic.Bool // the client has not asked for it
-	unheard atomic.Bool // the client does not want to hear warnings of the configuration
-	deaf    atomic.Bool // nor those of threads
+	on   atomic.Bool // codex takes tools
+	ours atomic.Bool // the client has not asked for it
 }
 
 // warning is the notification by which Codex itself says that something of the
@@ -38,15 +35,6 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		return rpc.Errorf(rpc.CodeInternal, "initialize as it was rewritten can't be read: %v", err)
 	}
 	capabilities := m.Params.Get("capabilities")
-	deaf := capabilities.Get("optOutNotificationMethods")
-	for method := range call.Params.Get("capabilities").Get("optOutNotificationMethods").Elements() {
-		switch {
-		case method.Is(warning):
-			f.experiment.unheard.Store(true)
-		case method.Is(caution):
-			f.experiment.deaf.Store(true)
-		}
-	}
 	on, said := capabilities.Get("experimentalApi").Bool()
 	if on {
 		f.experiment.on.Store(true)
@@ -58,23 +46,12 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	if value := capabilities.Get("experimentalApi"); value.Exists() && !said && value.Kind() != rpc.Null {
 		return nil // codex will say what is wrong with it
 	}
-	list := unseen
-	for method := range deaf.Elements() {
-		if text, ok := method.Text(); ok {
-			list = append([]string{text}, list...)
-		}
-	}
-	silent, err := json.Marshal(list)
-	if err != nil {
-		return rpc.Errorf(rpc.CodeInternal, "initialize: %v", err)
-	}
 	patch := rpc.NewPatch(m)
 	switch capabilities.Kind() {
 	case rpc.Object:
 		patch.Set(capabilities, "experimentalApi", []byte("true"))
-		patch.Set(capabilities, "optOutNotificationMethods", silent)
 	case rpc.Null, rpc.Absent:
-		patch.Set(m.Params, "capabilities", append(append([]byte(`{"experimentalApi":true,"optOutNotificationMethods":`), silent...), '}'))
+		patch.Set(m.Params, "capabilities", []byte(`{"experimentalApi":true}`))
 	default:
 		return nil
 	}
@@ -99,6 +76,13 @@ func (f *Feature) hide(_ context.Context, said *bridge.Said) {
 	}
 	if patch.Changed() {
 		said.Line = patch.Bytes()
+	}
+}
+
+// unsee keeps from the client what codex would not have sent it.
+func (f *Feature) unsee(_ context.Context, said *bridge.Said) {
+	if f.experiment.ours.Load() {
+		said.Line = nil
 	}
 }
 

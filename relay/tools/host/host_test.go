@@ -80,7 +80,7 @@ editor< {"id":8,"result":{"tools":[],"leftOut":[],"fingerprint":"$none"}}
 func TestTools(t *testing.T) {
 	start(t, "a").Play("tools", `
 editor> {"id":1,"method":"initialize","params":{"clientInfo":{},"capabilities":{"optOutNotificationMethods":["x"]}}}
-codex<  {"id":1,"method":"initialize","params":{"clientInfo":{},"capabilities":{"optOutNotificationMethods":["x","thread/readState/changed"],"experimentalApi":true}}}
+codex<  {"id":1,"method":"initialize","params":{"clientInfo":{},"capabilities":{"optOutNotificationMethods":["x"],"experimentalApi":true}}}
 editor> {"id":2,"method":"thread/start","params":{"dynamicTools":[{"name":"mine","description":"M","inputSchema":{}}]}}
 codex<  {"id":2,"method":"thread/start","params":{"dynamicTools":[{"name":"mine","description":"M","inputSchema":{}},{"name":"a","description":"D","inputSchema":{"type":"object"}}]}}
 codex>  {"id":2,"result":{"thread":{"id":"t"},"cwd":""}}
@@ -98,6 +98,7 @@ codex>  {"id":10,"method":"item/tool/call","params":{"threadId":"old","turnId":"
 codex<  {"id":10,"result":{"contentItems":[{"type":"inputText","text":"got {}\n"}],"success":true}}
 codex>  {"id":11,"method":"item/tool/call","params":{"threadId":"old","turnId":"u","callId":"z","namespace":null,"tool":"mine","arguments":{}}}
 editor< {"id":11,"method":"item/tool/call","params":{"threadId":"old","turnId":"u","callId":"z","namespace":null,"tool":"mine","arguments":{}}}
+codex>  {"method":"thread/readState/changed","params":{"threadId":"old"}}
 codex>  {"id":12,"method":"currentTime/read","params":{}}
 codex<  {"id":12,"error":{"code":-32600,"message":"<text>"}}
 codex>  {"id":13,"method":"item/commandExecution/requestApproval","params":{"command":"ls","additionalPermissions":{}}}
@@ -109,7 +110,7 @@ editor< {"id":13,"method":"item/commandExecution/requestApproval","params":{"com
 func TestUnknownTool(t *testing.T) {
 	start(t, "a").Play("unknown", `
 editor> {"id":1,"method":"initialize","params":{}}
-codex<  {"id":1,"method":"initialize","params":{"capabilities":{"experimentalApi":true,"optOutNotificationMethods":["thread/readState/changed"]}}}
+codex<  {"id":1,"method":"initialize","params":{"capabilities":{"experimentalApi":true}}}
 codex>  {"id":11,"method":"item/tool/call","params":{"threadId":"old","turnId":"u","callId":"z","namespace":null,"tool":"gone","arguments":{}}}
 codex<  {"id":11,"result":{"contentItems":[{"type":"inputText","text":"<text>"}],"success":false}}
 editor> {"id":2,"method":"thread/start","params":{"dynamicTools":[{"name":"a","description":"M","inputSchema":{}}]}}

@@ -27,6 +27,12 @@ func (f *Feature) Routes() []bridge.Route {
 	for _, method := range methods.Unloaded {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "its tool calls end with it", Said: f.closed})
 	}
+	for _, method := range unseen {
+		routes = append(routes, bridge.Route{
+			From: bridge.Codex, Method: method, Why: "sent only to clients that want what is experimental", Said: f.unsee,
+			When: f.experiment.ours.Load, Needed: func() bool { return false },
+		})
+	}
 	for _, method := range unasked {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "asked only of clients that want what is experimental", Said: f.refuse})
 	}

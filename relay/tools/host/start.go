@@ -146,7 +146,7 @@ func (f *Feature) tell(o *tools.Offer) {
 		return
 	}
 	f.o.Log.Warn("the host's tools have changed; threads go on with those they were started with", "threads", n, "tools", len(o.Tools))
-	if f.experiment.unheard.Load() {
+	if f.peer.OptedOut(warning) {
 		return
 	}
 	f.peer.Tell(warning, map[string]any{

@@ -1,0 +1,108 @@
+package bridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+)
+
+// listens is a feature that needs some notifications.
+type listens struct {
+	peer   *bridge.Peer
+	needed bool
+	heard  []string
+}
+
+func (l *listens) Attach(p *bridge.Peer) { l.peer = p }
+
+func (l *listens) Routes() []bridge.Route {
+	said := func(_ context.Context, s *bridge.Said) { l.heard = append(l.heard, s.Method) }
+	return []bridge.Route{
+		{From: bridge.Codex, Method: "x/policy", Said: said},
+		{From: bridge.Codex, Method: "x/always", Said: said, Needed: func() bool { return true }},
+		// Not of interest at the moment, and yet kept from the client.
+		{From: bridge.Codex, Method: "x/later", Said: said, When: func() bool { return false }},
+		{From: bridge.Codex, Method: "x/sometimes", Said: said, Needed: func() bool { return l.needed }},
+	}
+}
+
+// What a feature needs can't be opted out of, and the client does not get it.
+func TestOptOuts(t *testing.T) {
+	const all = `["x/policy","x/a\u006cways","x/later","x/sometimes","x/free",7]`
+	for _, c := range []struct {
+		name            string
+		enforces, needs bool
+		left            string
+		got             []string // by the client
+		silenced        string
+	}{
+		{"no policy", false, false, `["x/policy","x/later","x/sometimes","x/free",7]`, []string{"x/policy", "x/later", "x/sometimes", "x/free"}, "x/policy"},
+		{"no policy, a need", false, true, `["x/policy","x/later","x/free",7]`, []string{"x/policy", "x/later", "x/free"}, "x/policy"},
+		{"policy", true, false, `["x/sometimes","x/free",7]`, []string{"x/sometimes", "x/free"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &listens{needed: c.needs}
+			b := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{f}, Enforces: func() bool { return c.enforces }})
+			initialize := func(id int, list string) string {
+				return fmt.Sprintf(`{"id":%d,"method":"initialize","params":{"capabilities":{"optOutNotificationMethods":%s}}}`, id, list)
+			}
+			// What codex refuses counts for nothing.
+			text := "editor> " + initialize(1, `["x/always"]`) + "\ncodex< " + initialize(1, `[]`) + `
+codex> {"id":1,"error":{"code":-32600,"message":"no"}}
+editor< {"id":1,"error":{"code":-32600,"message":"no"}}
+codex> {"method":"x/always"}
+editor< {"method":"x/always"}
+` + "editor> " + initialize(2, all) + "\ncodex<= " + initialize(2, c.left) + `
+codex> {"id":2,"result":{}}
+editor< {"id":2,"result":{}}
+`
+			for _, method := range []string{"x/policy", "x/always", "x/later", "x/sometimes", "x/free"} {
+				text += `codex> {"method":"` + method + `"}` + "\n"
+			}
+			for _, method := range c.got {
+				text += `editor< {"method":"` + method + `"}` + "\n"
+			}
+			text += "codex> {\"method\":\"end\"}\neditor< {\"method\":\"end\"}\n"
+			b.Play(c.name, text)
+			if got := f.peer.Silenced([]string{"x/other", "x/always", "x/policy"}); got != c.silenced {
+				t.Errorf("codex was told to be silent about %q, want %q", got, c.silenced)
+			}
+			if !f.peer.OptedOut("x/always") || !f.peer.OptedOut("x/free") || f.peer.OptedOut("x/other") {
+				t.Error("what the client has opted out of is not known")
+			}
+		})
+	}
+}
+
+// A list that can't be read may have anything on it.
+func TestOptOutsUnread(t *testing.T) {
+	for _, capabilities := range []string{`[true,false,["x/policy"]]`, `{"optOutNotificationMethods":{"0":"x/policy"}}`} {
+		f := &listens{}
+		line := `{"id":1,"method":"initialize","params":{"capabilities":` + capabilities + `}}`
+		bridgetest.Start(t, f).Play(capabilities, "editor> "+line+"\ncodex<= "+line+"\ncodex> {\"id\":1,\"result\":{}}\neditor< {\"id\":1,\"result\":{}}\n")
+		if f.peer.Silenced([]string{"x/policy"}) == "" {
+			t.Errorf("%s: nothing is said to be silenced", capabilities)
+		}
+	}
+}
+
+// Each name is looked at once: 60,000 took two minutes (R8).
+func TestManyOptOuts(t *testing.T) {
+	names := make([]string, 60_000)
+	for i := range names {
+		names[i] = fmt.Sprint("x/", i)
+	}
+	names[1], names[len(names)-1] = "x/always", "x/always"
+	list := func(names []string) string {
+		raw, err := json.Marshal(names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return `{"id":1,"method":"initialize","params":{"capabilities":{"optOutNotificationMethods":` + string(raw) + `}}}`
+	}
+	bridgetest.Start(t, &listens{}).Play("many", "editor> "+list(names)+"\ncodex<= "+list(append(names[:1:1], names[2:len(names)-1]...))+"\n")
+}
