@@ -152,6 +152,37 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
+// Children iterates over the members of an object or the elements of an array without
+// an allocation.
+type Children struct {
+	doc    *Doc
+	i, end uint32
+	named  bool
+}
+
+// Children returns the values in v; there are none in what is no object and no array.
+func (v Value) Children() Children {
+	k := v.Kind()
+	if k != Object && k != Array {
+		return Children{}
+	}
+	return Children{v.doc, v.i + 1, v.node().skip, k == Object}
+}
+
+// Next returns the next value, with its unescaped name when it is a member; ok is false
+// at the end.
+func (c *Children) Next() (name string, value Value, ok bool) {
+	if c.i >= c.end {
+		return "", Value{}, false
+	}
+	value = Value{c.doc, c.i}
+	if c.named {
+		name = c.doc.key(c.i)
+	}
+	c.i = c.doc.nodes[c.i].skip
+	return name, value, true
+}
+
 // Len is the number of members or elements; 0 for everything else.
 func (v Value) Len() int {
 	n := 0

@@ -65,7 +65,7 @@ func schema(ctx context.Context, c Command, dir string) (*Protocol, error) {
 	}
 	p := &Protocol{Version: version}
 	full, stable := filepath.Join(dir, "full"), filepath.Join(dir, "stable")
-	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", full); err != nil {
+	if err := c.WriteSchema(ctx, full); err != nil {
 		return nil, err
 	}
 	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--out", stable); err != nil {
@@ -80,6 +80,12 @@ func schema(ctx context.Context, c Command, dir string) (*Protocol, error) {
 	}
 	p.tellExperimental(plain)
 	return p, nil
+}
+
+// WriteSchema has codex write its JSON schema to a folder, with what is experimental.
+func (c Command) WriteSchema(ctx context.Context, dir string) error {
+	_, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", dir)
+	return err
 }
 
 // tellExperimental marks what a schema without experimental methods does not have.

@@ -5,6 +5,7 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
+	"codex-bridge/bridge/shape"
 	"codex-bridge/rpc"
 )
 
@@ -48,10 +49,16 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 // for no longer than once, and nothing that policy forbids. Codex waits for an
 // answer without end, so that what can't stay becomes a refusal, not silence.
 func (p *Policy) DecideAnswer(asked Asked, m *rpc.Message, st State) Decision {
-	passed := Decision{Verdict: Pass, Message: m.Bytes()}
 	if p.mode == config.Off || m.Kind != rpc.Response {
-		return passed // an error is a refusal to Codex (measured)
+		return Decision{Verdict: Pass, Message: m.Bytes()} // an error is a refusal to Codex (measured)
 	}
+	return p.plain(p.decideAnswer(asked, m, st), m, func(m *rpc.Message) *shape.Mismatch {
+		return shape.Answer(asked.Method, m.Result)
+	}, asked.Method, "result")
+}
+
+func (p *Policy) decideAnswer(asked Asked, m *rpc.Message, st State) Decision {
+	passed := Decision{Verdict: Pass, Message: m.Bytes()}
 	a := answer{p: p, asked: asked, m: m, st: st}
 	if m.Truncated() {
 		return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{

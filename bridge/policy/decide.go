@@ -16,6 +16,10 @@ func (p *Policy) Decide(m *rpc.Message, st State) Decision {
 	if p.mode == config.Off || m.Kind != rpc.Request && m.Kind != rpc.Notification {
 		return Decision{Verdict: Pass, Message: m.Bytes()}
 	}
+	return p.plain(p.decide(m, st), m, plainParams, m.Method, "params")
+}
+
+func (p *Policy) decide(m *rpc.Message, st State) Decision {
 	if d, refused := p.unanswerable(m); refused {
 		return d
 	}

@@ -1,6 +1,7 @@
 // Command bridge-schema holds the method table against the codex at hand. It has
 // codex print the schema of its protocol, keeps the names in
-// testdata/schema/VERSION.json, and writes docs/methods.md from the table.
+// testdata/schema/VERSION.json, the forms of a client's messages in
+// bridge/shape/codex.json, and writes docs/methods.md from the table.
 //
 //	go run ./cmd/bridge-schema [-root DIR]
 //
@@ -59,7 +60,31 @@ func run(root string) error {
 	if err := write(filepath.Join(root, "docs", "methods.md"), methods.Markdown()); err != nil {
 		return err
 	}
+	if err := writeShapes(ctx, root, codex.Command{Path: path}, p.Version); err != nil {
+		return err
+	}
 	return check(p)
+}
+
+// writeShapes writes the forms of what a client sends.
+func writeShapes(ctx context.Context, root string, c codex.Command, version string) error {
+	dir, err := os.MkdirTemp("", "bridge-schema-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := c.WriteSchema(ctx, dir); err != nil {
+		return err
+	}
+	t, err := shapes(dir, version)
+	if err != nil {
+		return fmt.Errorf("codex writes its schema in another way now: %w", err)
+	}
+	text, err := encode(t)
+	if err != nil {
+		return err
+	}
+	return write(filepath.Join(root, "bridge", "shape", "codex.json"), text)
 }
 
 // check says what the table and codex do not have in common.
