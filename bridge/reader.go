@@ -43,7 +43,7 @@ func (r *reader) read() {
 		line, err := r.source.Next()
 		var refused *rpc.RefusedLine
 		if err == nil {
-			if r.shared {
+			if r.shared && len(line) <= rpc.MaxReused {
 				line = bytes.Clone(line)
 			}
 			var m *rpc.Message
@@ -52,7 +52,7 @@ func (r *reader) read() {
 				if replaced {
 					return
 				}
-				if kept || len(line) > 1<<20 {
+				if kept || len(line) > rpc.MaxReused {
 					parser = new(rpc.Parser) // it holds the message
 				}
 				continue

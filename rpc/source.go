@@ -15,12 +15,15 @@ import (
 type Source interface {
 	// Next is the next message, ready to be written to Codex: on one line and with
 	// its line end, unless the client's last line had none. It is valid until the
-	// next call.
+	// next call; one longer than MaxReused stays so.
 	//
 	// A *RefusedLine is to be answered, and the next message asked for; io.EOF is
 	// the end; any other error ends the connection.
 	Next() ([]byte, error)
 }
+
+// MaxReused bounds in bytes the memory that a Source uses for one message after the other.
+const MaxReused = 1 << 20
 
 // maxStart is how much of a message over the bound is looked at.
 const maxStart = 64 << 10
@@ -82,7 +85,7 @@ type lineSource struct {
 }
 
 func (s *lineSource) Next() ([]byte, error) {
-	if size := cap(s.big); size > 1<<20 { // most never send another
+	if size := cap(s.big); size > MaxReused { // most never send another
 		s.big = nil
 		giveBack(size)
 	}
