@@ -76,7 +76,7 @@ func TestImageDescribe(t *testing.T) {
 	w := newWorld(t, options{codexConfig: "[mcp_servers.user]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \": > started\"]\n"})
 	pngData, jpegData := w.pictures()
 	stdout, stderr, code := w.own("image", "describe", "picture.png", "photo.dat", "--prompt", "SAY: a slope\x1b[31m", "--model", "gpt-5.5")
-	if stdout != "a slope\\x1b[31m\n" || stderr != "" || code != 0 {
+	if stdout != "a slope\\u001b[31m\n" || stderr != "" || code != 0 {
 		t.Fatalf("%q, %q, %d", stdout, stderr, code)
 	}
 	requests := w.model.Requests()
