@@ -15,11 +15,12 @@ import (
 // held to the policy.
 func (g *Guard) asks(ctx context.Context, said *bridge.Said) {
 	params := said.Root().Get("params")
-	p := g.policy.Load()
+	thread, _ := params.Get("threadId").Text()
+	policies := g.policies(thread)
 	state := g.stateNow(params)
-	if p.Mode() != config.Off {
+	if policies[0].Mode() != config.Off {
 		state.Escalation = g.escalation(said.Method, params, state)
-		d := p.DecideRequest(said.Method, params, state)
+		d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(said.Method, params, state) }, strictness)
 		if said.Truncated() { // what is missing could be what counts
 			d = policy.Decision{Verdict: policy.Deny, Err: policy.Refused(rpc.CodeTooLarge, policy.Refusal{
 				Method: said.Method, Rule: "codex.max_message", Field: "params", Reason: "the question has more values than are looked at", Mend: "ask for less at once",
@@ -75,14 +76,27 @@ func (g *Guard) escalation(method string, params rpc.Value, state policy.State) 
 
 // answered holds the client's answer to what codex asked to the policy.
 func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation rules.Escalation, r *bridge.Reply) {
-	p := g.policy.Load()
+	params := asked.Root().Get("params")
+	thread, _ := params.Get("threadId").Text()
+	policies := g.policies(thread)
+	p := policies[0]
 	if p.Mode() == config.Off {
 		return
 	}
-	params := asked.Root().Get("params")
 	state := g.stateNow(params)
 	state.Escalation = escalation
-	d := p.DecideAnswer(policy.Asked{Method: asked.Method, Params: params}, r.Message, state)
+	question := policy.Asked{Method: asked.Method, Params: params}
+	d := p.DecideAnswer(question, r.Message, state)
+	for _, q := range policies[1:] {
+		m, err := rpc.ParseMessage(d.Message)
+		if q.Mode() != config.Enforce || d.Verdict == policy.Deny || err != nil {
+			continue
+		}
+		if e := q.DecideAnswer(question, m, state); e.Verdict != policy.Pass {
+			e.Changes = append(d.Changes, e.Changes...)
+			d = e
+		}
+	}
 	if d.Verdict == policy.Pass {
 		return
 	}

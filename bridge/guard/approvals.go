@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"slices"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
@@ -18,7 +19,7 @@ func (g *Guard) Client() string { return g.clientName() }
 func (g *Guard) Stays(method string, params rpc.Value) bool {
 	state := g.stateNow(params)
 	state.Escalation = g.escalation(method, params, state)
-	return g.policy.Load().Stays(method, params, state)
+	return g.all(params, func(p *policy.Policy) bool { return p.Stays(method, params, state) })
 }
 
 // Remains tells whether what codex asks about is not known to leave the sandbox, nor
@@ -26,7 +27,13 @@ func (g *Guard) Stays(method string, params rpc.Value) bool {
 func (g *Guard) Remains(method string, params rpc.Value) bool {
 	state := g.stateNow(params)
 	state.Escalation = g.escalation(method, params, state)
-	return g.policy.Load().Remains(method, params, state)
+	return g.all(params, func(p *policy.Policy) bool { return p.Remains(method, params, state) })
+}
+
+// all tells whether something is true of every policy of the thread that params name.
+func (g *Guard) all(params rpc.Value, is func(*policy.Policy) bool) bool {
+	thread, _ := params.Get("threadId").Text()
+	return !slices.ContainsFunc(g.policies(thread), func(p *policy.Policy) bool { return p.Mode() != config.Off && !is(p) })
 }
 
 // Hears tells whether the client wants a notification of codex's.

@@ -16,7 +16,7 @@ import (
 // own rules for commands let it out. It returns the input with which it stays, nil where it
 // does so anyway, or why it must not run.
 func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) (input json.RawMessage, refusal string) {
-	p := g.policy.Load()
+	p := g.policies(thread)[0]
 	if p.Mode() == config.Off {
 		return nil, ""
 	}

@@ -24,23 +24,24 @@ const patience = 30 * time.Second
 
 // Guard is the policy of one conversation.
 type Guard struct {
-	policy    atomic.Pointer[policy.Policy]
-	patience  time.Duration
-	world     policy.State // Start, Home, Temp and Paths
-	pinArgs   []string     // the policy's, with which Codex was started
-	threads   threads
-	children  children
-	patches   patches
-	userRules userrules.Reader
-	told      told
-	client    atomic.Pointer[string]      // as it calls itself
-	needs     []string                    // notifications on which decisions lean
-	usable    func(context.Context) error // Requires; nil: everything is
-	peer      *bridge.Peer
-	recorder  Recorder
-	listeners []func(Applied)
-	counts    struct{ rewritten, refused atomic.Int64 }
-	log       *slog.Logger
+	policy     atomic.Pointer[policy.Policy]
+	patience   time.Duration
+	world      policy.State // Start, Home, Temp and Paths
+	pinArgs    []string     // the policy's, with which Codex was started
+	threads    threads
+	children   children
+	patches    patches
+	userRules  userrules.Reader
+	told       told
+	client     atomic.Pointer[string]                      // as it calls itself
+	needs      []string                                    // notifications on which decisions lean
+	usable     func(context.Context) error                 // Requires; nil: everything is
+	workspaces func(folder string) (*policy.Policy, error) // Workspaces; nil: no folder has a policy of its own
+	peer       *bridge.Peer
+	recorder   Recorder
+	listeners  []func(Applied)
+	counts     struct{ rewritten, refused atomic.Int64 }
+	log        *slog.Logger
 }
 
 // CodexHome is codex's own folder; "" not known.
@@ -69,11 +70,15 @@ func (g *Guard) Policy() *policy.Policy { return g.policy.Load() }
 
 // SetPolicy puts another policy in force, from the next message on. Threads whose
 // last known settings it does not allow take no more turns until they are resumed, and
-// where none was enforced before, no thread does.
+// where none was enforced before, no thread does. An open thread is still checked against
+// each policy that was in force since it was opened.
 func (g *Guard) SetPolicy(p *policy.Policy) {
 	was := g.policy.Swap(p)
 	if p.Mode() == config.Enforce && was.Mode() != config.Enforce {
 		g.threads.forget() // nobody has held them to anything: they may have no hooks, say
+	}
+	if n := g.threads.keeps(was); n > 0 && was.Mode() == config.Enforce {
+		g.changedUnder(n)
 	}
 	g.threads.recheck(p)
 }
@@ -137,7 +142,12 @@ func (g *Guard) Threads() int { return g.threads.count() }
 
 // decide holds one message of the client to the policy.
 func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
-	p := g.policy.Load()
+	thread, _ := call.Params.Get("threadId").Text()
+	policies := []*policy.Policy{g.policy.Load()}
+	if thread != "" && call.Method != "thread/resume" && call.Method != "thread/fork" {
+		policies = g.policies(thread)
+	}
+	p := policies[0]
 	if p.Mode() == config.Off {
 		return nil
 	}
@@ -147,7 +157,19 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		return err
 	}
 	state := g.state(patient, p, call.Message)
-	d := g.informed(patient, p, call, &state)
+	d := g.informed(patient, p, call, call.Message, &state)
+	own, refusal := g.folderPolicy(patient, call, d, &state)
+	if own != nil {
+		policies = append(policies, own)
+	}
+	for _, q := range policies[1:] {
+		if q.Mode() == config.Enforce {
+			d = g.also(patient, q, call, d, &state)
+		}
+	}
+	if refusal != nil {
+		d = policy.Decision{Verdict: policy.Deny, Err: refusal}
+	}
 	if d.Sent != nil && p.Mode() == config.Enforce {
 		if err := g.unheardOf(call.Method); err != nil {
 			d = policy.Decision{Verdict: policy.Deny, Err: err}
@@ -182,7 +204,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		call.OnAnswer(func(a *bridge.Answer) { g.threads.settle(change, a.Outcome()) })
 	}
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
-		g.opens(call, p.Mode(), d, state)
+		g.opens(call, p.Mode(), d, state, own)
 	}
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.keptUntrusted(call, d.Untrusted, state)
@@ -191,8 +213,8 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 }
 
 // informed decides, and asks codex for what the decision turns out to need.
-func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Call, state *policy.State) policy.Decision {
-	d := p.Decide(call.Message, *state)
+func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Call, m *rpc.Message, state *policy.State) policy.Decision {
+	d := p.Decide(m, *state)
 	// At most: the folder, the configuration, that with the project's own, and the
 	// thread's last sandbox.
 	for range 4 {
@@ -217,7 +239,7 @@ func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Cal
 		default:
 			return d
 		}
-		d = p.Decide(call.Message, *state)
+		d = p.Decide(m, *state)
 	}
 	return d
 }
@@ -255,7 +277,7 @@ func (g *Guard) defaults(ctx context.Context, folder string) *policy.Defaults {
 
 // opens has codex's answer to a thread request compared with what was sent. Until
 // then, and ever after a difference, the thread takes no turn.
-func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decision, state policy.State) {
+func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decision, state policy.State, own *policy.Policy) {
 	id := ""
 	if call.Method == "thread/resume" { // start and fork make new threads
 		id, _ = call.Params.Get("threadId").Text()
@@ -276,7 +298,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		}
 		// The policy may have changed since. What was sent under audit is answered
 		// as it was; whether the thread may take turns is for today's policy to say.
-		err := g.threads.opened(g.policy.Load, d.Sent, result, state, change.order)
+		err := g.threads.opened(g.policy.Load, d.Sent, result, state, change.order, own)
 		if err != nil && sentUnder == config.Enforce {
 			g.log.Error("a thread is not what was asked for", "method", d.Sent.Method, "error", err.Message)
 			g.distrust(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)

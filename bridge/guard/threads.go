@@ -19,6 +19,8 @@ import (
 type threads struct {
 	mu    sync.Mutex
 	known map[string]*thread
+	// held are the policies that a thread is checked against beside the one in force.
+	held map[string][]*policy.Policy
 	// reran are the threads of which codex has said an approval policy under which an
 	// accept may let a command out. They stay such threads: a turn may go on under it
 	// when another is in force, or the thread is opened anew.
@@ -119,7 +121,7 @@ func (t *threads) opening(id string) (done func()) {
 //
 // order is that of the request among the changes of gates. One that says nothing of the
 // approval policy leaves the gate as it is now.
-func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State, order uint64) *rpc.Error {
+func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State, order uint64, own *policy.Policy) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.listFolders()
@@ -128,6 +130,10 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	t.runs(id, result.Get("approvalPolicy"))
 	was := t.known[id]
 	delete(t.known, id)
+	delete(t.held, id)
+	if own != nil {
+		t.hold(id, own)
+	}
 	if t.asked == nil {
 		t.asked = make(map[string]bool)
 	}
@@ -136,6 +142,11 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	if was != nil && (was.gateOrder > order || sent != nil && sent.Gated == nil && sent.Approval == nil) {
 		gated := was.Gated
 		one.gated, one.gateOrder = &gated, was.gateOrder
+	}
+	if own != nil {
+		if err := one.verify(own); err != nil {
+			return err
+		}
 	}
 	if err := one.verify(p); err != nil {
 		return err
@@ -200,7 +211,7 @@ func (one *thread) allows(p *policy.Policy, settings rpc.Value, gated bool) *rpc
 			return err
 		}
 	}
-	one.Sandbox = policy.SandboxMode(settings.Get("sandboxPolicy"))
+	one.Sandbox, one.Unfenced = policy.SandboxMode(settings.Get("sandboxPolicy")), policy.Unfenced(one.Fence, settings)
 	one.Approval = bytes.Clone(settings.Get("approvalPolicy").Raw())
 	return nil
 }
@@ -216,10 +227,12 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 	if one == nil {
 		return nil
 	}
-	if err := one.allows(p, settings, mayBeGated(one.Gated, t.gates[id])); err != nil {
-		delete(t.known, id)
-		t.listFolders()
-		return err
+	for _, p := range append(slices.Clip(t.held[id]), p) {
+		if err := one.allows(p, settings, mayBeGated(one.Gated, t.gates[id])); err != nil {
+			delete(t.known, id)
+			t.listFolders()
+			return err
+		}
 	}
 	one.settings = keep(settings)
 	return nil
@@ -229,6 +242,7 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 func (t *threads) unloaded(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	delete(t.held, id)
 	if t.known[id] != nil {
 		delete(t.known, id)
 		t.listFolders()

@@ -35,8 +35,8 @@ type Ruling struct {
 // Tool holds a tool call that Codex is about to run to the policy. call is what Codex
 // said of it.
 func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) Ruling {
-	p := g.policy.Load()
-	if p.Mode() == config.Off {
+	policies := g.policies(thread)
+	if policies[0].Mode() == config.Off {
 		return Ruling{}
 	}
 	state := g.stateNow(rpc.Value{})
@@ -44,8 +44,8 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 		call := rollout.Find(state.CodexHome, state.Thread.Rollout, use.ID)
 		state.Escalation, use.Shell, use.Flags = call.Escalation, call.Shell, call.Flags
 	}
-	state.Agent = g.agent(ctx, p, state.Thread, use)
-	d := p.DecideTool(use, state)
+	state.Agent = g.agent(ctx, policies[0], state.Thread, use)
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideTool(use, state) }, strictness)
 	if d.Verdict == policy.Pass {
 		if !d.Ask || p.Mode() != config.Enforce {
 			return Ruling{}

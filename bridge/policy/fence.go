@@ -222,9 +222,11 @@ func (c *call) putFence(f fenceFlags, field string) {
 	} else {
 		c.edit().Delete(c.params, field)
 	}
-	if !c.params.Get(permissionsKey).Is(f.name()) {
-		c.setField(permissionsKey, quote(f.name()), ruleProtected, reason)
+	if c.params.Get(permissionsKey).Is(f.name()) {
+		c.edit().Set(c.params, permissionsKey, quote(f.name())) // it may have been taken out
+		return
 	}
+	c.setField(permissionsKey, quote(f.name()), ruleProtected, reason)
 }
 
 // fenceTurn puts the profile in the place of a sandboxPolicy that would replace it, or
@@ -259,6 +261,11 @@ func (e *echo) fenced(id string) bool {
 	f, ok := fenceNamed(id)
 	extends := e.profile.Get("extends")
 	return ok && e.fence.On && (extends.Is(profileNames[workspaceWrite]) || extends.Is(fenceName)) && (!f.network || e.p.network)
+}
+
+// Unfenced tells whether a thread that has the profile runs without it, by its settings.
+func Unfenced(fence Fence, settings rpc.Value) bool {
+	return unfenced(fence, settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile"))
 }
 
 // unfenced tells whether a thread that has the profile runs without it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
@@ -36,7 +37,26 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	if err != nil {
 		return nil, err
 	}
-	return guard.New(p, guard.WorldOf(cfg.Codex), recorder, log), nil
+	g := guard.New(p, guard.WorldOf(cfg.Codex), recorder, log)
+	g.Workspaces(folderPolicies(log))
+	return g, nil
+}
+
+// folderPolicies finds the policy of a folder whose policy file is not that of the folder
+// we were started in.
+func folderPolicies(log *slog.Logger) func(folder string) (*policy.Policy, error) {
+	started, _ := filepath.EvalSymlinks(workspaceFolder())
+	return func(folder string) (*policy.Policy, error) {
+		workspace := config.WorkspaceFolder(folder)
+		if _, err := os.Lstat(filepath.Join(workspace, config.WorkspaceFile)); err != nil || workspace == started {
+			return nil, nil
+		}
+		cfg, err := config.Load(config.Discover(workspace))
+		if err != nil {
+			return nil, err
+		}
+		return newPolicy(cfg, log)
+	}
 }
 
 func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {

@@ -4,6 +4,8 @@ package e2e_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -165,4 +167,79 @@ func TestPatchLeavesReadOnlyThread(t *testing.T) {
 			a.quit()
 		})
 	}
+}
+
+// A policy that was in force since a thread was opened stays so for it when a file is
+// removed or loosened. A thread that is opened afterwards shows that it was.
+func TestOpenThreadKeepsItsPolicy(t *testing.T) {
+	t.Parallel()
+	const rule = "[[policy.rule]]\ncommand = \"touch user\"\ndecision = \"deny\"\n"
+	w := newWorld(t, options{config: governsConfig + rule, env: []string{"CODEX_BRIDGE_LOG=info"}})
+	w.governing()
+	a := w.agreeable(proxyArgv...)
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	old := a.thread(settings)
+	runs := func(thread string) (ran []string) {
+		t.Helper()
+		for _, name := range []string{"user", "denied"} {
+			a.turn(thread, "RUN: touch "+name)
+			if file := filepath.Join(w.workspace, name); os.Remove(file) == nil {
+				ran = append(ran, name)
+			}
+		}
+		return ran
+	}
+	if ran := runs(old); ran != nil {
+		t.Errorf("before the change, ran: %q", ran)
+	}
+	if err := os.Remove(filepath.Join(w.workspace, ".codex-bridge.toml")); err != nil {
+		t.Fatal(err)
+	}
+	w.write("config.toml", governsConfig)
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+		t.Fatal(err)
+	}
+	for len(runs(a.thread(settings))) != 2 { // the two changes may come one by one
+		if a.ctx.Err() != nil {
+			t.Fatal("a thread that is opened after the change is held to the old policy")
+		}
+	}
+	if ran := runs(old); ran != nil {
+		t.Errorf("after the change, ran: %q", ran)
+	}
+	a.quit()
+}
+
+// The policy file of a thread's folder counts, wherever the bridge was started.
+func TestPolicyFileOfThreadFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: governsConfig})
+	a := w.agreeable(proxyArgv...)
+	for _, dir := range []string{"other", "broken"} {
+		w.write(dir+"/.git/HEAD", "ref: refs/heads/main\n")
+		w.write(dir+"/.git/objects/x", "")
+		w.write(dir+"/.git/refs/x", "")
+	}
+	w.write("other/.codex-bridge.toml", workspacePolicy)
+	w.write("broken/.codex-bridge.toml", "[policy]\nsandbox = 1\n")
+	w.write("other/sub/x", "")
+	settings := map[string]any{"cwd": filepath.Join(w.root, "other", "sub"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	thread := a.thread(settings)
+	a.turn(thread, "RUN: touch denied")
+	if told := w.told(); w.left("other/sub/denied") || !strings.Contains(told, "a rule says deny") {
+		t.Errorf("the model was told %q", told)
+	}
+	a.turn(thread, "RUN: touch allowed")
+	if !w.left("other/sub/allowed") {
+		t.Errorf("the model was told %q", w.told())
+	}
+	a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "RUN: touch denied")
+	if !w.left("workspace/denied") {
+		t.Errorf("in another folder the rule holds, too: %q", w.told())
+	}
+	settings["cwd"] = filepath.Join(w.root, "broken")
+	if err := a.refused("thread/start", settings); !strings.Contains(err.Message, ".codex-bridge.toml:2") {
+		t.Error(err)
+	}
+	a.quit()
 }

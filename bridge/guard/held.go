@@ -1,0 +1,169 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// maxHeld bounds the policies that a thread keeps. A thread with more takes no turn until
+// it is opened again.
+const maxHeld = 32
+
+// Workspaces sets how the policy of a thread's folder is found: that of the policy file
+// of the folder's repository, nil if it is the same as the one in force.
+func (g *Guard) Workspaces(find func(folder string) (*policy.Policy, error)) { g.workspaces = find }
+
+// policies returns the policies that a thread is checked against: the one in force, and
+// each one that was in force since the thread was opened. The first decides whether
+// decisions are enforced. A subagent's thread has those of the thread that started it.
+func (g *Guard) policies(thread string) []*policy.Policy {
+	current := g.policy.Load()
+	all := []*policy.Policy{current}
+	for _, p := range g.threads.heldBy(g.Session(thread)) {
+		if p != current && p.Mode() == config.Enforce {
+			all = append(all, p)
+		}
+	}
+	if current.Mode() != config.Enforce && len(all) > 1 {
+		all = append(all[1:], current)
+	}
+	return all
+}
+
+// folderPolicy returns the policy of the folder in which call opens a thread. nil, nil: it
+// opens none, or there is none beside the policy in force.
+func (g *Guard) folderPolicy(ctx context.Context, call *bridge.Call, d policy.Decision, state *policy.State) (*policy.Policy, *rpc.Error) {
+	if d.Sent == nil || g.workspaces == nil {
+		return nil, nil
+	}
+	folder := d.Workspace
+	if folder == "" {
+		if state.Stands == "" && !state.Nowhere {
+			g.stands(ctx, call, state)
+		}
+		folder = state.Stands
+	}
+	if folder == "" {
+		return nil, nil // Codex knows no such thread
+	}
+	p, err := g.workspaces(folder)
+	if err != nil {
+		return nil, policy.Refused(rpc.CodeRefused, policy.Refusal{
+			Method: call.Method, Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Mend: "correct the file",
+		})
+	}
+	return p, nil
+}
+
+// also checks what an earlier policy has left of a message against one more.
+func (g *Guard) also(ctx context.Context, p *policy.Policy, call *bridge.Call, d policy.Decision, state *policy.State) policy.Decision {
+	if d.Verdict == policy.Deny {
+		return d
+	}
+	m, err := rpc.ParseMessage(d.Message)
+	if err != nil {
+		return policy.Decision{Verdict: policy.Deny, Err: rpc.Errorf(rpc.CodeRefused, "%s: the message can't be checked: %v", clip(call.Method), err)}
+	}
+	e := g.informed(ctx, p, call, m, state)
+	switch e.Verdict {
+	case policy.Pass:
+		return d
+	case policy.Rewrite:
+		e.Changes = append(d.Changes, e.Changes...)
+		if d.Gated != nil && (e.Gated == nil || *d.Gated) {
+			e.Gated = d.Gated
+			if e.Sent != nil {
+				e.Sent.Gated = d.Gated
+			}
+		}
+	}
+	return e
+}
+
+// strictest returns the decision of the highest rank, and the policy that made it.
+func strictest(policies []*policy.Policy, decide func(*policy.Policy) policy.Decision, rank func(policy.Decision) int) (policy.Decision, *policy.Policy) {
+	d, by := decide(policies[0]), policies[0]
+	for _, p := range policies[1:] {
+		if p.Mode() == config.Off || by.Mode() == config.Enforce && p.Mode() != config.Enforce {
+			continue
+		}
+		if e := decide(p); rank(e) > rank(d) {
+			d, by = e, p
+		}
+	}
+	return d, by
+}
+
+// strictness ranks decisions about a tool call or a question of Codex's.
+func strictness(d policy.Decision) int {
+	switch {
+	case d.Verdict == policy.Deny:
+		return 4
+	case d.Ask, d.Verdict == policy.Rewrite:
+		return 3
+	case d.Verdict == policy.Accept:
+		return 1
+	}
+	return 2
+}
+
+// changedUnder logs that the policy has changed while threads were open. It may have been a
+// command of theirs that changed the file.
+func (g *Guard) changedUnder(threads int) {
+	summary := fmt.Sprintf("the configuration has changed; %d open threads keep the policies they were opened under, where those are stricter; "+
+		"open them again to have the new policy count alone", threads)
+	g.log.Warn(summary)
+	_ = g.record(context.Background(), config.Enforce, subject{method: "bridge/config/changed"}, policy.Decision{
+		Verdict: policy.Rewrite, Changes: []policy.Change{{Field: "policy", Rule: "policy", Reason: summary}},
+	})
+}
+
+// keeps has every open thread keep a policy that is replaced.
+func (t *threads) keeps(was *policy.Policy) (threads int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.listFolders()
+	for id := range t.known {
+		if slices.Contains(t.held[id], was) {
+			continue
+		}
+		if len(t.held[id]) == maxHeld {
+			delete(t.known, id)
+			continue
+		}
+		t.hold(id, was)
+	}
+	return len(t.known)
+}
+
+// hold has a thread keep a policy.
+func (t *threads) hold(id string, p *policy.Policy) {
+	if t.held == nil {
+		t.held = make(map[string][]*policy.Policy)
+	}
+	t.held[id] = append(slices.Clip(t.held[id]), p)
+}
+
+// heldBy returns the policies that a thread keeps; of an unknown thread those of all.
+func (t *threads) heldBy(id string) []*policy.Policy {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known[id] != nil || t.held[id] != nil {
+		return t.held[id]
+	}
+	var all []*policy.Policy
+	for _, held := range t.held {
+		for _, p := range held {
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
