@@ -51,7 +51,16 @@ func (g *Guard) CodexHome() string { return g.world.CodexHome }
 func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
 	g := &Guard{world: world, patience: patience, pinArgs: p.PinArgs(), recorder: recorder, log: log}
 	g.policy.Store(p)
+	g.readRules(p)
 	return g
+}
+
+// readRules reads the user's own rules for commands, which Codex reads when it starts and
+// when it opens a thread.
+func (g *Guard) readRules(p *policy.Policy) {
+	if p.Mode() != config.Off {
+		g.UserRules()
+	}
 }
 
 // Attach implements bridge.Attacher.
@@ -74,6 +83,7 @@ func (g *Guard) Policy() *policy.Policy { return g.policy.Load() }
 // each policy that was in force since it was opened.
 func (g *Guard) SetPolicy(p *policy.Policy) {
 	was := g.policy.Swap(p)
+	g.readRules(p)
 	if p.Mode() == config.Enforce && was.Mode() != config.Enforce {
 		g.threads.forget() // nobody has held them to anything: they may have no hooks, say
 	}
@@ -306,6 +316,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 			return
 		}
 		id, _ := result.Get("thread").Get("id").Text()
+		g.ownRules(g.threads.peek(id)) // as Codex has just read them
 		if sentUnder != config.Enforce && g.Enforces() {
 			g.threads.unloaded(id) // as SetPolicy has it
 		}

@@ -18,7 +18,10 @@ const (
 	maxFiles = 256     // of a folder
 )
 
-// Reader reads the rules of folders, and again when a file has changed.
+// Reader reads the rules of folders, and again when a file has changed. Codex keeps in
+// memory what it has read when a thread was opened (measured with 0.169), so a Reader keeps
+// every rule that it has ever read that lets a command out, and of the others only those
+// that every version had.
 type Reader struct {
 	mu   sync.Mutex
 	sets map[string]entry // by folder
@@ -60,11 +63,11 @@ func (r *Reader) folder(folder string) *Set {
 	if err != nil {
 		return &Set{Fault: err}
 	}
-	if len(files) == 0 {
-		delete(r.sets, folder)
+	known, ok := r.sets[folder]
+	if len(files) == 0 && !ok {
 		return new(Set)
 	}
-	if known, ok := r.sets[folder]; ok && slices.EqualFunc(known.files, files, seen.same) {
+	if ok && slices.EqualFunc(known.files, files, seen.same) {
 		return known.set
 	}
 	set := new(Set)
@@ -76,11 +79,41 @@ func (r *Reader) folder(folder string) *Set {
 		}
 		set.Rules = append(set.Rules, found...)
 	}
+	if ok {
+		set = known.set.joined(set)
+	}
 	if r.sets == nil {
 		r.sets = make(map[string]entry)
 	}
 	r.sets[folder] = entry{files, set}
 	return set
+}
+
+// joined returns what may count where it is not known which of two versions does: what one
+// of them lets out, and of the rest what both have. The fault is that of the later one.
+func (s *Set) joined(later *Set) *Set {
+	if later.Fault != nil { // its rules are not known
+		return &Set{Rules: s.Rules, Fault: later.Fault}
+	}
+	all := &Set{}
+	for _, r := range later.Rules {
+		if r.Decision == Allow || s.Fault != nil || s.has(r) {
+			all.Rules = append(all.Rules, r)
+		}
+	}
+	for _, r := range s.Lets() {
+		if !all.has(r) {
+			all.Rules = append(all.Rules, r)
+		}
+	}
+	return all
+}
+
+// has tells whether the set has a rule of the same pattern and decision.
+func (s *Set) has(one Rule) bool {
+	return slices.ContainsFunc(s.Rules, func(r Rule) bool {
+		return r.Decision == one.Decision && slices.EqualFunc(r.Pattern, one.Pattern, slices.Equal)
+	})
 }
 
 // list are the files of a folder; links are followed, as Codex does.

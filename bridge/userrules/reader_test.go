@@ -75,14 +75,22 @@ func TestReader(t *testing.T) {
 	if err := os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if fate("ls") != userrules.Stays || fate("rm") != userrules.Leaves {
-		t.Error("a file that has changed is not read again")
+	if fate("ls") != userrules.Leaves || fate("rm") != userrules.Leaves {
+		t.Error("of a file that has changed only one version counts")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if fate("rm") != userrules.Stays {
-		t.Error("a file that is gone counts")
+	if fate("rm") != userrules.Leaves {
+		t.Error("a file that Codex has read counts no more")
+	}
+	// A rule that asks holds a command only if Codex has it for sure.
+	write("a.rules", `prefix_rule(pattern=["rm"], decision="prompt")`)
+	if fate("rm") != userrules.Leaves {
+		t.Error("a rule counts that Codex may not have read")
+	}
+	if err := os.Remove(filepath.Join(dir, "a.rules")); err != nil {
+		t.Fatal(err)
 	}
 	if runtime.GOOS == "windows" {
 		return
@@ -90,7 +98,7 @@ func TestReader(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "nothing"), filepath.Join(dir, "link.rules")); err != nil {
 		t.Fatal(err)
 	}
-	if fate("ls") != userrules.Stays {
+	if fate("pwd") != userrules.Stays {
 		t.Error("a link to nothing is a fault")
 	}
 	if err := os.Symlink(os.DevNull, filepath.Join(dir, "device.rules")); err != nil {

@@ -137,6 +137,37 @@ func TestCommandsCannotChangeWhatGoverns(t *testing.T) {
 	a.quit()
 }
 
+// Codex keeps a user's own rules in memory that are gone from disk. A command that one of
+// them lets out stays inside all the same.
+func TestUserRuleRemovedWhileThreadIsOpen(t *testing.T) {
+	t.Parallel()
+	for name, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		for way, remove := range map[string]func(rules string) error{
+			"removed": os.RemoveAll,
+			"moved":   func(rules string) error { return os.Rename(rules, rules+".gone") },
+			"changed": func(rules string) error {
+				return os.WriteFile(filepath.Join(rules, "own.rules"), []byte(allow(`["pwd"]`)), 0o600)
+			},
+		} {
+			t.Run(name+" "+way, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: governsConfig})
+				w.write("home/rules/own.rules", allow(`["touch"]`))
+				a := w.agreeable(argv...)
+				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
+				if err := remove(filepath.Join(w.home, "rules")); err != nil {
+					t.Fatal(err)
+				}
+				a.turn(thread, "RUN: touch "+filepath.Join(w.root, "out"))
+				if out := w.left("out"); out != (name == "control") {
+					t.Errorf("outside %v; the model was told %q", out, w.told())
+				}
+				a.quit()
+			})
+		}
+	}
+}
+
 // A patch in a read-only thread leaves its sandbox, though the policy's limit is
 // workspace-write. Codex alone writes it when the person accepts.
 func TestPatchLeavesReadOnlyThread(t *testing.T) {
