@@ -29,7 +29,8 @@ func listen(socket string) (net.Listener, error) {
 	return l, nil
 }
 
-// ownPeer tells whether the other end of a connection is a process of the user's own.
+// ownPeer returns an error if the other end of a connection is not a process of the user's
+// own outside of every sandbox.
 func ownPeer(conn net.Conn) error {
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {
@@ -40,7 +41,11 @@ func ownPeer(conn net.Conn) error {
 		return err
 	}
 	var foreign error
-	if err := raw.Control(func(fd uintptr) { foreign = ask.OwnPeer(int(fd)) }); err != nil {
+	if err := raw.Control(func(fd uintptr) {
+		if foreign = ask.OwnPeer(int(fd)); foreign == nil {
+			foreign = ask.Outside(int(fd))
+		}
+	}); err != nil {
 		return err
 	}
 	return foreign

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -79,7 +80,7 @@ func Listen(o Options) (*Server, error) {
 	if s.listener, err = listen(s.Socket()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.folder))
 	}
-	made := filepath.Join(o.Folder, name)
+	made := filepath.Join(o.Folder, name+string(ask.PidSign)+strconv.Itoa(os.Getpid()))
 	if err := os.Rename(s.folder, made); err != nil {
 		return nil, errors.Join(err, s.listener.Close(), os.RemoveAll(s.folder))
 	}

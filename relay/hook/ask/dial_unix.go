@@ -42,6 +42,8 @@ func dial(socket string) (io.ReadWriteCloser, error) {
 	if err = Named(socket, func(name string) error { return connect(fd, name) }); err == nil {
 		if err = OwnPeer(fd); err != nil {
 			err = errors.New("who listens at " + socket + " is not the user's: " + err.Error())
+		} else {
+			err = serves(fd, socket)
 		}
 	}
 	if err != nil {
@@ -66,9 +68,29 @@ func connect(fd int, name string) error {
 
 // OwnPeer tells whether the other end of a socket is a process of the user's own.
 func OwnPeer(fd int) error {
-	uid, err := peer(fd)
+	uid, _, err := peer(fd)
 	if err == nil && uid != os.Geteuid() {
 		err = errors.New("it is a process of the user " + strconv.Itoa(uid) + ", and this is " + strconv.Itoa(os.Geteuid()))
+	}
+	return err
+}
+
+// serves returns an error if the process that listens at socket is not the one whose id
+// ends the name of the socket's folder. The name comes from the bridge, on the command
+// line of the hook; another process can have the folder, but not the bridge's id. A folder
+// without an id is not checked.
+func serves(fd int, socket string) error {
+	folder := folderOf(socket)
+	from, to := len(folder)-1, len(folder)-1
+	for from > 0 && folder[from-1] >= '0' && folder[from-1] <= '9' {
+		from--
+	}
+	if from <= 0 || from == to || folder[from-1] != PidSign {
+		return nil
+	}
+	_, pid, err := peer(fd)
+	if err == nil && strconv.Itoa(pid) != folder[from:to] {
+		err = errors.New("process " + strconv.Itoa(pid) + " listens at " + socket + ", which is not the bridge")
 	}
 	return err
 }

@@ -2,11 +2,15 @@ package ask
 
 import "golang.org/x/sys/unix"
 
-// peer is the user of the process at the other end of a socket.
-func peer(fd int) (uid int, err error) {
+// peer returns the user and the process at the other end of a socket.
+func peer(fd int) (uid, pid int, err error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return int(cred.Uid), nil
+	pid, err = unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+	return int(cred.Uid), pid, err
 }
+
+// Outside returns nil: Seatbelt, Codex's sandbox here, has no PID namespaces.
+func Outside(int) error { return nil }

@@ -8,6 +8,9 @@ import (
 // TokenName is the file with the words, in the folder of the socket.
 const TokenName = "token"
 
+// PidSign stands before the id of the server's process in the name of its folder.
+const PidSign = '-'
+
 // A process tries for patience, with a pause between two tries, to reach a bridge that
 // is not there: it may be starting, or have too much to do.
 const (
