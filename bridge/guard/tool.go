@@ -42,7 +42,8 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 	state := g.stateNow(rpc.Value{})
 	if state.Thread = g.thread(thread, turn); state.Thread != nil && use.ID != "" {
 		call := rollout.Find(state.CodexHome, state.Thread.Rollout, use.ID)
-		state.Escalation, use.Shell, use.Flags = call.Escalation, call.Shell, call.Flags
+		state.Escalation, state.Requested = call.Escalation, call.Requested
+		use.Shell, use.Flags = call.Shell, call.Flags
 	}
 	state.Agent = g.agent(ctx, policies[0], state.Thread, use)
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideTool(use, state) }, strictness)

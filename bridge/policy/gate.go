@@ -89,12 +89,18 @@ func (p *Policy) Shown(t *Thread) json.RawMessage {
 // as the policy does, so that it is asked about here.
 func (p *Policy) ask(t ToolUse, st State, m rules.Match) (d Decision) {
 	gated := st.Thread.gated(p) && (t.Name == "Bash" || t.Name == "apply_patch")
+	asked := m.Decision == rules.Ask || m.Decision != rules.Allow && gated
 	switch {
 	case !p.gate || st.Thread == nil || slices.Contains([]string{`"never"`, `"untrusted"`}, string(st.Thread.Approval)):
 		return d
 	case t.Name == "Bash" && st.Escalation == rules.Escalated && st.Thread.Sandbox != fullAccess.String():
-		return d
-	case st.Thread.Sandbox == fullAccess.String() && (m.Decision == rules.Ask || m.Decision != rules.Allow && gated):
+		if !asked || st.Requested {
+			return d
+		}
+		// Codex may run this call inside of the sandbox, without a question.
+		st.Escalation = rules.EscalationUnknown
+		return Decision{Ask: true, Asked: mark + callLeaves(st).reason, AskedLeaves: true}
+	case st.Thread.Sandbox == fullAccess.String() && asked:
 		return Decision{Ask: true, Asked: mark + "the thread has no sandbox", AskedLeaves: true}
 	case t.Name == "apply_patch":
 		text, _ := t.Input.Get("command").Text()
@@ -106,7 +112,7 @@ func (p *Policy) ask(t ToolUse, st State, m rules.Match) (d Decision) {
 	switch {
 	case m.Decision == rules.Ask:
 		return Decision{Ask: true, Asked: m.Rule.Reason}
-	case m.Decision != rules.Allow && gated:
+	case asked:
 		return Decision{Ask: true}
 	}
 	return d

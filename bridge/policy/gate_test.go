@@ -34,6 +34,7 @@ func TestDecideTool(t *testing.T) {
 		tool, text string
 		escalation rules.Escalation
 		letsOut    bool
+		requested  bool
 		shell      string
 		want       string
 		why        string // part of what is said, "" none
@@ -46,7 +47,9 @@ func TestDecideTool(t *testing.T) {
 		"gated, not in the grammar": {thread: &gated, tool: "Bash", text: "make test # x", escalation: rules.Sandboxed, shell: "bash", want: ask},
 		"gated, denied by a rule":   {thread: &gated, tool: "Bash", text: "git push", escalation: rules.Sandboxed, want: deny, why: "by hand"},
 		"gated, escalated":          {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, want: deny, why: "outside of the sandbox"},
-		"escalated, for codex":      {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, letsOut: true, want: pass},
+		"escalated, for codex":      {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, letsOut: true, requested: true, want: pass},
+		"escalated, perhaps":        {thread: &gated, tool: "Bash", text: "ls", escalation: rules.Escalated, letsOut: true, want: ask, why: "can't be found out"},
+		"a rule asks, perhaps":      {thread: &plain, tool: "Bash", text: "mkdir x", escalation: rules.Escalated, letsOut: true, want: ask, why: "can't be found out"},
 		"gated patch":               {thread: &gated, tool: "apply_patch", text: inside, want: ask},
 		"gated patch, read-only":    {thread: &readOnly, tool: "apply_patch", text: inside, want: deny, why: "more than read-only"},
 		"patch, read-only, shown":   {thread: &readOnly, tool: "apply_patch", text: inside, letsOut: true, want: ask, why: "leaves the sandbox"},
@@ -80,7 +83,7 @@ func TestDecideTool(t *testing.T) {
 				{Tool: "mcp__files__write", Decision: "ask", Reason: "Files, too."},
 			}
 			st := state()
-			st.Thread, st.Escalation = test.thread, test.escalation
+			st.Thread, st.Escalation, st.Requested = test.thread, test.escalation, test.requested
 			raw, err := json.Marshal(map[string]string{"command": test.text})
 			if err != nil {
 				t.Fatal(err)

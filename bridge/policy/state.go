@@ -56,6 +56,8 @@ type State struct {
 	Files []string
 	// Escalation is what the model's own call says of the command in question.
 	Escalation rules.Escalation
+	// Requested reports that this call surely asks to run outside of the sandbox.
+	Requested bool
 	// Agent is what an agent gets that the tool call in question starts; nil: unknown.
 	Agent *AgentSettings
 	// Unpinned reports that Codex was started without Policy.PinArgs.

@@ -18,11 +18,12 @@ const tool = "exec_command"
 // not known nobody can tell. prefix_rule goes with an escalation only.
 var harmless = []string{"cmd", "justification", "max_output_tokens", "tty", "workdir", "yield_time_ms"}
 
-// plainCall reads a function_call that asks for a command in the sandbox.
+// readCall reads a function_call that asks for a command in the sandbox, or that surely
+// asks for one outside of it. It returns false for any other.
 //
-// Measured: null is as good as left out; codex refuses arguments with a name twice,
-// and a word that it does not know.
-func plainCall(item rpc.Value) (Call, bool) {
+// Measured: null is as good as left out. Codex refuses arguments with a name twice. It
+// ignores an argument that it does not know, and prefix_rule without an escalation.
+func readCall(item rpc.Value) (Call, bool) {
 	text, ok := item.Get("arguments").Text()
 	if !ok || !item.Get("name").Is(tool) || given(item.Get("namespace")) {
 		return Call{}, false
@@ -34,7 +35,7 @@ func plainCall(item rpc.Value) (Call, bool) {
 	if _, ok := arguments.Root().Get("cmd").Text(); !ok {
 		return Call{}, false
 	}
-	call := Call{Escalation: rules.Sandboxed}
+	call, rule := Call{Escalation: rules.Sandboxed}, false
 	for name, v := range arguments.Root().Members() {
 		switch {
 		case !given(v):
@@ -49,12 +50,19 @@ func plainCall(item rpc.Value) (Call, bool) {
 				call.Flags = "-lc"
 			}
 		case slices.Contains(harmless, name):
+		case name == "prefix_rule":
+			rule = true
 		case name == "sandbox_permissions" && v.Is("use_default"):
+		case name == "sandbox_permissions" && v.Is("require_escalated"):
+			call.Escalation = rules.Escalated
 		default:
 			return Call{}, false
 		}
 	}
-	return call, true
+	if call.Escalation == rules.Escalated {
+		return Call{Escalation: rules.Escalated, Requested: true}, true
+	}
+	return call, !rule
 }
 
 // unknownShell stands for one that the call names, and that is not known here.

@@ -20,6 +20,10 @@ const most = 4 << 20
 type Call struct {
 	// Escalation says whether it asked to run outside of the sandbox.
 	Escalation rules.Escalation
+	// Requested reports that each call of the id has sandbox_permissions require_escalated,
+	// and no argument that is not known here. Other calls are Escalated for safety only:
+	// Codex may run them inside of the sandbox, without a question.
+	Requested bool
 	// Shell is the name of the shell that runs it, "bash", "zsh" or "sh"; "" unknown.
 	Shell string
 	// Flags are what the call says of login shells: "-lc", "-c", or "" where it leaves
@@ -40,7 +44,7 @@ func Find(codexHome, path, callID string) Call {
 	if err != nil {
 		return Call{}
 	}
-	found := Call{}
+	found, escalated, doubtful := Call{}, false, false
 	usual, known := "", false
 	for line := range bytes.Lines(tail) {
 		if bytes.Contains(line, []byte(`"world_state"`)) {
@@ -53,13 +57,16 @@ func Find(codexHome, path, callID string) Call {
 		}
 		switch one := judge(line, callID); {
 		case one.Escalation == rules.Escalated:
-			return Call{Escalation: rules.Escalated}
+			escalated, doubtful = true, doubtful || !one.Requested
 		case one.Escalation == rules.EscalationUnknown:
 		case found.Escalation == rules.EscalationUnknown:
 			found = one
 		case found != one:
 			found.Shell, found.Flags = unknownShell, ""
 		}
+	}
+	if escalated {
+		return Call{Escalation: rules.Escalated, Requested: !doubtful && found.Escalation == rules.EscalationUnknown}
 	}
 	if found.Shell == "" && !known {
 		for line := range bytes.Lines(head) {
@@ -176,7 +183,7 @@ func judge(line []byte, callID string) Call {
 	case "function_call_output", "custom_tool_call_output":
 		return Call{}
 	case "function_call":
-		if call, ok := plainCall(item); ok {
+		if call, ok := readCall(item); ok {
 			return call
 		}
 	}

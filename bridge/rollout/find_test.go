@@ -88,6 +88,26 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Codex surely asks about a call only if all calls of its id ask for no sandbox.
+func TestFindRequested(t *testing.T) {
+	plain := call("exec_command", `{"cmd":"ls"}`)
+	out := call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated","justification":"j","prefix_rule":["ls"],"shell":"sh"}`)
+	for text, want := range map[string]bool{
+		out: true, out + out: true, plain: false, plain + out: false, out + plain: false,
+		out + strings.Replace(out, "function_call", "custom_tool_call", 1):                       false,
+		call("exec_command", `{"cmd":"ls","prefix_rule":["ls"]}`):                                false,
+		call("exec_command", `{"cmd":"ls","foo":1}`):                                             false,
+		call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated","foo":1}`):   false,
+		call("exec_command", `{"cmd":"ls","sandbox_permissions":"with_additional_permissions"}`): false,
+		call("other", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`):                  false,
+	} {
+		home, path := write(t, text)
+		if got := rollout.Find(home, path, "call_1"); got.Requested != want {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
 // Only files of codex's own are read, and only ids that have one spelling.
 func TestFindForeign(t *testing.T) {
 	plain := call("exec_command", `{"cmd":"ls"}`)

@@ -13,6 +13,8 @@ func TestRelativePrograms(t *testing.T) {
 	s := compile(t, []config.Rule{
 		{Command: "./scripts/*.sh **", Decision: "allow"}, {Command: "vendor/run", Decision: "allow"}, {Command: "../up", Decision: "allow"},
 		{Command: "/opt/run", Decision: "allow"}, {Command: "go **", Decision: "allow"}, {Command: "cd **", Decision: "allow"},
+		{Command: "bash scripts/build.sh **", Decision: "allow"}, {Command: "find **", Decision: "allow"}, {Command: "fd **", Decision: "allow"},
+		{Command: "touch *", Decision: "allow"},
 	})
 	for _, tt := range []struct {
 		cwd, line string
@@ -40,6 +42,17 @@ func TestRelativePrograms(t *testing.T) {
 		{"/w/vendor", "bash -c './scripts/a.sh'", false},
 		{"/w", "nohup ./scripts/a.sh", true},
 		{"/w/vendor", "nohup ./scripts/a.sh", false},
+		{"/w", "bash scripts/build.sh x", true},
+		{"/w/vendor", "bash scripts/build.sh x", false},
+		{"/other", "bash scripts/build.sh x", false},
+		{"/w", "cd vendor && bash scripts/build.sh x", false},
+		{"/w", "find vendor -exec ./scripts/a.sh ';'", true},
+		{"/w", "find vendor -execdir ./scripts/a.sh ';'", false},
+		{"/w", "find vendor -execdir bash scripts/build.sh ';'", false},
+		{"/w", "find vendor -exec touch '{}' +", true},
+		{"/w", "find vendor -ok touch '{}' + /other ';'", false},
+		{"/w", "fd -H x", true},
+		{"/w", "fd -Hx rm", false},
 	} {
 		m := s.Shell(tt.line, "bash", rules.Sandboxed, rules.Dirs{Workspace: "/w", Cwd: tt.cwd})
 		if (m.Decision == rules.Allow) != tt.allowed {
@@ -91,5 +104,17 @@ func TestRedirectsOfAllowed(t *testing.T) {
 	}
 	if m := s.Shell("cat a > /dev/null", "bash", rules.Escalated, links); m.Decision != rules.Allow {
 		t.Errorf("outside of the sandbox, into nothing: %s", printed(m))
+	}
+}
+
+// Measured: zsh drops a backslash at the end of a text, and a $ before one of ~ ^ =.
+func TestWhatZshDrops(t *testing.T) {
+	s := compile(t, []config.Rule{{Command: "touch **", Decision: "deny"}})
+	for _, line := range []string{`touch\\`, `'touch'$~ x`, `'touch'$^`, `"touch"$= x`, `true; touch\\`} {
+		for shell, want := range map[string]rules.Decision{"zsh": rules.Deny, "": rules.Deny, "bash": rules.None} {
+			if m := s.Shell(line, shell, rules.Sandboxed, rules.Dirs{}); m.Decision != want {
+				t.Errorf("%s: %s: %s", shell, line, printed(m))
+			}
+		}
 	}
 }

@@ -16,6 +16,8 @@ type node struct {
 	opaque string
 	// unsafe says why an allow rule must spell the assignments, too.
 	unsafe string
+	// script is the file that a shell reads, "" none.
+	script string
 	// wrapper: it runs others, so an allow rule must name it; clear: it is allowed
 	// when all that it runs is; both: it must be allowed beside what it runs.
 	wrapper, clear, both bool

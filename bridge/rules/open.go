@@ -251,14 +251,17 @@ func openFind(r *reader, n *node, c context) {
 			continue
 		}
 		switch w.text {
-		case "-exec", "-execdir", "-ok", "-okdir":
+		case "-exec", "-ok":
+		case "-execdir", "-okdir":
+			r.line.moved = true // it runs in the folder of each file
 		default:
 			continue
 		}
+		several := strings.HasPrefix(w.text, "-exec") // for -ok, + is a word
 		var words []word
 		for i++; i < len(n.words) && n.words[i].text != ";"; i++ {
 			w := n.words[i]
-			if w.text == "+" && i > 0 && n.words[i-1].text == "{}" {
+			if several && w.text == "+" && n.words[i-1].text == "{}" {
 				break
 			}
 			if before, after, ok := strings.Cut(w.text, "{}"); ok && w.kind == known {
@@ -277,7 +280,8 @@ func openFind(r *reader, n *node, c context) {
 
 func openFd(r *reader, n *node, c context) {
 	for i := 1; i < len(n.words); i++ {
-		if begin := n.words[i].begin(); strings.HasPrefix(begin, "-x") || strings.HasPrefix(begin, "-X") || strings.HasPrefix(begin, "--exec") {
+		begin := n.words[i].begin()
+		if len(begin) > 1 && begin[0] == '-' && begin[1] != '-' && strings.ContainsAny(begin, "xX") || strings.HasPrefix(begin, "--exec") {
 			r.loose(n, c, false)
 			n.both = true
 			return

@@ -209,6 +209,8 @@ func (r *rule) allows(l *line, n *node) bool {
 	}
 	head, name := &r.words[0], &n.words[0]
 	switch {
+	case n.script != "" && !filepath.IsAbs(n.script) && (l.moved || l.folder != "."):
+		return false // a rule's script is one of the workspace
 	case n.wrapper && head.kind != literalWord:
 		return false
 	case head.kind == restOfWords:

@@ -69,6 +69,7 @@ func shellOpener(d dialect) opener {
 				return
 			}
 			// A script that may not be run may not be run this way.
+			n.script = words[0].text
 			r.kid(n, r.command(words, nil, c))
 		case stdin != nil:
 			r.kids(n, r.text(*stdin, c))

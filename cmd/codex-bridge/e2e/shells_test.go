@@ -290,3 +290,23 @@ func TestCodexReadsTheGrammar(t *testing.T) {
 		}
 	}
 }
+
+// Codex ignores arguments that it does not know, and prefix_rule without an escalation. A call
+// with one of them is asked about as any other.
+func TestArgumentsDoNotSkipTheQuestion(t *testing.T) {
+	t.Parallel()
+	config := strings.Replace(shellRules, "[[policy.rule]]", "escalation = \"ask\"\n[[policy.rule]]\ncommand = \"mkdir **\"\ndecision = \"ask\"\n[[policy.rule]]", 1)
+	w := shellWorld(t, config)
+	r := w.refuser(proxyArgv...)
+	for line, params := range map[string]map[string]any{
+		"touch $OUT": asksAll, "mkdir x; touch $OUT": {"approvalPolicy": "on-request", "sandbox": "workspace-write"},
+	} {
+		thread := r.thread(params)
+		for name, v := range map[string]any{"prefix_rule": []string{"touch"}, "environment_id": "local", "foo": 1} {
+			if asked := r.exec(thread, shellAttack{line: line}.of(w), map[string]any{name: v}); len(asked) != 1 || w.touched() {
+				t.Errorf("%s with %s: the person was asked %q; the model was told %q", line, name, asked, w.told())
+			}
+		}
+	}
+	r.quit()
+}
