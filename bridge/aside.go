@@ -52,7 +52,8 @@ func (a *Aside) Ask(ctx context.Context, m *rpc.Message, on func(*Answer)) error
 			return rpc.Errorf(rpc.CodeInternal, "%s was answered here with what can't be read: %v", m.Method, err)
 		}
 		answer := &Answer{Envelope: e, Line: call.reply}
-		if a.answered(answer, on); !answer.kept {
+		answer.handle([]func(*Answer){func(*Answer) { a.answered(answer, on) }})
+		if !answer.kept {
 			a.p.toClient(a.id, answer.Line)
 		}
 		return nil
@@ -110,6 +111,6 @@ func (a *Aside) Behind() { a.p.state.afterTaking() }
 
 // Reply answers the client in codex's place.
 func (a *Aside) Reply(line []byte) {
-	a.end(&Answer{})
+	(&Answer{}).handle([]func(*Answer){a.end})
 	a.p.toClient(a.id, line)
 }

@@ -123,6 +123,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	go func() { // they end with codex, unless a client does not listen
 		defer close(answered)
 		p.state.asides.wait()
+		p.state.await(func() bool { return p.state.schedule.turns == 0 })
 		p.answerLeft()
 		p.state.toClient.idle()
 	}()
@@ -215,14 +216,12 @@ func (p *Proxy) through(ctx context.Context, call *Call, routes []placed) *rpc.E
 		}
 		if abandoned != nil {
 			p.o.Log.Warn("codex has not answered a request in a long time; its place goes to another", "id", string(abandoned.id.Raw()), "after", abandonedAfter)
-			for _, f := range abandoned.handlers {
-				f(&Answer{})
-			}
+			new(Answer).handle(abandoned.handlers)
 		}
 	}
 	if err := p.state.toCodex.send(ctx, call.Line); errors.Is(err, errWithdrawn) {
-		if registered {
-			p.state.dropRequest(call.ID.Key())
+		if registered && p.state.dropRequest(call.ID.Key()) == nil {
+			call.onAnswer = nil // it was abandoned, and they know
 		}
 		return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since codex does not read: %v", call.Method, context.Cause(ctx))
 	}

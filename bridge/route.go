@@ -111,11 +111,7 @@ func (c *Call) Reply(result []byte) { c.reply = rpc.Reply(c.ID, result) }
 func (c *Call) OnAnswer(f func(*Answer)) { c.onAnswer = append(c.onAnswer, f) }
 
 // refused tells who waits for the answer that codex was not asked.
-func (c *Call) refused() {
-	for _, f := range c.onAnswer {
-		f(&Answer{unsent: true})
-	}
-}
+func (c *Call) refused() { (&Answer{unsent: true}).handle(c.onAnswer) }
 
 // Answer is codex's answer to a client's request.
 type Answer struct {
@@ -123,9 +119,20 @@ type Answer struct {
 	// Line is what the client will get.
 	Line []byte
 
-	kept   bool
-	unsent bool
-	after  []func()
+	kept    bool
+	unsent  bool
+	handled []func()
+	after   []func()
+}
+
+// handle has the handlers of a request see its answer.
+func (a *Answer) handle(handlers []func(*Answer)) {
+	for _, f := range handlers {
+		f(a)
+	}
+	for _, f := range a.handled {
+		f()
+	}
 }
 
 // Outcome is what is known of the effect of a request.
@@ -155,6 +162,10 @@ func (a *Answer) Outcome() Outcome {
 
 // Keep keeps an answer to Aside.Ask from the client.
 func (a *Answer) Keep() { a.kept = true }
+
+// AfterHandlers has f called when all handlers have seen the answer, and before the client
+// gets it.
+func (a *Answer) AfterHandlers(f func()) { a.handled = append(a.handled, f) }
 
 // After has f called once the client got the answer.
 func (a *Answer) After(f func()) { a.after = append(a.after, f) }

@@ -115,9 +115,7 @@ func (t *taker) answer(id rpc.ID, e *rpc.Envelope, line []byte) {
 	}
 	answer := &Answer{Envelope: e, Line: line}
 	if w != nil {
-		for _, f := range w.handlers {
-			f(answer)
-		}
+		answer.handle(w.handlers)
 	}
 	if !answer.kept && !t.p.state.deliverReply(id, answer.Line) {
 		t.out.Message(answer.Line)

@@ -63,6 +63,10 @@ func (t *threads) unprepare(change *gateChange) {
 func (t *threads) prepared(id string, use func(gated bool, changes []*gateChange) bool) *policy.Thread {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.preparedLocked(id, use)
+}
+
+func (t *threads) preparedLocked(id string, use func(gated bool, changes []*gateChange) bool) *policy.Thread {
 	one := t.known[id]
 	if one == nil {
 		return nil

@@ -260,9 +260,17 @@ func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) pol
 	state := g.stateNow(rpc.Value{})
 	state.Unpinned = p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
 	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
-		state.Thread = g.threads.get(ctx, id)
+		state.Thread = g.threads.get(ctx, id, g.ended())
 	}
 	return state
+}
+
+// ended is closed when Codex has ended.
+func (g *Guard) ended() <-chan struct{} {
+	if g.peer == nil {
+		return nil
+	}
+	return g.peer.Ended()
 }
 
 // defaults is what codex's own configuration says for a thread in folder, with
@@ -298,13 +306,20 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 	}
 	change := g.threads.prepare(id, d.Gated)
 	call.OnAnswer(func(a *bridge.Answer) {
-		defer done()
+		// The features behind look at the thread, too: for its hooks, say.
+		a.AfterHandlers(done)
 		// As strict as it may have to be where the outcome is not known; what the thread is
 		// after a success comes of the answer.
 		defer g.threads.settle(change, a.Outcome())
 		result := a.Result()
 		if !result.Exists() {
+			if a.Outcome() == bridge.Unknown {
+				g.threads.unloaded(id) // it may be open in another way than before
+			}
 			return // an error of codex's own, or an answer too long to be read
+		}
+		if now, _ := result.Get("thread").Get("id").Text(); now != id {
+			a.AfterHandlers(g.threads.opening(now))
 		}
 		// The policy may have changed since. What was sent under audit is answered
 		// as it was; whether the thread may take turns is for today's policy to say.

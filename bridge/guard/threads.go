@@ -73,20 +73,26 @@ type thread struct {
 }
 
 // get is the thread of that id as a message of the client finds it, nil when it may take no
-// turn. While a request is under way that opens it, get waits for the answer: of codex, a
-// client may ask thread/resume and turn/start in one go.
-func (t *threads) get(ctx context.Context, id string) *policy.Thread {
-	t.mu.Lock()
-	waits := t.underway[id]
-	t.mu.Unlock()
-	if waits != nil {
+// turn. While a request is under way that opens it, get waits until all features have seen
+// the answer, or Codex has ended: of codex, a client may ask thread/resume and turn/start in
+// one go.
+func (t *threads) get(ctx context.Context, id string, ended <-chan struct{}) *policy.Thread {
+	for {
+		t.mu.Lock()
+		waits := t.underway[id]
+		if waits == nil {
+			defer t.mu.Unlock()
+			return t.preparedLocked(id, isGated)
+		}
+		t.mu.Unlock()
 		select {
 		case <-waits:
+		case <-ended:
+			return nil
 		case <-ctx.Done():
 			return nil
 		}
 	}
-	return t.prepared(id, isGated)
 }
 
 // peek is the thread of that id as a message of codex finds it.

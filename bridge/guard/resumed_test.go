@@ -1,0 +1,112 @@
+package guard_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/rpc"
+)
+
+// opener is a feature behind the guard that records opened threads and lets no other take a
+// turn, as the one for hooks does.
+type opener struct{ opened chan struct{} }
+
+func (o opener) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Client, Method: "thread/resume", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+			call.OnAnswer(func(*bridge.Answer) {
+				time.Sleep(50 * time.Millisecond)
+				close(o.opened)
+			})
+			return nil
+		}},
+		{From: bridge.Client, Method: "turn/start", Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
+			select {
+			case <-o.opened:
+				return nil
+			default:
+				return rpc.Errorf(rpc.CodeInternal, "the turn came before its thread")
+			}
+		}},
+	}
+}
+
+// A turn that waits for its thread to be resumed goes on when all features have seen the
+// answer: those behind the guard look at the thread, too.
+func TestTurnWaitsForAllOfResume(t *testing.T) {
+	w := world(t)
+	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, g, opener{make(chan struct{})})
+	c.Bind("start", w.Start)
+	c.Play("resume", resumeT2+`
+editor> {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+editor> {"id":4,"method":"model/list","params":{}}
+codex<  {"id":4,"method":"model/list","params":{}}
+codex>  {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+codex<  {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+`)
+}
+
+// A turn that waits for its thread when Codex ends gets an answer, as the request does that
+// it waits for.
+func TestCodexEndsBeforeResume(t *testing.T) {
+	w := world(t)
+	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+	c := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{g}, AnswerAll: func() bool { return true }})
+	c.Bind("start", w.Start)
+	c.Play("resume", resumeT2+`
+editor> {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+editor> {"id":4,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+editor> {"id":5,"method":"model/list","params":{}}
+codex<  {"id":5,"method":"model/list","params":{}}
+`)
+	c.CodexEnds()
+	answered := map[string]bool{}
+	for line := range c.EditorHears() {
+		var m struct{ ID json.Number }
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		answered[m.ID.String()] = true
+	}
+	for _, id := range []string{"2", "3", "4", "5"} {
+		if !answered[id] {
+			t.Errorf("request %s has no answer", id)
+		}
+	}
+}
+
+// Where Codex's answer to thread/resume can't be read the thread may be open in another way
+// than before: it takes no turn until it is resumed again.
+func TestUnreadableResumeForgetsThread(t *testing.T) {
+	w := world(t)
+	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+	c := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{g}})
+	c.Bind("start", w.Start)
+	c.Play("resume", resumeT2+`
+codex>  {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor> {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+codex<  {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+`+strings.ReplaceAll(resumeT2, "$read", "$again")+`
+codex>  {"id":2,"result":{"a":1,"a":2}}
+editor< {"id":2,"error":{"code":-32011,"message":"<text>"}}
+editor> {"id":4,"method":"turn/start","params":{"threadId":"t2","input":[]}}
+editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$data"}}
+`)
+}
+
+const resumeT2 = `
+editor> {"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+codex<  {"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+`
