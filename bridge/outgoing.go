@@ -127,9 +127,14 @@ func (o *outgoing) tell(line []byte, dropped func()) {
 	o.full = false
 	next, late := o.putLocked(line), o.late
 	o.c.mu.Unlock()
-	if late {
-		return
+	if !late {
+		o.seen(next)
 	}
+}
+
+// seen waits until a line is written, soon at most. Its caller does not where another waited
+// in vain just before (late).
+func (o *outgoing) seen(next *outgoingLine) {
 	timer := time.NewTimer(soon)
 	defer timer.Stop()
 	select {

@@ -259,7 +259,6 @@ func (p *Proxy) refuse(call *Call, err *rpc.Error) {
 	p.o.Log.Warn("refused "+describe(call.Message), "code", err.Code, "error", err.Message)
 	call.refused()
 	if call.Kind == rpc.Request {
-		call.hold()
 		p.say(call.ID, rpc.ReplyError(call.ID, err))
 	}
 }
@@ -273,18 +272,21 @@ func (p *Proxy) replyLocked(line []byte) { p.state.toCodex.putLocked(append(line
 
 // say has the client get the answer to its request of that id, behind what it was told
 // before. Where too much waits for a client that does not read a long answer becomes an
-// error, and with still more say waits.
+// error, and with still more say waits. A client that reads has the answer when say returns.
 func (p *Proxy) say(id rpc.ID, line []byte) {
 	c := p.state
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	for c.toClient.bytes >= 2*maxToClient {
 		c.changed.Wait()
 	}
 	if len(line) > shortLine && c.toClient.isFull(len(line)) {
 		line = rpc.ReplyError(id, rpc.Errorf(rpc.CodeBusy, "the answer of %d bytes was dropped, since the client has not read %d bytes before it; read, and ask again", len(line), c.toClient.bytes))
 	}
-	c.toClient.putLocked(line)
+	next, late := c.toClient.putLocked(line), c.toClient.late
+	c.mu.Unlock()
+	if !late {
+		c.toClient.seen(next)
+	}
 }
 
 // writeToCodex writes one line with one write.

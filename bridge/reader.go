@@ -165,7 +165,6 @@ func (p *Proxy) handle(ctx context.Context, call *Call, routes []placed) {
 	if err := p.through(ctx, call, routes); err != nil {
 		p.refuse(call, err)
 	} else if call.reply != nil {
-		call.hold()
 		p.say(call.ID, call.reply)
 	}
 }

@@ -35,3 +35,39 @@ func TestTurnRejectedByCodexKeepsApprovalPolicy(t *testing.T) {
 	}
 	a.quit()
 }
+
+// Codex drops a request whose trace it can't read, and never answers it (R9). Under a policy
+// the bridge refuses such a request; without one it passes as it came.
+func TestRequestThatCodexDropsIsRefused(t *testing.T) {
+	t.Parallel()
+	lines := []string{
+		`{"id":901,"method":"thread/loaded/list","params":{},"trace":5}`,
+		`{"id":902,"method":"thread/loaded/list","params":{},"trace":{"traceparent":5}}`,
+		`{"id":903,"method":"thread/loaded/list","params":{},"trace":{"tracestate":[]}}`,
+	}
+	for name, test := range map[string]struct {
+		config  string
+		argv    []string
+		refused bool
+	}{
+		"codex alone": {"", []string{codexPath, "app-server"}, false},
+		"no policy":   {"", proxyArgv, false},
+		"a policy":    {gateConfig, proxyArgv, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newWorld(t, options{config: test.config}).open(test.argv...)
+			c.initialize(nil)
+			for _, line := range lines {
+				answers, _ := c.tell([]byte(line))
+				if refused := len(answers) == 1 && answers[0].Error != nil && answers[0].Error.Code == -32600; refused != test.refused || !refused && len(answers) > 0 {
+					t.Errorf("%s: %d answers, refused: %t", line, len(answers), refused)
+				}
+			}
+			if answers, _ := c.tell([]byte(`{"id":904,"method":"thread/loaded/list","params":{},"trace":{"traceparent":null,"x":1}}`)); len(answers) != 1 || answers[0].Error != nil {
+				t.Errorf("with a trace that it takes: %d answers", len(answers))
+			}
+			c.quit()
+		})
+	}
+}
