@@ -25,7 +25,8 @@
 //     no other message, and may overtake any.
 //   - Messages of different threads do not wait for each other.
 //
-// Handlers for the client's messages run at the same time for different threads.
+// Handlers for the client's messages run at the same time for different threads. A message that
+// no route wants, as all of them without a policy, keeps its order to all others.
 //
 // # Bounds
 //

@@ -85,14 +85,19 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 			p.refuse(call, rpc.Errorf(rpc.CodeInvalidRequest, "ids that begin as %s are the bridge's own; use another", m.ID.Raw()))
 			return false, false
 		}
-		routes := p.routes[Client].of(m.Method)
+		routes := active(p.routes[Client].of(m.Method))
 		if !r.deep || len(routes) == 0 && p.state.isIdle() {
 			p.handle(r.ctx, call, routes)
 			return false, false
 		}
-		return r.takeTurn(p.placeOf(m), call, func() { p.handle(r.ctx, call, routes) })
+		at := p.placeOf(m)
+		if len(routes) == 0 && !at.control {
+			at = place{ordered: true} // no feature may change the order
+		}
+		return r.takeTurn(at, call, func() { p.handle(r.ctx, call, routes) })
 	}
 	question, ok := p.state.takeAnswered(key)
+	unasked := active(p.routes[Client].named[Unasked])
 	switch {
 	case ok && question.response != nil:
 		p.answered(question, m)
@@ -105,10 +110,10 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 			call.Line = reply.Line
 			p.handle(r.ctx, call, nil)
 		})
-	case ok || len(p.routes[Client].named[Unasked]) == 0:
+	case ok || len(unasked) == 0:
 		p.handle(r.ctx, call, nil)
 	default:
-		return r.takeTurn(place{lane: answersLane}, call, func() { p.handle(r.ctx, call, p.routes[Client].named[Unasked]) })
+		return r.takeTurn(place{lane: answersLane}, call, func() { p.handle(r.ctx, call, unasked) })
 	}
 	return false, false
 }

@@ -38,8 +38,9 @@ type Route struct {
 	Why    string // one line for people
 	Call   func(context.Context, *Call) *rpc.Error
 	Said   func(context.Context, *Said)
-	// When tells whether a notification of codex is wanted now; nil: always. A
-	// change counts as rpc.Sieve says. Others pass unread.
+	// When reports whether the message is wanted now; nil: always. A change counts for
+	// the client's next message, and for a notification of codex at the latest from the next
+	// line that a feature gets or the next read of codex's output on. Others pass unread.
 	When func() bool
 	// Needed tells, of a notification of codex, whether the client may not opt out of it;
 	// nil: while Options.Enforces. It is asked when the client sends initialize.

@@ -27,6 +27,16 @@ func (s *side) of(method string) []placed {
 	return s.other
 }
 
+// active returns the routes of a client's message, or nil while none of them wants it.
+func active(routes []placed) []placed {
+	for i := range routes {
+		if routes[i].When == nil || routes[i].When() {
+			return routes
+		}
+	}
+	return nil
+}
+
 func newTable(features []Feature) (*table, error) {
 	var t table
 	for i := range t {

@@ -125,9 +125,9 @@ func (g *Guard) unheardOf(method string) *rpc.Error {
 // Routes implements bridge.Feature.
 func (g *Guard) Routes() []bridge.Route {
 	routes := []bridge.Route{
-		{From: bridge.Client, Method: bridge.Other, Why: "every message of the client is held to the method table", Call: g.decide},
+		{From: bridge.Client, Method: bridge.Other, Why: "every message of the client is held to the method table", Call: g.decide, When: g.isActive},
 		{From: bridge.Client, Method: "initialize", Why: "who the client is", Call: g.initialize},
-		{From: bridge.Client, Method: bridge.Unasked, Why: "an answer that nobody judges must not reach codex", Call: g.unasked},
+		{From: bridge.Client, Method: bridge.Unasked, Why: "an answer that nobody judges must not reach codex", Call: g.unasked, When: g.isActive},
 		{From: bridge.Codex, Method: "thread/settings/updated", Why: "what is in force for a thread must be what the policy allows", Said: g.settingsUpdated},
 		{
 			From: bridge.Codex, Method: "item/started", Why: "the files that a patch changes, for the question about it",
@@ -146,6 +146,9 @@ func (g *Guard) Routes() []bridge.Route {
 	}
 	return routes
 }
+
+// isActive reports whether the policy decides about messages, if only for the log.
+func (g *Guard) isActive() bool { return g.Policy().Mode() != config.Off }
 
 // Threads is the number of threads that may take turns.
 func (g *Guard) Threads() int { return g.threads.count() }
