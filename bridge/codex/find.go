@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 )
 
@@ -123,5 +124,5 @@ func nested(env []string) ([]string, error) {
 		return nil, &FindError{fmt.Sprintf("codex-bridge was started by itself %d times over: the codex it finds calls it again", depth),
 			"name the real codex with " + Env}
 	}
-	return append(env, envDepth+"="+strconv.Itoa(depth+1)), nil
+	return append(slices.Clip(env), envDepth+"="+strconv.Itoa(depth+1)), nil
 }
