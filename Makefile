@@ -59,7 +59,7 @@ test: setup postgres editors cross ## all tests, those against the real codex an
 	go -C $(PEERS) vet ./...
 	go -C $(PEERS) test ./...
 	$(MAKE) race
-	go test -timeout 18m $$(go list ./... | grep -vxF "$$(go list $(RACED))")
+	go test -timeout 25m $$(go list ./... | grep -vxF "$$(go list $(RACED))")
 	$(MAKE) laws
 
 # Random conversations of all methods, against a model of what is allowed.
@@ -89,7 +89,7 @@ race: setup postgres ## their tests with the race detector, and a conversation t
 	CODEX_BRIDGE_E2E_RACE=1 go test -count=1 -timeout 18m -run '^TestSoak$$' ./cmd/codex-bridge/e2e
 
 e2e: setup postgres editors ## the tests against the real codex and in real editors
-	go test -timeout 18m -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema
+	go test -timeout 25m -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema
 
 # Ten thousand turns at least, and DURATION at least: what a bridge costs that runs for days.
 DURATION ?= 10m
