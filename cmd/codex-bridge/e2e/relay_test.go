@@ -296,10 +296,10 @@ func TestRelayForeign(t *testing.T) {
 
 	rename(socket, away)
 	impostor(t, socket, true)
-	refused("impostor", "does not know the bridge's token")
+	refused("impostor", "which is not the bridge")
 	place(func() error { return os.Remove(socket) })
 	impostor(t, socket, false)
-	refused("silent impostor", "gave no answer within 2.5s")
+	refused("silent impostor", "which is not the bridge")
 	place(func() error { return os.Remove(socket) })
 	place(func() error { return os.Symlink(away, socket) })
 	refused("link", "is a symbolic link")

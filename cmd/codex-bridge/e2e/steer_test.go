@@ -114,7 +114,8 @@ func TestMessagesArrive(t *testing.T) {
 	}
 	beside.Wait()
 	c.idle()
-	if how["steered"] == 0 || how["started"] == 0 || how["queued"] == 0 {
+	// How many are steered depends on how fast the machine is; lifecycle/steer has fixed cases.
+	if how["started"] == 0 || how["queued"] == 0 {
 		t.Errorf("what became of the messages: %v", how)
 	}
 	var heard []int

@@ -33,7 +33,8 @@ func Strip(line []byte) []byte {
 // data are the keys of what is somebody's own: a member more would be one of theirs.
 var data = map[string]bool{
 	"arguments": true, "inputSchema": true, "requestedSchema": true, "structuredContent": true, "_meta": true, "config": true,
-	"layers": true, "origins": true, "env": true, "answers": true, "payload": true, "input": true, "output": true, "rawOutput": true,
+	"granular": true, // the policy compares it whole: another member is another value
+	"layers":   true, "origins": true, "env": true, "answers": true, "payload": true, "input": true, "output": true, "rawOutput": true,
 	"dynamicTools": true, "tools": true, "outputSchema": true, "mcp_servers": true, "content": true,
 }
 
