@@ -12,9 +12,9 @@
 // One goroutine reads Codex, and its messages are handled in their order. A handler for
 // them must not wait for an answer of Codex.
 //
-// One goroutine at a time reads the client and never waits for a handler: what has to wait,
-// for an answer of Codex or for a disk, waits alone. A client can rely on this order, in
-// which its messages reach Codex:
+// One goroutine at a time reads the client. It never waits for a handler: a message that
+// needs an answer of Codex, or a disk, waits in its own goroutine. A client's messages reach
+// Codex in this order:
 //
 //   - Messages with the same params.threadId keep their order: turn/steer does not overtake
 //     turn/start, nor turn/start the thread/resume before it.

@@ -82,7 +82,7 @@ func schema(ctx context.Context, c Command, dir string) (*Protocol, error) {
 	return p, nil
 }
 
-// WriteSchema has codex write its JSON schema to a folder, with what is experimental.
+// WriteSchema runs codex to write its JSON schema to a folder, experimental methods included.
 func (c Command) WriteSchema(ctx context.Context, dir string) error {
 	_, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", dir)
 	return err

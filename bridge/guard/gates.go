@@ -9,8 +9,8 @@ import (
 
 // gateChange is a request under way that changes whether the bridge asks in Codex's place
 // in a thread. It is prepared with the request and takes effect when Codex says that the
-// request has succeeded. Until then what is stricter counts, of the state before and of
-// the changes under way: a question may come before the answer.
+// request has succeeded. Until then the stricter of the state before and
+// the changes under way counts: a question may come before the answer.
 type gateChange struct {
 	thread string // "" one that is not there yet
 	gated  *bool  // nil: as it is
@@ -79,9 +79,9 @@ func (t *threads) preparedLocked(id string, use func(gated bool, changes []*gate
 	return &thread
 }
 
-// mayBeGated and isGated are what is stricter where the gate restricts, and where it is what
-// makes something allowed. lastGated is what the
-// client has asked for last, to be shown to it.
+// mayBeGated reports whether the thread is gated in any state that may be true now; use it
+// where the gate restricts. isGated reports whether it is in all of them; use it where the
+// gate permits. lastGated is the client's latest request, to be shown to it.
 func mayBeGated(gated bool, changes []*gateChange) bool {
 	return gated || slices.ContainsFunc(changes, func(c *gateChange) bool { return *c.gated })
 }

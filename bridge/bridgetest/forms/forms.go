@@ -18,11 +18,11 @@ import (
 type Form struct {
 	Kind  string   // "array for struct"
 	Path  []string // from params or result on; an index of an array is a number
-	Text  string   // what is at Path; "" where the object at Path has a name twice
+	Text  string   // the value at Path; "" if the object at Path repeats a member
 	Value string   // the whole of params or result
 }
 
-// Plain is a value of a shape in its plain form, with what is required and no more.
+// Plain returns a value of a shape in its plain form, with its required members only.
 func Plain(t *shape.Table, s *shape.Shape) string { return (&maker{t: t}).plain(s) }
 
 // Of are all other forms of all values that a shape has.
@@ -73,7 +73,7 @@ func (m *maker) plain(s *shape.Shape) string {
 	return `null`
 }
 
-// object is an object with what is required, and one member of a given text.
+// object returns an object with its required members and one member with a given text.
 func (m *maker) object(s *shape.Shape, name, text string) string {
 	var members []string
 	for _, required := range s.Required {
@@ -87,7 +87,7 @@ func (m *maker) object(s *shape.Shape, name, text string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// visit adds the forms of a value and of what is in it; around puts the rest of the
+// visit adds the forms of a value and of its members; around puts the rest of the
 // message around a text.
 // also are the kinds that other alternatives of the value have.
 func (m *maker) visit(s *shape.Shape, also string, path []string, around func(string) string) {
