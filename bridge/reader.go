@@ -20,10 +20,8 @@ type reader struct {
 	source rpc.Source
 	deep   bool // there are routes that look at the parameters
 	shared bool // a message may be handled while others are read
+	watch  *watch
 }
-
-// handover is how long handling a message may take before another goroutine reads on.
-const handover = time.Millisecond
 
 // fromClient carries the client's messages to Codex.
 func (p *Proxy) fromClient(ctx context.Context) {
@@ -32,6 +30,7 @@ func (p *Proxy) fromClient(ctx context.Context) {
 	close(p.ready)
 	r := &reader{p: p, ctx: ctx, source: source, shared: len(p.o.Features) > 0}
 	r.deep = len(p.routes[Client].named)+len(p.routes[Client].other) > 0
+	r.watch = newWatch(r.read)
 	r.read()
 }
 
@@ -147,15 +146,66 @@ func (r *reader) takeTurn(at place, call *Call, handle func()) (kept, replaced b
 	}
 	state := new(atomic.Int32)
 	call.reading = state
-	timer := time.AfterFunc(handover, func() {
-		if state.CompareAndSwap(handling, handedOver) {
-			r.read()
-		}
-	})
+	r.watch.begin(state)
 	t.start()
-	timer.Stop()
+	r.watch.end(state)
 	replaced = !state.CompareAndSwap(handling, held) && state.Load() == handedOver
 	return false, replaced
+}
+
+// watch has another goroutine read on while the handling of a message takes long: longer
+// than handover, at most twice that. One timer serves many messages, since setting one for
+// each wakes a thread of the scheduler, which takes longer than to handle the message.
+type watch struct {
+	read  func()
+	timer *time.Timer
+	armed atomic.Bool                  // the timer is set, or its function runs
+	now   atomic.Pointer[atomic.Int32] // state of the message in hand
+	seen  *atomic.Int32                // the message in hand when the timer fired last; belongs to the timer's function
+}
+
+// handover is how long handling a message may take before another goroutine reads on.
+const handover = time.Millisecond
+
+func newWatch(read func()) *watch {
+	w := &watch{read: read}
+	w.timer = time.AfterFunc(time.Hour, w.fired)
+	w.timer.Stop()
+	return w
+}
+
+// begin is called by the reading goroutine before it handles a message, end afterwards.
+func (w *watch) begin(state *atomic.Int32) {
+	w.now.Store(state)
+	w.arm()
+}
+
+func (w *watch) end(state *atomic.Int32) { w.now.CompareAndSwap(state, nil) }
+
+func (w *watch) arm() {
+	if w.armed.CompareAndSwap(false, true) {
+		w.timer.Reset(handover)
+	}
+}
+
+// fired looks at the message in hand. If it is the one of the last time, this goroutine
+// reads on.
+func (w *watch) fired() {
+	state := w.now.Load()
+	if state != nil && state != w.seen {
+		w.seen = state
+		w.timer.Reset(handover)
+		return
+	}
+	replaces := state != nil && state.CompareAndSwap(handling, handedOver)
+	w.end(state)
+	w.seen = nil
+	w.armed.Store(false)
+	if replaces {
+		w.read()
+	} else if w.now.Load() != nil {
+		w.arm() // it began in between
+	}
 }
 
 // hold keeps the reading goroutine, if that handles the message, from being replaced.

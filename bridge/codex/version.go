@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,6 +41,8 @@ type Program struct {
 	done    chan struct{} // closed when version and err are set
 	version string
 	err     error
+
+	sufficient atomic.Pointer[string] // the minimum that version was last found to meet
 }
 
 // NewProgram makes a Program. c.Args go before --version. It starts nothing.
@@ -77,11 +80,18 @@ func (p *Program) Version(ctx context.Context) (string, error) {
 // AtLeast returns an error if the program's version is lower than minimum, or can't be
 // found out.
 func (p *Program) AtLeast(ctx context.Context, minimum string) error {
+	if met := p.sufficient.Load(); met != nil && *met == minimum {
+		return nil
+	}
 	version, err := p.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("the version of codex is unknown, and %s or later is needed: %w; run that command by hand, or name another codex with %s or codex.command", minimum, err, Env)
 	}
-	return TooOld(version, minimum)
+	if err := TooOld(version, minimum); err != nil {
+		return err
+	}
+	p.sufficient.Store(&minimum)
+	return nil
 }
 
 // version runs codex --version and reads its output.

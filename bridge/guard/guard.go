@@ -164,8 +164,8 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if p.Mode() == config.Off {
 		return nil
 	}
-	patient, cancel := context.WithTimeout(ctx, g.patience)
-	defer cancel()
+	patient := newLazyTimeout(ctx, g.patience)
+	defer patient.cancel()
 	if err := g.bar(patient, call.Method); err != nil {
 		return err
 	}

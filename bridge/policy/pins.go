@@ -30,6 +30,7 @@ func (p *Policy) compilePins(cfg config.Policy) error {
 	for _, one := range pins {
 		if key := "features." + one.feature; !slices.Contains(cfg.ConfigKeys, key) {
 			p.pins = append(p.pins, pin{key, one.reason})
+			p.pinArgs = append(p.pinArgs, "-c", key+"=false")
 		}
 	}
 	return nil
@@ -41,11 +42,7 @@ func (p *Policy) PinArgs() []string {
 	if p.mode != config.Enforce {
 		return nil
 	}
-	var args []string
-	for _, one := range p.pins {
-		args = append(args, "-c", one.key+"=false")
-	}
-	return args
+	return slices.Clip(p.pinArgs)
 }
 
 // pinned returns the pin on the key at path; ok is false where there is none. The names are

@@ -26,6 +26,7 @@ type Policy struct {
 	efforts   []string // nil: no rule
 	keys      []keyGlob
 	pins      []pin // features of Codex that stay off
+	pinArgs   []string
 	commands  []commandGlob
 	trust     string     // policy.project_trust
 	gate      bool       // policy.gate

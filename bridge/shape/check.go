@@ -19,17 +19,17 @@ type Mismatch struct {
 // Request checks the params of a client's request. A method that the schema does not
 // have is not checked.
 func Request(method string, params rpc.Value) *Mismatch {
-	return check(compiled().requests[method], params)
+	return check(codexSides().requests.of(method), params)
 }
 
 // Notification checks the params of a client's notification.
 func Notification(method string, params rpc.Value) *Mismatch {
-	return check(compiled().notifications[method], params)
+	return check(codexSides().notifications.of(method), params)
 }
 
 // Answer checks the result that a client gives to a request of Codex.
 func Answer(method string, result rpc.Value) *Mismatch {
-	return check(compiled().answers[method], result)
+	return check(codexSides().answers.of(method), result)
 }
 
 // check looks at the outermost value. Whether it may be left out is Codex's to say.

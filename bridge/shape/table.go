@@ -7,7 +7,9 @@
 // what in a message has another form.
 //
 // The table, codex.json, is written by cmd/bridge-schema from the schema that Codex
-// prints. It is decoded when it is first needed. The package is pure.
+// prints. The shapes of a method are decoded when the first message has that method: few
+// methods are used in a conversation, and all shapes take 12 ms and 2 MiB. The package is
+// pure.
 package shape
 
 import (
@@ -66,26 +68,58 @@ var text []byte
 var Codex = sync.OnceValue(func() *Table {
 	t := new(Table)
 	if err := json.Unmarshal(text, t); err != nil {
-		panic(fmt.Sprintf("bridge/shape/codex.json: %v; write it with `make schema`", err))
+		panicTable(err)
 	}
 	return t
 })
 
-// compiled is the same with references resolved.
-var compiled = sync.OnceValue(func() *nodes {
-	t := Codex()
-	c := compiler{table: t, done: make(map[string]*node)}
-	all := func(shapes map[string]*Shape) map[string]*node {
-		m := make(map[string]*node, len(shapes))
-		for name, s := range shapes {
-			m[name] = c.node(s)
-		}
-		return m
+// nodes are the shapes of one side's methods with references resolved, as far as messages
+// have needed them. They are safe for concurrent use.
+type nodes struct {
+	c      *compiler
+	shapes map[string]json.RawMessage
+	byName map[string]*node
+}
+
+// of returns the node of a method, nil for a method that the table does not have.
+func (n *nodes) of(method string) *node {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	known, ok := n.byName[method]
+	if text, exists := n.shapes[method]; !ok && exists {
+		known = n.c.node(decode(text))
+		n.byName[method] = known
 	}
-	return &nodes{all(t.Requests), all(t.Notifications), all(t.Answers)}
+	return known
+}
+
+// sides are the nodes that messages of the client are checked against.
+type sides struct{ requests, notifications, answers *nodes }
+
+var codexSides = sync.OnceValue(func() sides {
+	var t struct{ Requests, Notifications, Answers, Definitions map[string]json.RawMessage }
+	if err := json.Unmarshal(text, &t); err != nil {
+		panicTable(err)
+	}
+	c := &compiler{definitions: t.Definitions, shapes: make(map[string]*Shape), done: make(map[string]*node)}
+	side := func(shapes map[string]json.RawMessage) *nodes {
+		return &nodes{c: c, shapes: shapes, byName: make(map[string]*node)}
+	}
+	return sides{side(t.Requests), side(t.Notifications), side(t.Answers)}
 })
 
-type nodes struct{ requests, notifications, answers map[string]*node }
+func decode(text json.RawMessage) *Shape {
+	s := new(Shape)
+	if err := json.Unmarshal(text, s); err != nil {
+		panicTable(err)
+	}
+	return s
+}
+
+// panicTable is for a table that was not written by cmd/bridge-schema. A test decodes all of it.
+func panicTable(err error) {
+	panic(fmt.Sprintf("bridge/shape/codex.json: %v; write it with `make schema`", err))
+}
 
 // node is a Shape that is fast to check.
 type node struct {
@@ -105,11 +139,29 @@ type node struct {
 	want     string // for people
 }
 
+// compiler makes nodes of shapes.
 type compiler struct {
-	table *Table
-	done  map[string]*node // by definition
+	mu          sync.Mutex
+	definitions map[string]json.RawMessage
+	shapes      map[string]*Shape // definitions that were decoded
+	done        map[string]*node  // by definition
 }
 
+// shape returns a definition.
+func (c *compiler) shape(name string) *Shape {
+	s, ok := c.shapes[name]
+	if !ok {
+		text, exists := c.definitions[name]
+		if !exists {
+			panicTable(fmt.Errorf("no definition %s", name))
+		}
+		s = decode(text)
+		c.shapes[name] = s
+	}
+	return s
+}
+
+// node is called with the lock held, as all that it calls.
 func (c *compiler) node(s *Shape) *node {
 	if s == nil {
 		return nil
@@ -151,20 +203,16 @@ func (c *compiler) definition(name string) *node {
 	if n, ok := c.done[name]; ok {
 		return n
 	}
-	s, ok := c.table.Definitions[name]
-	if !ok {
-		panic("bridge/shape/codex.json has no definition " + name)
-	}
 	n := new(node)
 	c.done[name] = n // before what is in it: definitions may lead back
-	c.fill(n, s)
+	c.fill(n, c.shape(name))
 	return n
 }
 
 // describe is a shape in words.
 func (c *compiler) describe(s *Shape) string {
 	for seen := 0; s.Ref != "" && seen < 10; seen++ {
-		d := *c.table.Definitions[s.Ref]
+		d := *c.shape(s.Ref)
 		d.Kinds += s.Kinds
 		s = &d
 	}

@@ -1,0 +1,52 @@
+package guard
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// lazyTimeout is a context whose timeout begins when a function first asks for its end.
+// Most messages wait for nothing, and setting a timer costs more than to decide them. It is
+// safe for concurrent use.
+type lazyTimeout struct {
+	parent  context.Context
+	timeout time.Duration
+
+	mu     sync.Mutex
+	timed  context.Context // nil until it is needed
+	stop   context.CancelFunc
+	closed bool
+}
+
+func newLazyTimeout(parent context.Context, timeout time.Duration) *lazyTimeout {
+	return &lazyTimeout{parent: parent, timeout: timeout}
+}
+
+// started returns the context with the timeout.
+func (l *lazyTimeout) started() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timed == nil {
+		l.timed, l.stop = context.WithTimeout(l.parent, l.timeout)
+		if l.closed {
+			l.stop()
+		}
+	}
+	return l.timed
+}
+
+// cancel ends the context.
+func (l *lazyTimeout) cancel() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.stop != nil {
+		l.stop()
+	}
+}
+
+func (l *lazyTimeout) Deadline() (time.Time, bool) { return l.started().Deadline() }
+func (l *lazyTimeout) Done() <-chan struct{}       { return l.started().Done() }
+func (l *lazyTimeout) Err() error                  { return l.started().Err() }
+func (l *lazyTimeout) Value(key any) any           { return l.started().Value(key) }
