@@ -25,6 +25,19 @@ func isTool(name, tool string) bool {
 	return strings.HasSuffix(name, tool) && !strings.HasPrefix(name, "mcp__")
 }
 
+// modelRefused checks the model that makes the call. The model of a thread is checked when the
+// thread is opened and in each turn; work of Codex's own has models of its own. Measured: the
+// agent that writes memories has neither the model of a thread nor that of the configuration.
+func (p *Policy) modelRefused(t ToolUse) *rpc.Error {
+	if t.Model == "" || p.models == nil || p.allowsModel(t.Model) {
+		return nil
+	}
+	return Refused(rpc.CodeRefused, Refusal{
+		Method: "hook/preToolUse", Field: "model", Rule: ruleModels, Origin: p.place(ruleModels),
+		Reason: "the call is made by " + string(quote(t.Model)) + ", which is not in " + p.modelList(), Mend: "name an allowed model for this work in Codex's configuration, or add this one to policy.models",
+	})
+}
+
 // LimitsAgents reports whether DecideTool needs State.Agent.
 func (p *Policy) LimitsAgents() bool { return p.models != nil || p.efforts != nil }
 

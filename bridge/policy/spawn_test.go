@@ -12,6 +12,7 @@ import (
 func TestAgentSettings(t *testing.T) {
 	for name, test := range map[string]struct {
 		tool, input     string
+		by              string // the model that makes the call
 		agent           *policy.AgentSettings
 		models, efforts []string
 		want            string // part of the reason; "" it passes
@@ -30,6 +31,9 @@ func TestAgentSettings(t *testing.T) {
 		"another thread":       {tool: "multi_agent_v1resume_agent", input: `{"id":"x","model":"b"}`, models: []string{"a"}, agent: &policy.AgentSettings{Models: []string{"a"}}},
 		"another thread's":     {tool: "multi_agent_v1resume_agent", input: `{"id":"x"}`, models: []string{"a"}, agent: &policy.AgentSettings{Models: []string{"b"}}, want: `the agent's "b"`},
 		"a server's tool":      {tool: "mcp__x__spawn_agent", input: `{"model":"b"}`, models: []string{"a"}},
+		"another's call":       {tool: "Bash", by: "b", input: `{"command":"ls"}`, models: []string{"a"}, want: `made by "b", which is not in policy.models`},
+		"its own call":         {tool: "Bash", by: "a", input: `{"command":"ls"}`, models: []string{"a"}},
+		"no rule of models":    {tool: "Bash", by: "b", input: `{"command":"ls"}`},
 		"a task for one there": {tool: "multi_agent_v1send_input", input: `{"model":"b"}`, models: []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +47,7 @@ func TestAgentSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := p.DecideTool(policy.ToolUse{Name: test.tool, Input: input.Root()}, policy.State{Paths: disk, Agent: test.agent})
+			d := p.DecideTool(policy.ToolUse{Name: test.tool, Model: test.by, Input: input.Root()}, policy.State{Paths: disk, Agent: test.agent})
 			switch {
 			case test.want == "" && d.Verdict != policy.Pass:
 				t.Errorf("%s: %v", d.Verdict, d.Err)

@@ -16,6 +16,7 @@ type ToolUse struct {
 	Name  string    // Bash, apply_patch, mcp__SERVER__TOOL, a dynamic tool's own
 	Input rpc.Value // {"command": …} for Bash and apply_patch
 	Cwd   string
+	Model string // that makes the call; "" unknown
 	// Shell is the shell that runs a command, "bash", "zsh" or "sh"; "" unknown. Flags are
 	// its flags where the call gives them. A hook is not told them: the model's call says.
 	Shell, Flags string
@@ -41,6 +42,9 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 			m.Why = strings.TrimPrefix(m.Why+"; a rule wants this asked, and nobody is asked in this thread: policy.gate asks where approvalPolicy is not never", "; ")
 			d = p.ruledOut(method, m)
 		}
+	}
+	if err := p.modelRefused(t); d.Err == nil && err != nil {
+		d = Decision{Verdict: Deny, Err: err}
 	}
 	if err := p.agentRefused(t, st); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}

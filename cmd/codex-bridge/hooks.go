@@ -182,7 +182,7 @@ func useOf(call *hook.Call) (policy.ToolUse, error) {
 	if err != nil {
 		return policy.ToolUse{}, fmt.Errorf("the input of %s can't be read: %w", call.ToolName, err)
 	}
-	return policy.ToolUse{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd}, nil
+	return policy.ToolUse{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd, Model: call.Model}, nil
 }
 
 // client asks the client, where it wants to be asked.

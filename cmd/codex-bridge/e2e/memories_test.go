@@ -1,0 +1,60 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// The agent of Codex that writes memories runs commands without a question. Its sandbox lets
+// it write the folder of the memories alone, and the bridge's hooks judge its calls.
+func TestMemories(t *testing.T) {
+	t.Parallel()
+	const denies = "[policy]\n[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\nreason = \"No touch.\"\n"
+	for name, test := range map[string]struct {
+		config string // of the bridge; empty: Codex alone
+		runs   bool
+		output string // of the agent's command
+	}{
+		"alone":      {runs: true, output: "Read-only file system"},
+		"enforced":   {config: "[policy]\n", runs: true, output: "Read-only file system"},
+		"deny rule":  {config: denies, output: "No touch"},
+		"its models": {config: "[policy]\nmodels = [\"" + scripted.Model + "\"]\n", output: "policy.models"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: test.config, codexConfig: "[features]\nmemories = true\n"})
+			w.model.Add(scripted.Step{When: "memory_summary.md", Reply: scripted.Reply{scripted.Run("touch inside; touch " + w.root + "/outside")}})
+			argv := proxyArgv
+			if test.config == "" {
+				argv = []string{codexPath, "app-server"}
+			}
+			a := w.agreeable(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			a.say(thread, "hello")
+			answered, err := w.model.Await(a.ctx, func(r scripted.Request) bool {
+				body := string(r.Body)
+				return strings.Contains(body, "memory_summary.md") && strings.Contains(body, "function_call_output")
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(answered.Body), test.output) {
+				t.Errorf("the command's output lacks %q: %s", test.output, answered.Input[len(answered.Input)-1])
+			}
+			if w.left("home/memories_v2/inside") != test.runs {
+				t.Errorf("the command has run: %t", !test.runs)
+			}
+			if w.left("outside") {
+				t.Error("the command has written outside of its sandbox")
+			}
+			if len(a.reasons) > 0 {
+				t.Errorf("the client was asked: %q", a.reasons)
+			}
+			a.CloseInput()
+		})
+	}
+}
