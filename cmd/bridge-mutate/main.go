@@ -48,6 +48,7 @@ type options struct {
 	root, results, equivalents string
 	workers, sample            int
 	max                        float64
+	survivors                  bool
 	depth                      string
 }
 
@@ -59,6 +60,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.equivalents, "equivalents", "cmd/bridge-mutate/equivalent.txt", "the list of mutants that make no difference")
 	flags.IntVar(&o.workers, "workers", 2, "how many mutants are tried at a time")
 	flags.IntVar(&o.sample, "sample", 0, "try so many of a package, chosen at random, the same each time; 0 all")
+	flags.BoolVar(&o.survivors, "survivors", false, "try only the mutants that survived before, whatever has changed in the tests since")
 	flags.Float64Var(&o.max, "max", 3, "how many percent may survive")
 	flags.StringVar(&o.depth, "tests", string(allTests), "\"own\" of the package, \"wide\" also of those that use it, \"e2e\" also end-to-end tests")
 	if err := flags.Parse(args); err != nil {
@@ -188,6 +190,15 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 		return s, err
 	}
 	defer file.Close()
+	if o.survivors {
+		before := make(map[result]bool)
+		for r, got := range done {
+			if got == survived {
+				before[result{"", "", r.key, r.Line, r.Column, r.Type, ""}] = true
+			}
+		}
+		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !before[result{"", "", m.key(), m.Line, m.Column, m.Type, ""}] })
+	}
 	sources, err := hashOf(filepath.Join(root, t.pkg))
 	if err != nil {
 		return s, err
@@ -202,6 +213,17 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 		return s, errors.Join(err, errors.New("the tests fail without any change: "+string(got)))
 	}
 	plain.longest = max(time.Minute, 5*time.Since(began))
+	if plain.folder, err = os.MkdirTemp("", "bridge-mutate-"); err != nil {
+		return s, err
+	}
+	defer os.RemoveAll(plain.folder)
+	if err := plain.prepare(ctx, mutants); err != nil {
+		return s, err
+	}
+	fmt.Fprintf(os.Stderr, "%s: %d mutants, %d of them in one program\n", t.pkg, len(mutants), len(plain.woven.ids))
+	if own := plain.suites; len(own) > 0 && len(own[0].failing) > 0 {
+		fmt.Fprintf(os.Stderr, "%s: tests that fail in that program and are built for each mutant: %s\n", t.pkg, strings.Join(own[0].failing, " "))
+	}
 
 	outcomes := make([]outcome, len(mutants))
 	var wg sync.WaitGroup

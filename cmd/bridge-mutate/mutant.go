@@ -28,6 +28,7 @@ type mutant struct {
 	Line    int
 	Column  int
 	Type    string // as gremlins calls it
+	offset  int    // of the token in the file
 	content []byte // of the file, changed
 }
 
@@ -150,6 +151,7 @@ func (m *mutant) apply(source []byte) error {
 	if from == token.ILLEGAL {
 		return fmt.Errorf("%s:%d:%d: gremlins' %s does not apply to %.10q", m.File, m.Line, m.Column, m.Type, source[offset:])
 	}
+	m.offset = offset
 	m.content = slices.Concat(source[:offset], []byte(to.String()), source[offset+len(from.String()):])
 	m.Old = strings.TrimSpace(lineOf(source, m.Line))
 	m.New = strings.TrimSpace(lineOf(m.content, m.Line))

@@ -2,8 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -158,15 +164,149 @@ func TestTry(t *testing.T) {
 		if err := m.apply(before); err != nil {
 			t.Fatal(err)
 		}
-		tries := &trial{root: root, target: target{pkg: "p", wide: []string{test.wide}}, depth: wideTests, longest: time.Minute}
+		alone := &trial{root: root, target: target{pkg: "p", wide: []string{test.wide}}, depth: wideTests, longest: time.Minute}
 		if test.want == timedOut {
-			tries.longest = time.Second
+			alone.longest = time.Second
 		}
-		if got, err := tries.try(context.Background(), m); got != test.want || err != nil {
+		if got, err := alone.try(context.Background(), m); got != test.want || err != nil {
 			t.Errorf("%s: %v, want %v (%v)", test.name, got, test.want, err)
+		}
+		if test.name == "no test notices" || test.want == timedOut {
+			continue
+		}
+		together := &trial{root: root, target: alone.target, depth: wideTests, longest: alone.longest, folder: t.TempDir()}
+		if err := together.prepare(context.Background(), []mutant{m}); err != nil {
+			t.Fatal(err)
+		}
+		if viable := len(together.woven.ids) == 1; viable != (test.want != notViable) {
+			t.Errorf("%s: woven: %v", test.name, viable)
+		}
+		if got, err := together.try(context.Background(), m); got != test.want || err != nil {
+			t.Errorf("%s, woven: %v, want %v (%v)", test.name, got, test.want, err)
 		}
 	}
 	if after, err := os.ReadFile(filepath.Join(root, "p/p.go")); err != nil || string(after) != string(before) {
 		t.Errorf("the source has changed: %s (%v)", after, err)
+	}
+}
+
+const operators = `package p
+
+func And(a, b, c bool) bool   { return a && b && c }
+func Or(a, b, c bool) bool    { return a || b || c }
+func Mixed(a, b, c bool) bool { return a && !(b || c) || c && b }
+
+func Compare(a, b int) [4]bool { return [4]bool{a < b, a <= b, a > b, a >= b} }
+
+func Compute(a, b int) []int {
+	return []int{a + b, a - b, a * b, a / b, a % b, a & b, a | b, a ^ b, a &^ b, a << b, a >> b, -a + a*b}
+}
+
+func Assign(a, b int) [5]int {
+	all := [5]int{a, a, a, a, a}
+	all[0] += b
+	all[1] -= b
+	all[2] |= b
+	all[3]++
+	all[4]--
+	return all
+}
+
+func Loop(n int) (seen []int) {
+outer:
+	for i := 0; i < 6; i++ {
+		switch {
+		case i == n:
+			continue outer
+		case i == n+2:
+			break outer
+		}
+		seen = append(seen, i)
+	}
+	return seen
+}
+`
+
+// showOperators returns what the functions of operators return.
+const showOperators = `package show
+
+import "fmt"
+
+func All(and, or, mixed func(a, b, c bool) bool, compare func(a, b int) [4]bool, compute func(a, b int) []int, assign func(a, b int) [5]int, loop func(int) []int) string {
+	text := ""
+	for i := range 8 {
+		a, b, c := i&1 != 0, i&2 != 0, i&4 != 0
+		text += fmt.Sprint(and(a, b, c), or(a, b, c), mixed(a, b, c), " ")
+	}
+	return text + fmt.Sprint(compare(1, 2), compare(2, 2), compare(3, 2), compute(13, 2), assign(5, 3), loop(1), loop(9))
+}
+`
+
+// A woven mutant does what the source with that one change does.
+func TestWeave(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		name = filepath.Join(root, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(env, name string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), env)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	var mutants []mutant
+	for line, text := range strings.Split(operators, "\n") {
+		for column := range len(text) {
+			for kind := range changes {
+				m := mutant{File: "p/p.go", Line: line + 1, Column: column + 1, Type: kind}
+				// A loop that does not end, and a token in the middle of another, are left out.
+				if strings.Contains(text, "for ") || column > 0 && strings.ContainsAny(text[column-1:column], "+-<>&|^=:") || m.apply([]byte(operators)) != nil {
+					continue
+				}
+				if _, err := parser.ParseFile(token.NewFileSet(), "", m.content, 0); err == nil {
+					mutants = append(mutants, m)
+				}
+			}
+		}
+	}
+	write("go.mod", "module m\n\ngo 1.26\n")
+	write("p/p.go", operators)
+	write("show/show.go", showOperators)
+	w, err := weavePackage(t.Context(), root, t.TempDir(), "p", mutants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const call = "fmt.Println(show.All(%[1]s.And, %[1]s.Or, %[1]s.Mixed, %[1]s.Compare, %[1]s.Compute, %[1]s.Assign, %[1]s.Loop))\n"
+	write("woven/main.go", "package main\n\nimport (\n\"fmt\"\n\"m/p\"\n\"m/show\"\n)\n\nfunc main() {\n"+fmt.Sprintf(call, "p")+"}\n")
+	imports, calls := "\"m/p\"\n", fmt.Sprintf(call, "p")
+	tried := []int{0}
+	for _, m := range mutants {
+		if id := w.ids[m.place()]; id != 0 {
+			name := fmt.Sprintf("p%d", id)
+			write(name+"/p.go", string(m.content))
+			imports += fmt.Sprintf("%s \"m/%s\"\n", name, name)
+			calls += fmt.Sprintf(call, name)
+			tried = append(tried, id)
+		}
+	}
+	write("each/main.go", "package main\n\nimport (\n\"fmt\"\n\"m/show\"\n"+imports+")\n\nfunc main() {\n"+calls+"}\n")
+	program := filepath.Join(root, "woven.out")
+	run("A=", "go", "build", "-overlay="+w.overlay, "-o", program, "./woven")
+	each := strings.Split(run("A=", "go", "run", "./each"), "\n")
+	for i, id := range tried {
+		if got := strings.TrimSpace(run("BRIDGE_MUTANT="+strconv.Itoa(id), program)); got != each[i] {
+			t.Errorf("%d: got %s, want %s, as in\n%s", id, got, each[i], mutants[max(0, id-1)])
+		}
+	}
+	if len(tried) < 40 {
+		t.Errorf("only %d of %d mutants are woven", len(tried)-1, len(mutants))
 	}
 }

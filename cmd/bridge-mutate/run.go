@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -24,7 +25,7 @@ type target struct {
 var targets = []target{
 	{"rpc", "^TestPumpLongLines$", []string{"./rpc", "./bridge", "./bridge/policy", "./bridge/guard"}},
 	{"bridge/policy", "", []string{"./bridge/guard", "./relay/approvals", "./relay/gate", "./cmd/codex-bridge"}},
-	{"bridge/rules", "", []string{"./bridge/policy", "./bridge/guard"}},
+	{"bridge/rules", "^(TestGrammarInRealShells|TestMutationsInRealShells|TestLinesAsCodexRunsThem|TestDeepNesting)$", []string{"./bridge/rules", "./bridge/policy", "./bridge/guard"}},
 	{"bridge/userrules", "", []string{"./bridge/policy", "./bridge/guard", "./cmd/codex-bridge"}},
 	{"bridge/guard", "", []string{"./bridge/hello", "./relay/approvals", "./relay/gate", "./relay/inject", "./cmd/codex-bridge"}},
 }
@@ -57,6 +58,36 @@ type trial struct {
 	target  target
 	longest time.Duration // that the package's own tests take without a change, and more
 	depth   depth
+	woven   *woven   // nil: none is woven
+	suites  []*suite // of woven: the package's own tests, then those of target.wide as they are needed
+	folder  string   // of the programs of the suites
+
+	building sync.Mutex // guards suites
+}
+
+// prepare weaves the mutants of the target, and builds its own tests.
+func (t *trial) prepare(ctx context.Context, mutants []mutant) error {
+	var err error
+	if t.woven, err = weavePackage(ctx, t.root, t.folder, t.target.pkg, mutants); err != nil || len(t.woven.ids) == 0 {
+		return err
+	}
+	own, err := t.woven.buildSuite(ctx, t.folder, t.target.pkg, t.target.skip)
+	t.suites = []*suite{own}
+	return err
+}
+
+// suite returns the own tests for 0, else those of a wide package, or nil if it has none.
+func (t *trial) suite(ctx context.Context, n int) (*suite, error) {
+	t.building.Lock()
+	defer t.building.Unlock()
+	for len(t.suites) <= n {
+		s, err := t.woven.buildSuite(ctx, t.folder, strings.TrimPrefix(t.target.wide[len(t.suites)-1], "./"), "")
+		if err != nil {
+			return nil, err
+		}
+		t.suites = append(t.suites, s)
+	}
+	return t.suites[n], nil
 }
 
 // try runs the tests with the mutant, the quickest first.
@@ -74,20 +105,50 @@ func (t *trial) try(ctx context.Context, m mutant) (outcome, error) {
 	if err := errors.Join(os.WriteFile(file, m.content, 0o600), os.WriteFile(overlay, replaced, 0o600)); err != nil {
 		return "", err
 	}
-	own := []string{"./" + t.target.pkg}
-	if t.target.skip != "" {
-		own = append(own, "-skip", t.target.skip)
-	}
-	got, err := t.test(ctx, overlay, t.longest, own...)
-	if got == timedOut { // the machine may have been busy
-		got, err = t.test(ctx, overlay, 3*t.longest, own...)
-	}
-	if got != survived || err != nil || t.depth == ownTests {
-		return got, err
-	}
 	const wide = 10 * time.Minute
-	if got, err = t.test(ctx, overlay, wide, t.target.wide...); got != survived || err != nil || t.depth == wideTests {
-		return got, err
+	packages := append([]string{"./" + t.target.pkg}, t.target.wide...)
+	if t.depth == ownTests {
+		packages = packages[:1]
+	}
+	id := 0
+	if t.woven != nil {
+		id = t.woven.ids[m.place()]
+	}
+	for i, pkg := range packages {
+		args := []string{pkg}
+		if i == 0 && t.target.skip != "" {
+			args = append(args, "-skip", t.target.skip)
+		}
+		if id != 0 {
+			s, err := t.suite(ctx, i)
+			if err != nil {
+				return "", err
+			}
+			if s == nil {
+				continue
+			}
+			if got, err := s.try(ctx, id); got != survived || err != nil {
+				return got, err
+			}
+			if len(s.failing) == 0 {
+				continue
+			}
+			args = []string{pkg, "-run", "^(" + strings.Join(s.failing, "|") + ")$"}
+		}
+		within := wide
+		if i == 0 {
+			within = t.longest
+		}
+		got, err := t.test(ctx, overlay, within, args...)
+		if got == timedOut && i == 0 { // the machine may have been busy
+			got, err = t.test(ctx, overlay, 3*within, args...)
+		}
+		if got != survived || err != nil {
+			return got, err
+		}
+	}
+	if t.depth != allTests {
+		return survived, nil
 	}
 	// The program under test is no part of the test program, by which go knows what it has tested.
 	return t.test(ctx, overlay, wide, "./cmd/codex-bridge/e2e", "-count=1", "-run", endToEnd)
@@ -99,14 +160,23 @@ func (t *trial) test(ctx context.Context, overlay string, within time.Duration, 
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off", "-failfast", "-timeout", within.String()}, args...)...)
 	cmd.Dir = t.root
-	// Nothing of the caller's has the tests take longer, as CODEX_BRIDGE_WIDE does.
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CODEX_BRIDGE_") })
+	cmd.Env = testEnviron()
 	if overlay != "" {
 		cmd.Env = append(cmd.Env, "GOFLAGS=-overlay="+overlay)
 	}
-	// The test program is a child of go's.
+	return outcomeOf(ctx, cmd)
+}
+
+// testEnviron is the environment without what has the tests take longer, as CODEX_BRIDGE_WIDE does.
+func testEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CODEX_BRIDGE_") })
+}
+
+// outcomeOf runs tests in a process group of their own, which it ends with ctx.
+func outcomeOf(ctx context.Context, cmd *exec.Cmd) (outcome, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 10 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -122,6 +192,8 @@ func (t *trial) test(ctx context.Context, overlay string, within time.Duration, 
 		return "", err
 	case strings.Contains(out.String(), "[build failed]"), strings.Contains(out.String(), "[setup failed]"):
 		return notViable, nil
+	case exit.ExitCode() < 0: // a signal: the limit of processor time
+		return timedOut, nil
 	}
 	return killed, nil
 }
