@@ -37,7 +37,7 @@ func ansiC(s string) (string, bool) {
 			most = 4
 		case c == 'U':
 			most = 8
-		case '0' <= c && c <= '7':
+		default: // octal; another letter has no digit
 			base, most = 8, 3
 			i--
 		}
@@ -57,7 +57,7 @@ func ansiC(s string) (string, bool) {
 		case c == 'x' && i+1 < len(s) && digit(s[i+1]) < 16:
 			return "", false // ksh reads on
 		case c == 'u' || c == 'U':
-			if value > utf8.MaxRune || !utf8.ValidRune(rune(value)) {
+			if !utf8.ValidRune(rune(value)) { // eight digits fit; what is too big is negative
 				return "", false
 			}
 			b.WriteRune(rune(value))

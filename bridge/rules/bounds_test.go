@@ -48,16 +48,83 @@ func TestLimits(t *testing.T) {
 	}{
 		"64 KiB":                  {"ls " + strings.Repeat("x", 64<<10-3), rules.Allow},
 		"one more":                {"ls " + strings.Repeat("x", 64<<10-2), rules.Deny},
-		"4000 words":              {"ls" + strings.Repeat(" x", 4000), rules.Allow},
-		"5000 words":              {"ls" + strings.Repeat(" x", 5000), rules.Deny},
-		"1000 commands":           {strings.Repeat("ls;", 1000), rules.Allow},
-		"3000 commands":           {strings.Repeat("ls;", 3000), rules.Deny},
-		"many words of a wrapper": {"strace" + strings.Repeat(" x", 200), rules.Deny},
-		"sudo on sudo":            {strings.Repeat("sudo ", 100) + "-n 'ls -l'", rules.None},
-		"a pipeline of 100":       {"ls" + strings.Repeat(" | ls", 100), rules.Allow},
+		"64 words":                {"ls" + strings.Repeat(" x", 63), rules.Allow},
+		"65 words":                {"ls" + strings.Repeat(" x", 64), rules.Allow},
+		"4096 words":              {"ls" + strings.Repeat(" x", 4095), rules.Allow},
+		"4097 words":              {"ls" + strings.Repeat(" x", 4096), rules.Deny},
+		"2000 commands":           {strings.Repeat("ls;", 2000), rules.Allow},
+		"2001 commands":           {strings.Repeat("ls;", 2001), rules.Deny},
+		"2000 that are not plain": {strings.Repeat("ls;", 1999) + "(ls)", rules.None},
+		"2001 that are not plain": {strings.Repeat("ls;", 2000) + "(ls)", rules.Deny},
+		"a text behind 2000":      {strings.Repeat("ls;", 1999) + "eval ''", rules.None},
+		"a text behind 2001":      {strings.Repeat("ls;", 2000) + "eval ''", rules.Deny},
+		"128 words of a wrapper":  {"strace" + strings.Repeat(" x", 127), rules.None},
+		"129 words of a wrapper":  {"strace" + strings.Repeat(" x", 128), rules.Deny},
+		// Each eval has the rest read again: 256 KiB in all.
+		"texts of 256 KiB":  {"eval     eval eval eval ls " + strings.Repeat("x", 52418-3), rules.None},
+		"one more byte":     {"eval      eval eval eval ls " + strings.Repeat("x", 52418-3), rules.Deny},
+		"sudo on sudo":      {strings.Repeat("sudo ", 100) + "-n 'ls -l'", rules.None},
+		"a pipeline of 100": {"ls" + strings.Repeat(" | ls", 100), rules.Allow},
 	} {
 		if m := s.Shell(c.text, "bash", rules.Sandboxed, dirs); m.Decision != c.want {
 			t.Errorf("%s: %v because %s", name, m.Decision, m.Why)
+		}
+	}
+}
+
+// No allow rule covers a command of which not all is looked at.
+func TestTooManyWordsAreNotAllowed(t *testing.T) {
+	s := compile(t, []config.Rule{{Command: "**", Decision: "allow"}})
+	for n, want := range map[int]rules.Decision{4096: rules.Allow, 4097: rules.None} {
+		if m := s.Shell("ls"+strings.Repeat(" x", n-1), "bash", rules.Sandboxed, dirs); m.Decision != want {
+			t.Errorf("%d words: %s", n, printed(m))
+		}
+	}
+}
+
+// A rule that names a wrapper does not allow it to run what is not known.
+func TestUnknownCommandsOfWrappersAreNotAllowed(t *testing.T) {
+	s := compile(t, []config.Rule{{Command: "parallel **", Decision: "allow"}, {Command: "sudo **", Decision: "allow"}})
+	for line, want := range map[string]rules.Decision{"parallel ls": rules.None, "sudo -s": rules.None, "sudo -n ls": rules.Allow} {
+		if m := s.Shell(line, "bash", rules.Sandboxed, dirs); m.Decision != want {
+			t.Errorf("%s: %s", line, printed(m))
+		}
+	}
+}
+
+// A dynamic tool can have the name of something else, which an allow rule may have meant.
+func TestToolsNamedLikeOthersAreNotAllowed(t *testing.T) {
+	s := compile(t, []config.Rule{{Tool: "*", Decision: "allow"}})
+	for name, want := range map[string]rules.Decision{
+		"": rules.None, "shell": rules.None, "file": rules.None, "mcp": rules.None, "mcp__a__b": rules.None, "lookup": rules.Allow,
+	} {
+		if m := s.Tool(name); m.Decision != want {
+			t.Errorf("%q: %s", name, printed(m))
+		}
+	}
+}
+
+// A word that is too long for a glob could match it. A plain word of a rule is compared at any length.
+func TestWordsTooLongForGlobs(t *testing.T) {
+	s := compile(t, []config.Rule{
+		{Command: "npm pub*", Decision: "deny"}, {Command: "pub*", Decision: "deny"}, {Command: "cargo publish", Decision: "deny"}, {Command: "cargo", Decision: "deny"},
+	}, []config.Rule{{Command: "make pub*", Decision: "allow"}, {Command: "make *ish", Decision: "allow"}})
+	for _, test := range []struct {
+		name, line string
+		want       rules.Decision
+	}{
+		{"4096 bytes", "npm " + strings.Repeat("x", 4096), rules.None},
+		{"4097 bytes", "npm " + strings.Repeat("x", 4097), rules.Deny},
+		{"4097 bytes that match", "npm pub" + strings.Repeat("x", 4094), rules.Deny},
+		{"a plain word", "cargo " + strings.Repeat("x", 4097), rules.None},
+		{"a name of 4096 bytes", strings.Repeat("x", 4096), rules.None},
+		{"a name of 4097 bytes", strings.Repeat("x", 4097), rules.Deny},
+		{"4096 bytes that are allowed", "make pub" + strings.Repeat("x", 4093), rules.Allow},
+		{"4097 bytes that would be", "make pub" + strings.Repeat("x", 4094), rules.None},
+		{"4097 bytes with that end", "make " + strings.Repeat("x", 4094) + "ish", rules.None},
+	} {
+		if m := s.Shell(test.line, "bash", rules.Sandboxed, dirs); m.Decision != test.want {
+			t.Errorf("%s: %s", test.name, printed(m)[:min(80, len(printed(m)))])
 		}
 	}
 }

@@ -20,5 +20,8 @@ func ParsePlain(line string) (commands []PlainCommand, why string) {
 	return commands, why
 }
 
+// AnsiC is ansiC.
+func AnsiC(s string) (string, bool) { return ansiC(s) }
+
 // IsShellWord reports whether the grammar knows a word as one of the shells' own.
 func IsShellWord(name string) bool { return reserved[name] || builtins[name] }

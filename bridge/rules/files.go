@@ -39,9 +39,6 @@ func (s *Set) Files(changes []Change, e Escalation, dirs Dirs) Match {
 		}
 		all = false
 		best.stricter(m)
-		if best.Decision == Deny {
-			break
-		}
 	}
 	if best.Decision == None && all {
 		return allowed

@@ -59,8 +59,10 @@ func TestRelativePrograms(t *testing.T) {
 			t.Errorf("%s in %q: %s", tt.line, tt.cwd, printed(m))
 		}
 	}
-	if m := s.Shell("./scripts/a.sh", "bash", rules.Sandboxed, rules.Dirs{Cwd: "/w"}); m.Decision == rules.Allow {
-		t.Errorf("without a workspace: %s", printed(m))
+	for _, cwd := range []string{"/w", "/"} {
+		if m := s.Shell("./scripts/a.sh", "bash", rules.Sandboxed, rules.Dirs{Cwd: cwd}); m.Decision == rules.Allow {
+			t.Errorf("without a workspace, in %s: %s", cwd, printed(m))
+		}
 	}
 }
 

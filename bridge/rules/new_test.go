@@ -117,3 +117,17 @@ func TestUnseen(t *testing.T) {
 		}
 	}
 }
+
+func TestLenCountsTheRulesOfAllLayers(t *testing.T) {
+	one := config.Rule{Command: "ls", Decision: "allow"}
+	if got := compile(t, []config.Rule{one, one}, []config.Rule{one, one, one}).Len(); got != 5 {
+		t.Errorf("got %d, want 5", got)
+	}
+}
+
+func TestNewReportsEachFault(t *testing.T) {
+	_, err := rules.New([][]config.Rule{{{Command: "ls", Decision: "maybe"}, {Command: "ls", Decision: "allow"}, {Decision: "deny"}}})
+	if err == nil || !strings.Contains(err.Error(), "not one of") || !strings.Contains(err.Error(), "speaks of nothing") {
+		t.Errorf("got %v", err)
+	}
+}

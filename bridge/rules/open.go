@@ -141,7 +141,7 @@ func openEnv(r *reader, n *node, c context) {
 		return
 	}
 	kid := r.prefixed(n.words[1:], c.deeper())
-	n.wrapper, n.clear = true, len(kid.words) > 0 // else it prints
+	n.wrapper, n.clear = true, true
 	r.kid(n, kid)
 }
 
@@ -367,7 +367,7 @@ func openAlias(r *reader, n *node, c context) {
 		if w.kind != known || n.words[1].option() {
 			r.line.bar("alias changes what names mean")
 			r.kid(n, opaqueNode("", "an alias is a text that is not known"))
-			continue
+			return
 		}
 		r.kids(n, r.text(value+" $*", c.deeper()))
 	}
@@ -404,7 +404,7 @@ func file(w *word) bool {
 // what it is given as a subscript.
 func openSetter(r *reader, n *node, c context) {
 	key := n.words[0].key()
-	letters := "inC"
+	letters, flag := "inC", "" // the option that takes the name of a variable
 	switch key {
 	case "printf", "print", "test", "[":
 		// zsh and ksh evaluate what they take for a number.
@@ -413,11 +413,13 @@ func openSetter(r *reader, n *node, c context) {
 				r.line.bar(arithmetic)
 			}
 		}
-		if !names(n, "-v", key[0] == 'p') {
+		flag = "-v"
+		if !names(n, flag, key[0] == 'p') {
 			return
 		}
 	case "wait":
-		if !names(n, "-p", true) {
+		flag = "-p"
+		if !names(n, flag, true) {
 			return
 		}
 	case "read", "getopts":
@@ -431,8 +433,12 @@ func openSetter(r *reader, n *node, c context) {
 		name = strings.TrimSuffix(name, "+")
 		switch {
 		case w.kind == known && w.text != "" && (w.text[0] == '-' || w.text[0] == '+'):
-			if strings.ContainsAny(w.text, letters) {
+			// The name may follow the letter: printf -v'a[x]'.
+			if strings.ContainsAny(w.text, letters) || strings.Contains(w.text, "[") {
 				r.line.bar(arithmetic)
+			}
+			if name := strings.TrimPrefix(w.text, flag); variable(name) {
+				r.line.set(name)
 			}
 		case w.kind != known && !assigned, strings.Contains(name, "["):
 			r.line.bar(arithmetic)

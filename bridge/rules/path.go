@@ -39,8 +39,10 @@ func compilePath(text string) pathGlob {
 		if !strings.ContainsAny(g.glob, `{\`) {
 			g.suf = g.glob[strings.LastIndexAny(g.glob, "*?]")+1:]
 			g.suf = strings.TrimPrefix(g.suf, "/")
+		}
+		if !strings.ContainsAny(g.glob, `{\[`) {
 			for _, run := range strings.FieldsFunc(g.glob, func(c rune) bool { return strings.ContainsRune("*?/", c) }) {
-				if len(run) > len(g.part) && !strings.ContainsAny(run, "[]") && !strings.Contains(g.glob, "[") {
+				if len(run) > len(g.part) {
 					g.part = run
 				}
 			}

@@ -196,7 +196,7 @@ func (p *plainParser) word() (string, string) {
 		c := p.text[p.at]
 		switch {
 		case alphanumeric(c) || strings.IndexByte("_./+-,:@%", c) >= 0:
-		case c == '=' && p.at > start && (alphanumeric(p.text[p.at-1]) || strings.IndexByte("_-.", p.text[p.at-1]) >= 0):
+		case c == '=' && (alphanumeric(p.text[p.at-1]) || strings.IndexByte("_-.", p.text[p.at-1]) >= 0):
 		case c == '\'' || c == '"':
 			length := strings.IndexByte(p.text[p.at+1:], c)
 			if length < 0 {

@@ -129,8 +129,8 @@ func (r *reader) text(text string, c context) []*node {
 func (r *reader) plain(commands []plainCommand, c context) []*node {
 	nodes := make([]*node, 0, len(commands))
 	for _, command := range commands {
-		if r.line.size > maxNodes+1 {
-			break // the first one too many says all
+		if r.line.size > maxNodes {
+			return nodes // the first one too many says all
 		}
 		n := r.command(literals(command.words), nil, c)
 		n.text = command.text

@@ -117,9 +117,6 @@ func (s *Set) decide(e Escalation, ids func(*layer) iter.Seq[int], match func(*r
 				return match(r)
 			}))
 		}
-		if best.Decision == Deny {
-			break
-		}
 	}
 	return best
 }

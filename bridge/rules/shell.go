@@ -267,7 +267,7 @@ func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
 		}
 		return min(r.path.match(target, dirs), could)
 	})
-	if m.Decision > Allow {
+	if m.Decision != None {
 		m.Part = w.text
 		if !clear {
 			m.Why = "where it writes is only known when it runs, so a rule that could match decides"

@@ -60,7 +60,7 @@ func shellOpener(d dialect) opener {
 		switch {
 		case text && len(words) > 0 && words[0].kind == known:
 			r.kids(n, r.text(words[0].text, c))
-			n.clear = plain && len(n.kids) > 0
+			n.clear = plain
 		case text:
 			unknown(unknownText)
 		case len(words) > 0 && !input:
@@ -73,7 +73,6 @@ func shellOpener(d dialect) opener {
 			r.kid(n, r.command(words, nil, c))
 		case stdin != nil:
 			r.kids(n, r.text(*stdin, c))
-			n.clear = plain && len(n.kids) > 0
 		default:
 			unknown("a shell runs what it reads")
 		}

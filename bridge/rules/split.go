@@ -5,7 +5,7 @@ import "strings"
 // Split returns the argument vector that Codex has joined to a text with shlex, as it does
 // in its questions. It is false for a text that shlex would not have written so.
 func Split(text string) (argv []string, ok bool) {
-	if strings.IndexByte(text, 0) >= 0 {
+	if strings.Contains(text, "\x00") {
 		return nil, false
 	}
 	for len(text) > 0 {

@@ -31,14 +31,7 @@ func (r *rule) matchWords(n *node) certainty {
 }
 
 func (r *rule) certain(n *node) bool {
-	words := n.words
-	if len(r.words) == 0 || r.words[0].kind == restOfWords {
-		return len(r.words) == 1 || lead(r.words, words, false)
-	}
-	if len(words) == 0 || !r.words[0].certain(&words[0]) {
-		return false
-	}
-	return lead(r.words, words, false)
+	return lead(r.words, n.words, false)
 }
 
 func (r *rule) possible(n *node) bool {
@@ -86,9 +79,7 @@ func lead(globs []wordGlob, words []word, lenient bool) bool {
 			}
 			if skips && w.option() {
 				reached[i+1] = true
-				if i+2 <= len(words) {
-					reached[i+2] = true
-				}
+				reached[min(i+2, len(words))] = true
 			}
 			if gi == 0 && g.named(w) || gi > 0 && g.possible(w) {
 				next[i+1], some = true, true

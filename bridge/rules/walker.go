@@ -190,9 +190,7 @@ func (w *walker) stdin(redirects []*syntax.Redirect) *string {
 		switch x.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			if x.Hdoc == nil {
-				empty := ""
-				text = &empty
-				continue
+				break // it is empty
 			}
 			if !plainText(x.Hdoc) || w.flat(x.Word).kind != known {
 				return nil

@@ -222,7 +222,7 @@ func (f *flattener) globs() bool {
 		case ',':
 			list = list || brace >= 0
 		case '.':
-			list = list || brace >= 0 && i > 0 && f.bytes[i-1] == '.'
+			list = list || brace >= 0 && f.bytes[i-1] == '.'
 		case '}':
 			if brace >= 0 && list {
 				mark(brace)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -97,7 +98,7 @@ func climbs(word string) bool {
 
 // possible says whether some word that w may turn out as is meant.
 func (g *wordGlob) possible(w *word) bool {
-	if w.kind == many || g.kind == patternWord && len(w.text) > maxGlobbed {
+	if g.kind == patternWord && len(w.text) > maxGlobbed {
 		return true
 	}
 	if w.kind == known {
@@ -116,7 +117,7 @@ func (g *wordGlob) possible(w *word) bool {
 // named is possible for the command word, which also goes by its base name: in
 // any case, since there are file systems that don't tell, and without .exe.
 func (g *wordGlob) named(w *word) bool {
-	if g.kind == oneWord || w.kind == many || g.kind == patternWord && len(w.text) > maxGlobbed {
+	if g.kind == patternWord && len(w.text) > maxGlobbed {
 		return true
 	}
 	if w.kind != known {
@@ -127,7 +128,10 @@ func (g *wordGlob) named(w *word) bool {
 		case i >= 0:
 			return nameKey(g.text) == nameKey(w.suf[i+1:])
 		}
-		return strings.HasSuffix(nameKey(g.text), nameKey(w.suf))
+		suffix := strings.ToLower(baseName(w.suf))
+		return strings.HasSuffix(nameKey(g.text), suffix) || slices.ContainsFunc(executables, func(ext string) bool {
+			return strings.HasSuffix(nameKey(g.text)+ext, suffix)
+		})
 	}
 	if g.kind == literalWord {
 		return nameKey(g.text) == w.key()
@@ -184,10 +188,13 @@ func baseName(name string) string {
 	return strings.TrimPrefix(name, "=")
 }
 
+// executables are the extensions by which Windows finds a program without them.
+var executables = []string{".exe", ".com", ".bat", ".cmd"}
+
 // nameKey is what two spellings of one program have in common.
 func nameKey(name string) string {
 	name = strings.ToLower(baseName(name))
-	for _, ext := range []string{".exe", ".com", ".bat", ".cmd"} {
+	for _, ext := range executables {
 		if short, ok := strings.CutSuffix(name, ext); ok && short != "" {
 			return short
 		}
