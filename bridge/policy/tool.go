@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,6 +76,9 @@ func (p *Policy) toolLeaves(t ToolUse, st State) leave {
 	case !patches(text):
 		return leave{}
 	}
+	if t.Name == "Bash" {
+		t.Cwd = patchFolder(text, t.Cwd)
+	}
 	st.Files = st.patched(text, t.Cwd)
 	at := p.filesLeave("item/fileChange/requestApproval", rpc.Value{}, st)
 	if !p.letsOut || at.rule == ruleProtected && !p.asks(st.Thread) && !slices.ContainsFunc(st.Files, codexAsks) {
@@ -85,9 +89,28 @@ func (p *Policy) toolLeaves(t ToolUse, st State) leave {
 
 // patches tells whether a shell command holds a patch, which Codex takes out of it and
 // asks about by itself. Where it does not look like one here it is judged then.
+//
+// Measured with Codex 0.169: applypatch is another name of apply_patch.
 func patches(command string) bool {
-	return strings.Contains(command, "apply_patch") && strings.Contains(command, "*** Begin Patch")
+	return (strings.Contains(command, "apply_patch") || strings.Contains(command, "applypatch")) && strings.Contains(command, "*** Begin Patch")
 }
+
+// patchFolder returns the folder that the paths of a patch in a shell command start from.
+// Measured with Codex 0.169: it takes a patch out of a command that consists of nothing
+// else, or of one cd with one word and the patch.
+func patchFolder(command, cwd string) string {
+	m := patchCd.FindStringSubmatch(command)
+	if m == nil {
+		return cwd
+	}
+	folder := m[1] + m[2] + m[3]
+	if filepath.IsAbs(folder) {
+		return folder
+	}
+	return filepath.Join(cwd, folder)
+}
+
+var patchCd = regexp.MustCompile(`^\s*cd\s+(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*&&`)
 
 // codexAsks tells whether Codex asks about a change by itself where it asks about
 // those outside its sandbox (measured).

@@ -24,7 +24,7 @@ protected_paths = [".git", ".codex", ".agents", ".github/workflows"]
 // folders.
 type patchTry struct {
 	patch string // less its first and last line
-	shell bool   // in a shell command
+	shell string // the command of a shell line that holds it; "" none
 	kept  bool   // codex's sandbox keeps it from an accepted patch, too
 	file  string // that has it then, under the root
 }
@@ -35,7 +35,10 @@ var patchTries = map[string]patchTry{
 	"beside another":    {patch: "*** Add File: fine\n+fine\n*** Add File: $ROOT/outside/second\n+WORD", file: "outside/second"},
 	"moved":             {patch: "*** Update File: here\n*** Move to: $ROOT/outside/moved\n@@\n-here\n+WORD", file: "outside/moved"},
 	"moved and back":    {patch: "*** Update File: $ROOT/outside/there\n*** Move to: taken\n@@\n-there\n+WORD", file: "workspace/taken"},
-	"in the shell":      {patch: "*** Add File: $ROOT/outside/shell\n+WORD", shell: true, file: "outside/shell"},
+	"in the shell":      {patch: "*** Add File: $ROOT/outside/shell\n+WORD", shell: "apply_patch", file: "outside/shell"},
+	"by its other name": {patch: "*** Add File: $ROOT/outside/other\n+WORD", shell: "applypatch", file: "outside/other"},
+	"deeper, by that":   {patch: "*** Add File: sub/.github/workflows/a\n+WORD", shell: "applypatch", file: "workspace/sub/.github/workflows/a"},
+	"behind cd":         {patch: "*** Add File: workflows/b\n+WORD", shell: "cd 'sub/.github' && apply_patch", file: "workspace/sub/.github/workflows/b"},
 	"folder of a link":  {patch: "*** Add File: way/linked\n+WORD", kept: true, file: "outside/linked"},
 	"link":              {patch: "*** Update File: link\n@@\n-victim\n+WORD", kept: true, file: "outside/victim"},
 	"link to nothing":   {patch: "*** Add File: dangling\n+WORD", kept: true, file: "outside/dangling"},
@@ -52,8 +55,8 @@ func (a *agreeable) apply(thread string, p patchTry) (written bool, asked int) {
 	a.t.Helper()
 	text := "*** Begin Patch\n" + strings.NewReplacer("$ROOT", a.root, "$CWD", a.workspace).Replace(p.patch) + "\n*** End Patch\n"
 	var call scripted.Item = scripted.CustomCall{Tool: "apply_patch", Input: text}
-	if p.shell {
-		call = scripted.Run("apply_patch <<'EOF'\n" + text + "EOF\n")
+	if p.shell != "" {
+		call = scripted.Run(p.shell + " <<'EOF'\n" + text + "EOF\n")
 	}
 	a.model.Add(scripted.Step{When: "APPLY", Reply: scripted.Reply{call}})
 	asked = len(a.turn(thread, "APPLY"))
@@ -71,6 +74,7 @@ func (w *world) patching(argv ...string) (a *agreeable, thread string) {
 	w.write("workspace/here", "here\n")
 	w.write("workspace/.git/hooks/here", "")
 	w.write("home/rules/here", "")
+	w.write("workspace/sub/.github/here", "")
 	w.write("outside/there", "there\n")
 	w.write("outside/victim", "victim\n")
 	for name, to := range map[string]string{"way": "outside", "link": "outside/victim", "dangling": "outside/dangling"} {
