@@ -16,6 +16,10 @@ func (r *reader) open(n *node, c context) {
 		r.loose(n, c, false) // behind time --
 		return
 	}
+	if isLoader(name.key()) {
+		r.loose(n, c, false)
+		return
+	}
 	if open, ok := openers[name.key()]; ok {
 		open(r, n, c)
 		// The real ones are found by their plain name, or where systems keep them.
@@ -23,6 +27,12 @@ func (r *reader) open(n *node, c context) {
 			n.clear = false
 		}
 	}
+}
+
+// isLoader reports whether a program is the dynamic loader, which runs the program that it
+// is given: ld-linux-x86-64.so.2, ld-musl-aarch64.so.1, ld.so.
+func isLoader(name string) bool {
+	return strings.HasPrefix(name, "ld") && (strings.Contains(name, ".so.") || strings.HasSuffix(name, ".so"))
 }
 
 var systemDirs = setOf("/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/", "/run/current-system/sw/bin/")
@@ -293,7 +303,8 @@ func openFd(r *reader, n *node, c context) {
 // place of a mark.
 func openXargs(r *reader, n *node, c context) {
 	rest, values, ok := options(n.words[1:], "0rtpxo", "nLPsadEIJRS", xargsLong)
-	if !ok {
+	_, replaces := values["I"]
+	if _, other := values["J"]; !ok || replaces && (other || values["I"] == "") {
 		r.loose(n, c, false)
 		r.kid(n, opaqueNode("", "xargs may put anything into what it runs"))
 		return
