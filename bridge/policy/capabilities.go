@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 
+	"codex-bridge/bridge/config"
 	"codex-bridge/rpc"
 )
 
@@ -27,3 +28,8 @@ func (c *call) capabilities([]string) {
 		c.refuse(rpc.CodeInvalidParams, field, ruleMode, fmt.Sprintf("it has %d names", n), fmt.Sprintf("name %d at most", maxOptOuts))
 	}
 }
+
+// UsesProfiles reports whether the bridge may name a permissions profile in a request.
+// Measured with Codex 0.169: a client needs the capability experimentalApi for that, or
+// Codex refuses to open the thread.
+func (p *Policy) UsesProfiles() bool { return p.mode == config.Enforce && p.limit != readOnly }

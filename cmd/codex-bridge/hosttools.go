@@ -22,8 +22,9 @@ const toolsGrace = 1500 * time.Millisecond
 func newTools(cfg *config.Config, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger) *host.Feature {
 	f := host.New(host.Options{
 		Config: cfg, Version: Version, Known: hi.Known, Session: g.Session, CodexHome: g.CodexHome(),
-		Forked: func() bool { return relay.thread().OnStaleTools == config.Fork },
-		Before: []tools.Before{relay.beforeTool}, Handlers: []tools.Handler{relay.afterTool}, Log: log,
+		Experimental: func() bool { return g.Policy().UsesProfiles() },
+		Forked:       func() bool { return relay.thread().OnStaleTools == config.Fork },
+		Before:       []tools.Before{relay.beforeTool}, Handlers: []tools.Handler{relay.afterTool}, Log: log,
 	})
 	hi.Offer(host.Methods...)
 	hi.Show("tools", func() any { return f.Status() })

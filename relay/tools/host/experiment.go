@@ -28,7 +28,25 @@ type experiment struct {
 // configuration has no effect.
 const warning = "configWarning"
 
-// initialize has codex take tools.
+// experimentRoutes keep from the client what Codex sends because of the bridge's use of
+// experimentalApi.
+func (f *Feature) experimentRoutes() (routes []bridge.Route) {
+	for _, method := range unseen {
+		routes = append(routes, bridge.Route{
+			From: bridge.Codex, Method: method, Why: "sent only to clients that want what is experimental", Said: f.unsee,
+			When: f.experiment.ours.Load, Needed: func() bool { return false },
+		})
+	}
+	for _, method := range unasked {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "asked only of clients that want what is experimental", Said: f.refuse})
+	}
+	for method := range unseenFields {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what is experimental of it is for clients that want that", Said: f.hide})
+	}
+	return routes
+}
+
+// initialize has Codex accept tools and permissions profiles.
 func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	m, err := rpc.ParseMessage(call.Line) // as the features before have left it
 	if err != nil {
@@ -40,7 +58,7 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 		f.experiment.on.Store(true)
 		return nil
 	}
-	if !f.configured || m.Params.Kind() != rpc.Object {
+	if !f.configured && !f.o.Experimental() || m.Params.Kind() != rpc.Object {
 		return nil
 	}
 	if value := capabilities.Get("experimentalApi"); value.Exists() && !said && value.Kind() != rpc.Null {

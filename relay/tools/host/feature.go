@@ -24,6 +24,9 @@ type Options struct {
 	Session func(thread string) string
 	// CodexHome is codex's own folder; "" not known.
 	CodexHome string
+	// Experimental reports whether the bridge uses what Codex offers only with the
+	// capability experimentalApi, for another reason than tools; nil: it does not.
+	Experimental func() bool
 	// Forked tells that a thread that was started with other tools is not resumed: who
 	// sees to that warns of it, too.
 	Forked func() bool
@@ -68,6 +71,9 @@ func New(o Options) *Feature {
 	}
 	if o.Session == nil {
 		o.Session = func(thread string) string { return thread }
+	}
+	if o.Experimental == nil {
+		o.Experimental = func() bool { return false }
 	}
 	if o.Forked == nil {
 		o.Forked = func() bool { return false }

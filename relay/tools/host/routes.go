@@ -5,13 +5,14 @@ import (
 	"codex-bridge/bridge/methods"
 )
 
-// Routes implements bridge.Feature. Without tools in the configuration nothing of codex's
-// is looked at.
+// Routes implements bridge.Feature. Without tools in the configuration it looks only at
+// what Codex sends because of the capability experimentalApi.
 func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{
-		{From: bridge.Client, Method: "initialize", Why: "codex takes tools only where what is experimental is asked for", Call: f.initialize},
+		{From: bridge.Client, Method: "initialize", Why: "codex takes tools, and permissions profiles, only where what is experimental is asked for", Call: f.initialize},
 		{From: bridge.Client, Method: "thread/start", Why: "tools are added: the host's, and those the client has registered", Call: f.starts},
 	}
+	routes = append(routes, f.experimentRoutes()...)
 	if !f.configured {
 		return routes
 	}
@@ -26,18 +27,6 @@ func (f *Feature) Routes() []bridge.Route {
 	)
 	for _, method := range methods.Unloaded {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "its tool calls end with it", Said: f.closed})
-	}
-	for _, method := range unseen {
-		routes = append(routes, bridge.Route{
-			From: bridge.Codex, Method: method, Why: "sent only to clients that want what is experimental", Said: f.unsee,
-			When: f.experiment.ours.Load, Needed: func() bool { return false },
-		})
-	}
-	for _, method := range unasked {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "asked only of clients that want what is experimental", Said: f.refuse})
-	}
-	for method := range unseenFields {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what is experimental of it is for clients that want that", Said: f.hide})
 	}
 	return routes
 }
