@@ -25,12 +25,13 @@ var update = flag.Bool("update", false, "write what is decided into testdata/pol
 //
 //	policy> key = value       over the policy of the contract, TOML
 //	state> {"start", "home", "workspaces", "thread": {"id", "workspace", "sandbox"}, "stands", "nowhere", "defaults": {…},
-//	        "own": {FOLDER: "trusted"}, "flags": {FOLDER: "trusted"}, "readFor": FOLDER}
+//	        "own": {FOLDER: "trusted"}, "flags": {FOLDER: "trusted"}, "readFor": FOLDER, "stored": {"sandbox", "network"},
+//	        "policyFiles": {FOLDER: [FILE]}}
 //	editor> the client's message
 //	codex< what Codex gets; "the same" for the line as it came
 //	change> FIELD RULE        one for each change, in order
 //	error> CODE FIELD RULE
-//	needs> defaults FOLDER | folder
+//	needs> defaults FOLDER | folder | stored
 //	untrusted> FOLDER
 //	answer> the result of Codex
 //	verified> yes | FIELD RULE
@@ -98,7 +99,14 @@ type world struct {
 	// the folder that codex's configuration was read for.
 	Own, Flags map[string]string
 	ReadFor    string
+	// What codex has written down of the thread, and the files that govern those of a folder.
+	Stored      *policy.Stored
+	PolicyFiles policyFiles
 }
+
+type policyFiles map[string][]string
+
+func (f policyFiles) PolicyFiles(folder string) []string { return f[folder] }
 
 // run gives the case back with what was decided in the place of what stood
 // there.
@@ -152,7 +160,10 @@ func setState(t *testing.T, st *policy.State, text string) {
 		t.Fatal(err)
 	}
 	st.Start, st.Home, st.Thread, st.Stands, st.Nowhere = w.Start, w.Home, w.Thread, w.Stands, w.Nowhere
-	st.Workspaces = w.Workspaces
+	st.Workspaces, st.Stored = w.Workspaces, w.Stored
+	if w.PolicyFiles != nil {
+		st.PolicyFiles = w.PolicyFiles
+	}
 	switch {
 	case string(w.Defaults) == "null":
 		st.Defaults = nil
@@ -208,6 +219,9 @@ func printed(d policy.Decision, line string) string {
 	}
 	if d.NeedsFolder {
 		b.WriteString("needs> folder\n")
+	}
+	if d.NeedsStored {
+		b.WriteString("needs> stored\n")
 	}
 	if d.Untrusted != "" {
 		b.WriteString("untrusted> " + d.Untrusted + "\n")
@@ -266,7 +280,7 @@ func checkDecision(t tester, cfg config.Policy, m *rpc.Message, d policy.Decisio
 	if err != nil {
 		t.Fatalf("rewritten to what does not parse: %s: %v", d.Message, err)
 	}
-	if second := compile(t, cfg).Decide(again, st); second.Verdict != policy.Pass {
+	if second := compile(t, cfg).Decide(again, st); !bytes.Equal(second.Message, d.Message) {
 		t.Errorf("not idempotent:\n%s\n%s\n%+v", d.Message, second.Message, second)
 	}
 	checkDiff(t, m.Bytes(), d)

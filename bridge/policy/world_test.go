@@ -114,9 +114,10 @@ func state() policy.State {
 		Defaults:  &policy.Defaults{},
 		Paths:     disk,
 		Repositories: repositories{
-			"/code/proj/sub": {"/code/proj"},
-			"/code/wt":       {"/code/wt", "/code/proj"},
-			"/code/wt/sub":   {"/code/wt", "/code/proj"},
+			"/code/proj/sub":       {"/code/proj"},
+			"/code/proj/.vscode/x": {"/code/proj"},
+			"/code/wt":             {"/code/wt", "/code/proj"},
+			"/code/wt/sub":         {"/code/wt", "/code/proj"},
 		},
 	}
 }

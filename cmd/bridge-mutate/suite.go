@@ -267,7 +267,7 @@ const spare = 2 * time.Second
 // up, and one of memory.
 func (s *suite) run(ctx context.Context, names []string, limit time.Duration, env string) (outcome, error) {
 	const limits = `ulimit -t "$1"; ulimit -v 8000000 2>/dev/null; shift; exec "$@"`
-	wall := 4*limit + 30*time.Second
+	wall := 2*limit + 10*time.Second // of tests that wait for each other
 	ctx, cancel := context.WithTimeout(ctx, wall+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", limits, "sh", strconv.Itoa(int(limit.Seconds())+1),

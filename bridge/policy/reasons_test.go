@@ -1,0 +1,258 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rules"
+	"codex-bridge/bridge/userrules"
+)
+
+// What people read names the flag, the key and the fix.
+func TestTextsOfArgs(t *testing.T) {
+	long := strings.Repeat("x", 61)
+	for _, test := range []struct {
+		args       []string
+		flag, mend string
+		reason     string // part of it
+	}{
+		{[]string{"-c", "hooks.x=1", "app-server"}, "-c hooks.x", "leave it out", ""},
+		{[]string{"-chooks.x=1", "app-server"}, "-c hooks.x", "leave it out", ""},
+		{[]string{"--config=hooks.x=1", "app-server"}, "--config hooks.x", "leave it out", ""},
+		{[]string{"-c", "tui.x=1", "app-server"}, "-c tui.x", "leave it out, or add tui.x to policy.config_keys", ""},
+		{[]string{"-c", "tui={x=1}", "app-server"}, "-c tui", "leave it out, or add tui.x to policy.config_keys", "tui.x: "},
+		{[]string{"-c", `approval_policy="never"`, "app-server"}, "-c approval_policy", "leave it out", ""},
+		{[]string{"-c", `model="x"`, "app-server"}, "-c model", "leave it out, or choose one of those", ""},
+		{[]string{"--enable", "apps", "app-server"}, "--enable apps", "leave it out, or add features.apps to policy.config_keys", "no pattern"},
+		{[]string{"--disable", "apps", "app-server"}, "--disable apps", "leave it out, or add features.apps to policy.config_keys", "no pattern"},
+		{[]string{"-c", long + "=1", "app-server"}, `-c "` + long[:60] + `…"`, "", ""},
+		{[]string{"-c", long[:60] + "=1", "app-server"}, "-c " + long[:60], "", ""},
+		{[]string{"-c", "a b=1", "app-server"}, `-c "a b"`, "", ""},
+		{[]string{"-c", "a\nb=1", "app-server"}, `-c "a\nb"`, "", ""},
+	} {
+		d := argsPolicy(t, `models = ["gpt-5*"]`).DecideArgs(test.args, 0)
+		if len(d.Changes) != 1 {
+			t.Errorf("%q: %+v", test.args, d)
+			continue
+		}
+		c := d.Changes[0]
+		if c.Flag != test.flag || test.mend != "" && c.Mend != test.mend || !strings.Contains(c.Reason, test.reason) {
+			t.Errorf("%q: got %+v, want %+v", test.args, c, test)
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		what string
+	}{
+		{[]string{"-c", "--help", "app-server"}, "-c"},
+		{[]string{"-Zabc", "app-server"}, "-Zabc"},
+		{[]string{"-Z", "app-server"}, "-Z"},
+		{[]string{"--yolo=1", "app-server"}, "--yolo"},
+		{[]string{"--full-auto", "x", "app-server"}, "--full-auto"},
+		{[]string{"x y", "app-server"}, `the word "x y"`},
+	} {
+		d := argsPolicy(t, "").DecideArgs(test.args, 0)
+		if d.Err == nil || d.Err.What != test.what {
+			t.Errorf("%q: got %+v, want %s", test.args, d.Err, test.what)
+		}
+	}
+}
+
+func TestAllCommands(t *testing.T) {
+	for commands, want := range map[string]bool{`"*"`: true, `"**"`: true, `"* *"`: false, `"exec"`: false, `"exec", "*"`: true, ``: false, `"* list"`: false, `"a*"`: false} {
+		if got := argsPolicy(t, "commands = ["+commands+"]").AllCommands(); got != want {
+			t.Errorf("[%s]: got %v, want %v", commands, got, want)
+		}
+	}
+}
+
+// Codex drops a message whose trace it can't read.
+func TestTraceThatCodexDrops(t *testing.T) {
+	p := compile(t, contract())
+	for trace, passes := range map[string]bool{
+		`null`: true, `{}`: true, `{"traceparent":"a","tracestate":"b"}`: true, `{"traceparent":null,"tracestate":null}`: true, `{"traceparent":"a"}`: true,
+		`1`: false, `"a"`: false, `["a","b"]`: false, `[]`: false, `{"traceparent":1}`: false, `{"traceparent":"a","tracestate":1}`: false, `{"traceparent":1,"tracestate":"a"}`: false,
+	} {
+		d := p.Decide(message(t, `{"id":1,"method":"model/list","params":{},"trace":`+trace+`}`), state())
+		if passed := d.Verdict != policy.Deny; passed != passes {
+			t.Errorf("%s: %+v", trace, d)
+		}
+	}
+}
+
+// Commands that a client runs by itself are held to the rules, by each of their methods.
+func TestRulesOfOwnCommands(t *testing.T) {
+	cfg := contract()
+	cfg.Methods = map[string]string{"process/spawn": "allow", "thread/shellCommand": "allow", "command/exec": "allow", "model/list": "allow"}
+	cfg.Rules = []config.Rule{
+		{Command: "git push **", Decision: "deny", Reason: "Pushing is done by hand."}, {Command: "rm **", Decision: "ask"}, {Command: "ls **", Decision: "allow"},
+	}
+	p := compile(t, cfg)
+	if !p.Ruled() || compile(t, contract()).Ruled() {
+		t.Error("Ruled does not say whether there are rules")
+	}
+	for _, test := range []struct {
+		method, params string
+		want           string // part of the refusal; "" none
+	}{
+		{"command/exec", `{"command":["git","push"],"cwd":"/code/proj"}`, "Pushing is done by hand: git push (policy.rule"},
+		{"command/exec", `{"command":["ls"],"cwd":"/code/proj"}`, ""},
+		{"command/exec", `{"command":["rm","x"],"cwd":"/code/proj"}`, "a rule says ask: rm x"},
+		{"command/exec", `{"command":[],"cwd":"/code/proj"}`, "Pushing is done by hand. (it holds control"},
+		{"command/exec", `{"command":["ls",1,"x"],"cwd":"/code/proj"}`, "Pushing is done by hand. (it holds control"},
+		{"process/spawn", `{"command":["git","push"]}`, "Pushing is done by hand"},
+		{"process/spawn", `{"command":["ls"]}`, ""},
+		{"thread/shellCommand", `{"threadId":"T","command":"ls; git push"}`, "Pushing is done by hand"},
+		{"thread/shellCommand", `{"threadId":"T","command":"ls"}`, ""},
+		{"thread/shellCommand", `{"threadId":"T","command":1}`, "Pushing is done by hand. (it holds control"},
+		{"model/list", `{"command":["git","push"]}`, ""},
+	} {
+		m := message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`)
+		d := p.Decide(m, state())
+		if test.want == "" && d.Verdict == policy.Deny || test.want != "" && (d.Verdict != policy.Deny || !strings.Contains(d.Err.Message, test.want)) {
+			t.Errorf("%s %s: %v %v", test.method, test.params, d.Verdict, d.Err)
+		}
+		if d.Answer != nil {
+			t.Errorf("%s: a client's request is answered with %s", test.method, d.Answer)
+		}
+		if runs := test.method != "model/list"; p.Judges(m) != runs {
+			t.Errorf("%s: Judges says otherwise", test.method)
+		}
+	}
+	// A message of which not all is looked at.
+	many := `{"id":1,"method":"%","params":{"command":["ls"` + strings.Repeat(`,"x"`, 1<<17) + `]}}`
+	for method, denied := range map[string]bool{"process/spawn": true, "model/list": false} {
+		if d := p.Decide(message(t, strings.Replace(many, "%", method, 1)), state()); (d.Verdict == policy.Deny) != denied {
+			t.Errorf("%s with too many values: %v", method, d.Verdict)
+		}
+	}
+}
+
+// A rule's answer says what it is about, in short.
+func TestReasonsOfRules(t *testing.T) {
+	cfg := contract()
+	cfg.Escalation = "ask"
+	cfg.Rules = []config.Rule{
+		{Command: "git push **", Decision: "deny"}, {Command: "make **", Decision: "allow"}, {Command: "go **", Decision: "allow", Reason: "Go is fine."},
+		{Tool: "file", Path: "/code/proj/a", Decision: "deny", Reason: "Not that file."},
+	}
+	p := compile(t, cfg)
+	st := state()
+	st.Thread.Sandbox, st.Thread.Approval, st.Escalation = "workspace-write", json.RawMessage(`"on-request"`), rules.Sandboxed
+	ask := func(method, params string) policy.Decision { return p.DecideRequest(method, value(t, params), st) }
+	if d := ask(commandQuestion, `{"threadId":"T","command":"git push"}`); d.Err == nil || !strings.Contains(d.Err.Message, "a rule says deny: git push (") {
+		t.Errorf("%v", d.Err)
+	}
+	if d := ask(commandQuestion, `{"threadId":"T","command":"git \"$x\""}`); d.Err == nil || !strings.Contains(d.Err.Message, `a rule says deny: git "$x" (a part of it`) {
+		t.Errorf("%v", d.Err)
+	}
+	for _, n := range []int{200, 201} {
+		text := "git push " + strings.Repeat("x", n-len("git push "))
+		want := text + " ("
+		if n > 200 {
+			want = text[:200] + "… ("
+		}
+		if d := ask(commandQuestion, `{"threadId":"T","command":"`+text+`"}`); d.Err == nil || !strings.Contains(d.Err.Message, want) {
+			t.Errorf("%d bytes: %v", n, d.Err)
+		}
+	}
+	for command, want := range map[string]string{"make all": "a rule says allow: make all", "go vet": "Go is fine.: go vet"} {
+		d := ask(commandQuestion, `{"threadId":"T","command":"`+command+`"}`)
+		if d.Verdict != policy.Accept || d.Changes[0].Reason != want {
+			t.Errorf("%s: %v %+v", command, d.Verdict, d.Changes)
+		}
+	}
+	// Where codex does not offer the answer, it is not given.
+	for offered, accepted := range map[string]bool{`["accept"]`: true, `["decline"]`: false, `[]`: false, `null`: true} {
+		d := ask(commandQuestion, `{"threadId":"T","command":"make all","availableDecisions":`+offered+`}`)
+		if got := d.Verdict == policy.Accept; got != accepted {
+			t.Errorf("offered %s: %v", offered, d.Verdict)
+		}
+	}
+	// A path of a patch by another name.
+	st.Files = []string{"/code/link/a"}
+	if d := ask(fileQuestion, `{"threadId":"T","itemId":"i"}`); d.Verdict != policy.Deny || !strings.Contains(d.Err.Message, "Not that file: /code/proj/a") {
+		t.Errorf("by a link: %v %v", d.Verdict, d.Err)
+	}
+	// What leaves the sandbox is marked, and what codex said stays.
+	st.Escalation = rules.Escalated
+	for said, want := range map[string]string{`"please"`: "outside of the sandbox. please", `""`: "outside of the sandbox", `null`: "outside of the sandbox", `1`: "outside of the sandbox"} {
+		d := ask(commandQuestion, `{"threadId":"T","command":"ls","reason":`+said+`}`)
+		var marked string
+		if err := json.Unmarshal(d.Marked, &marked); err != nil || !strings.HasPrefix(marked, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(marked, want) {
+			t.Errorf("%s: %s %v", said, d.Marked, err)
+		}
+	}
+}
+
+// A command that the user's own rules of codex let out is kept inside, unless the thread has no
+// sandbox.
+func TestConfine(t *testing.T) {
+	own := &userrules.Set{Rules: []userrules.Rule{{File: "user.rules", Line: 1, Decision: userrules.Allow, Pattern: [][]string{{"make"}}}}}
+	inside := &policy.Thread{ID: "T", Sandbox: "workspace-write"}
+	full := &policy.Thread{ID: "T", Sandbox: "danger-full-access"}
+	p := compile(t, contract())
+	for _, test := range []struct {
+		tool, input string
+		thread      *policy.Thread
+		want        policy.Verdict
+	}{
+		{"Bash", `{"command":"make all"}`, inside, policy.Rewrite},
+		{"Bash", `{"command":"make all"}`, nil, policy.Rewrite},
+		{"Bash", `{"command":"make all"}`, full, policy.Pass},
+		{"Bash", `{"command":"ls"}`, inside, policy.Pass},
+		{"Bash", `{"command":1}`, inside, policy.Pass},
+		{"Bash", `{}`, nil, policy.Pass},
+		{"apply_patch", `{"command":"make all"}`, inside, policy.Pass},
+		{"mcp__x__y", `{"command":"make all"}`, nil, policy.Pass},
+	} {
+		st := state()
+		st.Thread = test.thread
+		d := p.Confine(policy.ToolUse{Name: test.tool, Input: value(t, test.input)}, st, own)
+		if d.Verdict != test.want {
+			t.Errorf("%s %s in %+v: %v, want %v", test.tool, test.input, test.thread, d.Verdict, test.want)
+		}
+		if test.want == policy.Rewrite && (!strings.Contains(string(d.Message), "make all") || string(d.Message) == test.input) {
+			t.Errorf("%s", d.Message)
+		}
+	}
+}
+
+// The person is told where to say that a project is trusted.
+func TestTrustMend(t *testing.T) {
+	cfg := contract()
+	cfg.ProjectTrust = "user"
+	st := state()
+	st.Defaults.Projects.File = "/home/ada/.codex/config.toml"
+	for name, test := range map[string]struct {
+		trust string
+		st    policy.State
+		want  string
+	}{
+		"never":            {"never", st, `policy.project_trust is "never"`},
+		"the user's file":  {"user", st, "add these lines to /home/ada/.codex/config.toml:\n\n[projects.\"/code/proj\"]\ntrust_level = \"trusted\""},
+		"no file":          {"user", state(), "add these lines to codex's config.toml:"},
+		"nothing is known": {"user", policy.State{}, "add these lines to codex's config.toml:"},
+	} {
+		cfg.ProjectTrust = test.trust
+		if got := compile(t, cfg).TrustMend("/code/proj", test.st); !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// The bridge asks in codex's place under enforce alone, and only where the policy says so.
+func TestGates(t *testing.T) {
+	for _, gate := range []bool{false, true} {
+		for _, mode := range []config.Mode{config.Enforce, config.Audit} {
+			cfg := contract()
+			cfg.Gate, cfg.Mode = gate, mode
+			if got := compile(t, cfg).Gates(); got != (gate && mode == config.Enforce) {
+				t.Errorf("gate %v, %s: %v", gate, mode, got)
+			}
+		}
+	}
+}
