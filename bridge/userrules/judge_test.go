@@ -117,6 +117,16 @@ func TestJudgeShell(t *testing.T) {
 	}
 }
 
+// A rule for one line of a shell lets that line out if it allows it.
+func TestJudgeLineOfShell(t *testing.T) {
+	for decision, want := range map[string]userrules.Fate{"allow": userrules.Leaves, "prompt": userrules.Stays, "forbidden": userrules.Stays} {
+		set := read(t, map[string]string{"own.rules": `prefix_rule(pattern=["/bin/zsh", "-lc", "make all"], decision="` + decision + "\")\n"})
+		if v := set.Judge("make all"); v.Fate != want {
+			t.Errorf("%s: got %+v, want %d (%v)", decision, v, want, set.Fault)
+		}
+	}
+}
+
 func TestKeep(t *testing.T) {
 	if got := userrules.Keep("a # b"); got != "{ a # b\n}" {
 		t.Errorf("%q", got)

@@ -174,3 +174,26 @@ func FuzzJudge(f *testing.F) {
 		}
 	})
 }
+
+// A rule that asks counts where both versions of a file have it, and where the first could not be
+// read.
+func TestRulesOfBothVersions(t *testing.T) {
+	const first = "prefix_rule(pattern=[\"git\"])\nprefix_rule(pattern=[\"git\", \"push\"], decision=\"prompt\")\n"
+	for name, before := range map[string]string{"the same rules": first, "a fault": "prefix_rule(", "no rule that asks": "prefix_rule(pattern=[\"git\"])\n"} {
+		dir := t.TempDir()
+		var r userrules.Reader
+		for _, text := range []string{before, first + "prefix_rule(pattern=[\"cat\"])\n"} {
+			if err := os.WriteFile(filepath.Join(dir, "own.rules"), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r.Read(dir)
+		}
+		want := userrules.Stays
+		if name == "no rule that asks" {
+			want = userrules.Leaves
+		}
+		if v := r.Read(dir).Judge("git push"); v.Fate != want {
+			t.Errorf("%s: got %+v, want %d", name, v, want)
+		}
+	}
+}
