@@ -19,13 +19,16 @@ import (
 	"codex-bridge/rpc"
 )
 
-// TestInterleavings plays random conversations in fake time: a client, Codex and a feature
-// do what they do at random times. It holds what comes of it to three laws:
+// TestInterleavings plays random conversations in fake time: a client, Codex and two features
+// do what they do at random times, and Codex ends in the middle of every fourth conversation.
+// It holds what comes of it to four laws:
 //
-//   - No answer of the client reaches Codex unjudged, and each question gets one answer.
+//   - No answer of the client reaches Codex that one of the features has not judged, and each
+//     question gets one answer.
 //   - A message waits only for those before it in its thread (or, without one, for those
 //     without), and keeps its order to them.
 //   - Each request gets one response.
+//   - Each feature is called once with each response of Codex.
 func TestInterleavings(t *testing.T) {
 	n := uint64(300)
 	if os.Getenv("CODEX_BRIDGE_WIDE") != "" {
@@ -46,10 +49,14 @@ type interleaving struct {
 	peer      *Peer
 	requests  []*scriptedRequest
 	questions []*scriptedQuestion
-	toBridge  io.Writer // Codex's output
+	toBridge  *queue        // Codex's output
+	ends      time.Duration // when Codex ends; 0: with the conversation
 
 	mu        sync.Mutex
-	arrived   []int // the requests at Codex, in their order
+	over      bool           // Codex has ended
+	answered  []int          // the requests that Codex has answered
+	heard     map[string]int // calls of OnAnswer, by feature and request
+	arrived   []int          // the requests at Codex, in their order
 	at        map[int]time.Time
 	responses map[string]int
 	answers   map[int][]string // to Codex's questions
@@ -81,7 +88,7 @@ const handedOverBy = 200 * time.Millisecond // more than all handovers of a conv
 func newInterleaving(t *testing.T, seed uint64) *interleaving {
 	i := &interleaving{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), at: make(map[int]time.Time),
-		responses: make(map[string]int), answers: make(map[int][]string),
+		responses: make(map[string]int), answers: make(map[int][]string), heard: make(map[string]int),
 	}
 	at := time.Duration(0)
 	last := map[string]time.Duration{} // by lane: when its last message is handled
@@ -119,6 +126,9 @@ func newInterleaving(t *testing.T, seed uint64) *interleaving {
 		}
 		i.questions = append(i.questions, q)
 	}
+	if i.random.IntN(4) == 0 {
+		i.ends = i.moment()
+	}
 	return i
 }
 
@@ -150,15 +160,51 @@ func (i *interleaving) Routes() []Route {
 	}
 }
 
-// judge is the feature that holds answers to a policy. It looks at a question last.
-type judge struct{ i *interleaving }
+// judge is a feature that holds answers to a policy. It looks at a question after the
+// interleaving, and puts its name behind what the features before it have left.
+type judge struct {
+	i    *interleaving
+	name string
+}
 
 func (j judge) Routes() []Route {
-	return []Route{{From: Codex, Method: "ask", Said: func(_ context.Context, said *Said) {
-		time.Sleep(j.i.questions[number(said.Root().Get("params").Get("n"))].routing)
-		said.OnReply(func(r *Reply) { r.Line = append(rpc.Reply(r.ID, []byte(`{"by":"the judge"}`)), '\n') })
-	}}}
+	return []Route{
+		{From: Client, Method: Other, Call: func(_ context.Context, call *Call) *rpc.Error {
+			if call.Kind == rpc.Request {
+				j.i.hears(call, j.name)
+			}
+			return nil
+		}},
+		{From: Codex, Method: "ask", Said: func(_ context.Context, said *Said) {
+			time.Sleep(j.i.questions[number(said.Root().Get("params").Get("n"))].routing)
+			said.OnReply(func(r *Reply) {
+				m, err := rpc.ParseMessage(r.Line)
+				if err != nil {
+					j.i.t.Error(err)
+					return
+				}
+				by, _ := m.Result.Get("by").Text()
+				raw, _ := json.Marshal(map[string]string{"by": by + j.name})
+				r.Line = append(rpc.Reply(r.ID, raw), '\n')
+			})
+		}},
+	}
 }
+
+// hears counts the responses that a feature is called with.
+func (i *interleaving) hears(call *Call, feature string) {
+	name := fmt.Sprint(feature, number(call.Params.Get("n")))
+	call.OnAnswer(func(a *Answer) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if a.Envelope != nil {
+			i.heard[name]++
+		}
+	})
+}
+
+// judged is behind an answer that both judges have seen.
+const judged = ", judged once, judged twice"
 
 func number(v rpc.Value) (n int) {
 	if json.Unmarshal(v.Raw(), &n) != nil {
@@ -178,7 +224,7 @@ func (i *interleaving) handle(ctx context.Context, call *Call) *rpc.Error {
 	} else if _, err := i.peer.Ask(ctx, "own/ask", map[string]int64{"waits": int64(r.waits)}); err != nil {
 		return rpc.Errorf(rpc.CodeUpstream, "%v", err)
 	}
-	call.OnAnswer(func(*Answer) {})
+	i.hears(call, "")
 	return nil
 }
 
@@ -222,7 +268,7 @@ func (i *interleaving) play() {
 	stdout, codexOut := newQueue()
 	i.toBridge = codexOut
 	p, err := NewProxy(Options{
-		In: in, Out: out, Features: []Feature{i, judge{i}}, AnswerAll: func() bool { return true },
+		In: in, Out: out, Features: []Feature{i, judge{i, ", judged once"}, judge{i, ", judged twice"}}, AnswerAll: func() bool { return true },
 		Urgent: []string{"turn/interrupt"}, MaxMessage: 1 << 20, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -237,15 +283,33 @@ func (i *interleaving) play() {
 	sides.Go(func() { i.client(client, fromBridge) })
 	sides.Go(func() { i.codex(codexIn) })
 	start := time.Now()
+	ends := func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if !i.over {
+			i.over = true
+			codexOut.Close()
+			close(gone)
+			go p.state.endQuestions()
+		}
+	}
+	if i.ends > 0 {
+		sides.Go(func() {
+			time.Sleep(i.ends)
+			ends()
+		})
+	}
 	for n, r := range i.requests {
 		time.Sleep(time.Until(start.Add(r.at)))
+		if i.ends > 0 && r.at >= i.ends { // the bridge would have ended, too
+			break
+		}
 		i.write(client, fmt.Sprintf(`{"id":%d,"method":%q,"params":{"n":%d,"threadId":%s}}`, n, r.method, n, orNull(r.thread)))
 	}
 	time.Sleep(time.Minute)
 	synctest.Wait()
 	client.Close() // the client leaves, and Codex ends
-	codexOut.Close()
-	close(gone)
+	ends()
 	both.Wait()
 	p.state.endQuestions()
 	p.answerLeft()
@@ -308,8 +372,13 @@ func (i *interleaving) client(w io.Writer, r io.Reader) {
 func (i *interleaving) codex(r io.Reader) {
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	says := func(format string, args ...any) {
-		i.write(i.toBridge, fmt.Sprintf(format, args...))
+	says := func(format string, args ...any) bool {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if !i.over {
+			i.write(i.toBridge, fmt.Sprintf(format, args...))
+		}
+		return !i.over
 	}
 	for n, q := range i.questions {
 		asking.Go(func() {
@@ -325,6 +394,12 @@ func (i *interleaving) codex(r io.Reader) {
 		}
 		id := string(e.ID.Raw())
 		params := e.Root().Get("params")
+		i.mu.Lock()
+		over := i.over
+		i.mu.Unlock()
+		if over {
+			continue // nobody reads it
+		}
 		switch {
 		case e.Method == "own/ask":
 			waits := time.Duration(number(params.Get("waits")))
@@ -345,7 +420,13 @@ func (i *interleaving) codex(r io.Reader) {
 			i.arrived = append(i.arrived, n)
 			i.at[n] = time.Now()
 			if !i.requests[n].never {
-				asking.Go(func() { says(`{"id":%s,"result":{}}`, id) })
+				asking.Go(func() {
+					if says(`{"id":%s,"result":{}}`, id) {
+						i.mu.Lock()
+						defer i.mu.Unlock()
+						i.answered = append(i.answered, n)
+					}
+				})
 			}
 		}
 	}
@@ -355,7 +436,11 @@ func (i *interleaving) codex(r io.Reader) {
 func (i *interleaving) check(start time.Time) {
 	for n := range i.questions {
 		answers := i.answers[n]
-		if len(answers) != 1 || answers[0] != "the judge" && answers[0] != "the bridge" {
+		// The bridge reads nothing of Codex before the client has sent something.
+		if at := max(i.questions[n].at, i.requests[0].at); len(answers) == 0 && i.ends > 0 && at+handedOverBy > i.ends {
+			continue
+		}
+		if len(answers) != 1 || answers[0] != "the bridge" && !strings.HasSuffix(answers[0], judged) {
 			i.t.Errorf("question %d is answered by %q", n, answers)
 		}
 	}
@@ -369,9 +454,22 @@ func (i *interleaving) check(start time.Time) {
 			last[r.thread] = n
 		}
 	}
+	for _, n := range i.answered {
+		for _, feature := range []string{"", ", judged once", ", judged twice"} {
+			if got := i.heard[fmt.Sprint(feature, n)]; got != 1 {
+				i.t.Errorf("the feature %q is called %d times with the response to %d", feature, got, n)
+			}
+		}
+	}
 	for n, r := range i.requests {
+		if i.ends > 0 && r.at >= i.ends {
+			break // it was not sent
+		}
 		if got := i.responses[fmt.Sprint(n)]; got != 1 {
 			i.t.Errorf("request %d gets %d responses", n, got)
+		}
+		if i.ends > 0 && r.latest >= i.ends {
+			continue // it may not reach codex
 		}
 		at, ok := i.at[n]
 		if took := at.Sub(start); !ok || took < r.earliest-handedOverBy || took > r.latest {
