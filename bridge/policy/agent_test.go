@@ -39,6 +39,7 @@ func TestDecideAgent(t *testing.T) {
 		{"allowed, and not let out", "deny", command("cat x"), policy.Deny, "policy.escalation"},
 		{"asked", "ask", command("make"), policy.Pass, ""},
 		{"a file", "ask", policy.AgentUse{Files: []string{"/w/a", "/w/secret/b"}, Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"a denied command, and a file", "ask", both("git push", "/w/a"), policy.Deny, "policy.rule"},
 		{"another file", "ask", policy.AgentUse{Files: []string{"/w/a"}, Cwd: "/w"}, policy.Pass, ""},
 		{"a file, not told which", "ask", policy.AgentUse{Files: []string{""}, Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"a command that changes a file", "ask", both("cat x", "/w/secret/b"), policy.Deny, "policy.rule"},

@@ -98,10 +98,10 @@ func (c *argsCall) flags() {
 		if item.At < c.own {
 			continue
 		}
-		if c.plain(item); c.err == nil && item.State == argv.Fine && item.Name != "" {
-			c.flag(item)
+		if c.plain(item); c.err != nil {
+			return
 		}
-		if c.err != nil {
+		if c.flag(item); c.err != nil {
 			return
 		}
 	}
@@ -152,8 +152,8 @@ func (c *argsCall) shown(item argv.Item) string {
 	arg := c.line.Args[item.At]
 	if strings.HasPrefix(arg, "--") {
 		arg, _, _ = strings.Cut(arg, "=")
-	} else if strings.HasPrefix(arg, "-") && len(arg) > 2 && item.State != argv.Unknown {
-		arg = arg[:2]
+	} else if strings.HasPrefix(arg, "-") && item.State != argv.Unknown {
+		arg = arg[:min(2, len(arg))]
 	}
 	return argText(arg)
 }

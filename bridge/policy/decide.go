@@ -41,10 +41,9 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 	if c.admit() {
 		c.lookAlikes()
 		for i := range row.rules {
-			if c.err != nil {
-				break
+			if c.err == nil {
+				row.rules[i].apply(&c, row.rules[i].fields)
 			}
-			row.rules[i].apply(&c, row.rules[i].fields)
 		}
 	}
 	return c.decision()

@@ -233,7 +233,7 @@ func (c *call) putFence(f fenceFlags, field string) {
 // names it where the thread's stored workspace-write came back without it.
 func (c *call) fenceTurn([]string) {
 	t := c.st.Thread
-	if c.err != nil || t == nil || !t.Fence.On {
+	if t == nil || !t.Fence.On {
 		return
 	}
 	switch {

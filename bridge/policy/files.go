@@ -89,14 +89,13 @@ func (c *call) readCwd([]string) {
 	if nothing(v) {
 		return
 	}
-	text, ok := v.Text()
-	path, err := c.st.canonical(text)
+	path, err := c.st.canonical(textOf(v))
 	switch {
-	case !ok || err != nil:
+	case err != nil:
 		c.dropField("cwd", ruleRoots, show(v)+" can't be judged")
 	case !c.readsFolder(c.readable(), path):
 		c.dropField("cwd", ruleRoots, path+" lies "+outsideRoots+", or its configuration does")
-	case path != text:
+	case !v.Is(path):
 		c.setField("cwd", quote(path), ruleRoots, "the path is fixed to what it leads to now")
 	}
 }
@@ -133,12 +132,11 @@ func (c *call) readMarketplace(fields []string) {
 	if c.st.Home != "" {
 		readable = append(readable, filepath.Join(c.st.Home, ".agents"))
 	}
-	text, ok := v.Text()
-	path, err := c.st.canonical(text)
+	path, err := c.st.canonical(textOf(v))
 	switch {
-	case !ok || err != nil || !withinAny(readable, path):
+	case err != nil || !withinAny(readable, path):
 		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, show(v)+" lies "+outsideRoots, "open a thread in its folder first")
-	case path != text:
+	case !v.Is(path):
 		c.setField(field, quote(path), ruleRoots, "the path is fixed to what it leads to now")
 	}
 }

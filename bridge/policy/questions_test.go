@@ -28,9 +28,9 @@ func TestProjectsFile(t *testing.T) {
 // A protected path without a name protects nothing, and not everything.
 func TestEmptyProtectedPath(t *testing.T) {
 	cfg := contract()
-	cfg.ProtectedPaths = []string{"", "/", ".git"}
+	cfg.ProtectedPaths = []string{"", "/", ".git", "a/b"}
 	p := compile(t, cfg)
-	for path, remains := range map[string]bool{"/code/proj/a": true, "/code/proj/.git/config": false} {
+	for path, remains := range map[string]bool{"/code/proj/a": true, "/code/proj/.git/config": false, "/code/proj/x/a/b": false, "/code/proj/a/c": true} {
 		st := state()
 		st.Thread.Sandbox, st.Files = "workspace-write", []string{path}
 		if got := p.Remains(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
@@ -107,14 +107,14 @@ func TestRulesOfQuestions(t *testing.T) {
 		}
 	}
 	// An allow rule accepts a patch of a thread that may write, and of no other.
-	for _, sandbox := range []string{"workspace-write", "read-only", ""} {
+	for _, sandbox := range []string{"workspace-write", "danger-full-access", "read-only", ""} {
 		st := state()
 		st.Thread.Sandbox, st.Files = sandbox, []string{"/code/proj/a"}
 		if sandbox == "" {
 			st.Thread = nil
 		}
 		d := p.DecideRequest(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st)
-		if got := d.Verdict == policy.Accept; got != (sandbox == "workspace-write") {
+		if got := d.Verdict == policy.Accept; got != (sandbox == "workspace-write" || sandbox == "danger-full-access") {
 			t.Errorf("sandbox %q: %+v", sandbox, d)
 		}
 	}

@@ -244,6 +244,181 @@ func TestTrustMend(t *testing.T) {
 	}
 }
 
+// What is changed in a message is explained, in bounds.
+func TestReasonsOfChanges(t *testing.T) {
+	ten := func(format string) string {
+		var all []string
+		for i := range 10 {
+			all = append(all, strings.Replace(format, "%", string(rune('0'+i)), 1))
+		}
+		return strings.Join(all, ",")
+	}
+	for name, test := range map[string]struct {
+		text   string // the policy
+		method string
+		params string
+		want   []string // in the reasons of the changes
+		never  string
+	}{
+		"ten roots":           {"", "turn/start", `{"threadId":"T","input":[],"runtimeWorkspaceRoots":[` + ten(`"/etc/%"`) + `]}`, []string{`"/etc/7" is`, "; and more"}, `"/etc/8"`},
+		"nine roots":          {"", "turn/start", `{"threadId":"T","input":[],"runtimeWorkspaceRoots":[` + strings.TrimSuffix(ten(`"/etc/%"`), `,"/etc/9"`) + `]}`, []string{"; and more"}, "and more; and more"},
+		"the second entry":    {"", "turn/start", `{"threadId":"T","input":[],"environments":[{"environmentId":"local","cwd":"/code/proj"},{"environmentId":"local","cwd":1}]}`, []string{"entry 1: "}, "entry 0"},
+		"untrusted, gated":    {"gate = true", "thread/start", `{"cwd":"/code/proj","approvalPolicy":"never"}`, []string{`"never" is not in policy.approval [untrusted, on-request]; untrusted is kept by the bridge`}, ""},
+		"untrusted by itself": {"gate = true", "thread/start", `{"cwd":"/code/proj","approvalPolicy":"untrusted"}`, []string{"untrusted is kept by the bridge"}, "; untrusted"},
+		"the home folder":     {"", "thread/start", `{"cwd":"/home/ada","sandbox":"workspace-write"}`, []string{"the workspace /home/ada is, or holds, the home folder"}, ""},
+		"no writable root":    {`writable_roots = ["/srv"]`, "thread/start", `{"cwd":"/code/proj","sandbox":"workspace-write"}`, []string{"the workspace /code/proj is in none of the writable roots"}, ""},
+		"protected":           {`protected_paths = [".vscode"]`, "thread/start", `{"cwd":"/code/proj/.vscode/x","sandbox":"workspace-write"}`, []string{"lies in one of policy.protected_paths; open a folder above it"}, ""},
+		"a known name":        {"", "turn/start", `{"threadId":"T","input":[],"sandbox":"read-only"}`, []string{"it is not a field of this method"}, "reads like"},
+		"a similar name":      {"", "turn/start", `{"threadId":"T","input":[],"sandbox_policy":1}`, []string{"it reads like sandboxPolicy"}, ""},
+		"trust of the user":   {`project_trust = "user"`, "thread/start", `{"cwd":"/code/proj"}`, []string{"the user's own configuration does not trust /code/proj"}, `"never"`},
+		"trust of nobody":     {`project_trust = "never"`, "thread/start", `{"cwd":"/code/proj"}`, []string{`never counts under policy.project_trust "never"`}, "does not trust"},
+	} {
+		st := state()
+		d := argsPolicy(t, test.text).Decide(message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`), st)
+		if d.NeedsDefaults {
+			st.Defaults.Folder = d.ReadFor
+			d = argsPolicy(t, test.text).Decide(message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`), st)
+		}
+		var all []string
+		for _, c := range d.Changes {
+			all = append(all, c.Reason)
+		}
+		got := strings.Join(all, "\n")
+		for _, want := range test.want {
+			if !strings.Contains(got, want) || test.never != "" && strings.Contains(got, test.never) {
+				t.Errorf("%s: got %q (%v), want %q and not %q", name, got, d.Err, want, test.never)
+			}
+		}
+	}
+}
+
+// A grant's reasons have the same bound.
+func TestReasonsOfGrants(t *testing.T) {
+	st := state()
+	paths := strings.TrimSuffix(strings.Repeat(`"/etc/x",`, 10), ",")
+	asked := policy.Asked{Method: "item/permissions/requestApproval", Params: value(t, `{"permissions":{}}`)}
+	d := compile(t, contract()).DecideAnswer(asked, message(t, `{"id":0,"result":{"permissions":{"fileSystem":{"read":[`+paths+`]}}}}`), st)
+	if len(d.Changes) != 1 || strings.Count(d.Changes[0].Reason, "/etc/x") != 8 {
+		t.Errorf("%+v", d.Changes)
+	}
+}
+
+// A folder is usable or not by itself, whatever else is near it.
+func TestUsableWorkspaces(t *testing.T) {
+	for _, test := range []struct{ home, cwd, want string }{
+		{"/home/ada", "/home/ada", "read-only"}, {"/home/ada", "/home", "read-only"}, {"/home/ada", "/", "read-only"}, {"/home/ada", "/home/ada/p", "workspace-write"},
+		{"", "/", "read-only"}, {"", "/home/ada", "workspace-write"},
+	} {
+		st := state()
+		st.Home, st.CodexHome, st.Kept = test.home, "", nil
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"sandbox":"workspace-write","cwd":"`+test.cwd+`"}}`), st)
+		if d.Sent == nil || d.Sent.Sandbox != test.want {
+			t.Errorf("%s with the home %q: %+v %v", test.cwd, test.home, d.Sent, d.Err)
+		}
+	}
+}
+
+type oddPaths string
+
+func (o oddPaths) Canonical(string) (string, error) { return string(o), nil }
+
+// A path that JSON can't carry, or that is relative, can't be judged.
+func TestOddPaths(t *testing.T) {
+	for path, denied := range map[oddPaths]bool{"/code/proj": false, "rel": true, "/a\xff": true} {
+		st := state()
+		st.Paths = path
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"}}`), st)
+		if (d.Verdict == policy.Deny) != denied {
+			t.Errorf("%q: %v %v", path, d.Verdict, d.Err)
+		}
+	}
+}
+
+// Where the thread's bridge asks stays so while nothing is sent, and a thread runs without its
+// profile only under workspace-write.
+func TestThreadKeepsItsState(t *testing.T) {
+	st := state()
+	st.Thread.Gated = true
+	answer := value(t, `{"thread":{"id":"T"},"cwd":"/code/proj","sandbox":{"type":"readOnly"},"approvalPolicy":"on-request"}`)
+	for _, sent := range []*policy.Sent{{}, {Approval: json.RawMessage(`"on-request"`)}, nil} {
+		got, err := policy.ThreadOf(sent, answer, st)
+		if err != nil || got.Gated != (sent != nil && sent.Approval == nil) {
+			t.Errorf("%+v: %+v %v", sent, got, err)
+		}
+	}
+	for settings, want := range map[string]bool{
+		`{"sandboxPolicy":{"type":"workspaceWrite"}}`:                                                     true,
+		`{"sandboxPolicy":{"type":"readOnly"}}`:                                                           false,
+		`{"sandboxPolicy":{"type":"workspaceWrite"},"activePermissionProfile":{"id":"codex-bridge"}}`:     false,
+		`{"sandboxPolicy":{"type":"workspaceWrite"},"activePermissionProfile":{"id":":workspace"}}`:       true,
+		`{"sandboxPolicy":{"type":"dangerFullAccess"},"activePermissionProfile":{"id":"codex-bridge-x"}}`: false,
+	} {
+		if got := policy.Unfenced(policy.Fence{On: true}, value(t, settings)); got != want {
+			t.Errorf("%s: %v", settings, got)
+		}
+		if policy.Unfenced(policy.Fence{}, value(t, settings)) {
+			t.Errorf("%s: a thread without the profile is said to have left it", settings)
+		}
+	}
+}
+
+// An allow rule accepts what stays in the sandbox, and nothing that leaves it.
+func TestAllowRulesKeepInside(t *testing.T) {
+	cfg := contract()
+	cfg.Escalation, cfg.Network = "ask", true
+	cfg.Rules = []config.Rule{{Command: "ls **", Decision: "allow"}}
+	p := compile(t, cfg)
+	for _, test := range []struct {
+		name       string
+		sandbox    string // "" no thread
+		escalation rules.Escalation
+		want       policy.Verdict
+	}{
+		{"read-only", "read-only", rules.Sandboxed, policy.Accept},
+		{"workspace-write", "workspace-write", rules.Sandboxed, policy.Accept},
+		{"no sandbox", "danger-full-access", rules.Sandboxed, policy.Pass},
+		{"outside", "workspace-write", rules.Escalated, policy.Rewrite},
+		{"no thread", "", rules.Sandboxed, policy.Pass},
+	} {
+		st := state()
+		st.Escalation, st.Thread.Sandbox, st.Thread.Approval = test.escalation, test.sandbox, json.RawMessage(`"on-request"`)
+		if test.sandbox == "" {
+			st.Thread = nil
+		}
+		if d := p.DecideRequest(commandQuestion, value(t, `{"threadId":"T","command":"ls"}`), st); d.Verdict != test.want {
+			t.Errorf("%s: %v, want %v", test.name, d.Verdict, test.want)
+		}
+	}
+}
+
+// A patch that leaves the sandbox is asked about by the bridge only where the bridge asks.
+func TestPatchesWithoutGate(t *testing.T) {
+	for gate, want := range map[bool]bool{true: true, false: false} {
+		cfg := contract()
+		cfg.Gate, cfg.Escalation = gate, "ask"
+		st := state()
+		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", json.RawMessage(`"on-request"`)
+		input := value(t, `{"command":"*** Begin Patch\n*** Add File: /etc/new\n+x\n*** End Patch"}`)
+		d := compile(t, cfg).DecideTool(policy.ToolUse{ID: "c", Name: "apply_patch", Input: input, Cwd: "/code/proj"}, st)
+		if d.Ask != want {
+			t.Errorf("gate %v: %+v", gate, d)
+		}
+	}
+}
+
+// A question that Codex may ask one day is for the user's configuration to say.
+func TestUnknownQuestions(t *testing.T) {
+	for override, want := range map[string]policy.Verdict{"allow": policy.Pass, "ask": policy.Pass, "deny": policy.Deny, "": policy.Deny} {
+		cfg := contract()
+		if override != "" {
+			cfg.Methods = map[string]string{"new/question": override}
+		}
+		if d := compile(t, cfg).DecideRequest("new/question", value(t, `{}`), state()); d.Verdict != want {
+			t.Errorf("%q: %v, want %v", override, d.Verdict, want)
+		}
+	}
+}
+
 // The bridge asks in codex's place under enforce alone, and only where the policy says so.
 func TestGates(t *testing.T) {
 	for _, gate := range []bool{false, true} {

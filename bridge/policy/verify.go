@@ -97,9 +97,8 @@ func (e *echo) failValue(field, rule, reason string, v rpc.Value) {
 
 // checkCwd finds the workspace: the cwd itself, or the one that it must lie in.
 func (e *echo) checkCwd(sent *Sent) {
-	text, ok := e.cwd.Text()
-	folder, err := e.st.canonical(text)
-	if !ok || err != nil {
+	folder, err := e.st.canonical(textOf(e.cwd))
+	if err != nil {
 		e.failValue("cwd", ruleRoots, "the working folder can't be judged", e.cwd)
 		return
 	}

@@ -43,9 +43,9 @@ func (e *echo) checkWritable(v rpc.Value) {
 		return
 	}
 	for r := range v.Elements() {
-		text, ok := r.Text()
+		text := textOf(r)
 		path, err := e.st.canonical(text)
-		if !ok || err != nil || !belowAny(e.allowed, path) && !e.temporary(text, path) {
+		if err != nil || !belowAny(e.allowed, path) && !e.temporary(text, path) {
 			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" may be written and is in none of the writable roots", v)
 			return
 		}
@@ -84,9 +84,8 @@ func (e *echo) checkFolders(field string, v rpc.Value) {
 		return
 	}
 	for r := range v.Elements() {
-		text, ok := r.Text()
-		path, err := e.st.canonical(text)
-		if !ok || err != nil || !e.reachable(path) {
+		path, err := e.st.canonical(textOf(r))
+		if err != nil || !e.reachable(path) {
 			e.failValue(field, ruleRoots, shown(r)+" lies outside the workspace and the writable roots", v)
 			return
 		}
