@@ -244,3 +244,25 @@ func TestTruncatedIsStillStrict(t *testing.T) {
 		})
 	}
 }
+
+func TestChildren(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":1,"b":[2,3],"c":{}}`: `a=1 b=[2,3] c={} `, `[1,[2,3],{"a":4}]`: `=1 =[2,3] ={"a":4} `, `[]`: "", `{}`: "", `1`: "", `"text"`: "", `null`: "",
+	} {
+		d, err := rpc.ParseValue([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for children := d.Root().Children(); ; {
+			name, value, ok := children.Next()
+			if !ok {
+				break
+			}
+			got += name + "=" + string(value.Raw()) + " "
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
