@@ -37,6 +37,7 @@ type Guard struct {
 	needs      []string                                    // notifications on which decisions lean
 	usable     func(context.Context) error                 // Requires; nil: everything is
 	workspaces func(folder string) (*policy.Policy, error) // Workspaces; nil: no folder has a policy of its own
+	gitEnv     []string                                    // ReadsGit; nil: git is not asked
 	peer       *bridge.Peer
 	recorder   Recorder
 	listeners  []func(Applied)
@@ -179,6 +180,9 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		if q.Mode() == config.Enforce {
 			d = g.also(patient, q, call, d, &state)
 		}
+	}
+	if refusal == nil {
+		refusal = g.gitPrograms(patient, policies, call, d, &state)
 	}
 	if refusal != nil {
 		d = policy.Decision{Verdict: policy.Deny, Err: refusal}

@@ -20,6 +20,9 @@ const (
 	trustCodex = "codex"
 )
 
+// ProjectTrust is the value of policy.project_trust.
+func (p *Policy) ProjectTrust() string { return p.trust }
+
 // Repositories finds out what Codex takes for the project of a folder.
 type Repositories interface {
 	// Roots are the folders beside folder itself whose trust Codex extends to it:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/policy"
@@ -39,6 +40,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	}
 	g := guard.New(p, guard.WorldOf(cfg.Codex), recorder, log)
 	g.Workspaces(folderPolicies(log))
+	g.ReadsGit(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
 }
 

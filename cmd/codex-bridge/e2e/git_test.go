@@ -1,0 +1,155 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// git runs git in a folder of the world.
+func (w *world) git(folder string, args ...string) {
+	w.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = filepath.Join(w.root, folder)
+	cmd.Env = append(w.env, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+}
+
+// filtered makes a folder a repository whose attributes name the filter x, and returns a
+// program for it, which leaves the file RAN.
+func (w *world) filtered(folder string) (program string) {
+	w.t.Helper()
+	program = w.write("filter", "#!/bin/sh\ntouch "+filepath.Join(w.root, "RAN")+"\ncat\n")
+	if err := os.Chmod(program, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	w.write(folder+"/file", "text\n")
+	w.git(folder, "init", "-q")
+	w.git(folder, "add", ".")
+	w.git(folder, "commit", "-qm", "first")
+	w.write(folder+"/.gitattributes", "* filter=x\n")
+	w.write(folder+"/file", "text\n") // git has to read it again
+	return program
+}
+
+// ran waits until the filter has run.
+func (a *agreeable) ran() {
+	a.t.Helper()
+	for !a.left("RAN") {
+		if a.ctx.Err() != nil {
+			a.t.Fatal("the filter was not run")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+const gitConfig = `
+[policy]
+approval = ["on-request"]
+sandbox = "workspace-write"
+`
+
+// Codex runs git at the start of a turn, and git the clean filter that .git/config names.
+// With the bridge no thread is opened where a repository names a program of its own, unless
+// the user trusts the project. The user's own filters go on working.
+func TestGitFilters(t *testing.T) {
+	t.Parallel()
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	t.Run("control", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, options{})
+		w.git("workspace", "config", "filter.x.clean", w.filtered("workspace"))
+		a := w.agreeable(codexPath, "app-server")
+		a.turn(a.thread(settings), "good day")
+		a.ran()
+		a.quit()
+	})
+	t.Run("bridge", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, options{config: gitConfig})
+		program := w.filtered("workspace")
+		a := w.agreeable(proxyArgv...)
+		thread := a.thread(settings)
+		a.turn(thread, "good day")
+
+		w.git("workspace", "config", "filter.x.clean", program)
+		named := map[string]any{"threadId": thread}
+		for method, params := range map[string]any{
+			"thread/start": map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"},
+			"thread/fork":  named, "thread/resume": named, "turn/start": input(thread, "good day"),
+		} {
+			err := a.refused(method, params)
+			if err.Code != -32010 || !strings.Contains(err.Message, "filter.x.clean") || !strings.Contains(err.Message, ".git/config") || !strings.Contains(err.Message, "git config --global") {
+				t.Errorf("%s: %v", method, err)
+			}
+		}
+		if w.left("RAN") {
+			t.Error("the filter was run")
+		}
+
+		// It goes on with the filter in the user's own configuration, which is run.
+		w.git("workspace", "config", "--unset", "filter.x.clean")
+		w.git("workspace", "config", "--global", "filter.x.clean", program)
+		a.turn(thread, "good day")
+		a.ran()
+		a.quit()
+	})
+	t.Run("trusted", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, options{config: gitConfig})
+		w.write("home/config.toml", w.read("home/config.toml")+"\n[projects."+marshal(t, w.workspace)+"]\ntrust_level = \"trusted\"\n")
+		w.git("workspace", "config", "filter.x.clean", w.filtered("workspace"))
+		a := w.agreeable(proxyArgv...)
+		thread := a.thread(settings)
+		a.turn(thread, "good day")
+		a.ran()
+
+		// A repository inside of it is another one: a command could have made it.
+		if err := os.Remove(filepath.Join(w.root, "RAN")); err != nil {
+			t.Fatal(err)
+		}
+		w.git("workspace", "config", "--unset", "filter.x.clean")
+		program := w.filtered("workspace/sub")
+		w.git("workspace/sub", "config", "filter.x.clean", program)
+		moved := input(thread, "good day")
+		moved["cwd"] = filepath.Join(w.workspace, "sub")
+		if err := a.refused("turn/start", moved); !strings.Contains(err.Message, "filter.x.clean") || w.left("RAN") {
+			t.Errorf("%v; ran %v", err, w.left("RAN"))
+		}
+		a.quit()
+	})
+	// A command makes a repository below the workspace, and the client moves a turn there.
+	for name, argv := range map[string][]string{"made by a command, control": {codexPath, "app-server"}, "made by a command": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig})
+			program := w.filtered("made")
+			w.git("made", "config", "filter.x.clean", program)
+			a := w.agreeable(argv...)
+			thread := a.thread(settings)
+			a.turn(thread, "RUN: cp -r "+filepath.Join(w.root, "made")+" sub")
+			if !w.left("workspace/sub/.git/config") {
+				t.Fatal("the command made no repository")
+			}
+			moved := input(thread, "good day")
+			moved["cwd"] = filepath.Join(w.workspace, "sub")
+			if strings.HasSuffix(name, "control") {
+				mark := a.Mark()
+				a.end(thread, editor.Member(a.must("turn/start", moved), "turn", "id"), mark)
+				a.ran()
+			} else if err := a.refused("turn/start", moved); !strings.Contains(err.Message, "filter.x.clean") || w.left("RAN") {
+				t.Errorf("%v; ran %v", err, w.left("RAN"))
+			}
+			a.quit()
+		})
+	}
+}
