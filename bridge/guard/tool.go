@@ -23,6 +23,14 @@ func (g *Guard) Workspace(thread string) string {
 	return one.Workspace
 }
 
+// Sandbox is what the sandbox of a turn allows, as Codex has said; "" unknown.
+func (g *Guard) Sandbox(thread, turn string) string {
+	if one := g.thread(thread, turn); one != nil {
+		return one.Reach
+	}
+	return ""
+}
+
 // Ruling is what the policy says of a tool call.
 type Ruling struct {
 	Refusal string // why it must not run; "" nothing is against it

@@ -120,7 +120,7 @@ func TestThreadOf(t *testing.T) {
 		{&policy.Sent{Workspace: "/code/proj/sub"}, "/code/proj/sub"},
 		{&policy.Sent{Within: "/code/proj"}, "/code/proj"},
 	} {
-		want := policy.Thread{ID: "T", Workspace: tt.workspace, Sandbox: "workspace-write", Approval: json.RawMessage(`"untrusted"`), Reruns: true, Rollout: "/r"}
+		want := policy.Thread{ID: "T", Workspace: tt.workspace, Sandbox: "workspace-write", Reach: "workspace-write", Approval: json.RawMessage(`"untrusted"`), Reruns: true, Rollout: "/r"}
 		got, err := policy.ThreadOf(tt.sent, answer, st)
 		if err != nil || !cmp.Equal(*got, want) {
 			t.Errorf("%+v: %+v, %v", tt.sent, got, err)
@@ -231,5 +231,22 @@ func BenchmarkDecide(b *testing.B) {
 				p.Decide(m, st)
 			}
 		})
+	}
+}
+
+// What sandboxes allow differs where they differ.
+func TestReach(t *testing.T) {
+	for _, tt := range []struct{ sandbox, profile, want string }{
+		{`{"type":"readOnly","networkAccess":false,"other":1}`, `null`, "read-only"},
+		{`{"type":"readOnly","networkAccess":true}`, `null`, "read-only, network"},
+		{`{"type":"workspaceWrite","writableRoots":["/b","/a"],"networkAccess":false,"excludeTmpdirEnvVar":true,"excludeSlashTmp":true}`, `{"id":"codex-bridge"}`,
+			`workspace-write, profile "codex-bridge", without $TMPDIR, without /tmp, writes "/a", writes "/b"`},
+		{`{"type":"dangerFullAccess"}`, `null`, "danger-full-access"},
+		{`{"type":"externalSandbox","networkAccess":"enabled"}`, `null`, "externalSandbox, network"},
+		{`null`, `null`, ""},
+	} {
+		if got := policy.Reach(value(t, tt.sandbox), value(t, tt.profile)); got != tt.want {
+			t.Errorf("%s: %q", tt.sandbox, got)
+		}
 	}
 }

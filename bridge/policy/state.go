@@ -3,6 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
@@ -85,6 +87,8 @@ type Thread struct {
 	// or fork that leaves it out gets no more than this where codex's own default
 	// is not allowed.
 	Sandbox string
+	// Reach is what that sandbox allows, by Reach; "" unknown.
+	Reach string
 	// Approval is the approvalPolicy that Codex last said is in force; nil unknown.
 	Approval json.RawMessage
 	// Gated: the approval policy that the client is shown is untrusted; Codex's is
@@ -124,9 +128,36 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 		project, fence = sent.Project, sent.Fence
 	}
 	return &Thread{
-		ID: id, Project: project, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
+		ID: id, Project: project, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")),
+		Reach: Reach(result.Get("sandbox"), result.Get("activePermissionProfile")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
 		Gated: sent.gated(st), Fence: fence, Unfenced: unfenced(fence, result.Get("sandbox"), result.Get("activePermissionProfile")),
 	}, nil
+}
+
+// Reach describes what an echoed sandbox or sandboxPolicy allows, in one line; "" unknown.
+// Two sandboxes that differ in a member that Codex 0.169 has differ here.
+func Reach(sandbox, profile rpc.Value) string {
+	if sandbox.Kind() != rpc.Object {
+		return ""
+	}
+	kind := textOf(sandbox.Get("type"))
+	if l, ok := named(sandbox.Get("type"), typeNames[:]); ok {
+		kind = l.String()
+	}
+	var parts []string
+	for root := range sandbox.Get("writableRoots").Elements() {
+		parts = append(parts, "writes "+string(root.Raw()))
+	}
+	for member, says := range map[string]string{"networkAccess": "network", "excludeTmpdirEnvVar": "without $TMPDIR", "excludeSlashTmp": "without /tmp"} {
+		if is, isBool := sandbox.Get(member).Bool(); is || !isBool && !nothing(sandbox.Get(member)) {
+			parts = append(parts, says)
+		}
+	}
+	if !nothing(profile) {
+		parts = append(parts, "profile "+string(profile.Get("id").Raw()))
+	}
+	slices.Sort(parts)
+	return strings.Join(append([]string{kind}, parts...), ", ")
 }
 
 // SandboxMode is the mode of an echoed sandbox or sandboxPolicy: what

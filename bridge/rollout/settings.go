@@ -70,6 +70,10 @@ func settings(context rpc.Value) *rpc.Doc {
 			sandbox["writableRoots"] = v.Raw()
 		case "network_access":
 			sandbox["networkAccess"] = v.Raw()
+		case "exclude_tmpdir_env_var":
+			sandbox["excludeTmpdirEnvVar"] = v.Raw()
+		case "exclude_slash_tmp":
+			sandbox["excludeSlashTmp"] = v.Raw()
 		}
 	}
 	var err error

@@ -118,7 +118,7 @@ func TestSettings(t *testing.T) {
 	readOnly := turnContext("t2", policy+`{"type":"read-only"}`)
 	const head = `{"approvalPolicy":"on-request","approvalsReviewer":"user","cwd":"/w","effort":"low","model":"m","sandboxPolicy":`
 	for name, tt := range map[string]struct{ text, turn, want string }{
-		"that turn":          {sandboxed + readOnly, "t1", head + `{"networkAccess":true,"type":"workspaceWrite","writableRoots":["/r"]}}`},
+		"that turn":          {sandboxed + readOnly, "t1", head + `{"excludeSlashTmp":true,"networkAccess":true,"type":"workspaceWrite","writableRoots":["/r"]}}`},
 		"the other":          {sandboxed + readOnly, "t2", head + `{"type":"readOnly","writableRoots":[]}}`},
 		"the last":           {sandboxed + readOnly, "", head + `{"type":"readOnly","writableRoots":[]}}`},
 		"a turn not there":   {sandboxed, "t2", ""},

@@ -33,6 +33,8 @@ type Judge interface {
 	Remains(method string, params rpc.Value) bool
 	// Workspace is the folder of a thread; "" unknown.
 	Workspace(thread string) string
+	// Sandbox is what the sandbox of a turn allows; "" unknown.
+	Sandbox(thread, turn string) string
 	// Session is the thread in whose name a thread works: of a subagent's its parent's.
 	Session(thread string) string
 	// Settled puts on record how a question was answered for the person; what is not on
@@ -215,7 +217,8 @@ func result(method string, params rpc.Value, o answer.Outcome) []byte {
 // neither be remembered nor shared.
 func (f *Feature) key(method string, params rpc.Value) (key grants.Key, what string, ok bool) {
 	thread, _ := params.Get("threadId").Text()
-	asked := grants.Asked{Provider: "codex", Session: f.Judge.Session(thread), Workspace: f.Judge.Workspace(thread)}
+	turn, _ := params.Get("turnId").Text()
+	asked := grants.Asked{Provider: "codex", Session: f.Judge.Session(thread), Workspace: f.Judge.Workspace(thread), Sandbox: f.Judge.Sandbox(thread, turn)}
 	input := map[string]json.RawMessage{}
 	switch {
 	case !f.Judge.Stays(method, params):

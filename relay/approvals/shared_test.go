@@ -36,6 +36,8 @@ func (j *judge) Client() string { return "zed" }
 
 func (j *judge) Workspace(string) string { return j.folder }
 
+func (j *judge) Sandbox(string, string) string { return "workspace-write" }
+
 func (j *judge) Session(thread string) string { return thread }
 
 func (j *judge) Remains(string, rpc.Value) bool { return true }

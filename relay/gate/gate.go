@@ -22,6 +22,8 @@ type Judge interface {
 	Session(thread string) string
 	// Workspace is the folder of a thread; "" unknown.
 	Workspace(thread string) string
+	// Sandbox is what the sandbox of a turn allows; "" unknown.
+	Sandbox(thread, turn string) string
 	// Settled puts on record how a question was answered for the person; what is not on
 	// record must not be accepted.
 	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
@@ -90,7 +92,7 @@ func (g *Gate) Ask(ctx context.Context, call *hook.Call, why Reason) hook.Answer
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("nobody answered within %s", wait))
 	defer cancel()
 	q := newQuestion(call, why, g.spans())
-	key, err := q.key(g.o.Judge.Session(call.Thread()), g.o.Judge.Workspace(call.Thread()))
+	key, err := q.key(g.o.Judge)
 	if why.Leaves || err != nil {
 		key = grants.Key{} // like nothing else, and never remembered
 	}

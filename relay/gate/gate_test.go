@@ -34,10 +34,11 @@ type judge struct {
 	rules []string // by which was answered
 }
 
-func (j *judge) Session(thread string) string { return thread }
-func (j *judge) Workspace(string) string      { return j.folder }
-func (j *judge) Client() string               { return "zed" }
-func (j *judge) Hears(string) bool            { return !j.deaf }
+func (j *judge) Session(thread string) string  { return thread }
+func (j *judge) Workspace(string) string       { return j.folder }
+func (j *judge) Sandbox(string, string) string { return "workspace-write" }
+func (j *judge) Client() string                { return "zed" }
+func (j *judge) Hears(string) bool             { return !j.deaf }
 
 func (j *judge) Settled(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _ string) error {
 	j.mu.Lock()

@@ -145,15 +145,17 @@ func (q *question) about(when string, item map[string]any) map[string]any {
 }
 
 // key is what exactly is asked for.
-func (q *question) key(session, workspace string) (grants.Key, error) {
+func (q *question) key(judge Judge) (grants.Key, error) {
 	if q.method == aboutPatch {
 		return grants.Key{}, fmt.Errorf("a patch is not remembered")
 	}
 	if q.method == aboutCommand && q.why.Shell == "" {
 		return grants.Key{}, fmt.Errorf("a command whose shell is not known is not remembered")
 	}
+	thread := q.call.Thread()
 	return grants.NewKey(grants.Asked{
-		Provider: "codex", Session: session, Workspace: workspace, Tool: q.call.ToolName, Input: q.call.ToolInput, Cwd: q.call.Cwd, Shell: q.why.Shell,
+		Provider: "codex", Session: judge.Session(thread), Workspace: judge.Workspace(thread), Tool: q.call.ToolName, Input: q.call.ToolInput,
+		Cwd: q.call.Cwd, Shell: q.why.Shell, Sandbox: judge.Sandbox(thread, q.call.TurnID),
 	})
 }
 

@@ -3,7 +3,7 @@
 // as long as [approvals] says.
 //
 // Promises. A Key holds the provider, the session, the workspace, the tool, its whole
-// input, the shell that reads it, and the working folder, as it was given and as it was found on the disk. Texts
+// input, the shell that reads it, what its sandbox allows, and the working folder, as it was given and as it was found on the disk. Texts
 // are compared byte by byte, without any normalisation, and numbers as they are
 // written; only the order of an object's members and the spelling of its strings'
 // escapes and of white space don't count. What leaves the sandbox is never

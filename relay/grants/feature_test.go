@@ -20,7 +20,7 @@ func TestFeature(t *testing.T) {
 	c.Bind("workspace", g.Workspace)
 	c.Play("known", strings.TrimSpace(`
 editor> {"id":1,"method":"bridge/grant/list","params":{}}
-editor< {"id":1,"result":{"grants":[{"id":"$id","digest":"$digest","workspace":"$workspace","tool":"Bash","what":"make","client":"zed","thread":"T","created":"2026-03-01T12:00:00Z","expires":"2026-03-01T12:30:00Z","remember":"session"}]}}
+editor< {"id":1,"result":{"grants":[{"id":"$id","digest":"$digest","workspace":"$workspace","tool":"Bash","what":"make (sandbox: read-only)","client":"zed","thread":"T","created":"2026-03-01T12:00:00Z","expires":"2026-03-01T12:30:00Z","remember":"session"}]}}
 editor> {"id":2,"method":"bridge/grant/revoke","params":{}}
 editor< {"id":2,"error":{"code":-32602,"message":"<text>"}}
 editor> {"id":3,"method":"bridge/grant/revoke","params":{"ids":[1]}}

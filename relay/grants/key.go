@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"codex-bridge/rpc"
@@ -24,8 +25,25 @@ type Asked struct {
 	Cwd string
 	// Shell is the shell that runs a command, with its flags, where Input does not tell.
 	Shell string
+	// Sandbox is what the sandbox allows in which it would run (policy.Reach).
+	Sandbox string
 	// Escalated: it would leave the sandbox, or that is not known.
 	Escalated bool
+}
+
+// shown adds to what a list shows of a request where it would run.
+func (a Asked) shown(what string) string {
+	var where []string
+	if a.Shell != "" {
+		where = append(where, "shell: "+a.Shell)
+	}
+	if a.Sandbox != "" {
+		where = append(where, "sandbox: "+a.Sandbox)
+	}
+	if where == nil {
+		return what
+	}
+	return what + " (" + strings.Join(where, "; ") + ")"
 }
 
 // ErrEscalated means that what leaves the sandbox is not remembered.
@@ -42,7 +60,7 @@ type Key struct {
 // enough to be remembered.
 func NewKey(a Asked) (Key, error) {
 	for _, field := range []struct{ name, text string }{
-		{"provider", a.Provider}, {"session", a.Session}, {"workspace", a.Workspace}, {"tool", a.Tool}, {"cwd", a.Cwd}, {"shell", a.Shell},
+		{"provider", a.Provider}, {"session", a.Session}, {"workspace", a.Workspace}, {"tool", a.Tool}, {"cwd", a.Cwd}, {"shell", a.Shell}, {"sandbox", a.Sandbox},
 	} {
 		switch {
 		case field.text == "" && field.name != "cwd" && field.name != "shell":
@@ -66,7 +84,7 @@ func NewKey(a Asked) (Key, error) {
 		}
 	}
 	a.Input = input
-	rest := []string{a.Provider, a.Tool, string(input), a.Cwd, cwd, a.Shell, fmt.Sprint(a.Escalated)}
+	rest := []string{a.Provider, a.Tool, string(input), a.Cwd, cwd, a.Shell, a.Sandbox, fmt.Sprint(a.Escalated)}
 	return Key{
 		session:   digest(append([]string{"session", a.Session, a.Workspace, root}, rest...)),
 		workspace: digest(append([]string{"workspace", a.Workspace, root}, rest...)),
@@ -87,7 +105,7 @@ func resolved(folder string) (string, error) {
 }
 
 // digestVersion changes with everything that changes what a digest is of.
-const digestVersion = "v2:"
+const digestVersion = "v3:"
 
 // digest is one text for many. Each goes with its length, so that no two lists run
 // together into the same bytes.

@@ -37,6 +37,7 @@ func TestKey(t *testing.T) {
 		{"cwd, spelt otherwise", with(a, func(a *grants.Asked) { a.Cwd += string(filepath.Separator) }), false},
 		{"workspace", with(a, func(a *grants.Asked) { a.Workspace = a.Cwd }), false},
 		{"shell", with(a, func(a *grants.Asked) { a.Shell = "sh" }), false},
+		{"sandbox", with(a, func(a *grants.Asked) { a.Sandbox = "workspace-write" }), false},
 		{"escalated", with(a, func(a *grants.Asked) { a.Escalated = true }), false},
 	} {
 		if got := key(t, tt.asked).Digest() == first.Digest(); got != tt.same {
@@ -67,6 +68,7 @@ func TestKeyRefuses(t *testing.T) {
 		"many values":        func(a *grants.Asked) { a.Input = []byte("[0" + strings.Repeat(",0", 20_000) + "]") },
 		"long":               func(a *grants.Asked) { a.Input = []byte(`"` + strings.Repeat("x", 4_000_000) + `"`) },
 		"no tool":            func(a *grants.Asked) { a.Tool = "" },
+		"no sandbox":         func(a *grants.Asked) { a.Sandbox = "" },
 		"no session":         func(a *grants.Asked) { a.Session = "" },
 		"no workspace":       func(a *grants.Asked) { a.Workspace = "" },
 		"a tool of no UTF-8": func(a *grants.Asked) { a.Tool = "\xff" },

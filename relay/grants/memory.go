@@ -103,7 +103,7 @@ func (m *Memory) Remember(ctx context.Context, k Key, span Span, o Origin) (*Gra
 	}
 	now := m.Now().UTC().Truncate(time.Microsecond)
 	g := Grant{store.Grant{
-		ID: strings.ToLower(rand.Text()[:16]), Digest: k.session, Workspace: k.root, Tool: k.asked.Tool, What: m.redactor.Text(o.What),
+		ID: strings.ToLower(rand.Text()[:16]), Digest: k.session, Workspace: k.root, Tool: k.asked.Tool, What: m.redactor.Text(k.asked.shown(o.What)),
 		Client: o.Client, Thread: k.asked.Session, Created: now, Expires: now.Add(time.Duration(a.TTL)),
 	}, Session}
 	if span == Always && Span(a.Remember) == Always {

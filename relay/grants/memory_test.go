@@ -19,7 +19,7 @@ func TestSession(t *testing.T) {
 	w.check(t, "after", k, true)
 	w.check(t, "another session", key(t, with(a, func(a *grants.Asked) { a.Session = "U" })), false)
 	newWorld(t, "", grants.Session).check(t, "another bridge", k, false)
-	if g.Thread != "T" || g.Tool != "Bash" || g.Client != "zed" || g.What != "make" || g.Remember != grants.Session {
+	if g.Thread != "T" || g.Tool != "Bash" || g.Client != "zed" || g.What != "make (sandbox: read-only)" || g.Remember != grants.Session {
 		t.Errorf("%+v", g)
 	}
 	if gone, err := w.Revoke(t.Context(), "x"); gone || err != nil {
@@ -39,7 +39,7 @@ func TestWhat(t *testing.T) {
 		"login ada rosebud in the snow": "login ada <redacted>",
 	} {
 		g, err := w.Remember(t.Context(), key(t, asked(t)), grants.Session, grants.Origin{What: what})
-		if err != nil || g.What != want {
+		if err != nil || g.What != want+" (sandbox: read-only)" {
 			t.Errorf("%+v, %v", g, err)
 		}
 	}

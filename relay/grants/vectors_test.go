@@ -29,7 +29,7 @@ func TestHookRelayVectorsFingerprints(t *testing.T) {
 	}
 	root := t.TempDir()
 	digest := func(p payload) string {
-		a := grants.Asked{Provider: "codex", Session: "T", Workspace: root, Tool: "Bash", Input: p.ToolInput}
+		a := grants.Asked{Provider: "codex", Session: "T", Workspace: root, Tool: "Bash", Input: p.ToolInput, Sandbox: "read-only"}
 		if a.Input == nil {
 			a.Input = []byte(`{}`)
 		}

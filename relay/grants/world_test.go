@@ -73,7 +73,7 @@ func asked(t *testing.T) grants.Asked {
 		t.Fatal(err)
 	}
 	return grants.Asked{
-		Provider: "codex", Session: "T", Workspace: root, Tool: "Bash", Cwd: filepath.Join(root, "sub"),
+		Provider: "codex", Session: "T", Workspace: root, Tool: "Bash", Cwd: filepath.Join(root, "sub"), Sandbox: "read-only",
 		Input: []byte(`{"command":["git","commit","-m","a b"],"env":{"HOME":"/h","LANG":"C"},"n":1}`),
 	}
 }

@@ -47,7 +47,7 @@ func (w *world) grant(command string) {
 		Store:     func(context.Context) (*store.Store, error) { return s, nil },
 	})
 	key, err := grants.NewKey(grants.Asked{
-		Provider: "codex", Session: "any", Workspace: w.workspace, Tool: "Bash", Cwd: w.workspace,
+		Provider: "codex", Session: "any", Workspace: w.workspace, Tool: "Bash", Cwd: w.workspace, Sandbox: "read-only",
 		Input: []byte(marshal(w.t, map[string]string{"command": "/bin/bash -lc '" + command + "'"})),
 	})
 	if err == nil {
@@ -189,4 +189,46 @@ func TestRetry(t *testing.T) {
 			a.quit()
 		})
 	}
+}
+
+// A yes that lasts was given for one sandbox. In one that allows more the person is asked
+// again.
+func TestGrantsAreOfOneSandbox(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: `
+[policy]
+approval = ["untrusted"]
+sandbox = "workspace-write"
+network = true
+[approvals]
+remember = "session"
+`})
+	a := w.agreeable(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"})
+	for i, step := range []struct {
+		sandbox map[string]any
+		asked   int
+	}{
+		{nil, 1}, {nil, 0},
+		{map[string]any{"type": "workspaceWrite"}, 1}, {nil, 0},
+		{map[string]any{"type": "workspaceWrite", "networkAccess": true}, 1}, {nil, 0},
+		{map[string]any{"type": "workspaceWrite", "networkAccess": true, "excludeSlashTmp": true}, 1},
+		{map[string]any{"type": "readOnly"}, 0},
+	} {
+		more := map[string]any{}
+		if step.sandbox != nil {
+			more["sandboxPolicy"] = step.sandbox
+		}
+		a.mu.Lock()
+		a.reasons = nil
+		a.mu.Unlock()
+		turn, mark := a.beginWith(thread, "RUN: true", more)
+		a.end(thread, turn, mark)
+		a.mu.Lock()
+		if len(a.reasons) != step.asked {
+			t.Errorf("step %d: asked %q", i, a.reasons)
+		}
+		a.mu.Unlock()
+	}
+	a.quit()
 }
