@@ -21,7 +21,7 @@ func TestRerunsAreNotAllowedByRules(t *testing.T) {
 	cfg := contract()
 	cfg.Rules = []config.Rule{{Tool: "shell", Command: "make", Decision: "allow"}}
 	p := compile(t, cfg)
-	params := value(t, `{"threadId":"T","command":"make"}`)
+	params := value(t, `{"threadId":"T","command":"make","cwd":"/code/proj"}`)
 	for _, test := range []struct {
 		name   string
 		thread policy.Thread

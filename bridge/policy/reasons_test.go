@@ -105,9 +105,9 @@ func TestRulesOfOwnCommands(t *testing.T) {
 		{"command/exec", `{"command":["ls",1,"x"],"cwd":"/code/proj"}`, "Pushing is done by hand. (it holds control"},
 		{"process/spawn", `{"command":["git","push"]}`, "Pushing is done by hand"},
 		{"process/spawn", `{"command":["ls"]}`, ""},
-		{"thread/shellCommand", `{"threadId":"T","command":"ls; git push"}`, "Pushing is done by hand"},
-		{"thread/shellCommand", `{"threadId":"T","command":"ls"}`, ""},
-		{"thread/shellCommand", `{"threadId":"T","command":1}`, "Pushing is done by hand. (it holds control"},
+		{"thread/shellCommand", `{"threadId":"T","cwd":"/code/proj","command":"ls; git push"}`, "Pushing is done by hand"},
+		{"thread/shellCommand", `{"threadId":"T","cwd":"/code/proj","command":"ls"}`, ""},
+		{"thread/shellCommand", `{"threadId":"T","cwd":"/code/proj","command":1}`, "Pushing is done by hand. (it holds control"},
 		{"model/list", `{"command":["git","push"]}`, ""},
 	} {
 		m := message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`)
@@ -143,10 +143,10 @@ func TestReasonsOfRules(t *testing.T) {
 	st := state()
 	st.Thread.Sandbox, st.Thread.Approval, st.Escalation = "workspace-write", json.RawMessage(`"on-request"`), rules.Sandboxed
 	ask := func(method, params string) policy.Decision { return p.DecideRequest(method, value(t, params), st) }
-	if d := ask(commandQuestion, `{"threadId":"T","command":"git push"}`); d.Err == nil || !strings.Contains(d.Err.Message, "a rule says deny: git push (") {
+	if d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"git push"}`); d.Err == nil || !strings.Contains(d.Err.Message, "a rule says deny: git push (") {
 		t.Errorf("%v", d.Err)
 	}
-	if d := ask(commandQuestion, `{"threadId":"T","command":"git \"$x\""}`); d.Err == nil || !strings.Contains(d.Err.Message, `a rule says deny: git "$x" (a part of it`) {
+	if d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"git \"$x\""}`); d.Err == nil || !strings.Contains(d.Err.Message, `a rule says deny: git "$x" (a part of it`) {
 		t.Errorf("%v", d.Err)
 	}
 	for _, n := range []int{200, 201} {
@@ -155,19 +155,19 @@ func TestReasonsOfRules(t *testing.T) {
 		if n > 200 {
 			want = text[:200] + "… ("
 		}
-		if d := ask(commandQuestion, `{"threadId":"T","command":"`+text+`"}`); d.Err == nil || !strings.Contains(d.Err.Message, want) {
+		if d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"`+text+`"}`); d.Err == nil || !strings.Contains(d.Err.Message, want) {
 			t.Errorf("%d bytes: %v", n, d.Err)
 		}
 	}
 	for command, want := range map[string]string{"make all": "a rule says allow: make all", "go vet": "Go is fine.: go vet"} {
-		d := ask(commandQuestion, `{"threadId":"T","command":"`+command+`"}`)
+		d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"`+command+`"}`)
 		if d.Verdict != policy.Accept || d.Changes[0].Reason != want {
 			t.Errorf("%s: %v %+v", command, d.Verdict, d.Changes)
 		}
 	}
 	// Where codex does not offer the answer, it is not given.
 	for offered, accepted := range map[string]bool{`["accept"]`: true, `["decline"]`: false, `[]`: false, `null`: true} {
-		d := ask(commandQuestion, `{"threadId":"T","command":"make all","availableDecisions":`+offered+`}`)
+		d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"make all","availableDecisions":`+offered+`}`)
 		if got := d.Verdict == policy.Accept; got != accepted {
 			t.Errorf("offered %s: %v", offered, d.Verdict)
 		}
@@ -180,7 +180,7 @@ func TestReasonsOfRules(t *testing.T) {
 	// What leaves the sandbox is marked, and what codex said stays.
 	st.Escalation = rules.Escalated
 	for said, want := range map[string]string{`"please"`: "outside of the sandbox. please", `""`: "outside of the sandbox", `null`: "outside of the sandbox", `1`: "outside of the sandbox"} {
-		d := ask(commandQuestion, `{"threadId":"T","command":"ls","reason":`+said+`}`)
+		d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"ls","reason":`+said+`}`)
 		var marked string
 		if err := json.Unmarshal(d.Marked, &marked); err != nil || !strings.HasPrefix(marked, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(marked, want) {
 			t.Errorf("%s: %s %v", said, d.Marked, err)
@@ -385,7 +385,7 @@ func TestAllowRulesKeepInside(t *testing.T) {
 		if test.sandbox == "" {
 			st.Thread = nil
 		}
-		if d := p.DecideRequest(commandQuestion, value(t, `{"threadId":"T","command":"ls"}`), st); d.Verdict != test.want {
+		if d := p.DecideRequest(commandQuestion, value(t, `{"threadId":"T","cwd":"/code/proj","command":"ls"}`), st); d.Verdict != test.want {
 			t.Errorf("%s: %v, want %v", test.name, d.Verdict, test.want)
 		}
 	}

@@ -35,7 +35,7 @@ func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Es
 	if p.rules == nil {
 		return rules.Match{}
 	}
-	dirs := st.dirs(params)
+	dirs := p.dirs(st, params)
 	switch method {
 	case "item/commandExecution/requestApproval":
 		text, ok := params.Get("command").Text()
@@ -88,10 +88,10 @@ func (p *Policy) vector(v rpc.Value, reach rules.Escalation, dirs rules.Dirs) ru
 }
 
 // dirs are the folders that rules may name.
-func (st State) dirs(params rpc.Value) rules.Dirs {
+func (p *Policy) dirs(st State, params rpc.Value) rules.Dirs {
 	d := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	if st.Thread != nil {
-		d.Workspace = st.Thread.Workspace
+		d.Workspace, d.Roots = st.Thread.Workspace, p.allowed(st, st.Thread.Workspace)
 	}
 	if cwd, ok := params.Get("cwd").Text(); ok {
 		d.Cwd, _ = st.canonical(cwd)
@@ -185,7 +185,7 @@ func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
 	if p.rules == nil {
 		return Decision{}, false
 	}
-	dirs := st.dirs(m.Params)
+	dirs := p.dirs(st, m.Params)
 	var match rules.Match
 	if runsCommand(m.Method) && m.Truncated() { // codex would read more words of it than are kept here
 		return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{

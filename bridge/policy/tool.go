@@ -135,7 +135,7 @@ func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
 	if st.Thread == nil {
 		escalation = rules.EscalationUnknown
 	} else {
-		dirs.Workspace = st.Thread.Workspace
+		dirs.Workspace, dirs.Roots = st.Thread.Workspace, p.allowed(st, st.Thread.Workspace)
 		if st.Thread.Sandbox == fullAccess.String() {
 			escalation = rules.Escalated // there is none
 		}

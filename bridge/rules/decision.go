@@ -44,6 +44,8 @@ type Dirs struct {
 	Workspace string // ${workspace}
 	Home      string // ~
 	Cwd       string // where the command runs; relative paths of a line start here
+	// Roots are folders beside Workspace in which allow rules for commands count.
+	Roots []string
 	// Resolve returns the canonical form of an absolute path. If it is nil, no file of a
 	// redirection is allowed.
 	Resolve func(path string) (string, error)

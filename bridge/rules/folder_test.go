@@ -34,8 +34,13 @@ func TestRelativePrograms(t *testing.T) {
 		{"/other", "./scripts/a.sh", false},
 		{"/wide", "./scripts/a.sh", false},
 		{"", "./scripts/a.sh", false},
-		{"/other", "/opt/run", true},
-		{"/other", "go test ./...", true},
+		{"/w/vendor", "/opt/run", true},
+		{"/w/vendor", "go test ./...", true},
+		{"/root/sub", "go test ./...", true},
+		{"/other", "/opt/run", false},
+		{"/other", "go test ./...", false},
+		{"/", "go test ./...", false},
+		{"", "go test ./...", false},
 		{"/w", "cd vendor && ./run", false},
 		{"/w", "cd . ; ./scripts/a.sh", false},
 		{"/w", "bash -c './scripts/a.sh'", true},
@@ -54,7 +59,7 @@ func TestRelativePrograms(t *testing.T) {
 		{"/w", "fd -H x", true},
 		{"/w", "fd -Hx rm", false},
 	} {
-		m := s.Shell(tt.line, "bash", rules.Sandboxed, rules.Dirs{Workspace: "/w", Cwd: tt.cwd})
+		m := s.Shell(tt.line, "bash", rules.Sandboxed, rules.Dirs{Workspace: "/w", Roots: []string{"/root"}, Cwd: tt.cwd})
 		if (m.Decision == rules.Allow) != tt.allowed {
 			t.Errorf("%s in %q: %s", tt.line, tt.cwd, printed(m))
 		}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"iter"
 	"path"
 	"path/filepath"
@@ -44,6 +45,21 @@ func newLine(dirs Dirs) *line {
 	return l
 }
 
+// elsewhere is why no command is allowed in the folder of a line; "" some may be. A plain
+// program does in another folder what the files there say, as make does.
+func (d Dirs) elsewhere() string {
+	cwd := filepath.ToSlash(d.Cwd)
+	if cwd == "" {
+		return "the folder that it runs in is not known"
+	}
+	for _, root := range append([]string{d.Workspace}, d.Roots...) {
+		if _, ok := below(filepath.ToSlash(root), cwd); ok && root != "" {
+			return ""
+		}
+	}
+	return "it runs in " + cwd + ", outside of the workspace and the writable roots"
+}
+
 func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
 	if l.barrier != "" && l.hidden {
 		l.nodes = append(l.nodes, opaqueNode(text, l.barrier+", and the line holds a command as a text"))
@@ -52,10 +68,7 @@ func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
 		l.nodes = []*node{{text: text, literal: true}}
 	}
 	var best, allowed Match
-	refused := l.outside
-	if refused == "" {
-		refused = l.barrier
-	}
+	refused := cmp.Or(l.outside, l.barrier, dirs.elsewhere())
 	all := refused == ""
 	for _, n := range l.nodes {
 		v := s.node(l, n, n.text, e)
