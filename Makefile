@@ -127,7 +127,7 @@ fuzz: ## the laws a million times, then every fuzz target in turn, FUZZTIME each
 		done; \
 	done
 
-# Hours. It goes on where it was stopped. A part of it: make mutate MUTATE_ARGS="-sample 50 bridge/policy"
+# An hour or more. It goes on where it was stopped. A part of it: make mutate MUTATE_ARGS="-sample 50 bridge/policy"
 mutate: setup ## whether the tests notice changes of the code that enforces the policy
 	go run ./cmd/bridge-mutate $(MUTATE_ARGS)
 

@@ -72,7 +72,7 @@ func (g *pathGlob) match(file string, dirs Dirs) certainty {
 	// As everywhere in the policy, ${workspace} never stands for the root, the
 	// home folder or one above it: an allow rule was not written for those.
 	if g.root == inWorkspace {
-		if _, above := below(dir, filepath.ToSlash(dirs.Home)); above || dir == "/" || path.Dir(dir) == dir {
+		if _, above := below(dir, filepath.ToSlash(dirs.Home)); above || path.Dir(dir) == dir {
 			return could
 		}
 	}
