@@ -39,9 +39,16 @@ func TestAbandonedRequests(t *testing.T) {
 		if outcome != Unknown {
 			t.Errorf("the outcome is %d", outcome)
 		}
-		if c.wantsAnswer([]byte(id(0).Key())) {
+		if _, err := c.registerRequest(id(0), true, nil); err == nil || err.Code != rpc.CodeInvalidRequest {
+			t.Errorf("its id is used again before its answer: %v", err)
+		}
+		if !c.mayWantAnswer() || c.wantsAnswer([]byte(id(0).Key())) {
 			t.Error("its answer does not pass")
 		}
+		if _, err := c.registerRequest(id(0), true, nil); err != nil {
+			t.Errorf("its id is used again after its answer: %v", err)
+		}
+		c.dropRequest(id(0).Key())
 		if _, err := c.registerRequest(id(-2), false, nil); err == nil {
 			t.Error("one that is not old is given up")
 		}

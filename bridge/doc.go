@@ -18,9 +18,11 @@
 //
 //   - Messages with the same params.threadId keep their order: turn/steer does not overtake
 //     turn/start, nor turn/start the thread/resume before it.
-//   - Requests without a thread keep their order among themselves. thread/start keeps its
+//   - Messages without a thread keep their order among themselves. thread/start keeps its
 //     place behind those before it; those behind it do not wait for it.
-//   - initialize and notifications keep their order to all requests.
+//   - initialize and initialized keep their order to all messages. Another notification has
+//     the place of a request: Codex 0.169 takes no other, and one that is refused waits for
+//     nothing.
 //   - Answers to Codex's questions and urgent requests (Options.Urgent: interrupts) wait for
 //     no other message, and may overtake any.
 //   - Messages of different threads do not wait for each other.

@@ -21,18 +21,21 @@ type pendingRequest struct {
 // for ids and count.
 type pendingRequests struct {
 	ids   *ownIDs      // of the bridge's own requests, whose answers never reach the client
-	count atomic.Int64 // len(byKey), to be read without the lock
+	count atomic.Int64 // len(byKey) and len(abandoned), to be read without the lock
 
 	byKey map[string]*pendingRequest
 	// replies are where the answers to Peer.Request go. Each holds one.
 	replies map[string]chan<- []byte
 	last    *pendingRequest // most recently removed by wantsAnswer; restored if its answer was cut off
+	// abandoned are the keys of requests that were given up. Their answers may still come, so
+	// that their ids can't be used again.
+	abandoned map[string]bool
 	// noneBefore is when a request may be old enough to be given up, by what is known.
 	noneBefore time.Time
 }
 
 func newPendingRequests() pendingRequests {
-	return pendingRequests{ids: newOwnIDs(), byKey: make(map[string]*pendingRequest), replies: make(map[string]chan<- []byte)}
+	return pendingRequests{ids: newOwnIDs(), byKey: make(map[string]*pendingRequest), abandoned: make(map[string]bool), replies: make(map[string]chan<- []byte)}
 }
 
 // Bounds of what a client may have under way, where the bridge keeps its requests.
@@ -42,6 +45,9 @@ const (
 	// abandonedAfter is how long a request keeps its place when others need it. Codex drops
 	// some messages without an answer (docs/design.md).
 	abandonedAfter = time.Minute
+	// maxAbandoned bounds the requests that are given up and never answered. Beyond it none
+	// is, and the client gets an error.
+	maxAbandoned = 4 * maxPending
 )
 
 // newRequest registers a request of the bridge's own.
@@ -56,13 +62,19 @@ func (c *conversation) newRequest() *pendingRequest {
 // setRequest and removeRequest are called with the lock held.
 func (c *conversation) setRequest(key string, r *pendingRequest) {
 	c.requests.byKey[key] = r
-	c.requests.count.Store(int64(len(c.requests.byKey)))
+	c.countRequests()
+}
+
+// countRequests counts the abandoned ones, too: their answers end them. It is called with
+// the lock held.
+func (c *conversation) countRequests() {
+	c.requests.count.Store(int64(len(c.requests.byKey) + len(c.requests.abandoned)))
 }
 
 func (c *conversation) removeRequest(key string) *pendingRequest {
 	r := c.requests.byKey[key]
 	delete(c.requests.byKey, key)
-	c.requests.count.Store(int64(len(c.requests.byKey)))
+	c.countRequests()
 	return r
 }
 
@@ -85,6 +97,9 @@ func (c *conversation) registerRequest(id rpc.ID, urgent bool, handlers []func(*
 	if _, ok := c.requests.byKey[key]; ok {
 		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "id %s is that of a request still under way; use each id once", id.Raw())
 	}
+	if c.requests.abandoned[key] {
+		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "id %s is that of a request which codex has not answered; use each id once", id.Raw())
+	}
 	if n := len(c.requests.byKey); n >= limit && !c.requests.ids.made(key) {
 		if abandoned = c.abandon(now); abandoned == nil {
 			return nil, rpc.Errorf(rpc.CodeOverloaded, "%d requests are under way already; read their answers, and try again", n)
@@ -97,7 +112,7 @@ func (c *conversation) registerRequest(id rpc.ID, urgent bool, handlers []func(*
 // abandon gives up the oldest request if it is old; nil: it is not. It is called with the
 // lock held.
 func (c *conversation) abandon(now time.Time) *pendingRequest {
-	if now.Before(c.requests.noneBefore) {
+	if now.Before(c.requests.noneBefore) || len(c.requests.abandoned) >= maxAbandoned {
 		return nil
 	}
 	var oldest *pendingRequest
@@ -113,7 +128,9 @@ func (c *conversation) abandon(now time.Time) *pendingRequest {
 		c.requests.noneBefore = old
 		return nil
 	}
-	return c.removeRequest(oldest.id.Key())
+	key := oldest.id.Key()
+	c.requests.abandoned[key] = true
+	return c.removeRequest(key)
 }
 
 // dropRequest removes a request.
@@ -137,12 +154,17 @@ func (c *conversation) wantsAnswer(key []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.requests.byKey[string(key)] // does not allocate
+	if !ok && c.requests.abandoned[string(key)] {
+		delete(c.requests.abandoned, string(key))
+		c.countRequests()
+		return false
+	}
 	if !ok || r.response != nil || len(r.handlers) > 0 {
 		return ok
 	}
 	delete(c.requests.byKey, string(key))
 	c.requests.last = r
-	c.requests.count.Store(int64(len(c.requests.byKey)))
+	c.countRequests()
 	return false
 }
 
@@ -165,7 +187,7 @@ func (c *conversation) unanswered() (ids []rpc.ID) {
 		}
 	}
 	clear(c.requests.byKey)
-	c.requests.count.Store(0)
+	c.countRequests()
 	return ids
 }
 

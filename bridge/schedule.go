@@ -58,7 +58,7 @@ func newSchedule() schedule { return schedule{lanes: make(map[string][]*turn)} }
 // placeOf is the place of a request or notification.
 func (p *Proxy) placeOf(m *rpc.Message) place {
 	switch {
-	case m.Kind != rpc.Request || m.Method == "initialize":
+	case m.Method == "initialize" || m.Method == "initialized":
 		return place{ordered: true}
 	case p.isUrgent(m.Method):
 		return place{control: true}

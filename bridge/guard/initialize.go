@@ -8,14 +8,24 @@ import (
 	"codex-bridge/rpc"
 )
 
-// initialize takes note of who the client is.
+// initialize takes note of who the client is, once Codex has accepted what it says.
 func (g *Guard) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 	info := call.Params.Get("clientInfo")
 	name, _ := info.Get("name").Text()
 	version, _ := info.Get("version").Text()
 	name = clip(strings.TrimSpace(name + " " + version))
-	g.client.Store(&name)
-	return g.decide(ctx, call)
+	if g.client.Load() == nil {
+		g.client.Store(&name) // so that a refusal is logged with it
+	}
+	if err := g.decide(ctx, call); err != nil || call.Kind != rpc.Request {
+		return err
+	}
+	call.OnAnswer(func(a *bridge.Answer) {
+		if a.Outcome() == bridge.Succeeded {
+			g.client.Store(&name)
+		}
+	})
+	return nil
 }
 
 func (g *Guard) clientName() string {
