@@ -48,7 +48,7 @@ func readAll(opts Options) []source {
 				Message: "is not trusted: " + foreign.reason, Mend: foreign.mend}})
 		default:
 			list = append(list, source{layer: layer, file: file, err: &Error{File: file,
-				Message: "cannot be read: " + reason(err), Mend: "mend it or remove it"}})
+				Message: "cannot be read: " + reason(err), Mend: mendOf(err)}})
 		}
 	}
 	add(Managed, opts.Managed, false)
@@ -62,6 +62,9 @@ func readAll(opts Options) []source {
 // readFile reads a file. One that is governing names the programs that are run, so that nobody
 // else may write it; the workspace's may be anybody's, since it can only tighten.
 func readFile(name string, governing bool) (string, error) {
+	if link, err := os.Lstat(name); err == nil && !governing && link.Mode()&fs.ModeSymlink != 0 {
+		return "", errLink
+	}
 	// Stat first: opening a named pipe would wait for ever.
 	info, err := os.Stat(name)
 	if err != nil {
@@ -93,10 +96,21 @@ func readFile(name string, governing bool) (string, error) {
 	return string(b), nil
 }
 
+// errLink is for a workspace's file that is a link. Codex can protect a link from commands
+// neither where it is nor where it leads.
+var errLink = errors.New("it is a symbolic link, which a command could replace")
+
 // untrustedError is a file that somebody else could have written.
 type untrustedError struct{ reason, mend string }
 
 func (e *untrustedError) Error() string { return e.reason }
+
+func mendOf(err error) string {
+	if errors.Is(err, errLink) {
+		return "put the file itself in its place"
+	}
+	return "mend it or remove it"
+}
 
 // reason is an error of the file system without the path, which is shown
 // already.
