@@ -182,6 +182,9 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		}
 	}
 	if refusal == nil {
+		refusal = respelled(call.Method, thread)
+	}
+	if refusal == nil {
 		refusal = g.gitPrograms(patient, policies, call, d, &state)
 	}
 	if refusal != nil {

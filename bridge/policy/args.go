@@ -96,6 +96,7 @@ func (c *argsCall) seam() {
 func (c *argsCall) flags() {
 	for _, item := range c.line.Items {
 		if item.At < c.own {
+			c.ownFlag(item)
 			continue
 		}
 		if c.plain(item); c.err != nil {
@@ -104,6 +105,17 @@ func (c *argsCall) flags() {
 		if c.flag(item); c.err != nil {
 			return
 		}
+	}
+}
+
+// ownFlag refuses a flag of the operator's that wins over PinArgs. Measured: --enable wins
+// over -c, wherever they stand.
+func (c *argsCall) ownFlag(item argv.Item) {
+	if item.Name != "--enable" {
+		return
+	}
+	if one, ok := c.p.pinned([]string{featuresKey, item.Value}); ok {
+		c.refuse(c.shown(item)+" "+argText(item.Value), "codex.args", one.reason, "take it out of codex.args, or name "+one.key+" in "+ruleKeys)
 	}
 }
 

@@ -286,3 +286,20 @@ func TestCommandLayers(t *testing.T) {
 		}
 	})
 }
+
+// --enable wins over -c, so that codex.args may not enable what the policy keeps off.
+func TestOwnArgsEnable(t *testing.T) {
+	args := []string{"--enable", "skill_mcp_dependency_install", "--enable=goals", "app-server"}
+	d := argsPolicy(t, "").DecideArgs(args, 3)
+	if d.Verdict != policy.Deny || d.Err.Rule != "codex.args" || !strings.Contains(d.Err.What, "skill_mcp_dependency_install") {
+		t.Errorf("%+v", d)
+	}
+	for _, p := range []*policy.Policy{argsPolicy(t, `config_keys = ["features.skill_mcp_dependency_install"]`)} {
+		if d := p.DecideArgs(args, 3); d.Verdict != policy.Pass {
+			t.Errorf("%+v", d)
+		}
+	}
+	if d := argsPolicy(t, "").DecideArgs(args[2:], 1); d.Verdict != policy.Pass {
+		t.Errorf("%+v", d)
+	}
+}

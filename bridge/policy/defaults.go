@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"codex-bridge/rpc"
 )
@@ -25,6 +26,9 @@ type Defaults struct {
 	Model         string          // model; "": null
 	Effort        string          // model_reasoning_effort; "": null
 	Projects      Projects
+	// OwnFence is a permissions profile of that configuration that has a name of the
+	// bridge's; "" there is none.
+	OwnFence string
 }
 
 // ParseDefaults reads the result of config/read with includeLayers. What it can't read is an
@@ -51,6 +55,11 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	}
 	if v := cfg.Get("approval_policy"); !nothing(v) {
 		d.Approval = clone(v)
+	}
+	for name := range cfg.Get(permissionsKey).Members() {
+		if name == fenceName || strings.HasPrefix(name, fenceName+"-") {
+			d.OwnFence = name
+		}
 	}
 	if err := d.parseWorkspaceWrite(cfg.Get("sandbox_workspace_write")); err != nil {
 		return nil, err
@@ -145,6 +154,11 @@ func (c *call) defaultRoots() (kept []string, loose bool) {
 // thread and count once a turn is raised to workspace-write.
 func (c *call) wantDefaults() {
 	d, p := c.st.Defaults, c.p
+	if d != nil && d.OwnFence != "" {
+		c.refuse(rpc.CodeRefused, "params", ruleProtected, "codex's own configuration has a permissions profile "+d.OwnFence+", a name that the bridge uses for its own",
+			"give the profile [permissions."+d.OwnFence+"] another name")
+		return
+	}
 	leaks := p.limit > readOnly && !c.profiled
 	if d == nil {
 		c.needs = c.needs || c.row.starts && (leaks || p.efforts != nil)

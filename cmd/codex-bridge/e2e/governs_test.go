@@ -337,3 +337,24 @@ func TestImpostorAtHookSocket(t *testing.T) {
 	}
 	a.CloseInput()
 }
+
+// A permissions profile of the user's that has the bridge's name could add to the bridge's own.
+// No thread is opened beside one; a profile of another name changes nothing.
+func TestProfileWithTheBridgesName(t *testing.T) {
+	t.Parallel()
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	for name, refused := range map[string]bool{"codex-bridge": true, "codex-bridge-network": true, "mine": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: governsConfig, codexConfig: "default_permissions = \":workspace\"\n[permissions." + name + "]\nextends = \":workspace\"\n[permissions." + name + ".filesystem]\n\"/opt\" = \"write\"\n"})
+			a := w.agreeable(proxyArgv...)
+			settings := map[string]any{"cwd": w.workspace, "approvalPolicy": settings["approvalPolicy"], "sandbox": settings["sandbox"]}
+			if !refused {
+				a.must("thread/start", settings)
+			} else if err := a.refused("thread/start", settings); err.Code != -32010 || !strings.Contains(err.Message, "[permissions."+name+"]") {
+				t.Error(err)
+			}
+			a.quit()
+		})
+	}
+}
