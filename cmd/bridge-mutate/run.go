@@ -63,6 +63,9 @@ type trial struct {
 	folder  string   // of the programs of the suites
 
 	building sync.Mutex // guards suites
+
+	checked sync.Once // that the end-to-end tests pass without a mutant
+	broken  error     // why they do not
 }
 
 // prepare weaves the mutants of the target, and builds its own tests.
@@ -151,7 +154,16 @@ func (t *trial) try(ctx context.Context, m mutant) (outcome, error) {
 		return survived, nil
 	}
 	// The program under test is no part of the test program, by which go knows what it has tested.
-	return t.test(ctx, overlay, wide, "./cmd/codex-bridge/e2e", "-count=1", "-run", endToEnd)
+	endToEndTests := []string{"./cmd/codex-bridge/e2e", "-count=1", "-run", endToEnd}
+	t.checked.Do(func() {
+		if got, err := t.test(ctx, "", wide, endToEndTests...); got != survived || err != nil {
+			t.broken = errors.Join(err, errors.New("the end-to-end tests fail without any change: "+string(got)))
+		}
+	})
+	if t.broken != nil {
+		return "", t.broken
+	}
+	return t.test(ctx, overlay, wide, endToEndTests...)
 }
 
 // test runs go test. The end-to-end tests build the program under the same GOFLAGS.
