@@ -56,8 +56,8 @@ func (c *call) turnCwd([]string) {
 	switch {
 	case err != nil:
 		c.dropField("cwd", ruleRoots, show(v)+" can't be judged: "+err.Error())
-	case !c.reachable(path):
-		c.dropField("cwd", ruleRoots, path+" lies "+outside(path)+"; the workspace is "+c.workspace)
+	case !c.entered(path):
+		c.dropField("cwd", ruleRoots, path+" is "+c.barred(path)+"; the workspace is "+c.workspace)
 	case path != text:
 		c.setField("cwd", quote(path), ruleRoots, "the folder is fixed to the one that this path leads to now")
 	}

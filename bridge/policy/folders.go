@@ -27,7 +27,7 @@ func (c *call) hold(v rpc.Value, ok func(path string) bool) folders {
 		case err != nil:
 			f.out(show(e) + " can't be judged: " + err.Error())
 		case !ok(path):
-			f.out(show(e) + " is " + path + ", " + outside(path))
+			f.out(show(e) + " is " + path + ", " + c.barred(path))
 		default:
 			if path != text {
 				f.note(show(e) + " is fixed to " + path)
@@ -81,7 +81,7 @@ func (c *call) workspaceRoots([]string) {
 		c.dropField(field, ruleRoots, "it is not an array of paths")
 		return
 	}
-	f := c.hold(v, c.reachable)
+	f := c.hold(v, c.entered)
 	switch {
 	case !f.changed:
 	case len(f.kept) == 0:
@@ -148,8 +148,8 @@ func (c *call) environment(e rpc.Value, n int, f *folders) ([]byte, bool) {
 	case !ok || err != nil:
 		f.out(at + "its cwd can't be judged")
 		return nil, false
-	case !c.reachable(cwd):
-		f.out(at + cwd + " lies " + outside(cwd))
+	case !c.entered(cwd):
+		f.out(at + cwd + " is " + c.barred(cwd))
 		return nil, false
 	case cwd != text:
 		f.out(at + show(e.Get("cwd")) + " is fixed to " + cwd)
@@ -157,7 +157,7 @@ func (c *call) environment(e rpc.Value, n int, f *folders) ([]byte, bool) {
 	raw := append([]byte(`{"environmentId":"local","cwd":`), quote(cwd)...)
 	roots := e.Get("runtimeWorkspaceRoots")
 	if roots.Kind() == rpc.Array {
-		inner := c.hold(roots, c.reachable)
+		inner := c.hold(roots, c.entered)
 		if inner.changed {
 			f.out(at + inner.reason())
 		}

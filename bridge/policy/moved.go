@@ -1,0 +1,42 @@
+package policy
+
+import "slices"
+
+// foreignFile returns the policy file that governs path and not the thread; "" if there is
+// none. A thread is held to the policy file of the folder in which it was opened, and its
+// commands can't write that file. So a turn is not moved to where another one governs, and
+// does not get it among its writable roots.
+func (c *call) foreignFile(path string) string {
+	if c.row.opens || c.st.PolicyFiles == nil {
+		return ""
+	}
+	files := c.st.PolicyFiles.PolicyFiles(path)
+	if len(files) == 0 {
+		return ""
+	}
+	folders := []string{c.workspace}
+	if c.st.Thread != nil {
+		folders = append(folders, c.st.Thread.Fence.Roots...)
+	}
+	for _, file := range files {
+		if !slices.ContainsFunc(folders, func(folder string) bool {
+			return folder != "" && slices.Contains(c.st.PolicyFiles.PolicyFiles(folder), file)
+		}) {
+			return file
+		}
+	}
+	return ""
+}
+
+// entered reports whether a turn may work in path, or write it.
+func (c *call) entered(path string) bool { return c.reachable(path) && c.foreignFile(path) == "" }
+
+// barred says why it may not.
+func (c *call) barred(path string) string {
+	if c.reachable(path) {
+		if file := c.foreignFile(path); file != "" {
+			return "governed by " + file + ", and this thread is not; open a thread there"
+		}
+	}
+	return outside(path)
+}
