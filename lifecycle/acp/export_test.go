@@ -5,3 +5,6 @@ func Outbox(tell func(Update)) (put func(Update) bool, end func()) {
 	o := newOutbox(tell)
 	return o.put, o.close
 }
+
+// CommandOf is the command of a call's input.
+var CommandOf = commandOf

@@ -2,6 +2,8 @@ package acp
 
 import (
 	"encoding/json"
+	"path"
+	"slices"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -39,9 +41,9 @@ func asked(p sdk.RequestPermissionRequest) Ask {
 		a.Title = *p.ToolCall.Title
 	}
 	a.Line, _ = json.Marshal(p.ToolCall) // it came as JSON
-	command := commandOf(p.ToolCall.RawInput)
+	command, told := commandOf(p.ToolCall.RawInput)
 	files := filesOf(p.ToolCall)
-	if command != "" || a.Kind == string(sdk.ToolKindExecute) {
+	if told || a.Kind == string(sdk.ToolKindExecute) {
 		a.Command = &command
 	}
 	// Both, where it has both: what one edits with may have a member "command", too.
@@ -54,35 +56,44 @@ func asked(p sdk.RequestPermissionRequest) Ask {
 	return a
 }
 
-// commandOf is the shell command of a call's input: a text, or the words of one.
-func commandOf(input any) string {
+// commandOf returns the shell command of a call's input, which is a text or the words of
+// one: "" if it is not known. told reports whether the input has one. Of an input with two
+// commands it is not known which one the agent runs.
+func commandOf(input any) (command string, told bool) {
 	members, ok := input.(map[string]any)
 	if !ok {
-		return ""
+		return "", false
 	}
 	for _, name := range []string{"command", "cmd"} {
 		switch v := members[name].(type) {
 		case string:
-			return v
+			if told {
+				return "", true
+			}
+			command, told = v, true
 		case []any:
+			if told {
+				return "", true
+			}
+			told = true
 			words := make([]string, 0, len(v))
 			for _, one := range v {
 				word, ok := one.(string)
 				if !ok {
-					return ""
+					return "", true
 				}
 				words = append(words, word)
 			}
-			return script(words)
+			command = script(words)
 		}
 	}
-	return ""
+	return command, told
 }
 
 // script is a command given in words as a shell would be told it: that of a shell is its
-// script.
+// script. Any other program may do anything with the same arguments.
 func script(words []string) string {
-	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") {
+	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") && isShell(words[0]) {
 		return words[2]
 	}
 	quoted := make([]string, len(words))
@@ -90,6 +101,13 @@ func script(words []string) string {
 		quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return strings.Join(quoted, " ")
+}
+
+// isShell reports whether a program is a shell by its plain name, or where systems keep it.
+func isShell(program string) bool {
+	folder, name := path.Split(program)
+	return slices.Contains([]string{"bash", "zsh", "sh", "dash"}, name) &&
+		slices.Contains([]string{"", "/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"}, folder)
 }
 
 // filesOf are the files that a call changes.
