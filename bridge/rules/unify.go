@@ -31,6 +31,9 @@ func (r *rule) matchWords(n *node) certainty {
 }
 
 func (r *rule) certain(n *node) bool {
+	if len(r.words) > 0 && r.words[0].kind != restOfWords && (len(n.words) == 0 || !r.words[0].certain(&n.words[0])) {
+		return false // most rules end here
+	}
 	return lead(r.words, n.words, false)
 }
 
