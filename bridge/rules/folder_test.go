@@ -83,6 +83,8 @@ func TestRedirectsOfAllowed(t *testing.T) {
 			return "/etc/passwd", nil
 		case "/w/sub/gone":
 			return "", errors.New("gone")
+		case "/w/sub/env":
+			return "/w/.env", nil
 		}
 		return path, nil
 	}}
@@ -92,7 +94,8 @@ func TestRedirectsOfAllowed(t *testing.T) {
 		"cat < a":                rules.Allow,
 		"cat < /etc/passwd":      rules.None,
 		"cat a > link":           rules.None,
-		"cat a > gone":           rules.None,
+		"cat a > gone":           rules.Deny, // where the link leads is not known
+		"cat a > env":            rules.Deny,
 		"cat a > /etc/b":         rules.None,
 		"cat a > ../.env":        rules.Deny,
 		"cat < /w/.env":          rules.None,

@@ -74,12 +74,15 @@ type line struct {
 	folder string
 }
 
-// write is a redirection into a file, or from one.
+// write is a redirection into a file or from one, or a file that a patch changes.
 type write struct {
 	text   string
 	target word
 	read   bool
 }
+
+// unreadWrite stands for what a line that can't be read writes: any file.
+var unreadWrite = write{text: "a line that can't be read", target: word{kind: many}}
 
 func (l *line) write(w write) {
 	switch n := len(l.writes); {

@@ -83,6 +83,7 @@ func (r *reader) text(text string, c context) []*node {
 		fault = "there are too many commands"
 	}
 	if fault != "" {
+		r.line.write(unreadWrite)
 		return []*node{opaqueNode(text, fault)}
 	}
 	c.inner = false
@@ -111,6 +112,7 @@ func (r *reader) text(text string, c context) []*node {
 		file, err := parse(text, lang)
 		if err != nil {
 			if i == 0 || !c.shell.lenient {
+				r.line.write(unreadWrite)
 				nodes = append(nodes, opaqueNode(text, "it can't be parsed as shell"))
 			}
 			continue
@@ -303,6 +305,7 @@ func (r *reader) command(words []word, assigns []assign, c context) *node {
 	case len(words) > maxWords:
 		n.opaque = "there are too many words"
 	case len(words) > 0:
+		r.patch(n, c)
 		r.open(n, c)
 	}
 	if !n.wrapper { // the texts of wrappers are read as what they are

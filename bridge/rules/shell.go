@@ -247,8 +247,9 @@ func why(n *node) string {
 	return ""
 }
 
-// write is what the path rules say of a redirection: only the target that is
-// written out is known, and that only as long as the folder is.
+// write is what the path rules say of a redirection or a patch: only a target that is written
+// out is known, and that only as long as the folder is. It counts as it is spelled, and with its
+// links resolved.
 func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
 	target, clear, last := "", true, ""
 	switch t := w.target; {
@@ -268,7 +269,12 @@ func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
 			last = ""
 		}
 	}
+	leads := ""
 	if clear {
+		if dirs.Resolve != nil {
+			at, err := dirs.Resolve(target) // as it is spelled: a link may be before a ..
+			leads, clear = filepath.ToSlash(at), err == nil
+		}
 		target = path.Clean(filepath.ToSlash(target))
 	}
 	m := s.decide(e, func(l *layer) iter.Seq[int] { return slices.Values(l.paths) }, func(r *rule) certainty {
@@ -278,7 +284,11 @@ func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
 		if !clear {
 			return r.path.ends(last)
 		}
-		return min(r.path.match(target, dirs), could)
+		found := r.path.match(target, dirs)
+		if leads != "" && leads != target {
+			found = max(found, r.path.match(leads, dirs))
+		}
+		return min(found, could)
 	})
 	if m.Decision != None {
 		m.Part = w.text
