@@ -31,12 +31,47 @@ func WorldOf(c config.Codex) policy.State {
 	if home, err := os.UserHomeDir(); err == nil {
 		state.Home, _ = filesystem{}.Canonical(home)
 	}
-	if temp := os.Getenv("TMPDIR"); temp != "" {
-		state.Temp, _ = filesystem{}.Canonical(temp)
+	env := codex.Environ(os.Environ(), c.Env, c.EnvRemove)
+	state.Temps = temps(env, state)
+	state.CodexHome = codexHome(env, state)
+	for _, place := range governing(nil, "") {
+		state.Kept = append(state.Kept, place.Path)
 	}
-	state.CodexHome = codexHome(codex.Environ(os.Environ(), c.Env, c.EnvRemove), state)
-	state.Kept = kept(state.CodexHome)
+	state.Kept = append(state.Kept, linked(state.CodexHome)...)
+	slices.Sort(state.Kept)
+	state.Kept = slices.Compact(state.Kept)
 	return state
+}
+
+// temps are the temporary folders that Codex, started with env, lets commands write.
+//
+// Measured with Codex 0.169: /tmp, and TMPDIR with links resolved, for each command anew. Not set,
+// TMPDIR is nothing; where it is no folder no command runs. A relative one is seen from the folder
+// of each command.
+func temps(env []string, state policy.State) []policy.TempFolder {
+	names := []string{"TMPDIR"}
+	if runtime.GOOS == "windows" {
+		names = []string{"TEMP", "TMP"}
+	}
+	var out []policy.TempFolder
+	if at, err := (filesystem{}).Canonical("/tmp"); err == nil {
+		out = append(out, policy.TempFolder{Name: "/tmp", Path: at})
+	}
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		if value == "" || !slices.Contains(names, name) {
+			continue
+		}
+		at := value
+		if !filepath.IsAbs(at) {
+			at = filepath.Join(state.Start, at)
+		}
+		if resolved, err := (filesystem{}).Canonical(at); err == nil {
+			at = resolved
+		}
+		out = append(out, policy.TempFolder{Name: "$" + name, Path: filepath.Clean(at), Relative: !filepath.IsAbs(value)})
+	}
+	return out
 }
 
 // codexHome is where codex, started with env, keeps its configuration; "" unknown.
@@ -66,40 +101,74 @@ func codexHome(env []string, state policy.State) string {
 	return at
 }
 
-// kept are the user's configuration file, there or not, the state folder, and what
-// of codex's own folder is a link to elsewhere: people keep such files in a
-// repository of their own.
-func kept(codexHome string) []string {
-	var out []string
-	keep := func(place string) {
-		place, err := filepath.Abs(place)
-		if err != nil {
-			return
-		}
-		// Who may write the folder of a link may turn the link.
-		folder, err := filesystem{}.Canonical(filepath.Dir(place))
-		if err == nil {
-			out = append(out, filepath.Join(folder, filepath.Base(place)))
-		}
-		if at, err := (filesystem{}).Canonical(place); err == nil {
-			out = append(out, at)
-		}
-	}
-	if file := config.Discover("").User; file != "" {
-		keep(file)
-	}
-	if folder, err := store.Folder(); err == nil {
-		keep(folder)
-	}
-	if codexHome != "" {
-		for _, name := range [...]string{"config.toml", "hooks.json", "rules"} {
-			if at, err := (filesystem{}).Canonical(filepath.Join(codexHome, name)); err == nil && filepath.Dir(at) != codexHome {
-				out = append(out, at)
+// Governing are the places on which a policy of cfg rests, and how to move each: the files of the
+// configuration, the state folder and Codex's own folder.
+func Governing(cfg *config.Config) []policy.Place {
+	return governing(cfg.Files(), WorldOf(cfg.Codex).CodexHome)
+}
+
+// governing are the configuration files, the user's whether it exists or not, the state folder, and
+// codexHome with what it has links to. A file of a workspace is not among them: a thread's sandbox
+// protects it.
+func governing(files []string, codexHome string) []policy.Place {
+	var out []policy.Place
+	keep := func(name, path, hint string) {
+		for _, at := range places(path) {
+			if !slices.ContainsFunc(out, func(p policy.Place) bool { return p.Path == at }) {
+				out = append(out, policy.Place{Name: name, Path: at, Hint: hint})
 			}
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	if file := config.Discover("").User; file != "" {
+		files = append(files, file)
+	}
+	for _, file := range files {
+		if filepath.Base(file) != config.WorkspaceFile {
+			keep("the configuration file", file, "move it, and name it with "+config.EnvConfig)
+		}
+	}
+	if folder, err := store.Folder(); err == nil {
+		keep("the state folder", folder, "name another folder with "+store.EnvFolder)
+	}
+	if codexHome != "" {
+		keep("codex's own folder", codexHome, "name another folder with CODEX_HOME")
+		for _, at := range linked(codexHome) {
+			keep("codex's own file", at, "move it")
+		}
+	}
+	return out
+}
+
+// places are where a path is and where it leads. The folder of a link counts: a process that can
+// write it can turn the link.
+func places(path string) []string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	if folder, err := (filesystem{}).Canonical(filepath.Dir(path)); err == nil {
+		out = append(out, filepath.Join(folder, filepath.Base(path)))
+	}
+	if at, err := (filesystem{}).Canonical(path); err == nil {
+		out = append(out, at)
+	}
+	return out
+}
+
+// linked is what of Codex's own folder is a link to elsewhere: people keep such files in a
+// repository of their own.
+func linked(codexHome string) []string {
+	var out []string
+	if codexHome == "" {
+		return nil
+	}
+	for _, name := range [...]string{"config.toml", "hooks.json", "rules"} {
+		if at, err := (filesystem{}).Canonical(filepath.Join(codexHome, name)); err == nil && filepath.Dir(at) != codexHome {
+			out = append(out, at)
+		}
+	}
+	return out
 }
 
 type filesystem struct{}

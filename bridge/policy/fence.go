@@ -2,7 +2,9 @@ package policy
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"codex-bridge/rpc"
@@ -153,7 +155,11 @@ func (c *call) defineFence() bool {
 func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 	entries := map[string]any{}
 	if st.PolicyFiles != nil {
-		for _, folder := range folders {
+		governed := slices.Clone(folders)
+		if st.Start != "" { // its policy file counts in every thread
+			governed = append(governed, st.Start)
+		}
+		for _, folder := range governed {
 			for _, file := range st.PolicyFiles.PolicyFiles(folder) {
 				entries[file] = "read"
 			}
@@ -177,7 +183,43 @@ func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 	if len(relative) > 0 {
 		entries[":workspace_roots"] = relative
 	}
+	for _, at := range nested(st, folders) {
+		if entries[at] == nil {
+			entries[at] = "write"
+		}
+	}
+	// Measured with Codex 0.169: beside an entry "deny" patches are applied inside the sandbox, where a
+	// missing folder with an entry "write" can't be made.
+	parents := slices.Contains(slices.Collect(maps.Values(relative)), "write")
+	if len(entries) > 0 && !parents {
+		for _, at := range st.Hidden {
+			entries[at] = "deny"
+		}
+	}
 	return entries
+}
+
+// nested are the temporary folders that are in another writable folder, with the folders between.
+// Each needs its own mount, or a command could put a link in its place.
+//
+// Measured with Codex 0.169: Codex resolves the links of $TMPDIR for each command anew. With
+// TMPDIR=WORKSPACE/a/tmp a command renamed a and made a/tmp a link to CODEX_HOME, and the next
+// command could write there. A mount can't be renamed from inside the sandbox. Where the workspace
+// is replaced in this way Codex runs no command any more.
+func nested(st State, folders []string) []string {
+	outer := slices.Clone(folders)
+	for _, t := range st.Temps {
+		outer = append(outer, t.Path)
+	}
+	var out []string
+	for _, t := range st.Temps {
+		for _, folder := range outer {
+			for at := t.Path; at != folder && within(folder, at); at = filepath.Dir(at) {
+				out = append(out, at)
+			}
+		}
+	}
+	return out
 }
 
 // fenceTable is the overlay's table `permissions`.

@@ -26,15 +26,17 @@ type State struct {
 	Start string
 	// Home is the user's home, canonical; "" unknown.
 	Home string
-	// Temp is the system's temporary folder ($TMPDIR), canonical; "" unknown.
-	// Codex may write there beside /tmp.
-	Temp string
+	// Temps are the temporary folders that Codex lets commands write: /tmp and $TMPDIR.
+	Temps []TempFolder
 	// CodexHome is codex's own folder (CODEX_HOME), canonical; "" unknown. Its
 	// configuration, rules and credentials lie there.
 	CodexHome string
 	// Kept are the canonical places of what the policy itself rests on: the user's
 	// configuration file and the state folder.
 	Kept []string
+	// Hidden are canonical folders that commands must not read: that of the hooks' socket, with its
+	// token.
+	Hidden []string
 	// Workspaces are the canonical workspaces of all verified threads.
 	Workspaces []string
 	// Thread is the verified thread that the message speaks of; nil when there is

@@ -47,6 +47,9 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 	if err := p.modelRefused(t); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}
 	}
+	if where := st.turned(); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
+		d = p.letOut(method, leave{ruleRoots, where + " now leads elsewhere, and codex would let that be written; open the thread again"})
+	}
 	if err := p.agentRefused(t, st); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}
 	}
@@ -60,6 +63,24 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 	}
 	d.Answer = nil
 	return d
+}
+
+// turned returns a folder that codex lets the thread's commands write and that leads elsewhere now:
+// somebody has put a link into its path.
+func (st State) turned() string {
+	var folders []string
+	if st.Thread != nil {
+		folders = append(folders, st.Thread.Workspace)
+	}
+	for _, t := range st.Temps {
+		folders = append(folders, t.Path)
+	}
+	for _, folder := range folders {
+		if at, err := st.canonical(folder); err != nil || at != folder {
+			return folder
+		}
+	}
+	return ""
 }
 
 // toolLeaves is why a call leaves the sandbox that must not: where the policy forbids
@@ -161,29 +182,18 @@ func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
 	return p.rules.Tool(t.Name)
 }
 
-// marks are how the lines of a patch begin that name a file. The content's lines
-// begin with a space, + or -.
-var marks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
-
 // patched are the canonical paths that a patch names; one that is not known where
 // there are none.
 func (st State) patched(patch, cwd string) []string {
 	var paths []string
-	for line := range strings.Lines(patch) {
-		line = strings.TrimSpace(line)
-		for _, mark := range marks {
-			path, ok := strings.CutPrefix(line, mark)
-			if !ok {
-				continue
-			}
-			if path = strings.TrimSpace(path); !filepath.IsAbs(path) {
-				path = filepath.Join(cwd, path)
-			}
-			if at, err := st.canonical(path); err == nil {
-				path = at
-			}
-			paths = append(paths, path)
+	for _, path := range rules.PatchedFiles(patch) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(cwd, path)
 		}
+		if at, err := st.canonical(path); err == nil {
+			path = at
+		}
+		paths = append(paths, path)
 	}
 	if len(paths) == 0 {
 		return []string{""}

@@ -1,6 +1,10 @@
 package policy
 
-import "codex-bridge/rpc"
+import (
+	"slices"
+
+	"codex-bridge/rpc"
+)
 
 // level is the level of the echoed sandbox; what is not known is full access.
 func (e *echo) level() level {
@@ -53,7 +57,7 @@ func (e *echo) checkWritable(v rpc.Value) {
 }
 
 func (e *echo) temporary(text, path string) bool {
-	return text == "/tmp" || e.st.Temp != "" && path == e.st.Temp
+	return text == "/tmp" || slices.ContainsFunc(e.st.Temps, func(t TempFolder) bool { return within(t.Path, path) })
 }
 
 // checkProfile: a profile of the user's own allows what can't be seen from here,

@@ -109,7 +109,7 @@ func state() policy.State {
 		Home:      "/home/ada",
 		CodexHome: "/home/ada/.codex",
 		Kept:      []string{"/home/ada/.config/codex-bridge/config.toml", "/home/ada/.local/state/codex-bridge"},
-		Temp:      "/var/tmp/t",
+		Temps:     []policy.TempFolder{{Name: "/tmp", Path: "/tmp"}, {Name: "$TMPDIR", Path: "/var/tmp/t"}},
 		Thread:    &policy.Thread{ID: "T", Workspace: "/code/proj"},
 		Defaults:  &policy.Defaults{},
 		Paths:     disk,

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"codex-bridge/cmd/bridge-bench/internal/table"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 type options struct {
@@ -56,7 +57,7 @@ func run(o options) error {
 			o.rounds = 3
 		}
 	}
-	dir, err := os.MkdirTemp("", "bridge-bench-")
+	dir, err := scripted.Folder("bridge-bench-")
 	if err != nil {
 		return err
 	}
@@ -140,6 +141,9 @@ func (b *bench) prepare(chosen []measurement) (err error) {
 	}
 	// A policy in force: what is measured is the bridge with its work to do.
 	b.home = filepath.Join(b.dir, "home")
+	if err := os.Mkdir(filepath.Join(b.dir, "tmp"), 0o700); err != nil {
+		return err
+	}
 	file := filepath.Join(b.home, "codex-bridge", "config.toml")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
@@ -166,7 +170,7 @@ func build(folder, program, pkg string) error {
 func (b *bench) env(load string) []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + b.home, "XDG_CONFIG_HOME=" + b.home, "XDG_STATE_HOME=" + b.home,
-		"TMPDIR=" + b.dir, "LC_ALL=C",
+		"TMPDIR=" + filepath.Join(b.dir, "tmp"), "LC_ALL=C",
 		"CODEX_BRIDGE_CODEX=" + b.self, envLoad + "=" + load, envCapture + "=" + b.loads.capture,
 	}
 	if b.short {

@@ -12,6 +12,8 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/hook"
 )
 
 // loadConfig reads the configuration for the folder we were started in.
@@ -38,10 +40,41 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	if err != nil {
 		return nil, err
 	}
-	g := guard.New(p, guard.WorldOf(cfg.Codex), recorder, log)
+	if err := exposed(cfg, p); err != nil {
+		return nil, err
+	}
+	world := guard.WorldOf(cfg.Codex)
+	if folder, err := socketFolder(world); err == nil {
+		if folder, err = world.Paths.Canonical(folder); err == nil {
+			world.Kept, world.Hidden = append(world.Kept, folder), []string{folder}
+		}
+	}
+	g := guard.New(p, world, recorder, log)
 	g.Workspaces(folderPolicies(log))
 	g.ReadsGit(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
+}
+
+// exposed returns an error if sandboxed commands could write something on which an enforced policy
+// rests.
+func exposed(cfg *config.Config, p *policy.Policy) error {
+	var errs []error
+	for _, one := range p.Exposed(guard.Governing(cfg), guard.WorldOf(cfg.Codex).Temps) {
+		errs = append(errs, one)
+	}
+	return errors.Join(errs...)
+}
+
+// socketFolder is the folder of the hooks' sockets.
+func socketFolder(world policy.State) (string, error) {
+	state, err := store.Folder()
+	if err != nil {
+		return "", err
+	}
+	return hook.DefaultFolder(state, func(folder string) bool {
+		at, err := world.Paths.Canonical(folder)
+		return err != nil || world.Temporary(at)
+	}), nil
 }
 
 // folderPolicies finds the policy of a folder whose policy file is not that of the folder
@@ -90,6 +123,9 @@ func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, setPolicy 
 		var p *policy.Policy
 		if err == nil {
 			p, err = newPolicy(changed, log)
+		}
+		if err == nil {
+			err = exposed(changed, p)
 		}
 		if err != nil {
 			log.Error("the changed configuration is not valid; the old policy stays", "error", err)

@@ -78,6 +78,7 @@ func examine() []finding {
 	all = append(all, examineRules(cfg)...)
 	all = append(all, examineUserRules(cfg)...)
 	all = append(all, examineState(cfg)...)
+	all = append(all, examineExposed(cfg)...)
 	all = append(all, examineTools(cfg)...)
 	all = append(all, examineTurns(cfg))
 	all = append(all, examineImages(cfg)...)

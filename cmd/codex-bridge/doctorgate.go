@@ -17,7 +17,7 @@ import (
 // and a CODEX_HOME of its own. It returns how codex says that the run ended, and how
 // many milliseconds it took.
 func fireHook() (status, took string, err error) {
-	folder, err := os.MkdirTemp("", "codex-bridge-doctor-")
+	folder, err := scripted.Folder("codex-bridge-doctor-")
 	if err != nil {
 		return "", "", err
 	}

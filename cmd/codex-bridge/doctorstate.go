@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
 )
 
@@ -33,6 +35,28 @@ func examineState(cfg *config.Config) []finding {
 		detail += "; folder and files are their owner's alone"
 	}
 	return []finding{{"state", fine, detail, ""}, examineDecisions(ctx, s), examineSessions(ctx, s)}
+}
+
+// examineExposed reports what sandboxed commands could write of what the policy rests on, and where
+// the hooks' socket is.
+func examineExposed(cfg *config.Config) []finding {
+	p, err := policy.New(cfg.Policy, cfg.Place)
+	if err != nil || p.Mode() != config.Enforce {
+		return nil
+	}
+	world := guard.WorldOf(cfg.Codex)
+	var all []finding
+	for _, one := range p.Exposed(guard.Governing(cfg), world.Temps) {
+		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
+	}
+	if all != nil {
+		return all
+	}
+	folder, err := socketFolder(world)
+	if err != nil {
+		return []finding{{"protection", broken, fmt.Sprintf("the folder of the hooks' socket: %v", err), ""}}
+	}
+	return []finding{{"protection", fine, "commands can't write the configuration, the state or codex's own folder by way of a temporary folder; the hooks' socket is in " + folder, ""}}
 }
 
 // examineWriting tells why nothing can be written to the state folder. Of a server it is seen

@@ -16,7 +16,6 @@ import (
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/hello"
 	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/store"
 	"codex-bridge/relay/gate"
 	"codex-bridge/relay/grants"
 	"codex-bridge/relay/handlers"
@@ -125,11 +124,11 @@ func (h *hooks) listen() (*hook.Server, error) {
 	if h.server != nil {
 		return h.server, nil
 	}
-	state, err := store.Folder()
+	folder, err := socketFolder(guard.WorldOf(h.config.Load().Codex))
 	if err != nil {
 		return nil, err
 	}
-	h.server, err = hook.Listen(hook.Options{Folder: hook.DefaultFolder(state), Decide: h.answer.Answer, Log: h.log})
+	h.server, err = hook.Listen(hook.Options{Folder: folder, Decide: h.answer.Answer, Log: h.log})
 	return h.server, err
 }
 

@@ -23,7 +23,7 @@ func TestScriptsPostgres(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	p := params("testdata/postgres")
+	p := params(t, "testdata/postgres")
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
 		url, err := server.Database(context.Background())

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"codex-bridge/bridge/store"
+	"codex-bridge/cmd/internal/scripted"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -28,12 +29,19 @@ func TestMain(m *testing.M) {
 // TestScripts plays the command line as a person types it. The codex of the
 // scripts is a shell script; cmd/codex-bridge/e2e uses the real one.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, params("testdata"))
+	testscript.Run(t, params(t, "testdata"))
 }
 
-func params(dir string) testscript.Params {
+func params(t *testing.T, dir string) testscript.Params {
+	t.Helper()
+	work, err := scripted.Folder("codex-bridge-scripts-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(work) })
 	return testscript.Params{
-		Dir: dir,
+		Dir:         dir,
+		WorkdirRoot: work,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"decide": decide,
 			"tamper": tamper,

@@ -13,11 +13,13 @@ import (
 )
 
 // DefaultFolder is where servers have their folders: in the user's runtime directory
-// where there is one, which is gone after a restart of the machine and which Codex's
-// sandbox does not let commands write to, else in the state folder.
-func DefaultFolder(state string) string {
+// if there is one, which is gone after a restart of the machine, else in the state folder.
+// isOpen reports whether sandboxed commands can write a folder; such a one is not used.
+func DefaultFolder(state string, isOpen func(folder string) bool) string {
 	if runtime := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) && ask.OwnPath(runtime, fs.ModeDir) == nil {
-		return filepath.Join(runtime, "codex-bridge")
+		if folder := filepath.Join(runtime, "codex-bridge"); !isOpen(folder) {
+			return folder
+		}
 	}
 	return filepath.Join(state, "run")
 }

@@ -63,8 +63,12 @@ func TestDefaultFolder(t *testing.T) {
 		own: own + "/codex-bridge", open: "/state/run", link: "/state/run", own + "/missing": "/state/run", "": "/state/run", "run": "/state/run",
 	} {
 		t.Setenv("XDG_RUNTIME_DIR", runtime)
-		if got := hook.DefaultFolder("/state"); got != want {
+		if got := hook.DefaultFolder("/state", func(string) bool { return false }); got != want {
 			t.Errorf("%q: %q, want %q", runtime, got, want)
+		}
+		isOpen := func(folder string) bool { return folder == own+"/codex-bridge" }
+		if got := hook.DefaultFolder("/state", isOpen); got != "/state/run" {
+			t.Errorf("%q, open to commands: %q", runtime, got)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func deciding() ([]path, error) {
 		return nil, err
 	}
 	thread, _ := m.Params.Get("threadId").Text()
-	state := policy.State{Start: workspace, Home: "/home/user", Temp: "/tmp", Paths: asIs{},
+	state := policy.State{Start: workspace, Home: "/home/user", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: asIs{},
 		Thread: &policy.Thread{ID: thread, Workspace: workspace}}
 	if d := p.Decide(m, state); d.Verdict != policy.Pass {
 		return nil, fmt.Errorf("the turn/start should pass, and was told %s: %w", d.Verdict, d.Err)
@@ -75,7 +75,7 @@ func ruling() (path, error) {
 	}
 	params := doc.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
-	state := policy.State{Start: workspace, Home: "/home/user", Temp: "/tmp", Paths: asIs{}, Escalation: rules.Sandboxed,
+	state := policy.State{Start: workspace, Home: "/home/user", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: asIs{}, Escalation: rules.Sandboxed,
 		Thread: &policy.Thread{ID: thread, Workspace: workspace, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)}}
 	ask := func() policy.Decision {
 		return p.DecideRequest("item/commandExecution/requestApproval", params, state)

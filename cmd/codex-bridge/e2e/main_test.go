@@ -13,6 +13,7 @@ import (
 
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/methods"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // What all tests run against; set by TestMain.
@@ -55,12 +56,23 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "e2e: %v\n     run `make setup`, which installs what the end-to-end tests need\n", err)
 		return 1
 	}
-	dir, err := os.MkdirTemp("", "codex-bridge-e2e-")
+	dir, err := scripted.Folder("codex-bridge-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o711); err != nil { // PostgreSQL runs as another user
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	// The folders of the tests are made here, too. A world has another TMPDIR.
+	for _, name := range []string{"TMPDIR", "GOTMPDIR"} {
+		if err := os.Setenv(name, dir); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e:", err)
+			return 1
+		}
+	}
 	if err := findProxy(dir); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1

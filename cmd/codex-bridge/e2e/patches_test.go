@@ -64,8 +64,7 @@ func (a *agreeable) apply(thread string, p patchTry) (written bool, asked int) {
 	return strings.Contains(string(b), "WORD"), asked
 }
 
-// inWorkspace keeps codex's sandbox from the system's temporary folder, in which all of
-// this lies.
+// inWorkspace keeps codex's sandbox from the temporary folders.
 const inWorkspace = "[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n"
 
 // patching opens a thread where there is what the patches need.
@@ -92,7 +91,9 @@ func TestPatchesControl(t *testing.T) {
 	for name, config := range map[string]string{"in the sandbox": "", "outside of it": inWorkspace} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, thread := newWorld(t, options{codexConfig: config}).patching(codexPath, "app-server")
+			w := newWorld(t, options{codexConfig: config})
+			w.env = append(w.env, "TMPDIR="+filepath.Join(w.root, "outside"))
+			a, thread := w.patching(codexPath, "app-server")
 			for name, p := range patchTries {
 				if written, _ := a.apply(thread, p); written != (config == "" || !p.kept) {
 					t.Errorf("%s: written %t; the model was told %q", name, written, a.world.told())

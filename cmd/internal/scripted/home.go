@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,4 +55,45 @@ func Env(dir string) ([]string, error) {
 		return nil, err
 	}
 	return []string{"CODEX_HOME=" + dir, "TMPDIR=" + tmp}, nil
+}
+
+// Folder makes a folder of its own outside of /tmp and $TMPDIR; the caller removes it. Codex lets
+// commands write there, and a bridge that enforces a policy does not start if its configuration,
+// its state or CODEX_HOME is there.
+func Folder(pattern string) (string, error) {
+	parents := []string{"/var/tmp"}
+	if cache, err := os.UserCacheDir(); err == nil {
+		parents = append(parents, cache)
+	}
+	var errs []error
+	for _, parent := range parents {
+		if err := outsideTemp(parent); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		folder, err := os.MkdirTemp(parent, pattern)
+		if err == nil {
+			return filepath.EvalSymlinks(folder)
+		}
+		errs = append(errs, err)
+	}
+	return "", fmt.Errorf("no folder can be made outside of the temporary folders: %w", errors.Join(errs...))
+}
+
+// outsideTemp returns an error if the folder is in a temporary folder.
+func outsideTemp(folder string) error {
+	folder, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return err
+	}
+	for _, temp := range []string{"/tmp", os.TempDir()} {
+		temp, err := filepath.EvalSymlinks(temp)
+		if err != nil {
+			continue
+		}
+		if rest, err := filepath.Rel(temp, folder); err == nil && filepath.IsLocal(rest) {
+			return fmt.Errorf("%s is in the temporary folder %s", folder, temp)
+		}
+	}
+	return nil
 }

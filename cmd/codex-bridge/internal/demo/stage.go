@@ -87,9 +87,9 @@ type stage struct {
 }
 
 func build(o Options) (*stage, error) {
-	folder, err := os.MkdirTemp("", "codex-bridge-demo-")
+	folder, err := scripted.Folder("codex-bridge-demo-")
 	if err != nil {
-		return nil, fmt.Errorf("%w; set TMPDIR to a folder that can be written", err)
+		return nil, err
 	}
 	s := &stage{o: o, folder: folder, work: filepath.Join(folder, "project")}
 	home, conf := filepath.Join(folder, "codex"), filepath.Join(folder, "codex-bridge.toml")

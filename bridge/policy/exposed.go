@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"codex-bridge/bridge/config"
+)
+
+// Place is a file or folder on which the policy rests.
+type Place struct {
+	Name string // for people, such as "the state folder"
+	Path string // canonical
+	Hint string // how the user moves it
+}
+
+// TempFolder is a temporary folder of Codex's. Commands of every workspace-write thread can
+// write there, unless Codex's configuration or a turn leaves it out.
+type TempFolder struct {
+	Name string // for people: "/tmp" or "$TMPDIR"
+	Path string // canonical
+	// Relative: Codex sees it from the folder of each command, so that it can be anywhere.
+	Relative bool
+}
+
+// ExposedError reports a place on which the policy rests and that sandboxed commands can write.
+type ExposedError struct {
+	Place Place
+	Temp  TempFolder
+}
+
+func (e *ExposedError) Error() string { return e.Problem() + "; " + e.Hint() }
+
+// Problem returns what is wrong and where.
+func (e *ExposedError) Problem() string {
+	temp := e.Temp.Name
+	if e.Temp.Relative {
+		return temp + " is a relative path, which Codex sees from the folder of each command and lets sandboxed commands write"
+	}
+	if temp != e.Temp.Path {
+		temp += " (" + e.Temp.Path + ")"
+	}
+	if within(strings.ToLower(e.Temp.Path), strings.ToLower(e.Place.Path)) {
+		return fmt.Sprintf("%s %s is in %s, where Codex lets sandboxed commands write", e.Place.Name, e.Place.Path, temp)
+	}
+	return fmt.Sprintf("%s %s holds %s, where Codex lets sandboxed commands write", e.Place.Name, e.Place.Path, temp)
+}
+
+// Hint returns how to fix it.
+func (e *ExposedError) Hint() string {
+	if e.Temp.Relative {
+		return "set " + e.Temp.Name[1:] + " to an absolute path, or unset it"
+	}
+	if e.Temp.Name != "/tmp" {
+		return e.Place.Hint + ", or set " + e.Temp.Name[1:] + " to another folder"
+	}
+	return e.Place.Hint
+}
+
+// Exposed returns what sandboxed commands could write of the places, because it overlaps a temporary
+// folder: nothing unless the policy is enforced and lets some thread write.
+func (p *Policy) Exposed(places []Place, temps []TempFolder) []*ExposedError {
+	if p.mode != config.Enforce || p.limit == readOnly {
+		return nil
+	}
+	var out []*ExposedError
+	for _, temp := range temps {
+		if temp.Relative {
+			out = append(out, &ExposedError{Temp: temp})
+		}
+	}
+	for _, place := range places {
+		if i := slices.IndexFunc(temps, func(t TempFolder) bool { return !t.Relative && t.overlaps(place.Path) }); i >= 0 {
+			out = append(out, &ExposedError{place, temps[i]})
+		}
+	}
+	return out
+}
+
+// overlaps reports whether path is, holds or is in the folder. It ignores case, so that a doubt
+// refuses.
+func (t TempFolder) overlaps(path string) bool {
+	return overlap(strings.ToLower(t.Path), strings.ToLower(path))
+}
+
+// Temporary reports whether a canonical path overlaps a temporary folder of Codex's.
+func (st State) Temporary(path string) bool {
+	return slices.ContainsFunc(st.Temps, func(t TempFolder) bool { return t.overlaps(path) })
+}

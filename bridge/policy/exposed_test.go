@@ -1,0 +1,76 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rules"
+	"codex-bridge/rpc"
+)
+
+func TestExposed(t *testing.T) {
+	tmp, tmpdir := policy.TempFolder{Name: "/tmp", Path: "/tmp"}, policy.TempFolder{Name: "$TMPDIR", Path: "/home/ada/Temp"}
+	for name, test := range map[string]struct {
+		place string
+		temps []policy.TempFolder
+		want  string
+	}{
+		"apart":          {"/home/ada/.state", []policy.TempFolder{tmp, tmpdir}, ""},
+		"alike":          {"/tmpfile", []policy.TempFolder{tmp}, ""},
+		"the folder":     {"/tmp", []policy.TempFolder{tmp}, "the thing /tmp is in /tmp, where Codex lets sandboxed commands write; move it"},
+		"inside":         {"/tmp/x/y", []policy.TempFolder{tmp}, "the thing /tmp/x/y is in /tmp, where Codex lets sandboxed commands write; move it"},
+		"another case":   {"/home/ada/TEMP/x", []policy.TempFolder{tmp, tmpdir}, "the thing /home/ada/TEMP/x is in $TMPDIR (/home/ada/Temp), where Codex lets sandboxed commands write; move it, or set TMPDIR to another folder"},
+		"above":          {"/home/ada", []policy.TempFolder{tmp, tmpdir}, "the thing /home/ada holds $TMPDIR (/home/ada/Temp), where Codex lets sandboxed commands write; move it, or set TMPDIR to another folder"},
+		"a relative one": {"/home/ada", []policy.TempFolder{{Name: "$TMPDIR", Path: "/start/x", Relative: true}}, "$TMPDIR is a relative path, which Codex sees from the folder of each command and lets sandboxed commands write; set TMPDIR to an absolute path, or unset it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, mode := range []config.Mode{config.Enforce, config.Audit} {
+				for _, sandbox := range []string{"read-only", "workspace-write", "danger-full-access"} {
+					cfg := config.Default().Policy
+					cfg.Mode, cfg.Sandbox = mode, sandbox
+					p, err := policy.New(cfg, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want := ""
+					if mode == config.Enforce && sandbox != "read-only" {
+						want = test.want
+					}
+					got := ""
+					for _, one := range p.Exposed([]policy.Place{{Name: "the thing", Path: test.place, Hint: "move it"}}, test.temps) {
+						got += one.Error()
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("%s, %s (-want +got)\n%s", mode, sandbox, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A command is denied once a folder that Codex lets commands write leads elsewhere.
+func TestFolderThatLeadsElsewhere(t *testing.T) {
+	cfg := config.Default().Policy
+	cfg.Mode = config.Enforce
+	p, err := policy.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := rpc.ParseValue([]byte(`{"command":"true"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}
+	for path, verdict := range map[string]policy.Verdict{"/tmp": policy.Pass, "/home/ada/tmpfile": policy.Deny} {
+		st := state()
+		st.Escalation = rules.Sandboxed
+		st.Temps = []policy.TempFolder{{Name: "$TMPDIR", Path: path}}
+		if d := p.DecideTool(use, st); d.Verdict != verdict {
+			t.Errorf("%s: %v, %v", path, d.Verdict, d.Err)
+		}
+	}
+}
