@@ -91,12 +91,20 @@ func (p *Policy) vector(v rpc.Value, reach rules.Escalation, dirs rules.Dirs) ru
 func (p *Policy) dirs(st State, params rpc.Value) rules.Dirs {
 	d := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	if st.Thread != nil {
-		d.Workspace, d.Roots = st.Thread.Workspace, p.allowed(st, st.Thread.Workspace)
+		d.Workspace = st.Thread.Workspace
 	}
 	if cwd, ok := params.Get("cwd").Text(); ok {
 		d.Cwd, _ = st.canonical(cwd)
 	}
+	p.addRoots(&d, st)
 	return d
+}
+
+// addRoots adds the writable roots of a command that runs outside of the workspace.
+func (p *Policy) addRoots(d *rules.Dirs, st State) {
+	if d.Workspace != "" && !within(d.Workspace, d.Cwd) {
+		d.Roots = p.allowed(st, d.Workspace)
+	}
 }
 
 // paths are what a patch changes, as Codex has said; empty unknown.

@@ -156,12 +156,13 @@ func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
 	if st.Thread == nil {
 		escalation = rules.EscalationUnknown
 	} else {
-		dirs.Workspace, dirs.Roots = st.Thread.Workspace, p.allowed(st, st.Thread.Workspace)
+		dirs.Workspace = st.Thread.Workspace
 		if st.Thread.Sandbox == fullAccess.String() {
 			escalation = rules.Escalated // there is none
 		}
 	}
 	dirs.Cwd, _ = st.canonical(t.Cwd)
+	p.addRoots(&dirs, st)
 	text, ok := t.Input.Get("command").Text()
 	switch {
 	case t.Name == "Bash" && ok:

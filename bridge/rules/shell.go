@@ -52,8 +52,11 @@ func (d Dirs) elsewhere() string {
 	if cwd == "" {
 		return "the folder that it runs in is not known"
 	}
-	for _, root := range append([]string{d.Workspace}, d.Roots...) {
-		if _, ok := below(filepath.ToSlash(root), cwd); ok && root != "" {
+	if _, ok := below(filepath.ToSlash(d.Workspace), cwd); ok && d.Workspace != "" {
+		return ""
+	}
+	for _, root := range d.Roots {
+		if _, ok := below(filepath.ToSlash(root), cwd); ok {
 			return ""
 		}
 	}
