@@ -5,6 +5,11 @@ import "time"
 // GitDir is gitDir.
 var GitDir = gitDir
 
+// Disk is disk, CanonicalOn is canonical.
+type Disk = disk
+
+var CanonicalOn = canonical
+
 // Roots is what codex takes for the project of a folder, on this machine.
 func Roots(folder string) ([]string, error) { return filesystem{}.Roots(folder) }
 

@@ -1,8 +1,6 @@
 package guard
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -177,37 +175,13 @@ type filesystem struct{}
 func (filesystem) PolicyFiles(folder string) []string {
 	// Of a link what it leads to: Codex runs no command where it should protect a link in a
 	// writable folder (measured with 0.169).
-	file, err := filepath.EvalSymlinks(filepath.Join(config.WorkspaceFolder(folder), config.WorkspaceFile))
-	if err != nil {
+	file := filepath.Join(config.WorkspaceFolder(folder), config.WorkspaceFile)
+	at, err := filesystem{}.Canonical(file)
+	if _, missing := os.Lstat(file); err != nil || missing != nil {
 		return nil
 	}
-	return []string{file}
+	return []string{at}
 }
 
 // Canonical implements policy.Paths.
-func (filesystem) Canonical(path string) (string, error) {
-	if !filepath.IsAbs(path) {
-		return "", errors.New("not an absolute path: " + path)
-	}
-	path = filepath.Clean(path)
-	rest := ""
-	for {
-		resolved, err := filepath.EvalSymlinks(path)
-		switch {
-		case err == nil:
-			return filepath.Join(resolved, rest), nil
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", err // a loop, or a folder that may not be read: nobody knows where it leads
-		}
-		// A link whose target is missing leads where its target would be, not here.
-		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return "", &fs.PathError{Op: "resolve", Path: path, Err: errors.New("a link to nothing")}
-		}
-		parent := filepath.Dir(path)
-		if parent == path {
-			return "", err
-		}
-		rest = filepath.Join(filepath.Base(path), rest)
-		path = parent
-	}
-}
+func (filesystem) Canonical(path string) (string, error) { return canonical(system{}, path) }

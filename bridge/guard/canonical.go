@@ -1,0 +1,144 @@
+package guard
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// disk is the file system that paths are resolved in.
+type disk interface {
+	// Resolve returns an existing path without its links, as filepath.EvalSymlinks does.
+	Resolve(path string) (string, error)
+	// IsLink reports whether path is a link, to something or nothing.
+	IsLink(path string) bool
+	// FoldsCase reports whether a folder may find a name in another case than it stores.
+	FoldsCase() bool
+	// Names returns the names that a folder stores.
+	Names(folder string) ([]string, error)
+	// Same reports whether two paths lead to one file.
+	Same(a, b string) bool
+}
+
+// canonical returns an absolute path without links, with each name as its folder stores it. Of
+// a path that does not exist the part that does is resolved.
+func canonical(d disk, path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", errors.New("not an absolute path: " + path)
+	}
+	path = filepath.Clean(path)
+	rest := ""
+	for {
+		resolved, err := d.Resolve(path)
+		switch {
+		case err == nil && d.FoldsCase():
+			if resolved, err = stored(d, resolved); err != nil {
+				return "", err
+			}
+			return filepath.Join(resolved, rest), nil
+		case err == nil:
+			return filepath.Join(resolved, rest), nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err // a loop, or a folder that may not be read
+		}
+		// A link whose target is missing leads where its target would be, not here.
+		if d.IsLink(path) {
+			return "", &fs.PathError{Op: "resolve", Path: path, Err: errors.New("a link to nothing")}
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return "", err
+		}
+		rest = filepath.Join(filepath.Base(path), rest)
+		path = parent
+	}
+}
+
+// stored returns a path that exists and has no links with the names that its folders store.
+//
+// macOS finds /Users/me/Code by /users/ME/code, and EvalSymlinks keeps the spelling. What
+// Codex says of a folder, and what the policy keeps of it, would then miss each other.
+func stored(d disk, path string) (string, error) {
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path, nil
+	}
+	folder, err := stored(d, parent)
+	if err != nil {
+		return "", err
+	}
+	at := filepath.Join(folder, filepath.Base(path))
+	names, err := d.Names(folder)
+	if err != nil {
+		// Where another spelling leads elsewhere the folder finds no name but the stored one.
+		if other := filepath.Join(folder, swapCase(filepath.Base(path))); other != at && !d.Same(at, other) {
+			return at, nil
+		}
+		return "", err
+	}
+	return storedName(d, at, names)
+}
+
+// storedName returns at with the name under which its folder stores it, one of names.
+func storedName(d disk, at string, names []string) (string, error) {
+	folder, name := filepath.Split(at)
+	if slices.Contains(names, name) {
+		return at, nil
+	}
+	for _, alike := range []func(string) bool{
+		func(one string) bool { return strings.EqualFold(one, name) },
+		func(string) bool { return true }, // Unicode has several forms of one name
+	} {
+		for _, one := range names {
+			if found := filepath.Join(folder, one); alike(one) && d.Same(found, at) {
+				return found, nil
+			}
+		}
+	}
+	return "", &fs.PathError{Op: "resolve", Path: at, Err: errors.New("its folder stores no such name")}
+}
+
+func swapCase(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsUpper(r) {
+			return unicode.ToLower(r)
+		}
+		return unicode.ToUpper(r)
+	}, name)
+}
+
+// system is the disk of this machine.
+type system struct{}
+
+func (system) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+func (system) IsLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+// FoldsCase is false on Windows, where EvalSymlinks returns the stored names.
+func (system) FoldsCase() bool { return runtime.GOOS == "darwin" }
+
+func (system) Names(folder string) ([]string, error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+func (system) Same(a, b string) bool {
+	one, err := os.Lstat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Lstat(b)
+	return err == nil && os.SameFile(one, other)
+}

@@ -1,0 +1,141 @@
+package guard_test
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// foldingDisk is a disk that finds names in any case, as that of macOS does.
+type foldingDisk struct {
+	paths  []string          // as they are stored
+	links  map[string]string // where each leads
+	fold   func(string) string
+	locked string // a folder whose names can't be listed
+}
+
+func (d foldingDisk) find(path string) (string, bool) {
+	for _, one := range d.paths {
+		if d.fold(one) == d.fold(path) {
+			return one, true
+		}
+	}
+	return "", path == "/"
+}
+
+func (d foldingDisk) Resolve(path string) (string, error) {
+	for from, to := range d.links {
+		if rest, ok := strings.CutPrefix(d.fold(path), d.fold(from)); ok && (rest == "" || rest[0] == '/') {
+			path = to + path[len(from):]
+		}
+	}
+	if _, ok := d.find(path); !ok {
+		return "", &fs.PathError{Op: "lstat", Path: path, Err: fs.ErrNotExist}
+	}
+	return path, nil // in the spelling that it was given
+}
+
+func (d foldingDisk) IsLink(path string) bool { return d.links[path] != "" }
+func (d foldingDisk) FoldsCase() bool         { return true }
+
+func (d foldingDisk) Names(folder string) (names []string, err error) {
+	if folder == d.locked {
+		return nil, fs.ErrPermission
+	}
+	for _, one := range d.paths {
+		if one != "/" && filepath.Dir(one) == folder {
+			names = append(names, filepath.Base(one))
+		}
+	}
+	return names, nil
+}
+
+func (d foldingDisk) Same(a, b string) bool {
+	one, ok := d.find(a)
+	other, found := d.find(b)
+	return ok && found && one == other
+}
+
+func TestCanonicalHasTheStoredCase(t *testing.T) {
+	paths := []string{"/Users", "/Users/me", "/Users/me/Code", "/Users/me/Code/.git", "/Users/me/Code/caf\u00e9", "/srv", "/srv/Data"}
+	forms := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "e\u0301", "\u00e9") }
+	d := foldingDisk{paths: paths, links: map[string]string{"/link": "/users/ME/code"}, fold: forms}
+	for typed, want := range map[string]string{
+		"/":                           "/",
+		"/Users/me/Code":              "/Users/me/Code",
+		"/users/ME/cODE":              "/Users/me/Code",
+		"/users/me/code/../CODE/.GIT": "/Users/me/Code/.git",
+		"/USERS/me/code/New/File":     "/Users/me/Code/New/File",
+		"/link/.Git":                  "/Users/me/Code/.git",
+		"/users/me/code/cafe\u0301/x": "/Users/me/Code/caf\u00e9/x",
+	} {
+		if got, err := guard.CanonicalOn(d, typed); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", typed, got, err, want)
+		}
+	}
+	if got, err := guard.CanonicalOn(d, "users"); err == nil {
+		t.Errorf("a relative path: %q", got)
+	}
+
+	// A folder that can't be listed: the name is kept only where no other spelling finds it.
+	d.locked = "/srv"
+	if got, err := guard.CanonicalOn(d, "/srv/data"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a folder that can't be listed: %q, %v", got, err)
+	}
+	exact := foldingDisk{paths: paths, fold: func(s string) string { return s }, locked: "/srv"}
+	if got, err := guard.CanonicalOn(exact, "/srv/Data"); err != nil || got != "/srv/Data" {
+		t.Errorf("a folder that can't be listed, by its only name: %q, %v", got, err)
+	}
+}
+
+// A folder that a request spells in another case has the trust of its project, under the key
+// that Codex looks for, and is no way to a folder that the policy keeps.
+func TestFolderInAnotherCase(t *testing.T) {
+	w := world(t)
+	plant(t, w.Start, txtar.Parse([]byte("-- Proj/.git/HEAD --\nx\n-- Proj/.codex/config.toml --\n-- Kept/x --\n")))
+	d := foldingDisk{fold: strings.ToLower}
+	err := filepath.WalkDir("/", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(w.Start+"/", strings.TrimSuffix(path, "/")+"/"), strings.HasPrefix(path, w.Start+"/"):
+			d.paths = append(d.paths, path)
+			return nil
+		case entry.IsDir():
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Paths, w.Kept, w.Defaults = canonicalOf{d}, []string{w.Start + "/Kept"}, new(policy.Defaults)
+	p := load(t, "[policy]\n")
+	decide := func(cwd string) policy.Decision {
+		t.Helper()
+		m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"thread/start","params":{"sandbox":"workspace-write","approvalPolicy":"on-request","cwd":"` + cwd + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Decide(m, w)
+	}
+	if d := decide(w.Start + "/pROJ"); d.Verdict != policy.Rewrite || !strings.Contains(string(d.Message), `"`+w.Start+`/Proj"`) {
+		t.Errorf("a project in another case: %s: %s %v", d.Verdict, d.Message, d.Err)
+	}
+	if d := decide(w.Start + "/kEPT"); !strings.Contains(string(d.Message), `"sandbox":"read-only"`) {
+		t.Errorf("a kept folder in another case: %s: %s %v", d.Verdict, d.Message, d.Err)
+	}
+}
+
+// canonicalOf has a policy resolve its paths on a disk.
+type canonicalOf struct{ guard.Disk }
+
+func (c canonicalOf) Canonical(path string) (string, error) { return guard.CanonicalOn(c.Disk, path) }
