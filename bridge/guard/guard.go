@@ -148,8 +148,9 @@ func (g *Guard) Routes() []bridge.Route {
 	return routes
 }
 
-// isActive reports whether the policy decides about messages, if only for the log.
-func (g *Guard) isActive() bool { return g.Policy().Mode() != config.Off }
+// isActive reports whether a policy decides about messages, if only for the log: the one in
+// force, or one that a thread keeps.
+func (g *Guard) isActive() bool { return g.Policy().Mode() != config.Off || g.threads.keepsEnforced() }
 
 // Threads is the number of threads that may take turns.
 func (g *Guard) Threads() int { return g.threads.count() }

@@ -142,6 +142,18 @@ func (t *threads) keeps(was *policy.Policy) (threads int) {
 	return len(t.known)
 }
 
+// keepsEnforced reports whether a thread keeps a policy that was enforced.
+func (t *threads) keepsEnforced() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, held := range t.held {
+		if slices.ContainsFunc(held, func(p *policy.Policy) bool { return p.Mode() == config.Enforce }) {
+			return true
+		}
+	}
+	return false
+}
+
 // hold has a thread keep a policy.
 func (t *threads) hold(id string, p *policy.Policy) {
 	if t.held == nil {

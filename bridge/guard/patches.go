@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"codex-bridge/bridge"
-	"codex-bridge/bridge/config"
 	"codex-bridge/rpc"
 )
 
@@ -46,7 +45,7 @@ func (p *patches) of(one patch) []string {
 }
 
 // judgesFiles tells whether questions about files are judged by their paths.
-func (g *Guard) judgesFiles() bool { return g.policy.Load().Mode() != config.Off }
+func (g *Guard) judgesFiles() bool { return g.isActive() }
 
 // isPatch: one in fifty of what codex says is the start of an item, and only those of
 // patches are of interest. One that was missed would leave a patch of which nothing is

@@ -74,11 +74,11 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 
 // Permits reports whether a hook's consent to a PermissionRequest may reach Codex.
 func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) bool {
-	p := g.policy.Load()
-	if p.Mode() == config.Off {
+	policies := g.policies(thread)
+	if policies[0].Mode() == config.Off {
 		return true
 	}
-	d := p.DecidePermission(use)
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecidePermission(use) }, strictness)
 	if d.Verdict == policy.Pass {
 		return true
 	}

@@ -238,6 +238,20 @@ func TestOpenThreadKeepsItsPolicy(t *testing.T) {
 	if ran := runs(old); ran != nil {
 		t.Errorf("after the change, ran: %q", ran)
 	}
+	changes := 0
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool { changes = strings.Count(text, "keep the policies"); return true }); err != nil {
+		t.Fatal(err)
+	}
+	w.write("config.toml", "[policy]\nmode = \"off\"\n")
+	if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Count(text, "keep the policies") > changes }); err != nil {
+		t.Fatal(err)
+	}
+	if ran := runs(old); ran != nil {
+		t.Errorf("after the policy was switched off, ran: %q", ran)
+	}
+	if _, err := a.Call(a.ctx, "thread/shellCommand", map[string]any{"threadId": old, "command": "touch denied"}); err == nil {
+		t.Error("after the policy was switched off, a shell command of the client in the thread")
+	}
 	a.quit()
 }
 
