@@ -32,6 +32,11 @@ func WorldOf(c config.Codex) policy.State {
 	env := codex.Environ(os.Environ(), c.Env, c.EnvRemove)
 	state.Temps = temps(env, state)
 	state.CodexHome = codexHome(env, state)
+	if program, err := os.Executable(); err == nil {
+		if program, err = (filesystem{}).Canonical(program); err == nil {
+			state.Programs = []string{program}
+		}
+	}
 	for _, place := range governing(nil, "") {
 		state.Kept = append(state.Kept, place.Path)
 	}

@@ -154,6 +154,21 @@ func (c *call) defineFence() bool {
 // fenceEntries are the entries of the profile: paths, and what commands may do there.
 func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 	entries := map[string]any{}
+	keep := func(at string) {
+		entries[at] = "read"
+		for _, folder := range folders {
+			for dir := filepath.Dir(at); dir != folder && within(folder, dir) && !governs(dir[len(folder):]); dir = filepath.Dir(dir) {
+				if entries[dir] == nil {
+					entries[dir] = "write" // its own mount, or it could be renamed (measured)
+				}
+			}
+		}
+	}
+	for _, program := range st.Programs {
+		if withinAny(folders, program) {
+			keep(program)
+		}
+	}
 	if st.PolicyFiles != nil {
 		governed := slices.Clone(folders)
 		if st.Start != "" { // its policy file counts in every thread
@@ -161,7 +176,7 @@ func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 		}
 		for _, folder := range governed {
 			for _, file := range st.PolicyFiles.PolicyFiles(folder) {
-				entries[file] = "read"
+				keep(file)
 			}
 		}
 	}

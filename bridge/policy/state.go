@@ -34,6 +34,8 @@ type State struct {
 	// Kept are the canonical places of what the policy itself rests on: the user's
 	// configuration file and the state folder.
 	Kept []string
+	// Programs are the canonical paths of the programs that hooks run: the bridge's own.
+	Programs []string
 	// Hidden are canonical folders that commands must not read: that of the hooks' socket, with its
 	// token.
 	Hidden []string

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -135,6 +136,60 @@ func TestCommandsCannotChangeWhatGoverns(t *testing.T) {
 	a.resume(left, map[string]any{})
 	holds("left by codex alone", left)
 	a.quit()
+}
+
+// No command replaces a bridge that is in the workspace: hooks run that program. With Codex
+// alone each of the commands does.
+func TestCommandsCannotReplaceTheBridge(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile(proxyPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		argv     []string // behind the root; nil: Codex alone
+		replaced bool
+	}{"alone": {replaced: true}, "bridge": {argv: []string{"/workspace/tools/bin/codex-bridge", "app-server"}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\nescalation = \"deny\"\n"})
+			at := w.write("workspace/tools/bin/codex-bridge", string(program))
+			if err := os.Chmod(at, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			argv := []string{codexPath, "app-server"}
+			if test.argv != nil {
+				argv = append([]string{w.root + test.argv[0]}, test.argv[1:]...)
+			}
+			a := w.agreeable(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			for _, line := range []string{
+				"echo x > tools/bin/codex-bridge",
+				"rm -f tools/bin/codex-bridge && echo x > tools/bin/codex-bridge",
+				"mv tools/bin tools/old && mkdir tools/bin && echo x > tools/bin/codex-bridge",
+				"mv tools gone && mkdir -p tools/bin && echo x > tools/bin/codex-bridge",
+			} {
+				a.turn(thread, "RUN: "+line)
+				now, err := os.ReadFile(at)
+				if replaced := err != nil || !bytes.Equal(now, program); replaced != test.replaced {
+					t.Errorf("%q has replaced the program: %t", line, replaced)
+				}
+				if test.replaced { // for the next line
+					for _, name := range []string{"gone", "tools/old"} {
+						if err := os.RemoveAll(filepath.Join(w.workspace, name)); err != nil {
+							t.Fatal(err)
+						}
+					}
+					w.write("workspace/tools/bin/codex-bridge", string(program))
+				}
+			}
+			a.turn(thread, "RUN: touch tools/bin/beside")
+			if !w.left("workspace/tools/bin/beside") {
+				t.Error("a command can't write beside the program")
+			}
+			a.CloseInput()
+		})
+	}
 }
 
 // Codex keeps a user's own rules in memory that are gone from disk. A command that one of
