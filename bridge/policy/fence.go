@@ -126,9 +126,18 @@ func (c *call) defineFence() bool {
 		return false
 	}
 	folders := []string{folder}
-	for root := range c.params.Get("runtimeWorkspaceRoots").Elements() {
-		if at, err := c.st.canonical(textOf(root)); err == nil {
+	add := func(v rpc.Value) {
+		if at, err := c.st.canonical(textOf(v)); err == nil && c.entered(at) {
 			folders = append(folders, at)
+		}
+	}
+	for root := range c.params.Get("runtimeWorkspaceRoots").Elements() {
+		add(root)
+	}
+	for environment := range c.params.Get("environments").Elements() {
+		add(environment.Get("cwd"))
+		for root := range environment.Get("runtimeWorkspaceRoots").Elements() {
+			add(root)
 		}
 	}
 	var roots []string
@@ -222,14 +231,14 @@ func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 // command could write there. A mount can't be renamed from inside the sandbox. Where the workspace
 // is replaced in this way Codex runs no command any more.
 func nested(st State, folders []string) []string {
-	outer := slices.Clone(folders)
+	all := slices.Clone(folders)
 	for _, t := range st.Temps {
-		outer = append(outer, t.Path)
+		all = append(all, t.Path)
 	}
 	var out []string
 	for _, t := range st.Temps {
-		for _, folder := range outer {
-			for at := t.Path; at != folder && within(folder, at); at = filepath.Dir(at) {
+		for _, outer := range all {
+			for at := t.Path; at != outer && within(outer, at); at = filepath.Dir(at) {
 				out = append(out, at)
 			}
 		}

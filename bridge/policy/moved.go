@@ -7,14 +7,14 @@ import "slices"
 // commands can't write that file. So a turn is not moved to where another one governs, and
 // does not get it among its writable roots.
 func (c *call) foreignFile(path string) string {
-	if c.row.opens || c.st.PolicyFiles == nil {
+	if c.st.PolicyFiles == nil {
 		return ""
 	}
 	files := c.st.PolicyFiles.PolicyFiles(path)
 	if len(files) == 0 {
 		return ""
 	}
-	folders := []string{c.workspace}
+	folders := []string{c.opensIn(), c.st.Start} // the file of the latter counts in every thread
 	if c.st.Thread != nil {
 		folders = append(folders, c.st.Thread.Fence.Roots...)
 	}

@@ -70,7 +70,7 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 func (st State) turned() string {
 	var folders []string
 	if st.Thread != nil {
-		folders = append(folders, st.Thread.Workspace)
+		folders = append(append(folders, st.Thread.Workspace), st.Thread.Fence.Roots...)
 	}
 	for _, t := range st.Temps {
 		folders = append(folders, t.Path)

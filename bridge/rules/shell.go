@@ -250,12 +250,29 @@ func why(n *node) string {
 	return ""
 }
 
+// returns reports whether a path goes up again behind a name. Where the name is a link that
+// leads to another folder than the spelling says.
+func returns(file string) bool {
+	named := false
+	for part := range strings.SplitSeq(filepath.ToSlash(file), "/") {
+		switch {
+		case part == ".." && named:
+			return true
+		case part != "" && part != "." && part != "..":
+			named = true
+		}
+	}
+	return false
+}
+
 // write is what the path rules say of a redirection or a patch: only a target that is written
 // out is known, and that only as long as the folder is. It counts as it is spelled, and with its
 // links resolved.
 func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
 	target, clear, last := "", true, ""
 	switch t := w.target; {
+	case returns(t.text + t.suf):
+		clear, last = false, path.Base(filepath.ToSlash(t.text+t.suf))
 	case t.kind == known && path.IsAbs(filepath.ToSlash(t.text)):
 		target = t.text
 	case t.home && dirs.Home != "":
@@ -268,14 +285,14 @@ func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
 			last = t.suf
 		}
 		last = last[strings.LastIndexByte(last, '/')+1:]
-		if last == "." || last == ".." {
-			last = ""
-		}
+	}
+	if last == "." || last == ".." {
+		last = ""
 	}
 	leads := ""
 	if clear {
 		if dirs.Resolve != nil {
-			at, err := dirs.Resolve(target) // as it is spelled: a link may be before a ..
+			at, err := dirs.Resolve(target)
 			leads, clear = filepath.ToSlash(at), err == nil
 		}
 		target = path.Clean(filepath.ToSlash(target))

@@ -4,6 +4,8 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"testing"
 )
 
@@ -48,6 +50,23 @@ func TestTurnStaysUnderItsPolicyFile(t *testing.T) {
 			a.end(thread, turn, mark)
 			if left := w.left(folder + "/" + file); left != (folder == "governed") {
 				t.Errorf("%s, %s: the file is left: %v; the model was told %q", folder, name, left, w.told())
+			}
+		}
+		for name, more := range map[string]any{
+			"environments":          []any{map[string]any{"environmentId": "local", "cwd": path}},
+			"runtimeWorkspaceRoots": []string{w.workspace, path},
+		} {
+			w.write(folder+"/"+file, workspacePolicy)
+			opens := maps.Clone(settings)
+			opens[name] = more
+			thread := a.thread(opens)
+			a.turn(thread, "RUN: touch denied")
+			if in := os.Remove(path+"/denied") == nil; in != (folder == "plain" && name == "environments") {
+				t.Errorf("%s, thread/start with %s: the turn works there: %v; the model was told %q", folder, name, in, w.told())
+			}
+			a.turn(thread, "RUN: mv "+path+"/"+file+" "+path+"/gone")
+			if left := w.left(folder + "/" + file); left != (folder == "governed") {
+				t.Errorf("%s, thread/start with %s: the file is left: %v; the model was told %q", folder, name, left, w.told())
 			}
 		}
 		w.write(folder+"/"+file, workspacePolicy)
