@@ -56,7 +56,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "e2e: %v\n     run `make setup`, which installs what the end-to-end tests need\n", err)
 		return 1
 	}
-	dir, err := scripted.Folder("codex-bridge-e2e-")
+	dir, err := scripted.Folder("e2e-") // short: sockets in it have long names
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
