@@ -179,7 +179,7 @@ func (g *grantCut) path(v rpc.Value, access string) (string, bool) {
 		g.out(ruleSandbox, "to write "+path+" is more than read-only")
 	case access == "write" && g.a.p.limit == workspaceWrite && !withinAny(g.roots, path):
 		g.out(ruleRoots, path+" lies outside policy.writable_roots")
-	case access == "write" && g.a.p.limit == workspaceWrite && !belowAny(g.roots, path):
+	case access == "write" && g.a.p.limit == workspaceWrite && (!belowAny(g.roots, path) || g.a.st.exposes(path)):
 		g.out(ruleSandbox, path+" is kept from being written under workspace-write, where policy.writable_roots does not name it")
 	default:
 		if path != text {

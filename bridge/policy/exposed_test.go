@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,6 +72,32 @@ func TestFolderThatLeadsElsewhere(t *testing.T) {
 		st.Temps = []policy.TempFolder{{Name: "$TMPDIR", Path: path}}
 		if d := p.DecideTool(use, st); d.Verdict != verdict {
 			t.Errorf("%s: %v, %v", path, d.Verdict, d.Err)
+		}
+	}
+}
+
+// A root that the policy allows is not writable where it holds what the policy rests on.
+func TestRootsThatHoldWhatGoverns(t *testing.T) {
+	cfg := config.Default().Policy
+	cfg.Mode, cfg.Sandbox, cfg.WritableRoots = config.Enforce, "workspace-write", []string{"${workspace}", "~"}
+	p, err := policy.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := state()
+	for root, kept := range map[string]bool{
+		st.Home + "/other":      true,
+		st.Home:                 false,
+		st.CodexHome:            false,
+		st.CodexHome + "/rules": false,
+	} {
+		m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"turn/start","params":{"threadId":"` + st.Thread.ID + `","input":[],"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["` + root + `"],"networkAccess":false}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := p.Decide(m, st)
+		if d.Verdict == policy.Deny || strings.Contains(string(d.Message), `"`+root+`"`) != kept {
+			t.Errorf("%s: %s, %s, %v", root, d.Verdict, d.Message, d.Err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -121,6 +122,16 @@ func (st State) unusable(workspace string) string {
 		}
 	}
 	return ""
+}
+
+// exposes reports whether a writable root at a canonical path would let commands write what
+// the policy rests on. Roots that the user names count as little as others here.
+func (st State) exposes(path string) bool {
+	folder := strings.ToLower(path)
+	if home := strings.ToLower(st.CodexHome); home != "" && overlap(folder, home) && !st.worktree(path) {
+		return true
+	}
+	return slices.ContainsFunc(st.Kept, func(kept string) bool { return overlap(folder, strings.ToLower(kept)) })
 }
 
 // worktree tells whether folder is one that codex makes a worktree in. Measured:
@@ -248,5 +259,5 @@ func (c *call) reachable(path string) bool {
 	if c.workspace != "" && within(c.workspace, path) && c.p.protectsOwn(path[len(c.workspace):]) {
 		return false // named itself, it would be writable
 	}
-	return c.workspace != "" && below(c.workspace, path) || belowAny(c.allowed(), path)
+	return c.workspace != "" && below(c.workspace, path) || belowAny(c.allowed(), path) && !c.st.exposes(path)
 }

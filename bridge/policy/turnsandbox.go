@@ -108,7 +108,9 @@ func (c *call) objectAsked(v rpc.Value) {
 	if o.level != workspaceWrite || roots.Kind() != rpc.Array {
 		return
 	}
-	f := c.hold(roots, func(path string) bool { return belowAny(c.allowed(), path) && c.foreignFile(path) == "" })
+	f := c.hold(roots, func(path string) bool {
+		return belowAny(c.allowed(), path) && !c.st.exposes(path) && c.foreignFile(path) == ""
+	})
 	c.writable = f.kept
 	if f.changed {
 		c.set(v, "writableRoots", field+".writableRoots", array(f.kept), ruleRoots, f.reason())

@@ -49,7 +49,7 @@ func (e *echo) checkWritable(v rpc.Value) {
 	for r := range v.Elements() {
 		text := textOf(r)
 		path, err := e.st.canonical(text)
-		if err != nil || !belowAny(e.allowed, path) && !e.temporary(text, path) {
+		if err != nil || (!belowAny(e.allowed, path) || e.st.exposes(path)) && !e.temporary(text, path) {
 			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" may be written and is in none of the writable roots", v)
 			return
 		}
