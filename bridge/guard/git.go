@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,11 +26,17 @@ import (
 // core.hooksPath=/dev/null, core.fsmonitor=false and --ignore-submodules=dirty. So hooks,
 // fsmonitor and submodules run nothing. What still runs is a clean filter
 // (filter.NAME.clean or .process) and, in a partial clone whose objects are missing, the
-// programs that fetch them.
+// programs that fetch them. The filter of git-lfs reads lfs.extension.NAME.clean itself.
 
 // gitTimeout bounds the reading of a repository's configuration. It takes milliseconds; a
 // configuration that includes a pipe never ends.
 const gitTimeout = 10 * time.Second
+
+// maxGitFolders bounds the folders that one message has checked: each is a process.
+const maxGitFolders = 16
+
+// errRelativePath is returned where git may be a program in the folder of a thread.
+var errRelativePath = errors.New("PATH has a relative folder before that of git")
 
 // gitKey is a key of a repository's own git configuration.
 type gitKey struct{ name, origin string }
@@ -38,11 +45,15 @@ type gitKey struct{ name, origin string }
 // for Codex. env is the environment of Codex.
 func (g *Guard) ReadsGit(env []string) { g.gitEnv = env }
 
+// checksGit reports whether a policy wants no programs that a repository names.
+func (g *Guard) checksGit(p *policy.Policy) bool {
+	return g.gitEnv != nil && p.Mode() != config.Off && p.ProjectTrust() != "codex"
+}
+
 // gitPrograms returns the refusal of a message that has Codex run git where the
 // repository's own configuration names a program that git would run; nil: it may pass.
 func (g *Guard) gitPrograms(ctx context.Context, policies []*policy.Policy, call *bridge.Call, d policy.Decision, state *policy.State) *rpc.Error {
-	holds := func(p *policy.Policy) bool { return p.Mode() != config.Off && p.ProjectTrust() != "codex" }
-	if g.gitEnv == nil || d.Verdict == policy.Deny || d.Sent == nil && state.Thread == nil || !slices.ContainsFunc(policies, holds) {
+	if d.Verdict == policy.Deny || d.Sent == nil && state.Thread == nil || !slices.ContainsFunc(policies, g.checksGit) {
 		return nil
 	}
 	trusted := "" // the project whose own configuration the user trusts
@@ -52,20 +63,56 @@ func (g *Guard) gitPrograms(ctx context.Context, policies []*policy.Policy, call
 	case state.Thread != nil:
 		trusted = state.Thread.Project
 	}
-	for _, folder := range g.gitFolders(d, state) {
+	mayTrust := d.Sent != nil && policies[0].ProjectTrust() == "user"
+	return g.gitRefusal(ctx, call.Method, "params.cwd", g.gitFolders(d, state), trusted, mayTrust)
+}
+
+// agentPrograms returns the refusal of a tool call that gives a subagent a turn where
+// gitPrograms would refuse one; nil: it may pass.
+func (g *Guard) agentPrograms(ctx context.Context, policies []*policy.Policy, use policy.ToolUse, thread *policy.Thread) *rpc.Error {
+	if !givesTurn(use.Name) || !slices.ContainsFunc(policies, g.checksGit) {
+		return nil
+	}
+	folders, trusted := []string{use.Cwd}, ""
+	if thread != nil {
+		folders = append(append(folders, thread.Workspace), g.threads.workingFolders(thread.ID)...)
+		trusted = thread.Project
+	}
+	return g.gitRefusal(ctx, "hook/preToolUse", "cwd", g.canonicalFolders(folders), trusted, false)
+}
+
+// givesTurn reports whether a tool of Codex's starts a turn of a subagent. Its name may have
+// a namespace in front.
+func givesTurn(tool string) bool {
+	has := func(name string) bool { return strings.HasSuffix(tool, name) }
+	return !strings.HasPrefix(tool, "mcp__") && slices.ContainsFunc([]string{"spawn_agent", "resume_agent", "send_input", "followup_task"}, has)
+}
+
+// gitRefusal returns the refusal for the first folder whose repository names a program that
+// the user does not trust; nil: there is none.
+func (g *Guard) gitRefusal(ctx context.Context, method, field string, folders []string, trusted string, mayTrust bool) *rpc.Error {
+	refusal := policy.Refusal{Method: method, Rule: "policy.project_trust", Field: field}
+	if len(folders) > maxGitFolders {
+		refusal.Reason = fmt.Sprintf("it names more than %d folders in which codex may run git", maxGitFolders)
+		refusal.Mend = "name fewer workspace roots and environments"
+		return policy.Refused(rpc.CodeRefused, refusal)
+	}
+	for _, folder := range folders {
 		keys, err := g.repositoryPrograms(ctx, folder)
-		refusal := policy.Refusal{Method: call.Method, Rule: "policy.project_trust", Field: "params.cwd"}
 		switch {
+		case errors.Is(err, errRelativePath):
+			refusal.Reason = "codex runs git in " + folder + ", and could run a program of that folder: " + err.Error()
+			refusal.Mend = "remove relative and empty entries from the PATH of codex"
 		case err != nil:
 			refusal.Reason = "the git configuration of " + folder + " can't be read: " + err.Error()
 			refusal.Mend = "make \"git config --list --show-scope\" work in that folder"
 		case len(keys) == 0 || g.sameRepository(folder, trusted):
 			continue
 		default:
-			refusal.Reason = fmt.Sprintf("codex runs git in %s, outside of the sandbox, and git would run the program that the repository's own configuration names in %s (%s)",
+			refusal.Reason = fmt.Sprintf("codex runs git in %s, outside of the sandbox, and the repository's own configuration can make git run a program: %s (%s)",
 				folder, keys[0].name, keys[0].origin)
 			refusal.Mend = "remove the key, or move it to your own git configuration (git config --global)"
-			if d.Sent != nil && policies[0].ProjectTrust() == "user" {
+			if mayTrust {
 				refusal.Mend += "; or trust the project in codex's own config.toml: [projects." + fmt.Sprintf("%q", g.repositoryOf(folder)) + "] trust_level = \"trusted\""
 			}
 		}
@@ -75,53 +122,68 @@ func (g *Guard) gitPrograms(ctx context.Context, policies []*policy.Policy, call
 }
 
 // gitFolders are the folders in which Codex may run git because of a message: those that it
-// names, and the one that the thread works in.
+// names, and those that the thread works in.
 func (g *Guard) gitFolders(d policy.Decision, state *policy.State) []string {
 	var folders []string
-	add := func(folder string) {
-		if at, err := g.world.Paths.Canonical(folder); err == nil && !slices.Contains(folders, at) {
-			folders = append(folders, at)
-		}
-	}
 	if d.Sent != nil {
-		add(d.Workspace)
-		add(state.Stands)
+		folders = append(folders, d.Workspace, state.Stands)
 	}
 	if state.Thread != nil {
-		add(g.threads.folder(state.Thread.ID))
+		folders = append(folders, g.threads.workingFolders(state.Thread.ID)...)
 	}
 	if m, err := rpc.ParseMessage(d.Message); err == nil {
-		named := func(v rpc.Value) {
-			text, _ := v.Get("cwd").Text()
-			add(text)
-			for root := range v.Get("runtimeWorkspaceRoots").Elements() {
-				text, _ := root.Text()
-				add(text)
-			}
-		}
-		named(m.Params)
-		for environment := range m.Params.Get("environments").Elements() {
-			named(environment)
-		}
+		folders = append(folders, foldersIn(m.Params.Get)...)
 	}
-	return folders
+	return g.canonicalFolders(folders)
 }
 
-// folder is the folder that a thread works in now, as Codex has said last; "" unknown.
-func (t *threads) folder(id string) string {
+// canonicalFolders returns the canonical spelling of each folder once, of at most one more
+// than may be checked.
+func (g *Guard) canonicalFolders(folders []string) []string {
+	var canonical []string
+	for _, folder := range folders {
+		if at, err := g.world.Paths.Canonical(folder); err == nil && !slices.Contains(canonical, at) && len(canonical) <= maxGitFolders {
+			canonical = append(canonical, at)
+		}
+	}
+	return canonical
+}
+
+// workingFolders are the folders that a thread works in now, as Codex has said last.
+func (t *threads) workingFolders(id string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.known[id]
 	if one == nil {
-		return ""
+		return nil
 	}
-	cwd, _ := one.opened.Root().Get("cwd").Text()
-	if one.settings != nil {
-		if now, ok := one.settings.Root().Get("cwd").Text(); ok {
-			cwd = now
+	return foldersIn(func(member string) rpc.Value {
+		if one.settings != nil {
+			if now := one.settings.Root().Get(member); now.Exists() {
+				return now
+			}
+		}
+		return one.opened.Root().Get(member)
+	})
+}
+
+// foldersIn returns the folders that the members of a message or of a thread's settings name.
+// Measured: the cwd of the first environment becomes that of the turns to come.
+func foldersIn(get func(member string) rpc.Value) []string {
+	var folders []string
+	add := func(get func(member string) rpc.Value) {
+		cwd, _ := get("cwd").Text()
+		folders = append(folders, cwd)
+		for root := range get("runtimeWorkspaceRoots").Elements() {
+			text, _ := root.Text()
+			folders = append(folders, text)
 		}
 	}
-	return cwd
+	add(get)
+	for environment := range get("environments").Elements() {
+		add(environment.Get)
+	}
+	return folders
 }
 
 // sameRepository reports whether a folder belongs to the repository of a trusted project. A
@@ -144,16 +206,18 @@ func (g *Guard) repositoryOf(folder string) string {
 // programs which git runs for Codex. git itself reads the configuration, in the environment
 // and with the options of Codex; that runs nothing.
 func (g *Guard) repositoryPrograms(ctx context.Context, folder string) ([]gitKey, error) {
-	git := g.findGit()
-	if git == "" || !g.mayBeRepository(folder) {
-		return nil, nil
+	git, err := g.findGit()
+	if err != nil || git == "" || !g.mayBeRepository(folder) {
+		return nil, err
 	}
+	// GIT_CONFIG names the file that git config reads; no other command of git heeds it.
+	env := slices.DeleteFunc(slices.Clone(g.gitEnv), func(pair string) bool { return isVariable(pair, "GIT_CONFIG") })
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git has not ended within %s", gitTimeout))
 	defer cancel()
 	ended, err := processes.Run(ctx, processes.Command{
 		Args: []string{git, "-c", "safe.bareRepository=explicit", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
 			"config", "--list", "--includes", "--show-scope", "--show-origin", "-z"},
-		Dir: folder, Env: g.gitEnv, Max: 4 << 20, Tail: 1 << 10,
+		Dir: folder, Env: env, Max: 4 << 20, Tail: 1 << 10,
 	})
 	switch {
 	case err != nil:
@@ -174,71 +238,120 @@ func programKeys(list string) ([]gitKey, error) {
 	if len(fields)%3 != 0 {
 		return nil, errors.New("its output has an unknown form")
 	}
-	var filters, fetchers []gitKey
-	partial := false
+	var programs, fetchers, promisors []gitKey
+	var names []string // of the promisors' remotes
+	addressed := make(map[string]bool)
 	for i := 0; i < len(fields); i += 3 {
+		name, value, _ := strings.Cut(fields[i+2], "\n")
+		key := gitKey{name, strings.TrimPrefix(fields[i+1], "file:")}
+		section, rest, _ := strings.Cut(name, ".")
+		dot := max(strings.LastIndexByte(rest, '.'), 0)
+		subsection, variable := rest[:dot], strings.ToLower(strings.TrimPrefix(rest[dot:], "."))
+		section = strings.ToLower(section)
+		switch section + "." + variable {
+		case "extensions.partialclone":
+			promisors, names = append(promisors, key), append(names, value)
+		case "remote.promisor", "remote.partialclonefilter":
+			promisors, names = append(promisors, key), append(names, subsection)
+		case "remote.url":
+			addressed[subsection] = true
+		}
 		switch fields[i] {
 		case "system", "global", "command":
 			continue // the user's own
 		}
-		name, value, _ := strings.Cut(fields[i+2], "\n")
-		key := gitKey{name, strings.TrimPrefix(fields[i+1], "file:")}
-		lower := strings.ToLower(name)
 		switch {
-		case strings.HasPrefix(lower, "filter.") && (strings.HasSuffix(lower, ".clean") || strings.HasSuffix(lower, ".process")):
-			filters = append(filters, key)
-		case lower == "extensions.partialclone", strings.HasPrefix(lower, "remote.") && strings.HasSuffix(lower, ".promisor"):
-			partial = true
-		case fetches(lower, value):
+		case section == "filter" && (variable == "clean" || variable == "process"), section == "hook" && variable == "command",
+			extendsLFS(name, value):
+			programs = append(programs, key)
+		case fetches(section, subsection, variable, value):
 			fetchers = append(fetchers, key)
 		}
 	}
-	if partial {
-		filters = append(filters, fetchers...)
+	if len(promisors) > 0 {
+		programs = append(programs, fetchers...)
 	}
-	return filters, nil
+	for i, name := range names {
+		// Without an address in the configuration git takes it from .git/remotes or
+		// .git/branches, or takes the name for one.
+		if !addressed[name] {
+			programs = append(programs, promisors[i])
+		}
+	}
+	return programs, nil
 }
 
-// fetches reports whether a key names a program that git fetch runs, or a transport that
-// is one. name is in lower case.
-func fetches(name, value string) bool {
-	switch name {
-	case "core.sshcommand", "core.gitproxy", "core.askpass", "core.alternaterefscommand":
-		return true
-	}
-	section, rest, _ := strings.Cut(name, ".")
-	last := rest[strings.LastIndexByte(rest, '.')+1:]
+// lfsExtension matches the start of a line that old versions of git-lfs take for a key: they
+// read the output of git config -l by lines.
+var lfsExtension = regexp.MustCompile(`(?i)\n\s*lfs\.extension\.`)
+
+// extendsLFS reports whether git-lfs could take a key, or its value, for a program that it
+// runs. The name of an extension may hold a whole line of git config -l.
+func extendsLFS(name, value string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "lfs.extension.") && (strings.Contains(name, ".clean") || strings.Contains(name, ".smudge")) ||
+		lfsExtension.MatchString(value)
+}
+
+// remoteAddress matches an address that git fetches from with its own programs for HTTP, SSH
+// and its own protocol, whatever follows. A local repository has a configuration of its own,
+// which nothing has checked.
+var remoteAddress = regexp.MustCompile(`^(?:(?:https?|ssh|git)://|[A-Za-z0-9][\w.-]*@[\w.-]+:|[A-Za-z0-9][\w.-]+:/?[^:/])`)
+
+// fetches reports whether a key names a program that git fetch, or the maintenance after it,
+// runs, or an address for which it could run one. section and variable are in lower case.
+func fetches(section, subsection, variable, value string) bool {
 	switch section {
+	case "core":
+		return slices.Contains([]string{"sshcommand", "gitproxy", "askpass", "alternaterefscommand"}, variable)
+	case "gc":
+		return variable == "recentobjectshook"
 	case "remote":
-		return last == "uploadpack" || last == "vcs" || last == "url" && strings.Contains(value, "::")
+		return variable == "uploadpack" || variable == "vcs" || strings.Contains(subsection, "::") ||
+			variable == "url" && !remoteAddress.MatchString(value)
 	case "url": // the subsection takes the place of what the value is
-		return strings.Contains(rest, "::")
+		return variable == "insteadof" && !remoteAddress.MatchString(subsection)
 	case "credential":
-		return last == "helper"
+		return variable == "helper"
 	case "protocol":
-		return last == "allow"
+		return variable == "allow"
 	}
 	return false
 }
 
+// isVariable reports whether a pair of an environment is that of a variable.
+func isVariable(pair, name string) bool {
+	key, _, _ := strings.Cut(pair, "=")
+	return key == name || runtime.GOOS == "windows" && strings.EqualFold(key, name)
+}
+
 // findGit is the git that Codex finds; "" none.
-func (g *Guard) findGit() string {
-	name, path := "git", ""
+func (g *Guard) findGit() (string, error) {
+	name, dirs := "git", []string{"/bin", "/usr/bin"} // those of execvp without PATH
 	if runtime.GOOS == "windows" {
-		name = "git.exe"
+		name, dirs = "git.exe", nil
 	}
 	for _, pair := range g.gitEnv {
-		if key, value, _ := strings.Cut(pair, "="); key == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(key, "PATH") {
-			path = value
+		if isVariable(pair, "PATH") {
+			_, path, _ := strings.Cut(pair, "=")
+			if dirs = filepath.SplitList(path); len(dirs) == 0 {
+				dirs = []string{""}
+			}
 		}
 	}
-	for _, dir := range filepath.SplitList(path) {
+	for _, dir := range dirs {
+		if dir == "" && runtime.GOOS == "windows" {
+			continue
+		}
+		if !filepath.IsAbs(dir) {
+			return "", fmt.Errorf("%w: %q", errRelativePath, dir)
+		}
 		at := filepath.Join(dir, name)
-		if info, err := os.Stat(at); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0) {
-			return at
+		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0) {
+			return at, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // mayBeRepository reports whether git could find a repository from a folder. It spares the

@@ -1,12 +1,20 @@
 package guard
 
 import (
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	processes "codex-bridge/bridge/child"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
 )
 
 // gitRepository is a repository with one commit, in which $RAN is left by the program evil.
@@ -145,6 +153,38 @@ func TestRepositoryPrograms(t *testing.T) {
 			r.git("config", "remote.origin.url", r.folder)
 			r.git("config", "remote.origin.uploadpack", r.path("evil"))
 		}, "remote.origin.uploadpack", true},
+		"partial clone by its filter alone": {func(r *gitRepository) {
+			r.partial()
+			r.git("config", "--unset", "extensions.partialClone")
+			r.git("config", "remote.origin.partialclonefilter", "blob:none")
+			r.git("config", "remote.origin.url", r.folder)
+			r.git("config", "remote.origin.uploadpack", r.path("evil"))
+		}, "remote.origin.uploadpack", true},
+		"partial clone, promisor of the user": {func(r *gitRepository) {
+			r.partial()
+			r.git("config", "--unset", "extensions.partialClone")
+			r.git("config", "--global", "remote.origin.promisor", "true")
+			r.git("config", "core.sshCommand", r.path("evil"))
+		}, "core.sshcommand", true},
+		"partial clone, address in .git/remotes": {func(r *gitRepository) {
+			r.partial()
+			r.git("config", "--unset", "remote.origin.url")
+			r.git("config", "--global", "protocol.ext.allow", "always")
+			r.write("repository/.git/remotes/origin", "URL: ext::"+r.path("evil")+"\n", 0o600)
+		}, "extensions.partialclone", true},
+		"partial clone, address for a name": {func(r *gitRepository) {
+			r.partial()
+			r.git("config", "--global", "protocol.ext.allow", "always")
+			r.git("config", "extensions.partialClone", "ext::"+r.path("evil"))
+		}, "extensions.partialclone", true},
+		"partial clone, insteadOf": {func(r *gitRepository) {
+			r.partial()
+			r.git("config", "--global", "protocol.ext.allow", "always")
+			r.git("config", "url.ext:.insteadOf", "ssh")
+			r.git("config", "remote.origin.url", "ssh:"+r.path("evil"))
+		}, "url.ext:.insteadof", true},
+		"hook of the configuration": {func(r *gitRepository) { r.git("config", "hook.x.command", r.path("evil")) }, "hook.x.command", false},
+		"extension of git-lfs":      {func(r *gitRepository) { r.git("config", "lfs.extension.x.clean", r.path("evil")) }, "lfs.extension.x.clean", false},
 		"partial clone, ext": {func(r *gitRepository) {
 			r.partial()
 			r.git("config", "--unset", "extensions.partialClone")
@@ -192,12 +232,9 @@ func TestRepositoryPrograms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found := ""
-			if len(keys) > 0 {
-				found = keys[0].name
-			}
-			if found != test.key {
-				t.Errorf("found %q, wanted %q", keys, test.key)
+			is := func(key gitKey) bool { return key.name == test.key }
+			if (test.key == "") != (len(keys) == 0) || test.key != "" && !slices.ContainsFunc(keys, is) {
+				t.Errorf("found %q, want %q", keys, test.key)
 			}
 			if runs := r.status(); runs != test.runs {
 				t.Errorf("git ran the program: %v", runs)
@@ -219,5 +256,198 @@ func TestRepositoryProgramsUnreadable(t *testing.T) {
 		if keys, err := programKeys(output); err == nil {
 			t.Errorf("%q: found %q", output, keys)
 		}
+	}
+}
+
+// Keys that this git, or a machine without git-lfs, can't show to run a program.
+func TestProgramKeys(t *testing.T) {
+	t.Parallel()
+	const promisor = "remote.o.promisor\ntrue"
+	for name, test := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"git-lfs, other case":       {[]string{"lfs.Extension.X.clean\nevil"}, "lfs.Extension.X.clean"},
+		"git-lfs, smudge":           {[]string{"lfs.extension.x.smudge\nevil"}, "lfs.extension.x.smudge"},
+		"git-lfs, a line as a name": {[]string{"lfs.extension.x.clean=evil.y\n1"}, "lfs.extension.x.clean=evil.y"},
+		"git-lfs, a line in a value": {
+			[]string{"user.name\na\n LFS.extension.x.clean=evil"}, "user.name",
+		},
+		"git-lfs, priority":           {[]string{"lfs.extension.x.priority\n1", "user.name\nlfs.extension.x.clean"}, ""},
+		"a hook without a program":    {[]string{"hook.x.event\npre-commit"}, ""},
+		"maintenance":                 {[]string{promisor, "remote.o.url\nhttps://h/x", "gc.recentObjectsHook\nevil"}, "gc.recentObjectsHook"},
+		"maintenance of a full clone": {[]string{"gc.recentobjectshook\nevil"}, ""},
+		"a local address":             {[]string{promisor, "remote.o.url\n/x"}, "remote.o.url"},
+		"a local address, by file":    {[]string{promisor, "remote.o.url\nfile:///x"}, "remote.o.url"},
+		"an unknown scheme":           {[]string{promisor, "remote.o.url\nfoo://x"}, "remote.o.url"},
+		"no address":                  {[]string{promisor, "remote.O.url\nhttps://h/x"}, "remote.o.promisor"},
+		"an address as a name":        {[]string{promisor, "remote.o.url\nhttps://h/x", "remote.ext::evil.fetch\nx"}, "remote.ext::evil.fetch"},
+		"addresses": {[]string{
+			promisor, "remote.o.url\nhttps://h/x", "remote.p.url\nssh://h/x", "remote.q.url\ngit@h:x", "remote.r.url\nhost:/x",
+			"url.git@h:.insteadof\nhttps://h/", "url.https://h/.insteadof\ngh:",
+		}, ""},
+		"insteadOf, scheme": {[]string{promisor, "remote.o.url\nhttps://h/x", "url.host:.insteadof\nhttps:/"}, "url.host:.insteadof"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := "local\x00file:.git/config\x00" + strings.Join(test.keys, "\x00local\x00file:.git/config\x00") + "\x00"
+			keys, err := programKeys(list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.want == "" && len(keys) > 0 || test.want != "" && (len(keys) != 1 || keys[0].name != test.want) {
+				t.Errorf("found %q, want %q", keys, test.want)
+			}
+		})
+	}
+}
+
+// GIT_CONFIG does not redirect what the guard reads: git status does not heed it.
+func TestRepositoryProgramsIgnoreGitConfigVariable(t *testing.T) {
+	t.Parallel()
+	r := newGitRepository(t)
+	r.write("repository/.gitattributes", "* filter=x\n", 0o600)
+	r.write("empty", "", 0o600)
+	r.git("config", "filter.x.clean", r.path("evil")+" clean")
+	r.env = append(r.env, "GIT_CONFIG="+r.path("empty"))
+	g := &Guard{gitEnv: r.env}
+	keys, err := g.repositoryPrograms(t.Context(), r.folder)
+	if err != nil || len(keys) != 1 || !r.status() {
+		t.Errorf("found %q, %v", keys, err)
+	}
+}
+
+// findGit looks where execvp does, and refuses a PATH by which the folder of a thread could
+// have the program.
+func TestFindGit(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the programs of this test are those of Unix")
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "git")
+	if err := os.WriteFile(program, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, relative := range map[string]bool{
+		dir: false, dir + ":": false, "/nowhere:" + dir + ":.": false, "": true, ":" + dir: true, "bin:" + dir: true, "/nowhere::" + dir: true,
+	} {
+		g := &Guard{gitEnv: []string{"PATH=" + path}}
+		found, err := g.findGit()
+		if relative != errors.Is(err, errRelativePath) || !relative && found != program {
+			t.Errorf("PATH=%s: %q, %v", path, found, err)
+		}
+	}
+	if found, err := (&Guard{gitEnv: []string{}}).findGit(); err != nil || found != "" && filepath.Dir(found) != "/bin" && filepath.Dir(found) != "/usr/bin" {
+		t.Errorf("without PATH: %q, %v", found, err)
+	}
+}
+
+// gitFolders names every folder of a message and of the thread, as Codex has said last.
+func TestGitFolders(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse := func(text string) *rpc.Doc {
+		doc, err := rpc.ParseValue([]byte(strings.ReplaceAll(text, "$", root+"/")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	g := &Guard{world: World()}
+	g.threads.known = map[string]*thread{"t": {
+		opened:   parse(`{"cwd":"$old","runtimeWorkspaceRoots":["$root"]}`),
+		settings: parse(`{"cwd":"$now","environments":[{"environmentId":"local","cwd":"$env","runtimeWorkspaceRoots":["$envroot"]}]}`),
+	}}
+	message := func(params string) []byte {
+		return []byte(strings.ReplaceAll(`{"id":1,"method":"turn/start","params":`+params+`}`, "$", root+"/"))
+	}
+	for name, test := range map[string]struct {
+		d    policy.Decision
+		want []string
+	}{
+		"turn": {
+			policy.Decision{Message: message(`{"threadId":"t","cwd":"$m","runtimeWorkspaceRoots":["$mroot"],"environments":[{"cwd":"$menv","runtimeWorkspaceRoots":["$mroot","$menvroot"]}]}`)},
+			[]string{"now", "root", "env", "envroot", "m", "mroot", "menv", "menvroot"},
+		},
+		"turn that names none": {policy.Decision{Message: message(`{"threadId":"t"}`)}, []string{"now", "root", "env", "envroot"}},
+	} {
+		state := policy.State{Thread: &policy.Thread{ID: "t"}}
+		var got []string
+		for _, folder := range g.gitFolders(test.d, &state) {
+			got = append(got, filepath.Base(folder))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// A message may name no more folders than maxGitFolders.
+func TestGitFoldersAreBounded(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	var folders []string
+	for i := range 3 * maxGitFolders {
+		folders = append(folders, filepath.Join(root, strconv.Itoa(i)))
+	}
+	g := &Guard{gitEnv: []string{"PATH=" + root}, world: World()}
+	if err := g.gitRefusal(t.Context(), "turn/start", "", g.canonicalFolders(folders), "", false); err == nil || !strings.Contains(err.Message, "more than 16 folders") {
+		t.Errorf("too many: %v", err)
+	}
+	if err := g.gitRefusal(t.Context(), "turn/start", "", g.canonicalFolders(append(folders[:maxGitFolders], folders[0])), "", false); err != nil {
+		t.Errorf("as many as may be: %v", err)
+	}
+}
+
+// Tools that give a subagent a turn are refused where a message that starts one would be.
+func TestAgentPrograms(t *testing.T) {
+	t.Parallel()
+	r := newGitRepository(t)
+	r.git("config", "filter.x.clean", r.path("evil"))
+	r.write("plain/file", "", 0o600)
+	for name, test := range map[string]struct {
+		tool, cwd, trust, trusted string
+		refused                   bool
+	}{
+		"spawn":            {tool: "spawn_agent", cwd: r.folder, refused: true},
+		"with a namespace": {tool: "multi_agent_v1resume_agent", cwd: r.folder, refused: true},
+		"input":            {tool: "send_input", cwd: r.folder, refused: true},
+		"task":             {tool: "followup_task", cwd: r.folder, refused: true},
+		"moved thread":     {tool: "spawn_agent", cwd: r.path("plain"), refused: true},
+		"command":          {tool: "Bash", cwd: r.folder},
+		"server's tool":    {tool: "mcp__x__spawn_agent", cwd: r.folder},
+		"codex's trust":    {tool: "spawn_agent", cwd: r.folder, trust: "codex"},
+		"trusted":          {tool: "spawn_agent", cwd: r.folder, trusted: r.folder},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.trust == "" {
+				test.trust = "never"
+			}
+			cfg := config.Default().Policy
+			cfg.Mode, cfg.ProjectTrust = config.Enforce, test.trust
+			p, err := policy.New(cfg, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := New(p, World(), NoRecord, slog.New(slog.DiscardHandler))
+			g.ReadsGit(r.env)
+			thread := &policy.Thread{ID: "t", Project: test.trusted}
+			if name == "moved thread" {
+				thread.Workspace = r.folder
+			}
+			use := policy.ToolUse{Name: test.tool, Cwd: test.cwd}
+			refusal := g.agentPrograms(t.Context(), []*policy.Policy{p}, use, thread)
+			if (refusal != nil) != test.refused || refusal != nil && !strings.Contains(refusal.Message, "filter.x.clean") {
+				t.Errorf("refusal: %v", refusal)
+			}
+			if ruling := g.Tool(t.Context(), "t", "", use, []byte(`{}`)); name == "spawn" && !strings.Contains(ruling.Refusal, "filter.x.clean") {
+				t.Errorf("ruling: %+v", ruling)
+			}
+		})
 	}
 }

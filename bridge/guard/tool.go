@@ -54,7 +54,13 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 		use.Shell, use.Flags = call.Shell, call.Flags
 	}
 	state.Agent = g.agent(ctx, policies[0], state.Thread, use)
-	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideTool(use, state) }, strictness)
+	refusal := g.agentPrograms(ctx, policies, use, state.Thread)
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
+		if d := p.DecideTool(use, state); d.Verdict == policy.Deny || refusal == nil || !g.checksGit(p) {
+			return d
+		}
+		return policy.Decision{Verdict: policy.Deny, Err: refusal}
+	}, strictness)
 	if d.Verdict == policy.Pass {
 		if !d.Ask || p.Mode() != config.Enforce {
 			return Ruling{}
