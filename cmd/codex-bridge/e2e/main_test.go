@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"codex-bridge/bridge/bridgetest"
@@ -52,6 +54,11 @@ func TestMain(m *testing.M) {
 
 // run prepares the programs. What is missing fails the whole package.
 func run(m *testing.M) int {
+	// A process that nohup has started ignores SIGHUP, and so do those that it starts. One that
+	// is notified of the signal starts them with the default.
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	if err := findCodex(); err != nil {
 		fmt.Fprintf(os.Stderr, "e2e: %v\n     run `make setup`, which installs what the end-to-end tests need\n", err)
 		return 1
