@@ -12,8 +12,11 @@ import (
 //
 // Measured with Codex 0.169: it takes upper case, no hyphens, braces and urn:uuid: as well.
 func respelled(method, id string) *rpc.Error {
+	if id == "" || isCanonicalUUID(id) {
+		return nil
+	}
 	own := canonicalUUID(id)
-	if own == "" || own == id {
+	if own == "" {
 		return nil
 	}
 	return policy.Refused(rpc.CodeInvalidParams, policy.Refusal{
@@ -21,11 +24,33 @@ func respelled(method, id string) *rpc.Error {
 	})
 }
 
+// isCanonicalUUID reports whether text is a UUID as Codex writes it.
+func isCanonicalUUID(text string) bool {
+	if len(text) != 36 {
+		return false
+	}
+	for i, c := range []byte(text) {
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+var uuidMarks = strings.NewReplacer("-", "", "{", "", "}", "")
+
 // canonicalUUID is a UUID as Codex writes it; "" for a text that is none.
 func canonicalUUID(text string) string {
 	digits := strings.ToLower(strings.TrimSpace(text))
 	digits = strings.TrimPrefix(digits, "urn:uuid:")
-	digits = strings.NewReplacer("-", "", "{", "", "}", "").Replace(digits)
+	digits = uuidMarks.Replace(digits)
 	if len(digits) != 32 || strings.Trim(digits, "0123456789abcdef") != "" {
 		return ""
 	}
