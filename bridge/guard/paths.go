@@ -106,8 +106,8 @@ func codexHome(env []string, state policy.State) string {
 
 // Governing are the places on which a policy of cfg rests, and how to move each: the files of the
 // configuration, the state folder and Codex's own folder.
-func Governing(cfg *config.Config) []policy.Place {
-	return governing(cfg.Files(), WorldOf(cfg.Codex).CodexHome)
+func Governing(cfg *config.Config, world policy.State) []policy.Place {
+	return governing(cfg.Files(), world.CodexHome)
 }
 
 // governing are the configuration files, the user's whether it exists or not, the state folder, and

@@ -40,14 +40,19 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	if err != nil {
 		return nil, err
 	}
-	if err := exposed(cfg, p); err != nil {
+	world := guard.WorldOf(cfg.Codex)
+	if err := exposed(cfg, p, world); err != nil {
 		return nil, err
 	}
-	world := guard.WorldOf(cfg.Codex)
-	if folder, err := socketFolder(world); err == nil {
-		if folder, err = world.Paths.Canonical(folder); err == nil {
-			world.Kept, world.Hidden = append(world.Kept, folder), []string{folder}
-		}
+	folder, err := socketFolder(world)
+	if err == nil {
+		folder, err = world.Paths.Canonical(folder)
+	}
+	switch {
+	case err == nil:
+		world.Kept, world.Hidden = append(world.Kept, folder), []string{folder}
+	case p.Mode() == config.Enforce:
+		return nil, fmt.Errorf("the folder of the hooks' socket can't be protected: %w; name a state folder with %s", err, store.EnvFolder)
 	}
 	g := guard.New(p, world, recorder, log)
 	g.Workspaces(folderPolicies(log))
@@ -57,9 +62,9 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 
 // exposed returns an error if sandboxed commands could write something on which an enforced policy
 // rests.
-func exposed(cfg *config.Config, p *policy.Policy) error {
+func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 	var errs []error
-	for _, one := range p.Exposed(guard.Governing(cfg), guard.WorldOf(cfg.Codex).Temps) {
+	for _, one := range p.Exposed(guard.Governing(cfg, world), world.Temps) {
 		errs = append(errs, one)
 	}
 	return errors.Join(errs...)
@@ -125,7 +130,7 @@ func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, setPolicy 
 			p, err = newPolicy(changed, log)
 		}
 		if err == nil {
-			err = exposed(changed, p)
+			err = exposed(changed, p, guard.WorldOf(changed.Codex))
 		}
 		if err != nil {
 			log.Error("the changed configuration is not valid; the old policy stays", "error", err)
