@@ -1,0 +1,33 @@
+//go:build unix
+
+package guard
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// findGit looks where execvp does, and refuses a PATH by which the folder of a thread could
+// have the program.
+func TestFindGit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "git")
+	if err := os.WriteFile(program, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, relative := range map[string]bool{
+		dir: false, dir + ":": false, "/nowhere:" + dir + ":.": false, "": true, ":" + dir: true, "bin:" + dir: true, "/nowhere::" + dir: true,
+	} {
+		g := &Guard{gitEnv: []string{"PATH=" + path}}
+		found, err := g.findGit()
+		if relative != errors.Is(err, errRelativePath) || !relative && found != program {
+			t.Errorf("PATH=%s: %q, %v", path, found, err)
+		}
+	}
+	if found, err := (&Guard{gitEnv: []string{}}).findGit(); err != nil || found != "" && filepath.Dir(found) != "/bin" && filepath.Dir(found) != "/usr/bin" {
+		t.Errorf("without PATH: %q, %v", found, err)
+	}
+}
