@@ -21,7 +21,7 @@ import (
 
 // TestInterleavings plays random conversations in fake time: a client, Codex and two features
 // do what they do at random times, and Codex ends in the middle of every fourth conversation.
-// It holds what comes of it to four laws:
+// Each conversation must keep four laws:
 //
 //   - No answer of the client reaches Codex that one of the features has not judged, and each
 //     question gets one answer.

@@ -132,8 +132,8 @@ func (o *outgoing) tell(line []byte, dropped func()) {
 	}
 }
 
-// seen waits until a line is written, soon at most. Its caller does not where another waited
-// in vain just before (late).
+// seen waits until a line is written, soon at most. It is not called while late is set: the
+// last wait was in vain.
 func (o *outgoing) seen(next *outgoingLine) {
 	timer := time.NewTimer(soon)
 	defer timer.Stop()

@@ -8,7 +8,7 @@ import (
 )
 
 // respelled refuses the id of a thread in a spelling other than that of Codex; nil: it has
-// none. What is known of a thread, and the order of messages, goes by the id's text.
+// none. The bridge keeps the state of a thread, and the order of its messages, under the text of the id.
 //
 // Measured with Codex 0.169: it takes upper case, no hyphens, braces and urn:uuid: as well.
 func respelled(method, id string) *rpc.Error {

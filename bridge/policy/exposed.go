@@ -32,7 +32,7 @@ type ExposedError struct {
 
 func (e *ExposedError) Error() string { return e.Problem() + "; " + e.Hint() }
 
-// Problem returns what is wrong and where.
+// Problem names the place and the temporary folder that it overlaps.
 func (e *ExposedError) Problem() string {
 	temp := e.Temp.Name
 	if e.Temp.Relative {

@@ -65,8 +65,8 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 	return d
 }
 
-// turned returns a folder that codex lets the thread's commands write and that leads elsewhere now:
-// somebody has put a link into its path.
+// turned returns a folder that Codex lets the thread's commands write and whose path leads
+// elsewhere now, because a link was put into it; "" if there is none.
 func (st State) turned() string {
 	var folders []string
 	if st.Thread != nil {

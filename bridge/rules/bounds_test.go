@@ -82,7 +82,7 @@ func TestTooManyWordsAreNotAllowed(t *testing.T) {
 	}
 }
 
-// A rule that names a wrapper does not allow it to run what is not known.
+// A rule that allows a wrapper does not allow an unknown program behind it.
 func TestUnknownCommandsOfWrappersAreNotAllowed(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "parallel **", Decision: "allow"}, {Command: "sudo **", Decision: "allow"}})
 	for line, want := range map[string]rules.Decision{"parallel ls": rules.None, "sudo -s": rules.None, "sudo -n ls": rules.Allow} {

@@ -36,7 +36,7 @@ func TestRelativePrograms(t *testing.T) {
 		{"", "./scripts/a.sh", false},
 		{"/w/vendor", "/opt/run", true},
 		{"/w/vendor", "go test ./...", true},
-		{"/root/sub", "go test ./...", true},
+		{"/writable/sub", "go test ./...", true},
 		{"/other", "/opt/run", false},
 		{"/other", "go test ./...", false},
 		{"/", "go test ./...", false},
@@ -59,7 +59,7 @@ func TestRelativePrograms(t *testing.T) {
 		{"/w", "fd -H x", true},
 		{"/w", "fd -Hx rm", false},
 	} {
-		m := s.Shell(tt.line, "bash", rules.Sandboxed, rules.Dirs{Workspace: "/w", Roots: []string{"/root"}, Cwd: tt.cwd})
+		m := s.Shell(tt.line, "bash", rules.Sandboxed, rules.Dirs{Workspace: "/w", Roots: []string{"/writable"}, Cwd: tt.cwd})
 		if (m.Decision == rules.Allow) != tt.allowed {
 			t.Errorf("%s in %q: %s", tt.line, tt.cwd, printed(m))
 		}

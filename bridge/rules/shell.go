@@ -250,9 +250,9 @@ func why(n *node) string {
 	return ""
 }
 
-// returns reports whether a path goes up again behind a name. Where the name is a link that
-// leads to another folder than the spelling says.
-func returns(file string) bool {
+// climbsBack reports whether a path goes up again behind a name. If the name is
+// a link, such a path leads to another folder than its spelling says.
+func climbsBack(file string) bool {
 	named := false
 	for part := range strings.SplitSeq(filepath.ToSlash(file), "/") {
 		switch {
@@ -271,7 +271,7 @@ func returns(file string) bool {
 func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
 	target, clear, last := "", true, ""
 	switch t := w.target; {
-	case returns(t.text + t.suf):
+	case climbsBack(t.text + t.suf):
 		clear, last = false, path.Base(filepath.ToSlash(t.text+t.suf))
 	case t.kind == known && path.IsAbs(filepath.ToSlash(t.text)):
 		target = t.text

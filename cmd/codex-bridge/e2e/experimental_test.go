@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A client that does not ask for what is experimental works in a folder whose policy file
-// is protected, and sees nothing experimental. Codex alone refuses it a permissions profile.
+// A client without the capability experimentalApi works in a folder whose policy file is
+// protected, and gets no experimental message. Codex alone refuses it a permissions profile.
 func TestProtectedWithoutExperimentalApi(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: governsConfig})
