@@ -24,7 +24,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +52,7 @@ type options struct {
 	max                        float64
 	survivors                  bool
 	depth                      string
+	files                      *regexp.Regexp // nil: all
 }
 
 func run(ctx context.Context, args []string) error {
@@ -63,6 +66,10 @@ func run(ctx context.Context, args []string) error {
 	flags.BoolVar(&o.survivors, "survivors", false, "try only the mutants that survived before, whatever has changed in the tests since")
 	flags.Float64Var(&o.max, "max", 3, "how many percent may survive")
 	flags.StringVar(&o.depth, "tests", string(allTests), "\"own\" of the package, \"wide\" also of those that use it, \"e2e\" also end-to-end tests")
+	flags.Func("files", "try only mutants in files whose names match this regular expression", func(text string) (err error) {
+		o.files, err = regexp.Compile(text)
+		return err
+	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -180,6 +187,9 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 	}
 	for k := range unknown {
 		s.wrong = append(s.wrong, fmt.Sprintf("%s %s\n    - %s\n    + %s\n    there is no such mutant; take it off the list", k.File, k.Func, k.Old, k.New))
+	}
+	if o.files != nil {
+		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !o.files.MatchString(path.Base(m.File)) })
 	}
 	if o.sample > 0 && o.sample < len(mutants) {
 		rand.New(rand.NewPCG(1, 2)).Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
