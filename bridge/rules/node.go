@@ -61,13 +61,15 @@ func (n *node) has(text string) bool {
 
 // line is all that was seen in one command line.
 type line struct {
-	nodes   []*node
-	writes  []write
-	outside string // why the line, or a text that it has a shell read, is outside of the grammar
-	barrier string // why nothing in this line can be allowed, though it may be in the grammar
-	moved   bool   // it changes the folder, so ./x is anything
-	hidden  bool   // it holds a command as text, for what evaluates values
-	size    int    // nodes made, kids included
+	nodes    []*node
+	writes   []write
+	operands []word   // files that programs change; see changers
+	folders  []string // that the line changes to, as it spells them
+	outside  string   // why the line, or a text that it has a shell read, is outside of the grammar
+	barrier  string   // why nothing in this line can be allowed, though it may be in the grammar
+	moved    bool     // it changes the folder, so ./x is anything
+	hidden   bool     // it holds a command as text, for what evaluates values
+	size     int      // nodes made, kids included
 
 	// folder is where the line runs, relative to the workspace; "" somewhere else, or
 	// not known.

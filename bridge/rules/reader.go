@@ -306,6 +306,7 @@ func (r *reader) command(words []word, assigns []assign, c context) *node {
 		n.opaque = "there are too many words"
 	case len(words) > 0:
 		r.patch(n, c)
+		r.change(n)
 		r.open(n, c)
 	}
 	if !n.wrapper { // the texts of wrappers are read as what they are

@@ -20,6 +20,7 @@ type word struct {
 	kind     wordKind
 	text     string // when known
 	pre, suf string // when single or each: what is known of its ends
+	spelled  string // when not known: its text, with NUL for what is not known
 	home     bool   // ~ or ~/…: suf is what follows the home folder
 	source   bool   // <(…) or >(…)
 	foreign  string // why a shell may run something for this word that can't be seen
@@ -182,6 +183,7 @@ func (f *flattener) finish() word {
 		return w
 	}
 	text := string(f.bytes)
+	w.spelled = text
 	if w.kind != many {
 		w.pre, w.suf = text, text
 		if i := strings.IndexByte(text, 0); i >= 0 {

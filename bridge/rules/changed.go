@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// ChangedFile is a file that a command line changes, as far as the line spells its path.
+type ChangedFile struct {
+	// Path is absolute where Dirs says from which folder. Of one that is computed it is a part: the
+	// beginning, or what follows behind an asterisk.
+	Path string
+	// Whole reports that Path is the whole path.
+	Whole bool
+}
+
+// ChangedFiles returns the files that a command line changes by name: the targets of its redirections,
+// and the operands of the programs in changers, in the folder that the line changes to. A file that
+// another program changes, or whose name is computed, is not among them.
+func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
+	r := reader{line: newLine(dirs)}
+	r.text(command, context{shell: dialectOf(shell)})
+	var files []ChangedFile
+	for _, w := range r.line.writes {
+		if !w.read {
+			files = r.line.changed(files, w.target, dirs)
+		}
+	}
+	for _, w := range r.line.operands {
+		files = r.line.changed(files, w, dirs)
+	}
+	return files
+}
+
+// changed adds the file that a word names.
+func (l *line) changed(files []ChangedFile, w word, dirs Dirs) []ChangedFile {
+	switch {
+	case w.home && dirs.Home != "":
+		return append(files, ChangedFile{path.Join(filepath.ToSlash(dirs.Home), w.suf), true})
+	case w.kind == known && w.text != "":
+		return append(files, l.from(w.text, dirs))
+	}
+	for i, part := range strings.Split(w.spelled, "\x00") {
+		switch {
+		case part == "":
+		case i == 0:
+			files = append(files, ChangedFile{Path: l.from(part, dirs).Path})
+		default:
+			files = append(files, ChangedFile{Path: "*" + part})
+		}
+	}
+	return files
+}
+
+// from returns the file of that name in the folder that the line runs in, or changes to.
+func (l *line) from(name string, dirs Dirs) ChangedFile {
+	name = filepath.ToSlash(name)
+	if path.IsAbs(name) {
+		return ChangedFile{name, true}
+	}
+	// The cleaned path would lose a folder that is left by "..", which may be a link.
+	at := filepath.ToSlash(dirs.Cwd)
+	for _, folder := range l.folders {
+		if path.IsAbs(folder) {
+			at = folder
+			continue
+		}
+		at += "/" + folder
+	}
+	if at == "" {
+		return ChangedFile{Path: name}
+	}
+	return ChangedFile{at + "/" + name, len(l.folders) == 0 && !l.moved && dirs.Cwd != ""}
+}
+
+// changers are the programs that change files which they are given, and which of their operands these
+// are.
+var changers = map[string]func(operands []word) []word{
+	"tee": allOperands, "touch": allOperands, "truncate": allOperands, "sponge": allOperands, "mkdir": allOperands,
+	"rm": allOperands, "rmdir": allOperands, "unlink": allOperands, "shred": allOperands, "mv": allOperands, "ln": allOperands, "dd": allOperands,
+	"cp": lastOperand, "install": lastOperand, "rsync": lastOperand, "sed": lastOperand,
+}
+
+func allOperands(operands []word) []word { return operands }
+
+func lastOperand(operands []word) []word { return operands[max(0, len(operands)-1):] }
+
+// change notes the files that a command changes, and the folder that it changes to.
+func (r *reader) change(n *node) {
+	if n.words[0].kind != known {
+		return
+	}
+	name := n.words[0].key()
+	moves := name == "cd" || name == "pushd" || name == "chdir"
+	files, ok := changers[name]
+	if !ok && !moves || len(r.line.operands) > maxWrite {
+		return
+	}
+	var operands, values []word
+	inPlace := name != "sed"
+	for _, w := range n.words[1:] {
+		option, value, found := strings.Cut(w.text, "=")
+		switch {
+		case w.kind != known:
+			operands = append(operands, w)
+		case strings.HasPrefix(w.text, "-"):
+			inPlace = inPlace || strings.HasPrefix(w.text, "--in-place") || !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "i")
+			if found {
+				values = append(values, literal(value))
+			}
+		case found && name == "dd" && option != "of":
+		case found && name == "dd":
+			operands = append(operands, literal(value))
+		default:
+			operands = append(operands, w)
+		}
+	}
+	if moves {
+		for _, w := range operands {
+			if w.kind == known {
+				r.line.enter(w.text)
+			}
+		}
+		return
+	}
+	if inPlace {
+		r.line.operands = append(append(r.line.operands, files(operands)...), values...)
+	}
+}
+
+// enter notes a folder that the line changes to. A line that is read as several shells do enters it once.
+func (l *line) enter(folder string) {
+	for _, known := range l.folders {
+		if known == folder {
+			return
+		}
+	}
+	if len(l.folders) < maxWrite {
+		l.folders = append(l.folders, filepath.ToSlash(folder))
+	}
+}
