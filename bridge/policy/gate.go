@@ -86,8 +86,8 @@ func (p *Policy) Shown(t *Thread) json.RawMessage {
 //
 // What leaves the sandbox codex asks about by itself. So a command that does is left to
 // that question, which says more; of a patch it is not sure that codex sees its paths
-// as the policy does, so that it is asked about here.
-func (p *Policy) ask(t ToolUse, st State, m rules.Match) (d Decision) {
+// as the policy does, so that it is asked about here. line is what lineLeaves says.
+func (p *Policy) ask(t ToolUse, st State, m rules.Match, line leave) (d Decision) {
 	gated := st.Thread.gated(p) && (t.Name == "Bash" || t.Name == "apply_patch")
 	asked := m.Decision == rules.Ask || m.Decision != rules.Allow && gated
 	switch {
@@ -102,6 +102,8 @@ func (p *Policy) ask(t ToolUse, st State, m rules.Match) (d Decision) {
 		return Decision{Ask: true, Asked: mark + callLeaves(st).reason, AskedLeaves: true}
 	case st.Thread.Sandbox == fullAccess.String() && asked:
 		return Decision{Ask: true, Asked: mark + "the thread has no sandbox", AskedLeaves: true}
+	case line.leaves():
+		return Decision{Ask: true, Asked: mark + line.reason, AskedLeaves: true}
 	case t.Name == "apply_patch":
 		text, _ := t.Input.Get("command").Text()
 		st.Files = st.patched(text, t.Cwd)

@@ -143,31 +143,37 @@ func (p *Policy) compileEscalation(cfg config.Policy) error {
 // of the whole path where it is in none. It does not regard case, so that a doubt
 // forbids.
 func (p *Policy) protects(roots []string, path string) bool {
+	rest := inRoot(roots, path)
+	return slices.ContainsFunc(p.protected, func(kept []string) bool { return leadsInto(rest, kept) >= 0 })
+}
+
+// inRoot is path as seen from the innermost root that it is in; all of it if it is in none.
+func inRoot(roots []string, path string) string {
 	rest := path
 	for _, root := range roots {
 		if within(root, path) && len(path)-len(root) < len(rest) {
 			rest = path[len(root):]
 		}
 	}
-	return slices.ContainsFunc(p.protected, func(kept []string) bool { return leadsInto(rest, kept) })
+	return rest
 }
 
 // protectsOwn tells whether path leads into one of policy.protected_paths that Codex does
 // not protect by itself.
 func (p *Policy) protectsOwn(path string) bool {
-	return slices.ContainsFunc(p.protected, func(kept []string) bool { return !governs(kept[0]) && leadsInto(path, kept) })
+	return slices.ContainsFunc(p.protected, func(kept []string) bool { return !governs(kept[0]) && leadsInto(path, kept) >= 0 })
 }
 
-// leadsInto tells whether the names of kept follow each other in path. It does not regard
-// case, so that a doubt forbids.
-func leadsInto(path string, kept []string) bool {
+// leadsInto returns the place among the names of path where those of kept follow each other; -1 if they
+// do not. It does not regard case, so that a doubt forbids.
+func leadsInto(path string, kept []string) int {
 	names := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 	for i := range names {
 		if len(names)-i >= len(kept) && slices.EqualFunc(names[i:i+len(kept)], kept, strings.EqualFold) {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // reach says where an accept leads to, for the rules.

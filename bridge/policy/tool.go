@@ -53,11 +53,12 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 	if err := p.agentRefused(t, st); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}
 	}
-	if at := p.toolLeaves(t, st); d.Err == nil && at.leaves() {
+	line := p.lineLeaves(t, st)
+	if at := p.toolLeaves(t, st, line); d.Err == nil && at.leaves() {
 		d = p.letOut(method, at)
 	}
 	if d.Err == nil {
-		d = p.ask(t, st, m)
+		d = p.ask(t, st, m, line)
 		d.Verdict = Pass
 		return d
 	}
@@ -85,9 +86,12 @@ func (st State) turned() string {
 
 // toolLeaves is why a call leaves the sandbox that must not: where the policy forbids
 // it to all, which spares the person a question and tells the model why (of a question
-// that is declined it hears no reason: measured), and where Codex would not ask.
-func (p *Policy) toolLeaves(t ToolUse, st State) leave {
+// that is declined it hears no reason: measured), and where Codex would not ask. line is what lineLeaves says.
+func (p *Policy) toolLeaves(t ToolUse, st State, line leave) leave {
 	text, _ := t.Input.Get("command").Text()
+	if line.leaves() && (!p.letsOut || !p.asks(st.Thread)) {
+		return line
+	}
 	switch {
 	case t.Name == "apply_patch":
 	case t.Name != "Bash" || p.letsOut:
@@ -106,6 +110,44 @@ func (p *Policy) toolLeaves(t ToolUse, st State) leave {
 		return at
 	}
 	return leave{}
+}
+
+// lineLeaves is why a shell command leaves the sandbox that names a file in policy.protected_paths to
+// change it. The sandbox itself protects those at the top of a workspace alone.
+func (p *Policy) lineLeaves(t ToolUse, st State) leave {
+	if t.Name != "Bash" || st.Thread == nil || st.Escalation == rules.Escalated {
+		return leave{} // Codex asks about what runs outside of the sandbox
+	}
+	text, _ := t.Input.Get("command").Text()
+	dirs := rules.Dirs{Home: st.Home}
+	dirs.Cwd, _ = st.canonical(t.Cwd)
+	roots := p.allowed(st, st.Thread.Workspace)
+	for _, file := range rules.ChangedFiles(text, t.Shell, dirs) {
+		if p.reachesProtected(file.Path, roots, st) {
+			return leave{ruleProtected, "it changes " + file.Path + ", which is in one of policy.protected_paths"}
+		}
+		if at, err := st.canonical(file.Path); file.Whole && err == nil && p.reachesProtected(at, roots, st) {
+			return leave{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+		}
+	}
+	return leave{}
+}
+
+// reachesProtected reports whether path leads into a protected path of a root, which the thread's
+// sandbox does not protect by itself. A relative path is a part of one.
+func (p *Policy) reachesProtected(path string, roots []string, st State) bool {
+	whole := filepath.IsAbs(path)
+	if whole {
+		if path = filepath.Clean(path); !belowAny(roots, path) {
+			return false
+		}
+		path = inRoot(roots, path)
+	}
+	mounted := whole && st.Thread.Sandbox == workspaceWrite.String()
+	return slices.ContainsFunc(p.protected, func(kept []string) bool {
+		at := leadsInto(path, kept)
+		return at > 0 || at == 0 && !mounted
+	})
 }
 
 // patches tells whether a shell command holds a patch, which Codex takes out of it and

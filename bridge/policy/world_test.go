@@ -65,6 +65,7 @@ var disk = links{
 	"/srv/link":         "/home/ada",       // to the home
 	"/code/proj/loop":   "/code/proj/loop", // to itself
 	"/code/proj/up":     "..",
+	"/code/proj/way":    "sub/.vscode", // to what a policy may protect
 	"/home/ada/tmpfile": "/tmp",
 	// A folder whose project's configuration lies elsewhere.
 	"/code/proj/far/.codex": "/srv/other/.codex",
