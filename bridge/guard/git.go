@@ -298,21 +298,31 @@ func extendsLFS(name, value string) bool {
 // which nothing has checked.
 var remoteAddress = regexp.MustCompile(`^(?:(?:https?|ssh|git)://|[A-Za-z0-9][\w.-]*@[\w.-]+:|[A-Za-z0-9][\w.-]+:/?[^:/])`)
 
+// harmlessHTTP are the variables of http that neither name a file nor decide whom git speaks to.
+//
+// Measured with git 2.39: a fetch overwrites the file http.cookieFile with the cookies of the
+// server if http.saveCookies is set. Of a proxy without http.sslVerify, the user's own
+// credential helper is asked for the password of another server.
+var harmlessHTTP = []string{"extraheader", "lowspeedlimit", "lowspeedtime", "maxrequests", "minsessions", "postbuffer", "useragent", "version"}
+
 // fetches reports whether a key names a program that git fetch, or the maintenance after it,
-// runs, or an address for which it could run one. section and variable are in lower case.
+// runs, a file that it writes, or an address for which it could run a program. section and
+// variable are in lower case.
 func fetches(section, subsection, variable, value string) bool {
 	switch section {
 	case "core":
 		return slices.Contains([]string{"sshcommand", "gitproxy", "askpass", "alternaterefscommand"}, variable)
 	case "gc":
-		return variable == "recentobjectshook"
+		return variable == "recentobjectshook" || variable == "repackfilterto"
+	case "http":
+		return !slices.Contains(harmlessHTTP, variable)
 	case "remote":
-		return variable == "uploadpack" || variable == "vcs" || strings.Contains(subsection, "::") ||
+		return variable == "uploadpack" || variable == "vcs" || strings.HasPrefix(variable, "proxy") || strings.Contains(subsection, "::") ||
 			variable == "url" && !remoteAddress.MatchString(value)
 	case "url": // the subsection takes the place of what the value is
 		return variable == "insteadof" && !remoteAddress.MatchString(subsection)
-	case "credential":
-		return variable == "helper"
+	case "credential": // protectProtocol and sanitizePrompt keep one server from another's password
+		return variable != "username" && variable != "usehttppath"
 	case "protocol":
 		return variable == "allow"
 	}

@@ -2,7 +2,11 @@ package guard
 
 import (
 	"log/slog"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -241,6 +245,38 @@ func TestRepositoryPrograms(t *testing.T) {
 	}
 }
 
+// In a partial clone the configuration of a repository names a file of the user's that git
+// overwrites with the cookies of a server.
+func TestRepositoryFileForCookies(t *testing.T) {
+	t.Parallel()
+	r := newGitRepository(t)
+	r.git("clone", "-q", "--bare", r.folder, r.path("served"))
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := &cgi.Handler{Path: git, Args: []string{"http-backend"}, Dir: r.root, Env: append(r.env, "GIT_PROJECT_ROOT="+r.root, "GIT_HTTP_EXPORT_ALL=1")}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "x", Value: "$(evil)", MaxAge: 1000})
+		backend.ServeHTTP(w, q)
+	}))
+	t.Cleanup(server.Close)
+	r.partial()
+	r.git("config", "remote.origin.url", server.URL+"/served")
+	r.git("config", "http.cookieFile", r.path("profile"))
+	r.git("config", "http.saveCookies", "true")
+	r.write("profile", "the user's own\n", 0o600)
+	g := &Guard{gitEnv: r.env}
+	keys, err := g.repositoryPrograms(t.Context(), r.folder)
+	if err != nil || len(keys) != 2 || keys[0].name != "http.cookiefile" {
+		t.Errorf("found %q, %v", keys, err)
+	}
+	r.status()
+	if text, err := os.ReadFile(r.path("profile")); err != nil || !strings.Contains(string(text), "$(evil)") {
+		t.Errorf("control: git left the file as it was: %q, %v", text, err)
+	}
+}
+
 // A configuration that git can't read, or never ends to read, is an error.
 func TestRepositoryProgramsUnreadable(t *testing.T) {
 	t.Parallel()
@@ -275,6 +311,14 @@ func TestProgramKeys(t *testing.T) {
 		"a hook without a program":    {[]string{"hook.x.event\npre-commit"}, ""},
 		"maintenance":                 {[]string{promisor, "remote.o.url\nhttps://h/x", "gc.recentObjectsHook\nevil"}, "gc.recentObjectsHook"},
 		"maintenance of a full clone": {[]string{"gc.recentobjectshook\nevil"}, ""},
+		"a file of cookies":           {[]string{promisor, "remote.o.url\nhttps://h/x", "http.cookieFile\n/f"}, "http.cookieFile"},
+		"cookies of an address":       {[]string{promisor, "remote.o.url\nhttps://h/x", "http.https://h/.saveCookies\ntrue"}, "http.https://h/.saveCookies"},
+		"cookies of a full clone":     {[]string{"http.cookiefile\n/f"}, ""},
+		"a proxy":                     {[]string{promisor, "remote.o.url\nhttps://h/x", "remote.o.proxy\nhttp://p"}, "remote.o.proxy"},
+		"certificates":                {[]string{promisor, "remote.o.url\nhttps://h/x", "http.sslverify\nfalse"}, "http.sslverify"},
+		"a header":                    {[]string{promisor, "remote.o.url\nhttps://h/x", "http.https://h/.extraheader\nx: y"}, ""},
+		"a user's name":               {[]string{promisor, "remote.o.url\nhttps://h/x", "credential.https://h.username\na"}, ""},
+		"passwords of other servers":  {[]string{promisor, "remote.o.url\nhttps://h/x", "credential.protectprotocol\nfalse"}, "credential.protectprotocol"},
 		"a local address":             {[]string{promisor, "remote.o.url\n/x"}, "remote.o.url"},
 		"a local address, by file":    {[]string{promisor, "remote.o.url\nfile:///x"}, "remote.o.url"},
 		"an unknown scheme":           {[]string{promisor, "remote.o.url\nfoo://x"}, "remote.o.url"},
