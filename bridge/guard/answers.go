@@ -88,13 +88,11 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 	question := policy.Asked{Method: asked.Method, Params: params}
 	d := p.DecideAnswer(question, r.Message, state)
 	for _, q := range policies[1:] {
-		m, err := rpc.ParseMessage(d.Message)
-		if q.Mode() != config.Enforce || d.Verdict == policy.Deny || err != nil {
-			continue
-		}
-		if e := q.DecideAnswer(question, m, state); e.Verdict != policy.Pass {
-			e.Changes = append(d.Changes, e.Changes...)
-			d = e
+		if m, err := rpc.ParseMessage(d.Message); err == nil && q.Mode() == config.Enforce { // of a denied answer there is no message
+			if e := q.DecideAnswer(question, m, state); e.Verdict != policy.Pass {
+				e.Changes = append(d.Changes, e.Changes...)
+				d = e
+			}
 		}
 	}
 	if d.Verdict == policy.Pass {

@@ -224,6 +224,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		change := g.threads.prepare(state.Thread.ID, d.Gated)
 		call.OnAnswer(func(a *bridge.Answer) { g.threads.settle(change, a.Outcome()) })
 	}
+	// Under enforce the proxy refuses a notification that needs an answer.
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
 		g.opens(call, p.Mode(), d, state, own)
 	}
@@ -271,17 +272,9 @@ func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) pol
 	state := g.stateNow(rpc.Value{})
 	state.Unpinned = p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
 	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
-		state.Thread = g.threads.get(ctx, id, g.ended())
+		state.Thread = g.threads.get(ctx, id, g.peer.Ended())
 	}
 	return state
-}
-
-// ended is closed when Codex has ended.
-func (g *Guard) ended() <-chan struct{} {
-	if g.peer == nil {
-		return nil
-	}
-	return g.peer.Ended()
 }
 
 // defaults is what codex's own configuration says for a thread in folder, with

@@ -24,16 +24,13 @@ func (g *Guard) Workspaces(find func(folder string) (*policy.Policy, error)) { g
 // decisions are enforced. A subagent's thread has those of the thread that started it.
 func (g *Guard) policies(thread string) []*policy.Policy {
 	current := g.policy.Load()
-	all := []*policy.Policy{current}
-	for _, p := range g.threads.heldBy(g.Session(thread)) {
-		if p != current && p.Mode() == config.Enforce {
-			all = append(all, p)
-		}
+	held := slices.DeleteFunc(slices.Clone(g.threads.heldBy(g.Session(thread))), func(p *policy.Policy) bool {
+		return p == current || p.Mode() != config.Enforce
+	})
+	if current.Mode() == config.Enforce {
+		return append([]*policy.Policy{current}, held...)
 	}
-	if current.Mode() != config.Enforce && len(all) > 1 {
-		all = append(all[1:], current)
-	}
-	return all
+	return append(held, current)
 }
 
 // folderPolicy returns the policy of the folder in which call opens a thread. nil, nil: it
@@ -76,7 +73,7 @@ func (g *Guard) also(ctx context.Context, p *policy.Policy, call *bridge.Call, d
 		return d
 	case policy.Rewrite:
 		e.Changes = append(d.Changes, e.Changes...)
-		if d.Gated != nil && (e.Gated == nil || *d.Gated) {
+		if d.Gated != nil && *d.Gated { // the bridge asks if one of the policies wants that
 			e.Gated = d.Gated
 			if e.Sent != nil {
 				e.Sent.Gated = d.Gated
@@ -90,11 +87,10 @@ func (g *Guard) also(ctx context.Context, p *policy.Policy, call *bridge.Call, d
 func strictest(policies []*policy.Policy, decide func(*policy.Policy) policy.Decision, rank func(policy.Decision) int) (policy.Decision, *policy.Policy) {
 	d, by := decide(policies[0]), policies[0]
 	for _, p := range policies[1:] {
-		if p.Mode() == config.Off || by.Mode() == config.Enforce && p.Mode() != config.Enforce {
-			continue
-		}
-		if e := decide(p); rank(e) > rank(d) {
-			d, by = e, p
+		if p.Mode() == config.Enforce { // one in force that is not comes last, and changes nothing
+			if e := decide(p); rank(e) > rank(d) {
+				d, by = e, p
+			}
 		}
 	}
 	return d, by
@@ -130,14 +126,13 @@ func (t *threads) keeps(was *policy.Policy) (threads int) {
 	defer t.mu.Unlock()
 	defer t.listFolders()
 	for id := range t.known {
-		if slices.Contains(t.held[id], was) {
-			continue
-		}
-		if len(t.held[id]) == maxHeld {
+		switch held := t.held[id]; {
+		case slices.Contains(held, was):
+		case len(held) == maxHeld:
 			delete(t.known, id)
-			continue
+		default:
+			t.hold(id, was)
 		}
-		t.hold(id, was)
 	}
 	return len(t.known)
 }

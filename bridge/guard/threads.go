@@ -51,9 +51,7 @@ func (t *threads) workspaces() []string {
 func (t *threads) listFolders() {
 	var folders []string
 	for _, one := range t.known {
-		if one.Workspace != "" {
-			folders = append(folders, one.Workspace)
-		}
+		folders = append(folders, one.Workspace)
 	}
 	slices.Sort(folders)
 	folders = slices.Compact(folders)
@@ -145,7 +143,7 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	}
 	t.asked[id] = true
 	one := &thread{sent: sent, opened: keep(result), world: world, gateOrder: order}
-	if was != nil && (was.gateOrder > order || sent != nil && sent.Gated == nil && sent.Approval == nil) {
+	if was != nil && (was.gateOrder > order || sent.Gated == nil && sent.Approval == nil) {
 		gated := was.Gated
 		one.gated, one.gateOrder = &gated, was.gateOrder
 	}
@@ -185,7 +183,7 @@ func (t *threads) runs(id string, approval rpc.Value) {
 // verify finds out anew what the thread is.
 func (one *thread) verify(p *policy.Policy) *rpc.Error {
 	result, sent := one.opened.Root(), one.sent
-	if sent != nil && one.gated != nil {
+	if one.gated != nil {
 		changed := *sent
 		changed.Gated, sent = one.gated, &changed
 	}

@@ -48,7 +48,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 		return Ruling{}
 	}
 	state := g.stateNow(rpc.Value{})
-	if state.Thread = g.thread(thread, turn); state.Thread != nil && use.ID != "" {
+	if state.Thread = g.thread(thread, turn); state.Thread != nil {
 		call := rollout.Find(state.CodexHome, state.Thread.Rollout, use.ID)
 		state.Escalation, state.Requested = call.Escalation, call.Requested
 		use.Shell, use.Flags = call.Shell, call.Flags

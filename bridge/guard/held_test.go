@@ -1,0 +1,464 @@
+package guard_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+const (
+	strictPolicy = `
+[policy]
+gate = false
+sandbox = "read-only"
+approval = ["untrusted"]
+escalation = "ask"
+project_trust = "codex"
+[[policy.rule]]
+command = "git push **"
+decision = "deny"
+reason = "Pushing is done by people."
+`
+	loosePolicy = `
+[policy]
+gate = false
+sandbox = "read-only"
+approval = ["untrusted", "on-request"]
+escalation = "ask"
+project_trust = "codex"
+`
+)
+
+// converse starts a conversation that is held to a policy.
+func converse(t *testing.T, text string, recorder guard.Recorder) (*bridgetest.Conversation, *guard.Guard, policy.State) {
+	t.Helper()
+	w := world(t)
+	g := guard.New(load(t, text), w, recorder, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, g)
+	c.Bind("start", w.Start)
+	return c, g, w
+}
+
+// step fills in a script: METHOD, THREAD and APPROVAL.
+func step(script, method, thread, approval string) string {
+	return strings.NewReplacer("METHOD", method, "THREAD", thread, "APPROVAL", approval).Replace(script)
+}
+
+// opens has the client open a read-only thread with everything named. Codex does as it is told.
+func opens(c *bridgetest.Conversation, method, thread, approval string) {
+	source := ""
+	if method != "thread/start" {
+		source = `"threadId":"t1",`
+	}
+	const ask = `editor> {"id":"open","method":"METHOD","params":{SOURCE"cwd":"$start","approvalPolicy":"APPROVAL","sandbox":"read-only","approvalsReviewer":"user"}}
+`
+	const config = `codex<  {"id":"$read-METHOD","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$read-METHOD","result":{"config":{},"layers":[]}}
+`
+	const answer = `codex<  {"id":"open","method":"METHOD","params":{SOURCE"cwd":"$start","approvalPolicy":"APPROVAL","sandbox":"read-only","approvalsReviewer":"user"}}
+codex>  {"id":"open","result":{"thread":{"id":"THREAD"},"approvalPolicy":"APPROVAL",` + threadAnswer + `
+editor< {"id":"open","result":{"thread":{"id":"THREAD"},"approvalPolicy":"APPROVAL",` + threadAnswer + `
+`
+	script := ask + answer
+	if method != "thread/start" {
+		script = ask + config + answer
+	}
+	c.Play(method+" "+thread, step(strings.ReplaceAll(script, "SOURCE", source), method, thread, approval))
+}
+
+// takesTurn has the client start a turn; sent is the approval policy that Codex gets.
+func takesTurn(c *bridgetest.Conversation, thread, asked, sent string) {
+	const script = `editor> {"id":"turn","method":"turn/start","params":{"threadId":"THREAD","input":[],"approvalPolicy":"APPROVAL"}}
+codex<  {"id":"turn","method":"turn/start","params":{"threadId":"THREAD","input":[],"approvalPolicy":"SENT"}}
+codex>  {"id":"turn","result":{}}
+editor< {"id":"turn","result":{}}
+`
+	c.Play("turn in "+thread, step(strings.ReplaceAll(script, "SENT", sent), "", thread, asked))
+}
+
+const (
+	pushQuestion = `{"method":"item/commandExecution/requestApproval","id":"ask","params":{"threadId":"THREAD","turnId":"u","itemId":"i","command":"git push","cwd":"$start","reason":"it needs the network"}}`
+	pushDenied   = "codex> " + pushQuestion + `
+codex< {"id":"ask","result":{"decision":"decline"}}
+`
+	pushAsked = "codex> " + pushQuestion + `
+editor< {"method":"item/commandExecution/requestApproval","id":"ask","params":{"threadId":"THREAD","turnId":"u","itemId":"i","command":"git push","cwd":"$start","reason":"<text>"}}
+editor> {"id":"ask","result":{"decision":"decline"}}
+codex< {"id":"ask","result":{"decision":"decline"}}
+`
+)
+
+// refusal is why a command must not run in a thread; "" if it may.
+func refusal(t *testing.T, g *guard.Guard, thread, command, cwd string) string {
+	t.Helper()
+	return g.Tool(t.Context(), thread, "u", bash(t, command, cwd), []byte("call")).Refusal
+}
+
+func bash(t *testing.T, command, cwd string) policy.ToolUse {
+	t.Helper()
+	input, err := rpc.ParseValue(fmt.Appendf(nil, `{"command":%q}`, command))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policy.ToolUse{Name: "Bash", Input: input.Root(), Cwd: cwd}
+}
+
+// A thread keeps the policy under which it was opened when a looser one comes: its turns, what
+// Codex asks in it and its tool calls are checked against both. A thread that is opened
+// under the new policy, or opened again, is checked against that alone.
+func TestOpenThreadKeepsStricterPolicy(t *testing.T) {
+	for _, test := range []struct{ name, policy string }{
+		{"looser", loosePolicy},
+		{"audit", strings.Replace(loosePolicy, "[policy]", "[policy]\nmode = \"audit\"", 1)},
+		{"off", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := &book{}
+			c, g, w := converse(t, strictPolicy, b)
+			opens(c, "thread/start", "t1", "untrusted")
+			g.SetPolicy(load(t, test.policy))
+			if len(b.entries) != 1 || b.entries[0].Method != "bridge/config/changed" || b.entries[0].Mode != "enforce" || !strings.Contains(b.entries[0].Reason, "1 open thread") {
+				t.Errorf("the log of the change is %+v", b.entries)
+			}
+			takesTurn(c, "t1", "on-request", "untrusted")
+			c.Play("question", step(pushDenied, "", "t1", ""))
+			if got := refusal(t, g, "t1", "git push", w.Start); !strings.Contains(got, "Pushing is done by people: git push") {
+				t.Errorf("the refusal in t1 is %q", got)
+			}
+			c.Play("a thread that the bridge does not know", step(pushDenied, "", "t9", ""))
+			if test.name != "looser" {
+				return
+			}
+			opens(c, "thread/start", "t2", "on-request")
+			opens(c, "thread/fork", "t3", "on-request")
+			for _, thread := range []string{"t2", "t3"} {
+				takesTurn(c, thread, "on-request", "on-request")
+				c.Play("question", step(pushAsked, "", thread, ""))
+				if got := refusal(t, g, thread, "git push", w.Start); got != "" {
+					t.Errorf("the refusal in %s is %q", thread, got)
+				}
+			}
+			takesTurn(c, "t1", "on-request", "untrusted")
+			opens(c, "thread/resume", "t1", "on-request")
+			takesTurn(c, "t1", "on-request", "on-request")
+			c.Play("question", step(pushAsked, "", "t1", ""))
+		})
+	}
+}
+
+// When the policy in force denies something that a kept one denies, too, its reason is told.
+func TestPolicyInForceGivesReason(t *testing.T) {
+	c, g, w := converse(t, strictPolicy, guard.NoRecord)
+	opens(c, "thread/start", "t1", "untrusted")
+	g.SetPolicy(load(t, strings.Replace(strictPolicy, "Pushing is done by people.", "The release is over.", 1)))
+	if got := refusal(t, g, "t1", "git push", w.Start); !strings.Contains(got, "The release is over: git push") {
+		t.Errorf("the refusal is %q", got)
+	}
+	g.SetPolicy(load(t, loosePolicy+"[policy.methods]\n\"turn/start\" = \"deny\"\n"))
+	c.Play("turn", `
+editor> {"id":1,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"turn/start","rule":"<text>","reason":"the configuration denies it","origin":"<text>","mend":"<text>"}}}
+`)
+}
+
+// A policy that was only logged is not kept: the next one counts alone, and the change is not
+// logged.
+func TestAuditPolicyIsNotKept(t *testing.T) {
+	audit := func(text string) string { return strings.Replace(text, "[policy]", "[policy]\nmode = \"audit\"", 1) }
+	b := &book{}
+	c, g, w := converse(t, audit(strictPolicy), b)
+	opens(c, "thread/start", "t1", "untrusted")
+	g.SetPolicy(load(t, audit(loosePolicy)))
+	takesTurn(c, "t1", "on-request", "on-request")
+	if got := refusal(t, g, "t1", "git push", w.Start); got != "" {
+		t.Errorf("the refusal is %q", got)
+	}
+	if len(b.entries) != 0 {
+		t.Errorf("the log has %+v", b.entries)
+	}
+}
+
+// A change of the policy is logged only if it concerns an open thread.
+func TestChangeWithoutThreadsIsNotLogged(t *testing.T) {
+	b := &book{}
+	g := guard.New(load(t, strictPolicy), world(t), b, slog.New(slog.DiscardHandler))
+	g.SetPolicy(load(t, loosePolicy))
+	if len(b.entries) != 0 {
+		t.Errorf("the log has %+v", b.entries)
+	}
+}
+
+// A thread that may take no turn any more is checked against the policies that it has kept, and
+// not against those of other threads.
+func TestForgottenThreadKeepsItsPolicies(t *testing.T) {
+	c, g, _ := converse(t, strictPolicy, guard.NoRecord)
+	opens(c, "thread/start", "t1", "untrusted")
+	g.SetPolicy(load(t, loosePolicy))
+	opens(c, "thread/start", "t2", "on-request")
+	g.SetPolicy(load(t, loosePolicy))
+	const loosened = `{"method":"thread/settings/updated","params":{"threadId":"t2","threadSettings":{"approvalPolicy":"never","approvalsReviewer":"user","sandboxPolicy":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}}`
+	c.Play("loosened", "codex> "+loosened+"\neditor< "+loosened+"\n")
+	if n := g.Threads(); n != 1 {
+		t.Errorf("%d threads may take turns", n)
+	}
+	c.Play("question", step(pushAsked, "", "t2", ""))
+	c.Play("a thread that the bridge does not know", step(pushDenied, "", "t9", ""))
+}
+
+// A thread keeps 32 policies. With one more it takes no turn until it is opened again; other
+// threads keep what they had.
+func TestThreadKeepsBoundedPolicies(t *testing.T) {
+	c, g, _ := converse(t, strictPolicy, guard.NoRecord)
+	for i := range 4 {
+		opens(c, "thread/start", fmt.Sprint("old", i), "untrusted")
+	}
+	for range 32 {
+		g.SetPolicy(load(t, loosePolicy))
+	}
+	if n := g.Threads(); n != 4 {
+		t.Errorf("with 32 policies %d threads may take turns", n)
+	}
+	g.SetPolicy(load(t, strictPolicy))
+	if n := g.Threads(); n != 0 {
+		t.Errorf("with 33 policies %d threads may take turns", n)
+	}
+	opens(c, "thread/start", "t1", "untrusted")
+	g.SetPolicy(load(t, loosePolicy))
+	takesTurn(c, "t1", "on-request", "untrusted")
+}
+
+// A policy that comes into force again is kept by the threads that were opened under it since,
+// and once by those that have it already.
+func TestPolicyThatComesBackIsKept(t *testing.T) {
+	strict, loose := load(t, strictPolicy), load(t, loosePolicy)
+	c, g, _ := converse(t, strictPolicy, guard.NoRecord)
+	g.SetPolicy(strict)
+	for i := range 4 {
+		opens(c, "thread/start", fmt.Sprint("old", i), "untrusted")
+	}
+	g.SetPolicy(loose)
+	g.SetPolicy(strict)
+	for i := range 4 {
+		opens(c, "thread/start", fmt.Sprint("new", i), "untrusted")
+	}
+	for range 20 {
+		g.SetPolicy(loose)
+		g.SetPolicy(strict)
+	}
+	g.SetPolicy(loose)
+	if n := g.Threads(); n != 8 {
+		t.Errorf("%d threads may take turns", n)
+	}
+	for i := range 4 {
+		for _, age := range []string{"old", "new"} {
+			thread := fmt.Sprint(age, i)
+			c.Play("question", step(pushDenied, "", thread, ""))
+			takesTurn(c, thread, "on-request", "untrusted")
+		}
+	}
+}
+
+// Of two decisions about what Codex asks the stricter counts: a denial before a question with
+// a warning, that before a plain question, and that before a rule's consent.
+func TestStricterDecisionAboutQuestionCounts(t *testing.T) {
+	const patch = `codex> {"method":"item/started","params":{"threadId":"t1","turnId":"u","item":{"type":"fileChange","id":"p","changes":[{"path":"$file","kind":{"type":"add"},"diff":"x"}]}}}
+editor< {"method":"item/started","params":"$item"}
+codex> {"method":"item/fileChange/requestApproval","id":"ask","params":{"threadId":"t1","turnId":"u","itemId":"p"}}
+`
+	const tool = `codex> {"method":"mcpServer/elicitation/request","id":"ask","params":{"threadId":"t1","serverName":"tickets","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"read"},"message":"m","requestedSchema":{}}}
+`
+	const allowed, denied = "[[policy.rule]]\ntool = \"mcp__tickets__read\"\ndecision = \"allow\"\n", "[[policy.rule]]\ntool = \"mcp__tickets__read\"\ndecision = \"deny\"\n"
+	for _, test := range []struct{ name, kept, current, script string }{
+		{"a warning", loosePolicy, strings.Replace(loosePolicy, "read-only", "danger-full-access", 1), patch + `editor< {"method":"item/fileChange/requestApproval","id":"ask","params":{"threadId":"t1","turnId":"u","itemId":"p","reason":"<text>"}}`},
+		{"a question", loosePolicy, loosePolicy + allowed, tool + `editor< {"method":"mcpServer/elicitation/request","id":"ask","params":"$question"}`},
+		{"a denial", loosePolicy + denied, loosePolicy + allowed, tool + `codex< {"id":"ask","result":{"action":"decline"}}`},
+		{"consent of both", loosePolicy + allowed, loosePolicy + allowed, tool + `codex< {"id":"ask","result":{"action":"accept","content":{},"_meta":null}}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, g, w := converse(t, test.kept, guard.NoRecord)
+			c.Bind("file", w.Start+"/a")
+			opens(c, "thread/start", "t1", "on-request")
+			g.SetPolicy(load(t, test.current))
+			c.Play("question", test.script+"\n")
+		})
+	}
+}
+
+// The client's answer is checked against the kept policies, too, as the policy in force has left
+// it.
+func TestAnswerIsCheckedAgainstKeptPolicy(t *testing.T) {
+	const question = `{"method":"item/permissions/requestApproval","id":"ask","params":{"threadId":"t1","turnId":"u","itemId":"i","permissions":{"network":{"enabled":true}}}}`
+	const withNetwork, without = `{"permissions":{"network":{"enabled":true}},"scope":"turn"}`, `{"permissions":{},"scope":"turn"}`
+	network := func(text string) string { return strings.Replace(text, "[policy]", "[policy]\nnetwork = true", 1) }
+	audit := strings.Replace(loosePolicy, "[policy]", "[policy]\nmode = \"audit\"", 1)
+	for _, test := range []struct {
+		name, kept, current, answer, sent string
+		fields                            string // that the log of the answer names
+	}{
+		{"both allow it", network(loosePolicy), network(loosePolicy), withNetwork, withNetwork, ""},
+		{"the kept one does not", loosePolicy, network(loosePolicy), withNetwork, without, "result.permissions"},
+		{"the current one does not", network(loosePolicy), loosePolicy, withNetwork, without, "result.permissions"},
+		{"the current one is only logged", network(loosePolicy), audit, withNetwork, withNetwork, ""},
+		{"each something", loosePolicy, network(loosePolicy), strings.Replace(withNetwork, "turn", "session", 1), without, "result.scope result.permissions"},
+		{"both the same", loosePolicy, loosePolicy, `{"permissions":{},"scope":"session","x":0}`, without, "result.scope result.x"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := &book{}
+			c, g, _ := converse(t, test.kept, b)
+			opens(c, "thread/start", "t1", "on-request")
+			g.SetPolicy(load(t, test.current))
+			b.entries = nil
+			c.Play("answer", "codex> "+question+"\neditor< "+question+"\neditor> {\"id\":\"ask\",\"result\":"+test.answer+"}\ncodex< {\"id\":\"ask\",\"result\":"+test.sent+"}\n")
+			var fields []string
+			for _, e := range b.entries {
+				fields = append(fields, e.Fields...)
+			}
+			if got := strings.Join(fields, " "); got != test.fields {
+				t.Errorf("the log names %q", got)
+			}
+		})
+	}
+}
+
+// An answer that the policy in force refuses is refused, whatever a kept one says.
+func TestRefusedAnswerStaysRefused(t *testing.T) {
+	c, g, _ := converse(t, loosePolicy, guard.NoRecord)
+	opens(c, "thread/start", "t1", "on-request")
+	g.SetPolicy(load(t, loosePolicy))
+	var members strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&members, `,"x%d":0`, i)
+	}
+	const question = `{"method":"item/permissions/requestApproval","id":"ask","params":{"threadId":"t1","turnId":"u","itemId":"i","permissions":{}}}`
+	c.Play("answer", "codex> "+question+"\neditor< "+question+`
+editor> {"id":"ask","result":{"permissions":{}`+members.String()+`}}
+codex< {"id":"ask","error":{"code":-32014,"message":"<text>","data":"$data"}}
+`)
+}
+
+// The bridge asks in Codex's place if one of the policies has it do so.
+func TestOnePolicyHasTheBridgeAsk(t *testing.T) {
+	const gated = "[policy]\nsandbox = \"read-only\"\nproject_trust = \"codex\"\n"
+	const both, one, network = "approval = [\"untrusted\", \"on-request\"]\n", "approval = [\"untrusted\"]\n", "network = true\n"
+	for _, test := range []struct {
+		name, kept, current, asked string
+		asks                       bool
+	}{
+		{"the kept one", gated + one, gated + both + network, "on-request", true},
+		{"the current one", gated + both, gated + both + network, "untrusted", true},
+		{"none", gated + both, gated + both + network, "on-request", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, g, w := converse(t, test.kept, guard.NoRecord)
+			startThread(c, "untrusted")
+			g.SetPolicy(load(t, test.current))
+			c.Play("turn", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[],"sandboxPolicy":{"type":"readOnly","networkAccess":true},"approvalPolicy":"`+test.asked+`"}}
+codex<  {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[],"sandboxPolicy":{"type":"readOnly","networkAccess":false},"approvalPolicy":"on-request"}}
+codex>  {"id":2,"result":{}}
+editor< {"id":2,"result":{}}
+`)
+			if got := g.Tool(t.Context(), "t1", "", bash(t, "true", w.Start), nil).Ask; got != test.asks {
+				t.Errorf("the bridge asks: %t", got)
+			}
+		})
+	}
+}
+
+// A thread is opened, and taken turns in, as the policy of its folder allows, and the policy in
+// force.
+func TestFolderHasPolicyOfItsOwn(t *testing.T) {
+	const gated = "[policy]\nsandbox = \"read-only\"\nproject_trust = \"codex\"\napproval = [\"untrusted\"]\n"
+	c, g, w := converse(t, strings.Replace(loosePolicy, "gate = false", "", 1), guard.NoRecord)
+	own := load(t, gated)
+	g.Workspaces(func(folder string) (*policy.Policy, error) {
+		if folder == w.Start {
+			return own, nil
+		}
+		return nil, nil
+	})
+	elsewhere := world(t).Start
+	c.Bind("elsewhere", elsewhere)
+	c.Play("in the folder", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$config","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$config","result":{"config":{},"layers":[]}}
+codex<  {"id":1,"method":"thread/start","params":{"cwd":"$start","sandbox":"read-only","approvalsReviewer":"user","approvalPolicy":"on-request"}}
+codex>  {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",`+threadAnswer+`
+`)
+	if !g.Tool(t.Context(), "t1", "", bash(t, "true", w.Start), nil).Ask {
+		t.Error("the bridge does not ask in t1")
+	}
+	c.Play("elsewhere", `
+editor> {"id":2,"method":"thread/start","params":{"cwd":"$elsewhere","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":2,"method":"thread/start","params":{"cwd":"$elsewhere","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex>  {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+strings.Replace(threadAnswer, "$start", "$elsewhere", 1)+`
+editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+strings.Replace(threadAnswer, "$start", "$elsewhere", 1)+`
+`)
+	takesTurn(c, "t1", "untrusted", "on-request")
+	takesTurn(c, "t2", "on-request", "on-request")
+}
+
+// A thread is not opened in a folder whose policy does not load.
+func TestFolderPolicyThatDoesNotLoad(t *testing.T) {
+	c, g, _ := converse(t, loosePolicy, guard.NoRecord)
+	g.Workspaces(func(string) (*policy.Policy, error) { return nil, errors.New("line 3 is not TOML") })
+	c.Play("start", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy","field":"params.cwd","reason":"the policy file of its folder does not load: line 3 is not TOML","mend":"<text>"}}}
+editor> {"id":2,"method":"model/list","params":{}}
+codex<  {"id":2,"method":"model/list","params":{}}
+`)
+}
+
+// Codex is asked once for the folder of a thread that is opened again without a cwd. One that
+// Codex does not know has no folder, and Codex says so itself.
+func TestFolderOfResumedThreadIsAskedForOnce(t *testing.T) {
+	const ask = `
+editor> {"id":1,"method":"thread/resume","params":{"threadId":"t1","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+`
+	const read = `codex<  {"id":"$read","method":"thread/read","params":{"threadId":"t1","includeTurns":false}}
+`
+	const config = `codex<  {"id":"$config","method":"config/read","params":"$for"}
+codex>  {"id":"$config","result":{"config":{},"layers":[]}}
+`
+	const known, unknown = `codex>  {"id":"$read","result":{"thread":{"id":"t1","cwd":"$start"}}}
+`, `codex>  {"id":"$read","error":{"code":-32600,"message":"no rollout found"}}
+`
+	for _, test := range []struct {
+		name, policy, script string
+		folder               bool
+	}{
+		{"for the policy of its folder", loosePolicy, config + read + known, true},
+		{"for the user's trust", strings.Replace(loosePolicy, `"codex"`, `"user"`, 1), read + known + config, true},
+		{"a thread that Codex does not know", loosePolicy, config + read + unknown, false},
+		{"one that Codex does not know, for the user's trust", strings.Replace(loosePolicy, `"codex"`, `"user"`, 1), read + unknown + config, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, g, w := converse(t, test.policy, guard.NoRecord)
+			folders := make(chan string, 8)
+			g.Workspaces(func(folder string) (*policy.Policy, error) {
+				folders <- folder
+				return nil, nil
+			})
+			c.Play("resume", ask+test.script+`codex<  {"id":1,"method":"thread/resume","params":"$sent"}
+`)
+			close(folders)
+			var got []string
+			for folder := range folders {
+				got = append(got, folder)
+			}
+			if len(got) > 1 || test.folder != (len(got) == 1 && got[0] == w.Start) {
+				t.Errorf("the policy of %q is looked for", got)
+			}
+		})
+	}
+}
