@@ -42,6 +42,7 @@ type Guard struct {
 	recorder   Recorder
 	listeners  []func(Applied)
 	counts     struct{ rewritten, refused atomic.Int64 }
+	lenient    atomic.Bool // threads may be loaded that were opened while no policy was enforced
 	log        *slog.Logger
 }
 
@@ -52,6 +53,7 @@ func (g *Guard) CodexHome() string { return g.world.CodexHome }
 func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
 	g := &Guard{world: world, patience: patience, pinArgs: p.PinArgs(), recorder: recorder, log: log}
 	g.policy.Store(p)
+	g.lenient.Store(p.Mode() != config.Enforce)
 	g.readRules(p)
 	return g
 }
@@ -83,6 +85,9 @@ func (g *Guard) Policy() *policy.Policy { return g.policy.Load() }
 // where none was enforced before, no thread does. An open thread is still checked against
 // each policy that was in force since it was opened.
 func (g *Guard) SetPolicy(p *policy.Policy) {
+	if p.Mode() != config.Enforce {
+		g.lenient.Store(true)
+	}
 	was := g.policy.Swap(p)
 	g.readRules(p)
 	if p.Mode() == config.Enforce && was.Mode() != config.Enforce {
@@ -185,6 +190,10 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if refusal == nil {
 		refusal = respelled(call.Method, thread)
 	}
+	var loaded []string
+	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil && g.lenient.Load() {
+		loaded, refusal = g.loaded(patient)
+	}
 	if refusal == nil {
 		refusal = g.gitPrograms(patient, policies, call, d, &state)
 	}
@@ -226,7 +235,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	}
 	// Under enforce the proxy refuses a notification that needs an answer.
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
-		g.opens(call, p.Mode(), d, state, own)
+		g.opens(call, p.Mode(), d, state, own, loaded)
 	}
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.keptUntrusted(call, d.Untrusted, state)
@@ -298,8 +307,9 @@ func (g *Guard) defaults(ctx context.Context, folder string) *policy.Defaults {
 }
 
 // opens has codex's answer to a thread request compared with what was sent. Until
-// then, and ever after a difference, the thread takes no turn.
-func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decision, state policy.State, own *policy.Policy) {
+// then, and ever after a difference, the thread takes no turn. loaded are the threads that Codex
+// had in memory before a resume.
+func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decision, state policy.State, own *policy.Policy, loaded []string) {
 	id := ""
 	if call.Method == "thread/resume" { // start and fork make new threads
 		id, _ = call.Params.Get("threadId").Text()
@@ -328,6 +338,10 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		// The policy may have changed since. What was sent under audit is answered
 		// as it was; whether the thread may take turns is for today's policy to say.
 		err := g.threads.opened(g.policy.Load, d.Sent, result, state, change.order, own)
+		now, _ := result.Get("thread").Get("id").Text()
+		if err == nil && sentUnder == config.Enforce && !g.threads.enforced(now, slices.Contains(loaded, now)) {
+			err = openedBefore(d.Sent.Method)
+		}
 		if err != nil && sentUnder == config.Enforce {
 			g.log.Error("a thread is not what was asked for", "method", d.Sent.Method, "error", err.Message)
 			g.distrust(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)

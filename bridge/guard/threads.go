@@ -25,6 +25,8 @@ type threads struct {
 	// accept may let a command out. They stay such threads: a turn may go on under it
 	// when another is in force, or the thread is opened anew.
 	reran map[string]bool
+	// strict are the threads that Codex has loaded by a request under an enforced policy.
+	strict map[string]bool
 	// asked are the threads that the client has opened itself, well or not: none of them
 	// stands as another's.
 	asked map[string]bool
@@ -162,6 +164,24 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	return nil
 }
 
+// enforced notes that a thread was opened by a request under an enforced policy. It forgets the thread
+// and returns false if Codex had loaded it before by another: then the request's configuration has had
+// no effect, and no echo shows what the thread has in its place.
+func (t *threads) enforced(id string, loaded bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if loaded && !t.strict[id] {
+		delete(t.known, id)
+		t.listFolders()
+		return false
+	}
+	if t.strict == nil {
+		t.strict = make(map[string]bool)
+	}
+	t.strict[id] = true
+	return true
+}
+
 // opens tells whether the client has opened the thread.
 func (t *threads) opens(id string) bool {
 	t.mu.Lock()
@@ -248,6 +268,7 @@ func (t *threads) unloaded(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.held, id)
+	delete(t.strict, id)
 	if t.known[id] != nil {
 		delete(t.known, id)
 		t.listFolders()

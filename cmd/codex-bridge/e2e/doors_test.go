@@ -108,6 +108,45 @@ func TestSkillDependency(t *testing.T) {
 	}
 }
 
+// A thread that was opened before the policy was enforced takes no turn while Codex has it in memory
+// with the features of that time.
+func TestThreadOpenedBeforeEnforcement(t *testing.T) {
+	t.Parallel()
+	const lax = "[policy]\nsandbox = \"danger-full-access\"\napproval = [\"on-request\", \"never\"]\nconfig_keys = [\"**\"]\n"
+	settings := map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access"}
+	for _, mode := range []string{"audit", "off"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: strings.Replace(lax, "[policy]", "[policy]\nmode = \""+mode+"\"", 1), codexConfig: "[features]\nskill_mcp_dependency_install = true\n"})
+			w.servingSkill()
+			c, _ := w.installer(proxyPath, "app-server")
+			thread := c.thread(settings)
+			c.say(thread, "good day") // a thread without a turn is not kept
+			c.reloads(lax)
+			for _, cwd := range []any{nil, w.workspace} {
+				_, err := c.Call(c.ctx, "thread/resume", map[string]any{"threadId": thread, "cwd": cwd})
+				if err == nil || err.Code != -32013 || !strings.Contains(err.Message, "before the policy was enforced") {
+					t.Errorf("resume: %v", err)
+				}
+			}
+			if _, err := c.Call(c.ctx, "turn/start", map[string]any{"threadId": thread, "input": []any{map[string]any{"type": "text", "text": "use $evil please"}}}); err == nil {
+				t.Error("it takes a turn")
+			}
+			fresh := c.thread(settings)
+			c.say(fresh, "use $evil please")
+			c.must("thread/resume", map[string]any{"threadId": fresh})
+			c.say(fresh, "use $evil please")
+			forked := editor.Member(c.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
+			c.say(forked, "use $evil please")
+			c.must("thread/resume", map[string]any{"threadId": forked})
+			if w.left("started") {
+				t.Error("the server of the skill was started")
+			}
+			c.quit()
+		})
+	}
+}
+
 // reloads puts another configuration in force, which refuses thread/shellCommand.
 func (c *conversation) reloads(config string) {
 	c.t.Helper()
