@@ -125,19 +125,22 @@ func explainAsked(p *policy.Policy, m *rpc.Message, state policy.State) Explanat
 		e.Decision.Message = patch.Bytes()
 	}
 	for _, answer := range policy.Offered(m.Method, m.Params) {
-		line, err := rpc.ParseMessage(rpc.Reply(m.ID, answer))
-		if err != nil {
-			continue // what codex offers is JSON, but may be deeper than it takes
+		// What codex offers is JSON, but may be deeper than it takes.
+		if line, err := rpc.ParseMessage(rpc.Reply(m.ID, answer)); err == nil {
+			e.Answers = append(e.Answers, outcomeOf(p, m, answer, line, state))
 		}
-		o := Outcome{Answer: answer, Becomes: answer}
-		d := p.DecideAnswer(policy.Asked{Method: m.Method, Params: m.Params}, line, state)
-		o.Changes = d.Changes
-		if sent, err := rpc.ParseValue(d.Message); err == nil {
-			o.Becomes = sent.Root().Get("result").Raw()
-		}
-		e.Answers = append(e.Answers, o)
 	}
 	return e
+}
+
+// outcomeOf judges an answer to the question m; line is the client's message with it.
+func outcomeOf(p *policy.Policy, m *rpc.Message, answer json.RawMessage, line *rpc.Message, state policy.State) Outcome {
+	d := p.DecideAnswer(policy.Asked{Method: m.Method, Params: m.Params}, line, state)
+	o := Outcome{Answer: answer, Becomes: answer, Changes: d.Changes}
+	if sent, err := rpc.ParseValue(d.Message); err == nil {
+		o.Becomes = sent.Root().Get("result").Raw()
+	}
+	return o
 }
 
 // emptyDefaults is a codex configuration that says nothing.

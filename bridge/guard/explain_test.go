@@ -1,0 +1,215 @@
+package guard_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// explains returns an explanation of a message as JSON.
+func explains(t *testing.T, e guard.Explanation) map[string]any {
+	t.Helper()
+	raw, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func message(t *testing.T, text string) *rpc.Message {
+	t.Helper()
+	m, err := rpc.ParseMessage([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+const explainedPolicy = `
+[policy]
+gate = false
+sandbox = "workspace-write"
+approval = ["on-request"]
+project_trust = "codex"
+escalation = "ask"
+[[policy.rule]]
+command = "git push **"
+decision = "deny"
+[[policy.rule]]
+tool = "mcp__tickets__read"
+decision = "allow"
+`
+
+// A message is explained as the one of the side that has its method; what nobody knows would be
+// the client's.
+func TestExplainFindsSide(t *testing.T) {
+	command := func(command string) string {
+		return `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"` + command + `","cwd":"/"}}`
+	}
+	const mcp = `{"id":0,"method":"mcpServer/elicitation/request","params":{"threadId":"t","serverName":"s","mode":"form","message":"m","requestedSchema":{}}}`
+	for _, test := range []struct {
+		name, policy, message string
+		verdict, rule         string
+		answers               int
+	}{
+		{"a turn in a thread that the bridge does not know", explainedPolicy, `{"id":1,"method":"turn/start","params":{"threadId":"t","input":[]}}`, "pass", "", 0},
+		{"a start that leaves settings out", explainedPolicy, `{"id":1,"method":"thread/start","params":{}}`, "pass", "", 0},
+		{"a resume that leaves the sandbox out", explainedPolicy, `{"id":1,"method":"thread/resume","params":{"threadId":"t","approvalPolicy":"on-request"}}`, "rewrite", "", 0},
+		{"what only the client says", explainedPolicy, `{"id":1,"method":"fs/writeFile","params":{"path":"/x","dataBase64":""}}`, "deny", "policy.methods", 0},
+		{"a request that nobody knows", explainedPolicy, `{"id":1,"method":"thread/doAnything","params":{}}`, "deny", "policy.unknown_methods", 0},
+		{"a question", explainedPolicy, command("ls"), "pass", "", 4},
+		{"a question that a rule denies", explainedPolicy, command("git push"), "deny", "policy.rule", 0},
+		{"a question that a rule allows", explainedPolicy, strings.NewReplacer(`"s"`, `"tickets"`, `"message"`, `"_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"read"},"message"`).Replace(mcp), "accept", "", 0},
+		{"a question about leaving the sandbox", explainedPolicy, strings.Replace(command("ls"), `"cwd"`, `"additionalPermissions":{},"cwd"`, 1), "rewrite", "", 4},
+		{"a question with no list of answers", explainedPolicy, mcp, "pass", "", 0},
+		{"a notification of Codex", explainedPolicy, `{"method":"turn/completed","params":{"threadId":"t"}}`, "pass", "", 0},
+		{"a question without a policy", "", command("git push"), "pass", "", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := guard.New(load(t, test.policy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+			m := message(t, test.message)
+			e := g.Explain(m)
+			rule := ""
+			if r := e.Decision.Refusal(); r != nil {
+				rule = r.Rule
+			}
+			if string(e.Decision.Verdict) != test.verdict || rule != test.rule || len(e.Answers) != test.answers {
+				t.Errorf("%s by %q with %d answers", e.Decision.Verdict, rule, len(e.Answers))
+			}
+			if test.verdict == "pass" && string(e.Decision.Message) != test.message {
+				t.Errorf("Codex or the client would get %s", e.Decision.Message)
+			}
+			got := explains(t, e)
+			if got["mode"] != string(g.Policy().Mode()) || got["verdict"] != test.verdict || (got["answers"] != nil) != (test.answers > 0) {
+				t.Errorf("as JSON: %v", got)
+			}
+		})
+	}
+}
+
+// Of a question each answer that Codex offers is explained, and what would become of it.
+func TestExplainAnswers(t *testing.T) {
+	g := guard.New(load(t, explainedPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+	for _, test := range []struct{ name, offered, want string }{
+		{"as usual", `null`, `[
+			{"answer":{"decision":"accept"},"becomes":{"decision":"accept"},"changes":null},
+			{"answer":{"decision":"acceptForSession"},"becomes":{"decision":"accept"},"changes":"some"},
+			{"answer":{"decision":"decline"},"becomes":{"decision":"decline"},"changes":null},
+			{"answer":{"decision":"cancel"},"becomes":{"decision":"cancel"},"changes":null}
+		]`},
+		{"as offered", `["cancel","accept"]`, `[
+			{"answer":{"decision":"cancel"},"becomes":{"decision":"cancel"},"changes":null},
+			{"answer":{"decision":"accept"},"becomes":{"decision":"accept"},"changes":null}
+		]`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := g.Explain(message(t, `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/","availableDecisions":`+test.offered+`}}`))
+			answers := explains(t, e)["answers"].([]any)
+			for _, a := range answers {
+				if changes, ok := a.(map[string]any)["changes"].([]any); ok && len(changes) > 0 {
+					a.(map[string]any)["changes"] = "some"
+				}
+			}
+			var want []any
+			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, answers); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// The client is shown that a question is about leaving the sandbox, in the explanation, too.
+func TestExplainShowsMarkedQuestion(t *testing.T) {
+	g := guard.New(load(t, explainedPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+	e := g.Explain(message(t, `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/","reason":"command failed; retry without sandbox?"}}`))
+	shown := message(t, string(e.Decision.Message))
+	if reason, _ := shown.Params.Get("reason").Text(); !strings.HasPrefix(reason, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(reason, "retry without sandbox?") {
+		t.Errorf("the client is shown the reason %q", reason)
+	}
+}
+
+// A message is explained in the situation that is given: the thread, Codex's configuration, what
+// Codex has asked.
+func TestExplainInSituation(t *testing.T) {
+	w := world(t)
+	g := guard.New(load(t, explainedPolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+	config, err := rpc.ParseValue([]byte(`{"config":{"approval_policy":"never"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	never, err := policy.ParseDefaults(config.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := message(t, `{"id":1,"method":"turn/start","params":{"threadId":"t","input":[]}}`)
+	if e := g.ExplainIn(turn, guard.Situation{}); e.Decision.Verdict != policy.Deny {
+		t.Errorf("a turn without a thread: %s", e.Decision.Verdict)
+	}
+	if e := g.ExplainIn(turn, guard.Situation{Thread: &policy.Thread{ID: "t", Workspace: w.Start}}); e.Decision.Verdict != policy.Pass {
+		t.Errorf("a turn in its thread: %s", e.Decision.Verdict)
+	}
+
+	fields := func(e guard.Explanation) string {
+		var all []string
+		for _, c := range e.Decision.Changes {
+			all = append(all, c.Field)
+		}
+		return strings.Join(all, " ")
+	}
+	start := message(t, `{"id":1,"method":"thread/start","params":{"sandbox":"read-only","approvalsReviewer":"user"}}`)
+	nothing, own := g.ExplainIn(start, guard.Situation{}), g.ExplainIn(start, guard.Situation{Defaults: never})
+	if strings.Contains(fields(nothing), "approvalPolicy") || !strings.Contains(fields(own), "approvalPolicy") {
+		t.Errorf("a start changes %q, with Codex's configuration %q", fields(nothing), fields(own))
+	}
+
+	asked := message(t, `{"id":0,"method":"item/fileChange/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i"}}`)
+	answer := message(t, `{"id":0,"result":{"decision":"acceptForSession"}}`)
+	e := g.ExplainIn(answer, guard.Situation{Asked: &policy.Asked{Method: asked.Method, Params: asked.Params}})
+	if e.Decision.Verdict != policy.Rewrite || !strings.Contains(string(e.Decision.Message), `"accept"`) {
+		t.Errorf("an answer is %s, as %s", e.Decision.Verdict, e.Decision.Message)
+	}
+	if e := g.ExplainIn(message(t, `{"id":0,"method":"item/doAnything","params":{}}`), guard.Situation{From: bridge.Codex}); e.Decision.Verdict != policy.Deny {
+		t.Errorf("what Codex does not ask: %s", e.Decision.Verdict)
+	}
+}
+
+// A thread that the bridge knows is explained as what it is.
+func TestExplainKnowsThread(t *testing.T) {
+	c, g, w := converse(t, explainedPolicy, guard.NoRecord)
+	elsewhere := world(t).Start
+	c.Bind("elsewhere", elsewhere)
+	c.Play("start", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$elsewhere","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$config","method":"config/read","params":"$for"}
+codex>  {"id":"$config","result":{"config":{},"layers":[]}}
+codex<  {"id":1,"method":"thread/start","params":"$sent"}
+codex>  {"id":1,"result":{"thread":{"id":"known"},"approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$elsewhere","model":"gpt-5.5"}}
+editor< {"id":1,"result":"$started"}
+`)
+	turn := func(thread, cwd string) policy.Verdict {
+		return g.Explain(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"`+thread+`","input":[],"cwd":"`+cwd+`"}}`)).Decision.Verdict
+	}
+	for _, test := range []struct {
+		thread, cwd string
+		passes      bool
+	}{{"known", elsewhere, true}, {"unknown", w.Start, true}, {"unknown", "/usr/share", false}, {"known", "/usr/share", false}} {
+		if got := turn(test.thread, test.cwd); (got == policy.Pass) != test.passes {
+			t.Errorf("a turn of the %s thread in %s: %s", test.thread, test.cwd, got)
+		}
+	}
+}

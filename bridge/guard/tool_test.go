@@ -1,0 +1,293 @@
+package guard_test
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// withRollout has the client start the read-only thread t1. Codex's file of it has three calls
+// of the model: "inside" runs make in the sandbox, in a login shell of bash, "outside" asks to
+// run it outside of the sandbox.
+func withRollout(t *testing.T, text string, recorder guard.Recorder, approval string) (*bridgetest.Conversation, *guard.Guard, policy.State) {
+	t.Helper()
+	w := world(t)
+	var err error
+	if w.CodexHome, err = w.Paths.Canonical(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(w.CodexHome, "sessions", "rollout-t1.jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const calls = `{"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"make\",\"shell\":\"/bin/bash\",\"login\":true}","call_id":"inside"}}
+{"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"make\",\"sandbox_permissions\":\"require_escalated\",\"justification\":\"j\"}","call_id":"outside"}}
+`
+	if err := os.WriteFile(file, []byte(calls), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := guard.New(load(t, text), w, recorder, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, g)
+	c.Bind("start", w.Start)
+	c.Bind("rollout", file)
+	sent := approval
+	if g.Policy().Gates() {
+		sent = "on-request"
+	}
+	opened := strings.Replace(threadAnswer, `"cwd"`, `"thread":{"id":"t1","path":"$rollout"},"cwd"`, 1)
+	c.Play("start", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"`+approval+`","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":1,"method":"thread/start","params":"$sent"}
+codex>  {"id":1,"result":{"approvalPolicy":"`+sent+`",`+opened+`
+editor< {"id":1,"result":"$started"}
+`)
+	return c, g, w
+}
+
+// A tool call is judged by what the model's own call says of it, and the person is asked where
+// the bridge asks in Codex's place.
+func TestToolCallOfModel(t *testing.T) {
+	const asks = "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\", \"on-request\"]\nproject_trust = \"codex\"\n"
+	for _, test := range []struct {
+		name, policy, thread, call, command string
+		want                                guard.Ruling
+		refused                             string
+		logged                              string
+		notified                            int
+	}{
+		{"inside", asks, "t1", "inside", "make", guard.Ruling{Ask: true, Shell: "bash -lc"}, "", "", 0},
+		{"outside", asks, "t1", "outside", "make", guard.Ruling{}, "it would leave the sandbox", "deny", 1},
+		{"outside, with a person to ask", asks + "escalation = \"ask\"\n", "t1", "outside", "make", guard.Ruling{}, "", "", 0},
+		{"a call without an id", asks, "t1", "", "make", guard.Ruling{Ask: true}, "", "", 0},
+		{"a thread that is not known", asks, "t9", "outside", "make", guard.Ruling{}, "", "", 0},
+		{"denied", asks + "[[policy.rule]]\ncommand = \"make\"\ndecision = \"deny\"\n", "t1", "inside", "make", guard.Ruling{}, "policy.rule", "deny", 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := &book{}
+			_, g, w := withRollout(t, test.policy, b, "untrusted")
+			b.entries = nil
+			notified := heard(g)
+			use := bash(t, test.command, w.Start)
+			use.ID = test.call
+			got := g.Tool(t.Context(), test.thread, "u", use, []byte("call"))
+			if !strings.Contains(got.Refusal, test.refused) || (got.Refusal != "") != (test.refused != "") {
+				t.Errorf("the refusal is %q", got.Refusal)
+			}
+			got.Refusal = ""
+			if got != test.want {
+				t.Errorf("the ruling is %+v", got)
+			}
+			if got := verdicts(b); got != test.logged {
+				t.Errorf("the log has %q", got)
+			}
+			for _, e := range b.entries {
+				if e.Method != "hook/preToolUse" || e.Thread != test.thread || e.Turn != "u" {
+					t.Errorf("the log has %+v", e)
+				}
+			}
+			if len(*notified) != test.notified {
+				t.Errorf("the client is notified of %+v", *notified)
+			}
+		})
+	}
+}
+
+// Under audit a tool call runs unasked, and the log says what would have been denied. Without
+// a policy nothing is logged.
+func TestToolCallIsNotHeldBack(t *testing.T) {
+	const rules = "[policy]\n[[policy.rule]]\ncommand = \"make\"\ndecision = \"deny\"\n"
+	for _, test := range []struct{ name, policy, logged string }{
+		{"audit", inMode("audit", rules), "deny"},
+		{"no policy", "", ""},
+		{"enforce", rules, "deny"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := &book{}
+			w := world(t)
+			g := guard.New(load(t, test.policy), w, b, slog.New(slog.DiscardHandler))
+			notified := heard(g)
+			got := g.Tool(t.Context(), "t9", "u", bash(t, "make", w.Start), []byte("call"))
+			if (got == guard.Ruling{}) == g.Enforces() {
+				t.Errorf("the ruling is %+v", got)
+			}
+			if got := verdicts(b); got != test.logged || len(*notified) > 0 != g.Enforces() {
+				t.Errorf("the log has %q, the client is notified of %+v", got, *notified)
+			}
+		})
+	}
+	asks := inMode("audit", "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n[[policy.rule]]\ncommand = \"make\"\ndecision = \"ask\"\n")
+	_, g, w := withRollout(t, asks, guard.NoRecord, "on-request")
+	use := bash(t, "make", w.Start)
+	use.ID = "inside"
+	if got := g.Tool(t.Context(), "t1", "u", use, nil); (got != guard.Ruling{}) {
+		t.Errorf("what a rule wants asked under audit: %+v", got)
+	}
+}
+
+// A hook's consent reaches Codex where the policy allows it, where it is only logged, and where
+// there is none.
+func TestHookConsent(t *testing.T) {
+	for _, test := range []struct {
+		name, policy, tool string
+		permits            bool
+		logged             string
+		notified           int
+	}{
+		{"a tool of a server", "[policy]\n", "mcp__tickets__read", true, "", 0},
+		{"a command", "[policy]\n", "Bash", false, "deny", 1},
+		{"a command under audit", "[policy]\nmode = \"audit\"\n", "Bash", true, "deny", 0},
+		{"a command, without a policy", "", "Bash", true, "", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := &book{}
+			g := guard.New(load(t, test.policy), world(t), b, slog.New(slog.DiscardHandler))
+			notified := heard(g)
+			if got := g.Permits(t.Context(), "t1", "u", policy.ToolUse{Name: test.tool}, []byte("call")); got != test.permits {
+				t.Errorf("the consent reaches Codex: %t", got)
+			}
+			if got := verdicts(b); got != test.logged || len(*notified) != test.notified {
+				t.Errorf("the log has %q, the client is notified of %+v", got, *notified)
+			}
+			for _, e := range b.entries {
+				if e.Method != "hook/permissionRequest" || e.Thread != "t1" || e.Turn != "u" {
+					t.Errorf("the log has %+v", e)
+				}
+			}
+		})
+	}
+}
+
+// What Codex asks about stays in the sandbox if every policy of the thread says so. Without a
+// policy nothing speaks against it.
+func TestQuestionStaysInSandbox(t *testing.T) {
+	const loose = "[policy]\ngate = false\nsandbox = \"read-only\"\napproval = [\"on-request\", \"untrusted\"]\nproject_trust = \"codex\"\n"
+	const network = "network = true\n"
+	const ofModel, ofHost = `"command":"make"`, `"command":"make","networkApprovalContext":{"host":"example.org","protocol":"https"}`
+	for _, test := range []struct {
+		name, kept, current, call, more string
+		stays, remains                  bool
+	}{
+		{"inside", loose, loose, "inside", ofModel, true, true},
+		{"outside", loose, loose, "outside", ofModel, false, false},
+		{"a call that is not known", loose, loose, "other", ofModel, false, false},
+		{"the network, allowed", loose + network, loose + network, "inside", ofHost, false, true},
+		{"the network, not allowed any more", loose + network, loose, "inside", ofHost, false, false},
+		{"the network, not allowed before", loose, loose + network, "inside", ofHost, false, false},
+		{"the network, only logged", loose + network, inMode("audit", loose), "inside", ofHost, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, g, _ := withRollout(t, test.kept, guard.NoRecord, "on-request")
+			g.SetPolicy(load(t, test.current))
+			params, err := rpc.ParseValue([]byte(`{"threadId":"t1","turnId":"u","itemId":"` + test.call + `",` + test.more + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			const method = "item/commandExecution/requestApproval"
+			if got := g.Stays(method, params.Root()); got != test.stays {
+				t.Errorf("it stays in the sandbox: %t", got)
+			}
+			if got := g.Remains(method, params.Root()); got != test.remains {
+				t.Errorf("as far as is known: %t", got)
+			}
+		})
+	}
+	t.Run("no policy", func(t *testing.T) {
+		g := guard.New(load(t, ""), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+		params, err := rpc.ParseValue([]byte(`{"threadId":"t1","itemId":"outside"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if method := "item/commandExecution/requestApproval"; !g.Stays(method, params.Root()) || !g.Remains(method, params.Root()) {
+			t.Error("something speaks against it")
+		}
+	})
+}
+
+// Of the questions about commands of both kinds the model's call is found by its own name for
+// the id; other questions are about no call.
+func TestEscalationOfQuestion(t *testing.T) {
+	const policy = "[policy]\ngate = false\nsandbox = \"read-only\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\nescalation = \"ask\"\n"
+	c, g, _ := withRollout(t, policy, guard.NoRecord, "on-request")
+	for _, test := range []struct {
+		method, params string
+		remains        bool
+	}{
+		{"item/commandExecution/requestApproval", `"threadId":"t1","itemId":"inside"`, true},
+		{"item/commandExecution/requestApproval", `"threadId":"t1","callId":"inside"`, false},
+		{"item/commandExecution/requestApproval", `"threadId":"t9","itemId":"inside"`, false},
+		{"execCommandApproval", `"threadId":"t1","callId":"inside"`, true},
+		{"execCommandApproval", `"threadId":"t1","itemId":"inside"`, false},
+	} {
+		params, err := rpc.ParseValue([]byte(`{` + test.params + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Remains(test.method, params.Root()); got != test.remains {
+			t.Errorf("%s %s remains in the sandbox: %t", test.method, test.params, got)
+		}
+	}
+	// The client is shown that a command leaves the sandbox.
+	for call, shown := range map[string]string{"inside": "", "outside": `,"reason":"<text>"`} {
+		c.Play(call, `
+codex>  {"method":"item/commandExecution/requestApproval","id":"`+call+`","params":{"threadId":"t1","turnId":"u","itemId":"`+call+`","command":"make","cwd":"$start"}}
+editor< {"method":"item/commandExecution/requestApproval","id":"`+call+`","params":{"threadId":"t1","turnId":"u","itemId":"`+call+`","command":"make","cwd":"$start"`+shown+`}}
+editor> {"id":"`+call+`","result":{"decision":"decline"}}
+codex<  {"id":"`+call+`","result":{"decision":"decline"}}
+`)
+	}
+}
+
+// A client hears what it has not opted out of.
+func TestClientHears(t *testing.T) {
+	g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, g)
+	c.Play("opted out", `
+editor> {"id":1,"method":"initialize","params":{"clientInfo":{"name":"e"},"capabilities":{"optOutNotificationMethods":["item/completed"]}}}
+codex<  {"id":1,"method":"initialize","params":{"clientInfo":{"name":"e"},"capabilities":{"optOutNotificationMethods":["item/completed"]}}}
+codex>  {"id":1,"result":{}}
+editor< {"id":1,"result":{}}
+`)
+	for method, want := range map[string]bool{"item/completed": false, "item/started": true} {
+		if got := g.Hears(method); got != want {
+			t.Errorf("it hears %s: %t", method, got)
+		}
+	}
+}
+
+// An answer in the person's place is logged with its reason, and so is one that was none.
+func TestSettledIsLoggedWithItsReason(t *testing.T) {
+	asked, err := rpc.Open([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for verdict, fields := range map[policy.Verdict]string{policy.Accept: "result", policy.Deny: ""} {
+		b := &book{}
+		g := guard.New(load(t, readOnlyPolicy), world(t), b, slog.New(slog.DiscardHandler))
+		notified := heard(g)
+		if err := g.Settled(t.Context(), asked, verdict, "approvals.timeout", "no answer"); err != nil {
+			t.Fatal(err)
+		}
+		if len(b.entries) != 1 || len(*notified) != 1 {
+			t.Fatalf("the log has %+v, the client is notified of %+v", b.entries, *notified)
+		}
+		e, a := b.entries[0], (*notified)[0]
+		if e.Rule != "approvals.timeout" || e.Reason != "no answer" || strings.Join(e.Fields, " ") != fields || e.Thread != "t" || e.Turn != "u" {
+			t.Errorf("%s: the log has %+v", verdict, e)
+		}
+		if a.Verdict != verdict || (a.Error != nil) != (verdict == policy.Deny) || string(a.ID) != "0" || a.ThreadID != "t" {
+			t.Errorf("%s: the client is notified of %+v", verdict, a)
+		}
+	}
+	g := guard.New(load(t, readOnlyPolicy), world(t), &book{err: errors.New("the disk is full")}, slog.New(slog.DiscardHandler))
+	if err := g.Settled(t.Context(), asked, policy.Accept, "approvals.remember", "as before"); err == nil {
+		t.Error("what can't be logged is settled")
+	}
+}
