@@ -33,7 +33,7 @@ func Join(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 		return in, out
 	}
 	_, _ = unix.FcntlInt(uintptr(side[1]), unix.F_SETPIPE_SZ, PumpBuffer) // a smaller one does, too
-	j := &joined{in: in.(*os.File), out: out.(*os.File), from: r, to: w, side: side}
+	j := &joined{in: in, out: out, from: r, to: w, side: side}
 	return j, j
 }
 
@@ -56,8 +56,9 @@ func conduit(f any) syscall.RawConn {
 
 // joined is both ends. All but Write belongs to the Pump's goroutine.
 type joined struct {
-	in, out  *os.File
-	from, to syscall.RawConn
+	in       io.Reader
+	out      io.Writer
+	from, to syscall.RawConn // the same
 
 	// side has what the last Read gave, held, from at on. When at is negative it
 	// also has the -at bytes that were read before: a Pump has what is left of them

@@ -118,11 +118,9 @@ func (p *Pump) Run(in io.Reader) error {
 		p.w += n
 		p.forget()
 		p.carry()
-		if p.w-p.r == len(p.buf) {
-			if err == nil {
-				err = p.long(in)
-				p.carry()
-			}
+		if p.w-p.r == len(p.buf) && err == nil {
+			err = p.long(in)
+			p.carry()
 		}
 		p.w = copy(p.buf, p.buf[p.r:p.w])
 		p.r = 0
@@ -247,7 +245,7 @@ func (p *Pump) long(in io.Reader) error {
 		s.Close()
 		return err
 	}
-	line := append(make([]byte, 0, 4*len(p.buf)), p.buf...)
+	line := gathered(nil, p.buf, p.max)
 	tooLong := false
 	err := p.rest(in, func(part []byte, _ bool) {
 		if tooLong = tooLong || len(line)+len(part) > p.max; !tooLong {

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/creachadair/jrpc2/channel"
@@ -82,7 +81,7 @@ func (l *Lines) Run(lines []byte) {
 func (l *Lines) Message(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.buf = slices.Grow(l.buf[:0], len(text)+2)
+	l.buf = l.buf[:0]
 	if l.cut {
 		l.buf, l.cut = append(l.buf, '\n'), false
 	}
@@ -145,7 +144,7 @@ func (h *Headers) Message(text []byte) {
 	if h.err != nil {
 		return
 	}
-	h.buf = append(slices.Grow(h.buf[:0], len(versionMember)+1+len(text)), versionMember...)
+	h.buf = append(h.buf[:0], versionMember...)
 	if trimSpace(text[1:])[0] != '}' {
 		h.buf = append(h.buf, ',')
 	}
