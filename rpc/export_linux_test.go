@@ -1,0 +1,61 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+)
+
+// JoinCalls are the calls by which the two ends of Join keep and pass on bytes.
+type JoinCalls struct {
+	Log       []string      // "tee", "splice" and "write N", in their order
+	NoSplice  func() bool   // reports whether the next splice fails
+	BehindTee func(nth int) // called after each tee
+	tees      int
+}
+
+// NoteCalls notes the calls of j, which Join has returned. ok is false if Join has returned what
+// it was given.
+func NoteCalls(j io.Reader) (calls *JoinCalls, ok bool) {
+	both, ok := j.(*joined)
+	if !ok {
+		return nil, false
+	}
+	calls = &JoinCalls{}
+	both.from, both.to = notedConn{both.from, calls, "tee"}, notedConn{both.to, calls, "splice"}
+	both.out = notedWriter{both.out, calls}
+	return calls, true
+}
+
+type notedConn struct {
+	syscall.RawConn
+	calls *JoinCalls
+	name  string
+}
+
+func (c notedConn) Control(f func(uintptr)) error {
+	c.calls.Log = append(c.calls.Log, c.name)
+	if c.name == "splice" && c.calls.NoSplice != nil && c.calls.NoSplice() {
+		return errors.New("no splice")
+	}
+	err := c.RawConn.Control(f)
+	if c.name == "tee" && c.calls.BehindTee != nil {
+		c.calls.tees++
+		c.calls.BehindTee(c.calls.tees)
+	}
+	return err
+}
+
+type notedWriter struct {
+	io.Writer
+	calls *JoinCalls
+}
+
+func (w notedWriter) Write(b []byte) (int, error) {
+	w.calls.Log = append(w.calls.Log, fmt.Sprintf("write %d", len(b)))
+	return w.Writer.Write(b)
+}
+
+// JoinBulk is the least run that Join passes on without a copy.
+const JoinBulk = bulk

@@ -1,0 +1,479 @@
+package rpc_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"codex-bridge/rpc"
+)
+
+// lane is a Join between two pipes, used by hand in the place of a Pump. All that is in flight at
+// a time fits into the pipes, so that one goroutine can do both ends.
+type lane struct {
+	t         *testing.T
+	say, hear *os.File
+	client    *os.File
+	in        io.Reader
+	out       interface{ WriteRun([]byte) (int, error) }
+	calls     *rpc.JoinCalls
+	buf       []byte
+	lines     int
+}
+
+func newLane(t *testing.T) *lane {
+	t.Helper()
+	codex, say := connect(t, false)
+	hear, client := connect(t, false)
+	for _, pipe := range []*os.File{say, client} {
+		if _, err := unix.FcntlInt(pipe.Fd(), unix.F_SETPIPE_SZ, 2*rpc.PumpBuffer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in, out := rpc.Join(codex, client)
+	calls, ok := rpc.NoteCalls(in)
+	if !ok {
+		t.Fatal("two pipes were not joined")
+	}
+	l := &lane{t: t, say: say, hear: hear, client: client, in: in, out: out.(interface{ WriteRun([]byte) (int, error) }),
+		calls: calls, buf: make([]byte, rpc.PumpBuffer)}
+	t.Cleanup(func() { // the end of the input closes the pipe on the side
+		say.Close()
+		_, _ = io.Copy(io.Discard, in)
+	})
+	return l
+}
+
+// text is n bytes of lines, no two of which are alike.
+func (l *lane) text(n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		l.lines++
+		fmt.Fprintf(&b, "line %d %s\n", l.lines, strings.Repeat("x", 80))
+	}
+	return b.String()[:n-1] + "\n"
+}
+
+func (l *lane) send(text string) {
+	l.t.Helper()
+	if _, err := io.WriteString(l.say, text); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// read reads text behind the kept bytes of the buffer.
+func (l *lane) read(kept int, text string) {
+	l.t.Helper()
+	n, err := l.in.Read(l.buf[kept:])
+	if err != nil || string(l.buf[kept:kept+n]) != text {
+		l.t.Fatalf("read %d bytes, %v; want %d", n, err, len(text))
+	}
+}
+
+// pass writes the first n bytes of the buffer, and checks that they arrive.
+func (l *lane) pass(n int) { l.t.Helper(); l.passRun(l.buf[:n]) }
+
+func (l *lane) passRun(run []byte) {
+	l.t.Helper()
+	want := string(run)
+	if n, err := l.out.WriteRun(run); n != len(run) || err != nil {
+		l.t.Fatalf("WriteRun = %d, %v; want %d", n, err, len(run))
+	}
+	l.arrives(want)
+}
+
+func (l *lane) arrives(want string) {
+	l.t.Helper()
+	if got := take(l.t, l.hear, len(want)); got != want {
+		at := 0
+		for got[at] == want[at] {
+			at++
+		}
+		l.t.Fatalf("%d bytes arrived, and are others from byte %d on", len(got), at)
+	}
+}
+
+// take reads n bytes of a pipe, or as many as are there.
+func take(t *testing.T, f *os.File, n int) string {
+	t.Helper()
+	var got []byte
+	for len(got) < n {
+		ready := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
+		if k, err := unix.Poll(ready, 0); k <= 0 {
+			t.Fatalf("%d bytes are missing, %v", n-len(got), err)
+		}
+		b := make([]byte, n-len(got))
+		k, err := f.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, b[:k]...)
+	}
+	return string(got)
+}
+
+// did compares the calls since the last time.
+func (l *lane) did(what string, want ...string) {
+	l.t.Helper()
+	if !slices.Equal(l.calls.Log, want) {
+		l.t.Fatalf("%s: %q, want %q", what, l.calls.Log, want)
+	}
+	l.calls.Log = nil
+}
+
+// warm passes one large run, with a copy: the next Read expects another.
+func (l *lane) warm() {
+	l.t.Helper()
+	text := l.text(rpc.JoinBulk)
+	l.send(text)
+	l.read(0, text)
+	l.pass(len(text))
+	l.did("the first run", fmt.Sprint("write ", rpc.JoinBulk))
+}
+
+// From the second large run on, what is as long as rpc.JoinBulk goes on without a copy.
+func TestJoinCopiesNoLargeRuns(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	for _, n := range []int{rpc.JoinBulk, rpc.JoinBulk + 1000} {
+		text := l.text(n)
+		l.send(text)
+		l.read(0, text)
+		l.pass(n)
+		l.did(fmt.Sprint("a run of ", n), "tee", "splice")
+	}
+}
+
+// Short runs are copied; behind them nothing is kept for the next one.
+func TestJoinCopiesShortRuns(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	for i, calls := range [][]string{{"tee"}, nil, nil} {
+		text := l.text(rpc.JoinBulk - 1)
+		l.send(text)
+		l.read(0, text)
+		l.pass(len(text))
+		l.did(fmt.Sprint("short run ", i), append(slices.Clone(calls), fmt.Sprint("write ", rpc.JoinBulk-1))...)
+	}
+}
+
+// Of what one Read gave a Pump may take lines away; the runs around them go on without a copy.
+func TestJoinPassesTheRunsAroundATakenLine(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	taken := 5000
+	text := l.text(rpc.JoinBulk) + l.text(taken) + l.text(20000)
+	l.send(text)
+	l.read(0, text)
+	l.pass(rpc.JoinBulk)
+	l.passRun(l.buf[rpc.JoinBulk+taken : len(text)])
+	l.did("before and behind", "tee", "splice", "write 20000")
+	text = l.text(1000) + l.text(rpc.JoinBulk)
+	l.send(text)
+	l.read(0, text)
+	l.passRun(l.buf[1000:len(text)])
+	l.did("behind a line that was taken", "tee", "splice")
+}
+
+// What is left of a line is at the start of the buffer when the next Read comes. It is still on
+// the side, and goes on with the rest of its line without a copy.
+func TestJoinKeepsTheStartOfALine(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	first, line, rest := l.text(rpc.JoinBulk), l.text(1000), l.text(rpc.JoinBulk)
+	for range 3 {
+		l.send(first + line[:600])
+		l.read(0, first+line[:600])
+		l.pass(len(first))
+		l.did("the first run", "tee", "splice")
+		copy(l.buf, line[:600])
+		l.send(line[600:] + rest)
+		l.read(600, line[600:]+rest)
+		l.pass(len(line) + len(rest))
+		l.did("the run behind it", "tee", "splice")
+	}
+}
+
+// When nothing more is there yet, the start of a line is dropped from the side, which may be full.
+// It is copied then with the rest of its line, and what follows is not.
+func TestJoinCopiesTheStartOfALineThatWaits(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	first, line, rest := l.text(rpc.JoinBulk), strings.Repeat("y", 999)+"\n", l.text(rpc.JoinBulk)
+	l.send(first + line[:600])
+	l.read(0, first+line[:600])
+	l.pass(len(first))
+	l.did("the first run", "tee", "splice")
+	l.calls.BehindTee = func(nth int) {
+		if nth == 1 {
+			l.send(line[600:] + rest)
+		}
+	}
+	copy(l.buf, line[:600])
+	l.read(600, line[600:]+rest)
+	l.pass(len(line) + len(rest))
+	l.did("the run behind it", "tee", "tee", "write 1000", "splice")
+}
+
+// The parts of a line that is longer than the buffer have no line end to copy up to.
+func TestJoinCopiesAStartWithoutALineEnd(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	first, line := l.text(rpc.JoinBulk), strings.Repeat("y", rpc.JoinBulk+600)
+	l.send(first + line[:600])
+	l.read(0, first+line[:600])
+	l.pass(len(first))
+	l.did("the first run", "tee", "splice")
+	l.calls.BehindTee = func(nth int) {
+		if nth == 1 {
+			l.send(line[600:])
+		}
+	}
+	copy(l.buf, line[:600])
+	l.read(600, line[600:])
+	l.pass(len(line))
+	l.did("the long line", "tee", "tee", fmt.Sprint("write ", len(line)))
+}
+
+// A start of a line as long as rpc.JoinBulk is not kept on the side, which has no room for much.
+func TestJoinDropsALargeStartOfALine(t *testing.T) {
+	line := strings.Repeat("y", 2*rpc.JoinBulk) + "\n"
+	for kept, want := range map[int][]string{
+		rpc.JoinBulk - 1: {"tee", "splice"},
+		rpc.JoinBulk:     {"tee", fmt.Sprint("write ", len(line)), "splice"},
+	} {
+		l := newLane(t)
+		l.warm()
+		first, rest := l.text(rpc.JoinBulk), l.text(rpc.JoinBulk)
+		l.send(first + line[:kept])
+		l.read(0, first+line[:kept])
+		l.pass(len(first))
+		l.did("the first run", "tee", "splice")
+		copy(l.buf, line[:kept])
+		l.send(line[kept:] + rest)
+		l.read(kept, line[kept:]+rest)
+		l.pass(len(line) + len(rest))
+		l.did(fmt.Sprintf("behind a start of %d bytes", kept), want...)
+	}
+}
+
+// What is not at the place of the last Read is written as it is.
+func TestJoinWritesOtherBytes(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	text := l.text(rpc.JoinBulk + 1000)
+	l.send(text)
+	l.read(0, text)
+	other := bytes.Repeat([]byte("other\n"), rpc.JoinBulk/6+1)
+	l.passRun(other)
+	l.did("another buffer", "tee", fmt.Sprint("write ", len(other)))
+	if n, err := l.out.WriteRun(nil); n != 0 || err != nil {
+		t.Errorf("WriteRun of nothing = %d, %v", n, err)
+	}
+	l.did("nothing", "write 0")
+	l.passRun(l.buf[1000 : 1000+rpc.JoinBulk+1000])
+	l.did("more than was read", fmt.Sprint("write ", rpc.JoinBulk+1000))
+	l.pass(len(text))
+	l.did("what was read", "splice")
+	l.passRun(l.buf[:500])
+	l.did("what has been passed on", "write 500")
+	l.passRun(l.buf[:len(text)])
+	l.did("all of it again", fmt.Sprint("write ", len(text)))
+}
+
+// A splice that fails, or that moves only a part, leaves the rest to another splice or to Write.
+func TestJoinGoesOnBehindAPartialSplice(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		l := newLane(t)
+		const room = 16 << 10
+		if _, err := unix.FcntlInt(l.client.Fd(), unix.F_SETPIPE_SZ, room); err != nil {
+			t.Fatal(err)
+		}
+		heard := make(chan string)
+		go func() {
+			all, _ := io.ReadAll(l.hear)
+			heard <- string(all)
+		}()
+		splices := 0
+		l.calls.NoSplice = func() bool { splices++; return fails && splices == 2 }
+		var want strings.Builder
+		for range 4 {
+			text := l.text(rpc.JoinBulk + 10000)
+			l.send(text)
+			l.read(0, text)
+			want.WriteString(text)
+			if n, err := l.out.WriteRun(l.buf[:len(text)]); n != len(text) || err != nil {
+				t.Errorf("WriteRun = %d, %v; want %d", n, err, len(text))
+			}
+		}
+		l.client.Close()
+		if got := <-heard; got != want.String() {
+			t.Errorf("%d bytes arrived, want %d", len(got), want.Len())
+		}
+		var writes []string
+		for _, call := range l.calls.Log {
+			if strings.HasPrefix(call, "write") {
+				writes = append(writes, call)
+			}
+		}
+		whole := fmt.Sprint("write ", rpc.JoinBulk+10000)
+		switch {
+		case !fails && !slices.Equal(writes, []string{whole}):
+			t.Errorf("%q: more than the first run was copied", l.calls.Log)
+		case fails && (len(writes) != 2 || writes[0] != whole || writes[1] == whole):
+			t.Errorf("%q: want one write of the rest behind the splice that failed", l.calls.Log)
+		}
+	}
+}
+
+// Where nothing can be spliced, Write takes all.
+func TestJoinWithoutSplice(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	l.calls.NoSplice = func() bool { return true }
+	for range 3 {
+		text := l.text(rpc.JoinBulk)
+		l.send(text)
+		l.read(0, text)
+		l.pass(len(text))
+		l.did("a run", "tee", "splice", fmt.Sprint("write ", rpc.JoinBulk))
+	}
+}
+
+// At the end of the input the pipe on the side is closed, once, and what is left is written.
+func TestJoinEnd(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	first := l.text(rpc.JoinBulk)
+	l.send(first + "half a li")
+	l.read(0, first+"half a li")
+	l.pass(len(first))
+	l.did("the last run", "tee", "splice")
+	copy(l.buf, "half a li")
+	l.say.Close()
+	for range 2 {
+		if n, err := l.in.Read(l.buf[9:]); n != 0 || !errors.Is(err, io.EOF) {
+			t.Fatalf("Read = %d, %v; want the end", n, err)
+		}
+	}
+	l.did("the end", "tee", "tee")
+	l.pass(9)
+	l.did("what is left", "write 9")
+	l.passRun(bytes.Repeat([]byte{'\n'}, rpc.JoinBulk))
+	l.did("a large run behind the end", fmt.Sprint("write ", rpc.JoinBulk))
+	if n, err := l.in.Read(l.buf); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("Read = %d, %v; want the end", n, err)
+	}
+	l.did("the end again")
+}
+
+// At the end of the input, with nothing kept, one tee tells it.
+func TestJoinEndBehindALine(t *testing.T) {
+	l := newLane(t)
+	l.warm()
+	l.say.Close()
+	if n, err := l.in.Read(l.buf); n != 0 || !errors.Is(err, io.EOF) {
+		t.Fatalf("Read = %d, %v; want the end", n, err)
+	}
+	l.did("the end", "tee")
+}
+
+// An error of the client is returned with the number of bytes that have arrived before it.
+func TestJoinWriteErrors(t *testing.T) {
+	t.Run("a run", func(t *testing.T) {
+		l := newLane(t)
+		l.warm()
+		text := l.text(rpc.JoinBulk)
+		l.send(text)
+		l.read(0, text)
+		l.hear.Close()
+		if n, err := l.out.WriteRun(l.buf[:len(text)]); n != 0 || !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("WriteRun = %d, %v", n, err)
+		}
+		l.did("a run", "tee", "splice", fmt.Sprint("write ", len(text)))
+	})
+	t.Run("the start of a line", func(t *testing.T) {
+		l := newLane(t)
+		l.warm()
+		first, line, rest := l.text(rpc.JoinBulk), strings.Repeat("y", 999)+"\n", l.text(rpc.JoinBulk)
+		l.send(first + line[:600])
+		l.read(0, first+line[:600])
+		l.pass(len(first))
+		l.calls.BehindTee = func(nth int) {
+			if nth == 1 {
+				l.send(line[600:] + rest)
+			}
+		}
+		copy(l.buf, line[:600])
+		l.read(600, line[600:]+rest)
+		l.calls.Log = nil
+		l.hear.Close()
+		if n, err := l.out.WriteRun(l.buf[:len(line)+len(rest)]); n != 0 || !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("WriteRun = %d, %v", n, err)
+		}
+		l.did("the start", "write 1000")
+	})
+}
+
+// Only pipes and sockets are joined, and only when both ends are.
+func TestJoinLeavesOtherFilesAlone(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "regular")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ends := map[string]func() (in io.Reader, out io.Writer, say *os.File){
+		"pipe": func() (io.Reader, io.Writer, *os.File) {
+			r, w := connect(t, false)
+			return r, w, w
+		},
+		"socket": func() (io.Reader, io.Writer, *os.File) {
+			r, w := connect(t, true)
+			return r, w, w
+		},
+		"closed pipe": func() (io.Reader, io.Writer, *os.File) {
+			r, w := connect(t, false)
+			r.Close()
+			w.Close()
+			return r, w, w
+		},
+		"file": func() (io.Reader, io.Writer, *os.File) {
+			f, err := os.OpenFile(name, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { f.Close() })
+			return f, f, f
+		},
+		"buffer": func() (io.Reader, io.Writer, *os.File) {
+			var b bytes.Buffer
+			return &b, &b, nil
+		},
+	}
+	joined := []string{"pipe", "socket"}
+	for from, input := range ends {
+		for to, output := range ends {
+			codex, _, say := input()
+			_, client, _ := output()
+			in, out := rpc.Join(codex, client)
+			_, ok := rpc.NoteCalls(in)
+			if want := slices.Contains(joined, from) && slices.Contains(joined, to); ok != want {
+				t.Errorf("from a %s to a %s: joined %v, want %v", from, to, ok, want)
+			}
+			if ok { // at the end it closes what it has opened
+				say.Close()
+				_, _ = io.Copy(io.Discard, in)
+			} else if in != codex || out != client {
+				t.Errorf("from a %s to a %s: Join has changed what it does not join", from, to)
+			}
+		}
+	}
+}
