@@ -69,6 +69,7 @@ func TestExplainFindsSide(t *testing.T) {
 		{"a resume that leaves the sandbox out", explainedPolicy, `{"id":1,"method":"thread/resume","params":{"threadId":"t","approvalPolicy":"on-request"}}`, "rewrite", "", 0},
 		{"what only the client says", explainedPolicy, `{"id":1,"method":"fs/writeFile","params":{"path":"/x","dataBase64":""}}`, "deny", "policy.methods", 0},
 		{"a request that nobody knows", explainedPolicy, `{"id":1,"method":"thread/doAnything","params":{}}`, "deny", "policy.unknown_methods", 0},
+		{"a notification that nobody knows", explainedPolicy, `{"method":"thread/doAnything","params":{}}`, "deny", "policy.unknown_methods", 0},
 		{"a question", explainedPolicy, command("ls"), "pass", "", 4},
 		{"a question that a rule denies", explainedPolicy, command("git push"), "deny", "policy.rule", 0},
 		{"a question that a rule allows", explainedPolicy, strings.NewReplacer(`"s"`, `"tickets"`, `"message"`, `"_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"read"},"message"`).Replace(mcp), "accept", "", 0},

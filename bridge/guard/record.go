@@ -49,7 +49,7 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 		if r.Field != "" {
 			entry.Fields = append(entry.Fields, r.Field)
 		}
-	} else if len(d.Changes) > 0 {
+	} else if len(d.Changes) != 0 {
 		entry.Rule, entry.Reason, entry.Origin = d.Changes[0].Rule, d.Changes[0].Reason, d.Changes[0].Origin
 	}
 	err := g.recorder.Append(ctx, entry)

@@ -1,0 +1,191 @@
+package guard_test
+
+import (
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/guard"
+)
+
+// While a request is under way that ends the bridge's questions in a thread, a fork that leaves
+// its approval policy to the thread gets the one that the bridge stands for.
+func TestForkWhileGateMayEnd(t *testing.T) {
+	const policy = "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\", \"never\"]\nproject_trust = \"codex\"\n"
+	const ends = `editor> {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[],"approvalPolicy":"never"}}
+codex<  {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[],"approvalPolicy":"never"}}
+`
+	for _, test := range []struct{ name, before, sent string }{
+		{"nothing is under way", "", ""},
+		{"a turn that ends them is under way", ends, `,"approvalPolicy":"on-request"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, _, _ := converse(t, policy, guard.NoRecord)
+			startThread(c, "untrusted")
+			c.Play("fork", test.before+`
+editor> {"id":3,"method":"thread/fork","params":{"threadId":"t1","cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+codex<  {"id":3,"method":"thread/fork","params":{"threadId":"t1","cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"`+test.sent+`}}
+`)
+		})
+	}
+}
+
+const answered = `codex>  {"id":ID,"result":{}}
+editor< {"id":ID,"result":{}}
+`
+
+// asksInPlace reports whether the bridge asks in Codex's place in the thread t1.
+func asksInPlace(t *testing.T, g *guard.Guard, folder string) bool {
+	t.Helper()
+	return g.Tool(t.Context(), "t1", "", bash(t, "true", folder), nil).Ask
+}
+
+// Of two requests under way the later one counts, in whatever order Codex answers them. While
+// one of them may have the bridge ask, it does.
+func TestLaterOfTwoGateChangesCounts(t *testing.T) {
+	const change = `editor> {"id":ID,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"APPROVAL"}}
+codex<  {"id":ID,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"on-request"}}
+`
+	for _, test := range []struct {
+		name                  string
+		before, first, second string // of the approval policy
+		answers               [2]string
+		between, after        bool // the bridge asks
+	}{
+		{"in order", "on-request", "untrusted", "on-request", [2]string{"2", "3"}, true, false},
+		{"in reverse order", "on-request", "untrusted", "on-request", [2]string{"3", "2"}, true, false},
+		{"in order, the other way round", "untrusted", "on-request", "untrusted", [2]string{"2", "3"}, true, true},
+		{"in reverse order, the other way round", "untrusted", "on-request", "untrusted", [2]string{"3", "2"}, true, true},
+		{"both end the questions", "untrusted", "on-request", "on-request", [2]string{"2", "3"}, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, g, w := converse(t, gatePolicy, guard.NoRecord)
+			startThread(c, test.before)
+			c.Play("changes", strings.NewReplacer("ID", "2", "APPROVAL", test.first).Replace(change)+strings.NewReplacer("ID", "3", "APPROVAL", test.second).Replace(change))
+			c.Play("answer", strings.ReplaceAll(answered, "ID", test.answers[0]))
+			if got := asksInPlace(t, g, w.Start); got != test.between {
+				t.Errorf("while one is under way the bridge asks: %t", got)
+			}
+			c.Play("answer", strings.ReplaceAll(answered, "ID", test.answers[1]))
+			if got := asksInPlace(t, g, w.Start); got != test.after {
+				t.Errorf("then the bridge asks: %t", got)
+			}
+		})
+	}
+}
+
+// The client is shown the approval policy of its latest request, also while that is under way.
+func TestLatestRequestIsShown(t *testing.T) {
+	c, _, _ := converse(t, gatePolicy, guard.NoRecord)
+	startThread(c, "untrusted")
+	const settings = `{"method":"thread/settings/updated","params":{"threadId":"t1","threadSettings":{"approvalPolicy":"APPROVAL","approvalsReviewer":"user","sandboxPolicy":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}}`
+	for _, approval := range []string{"on-request", "untrusted"} {
+		c.Play(approval, strings.ReplaceAll(`
+editor> {"id":"`+approval+`","method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"`+approval+`"}}
+codex<  {"id":"`+approval+`","method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"on-request"}}
+codex>  `+settings, "APPROVAL", "on-request")+strings.ReplaceAll(`
+editor< `+settings+"\n", "APPROVAL", approval))
+	}
+}
+
+// A fork with an approval policy of its own leaves the thread that it is made from as it is.
+func TestForkLeavesItsSource(t *testing.T) {
+	c, g, w := converse(t, gatePolicy, guard.NoRecord)
+	startThread(c, "untrusted")
+	c.Play("fork", `
+editor> {"id":3,"method":"thread/fork","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+codex<  {"id":3,"method":"thread/fork","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex>  {"id":3,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":3,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+`)
+	if !asksInPlace(t, g, w.Start) {
+		t.Error("the bridge does not ask in the source any more")
+	}
+	if g.Tool(t.Context(), "t2", "", bash(t, "true", w.Start), nil).Ask {
+		t.Error("the bridge asks in the fork")
+	}
+}
+
+// A thread that is opened again without an approval policy goes on as it was, also while that
+// request is under way, and what was asked for meanwhile stays.
+func TestReopenedThreadKeepsItsGate(t *testing.T) {
+	const reopened = `
+editor> {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+codex<  {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"}}
+`
+	const answer = `codex>  {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",` + threadAnswer + `
+editor< {"id":2,"result":"$resumed"}
+`
+	for _, before := range []string{"untrusted", "on-request"} {
+		t.Run(before, func(t *testing.T) {
+			c, g, w := converse(t, gatePolicy, guard.NoRecord)
+			startThread(c, before)
+			asks := func(when string) {
+				t.Helper()
+				if got := asksInPlace(t, g, w.Start); got != (before == "untrusted") {
+					t.Errorf("%s the bridge asks: %t", when, got)
+				}
+			}
+			c.Play("resume", reopened)
+			asks("while the request is under way")
+			c.Play("answer", answer)
+			asks("then")
+		})
+	}
+	// Codex answers a request from before behind the resume.
+	for _, test := range []struct {
+		asked string
+		asks  bool
+	}{{"untrusted", true}, {"on-request", false}} {
+		t.Run("meanwhile "+test.asked, func(t *testing.T) {
+			c, g, w := converse(t, gatePolicy, guard.NoRecord)
+			startThread(c, map[bool]string{true: "on-request", false: "untrusted"}[test.asks])
+			c.Play("update", `
+editor> {"id":4,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"`+test.asked+`"}}
+codex<  {"id":4,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"on-request"}}
+`+strings.ReplaceAll(answered, "ID", "4")+reopened+answer)
+			if got := asksInPlace(t, g, w.Start); got != test.asks {
+				t.Errorf("the bridge asks: %t", got)
+			}
+		})
+	}
+}
+
+// A resume with an approval policy replaces what was asked for before it; a request that the
+// client sent after it, and that Codex has answered before, still counts.
+func TestRequestAfterResumeCounts(t *testing.T) {
+	const resume = `
+editor> {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"APPROVAL","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+codex<  {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+`
+	const resumed = `codex>  {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",` + threadAnswer + `
+editor< {"id":2,"result":"$resumed"}
+`
+	const update = `editor> {"id":3,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"APPROVAL"}}
+codex<  {"id":3,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"on-request"}}
+`
+	updated := strings.ReplaceAll(answered, "ID", "3")
+	for _, test := range []struct {
+		name, before, script string
+		asks                 bool
+	}{
+		{"an update, then a resume", "on-request", strings.Replace(update, "APPROVAL", "untrusted", 1) + updated + strings.Replace(resume, "APPROVAL", "on-request", 1) + resumed, false},
+		{"an update, then a resume, the other way round", "untrusted", strings.Replace(update, "APPROVAL", "on-request", 1) + updated + strings.Replace(resume, "APPROVAL", "untrusted", 1) + resumed, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, g, w := converse(t, gatePolicy, guard.NoRecord)
+			startThread(c, test.before)
+			c.Play(test.name, test.script)
+			if got := asksInPlace(t, g, w.Start); got != test.asks {
+				t.Errorf("the bridge asks: %t", got)
+			}
+		})
+	}
+}
