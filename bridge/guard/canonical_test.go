@@ -3,7 +3,9 @@ package guard_test
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +95,70 @@ func TestCanonicalHasTheStoredCase(t *testing.T) {
 	exact := foldingDisk{paths: paths, fold: func(s string) string { return s }, locked: "/srv"}
 	if got, err := guard.CanonicalOn(exact, "/srv/Data"); err != nil || got != "/srv/Data" {
 		t.Errorf("a folder that can't be listed, by its only name: %q, %v", got, err)
+	}
+}
+
+// pairs are two names of which the disk takes one for the other, as they are spelled.
+func pairs(from, to string) func(string) string {
+	return func(s string) string { return strings.ReplaceAll(s, from, to) }
+}
+
+func TestCanonicalOfWhatCannotBeResolved(t *testing.T) {
+	lower := strings.ToLower
+	for name, test := range map[string]struct {
+		d     foldingDisk
+		typed string
+		want  string // "" an error
+	}{
+		"a link to nothing":           {foldingDisk{paths: []string{"/a"}, links: map[string]string{"/a/link": "/none"}, fold: lower}, "/a/link/x", ""},
+		"a folder above is locked":    {foldingDisk{paths: []string{"/a", "/a/b", "/a/b/c"}, fold: lower, locked: "/a"}, "/a/B/c", ""},
+		"a locked folder, no letters": {foldingDisk{paths: []string{"/a", "/a/1"}, fold: lower, locked: "/a"}, "/a/1", ""},
+		// A folder that does not store the name by which it finds a file.
+		"a name that is not stored": {foldingDisk{paths: []string{"/a", "/a/b"}, fold: pairs("/hidden", "/a/b")}, "/hidden", ""},
+		// To Unicode the sign for kelvin is a K, to this disk it is not.
+		"two names that are alike": {foldingDisk{paths: []string{"/\u212a", "/k"}, fold: pairs("K", "k")}, "/K", "/k"},
+	} {
+		if got, err := guard.CanonicalOn(test.d, test.typed); got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, test.want)
+		}
+	}
+	if got, err := guard.CanonicalOn(emptyDisk{}, "/a/b"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("on an empty disk: %q, %v", got, err)
+	}
+}
+
+// emptyDisk has not even a root.
+type emptyDisk struct{ foldingDisk }
+
+func (emptyDisk) Resolve(path string) (string, error) {
+	return "", &fs.PathError{Op: "lstat", Path: path, Err: fs.ErrNotExist}
+}
+
+func TestSystemDisk(t *testing.T) {
+	root := world(t).Start
+	plant(t, root, txtar.Parse([]byte("-- a --\nx\n-- b --\nx\n")))
+	at := func(name string) string { return filepath.Join(root, name) }
+	if err := errors.Join(os.Link(at("a"), at("c")), os.Symlink("a", at("d"))); err != nil {
+		t.Fatal(err)
+	}
+	d := guard.SystemDisk
+	for pair, want := range map[[2]string]bool{{"a", "a"}: true, {"a", "c"}: true, {"a", "b"}: false, {"a", "d"}: false, {"a", "none"}: false, {"none", "a"}: false} {
+		if d.Same(at(pair[0]), at(pair[1])) != want {
+			t.Errorf("%q are one file: %t", pair, !want)
+		}
+	}
+	for name, want := range map[string]bool{"a": false, "d": true, "none": false} {
+		if d.IsLink(at(name)) != want {
+			t.Errorf("%s is a link: %t", name, !want)
+		}
+	}
+	names, err := d.Names(root)
+	slices.Sort(names)
+	if err != nil || !slices.Equal(names, []string{"a", "b", "c", "d"}) {
+		t.Errorf("names %q, %v", names, err)
+	}
+	if names, err := d.Names(at("none")); err == nil {
+		t.Errorf("names of nothing: %q", names)
 	}
 }
 

@@ -24,8 +24,8 @@ type children struct {
 // last.
 type child struct {
 	rollout.Spawned
-	turn     string
-	settings *rpc.Doc // nil: not known
+	turn     string // "" none was asked about, or nothing is known of it
+	settings *rpc.Doc
 }
 
 const (
@@ -63,7 +63,7 @@ func (c *children) put(id string, one *child) {
 // inForce is what was in force when the turn began. It is looked up once a turn: later
 // it may be too far from the end of the file.
 func (c *children) inForce(codexHome, id, turn string, one *child) *rpc.Doc {
-	if one.settings != nil && turn != "" && one.turn == turn {
+	if turn != "" && one.turn == turn {
 		return one.settings
 	}
 	settings := rollout.Settings(codexHome, one.Path, turn)

@@ -10,6 +10,9 @@ type Disk = disk
 
 var CanonicalOn = canonical
 
+// SystemDisk is the disk of this machine.
+var SystemDisk Disk = system{}
+
 // Roots is what codex takes for the project of a folder, on this machine.
 func Roots(folder string) ([]string, error) { return filesystem{}.Roots(folder) }
 

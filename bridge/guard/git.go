@@ -56,15 +56,12 @@ func (g *Guard) gitPrograms(ctx context.Context, policies []*policy.Policy, call
 	if d.Verdict == policy.Deny || d.Sent == nil && state.Thread == nil || !slices.ContainsFunc(policies, g.checksGit) {
 		return nil
 	}
-	trusted := "" // the project whose own configuration the user trusts
-	switch {
-	case d.Sent != nil:
-		trusted = d.Sent.Project
-	case state.Thread != nil:
-		trusted = state.Thread.Project
+	folders := g.gitFolders(d, state)
+	// The user may trust a project's own configuration.
+	if d.Sent != nil {
+		return g.gitRefusal(ctx, call.Method, "params.cwd", folders, d.Sent.Project, policies[0].ProjectTrust() == "user")
 	}
-	mayTrust := d.Sent != nil && policies[0].ProjectTrust() == "user"
-	return g.gitRefusal(ctx, call.Method, "params.cwd", g.gitFolders(d, state), trusted, mayTrust)
+	return g.gitRefusal(ctx, call.Method, "params.cwd", folders, state.Thread.Project, false)
 }
 
 // agentPrograms returns the refusal of a tool call that gives a subagent a turn where
@@ -189,15 +186,13 @@ func foldersIn(get func(member string) rpc.Value) []string {
 // sameRepository reports whether a folder belongs to the repository of a trusted project. A
 // repository inside of it does not: commands could have made it.
 func (g *Guard) sameRepository(folder, trusted string) bool {
-	return trusted != "" && (folder == trusted || g.repositoryOf(folder) == g.repositoryOf(trusted))
+	return trusted != "" && g.repositoryOf(folder) == g.repositoryOf(trusted)
 }
 
 // repositoryOf is the root of a folder's repository; the folder itself if it has none.
 func (g *Guard) repositoryOf(folder string) string {
-	if g.world.Repositories != nil {
-		if roots, err := g.world.Repositories.Roots(folder); err == nil && len(roots) > 0 {
-			return roots[0]
-		}
+	if roots, err := g.world.Repositories.Roots(folder); err == nil && len(roots) > 0 {
+		return roots[0]
 	}
 	return folder
 }

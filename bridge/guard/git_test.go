@@ -328,11 +328,26 @@ func TestProgramKeys(t *testing.T) {
 			promisor, "remote.o.url\nhttps://h/x", "remote.p.url\nssh://h/x", "remote.q.url\ngit@h:x", "remote.r.url\nhost:/x",
 			"url.git@h:.insteadof\nhttps://h/", "url.https://h/.insteadof\ngh:",
 		}, ""},
+		"no keys": {nil, ""},
+		"other keys": {[]string{
+			"filter.x.required\ntrue", "interactive.clean\nx", "x.process\ny", "hook.x.enabled\ntrue", "difftool.x.command\nx", "foo.clean\nx", "foo.smudge\nx",
+		}, ""},
+		"other keys of a partial clone": {[]string{
+			promisor, "remote.o.url\nhttps://h/x", "gc.auto\n1", "credential.username\nx", "protocol.version\n2", "core.editor\nx", "remote.o.fetch\nx",
+			"url.ext::x.pushinsteadof\nx", "foo.o.url\n/x", "remote.o.proxy\nx",
+		}, ""},
+		"credential helper": {[]string{promisor, "remote.o.url\nhttps://h/x", "credential.helper\nevil"}, "credential.helper"},
+		"protocol":          {[]string{promisor, "remote.o.url\nhttps://h/x", "protocol.ext.allow\nalways"}, "protocol.ext.allow"},
+		"vcs":               {[]string{promisor, "remote.o.url\nhttps://h/x", "remote.o.vcs\next"}, "remote.o.vcs"},
+		"askpass":           {[]string{promisor, "remote.o.url\nhttps://h/x", "core.askPass\nevil"}, "core.askPass"},
 		"insteadOf, scheme": {[]string{promisor, "remote.o.url\nhttps://h/x", "url.host:.insteadof\nhttps:/"}, "url.host:.insteadof"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			list := "local\x00file:.git/config\x00" + strings.Join(test.keys, "\x00local\x00file:.git/config\x00") + "\x00"
+			list := ""
+			for _, key := range test.keys {
+				list += "local\x00file:.git/config\x00" + key + "\x00"
+			}
 			keys, err := programKeys(list)
 			if err != nil {
 				t.Fatal(err)

@@ -163,9 +163,6 @@ func places(path string) []string {
 // repository of their own.
 func linked(codexHome string) []string {
 	var out []string
-	if codexHome == "" {
-		return nil
-	}
 	for _, name := range [...]string{"config.toml", "hooks.json", "rules"} {
 		if at, err := (filesystem{}).Canonical(filepath.Join(codexHome, name)); err == nil && filepath.Dir(at) != codexHome {
 			out = append(out, at)

@@ -12,7 +12,7 @@ import (
 //
 // Measured with Codex 0.169: it takes upper case, no hyphens, braces and urn:uuid: as well.
 func respelled(method, id string) *rpc.Error {
-	if id == "" || isCanonicalUUID(id) {
+	if isCanonicalUUID(id) {
 		return nil
 	}
 	own := canonicalUUID(id)

@@ -1,0 +1,83 @@
+package guard
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"codex-bridge/bridge/rollout"
+)
+
+// What was in force for a turn of a subagent is looked up once: later it may be too far from the
+// end of the file. What was not there yet is looked up again.
+func TestChildSettingsAreLookedUpOnceATurn(t *testing.T) {
+	w := newAgentWorld(t, nil)
+	const id = "01900000-0000-7000-8000-000000000001"
+	turn := func(name, model string) string {
+		return `{"type":"turn_context","payload":{"turn_id":"` + name + `","model":"` + model + `"}}` + "\n"
+	}
+	path := w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", turn("u1", "m1"))
+	var c children
+	one := func() *child {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.known[id] == nil {
+			return &child{Spawned: rollout.Spawned{Path: path}}
+		}
+		return c.known[id]
+	}
+	expect := func(when, turn, want string) {
+		t.Helper()
+		got := ""
+		if settings := c.inForce(w.g.world.CodexHome, id, turn, one()); settings != nil {
+			got, _ = settings.Root().Get("model").Text()
+		}
+		if got != want {
+			t.Errorf("%s: turn %q has %q, want %q", when, turn, got, want)
+		}
+	}
+	expect("before it is written", "u2", "")
+	w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", turn("u1", "m1")+turn("u2", "m2"))
+	expect("then", "u2", "m2")
+	expect("the last one", "", "m2")
+	w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", turn("u3", "m3"))
+	expect("when it is gone from the file", "u2", "m2")
+	expect("the last one, later", "", "m3")
+	expect("when it is gone from the file, later", "u2", "m2")
+	expect("another turn", "u3", "m3")
+	expect("one that was never there", "u4", "")
+}
+
+// At most mostChildren threads are kept. The others are looked up again.
+func TestChildrenAreBounded(t *testing.T) {
+	var c children
+	for i := range mostChildren {
+		c.put(strconv.Itoa(i), new(child))
+	}
+	if len(c.known) != mostChildren {
+		t.Errorf("%d are kept", len(c.known))
+	}
+	c.put("more", new(child))
+	if len(c.known) > mostChildren || c.known["more"] == nil {
+		t.Errorf("%d are kept", len(c.known))
+	}
+}
+
+// At most mostPatches patches are kept, the latest ones. One that is noted again keeps its place.
+func TestPatchesAreBounded(t *testing.T) {
+	var p patches
+	for i := range mostPatches {
+		p.add(patch{"t", strconv.Itoa(i)}, []string{"a"})
+		p.add(patch{"t", strconv.Itoa(i)}, []string{"b"})
+	}
+	if got := p.of(patch{"t", "0"}); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("the first: %q", got)
+	}
+	p.add(patch{"t", "more"}, []string{"c"})
+	if first, second := p.of(patch{"t", "0"}), p.of(patch{"t", "1"}); first != nil || second == nil || p.of(patch{"t", "more"}) == nil {
+		t.Errorf("after one more: the first has %q, the second %q", first, second)
+	}
+	if got := pathsOf(value(t, `[{"path":"a","kind":{"type":"update","move_path":"b"}},{"path":"c","kind":{"type":"add"}}]`)); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("the paths of a move: %q", got)
+	}
+}

@@ -1,0 +1,81 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
+)
+
+// fullDisk is a decision log that can't be written.
+type fullDisk struct{}
+
+func (fullDisk) Append(context.Context, store.Decision) error { return errors.New("disk full") }
+
+// A command that the user's own rules let out of the sandbox gets an input with which it stays.
+// What may leave without a question, and what can't be logged, must not run.
+func TestConfine(t *testing.T) {
+	const allow = "prefix_rule(pattern=[\"make\"], decision=\"allow\")\n"
+	const kept = `{"command":"{ make\n}"}`
+	for name, test := range map[string]struct {
+		command string
+		rules   string // of the user
+		project string // rules of the thread's project
+		mode    config.Mode
+		thread  *policy.Thread
+		failing bool // the log can't be written
+		input   string
+		refusal string
+	}{
+		"let out":                       {command: "make", rules: allow, input: kept},
+		"not let out":                   {command: "ls", rules: allow},
+		"audit":                         {command: "make", rules: allow, mode: config.Audit},
+		"off":                           {command: "make", rules: allow, mode: config.Off},
+		"not logged":                    {command: "make", rules: allow, failing: true, refusal: "decision log"},
+		"rules that can't be read":      {command: "make", rules: "prefix_rule(", refusal: "may leave the sandbox"},
+		"the same, and not logged":      {command: "make", rules: "prefix_rule(", failing: true, refusal: "may leave the sandbox"},
+		"project":                       {command: "make", project: allow, thread: &policy.Thread{ID: "t", Project: "$"}, input: kept},
+		"folder of a project":           {command: "make", project: allow, thread: &policy.Thread{ID: "t", Project: "$/folder"}, input: kept},
+		"project that is not trusted":   {command: "make", project: allow, thread: &policy.Thread{ID: "t"}},
+		"project that can't be read":    {command: "make", project: "prefix_rule(", thread: &policy.Thread{ID: "t", Project: "$"}, refusal: "may leave the sandbox"},
+		"project that forbids":          {command: "make", rules: allow, project: "prefix_rule(pattern=[\"make\"], decision=\"forbidden\")\n", thread: &policy.Thread{ID: "t", Project: "$"}, input: kept},
+		"thread without a sandbox":      {command: "make", rules: allow, thread: &policy.Thread{ID: "t", Sandbox: "danger-full-access"}},
+		"rules and project, unreadable": {command: "make", rules: "prefix_rule(", project: allow, thread: &policy.Thread{ID: "t", Project: "$"}, refusal: "may leave the sandbox"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newAgentWorld(t, func(p *config.Policy) {
+				if test.mode != "" {
+					p.Mode = test.mode
+				}
+			})
+			if test.rules != "" {
+				w.write("home/rules/own.rules", test.rules)
+			}
+			if test.project != "" {
+				w.write("project/.codex/rules/own.rules", test.project)
+			}
+			if test.thread != nil {
+				test.thread.Project = strings.ReplaceAll(test.thread.Project, "$", filepath.Join(w.root, "project"))
+				w.g.threads.known = map[string]*thread{"t": {Thread: *test.thread}}
+			}
+			if test.failing {
+				w.g.recorder = fullDisk{}
+			}
+			applied := 0
+			w.g.OnApplied(func(Applied) { applied++ })
+			use := policy.ToolUse{Name: "Bash", Input: value(t, `{"command":"`+test.command+`"}`)}
+			input, refusal := w.g.Confine(t.Context(), "t", "", use, []byte(`{}`))
+			if string(input) != test.input || (refusal == "") != (test.refusal == "") || !strings.Contains(refusal, test.refusal) {
+				t.Errorf("input %s, refusal %q", input, refusal)
+			}
+			if changed := input != nil || refusal != ""; changed != (applied == 1) || applied > 1 {
+				t.Errorf("%d changes are announced", applied)
+			}
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package guard
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+)
+
+// inFolder makes a test's own folder the current one, with folders and links in it.
+func inFolder(t *testing.T, folders []string, links map[string]string) (root string, at func(string) string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at = func(name string) string { return filepath.Join(root, name) }
+	for _, folder := range folders {
+		if err := os.MkdirAll(at(folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range links {
+		if err := os.Symlink(to, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(root)
+	return root, at
+}
+
+// The machine is that of this process, with what Codex gets in addition.
+func TestWorldIsThatOfCodex(t *testing.T) {
+	root, at := inFolder(t, []string{"real", "home"}, map[string]string{"link": "real", "homelink": "home"})
+	t.Setenv("CODEX_HOME", "")
+	world := WorldOf(config.Codex{Env: map[string]string{"HOME": at("homelink")}})
+	if world.Start != root || world.CodexHome != at("home/.codex") {
+		t.Errorf("it starts in %q with %q", world.Start, world.CodexHome)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil || !slices.Equal(world.Programs, []string{self}) {
+		t.Errorf("its programs are %q, not %q", world.Programs, self)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if home, err = (filesystem{}).Canonical(home); err != nil || world.Home != home {
+		t.Errorf("the user's home is %q, not %q", world.Home, home)
+	}
+}
+
+// /tmp and $TMPDIR are temporary folders, $TMPDIR as Codex sees it.
+func TestTemps(t *testing.T) {
+	root, at := inFolder(t, []string{"real"}, map[string]string{"link": "real"})
+	tmp, err := filepath.EvalSymlinks("/tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string][]policy.TempFolder{
+		"":               nil,
+		at("link"):       {{Name: "$TMPDIR", Path: at("real")}},
+		at("none") + "/": {{Name: "$TMPDIR", Path: at("none")}},
+		"link":           {{Name: "$TMPDIR", Path: at("real"), Relative: true}},
+	} {
+		want = append([]policy.TempFolder{{Name: "/tmp", Path: tmp}}, want...)
+		if got := temps([]string{"TMP=/x", "TMPDIR=" + value}, policy.State{Start: root}); !slices.Equal(got, want) {
+			t.Errorf("TMPDIR=%s: %+v, want %+v", value, got, want)
+		}
+	}
+}
+
+// Without a home and without a folder of its own Codex has none.
+func TestCodexHomeWithoutHome(t *testing.T) {
+	for name, test := range map[string]struct {
+		env  []string
+		want string
+	}{
+		"nothing":        {nil, ""},
+		"empty":          {[]string{"HOME=", "CODEX_HOME="}, ""},
+		"its own folder": {[]string{"CODEX_HOME=/nowhere/x"}, "/nowhere/x"},
+		"a home":         {[]string{"HOME=/nowhere"}, "/nowhere/.codex"},
+		"both":           {[]string{"CODEX_HOME=/nowhere/x", "HOME=/nowhere", "OTHER=/x"}, "/nowhere/x"},
+	} {
+		if got := codexHome(test.env, policy.State{}); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// The places on which a policy rests are named, each once, with the way to move it. A workspace's
+// own file is not among them.
+func TestGoverningPlaces(t *testing.T) {
+	_, at := inFolder(t, []string{"codex/rules", "mine", "work"}, map[string]string{"codex/config.toml": "../mine/codex.toml", "linked": "mine"})
+	for _, file := range []string{"mine/codex.toml", "mine/bridge.toml", "work/.codex-bridge.toml"} {
+		if err := os.WriteFile(at(file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("CODEX_BRIDGE_CONFIG", "mine/bridge.toml")
+	t.Setenv("CODEX_BRIDGE_STATE", at("state"))
+	list := func(files []string, codexHome string) (names []string) {
+		for _, place := range governing(files, codexHome) {
+			name, err := filepath.Rel(at(""), place.Path)
+			if err != nil || place.Hint == "" {
+				t.Errorf("%+v: %v", place, err)
+			}
+			names = append(names, place.Name+" "+name)
+		}
+		return names
+	}
+	files := []string{at("linked/bridge.toml"), filepath.Join(at("work"), config.WorkspaceFile), at("none.toml")}
+	want := []string{
+		"the configuration file mine/bridge.toml", "the configuration file none.toml", "the state folder state",
+		"codex's own folder codex", "codex's own file mine/codex.toml",
+	}
+	if got := list(files, at("codex")); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if got := list(nil, ""); !slices.Equal(got, []string{want[0], want[2]}) {
+		t.Errorf("without Codex's folder: %q", got)
+	}
+	if got := Governing(new(config.Config), policy.State{CodexHome: at("codex")}); len(got) != 4 {
+		t.Errorf("of a configuration without files: %+v", got)
+	}
+	t.Setenv("CODEX_BRIDGE_CONFIG", "")
+	if got := list(nil, ""); strings.Contains(strings.Join(got, " "), "bridge.toml") {
+		t.Errorf("without a configuration: %q", got)
+	}
+}
+
+// A workspace's own policy file is the file that it leads to. One that is not there, or leads
+// nowhere, is none.
+func TestPolicyFilesOfFolder(t *testing.T) {
+	_, at := inFolder(t, []string{"file", "none", "link", "dangling", "real"}, map[string]string{
+		"link/" + config.WorkspaceFile: "../real/target", "dangling/" + config.WorkspaceFile: "../real/nothing",
+	})
+	file := at("file/" + config.WorkspaceFile)
+	for _, one := range []string{at("real/target"), file} {
+		if err := os.WriteFile(one, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for folder, want := range map[string][]string{"file": {file}, "none": nil, "link": {at("real/target")}, "dangling": nil} {
+		if got := (filesystem{}).PolicyFiles(at(folder)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", folder, got, want)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// reads has Codex answer a thread/read that f sends with this.
+func (w *agentWorld) reads(answer string, f func(*bridge.Call)) {
+	w.t.Helper()
+	w.start()
+	m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"thread/resume","params":{"threadId":"t"}}`))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f(&bridge.Call{Message: m})
+	}()
+	w.answer("thread/read", `{"includeTurns":false,"threadId":"t"}`, answer)
+	<-ended
+}
+
+// The sandbox of a thread's last turn is that of Codex's own files. Where there is none the thread
+// has none; where Codex does not say it is unknown.
+func TestStoredSandbox(t *testing.T) {
+	w := newAgentWorld(t, nil)
+	const id = "01900000-0000-7000-8000-000000000001"
+	turn := `{"type":"turn_context","payload":{"turn_id":"u","sandbox_policy":{"type":"workspace-write","network_access":true}}}` + "\n"
+	path, err := json.Marshal(w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", turn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]*policy.Stored{
+		`"result":{"thread":{"path":` + string(path) + `}}`: {Sandbox: "workspace-write", Network: true},
+		`"result":{"thread":{"path":null}}`:                 {},
+		`"error":{"code":-32600,"message":"no"}`:            nil,
+	} {
+		w.reads(answer, func(call *bridge.Call) {
+			got := w.g.stored(t.Context(), call)
+			if (got == nil) != (want == nil) || got != nil && *got != *want {
+				t.Errorf("%s: %+v, want %+v", answer, got, want)
+			}
+		})
+	}
+}
+
+// The folder of a thread is where Codex says. A thread that Codex does not know is nowhere; where
+// there is no answer in time, or no folder, it is not opened.
+func TestFolderOfStoredThread(t *testing.T) {
+	w := newAgentWorld(t, nil)
+	cwd, err := json.Marshal(w.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	for _, test := range []struct {
+		name, answer string
+		ok, nowhere  bool
+		folder       string
+	}{
+		{"a folder", `"result":{"thread":{"cwd":` + string(cwd) + `}}`, true, false, w.root},
+		{"no path", `"result":{"thread":{"cwd":"relative"}}`, false, false, ""},
+		{"unknown", `"error":{"code":-32600,"message":"no"}`, true, true, ""},
+	} {
+		w.reads(test.answer, func(call *bridge.Call) {
+			state := policy.State{Paths: filesystem{}}
+			if ok := w.g.stands(t.Context(), call, &state); ok != test.ok || state.Nowhere != test.nowhere || state.Stands != test.folder {
+				t.Errorf("%s: %t, nowhere %t, in %q", test.name, ok, state.Nowhere, state.Stands)
+			}
+		})
+	}
+	cancel()
+	m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"thread/resume","params":{"threadId":"t"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state policy.State
+	if w.g.stands(ended, &bridge.Call{Message: m}, &state) || state.Nowhere {
+		t.Errorf("without an answer: nowhere %t", state.Nowhere)
+	}
+}
+
+// What codex would have loaded is looked for in a folder and in those above it, up to the root of
+// its project.
+func TestKeptFrom(t *testing.T) {
+	w := newAgentWorld(t, nil)
+	for _, name := range []string{"AGENTS.md", "a/.codex/config.toml", "a/b/AGENTS.override.md", "a/b/other.md", "a/b/c/AGENTS.md"} {
+		w.write(name, "")
+	}
+	var got []string
+	for _, path := range keptFrom(filepath.Join(w.root, "a", "b"), filepath.Join(w.root, "a")) {
+		got = append(got, strings.TrimPrefix(path, w.root+"/"))
+	}
+	if text := strings.Join(got, " "); text != "a/b/AGENTS.override.md a/.codex" {
+		t.Errorf("found %s", text)
+	}
+}
+
+// What is kept from being loaded is named, but not more than five things.
+func TestListOfPaths(t *testing.T) {
+	for n, want := range map[int]string{1: "1 is", 2: "1, 2 are", 5: "1, 2, 3, 4, 5 are", 6: "1, 2, 3, 4, 5, 1 more are", 8: "1, 2, 3, 4, 5, 3 more are"} {
+		if got := list([]string{"1", "2", "3", "4", "5", "6", "7", "8"}[:n]); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
