@@ -334,7 +334,7 @@ func TestProgramKeys(t *testing.T) {
 		}, ""},
 		"other keys of a partial clone": {[]string{
 			promisor, "remote.o.url\nhttps://h/x", "gc.auto\n1", "credential.username\nx", "protocol.version\n2", "core.editor\nx", "remote.o.fetch\nx",
-			"url.ext::x.pushinsteadof\nx", "foo.o.url\n/x", "remote.o.proxy\nx",
+			"url.ext::x.pushinsteadof\nx", "foo.o.url\n/x", "remote.o.prune\ntrue",
 		}, ""},
 		"credential helper": {[]string{promisor, "remote.o.url\nhttps://h/x", "credential.helper\nevil"}, "credential.helper"},
 		"protocol":          {[]string{promisor, "remote.o.url\nhttps://h/x", "protocol.ext.allow\nalways"}, "protocol.ext.allow"},
