@@ -100,7 +100,14 @@ func listMutants(gremlins, root, pkg string) ([]mutant, error) {
 		}
 		return strings.Compare(a.Type, b.Type)
 	})
-	return all, nil
+	return distinct(all), nil
+}
+
+// distinct leaves out mutants that are the same as the one before. gremlins lists each minus twice.
+func distinct(all []mutant) []mutant {
+	return slices.CompactFunc(all, func(a, b mutant) bool {
+		return a.File == b.File && a.offset == b.offset && bytes.Equal(a.content, b.content)
+	})
 }
 
 // changes are what gremlins puts in place of a token, by the type of the mutation.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,6 +66,29 @@ func TestApply(t *testing.T) {
 	m := mutant{File: "p.go", Line: 3, Column: 1, Type: "INVERT_LOGICAL"}
 	if err := m.apply([]byte(source)); err == nil {
 		t.Error("a place without an operator is changed")
+	}
+}
+
+// gremlins lists a minus as an operator and as a sign, wherever it is.
+func TestDistinct(t *testing.T) {
+	var all []mutant
+	for _, m := range []mutant{
+		{Line: 14, Column: 4, Type: "INCREMENT_DECREMENT"},
+		{Line: 16, Column: 9, Type: "ARITHMETIC_BASE"}, {Line: 16, Column: 9, Type: "INVERT_NEGATIVES"},
+		{Line: 6, Column: 11, Type: "CONDITIONALS_BOUNDARY"}, {Line: 6, Column: 11, Type: "CONDITIONALS_NEGATION"},
+	} {
+		m.File = "p.go"
+		if err := m.apply([]byte(source)); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	var got []string
+	for _, m := range distinct(all) {
+		got = append(got, m.Type)
+	}
+	if want := []string{"INCREMENT_DECREMENT", "ARITHMETIC_BASE", "CONDITIONALS_BOUNDARY", "CONDITIONALS_NEGATION"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

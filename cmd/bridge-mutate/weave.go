@@ -165,9 +165,12 @@ func (w *weaver) binary(n *ast.BinaryExpr) {
 }
 
 func (w *weaver) negation(n *ast.UnaryExpr) {
-	if id := w.take(n.OpPos, "INVERT_NEGATIVES"); id != 0 {
-		w.replace(n.OpPos, n.Op, fmt.Sprintf("mutantNegate(%d, ", id))
-		w.close(n.X.End(), ")")
+	for _, kind := range []string{"INVERT_NEGATIVES", "ARITHMETIC_BASE"} { // the same here
+		if id := w.take(n.OpPos, kind); id != 0 {
+			w.replace(n.OpPos, n.Op, fmt.Sprintf("mutantNegate(%d, ", id))
+			w.close(n.X.End(), ")")
+			return
+		}
 	}
 }
 
