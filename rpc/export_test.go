@@ -42,3 +42,12 @@ func AnswerKey(raw []byte) []byte { return answerKey(raw) }
 // Plain is the number of bytes from the start of b that need no thought inside a
 // JSON string.
 func Plain(b []byte) int { return plain(b) }
+
+// ParseNodes is ParseValue with another bound of the values that are kept.
+func ParseNodes(text []byte, most int) (*Doc, error) {
+	var p parser
+	p.reset(text, true, MaxDepth)
+	p.maxNodes = most
+	err := p.parse()
+	return &p.doc, err
+}

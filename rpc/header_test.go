@@ -70,6 +70,7 @@ func TestHeaderFraming(t *testing.T) {
 		{"over 64 bits", "Content-Length: 18446744073709551618\r\n\r\n{}", []string{`error: the header line "Content-Length: 18446744073709551618" is not one length in bytes`}},
 		{"missing", "Content-Type: text/plain\r\n\r\n{}", []string{`error: a header without Content-Length; send "Content-Length: N", a blank line and N bytes`}},
 		{"twice", "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", []string{`error: the header line "Content-Length: 2" is not one length in bytes`}},
+		{"twice, of no bytes first", "Content-Length: 0\r\nContent-Length: 2\r\n\r\n{}", []string{`error: the header line "Content-Length: 2" is not one length in bytes`}},
 		{"twice in another case", "Content-Length: 2\r\ncontent-length: 3\r\n\r\n{}", []string{`error: the header line "content-length: 3" is not one length in bytes`}},
 		{"no colon", framed("{}") + "Content-Length 2\r\n\r\n{}", []string{"{}\n", `error: the header line "Content-Length 2" has no colon`}},
 		{"a body longer than its header says", framed("{}") + `{"id":1}` + "\r\n\r\n", []string{"{}\n", `error: a header without Content-Length; send "Content-Length: N", a blank line and N bytes`}},

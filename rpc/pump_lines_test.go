@@ -102,3 +102,71 @@ func TestPumpForgetsWhatPassed(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// asked wants no notifications, all requests and answers, and counts what it is asked.
+type asked struct {
+	desk
+	methods int
+}
+
+func (r *asked) WantsMethod(_ []byte, request bool) bool {
+	r.methods++
+	return request
+}
+func (r *asked) WantsAnswer([]byte) bool { return true }
+func (r *asked) WantsAnswers() bool      { return true }
+
+// A Sieve is asked once for notifications of one method behind each other, and for each request.
+func TestPumpAsksOnceForAStream(t *testing.T) {
+	stream := strings.Repeat(`{"method":"m","params":1}`+"\n", 50)
+	request := `{"method":"m","id":1,"params":2}`
+	for _, test := range []struct {
+		name, text string
+		methods    int
+		want       []string
+	}{
+		{"stream", stream, 1, []string{"> " + stream}},
+		{"nothing behind the first byte of params", strings.Repeat(`{"method":"m","p`+"\n", 3), 1, []string{"> " + strings.Repeat(`{"method":"m","p`+"\n", 3)}},
+		{"two streams", stream + strings.ReplaceAll(stream, `"m"`, `"n"`), 2, []string{"> " + stream + strings.ReplaceAll(stream, `"m"`, `"n"`)}},
+		{"a request in it", stream + request + "\n" + stream, 3, []string{"> " + stream, "take " + request, "> " + stream}},
+	} {
+		r := &asked{}
+		if err := rpc.NewPump(rpc.NewLines(r), r, r, mib).Run(strings.NewReader(test.text)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, r.joined()); diff != "" || r.methods != test.methods {
+			t.Errorf("%s: asked %d times, want %d; -want +got\n%s", test.name, r.methods, test.methods, diff)
+		}
+	}
+}
+
+// What has no id is not taken for an answer, even by who wants all of them.
+func TestPumpPassesAnswersWithoutAnID(t *testing.T) {
+	text := `{"id":,"result":{}}` + "\n" + `{"id":,"error":{}}` + "\n"
+	r := &asked{}
+	if err := rpc.NewPump(rpc.NewLines(r), r, r, mib).Run(strings.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"> " + text}, r.events); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// A line may end at any byte of the buffer, its last one and the middle among them.
+func TestPumpLineEndsAnywhereInTheBuffer(t *testing.T) {
+	const size = 64
+	for n := 13; n <= 2*size; n++ {
+		for _, form := range []string{`{"method":"%"}`, `{"method":"%","params":1}`} {
+			line := strings.ReplaceAll(form, "%", strings.Repeat("m", max(0, n-len(form)))) + "\n"
+			text := strings.Repeat(line, 3)
+			d := &desk{}
+			in := io.MultiReader(strings.NewReader(line), strings.NewReader(line), strings.NewReader(line))
+			if err := rpc.NewPumpSize(rpc.NewLines(d), d, d, mib, size).Run(in); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(d.joined(), ""); got != "> "+text {
+				t.Fatalf("lines of %d bytes: %q, want %q", len(line), got, text)
+			}
+		}
+	}
+}
