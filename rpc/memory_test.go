@@ -69,6 +69,13 @@ func TestMemory(t *testing.T) {
 				t.Errorf("%d bytes, %v", len(line), err)
 			}
 		}},
+		{"a line as long as may be comes to less, too", 3 * mib, func(t *testing.T) {
+			in := io.MultiReader(&endless{text: xs, n: mib - 1}, strings.NewReader("\n"))
+			s, _ := rpc.Recognise(in, io.Discard, mib)
+			if line, err := s.Next(); err != nil || len(line) != mib {
+				t.Errorf("%d bytes, %v", len(line), err)
+			}
+		}},
 		{"a body over the bound is not kept", mib, func(t *testing.T) {
 			in := io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(call)+huge, call)), &endless{text: xs, n: huge}, strings.NewReader(framed("{}")))
 			s, _ := rpc.Recognise(in, io.Discard, mib)

@@ -163,6 +163,11 @@ func TestStart(t *testing.T) {
 		{`{"id":"\ud800","result":{}`, `null`, ""},
 		{`{"error":{"code":1,"message":"long`, `null`, ""},
 		{`{"id":12`, `null`, ""},
+		{`{"id":-90,"result":{"a":"b`, `-90`, ""},
+		{`{"method":"m","id":907,"params":{"a`, `907`, "m"},
+		{`{"id":`, `null`, ""},
+		{`{"id":,"result":{}`, `null`, ""},
+		{`{"method":"m","id":`, `null`, "m"},
 		{`{"meth`, `null`, ""},
 		{``, `null`, ""},
 	}

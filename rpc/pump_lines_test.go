@@ -127,6 +127,7 @@ func TestPumpAsksOnceForAStream(t *testing.T) {
 	}{
 		{"stream", stream, 1, []string{"> " + stream}},
 		{"nothing behind the first byte of params", strings.Repeat(`{"method":"m","p`+"\n", 3), 1, []string{"> " + strings.Repeat(`{"method":"m","p`+"\n", 3)}},
+		{"no name", `{"method":"","params":1}` + "\n", 1, []string{"> " + `{"method":"","params":1}` + "\n"}},
 		{"two streams", stream + strings.ReplaceAll(stream, `"m"`, `"n"`), 2, []string{"> " + stream + strings.ReplaceAll(stream, `"m"`, `"n"`)}},
 		{"a request in it", stream + request + "\n" + stream, 3, []string{"> " + stream, "take " + request, "> " + stream}},
 	} {

@@ -99,6 +99,7 @@ func TestHeadersSink(t *testing.T) {
 		{"multi-byte text", `{"a":"é漢😀"}`, []string{header(`{"jsonrpc":"2.0","a":"é漢😀"}`)}},
 		{"long", `{"a":"` + long + `"}`, []string{header(`{"jsonrpc":"2.0","a":"` + long + `"}`)}},
 		{"several lines", "{\"a\":1}\n{\"b\":2}\n\n{}\n", []string{header(`{"jsonrpc":"2.0","a":1}`), header(`{"jsonrpc":"2.0","b":2}`), header(`{"jsonrpc":"2.0"}`)}},
+		{"blank line in front", "\n{\"a\":1}\n{\"b\":2}\n", []string{header(`{"jsonrpc":"2.0","a":1}`), header(`{"jsonrpc":"2.0","b":2}`)}},
 		{"no line end", "{\"a\":1}\n{\"b\":2}", []string{header(`{"jsonrpc":"2.0","a":1}`), header(`{"jsonrpc":"2.0","b":2}`)}},
 		{"no object", "[]\nhello\n1\n{\n", nil},
 		{"nothing", "", nil},

@@ -196,6 +196,8 @@ var refused = []struct {
 	{"high surrogate alone", `{"id":1,"method":"m","params":{"t":"\ud800"}}`, notJSON, `1`, "surrogate"},
 	{"high surrogate and text", `{"id":1,"method":"m","params":{"t":"\ud800abcdefgh"}}`, notJSON, `1`, "surrogate"},
 	{"high surrogate and an escape", `{"id":1,"method":"m","params":{"t":"\ud800\nabcdefgh"}}`, notJSON, `1`, "surrogate"},
+	{"high surrogate and another escape in front of a low one", `{"id":1,"method":"m","params":{"t":"\ud800\ndc00abcd"}}`, notJSON, `1`, "surrogate"},
+	{"high surrogate and a low one without a backslash", `{"id":1,"method":"m","params":{"t":"\ud800xudc00abcd"}}`, notJSON, `1`, "surrogate"},
 	{"high surrogate and no low one", `{"id":1,"method":"m","params":{"t":"\ud800\u0041"}}`, notJSON, `1`, "surrogate"},
 	{"two high surrogates", `{"id":1,"method":"m","params":{"t":"\ud800\ud800"}}`, notJSON, `1`, "surrogate"},
 	{"high surrogate and a broken one", `{"id":1,"method":"m","params":{"t":"\ud800\uzzzz"}}`, notJSON, `1`, "surrogate"},

@@ -115,6 +115,7 @@ func TestText(t *testing.T) {
 		{`"plain"`, "plain"},
 		{`"\"\\\/\b\f\n\r\t"`, "\"\\/\b\f\n\r\t"},
 		{`"\u0000\u001f\u0041\u00e9\u6F22"`, "\x00\x1fAé漢"},
+		{`"\u09af\u09AF"`, "\u09af\u09af"},
 		{`"\ud83d\ude00\uD83D\uDE00"`, "😀😀"},
 		{`"\ud800\udc00\udbff\udfff"`, "\U00010000\U0010ffff"},
 		{`"é漢😀\n"`, "é漢😀\n"},
