@@ -3,6 +3,7 @@ package guard_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -61,6 +62,38 @@ func TestUnloggedDenialKeepsItsReason(t *testing.T) {
 	c.Play("denied", `
 editor> {"id":1,"method":"fs/writeFile","params":{"path":"/x","dataBase64":""}}
 editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"fs/writeFile","rule":"policy.methods","reason":"<text>","origin":"<text>","mend":"<text>"}}}
+`)
+}
+
+// Codex's question is declined, and the client's answer refused, for their own reason when that
+// can't be logged.
+func TestUnloggedQuestionIsDeclined(t *testing.T) {
+	var members strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&members, `,"x%d":0`, i)
+	}
+	c, _, _ := converse(t, readOnlyPolicy, &book{err: errors.New("the disk is full")})
+	c.Play("declined", `
+editor> {"id":1,"method":"model/list","params":{}}
+codex<= {"id":1,"method":"model/list","params":{}}
+codex>  {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}
+codex<  {"id":0,"result":{"decision":"decline"}}
+codex>  {"method":"item/permissions/requestApproval","id":2,"params":{"threadId":"t","turnId":"u","itemId":"i","permissions":{}}}
+editor< {"method":"item/permissions/requestApproval","id":2,"params":"$asked"}
+editor> {"id":2,"result":{"permissions":{}`+members.String()+`}}
+codex<  {"id":2,"error":{"code":-32014,"message":"<text>","data":{"method":"item/permissions/requestApproval","rule":"policy.unknown_methods","reason":"<text>","field":"result","mend":"<text>"}}}
+`)
+}
+
+// The id of a thread in another spelling than Codex's is refused.
+func TestThreadIDInAnotherSpelling(t *testing.T) {
+	c, _, _ := converse(t, loosePolicy, guard.NoRecord)
+	const id = "0190A000-0000-7000-8000-000000000001"
+	c.Play("resume", `
+editor> {"id":1,"method":"thread/resume","params":{"threadId":"`+id+`","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":"$for"}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+editor< {"id":1,"error":{"code":-32602,"message":"<text>","data":{"method":"thread/resume","rule":"protocol","field":"params.threadId","reason":"<text>","mend":"send `+strings.ToLower(id)+`"}}}
 `)
 }
 

@@ -145,7 +145,7 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	}
 	t.asked[id] = true
 	one := &thread{sent: sent, opened: keep(result), world: world, gateOrder: order}
-	if was != nil && (was.gateOrder > order || sent.Gated == nil && sent.Approval == nil) {
+	if was != nil && (was.gateOrder > order || sent.Gated == nil) {
 		gated := was.Gated
 		one.gated, one.gateOrder = &gated, was.gateOrder
 	}

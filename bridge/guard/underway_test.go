@@ -1,10 +1,16 @@
 package guard_test
 
 import (
+	"context"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/guard"
+	"codex-bridge/rpc"
 )
 
 // While a request is under way that ends the bridge's questions in a thread, a fork that leaves
@@ -137,22 +143,45 @@ editor< {"id":2,"result":"$resumed"}
 			asks("then")
 		})
 	}
-	// Codex answers a request from before behind the resume.
-	for _, test := range []struct {
-		asked string
-		asks  bool
-	}{{"untrusted", true}, {"on-request", false}} {
-		t.Run("meanwhile "+test.asked, func(t *testing.T) {
-			c, g, w := converse(t, gatePolicy, guard.NoRecord)
-			startThread(c, map[bool]string{true: "on-request", false: "untrusted"}[test.asks])
-			c.Play("update", `
-editor> {"id":4,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"`+test.asked+`"}}
+	// A request from before the resume counts, whether Codex answers it before the resume is sent
+	// or behind that.
+	const update = `editor> {"id":4,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"APPROVAL"}}
 codex<  {"id":4,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"on-request"}}
-`+strings.ReplaceAll(answered, "ID", "4")+reopened+answer)
-			if got := asksInPlace(t, g, w.Start); got != test.asks {
-				t.Errorf("the bridge asks: %t", got)
-			}
-		})
+`
+	updated := strings.ReplaceAll(answered, "ID", "4")
+	for name, script := range map[string]string{"before": update + updated + reopened + answer, "behind": update + reopened + updated + answer} {
+		for asked, before := range map[string]string{"untrusted": "on-request", "on-request": "untrusted"} {
+			t.Run(asked+" answered "+name, func(t *testing.T) {
+				c, g, w := converse(t, gatePolicy, guard.NoRecord)
+				startThread(c, before)
+				c.Play("update", strings.ReplaceAll(script, "APPROVAL", asked))
+				if got := asksInPlace(t, g, w.Start); got != (asked == "untrusted") {
+					t.Errorf("the bridge asks: %t", got)
+				}
+			})
+		}
+	}
+}
+
+// A resume without an approval policy gets one where that of the thread is not sure to be
+// allowed. It counts like one that the client has sent.
+func TestApprovalGivenToResumeCounts(t *testing.T) {
+	c, g, w := converse(t, "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\", \"never\"]\nproject_trust = \"codex\"\n", guard.NoRecord)
+	startThread(c, "untrusted")
+	c.Play("resume while the questions may end", `
+editor> {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[],"approvalPolicy":"never"}}
+codex<  {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[],"approvalPolicy":"never"}}
+editor> {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$read","result":{"config":{},"layers":[]}}
+codex<  {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","sandbox":"read-only","approvalsReviewer":"user","approvalPolicy":"on-request"}}
+codex>  {"id":3,"result":{}}
+editor< {"id":3,"result":{}}
+codex>  {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",`+threadAnswer+`
+`)
+	if !asksInPlace(t, g, w.Start) {
+		t.Error("the bridge does not ask")
 	}
 }
 
@@ -187,5 +216,104 @@ codex<  {"id":3,"method":"thread/settings/update","params":{"threadId":"t1","app
 				t.Errorf("the bridge asks: %t", got)
 			}
 		})
+	}
+}
+
+// starter is a feature behind the guard that takes its time with a thread that was started, and
+// lets no turn pass before.
+type starter struct{ seen, goOn, done chan struct{} }
+
+func (s starter) Routes() []bridge.Route {
+	return []bridge.Route{
+		{From: bridge.Client, Method: "thread/start", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+			call.OnAnswer(func(*bridge.Answer) {
+				close(s.seen)
+				<-s.goOn
+				close(s.done)
+			})
+			return nil
+		}},
+		{From: bridge.Client, Method: "turn/start", Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
+			select {
+			case <-s.done:
+				return nil
+			default:
+				return rpc.Errorf(rpc.CodeInternal, "the turn came before its thread")
+			}
+		}},
+	}
+}
+
+// A client that knows a new thread from a notification of Codex may start a turn before it has got the answer to
+// thread/start. The turn waits until all features have seen the answer.
+func TestTurnWaitsForAllOfStart(t *testing.T) {
+	w := world(t)
+	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+	s := starter{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	c := bridgetest.Start(t, g, s)
+	c.Bind("start", w.Start)
+	c.Play("start", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":1,"method":"thread/start","params":"$sent"}
+codex>  {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
+`)
+	<-s.seen
+	c.Play("early turn", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+editor> {"id":3,"method":"model/list","params":{}}
+codex<  {"id":3,"method":"model/list","params":{}}
+`)
+	close(s.goOn)
+	c.Play("turn", `
+editor< {"id":1,"result":"$started"}
+codex<  {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+`)
+}
+
+// keeper is a feature before the guard that keeps a thread's settings from the client.
+type keeper struct{}
+
+func (keeper) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Codex, Method: "thread/settings/updated", Why: "t", Said: func(_ context.Context, said *bridge.Said) { said.Line = nil }}}
+}
+
+// A notification that another feature keeps from the client stays kept, also where the client
+// would be shown another approval policy.
+func TestKeptSettingsStayKept(t *testing.T) {
+	w := world(t)
+	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, keeper{}, g)
+	c.Bind("start", w.Start)
+	startThread(c, "untrusted")
+	c.Play("settings", `
+codex>  {"method":"thread/settings/updated","params":{"threadId":"t1","threadSettings":{"approvalPolicy":"on-request","approvalsReviewer":"user","sandboxPolicy":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}}
+codex>  {"method":"turn/completed","params":{"threadId":"t1"}}
+editor< {"method":"turn/completed","params":{"threadId":"t1"}}
+`)
+}
+
+// Of two resumes that Codex answers in another order than it got them the later one counts.
+func TestLaterOfTwoResumesCounts(t *testing.T) {
+	c, g, w := converse(t, gatePolicy, guard.NoRecord)
+	startThread(c, "on-request")
+	resume := func(id, approval string) {
+		c.EditorSays(`{"id":` + id + `,"method":"thread/resume","params":{"threadId":"t1","approvalPolicy":"` + approval + `","sandbox":"read-only","approvalsReviewer":"user"}}`)
+		for line := range c.CodexHears() { // it may be asked for its configuration before
+			if strings.Contains(line, `"thread/resume"`) {
+				break
+			}
+		}
+	}
+	guard.SetPatience(g, time.Millisecond) // the second does not wait for the first
+	resume("2", "on-request")
+	resume("3", "untrusted")
+	for _, id := range []string{"3", "2"} {
+		c.Play("answer", `
+codex>  {"id":`+id+`,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":`+id+`,"result":"$resumed`+id+`"}
+`)
+	}
+	if !asksInPlace(t, g, w.Start) {
+		t.Error("the bridge does not ask")
 	}
 }
