@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -151,6 +152,10 @@ func TestSystemDisk(t *testing.T) {
 		if d.IsLink(at(name)) != want {
 			t.Errorf("%s is a link: %t", name, !want)
 		}
+	}
+	// On Windows links are resolved to the stored names.
+	if _, err := os.Stat(at("A")); runtime.GOOS != "windows" && d.FoldsCase() != (err == nil) {
+		t.Errorf("a is found as A: %v", err)
 	}
 	names, err := d.Names(root)
 	slices.Sort(names)

@@ -80,8 +80,8 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 		return one
 	}
 	p := g.policy.Load()
-	root := g.root(id)
-	if root == nil || p.Mode() == config.Off {
+	root := g.root(p, id)
+	if root == nil {
 		return nil
 	}
 	one := g.children.find(g.world.CodexHome, id)
@@ -110,8 +110,8 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 // root is the verified thread that a subagent's thread comes from: its parent, or its
 // parent's. nil when there is none, or when the client has opened one of them itself:
 // that one stands for itself, and was found not to be allowed.
-func (g *Guard) root(id string) *policy.Thread {
-	if g.policy.Load().Mode() == config.Off {
+func (g *Guard) root(p *policy.Policy, id string) *policy.Thread {
+	if p.Mode() == config.Off {
 		return nil // nothing is verified, and nothing is to be read
 	}
 	for range deepest {
@@ -134,7 +134,7 @@ func (g *Guard) root(id string) *policy.Thread {
 // client has opened, else itself.
 func (g *Guard) Session(thread string) string {
 	if g.threads.peek(thread) == nil {
-		if root := g.root(thread); root != nil {
+		if root := g.root(g.policy.Load(), thread); root != nil {
 			return root.ID
 		}
 	}

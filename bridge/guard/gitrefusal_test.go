@@ -87,7 +87,7 @@ func TestGitProgramsOfMessage(t *testing.T) {
 			}
 			data := string(refusal.Data)
 			mend, _ := value(t, data).Get("mend").Text()
-			if !strings.HasSuffix(mend, test.mend) || !strings.Contains(refusal.Message, "filter.x.clean") {
+			if !strings.HasPrefix(mend, "remove the key, or move it") || !strings.HasSuffix(mend, test.mend) || !strings.Contains(refusal.Message, "filter.x.clean") {
 				t.Errorf("%s %s", refusal.Message, data)
 			}
 			g.gitEnv = nil

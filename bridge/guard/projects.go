@@ -111,7 +111,7 @@ func readPointer(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxPointer {
+	if !info.Mode().IsRegular() {
 		return nil, nil
 	}
 	file, err := os.Open(path)

@@ -91,6 +91,24 @@ $ROOT/evil/.git
 -- evil/.git --
 gitdir: $ROOT/main/worktrees/wt
 `,
+		"worktrees in another folder": `wt
+wt
+-- main/.git/others/wt/gitdir --
+$ROOT/wt/.git
+-- main/.git/others/wt/commondir --
+../..
+-- wt/.git --
+gitdir: $ROOT/main/.git/others/wt
+`,
+		"no gitdir": `wt
+wt
+-- main/.git/worktrees/wt/gitdir --
+$ROOT/wt/.git
+-- main/.git/worktrees/wt/commondir --
+../..
+-- wt/.git --
+$ROOT/main/.git/worktrees/wt
+`,
 		"more than a path": `wt
 wt
 -- main/.git/worktrees/wt/gitdir --
@@ -166,6 +184,16 @@ gitdir: $ROOT/main/.git/worktrees/wt
 			dir := filepath.Join(root, "main/.git/worktrees/wt")
 			return errors.Join(os.RemoveAll(dir), os.Symlink(dir, dir))
 		},
+		"a file of 64 KiB": func(root string) error {
+			file := filepath.Join(root, "wt/.git")
+			text, err := os.ReadFile(file)
+			return errors.Join(err, os.WriteFile(file, append([]byte(strings.Repeat("\n", 64<<10-len(text))), text...), 0o600))
+		},
+		"a file of 64 KiB and a byte": func(root string) error {
+			file := filepath.Join(root, "wt/.git")
+			text, err := os.ReadFile(file)
+			return errors.Join(err, os.WriteFile(file, append([]byte(strings.Repeat("\n", 64<<10+1-len(text))), text...), 0o600))
+		},
 		"a long file": func(root string) error {
 			file := filepath.Join(root, "wt/.git")
 			text, err := os.ReadFile(file)
@@ -183,13 +211,28 @@ gitdir: $ROOT/main/.git/worktrees/wt
 				t.Fatal(err)
 			}
 			want := []string{filepath.Join(root, "wt")}
-			if name == "nothing" {
+			if name == "nothing" || name == "a file of 64 KiB" {
 				want = append(want, filepath.Join(root, "main"))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A pointer of two lines links to nothing, even to a folder with such a name.
+func TestRootsOfNameWithLineEnd(t *testing.T) {
+	root := world(t).Start
+	plant(t, root, txtar.Parse([]byte(strings.ReplaceAll("-- main/.git/worktrees/wt/commondir --\n../..\n-- wt/.git --\ngitdir: $ROOT/main/.git/worktrees/wt\n", "$ROOT", filepath.ToSlash(root)))))
+	folder := filepath.Join(root, "w\nt")
+	err := errors.Join(os.Rename(filepath.Join(root, "wt"), folder),
+		os.WriteFile(filepath.Join(root, "main/.git/worktrees/wt/gitdir"), []byte(filepath.Join(folder, ".git")), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := guard.Roots(folder); err != nil || len(got) != 1 || got[0] != folder {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

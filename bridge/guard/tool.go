@@ -15,7 +15,7 @@ import (
 func (g *Guard) Workspace(thread string) string {
 	one := g.threads.peek(thread)
 	if one == nil {
-		one = g.root(thread)
+		one = g.root(g.policy.Load(), thread)
 	}
 	if one == nil {
 		return ""
