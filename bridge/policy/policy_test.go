@@ -75,7 +75,8 @@ func TestRoots(t *testing.T) {
 		{[]string{"/code"}, "/code/proj", "workspace-write"},
 		{[]string{"/code"}, "/code", "workspace-write"},
 		{[]string{"/code"}, "/workshop", "read-only"},
-		{[]string{"/code/link"}, "/code/proj", "workspace-write"},
+		{[]string{"/code/link"}, "/code/proj", "read-only"}, // a command may have made the link
+		{[]string{"/code/link/sub"}, "/code/proj/sub", "read-only"},
 		{[]string{"/code/proj/loop"}, "/code/proj", "read-only"},
 		{[]string{"~"}, "/home/ada", "workspace-write"},
 		{[]string{"~/p"}, "/home/ada/p/q", "workspace-write"},
@@ -90,6 +91,28 @@ func TestRoots(t *testing.T) {
 		d := compile(t, cfg).Decide(message(t, line), state())
 		if d.Sent == nil || d.Sent.Sandbox != tt.want || d.Workspace != tt.cwd {
 			t.Errorf("%v in %v: %+v %s", tt.cwd, tt.roots, d.Sent, d.Message)
+		}
+	}
+}
+
+// A writable root that a link leads elsewhere is reported where it would count.
+func TestLinkedRoots(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"${workspace}/out", "/code/link/sub", "~/tmpfile", "/CODE", "~", "/srv/none", "/code/proj/loop"}
+	for sandbox, want := range map[string]string{
+		"read-only": "",
+		"workspace-write": "policy.writable_roots: /code/link/sub leads to /code/proj/sub by a link, which a command could replace; name /code/proj/sub instead\n" +
+			"policy.writable_roots: ~/tmpfile leads to /tmp by a link, which a command could replace; name /tmp instead\n",
+	} {
+		for _, mode := range []config.Mode{config.Enforce, config.Audit} {
+			cfg.Sandbox, cfg.Mode = sandbox, mode
+			var got string
+			for _, err := range compile(t, cfg).LinkedRoots(state()) {
+				got += err.Error() + "\n"
+			}
+			if mode != config.Enforce && got != "" || mode == config.Enforce && got != want {
+				t.Errorf("%s, %s: %s", sandbox, mode, got)
+			}
 		}
 	}
 }

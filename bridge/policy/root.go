@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"codex-bridge/bridge/config"
 )
 
 // root is one entry of policy.writable_roots.
 type root struct {
 	base rootBase
 	rest string // below the base; the whole path of a literal one
+	text string // as it was configured
 }
 
 type rootBase uint8
@@ -40,7 +43,7 @@ func parseRoot(text string) (root, error) {
 		if rest != "" && !filepath.IsLocal(rest) {
 			return root{}, fmt.Errorf("%q leads out of %s", text, b.word)
 		}
-		return root{b.base, rest}, nil
+		return root{b.base, rest, text}, nil
 	}
 	if strings.Contains(text, "${") {
 		return root{}, fmt.Errorf("%q: only %s is known, and only at the start", text, workspaceWord)
@@ -48,7 +51,7 @@ func parseRoot(text string) (root, error) {
 	if !filepath.IsAbs(text) {
 		return root{}, fmt.Errorf("%q is neither absolute nor begins with %s or ~", text, workspaceWord)
 	}
-	return root{literalRoot, filepath.Clean(text)}, nil
+	return root{literalRoot, filepath.Clean(text), text}, nil
 }
 
 // allowed are the folders that policy.writable_roots names for this thread, all
@@ -71,17 +74,60 @@ func (p *Policy) allowed(st State, workspace string) []string {
 			if usableWorkspace(st, workspace) {
 				out = append(out, filepath.Join(workspace, r.rest))
 			}
-		case homeRoot:
-			if st.Home == "" {
-				continue
-			}
-			if path, err := st.canonical(filepath.Join(st.Home, r.rest)); err == nil {
-				out = append(out, path)
-			}
 		default:
-			if path, err := st.canonical(r.rest); err == nil {
-				out = append(out, path)
+			if at, linked := r.resolve(st); at != "" && !linked {
+				out = append(out, at)
 			}
+		}
+	}
+	return out
+}
+
+// resolve returns where a root outside of the workspace leads, "" if that can't be found out, and
+// whether it is, or is behind, a link. Such a root allows nothing, because a command may have made
+// the link.
+func (r root) resolve(st State) (at string, linked bool) {
+	path := r.rest
+	if r.base == homeRoot {
+		if st.Home == "" {
+			return "", false
+		}
+		path = filepath.Join(st.Home, r.rest)
+	}
+	at, err := st.canonical(path)
+	if err != nil {
+		return "", false
+	}
+	return at, !strings.EqualFold(at, path)
+}
+
+// LinkedRootError reports one of policy.writable_roots that allows nothing because it is, or is
+// behind, a link.
+type LinkedRootError struct{ Root, LeadsTo string }
+
+func (e *LinkedRootError) Error() string { return e.Problem() + "; " + e.Hint() }
+
+// Problem names the root and where it leads.
+func (e *LinkedRootError) Problem() string {
+	return fmt.Sprintf("policy.writable_roots: %s leads to %s by a link, which a command could replace", e.Root, e.LeadsTo)
+}
+
+// Hint returns how to fix it.
+func (e *LinkedRootError) Hint() string { return "name " + e.LeadsTo + " instead" }
+
+// LinkedRoots returns an error for each such root, nothing unless the policy is enforced and lets some
+// thread write.
+func (p *Policy) LinkedRoots(st State) []*LinkedRootError {
+	if p.mode != config.Enforce || p.limit == readOnly {
+		return nil
+	}
+	var out []*LinkedRootError
+	for _, r := range p.roots {
+		if r.base == workspaceRoot {
+			continue
+		}
+		if at, linked := r.resolve(st); linked {
+			out = append(out, &LinkedRootError{r.text, at})
 		}
 	}
 	return out

@@ -61,9 +61,12 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 }
 
 // exposed returns an error if sandboxed commands could write something on which an enforced policy
-// rests.
+// rests, or could turn one of its writable roots elsewhere.
 func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 	var errs []error
+	for _, one := range p.LinkedRoots(world) {
+		errs = append(errs, one)
+	}
 	for _, one := range p.Exposed(guard.Governing(cfg, world), world.Temps) {
 		errs = append(errs, one)
 	}

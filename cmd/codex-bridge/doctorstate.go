@@ -49,6 +49,9 @@ func examineExposed(cfg *config.Config) []finding {
 	for _, one := range p.Exposed(guard.Governing(cfg, world), world.Temps) {
 		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
 	}
+	for _, one := range p.LinkedRoots(world) {
+		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
+	}
 	if all != nil {
 		return all
 	}

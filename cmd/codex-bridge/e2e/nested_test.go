@@ -1,0 +1,45 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// A command that puts a link in the place of a writable root does not get the folder written that
+// the link leads to.
+//
+// Measured with Codex 0.169: a root of Codex's configuration is not replaced so. Where its path
+// crosses a link that commands can write, Codex runs no command.
+func TestLinkInPlaceOfWritableRoot(t *testing.T) {
+	t.Parallel()
+	const policy = "[policy]\nsandbox = \"workspace-write\"\napproval = [\"on-request\"]\nwritable_roots = [%s]\n"
+	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		for name, named := range map[string]bool{"of a turn": false, "of the policy": true} {
+			t.Run(name+" "+who, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: fmt.Sprintf(policy, `"${workspace}"`)})
+				sub := filepath.Dir(w.write("workspace/deep/sub/x", ""))
+				if named {
+					w.write("config.toml", fmt.Sprintf(policy, fmt.Sprintf(`"${workspace}", %q`, sub)))
+				}
+				w.write("outside/x", "")
+				a := w.agreeable(argv...)
+				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+				for _, line := range []string{
+					"echo > deep/sub/fine && cp deep/sub/fine fine; mv deep gone; mkdir deep; ln -s " + w.root + "/outside deep/sub; true",
+					"echo > " + w.root + "/outside/written; true",
+				} {
+					turn, mark := a.beginWith(thread, "RUN: "+line, map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "writableRoots": []string{sub}}})
+					a.end(thread, turn, mark)
+				}
+				if w.left("outside/written") != (who == "control") || !w.left("workspace/fine") {
+					t.Errorf("written: %v, ordinary file: %v; %q", w.left("outside/written"), w.left("workspace/fine"), w.told())
+				}
+				a.quit()
+			})
+		}
+	}
+}
