@@ -45,14 +45,15 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		return nil, err
 	}
 	folder, err := socketFolder(world)
+	at := ""
 	if err == nil {
-		folder, err = world.Paths.Canonical(folder)
+		at, err = world.Paths.Canonical(folder)
 	}
 	switch {
 	case err == nil:
-		world.Kept, world.Hidden = append(world.Kept, folder), []string{folder}
+		world.Kept, world.Hidden = append(world.Kept, at), []string{at}
 	case p.Mode() == config.Enforce:
-		return nil, fmt.Errorf("the folder of the hooks' socket can't be protected: %w; name a state folder with %s", err, store.EnvFolder)
+		return nil, fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
 	g := guard.New(p, world, recorder, log)
 	g.Workspaces(folderPolicies(log))

@@ -38,6 +38,7 @@ type hooks struct {
 	limiter *grants.Limiter // of what a person is asked, in whichever way
 	log     *slog.Logger
 	config  atomic.Pointer[config.Config]
+	socket  func() (folder string, err error) // of the configuration at the start, whose folder the guard keeps from commands
 
 	mu     sync.Mutex
 	server *hook.Server // nil: no thread has needed it yet
@@ -46,6 +47,7 @@ type hooks struct {
 func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Logger) (*hooks, []bridge.Feature) {
 	h := &hooks{guard: g, hello: hi, limiter: grants.NewLimiter(nil), log: log}
 	h.config.Store(cfg)
+	h.socket = sync.OnceValues(func() (string, error) { return socketFolder(guard.WorldOf(cfg.Codex)) })
 	h.answer = handlers.New(handlers.Options{
 		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Client: client{hi}, Dir: g.Workspace, Limiter: h.limiter, Log: log,
 	})
@@ -124,7 +126,7 @@ func (h *hooks) listen() (*hook.Server, error) {
 	if h.server != nil {
 		return h.server, nil
 	}
-	folder, err := socketFolder(guard.WorldOf(h.config.Load().Codex))
+	folder, err := h.socket()
 	if err != nil {
 		return nil, err
 	}
