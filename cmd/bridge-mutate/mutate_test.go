@@ -214,6 +214,96 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// The end-to-end tests run the program that has the mutants, those that reach the active one. One that
+// fails by itself kills none; one that fails without a mutant is named.
+func TestTryEndToEnd(t *testing.T) {
+	root := t.TempDir()
+	flaky := filepath.Join(root, "flaky")
+	for name, text := range map[string]string{
+		"go.mod":                   "module m\n\ngo 1.26\n",
+		"p/p.go":                   "package p\n\nfunc Less(a, b int) bool { return a < b }\n\nfunc More(a, b int) bool { return a > b }\n\nfunc Unused(a, b int) bool { return a == b }\n",
+		"cmd/codex-bridge/main.go": "package main\n\nimport (\n\t\"fmt\"\n\n\t\"m/p\"\n)\n\nfunc main() { fmt.Print(p.Less(2, 2), p.More(2, 1)) }\n",
+		"cmd/codex-bridge/e2e/e2e_test.go": `package e2e
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+func ` + endToEnd[0] + `(t *testing.T) {
+	out, err := exec.Command(os.Getenv("CODEX_BRIDGE_E2E_PROXY")).Output()
+	if err != nil || string(out) != "false true" || os.Remove("` + flaky + `") == nil {
+		t.Fail()
+	}
+}
+
+func ` + endToEnd[1] + `(t *testing.T) {
+	if os.Getenv("BRIDGE_MUTANT") != "" {
+		t.Fail()
+	}
+}
+
+func TestOther(t *testing.T) { t.Fail() }
+`,
+	} {
+		at := filepath.Join(root, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := os.ReadFile(filepath.Join(root, "p", "p.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	boundary, negated, unused := mutant{Line: 3, Column: 37, Type: "CONDITIONALS_BOUNDARY"}, mutant{Line: 5, Column: 37, Type: "CONDITIONALS_BOUNDARY"}, mutant{Line: 7, Column: 39, Type: "CONDITIONALS_NEGATION"}
+	for _, m := range []*mutant{&boundary, &negated, &unused} {
+		m.File = "p/p.go"
+		if err := m.apply(before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tried := &trial{root: root, target: target{pkg: "p"}, depth: allTests, longest: time.Minute, folder: t.TempDir()}
+	if err := tried.prepare(t.Context(), []mutant{boundary, negated, unused}); err != nil {
+		t.Fatal(err)
+	}
+	fails := func() {
+		t.Helper()
+		if err := os.WriteFile(flaky, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fails()
+	if _, err := tried.try(t.Context(), boundary); err == nil || !strings.HasSuffix(err.Error(), "without an active mutant: "+endToEnd[0]) {
+		t.Errorf("a test fails without a mutant: %v", err)
+	}
+	for _, test := range []struct {
+		name string
+		m    mutant
+		want outcome
+	}{
+		{"a test notices", boundary, killed},
+		{"a test fails once", negated, survived},
+		{"no test reaches it", unused, survived},
+	} {
+		if test.want == survived {
+			fails()
+		}
+		if got, err := tried.try(t.Context(), test.m); got != test.want || err != nil {
+			t.Errorf("%s: %v, want %v (%v)", test.name, got, test.want, err)
+		}
+	}
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	changed := filepath.Join(t.TempDir(), "p.go")
+	text := fmt.Sprintf(`{"Replace":{%q:%q}}`, filepath.Join(root, "p", "p.go"), changed)
+	if err := errors.Join(os.Remove(flaky), os.WriteFile(changed, boundary.content, 0o600), os.WriteFile(overlay, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tried.tryEndToEnd(t.Context(), 0, overlay); got != killed || err != nil {
+		t.Errorf("a mutant that is built alone: %v (%v)", got, err)
+	}
+}
+
 const operators = `package p
 
 func And(a, b, c bool) bool   { return a && b && c }

@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,8 +34,10 @@ var targets = []target{
 	{"bridge/guard", "", []string{"./bridge/hello", "./relay/approvals", "./relay/gate", "./relay/inject", "./cmd/codex-bridge"}},
 }
 
-// endToEnd are tests with the real codex that are run for what survives all others.
-const endToEnd = "^(TestAnswers|TestEscalationDenied|TestEscalationInCode|TestGate|TestHooksRules|TestPatches|TestPolicy|TestSubagents|TestTrust|TestUserRules)$"
+// endToEnd are tests with the real Codex that are run for what survives all others.
+var endToEnd = []string{
+	"TestAnswers", "TestEscalationDenied", "TestEscalationInCode", "TestGate", "TestHooksRules", "TestPatches", "TestPolicy", "TestSubagents", "TestTrust", "TestUserRules",
+}
 
 // outcome is what became of a mutant.
 type outcome string
@@ -64,8 +70,8 @@ type trial struct {
 
 	building sync.Mutex // guards suites
 
-	checked sync.Once // that the end-to-end tests pass without a mutant
-	broken  error     // why they do not
+	oneAtATime sync.Mutex // end-to-end tests use all processors themselves
+	endToEnd   *suite     // nil: not built yet
 }
 
 // prepare weaves the mutants of the target, and builds its own tests.
@@ -74,7 +80,7 @@ func (t *trial) prepare(ctx context.Context, mutants []mutant) error {
 	if t.woven, err = weavePackage(ctx, t.root, t.folder, t.target.pkg, mutants); err != nil || len(t.woven.ids) == 0 {
 		return err
 	}
-	own, err := t.woven.buildSuite(ctx, t.folder, t.target.pkg, t.target.skip)
+	own, err := t.buildSuite(ctx, t.target.pkg, t.target.skip)
 	t.suites = []*suite{own}
 	return err
 }
@@ -84,13 +90,22 @@ func (t *trial) suite(ctx context.Context, n int) (*suite, error) {
 	t.building.Lock()
 	defer t.building.Unlock()
 	for len(t.suites) <= n {
-		s, err := t.woven.buildSuite(ctx, t.folder, strings.TrimPrefix(t.target.wide[len(t.suites)-1], "./"), "")
+		s, err := t.buildSuite(ctx, strings.TrimPrefix(t.target.wide[len(t.suites)-1], "./"), "")
 		if err != nil {
 			return nil, err
 		}
 		t.suites = append(t.suites, s)
 	}
 	return t.suites[n], nil
+}
+
+// buildSuite builds the tests of a package with the woven mutants.
+func (t *trial) buildSuite(ctx context.Context, pkg, skip string) (*suite, error) {
+	skipped, err := regexp.Compile(cmp.Or(skip, "^$"))
+	if err != nil {
+		return nil, err
+	}
+	return newSuite(ctx, t.root, t.folder, pkg, t.woven.overlay, func(name string) bool { return !skipped.MatchString(name) })
 }
 
 // try runs the tests with the mutant, the quickest first.
@@ -153,20 +168,77 @@ func (t *trial) try(ctx context.Context, m mutant) (outcome, error) {
 	if t.depth != allTests {
 		return survived, nil
 	}
-	// The program under test is no part of the test program, by which go knows what it has tested.
-	endToEndTests := []string{"./cmd/codex-bridge/e2e", "-count=1", "-run", endToEnd}
-	t.checked.Do(func() {
-		if got, err := t.test(ctx, "", wide, endToEndTests...); got != survived || err != nil {
-			t.broken = errors.Join(err, errors.New("the end-to-end tests fail without any change: "+string(got)))
-		}
-	})
-	if t.broken != nil {
-		return "", t.broken
-	}
-	return t.test(ctx, overlay, wide, endToEndTests...)
+	return t.tryEndToEnd(ctx, id, overlay)
 }
 
-// test runs go test. The end-to-end tests build the program under the same GOFLAGS.
+// tryEndToEnd runs the end-to-end tests that reach a mutant. id is the mutant of the woven program;
+// for 0 the program is built with overlay, and all tests are run. Tests with processes may fail by
+// themselves, so what fails is run again.
+func (t *trial) tryEndToEnd(ctx context.Context, id int, overlay string) (outcome, error) {
+	t.oneAtATime.Lock()
+	defer t.oneAtATime.Unlock()
+	if err := t.prepareEndToEnd(ctx); err != nil {
+		return "", err
+	}
+	names, env := t.endToEnd.reaches[id], "BRIDGE_MUTANT="+strconv.Itoa(id)
+	if id == 0 {
+		alone := filepath.Join(t.folder, "alone")
+		if err := buildBridge(ctx, t.root, overlay, alone); err != nil {
+			return notViable, ctx.Err()
+		}
+		names, env = t.endToEnd.tests, "CODEX_BRIDGE_E2E_PROXY="+alone
+	}
+	if len(names) == 0 {
+		return survived, nil
+	}
+	limit := 30 * time.Second
+	for _, name := range names {
+		limit += t.endToEnd.took[name]
+	}
+	if got, err := t.endToEnd.run(ctx, names, limit, env); got == survived || err != nil {
+		return got, err
+	}
+	return t.endToEnd.run(ctx, names, limit, env)
+}
+
+// prepareEndToEnd builds the program with the woven mutants, and the end-to-end tests, and runs each
+// without an active mutant. One that fails then is an error.
+func (t *trial) prepareEndToEnd(ctx context.Context) error {
+	if t.endToEnd != nil {
+		return nil
+	}
+	bridge, overlay := filepath.Join(t.folder, "codex-bridge"), ""
+	if len(t.woven.ids) > 0 {
+		overlay = t.woven.overlay
+	}
+	if err := buildBridge(ctx, t.root, overlay, bridge); err != nil {
+		return err
+	}
+	chosen := func(name string) bool { return slices.Contains(endToEnd, name) }
+	s, err := newSuite(ctx, t.root, t.folder, "cmd/codex-bridge/e2e", "", chosen, "CODEX_BRIDGE_E2E_PROXY="+bridge)
+	if err != nil {
+		return err
+	}
+	if len(s.failing) > 0 {
+		return fmt.Errorf("end-to-end tests fail without an active mutant: %s", strings.Join(s.failing, " "))
+	}
+	for _, name := range s.tests {
+		fmt.Fprintf(os.Stderr, "%s: end-to-end test %s takes %.1f s\n", t.target.pkg, name, s.took[name].Seconds())
+	}
+	t.endToEnd = s
+	return nil
+}
+
+func buildBridge(ctx context.Context, root, overlay, to string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-overlay="+overlay, "-o", to, "./cmd/codex-bridge")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// test runs go test. Tests that build a program do so under the same GOFLAGS.
 func (t *trial) test(ctx context.Context, overlay string, within time.Duration, args ...string) (outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

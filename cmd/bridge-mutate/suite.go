@@ -137,25 +137,26 @@ func drop(left map[place]int, mutants []mutant, file string, line int) {
 	}
 }
 
-// suite is the tests of a package, built with woven mutants.
+// suite is the tests of a package, which run code with woven mutants.
 type suite struct {
 	program string
 	folder  string
+	env     []string // beside that of this program
 	tests   []string // that pass while no mutant is active, the quickest first
 	took    map[string]time.Duration
 	reaches map[int][]string // the tests that come by a mutant
 	failing []string         // tests that the weaving alone makes fail
 }
 
-// buildSuite builds the tests of a package and runs each on its own, without an active mutant. It
+// newSuite builds the chosen tests of a package and runs each on its own, without an active mutant. It
 // returns nil if the package has no tests.
-func (w *woven) buildSuite(ctx context.Context, folder, pkg, skip string) (*suite, error) {
+func newSuite(ctx context.Context, root, folder, pkg, overlay string, chosen func(name string) bool, env ...string) (*suite, error) {
 	s := &suite{
-		program: filepath.Join(folder, strings.ReplaceAll(pkg, "/", "-")+".test"), folder: filepath.Join(w.root, filepath.FromSlash(pkg)),
+		program: filepath.Join(folder, strings.ReplaceAll(pkg, "/", "-")+".test"), folder: filepath.Join(root, filepath.FromSlash(pkg)), env: env,
 		took: make(map[string]time.Duration), reaches: make(map[int][]string),
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", s.program, "-overlay="+w.overlay, "./"+pkg)
-	cmd.Dir = w.root
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", s.program, "-overlay="+overlay, "./"+pkg)
+	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go test -c %s: %w\n%s", pkg, err, out)
 	}
@@ -163,17 +164,13 @@ func (w *woven) buildSuite(ctx context.Context, folder, pkg, skip string) (*suit
 		return nil, nil
 	}
 	list := exec.CommandContext(ctx, s.program, "-test.list", ".")
-	list.Dir = s.folder
+	list.Dir, list.Env = s.folder, append(testEnviron(), env...)
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s -test.list: %w", pkg, err)
 	}
-	skipped, err := regexp.Compile(cmp.Or(skip, "^$"))
-	if err != nil {
-		return nil, err
-	}
 	for name := range strings.FieldsSeq(string(out)) {
-		if strings.HasPrefix(name, "Benchmark") || skipped.MatchString(name) {
+		if strings.HasPrefix(name, "Benchmark") || !chosen(name) {
 			continue
 		}
 		trace := filepath.Join(folder, "trace")
@@ -273,6 +270,6 @@ func (s *suite) run(ctx context.Context, names []string, limit time.Duration, en
 	cmd := exec.CommandContext(ctx, "sh", "-c", limits, "sh", strconv.Itoa(int(limit.Seconds())+1),
 		s.program, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.failfast", "-test.timeout", wall.String())
 	cmd.Dir = s.folder
-	cmd.Env = append(testEnviron(), env)
+	cmd.Env = append(append(testEnviron(), s.env...), env)
 	return outcomeOf(ctx, cmd)
 }

@@ -116,6 +116,11 @@ func newWorld(t *testing.T, o options) *world {
 		"GORACE=halt_on_error=1 atexit_sleep_ms=0", // the detector has each process wait a second at its end
 		w.marker,
 	)
+	for _, name := range []string{"BRIDGE_MUTANT", "BRIDGE_MUTANT_TRACE"} { // see cmd/bridge-mutate
+		if value, ok := os.LookupEnv(name); ok {
+			w.env = append(w.env, name+"="+value)
+		}
+	}
 	w.env = append(w.env, o.env...)
 	return w
 }
