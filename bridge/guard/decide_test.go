@@ -48,7 +48,6 @@ codex>  {"id":"$read","result":{"config":{}}}
 codex<  {"id":1,"method":"thread/start","params":"$sent"}
 codex>  {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
 editor< {"id":1,"result":"$started"}
-editor> {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only"}}
 `)
 		if got := strings.Count(log.String(), "is not a trusted project"); got != test.told {
 			t.Errorf("said %d times:\n%s", got, log.String())
@@ -387,4 +386,36 @@ func TestUserRulesAreReadWithPolicy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A thread that is resumed without a sandbox gets that of its last turn, as Codex has written it
+// down. Where Codex does not know the thread's file it is not resumed.
+func TestResumeWithoutSandbox(t *testing.T) {
+	const policy = "[policy]\ngate = false\nsandbox = \"workspace-write\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\nprotected_paths = [\"secrets\"]\n"
+	const asks = `
+editor> {"id":1,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"on-request","approvalsReviewer":"user"}}
+codex<  {"id":"$read","method":"thread/read","params":{"threadId":"t1","includeTurns":false}}
+`
+	w := world(t)
+	var err error
+	if w.CodexHome, err = w.Paths.Canonical(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(w.CodexHome, "sessions", "rollout-t1.jsonl")
+	const last = `{"type":"turn_context","payload":{"turn_id":"u","cwd":"/","approval_policy":"on-request","sandbox_policy":{"type":"read-only"}}}` + "\n"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(last), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	g := guard.New(load(t, policy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, g)
+	c.Bind("start", w.Start)
+	c.Bind("rollout", file)
+	c.Play("unknown", asks+`codex>  {"id":"$read","error":{"code":-32600,"message":"no rollout found"}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/resume","rule":"policy.protected_paths","field":"params.threadId","reason":"<text>","origin":"<text>","mend":"send sandbox"}}}
+`)
+	c.Play("known", strings.ReplaceAll(asks, "$read", "$again")+`codex>  {"id":"$again","result":{"thread":{"id":"t1","path":"$rollout"}}}
+codex<  {"id":"$config","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
+codex>  {"id":"$config","result":{"config":{},"layers":[]}}
+codex<  {"id":1,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":"read-only","config":"$overlay"}}
+`)
 }
