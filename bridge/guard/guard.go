@@ -142,6 +142,12 @@ func (g *Guard) Routes() []bridge.Route {
 		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "codex waits no more for an answer", Said: g.settled},
 		{From: bridge.Codex, Method: bridge.Other, Why: "what codex may ask that no version measured knows", Said: g.asks},
 	}
+	for _, method := range opening {
+		routes = append(routes, bridge.Route{
+			From: bridge.Client, Method: method, Why: "the policy of a thread's folder counts, too", Call: g.decide,
+			When: func() bool { return g.isActive() || g.opensUnenforced() },
+		})
+	}
 	for _, method := range methods.Unloaded {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what was verified of it is not true of the next that has its id", Said: g.unloaded})
 	}
@@ -168,6 +174,9 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		policies = g.policies(thread)
 	}
 	p := policies[0]
+	if err := g.unenforced(call); err != nil {
+		return err
+	}
 	if p.Mode() == config.Off {
 		return nil
 	}

@@ -99,7 +99,11 @@ func folderPolicies(log *slog.Logger) func(folder string) (*policy.Policy, error
 		if err != nil {
 			return nil, err
 		}
-		return newPolicy(cfg, log)
+		p, err := newPolicy(cfg, log)
+		if err != nil {
+			return nil, err
+		}
+		return p, exposed(cfg, p, guard.WorldOf(cfg.Codex))
 	}
 }
 

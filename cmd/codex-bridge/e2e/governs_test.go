@@ -344,6 +344,43 @@ func TestPolicyFileOfThreadFolder(t *testing.T) {
 	a.quit()
 }
 
+// A bridge that enforces nothing opens no thread in a folder whose policy file asks for it.
+func TestPolicyFileWhereNothingIsEnforced(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{"no configuration": "", "audit": "[policy]\nmode = \"audit\"\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: config})
+			a := w.agreeable(proxyArgv...)
+			folders := map[string]string{
+				"enforced": "[policy]\nmode = \"enforce\"\n", "watched": "[policy]\nmode = \"audit\"\n" + workspacePolicy, "broken": "[policy]\nsandbox = 1\n", "plain": "",
+			}
+			thread := a.thread(map[string]any{})
+			a.turn(thread, "good day")
+			for folder, text := range folders {
+				w.write(folder+"/.git/HEAD", "ref: refs/heads/main\n")
+				w.write(folder+"/.git/objects/x", "")
+				w.write(folder+"/.git/refs/x", "")
+				w.write(folder+"/sub/x", "")
+				if text != "" {
+					w.write(folder+"/.codex-bridge.toml", text)
+				}
+				cwd := filepath.Join(w.root, folder, "sub")
+				for method, params := range map[string]map[string]any{
+					"thread/start": {"cwd": cwd}, "thread/resume": {"threadId": thread, "cwd": cwd}, "thread/fork": {"threadId": thread, "cwd": "../" + folder + "/sub"},
+				} {
+					if folder != "enforced" {
+						a.must(method, params)
+					} else if err := a.refused(method, params); !strings.Contains(err.Message, "the policy file of this folder is to be enforced") {
+						t.Error(err)
+					}
+				}
+			}
+			a.quit()
+		})
+	}
+}
+
 // A permissions profile of the user's that has the bridge's name could add to the bridge's own.
 // No thread is opened beside one; a profile of another name changes nothing.
 func TestProfileWithTheBridgesName(t *testing.T) {
