@@ -44,6 +44,7 @@ func load(t *testing.T, text string) *policy.Policy {
 func world(t *testing.T) policy.State {
 	t.Helper()
 	w := guard.World()
+	w.Programs, w.Links = nil, nil // the test's own program is in a temporary folder
 	var err error
 	if w.Start, err = w.Paths.Canonical(t.TempDir()); err != nil {
 		t.Fatal(err)

@@ -33,10 +33,9 @@ func WorldOf(c config.Codex) policy.State {
 	state.Temps = temps(env, state)
 	state.CodexHome = codexHome(env, state)
 	if program, err := os.Executable(); err == nil {
-		if program, err = (filesystem{}).Canonical(program); err == nil {
-			state.Programs = []string{program}
-		}
+		Runs(&state, program)
 	}
+	Runs(&state, searched(env)...)
 	for _, place := range governing(nil, "") {
 		state.Kept = append(state.Kept, place.Path)
 	}
@@ -44,6 +43,45 @@ func WorldOf(c config.Codex) policy.State {
 	slices.Sort(state.Kept)
 	state.Kept = slices.Compact(state.Kept)
 	return state
+}
+
+// Runs adds programs that run outside of the sandbox, or folders of such programs, with absolute
+// paths.
+func Runs(state *policy.State, programs ...string) {
+	for _, path := range programs {
+		if at, err := (filesystem{}).Canonical(path); err == nil && !slices.Contains(state.Programs, at) {
+			state.Programs = append(state.Programs, at)
+		}
+		state.Links = append(state.Links, links(path)...)
+	}
+}
+
+// links are the links by which an absolute path leads elsewhere, each where its folder is.
+func links(path string) []string {
+	var out []string
+	for at := filepath.Clean(path); filepath.Dir(at) != at; at = filepath.Dir(at) {
+		if !(system{}).IsLink(at) {
+			continue
+		}
+		if folder, err := (filesystem{}).Canonical(filepath.Dir(at)); err == nil {
+			out = append(out, filepath.Join(folder, filepath.Base(at)))
+		}
+	}
+	return out
+}
+
+// searched are the folders in which Codex, started with env, looks for programs. Measured with
+// Codex 0.169: for git, which it runs outside of the sandbox at the start of each turn. MCP servers
+// of the user's have names, too.
+func searched(env []string) []string {
+	var out []string
+	for _, pair := range env {
+		if isVariable(pair, "PATH") {
+			_, path, _ := strings.Cut(pair, "=")
+			out = slices.DeleteFunc(filepath.SplitList(path), func(folder string) bool { return !filepath.IsAbs(folder) })
+		}
+	}
+	return out
 }
 
 // temps are the temporary folders that Codex, started with env, lets commands write.
@@ -107,7 +145,19 @@ func codexHome(env []string, state policy.State) string {
 // Governing are the places on which a policy of cfg rests, and how to move each: the files of the
 // configuration, the state folder and Codex's own folder.
 func Governing(cfg *config.Config, world policy.State) []policy.Place {
-	return governing(cfg.Files(), world.CodexHome)
+	places := governing(cfg.Files(), world.CodexHome)
+	// The sandbox of each thread protects a folder of PATH that is in a temporary folder, but no
+	// link there.
+	found := slices.Clone(world.Links)
+	for _, folder := range world.Programs {
+		if slices.ContainsFunc(world.Temps, func(t policy.TempFolder) bool { return policy.Within(folder, t.Path) }) {
+			found = append(found, folder)
+		}
+	}
+	for _, path := range found {
+		places = append(places, policy.Place{Name: "the folder of programs", Path: path, Hint: "remove it from PATH"})
+	}
+	return places
 }
 
 // governing are the configuration files, the user's whether it exists or not, the state folder, and

@@ -45,8 +45,8 @@ func TestWorldIsThatOfCodex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if self, err = filepath.EvalSymlinks(self); err != nil || !slices.Equal(world.Programs, []string{self}) {
-		t.Errorf("its programs are %q, not %q", world.Programs, self)
+	if self, err = filepath.EvalSymlinks(self); err != nil || !slices.Contains(world.Programs, self) {
+		t.Errorf("its programs are %q, without %q", world.Programs, self)
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {

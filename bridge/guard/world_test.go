@@ -3,12 +3,14 @@ package guard_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
 )
 
 // Codex's own folder is found as codex finds it, with the environment that it gets.
@@ -101,5 +103,72 @@ func TestKept(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%q (-want +got)\n%s", tt.config, diff)
 		}
+	}
+}
+
+// Programs that Codex finds by PATH run outside of the sandbox. A link through which one is found
+// is known by its own place.
+func TestFoldersOfPATH(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, folder := range []string{"real/bin", "temp/bin"} {
+		if err := os.MkdirAll(at(folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"link": "real", "temp/link": "../real"} {
+		if err := os.Symlink(to, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TMPDIR", at("temp"))
+	cfg := config.Default()
+	cfg.Policy.Mode = config.Enforce
+	p, err := policy.New(cfg.Policy, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		path            string
+		programs, links []string
+		exposed         string
+	}{
+		"a folder":          {at("real/bin"), []string{"real/bin"}, nil, ""},
+		"one that is new":   {at("real/new/bin"), []string{"real/new/bin"}, nil, ""},
+		"behind a link":     {at("link/bin"), []string{"real/bin"}, []string{"link"}, ""},
+		"relative":          {"bin:" + at("real/bin"), []string{"real/bin"}, nil, ""},
+		"in TMPDIR":         {at("temp/bin"), []string{"temp/bin"}, nil, ""},
+		"TMPDIR":            {at("temp"), []string{"temp"}, nil, at("temp")},
+		"above TMPDIR":      {root, []string{"."}, nil, root},
+		"a link in TMPDIR":  {at("temp/link/bin"), []string{"real/bin"}, []string{"temp/link"}, at("temp/link")},
+		"two of the folder": {at("real/bin") + ":" + at("real/../real/bin"), []string{"real/bin"}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world := guard.WorldOf(config.Codex{Env: map[string]string{"PATH": test.path}})
+			world.Temps = slices.DeleteFunc(world.Temps, func(t policy.TempFolder) bool { return t.Name == "/tmp" })
+			in := func(paths []string) (names []string) {
+				for _, path := range paths {
+					if name, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(name) {
+						names = append(names, filepath.ToSlash(name))
+					}
+				}
+				return names
+			}
+			if diff := cmp.Diff([][]string{test.programs, test.links}, [][]string{in(world.Programs), in(world.Links)}); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			exposed := ""
+			for _, one := range p.Exposed(guard.Governing(cfg, world), world.Temps) {
+				if one.Place.Hint == "remove it from PATH" {
+					exposed += one.Place.Path
+				}
+			}
+			if exposed != test.exposed {
+				t.Errorf("exposed %q, want %q", exposed, test.exposed)
+			}
+		})
 	}
 }

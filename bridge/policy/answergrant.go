@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -181,6 +182,8 @@ func (g *grantCut) path(v rpc.Value, access string) (string, bool) {
 		g.out(ruleRoots, path+" lies outside policy.writable_roots")
 	case access == "write" && g.a.p.limit == workspaceWrite && (!belowAny(g.roots, path) || g.a.st.exposes(path)):
 		g.out(ruleSandbox, path+" is kept from being written under workspace-write, where policy.writable_roots does not name it")
+	case access == "write" && g.a.p.limit == workspaceWrite && g.a.p.guards(g.a.st, g.roots, path):
+		g.out(ruleProtected, path+" is, holds or is in something that governs the thread, or a program that runs outside of the sandbox")
 	default:
 		if path != text {
 			g.out(ruleRoots, show(v)+" is fixed to "+path)
@@ -210,6 +213,35 @@ func (g *grantCut) wasAsked(path, access string) bool {
 			if covers(e, way) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// guards reports whether a canonical path overlaps what the sandbox of a thread protects: the
+// policy files of its folders, policy.protected_paths, and programs that run outside of the sandbox.
+//
+// Measured with Codex 0.169: a grant of a folder makes writable what a profile has "read" below it.
+func (p *Policy) guards(st State, roots []string, path string) bool {
+	if st.holdsProgram(path) || p.protects(roots, path) {
+		return true
+	}
+	folders := append(slices.Clone(roots), st.Start, path)
+	if st.Thread != nil {
+		folders = append(folders, st.Thread.Workspace)
+	}
+	for _, folder := range folders {
+		var kept []string
+		if st.PolicyFiles != nil {
+			kept = st.PolicyFiles.PolicyFiles(folder)
+		}
+		for _, segments := range p.protected {
+			if !governs(segments[0]) { // Codex keeps those from a grant that does not name them
+				kept = append(kept, filepath.Join(append([]string{folder}, segments...)...))
+			}
+		}
+		if folder != "" && slices.ContainsFunc(kept, func(at string) bool { return overlap(strings.ToLower(path), strings.ToLower(at)) }) {
+			return true
 		}
 	}
 	return false

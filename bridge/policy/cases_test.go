@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write what is decided into testdata/pol
 //	policy> key = value       over the policy of the contract, TOML
 //	state> {"start", "home", "workspaces", "thread": {"id", "workspace", "sandbox"}, "stands", "nowhere", "defaults": {…},
 //	        "own": {FOLDER: "trusted"}, "flags": {FOLDER: "trusted"}, "readFor": FOLDER, "stored": {"sandbox", "network"},
-//	        "policyFiles": {FOLDER: [FILE]}}
+//	        "policyFiles": {FOLDER: [FILE]}, "programs": [PATH], "links": [PATH]}
 //	editor> the client's message
 //	codex< what Codex gets; "the same" for the line as it came
 //	change> FIELD RULE        one for each change, in order
@@ -102,6 +102,8 @@ type world struct {
 	// What codex has written down of the thread, and the files that govern those of a folder.
 	Stored      *policy.Stored
 	PolicyFiles policyFiles
+	// Programs that run outside of the sandbox, or folders of them.
+	Programs, Links []string
 }
 
 type policyFiles map[string][]string
@@ -161,6 +163,7 @@ func setState(t *testing.T, st *policy.State, text string) {
 	}
 	st.Start, st.Home, st.Thread, st.Stands, st.Nowhere = w.Start, w.Home, w.Thread, w.Stands, w.Nowhere
 	st.Workspaces, st.Stored = w.Workspaces, w.Stored
+	st.Programs, st.Links = w.Programs, w.Links
 	if w.PolicyFiles != nil {
 		st.PolicyFiles = w.PolicyFiles
 	}

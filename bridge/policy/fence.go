@@ -163,9 +163,13 @@ func (c *call) defineFence() bool {
 // fenceEntries are the entries of the profile: paths, and what commands may do there.
 func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 	entries := map[string]any{}
+	writable := slices.Clone(folders)
+	for _, t := range st.Temps {
+		writable = append(writable, t.Path)
+	}
 	keep := func(at string) {
 		entries[at] = "read"
-		for _, folder := range folders {
+		for _, folder := range writable {
 			for dir := filepath.Dir(at); dir != folder && within(folder, dir) && !governs(dir[len(folder):]); dir = filepath.Dir(dir) {
 				if entries[dir] == nil {
 					entries[dir] = "write" // its own mount, or it could be renamed (measured)
@@ -174,7 +178,7 @@ func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 		}
 	}
 	for _, program := range st.Programs {
-		if withinAny(folders, program) {
+		if withinAny(writable, program) {
 			keep(program)
 		}
 	}

@@ -38,5 +38,8 @@ func (c *call) barred(path string) string {
 			return "governed by " + file + ", and this thread is not; open a thread there"
 		}
 	}
+	if c.st.inPath(path) || c.st.holdsProgram(path) && belowAny(c.allowed(), path) {
+		return "where programs are that run outside of the sandbox, such as a folder of PATH"
+	}
 	return outside(path)
 }

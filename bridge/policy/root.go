@@ -167,7 +167,34 @@ func (st State) unusable(workspace string) string {
 			return "is, holds or lies in " + kept + ", on which the policy rests; open another folder"
 		}
 	}
+	if st.inPath(workspace) {
+		return "lies in a folder of PATH, from which codex runs programs; remove that from PATH, or open another folder"
+	}
+	for _, link := range st.Links {
+		if within(folder, strings.ToLower(link)) {
+			return "holds the link " + link + ", through which a program is found that runs outside of the sandbox; name what it leads to"
+		}
+	}
 	return ""
+}
+
+// inPath reports whether path is, or is in, a folder from which Codex runs programs.
+func (st State) inPath(path string) bool {
+	at := strings.ToLower(path)
+	return slices.ContainsFunc(st.Programs, func(program string) bool { return within(strings.ToLower(program), at) })
+}
+
+// holdsLink reports whether commands that can write path could turn a link to such a program.
+func (st State) holdsLink(path string) bool {
+	at := strings.ToLower(path)
+	return slices.ContainsFunc(st.Links, func(link string) bool { return within(at, strings.ToLower(link)) })
+}
+
+// holdsProgram reports whether commands that can write path could replace a program that runs
+// outside of the sandbox.
+func (st State) holdsProgram(path string) bool {
+	at := strings.ToLower(path)
+	return st.holdsLink(path) || slices.ContainsFunc(st.Programs, func(program string) bool { return overlap(at, strings.ToLower(program)) })
 }
 
 // exposes reports whether a writable root at a canonical path would let commands write what
@@ -189,6 +216,9 @@ func (st State) worktree(folder string) bool {
 
 // overlap tells whether one of two canonical paths lies in the other.
 func overlap(a, b string) bool { return within(a, b) || within(b, a) }
+
+// Within reports whether a canonical path is root or is in it.
+func Within(root, path string) bool { return within(root, path) }
 
 // within tells whether path is root or lies in it. Both are canonical.
 func within(root, path string) bool {
@@ -302,8 +332,8 @@ func (st State) resolve(path string) (string, error) {
 // be written no sandbox of this thread lets anything be written, so that moving
 // about in it gives nothing.
 func (c *call) reachable(path string) bool {
-	if c.workspace != "" && within(c.workspace, path) && c.p.protectsOwn(path[len(c.workspace):]) {
+	if c.workspace != "" && within(c.workspace, path) && (c.p.protectsOwn(path[len(c.workspace):]) || c.st.inPath(path)) {
 		return false // named itself, it would be writable
 	}
-	return c.workspace != "" && below(c.workspace, path) || belowAny(c.allowed(), path) && !c.st.exposes(path)
+	return c.workspace != "" && below(c.workspace, path) || belowAny(c.allowed(), path) && !c.st.exposes(path) && !c.st.holdsProgram(path)
 }

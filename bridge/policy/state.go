@@ -34,8 +34,12 @@ type State struct {
 	// Kept are the canonical places of what the policy itself rests on: the user's
 	// configuration file and the state folder.
 	Kept []string
-	// Programs are the canonical paths of the programs that hooks run: the bridge's own.
+	// Programs are the canonical paths of programs that run outside of the sandbox, such as the
+	// bridge's own, and of the folders of PATH, in which Codex looks for programs.
 	Programs []string
+	// Links are canonical paths of links through which PATH or the configuration names such a
+	// program.
+	Links []string
 	// Hidden are canonical folders that commands must not read: that of the hooks' socket, with its
 	// token.
 	Hidden []string

@@ -116,7 +116,7 @@ func (e *echo) checkCwd(sent *Sent) {
 }
 
 func (e *echo) reachable(path string) bool {
-	return e.workspace != "" && below(e.workspace, path) || belowAny(e.allowed, path) && !e.st.exposes(path)
+	return e.workspace != "" && below(e.workspace, path) && !e.st.inPath(path) || belowAny(e.allowed, path) && !e.st.exposes(path)
 }
 
 // check holds every field to policy. What is missing or has an unknown shape is

@@ -41,6 +41,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		return nil, err
 	}
 	world := guard.WorldOf(cfg.Codex)
+	guard.Runs(&world, configured(cfg)...)
 	if err := exposed(cfg, p, world); err != nil {
 		return nil, err
 	}
@@ -59,6 +60,31 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	g.Workspaces(folderPolicies(log))
 	g.ReadsGit(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
+}
+
+// configured are the files that the commands of a configuration name with absolute paths: programs
+// that run outside of the sandbox, and their scripts.
+func configured(cfg *config.Config) (files []string) {
+	add := func(command []string) {
+		for _, word := range command {
+			if info, err := os.Stat(word); filepath.IsAbs(word) && err == nil && info.Mode().IsRegular() {
+				files = append(files, word)
+			}
+		}
+	}
+	for _, handler := range cfg.Hooks.Handlers {
+		add(handler.Command)
+	}
+	for _, tool := range cfg.Tools {
+		add(tool.Command)
+	}
+	for _, server := range cfg.ToolServers {
+		add(server.Command)
+	}
+	for _, agent := range cfg.ACP.Agents {
+		add(agent.Command)
+	}
+	return files
 }
 
 // exposed returns an error if sandboxed commands could write something on which an enforced policy

@@ -45,6 +45,7 @@ escalation = "ask"
 		t.Fatal(err)
 	}
 	world := guard.World()
+	world.Programs, world.Links = nil, nil // the test's own program is in a temporary folder
 	if world.Start, err = world.Paths.Canonical(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,149 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// planted makes a program that leaves the file RAN outside of what commands can write, and
+// returns it.
+func (w *world) planted() string {
+	w.t.Helper()
+	program := w.write("planted", "#!/bin/sh\ntouch "+filepath.Join(w.root, "RAN")+"\n")
+	if err := os.Chmod(program, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	return program
+}
+
+// Codex runs git by its name, outside of the sandbox. A command that can write a folder of PATH
+// could leave another program of that name there.
+func TestCommandsCannotPlantPrograms(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		folder string // of PATH, below the world's root
+		made   bool   // it is there before
+		plant  string // $IN is the folder, $PROGRAM the program
+	}{
+		"git":                        {"workspace/.venv/bin", true, "cp $PROGRAM $IN/git"},
+		"git, in a new folder":       {"workspace/node_modules/.bin", false, "mkdir -p $IN && cp $PROGRAM $IN/git"},
+		"git, in a replaced folder":  {"workspace/.venv/bin", true, "mv .venv old; mkdir -p $IN && cp $PROGRAM $IN/git"},
+		"git, in a temporary folder": {"home.tmp/bin", true, "cp $PROGRAM $IN/git"},
+	} {
+		for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+			t.Run(name+" "+who, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: gitConfig})
+				in := filepath.Join(w.root, test.folder)
+				if test.made {
+					if err := os.MkdirAll(in, 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.write("workspace/sub/file", "")
+				w.env = append(w.env, "PATH="+in+":"+os.Getenv("PATH"))
+				a := w.agreeable(argv...)
+				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+				a.turn(thread, "RUN: "+strings.NewReplacer("$IN", in, "$PROGRAM", w.planted()).Replace(test.plant)+"; touch fine")
+				planted := w.told()
+				if !w.left("workspace/fine") {
+					t.Errorf("an ordinary command does not run: %q", planted)
+				}
+				a.turn(thread, "good day")
+				if w.left("RAN") != (who == "control") {
+					t.Errorf("the program ran: %v; %q; %q", w.left("RAN"), planted, w.told())
+				}
+				a.CloseInput()
+			})
+		}
+	}
+}
+
+// The bridge's own program can't be replaced where it is in a temporary folder, or in a root
+// that a turn makes writable.
+func TestBridgeInOtherWritableFolders(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile(proxyPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, folder := range map[string]string{"temporary folder": "home.tmp/bin", "a root": "go/bin"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: movedConfig})
+			w.write("config.toml", fmt.Sprintf(movedConfig, w.root+"/go", w.root+"/plain")+unhurried(movedConfig))
+			w.write("plain/file", "")
+			at := w.write(folder+"/codex-bridge", string(program))
+			if err := os.Chmod(at, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			a := w.agreeable(at, "app-server")
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			roots := map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "writableRoots": []string{w.root + "/go", w.root + "/plain"}}}
+			turn, mark := a.beginWith(thread, "RUN: mv "+filepath.Dir(at)+" "+filepath.Dir(at)+".gone; mkdir "+filepath.Dir(at)+"; echo x > "+at+"", roots)
+			a.end(thread, turn, mark)
+			if now, err := os.ReadFile(at); err != nil || string(now) != string(program) {
+				t.Errorf("a command has replaced the program: %q", w.told())
+			}
+			a.CloseInput()
+		})
+	}
+}
+
+// A grant of more permissions does not let a command write what governs the thread, nor a
+// program that runs outside of the sandbox.
+func TestGrantsOfWhatGoverns(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{"policy file": ".codex-bridge.toml", "protected path": ".github/workflows/ci.yaml", "program": ".venv/bin/git"} {
+		for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv, "bridge, read-only": proxyArgv} {
+			for above, there := range map[string]string{" itself": "", " by its folder": "/..", " by the workspace": "/../../.."} {
+				if who == "control" && above == " itself" {
+					continue // no command runs then
+				}
+				t.Run(name+above+" "+who, func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t, options{config: governsConfig, codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"})
+					w.governing()
+					w.write("workspace/.venv/bin/git", "#!/bin/sh\nexec /usr/bin/git \"$@\"\n")
+					if who != "control" {
+						w.env = append(w.env, "PATH="+w.workspace+"/.venv/bin:"+os.Getenv("PATH"))
+					}
+					path := filepath.Clean(filepath.Join(w.workspace, file) + there)
+					if len(path) < len(w.workspace) {
+						path = w.workspace
+					}
+					before := w.read("workspace/" + file)
+					w.model.Add(scripted.Step{When: "PERMIT", Reply: scripted.Reply{scripted.Call{Tool: "request_permissions", Arguments: json.RawMessage(
+						`{"reason":"r","permissions":{"file_system":{"write":[` + marshal(t, path) + `]}}}`)}}})
+					w.model.Add(scripted.Step{When: "permissions", Reply: scripted.Reply{scripted.Run("echo changed > " + file)}})
+					answer := json.RawMessage(`{"permissions":{"fileSystem":{"write":[` + marshal(t, path) + `]}},"scope":"turn"}`)
+					a := &conversation{world: w, ctx: deadline(t), Editor: w.start(argv, editor.Options{
+						Answer: func(context.Context, editor.Message) (any, *editor.Error) { return answer, nil },
+					})}
+					a.initialize(map[string]any{"experimentalApi": true})
+					sandbox := "workspace-write"
+					if who != "bridge" {
+						sandbox = "read-only"
+					}
+					thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
+					turn, mark := a.begin(thread, "PERMIT")
+					a.end(thread, turn, mark)
+					if changed := w.read("workspace/"+file) != before; changed != (who == "control") {
+						t.Errorf("changed: %v; %q", changed, w.told())
+					}
+					a.CloseInput()
+				})
+			}
+		}
+	}
+}
