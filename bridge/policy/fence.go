@@ -60,8 +60,9 @@ func fenceNamed(name string) (f fenceFlags, ok bool) {
 
 // Fence is the profile that a thread's overlay defines. The zero Fence defines none.
 type Fence struct {
-	On    bool
-	Roots []string // writable roots of Codex's own configuration, in the variant "-roots"
+	On        bool
+	Roots     []string   // writable roots of Codex's own configuration, in the variant "-roots"
+	Protected [][]string // policy.protected_paths by segment, which Codex mounts read-only
 }
 
 // fence defines the profile for a thread that is opened, and puts it in the place of
@@ -119,6 +120,15 @@ func (c *call) opensIn() string {
 	return c.workspace
 }
 
+// protects reports whether Codex mounts one of policy.protected_paths read-only, at the top of each of
+// the thread's writable folders.
+func (t *Thread) protects(kept []string) bool {
+	if t.Sandbox != workspaceWrite.String() {
+		return false
+	}
+	return governs(kept[0]) || t.Fence.On && !t.Unfenced && slices.ContainsFunc(t.Fence.Protected, func(p []string) bool { return slices.Equal(p, kept) })
+}
+
 // defineFence has the overlay define the profile, if anything needs it.
 func (c *call) defineFence() bool {
 	folder := c.opensIn()
@@ -152,7 +162,7 @@ func (c *call) defineFence() bool {
 	if c.st.Defaults == nil && c.row.starts {
 		c.needs = true
 	}
-	c.sent.Fence = Fence{On: true, Roots: roots}
+	c.sent.Fence = Fence{On: true, Roots: roots, Protected: c.p.protected}
 	c.wanted = append(c.wanted, want{
 		key: permissionsKey, raw: c.p.fenceTable(entries, roots), rule: ruleProtected,
 		reason: "commands must not write what governs the thread",

@@ -133,8 +133,8 @@ func (p *Policy) lineLeaves(t ToolUse, st State) leave {
 	return leave{}
 }
 
-// reachesProtected reports whether path leads into a protected path of a root, which the thread's
-// sandbox does not protect by itself. A relative path is a part of one.
+// reachesProtected reports whether path leads into a protected path of a root, which Codex does not
+// mount read-only. A relative path is a part of one.
 func (p *Policy) reachesProtected(path string, roots []string, st State) bool {
 	whole := filepath.IsAbs(path)
 	if whole {
@@ -143,10 +143,9 @@ func (p *Policy) reachesProtected(path string, roots []string, st State) bool {
 		}
 		path = inRoot(roots, path)
 	}
-	mounted := whole && st.Thread.Sandbox == workspaceWrite.String()
 	return slices.ContainsFunc(p.protected, func(kept []string) bool {
 		at := leadsInto(path, kept)
-		return at > 0 || at == 0 && !mounted
+		return at > 0 || at == 0 && !(whole && st.Thread.protects(kept))
 	})
 }
 
