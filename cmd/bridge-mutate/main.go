@@ -12,6 +12,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -235,6 +236,8 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 		fmt.Fprintf(os.Stderr, "%s: tests that fail in that program and are built for each mutant: %s\n", t.pkg, strings.Join(own[0].failing, " "))
 	}
 
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	outcomes := make([]outcome, len(mutants))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -247,9 +250,12 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 				got, err := plain.try(ctx, m)
 				mu.Lock()
 				outcomes[i] = got
-				failed = errors.Join(failed, err)
 				if err == nil {
-					failed = errors.Join(failed, json.NewEncoder(file).Encode(result{sources, o.depth, m.key(), m.Line, m.Column, m.Type, got}))
+					err = json.NewEncoder(file).Encode(result{sources, o.depth, m.key(), m.Line, m.Column, m.Type, got})
+				}
+				if err != nil && failed == nil {
+					failed = err
+					stop()
 				}
 				mu.Unlock()
 				if got == survived {
@@ -270,7 +276,7 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 	}
 	close(next)
 	wg.Wait()
-	if err := errors.Join(failed, ctx.Err()); err != nil {
+	if err := cmp.Or(failed, ctx.Err()); err != nil {
 		return s, err
 	}
 	for i, m := range mutants {

@@ -218,7 +218,7 @@ func TestTry(t *testing.T) {
 // fails by itself kills none; one that fails without a mutant is named.
 func TestTryEndToEnd(t *testing.T) {
 	root := t.TempDir()
-	flaky := filepath.Join(root, "flaky")
+	flaky, broken := filepath.Join(root, "flaky"), filepath.Join(root, "broken")
 	for name, text := range map[string]string{
 		"go.mod":                   "module m\n\ngo 1.26\n",
 		"p/p.go":                   "package p\n\nfunc Less(a, b int) bool { return a < b }\n\nfunc More(a, b int) bool { return a > b }\n\nfunc Unused(a, b int) bool { return a == b }\n",
@@ -233,7 +233,8 @@ import (
 
 func ` + endToEnd[0] + `(t *testing.T) {
 	out, err := exec.Command(os.Getenv("CODEX_BRIDGE_E2E_PROXY")).Output()
-	if err != nil || string(out) != "false true" || os.Remove("` + flaky + `") == nil {
+	_, fine := os.Stat("` + broken + `")
+	if err != nil || string(out) != "false true" || os.Remove("` + flaky + `") == nil || fine == nil {
 		t.Fail()
 	}
 }
@@ -267,16 +268,20 @@ func TestOther(t *testing.T) { t.Fail() }
 	if err := tried.prepare(t.Context(), []mutant{boundary, negated, unused}); err != nil {
 		t.Fatal(err)
 	}
-	fails := func() {
+	fails := func(file string) {
 		t.Helper()
-		if err := os.WriteFile(flaky, nil, 0o600); err != nil {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fails()
+	fails(broken)
 	if _, err := tried.try(t.Context(), boundary); err == nil || !strings.HasSuffix(err.Error(), "without an active mutant: "+endToEnd[0]) {
 		t.Errorf("a test fails without a mutant: %v", err)
 	}
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	fails(flaky)
 	for _, test := range []struct {
 		name string
 		m    mutant
@@ -287,7 +292,7 @@ func TestOther(t *testing.T) { t.Fail() }
 		{"no test reaches it", unused, survived},
 	} {
 		if test.want == survived {
-			fails()
+			fails(flaky)
 		}
 		if got, err := tried.try(t.Context(), test.m); got != test.want || err != nil {
 			t.Errorf("%s: %v, want %v (%v)", test.name, got, test.want, err)

@@ -34,9 +34,12 @@ var targets = []target{
 	{"bridge/guard", "", []string{"./bridge/hello", "./relay/approvals", "./relay/gate", "./relay/inject", "./cmd/codex-bridge"}},
 }
 
-// endToEnd are tests with the real Codex that are run for what survives all others.
+// endToEnd are tests with the real Codex that are run for what survives all others. Together they
+// take about a minute.
 var endToEnd = []string{
-	"TestAnswers", "TestEscalationDenied", "TestEscalationInCode", "TestGate", "TestHooksRules", "TestPatches", "TestPolicy", "TestSubagents", "TestTrust", "TestUserRules",
+	"TestGate", "TestGateFollows", "TestGateDeclines", "TestGateRemembers", "TestAnswersEarly", "TestEscalationDenied", "TestEscalationInCode",
+	"TestSubagents", "TestSubagentsAsk", "TestTrustTold", "TestGitFilters", "TestUserRulesLeavePatches", "TestHooksReopened", "TestTurnsUnderPolicy",
+	"TestOpenThreadKeepsItsPolicy", "TestPolicyFileOfThreadFolder", "TestTurnRejectedByCodexKeepsApprovalPolicy", "TestPolicyFlags",
 }
 
 // outcome is what became of a mutant.
@@ -215,7 +218,8 @@ func (t *trial) prepareEndToEnd(ctx context.Context) error {
 		return err
 	}
 	chosen := func(name string) bool { return slices.Contains(endToEnd, name) }
-	s, err := newSuite(ctx, t.root, t.folder, "cmd/codex-bridge/e2e", "", chosen, "CODEX_BRIDGE_E2E_PROXY="+bridge)
+	env := []string{"CODEX_BRIDGE_E2E_PROXY=" + bridge, "BRIDGE_MUTANT_MEMORY=unlimited"} // V8, which is in Codex, reserves much
+	s, err := newSuite(ctx, t.root, t.folder, "cmd/codex-bridge/e2e", "", chosen, env...)
 	if err != nil {
 		return err
 	}
