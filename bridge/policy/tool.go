@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"codex-bridge/bridge/rules"
 	"codex-bridge/rpc"
@@ -112,6 +113,9 @@ func (p *Policy) toolLeaves(t ToolUse, st State, line leave) leave {
 	return leave{}
 }
 
+// maxPatchPlaces bounds the places that patchLeaves looks at.
+const maxPatchPlaces = 4096
+
 // lineLeaves is why a shell command leaves the sandbox that names a file in policy.protected_paths to
 // change it. The sandbox itself protects those at the top of a workspace alone.
 func (p *Policy) lineLeaves(t ToolUse, st State) leave {
@@ -128,6 +132,35 @@ func (p *Policy) lineLeaves(t ToolUse, st State) leave {
 		}
 		if at, err := st.canonical(file.Path); file.Whole && err == nil && p.reachesProtected(at, roots, st) {
 			return leave{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+		}
+	}
+	return p.patchLeaves(text, dirs.Cwd, roots, st)
+}
+
+// patchLeaves is why a patch in a shell command leaves the sandbox, in any folder that Codex could
+// take from the command.
+//
+// Measured with Codex 0.169: its own parser reads cd where a shell does not, or reads another folder.
+// A vertical tab or a continued line may be between cd and its word; of "sub$(true)" only sub counts,
+// and a command may begin with assignments.
+func (p *Policy) patchLeaves(command, cwd string, roots []string, st State) leave {
+	head := command[:max(strings.LastIndex(command, "*** Begin Patch"), 0)]
+	if !patches(command) || !strings.Contains(head, "cd") {
+		return leave{}
+	}
+	words := strings.FieldsFunc(head, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=", c) })
+	files := rules.PatchedFiles(command)
+	if len(words)*len(files) > maxPatchPlaces {
+		return leave{ruleProtected, "in which folder codex would apply the patch can't be told"}
+	}
+	for _, folder := range words {
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(cwd, folder)
+		}
+		for _, at := range st.patched(command, folder) {
+			if p.reachesProtected(at, roots, st) {
+				return leave{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+			}
 		}
 	}
 	return leave{}

@@ -1,0 +1,57 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rules"
+	"codex-bridge/rpc"
+)
+
+// A patch in a shell command is judged in every folder that Codex could apply it in: Codex reads
+// cd in ways in which no shell does.
+func TestPatchBehindOddlySpelledCd(t *testing.T) {
+	cfg := config.Default().Policy
+	cfg.Mode, cfg.Sandbox, cfg.ProtectedPaths = config.Enforce, "workspace-write", []string{".github/workflows"}
+	p, err := policy.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const patch = " <<'EOF'\n*** Begin Patch\n*** Add File: workflows/a\n+x\n*** End Patch\nEOF\n"
+	for head, denied := range map[string]bool{
+		"cd sub/.github && apply_patch":                            true,
+		"cd\\\nsub/.github && apply_patch":                         true,
+		"cd\vsub/.github && apply_patch":                           true,
+		"cd\fsub/.github && apply_patch":                           true,
+		`cd "sub/.github$(true)" && apply_patch`:                   true,
+		`cd "$(true)sub/.github" && applypatch`:                    true,
+		"A=1 cd sub/.github && apply_patch":                        true,
+		`A="<<" cd sub/.github && apply_patch`:                     true,
+		`A="*** Begin Patch" cd\` + "\nsub/.github && apply_patch": true,
+		"cd /code/proj/sub/.github && apply_patch":                 true,
+		"cd" + strings.Repeat(" a", 5000) + " && apply_patch":      true,
+		"cd sub && apply_patch":                                    false,
+		"cd sub/.github/x && apply_patch":                          false,
+		"apply_patch":                                              false,
+		": sub/.github; apply_patch":                               false,
+	} {
+		command, err := json.Marshal(map[string]string{"command": head + patch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		input, err := rpc.ParseValue(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state()
+		st.Escalation = rules.Sandboxed
+		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
+		d := p.DecideTool(policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
+		if (d.Verdict == policy.Deny) != denied {
+			t.Errorf("%.60q: %v, %v", head, d.Verdict, d.Err)
+		}
+	}
+}
