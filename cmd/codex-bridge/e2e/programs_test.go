@@ -147,3 +147,21 @@ func TestGrantsOfWhatGoverns(t *testing.T) {
 		}
 	}
 }
+
+// The script of a handler runs outside of the sandbox. A command can't replace one that is in the
+// workspace.
+func TestCommandsCannotReplaceHandlers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: gitConfig})
+	script := w.write("workspace/scripts/handler.sh", "exit 0\n")
+	w.write("config.toml", fmt.Sprintf("%s\n[[hooks.handler]]\nevent = \"post_tool_use\"\ncommand = [\"sh\", %q]\n%s", gitConfig, script, unhurried(gitConfig)))
+	a := w.agreeable(proxyArgv...)
+	thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	for _, line := range []string{"echo exit 1 > " + script, "mv scripts old; mkdir scripts; echo exit 1 > " + script} {
+		a.turn(thread, "RUN: "+line+"; touch scripts/beside")
+		if w.read("workspace/scripts/handler.sh") != "exit 0\n" || !w.left("workspace/scripts/beside") {
+			t.Errorf("%q: the script is %q; a file beside it: %v; %q", line, w.read("workspace/scripts/handler.sh"), w.left("workspace/scripts/beside"), w.told())
+		}
+	}
+	a.quit()
+}
