@@ -248,3 +248,25 @@ func TestPumpCut(t *testing.T) {
 		}
 	}
 }
+
+// A Read that gives nothing, as the last one of all does, is no reason for a write.
+func TestPumpWritesNothingEmpty(t *testing.T) {
+	long := notification("m", 300)
+	empty := 0
+	for _, text := range []string{long, strings.TrimSuffix(long, "\n"), long + long} {
+		d := &desk{}
+		r := strings.NewReader(text)
+		in := readerFunc(func(b []byte) (int, error) {
+			if empty++; empty%3 == 0 {
+				return 0, nil
+			}
+			return r.Read(b)
+		})
+		if err := rpc.NewPumpSize(rpc.NewLines(d), d, d, mib, 64).Run(in); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(d.joined(), ""); got != "> "+text || slices.Contains(d.events, "> ") {
+			t.Errorf("%q, want %q without an empty write", d.events, text)
+		}
+	}
+}
