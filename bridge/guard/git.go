@@ -220,12 +220,36 @@ func (g *Guard) repositoryPrograms(ctx context.Context, folder string) ([]gitKey
 	case ended.Code != 0:
 		return nil, errors.New(strings.TrimSpace(ended.How + ": " + string(ended.Stderr)))
 	}
-	return programKeys(string(ended.Stdout))
+	return programKeys(string(ended.Stdout), func(file string) bool { return !g.mayChange(folder, file) })
+}
+
+// mayChange reports whether commands of a thread in folder may be able to write a file of the
+// user's git configuration, such as ~/work/.gitconfig, which that of the user includes in ~/work.
+func (g *Guard) mayChange(folder, file string) bool {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(folder, file)
+	}
+	at, err := filesystem{}.Canonical(file)
+	if err != nil {
+		return true
+	}
+	if slices.Contains(g.world.Programs, at) {
+		return false // the sandbox protects it
+	}
+	folders := append(slices.Clone(g.threads.workspaces()), folder)
+	if roots, err := (filesystem{}).Roots(folder); err == nil {
+		folders = append(folders, roots...)
+	}
+	for _, temp := range g.world.Temps {
+		folders = append(folders, temp.Path)
+	}
+	return slices.ContainsFunc(folders, func(writable string) bool { return policy.Within(writable, at) })
 }
 
 // programKeys reads the output of git config --list --show-scope --show-origin -z: scope,
-// origin, and name with value, each ended by NUL.
-func programKeys(list string) ([]gitKey, error) {
+// origin, and name with value, each ended by NUL. isOwn reports whether a file of the user's own
+// configuration is one that commands can't write.
+func programKeys(list string, isOwn func(file string) bool) ([]gitKey, error) {
 	fields := strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
 	if list == "" {
 		return nil, nil
@@ -252,8 +276,12 @@ func programKeys(list string) ([]gitKey, error) {
 			addressed[subsection] = true
 		}
 		switch fields[i] {
-		case "system", "global", "command":
-			continue // the user's own
+		case "command":
+			continue
+		case "system", "global":
+			if isOwn(key.origin) {
+				continue
+			}
 		}
 		switch {
 		case section == "filter" && (variable == "clean" || variable == "process"), section == "hook" && variable == "command",

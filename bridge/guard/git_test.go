@@ -245,6 +245,43 @@ func TestRepositoryPrograms(t *testing.T) {
 	}
 }
 
+// A file that the user's own configuration includes is not the user's own where commands can write
+// it: in the repository, in the workspace of a thread, in a temporary folder. That of the user is
+// mounted read-only.
+func TestUserConfigurationThatCommandsCanWrite(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		file  string
+		world func(r *gitRepository) policy.State
+		found bool
+	}{
+		"in the repository": {file: "repository/inc", found: true},
+		"protected": {file: "repository/inc", world: func(r *gitRepository) policy.State {
+			return policy.State{Programs: []string{r.path("repository/inc")}}
+		}},
+		"in a temporary folder": {file: "temp/inc", world: func(r *gitRepository) policy.State {
+			return policy.State{Temps: []policy.TempFolder{{Path: r.path("temp")}}}
+		}, found: true},
+		"elsewhere": {file: "elsewhere/inc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newGitRepository(t)
+			r.write(test.file, "[filter \"x\"]\nclean = "+r.path("evil")+" clean\n", 0o600)
+			r.write("repository/.gitattributes", "* filter=x\n", 0o600)
+			r.git("config", "--global", "include.path", r.path(test.file))
+			g := &Guard{gitEnv: r.env}
+			if test.world != nil {
+				g.world = test.world(r)
+			}
+			keys, err := g.repositoryPrograms(t.Context(), r.folder)
+			if err != nil || (len(keys) > 0) != test.found || !r.status() {
+				t.Errorf("found %q, %v", keys, err)
+			}
+		})
+	}
+}
+
 // In a partial clone the configuration of a repository names a file of the user's that git
 // overwrites with the cookies of a server.
 func TestRepositoryFileForCookies(t *testing.T) {
@@ -287,7 +324,7 @@ func TestRepositoryProgramsUnreadable(t *testing.T) {
 		t.Errorf("found %q", keys)
 	}
 	for _, output := range []string{"local\x00file:x\x00", "local\x00"} {
-		if keys, err := programKeys(output); err == nil {
+		if keys, err := programKeys(output, func(string) bool { return true }); err == nil {
 			t.Errorf("%q: found %q", output, keys)
 		}
 	}
@@ -348,7 +385,7 @@ func TestProgramKeys(t *testing.T) {
 			for _, key := range test.keys {
 				list += "local\x00file:.git/config\x00" + key + "\x00"
 			}
-			keys, err := programKeys(list)
+			keys, err := programKeys(list, func(string) bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}

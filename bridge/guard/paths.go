@@ -36,6 +36,7 @@ func WorldOf(c config.Codex) policy.State {
 		Runs(&state, program)
 	}
 	Runs(&state, searched(env)...)
+	Runs(&state, gitFiles(env)...)
 	for _, place := range governing(nil, "") {
 		state.Kept = append(state.Kept, place.Path)
 	}
@@ -68,6 +69,28 @@ func links(path string) []string {
 		}
 	}
 	return out
+}
+
+// gitFiles are the files of the user's own git configuration, with env. Their programs run outside of
+// the sandbox, as those of a repository would.
+func gitFiles(env []string) []string {
+	value := func(name string) (value string) {
+		for _, pair := range env {
+			if isVariable(pair, name) {
+				_, value, _ = strings.Cut(pair, "=")
+			}
+		}
+		return value
+	}
+	home, config := value("HOME"), value("XDG_CONFIG_HOME")
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	if config == "" {
+		config = filepath.Join(home, ".config")
+	}
+	files := []string{value("GIT_CONFIG_GLOBAL"), value("GIT_CONFIG_SYSTEM"), filepath.Join(home, ".gitconfig"), filepath.Join(config, "git", "config")}
+	return slices.DeleteFunc(files, func(file string) bool { return !filepath.IsAbs(file) })
 }
 
 // searched are the folders in which Codex, started with env, looks for programs. Measured with
