@@ -226,9 +226,11 @@ func (t *trial) prepareEndToEnd(ctx context.Context) error {
 	if len(s.failing) > 0 {
 		return fmt.Errorf("end-to-end tests fail without an active mutant: %s", strings.Join(s.failing, " "))
 	}
-	for _, name := range s.tests {
-		fmt.Fprintf(os.Stderr, "%s: end-to-end test %s takes %.1f s\n", t.target.pkg, name, s.took[name].Seconds())
+	var sum time.Duration
+	for _, took := range s.took {
+		sum += took
 	}
+	fmt.Fprintf(os.Stderr, "%s: %d end-to-end tests take %s, one after the other\n", t.target.pkg, len(s.tests), sum.Round(time.Second))
 	t.endToEnd = s
 	return nil
 }
