@@ -58,7 +58,7 @@ func conduit(f any) syscall.RawConn {
 type joined struct {
 	in       io.Reader
 	out      io.Writer
-	from, to syscall.RawConn // the same
+	from, to syscall.RawConn // of in and out
 
 	// side has what the last Read gave, held, from at on. When at is negative it
 	// also has the -at bytes that were read before: a Pump has what is left of them
