@@ -1,0 +1,99 @@
+package guard_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+)
+
+// Where nothing is enforced a thread is not opened in a folder whose policy file asks for that.
+// Other threads are opened as the client wants them.
+func TestFolderThatAsksForEnforcement(t *testing.T) {
+	const folderRefusal = `editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"METHOD","rule":"policy.mode","field":"params.cwd","reason":"<text>","mend":"<text>"}}}
+`
+	for _, test := range []struct {
+		name, method, cwd string
+		refused           bool
+		warned            bool
+	}{
+		{"the folder", "thread/start", "ROOT/enforced", true, false},
+		{"seen from the start folder", "thread/start", "enforced", true, false},
+		{"by a resume", "thread/resume", "ROOT/enforced", true, false},
+		{"by a fork", "thread/fork", "ROOT/enforced", true, false},
+		{"in a turn", "turn/start", "ROOT/enforced", false, false},
+		{"without a cwd", "thread/start", "", false, false},
+		{"a folder whose file is only logged", "thread/start", "ROOT/audited", false, false},
+		{"a folder without a file", "thread/start", "ROOT/plain", false, false},
+		{"a folder whose file does not load", "thread/start", "ROOT/broken", false, true},
+		{"a link to itself", "thread/start", "ROOT/loop", false, false},
+	} {
+		for _, mode := range []string{"off", "audit"} {
+			t.Run(mode+", "+test.name, func(t *testing.T) {
+				w := world(t)
+				for _, name := range []string{"enforced", "audited", "plain", "broken"} {
+					if err := os.Mkdir(filepath.Join(w.Start, name), 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := os.Symlink("loop", filepath.Join(w.Start, "loop")); err != nil {
+					t.Fatal(err)
+				}
+				text := inMode("off", readOnlyPolicy)
+				if mode == "audit" {
+					text = inMode("audit", readOnlyPolicy)
+				}
+				var log bytes.Buffer
+				g := guard.New(load(t, text), w, guard.NoRecord, slog.New(slog.NewTextHandler(&log, nil)))
+				enforced, audited := load(t, readOnlyPolicy), load(t, inMode("audit", readOnlyPolicy))
+				g.Workspaces(func(folder string) (*policy.Policy, error) {
+					switch filepath.Base(folder) {
+					case "enforced":
+						return enforced, nil
+					case "audited":
+						return audited, nil
+					case "broken":
+						return nil, errors.New("line 3 is not TOML")
+					}
+					return nil, nil
+				})
+				c := bridgetest.Start(t, g)
+				params := `"threadId":"t1","input":[],"cwd":"CWD"`
+				if test.method == "thread/start" {
+					params = `"cwd":"CWD"`
+				}
+				if test.cwd == "" {
+					params = ""
+				}
+				line := strings.NewReplacer("CWD", test.cwd, "ROOT", w.Start).Replace(`{"id":1,"method":"` + test.method + `","params":{` + params + `}}`)
+				c.EditorSays(line)
+				if test.refused {
+					c.Play("refused", strings.ReplaceAll(folderRefusal, "METHOD", test.method))
+					return
+				}
+				for got := range c.CodexHears() {
+					if !strings.Contains(got, `"`+test.method+`"`) { // the audit asks for what it needs
+						_, id, _ := strings.Cut(got, `"id":"`)
+						id, _, _ = strings.Cut(id, `"`)
+						c.CodexSays(`{"id":"` + id + `","error":{"code":-32600,"message":"no"}}`)
+						continue
+					}
+					if strings.TrimSpace(got) != line {
+						t.Errorf("Codex gets %s", got)
+					}
+					break
+				}
+				if warned := strings.Contains(log.String(), "does not load"); mode == "off" && warned != test.warned {
+					t.Errorf("the log says %s", log.String())
+				}
+			})
+		}
+	}
+}
