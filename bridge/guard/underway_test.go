@@ -298,10 +298,7 @@ func TestLaterOfTwoResumesCounts(t *testing.T) {
 	startThread(c, "on-request")
 	resume := func(id, approval string) {
 		c.EditorSays(`{"id":` + id + `,"method":"thread/resume","params":{"threadId":"t1","approvalPolicy":"` + approval + `","sandbox":"read-only","approvalsReviewer":"user"}}`)
-		for line := range c.CodexHears() { // it may be asked for its configuration before
-			if strings.Contains(line, `"thread/resume"`) {
-				break
-			}
+		for !strings.Contains(c.CodexGets(1)[0], `"thread/resume"`) { // Codex may be asked for its configuration before
 		}
 	}
 	guard.SetPatience(g, time.Millisecond) // the second does not wait for the first

@@ -78,14 +78,15 @@ func TestFolderThatAsksForEnforcement(t *testing.T) {
 					c.Play("refused", strings.ReplaceAll(folderRefusal, "METHOD", test.method))
 					return
 				}
-				for got := range c.CodexHears() {
+				for {
+					got := c.CodexGets(1)[0]
 					if !strings.Contains(got, `"`+test.method+`"`) { // the audit asks for what it needs
 						_, id, _ := strings.Cut(got, `"id":"`)
 						id, _, _ = strings.Cut(id, `"`)
 						c.CodexSays(`{"id":"` + id + `","error":{"code":-32600,"message":"no"}}`)
 						continue
 					}
-					if strings.TrimSpace(got) != line {
+					if got != line {
 						t.Errorf("Codex gets %s", got)
 					}
 					break
