@@ -78,12 +78,6 @@ func TestFolderThatLeadsElsewhere(t *testing.T) {
 
 // A root that the policy allows is not writable where it holds what the policy rests on.
 func TestRootsThatHoldWhatGoverns(t *testing.T) {
-	cfg := config.Default().Policy
-	cfg.Mode, cfg.Sandbox, cfg.WritableRoots = config.Enforce, "workspace-write", []string{"${workspace}", "~"}
-	p, err := policy.New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	st := state()
 	for root, kept := range map[string]bool{
 		st.Home + "/other":      true,
@@ -91,6 +85,12 @@ func TestRootsThatHoldWhatGoverns(t *testing.T) {
 		st.CodexHome:            false,
 		st.CodexHome + "/rules": false,
 	} {
+		cfg := config.Default().Policy
+		cfg.Mode, cfg.Sandbox, cfg.WritableRoots = config.Enforce, "workspace-write", []string{"${workspace}", root}
+		p, err := policy.New(cfg, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"turn/start","params":{"threadId":"` + st.Thread.ID + `","input":[],"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["` + root + `"],"networkAccess":false}}}`))
 		if err != nil {
 			t.Fatal(err)

@@ -37,6 +37,9 @@ func (c *call) barred(path string) string {
 		if file := c.foreignFile(path); file != "" {
 			return "governed by " + file + ", and this thread is not; open a thread there"
 		}
+		if outer := c.around(path); outer != "" && !c.st.exposes(path) {
+			return "inside " + outer + ", where a command could put a link in its place; name " + outer
+		}
 	}
 	if c.st.inPath(path) || c.st.holdsProgram(path) && belowAny(c.allowed(), path) {
 		return "where programs are that run outside of the sandbox, such as a folder of PATH"

@@ -327,6 +327,26 @@ func (st State) resolve(path string) (string, error) {
 	return st.canonical(path)
 }
 
+// around returns the folder that a writable root is in and that commands can write, or that another
+// turn could let them write: the workspace, another of policy.writable_roots, or a temporary folder;
+// "" if there is none. A command could put a link in the place of the root, and Codex would let the
+// next one write where that leads.
+//
+// Measured with Codex 0.169, for writableRoots of a sandboxPolicy: with ["WORKSPACE/a/sub"] a command
+// renamed a and made a/sub a link. Codex follows it at the next turn.
+func (c *call) around(root string) string {
+	folders := append(slices.Clone(c.allowed()), c.workspace)
+	for _, t := range c.st.Temps {
+		folders = append(folders, t.Path)
+	}
+	for _, folder := range folders {
+		if folder != "" && folder != root && below(folder, root) {
+			return folder
+		}
+	}
+	return ""
+}
+
 // reachable tells whether a turn may work in path: inside the workspace, or in
 // a folder that may be written anyway. In a workspace that policy does not let
 // be written no sandbox of this thread lets anything be written, so that moving

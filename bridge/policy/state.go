@@ -112,6 +112,8 @@ type Thread struct {
 	Project string
 	// Fence is the permissions profile that the thread's overlay defines.
 	Fence Fence
+	// Roots are the writable roots that a turn or Codex's configuration has named, as Codex echoes them.
+	Roots []string
 	// Unfenced: the thread has workspace-write without that profile.
 	Unfenced bool
 }
@@ -137,7 +139,7 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 	}
 	return &Thread{
 		ID: id, Project: project, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")),
-		Reach: Reach(result.Get("sandbox"), result.Get("activePermissionProfile")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
+		Reach: Reach(result.Get("sandbox"), result.Get("activePermissionProfile")), Roots: WritableRoots(result.Get("sandbox")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
 		Gated: sent.gated(st), Fence: fence, Unfenced: unfenced(fence, result.Get("sandbox"), result.Get("activePermissionProfile")),
 	}, nil
 }
@@ -166,6 +168,17 @@ func Reach(sandbox, profile rpc.Value) string {
 	}
 	slices.Sort(parts)
 	return strings.Join(append([]string{kind}, parts...), ", ")
+}
+
+// WritableRoots are the writable roots of an echoed sandbox or sandboxPolicy.
+func WritableRoots(sandbox rpc.Value) []string {
+	var roots []string
+	for root := range sandbox.Get("writableRoots").Elements() {
+		if text, ok := root.Text(); ok {
+			roots = append(roots, text)
+		}
+	}
+	return roots
 }
 
 // SandboxMode is the mode of an echoed sandbox or sandboxPolicy: what

@@ -38,7 +38,7 @@ var targets = []target{
 // take about a minute.
 var endToEnd = []string{
 	"TestGate", "TestGateFollows", "TestGateDeclines", "TestGateRemembers", "TestAnswersEarly", "TestEscalationDenied", "TestEscalationInCode",
-	"TestSubagents", "TestSubagentsAsk", "TestTrustTold", "TestGitFilters", "TestUserRulesLeavePatches", "TestTurnsUnderPolicy",
+	"TestSubagents", "TestSubagentsAsk", "TestTrustTold", "TestGitFilters", "TestUserRulesLeavePatches", "TestHooksReopened", "TestTurnsUnderPolicy",
 	"TestOpenThreadKeepsItsPolicy", "TestPolicyFileOfThreadFolder", "TestTurnRejectedByCodexKeepsApprovalPolicy", "TestPolicyFlags",
 }
 
