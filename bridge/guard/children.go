@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"codex-bridge/bridge/config"
@@ -103,6 +104,7 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 	return &policy.Thread{
 		ID: id, Workspace: root.Workspace, Project: root.Project, Sandbox: policy.SandboxMode(settings.Root().Get("sandboxPolicy")),
 		Reach:    policy.Reach(settings.Root().Get("sandboxPolicy"), settings.Root().Get("activePermissionProfile")),
+		Roots:    slices.Concat(root.Fence.Roots, root.Roots, policy.WritableRoots(settings.Root().Get("sandboxPolicy"))),
 		Approval: approval, Gated: root.Gated, Reruns: root.Reruns || policy.Reruns(approval), Rollout: one.Path,
 	}
 }

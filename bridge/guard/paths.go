@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
@@ -57,18 +58,44 @@ func Runs(state *policy.State, programs ...string) {
 	}
 }
 
-// links are the links by which an absolute path leads elsewhere, each where its folder is.
+// maxLinks bounds the links that are followed, as Linux does.
+const maxLinks = 40
+
+// links are the links by which an absolute path leads elsewhere, each where its folder is: those of
+// the path, and those behind them.
 func links(path string) []string {
 	var out []string
-	for at := filepath.Clean(path); filepath.Dir(at) != at; at = filepath.Dir(at) {
-		if !(system{}).IsLink(at) {
+	at, rest := filepath.VolumeName(path)+string(filepath.Separator), parts(path)
+	for len(rest) > 0 && len(out) < maxLinks {
+		name := rest[0]
+		rest = rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
 			continue
 		}
-		if folder, err := (filesystem{}).Canonical(filepath.Dir(at)); err == nil {
-			out = append(out, filepath.Join(folder, filepath.Base(at)))
+		next := filepath.Join(at, name)
+		target, err := os.Readlink(next)
+		if err != nil { // no link, or nothing
+			at = next
+			continue
 		}
+		if folder, err := (filesystem{}).Canonical(at); err == nil {
+			out = append(out, filepath.Join(folder, name))
+		}
+		if filepath.IsAbs(target) {
+			at = filepath.VolumeName(target) + string(filepath.Separator)
+		}
+		rest = append(parts(target), rest...)
 	}
 	return out
+}
+
+// parts are the names in a path.
+func parts(path string) []string {
+	return strings.FieldsFunc(path[len(filepath.VolumeName(path)):], func(c rune) bool { return c < utf8.RuneSelf && os.IsPathSeparator(uint8(c)) })
 }
 
 // gitFiles are the files of the user's own git configuration, with env. Their programs run outside of

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"path/filepath"
 	"slices"
 
 	"codex-bridge/bridge"
@@ -29,15 +28,12 @@ func (g *Guard) unenforced(call *bridge.Call) *rpc.Error {
 	if cwd == "" {
 		return nil // the folder that the bridge was started in, or that of the stored thread
 	}
-	if !filepath.IsAbs(cwd) {
-		cwd = g.world.Start + string(filepath.Separator) + cwd
-	}
-	folder, err := g.world.Paths.Canonical(cwd)
+	folder, err := g.world.Resolve(cwd)
 	if err != nil {
 		return nil // Codex refuses it, or its policy file can't be reached either
 	}
 	p, err := g.workspaces(folder)
-	if err != nil {
+	if err != nil && p == nil {
 		g.log.Warn("the policy file of a thread's folder does not load; the thread is opened without it", "folder", folder, "error", err)
 		return nil
 	}

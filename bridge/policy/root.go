@@ -307,6 +307,9 @@ func (st State) canonical(path string) (string, error) {
 	return filepath.Clean(out), nil
 }
 
+// Resolve returns the canonical path of the folder that Codex takes a cwd for.
+func (st State) Resolve(cwd string) (string, error) { return st.resolve(cwd) }
+
 // resolve is canonical for a cwd. Measured: codex takes a relative cwd, always
 // from the folder its process was started in, "" for that folder, and ~ for the
 // home.

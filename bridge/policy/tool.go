@@ -153,12 +153,12 @@ func (p *Policy) patchLeaves(command, cwd string, roots []string, st State) leav
 	if len(words)*len(files) > maxPatchPlaces {
 		return leave{ruleProtected, "in which folder codex would apply the patch can't be told"}
 	}
-	for _, folder := range words {
-		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(cwd, folder)
-		}
-		for _, at := range st.patched(command, folder) {
-			if p.reachesProtected(at, roots, st) {
+	for _, file := range files {
+		for _, folder := range words {
+			if !filepath.IsAbs(folder) {
+				folder = filepath.Join(cwd, folder)
+			}
+			if at := st.at(file, folder); p.reachesProtected(at, roots, st) {
 				return leave{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
 		}
@@ -169,16 +169,18 @@ func (p *Policy) patchLeaves(command, cwd string, roots []string, st State) leav
 // reachesProtected reports whether path leads into a protected path of a root, which Codex does not
 // mount read-only. A relative path is a part of one.
 func (p *Policy) reachesProtected(path string, roots []string, st State) bool {
-	whole := filepath.IsAbs(path)
-	if whole {
+	seen, top := path, "" // in its root, and in the workspace, at whose top Codex mounts them
+	if filepath.IsAbs(path) {
 		if path = filepath.Clean(path); !belowAny(roots, path) {
 			return false
 		}
-		path = inRoot(roots, path)
+		seen = inRoot(roots, path)
+		if within(st.Thread.Workspace, path) {
+			top = path[len(st.Thread.Workspace):]
+		}
 	}
 	return slices.ContainsFunc(p.protected, func(kept []string) bool {
-		at := leadsInto(path, kept)
-		return at > 0 || at == 0 && !(whole && st.Thread.protects(kept))
+		return leadsInto(seen, kept) >= 0 && !(leadsInto(top, kept) == 0 && st.Thread.protects(kept))
 	})
 }
 
@@ -262,16 +264,21 @@ func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
 func (st State) patched(patch, cwd string) []string {
 	var paths []string
 	for _, path := range rules.PatchedFiles(patch) {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(cwd, path)
-		}
-		if at, err := st.canonical(path); err == nil {
-			path = at
-		}
-		paths = append(paths, path)
+		paths = append(paths, st.at(path, cwd))
 	}
 	if len(paths) == 0 {
 		return []string{""}
 	}
 	return paths
+}
+
+// at is the canonical path of a file that is named in cwd; as it is spelled where there is none.
+func (st State) at(path, cwd string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(cwd, path)
+	}
+	if at, err := st.canonical(path); err == nil {
+		return at
+	}
+	return path
 }

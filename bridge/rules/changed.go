@@ -3,6 +3,7 @@ package rules
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -39,13 +40,17 @@ func (l *line) changed(files []ChangedFile, w word, dirs Dirs) []ChangedFile {
 	case w.home && dirs.Home != "":
 		return append(files, ChangedFile{path.Join(filepath.ToSlash(dirs.Home), w.suf), true})
 	case w.kind == known && w.text != "":
-		return append(files, l.from(w.text, dirs))
+		return l.from(files, w.text, dirs, true)
 	}
-	for i, part := range strings.Split(w.spelled, "\x00") {
+	parts := strings.Split(w.spelled, "\x00")
+	if all := strings.Join(parts, ""); all != parts[0] {
+		files = l.from(files, all, dirs, false) // what is not known may be nothing
+	}
+	for i, part := range parts {
 		switch {
 		case part == "":
 		case i == 0:
-			files = append(files, ChangedFile{Path: l.from(part, dirs).Path})
+			files = l.from(files, part, dirs, false)
 		default:
 			files = append(files, ChangedFile{Path: "*" + part})
 		}
@@ -53,25 +58,55 @@ func (l *line) changed(files []ChangedFile, w word, dirs Dirs) []ChangedFile {
 	return files
 }
 
-// from returns the file of that name in the folder that the line runs in, or changes to.
-func (l *line) from(name string, dirs Dirs) ChangedFile {
+// from adds the file of that name in each folder that the line may be in there: what it changes to may
+// hold for a part of the line only.
+func (l *line) from(files []ChangedFile, name string, dirs Dirs, whole bool) []ChangedFile {
 	name = filepath.ToSlash(name)
 	if path.IsAbs(name) {
-		return ChangedFile{name, true}
+		return append(files, ChangedFile{name, whole})
 	}
 	// The cleaned path would lose a folder that is left by "..", which may be a link.
-	at := filepath.ToSlash(dirs.Cwd)
-	for _, folder := range l.folders {
-		if path.IsAbs(folder) {
-			at = folder
-			continue
+	for _, at := range l.places(filepath.ToSlash(dirs.Cwd)) {
+		if at == "" {
+			files = append(files, ChangedFile{Path: name})
+		} else {
+			files = append(files, ChangedFile{at + "/" + name, whole && len(l.folders) == 0 && !l.moved})
 		}
-		at += "/" + folder
 	}
-	if at == "" {
-		return ChangedFile{Path: name}
+	return files
+}
+
+// maxFolders bounds the folders of a line whose order counts.
+const maxFolders = 8
+
+// places are the folders that a line may be in: that where it starts, and where some of its changes of
+// folder that follow each other lead. Of too many it is not known where they start.
+func (l *line) places(cwd string) []string {
+	if l.at != nil {
+		return l.at
 	}
-	return ChangedFile{at + "/" + name, len(l.folders) == 0 && !l.moved && dirs.Cwd != ""}
+	l.at = []string{cwd}
+	add := func(at string) {
+		if !slices.Contains(l.at, at) {
+			l.at = append(l.at, at)
+		}
+	}
+	if len(l.folders) > maxFolders {
+		for _, folder := range l.folders {
+			add("*/" + folder)
+		}
+		return l.at
+	}
+	for i := range l.folders {
+		at := cwd
+		for _, folder := range l.folders[i:] {
+			if at = at + "/" + folder; path.IsAbs(folder) || cwd == "" && at == "/"+folder {
+				at = folder
+			}
+			add(at)
+		}
+	}
+	return l.at
 }
 
 // changers are the programs that change files which they are given, and which of their operands these
@@ -120,6 +155,8 @@ func (r *reader) change(n *node) {
 		for _, w := range operands {
 			if w.kind == known {
 				r.line.enter(w.text)
+			} else {
+				r.line.enter(strings.ReplaceAll(w.spelled, "\x00", "*"))
 			}
 		}
 		return

@@ -275,7 +275,7 @@ func openFind(r *reader, n *node, c context) {
 				break
 			}
 			if before, after, ok := strings.Cut(w.text, "{}"); ok && w.kind == known {
-				w = word{kind: single, pre: before, suf: after[strings.LastIndex(after, "}")+1:]}
+				w = word{kind: single, pre: before, suf: after[strings.LastIndex(after, "}")+1:], spelled: strings.ReplaceAll(w.text, "{}", "\x00")}
 			}
 			words = append(words, w)
 		}
@@ -319,9 +319,10 @@ func openXargs(r *reader, n *node, c context) {
 		words = make([]word, len(rest))
 		for i, w := range rest {
 			if before, after, ok := strings.Cut(w.text, mark); ok && w.kind == known {
-				w = word{kind: single, pre: before, suf: after[strings.LastIndex(after, mark)+1:]}
+				spelled := strings.ReplaceAll(w.text, mark, "\x00")
+				w = word{kind: single, pre: before, suf: after[strings.LastIndex(after, mark)+1:], spelled: spelled}
 				if strings.Contains(after, mark) || values["J"] != "" {
-					w = word{kind: many}
+					w = word{kind: many, spelled: spelled}
 				}
 			}
 			words[i] = w
