@@ -36,7 +36,9 @@ func WorldOf(c config.Codex) policy.State {
 	if program, err := os.Executable(); err == nil {
 		Runs(&state, program)
 	}
-	Runs(&state, searched(env)...)
+	folders := searched(env)
+	Runs(&state, folders...)
+	Runs(&state, gitIn(folders)...)
 	Runs(&state, gitFiles(env)...)
 	for _, place := range governing(nil, "") {
 		state.Kept = append(state.Kept, place.Path)
@@ -132,6 +134,21 @@ func searched(env []string) []string {
 		}
 	}
 	return out
+}
+
+// gitIn is the program git of the first folder that has one. It may be a link to elsewhere.
+func gitIn(folders []string) []string {
+	name := "git"
+	if runtime.GOOS == "windows" {
+		name = "git.exe"
+	}
+	for _, folder := range folders {
+		at := filepath.Join(folder, name)
+		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() {
+			return []string{at}
+		}
+	}
+	return nil
 }
 
 // temps are the temporary folders that Codex, started with env, lets commands write.

@@ -26,6 +26,8 @@ func TestFolderThatAsksForEnforcement(t *testing.T) {
 	}{
 		{"the folder", "thread/start", "ROOT/enforced", true, false},
 		{"seen from the start folder", "thread/start", "enforced", true, false},
+		{"in the home", "thread/start", "~/enforced", true, false},
+		{"a folder whose file can't be held", "thread/start", "ROOT/exposed", true, false},
 		{"by a resume", "thread/resume", "ROOT/enforced", true, false},
 		{"by a fork", "thread/fork", "ROOT/enforced", true, false},
 		{"in a turn", "turn/start", "ROOT/enforced", false, false},
@@ -38,7 +40,8 @@ func TestFolderThatAsksForEnforcement(t *testing.T) {
 		for _, mode := range []string{"off", "audit"} {
 			t.Run(mode+", "+test.name, func(t *testing.T) {
 				w := world(t)
-				for _, name := range []string{"enforced", "audited", "plain", "broken"} {
+				w.Home = w.Start
+				for _, name := range []string{"enforced", "audited", "plain", "broken", "exposed"} {
 					if err := os.Mkdir(filepath.Join(w.Start, name), 0o700); err != nil {
 						t.Fatal(err)
 					}
@@ -59,6 +62,8 @@ func TestFolderThatAsksForEnforcement(t *testing.T) {
 						return enforced, nil
 					case "audited":
 						return audited, nil
+					case "exposed":
+						return enforced, errors.New("it could be written")
 					case "broken":
 						return nil, errors.New("line 3 is not TOML")
 					}

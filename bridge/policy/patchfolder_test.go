@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
@@ -53,5 +54,31 @@ func TestPatchBehindOddlySpelledCd(t *testing.T) {
 		if (d.Verdict == policy.Deny) != denied {
 			t.Errorf("%.60q: %v, %v", head, d.Verdict, d.Err)
 		}
+	}
+}
+
+// A patch that names no file is not looked for in the folder of each word.
+func TestPatchOfNothingBehindManyWords(t *testing.T) {
+	cfg := config.Default().Policy
+	cfg.Mode, cfg.Sandbox = config.Enforce, "workspace-write"
+	p, err := policy.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command, err := json.Marshal(map[string]string{"command": "cd" + strings.Repeat(" a", 400_000) + " apply_patch *** Begin Patch"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := rpc.ParseValue(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := state()
+	st.Escalation = rules.Sandboxed
+	st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
+	began := time.Now()
+	p.DecideTool(policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }

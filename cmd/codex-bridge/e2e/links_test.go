@@ -66,3 +66,58 @@ func TestLinesIntoProtectedPathsOfOtherRoots(t *testing.T) {
 		})
 	}
 }
+
+// The git that Codex finds is a link to a program that commands could write.
+func TestCommandsCannotReplaceLinkedGit(t *testing.T) {
+	t.Parallel()
+	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig})
+			w.write("tools/file", "")
+			at := w.write("workspace/own/git", "#!/bin/sh\nexec /usr/bin/git \"$@\"\n")
+			if err := os.Chmod(at, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(at, filepath.Join(w.root, "tools/git")); err != nil {
+				t.Fatal(err)
+			}
+			w.env = append(w.env, "PATH="+w.root+"/tools:"+os.Getenv("PATH"))
+			a := w.agreeable(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			a.turn(thread, "RUN: cp "+w.planted()+" own/git; touch own/fine")
+			if !w.left("workspace/own/fine") {
+				t.Errorf("an ordinary command does not run: %q", w.told())
+			}
+			a.turn(thread, "good day")
+			if w.left("RAN") != (who == "control") {
+				t.Errorf("the program ran: %v", w.left("RAN"))
+			}
+			a.CloseInput()
+		})
+	}
+}
+
+// A folder of PATH in the workspace that is not there keeps no patch from being applied.
+func TestPatchBesideMissingFolderOfPATH(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []string{"bin", ".venv/bin", "a/b/c"} {
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig})
+			w.env = append(w.env, "PATH="+w.workspace+"/"+folder+":"+os.Getenv("PATH"))
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			a.turn(thread, `CALL: exec_command {"cmd":`+marshal(t, "apply_patch <<'E'\n*** Begin Patch\n*** Add File: new/file\n+x\n*** End Patch\nE")+`}`)
+			if !w.left("workspace/new/file") {
+				t.Errorf("no patch: %q", w.told())
+			}
+			a.turn(thread, "RUN: touch fine; ls -la; git status --short")
+			if !w.left("workspace/fine") {
+				t.Errorf("no command: %q", w.told())
+			}
+			t.Log(w.told())
+			a.quit()
+		})
+	}
+}
