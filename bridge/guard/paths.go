@@ -259,8 +259,8 @@ func governing(files []string, codexHome string) []policy.Place {
 	return out
 }
 
-// places are where a path is and where it leads. The folder of a link counts: a process that can
-// write it can turn the link.
+// places are where a path is and where it leads, and the links by which it does. The folder of a link
+// counts: a process that can write it can turn the link.
 func places(path string) []string {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -273,16 +273,33 @@ func places(path string) []string {
 	if at, err := (filesystem{}).Canonical(path); err == nil {
 		out = append(out, at)
 	}
-	return out
+	return append(out, links(path)...)
 }
 
 // linked is what of Codex's own folder is a link to elsewhere: people keep such files in a
 // repository of their own.
 func linked(codexHome string) []string {
+	if codexHome == "" {
+		return nil
+	}
 	var out []string
-	for _, name := range [...]string{"config.toml", "hooks.json", "rules"} {
-		if at, err := (filesystem{}).Canonical(filepath.Join(codexHome, name)); err == nil && filepath.Dir(at) != codexHome {
+	add := func(at string) {
+		if !policy.Within(codexHome, at) && !slices.Contains(out, at) {
 			out = append(out, at)
+		}
+	}
+	names := []string{"config.toml", "hooks.json", "rules"}
+	rules, _ := os.ReadDir(filepath.Join(codexHome, "rules"))
+	for _, entry := range rules {
+		names = append(names, filepath.Join("rules", entry.Name()))
+	}
+	for _, name := range names {
+		path := filepath.Join(codexHome, name)
+		for _, link := range links(path) {
+			add(link)
+		}
+		if at, err := (filesystem{}).Canonical(path); err == nil {
+			add(at)
 		}
 	}
 	return out

@@ -95,6 +95,36 @@ func TestCodexHomeWithoutHome(t *testing.T) {
 	}
 }
 
+// Each link by which a path leads elsewhere counts where it is, also one behind another.
+func TestLinks(t *testing.T) {
+	root, at := inFolder(t, []string{"real/bin", "a"}, map[string]string{
+		"way": "a/next", "a/next": "../real", "round": "round", "up": "a/next/../a", "nowhere": "none/x", "away": "/",
+	})
+	for path, want := range map[string][]string{
+		"real/bin":                       nil,
+		"way/bin":                        {"way", "a/next"},
+		"way/../a/next/bin":              {"way", "a/next", "a/next"},
+		"up/next":                        {"up", "a/next", "a/next"},
+		"nowhere/y":                      {"nowhere"},
+		"none/y":                         nil,
+		"away" + root + "/way":           {"away", "way", "a/next"},
+		"round":                          slices.Repeat([]string{"round"}, maxLinks),
+		"real/./bin//x/../../../way/bin": {"way", "a/next"},
+	} {
+		var got []string
+		for _, link := range links(root + "/" + path) {
+			name, err := filepath.Rel(at(""), link)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 // The places on which a policy rests are named, each once, with the way to move it. A workspace's
 // own file is not among them.
 func TestGoverningPlaces(t *testing.T) {
@@ -118,13 +148,13 @@ func TestGoverningPlaces(t *testing.T) {
 	}
 	files := []string{at("linked/bridge.toml"), filepath.Join(at("work"), config.WorkspaceFile), at("none.toml")}
 	want := []string{
-		"the configuration file mine/bridge.toml", "the configuration file none.toml", "the state folder state",
+		"the configuration file mine/bridge.toml", "the configuration file linked", "the configuration file none.toml", "the state folder state",
 		"codex's own folder codex", "codex's own file mine/codex.toml",
 	}
 	if got := list(files, at("codex")); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if got := list(nil, ""); !slices.Equal(got, []string{want[0], want[2]}) {
+	if got := list(nil, ""); !slices.Equal(got, []string{want[0], want[3]}) {
 		t.Errorf("without Codex's folder: %q", got)
 	}
 	if got := Governing(new(config.Config), policy.State{CodexHome: at("codex")}); len(got) != 4 {

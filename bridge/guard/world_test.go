@@ -87,9 +87,9 @@ func TestKept(t *testing.T) {
 		config string
 		want   []string
 	}{
-		{"", []string{"mine/codex.toml", "state"}},
-		{at("link/none/config.toml"), []string{"mine/codex.toml", "none/config.toml", "state"}},
-		{at("user/linked.toml"), []string{"mine/bridge.toml", "mine/codex.toml", "state", "user/linked.toml"}},
+		{"", []string{"link", "mine/codex.toml", "state"}},
+		{at("link/none/config.toml"), []string{"link", "mine/codex.toml", "none/config.toml", "state"}},
+		{at("user/linked.toml"), []string{"link", "mine/bridge.toml", "mine/codex.toml", "state", "user/linked.toml"}},
 	} {
 		t.Setenv("CODEX_BRIDGE_CONFIG", tt.config)
 		var got []string
