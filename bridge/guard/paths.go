@@ -32,6 +32,15 @@ func WorldOf(c config.Codex) policy.State {
 	}
 	env := codex.Environ(os.Environ(), c.Env, c.EnvRemove)
 	state.Temps = temps(env, state)
+	for _, pair := range env {
+		switch name, value, _ := strings.Cut(pair, "="); {
+		case !filepath.IsAbs(value):
+		case slices.Contains(tempNames(), name): // Codex follows them for each command anew (measured)
+			state.Links = append(state.Links, links(value)...)
+		case name == "CODEX_HOME":
+			state.Kept = append(state.Kept, links(value)...)
+		}
+	}
 	state.CodexHome = codexHome(env, state)
 	if program, err := os.Executable(); err == nil {
 		Runs(&state, program)
@@ -151,16 +160,21 @@ func gitIn(folders []string) []string {
 	return nil
 }
 
+// tempNames are the variables that name a temporary folder.
+func tempNames() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"TEMP", "TMP"}
+	}
+	return []string{"TMPDIR"}
+}
+
 // temps are the temporary folders that Codex, started with env, lets commands write.
 //
 // Measured with Codex 0.169: /tmp, and TMPDIR with links resolved, for each command anew. Not set,
 // TMPDIR is nothing; where it is no folder no command runs. A relative one is seen from the folder
 // of each command.
 func temps(env []string, state policy.State) []policy.TempFolder {
-	names := []string{"TMPDIR"}
-	if runtime.GOOS == "windows" {
-		names = []string{"TEMP", "TMP"}
-	}
+	names := tempNames()
 	var out []policy.TempFolder
 	if at, err := (filesystem{}).Canonical("/tmp"); err == nil {
 		out = append(out, policy.TempFolder{Name: "/tmp", Path: at})
@@ -222,7 +236,7 @@ func Governing(cfg *config.Config, world policy.State) []policy.Place {
 		}
 	}
 	for _, path := range found {
-		places = append(places, policy.Place{Name: "the folder of programs", Path: path, Hint: "remove it from PATH"})
+		places = append(places, policy.Place{Name: "the folder of programs", Path: path, Hint: "remove it from PATH, or have TMPDIR name what it leads to"})
 	}
 	return places
 }

@@ -172,7 +172,7 @@ func (st State) unusable(workspace string) string {
 	}
 	for _, link := range st.Links {
 		if within(folder, strings.ToLower(link)) {
-			return "holds the link " + link + ", through which a program is found that runs outside of the sandbox; name what it leads to"
+			return "holds the link " + link + ", through which a program is found that runs outside of the sandbox, or $TMPDIR; name what it leads to"
 		}
 	}
 	return ""

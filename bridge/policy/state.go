@@ -38,7 +38,7 @@ type State struct {
 	// bridge's own, and of the folders of PATH, in which Codex looks for programs.
 	Programs []string
 	// Links are canonical paths of links through which PATH or the configuration names such a
-	// program.
+	// program, or $TMPDIR a folder.
 	Links []string
 	// Hidden are canonical folders that commands must not read: that of the hooks' socket, with its
 	// token.

@@ -121,3 +121,53 @@ func TestPatchBesideMissingFolderOfPATH(t *testing.T) {
 		})
 	}
 }
+
+// $TMPDIR is a link that commands can write. Codex lets each command write where it leads.
+func TestLinkThatIsTMPDIR(t *testing.T) {
+	t.Parallel()
+	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig})
+			w.write("outside/x", "")
+			w.write("real/x", "")
+			if err := os.Symlink(w.root+"/real", filepath.Join(w.workspace, "tmp")); err != nil {
+				t.Fatal(err)
+			}
+			w.env = append(w.env, "TMPDIR="+w.workspace+"/tmp")
+			a := w.agreeable(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			a.turn(thread, "RUN: rm tmp; ln -s "+w.root+"/outside tmp; true")
+			told := w.told()
+			a.turn(thread, "RUN: touch "+w.root+"/outside/written; true")
+			if w.left("outside/written") != (who == "control") {
+				t.Errorf("written: %v; %q; %q", w.left("outside/written"), told, w.told())
+			}
+			a.CloseInput()
+		})
+	}
+}
+
+// The user's configuration is found by a link that commands could write. They could turn it to a
+// configuration of theirs, which the bridge would read.
+func TestCommandsCannotTurnLinkOfConfiguration(t *testing.T) {
+	t.Parallel()
+	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig})
+			w.write("conf/bridge.toml", gitConfig+unhurried(gitConfig))
+			if err := os.Symlink(w.root+"/conf", filepath.Join(w.workspace, "way")); err != nil {
+				t.Fatal(err)
+			}
+			w.env = append(w.env, "CODEX_BRIDGE_CONFIG="+w.workspace+"/way/bridge.toml")
+			a := w.agreeable(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			a.turn(thread, `CALL: exec_command {"cmd":`+marshal(t, "rm way; mkdir way; printf '[policy]\nmode = \"off\"\n' > way/bridge.toml")+`}`)
+			if _, err := os.Readlink(filepath.Join(w.workspace, "way")); (err != nil) != (who == "control") {
+				t.Errorf("the link: %v; %q", err, w.told())
+			}
+			a.CloseInput()
+		})
+	}
+}
