@@ -127,10 +127,10 @@ func (p *Policy) lineLeaves(t ToolUse, st State) leave {
 	dirs.Cwd, _ = st.canonical(t.Cwd)
 	roots := p.allowed(st, st.Thread.Workspace)
 	for _, file := range rules.ChangedFiles(text, t.Shell, dirs) {
-		if p.reachesProtected(file.Path, roots, st) {
+		if p.reachesProtected(file.Path, file.Computed, roots, st) {
 			return leave{ruleProtected, "it changes " + file.Path + ", which is in one of policy.protected_paths"}
 		}
-		if at, err := st.canonical(file.Path); file.Whole && err == nil && p.reachesProtected(at, roots, st) {
+		if at, err := st.canonical(file.Path); file.Whole && err == nil && p.reachesProtected(at, false, roots, st) {
 			return leave{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
 		}
 	}
@@ -158,7 +158,7 @@ func (p *Policy) patchLeaves(command, cwd string, roots []string, st State) leav
 			if !filepath.IsAbs(folder) {
 				folder = filepath.Join(cwd, folder)
 			}
-			if at := st.at(file, folder); p.reachesProtected(at, roots, st) {
+			if at := st.at(file, folder); p.reachesProtected(at, false, roots, st) {
 				return leave{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
 		}
@@ -167,11 +167,12 @@ func (p *Policy) patchLeaves(command, cwd string, roots []string, st State) leav
 }
 
 // reachesProtected reports whether path leads into a protected path of a root, which Codex does not
-// mount read-only. A relative path is a part of one.
-func (p *Policy) reachesProtected(path string, roots []string, st State) bool {
+// mount read-only. A relative path is a part of one. A computed one counts for the protected paths that
+// are not Codex's own: ordinary scripts remove "$tmp/.git".
+func (p *Policy) reachesProtected(path string, computed bool, roots []string, st State) bool {
 	seen, top := path, "" // in its root, and in the workspace, at whose top Codex mounts them
 	if filepath.IsAbs(path) {
-		if path = filepath.Clean(path); !belowAny(roots, path) {
+		if path = filepath.Clean(path); !withinAny(roots, path) {
 			return false
 		}
 		seen = inRoot(roots, path)
@@ -180,6 +181,9 @@ func (p *Policy) reachesProtected(path string, roots []string, st State) bool {
 		}
 	}
 	return slices.ContainsFunc(p.protected, func(kept []string) bool {
+		if computed && governs(kept[0]) {
+			return false
+		}
 		return leadsInto(seen, kept) >= 0 && !(leadsInto(top, kept) == 0 && st.Thread.protects(kept))
 	})
 }

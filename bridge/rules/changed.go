@@ -12,8 +12,10 @@ type ChangedFile struct {
 	// Path is absolute where Dirs says from which folder. Of one that is computed it is a part: the
 	// beginning, or what follows behind an asterisk.
 	Path string
-	// Whole reports that Path is the whole path.
+	// Whole reports that Path is the whole path, and the folder that it starts from is known.
 	Whole bool
+	// Computed reports that a part of the path is only known when the line runs.
+	Computed bool
 }
 
 // ChangedFiles returns the files that a command line changes by name: the targets of its redirections,
@@ -38,7 +40,7 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 func (l *line) changed(files []ChangedFile, w word, dirs Dirs) []ChangedFile {
 	switch {
 	case w.home && dirs.Home != "":
-		return append(files, ChangedFile{path.Join(filepath.ToSlash(dirs.Home), w.suf), true})
+		return append(files, ChangedFile{Path: path.Join(filepath.ToSlash(dirs.Home), w.suf), Whole: true})
 	case w.kind == known && w.text != "":
 		return l.from(files, w.text, dirs, true)
 	}
@@ -52,7 +54,7 @@ func (l *line) changed(files []ChangedFile, w word, dirs Dirs) []ChangedFile {
 		case i == 0:
 			files = l.from(files, part, dirs, false)
 		default:
-			files = append(files, ChangedFile{Path: "*" + part})
+			files = append(files, ChangedFile{Path: "*" + part, Computed: true})
 		}
 	}
 	return files
@@ -63,14 +65,14 @@ func (l *line) changed(files []ChangedFile, w word, dirs Dirs) []ChangedFile {
 func (l *line) from(files []ChangedFile, name string, dirs Dirs, whole bool) []ChangedFile {
 	name = filepath.ToSlash(name)
 	if path.IsAbs(name) {
-		return append(files, ChangedFile{name, whole})
+		return append(files, ChangedFile{name, whole, !whole})
 	}
 	// The cleaned path would lose a folder that is left by "..", which may be a link.
 	for _, at := range l.places(filepath.ToSlash(dirs.Cwd)) {
 		if at == "" {
-			files = append(files, ChangedFile{Path: name})
+			files = append(files, ChangedFile{Path: name, Computed: !whole})
 		} else {
-			files = append(files, ChangedFile{at + "/" + name, whole && len(l.folders) == 0 && !l.moved})
+			files = append(files, ChangedFile{at + "/" + name, whole && len(l.folders) == 0 && !l.moved, !whole})
 		}
 	}
 	return files

@@ -57,11 +57,32 @@ func TestChangedFiles(t *testing.T) {
 		"cat a; $x b; grep c d":           nil,
 	} {
 		got := rules.ChangedFiles(line, "bash", rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"})
+		for i := range got {
+			got[i].Computed = false // below
+		}
 		if diff := cmp.Diff(want, files(got)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", line, diff)
 		}
 	}
 	if got := rules.ChangedFiles("touch a", "bash", rules.Dirs{}); len(got) != 1 || got[0] != part("a") {
 		t.Errorf("in a folder that is not known: %v", got)
+	}
+}
+
+// A path of which a part is only known when the line runs is computed.
+func TestChangedFilesComputed(t *testing.T) {
+	for line, want := range map[string]bool{
+		"touch a": false, "cd x && touch a": false, "touch /a ~/a": false, "cd $x && touch a": false,
+		`touch "$x"/a`: true, `touch a/"$x"/b`: true, "touch $x/a": true, "touch a*": true, `touch "/a$x"`: true,
+	} {
+		files := rules.ChangedFiles(line, "bash", rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"})
+		if len(files) == 0 {
+			t.Errorf("%s: no files", line)
+		}
+		for _, file := range files {
+			if file.Computed != want {
+				t.Errorf("%s: %+v", line, file)
+			}
+		}
 	}
 }
