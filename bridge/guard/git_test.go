@@ -282,6 +282,56 @@ func TestUserConfigurationThatCommandsCanWrite(t *testing.T) {
 	}
 }
 
+// What a thread below the top of a repository can reach of it counts, too.
+func TestUserConfigurationAboveTheFolder(t *testing.T) {
+	t.Parallel()
+	r := newGitRepository(t)
+	r.write("repository/inc", "[filter \"x\"]\nclean = evil\n", 0o600)
+	r.write("repository/sub/file", "", 0o600)
+	r.git("config", "--global", "include.path", r.path("repository/inc"))
+	keys, err := (&Guard{gitEnv: r.env}).repositoryPrograms(t.Context(), r.path("repository/sub"))
+	if err != nil || len(keys) != 1 {
+		t.Errorf("found %q, %v", keys, err)
+	}
+}
+
+// Keys of git's own command line are those of Codex; those of the machine and the user are theirs
+// unless commands can write the file.
+func TestProgramKeysByScope(t *testing.T) {
+	t.Parallel()
+	for scope, want := range map[string]int{"command": 0, "system": 1, "global": 1, "local": 2, "worktree": 2} {
+		list := ""
+		for _, file := range []string{"own", "other"} {
+			list += scope + "\x00file:" + file + "\x00filter.x.clean\nevil\x00"
+		}
+		keys, err := programKeys(list, func(file string) bool { return file == "own" })
+		if err != nil || len(keys) != want {
+			t.Errorf("%s: found %q, %v", scope, keys, err)
+		}
+	}
+}
+
+// The files of git's that are the user's are found as git finds them.
+func TestGitFiles(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ env, want []string }{
+		{nil, []string{home + "/.gitconfig", home + "/.config/git/config"}},
+		{[]string{"HOME=/h"}, []string{"/h/.gitconfig", "/h/.config/git/config"}},
+		{[]string{"HOME=/h", "XDG_CONFIG_HOME=/x", "GIT_CONFIG_GLOBAL=/g", "GIT_CONFIG_SYSTEM=s"}, []string{"/g", "/h/.gitconfig", "/x/git/config"}},
+	} {
+		var got []string
+		for _, file := range gitFiles(test.env) {
+			got = append(got, filepath.ToSlash(file))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%q: %q, want %q", test.env, got, test.want)
+		}
+	}
+}
+
 // In a partial clone the configuration of a repository names a file of the user's that git
 // overwrites with the cookies of a server.
 func TestRepositoryFileForCookies(t *testing.T) {
