@@ -73,6 +73,10 @@ func TestFolderThatLeadsElsewhere(t *testing.T) {
 		if d := p.DecideTool(use, st); d.Verdict != verdict {
 			t.Errorf("%s: %v, %v", path, d.Verdict, d.Err)
 		}
+		tool := policy.ToolUse{Name: "mcp__server__tool", Input: input.Root()}
+		if d := p.DecideTool(tool, st); d.Verdict != policy.Pass {
+			t.Errorf("%s, a server's tool: %v, %v", path, d.Verdict, d.Err)
+		}
 	}
 }
 

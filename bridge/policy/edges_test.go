@@ -1,0 +1,179 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rules"
+	"codex-bridge/rpc"
+)
+
+// A reason names what stands in the way of a folder.
+func TestReasonsForFolders(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"${workspace}", "/srv/out", "/opt"}
+	p := compile(t, cfg)
+	st := state()
+	st.Programs = []string{"/opt/bin", "/code/proj/.venv/bin"}
+	st.PolicyFiles = policyFiles{"/srv/out/other": {"/srv/out/other/.codex-bridge.toml"}}
+	for params, want := range map[string]string{
+		`"cwd":"/etc"`:            "/etc is outside the workspace and the writable roots",
+		`"cwd":"/srv/out/other"`:  "/srv/out/other is governed by /srv/out/other/.codex-bridge.toml",
+		`"cwd":"/opt/bin/x"`:      "/opt/bin/x is where programs are that run outside of the sandbox",
+		`"cwd":"/opt"`:            "/opt is where programs are that run outside of the sandbox",
+		`"cwd":"/usr/opt"`:        "/usr/opt is outside the workspace",
+		`"cwd":"/code/proj/.git"`: "/code/proj/.git is in a .git, .codex or .agents folder",
+		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/out/sub"]}`:     `"/srv/out/sub" is /srv/out/sub, inside /srv/out, where a command could put a link`,
+		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code/proj/x"]}`:     `is /code/proj/x, inside /code/proj, where`,
+		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code/proj/.git"]}`:  `is /code/proj/.git, in a .git, .codex or .agents folder`,
+		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/home/ada/.codex"]}`: `is /home/ada/.codex, in a .git, .codex or .agents folder`,
+	} {
+		d := p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],`+params+`}}`), st)
+		if len(d.Changes) != 1 || !strings.Contains(d.Changes[0].Reason, want) {
+			t.Errorf("%s: %+v, want %q", params, d.Changes, want)
+		}
+	}
+}
+
+// A line that changes a protected path at the top of the workspace is left to the sandbox where Codex
+// mounts the path read-only, and only there.
+func TestProtectedPathsThatAreMounted(t *testing.T) {
+	cfg := contract()
+	cfg.Sandbox, cfg.ProtectedPaths = "danger-full-access", []string{".git", ".vscode", ".idea"}
+	fence := policy.Fence{On: true, Protected: [][]string{{".vscode"}}}
+	for name, test := range map[string]struct {
+		line    string
+		change  func(*policy.Thread)
+		verdict policy.Verdict
+	}{
+		"mounted":                  {line: "touch .vscode/x", verdict: policy.Pass},
+		"Codex's own":              {line: "touch .git/x", verdict: policy.Pass},
+		"protected later":          {line: "touch .idea/x", verdict: policy.Deny},
+		"without the profile":      {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Unfenced = true }, verdict: policy.Deny},
+		"Codex's own without it":   {line: "touch .git/x", change: func(t *policy.Thread) { t.Unfenced, t.Fence = true, policy.Fence{} }, verdict: policy.Pass},
+		"no profile":               {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Fence.On = false }, verdict: policy.Deny},
+		"no sandbox":               {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Sandbox = "danger-full-access" }, verdict: policy.Deny},
+		"Codex's own, no sandbox":  {line: "touch .git/x", change: func(t *policy.Thread) { t.Sandbox = "danger-full-access" }, verdict: policy.Deny},
+		"an ordinary file, deeper": {line: "touch sub/x .vscodes/x", verdict: policy.Pass},
+	} {
+		st := state()
+		st.Escalation = rules.Sandboxed
+		st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Fence: fence}
+		if test.change != nil {
+			test.change(st.Thread)
+		}
+		input, err := rpc.ParseValue([]byte(`{"command":"` + test.line + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "Bash", Input: input.Root(), Cwd: "/code/proj", Shell: "bash"}, st); d.Verdict != test.verdict {
+			t.Errorf("%s: %v, %v", name, d.Verdict, d.Err)
+		}
+	}
+}
+
+// Of several reasons to deny a call the rule's comes first, then that about the model.
+func TestFirstReasonOfToolCall(t *testing.T) {
+	cfg := contract()
+	cfg.Models = []string{"good"}
+	cfg.Rules = []config.Rule{{Tool: "spawn_agent", Decision: "deny", Reason: "No agents."}}
+	input, err := rpc.ParseValue([]byte(`{"model":"bad"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := state()
+	st.Agent = &policy.AgentSettings{Models: []string{"bad"}}
+	for model, want := range map[string]string{"good": "No agents: spawn_agent", "worse": "No agents: spawn_agent"} {
+		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "spawn_agent", Input: input.Root(), Model: model}, st)
+		if d.Err == nil || !strings.Contains(d.Err.Message, want) {
+			t.Errorf("by %s: %v", model, d.Err)
+		}
+	}
+	cfg.Rules = nil
+	d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "spawn_agent", Input: input.Root(), Model: "worse"}, st)
+	if d.Err == nil || !strings.Contains(d.Err.Message, "worse") {
+		t.Error(d.Err)
+	}
+}
+
+// Codex is started with its pins, and threads have the bridge's profile, only where a policy is
+// enforced that lets them write.
+func TestPinsAndProfiles(t *testing.T) {
+	for _, test := range []struct {
+		mode           config.Mode
+		sandbox        string
+		pins, profiles bool
+	}{
+		{config.Enforce, "workspace-write", true, true}, {config.Enforce, "danger-full-access", true, true}, {config.Enforce, "read-only", true, false},
+		{config.Audit, "workspace-write", false, false}, {config.Audit, "read-only", false, false}, {config.Off, "workspace-write", false, false},
+	} {
+		cfg := contract()
+		cfg.Mode, cfg.Sandbox = test.mode, test.sandbox
+		p := compile(t, cfg)
+		if pins := len(p.PinArgs()) > 0; pins != test.pins || p.UsesProfiles() != test.profiles {
+			t.Errorf("%s, %s: pins %t, profiles %t", test.mode, test.sandbox, pins, p.UsesProfiles())
+		}
+		if args := p.PinArgs(); test.pins && !slices.Contains(args, "features.skill_mcp_dependency_install=false") {
+			t.Errorf("pins %q", args)
+		}
+	}
+}
+
+// A permissions profile of the user's that has a name of the bridge's is found.
+func TestOwnFence(t *testing.T) {
+	for name, want := range map[string]bool{"codex-bridge": true, "codex-bridge-network": true, "codex-bridges": false, "mine": false, "my-codex-bridge-x": false} {
+		doc, err := rpc.ParseValue([]byte(`{"config":{"permissions":{"other":{},"` + name + `":{}}},"layers":[]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := policy.ParseDefaults(doc.Root())
+		if err != nil || (d.OwnFence == name) != want || !want && d.OwnFence != "" {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+	}
+}
+
+// What the overlay of a thread has to have is there, whatever the client has put there.
+func TestOverlayHasAllThatIsWanted(t *testing.T) {
+	cfg := contract()
+	cfg.ProjectTrust = "codex"
+	st := state()
+	st.Unpinned = true
+	st.Defaults = &policy.Defaults{Network: true, WritableRoots: []string{"/etc"}}
+	wanted := []string{`"features.skill_mcp_dependency_install":false`, `"sandbox_workspace_write.network_access":false`, `"sandbox_workspace_write.writable_roots":[]`}
+	for _, overlay := range []string{
+		`{}`, `{"model":"gpt-5.5"}`, `{"features.skill_mcp_dependency_install":true}`, `{"sandbox_workspace_write.network_access":true,"model":"gpt-5.5"}`,
+		`{"sandbox_workspace_write.writable_roots":["/"]}`, `{"sandbox_workspace_write.network_access":true,"features.skill_mcp_dependency_install":true}`,
+	} {
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"workspace-write","config":`+overlay+`}}`), st)
+		for _, text := range wanted {
+			if !strings.Contains(string(d.Message), text) {
+				t.Errorf("%s: %s is missing in %s", overlay, text, d.Message)
+			}
+		}
+	}
+}
+
+// Rules for a command outside of the workspace count in the writable roots, and inside without them.
+func TestRulesInWritableRoots(t *testing.T) {
+	cfg := contract()
+	cfg.Gate, cfg.WritableRoots = true, []string{"${workspace}", "/srv/out"}
+	cfg.Rules = []config.Rule{{Tool: "shell", Command: "make test", Decision: "allow"}}
+	input, err := rpc.ParseValue([]byte(`{"command":"make test"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := state()
+	st.Escalation = rules.Sandboxed
+	st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Gated: true}
+	for cwd, asked := range map[string]bool{"/code/proj": false, "/code/proj/sub": false, "/srv/out": false, "/srv/out/x": false, "/srv": true, "/etc": true} {
+		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "Bash", Input: input.Root(), Cwd: cwd, Shell: "bash"}, st)
+		if d.Verdict == policy.Deny || d.Ask != asked {
+			t.Errorf("in %s: asked %t, %v", cwd, d.Ask, d.Err)
+		}
+	}
+}
