@@ -56,6 +56,8 @@ func TestProtectedPathsThatAreMounted(t *testing.T) {
 		"without the profile":      {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Unfenced = true }, verdict: policy.Deny},
 		"Codex's own without it":   {line: "touch .git/x", change: func(t *policy.Thread) { t.Unfenced, t.Fence = true, policy.Fence{} }, verdict: policy.Pass},
 		"no profile":               {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Fence.On = false }, verdict: policy.Deny},
+		"read-only":                {line: "touch .vscode/x .git/x", change: func(t *policy.Thread) { t.Sandbox = "read-only" }, verdict: policy.Pass},
+		"not known":                {line: "touch .git/x", change: func(t *policy.Thread) { t.Sandbox = "" }, verdict: policy.Deny},
 		"no sandbox":               {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Sandbox = "danger-full-access" }, verdict: policy.Deny},
 		"Codex's own, no sandbox":  {line: "touch .git/x", change: func(t *policy.Thread) { t.Sandbox = "danger-full-access" }, verdict: policy.Deny},
 		"an ordinary file, deeper": {line: "touch sub/x .vscodes/x", verdict: policy.Pass},

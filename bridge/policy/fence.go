@@ -120,13 +120,16 @@ func (c *call) opensIn() string {
 	return c.workspace
 }
 
-// protects reports whether Codex mounts one of policy.protected_paths read-only, at the top of each of
-// the thread's writable folders.
+// protects reports whether commands can't write one of policy.protected_paths at the top of the
+// workspace: Codex mounts it read-only, or lets them write nothing, but for grants that hold none.
 func (t *Thread) protects(kept []string) bool {
-	if t.Sandbox != workspaceWrite.String() {
-		return false
+	switch t.Sandbox {
+	case readOnly.String():
+		return true
+	case workspaceWrite.String():
+		return governs(kept[0]) || t.Fence.On && !t.Unfenced && slices.ContainsFunc(t.Fence.Protected, func(p []string) bool { return slices.Equal(p, kept) })
 	}
-	return governs(kept[0]) || t.Fence.On && !t.Unfenced && slices.ContainsFunc(t.Fence.Protected, func(p []string) bool { return slices.Equal(p, kept) })
+	return false
 }
 
 // defineFence has the overlay define the profile, if anything needs it.
