@@ -140,7 +140,7 @@ func (l *lane) warm() {
 	l.did("the first run", fmt.Sprint("write ", rpc.JoinBulk))
 }
 
-// From the second large run on, what is as long as rpc.JoinBulk goes on without a copy.
+// After the first large run, Join passes runs of at least rpc.JoinBulk bytes on without a copy.
 func TestJoinCopiesNoLargeRuns(t *testing.T) {
 	l := newLane(t)
 	l.warm()

@@ -272,8 +272,8 @@ codex<  {"id":0,"result":{"decision":"`+test.sent+`"}}
 	}
 }
 
-// A client that knows the bridge is notified of each decision, with what was changed, and the
-// decisions are counted.
+// The bridge notifies a client that offered the bridge of each decision, with the changed fields, and
+// counts the decisions.
 func TestClientIsNotifiedOfDecisions(t *testing.T) {
 	c, g, _ := converse(t, readOnlyPolicy+"escalation = \"ask\"\n", guard.NoRecord)
 	notified := heard(g)

@@ -52,8 +52,8 @@ tool = "mcp__tickets__read"
 decision = "allow"
 `
 
-// A message is explained as the one of the side that has its method; what nobody knows would be
-// the client's.
+// Explain takes a message as one of the side that sends its method, and an unknown method as the
+// client's.
 func TestExplainFindsSide(t *testing.T) {
 	command := func(command string) string {
 		return `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"` + command + `","cwd":"/"}}`

@@ -321,7 +321,8 @@ func extendsLFS(name, value string) bool {
 // which nothing has checked.
 var remoteAddress = regexp.MustCompile(`^(?:(?:https?|ssh|git)://|[A-Za-z0-9][\w.-]*@[\w.-]+:|[A-Za-z0-9][\w.-]+:/?[^:/])`)
 
-// harmlessHTTP are the variables of http that neither name a file nor decide whom git speaks to.
+// harmlessHTTP are the variables of git's http section that neither name a file nor change the server
+// that git connects to.
 //
 // Measured with git 2.39: a fetch overwrites the file http.cookieFile with the cookies of the
 // server if http.saveCookies is set. Of a proxy without http.sslVerify, the user's own

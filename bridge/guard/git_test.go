@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -9,14 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	processes "codex-bridge/bridge/child"
-	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/policy"
-	"codex-bridge/rpc"
 )
 
 // gitRepository is a repository with one commit, in which $RAN is left by the program evil.
@@ -245,93 +240,6 @@ func TestRepositoryPrograms(t *testing.T) {
 	}
 }
 
-// A file that the user's own configuration includes is not the user's own where commands can write
-// it: in the repository, in the workspace of a thread, in a temporary folder. That of the user is
-// mounted read-only.
-func TestUserConfigurationThatCommandsCanWrite(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		file  string
-		world func(r *gitRepository) policy.State
-		found bool
-	}{
-		"in the repository": {file: "repository/inc", found: true},
-		"protected": {file: "repository/inc", world: func(r *gitRepository) policy.State {
-			return policy.State{Programs: []string{r.path("repository/inc")}}
-		}},
-		"in a temporary folder": {file: "temp/inc", world: func(r *gitRepository) policy.State {
-			return policy.State{Temps: []policy.TempFolder{{Path: r.path("temp")}}}
-		}, found: true},
-		"elsewhere": {file: "elsewhere/inc"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newGitRepository(t)
-			r.write(test.file, "[filter \"x\"]\nclean = "+r.path("evil")+" clean\n", 0o600)
-			r.write("repository/.gitattributes", "* filter=x\n", 0o600)
-			r.git("config", "--global", "include.path", r.path(test.file))
-			g := &Guard{gitEnv: r.env}
-			if test.world != nil {
-				g.world = test.world(r)
-			}
-			keys, err := g.repositoryPrograms(t.Context(), r.folder)
-			if err != nil || (len(keys) > 0) != test.found || !r.status() {
-				t.Errorf("found %q, %v", keys, err)
-			}
-		})
-	}
-}
-
-// What a thread below the top of a repository can reach of it counts, too.
-func TestUserConfigurationAboveTheFolder(t *testing.T) {
-	t.Parallel()
-	r := newGitRepository(t)
-	r.write("repository/inc", "[filter \"x\"]\nclean = evil\n", 0o600)
-	r.write("repository/sub/file", "", 0o600)
-	r.git("config", "--global", "include.path", r.path("repository/inc"))
-	keys, err := (&Guard{gitEnv: r.env}).repositoryPrograms(t.Context(), r.path("repository/sub"))
-	if err != nil || len(keys) != 1 {
-		t.Errorf("found %q, %v", keys, err)
-	}
-}
-
-// Keys of git's own command line are those of Codex; those of the machine and the user are theirs
-// unless commands can write the file.
-func TestProgramKeysByScope(t *testing.T) {
-	t.Parallel()
-	for scope, want := range map[string]int{"command": 0, "system": 1, "global": 1, "local": 2, "worktree": 2} {
-		list := ""
-		for _, file := range []string{"own", "other"} {
-			list += scope + "\x00file:" + file + "\x00filter.x.clean\nevil\x00"
-		}
-		keys, err := programKeys(list, func(file string) bool { return file == "own" })
-		if err != nil || len(keys) != want {
-			t.Errorf("%s: found %q, %v", scope, keys, err)
-		}
-	}
-}
-
-// The files of git's that are the user's are found as git finds them.
-func TestGitFiles(t *testing.T) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct{ env, want []string }{
-		{nil, []string{home + "/.gitconfig", home + "/.config/git/config"}},
-		{[]string{"HOME=/h"}, []string{"/h/.gitconfig", "/h/.config/git/config"}},
-		{[]string{"HOME=/h", "XDG_CONFIG_HOME=/x", "GIT_CONFIG_GLOBAL=/g", "GIT_CONFIG_SYSTEM=s"}, []string{"/g", "/h/.gitconfig", "/x/git/config"}},
-	} {
-		var got []string
-		for _, file := range gitFiles(test.env) {
-			got = append(got, filepath.ToSlash(file))
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%q: %q, want %q", test.env, got, test.want)
-		}
-	}
-}
-
 // In a partial clone the configuration of a repository names a file of the user's that git
 // overwrites with the cookies of a server.
 func TestRepositoryFileForCookies(t *testing.T) {
@@ -458,114 +366,5 @@ func TestRepositoryProgramsIgnoreGitConfigVariable(t *testing.T) {
 	keys, err := g.repositoryPrograms(t.Context(), r.folder)
 	if err != nil || len(keys) != 1 || !r.status() {
 		t.Errorf("found %q, %v", keys, err)
-	}
-}
-
-// gitFolders names every folder of a message and of the thread, as Codex has said last.
-func TestGitFolders(t *testing.T) {
-	t.Parallel()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	parse := func(text string) *rpc.Doc {
-		doc, err := rpc.ParseValue([]byte(strings.ReplaceAll(text, "$", root+"/")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return doc
-	}
-	g := &Guard{world: World()}
-	g.threads.known = map[string]*thread{"t": {
-		opened:   parse(`{"cwd":"$old","runtimeWorkspaceRoots":["$root"]}`),
-		settings: parse(`{"cwd":"$now","environments":[{"environmentId":"local","cwd":"$env","runtimeWorkspaceRoots":["$envroot"]}]}`),
-	}}
-	message := func(params string) []byte {
-		return []byte(strings.ReplaceAll(`{"id":1,"method":"turn/start","params":`+params+`}`, "$", root+"/"))
-	}
-	for name, test := range map[string]struct {
-		d    policy.Decision
-		want []string
-	}{
-		"turn": {
-			policy.Decision{Message: message(`{"threadId":"t","cwd":"$m","runtimeWorkspaceRoots":["$mroot"],"environments":[{"cwd":"$menv","runtimeWorkspaceRoots":["$mroot","$menvroot"]}]}`)},
-			[]string{"now", "root", "env", "envroot", "m", "mroot", "menv", "menvroot"},
-		},
-		"turn that names none": {policy.Decision{Message: message(`{"threadId":"t"}`)}, []string{"now", "root", "env", "envroot"}},
-	} {
-		state := policy.State{Thread: &policy.Thread{ID: "t"}}
-		var got []string
-		for _, folder := range g.gitFolders(test.d, &state) {
-			got = append(got, filepath.Base(folder))
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
-	}
-}
-
-// A message may name no more folders than maxGitFolders.
-func TestGitFoldersAreBounded(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	var folders []string
-	for i := range 3 * maxGitFolders {
-		folders = append(folders, filepath.Join(root, strconv.Itoa(i)))
-	}
-	g := &Guard{gitEnv: []string{"PATH=" + root}, world: World()}
-	if err := g.gitRefusal(t.Context(), "turn/start", "", g.canonicalFolders(folders), "", false); err == nil || !strings.Contains(err.Message, "more than 16 folders") {
-		t.Errorf("too many: %v", err)
-	}
-	if err := g.gitRefusal(t.Context(), "turn/start", "", g.canonicalFolders(append(folders[:maxGitFolders], folders[0])), "", false); err != nil {
-		t.Errorf("as many as may be: %v", err)
-	}
-}
-
-// Tools that give a subagent a turn are refused where a message that starts one would be.
-func TestAgentPrograms(t *testing.T) {
-	t.Parallel()
-	r := newGitRepository(t)
-	r.git("config", "filter.x.clean", r.path("evil"))
-	r.write("plain/file", "", 0o600)
-	for name, test := range map[string]struct {
-		tool, cwd, trust, trusted string
-		refused                   bool
-	}{
-		"spawn":            {tool: "spawn_agent", cwd: r.folder, refused: true},
-		"with a namespace": {tool: "multi_agent_v1resume_agent", cwd: r.folder, refused: true},
-		"input":            {tool: "send_input", cwd: r.folder, refused: true},
-		"task":             {tool: "followup_task", cwd: r.folder, refused: true},
-		"moved thread":     {tool: "spawn_agent", cwd: r.path("plain"), refused: true},
-		"command":          {tool: "Bash", cwd: r.folder},
-		"server's tool":    {tool: "mcp__x__spawn_agent", cwd: r.folder},
-		"codex's trust":    {tool: "spawn_agent", cwd: r.folder, trust: "codex"},
-		"trusted":          {tool: "spawn_agent", cwd: r.folder, trusted: r.folder},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if test.trust == "" {
-				test.trust = "never"
-			}
-			cfg := config.Default().Policy
-			cfg.Mode, cfg.ProjectTrust = config.Enforce, test.trust
-			p, err := policy.New(cfg, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g := New(p, World(), NoRecord, slog.New(slog.DiscardHandler))
-			g.ReadsGit(r.env)
-			thread := &policy.Thread{ID: "t", Project: test.trusted}
-			if name == "moved thread" {
-				thread.Workspace = r.folder
-			}
-			use := policy.ToolUse{Name: test.tool, Cwd: test.cwd}
-			refusal := g.agentPrograms(t.Context(), []*policy.Policy{p}, use, thread)
-			if (refusal != nil) != test.refused || refusal != nil && !strings.Contains(refusal.Message, "filter.x.clean") {
-				t.Errorf("refusal: %v", refusal)
-			}
-			if ruling := g.Tool(t.Context(), "t", "", use, []byte(`{}`)); name == "spawn" && !strings.Contains(ruling.Refusal, "filter.x.clean") {
-				t.Errorf("ruling: %+v", ruling)
-			}
-		})
 	}
 }

@@ -42,7 +42,7 @@ type Guard struct {
 	recorder   Recorder
 	listeners  []func(Applied)
 	counts     struct{ rewritten, refused atomic.Int64 }
-	lenient    atomic.Bool // threads may be loaded that were opened while no policy was enforced
+	unenforced atomic.Bool // Codex may have loaded threads while no policy was enforced
 	log        *slog.Logger
 }
 
@@ -53,7 +53,7 @@ func (g *Guard) CodexHome() string { return g.world.CodexHome }
 func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
 	g := &Guard{world: world, patience: patience, pinArgs: p.PinArgs(), recorder: recorder, log: log}
 	g.policy.Store(p)
-	g.lenient.Store(p.Mode() != config.Enforce)
+	g.unenforced.Store(p.Mode() != config.Enforce)
 	g.readRules(p)
 	return g
 }
@@ -86,7 +86,7 @@ func (g *Guard) Policy() *policy.Policy { return g.policy.Load() }
 // each policy that was in force since it was opened.
 func (g *Guard) SetPolicy(p *policy.Policy) {
 	if p.Mode() != config.Enforce {
-		g.lenient.Store(true)
+		g.unenforced.Store(true)
 	}
 	was := g.policy.Swap(p)
 	g.readRules(p)
@@ -174,7 +174,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		policies = g.policies(thread)
 	}
 	p := policies[0]
-	if err := g.unenforced(call); err != nil {
+	if err := g.refuseUnenforced(call); err != nil {
 		return err
 	}
 	if p.Mode() == config.Off {
@@ -200,7 +200,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		refusal = respelled(call.Method, thread)
 	}
 	var loaded []string
-	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil && g.lenient.Load() {
+	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil && g.unenforced.Load() {
 		loaded, refusal = g.loaded(patient)
 	}
 	if refusal == nil {
@@ -341,14 +341,14 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 			}
 			return // an error of codex's own, or an answer too long to be read
 		}
-		if now, _ := result.Get("thread").Get("id").Text(); now != id {
-			a.AfterHandlers(g.threads.opening(now))
+		opened, _ := result.Get("thread").Get("id").Text()
+		if opened != id {
+			a.AfterHandlers(g.threads.opening(opened))
 		}
 		// The policy may have changed since. What was sent under audit is answered
 		// as it was; whether the thread may take turns is for today's policy to say.
 		err := g.threads.opened(g.policy.Load, d.Sent, result, state, change.order, own)
-		now, _ := result.Get("thread").Get("id").Text()
-		if err == nil && sentUnder == config.Enforce && !g.threads.enforced(now, slices.Contains(loaded, now)) {
+		if err == nil && sentUnder == config.Enforce && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
 			err = openedBefore(d.Sent.Method)
 		}
 		if err != nil && sentUnder == config.Enforce {
@@ -357,12 +357,11 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 			a.Line = rpc.ReplyError(a.ID, err)
 			return
 		}
-		id, _ := result.Get("thread").Get("id").Text()
-		g.ownRules(g.threads.peek(id)) // as Codex has just read them
+		g.ownRules(g.threads.peek(opened)) // as Codex has just read them
 		if sentUnder != config.Enforce && g.Enforces() {
-			g.threads.unloaded(id) // as SetPolicy has it
+			g.threads.unloaded(opened) // as SetPolicy has it
 		}
-		if shown := g.shown(id); shown != nil {
+		if shown := g.shown(opened); shown != nil {
 			patch := rpc.NewEnvelopePatch(a.Envelope)
 			patch.Set(result, "approvalPolicy", shown)
 			a.Line = patch.Bytes()

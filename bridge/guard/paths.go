@@ -43,12 +43,12 @@ func WorldOf(c config.Codex) policy.State {
 	}
 	state.CodexHome = codexHome(env, state)
 	if program, err := os.Executable(); err == nil {
-		Runs(&state, program)
+		AddPrograms(&state, program)
 	}
-	folders := searched(env)
-	Runs(&state, folders...)
-	Runs(&state, gitIn(folders)...)
-	Runs(&state, gitFiles(env)...)
+	folders := pathFolders(env)
+	AddPrograms(&state, folders...)
+	AddPrograms(&state, gitProgram(folders)...)
+	AddPrograms(&state, gitFiles(env)...)
 	for _, place := range governing(nil, "") {
 		state.Kept = append(state.Kept, place.Path)
 	}
@@ -58,9 +58,9 @@ func WorldOf(c config.Codex) policy.State {
 	return state
 }
 
-// Runs adds programs that run outside of the sandbox, or folders of such programs, with absolute
-// paths.
-func Runs(state *policy.State, programs ...string) {
+// AddPrograms adds programs that run outside of the sandbox, or folders of such programs, by their
+// absolute paths. The sandbox of each thread protects them.
+func AddPrograms(state *policy.State, programs ...string) {
 	for _, path := range programs {
 		if at, err := (filesystem{}).Canonical(path); err == nil && !slices.Contains(state.Programs, at) {
 			state.Programs = append(state.Programs, at)
@@ -76,7 +76,7 @@ const maxLinks = 40
 // the path, and those behind them.
 func links(path string) []string {
 	var out []string
-	at, rest := filepath.VolumeName(path)+string(filepath.Separator), parts(path)
+	at, rest := filepath.VolumeName(path)+string(filepath.Separator), pathNames(path)
 	for len(rest) > 0 && len(out) < maxLinks {
 		name := rest[0]
 		rest = rest[1:]
@@ -99,13 +99,13 @@ func links(path string) []string {
 		if filepath.IsAbs(target) {
 			at = filepath.VolumeName(target) + string(filepath.Separator)
 		}
-		rest = append(parts(target), rest...)
+		rest = append(pathNames(target), rest...)
 	}
 	return out
 }
 
-// parts are the names in a path.
-func parts(path string) []string {
+// pathNames are the names in a path.
+func pathNames(path string) []string {
 	return strings.FieldsFunc(path[len(filepath.VolumeName(path)):], func(c rune) bool { return c < utf8.RuneSelf && os.IsPathSeparator(uint8(c)) })
 }
 
@@ -131,10 +131,10 @@ func gitFiles(env []string) []string {
 	return slices.DeleteFunc(files, func(file string) bool { return !filepath.IsAbs(file) })
 }
 
-// searched are the folders in which Codex, started with env, looks for programs. Measured with
+// pathFolders are the folders in which Codex, started with env, looks for programs. Measured with
 // Codex 0.169: for git, which it runs outside of the sandbox at the start of each turn. MCP servers
 // of the user's have names, too.
-func searched(env []string) []string {
+func pathFolders(env []string) []string {
 	var out []string
 	for _, pair := range env {
 		if isVariable(pair, "PATH") {
@@ -145,8 +145,8 @@ func searched(env []string) []string {
 	return out
 }
 
-// gitIn is the program git of the first folder that has one. It may be a link to elsewhere.
-func gitIn(folders []string) []string {
+// gitProgram is the program git of the first folder that has one. It may be a link to elsewhere.
+func gitProgram(folders []string) []string {
 	name := "git"
 	if runtime.GOOS == "windows" {
 		name = "git.exe"

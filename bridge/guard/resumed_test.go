@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/bridgetest"
@@ -14,22 +13,30 @@ import (
 	"codex-bridge/rpc"
 )
 
-// opener is a feature behind the guard that records opened threads and lets no other take a
-// turn, as the one for hooks does.
-type opener struct{ opened chan struct{} }
+// slowFeature is a feature behind the guard. It holds the answer to a request that opens a thread until
+// goOn is closed, and refuses each turn that comes before that.
+type slowFeature struct {
+	method           string
+	seen, goOn, done chan struct{}
+}
 
-func (o opener) Routes() []bridge.Route {
+func newSlowFeature(method string) slowFeature {
+	return slowFeature{method, make(chan struct{}), make(chan struct{}), make(chan struct{})}
+}
+
+func (s slowFeature) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: "thread/resume", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: s.method, Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
 			call.OnAnswer(func(*bridge.Answer) {
-				time.Sleep(50 * time.Millisecond)
-				close(o.opened)
+				close(s.seen)
+				<-s.goOn
+				close(s.done)
 			})
 			return nil
 		}},
 		{From: bridge.Client, Method: "turn/start", Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
 			select {
-			case <-o.opened:
+			case <-s.done:
 				return nil
 			default:
 				return rpc.Errorf(rpc.CodeInternal, "the turn came before its thread")
@@ -43,13 +50,18 @@ func (o opener) Routes() []bridge.Route {
 func TestTurnWaitsForAllOfResume(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
-	c := bridgetest.Start(t, g, opener{make(chan struct{})})
+	s := newSlowFeature("thread/resume")
+	c := bridgetest.Start(t, g, s)
 	c.Bind("start", w.Start)
 	c.Play("resume", resumeT2+`
 editor> {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
 editor> {"id":4,"method":"model/list","params":{}}
 codex<  {"id":4,"method":"model/list","params":{}}
 codex>  {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+`)
+	<-s.seen
+	close(s.goOn)
+	c.Play("turn", `
 editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
 codex<  {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
 `)

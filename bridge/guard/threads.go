@@ -25,8 +25,8 @@ type threads struct {
 	// accept may let a command out. They stay such threads: a turn may go on under it
 	// when another is in force, or the thread is opened anew.
 	reran map[string]bool
-	// strict are the threads that Codex has loaded by a request under an enforced policy.
-	strict map[string]bool
+	// loadedEnforced are the threads that Codex has loaded by a request under an enforced policy.
+	loadedEnforced map[string]bool
 	// asked are the threads that the client has opened itself, well or not: none of them
 	// stands as another's.
 	asked map[string]bool
@@ -164,21 +164,21 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	return nil
 }
 
-// enforced notes that a thread was opened by a request under an enforced policy. It forgets the thread
-// and returns false if Codex had loaded it before by another: then the request's configuration has had
-// no effect, and no echo shows what the thread has in its place.
-func (t *threads) enforced(id string, loaded bool) bool {
+// registerEnforced records that a request under an enforced policy opened the thread. If Codex had
+// loaded the thread before by another request, it forgets the thread and returns false: Codex has then
+// ignored the request's configuration, and its answer does not show which configuration is effective.
+func (t *threads) registerEnforced(id string, loaded bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if loaded && !t.strict[id] {
+	if loaded && !t.loadedEnforced[id] {
 		delete(t.known, id)
 		t.listFolders()
 		return false
 	}
-	if t.strict == nil {
-		t.strict = make(map[string]bool)
+	if t.loadedEnforced == nil {
+		t.loadedEnforced = make(map[string]bool)
 	}
-	t.strict[id] = true
+	t.loadedEnforced[id] = true
 	return true
 }
 
@@ -269,7 +269,7 @@ func (t *threads) unloaded(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.held, id)
-	delete(t.strict, id)
+	delete(t.loadedEnforced, id)
 	if t.known[id] != nil {
 		delete(t.known, id)
 		t.listFolders()

@@ -10,7 +10,6 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/guard"
-	"codex-bridge/rpc"
 )
 
 // While a request is under way that ends the bridge's questions in a thread, a fork that leaves
@@ -115,8 +114,8 @@ editor< {"id":3,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+t
 	}
 }
 
-// A thread that is opened again without an approval policy goes on as it was, also while that
-// request is under way, and what was asked for meanwhile stays.
+// A resume without an approval policy keeps the thread's effective one, also while the resume is in
+// flight. A change that the client requests in that time is kept, too.
 func TestReopenedThreadKeepsItsGate(t *testing.T) {
 	const reopened = `
 editor> {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"}}
@@ -185,8 +184,8 @@ editor< {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",`+th
 	}
 }
 
-// A resume with an approval policy replaces what was asked for before it; a request that the
-// client sent after it, and that Codex has answered before, still counts.
+// A resume with an approval policy replaces the one of earlier requests. A request that the client
+// sent after the resume stays effective, even if Codex answered it before the resume.
 func TestRequestAfterResumeCounts(t *testing.T) {
 	const resume = `
 editor> {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"APPROVAL","sandbox":"read-only","approvalsReviewer":"user"}}
@@ -219,37 +218,12 @@ codex<  {"id":3,"method":"thread/settings/update","params":{"threadId":"t1","app
 	}
 }
 
-// starter is a feature behind the guard that takes its time with a thread that was started, and
-// lets no turn pass before.
-type starter struct{ seen, goOn, done chan struct{} }
-
-func (s starter) Routes() []bridge.Route {
-	return []bridge.Route{
-		{From: bridge.Client, Method: "thread/start", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
-			call.OnAnswer(func(*bridge.Answer) {
-				close(s.seen)
-				<-s.goOn
-				close(s.done)
-			})
-			return nil
-		}},
-		{From: bridge.Client, Method: "turn/start", Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
-			select {
-			case <-s.done:
-				return nil
-			default:
-				return rpc.Errorf(rpc.CodeInternal, "the turn came before its thread")
-			}
-		}},
-	}
-}
-
 // A client that knows a new thread from a notification of Codex may start a turn before it has got the answer to
 // thread/start. The turn waits until all features have seen the answer.
 func TestTurnWaitsForAllOfStart(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
-	s := starter{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	s := newSlowFeature("thread/start")
 	c := bridgetest.Start(t, g, s)
 	c.Bind("start", w.Start)
 	c.Play("start", `

@@ -18,9 +18,9 @@ func (g *Guard) opensUnenforced() bool {
 // opening are the requests that open a thread.
 var opening = []string{"thread/start", "thread/resume", "thread/fork"}
 
-// unenforced refuses to open a thread in a folder whose policy file asks for enforcement, where the
+// refuseUnenforced refuses to open a thread in a folder whose policy file asks for enforcement, where the
 // bridge enforces nothing. Its hooks and pins belong to a Codex that was started under it.
-func (g *Guard) unenforced(call *bridge.Call) *rpc.Error {
+func (g *Guard) refuseUnenforced(call *bridge.Call) *rpc.Error {
 	if !g.opensUnenforced() || !slices.Contains(opening, call.Method) {
 		return nil
 	}

@@ -41,7 +41,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		return nil, err
 	}
 	world := guard.WorldOf(cfg.Codex)
-	guard.Runs(&world, configured(cfg)...)
+	guard.AddPrograms(&world, configuredPrograms(cfg)...)
 	if err := exposed(cfg, p, world); err != nil {
 		return nil, err
 	}
@@ -62,9 +62,9 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	return g, nil
 }
 
-// configured are the files that the commands of a configuration name with absolute paths: programs
+// configuredPrograms are the files that the commands of a configuration name with absolute paths: programs
 // that run outside of the sandbox, and their scripts.
-func configured(cfg *config.Config) (files []string) {
+func configuredPrograms(cfg *config.Config) (files []string) {
 	add := func(command []string) {
 		for _, word := range command {
 			if info, err := os.Stat(word); filepath.IsAbs(word) && err == nil && info.Mode().IsRegular() {

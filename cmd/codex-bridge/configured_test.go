@@ -24,7 +24,7 @@ func TestConfiguredPrograms(t *testing.T) {
 	cfg.Tools = map[string]config.Tool{"t": {Command: []string{"python3", at("tool.py"), folder, at("missing")}}}
 	cfg.ToolServers = map[string]config.ToolServer{"s": {Command: []string{at("server")}}}
 	cfg.ACP.Agents = map[string]config.Agent{"a": {Command: []string{at("agent"), "handler"}}}
-	got := configured(cfg)
+	got := configuredPrograms(cfg)
 	slices.Sort(got)
 	if want := []string{at("agent"), at("handler"), at("server"), at("tool.py")}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -38,7 +38,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	// There is no codex here to ask for its configuration, and no thread: see
 	// guard.Explain.
 	world := guard.WorldOf(cfg.Codex)
-	guard.Runs(&world, configured(cfg)...)
+	guard.AddPrograms(&world, configuredPrograms(cfg)...)
 	if folder, err := filepath.Abs(c.Workspace); err != nil {
 		return err
 	} else if world.Start, err = world.Paths.Canonical(folder); err != nil {
