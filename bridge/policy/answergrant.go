@@ -226,23 +226,24 @@ func (p *Policy) guards(st State, roots []string, path string) bool {
 	if st.holdsProgram(path) || p.protects(roots, path) {
 		return true
 	}
-	folders := append(slices.Clone(roots), st.Start, path)
+	folders := append(slices.Clone(roots), st.Start)
 	if st.Thread != nil {
 		folders = append(folders, st.Thread.Workspace)
 	}
+	var protected []string
 	for _, folder := range folders {
-		var kept []string
-		if st.PolicyFiles != nil {
-			kept = st.PolicyFiles.PolicyFiles(folder)
-		}
 		for _, segments := range p.protected {
-			if !governs(segments[0]) { // Codex keeps those from a grant that does not name them
-				kept = append(kept, filepath.Join(append([]string{folder}, segments...)...))
+			if folder != "" && !governs(segments[0]) { // Codex keeps those from a grant that does not name them
+				protected = append(protected, filepath.Join(append([]string{folder}, segments...)...))
 			}
 		}
-		if folder != "" && slices.ContainsFunc(kept, func(at string) bool { return overlap(strings.ToLower(path), strings.ToLower(at)) }) {
-			return true
+	}
+	if st.PolicyFiles != nil {
+		for _, folder := range append(folders, path) {
+			if folder != "" {
+				protected = append(protected, st.PolicyFiles.PolicyFiles(folder)...)
+			}
 		}
 	}
-	return false
+	return slices.ContainsFunc(protected, func(at string) bool { return overlap(strings.ToLower(path), strings.ToLower(at)) })
 }

@@ -12,7 +12,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// A reason names what stands in the way of a folder.
+// The reason of a refused folder names the file or folder that forbids it.
 func TestReasonsForFolders(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"${workspace}", "/srv/out", "/opt"}

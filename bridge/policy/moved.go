@@ -37,7 +37,7 @@ func (c *call) barred(path string) string {
 		if file := c.foreignFile(path); file != "" {
 			return "governed by " + file + ", and this thread is not; open a thread there"
 		}
-		if outer := c.around(path); outer != "" && !c.st.exposes(path) {
+		if outer := c.enclosing(path); outer != "" && !c.st.exposes(path) {
 			return "inside " + outer + ", where a command could put a link in its place; name " + outer
 		}
 	}

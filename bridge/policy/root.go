@@ -330,14 +330,14 @@ func (st State) resolve(path string) (string, error) {
 	return st.canonical(path)
 }
 
-// around returns the folder that a writable root is in and that commands can write, or that another
-// turn could let them write: the workspace, another of policy.writable_roots, or a temporary folder;
-// "" if there is none. A command could put a link in the place of the root, and Codex would let the
-// next one write where that leads.
+// enclosing returns a folder above a writable root that commands of this turn or of another may write:
+// the workspace, another of policy.writable_roots, or a temporary folder. It returns "" if there is
+// none. A command could replace the root by a link, and Codex would let the next one write where the
+// link leads.
 //
 // Measured with Codex 0.169, for writableRoots of a sandboxPolicy: with ["WORKSPACE/a/sub"] a command
 // renamed a and made a/sub a link. Codex follows it at the next turn.
-func (c *call) around(root string) string {
+func (c *call) enclosing(root string) string {
 	folders := append(slices.Clone(c.allowed()), c.workspace)
 	for _, t := range c.st.Temps {
 		folders = append(folders, t.Path)

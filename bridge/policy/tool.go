@@ -54,14 +54,15 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 	if err := p.agentRefused(t, st); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}
 	}
-	line := p.lineLeaves(t, st)
-	if at := p.toolLeaves(t, st, line); d.Err == nil && at.leaves() {
-		d = p.letOut(method, at)
-	}
 	if d.Err == nil {
-		d = p.ask(t, st, m, line)
-		d.Verdict = Pass
-		return d
+		line := p.lineLeaves(t, st)
+		at := p.toolLeaves(t, st, line)
+		if !at.leaves() {
+			d = p.ask(t, st, m, line)
+			d.Verdict = Pass
+			return d
+		}
+		d = p.letOut(method, at)
 	}
 	d.Answer = nil
 	return d
@@ -158,7 +159,7 @@ func (p *Policy) patchLeaves(command, cwd string, roots []string, st State) leav
 			if !filepath.IsAbs(folder) {
 				folder = filepath.Join(cwd, folder)
 			}
-			if at := st.at(file, folder); p.reachesProtected(at, false, roots, st) {
+			if at := st.canonicalIn(file, folder); p.reachesProtected(at, false, roots, st) {
 				return leave{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
 		}
@@ -268,7 +269,7 @@ func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
 func (st State) patched(patch, cwd string) []string {
 	var paths []string
 	for _, path := range rules.PatchedFiles(patch) {
-		paths = append(paths, st.at(path, cwd))
+		paths = append(paths, st.canonicalIn(path, cwd))
 	}
 	if len(paths) == 0 {
 		return []string{""}
@@ -276,8 +277,9 @@ func (st State) patched(patch, cwd string) []string {
 	return paths
 }
 
-// at is the canonical path of a file that is named in cwd; as it is spelled where there is none.
-func (st State) at(path, cwd string) string {
+// canonicalIn returns the canonical path of a file whose name is relative to cwd, or the joined path
+// if it has no canonical one.
+func (st State) canonicalIn(path, cwd string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cwd, path)
 	}

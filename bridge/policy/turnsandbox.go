@@ -109,7 +109,7 @@ func (c *call) objectAsked(v rpc.Value) {
 		return
 	}
 	f := c.hold(roots, func(path string) bool {
-		return belowAny(c.allowed(), path) && c.around(path) == "" && !c.st.exposes(path) && c.foreignFile(path) == "" &&
+		return belowAny(c.allowed(), path) && c.enclosing(path) == "" && !c.st.exposes(path) && c.foreignFile(path) == "" &&
 			(c.workspace != "" && path == c.workspace || !c.st.holdsProgram(path))
 	})
 	c.writable = f.kept

@@ -9,8 +9,8 @@ import (
 
 // ChangedFile is a file that a command line changes, as far as the line spells its path.
 type ChangedFile struct {
-	// Path is absolute where Dirs says from which folder. Of one that is computed it is a part: the
-	// beginning, or what follows behind an asterisk.
+	// Path is absolute if Dirs has the folder that it starts from. Of a computed path it is one literal
+	// part: the beginning, or, behind an asterisk, a later one.
 	Path string
 	// Whole reports that Path is the whole path, and the folder that it starts from is known.
 	Whole bool
@@ -19,85 +19,97 @@ type ChangedFile struct {
 }
 
 // ChangedFiles returns the files that a command line changes by name: the targets of its redirections,
-// and the operands of the programs in changers, in the folder that the line changes to. A file that
-// another program changes, or whose name is computed, is not among them.
+// and the operands of the programs in changers, in the folder that the line changes to. Of a computed
+// name it returns the literal parts. A file that another program changes is not among them, nor one
+// whose name is computed as a whole.
 func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 	r := reader{line: newLine(dirs)}
 	r.text(command, context{shell: dialectOf(shell)})
-	var files []ChangedFile
+	c := changedFiles{
+		folders: r.line.places(filepath.ToSlash(dirs.Cwd)),
+		moved:   r.line.moved || len(r.line.folders) > 0,
+		home:    filepath.ToSlash(dirs.Home),
+	}
 	for _, w := range r.line.writes {
 		if !w.read {
-			files = r.line.changed(files, w.target, dirs)
+			c.add(w.target)
 		}
 	}
 	for _, w := range r.line.operands {
-		files = r.line.changed(files, w, dirs)
+		c.add(w)
 	}
-	return files
+	return c.files
 }
 
-// changed adds the file that a word names.
-func (l *line) changed(files []ChangedFile, w word, dirs Dirs) []ChangedFile {
+// changedFiles collects the files that a command line changes.
+type changedFiles struct {
+	files   []ChangedFile
+	folders []string // that the line may be in
+	moved   bool     // the line changes its folder
+	home    string
+}
+
+// add adds the files that a word may name.
+func (c *changedFiles) add(w word) {
 	switch {
-	case w.home && dirs.Home != "":
-		return append(files, ChangedFile{Path: path.Join(filepath.ToSlash(dirs.Home), w.suf), Whole: true})
+	case w.home && c.home != "":
+		c.files = append(c.files, ChangedFile{Path: path.Join(c.home, w.suf), Whole: true})
+		return
 	case w.kind == known && w.text != "":
-		return l.from(files, w.text, dirs, true)
+		c.addName(w.text, true)
+		return
 	}
 	parts := strings.Split(w.spelled, "\x00")
 	if all := strings.Join(parts, ""); all != parts[0] {
-		files = l.from(files, all, dirs, false) // what is not known may be nothing
+		c.addName(all, false) // the computed parts may be empty
 	}
 	for i, part := range parts {
 		switch {
 		case part == "":
 		case i == 0:
-			files = l.from(files, part, dirs, false)
+			c.addName(part, false)
 		default:
-			files = append(files, ChangedFile{Path: "*" + part, Computed: true})
+			c.files = append(c.files, ChangedFile{Path: "*" + part, Computed: true})
 		}
 	}
-	return files
 }
 
-// from adds the file of that name in each folder that the line may be in there: what it changes to may
-// hold for a part of the line only.
-func (l *line) from(files []ChangedFile, name string, dirs Dirs, whole bool) []ChangedFile {
+// addName adds the file of that name in each folder that the line may be in. A change of folder may
+// apply to a part of the line only.
+func (c *changedFiles) addName(name string, whole bool) {
 	name = filepath.ToSlash(name)
 	if path.IsAbs(name) {
-		return append(files, ChangedFile{name, whole, !whole})
+		c.files = append(c.files, ChangedFile{name, whole, !whole})
+		return
 	}
-	// The cleaned path would lose a folder that is left by "..", which may be a link.
-	for _, at := range l.places(filepath.ToSlash(dirs.Cwd)) {
-		if at == "" {
-			files = append(files, ChangedFile{Path: name, Computed: !whole})
+	// Not cleaned: a folder in front of ".." may be a link.
+	for _, folder := range c.folders {
+		if folder == "" {
+			c.files = append(c.files, ChangedFile{Path: name, Computed: !whole})
 		} else {
-			files = append(files, ChangedFile{at + "/" + name, whole && len(l.folders) == 0 && !l.moved, !whole})
+			c.files = append(c.files, ChangedFile{folder + "/" + name, whole && !c.moved, !whole})
 		}
 	}
-	return files
 }
 
 // maxFolders bounds the folders of a line whose order counts.
 const maxFolders = 8
 
-// places are the folders that a line may be in: that where it starts, and where some of its changes of
-// folder that follow each other lead. Of too many it is not known where they start.
+// places returns the folders that a line may be in: the one in which it starts, and those to which any
+// consecutive changes of folder lead. Where there are more than maxFolders changes, it returns each
+// folder as a part of a path.
 func (l *line) places(cwd string) []string {
-	if l.at != nil {
-		return l.at
-	}
-	l.at = []string{cwd}
+	places := []string{cwd}
 	add := func(at string) {
-		if !slices.Contains(l.at, at) {
-			l.at = append(l.at, at)
+		if !slices.Contains(places, at) {
+			places = append(places, at)
 		}
 	}
 	if len(l.folders) > maxFolders {
 		for _, folder := range l.folders {
 			add("*/" + folder)
 		}
-		return l.at
+		return places
 	}
 	for i := range l.folders {
 		at := cwd
@@ -108,11 +120,11 @@ func (l *line) places(cwd string) []string {
 			add(at)
 		}
 	}
-	return l.at
+	return places
 }
 
-// changers are the programs that change files which they are given, and which of their operands these
-// are.
+// changers are the programs that change the files they are given. The function returns the operands that
+// name these files.
 var changers = map[string]func(operands []word) []word{
 	"tee": allOperands, "touch": allOperands, "truncate": allOperands, "sponge": allOperands, "mkdir": allOperands,
 	"rm": allOperands, "rmdir": allOperands, "unlink": allOperands, "shred": allOperands, "mv": allOperands, "ln": allOperands, "dd": allOperands,
@@ -123,7 +135,7 @@ func allOperands(operands []word) []word { return operands }
 
 func lastOperand(operands []word) []word { return operands[max(0, len(operands)-1):] }
 
-// change notes the files that a command changes, and the folder that it changes to.
+// change records the files that a command changes, and the folder that it changes to.
 func (r *reader) change(n *node) {
 	if n.words[0].kind != known {
 		return
@@ -168,14 +180,10 @@ func (r *reader) change(n *node) {
 	}
 }
 
-// enter notes a folder that the line changes to. A line that is read as several shells do enters it once.
+// enter records a folder that the line changes to, once: the reader may read a line several times.
 func (l *line) enter(folder string) {
-	for _, known := range l.folders {
-		if known == folder {
-			return
-		}
-	}
-	if len(l.folders) < maxWrite {
-		l.folders = append(l.folders, filepath.ToSlash(folder))
+	folder = filepath.ToSlash(folder)
+	if len(l.folders) < maxWrite && !slices.Contains(l.folders, folder) {
+		l.folders = append(l.folders, folder)
 	}
 }

@@ -65,7 +65,6 @@ type line struct {
 	writes   []write
 	operands []word   // files that programs change; see changers
 	folders  []string // that the line changes to, as it spells them
-	at       []string // where it may be; see places
 	outside  string   // why the line, or a text that it has a shell read, is outside of the grammar
 	barrier  string   // why nothing in this line can be allowed, though it may be in the grammar
 	moved    bool     // it changes the folder, so ./x is anything
