@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -103,12 +102,9 @@ func TestSourceReadsInBlocks(t *testing.T) {
 	}
 }
 
-// collections is how often f has the memory collected.
+// collections returns how many garbage collections f forces.
 func collections(f func()) uint32 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
+	before, after := memStats(f)
 	return after.NumForcedGC - before.NumForcedGC
 }
 

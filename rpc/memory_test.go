@@ -27,13 +27,18 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// allocated is how much memory f asks for, whether it keeps it or not.
+// allocated returns the bytes that f allocates, whether it keeps them or not.
 func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
+	before, after := memStats(f)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// memStats returns the statistics of the memory before and after f.
+func memStats(f func()) (before, after runtime.MemStats) {
 	runtime.ReadMemStats(&before)
 	f()
 	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
+	return before, after
 }
 
 func TestMemory(t *testing.T) {

@@ -32,7 +32,10 @@ var victims = []party{
 		return c.CloseOutput() == nil
 	}},
 	{name: "bridge", kill: func(c *conversation) bool { return c.Kill() == nil }},
-	{name: "codex", is: func(program string, _ []string) bool { return program == codexPath }},
+	// The bridge also runs codex --version, which is not the server.
+	{name: "codex", is: func(program string, words []string) bool {
+		return program == codexPath && slices.Contains(words, "app-server")
+	}},
 	{name: "hook", kill: func(c *conversation) bool { return killed(c.relays()) }, at: []string{"hook in flight"}, goesOn: true},
 	{
 		name: "tool", is: func(program string, words []string) bool {
