@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"codex-bridge/bridge/config"
@@ -44,6 +45,7 @@ func TestDecideAgent(t *testing.T) {
 		{"a file, not told which", "ask", policy.AgentUse{Files: []string{""}, Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"a command that changes a file", "ask", both("cat x", "/w/secret/b"), policy.Deny, "policy.rule"},
 		{"a denied one, and a file", "ask", both("git push", "/w/open/a"), policy.Deny, "policy.rule"},
+		{"both denied", "ask", both("git push", "/w/secret/b"), policy.Deny, "policy.rule"},
 		{"both allowed", "ask", both("cat x", "/w/open/a"), policy.Accept, ""},
 		{"one allowed", "ask", both("cat x", "/w/a"), policy.Pass, ""},
 		{"the other allowed", "ask", both("touch x", "/w/open/a"), policy.Pass, ""},
@@ -65,6 +67,9 @@ func TestDecideAgent(t *testing.T) {
 			}
 			if r := d.Refusal(); r != nil && r.Rule != test.rule {
 				t.Errorf("%+v", r)
+			}
+			if r := d.Refusal(); test.name == "both denied" && !strings.Contains(r.Reason, "Pushing is done by people") {
+				t.Errorf("the first reason is not given: %s", r.Reason)
 			}
 			if test.want == policy.Pass && !d.Ask {
 				t.Error("nobody is asked")

@@ -19,6 +19,7 @@ func TestReasonsForFolders(t *testing.T) {
 	p := compile(t, cfg)
 	st := state()
 	st.Programs = []string{"/opt/bin", "/code/proj/.venv/bin"}
+	st.Kept = append(st.Kept, "/srv/out/kept")
 	st.PolicyFiles = policyFiles{"/srv/out/other": {"/srv/out/other/.codex-bridge.toml"}}
 	for params, want := range map[string]string{
 		`"cwd":"/etc"`:            "/etc is outside the workspace and the writable roots",
@@ -26,6 +27,8 @@ func TestReasonsForFolders(t *testing.T) {
 		`"cwd":"/opt/bin/x"`:      "/opt/bin/x is where programs are that run outside of the sandbox",
 		`"cwd":"/opt"`:            "/opt is where programs are that run outside of the sandbox",
 		`"cwd":"/usr/opt"`:        "/usr/opt is outside the workspace",
+		`"cwd":"/srv/out/kept"`:   "/srv/out/kept is where Codex or the policy keeps its own files, or holds them",
+		`"cwd":"/srv/out/kept/x"`: "/srv/out/kept/x is where Codex or the policy keeps its own files",
 		`"cwd":"/code/proj/.git"`: "/code/proj/.git is in a .git, .codex or .agents folder",
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/out/sub"]}`:     `"/srv/out/sub" is /srv/out/sub, inside /srv/out, where a command could put a link`,
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code/proj/x"]}`:     `is /code/proj/x, inside /code/proj, where`,
@@ -148,7 +151,7 @@ func TestOverlayHasAllThatIsWanted(t *testing.T) {
 	st.Defaults = &policy.Defaults{Network: true, WritableRoots: []string{"/etc"}}
 	wanted := []string{`"features.skill_mcp_dependency_install":false`, `"sandbox_workspace_write.network_access":false`, `"sandbox_workspace_write.writable_roots":[]`}
 	for _, overlay := range []string{
-		`{}`, `{"model":"gpt-5.5"}`, `{"features.skill_mcp_dependency_install":true}`, `{"sandbox_workspace_write.network_access":true,"model":"gpt-5.5"}`,
+		`{}`, `{"model":"gpt-5.5"}`, `{"sandbox_workspace_write.network_access":false}`, `{"sandbox_workspace_write.writable_roots":[]}`, `{"features.skill_mcp_dependency_install":true}`, `{"sandbox_workspace_write.network_access":true,"model":"gpt-5.5"}`,
 		`{"sandbox_workspace_write.writable_roots":["/"]}`, `{"sandbox_workspace_write.network_access":true,"features.skill_mcp_dependency_install":true}`,
 	} {
 		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"workspace-write","config":`+overlay+`}}`), st)
@@ -177,5 +180,140 @@ func TestRulesInWritableRoots(t *testing.T) {
 		if d.Verdict == policy.Deny || d.Ask != asked {
 			t.Errorf("in %s: asked %t, %v", cwd, d.Ask, d.Err)
 		}
+	}
+}
+
+// A feature that the policy pins is switched off in a thread's overlay, and said to be, once. Another
+// key of that name, and a features key without a name, have no pin.
+func TestPinnedFeatureInOverlay(t *testing.T) {
+	const feature = "features.skill_mcp_dependency_install"
+	cfg := contract()
+	cfg.ConfigKeys = []string{"tools.*"}
+	for overlay, test := range map[string]struct {
+		want  string // part of the message
+		field string // of each change
+	}{
+		`{"features.skill_mcp_dependency_install":true}`:  {`"config":{"features.skill_mcp_dependency_install":false}`, "params.config." + feature},
+		`{"features.skill_mcp_dependency_install":"on"}`:  {`"config":{"features.skill_mcp_dependency_install":false}`, "params.config." + feature},
+		`{"features.skill_mcp_dependency_install":false}`: {`"config":{"features.skill_mcp_dependency_install":false}`, ""},
+		`{"tools.skill_mcp_dependency_install":true}`:     {`"config":{"tools.skill_mcp_dependency_install":true,"features.skill_mcp_dependency_install":false}`, "params.config." + feature},
+		`{"features":true}`:                               {`"config":{"features.skill_mcp_dependency_install":false}`, "params.config.features params.config." + feature},
+	} {
+		st := state()
+		st.Unpinned = true
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","config":`+overlay+`}}`), st)
+		var fields []string
+		for _, c := range d.Changes {
+			fields = append(fields, c.Field)
+		}
+		if got := strings.Join(fields, " "); got != test.field || !strings.Contains(string(d.Message), test.want) {
+			t.Errorf("%s: %s, changes %q", overlay, d.Message, got)
+		}
+	}
+}
+
+// A client that opts out of notifications may name 4,096 of them.
+func TestMostOptOuts(t *testing.T) {
+	for n, passes := range map[int]bool{0: true, 4096: true, 4097: false} {
+		names := strings.TrimSuffix(strings.Repeat(`"a",`, n), ",")
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"initialize","params":{"clientInfo":{"name":"n","version":"1"},"capabilities":{"optOutNotificationMethods":[`+names+`]}}}`), state())
+		if (d.Verdict == policy.Pass) != passes {
+			t.Errorf("%d: %v, %v", n, d.Verdict, d.Err)
+		}
+	}
+}
+
+// A reason shows a value of up to 80 bytes, and the beginning of a longer one.
+func TestReasonShowsShortValues(t *testing.T) {
+	for n, want := range map[int]string{
+		78: `"` + strings.Repeat("x", 78) + `" is not in policy.approval`, 79: `"` + strings.Repeat("x", 79) + `… (81 bytes) is not in policy.approval`,
+	} {
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],"approvalPolicy":"`+strings.Repeat("x", n)+`"}}`), state())
+		if len(d.Changes) != 1 || !strings.HasPrefix(d.Changes[0].Reason, want) {
+			t.Errorf("%d: %+v", n, d.Changes)
+		}
+	}
+}
+
+// An approval is answered with one of the decisions that Codex offers, or with a plain one where it
+// offers none.
+func TestOfferedResults(t *testing.T) {
+	for params, want := range map[string]string{
+		`{"availableDecisions":["accept",{"x":{}}]}`: `{"decision":"accept"} {"decision":{"x":{}}}`,
+		`{"availableDecisions":[]}`:                  ``,
+		`{"availableDecisions":null}`:                `{"decision":"accept"} {"decision":"acceptForSession"} {"decision":"decline"} {"decision":"cancel"}`,
+		`{}`:                                         `{"decision":"accept"} {"decision":"acceptForSession"} {"decision":"decline"} {"decision":"cancel"}`,
+	} {
+		var got []string
+		for _, raw := range policy.Offered(commandQuestion, value(t, params)) {
+			got = append(got, string(raw))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s", params, got)
+		}
+	}
+}
+
+// A patch of protected paths that the bridge can't ask about is denied, unless Codex itself asks about
+// it: it does for all of a patch that changes one file in .git, .codex or .agents.
+func TestPatchThatCodexAsksAboutByItself(t *testing.T) {
+	cfg := contract()
+	cfg.Escalation, cfg.ProtectedPaths = "ask", []string{".vscode"}
+	for files, want := range map[string]policy.Verdict{
+		".vscode/a":             policy.Deny,
+		".vscode/a sub/.git/b":  policy.Pass,
+		".vscode/a .agents/b":   policy.Pass,
+		".vscode/a sub/.gits/b": policy.Deny,
+		"sub/a":                 policy.Pass,
+	} {
+		patch := "*** Begin Patch\n"
+		for file := range strings.FieldsSeq(files) {
+			patch += "*** Add File: " + file + "\n+x\n"
+		}
+		raw, err := json.Marshal(map[string]string{"command": patch + "*** End Patch"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state()
+		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", json.RawMessage(`"on-request"`)
+		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
+		if d.Verdict != want {
+			t.Errorf("%s: %v, %v", files, d.Verdict, d.Err)
+		}
+	}
+}
+
+// Rules for files count for the file that a patch leads to, and for the name in the patch where that
+// can't be found out.
+func TestRulesOfPatchedFiles(t *testing.T) {
+	cfg := contract()
+	cfg.Rules = []config.Rule{
+		{Tool: "file", Path: "/code/proj/sub/**", Decision: "deny", Reason: "Not in sub."}, {Tool: "file", Path: "/code/proj/loop/**", Decision: "deny", Reason: "No loops."},
+	}
+	for file, want := range map[string]string{"in/a": "Not in sub", "sub/a": "Not in sub", "/code/proj/in/a": "Not in sub", "loop/a": "No loops", "other/a": ""} {
+		raw, err := json.Marshal(map[string]string{"command": "*** Begin Patch\n*** Add File: " + file + "\n+x\n*** End Patch"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state()
+		st.Thread.Sandbox = "workspace-write"
+		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
+		if want == "" && d.Verdict != policy.Pass || want != "" && (d.Err == nil || !strings.Contains(d.Err.Message, want)) {
+			t.Errorf("%s: %v, %v", file, d.Verdict, d.Err)
+		}
+	}
+}
+
+// A trusted project's folder is named in the overlay where the user's configuration names another folder
+// of the project, and the reason says both.
+func TestReasonForTrustedSubfolder(t *testing.T) {
+	cfg := contract()
+	cfg.ProjectTrust = "user"
+	st := state()
+	st.Defaults = &policy.Defaults{Folder: "/code/proj/sub", Projects: policy.Projects{Own: map[string]bool{"/code/proj": true}}}
+	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj/sub","approvalPolicy":"on-request","sandbox":"read-only"}}`), st)
+	const want = "the user's own configuration trusts the project; said of this folder, so that nothing is left for codex to write down"
+	if len(d.Changes) != 1 || d.Changes[0].Reason != want {
+		t.Errorf("%+v, %v", d.Changes, d.Err)
 	}
 }

@@ -142,10 +142,10 @@ func (c *call) environment(e rpc.Value, n int, f *folders) ([]byte, bool) {
 		f.out(at + "only the environment local is known")
 		return nil, false
 	}
-	text, ok := e.Get("cwd").Text()
+	text, _ := e.Get("cwd").Text() // "" can't be judged either
 	cwd, err := c.st.canonical(text)
 	switch {
-	case !ok || err != nil:
+	case err != nil:
 		f.out(at + "its cwd can't be judged")
 		return nil, false
 	case !c.entered(cwd):

@@ -33,11 +33,14 @@ func (c *call) entered(path string) bool { return c.reachable(path) && c.foreign
 
 // barred says why it may not.
 func (c *call) barred(path string) string {
+	if c.st.exposes(path) && !governs(path) {
+		return "where Codex or the policy keeps its own files, or holds them"
+	}
 	if c.reachable(path) {
 		if file := c.foreignFile(path); file != "" {
 			return "governed by " + file + ", and this thread is not; open a thread there"
 		}
-		if outer := c.enclosing(path); outer != "" && !c.st.exposes(path) {
+		if outer := c.enclosing(path); outer != "" {
 			return "inside " + outer + ", where a command could put a link in its place; name " + outer
 		}
 	}

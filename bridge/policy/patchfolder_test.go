@@ -33,7 +33,8 @@ func TestPatchBehindOddlySpelledCd(t *testing.T) {
 		`A="<<" cd sub/.github && apply_patch`:                     true,
 		`A="*** Begin Patch" cd\` + "\nsub/.github && apply_patch": true,
 		"cd /code/proj/sub/.github && apply_patch":                 true,
-		"cd" + strings.Repeat(" a", 5000) + " && apply_patch":      true,
+		"cd" + strings.Repeat(" a", 4093) + " && apply_patch":      false, // 4,096 words, with EOF
+		"cd" + strings.Repeat(" a", 4094) + " && apply_patch":      true,
 		"cd sub && apply_patch":                                    false,
 		"cd sub/.github/x && apply_patch":                          false,
 		"apply_patch":                                              false,

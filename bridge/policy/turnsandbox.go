@@ -110,7 +110,7 @@ func (c *call) objectAsked(v rpc.Value) {
 	}
 	f := c.hold(roots, func(path string) bool {
 		return belowAny(c.allowed(), path) && c.enclosing(path) == "" && !c.st.exposes(path) && c.foreignFile(path) == "" &&
-			(c.workspace != "" && path == c.workspace || !c.st.holdsProgram(path))
+			(path == c.workspace || !c.st.holdsProgram(path))
 	})
 	c.writable = f.kept
 	if f.changed {

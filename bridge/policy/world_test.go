@@ -50,8 +50,8 @@ func (l links) Canonical(p string) (string, error) {
 type repositories map[string][]string
 
 func (r repositories) Roots(folder string) ([]string, error) {
-	if folder == "/code/torn" {
-		return nil, errors.New("permission denied")
+	if folder == "/code/torn" || folder == "" {
+		return nil, errors.New("it can't be read")
 	}
 	return r[folder], nil
 }
