@@ -33,6 +33,7 @@ type Config struct {
 	files   []string          // that were read, in layer order
 	origins map[string]Origin // by key, what decided its value
 	digest  string            // of what the files said
+	invalid error             // see Invalid
 }
 
 // Codex is the [codex] section: the child and its limits.

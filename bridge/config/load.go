@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"slices"
 )
 
 // Options say where the files are. The zero value names none, and Load then
@@ -31,6 +32,26 @@ const WorkspaceFile = ".codex-bridge.toml"
 // several joined by errors.Join, which print a line each; Errors takes them
 // apart.
 func Load(opts Options) (*Config, error) { return build(readAll(opts), opts) }
+
+// LoadProxy is Load, except that it skips a workspace file that does not load. Invalid then returns the
+// error of that file.
+func LoadProxy(opts Options) (*Config, error) {
+	sources := readAll(opts)
+	cfg, err := build(sources, opts)
+	if err == nil {
+		return cfg, nil
+	}
+	others := slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.layer == Workspace })
+	cfg, failed := build(others, opts)
+	if failed != nil {
+		return nil, err
+	}
+	cfg.invalid, cfg.digest = err, digest(sources) // Watch reports the file when it changes
+	return cfg, nil
+}
+
+// Invalid returns the error of a workspace file that LoadProxy skipped, nil if it skipped none.
+func (c *Config) Invalid() error { return c.invalid }
 
 // Errors returns the faults that an error of Load is made of.
 func Errors(err error) []*Error {

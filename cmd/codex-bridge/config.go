@@ -21,6 +21,17 @@ func loadConfig() (*config.Config, error) { return config.Load(configFiles()) }
 
 func configFiles() config.Options { return config.Discover(workspaceFolder()) }
 
+// warnInvalid logs each fault of a workspace file that does not load, and what follows from it.
+func warnInvalid(cfg *config.Config, log *slog.Logger) {
+	effect := "the bridge starts without it"
+	if cfg.Policy.Mode == config.Enforce {
+		effect = "no thread is opened in its folder until it loads"
+	}
+	for _, fault := range config.Errors(cfg.Invalid()) {
+		log.Warn("the policy file of the workspace does not load", "error", fault, "effect", effect)
+	}
+}
+
 // workspaceFolder is the folder whose configuration counts.
 func workspaceFolder() string {
 	start, err := os.Getwd()
@@ -57,7 +68,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 		return nil, fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
 	g := guard.New(p, world, recorder, log)
-	g.Workspaces(folderPolicies(log))
+	g.Workspaces(folderPolicies(cfg.Invalid() != nil, log))
 	g.ReadsGit(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
 	return g, nil
 }
@@ -112,13 +123,13 @@ func socketFolder(world policy.State) (string, error) {
 	}), nil
 }
 
-// folderPolicies finds the policy of a folder whose policy file is not that of the folder
-// we were started in.
-func folderPolicies(log *slog.Logger) func(folder string) (*policy.Policy, error) {
+// folderPolicies finds the policy of a folder whose policy file the bridge did not load at its start:
+// that of another folder and, with invalid, that of the folder it was started in.
+func folderPolicies(invalid bool, log *slog.Logger) func(folder string) (*policy.Policy, error) {
 	started, _ := filepath.EvalSymlinks(workspaceFolder())
 	return func(folder string) (*policy.Policy, error) {
 		workspace := config.WorkspaceFolder(folder)
-		if _, err := os.Lstat(filepath.Join(workspace, config.WorkspaceFile)); err != nil || workspace == started {
+		if _, err := os.Lstat(filepath.Join(workspace, config.WorkspaceFile)); err != nil || workspace == started && !invalid {
 			return nil, nil
 		}
 		cfg, err := config.Load(config.Discover(workspace))

@@ -62,7 +62,7 @@ func (c doctorCmd) Run(out io.Writer) error {
 }
 
 func examine() []finding {
-	cfg, err := loadConfig()
+	cfg, err := config.LoadProxy(configFiles())
 	if err != nil {
 		var all []finding
 		for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -74,6 +74,7 @@ func examine() []finding {
 	if files := cfg.Files(); len(files) > 0 {
 		all[0].Detail = strings.Join(files, ", ")
 	}
+	all = append(all, examineInvalid(cfg)...)
 	all = append(all, examinePolicy(cfg)...)
 	all = append(all, examineRules(cfg)...)
 	all = append(all, examineUserRules(cfg)...)
@@ -87,6 +88,18 @@ func examine() []finding {
 	all = append(all, examineTranscripts(cfg)...)
 	all = append(all, examineTelemetry(cfg)...)
 	return append(all, examineCodex(cfg)...)
+}
+
+// examineInvalid returns a row for each fault of a workspace file that does not load.
+func examineInvalid(cfg *config.Config) (all []finding) {
+	state, effect := warn, "correct the file; until then codex app-server runs without it"
+	if cfg.Policy.Mode == config.Enforce {
+		state, effect = broken, "correct the file; until then no thread is opened in its folder"
+	}
+	for _, fault := range config.Errors(cfg.Invalid()) {
+		all = append(all, finding{"configuration", state, fault.Error(), effect})
+	}
+	return all
 }
 
 // profile is what stands for values of the policy, in the words of the configuration.

@@ -42,7 +42,7 @@ func main() {
 // standIn does what codex would do with these arguments. It returns only when
 // that failed.
 func standIn(args []string) error {
-	cfg, err := loadConfig()
+	cfg, err := config.LoadProxy(configFiles())
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,11 @@ func standIn(args []string) error {
 		return err
 	}
 	if argv.Parse(command.Args).Proxy {
+		warnInvalid(cfg, logger(cfg))
 		return proxy(cfg, command, record)
+	}
+	if err := cfg.Invalid(); err != nil {
+		return err // no thread request follows that could be refused
 	}
 	if err := record.Close(); err != nil {
 		return err

@@ -4,7 +4,9 @@ package e2e_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -342,6 +344,67 @@ func TestPolicyFileOfThreadFolder(t *testing.T) {
 		t.Error(err)
 	}
 	a.quit()
+}
+
+// A policy file that does not load at the start does not end the editor. Under enforce it refuses the
+// threads of its folder until it loads; otherwise doctor and the log name it, and nothing else happens.
+func TestInvalidPolicyFileAtTheStart(t *testing.T) {
+	t.Parallel()
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	for name, test := range map[string]struct {
+		config string
+		damage func(file string) error
+		fault  string // in the error, behind the file's path
+		doctor int
+	}{
+		"an unknown value": {governsConfig, func(file string) error { return os.WriteFile(file, []byte("[policy]\nsandbox = 1\n"), 0o600) }, ":2:", 1},
+		"looser":           {governsConfig, func(file string) error { return os.WriteFile(file, []byte("[policy]\nnetwork = true\n"), 0o600) }, ":2:", 1},
+		"a link": {governsConfig, func(file string) error {
+			return errors.Join(os.Rename(file, file+".real"), os.Symlink(file+".real", file))
+		},
+			": cannot be read: it is a symbolic link, which a command could replace; put the file itself in its place", 1},
+		"nothing enforced": {"", func(file string) error { return os.WriteFile(file, []byte("[policy]\nsandbox = 1\n"), 0o600) }, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: test.config})
+			w.write("other/x", "")
+			file := w.write("workspace/.codex-bridge.toml", workspacePolicy)
+			if err := test.damage(file); err != nil {
+				t.Fatal(err)
+			}
+			if out, _, code := w.own("doctor"); code != test.doctor || !strings.Contains(out, file) {
+				t.Errorf("doctor ends with %d: %s", code, out)
+			}
+			a := w.agreeable(proxyArgv...)
+			if test.fault == "" {
+				a.turn(a.thread(settings), "RUN: touch denied")
+				if !w.left("workspace/denied") {
+					t.Errorf("the model was told %q", w.told())
+				}
+				a.quit()
+				return
+			}
+			if err := a.refused("thread/start", settings); !strings.Contains(err.Message, file+test.fault) {
+				t.Error(err)
+			}
+			elsewhere := maps.Clone(settings)
+			elsewhere["cwd"] = filepath.Join(w.root, "other")
+			a.turn(a.thread(elsewhere), "RUN: touch denied")
+			if !w.left("other/denied") {
+				t.Errorf("in another folder the model was told %q", w.told())
+			}
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			w.write("workspace/.codex-bridge.toml", workspacePolicy)
+			a.turn(a.thread(settings), "RUN: touch denied")
+			if w.left("workspace/denied") {
+				t.Error("the policy file has no effect after it was corrected")
+			}
+			a.quit()
+		})
+	}
 }
 
 // A bridge that enforces nothing opens no thread in a folder whose policy file asks for it.
