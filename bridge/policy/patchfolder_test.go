@@ -83,3 +83,31 @@ func TestPatchOfNothingBehindManyWords(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 }
+
+// A line that the bridge can't read as a whole leaves the sandbox if a word of it names a protected path
+// that Codex does not protect by itself.
+func TestProtectedPathsInLinesThatAreNotRead(t *testing.T) {
+	cfg := contract()
+	cfg.ProtectedPaths = []string{".git", ".github/workflows"}
+	long := "; : " + strings.Repeat("x", 64<<10)
+	for line, want := range map[string]policy.Verdict{
+		"touch sub/.github/workflows/a" + long: policy.Deny,
+		"touch sub/.github/a" + long:           policy.Pass,
+		"touch sub/.git/a" + long:              policy.Pass,
+		"touch sub/.github/workflows/a\n(":     policy.Deny,
+		"touch sub/a\n(":                       policy.Pass,
+		"cat sub/.github/workflows/a":          policy.Pass,
+	} {
+		raw, err := json.Marshal(map[string]string{"command": line})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := state()
+		st.Escalation = rules.Sandboxed
+		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
+		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}, st)
+		if d.Verdict != want {
+			t.Errorf("%.40q: %v, %v", line, d.Verdict, d.Err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // ChangedFile is a file that a command line changes, as far as the line spells its path.
@@ -21,7 +22,8 @@ type ChangedFile struct {
 // ChangedFiles returns the files that a command line changes by name: the targets of its redirections,
 // and the operands of the programs in changers, in the folder that the line changes to. Of a computed
 // name it returns the literal parts. A file that another program changes is not among them, nor one
-// whose name is computed as a whole.
+// whose name is computed as a whole. Of a line that is too long or can't be parsed it also returns each
+// word, as a part of a name.
 func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 	r := reader{line: newLine(dirs)}
 	r.text(command, context{shell: dialectOf(shell)})
@@ -38,8 +40,16 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 	for _, w := range r.line.operands {
 		c.add(w)
 	}
+	if r.line.partial {
+		for text := range strings.FieldsFuncSeq(command, delimits) {
+			c.files = append(c.files, ChangedFile{Path: "*" + text, Computed: true})
+		}
+	}
 	return c.files
 }
+
+// delimits reports whether a character ends a word for some shell.
+func delimits(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=", c) }
 
 // changedFiles collects the files that a command line changes.
 type changedFiles struct {
@@ -143,7 +153,7 @@ func (r *reader) change(n *node) {
 	name := n.words[0].key()
 	moves := name == "cd" || name == "pushd" || name == "chdir"
 	files, ok := changers[name]
-	if !ok && !moves || len(r.line.operands) > maxWrite {
+	if !ok && !moves {
 		return
 	}
 	var operands, values []word
@@ -178,12 +188,19 @@ func (r *reader) change(n *node) {
 	if inPlace {
 		r.line.operands = append(append(r.line.operands, files(operands)...), values...)
 	}
+	if len(r.line.operands) > maxOperands {
+		r.line.operands, r.line.partial = r.line.operands[:maxOperands], true
+	}
 }
 
 // enter records a folder that the line changes to, once: the reader may read a line several times.
 func (l *line) enter(folder string) {
 	folder = filepath.ToSlash(folder)
-	if len(l.folders) < maxWrite && !slices.Contains(l.folders, folder) {
+	switch {
+	case slices.Contains(l.folders, folder):
+	case len(l.folders) == maxWrite:
+		l.partial = true
+	default:
 		l.folders = append(l.folders, folder)
 	}
 }

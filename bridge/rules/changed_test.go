@@ -1,6 +1,9 @@
 package rules_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,6 +56,12 @@ func TestChangedFiles(t *testing.T) {
 		"find . -exec touch {}/a ;":       {part("/a"), part("*/a")},
 		"xargs -I% touch a/%b":            {part("/w/a/b"), part("/w/a/"), part("*b")},
 		"pushd a; touch /b":               {whole("/b")},
+		"pushd a; touch b":                {part("/w/b"), part("/w/a/b")},
+		"chdir a; touch b":                {part("/w/b"), part("/w/a/b")},
+		"touch '' b":                      {whole("/w/b")},
+		"touch a=b":                       {whole("/w/a=b")},
+		"sed -n p c":                      nil,
+		"sed --quiet p c":                 nil,
 		"cd $d; touch c":                  {part("/w/c"), part("/w/*/c")},
 		"cat a; $x b; grep c d":           nil,
 	} {
@@ -64,8 +73,76 @@ func TestChangedFiles(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s", line, diff)
 		}
 	}
-	if got := rules.ChangedFiles("touch a", "bash", rules.Dirs{}); len(got) != 1 || got[0] != part("a") {
-		t.Errorf("in a folder that is not known: %v", got)
+	for line, want := range map[string]files{
+		"touch a":             {part("a")},
+		"cd a; cd b; touch c": {part("c"), part("a/c"), part("a/b/c"), part("b/c")},
+		"cd /a; touch c":      {part("c"), part("/a/c")},
+	} {
+		if diff := cmp.Diff(want, files(rules.ChangedFiles(line, "bash", rules.Dirs{}))); diff != "" {
+			t.Errorf("%s in a folder that is not known (-want +got)\n%s", line, diff)
+		}
+	}
+}
+
+// The order of up to eight changes of folder counts. Of more each folder is a part of a path.
+func TestChangedFilesBehindManyChangesOfFolder(t *testing.T) {
+	for n, want := range map[int]string{8: "/w/d0/d1/d2/d3/d4/d5/d6/d7/c", 9: "*/d8/c"} {
+		line := ""
+		for i := range n {
+			line += fmt.Sprintf("cd d%d; ", i)
+		}
+		files := rules.ChangedFiles(line+"touch c", "bash", dirsOfW)
+		if !slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return f.Path == want }) {
+			t.Errorf("%d: %v", n, files)
+		}
+		if slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return strings.HasPrefix(f.Path, "*") }) != (n > 8) {
+			t.Errorf("%d: %v", n, files)
+		}
+	}
+}
+
+var dirsOfW = rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"}
+
+// Of a line that is not wholly read every word may be a file that it changes.
+func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
+	many := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for name, test := range map[string]struct {
+		line    string
+		partial bool
+	}{
+		"64 KiB":                 {"touch a/b; : " + strings.Repeat("x", 64<<10-13), false},
+		"one more":               {"touch a/b; : " + strings.Repeat("x", 64<<10-12), true},
+		"not to be parsed":       {"touch a/b\n(", true},
+		"control characters":     {"touch a/b \x01", true},
+		"4096 words":             {"touch a/b" + strings.Repeat(" x", 4094), false},
+		"4097 words":             {"touch a/b" + strings.Repeat(" x", 4095), true},
+		"2000 commands":          {strings.Repeat("ls;", 1999) + "touch a/b", false},
+		"2001 commands":          {strings.Repeat("ls;", 2000) + "touch a/b", true},
+		"4096 files":             {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 95) + " a/b", false},
+		"4097 files":             {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 96) + " a/b", true},
+		"256 redirections":       {strings.Repeat("ls > x;", 255) + "ls > a/b", false},
+		"257 redirections":       {strings.Repeat("ls > x;", 256) + "ls > a/b", true},
+		"256 changes of folder":  {many(256, "cd d%d;") + "touch a/b", false},
+		"257 changes of folder":  {many(257, "cd d%d;") + "touch a/b", true},
+		"words of a wrapper":     {"strace" + strings.Repeat(" x", 126) + " a/b", false},
+		"too many of them":       {"strace" + strings.Repeat(" x", 127) + " a/b", true},
+		"texts in eight texts":   {strings.Repeat("eval ", 8) + "touch a/b", false},
+		"and more":               {strings.Repeat("eval ", 9) + "touch a/b", true},
+		"what zsh alone can run": {"touch a/b; echo ${(f)x}", true},
+	} {
+		files := rules.ChangedFiles(test.line, "bash", dirsOfW)
+		if got := slices.Contains(files, rules.ChangedFile{Path: "*a/b", Computed: true}); got != test.partial {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if files := rules.ChangedFiles("touch a/b; echo ${(f)x}", "zsh", dirsOfW); !slices.Equal(files, []rules.ChangedFile{{Path: "/w/a/b", Whole: true}}) {
+		t.Errorf("for zsh: %v", files)
 	}
 }
 

@@ -68,6 +68,7 @@ type line struct {
 	outside  string   // why the line, or a text that it has a shell read, is outside of the grammar
 	barrier  string   // why nothing in this line can be allowed, though it may be in the grammar
 	moved    bool     // it changes the folder, so ./x is anything
+	partial  bool     // files that it changes may be missing in writes and operands
 	hidden   bool     // it holds a command as text, for what evaluates values
 	size     int      // nodes made, kids included
 
@@ -89,7 +90,7 @@ var unreadWrite = write{text: "a line that can't be read", target: word{kind: ma
 func (l *line) write(w write) {
 	switch n := len(l.writes); {
 	case n == maxWrite:
-		w.target = word{kind: many}
+		w.target, l.partial = word{kind: many}, true
 	case n > maxWrite:
 		return
 	}

@@ -87,7 +87,7 @@ func (r *reader) unknownName(n *node, c context) {
 func (r *reader) loose(n *node, c context, texts bool) {
 	n.wrapper = true
 	if len(n.words) > maxLoose {
-		n.opaque = "there are too many words"
+		r.skip(n, "there are too many words")
 		return
 	}
 	c = c.deeper()

@@ -19,7 +19,9 @@ const (
 	maxWords = 4096     // words of one command
 	maxLoose = 128      // words of a command whose options are not known
 	maxRead  = 4 * maxText
-	maxWrite = 256 // redirections into files
+	maxWrite = 256 // redirections into files, and folders that a line changes to
+
+	maxOperands = 4096 // files that programs change
 )
 
 // reader gathers what a command line runs.
@@ -84,6 +86,7 @@ func (r *reader) text(text string, c context) []*node {
 	}
 	if fault != "" {
 		r.line.write(unreadWrite)
+		r.line.partial = true
 		return []*node{opaqueNode(text, fault)}
 	}
 	c.inner = false
@@ -104,6 +107,7 @@ func (r *reader) text(text string, c context) []*node {
 			nodes = append(nodes, opaqueNode(text, "zsh may leave characters out of a word"))
 		}
 	}
+	parsed := false
 	for i := range 1 + len(c.shell.langs) {
 		lang := syntax.LangBash
 		if i > 0 {
@@ -117,6 +121,7 @@ func (r *reader) text(text string, c context) []*node {
 			}
 			continue
 		}
+		parsed = true
 		if fault := differs(file, text, len(c.shell.langs) > 0); fault != "" {
 			nodes = append(nodes, opaqueNode(text, fault))
 		}
@@ -124,6 +129,7 @@ func (r *reader) text(text string, c context) []*node {
 		syntax.Walk(file, w.visit)
 		nodes = append(nodes, w.nodes...)
 	}
+	r.line.partial = r.line.partial || !parsed
 	return nodes
 }
 
@@ -299,11 +305,11 @@ func (r *reader) command(words []word, assigns []assign, c context) *node {
 	r.line.size++
 	switch {
 	case r.line.size > maxNodes:
-		n.opaque = "there are too many commands"
+		r.skip(n, "there are too many commands")
 	case c.depth > maxDepth:
-		n.opaque = "commands are nested too deeply"
+		r.skip(n, "commands are nested too deeply")
 	case len(words) > maxWords:
-		n.opaque = "there are too many words"
+		r.skip(n, "there are too many words")
 	case len(words) > 0:
 		r.patch(n, c)
 		r.change(n)
@@ -323,6 +329,9 @@ func (r *reader) command(words []word, assigns []assign, c context) *node {
 	}
 	return n
 }
+
+// skip leaves a command unread.
+func (r *reader) skip(n *node, why string) { n.opaque, r.line.partial = why, true }
 
 // prefixed is command for words that may begin with assignments, as env takes
 // them.
