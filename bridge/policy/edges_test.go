@@ -18,7 +18,7 @@ func TestReasonsForFolders(t *testing.T) {
 	cfg.WritableRoots = []string{"${workspace}", "/srv/out", "/opt"}
 	p := compile(t, cfg)
 	st := state()
-	st.Programs = []string{"/opt/bin", "/code/proj/.venv/bin"}
+	st.Programs = []string{"/opt/bin", "/code/proj/.venv/bin", "/usr/opt/bin"}
 	st.Kept = append(st.Kept, "/srv/out/kept")
 	st.PolicyFiles = policyFiles{"/srv/out/other": {"/srv/out/other/.codex-bridge.toml"}}
 	for params, want := range map[string]string{

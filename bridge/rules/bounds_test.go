@@ -29,7 +29,11 @@ func TestDeepNesting(t *testing.T) {
 			}
 		}
 	}
-	// What is only deep, and not wrong, is not read either.
+}
+
+// A line that is nested too deeply is not read, also where nothing is wrong with it.
+func TestDeepLinesAreNotRead(t *testing.T) {
+	s := compile(t, []config.Rule{{Command: "git push **", Decision: "deny"}})
 	deep := strings.Repeat("( ", 2000) + "ls" + strings.Repeat(" )", 2000)
 	if m := s.Shell(deep, "bash", rules.Sandboxed, dirs); m.Decision != rules.Deny {
 		t.Errorf("2000 deep: %s", printed(m))

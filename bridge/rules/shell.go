@@ -37,7 +37,7 @@ func (s *Set) Argv(argv []string, e Escalation, dirs Dirs) Match {
 
 func newLine(dirs Dirs) *line {
 	l := new(line)
-	if workspace := filepath.ToSlash(dirs.Workspace); workspace != "" && dirs.Cwd != "" {
+	if workspace := filepath.ToSlash(dirs.Workspace); workspace != "" {
 		if rest, ok := below(workspace, filepath.ToSlash(dirs.Cwd)); ok {
 			l.folder = path.Clean("./" + rest)
 		}
@@ -291,11 +291,13 @@ func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
 	}
 	leads := ""
 	if clear {
+		spelled := target
+		target = path.Clean(filepath.ToSlash(target))
+		leads = target
 		if dirs.Resolve != nil {
-			at, err := dirs.Resolve(target)
+			at, err := dirs.Resolve(spelled)
 			leads, clear = filepath.ToSlash(at), err == nil
 		}
-		target = path.Clean(filepath.ToSlash(target))
 	}
 	m := s.decide(e, func(l *layer) iter.Seq[int] { return slices.Values(l.paths) }, func(r *rule) certainty {
 		if !r.writes {
@@ -305,7 +307,7 @@ func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
 			return r.path.ends(last)
 		}
 		found := r.path.match(target, dirs)
-		if leads != "" && leads != target {
+		if leads != target {
 			found = max(found, r.path.match(leads, dirs))
 		}
 		return min(found, could)

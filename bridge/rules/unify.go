@@ -31,7 +31,7 @@ func (r *rule) matchWords(n *node) certainty {
 }
 
 func (r *rule) certain(n *node) bool {
-	if len(r.words) > 0 && r.words[0].kind != restOfWords && (len(n.words) == 0 || !r.words[0].certain(&n.words[0])) {
+	if r.words[0].kind != restOfWords && (len(n.words) == 0 || !r.words[0].certain(&n.words[0])) {
 		return false // most rules end here
 	}
 	return lead(r.words, n.words, false)
@@ -64,7 +64,7 @@ func lead(globs []wordGlob, words []word, lenient bool) bool {
 			reached, next = next, reached
 			continue
 		}
-		skips := lenient && gi > 0 && g.kind == literalWord && !strings.HasPrefix(g.text, "-")
+		skips := lenient && g.kind == literalWord && !strings.HasPrefix(g.text, "-")
 		for i := range words {
 			if !reached[i] {
 				continue
@@ -84,7 +84,7 @@ func lead(globs []wordGlob, words []word, lenient bool) bool {
 				reached[i+1] = true
 				reached[min(i+2, len(words))] = true
 			}
-			if gi == 0 && g.named(w) || gi > 0 && g.possible(w) {
+			if gi == 0 && g.named(w) || g.possible(w) {
 				next[i+1], some = true, true
 				if several {
 					next[i] = true

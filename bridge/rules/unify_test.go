@@ -1,0 +1,52 @@
+package rules_test
+
+import (
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/rules"
+)
+
+// A rule for any command is sure of a command whose name is not known, so that a later rule, which only
+// could match it, does not decide.
+func TestRuleForAnyCommandIsSureOfUnknownName(t *testing.T) {
+	s := compile(t, []config.Rule{{Command: "**", Decision: "ask"}, {Command: "git push", Decision: "deny"}})
+	for line, want := range map[string]rules.Decision{"$x push": rules.Ask, "git push": rules.Ask, "A=1": rules.Ask} {
+		if m := s.Shell(line, "bash", rules.Sandboxed, dirs); m.Decision != want {
+			t.Errorf("%s: %s", line, printed(m))
+		}
+	}
+}
+
+// A path that goes up before it names a folder leads where it says.
+func TestRedirectionsThatGoUp(t *testing.T) {
+	s := compile(t, []config.Rule{{Path: "/q/a", Decision: "deny"}})
+	d := rules.Dirs{Workspace: "/w", Cwd: "/w/x"}
+	for target, want := range map[string]rules.Decision{
+		"../../q/a": rules.Deny, "./../../q/a": rules.Deny, "/../q/a": rules.Deny, "//q/a": rules.Deny,
+		"../a": rules.None, "./../a": rules.None, "/../a": rules.None, ".//../a": rules.None,
+		"y/../a": rules.Deny, "./y/../a": rules.Deny, // y may be a link
+	} {
+		if m := s.Shell("echo > "+target, "bash", rules.Sandboxed, d); m.Decision != want {
+			t.Errorf("%s: %s", target, printed(m))
+		}
+	}
+}
+
+// A program that an allow rule names by a path of the workspace is not known where the workspace is not.
+func TestProgramsOfUnknownWorkspace(t *testing.T) {
+	s := compile(t, []config.Rule{{Command: "w/run", Decision: "allow"}, {Command: "./run", Decision: "allow"}})
+	for name, test := range map[string]struct {
+		dirs rules.Dirs
+		want rules.Decision
+	}{
+		"the workspace":     {rules.Dirs{Workspace: "/w", Cwd: "/w"}, rules.Allow},
+		"not known":         {rules.Dirs{Cwd: "/w", Roots: []string{"/w"}}, rules.None},
+		"no folder known":   {rules.Dirs{Roots: []string{"/w"}}, rules.None},
+		"the folder is not": {rules.Dirs{Workspace: "/w"}, rules.None},
+	} {
+		if m := s.Shell("./run", "bash", rules.Sandboxed, test.dirs); m.Decision != test.want {
+			t.Errorf("%s: %s", name, printed(m))
+		}
+	}
+}
