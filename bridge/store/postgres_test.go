@@ -12,7 +12,7 @@ import (
 
 // server starts with the first test that needs it.
 var server = sync.OnceValues(func() (*postgrestest.Server, error) {
-	s, err := postgrestest.Start()
+	s, err := postgrestest.Start(postgrestest.Options{})
 	if err == nil {
 		cleanups = append(cleanups, s.Stop)
 	}

@@ -5,10 +5,12 @@ package store_test
 import (
 	"context"
 	"encoding/pem"
+	"net"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,7 +21,7 @@ import (
 // Over a network the log is written by who has the password, to the server whose name and
 // certificate were asked for, and no other; what is refused says why, without the password.
 func TestTLS(t *testing.T) {
-	server, err := postgrestest.StartTLS(t.Context())
+	server, err := postgrestest.Start(postgrestest.Options{TLS: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,19 +45,22 @@ func TestTLS(t *testing.T) {
 	}
 
 	for _, c := range []struct{ name, host, mode, root, password, refused string }{
-		{"verified", "localhost", "verify-full", server.Root(), postgrestest.Password, ""},
+		{"verified", "localhost", "verify-full", server.Certificate, postgrestest.Password, ""},
 		{"encrypted", "127.0.0.1", "require", "", postgrestest.Password, ""},
 		{"plain", "localhost", "disable", "", postgrestest.Password, "no encryption"},
-		{"of another name", "127.0.0.1", "verify-full", server.Root(), postgrestest.Password, "certificate"},
+		{"of another name", "127.0.0.1", "verify-full", server.Certificate, postgrestest.Password, "certificate"},
 		{"of somebody else", "localhost", "verify-full", other, postgrestest.Password, "certificate"},
-		{"wrong password", "localhost", "verify-full", server.Root(), "hunter2", "password authentication failed"},
+		{"wrong password", "localhost", "verify-full", server.Certificate, "hunter2", "password authentication failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			u, err := server.Remote(local)
+			u, err := url.Parse(local)
 			if err != nil {
 				t.Fatal(err)
 			}
-			u.Host, u.User = c.host+u.Host, url.UserPassword(u.User.Username(), c.password)
+			u = &url.URL{
+				Scheme: "postgres", User: url.UserPassword(postgrestest.Person, c.password),
+				Host: net.JoinHostPort(c.host, strconv.Itoa(server.Port)), Path: u.Path,
+			}
 			q := url.Values{"sslmode": {c.mode}}
 			if c.root != "" {
 				q.Set("sslrootcert", c.root)

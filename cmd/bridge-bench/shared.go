@@ -17,7 +17,7 @@ func (b *bench) shared(n int) (err error) {
 		return nil
 	}
 	ctx := context.Background()
-	server, err := postgrestest.Start()
+	server, err := postgrestest.Start(postgrestest.Options{})
 	if err != nil {
 		return err
 	}

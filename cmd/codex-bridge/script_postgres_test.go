@@ -14,7 +14,7 @@ import (
 // TestScriptsPostgres plays the scripts of testdata/postgres, each with an empty
 // database in $DATABASE.
 func TestScriptsPostgres(t *testing.T) {
-	server, err := postgrestest.Start()
+	server, err := postgrestest.Start(postgrestest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

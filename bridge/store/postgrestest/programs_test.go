@@ -13,7 +13,7 @@ import (
 func TestStartWithout(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("CODEX_BRIDGE_POSTGRES", folder)
-	s, err := postgrestest.Start()
+	s, err := postgrestest.Start(postgrestest.Options{})
 	if err == nil {
 		t.Fatal("it started", s.Stop())
 	}

@@ -27,23 +27,53 @@ const patience = 30 * time.Second
 
 // Server is a running PostgreSQL on a socket in a temporary folder.
 type Server struct {
+	Port        int    // of localhost, on which it listens; 0: on its socket alone
+	Certificate string // the file of the certificate by which it is known on the port
+
 	dir       string
 	programs  string
-	port      int // on which it listens; 0: on its socket alone
 	process   *os.Process
 	ended     chan struct{} // closed after the server was waited for
 	databases atomic.Int64
 }
 
+// Options say how a server can be reached. The zero value is a socket alone.
+type Options struct {
+	// TLS has the server listen on a port of localhost, too, where Person logs in over TLS.
+	TLS bool
+}
+
 // Start starts a server. End it with Stop; it ends with this process, too.
-func Start() (*Server, error) { return begin(0) }
+func Start(o Options) (*Server, error) {
+	if !o.TLS {
+		return begin(0)
+	}
+	var all error
+	for range 3 { // another process may take the port before the server does
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		s, err := begin(port)
+		if err != nil {
+			all = errors.Join(all, err)
+			continue
+		}
+		if err := s.addPerson(); err != nil {
+			return nil, errors.Join(err, s.Stop())
+		}
+		return s, nil
+	}
+	return nil, all
+}
 
 func begin(port int) (*Server, error) {
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, port: port, ended: make(chan struct{})}
+	s := &Server{dir: dir, Port: port, ended: make(chan struct{})}
+	s.Certificate = s.path("server.crt")
 	if err := s.start(); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, fmt.Errorf("PostgreSQL for the tests: %w", err)
@@ -70,7 +100,7 @@ func (s *Server) start() (err error) {
 		return fmt.Errorf("initdb: %w: %s", err, text)
 	}
 	settings := []string{"-c", "listen_addresses="}
-	if s.port != 0 {
+	if s.Port != 0 {
 		if settings, err = s.secure(); err != nil {
 			return err
 		}
@@ -156,8 +186,8 @@ func (s *Server) Database(ctx context.Context) (string, error) {
 
 func (s *Server) url(database string) string {
 	address := "postgres://bridge@/" + database + "?host=" + url.QueryEscape(s.path("socket"))
-	if s.port != 0 {
-		address += "&port=" + strconv.Itoa(s.port)
+	if s.Port != 0 {
+		address += "&port=" + strconv.Itoa(s.Port)
 	}
 	return address
 }

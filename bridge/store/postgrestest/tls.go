@@ -14,44 +14,20 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"net/url"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// What a person logs in by who comes over the network.
+// Person and Password log in over the network.
 const (
 	Person   = "ada"
 	Password = "correct horse"
 )
 
-// access lets the tests in by the socket, and a person by TLS with a password; nobody else.
+// access lets the tests in by the socket, and Person by TLS with a password.
 const access = "local all bridge trust\nhostssl all " + Person + " 127.0.0.1/32 scram-sha-256\n"
-
-// StartTLS starts a server that listens on a port, too, and lets Person in there, over TLS
-// alone. Its certificate is for localhost.
-func StartTLS(ctx context.Context) (*Server, error) {
-	var all error
-	for range 3 { // somebody else may take the port in between
-		port, err := freePort()
-		if err != nil {
-			return nil, err
-		}
-		s, err := begin(port)
-		if err != nil {
-			all = errors.Join(all, err)
-			continue
-		}
-		if err := s.admit(ctx); err != nil {
-			return nil, errors.Join(err, s.Stop())
-		}
-		return s, nil
-	}
-	return nil, all
-}
 
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -62,8 +38,10 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-// admit makes the role that comes over the network.
-func (s *Server) admit(ctx context.Context) error {
+// addPerson makes the role that logs in over the network.
+func (s *Server) addPerson() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	c, err := pgx.Connect(ctx, s.url("postgres"))
 	if err != nil {
 		return err
@@ -72,19 +50,6 @@ func (s *Server) admit(ctx context.Context) error {
 	_, err = c.Exec(ctx, "SET password_encryption = 'scram-sha-256'; CREATE ROLE "+Person+" LOGIN PASSWORD '"+Password+"'")
 	return err
 }
-
-// Remote is the address of one of the server's databases over the network, without a host's
-// name, a password and what is asked of TLS.
-func (s *Server) Remote(address string) (*url.URL, error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil, err
-	}
-	return &url.URL{Scheme: "postgres", User: url.User(Person), Host: net.JoinHostPort("", strconv.Itoa(s.port)), Path: u.Path}, nil
-}
-
-// Root is the file of the certificate that the server's is known by.
-func (s *Server) Root() string { return s.path("server.crt") }
 
 // secure makes the server's key and certificate, and says who gets in; what it returns are
 // the settings.
@@ -117,7 +82,7 @@ func (s *Server) secure() ([]string, error) {
 		}
 	}
 	return []string{
-		"-c", "listen_addresses=127.0.0.1", "-c", fmt.Sprintf("port=%d", s.port), "-c", "hba_file=" + s.path("access"),
+		"-c", "listen_addresses=127.0.0.1", "-c", fmt.Sprintf("port=%d", s.Port), "-c", "hba_file=" + s.path("access"),
 		"-c", "ssl=on", "-c", "ssl_cert_file=" + s.path("server.crt"), "-c", "ssl_key_file=" + s.path("server.key"),
 	}, nil
 }

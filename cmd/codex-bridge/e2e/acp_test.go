@@ -311,7 +311,7 @@ func TestAgentsEndWithTheBridge(t *testing.T) {
 	c := w.open(proxyArgv...).knows()
 	one := c.spawn(map[string]any{"task": "SLOW: 3600000"})
 	one.told(one.run, "text")
-	if err := syscall.Kill(c.Pid(), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(c.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	w.alone()

@@ -319,7 +319,7 @@ var conversations = map[string]struct {
 			c.sayAnd(thread, `CALL: request_permissions {"reason":"to write","permissions":{"file_system":{"write":["`+w.root+`/elsewhere"]}}}`,
 				"item/permissions/requestApproval", map[string]any{"permissions": map[string]any{}, "scope": "turn"})
 			turn, mark := c.begin(thread, `CALL: lookup_ticket {}`)
-			if err := c.ReplyError(c.waitFor(mark, "item/tool/call", nil), -32000, "no"); err != nil {
+			if err := c.ReplyError(c.waitFor(mark, "item/tool/call", nil), &editor.Error{Code: -32000, Message: "no"}); err != nil {
 				w.t.Fatal(err)
 			}
 			c.end(thread, turn, mark)

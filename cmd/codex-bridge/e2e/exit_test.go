@@ -58,7 +58,7 @@ var endings = map[string]func(*conversation) string{
 	"end of input and SIGTERM": func(c *conversation) string {
 		c.initialize(nil)
 		c.CloseInput()
-		c.Signal(syscall.SIGTERM)
+		c.Process.Signal(syscall.SIGTERM)
 		return ""
 	},
 	"SIGTERM in a turn": func(c *conversation) string {
@@ -66,7 +66,7 @@ var endings = map[string]func(*conversation) string{
 		thread := c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "read-only"})
 		_, mark := c.begin(thread, "RUN: sleep 3600")
 		c.waitFor(mark, "item/started", func(m editor.Message) bool { return m.Param("item", "type") == "commandExecution" })
-		c.Signal(syscall.SIGTERM)
+		c.Process.Signal(syscall.SIGTERM)
 		return ""
 	},
 	// It does not stop codex: the exit is that of the end of input after it.
@@ -131,7 +131,7 @@ var endings = map[string]func(*conversation) string{
 func signalled(sig syscall.Signal) func(*conversation) string {
 	return func(c *conversation) string {
 		c.initialize(nil)
-		c.Signal(sig)
+		c.Process.Signal(sig)
 		return ""
 	}
 }

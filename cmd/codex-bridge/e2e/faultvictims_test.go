@@ -31,7 +31,7 @@ var victims = []party{
 		c.CloseInput()
 		return c.CloseOutput() == nil
 	}},
-	{name: "bridge", kill: func(c *conversation) bool { return c.Kill() == nil }},
+	{name: "bridge", kill: func(c *conversation) bool { return c.Process.Kill() == nil }},
 	// The bridge also runs codex --version, which is not the server.
 	{name: "codex", is: func(program string, words []string) bool {
 		return program == codexPath && slices.Contains(words, "app-server")
@@ -78,7 +78,7 @@ func (v party) dies(c *conversation) bool {
 		return v.kill(c)
 	}
 	pids := v.of(c)
-	for ; len(pids) == 0 && !ended(c.Pid()); pids = v.of(c) { // it is being started
+	for ; len(pids) == 0 && !ended(c.Process.Pid); pids = v.of(c) { // it is being started
 		time.Sleep(5 * time.Millisecond)
 	}
 	killed(pids) // none: it was faster
@@ -87,7 +87,7 @@ func (v party) dies(c *conversation) bool {
 
 // of are the victim's processes: the bridge has started it.
 func (v party) of(c *conversation) []int {
-	return slices.DeleteFunc(child.Of(c.Pid()), func(pid int) bool {
+	return slices.DeleteFunc(child.Of(c.Process.Pid), func(pid int) bool {
 		folder := filepath.Join("/proc", strconv.Itoa(pid))
 		program, err := os.Readlink(filepath.Join(folder, "exe"))
 		line, _ := os.ReadFile(filepath.Join(folder, "cmdline"))

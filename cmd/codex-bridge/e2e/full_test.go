@@ -26,7 +26,7 @@ func TestDiskFull(t *testing.T) {
 	thread := c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
 	limit := func(size uint64) {
 		t.Helper()
-		if err := unix.Prlimit(c.Pid(), unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}, nil); err != nil {
+		if err := unix.Prlimit(c.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -66,7 +66,7 @@ var tools = map[string]struct {
 func TestKill(t *testing.T) {
 	programs := map[string]string{"native": codexPath, "npm": codexShim}
 	victims := map[string]func(*conversation) error{
-		"codex-bridge": func(c *conversation) error { return c.Kill() },
+		"codex-bridge": func(c *conversation) error { return c.Process.Kill() },
 		"codex":        func(c *conversation) error { return syscall.Kill(c.codex(), syscall.SIGKILL) },
 	}
 	for program, path := range programs {
@@ -98,7 +98,7 @@ func TestKillControl(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{})
 			c := w.busy([]string{codexPath, "app-server"}, tool.sandbox, tool.command)
-			if err := c.Kill(); err != nil {
+			if err := c.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			if left := w.await(none); len(left) > 0 != tool.outlives {

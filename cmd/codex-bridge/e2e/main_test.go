@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(teeEnv) != "" {
 		os.Exit(tee())
 	}
-	if (os.Getenv(standInEnv) != "" || os.Getenv(soakCodexEnv) != "") && slices.Contains(os.Args, "--version") {
+	if os.Getenv(standInEnv) != "" && slices.Contains(os.Args, "--version") {
 		fmt.Println("codex-cli " + methods.Measured) // as codex does
 		os.Exit(0)
 	}
@@ -45,9 +45,6 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(mcpEnv) != "" {
 		os.Exit(mcp())
-	}
-	if os.Getenv(soakCodexEnv) != "" && slices.Contains(os.Args, "app-server") {
-		os.Exit(soakCodex())
 	}
 	os.Exit(run(m))
 }

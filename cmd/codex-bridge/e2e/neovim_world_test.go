@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/cmd/internal/neovim"
+	"codex-bridge/editors/nvim/tests/neovim"
 )
 
 // inNeovim is a person at a Neovim with the plugin, in a world.

@@ -78,9 +78,7 @@ func (n *worldNoise) client() *noise.Client {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	source := noise.New(noiseSeed, n.w.t.Name(), fmt.Sprintf("c%dx", len(n.editors)))
-	c := noise.NewClient(source, noise.Options{
-		Mute: n.mute, Params: n.params, Fault: func(fault string) { n.w.t.Error(fault) },
-	})
+	c := &noise.Client{Source: source, Mute: n.mute, Params: n.params, Fault: func(fault string) { n.w.t.Error(fault) }}
 	n.editors = append(n.editors, c)
 	return c
 }

@@ -63,8 +63,10 @@ func TestRelayUnanswered(t *testing.T) {
 			client: func(*editor.Editor, editor.Message) {}, want: "was not run",
 		},
 		"client with an error": {
-			more:   func(*world) string { return "" },
-			client: func(e *editor.Editor, m editor.Message) { _ = e.ReplyError(m, -32000, "out to lunch") }, want: "out to lunch",
+			more: func(*world) string { return "" },
+			client: func(e *editor.Editor, m editor.Message) {
+				_ = e.ReplyError(m, &editor.Error{Code: -32000, Message: "out to lunch"})
+			}, want: "out to lunch",
 		},
 		"client that allows what it can't": {
 			more:   func(*world) string { return "" },
@@ -180,7 +182,7 @@ func TestRelayKilled(t *testing.T) {
 	}
 
 	c.atHandler(thread, "echo x > undecided")
-	if err := c.Kill(); err != nil {
+	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if left := w.await(none); len(left) > 0 {
@@ -257,7 +259,7 @@ func TestRelayForeign(t *testing.T) {
 
 	turn, mark := c.begin(thread, "HOLD")
 	c.waitFor(mark, "item/agentMessage/delta", nil)
-	if err := syscall.Kill(c.Pid(), syscall.SIGSTOP); err != nil {
+	if err := syscall.Kill(c.Process.Pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	close(release)
@@ -267,7 +269,7 @@ func TestRelayForeign(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if err := syscall.Kill(c.Pid(), syscall.SIGCONT); err != nil {
+	if err := syscall.Kill(c.Process.Pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	if status := c.end(thread, turn, mark); status != "completed" || !strings.Contains(w.told(), "gave no answer within 2.5s") {

@@ -87,7 +87,7 @@ func TestRunInAPipe(t *testing.T) {
 	// A session that somebody else holds, and a configuration that does not load.
 	c := w.open(proxyArgv...).knows()
 	c.runs("held", "SAY: mine", nil)
-	if _, problems, status := w.shell("", "run", "--session", "held", "x"); status != 3 || !strings.Contains(problems, fmt.Sprint(c.Pid())) {
+	if _, problems, status := w.shell("", "run", "--session", "held", "x"); status != 3 || !strings.Contains(problems, fmt.Sprint(c.Process.Pid)) {
 		t.Errorf("a session of another process: status %d, %q", status, problems)
 	}
 	w.write("config.toml", "[polic]\n")

@@ -141,14 +141,14 @@ func TestSessionsLost(t *testing.T) {
 	// A second one, while the first runs.
 	second := w.open(proxyArgv...).knows()
 	failed := second.refused("thread/start", map[string]any{"cwd": w.workspace, "bridge": map[string]any{"sessionKey": "lost"}})
-	if failed.Code != -32015 || !strings.Contains(failed.Message, fmt.Sprintf("process %d on", c.Pid())) {
-		t.Errorf("the second proxy is told %v, and the first is %d", failed, c.Pid())
+	if failed.Code != -32015 || !strings.Contains(failed.Message, fmt.Sprintf("process %d on", c.Process.Pid)) {
+		t.Errorf("the second proxy is told %v, and the first is %d", failed, c.Process.Pid)
 	}
 	failed = second.refused("bridge/binding/clear", map[string]any{"sessionKey": "lost"})
 	if failed.Code != -32015 {
 		t.Errorf("the second proxy clears: %v", failed)
 	}
-	if err := c.Kill(); err != nil { // it can't give its sessions back
+	if err := c.Process.Kill(); err != nil { // it can't give its sessions back
 		t.Fatal(err)
 	}
 	if _, err := c.Exit(c.ctx); err != nil {

@@ -42,7 +42,7 @@ func TestSessionsCrash(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	if err := c.Kill(); err != nil {
+	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Exit(c.ctx); err != nil {

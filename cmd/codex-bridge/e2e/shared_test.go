@@ -101,7 +101,7 @@ func (n *network) cut() {
 // reason, and what need not be passes; afterwards all is as before, and nothing said is lost.
 func TestSharedState(t *testing.T) {
 	t.Parallel()
-	server, err := postgrestest.Start()
+	server, err := postgrestest.Start(postgrestest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,32 +3,32 @@
 package e2e_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"codex-bridge/cmd/internal/scripted/codex"
 )
 
 const (
 	soakEnv      = "CODEX_BRIDGE_SOAK"       // how long it goes on at least; without it, for 200 turns
 	soakTurnsEnv = "CODEX_BRIDGE_SOAK_TURNS" // and how many turns at least; without it 10,000
-	soakCodexEnv = "CODEX_BRIDGE_E2E_CODEX"  // the test binary is the scripted codex
 )
 
-// soakCodex plays codex app-server: the real one would be what takes the time.
-func soakCodex() int {
-	if err := codex.Serve(context.Background(), os.Getenv("CODEX_HOME"), os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+// buildScriptedCodex builds the stand-in for codex app-server: the real one would use most of the time.
+func buildScriptedCodex(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "codex")
+	build := exec.CommandContext(deadline(t), "go", "build", "-o", path, "codex-bridge/cmd/internal/scripted/codex")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	return 0
+	return path
 }
 
 // soakSize is how long and for how many turns.
@@ -126,7 +126,7 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, options{config: "[policy]\n", codex: self, env: []string{soakCodexEnv + "=1"}})
+	w := newWorld(t, options{config: "[policy]\n", codex: buildScriptedCodex(t)})
 	w.write("config.toml", soakConfig(w, self))
 
 	// One round, and what has come into being then.
@@ -143,7 +143,6 @@ func TestSoak(t *testing.T) {
 		if err := s.round(all); err != nil {
 			t.Fatal(err)
 		}
-		s.Forget(s.Mark())
 		v := s.vitals(all)
 		course = append(course, v)
 		if long > 0 {

@@ -31,7 +31,7 @@ type talker struct {
 // soak opens the conversation.
 func (w *world) soak() *soaker {
 	s := &soaker{}
-	s.conversation = &conversation{world: w, ctx: w.t.Context(), Editor: w.start(proxyArgv, editor.Options{Answer: s.answer})}
+	s.conversation = &conversation{world: w, ctx: w.t.Context(), Editor: w.start(proxyArgv, editor.Options{Answer: s.answer, Keep: 20_000})}
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	if _, err := s.Initialize(ctx, map[string]any{
@@ -67,7 +67,7 @@ func (s *soaker) answer(_ context.Context, m editor.Message) (any, *editor.Error
 func (s *soaker) talk() []*talker {
 	var all []*talker
 	for i := range talkers {
-		all = append(all, &talker{soaker: s, key: fmt.Sprintf("soak/%d", i), engine: strconv.Itoa(s.Pid())})
+		all = append(all, &talker{soaker: s, key: fmt.Sprintf("soak/%d", i), engine: strconv.Itoa(s.Process.Pid)})
 	}
 	return all
 }

@@ -38,7 +38,7 @@ func (s *soaker) vitals(all []*talker) (v vitals) {
 	for _, k := range all {
 		v.turns += k.turns
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Pid()))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Process.Pid))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func (s *soaker) vitals(all []*talker) (v vitals) {
 			v.threads = int(n)
 		}
 	}
-	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.Pid()))
+	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.Process.Pid))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func outermost(stack string) (name string) {
 // What the bridge was in charge of ends with it.
 func (s *soaker) goroutines() map[string]int {
 	s.t.Helper()
-	if err := s.Signal(syscall.SIGABRT); err != nil {
+	if err := s.Process.Signal(syscall.SIGABRT); err != nil {
 		s.t.Fatal(err)
 	}
 	s.ctx = deadline(s.t)

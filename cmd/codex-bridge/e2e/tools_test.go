@@ -193,7 +193,7 @@ func TestHostToolsInterrupted(t *testing.T) {
 	c.initialize(nil)
 	c.begin(c.thread(nil), "CALL: begins {}")
 	begun()
-	if err := syscall.Kill(c.Pid(), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(c.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	w.atRest()

@@ -35,6 +35,10 @@ type Options struct {
 	// a time and in order. It must not call the editor.
 	Observe func(Message)
 
+	// Keep, if not 0, is how many of the newest messages are kept at least, and up to twice as many:
+	// a conversation that goes on for hours would fill the memory. Places stay the same.
+	Keep int
+
 	// Noise, if not nil, is said between the editor's own messages, and heard and
 	// answered where it comes. None of it is kept, answered by Answer or observed.
 	Noise *noise.Client
@@ -42,6 +46,8 @@ type Options struct {
 
 // Editor is a running server and the conversation with it.
 type Editor struct {
+	Process *os.Process // the server's
+
 	cmd     *exec.Cmd
 	answer  func(context.Context, Message) (any, *Error)
 	observe func(Message)
@@ -51,6 +57,7 @@ type Editor struct {
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
 	owned   sync.WaitGroup // reader, waiter, answers
+	keeps   int            // Options.Keep
 	exited  chan struct{}  // closed when exit is set
 
 	writing sync.Mutex // held over a line and its record, so that the order is true
@@ -84,7 +91,7 @@ func Start(o Options) (*Editor, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Editor{
-		answer: o.Answer, observe: o.Observe, noise: o.Noise,
+		answer: o.Answer, observe: o.Observe, noise: o.Noise, keeps: o.Keep,
 		stdin: stdin, stdout: stdout,
 		ctx: ctx, stop: stop,
 		exited: make(chan struct{}), changed: make(chan struct{}),
@@ -103,13 +110,11 @@ func Start(o Options) (*Editor, error) {
 		stdout.Close()
 		return nil, fmt.Errorf("editor: %w", err)
 	}
+	e.Process = e.cmd.Process
 	e.owned.Go(e.wait)
 	e.owned.Go(e.read)
 	return e, nil
 }
-
-// Pid is the process id of the server.
-func (e *Editor) Pid() int { return e.cmd.Process.Pid }
 
 // Initialize shakes hands: initialize with the given capabilities, then the
 // initialized notification. nil capabilities stand for experimentalApi: true.
@@ -179,8 +184,8 @@ func (e *Editor) Reply(m Message, result any) error {
 }
 
 // ReplyError answers a request of the server with an error.
-func (e *Editor) ReplyError(m Message, code int, message string) error {
-	_, err := e.send(failure{ID: m.ID, Error: &Error{Code: code, Message: message}})
+func (e *Editor) ReplyError(m Message, fault *Error) error {
+	_, err := e.send(failure{ID: m.ID, Error: fault})
 	return err
 }
 
@@ -209,24 +214,21 @@ func (e *Editor) send(v any) (int, error) {
 	if r, ok := v.(request); ok {
 		method = r.Method
 	}
-	return e.write(method, b, "\n")
+	return e.write(method, append(b, '\n'))
 }
 
 // Send sends a line as it is and adds the newline.
-func (e *Editor) Send(line []byte) error {
-	_, err := e.write("", line, "\n")
-	return err
-}
+func (e *Editor) Send(line []byte) error { return e.SendBytes(append(bytes.Clone(line), '\n')) }
 
 // SendBytes sends bytes as they are, with no newline.
 func (e *Editor) SendBytes(b []byte) error {
-	_, err := e.write("", b, "")
+	_, err := e.write("", b)
 	return err
 }
 
-// write keeps and sends one line with one write, and says its place. What has a method has
-// noise about it: what has none is sent as it is.
-func (e *Editor) write(method string, line []byte, end string) (int, error) {
+// write records and sends a line with one write, and returns its place. It adds noise to a line
+// with a method.
+func (e *Editor) write(method string, line []byte) (int, error) {
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	// Kept first: the answer may be here before write returns.
@@ -234,18 +236,23 @@ func (e *Editor) write(method string, line []byte, end string) (int, error) {
 	if e.noise != nil && method != "" {
 		line = e.noise.Say(method, line)
 	}
-	_, err := e.stdin.Write(append(bytes.Clone(line), end...))
+	_, err := e.stdin.Write(line)
 	return m.Index, err
 }
 
 // keep appends to the record.
 func (e *Editor) keep(line []byte, sent bool) Message {
-	m := Message{Sent: sent, Raw: bytes.Clone(line)}
+	m := Message{Sent: sent, Raw: bytes.Clone(bytes.TrimSuffix(line, []byte("\n")))}
 	m.read()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	m.Index = e.forgot + len(e.messages)
 	e.messages = append(e.messages, m)
+	if e.keeps > 0 && len(e.messages) >= 2*e.keeps {
+		n := len(e.messages) - e.keeps
+		e.messages = slices.Clone(e.messages[n:]) // a caller of Messages keeps the old slice
+		e.forgot += n
+	}
 	if e.observe != nil {
 		e.observe(m)
 	}
@@ -309,21 +316,10 @@ func (e *Editor) answerRequest(m Message) {
 	}
 	// A server that is gone needs no answer.
 	if err != nil {
-		_, _ = e.send(failure{ID: m.ID, Error: err})
+		_ = e.ReplyError(m, err)
 		return
 	}
-	_, _ = e.send(answer{ID: m.ID, Result: result}) // a server that is gone wants no answer
-}
-
-// Forget lets go of what was said before the given place: a conversation that goes on for
-// hours would fill the memory. Places stay what they are.
-func (e *Editor) Forget(before int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n := min(before-e.forgot, len(e.messages)); n > 0 {
-		e.messages = slices.Clone(e.messages[n:]) // who has the old slice keeps it
-		e.forgot += n
-	}
+	_ = e.Reply(m, result)
 }
 
 // Messages is the conversation so far, but for what was forgotten.

@@ -159,7 +159,7 @@ func TestLeftForTheCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.ReplyError(m, -32601, "no"); err != nil {
+	if err := e.ReplyError(m, &editor.Error{Code: -32601, Message: "no"}); err != nil {
 		t.Error(err)
 	}
 	if got := <-done; got != `[{"code":-32601,"message":"no"}]` {
@@ -183,7 +183,7 @@ func TestEnds(t *testing.T) {
 	}
 
 	e = start(t, editor.Options{})
-	e.Signal(syscall.SIGTERM)
+	e.Process.Signal(syscall.SIGTERM)
 	if exit, err := e.Exit(ctx); err != nil || exit.Signal != syscall.SIGTERM {
 		t.Errorf("SIGTERM: %v %v", exit, err)
 	}

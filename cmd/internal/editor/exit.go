@@ -3,7 +3,6 @@ package editor
 import (
 	"context"
 	"fmt"
-	"os"
 	"syscall"
 	"time"
 )
@@ -49,43 +48,34 @@ func (e *Editor) Exit(ctx context.Context) (Exit, error) {
 		defer e.mu.Unlock()
 		return e.exit, nil
 	case <-ctx.Done():
-		return Exit{}, fmt.Errorf("the server is still there: %w", ctx.Err())
+		return Exit{}, fmt.Errorf("the server, process %d, has not ended: %w", e.Process.Pid, ctx.Err())
 	}
 }
 
-// CloseInput ends the server's input. It waits for nothing.
+// CloseInput ends the server's input. It does not wait for the server.
 func (e *Editor) CloseInput() error { return e.stdin.Close() }
 
-// CloseOutput closes our end of the server's output, as a client does that dies
-// or does not care.
+// CloseOutput closes the editor's end of the server's output, as a client that dies does.
 func (e *Editor) CloseOutput() error { return e.stdout.Close() }
 
-// Signal sends a signal to the server alone, not to its children.
-func (e *Editor) Signal(sig os.Signal) error { return e.cmd.Process.Signal(sig) }
-
-// Kill is Signal with SIGKILL.
-func (e *Editor) Kill() error { return e.cmd.Process.Kill() }
-
-// Close ends the server as an editor does that is patient for grace: end of
-// input, then SIGKILL. It returns how the server ended, when nothing of the
-// editor is left.
+// Close ends the server as an editor does that waits for grace: it ends the input, and then kills the
+// server. It returns how the server ended, when all goroutines of the editor have ended.
 func (e *Editor) Close(grace time.Duration) Exit {
 	e.stop()
-	e.stdin.Close()
-	select {
-	case <-e.exited:
-	case <-time.After(grace):
-		_ = e.cmd.Process.Kill()
-		<-e.exited
+	_ = e.CloseInput()
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	exit, err := e.Exit(ctx)
+	if err != nil {
+		_ = e.Process.Kill()
+		exit, _ = e.Exit(context.Background())
 	}
 	// A process that the server left behind may hold its output open. What was
-	// written before is read, then the door is shut.
+	// written before is read, then the output is closed.
 	_ = e.stdout.SetReadDeadline(time.Now().Add(drain))
 	e.owned.Wait()
-	e.stdout.Close()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.exit
+	_ = e.CloseOutput()
+	return exit
 }
 
 // drain is how long Close still reads after the server's end.

@@ -9,27 +9,18 @@ import (
 	"sync"
 )
 
-// Client is the noise of an editor, and what is to come back of it.
+// Client is the noise of an editor, and what is to come back of it. Its exported fields are set before
+// its first use.
 type Client struct {
-	o Options
+	Source *Source
+	Mute   bool         // it only receives
+	Params bool         // requests get members in params, too, and not in the message alone
+	Fault  func(string) // is called with each wrong answer
 
 	mu      sync.Mutex
-	source  *Source
 	begun   bool
 	pending map[string]bool // by id: not answered yet
 	asked   int
-}
-
-// Options say how an editor makes noise.
-type Options struct {
-	Mute   bool         // it only hears
-	Params bool         // requests get members in params, too, and not in the message alone
-	Fault  func(string) // is told of an answer that should not be
-}
-
-// NewClient makes the noise of an editor.
-func NewClient(source *Source, o Options) *Client {
-	return &Client{source: source, o: o, pending: make(map[string]bool)}
 }
 
 // Say is what is sent in place of a line: the noise before it, whole lines, and the line. It is
@@ -38,21 +29,24 @@ func (c *Client) Say(method string, line []byte) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.begun {
-		c.begun = method == "initialized" && !c.o.Mute
+		c.begun = method == "initialized" && !c.Mute
 		return line
 	}
 	var said []byte
-	if n := c.source.Notification(); n != nil {
+	if n := c.Source.Notification(); n != nil {
 		said = append(append(said, n...), '\n')
 	}
-	if id, r := c.source.Request(); r != nil {
+	if id, r := c.Source.Request(); r != nil {
+		if c.pending == nil {
+			c.pending = make(map[string]bool)
+		}
 		c.pending[id] = true
 		c.asked++
 		said = append(append(said, r...), '\n')
 	}
 	// The bridge's own methods refuse what they do not know.
-	top := !c.o.Params || bytes.HasPrefix([]byte(method), []byte("bridge/"))
-	return append(said, c.source.Members(line, top)...)
+	top := !c.Params || bytes.HasPrefix([]byte(method), []byte("bridge/"))
+	return append(said, c.Source.Members(line, top)...)
 }
 
 // Left are the requests that have no answer yet, and how many were sent.
@@ -94,7 +88,7 @@ func (c *Client) answered(id string, refused bool, line []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.pending[id] || !refused {
-		c.o.Fault(fmt.Sprintf("noise: asked once, and no such method: %t; answered %s", c.pending[id], line))
+		c.Fault(fmt.Sprintf("noise: asked once, and no such method: %t; answered %s", c.pending[id], line))
 	}
 	delete(c.pending, id)
 }

@@ -105,7 +105,7 @@ func TestSeed(t *testing.T) {
 func TestHeard(t *testing.T) {
 	t.Parallel()
 	var faults []string
-	c := noise.NewClient(noise.New(1, "test", "c"), noise.Options{Params: true, Fault: func(fault string) { faults = append(faults, fault) }})
+	c := &noise.Client{Source: noise.New(1, "test", "c"), Params: true, Fault: func(fault string) { faults = append(faults, fault) }}
 	for _, test := range []struct{ line, rest, reply string }{
 		{`{"method":"turn/started","params":{}}`, `{"method":"turn/started","params":{}}`, ""},
 		{`{"method":"turn/started","noise/s1":{},"params":{}}`, `{"method":"turn/started","params":{}}`, ""},

@@ -1,15 +1,12 @@
-// Package codex plays codex app-server, where a conversation has to be long and the real one
-// would be what takes the time and the memory: ten thousand turns of it.
+// Command codex is a scripted stand-in for codex app-server. The soak test runs it for conversations of
+// ten thousand turns, in which the real Codex would use most of the time and the memory.
 //
-// Serve speaks the part of the app-server that codex-bridge uses, on a pair of streams, in
-// the forms of codex 0.169.0: threads that are started, resumed and archived, turns that are
-// started, steered and interrupted, their items, hooks that are really run, approvals, tools
-// of the host and of MCP servers, questions. The model is scripted.Vocabulary: what the user
-// says decides what happens.
+// On its standard streams it speaks the part of the app-server that codex-bridge uses, in the forms of
+// Codex 0.169.0: threads that are started, resumed and archived, turns that are started, steered and
+// interrupted, their items, hooks that it really runs, approvals, tools of the host and of MCP servers,
+// questions. The model is scripted.Vocabulary: the text of the user decides what happens.
 //
-// It promises to say what the real one says to a client that behaves, in the same order. It
-// runs no command and no MCP server, keeps of a thread what finds it again, believes every
-// client and refuses little: what a policy is worth is shown by the real codex alone.
-//
-// A Server belongs to Serve; everything else of it is safe for concurrent use.
-package codex
+// To a client that follows the protocol it sends what the real Codex sends, in the same order
+// (TestScriptedCodex). It runs no command and no MCP server, stores of a thread only what finds it
+// again, and checks hardly anything, so that no test of a policy may use it.
+package main

@@ -1,11 +1,14 @@
-package codex
+package main
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"slices"
 	"sync"
 )
 
@@ -23,8 +26,19 @@ type Server struct {
 	threads map[string]*thread // that are loaded
 }
 
-// Serve is the app-server of a home until the input ends. The error is that of the output.
-func Serve(ctx context.Context, home string, in io.Reader, out io.Writer) error {
+func main() {
+	if slices.Contains(os.Args, "--version") {
+		fmt.Println("codex-cli " + Version)
+		return
+	}
+	if err := serve(context.Background(), os.Getenv("CODEX_HOME"), os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// serve is the app-server of a home until the input ends. It returns the error of the output.
+func serve(ctx context.Context, home string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Server{wire: wire{out: out}, home: home, ctx: ctx, threads: make(map[string]*thread)}
 	defer s.active.Wait()

@@ -1,4 +1,4 @@
-package codex
+package main
 
 import (
 	"crypto/rand"
