@@ -21,14 +21,13 @@ type Chain struct {
 	log       *slog.Logger
 	revisions *revisions
 	questions *grants.Limiter
-	history   *history
 }
 
 // New makes a Chain.
 func New(o Options) *Chain {
 	c := &Chain{
 		o: o, env: child.Environ(o.env(), "CODEX_HOME"), log: o.Log,
-		revisions: newRevisions(), questions: o.Limiter, history: newHistory(),
+		revisions: newRevisions(), questions: o.Limiter,
 	}
 	if c.questions == nil {
 		c.questions = grants.NewLimiter(nil)
@@ -43,12 +42,8 @@ func New(o Options) *Chain {
 // SetConfig puts another configuration in force, for the calls that come.
 func (c *Chain) SetConfig(h config.Hooks) { c.hooks.Store(&h) }
 
-// Snapshot is what was answered so far.
-func (c *Chain) Snapshot() State { return c.history.snapshot() }
-
 // Answer is the answer to one hook.
 func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
-	begin := time.Now()
 	h := c.hooks.Load()
 	v, person := c.decide(ctx, h, call)
 	if person != nil {
@@ -58,13 +53,7 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 		v = c.confined(ctx, with(call, v.Input), v)
 	}
 	if call.Event == hook.PermissionRequest && v.Decision == hook.Allow && !c.permits(ctx, call) {
-		v = verdict{by: "the bridge's policy", failed: v.failed}
-	}
-	done := invocation(call, v)
-	done.At, done.DurationMs = begin, time.Since(begin).Milliseconds()
-	c.history.add(done)
-	if c.o.Observe != nil {
-		c.o.Observe(done)
+		v = verdict{}
 	}
 	return v.Answer
 }
@@ -128,7 +117,7 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 					v.Reason = fmt.Sprintf("%s (The input as %s rewrote it.)", v.Reason, s.by)
 					return v
 				}
-				last = verdict{Answer: hook.Answer{Input: say.Input}, by: s.by, failed: last.failed, person: v.person}
+				last = verdict{Answer: hook.Answer{Input: say.Input}, person: v.person}
 			}
 		}
 		switch {
@@ -136,7 +125,6 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 			if v := c.fail(h, call, s, err); v.Decision != "" {
 				return v
 			}
-			last.failed = true
 		case say.Decision == hook.Deny:
 			return s.verdict(say)
 		}
@@ -160,7 +148,7 @@ func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *ho
 		case ok && say.Decision == hook.Deny:
 			return s.verdict(say)
 		case ok && say.Decision == hook.Allow && last.Decision == "":
-			last = verdict{Answer: hook.Answer{Decision: hook.Allow}, by: s.by, failed: last.failed}
+			last = verdict{Answer: hook.Answer{Decision: hook.Allow}}
 		}
 	}
 	return last
@@ -171,9 +159,7 @@ func (c *Chain) postToolUse(ctx context.Context, h *config.Hooks, call *hook.Cal
 	var last verdict
 	for _, s := range c.steps(h, call.Event) {
 		if say, ok := c.hear(ctx, h, call, s, &last); ok && say.Decision == hook.Block && last.Decision == "" {
-			failed := last.failed
 			last = s.verdict(say)
-			last.failed = failed
 		}
 	}
 	return last
@@ -190,8 +176,6 @@ func (c *Chain) stop(ctx context.Context, h *config.Hooks, call *hook.Call) verd
 			return s.verdict(say)
 		case say.Decision == hook.Revise && c.revisions.take(call, h.MaxRevisions, say.retry):
 			return s.verdict(say)
-		case say.Decision == hook.Revise:
-			last.spent = true
 		}
 	}
 	return last
@@ -206,7 +190,6 @@ func (c *Chain) hear(ctx context.Context, h *config.Hooks, call *hook.Call, s st
 	if v := c.fail(h, call, s, err); v.Decision != "" {
 		*last = v
 	}
-	last.failed = true
 	return say, false
 }
 
@@ -217,7 +200,7 @@ func (c *Chain) obey(ctx context.Context, call *hook.Call, s step) (say opinion,
 	switch {
 	case err != nil:
 		c.log.Error("hook", "event", call.Event, "by", s.by, "error", err)
-		return opinion{}, verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}, by: s.by, failed: true}, true
+		return opinion{}, verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}}, true
 	case say.Decision == hook.Deny:
 		return say, s.verdict(say), true
 	}
@@ -257,7 +240,7 @@ func (c *Chain) confined(ctx context.Context, call *hook.Call, passed verdict) v
 	case denied:
 		return v
 	case say.Input != nil:
-		passed.Input, passed.by = say.Input, s.by
+		passed.Input = say.Input
 	}
 	return passed
 }
@@ -279,7 +262,7 @@ func (c *Chain) permits(ctx context.Context, call *hook.Call) (yes bool) {
 // fail is what counts when a step has failed.
 func (c *Chain) fail(h *config.Hooks, call *hook.Call, s step, err error) verdict {
 	c.log.Warn("hook", "event", call.Event, "by", s.by, "where", s.where, "error", err)
-	v := verdict{by: s.by, failed: true}
+	var v verdict
 	if call.Event.Decides() && h.OnFailure != "allow" {
 		v.Answer = hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}
 	}

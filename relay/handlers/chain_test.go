@@ -121,11 +121,6 @@ func TestFailures(t *testing.T) {
 			if got := c.Answer(t.Context(), call(t, event, nil)); !cmp.Equal(got, hook.Answer{}) {
 				t.Errorf("%s, %s, on_failure = allow: %+v", name, event, got)
 			}
-			for _, count := range c.Snapshot().Counts {
-				if count.Outcome != handlers.Failed {
-					t.Errorf("%s, %s: %+v", name, event, count)
-				}
-			}
 		}
 	}
 	// Policy's own failure is not for on_failure to decide.
@@ -187,34 +182,6 @@ func TestQuestionsAreBounded(t *testing.T) {
 			t.Error(got)
 		}
 	})
-}
-
-func TestHistoryIsTrimmed(t *testing.T) {
-	long, many := strings.Repeat("ä", 5000), map[string]any{}
-	for i := range 80 {
-		many[fmt.Sprintf("k%02d", i)] = i
-	}
-	var observed int
-	c := handlers.New(handlers.Options{Observe: func(handlers.Invocation) { observed++ }})
-	for i := range 205 {
-		c.Answer(t.Context(), call(t, hook.PostToolUse, map[string]any{
-			"turn_id": fmt.Sprint(i), "tool_input": many, "tool_response": []string{long, long, long, long, long, long, long}}))
-	}
-	state := c.Snapshot()
-	if observed != 205 || len(state.Recent) != 200 || state.Recent[0].TurnID != "5" || state.Recent[199].TurnID != "204" {
-		t.Error(observed, len(state.Recent))
-	}
-	payload := state.Recent[0].Payload.(map[string]any)
-	text, err := json.Marshal(payload)
-	if err != nil || len(text) > 30_000 {
-		t.Error(len(text), err)
-	}
-	if got := len(payload["tool_input"].(map[string]any)); got != 50 {
-		t.Error(got)
-	}
-	if got := payload["tool_response"].([]any)[0].(string); len(got) > 4003 || !strings.HasSuffix(got, "ä…") {
-		t.Error(len(got))
-	}
 }
 
 // A person is asked last, about the input as it will run, and only where nobody else

@@ -36,8 +36,6 @@ type Options struct {
 	// Limiter bounds how often a person is asked; nil: one of its own.
 	Limiter *grants.Limiter
 	Log     *slog.Logger
-	// Observe is told of each call when it has been answered. It must not block.
-	Observe func(Invocation)
 }
 
 // Ruling is what policy says of a call.

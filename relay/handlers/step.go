@@ -22,12 +22,9 @@ type opinion struct {
 	retry *retry
 }
 
-// verdict is what is answered, and why.
+// verdict is the answer to a hook, and the person who has to be asked before it counts.
 type verdict struct {
 	hook.Answer
-	by     string
-	failed bool                                          // something failed on the way
-	spent  bool                                          // a revision was wanted, and there was no room for it
 	person func(context.Context, *hook.Call) hook.Answer // Ruling.Person
 }
 
@@ -78,7 +75,7 @@ func (s step) verdict(say opinion) verdict {
 			a.Reason = fmt.Sprintf("Withheld by %s, which gave no reason.", s.by)
 		}
 	}
-	return verdict{Answer: a, by: s.by}
+	return verdict{Answer: a}
 }
 
 // client asks the editor.

@@ -76,15 +76,6 @@ func (p Plan) Keys() []Key {
 	return append(keys, Key{"hooks.state", encode(states)})
 }
 
-// Disabled are the keys that leave a thread without hooks.
-func Disabled() []Key {
-	keys := []Key{{"features.hooks", json.RawMessage("false")}}
-	for _, e := range hook.Events {
-		keys = append(keys, Key{"hooks." + e.Name(), json.RawMessage("[]")})
-	}
-	return keys
-}
-
 // Trusted are the hooks that the plan installs, by the key under which hooks/list
 // shows them, with the hash that it must show.
 func (p Plan) Trusted() map[string]string {

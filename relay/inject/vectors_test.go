@@ -24,8 +24,7 @@ func event(name string) hook.Event {
 }
 
 type hookConfig struct {
-	DisabledConfig map[string]any
-	Events         []struct {
+	Events []struct {
 		ApprovalPolicy           json.RawMessage
 		ConfiguredEvents, Events []string
 	}
@@ -49,12 +48,6 @@ func readVectors(t *testing.T) (v hookConfig) {
 		t.Fatal("no cases")
 	}
 	return v
-}
-
-func TestHookConfigVectorsDisabled(t *testing.T) {
-	if diff := cmp.Diff(readVectors(t).DisabledConfig, values(t, inject.Disabled())); diff != "" {
-		t.Error(diff)
-	}
 }
 
 func TestHookConfigVectorsCases(t *testing.T) {

@@ -40,7 +40,3 @@ func Fingerprint(dynamicTools json.RawMessage) (string, error) {
 	slices.Sort(canonical)
 	return "[" + strings.Join(canonical, ",") + "]", nil
 }
-
-// Compatible tells whether a thread that was started with the tools of one fingerprint
-// ("": it is not known) goes on with those of another.
-func Compatible(was, is string) bool { return was == "" || was == is }

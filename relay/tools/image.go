@@ -12,12 +12,6 @@ const maxImage = 20 << 20
 
 var dataURL = regexp.MustCompile(`(?i)^data:[^,;]*(?:;[^,;]*)*;base64,`)
 
-// Image is a piece of a result that is an image, as its bytes are. What kind it is, its
-// bytes tell.
-func Image(data []byte) Content {
-	return Content{Image: "data:;base64," + base64.StdEncoding.EncodeToString(data)}
-}
-
 // checkedImage is an image that Codex can take, or a text in its place. Codex puts one
 // that it can't read in words, too, but passes any other address on to the model's
 // provider, "file:///etc/passwd" among them (measured with 0.169.0).
