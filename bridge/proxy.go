@@ -24,6 +24,9 @@ type Options struct {
 	// which codex itself does not do, and holds the client to ids that differ. It is asked for
 	// each request, and at the end; nil: no.
 	AnswerAll func() bool
+	// Exited is called once if Codex ends by itself: the client has not ended its input, and no signal
+	// was passed on. It runs before AnswerAll's answers are sent; nil: not called.
+	Exited func(*os.ProcessState)
 	// Enforces tells whether a policy is in force; nil: no.
 	Enforces   func() bool
 	Urgent     []string      // the client's requests that are taken where it has too many under way
@@ -107,7 +110,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		defer close(drained)
 		p.fromCodex(ctx)
 	}()
-	p.wait(stop)
+	wanted := p.wait(stop)
 	state := child.Ended()
 	p.state.endQuestions()
 	// What codex has written last is still in the pipe.
@@ -122,6 +125,9 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	answered := make(chan struct{})
 	go func() { // they end with codex, unless a client does not listen
 		defer close(answered)
+		if !wanted && p.o.Exited != nil {
+			p.o.Exited(state)
+		}
 		p.state.asides.wait()
 		p.state.await(func() bool { return p.state.schedule.turns == 0 })
 		p.answerLeft()
@@ -149,15 +155,21 @@ const lastWords = time.Minute
 
 // wait waits for codex to end, and sees to it that it does once the client has
 // gone or a signal has come. What the client has said before it went is handled first.
-func (p *Proxy) wait(stop <-chan os.Signal) {
+// wanted reports that the client or a signal asked for the end.
+func (p *Proxy) wait(stop <-chan os.Signal) (wanted bool) {
 	left, handled := p.left, make(chan struct{})
 	var late <-chan time.Time
 	for {
 		select {
 		case <-p.gone:
-			return
+			select {
+			case <-p.left:
+				return true
+			default:
+				return wanted
+			}
 		case <-left:
-			left = nil
+			left, wanted = nil, true
 			go func() { // ends with what the client has said last, or with codex
 				p.state.await(func() bool { return p.state.schedule.turns == 0 })
 				close(handled)
@@ -165,18 +177,19 @@ func (p *Proxy) wait(stop <-chan os.Signal) {
 			late = time.After(lastWords)
 		case <-handled:
 			p.child.Stop(p.o.Grace)
-			return
+			return wanted
 		case <-late: // codex does not read
 			p.child.Stop(p.o.Grace)
-			return
+			return wanted
 		case sig := <-stop:
+			wanted = true
 			p.child.Signal(sig)
 			if p.child.EndsWithin(p.o.Grace) {
-				return
+				return wanted
 			}
 			if codex.EndsIt(sig) {
 				p.child.Kill()
-				return
+				return wanted
 			}
 		}
 	}

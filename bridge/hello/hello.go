@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -188,6 +189,26 @@ func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {
 
 // applied tells the client what the policy has made of a message.
 func (h *Hello) applied(a guard.Applied) { h.Tell("bridge/policy/applied", a) }
+
+// Exited sends bridge/upstream/exited: Codex has ended, though neither the client nor a signal asked for
+// it. exitCode is null if a signal ended Codex.
+func (h *Hello) Exited(state *os.ProcessState) {
+	params := map[string]any{"exitCode": nil, "reason": state.String()}
+	if state.Exited() {
+		params["exitCode"] = state.ExitCode()
+	}
+	h.Tell("bridge/upstream/exited", params)
+}
+
+// Reloaded sends bridge/config/changed: the configuration files have changed. With err the changed
+// configuration is not valid, and the old one stays effective.
+func (h *Hello) Reloaded(err error) {
+	params := map[string]any{"mode": h.guard.Policy().Mode(), "error": nil}
+	if err != nil {
+		params["error"] = err.Error()
+	}
+	h.Tell("bridge/config/changed", params)
+}
 
 // Tell sends a notification of the bridge's own to a client that knows it.
 func (h *Hello) Tell(method string, params any) {

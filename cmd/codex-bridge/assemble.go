@@ -49,6 +49,7 @@ func assemble(ctx context.Context, cfg *config.Config, command codex.Command, re
 		AnswerAll:  func() bool { return a.guard.Policy().Mode() != config.Off },
 		Enforces:   func() bool { return a.guard.Enforces() },
 		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},
+		Exited:     func(state *os.ProcessState) { a.hello.Exited(state) },
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
@@ -89,7 +90,7 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	if err != nil {
 		return err
 	}
-	go watch(ctx, a.cfg, a.log, a.guard.SetPolicy, relay.setConfig, a.tools.SetConfig, images.SetConfig, children.setConfig) // ends with ctx
+	go watch(ctx, a.cfg, a.log, a.hello.Reloaded, a.guard.SetPolicy, relay.setConfig, a.tools.SetConfig, images.SetConfig, children.setConfig) // ends with ctx
 
 	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: a.record.store, Secrets: secrets(a.cfg)})
 	a.hello.Offer(grants.Methods...)

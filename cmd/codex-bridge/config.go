@@ -164,9 +164,9 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 	return policy.New(cfg.Policy, cfg.Place)
 }
 
-// watch puts a changed configuration in force for the next request. With one that
-// is not valid the old one stays.
-func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
+// watch makes a changed configuration effective for the next request. If it is not valid, the old one
+// stays. reloaded is called after each change, with the error of one that is not valid.
+func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, reloaded func(error), setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
 	files := configFiles()
 	files.Loaded = cfg
 	err := config.Watch(ctx, files, func(changed *config.Config, err error) {
@@ -179,13 +179,15 @@ func watch(ctx context.Context, cfg *config.Config, log *slog.Logger, setPolicy 
 		}
 		if err != nil {
 			log.Error("the changed configuration is not valid; the old policy stays", "error", err)
+			reloaded(err)
 			return
 		}
 		setPolicy(p)
 		for _, set := range setConfig {
 			set(changed)
 		}
-		log.Info("the changed configuration is in force", "mode", p.Mode())
+		log.Info("the changed configuration is effective", "mode", p.Mode())
+		reloaded(nil)
 	})
 	if err != nil && ctx.Err() == nil {
 		log.Warn("the configuration is not watched for changes", "error", err)
