@@ -29,7 +29,7 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 	r.text(command, context{shell: dialectOf(shell)})
 	c := changedFiles{
 		folders: r.line.places(filepath.ToSlash(dirs.Cwd)),
-		moved:   r.line.moved || len(r.line.folders) > 0,
+		moved:   r.line.moved,
 		home:    filepath.ToSlash(dirs.Home),
 	}
 	for _, w := range r.line.writes {

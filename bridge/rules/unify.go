@@ -64,7 +64,7 @@ func lead(globs []wordGlob, words []word, lenient bool) bool {
 			reached, next = next, reached
 			continue
 		}
-		skips := lenient && g.kind == literalWord && !strings.HasPrefix(g.text, "-")
+		skips := lenient && gi > 0 && g.kind == literalWord && !strings.HasPrefix(g.text, "-")
 		for i := range words {
 			if !reached[i] {
 				continue

@@ -18,6 +18,16 @@ func TestRuleForAnyCommandIsSureOfUnknownName(t *testing.T) {
 	}
 }
 
+// Options are passed over behind the name of a command, not in its place.
+func TestCommandNamedLikeAnOption(t *testing.T) {
+	s := compile(t, []config.Rule{{Command: "git push", Decision: "deny"}})
+	for line, want := range map[string]rules.Decision{"git -C x push": rules.Deny, "git +C push": rules.Deny, "+C git push": rules.None} {
+		if m := s.Shell(line, "bash", rules.Sandboxed, dirs); m.Decision != want {
+			t.Errorf("%s: %s", line, printed(m))
+		}
+	}
+}
+
 // A path that goes up before it names a folder leads where it says.
 func TestRedirectionsThatGoUp(t *testing.T) {
 	s := compile(t, []config.Rule{{Path: "/q/a", Decision: "deny"}})

@@ -114,12 +114,9 @@ func (g *wordGlob) possible(w *word) bool {
 	return true
 }
 
-// named is possible for the command word, which also goes by its base name: in
-// any case, since there are file systems that don't tell, and without .exe.
+// named says beside possible whether the command word is meant, which also goes by its base
+// name: in any case, since there are file systems that don't tell, and without .exe.
 func (g *wordGlob) named(w *word) bool {
-	if g.kind == patternWord && len(w.text) > maxGlobbed {
-		return true
-	}
 	if w.kind != known {
 		i := strings.LastIndexByte(w.suf, '/')
 		switch {
@@ -135,9 +132,6 @@ func (g *wordGlob) named(w *word) bool {
 	}
 	if g.kind == literalWord {
 		return nameKey(g.text) == w.key()
-	}
-	if g.matches(w.text) {
-		return true
 	}
 	return g.kind == patternWord && strings.HasPrefix(w.key(), g.basePre) && config.Match(g.base, w.key())
 }
