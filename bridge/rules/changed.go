@@ -41,8 +41,12 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 		c.add(w)
 	}
 	if r.line.partial {
+		seen := make(map[string]bool)
 		for text := range strings.FieldsFuncSeq(command, delimits) {
-			c.files = append(c.files, ChangedFile{Path: "*" + text, Computed: true})
+			if !seen[text] {
+				seen[text] = true
+				c.files = append(c.files, ChangedFile{Path: "*" + text, Computed: true})
+			}
 		}
 	}
 	return c.files
