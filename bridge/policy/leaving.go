@@ -102,23 +102,13 @@ func (p *Policy) filesLeave(method string, params rpc.Value, st State) leave {
 			return leave{ruleSandbox, "to write " + path + " is more than read-only"}
 		case limit == workspaceWrite && !belowAny(roots, path):
 			return leave{ruleRoots, path + " lies " + outside(path)}
-		case st.governed(path):
+		case st.exposes(path):
 			return leave{ruleSandbox, path + " is, or holds, something on which codex or the policy rests"}
 		case p.protects(roots, path):
 			return leave{ruleProtected, path + " lies in one of policy.protected_paths"}
 		}
 	}
 	return leave{}
-}
-
-// governed tells whether a file is of codex's own folder, but for a worktree there, or
-// one that the policy rests on.
-func (st State) governed(path string) bool {
-	at := strings.ToLower(path)
-	if home := strings.ToLower(st.CodexHome); home != "" && overlap(at, home) && !st.worktree(path) {
-		return true
-	}
-	return slices.ContainsFunc(st.Kept, func(kept string) bool { return overlap(at, strings.ToLower(kept)) })
 }
 
 // compileEscalation compiles what is said of leaving the sandbox.

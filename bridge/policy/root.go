@@ -197,8 +197,9 @@ func (st State) holdsProgram(path string) bool {
 	return st.holdsLink(path) || slices.ContainsFunc(st.Programs, func(program string) bool { return overlap(at, strings.ToLower(program)) })
 }
 
-// exposes reports whether a writable root at a canonical path would let commands write what
-// the policy rests on. Roots that the user names count as little as others here.
+// exposes reports whether a canonical path is, holds or is in a file or folder on which the policy
+// rests: Codex's own folder, but for a worktree there, the user's configuration and the state folder.
+// Writable roots that the user names are no exception.
 func (st State) exposes(path string) bool {
 	folder := strings.ToLower(path)
 	if home := strings.ToLower(st.CodexHome); home != "" && overlap(folder, home) && !st.worktree(path) {
