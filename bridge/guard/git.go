@@ -381,7 +381,7 @@ func (g *Guard) findGit() (string, error) {
 			return "", fmt.Errorf("%w: %q", errRelativePath, dir)
 		}
 		at := filepath.Join(dir, name)
-		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0) {
+		if runs(at) {
 			return at, nil
 		}
 	}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -47,7 +48,7 @@ func WorldOf(c config.Codex) policy.State {
 	}
 	folders := pathFolders(env)
 	AddPrograms(&state, folders...)
-	AddPrograms(&state, gitProgram(folders)...)
+	AddPrograms(&state, gitCandidates(folders)...)
 	AddPrograms(&state, gitFiles(env)...)
 	for _, place := range governing(nil, "") {
 		state.Kept = append(state.Kept, place.Path)
@@ -62,22 +63,26 @@ func WorldOf(c config.Codex) policy.State {
 // absolute paths. The sandbox of each thread protects them.
 func AddPrograms(state *policy.State, programs ...string) {
 	for _, path := range programs {
-		if at, err := (filesystem{}).Canonical(path); err == nil && !slices.Contains(state.Programs, at) {
+		at, links := follow(path)
+		if at != "" && !slices.Contains(state.Programs, at) {
 			state.Programs = append(state.Programs, at)
 		}
-		state.Links = append(state.Links, links(path)...)
+		state.Links = append(state.Links, links...)
 	}
 }
 
 // maxLinks bounds the links that are followed, as Linux does.
 const maxLinks = 40
 
-// links are the links by which an absolute path leads elsewhere, each where its folder is: those of
-// the path, and those behind them.
-func links(path string) []string {
-	var out []string
+// follow returns where an absolute path leads to, and the links by which it does, each where its
+// folder is. Behind a link whose target is missing it leads to that target. It is "" where it can't be
+// found out, as in a loop of links.
+func follow(path string) (end string, links []string) {
 	at, rest := filepath.VolumeName(path)+string(filepath.Separator), pathNames(path)
-	for len(rest) > 0 && len(out) < maxLinks {
+	for len(rest) > 0 {
+		if len(links) == maxLinks {
+			return "", links
+		}
 		name := rest[0]
 		rest = rest[1:]
 		switch name {
@@ -94,14 +99,21 @@ func links(path string) []string {
 			continue
 		}
 		if folder, err := (filesystem{}).Canonical(at); err == nil {
-			out = append(out, filepath.Join(folder, name))
+			links = append(links, filepath.Join(folder, name))
 		}
 		if filepath.IsAbs(target) {
 			at = filepath.VolumeName(target) + string(filepath.Separator)
 		}
 		rest = append(pathNames(target), rest...)
 	}
-	return out
+	end, _ = filesystem{}.Canonical(at)
+	return end, links
+}
+
+// links are the links by which an absolute path leads elsewhere, as follow finds them.
+func links(path string) []string {
+	_, links := follow(path)
+	return links
 }
 
 // pathNames are the names in a path.
@@ -145,19 +157,35 @@ func pathFolders(env []string) []string {
 	return out
 }
 
-// gitProgram is the program git of the first folder that has one. It may be a link to elsewhere.
-func gitProgram(folders []string) []string {
+// gitCandidates returns the files git in folders, up to the first that runs. A file that does not run may
+// become one that does: a command could make it executable, or make the missing target of a link.
+func gitCandidates(folders []string) []string {
 	name := "git"
 	if runtime.GOOS == "windows" {
 		name = "git.exe"
 	}
+	var out []string
 	for _, folder := range folders {
 		at := filepath.Join(folder, name)
-		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() {
-			return []string{at}
+		if _, err := os.Lstat(at); err != nil {
+			continue
+		}
+		out = append(out, at)
+		if runs(at) {
+			break
 		}
 	}
-	return nil
+	return out
+}
+
+// runs reports whether Codex can start a program. Where it can't, it takes that of the next folder of
+// PATH, as execvp does.
+func runs(program string) bool {
+	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	_, err := exec.LookPath(program)
+	return err == nil
 }
 
 // tempNames are the variables that name a temporary folder.

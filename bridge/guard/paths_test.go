@@ -3,6 +3,7 @@ package guard
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -110,7 +111,14 @@ func TestLinks(t *testing.T) {
 		"away" + root + "/way":           {"away", "way", "a/next"},
 		"round":                          slices.Repeat([]string{"round"}, maxLinks),
 		"real/./bin//x/../../../way/bin": {"way", "a/next"},
+		"nowhere":                        {"nowhere"},
 	} {
+		end := map[string]string{"nowhere": at("none/x"), "nowhere/y": at("none/x/y"), "round": "", "way/bin": at("real/bin")}
+		if want, ok := end[path]; ok {
+			if got, _ := follow(root + "/" + path); got != want {
+				t.Errorf("%s leads to %q, want %q", path, got, want)
+			}
+		}
 		var got []string
 		for _, link := range links(root + "/" + path) {
 			name, err := filepath.Rel(at(""), link)
@@ -122,6 +130,30 @@ func TestLinks(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
+	}
+}
+
+// A file git that does not run counts like the one that Codex finds: a command could make it run, or
+// make what it leads to.
+func TestGitCandidates(t *testing.T) {
+	_, at := inFolder(t, []string{"plain", "missing", "folder/git", "good", "later"}, map[string]string{"missing/git": "../work/git", "good/git": "program"})
+	for file, mode := range map[string]os.FileMode{"plain/git": 0o600, "good/program": 0o700, "later/git": 0o700} {
+		if err := os.WriteFile(at(file), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folders := []string{at("none"), at("plain"), at("missing"), at("folder"), at("good"), at("later")}
+	want := []string{at("plain/git"), at("missing/git"), at("folder/git"), at("good/git")}
+	if runtime.GOOS == "windows" {
+		want = nil // there it is git.exe
+	}
+	if got := gitCandidates(folders); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	var world policy.State
+	AddPrograms(&world, at("missing/git"))
+	if !slices.Equal(world.Programs, []string{at("work/git")}) || !slices.Equal(world.Links, []string{at("missing/git")}) {
+		t.Errorf("of a link to nothing the programs are %q, the links %q", world.Programs, world.Links)
 	}
 }
 

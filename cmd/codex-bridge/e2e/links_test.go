@@ -67,34 +67,44 @@ func TestLinesIntoProtectedPathsOfOtherRoots(t *testing.T) {
 	}
 }
 
-// The git that Codex finds is a link to a program that commands could write.
+// The git that Codex finds, or would find if it ran, is a link to a program that commands could write.
 func TestCommandsCannotReplaceLinkedGit(t *testing.T) {
 	t.Parallel()
-	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
-		t.Run(who, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, options{config: gitConfig})
-			w.write("tools/file", "")
-			at := w.write("workspace/own/git", "#!/bin/sh\nexec /usr/bin/git \"$@\"\n")
-			if err := os.Chmod(at, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(at, filepath.Join(w.root, "tools/git")); err != nil {
-				t.Fatal(err)
-			}
-			w.env = append(w.env, "PATH="+w.root+"/tools:"+os.Getenv("PATH"))
-			a := w.agreeable(argv...)
-			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			a.turn(thread, "RUN: cp "+w.planted()+" own/git; touch own/fine")
-			if !w.left("workspace/own/fine") {
-				t.Errorf("an ordinary command does not run: %q", w.told())
-			}
-			a.turn(thread, "good day")
-			if w.left("RAN") != (who == "control") {
-				t.Errorf("the program ran: %v", w.left("RAN"))
-			}
-			a.CloseInput()
-		})
+	for _, how := range []string{"a program", "a link to nothing", "behind a file that does not run"} {
+		for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+			t.Run(how+" "+who, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: gitConfig})
+				w.write("tools/file", "")
+				w.write("more/file", "")
+				w.write("workspace/own/file", "")
+				at := filepath.Join(w.workspace, "own/git")
+				if how != "a link to nothing" {
+					w.write("workspace/own/git", "#!/bin/sh\nexec /usr/bin/git \"$@\"\n")
+					if err := os.Chmod(at, 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if how == "behind a file that does not run" {
+					w.write("more/git", "x")
+				}
+				if err := os.Symlink(at, filepath.Join(w.root, "tools/git")); err != nil {
+					t.Fatal(err)
+				}
+				w.env = append(w.env, "PATH="+w.root+"/more:"+w.root+"/tools:"+os.Getenv("PATH"))
+				a := w.agreeable(argv...)
+				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+				a.turn(thread, "RUN: cp "+w.planted()+" own/git; touch own/fine")
+				if !w.left("workspace/own/fine") {
+					t.Errorf("an ordinary command does not run: %q", w.told())
+				}
+				a.turn(thread, "good day")
+				if w.left("RAN") != (who == "control") {
+					t.Errorf("the program ran: %v", w.left("RAN"))
+				}
+				a.CloseInput()
+			})
+		}
 	}
 }
 
