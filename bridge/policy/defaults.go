@@ -141,7 +141,8 @@ func (c *call) defaultNetwork() bool { return c.st.Defaults.Network && !c.p.netw
 // allows, and whether others are among them.
 func (c *call) defaultRoots() (kept []string, loose bool) {
 	for _, path := range c.st.Defaults.WritableRoots {
-		if at, err := c.st.canonical(path); err == nil && belowAny(c.allowed(), at) && !c.st.exposes(at) && !c.st.inPath(at) && !c.st.holdsLink(at) {
+		if at, err := c.st.canonical(path); err == nil && belowAny(c.allowed(), at) && !c.st.exposes(at) && !c.st.inPath(at) && !c.st.holdsLink(at) &&
+			!c.p.protects(c.allowed(), at) {
 			kept = append(kept, at)
 		}
 	}

@@ -173,60 +173,69 @@ func (c *call) defineFence() bool {
 	return true
 }
 
-// fenceEntries are the entries of the profile: paths, and what commands may do there.
+// fenceEntries returns the entries of the profile: paths, and what commands may do there.
+//
+// Measured with Codex 0.169: of two entries the deeper one counts, and of "read" and "write" on one
+// path the latter. So no path gets "write" that is, or is in, one that has "read". In a path with "read"
+// there is no entry at all: for one that is missing, Codex could not start a command.
 func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
-	entries := map[string]any{}
 	writable := slices.Clone(folders)
 	for _, t := range st.Temps {
 		writable = append(writable, t.Path)
 	}
-	keep := func(at string) {
+	entries := map[string]any{}
+	reads := outermost(p.readOnlyPaths(st, folders, writable))
+	for _, at := range reads {
 		entries[at] = "read"
+	}
+	inRead := func(at string) bool {
+		return slices.ContainsFunc(reads, func(read string) bool { return withinFold(read, at) })
+	}
+	// A folder between a writable folder and an entry is a mount of its own, or it could be renamed (measured).
+	between := func(folder, at string) {
+		for dir := filepath.Dir(at); dir != folder && within(folder, dir) && !governs(dir[len(folder):]); dir = filepath.Dir(dir) {
+			switch {
+			case entries[dir] != nil || inRead(dir):
+			case p.protectsOwn(dir[len(folder):]):
+				entries[dir] = "read"
+			default:
+				entries[dir] = "write"
+			}
+		}
+	}
+	for _, at := range reads {
 		for _, folder := range writable {
-			for dir := filepath.Dir(at); dir != folder && within(folder, dir) && !governs(dir[len(folder):]); dir = filepath.Dir(dir) {
-				if entries[dir] == nil {
-					entries[dir] = "write" // its own mount, or it could be renamed (measured)
-				}
-			}
+			between(folder, at)
 		}
 	}
-	for _, program := range st.Programs {
-		if withinAny(writable, program) {
-			keep(program)
+	relative := p.relativeEntries(reads)
+	for at, access := range relative {
+		if access == "read" { // also for a turn that works in a subfolder
+			entries[filepath.Join(folders[0], filepath.FromSlash(at))] = access
 		}
-	}
-	if st.PolicyFiles != nil {
-		governed := slices.Clone(folders)
-		if st.Start != "" { // its policy file counts in every thread
-			governed = append(governed, st.Start)
-		}
-		for _, folder := range governed {
-			for _, file := range st.PolicyFiles.PolicyFiles(folder) {
-				keep(file)
-			}
-		}
-	}
-	relative := map[string]string{}
-	for _, segments := range p.protected {
-		if governs(segments[0]) {
-			continue // Codex keeps these itself
-		}
-		for i := 1; i < len(segments); i++ {
-			// Its own mount, or the folder above could be renamed (measured).
-			if at := strings.Join(segments[:i], "/"); relative[at] == "" {
-				relative[at] = "write"
-			}
-		}
-		relative[strings.Join(segments, "/")] = "read"
-		// For a turn that works in a subfolder.
-		entries[filepath.Join(append([]string{folders[0]}, segments...)...)] = "read"
 	}
 	if len(relative) > 0 {
 		entries[":workspace_roots"] = relative
 	}
-	for _, at := range nested(st, folders) {
-		if entries[at] == nil {
-			entries[at] = "write"
+	for at, access := range entries {
+		if access == "read" && slices.ContainsFunc(slices.Collect(maps.Keys(entries)), func(other string) bool {
+			return other != at && entries[other] == "read" && within(other, at)
+		}) {
+			delete(entries, at)
+		}
+	}
+	// Measured with Codex 0.169: Codex resolves the links of $TMPDIR for each command anew. With
+	// TMPDIR=WORKSPACE/a/tmp a command renamed a and made a/tmp a link to CODEX_HOME, and the next
+	// command could write there. A mount can't be renamed from inside the sandbox. Where the workspace
+	// is replaced in this way Codex runs no command any more.
+	for _, t := range st.Temps {
+		for _, outer := range writable {
+			if t.Path != outer && within(outer, t.Path) {
+				if entries[t.Path] == nil {
+					entries[t.Path] = "write"
+				}
+				between(outer, t.Path)
+			}
 		}
 	}
 	// Measured with Codex 0.169: beside an entry "deny" patches are applied inside the sandbox, where a
@@ -240,27 +249,70 @@ func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 	return entries
 }
 
-// nested are the temporary folders that are in another writable folder, with the folders between.
-// Each needs its own mount, or a command could put a link in its place.
-//
-// Measured with Codex 0.169: Codex resolves the links of $TMPDIR for each command anew. With
-// TMPDIR=WORKSPACE/a/tmp a command renamed a and made a/tmp a link to CODEX_HOME, and the next
-// command could write there. A mount can't be renamed from inside the sandbox. Where the workspace
-// is replaced in this way Codex runs no command any more.
-func nested(st State, folders []string) []string {
-	all := slices.Clone(folders)
-	for _, t := range st.Temps {
-		all = append(all, t.Path)
+// readOnlyPaths returns the programs and policy files that commands must not write.
+func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
+	var reads []string
+	for _, program := range st.Programs {
+		if withinAny(writable, program) {
+			reads = append(reads, program)
+		}
 	}
-	var out []string
-	for _, t := range st.Temps {
-		for _, outer := range all {
-			for at := t.Path; at != outer && within(outer, at); at = filepath.Dir(at) {
-				out = append(out, at)
+	if st.PolicyFiles != nil {
+		governed := slices.Clone(folders)
+		if st.Start != "" { // its policy file counts in every thread
+			governed = append(governed, st.Start)
+		}
+		for _, folder := range governed {
+			reads = append(reads, st.PolicyFiles.PolicyFiles(folder)...)
+		}
+	}
+	return reads
+}
+
+// relativeEntries returns the entries for policy.protected_paths in each workspace root: "read" for the
+// path, and "write" for each folder above it, which is then a mount of its own. A folder that is
+// read-only in some root is read-only in all.
+func (p *Policy) relativeEntries(reads []string) map[string]string {
+	reads = slices.Clip(reads)
+	var own [][]string // what Codex does not protect by itself
+	for _, segments := range p.protected {
+		if !governs(segments[0]) {
+			own = append(own, segments)
+			reads = append(reads, strings.Join(segments, "/")) // as a turn in a subfolder sees it
+		}
+	}
+	relative := map[string]string{}
+	for _, segments := range own {
+		for i := 1; i <= len(segments); i++ {
+			at := strings.Join(segments[:i], "/")
+			if slices.ContainsFunc(reads, func(read string) bool { return endsWith(read, segments[:i]) }) {
+				relative[at] = "read"
+				break
 			}
+			relative[at] = "write"
+		}
+	}
+	return relative
+}
+
+// outermost returns the paths that are in no other one of them.
+func outermost(paths []string) []string {
+	var out []string
+	for _, at := range paths {
+		if !slices.ContainsFunc(paths, func(other string) bool { return other != at && within(other, at) }) {
+			out = append(out, at)
 		}
 	}
 	return out
+}
+
+// withinFold is within, regardless of case, so that a doubt forbids.
+func withinFold(root, path string) bool { return within(strings.ToLower(root), strings.ToLower(path)) }
+
+// endsWith reports whether path ends with names, regardless of case.
+func endsWith(path string, names []string) bool {
+	own := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
+	return len(own) >= len(names) && slices.EqualFunc(own[len(own)-len(names):], names, strings.EqualFold)
 }
 
 // fenceTable is the overlay's table `permissions`.

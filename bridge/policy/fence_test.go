@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 )
@@ -96,6 +98,70 @@ func TestHintWhereDefaultsAreNotKnown(t *testing.T) {
 		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"}}`), st)
 		if d.Err == nil || !strings.Contains(d.Err.Message, want) {
 			t.Errorf("%s: %v", trust, d.Err)
+		}
+	}
+}
+
+// No entry of the profile makes writable what another protects: Codex lets "write" win on the same path,
+// and in a deeper one.
+func TestProfileKeepsReadOnlyPathsReadOnly(t *testing.T) {
+	for name, test := range map[string]struct {
+		protected, programs, files []string
+		want                       map[string]any
+	}{
+		"a path in a folder of programs": {
+			[]string{".venv/bin/activate"}, []string{"/code/proj/.venv/bin"}, nil,
+			map[string]any{
+				"/code/proj/.venv": "write", "/code/proj/.venv/bin": "read",
+				":workspace_roots": map[string]any{".venv": "write", ".venv/bin": "read"},
+			},
+		},
+		"a path in a folder of programs of a subfolder": {
+			[]string{".Venv/bin/activate"}, []string{"/code/proj/sub/.venv"}, nil,
+			map[string]any{
+				"/code/proj/sub": "write", "/code/proj/sub/.venv": "read", "/code/proj/.Venv": "read",
+				":workspace_roots": map[string]any{".Venv": "read"},
+			},
+		},
+		"a path in a protected one": {
+			[]string{".github", ".GitHub/workflows/deep/x"}, nil, nil,
+			map[string]any{
+				"/code/proj/.github": "read", "/code/proj/.GitHub": "read",
+				":workspace_roots": map[string]any{".github": "read", ".GitHub": "read"},
+			},
+		},
+		"a path in a protected one, seen from a subfolder": {
+			[]string{".github/workflows", "workflows/x"}, nil, nil,
+			map[string]any{
+				"/code/proj/.github/workflows": "read", "/code/proj/workflows": "read",
+				":workspace_roots": map[string]any{".github": "write", ".github/workflows": "read", "workflows": "read"},
+			},
+		},
+		"a path in the policy file": {
+			[]string{".codex-bridge.toml/x/y"}, nil, []string{"/code/proj/.codex-bridge.toml"},
+			map[string]any{
+				"/code/proj/.codex-bridge.toml": "read",
+				":workspace_roots":              map[string]any{".codex-bridge.toml": "read"},
+			},
+		},
+		"a program in a protected path of a subfolder": {
+			[]string{".github"}, []string{"/code/proj/sub/.github/a/b"}, nil,
+			map[string]any{
+				"/code/proj/sub": "write", "/code/proj/sub/.github": "read",
+				"/code/proj/.github": "read", ":workspace_roots": map[string]any{".github": "read"},
+			},
+		},
+		"a program in a folder of programs": {
+			nil, []string{"/code/proj/a", "/code/proj/a/b/c"}, nil,
+			map[string]any{"/code/proj/a": "read"},
+		},
+	} {
+		cfg := contract()
+		cfg.ProtectedPaths = test.protected
+		st := state()
+		st.Programs, st.PolicyFiles = test.programs, policyFiles{"/code/proj": test.files}
+		if diff := cmp.Diff(test.want, fenceEntries(t, cfg, st, "")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
