@@ -149,6 +149,15 @@ func TestProgramVersion(t *testing.T) {
 	}
 }
 
+func TestPreReleasesOfOneVersionAreEqual(t *testing.T) {
+	if got := codex.CompareVersions("0.169.0-alpha.10", "0.169.0-alpha.2"); got != 0 {
+		t.Errorf("CompareVersions = %d, want 0", got)
+	}
+	if err := codex.TooOld("0.169.0-alpha.10", "0.169.0-alpha.2"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTooOld(t *testing.T) {
 	for _, c := range []struct {
 		version string

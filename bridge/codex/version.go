@@ -112,9 +112,9 @@ func clip(text string) string {
 	return text[:min(len(text), maxShown)]
 }
 
-// CompareVersions orders two versions by their numbers, left-out ones counting
-// as 0. Of two with the same numbers, one with anything behind them (a
-// pre-release, a build) comes first.
+// CompareVersions orders two versions by their numbers; omitted ones count as 0. Of two
+// versions with the same numbers, the one with a suffix (a pre-release, a build) comes
+// first. Two suffixes of the same numbers are equal, whatever they are.
 func CompareVersions(a, b string) int {
 	an, arest := numbers(a)
 	bn, brest := numbers(b)
@@ -132,7 +132,7 @@ func CompareVersions(a, b string) int {
 	}
 	switch {
 	case (arest == "") == (brest == ""):
-		return cmp.Compare(arest, brest)
+		return 0
 	case arest == "":
 		return 1
 	}
