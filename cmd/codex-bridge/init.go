@@ -24,10 +24,15 @@ type initCmd struct {
 	Profile   string `help:"How strict: ${enum}." enum:"careful,team,locked" default:"careful"`
 	Workspace bool   `help:"Write a .codex-bridge.toml for this folder, which can only tighten the user's own file."`
 	Stdout    bool   `help:"Print it, and write nothing."`
+	Schema    bool   `help:"Print the JSON Schema of the configuration, and write nothing."`
 }
 
-// Run writes a starter configuration where none is.
+// Run writes a starter configuration where none is, or prints the schema of one.
 func (c initCmd) Run(out io.Writer) error {
+	if c.Schema {
+		_, err := out.Write(config.Schema())
+		return err
+	}
 	text, err := c.starter()
 	if err != nil {
 		return err

@@ -60,6 +60,11 @@ func params(t *testing.T, dir string) testscript.Params {
 			},
 		},
 		Setup: func(env *testscript.Env) error {
+			docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
+			if err != nil {
+				return err
+			}
+			env.Vars = append(env.Vars, "DOCS="+docs)
 			for _, name := range []string{"CODEX_BRIDGE_CODEX", "CODEX_BRIDGE_CONFIG", "CODEX_BRIDGE_STATE", "CODEX_BRIDGE_LOG"} {
 				env.Vars = append(env.Vars, name+"=")
 			}
