@@ -1,9 +1,12 @@
 package steer
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
 	"time"
+
+	"codex-bridge/rpc"
 )
 
 // Mode is what a message does while a turn is running. The empty one is Steer.
@@ -33,13 +36,18 @@ func (m Mode) check() (Mode, error) {
 	return "", fmt.Errorf("mode %q is none; write steer, followup, queue or interrupt", string(m))
 }
 
-const quiet = 500 * time.Millisecond
+// maxQuiet bounds how long a message waits for the next.
+const maxQuiet = time.Minute
 
-// Quiet is how long a message waits for the next, from a number of milliseconds: 500
-// where it is none.
-func Quiet(ms float64) time.Duration {
-	if math.IsNaN(ms) || ms < 0 || ms > math.MaxInt64/float64(time.Millisecond) {
-		return quiet
+// Quiet reads how long a message waits for the next: a number of milliseconds, of which
+// fractions are dropped. It returns usual where v is absent or null.
+func Quiet(v rpc.Value, usual time.Duration) (time.Duration, error) {
+	if !v.Exists() || v.Kind() == rpc.Null {
+		return usual, nil
 	}
-	return time.Duration(math.Floor(ms)) * time.Millisecond
+	var ms float64
+	if err := json.Unmarshal(v.Raw(), &ms); err != nil || ms < 0 || ms > float64(maxQuiet.Milliseconds()) {
+		return 0, errors.New("give a number of milliseconds, at most 60000")
+	}
+	return time.Duration(ms) * time.Millisecond, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -43,7 +42,7 @@ func (o *open) Ask(_ context.Context, method string, params any) (rpc.Value, err
 func TestSteeringVectors(t *testing.T) {
 	var v struct {
 		NormalizeDebounce []struct {
-			In  any
+			In  json.RawMessage
 			Out float64
 		}
 		Cases []struct {
@@ -65,12 +64,21 @@ func TestSteeringVectors(t *testing.T) {
 		t.Fatal("no cases")
 	}
 	for _, c := range v.NormalizeDebounce {
-		in, is := c.In.(float64)
-		if !is {
-			in = math.NaN()
+		doc, err := rpc.ParseValue(c.In)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := steer.Quiet(in); got != time.Duration(c.Out)*time.Millisecond {
-			t.Errorf("%v is %v", c.In, got)
+		const usual = 500 * time.Millisecond
+		got, err := steer.Quiet(doc.Root(), usual)
+		var n float64
+		if json.Unmarshal(c.In, &n) != nil || n < 0 || n > 60_000 { // see DEVIATIONS.md
+			if err == nil {
+				t.Errorf("%s is %v, want an error", c.In, got)
+			}
+			continue
+		}
+		if want := time.Duration(c.Out * float64(time.Millisecond)); err != nil || got != want {
+			t.Errorf("%s is %v, %v; want %v", c.In, got, err, want)
 		}
 	}
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }

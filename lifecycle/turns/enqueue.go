@@ -2,7 +2,6 @@ package turns
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"codex-bridge/lifecycle/input"
@@ -76,12 +75,8 @@ func (f *Feature) message(p rpc.Value, in input.Input) (steer.Message, error) {
 			return m, invalid("params.mode: write steer, followup, queue or interrupt")
 		}
 	}
-	if v := p.Get("quietMs"); v.Exists() {
-		var ms int64
-		if err := json.Unmarshal(v.Raw(), &ms); err != nil || ms < 0 || ms > time.Minute.Milliseconds() {
-			return m, invalid("params.quietMs: give a number of milliseconds, a minute at the most")
-		}
-		m.Quiet = time.Duration(ms) * time.Millisecond
+	if m.Quiet, err = steer.Quiet(p.Get("quietMs"), m.Quiet); err != nil {
+		return m, invalid("params.quietMs: %v", err)
 	}
 	for _, item := range in.Items {
 		m.Input = append(m.Input, encode(item))
