@@ -2,8 +2,10 @@
 // takes for a turn's input.
 //
 // A text is a string or an item of type text. An image is an item of type image with one
-// of url, path and dataBase64, and of its data the bytes tell what kind it is. Items of
-// other types, mentions and skills among them, are Codex's own and left as they are.
+// of url, path and dataBase64; the bytes of its data tell what kind it is. A file that came
+// with a message is an item of type media with a path, a url or both, and its MIME type: one
+// that is no image is omitted. Items of other types, such as mentions and skills, are
+// Codex's own and stay as they are.
 //
 // It is pure, reads no file, and may be used by several goroutines.
 package input
@@ -48,49 +50,99 @@ func Read(v rpc.Value) (Input, error) {
 		if err != nil {
 			return Input{}, fmt.Errorf("input[%d]: %w", n, err)
 		}
-		if in.Items = append(in.Items, item); text != "" {
+		if item != nil {
+			in.Items = append(in.Items, *item)
+		}
+		if text != "" {
 			texts = append(texts, text)
 		}
 		n++
+	}
+	if len(in.Items) == 0 {
+		return Input{}, errors.New("input: it has only files that are no images")
 	}
 	in.Text = strings.Join(texts, "\n")
 	return in, nil
 }
 
-func read(e rpc.Value) (item params.Item, text string, err error) {
+// read reads one item; nil is an item to omit.
+func read(e rpc.Value) (item *params.Item, text string, err error) {
 	kind, ok := e.Get("type").Text()
 	if !ok {
-		return item, "", errors.New("it is no item: it has no type")
+		return nil, "", errors.New("it is no item: it has no type")
 	}
 	switch kind {
 	case "text":
 		if text, ok = e.Get("text").Text(); !ok {
-			return item, "", errors.New("text: it is not there")
+			return nil, "", errors.New("text: it is not there")
 		}
 		if !e.Get("text_elements").Exists() {
-			return params.Text(text), text, nil
+			t := params.Text(text)
+			return &t, text, nil
 		}
 	case "image":
-		item, own, err := image(e)
-		if own || err != nil {
+		item, err := image(e)
+		if item != nil || err != nil {
 			return item, "", err
 		}
+	case "media":
+		item, err := media(e)
+		return item, "", err
 	}
-	return params.Written(e.Raw()), text, nil
+	written := params.Written(e.Raw())
+	return &written, text, nil
 }
 
-// image reads an image in the bridge's own form; own is false for Codex's.
-func image(e rpc.Value) (item params.Item, own bool, err error) {
+// image reads an image in the bridge's own form; nil is an item in Codex's own form. An
+// image on a share of another machine is replaced by a text that says so.
+func image(e rpc.Value) (*params.Item, error) {
 	data, hasData := e.Get("dataBase64").Text()
 	path, hasPath := e.Get("path").Text()
-	_, hasURL := e.Get("url").Text()
+	url, hasURL := e.Get("url").Text()
+	var item params.Item
 	switch {
 	case hasData && !hasPath && !hasURL:
-		return params.Image(data), true, nil
+		item = params.Image(data)
 	case hasPath && !hasData && !hasURL && path != "":
-		return params.Item{Path: path}, true, nil
+		item = local(Media{Path: path})
 	case hasData || hasPath:
-		return params.Item{}, true, errors.New("give one of url, path and dataBase64")
+		return nil, errors.New("give one of url, path and dataBase64")
+	case hasURL:
+		item = local(Media{URL: url})
+		if item.URL != "" {
+			return nil, nil // an address; details beside it stay
+		}
+	default:
+		return nil, nil
 	}
-	return params.Item{}, false, nil
+	return &item, nil
+}
+
+func local(m Media) params.Item {
+	m.Type = "image/*" // the client calls it an image
+	if item, ok := m.Item(); ok && !isShare(item.URL) {
+		return item
+	}
+	return params.Unreadable()
+}
+
+// media reads a file that came with a message; nil is one that is no image.
+func media(e rpc.Value) (*params.Item, error) {
+	var m Media
+	for name, v := range e.Members() {
+		to, ok := map[string]*string{"path": &m.Path, "url": &m.URL, "mime": &m.Type}[name]
+		if !ok || v.Kind() == rpc.Null {
+			continue
+		}
+		if *to, ok = v.Text(); !ok {
+			return nil, fmt.Errorf("%s: it is %s, not a string", name, v.Kind())
+		}
+	}
+	if m.Path == "" && m.URL == "" {
+		return nil, errors.New("give a path, a url or both")
+	}
+	if item, ok := m.Item(); ok {
+		return &item, nil
+	}
+	return nil, nil
 }

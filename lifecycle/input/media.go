@@ -9,48 +9,66 @@ import (
 	"codex-bridge/lifecycle/params"
 )
 
-// Media is a file that comes with a message, by its path or its address.
+// Media is a file that comes with a message, named by a path or an address.
 type Media struct {
-	Path string // comes before the address
+	Path string // preferred to URL
 	URL  string
-	Type string // by which it is known, if it is: image/png
+	Type string // the MIME type; "" is unknown
 }
 
-// imageSuffixes tell an image where nothing else does.
+// imageSuffixes identify an image of unknown type.
 var imageSuffixes = []string{".avif", ".gif", ".jpeg", ".jpg", ".png", ".webp"}
 
-// Item is the image as an item. ok is false for what is no image, or can't be one.
+// Item returns the item for an image. ok is false for a file that is no image, and for an
+// image on another machine that no address leads to.
 func (m Media) Item() (item params.Item, ok bool) {
-	place := m.Path
-	if place == "" {
-		place = m.URL
-	}
-	if place == "" || !m.isImage(place) {
+	if m.Path == "" && !m.split() || !m.isImage() || isShare(m.Path) {
 		return params.Item{}, false
 	}
 	if m.Path != "" {
 		return params.Item{Path: m.Path}, true
 	}
-	u, err := url.Parse(m.URL)
-	switch {
-	case err != nil:
-		return params.Item{}, false
-	case u.Scheme == "file":
-		if u.Host != "" && u.Host != "localhost" || strings.HasPrefix(u.Path, "//") || u.Path == "" {
-			return params.Item{}, false // another machine's
-		}
-		return params.Item{Path: u.Path}, true
-	case u.Scheme != "" || strings.HasPrefix(m.URL, "//"):
-		return params.Item{URL: m.URL}, true
-	}
-	return params.Item{Path: m.URL}, true
+	return params.Item{URL: m.URL}, true
 }
 
-func (m Media) isImage(place string) bool {
+// split moves the local path that URL may stand for to Path. It returns false if URL names
+// neither a local file nor a remote one.
+func (m *Media) split() bool {
+	if isDrive(m.URL) {
+		m.Path = m.URL
+		return true
+	}
+	u, err := url.Parse(m.URL)
+	switch {
+	case err != nil || m.URL == "":
+		return false
+	case u.Scheme == "file":
+		if u.Host != "" && u.Host != "localhost" || u.Path == "" {
+			return false
+		}
+		if m.Path = u.Path; isDrive(u.Path[1:]) {
+			m.Path = u.Path[1:] // file:///C:/a.png
+		}
+	case u.Scheme == "" && !strings.HasPrefix(m.URL, "//"):
+		m.Path = m.URL
+	}
+	return true
+}
+
+// isDrive reports whether a path begins with a Windows drive.
+func isDrive(p string) bool {
+	return len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
+}
+
+// isShare reports whether a path names a share of another machine (UNC).
+func isShare(p string) bool { return strings.HasPrefix(p, "//") || strings.HasPrefix(p, `\\`) }
+
+func (m Media) isImage() bool {
 	if kind := strings.ToLower(strings.TrimSpace(m.Type)); kind != "" {
 		return strings.HasPrefix(kind, "image/")
 	}
-	if u, err := url.Parse(place); err == nil && m.Path == "" {
+	place := m.Path
+	if u, err := url.Parse(m.URL); place == "" && err == nil {
 		place = u.Path
 	}
 	return slices.Contains(imageSuffixes, strings.ToLower(path.Ext(place)))

@@ -49,6 +49,9 @@ func Text(text string) Item { return Item{Text: text} }
 // badImage stands where an image could not be read.
 const badImage = "[an image that could not be read was left out]"
 
+// Unreadable stands for an image that could not be read.
+func Unreadable() Item { return Text(badImage) }
+
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // Image is an image as an item, from its bytes in base64: what kind it is the bytes tell,
@@ -56,11 +59,11 @@ var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 func Image(data string) Item {
 	bytes, err := base64.StdEncoding.DecodeString(strings.TrimSpace(data))
 	if err != nil {
-		return Text(badImage)
+		return Unreadable()
 	}
 	kind := http.DetectContentType(bytes)
 	if !slices.Contains(imageTypes, kind) {
-		return Text(badImage)
+		return Unreadable()
 	}
 	return Item{URL: "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(bytes)}
 }
