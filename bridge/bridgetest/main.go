@@ -27,14 +27,20 @@ func Main(m *testing.M, roles ...Role) {
 			syscall.Exit(r.Play(os.Args[2:])) // os.Exit waits a second under the race detector
 		}
 	}
-	if path := os.Getenv(socketEnv); path != "" {
-		os.Exit(HandOver(path))
-	}
+	PlayCodex()
 	// What lives as long as the process: who reaps its children, and who reads a client that
 	// never leaves.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1"),
 		goleak.IgnoreAnyFunction("codex-bridge/bridge.(*Proxy).fromClient"))
+}
+
+// PlayCodex ends this process as the scripted codex of a test, if it was started as that. A
+// package whose TestMain is not Main calls it there.
+func PlayCodex() {
+	if path := os.Getenv(socketEnv); path != "" {
+		os.Exit(HandOver(path))
+	}
 }
 
 // HandOver passes the streams of this process to who listens at a socket, and returns what it

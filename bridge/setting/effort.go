@@ -10,15 +10,15 @@ const (
 	low     = "low"
 )
 
-// efforts go to Codex as they are. max and ultra came with newer models.
+// efforts are sent to Codex as they are. max and ultra came with newer models.
 var efforts = []string{low, "medium", "high", "xhigh", "max", "ultra"}
 
-// without are the models that refuse minimal.
+// without lists models that refuse minimal, for a Codex that does not list them.
 var without = []string{"gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.3-codex-spark", "gpt-5.2"}
 
-// Effort is the reasoning effort of a turn for a level of thinking; "" leaves it to the
-// model. offered is what model/list says the model takes, nil where that is not known:
-// minimal is low for a model that does not take it.
+// Effort returns the reasoning effort of a turn for a level of thinking; "" is the model's
+// usual effort. offered are the efforts that model/list names for the model, nil where it
+// does not list the model: minimal is low for a model that does not take it.
 func Effort(level, model string, offered []string) string {
 	switch {
 	case slices.Contains(efforts, level):
@@ -30,6 +30,9 @@ func Effort(level, model string, offered []string) string {
 	}
 	return minimal
 }
+
+// IsMinimal reports whether the effort for a level depends on what the model takes.
+func IsMinimal(level string) bool { return level == minimal }
 
 func refusesMinimal(model string) bool {
 	return slices.Contains(without, strings.ToLower(strings.TrimSpace(model)))

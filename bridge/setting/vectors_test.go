@@ -38,30 +38,6 @@ func orNothing(text *string) string {
 	return *text
 }
 
-func TestReasoningEffortVectors(t *testing.T) {
-	var v struct {
-		Cases []struct {
-			ThinkLevel, Effort *string
-			Model              string
-		}
-	}
-	vectors.Read(t, "reasoning_effort.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		level, want := orNothing(c.ThinkLevel), orNothing(c.Effort)
-		t.Run(level+" "+c.Model, func(t *testing.T) {
-			if level == "max" { // DEVIATIONS.md
-				want = "max"
-			}
-			if got := setting.Effort(level, c.Model, nil); got != want {
-				t.Errorf("Effort(%q, %q) = %q, want %q", level, c.Model, got, want)
-			}
-		})
-	}
-}
-
 func TestEffortOffered(t *testing.T) {
 	for _, c := range []struct {
 		level, model, want string
@@ -144,39 +120,6 @@ func TestSandboxPolicyVectors(t *testing.T) {
 			}
 			if (got == setting.Priority) != c.IsFast {
 				t.Errorf("%q is fast: %v, want %v", in, !c.IsFast, c.IsFast)
-			}
-		})
-	}
-}
-
-func TestProviderVectors(t *testing.T) {
-	var v struct {
-		NativeAuthProfile []struct {
-			CredentialType, Provider string
-			Native                   bool
-			Normalized               []struct{ In, Out *string }
-			RequestProvider          []struct{ In, SeedOut *string }
-		}
-	}
-	vectors.Read(t, "session_binding.json", &v)
-	if len(v.NativeAuthProfile) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.NativeAuthProfile {
-		t.Run(c.CredentialType+" "+c.Provider, func(t *testing.T) {
-			native := setting.Credential{Type: c.CredentialType, Provider: c.Provider}.Native()
-			if native != c.Native {
-				t.Errorf("native is %v, want %v", native, c.Native)
-			}
-			for _, p := range c.Normalized {
-				if got, want := setting.BoundProvider(orNothing(p.In), native), orNothing(p.Out); got != want {
-					t.Errorf("BoundProvider(%q) = %q, want %q", orNothing(p.In), got, want)
-				}
-			}
-			for _, p := range c.RequestProvider {
-				if got, want := setting.RequestProvider(orNothing(p.In), native), orNothing(p.SeedOut); got != want {
-					t.Errorf("RequestProvider(%q) = %q, want %q", orNothing(p.In), got, want)
-				}
 			}
 		})
 	}

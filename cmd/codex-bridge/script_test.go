@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/store"
 	"codex-bridge/cmd/internal/scripted"
 
@@ -20,6 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	bridgetest.PlayCodex()
 	testscript.Main(m, map[string]func(){
 		"codex-bridge": main,
 		"codex":        main, // the same program under the name of the real one

@@ -69,7 +69,7 @@ func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error
 		CreatedAt:                   r.text("createdAt"),
 		UpdatedAt:                   r.text("updatedAt"),
 	}
-	b.ModelProvider = o.provider(b.ModelProvider, b.AuthProfile)
+	b.ModelProvider = setting.BoundProvider(b.ModelProvider)
 	if b.CreatedAt == "" {
 		b.CreatedAt = o.now()
 	}

@@ -2,7 +2,6 @@ package binding_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -95,25 +94,6 @@ func TestReadDropsOneByOne(t *testing.T) {
 func TestReadEmptyThread(t *testing.T) {
 	if b, _ := read(t, `{"schemaVersion":1,"threadId":""}`); b.Bound() || b.IsOf("") {
 		t.Error("a record without a thread is bound")
-	}
-}
-
-func TestNativeProvider(t *testing.T) {
-	o := binding.Options{Now: now, Native: func(profile string) bool { return profile == "chat" }}
-	for _, c := range []struct{ profile, provider, want string }{
-		{"chat", "OpenAI", ""}, {"chat", " azure ", "azure"}, {"key", "openai", "openai"}, {"", "openai", "openai"},
-	} {
-		text := fmt.Sprintf(`{"schemaVersion":1,"threadId":"t","authProfileId":%q,"modelProvider":%q}`, c.profile, c.provider)
-		b, _, err := binding.Read([]byte(text), "/s", o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b.ModelProvider != c.want {
-			t.Errorf("%q of %q is read as %q, want %q", c.provider, c.profile, b.ModelProvider, c.want)
-		}
-		if s := (binding.Binding{AuthProfile: c.profile, ModelProvider: c.provider}).Stamped(o); s.ModelProvider != c.want {
-			t.Errorf("%q of %q is written as %q, want %q", c.provider, c.profile, s.ModelProvider, c.want)
-		}
 	}
 }
 

@@ -16,8 +16,6 @@ import (
 
 var now = time.Date(2026, 2, 3, 4, 5, 6, 7_000_000, time.UTC)
 
-func none(string) bool { return false }
-
 func seen(t testing.TB) (v struct {
 	Path    string
 	Written struct {
@@ -59,7 +57,7 @@ func TestSessionBindingVectors(t *testing.T) {
 	}
 	for _, c := range v.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			got, dropped, err := binding.Read(fileOf(c.File), asked, binding.Options{Now: now, Native: none})
+			got, dropped, err := binding.Read(fileOf(c.File), asked, binding.Options{Now: now})
 			if (err == nil) != (string(c.Parsed) != "null") {
 				t.Fatalf("read: %v, want %s", err, c.Parsed)
 			}

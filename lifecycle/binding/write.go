@@ -15,17 +15,9 @@ const timestamp = "2006-01-02T15:04:05.000Z"
 type Options struct {
 	// Now is written as the time of the change, and stands in for times that are missing.
 	Now time.Time
-	// Native tells whether Codex signs in to an account by itself; nil: to none.
-	// The account of a record that names none is "".
-	Native func(profile string) bool
 }
 
 func (o Options) now() string { return o.Now.UTC().Format(timestamp) }
-
-// provider is the model provider to be kept for an account.
-func (o Options) provider(name, profile string) string {
-	return setting.BoundProvider(name, o.Native != nil && o.Native(profile))
-}
 
 // Stamped is b as it is to be kept when it is written now.
 func (b Binding) Stamped(o Options) Binding {
@@ -33,7 +25,7 @@ func (b Binding) Stamped(o Options) Binding {
 	if b.CreatedAt == "" {
 		b.CreatedAt = b.UpdatedAt
 	}
-	b.ModelProvider = o.provider(b.ModelProvider, b.AuthProfile)
+	b.ModelProvider = setting.BoundProvider(b.ModelProvider)
 	b.ServiceTier = setting.ServiceTier(b.ServiceTier)
 	return b
 }

@@ -1,11 +1,9 @@
 package converse
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
 
-	"codex-bridge/bridge/preset"
 	"codex-bridge/bridge/setting"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
@@ -14,73 +12,72 @@ import (
 
 const openAI = "openai"
 
-// Bound is what the turns of a session are started with: what its binding says, and what
-// is in force today for what it does not.
+// Bound is what the turns of a session are started with: what its binding says. What it
+// does not say stays as Codex has it for the thread.
 type Bound struct {
 	Binding binding.Binding
-	Today   preset.Result
-	// Touched tells that somebody has said how freely commands may be run: what is in
-	// force today then holds, whatever was bound.
-	Touched bool
-	// Native tells that Codex signs in to the account by itself.
-	Native bool
 }
 
-func (b Bound) approval() string { return b.over(b.Binding.ApprovalPolicy, b.Today.Approval) }
-
-func (b Bound) sandbox() string { return b.over(b.Binding.Sandbox, b.Today.Sandbox) }
-
-func (b Bound) over(bound, today string) string {
-	if b.Touched {
-		return today
+// Provider returns the spelling that Codex knows of a model provider's name.
+func Provider(name string) string {
+	if strings.EqualFold(strings.TrimSpace(name), openAI) {
+		return openAI
 	}
-	return cmp.Or(bound, today)
+	return name
 }
 
-func (b Bound) tier() string {
-	return setting.ServiceTier(cmp.Or(b.Binding.ServiceTier, b.Today.ServiceTier))
-}
-
-// Turn is a turn in the bound thread.
+// Turn returns a turn in the bound thread.
 func (b Bound) Turn(input []params.Item) params.Turn {
 	return params.Turn{
-		Thread: b.Binding.ThreadID, Input: input, Cwd: b.Binding.Cwd, Approval: b.approval(), Reviewer: b.Today.Reviewer,
-		Sandbox: b.sandbox(), Model: b.Binding.Model, ServiceTier: b.tier(),
+		Thread: b.Binding.ThreadID, Input: input, Cwd: b.Binding.Cwd, Approval: b.Binding.ApprovalPolicy,
+		Sandbox: b.Binding.Sandbox, Model: b.Binding.Model, ServiceTier: b.Binding.ServiceTier,
 	}
 }
 
-// Start is thread/start for a new thread in the place of the bound one.
+// Start returns thread/start for a new thread in the place of the bound one.
 func (b Bound) Start(o params.Options) (json.RawMessage, error) {
-	o.Native = b.Native
-	provider := b.Binding.ModelProvider
-	if strings.EqualFold(strings.TrimSpace(provider), openAI) {
-		provider = openAI // it is known by that spelling
-	}
-	asked, err := json.Marshal(struct {
-		Cwd      string `json:"cwd,omitempty"`
-		Model    string `json:"model,omitempty"`
-		Provider string `json:"modelProvider,omitempty"`
-		Approval string `json:"approvalPolicy,omitempty"`
-		Reviewer string `json:"approvalsReviewer,omitempty"`
-		Sandbox  string `json:"sandbox,omitempty"`
-		Tier     string `json:"serviceTier,omitempty"`
-	}{b.Binding.Cwd, b.Binding.Model, provider, b.approval(), b.Today.Reviewer, b.sandbox(), b.tier()})
+	asked, err := json.Marshal(start{
+		b.Binding.Cwd, b.Binding.Model, Provider(b.Binding.ModelProvider), b.Binding.ApprovalPolicy, b.Binding.Sandbox, setting.ServiceTier(b.Binding.ServiceTier),
+	})
 	if err != nil {
 		return nil, err
 	}
 	return params.Start(asked, o)
 }
 
-// Started is the binding of a thread that was started with Start, by Codex's answer.
-func (b Bound) Started(result rpc.Value) binding.Binding {
-	next := b.Binding
-	next.ThreadID, _ = result.Get("thread").Get("id").Text()
-	for name, to := range map[string]*string{"cwd": &next.Cwd, "model": &next.Model, "modelProvider": &next.ModelProvider} {
-		if text, ok := result.Get(name).Text(); ok && text != "" {
+// start is the part of thread/start that a binding keeps.
+type start struct {
+	Cwd      string `json:"cwd,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Provider string `json:"modelProvider,omitempty"`
+	Approval string `json:"approvalPolicy,omitempty"`
+	Sandbox  string `json:"sandbox,omitempty"`
+	Tier     string `json:"serviceTier,omitempty"`
+}
+
+// Started returns the binding of a thread that was started: by is the binding that the
+// thread has so far, asked are the parameters of thread/start, and result is Codex's
+// answer. Policies and tier are those that were asked for; the policy judges them again
+// with each turn.
+func Started(by binding.Binding, asked, result rpc.Value) binding.Binding {
+	read := func(from rpc.Value, name string, to *string) {
+		if text, ok := from.Get(name).Text(); ok && text != "" {
 			*to = text
 		}
 	}
-	next.ModelProvider = setting.BoundProvider(next.ModelProvider, b.Native)
-	next.ApprovalPolicy, next.Sandbox, next.ServiceTier = b.approval(), b.sandbox(), b.tier()
-	return next
+	read(result, "cwd", &by.Cwd)
+	read(result, "model", &by.Model)
+	read(result, "modelProvider", &by.ModelProvider)
+	var approval, sandbox string
+	read(asked, "approvalPolicy", &approval)
+	read(asked, "sandbox", &sandbox)
+	read(asked, "serviceTier", &by.ServiceTier)
+	if approval = setting.Approval(approval); setting.IsApproval(approval) {
+		by.ApprovalPolicy = approval
+	}
+	if setting.IsSandbox(sandbox) {
+		by.Sandbox = sandbox
+	}
+	by.ServiceTier = setting.ServiceTier(by.ServiceTier)
+	return by
 }

@@ -16,8 +16,8 @@ import (
 // Session is the thread of a session, open in this Codex.
 type Session struct {
 	Thread *turn.Thread
-	// Turn writes turn/start.
-	Turn func(input []params.Item) (json.RawMessage, error)
+	// Turn returns turn/start. It is called again where the turn has to wait for another.
+	Turn func(ctx context.Context, input []params.Item) (json.RawMessage, error)
 }
 
 // Sessions open threads.
@@ -117,13 +117,9 @@ func (r *Runner) recovered(ctx context.Context, key string, input []params.Item,
 
 // run runs one turn of a thread.
 func run(ctx context.Context, s Session, input []params.Item, within time.Duration) (Result, error) {
-	asked, err := s.Turn(input)
-	if err != nil {
-		return Result{}, err
-	}
 	c := turn.NewCollector(s.Thread.ID)
 	defer s.Thread.Collect(c)()
-	sent, err := s.Thread.Start(ctx, asked)
+	sent, err := s.Thread.Start(ctx, func() (json.RawMessage, error) { return s.Turn(ctx, input) })
 	if err != nil {
 		return Result{}, err
 	}

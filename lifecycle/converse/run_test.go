@@ -32,7 +32,7 @@ func (c *slow) Open(context.Context, string) (converse.Session, error) {
 		return c.Replace(context.Background(), "")
 	}
 	th := c.threads[len(c.threads)-1]
-	return converse.Session{Thread: th, Turn: func(input []params.Item) (json.RawMessage, error) {
+	return converse.Session{Thread: th, Turn: func(_ context.Context, input []params.Item) (json.RawMessage, error) {
 		return params.Turn{Thread: th.ID, Input: input}.Params()
 	}}, nil
 }

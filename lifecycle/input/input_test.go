@@ -5,68 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/lifecycle/input"
-	"codex-bridge/lifecycle/params"
 	"codex-bridge/rpc"
 )
-
-// metadata is what another host says of the files of a message.
-type metadata struct {
-	MediaPath, MediaURL, MediaType    string
-	MediaPaths, MediaURLs, MediaTypes []string
-}
-
-func (m metadata) media() (all []input.Media) {
-	paths, urls, types := m.MediaPaths, m.MediaURLs, m.MediaTypes
-	if m.MediaPath != "" {
-		paths = append(paths, m.MediaPath)
-	}
-	if m.MediaURL != "" {
-		urls = append(urls, m.MediaURL)
-	}
-	at := func(list []string, i int) string {
-		if i < len(list) {
-			return list[i]
-		}
-		return ""
-	}
-	for i := range max(len(paths), len(urls)) {
-		kind := at(types, i)
-		if kind == "" {
-			kind = m.MediaType
-		}
-		all = append(all, input.Media{Path: at(paths, i), URL: at(urls, i), Type: kind})
-	}
-	return all
-}
-
-func TestConversationInputVectors(t *testing.T) {
-	var v struct {
-		Cases []struct {
-			Metadata metadata
-			Input    []any
-		}
-	}
-	vectors.Read(t, "conversation_input.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		items := []params.Item{params.Text("hi")}
-		for _, m := range c.Metadata.media() {
-			if item, ok := m.Item(); ok {
-				items = append(items, item)
-			}
-		}
-		if diff := cmp.Diff(c.Input, decoded(t, items)); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", c.Metadata, diff)
-		}
-	}
-}
 
 func decoded(t *testing.T, items any) (out []any) {
 	t.Helper()

@@ -80,14 +80,6 @@ func TestThreadErrors(t *testing.T) {
 	}
 }
 
-func TestNative(t *testing.T) {
-	p, err := params.Start(json.RawMessage(`{"modelProvider":"openai"}`), params.Options{Native: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, p, []byte(`{}`))
-}
-
 func TestLightweightIsLast(t *testing.T) {
 	c := params.Config{Final: json.RawMessage(`{"project_doc_max_bytes":5,"features.code_mode":true}`), CodeMode: params.CodeModeOff, Lightweight: true}
 	got, err := c.Resume()
@@ -99,15 +91,15 @@ func TestLightweightIsLast(t *testing.T) {
 
 func TestTurn(t *testing.T) {
 	turn := params.Turn{
-		Thread: "T", Input: []params.Item{params.Text(""), params.Text("go")}, Cwd: "/w", Approval: "on-failure", Reviewer: "user",
-		Sandbox: "workspace-write", Model: "m", ServiceTier: "fast", Effort: "low", Environments: json.RawMessage(`[]`),
+		Thread: "T", Input: []params.Item{params.Text(""), params.Text("go")}, Cwd: "/w", Approval: "on-failure",
+		Sandbox: "workspace-write", Model: "m", ServiceTier: "fast", Effort: "low", Standing: "high", Trigger: "user",
 	}
 	got, err := turn.Params()
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, got, []byte(`{"threadId":"T","input":[{"type":"text","text":"","text_elements":[]},{"type":"text","text":"go","text_elements":[]}],
-		"cwd":"/w","approvalPolicy":"on-request","approvalsReviewer":"user","model":"m","serviceTier":"priority","effort":"low","environments":[],
+		"cwd":"/w","approvalPolicy":"on-request","model":"m","serviceTier":"priority","effort":"low","bridge":{"trigger":"user"},
 		"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/w"],"networkAccess":false,"excludeTmpdirEnvVar":false,"excludeSlashTmp":false},
 		"collaborationMode":{"mode":"default","settings":{"model":"m","reasoning_effort":"low","developer_instructions":null}}}`))
 	for name, bad := range map[string]params.Turn{

@@ -13,8 +13,6 @@ type Options struct {
 	Config       Config // Asked is filled in from the request
 	ServiceName  string // where the client names none
 	Instructions string // the developer's, before the client's
-	// Native tells that Codex signs in to the account by itself.
-	Native bool
 }
 
 // Start is thread/start for what a client asked for.
@@ -76,7 +74,7 @@ func (o *Options) prepare(asked json.RawMessage) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.set("modelProvider", setting.RequestProvider(provider, o.Native)); err != nil {
+	if err := p.set("modelProvider", setting.RequestProvider(provider)); err != nil {
 		return nil, err
 	}
 	instructions, err := p.text("developerInstructions")

@@ -42,10 +42,31 @@ func (f *Feature) Open(thread string) bool {
 	return ok
 }
 
-// Cwd is the folder of an open thread; "" not known.
-func (f *Feature) Cwd(thread string) string {
+// Bound returns the binding of the session that a thread belongs to. For a thread of no
+// session it has nothing but the thread's id.
+func (f *Feature) Bound(ctx context.Context, thread string) (binding.Binding, error) {
+	session, err := f.SessionOf(ctx, thread)
+	if err != nil || session == "" {
+		return binding.Binding{ThreadID: thread}, err
+	}
+	s, err := f.o.Store(ctx)
+	if err != nil {
+		return binding.Binding{}, err
+	}
+	_, b, err := f.bound(ctx, s, session)
+	if !b.IsOf(thread) { // the session has gone on to another
+		b = binding.Binding{ThreadID: thread}
+	}
+	return b, err
+}
+
+// Settings are what Codex has told of an open thread; "" is unknown.
+type Settings struct{ Cwd, Model, Effort string }
+
+// Settings returns the settings of an open thread.
+func (f *Feature) Settings(thread string) Settings {
 	t, _ := f.known.get(thread)
-	return t.cwd
+	return Settings{t.cwd, t.model, t.effort}
 }
 
 // All are the open threads.

@@ -163,10 +163,14 @@ func (t *Thread) Collect(c *Collector) (stop func()) {
 
 // Start starts a turn when no other is running: what Codex would add to a running turn
 // waits for its end.
-func (t *Thread) Start(ctx context.Context, params json.RawMessage) (*Sent, error) {
+func (t *Thread) Start(ctx context.Context, params func() (json.RawMessage, error)) (*Sent, error) {
 	for {
 		changed := t.Changed()
-		s, err := t.TryStart(ctx, params)
+		asked, err := params()
+		if err != nil {
+			return nil, err
+		}
+		s, err := t.TryStart(ctx, asked)
 		if !errors.Is(err, ErrBusy) {
 			return s, err
 		}

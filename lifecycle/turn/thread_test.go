@@ -103,13 +103,14 @@ func TestStartWaits(t *testing.T) {
 		}))
 		go func() { time.Sleep(time.Minute); over.Store(true) }()
 		begun := time.Now()
-		s, err := th.Start(t.Context(), json.RawMessage(`{"threadId":"th","input":[]}`))
+		asked := func() (json.RawMessage, error) { return json.RawMessage(`{"threadId":"th","input":[]}`), nil }
+		s, err := th.Start(t.Context(), asked)
 		if err != nil || s.Turn != "a" || time.Since(begun) < time.Minute {
 			t.Fatalf("%v, %v, after %v", s, err, time.Since(begun))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := th.Start(ctx, json.RawMessage(`{"threadId":"th","input":[]}`)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := th.Start(ctx, asked); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a second one beside it: %v", err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"codex-bridge/lifecycle/converse"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/steer"
 	"codex-bridge/lifecycle/turn"
@@ -44,7 +45,7 @@ func (c *conversation) mailbox() (*steer.Box, error) {
 	}
 	if c.box == nil {
 		c.box = steer.New(steer.Options{
-			Thread: c.thread, Start: func(input []json.RawMessage) (json.RawMessage, error) { return c.turn(input, "") },
+			Thread: c.thread, Start: func(input []json.RawMessage) (json.RawMessage, error) { return c.turn(f.ctx, written(input), "") },
 			Answer: func(text string) bool { return f.desk.Answer(c.thread.ID, text) },
 			Failed: c.failed,
 		})
@@ -61,20 +62,31 @@ func (c *conversation) failed(m steer.Message, err error) {
 	c.f.o.Tell("bridge/turn/failed", map[string]any{"threadId": c.thread.ID, "text": m.Text, "error": err.Error()})
 }
 
-// turn is turn/start for an input, with what was set for the next turn. What started it
-// goes to the threads' own feature, which knows the mode that is in force.
-func (c *conversation) turn(input any, t params.Trigger) (json.RawMessage, error) {
-	c.f.mu.Lock()
-	defer c.f.mu.Unlock()
-	p := map[string]any{"threadId": c.thread.ID, "input": input}
-	if t != "" {
-		p["bridge"] = map[string]any{"trigger": t}
-	}
-	c.going = c.next
-	if err := c.next.into(p, c.f.o.Threads.Cwd(c.thread.ID), t, c.f.o.Threads.Words()); err != nil {
+// turn returns turn/start for an input: with what the session is bound with, and what was
+// set for the next turn. The trigger goes to the feature of the threads, which knows the
+// thread's mode.
+func (c *conversation) turn(ctx context.Context, input []params.Item, trigger params.Trigger) (json.RawMessage, error) {
+	id, f := c.thread.ID, c.f
+	b, err := f.o.Threads.Bound(ctx, id)
+	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(p)
+	now := f.o.Threads.Settings(id)
+	t := converse.Bound{Binding: b}.Turn(input)
+	t.Standing, t.Trigger, t.Words = now.Effort, trigger, f.o.Threads.Words()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.going = c.next
+	c.next.into(&t, now, f.efforts)
+	return t.Params()
+}
+
+// written returns items that stay as they are.
+func written(items []json.RawMessage) (all []params.Item) {
+	for _, item := range items {
+		all = append(all, params.Written(item))
+	}
+	return all
 }
 
 // began takes note that Codex has taken a turn, with what was set for it.

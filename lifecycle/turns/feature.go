@@ -54,6 +54,8 @@ type Feature struct {
 	closed bool
 	open   map[string]*conversation // by thread
 	tokens []token
+	// efforts are the reasoning efforts of models, as Codex lists them; nil: not asked yet.
+	efforts map[string][]string
 }
 
 // New makes a Feature.

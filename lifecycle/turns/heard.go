@@ -21,7 +21,8 @@ var (
 )
 
 // needed are the notifications that this package lives by.
-var needed = append([]string{resolved}, turn.Methods...)
+// The threads' feature reads the settings: a turn repeats the effort of its thread.
+var needed = append([]string{resolved, "thread/settings/updated"}, turn.Methods...)
 
 // heard are the routes of what Codex tells of turns.
 func (f *Feature) heard() (routes []bridge.Route) {

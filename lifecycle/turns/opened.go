@@ -103,6 +103,10 @@ func (f *Feature) started(ctx context.Context, session string, start json.RawMes
 		about = make(map[string]json.RawMessage)
 	}
 	about["sessionKey"] = encode(session)
+	var provider string
+	if json.Unmarshal(p["modelProvider"], &provider) == nil {
+		p["modelProvider"] = encode(converse.Provider(provider))
+	}
 	p["bridge"] = encode(about)
 	result, err := f.peer.Request(ctx, "thread/start", p)
 	if err != nil {
@@ -112,7 +116,19 @@ func (f *Feature) started(ctx context.Context, session string, start json.RawMes
 	if id == "" {
 		return nil, "", rpc.Errorf(rpc.CodeUpstream, "codex has started a thread without an id")
 	}
+	if err := f.bind(ctx, session, id, encode(p), result); err != nil {
+		return nil, "", err
+	}
 	return f.conversation(id), session, nil
+}
+
+// bind keeps with the session what its thread was started with.
+func (f *Feature) bind(ctx context.Context, session, id string, asked json.RawMessage, result rpc.Value) error {
+	doc, err := rpc.ParseValue(asked)
+	if err != nil {
+		return err
+	}
+	return f.o.Threads.Change(ctx, session, id, func(b *binding.Binding) { *b = converse.Started(*b, doc.Root(), result) })
 }
 
 // visit is one request for a turn, as converse.Sessions.
@@ -180,5 +196,7 @@ func (f *Feature) replaced(ctx context.Context, session string, b binding.Bindin
 }
 
 func (v *visit) in(c *conversation) converse.Session {
-	return converse.Session{Thread: c.thread, Turn: func(input []params.Item) (json.RawMessage, error) { return c.turn(input, v.trigger) }}
+	return converse.Session{Thread: c.thread, Turn: func(ctx context.Context, input []params.Item) (json.RawMessage, error) {
+		return c.turn(ctx, input, v.trigger)
+	}}
 }

@@ -1,11 +1,13 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 
 	"codex-bridge/bridge/setting"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/threads"
 	"codex-bridge/rpc"
 )
 
@@ -18,32 +20,23 @@ type settings struct {
 	Sandbox     string `json:"sandbox,omitempty"`
 }
 
-// into writes them into turn/start. With the model goes a mode: the one that a turn by
-// another trigger has left in the thread comes before the turn's own model.
-func (s settings) into(p map[string]any, cwd string, t params.Trigger, words params.Words) error {
-	for name, text := range map[string]string{
-		"model": s.Model, "effort": s.Effort, "serviceTier": s.ServiceTier, "approvalPolicy": s.Approval,
-	} {
-		if text != "" {
-			p[name] = text
-		}
+// into puts them into a turn. now is what the thread has, and offered are the efforts that
+// models take.
+func (s settings) into(t *params.Turn, now threads.Settings, offered map[string][]string) {
+	if s.Model != "" && s.Model != now.Model {
+		t.Standing = "" // another model has an effort of its own
 	}
-	if s.Model != "" {
-		mode, err := params.CollaborationMode(t, words, s.Model, s.Effort)
-		if err != nil {
-			return err
-		}
-		p["collaborationMode"] = mode
+	t.Model, t.ServiceTier = cmp.Or(s.Model, t.Model), cmp.Or(s.ServiceTier, t.ServiceTier)
+	t.Approval, t.Sandbox = cmp.Or(s.Approval, t.Approval), cmp.Or(s.Sandbox, t.Sandbox)
+	if s.Effort != "" {
+		// The model goes with it, so that the turn has a mode: without one, the effort of the
+		// mode before would count.
+		t.Model = cmp.Or(t.Model, now.Model)
+		t.Effort, t.Standing = setting.Effort(s.Effort, t.Model, offered[t.Model]), ""
 	}
-	if s.Sandbox == "" {
-		return nil
+	if t.Sandbox != "" {
+		t.Cwd = cmp.Or(t.Cwd, now.Cwd)
 	}
-	policy, err := setting.TurnSandbox(s.Sandbox, cwd)
-	if err != nil {
-		return err
-	}
-	p["sandboxPolicy"] = policy
-	return nil
 }
 
 // over is other where it says something, else s.
@@ -92,6 +85,7 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 		if err != nil {
 			return nil, err
 		}
+		f.learnEfforts(ctx, wanted.Effort)
 		f.mu.Lock()
 		c.next = c.next.over(wanted)
 		next := c.next
@@ -104,4 +98,37 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 		}
 		return map[string]any{"threadId": c.thread.ID, "next": next}, err
 	}, nil
+}
+
+// learnEfforts asks Codex which efforts its models take, where that matters for a level.
+// Without an answer the models that setting.Effort knows count.
+func (f *Feature) learnEfforts(ctx context.Context, level string) {
+	f.mu.Lock()
+	known := f.efforts != nil
+	f.mu.Unlock()
+	if known || !setting.IsMinimal(level) {
+		return
+	}
+	result, err := f.peer.Ask(ctx, "model/list", map[string]any{"limit": 100, "includeHidden": true})
+	if err != nil {
+		f.o.Log.Warn("codex does not list its models; those that refuse the effort minimal are guessed", "error", err)
+		return
+	}
+	efforts := make(map[string][]string)
+	for m := range result.Get("data").Elements() {
+		list := []string{}
+		for e := range m.Get("supportedReasoningEfforts").Elements() {
+			if word, ok := e.Get("reasoningEffort").Text(); ok {
+				list = append(list, word)
+			}
+		}
+		for _, name := range []string{"id", "model"} {
+			if text, ok := m.Get(name).Text(); ok && len(list) > 0 {
+				efforts[text] = list
+			}
+		}
+	}
+	f.mu.Lock()
+	f.efforts = efforts
+	f.mu.Unlock()
 }

@@ -1,0 +1,259 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/codex"
+	"codex-bridge/bridge/config"
+	"codex-bridge/rpc"
+)
+
+// request is what Codex was asked.
+type request struct {
+	Method string
+	Params map[string]any
+}
+
+// assembled is the program's own assembly between a client and a Codex that the test plays.
+type assembled struct {
+	*bridgetest.Conversation
+	t      *testing.T
+	record *ledger
+
+	// answer answers a request: a result, or an error's message. It runs on one goroutine.
+	answer func(r request) (result any, failed string)
+
+	mu       sync.Mutex
+	requests []request
+	replies  map[string]json.RawMessage // of the client to Codex, by id
+	replied  chan struct{}              // closed and replaced with each of them
+	calls    int
+}
+
+// newAssembled assembles the program with a configuration.
+func newAssembled(t *testing.T, text string, answer func(request) (any, string)) *assembled {
+	t.Helper()
+	folder := t.TempDir()
+	t.Setenv("CODEX_BRIDGE_STATE", filepath.Join(folder, "state"))
+	t.Setenv("CODEX_HOME", folder)
+	user, program := filepath.Join(folder, "config.toml"), filepath.Join(folder, "codex")
+	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho codex-cli 0.169.0\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(config.EnvConfig, user)
+	cfg, err := config.Load(config.Options{User: user})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &assembled{t: t, record: newLedger(cfg), answer: answer, replies: make(map[string]json.RawMessage), replied: make(chan struct{})}
+	a, err := assemble(ctx, cfg, codex.Command{Path: program}, w.record, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		a.close(ctx)
+		cancel()
+		if err := w.record.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.Conversation = bridgetest.StartAs(t, a.options)
+	go w.play()
+	return w
+}
+
+// play is Codex, until the conversation ends.
+func (w *assembled) play() {
+	for line := range w.CodexHears() {
+		m, err := rpc.ParseMessage([]byte(line))
+		if err != nil {
+			panic(err) // the proxy sends nothing else
+		}
+		if m.Method == "" {
+			w.mu.Lock()
+			w.replies[string(m.ID.Raw())] = json.RawMessage(line)
+			close(w.replied)
+			w.replied = make(chan struct{})
+			w.mu.Unlock()
+			continue
+		}
+		r := request{Method: m.Method}
+		if m.Params.Exists() {
+			if err := json.Unmarshal(m.Params.Raw(), &r.Params); err != nil {
+				panic(err)
+			}
+		}
+		if m.Kind != rpc.Request {
+			continue
+		}
+		w.mu.Lock()
+		w.requests = append(w.requests, r)
+		w.mu.Unlock()
+		result, failed := any(map[string]any{}), ""
+		if m.Method != "initialize" {
+			result, failed = w.answer(r)
+		}
+		said := map[string]any{"id": json.RawMessage(m.ID.Raw()), "result": result}
+		if failed != "" {
+			said = map[string]any{"id": json.RawMessage(m.ID.Raw()), "error": map[string]any{"code": -32600, "message": failed}}
+		}
+		w.tells(said)
+		if after, ok := result.(following); ok {
+			after.then()
+		}
+	}
+}
+
+// following is a result with what Codex does after it.
+type following struct {
+	result any
+	then   func()
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f following) MarshalJSON() ([]byte, error) { return json.Marshal(f.result) }
+
+// tells sends a message of Codex's.
+func (w *assembled) tells(message any) {
+	text, err := json.Marshal(message)
+	if err != nil {
+		panic(err)
+	}
+	w.CodexSays(string(text))
+}
+
+// takes returns what Codex was asked since the last call.
+func (w *assembled) takes() []request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.requests
+	w.requests = nil
+	return all
+}
+
+// turn is the answer to turn/start: the turn says a text, and ends.
+func (w *assembled) turn(thread, id, text string) any {
+	return following{map[string]any{"turn": map[string]any{"id": id}}, func() { w.ends(thread, id, text) }}
+}
+
+// ends ends a turn.
+func (w *assembled) ends(thread, id, text string) {
+	w.tells(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": thread, "turn": map[string]any{
+		"id": id, "status": "completed", "items": []any{map[string]any{"type": "agentMessage", "id": "i", "text": text}},
+	}}})
+}
+
+// knows introduces a client that knows the bridge, with more capabilities.
+func (w *assembled) knows(more map[string]any) {
+	w.t.Helper()
+	own := map[string]any{"version": 1}
+	for name, v := range more {
+		own[name] = v
+	}
+	if _, err := w.call("initialize", map[string]any{"capabilities": map[string]any{"bridge": own}}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.takes()
+}
+
+// call is a request of the client's. Everything else that comes before its answer is
+// dropped; what Codex asks is kept nowhere.
+func (w *assembled) call(method string, params any) (rpc.Value, error) {
+	w.t.Helper()
+	w.calls++
+	id := fmt.Sprintf("c%d", w.calls)
+	text, err := json.Marshal(map[string]any{"id": id, "method": method, "params": params})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.EditorSays(string(text))
+	for late := time.After(time.Minute); ; {
+		select {
+		case line, ok := <-w.EditorHears():
+			if !ok {
+				w.t.Fatalf("%s is not answered: the proxy has ended", method)
+			}
+			m, err := rpc.ParseMessage([]byte(line))
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if m.Method != "" || string(m.ID.Raw()) != `"`+id+`"` {
+				continue
+			}
+			doc, err := rpc.ParseValue([]byte(line))
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if failed := doc.Root().Get("error"); failed.Exists() {
+				e := &rpc.Error{}
+				if err := json.Unmarshal(failed.Raw(), e); err != nil {
+					w.t.Fatal(err)
+				}
+				return rpc.Value{}, e
+			}
+			return doc.Root().Get("result"), nil
+		case <-late:
+			w.t.Fatalf("%s is not answered", method)
+		}
+	}
+}
+
+// must is call for what has to succeed.
+func (w *assembled) must(method string, params any) rpc.Value {
+	w.t.Helper()
+	result, err := w.call(method, params)
+	if err != nil {
+		w.t.Fatalf("%s: %v", method, err)
+	}
+	return result
+}
+
+// asks is a request of Codex's; it returns the client's, or the bridge's, answer.
+func (w *assembled) asks(id, method string, params any) json.RawMessage {
+	w.tells(map[string]any{"id": id, "method": method, "params": params})
+	for late := time.After(time.Minute); ; {
+		w.mu.Lock()
+		reply, ok := w.replies[`"`+id+`"`]
+		replied := w.replied
+		w.mu.Unlock()
+		if ok {
+			return reply
+		}
+		select {
+		case <-replied:
+		case <-late:
+			panic(method + " is not answered")
+		}
+	}
+}
+
+// named returns the requests of a method.
+func named(all []request, method string) []request {
+	return slices.DeleteFunc(slices.Clone(all), func(r request) bool { return r.Method != method })
+}
+
+// loadText loads a configuration as the program does.
+func loadText(t *testing.T, text string) (*config.Config, error) {
+	t.Helper()
+	user := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return config.Load(config.Options{User: user})
+}

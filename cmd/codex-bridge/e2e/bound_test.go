@@ -1,0 +1,133 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+const boundPolicy = "[policy]\nmode = \"enforce\"\napproval = [\"on-request\", \"untrusted\"]\nsandbox = \"workspace-write\"\n"
+
+// effortOf is the reasoning effort of the last request to the model; "" is none.
+func (w *world) effortOf() string {
+	w.t.Helper()
+	requests := w.model.Requests()
+	var body struct{ Reasoning struct{ Effort string } }
+	if err := json.Unmarshal(requests[len(requests)-1].Body, &body); err != nil {
+		w.t.Fatal(err)
+	}
+	return body.Reasoning.Effort
+}
+
+// A session's turn brings its policies, sandbox and tier back, whatever the client's own
+// turn in the thread has changed; the policy judges them each time. The next process does so
+// for a thread that it resumes.
+func TestBoundTurnRestoresSettings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: boundPolicy})
+	c := w.open(proxyArgv...).knows()
+	first := c.runs("chat", "SAY: one", map[string]any{"thread": map[string]any{
+		"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "danger-full-access", "serviceTier": "fast", "model": "gpt-5.4",
+	}})
+	for range 2 {
+		mark := c.Mark()
+		c.must("turn/start", map[string]any{
+			"threadId": first.ThreadID, "input": []any{map[string]any{"type": "text", "text": "SAY: mine"}},
+			"approvalPolicy": "untrusted", "sandboxPolicy": map[string]any{"type": "readOnly"}, "serviceTier": "flex",
+		})
+		c.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool {
+			return m.Param("threadSettings", "approvalPolicy") == "untrusted" && m.Param("threadSettings", "serviceTier") == "flex"
+		})
+		c.waitFor(mark, "turn/completed", nil)
+		mark = c.Mark()
+		if r := c.runs("chat", "SAY: two", nil); r.Text != "two" || r.ThreadID != first.ThreadID {
+			t.Fatalf("%+v", r)
+		}
+		c.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool {
+			return m.Param("threadSettings", "approvalPolicy") == "on-request" && m.Param("threadSettings", "serviceTier") == "priority" &&
+				m.Param("threadSettings", "sandboxPolicy", "type") == "workspaceWrite"
+		})
+		c.quit()
+		c = w.open(proxyArgv...).knows()
+		c.must("thread/resume", map[string]any{"threadId": first.ThreadID})
+	}
+	c.quit()
+}
+
+// The model gets the effort that a level of thinking means for it, and keeps it.
+func TestEffortOfSessionReachesModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: boundPolicy})
+	c := w.open(proxyArgv...).knows()
+	c.runs("chat", "SAY: one", map[string]any{"thread": map[string]any{"cwd": w.workspace, "model": "gpt-5.4"}})
+	usual := w.effortOf()
+	for _, tt := range []struct{ level, want string }{
+		{"high", "high"}, {"", "high"}, {"minimal", "low"}, {"off", usual}, {"xhigh", "xhigh"}, {"bogus", usual}, {"", usual},
+	} {
+		if tt.level != "" {
+			c.must("bridge/turn/set", map[string]any{"sessionKey": "chat", "effort": tt.level})
+		}
+		c.runs("chat", "SAY: again", nil)
+		if got := w.effortOf(); got != tt.want {
+			t.Errorf("the effort for %q is %q, want %q", tt.level, got, tt.want)
+		}
+	}
+	// The words of a client's own turn are the client's.
+	before := c.Mark()
+	c.must("turn/start", map[string]any{
+		"threadId": c.runs("chat", "SAY: id", nil).ThreadID, "input": []any{map[string]any{"type": "text", "text": "SAY: mine"}}, "effort": "minimal",
+	})
+	c.waitFor(before, "thread/settings/updated", func(m editor.Message) bool { return m.Param("threadSettings", "effort") == "minimal" })
+	c.quit()
+}
+
+// Images come to the model from file addresses; what is no image of this machine does not.
+func TestMediaOfSessionReachesModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	png, err := base64.StdEncoding.DecodeString(pixel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.workspace, "a b.png"), png, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := w.open(proxyArgv...).knows()
+	file := "file://" + strings.ReplaceAll(filepath.Join(w.workspace, "a b.png"), " ", "%20")
+	for _, tt := range []struct {
+		item  map[string]any
+		image bool
+	}{
+		{map[string]any{"type": "image", "url": file}, true},
+		{map[string]any{"type": "media", "url": file}, true},
+		{map[string]any{"type": "image", "url": "//unc/x.png"}, false},
+		{map[string]any{"type": "media", "path": "//unc/x.png"}, false},
+		{map[string]any{"type": "media", "path": filepath.Join(w.workspace, "notes.txt")}, false},
+	} {
+		seen := len(w.model.Requests())
+		r := c.runs(fmt.Sprint(tt.item), "", map[string]any{
+			"input": []any{map[string]any{"type": "text", "text": "SAY: seen"}, tt.item},
+		})
+		if !strings.HasPrefix(r.Text, "seen") {
+			t.Fatalf("%v: %+v", tt.item, r)
+		}
+		for _, request := range w.model.Requests()[seen:] {
+			if got := request.Contains("data:image/png;base64,"); got != tt.image {
+				t.Errorf("%v: the model has an image: %v", tt.item, got)
+			}
+			if request.Contains("unc/x.png") {
+				t.Errorf("%v goes to the model", tt.item)
+			}
+		}
+	}
+	c.quit()
+}
