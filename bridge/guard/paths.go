@@ -34,15 +34,14 @@ func WorldOf(c config.Codex) policy.State {
 	env := codex.Environ(os.Environ(), c.Env, c.EnvRemove)
 	state.Temps = temps(env, state)
 	for _, pair := range env {
-		switch name, value, _ := strings.Cut(pair, "="); {
-		case !filepath.IsAbs(value):
-		case slices.Contains(tempNames(), name): // Codex follows them for each command anew (measured)
+		// Codex follows them for each command anew (measured).
+		if name, value, _ := strings.Cut(pair, "="); slices.Contains(tempNames(), name) && filepath.IsAbs(value) {
 			state.Links = append(state.Links, links(value)...)
-		case name == "CODEX_HOME":
-			state.Kept = append(state.Kept, links(value)...)
 		}
 	}
-	state.CodexHome = codexHome(env, state)
+	if folder := codexHome(env, state.Start); folder != "" {
+		state.CodexHome, state.Kept = follow(folder)
+	}
 	if program, err := os.Executable(); err == nil {
 		AddPrograms(&state, program)
 	}
@@ -224,11 +223,13 @@ func temps(env []string, state policy.State) []policy.TempFolder {
 	return out
 }
 
-// codexHome is where codex, started with env, keeps its configuration; "" unknown.
-// Measured: CODEX_HOME, seen from the folder that codex is started in; when that is
+// codexHome returns the folder where Codex, started with env in the folder start, keeps its
+// configuration, by the path that Codex takes; "" unknown.
+// Measured: CODEX_HOME, seen from the folder that Codex is started in; when that is
 // empty or not set, .codex in the home.
-func codexHome(env []string, state policy.State) string {
-	home, folder := state.Home, ""
+func codexHome(env []string, start string) string {
+	home, _ := os.UserHomeDir()
+	folder := ""
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
 		switch {
@@ -239,16 +240,19 @@ func codexHome(env []string, state policy.State) string {
 			home = value
 		}
 	}
-	switch {
-	case folder == "" && home == "":
-		return ""
-	case folder == "":
+	if folder == "" {
+		if home == "" {
+			return ""
+		}
 		folder = filepath.Join(home, ".codex")
-	case !filepath.IsAbs(folder):
-		folder = filepath.Join(state.Start, folder)
 	}
-	at, _ := filesystem{}.Canonical(folder)
-	return at
+	switch {
+	case filepath.IsAbs(folder):
+		return folder
+	case start == "":
+		return ""
+	}
+	return start + string(filepath.Separator) + folder // not cleaned: a link may be before ".."
 }
 
 // Governing are the places on which a policy of cfg rests, and how to move each: the files of the
@@ -261,6 +265,11 @@ func Governing(cfg *config.Config, world policy.State) []policy.Place {
 	for _, folder := range world.Programs {
 		if slices.ContainsFunc(world.Temps, func(t policy.TempFolder) bool { return policy.Within(folder, t.Path) }) {
 			found = append(found, folder)
+		}
+	}
+	for _, path := range world.Kept {
+		if !slices.ContainsFunc(places, func(p policy.Place) bool { return p.Path == path }) {
+			places = append(places, policy.Place{Name: "the link to codex's own folder", Path: path, Hint: "have CODEX_HOME name what it leads to"})
 		}
 	}
 	for _, path := range found {

@@ -80,6 +80,8 @@ func TestTemps(t *testing.T) {
 
 // Without a home and without a folder of its own Codex has none.
 func TestCodexHomeWithoutHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("USERPROFILE", "")
 	for name, test := range map[string]struct {
 		env  []string
 		want string
@@ -90,8 +92,49 @@ func TestCodexHomeWithoutHome(t *testing.T) {
 		"a home":         {[]string{"HOME=/nowhere"}, "/nowhere/.codex"},
 		"both":           {[]string{"CODEX_HOME=/nowhere/x", "HOME=/nowhere", "OTHER=/x"}, "/nowhere/x"},
 	} {
-		if got := codexHome(test.env, policy.State{}); got != test.want {
+		if got := codexHome(test.env, ""); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+	if got := codexHome([]string{"CODEX_HOME=x"}, ""); got != "" {
+		t.Errorf("a relative folder, seen from an unknown one: %q", got)
+	}
+}
+
+// The links by which Codex finds its own folder count, however it is named, and the bridge does not
+// start where one of them is in a temporary folder.
+func TestLinksOfCodexHome(t *testing.T) {
+	root, at := inFolder(t, []string{"own", "home", "temp"}, map[string]string{
+		"home/.codex": "../way", "way": "own", "homelink": "home", "temp/way": "../own",
+	})
+	t.Setenv("HOME", at("homelink"))
+	t.Setenv("USERPROFILE", at("homelink"))
+	t.Setenv("TMPDIR", at("temp"))
+	t.Setenv("CODEX_BRIDGE_CONFIG", "")
+	t.Setenv("CODEX_BRIDGE_STATE", at("state"))
+	for value, want := range map[string][]string{
+		"":                 {"home/.codex", "homelink", "way"},
+		"way":              {"way"},
+		"./home/../way":    {"way"},
+		"temp/way":         {"temp/way"},
+		at("home/.codex"):  {"home/.codex", "way"},
+		"homelink/../own/": {"homelink"},
+		"own":              nil,
+	} {
+		t.Setenv("CODEX_HOME", value)
+		world := WorldOf(config.Codex{})
+		var got []string
+		for _, kept := range world.Kept {
+			if name, err := filepath.Rel(root, kept); err == nil && name != "state" {
+				got = append(got, name)
+			}
+		}
+		if !slices.Equal(got, want) || world.CodexHome != at("own") {
+			t.Errorf("CODEX_HOME=%s: %q by %q, want %q", value, world.CodexHome, got, want)
+		}
+		exposed := slices.ContainsFunc(Governing(config.Default(), world), func(p policy.Place) bool { return p.Path == at("temp/way") && p.Hint != "" })
+		if exposed != (value == "temp/way") {
+			t.Errorf("CODEX_HOME=%s: the link in a temporary folder counts: %v", value, exposed)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -179,5 +181,36 @@ func TestCommandsCannotTurnLinkOfConfiguration(t *testing.T) {
 			}
 			a.CloseInput()
 		})
+	}
+}
+
+// Codex's own folder is found by a link that commands could write. They could turn it to a folder of
+// theirs, with a configuration for the next start.
+func TestCommandsCannotTurnLinkOfCodexHome(t *testing.T) {
+	t.Parallel()
+	for name, variable := range map[string]string{"named": "CODEX_HOME=$ROOT/user/.codex", "relative": "CODEX_HOME=way", "default": ""} {
+		for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+			t.Run(name+" "+who, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: gitConfig})
+				way := filepath.Join(w.workspace, "way")
+				for link, to := range map[string]string{way: w.home, filepath.Join(w.root, "user/.codex"): way} {
+					if err := os.Symlink(to, link); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.env = slices.DeleteFunc(w.env, func(s string) bool { return strings.HasPrefix(s, "CODEX_HOME=") })
+				if variable != "" {
+					w.env = append(w.env, strings.ReplaceAll(variable, "$ROOT", w.root))
+				}
+				a := w.agreeable(argv...)
+				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+				a.turn(thread, `CALL: exec_command {"cmd":`+marshal(t, "rm way; mkdir way; echo 'model = \"other\"' > way/config.toml")+`}`)
+				if _, err := os.Readlink(way); (err != nil) != (who == "control") {
+					t.Errorf("the link: %v; %q", err, w.told())
+				}
+				a.CloseInput()
+			})
+		}
 	}
 }
