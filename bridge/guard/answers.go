@@ -19,7 +19,7 @@ func (g *Guard) asks(ctx context.Context, said *bridge.Said) {
 	policies := g.policies(thread)
 	state := g.stateNow(params)
 	if policies[0].Mode() != config.Off {
-		state.Escalation = g.escalation(said.Method, params, state)
+		state.Escalation, state.Forgotten = g.escalation(said.Method, params, state), g.isForgotten(params)
 		d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(said.Method, params, state) }, strictness)
 		if said.Truncated() { // what is missing could be what counts
 			d = policy.Decision{Verdict: policy.Deny, Err: policy.Refused(rpc.CodeTooLarge, policy.Refusal{
@@ -84,7 +84,7 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 		return
 	}
 	state := g.stateNow(params)
-	state.Escalation = escalation
+	state.Escalation, state.Forgotten = escalation, g.isForgotten(params)
 	question := policy.Asked{Method: asked.Method, Params: params}
 	d := p.DecideAnswer(question, r.Message, state)
 	for _, q := range policies[1:] {

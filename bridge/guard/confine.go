@@ -20,8 +20,7 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	if p.Mode() == config.Off {
 		return nil, ""
 	}
-	state := g.world
-	state.Thread = g.thread(thread, turn)
+	state := g.callState(ctx, thread, turn, use, call)
 	d := p.Confine(use, state, g.ownRules(state.Thread))
 	if d.Verdict == policy.Pass {
 		return nil, ""

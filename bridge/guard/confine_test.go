@@ -44,6 +44,7 @@ func TestConfine(t *testing.T) {
 		"project that is not trusted":   {command: "make", project: allow, thread: &policy.Thread{ID: "t"}},
 		"project that can't be read":    {command: "make", project: "prefix_rule(", thread: &policy.Thread{ID: "t", Project: "$"}, refusal: "may leave the sandbox"},
 		"project that forbids":          {command: "make", rules: allow, project: "prefix_rule(pattern=[\"make\"], decision=\"forbidden\")\n", thread: &policy.Thread{ID: "t", Project: "$"}, input: kept},
+		"thread that is not verified":   {command: "ls", refusal: "its settings are not verified"},
 		"thread without a sandbox":      {command: "make", rules: allow, thread: &policy.Thread{ID: "t", Sandbox: "danger-full-access"}},
 		"rules and project, unreadable": {command: "make", rules: "prefix_rule(", project: allow, thread: &policy.Thread{ID: "t", Project: "$"}, refusal: "may leave the sandbox"},
 	} {
@@ -59,7 +60,10 @@ func TestConfine(t *testing.T) {
 			if test.project != "" {
 				w.write("project/.codex/rules/own.rules", test.project)
 			}
-			if test.thread != nil {
+			if test.thread == nil {
+				test.thread = &policy.Thread{ID: "t"}
+			}
+			if name != "thread that is not verified" {
 				test.thread.Project = strings.ReplaceAll(test.thread.Project, "$", filepath.Join(w.root, "project"))
 				w.g.threads.known = map[string]*thread{"t": {Thread: *test.thread}}
 			}

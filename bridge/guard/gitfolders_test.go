@@ -106,12 +106,13 @@ func TestAgentPrograms(t *testing.T) {
 			}
 			g := New(p, World(), NoRecord, slog.New(slog.DiscardHandler))
 			g.ReadsGit(r.env)
-			thread := &policy.Thread{ID: "t", Project: test.trusted}
+			parent := &policy.Thread{ID: "t", Project: test.trusted}
 			if name == "moved thread" {
-				thread.Workspace = r.folder
+				parent.Workspace = r.folder
 			}
+			g.threads.known = map[string]*thread{"t": {Thread: *parent, opened: new(rpc.Doc)}}
 			use := policy.ToolUse{Name: test.tool, Cwd: test.cwd}
-			refusal := g.agentPrograms(t.Context(), []*policy.Policy{p}, use, thread)
+			refusal := g.agentPrograms(t.Context(), []*policy.Policy{p}, use, parent)
 			if (refusal != nil) != test.refused || refusal != nil && !strings.Contains(refusal.Message, "filter.x.clean") {
 				t.Errorf("refusal: %v", refusal)
 			}

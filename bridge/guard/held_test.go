@@ -196,9 +196,10 @@ func TestChangeWithoutThreadsIsNotLogged(t *testing.T) {
 }
 
 // A thread that may take no turn any more is checked against the policies that it has kept, and
-// not against those of other threads.
+// not against those of other threads. Its questions are declined.
 func TestForgottenThreadKeepsItsPolicies(t *testing.T) {
-	c, g, _ := converse(t, strictPolicy, guard.NoRecord)
+	b := &book{}
+	c, g, _ := converse(t, strictPolicy, b)
 	opens(c, "thread/start", "t1", "untrusted")
 	g.SetPolicy(load(t, loosePolicy))
 	opens(c, "thread/start", "t2", "on-request")
@@ -208,8 +209,13 @@ func TestForgottenThreadKeepsItsPolicies(t *testing.T) {
 	if n := g.Threads(); n != 1 {
 		t.Errorf("%d threads may take turns", n)
 	}
-	c.Play("question", step(pushAsked, "", "t2", ""))
-	c.Play("a thread that the bridge does not know", step(pushDenied, "", "t9", ""))
+	for thread, rule := range map[string]string{"t2": "policy.mode", "t9": "policy.rule"} {
+		b.entries = nil
+		c.Play("question", step(pushDenied, "", thread, ""))
+		if len(b.entries) != 1 || b.entries[0].Rule != rule {
+			t.Errorf("the log of the question in %s has %+v, want %s", thread, b.entries, rule)
+		}
+	}
 }
 
 // A thread keeps 32 policies. With one more it takes no turn until it is opened again; other

@@ -47,8 +47,8 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 	if policies[0].Mode() == config.Off {
 		return Ruling{}
 	}
-	state := g.stateNow(rpc.Value{})
-	if state.Thread = g.thread(thread, turn); state.Thread != nil {
+	state := g.callState(ctx, thread, turn, use, call)
+	if state.Thread != nil {
 		call := rollout.Find(state.CodexHome, state.Thread.Rollout, use.ID)
 		state.Escalation, state.Requested = call.Escalation, call.Requested
 		use.Shell, use.Flags = call.Shell, call.Flags

@@ -67,7 +67,7 @@ func TestToolCallOfModel(t *testing.T) {
 		{"outside", asks, "t1", "outside", "make", guard.Ruling{}, "it would leave the sandbox", "deny", 1},
 		{"outside, with a person to ask", asks + "escalation = \"ask\"\n", "t1", "outside", "make", guard.Ruling{}, "", "", 0},
 		{"a call without an id", asks, "t1", "", "make", guard.Ruling{Ask: true}, "", "", 0},
-		{"a thread that is not known", asks, "t9", "outside", "make", guard.Ruling{}, "", "", 0},
+		{"a thread that is not known", asks, "t9", "outside", "make", guard.Ruling{}, "its settings are not verified", "deny", 1},
 		{"denied", asks + "[[policy.rule]]\ncommand = \"make\"\ndecision = \"deny\"\n", "t1", "inside", "make", guard.Ruling{}, "policy.rule", "deny", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -71,7 +71,12 @@ func (p *Policy) decideAnswer(asked Asked, m *rpc.Message, st State) Decision {
 	case "execCommandApproval", "applyPatchApproval":
 		a.decision(&legacyWords)
 	case "item/permissions/requestApproval":
-		a.grant()
+		if granted := m.Result.Get("permissions"); st.Forgotten && granted.Len() > 0 {
+			a.note("result.permissions", granted, []byte(`{}`), ruleMode, unverifiedReason)
+			a.patch.Replace(m.Result, []byte(`{"permissions":{},"scope":"turn"}`))
+		} else {
+			a.grant()
+		}
 	case "mcpServer/elicitation/request":
 		a.elicitation()
 	case "item/tool/requestUserInput":

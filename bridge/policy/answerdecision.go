@@ -53,6 +53,9 @@ func (a *answer) decided(w *words, v rpc.Value) (to []byte, rule, reason string)
 	if v.Len() == 1 && v.Get("denied").Kind() == rpc.Object && w == &legacyWords {
 		return nil, "", ""
 	}
+	if a.st.Forgotten {
+		return w.no, ruleMode, unverifiedReason
+	}
 	reason = show(v) + " would hold for longer than once, and for more than was asked"
 	switch {
 	case v.Is(w.yes):

@@ -19,6 +19,9 @@ func (a *answer) elicitation() {
 	if !a.asked.Params.Get("_meta").Get("codex_approval_kind").Exists() {
 		return
 	}
+	if a.st.Forgotten && result.Get("action").Is("accept") {
+		a.set(result, "action", "result.action", quote("decline"), ruleMode, unverifiedReason)
+	}
 	a.only("action", "content", "_meta")
 	a.consent(result)
 	meta := result.Get("_meta")

@@ -15,6 +15,8 @@ func (p *Policy) asked(method string, params rpc.Value, st State, always bool) D
 	switch {
 	case m.Decision == rules.Deny:
 		return p.ruledOut(method, m)
+	case st.Forgotten && asksConsent(method, params):
+		return p.unverifiedCall(method)
 	case at.leaves() && !p.letsOut:
 		return p.letOut(method, at)
 	case m.Decision == rules.Allow && !always && (reach == rules.Sandboxed || p.letsOut):

@@ -12,6 +12,9 @@ import (
 // for commands let it out: Codex asks nobody then (measured). Rewrite, and Message is the
 // input with which it stays; Deny where there is none.
 func (p *Policy) Confine(t ToolUse, st State, own *userrules.Set) Decision {
+	if st.unverified() {
+		return p.unverifiedCall("hook/preToolUse")
+	}
 	command, ok := t.Input.Get("command").Text()
 	if t.Name != "Bash" || !ok || st.Thread != nil && st.Thread.Sandbox == fullAccess.String() {
 		return Decision{Verdict: Pass}

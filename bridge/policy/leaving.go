@@ -85,14 +85,14 @@ func (p *Policy) filesLeave(method string, params rpc.Value, st State) leave {
 	if len(paths) == 0 {
 		return leave{ruleRoots, "what it changes is not known"}
 	}
-	workspace, limit := "", p.limit
-	if st.Thread != nil {
-		workspace = st.Thread.Workspace
-		if own, ok := levelOf(st.Thread.Sandbox); ok {
-			limit = min(limit, own)
-		}
+	if st.Thread == nil {
+		return leave{ruleRoots, "what its thread may write is not known"}
 	}
-	roots := p.allowed(st, workspace)
+	limit := p.limit
+	if own, ok := levelOf(st.Thread.Sandbox); ok {
+		limit = min(limit, own)
+	}
+	roots := p.allowed(st, st.Thread.Workspace)
 	for _, text := range paths {
 		path, err := st.canonical(text)
 		switch {

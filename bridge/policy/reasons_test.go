@@ -201,13 +201,14 @@ func TestConfine(t *testing.T) {
 		want        policy.Verdict
 	}{
 		{"Bash", `{"command":"make all"}`, inside, policy.Rewrite},
-		{"Bash", `{"command":"make all"}`, nil, policy.Rewrite},
+		{"Bash", `{"command":"make all"}`, nil, policy.Deny},
 		{"Bash", `{"command":"make all"}`, full, policy.Pass},
 		{"Bash", `{"command":"ls"}`, inside, policy.Pass},
 		{"Bash", `{"command":1}`, inside, policy.Pass},
-		{"Bash", `{}`, nil, policy.Pass},
+		{"Bash", `{}`, inside, policy.Pass},
 		{"apply_patch", `{"command":"make all"}`, inside, policy.Pass},
-		{"mcp__x__y", `{"command":"make all"}`, nil, policy.Pass},
+		{"mcp__x__y", `{"command":"make all"}`, inside, policy.Pass},
+		{"mcp__x__y", `{"command":"make all"}`, nil, policy.Deny},
 	} {
 		st := state()
 		st.Thread = test.thread

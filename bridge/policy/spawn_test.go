@@ -48,7 +48,7 @@ func TestAgentSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := p.DecideTool(policy.ToolUse{Name: test.tool, Model: test.by, Input: input.Root()}, policy.State{Paths: disk, Agent: test.agent})
+			d := p.DecideTool(policy.ToolUse{Name: test.tool, Model: test.by, Input: input.Root()}, policy.State{Paths: disk, Agent: test.agent, Thread: &policy.Thread{}})
 			switch {
 			case test.want == "" && d.Verdict != policy.Pass:
 				t.Errorf("%s: %v", d.Verdict, d.Err)

@@ -48,6 +48,11 @@ type State struct {
 	// Thread is the verified thread that the message speaks of; nil when there is
 	// none. A change of policy makes every thread unverified.
 	Thread *Thread
+	// CodexWork reports that a tool call without a verified thread is work of Codex's own.
+	CodexWork bool
+	// Forgotten reports that the client has opened the thread in which Codex asks, or the one whose subagent asks,
+	// and that it may take no turn any more.
+	Forgotten bool
 	// Defaults is what codex's own configuration gives for fields left out; nil =
 	// unknown. Only thread/start insists on it; resume and fork use it when it is
 	// there.

@@ -48,6 +48,9 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 	if err := p.modelRefused(t); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}
 	}
+	if d.Err == nil && st.unverified() {
+		d = p.unverifiedCall(method)
+	}
 	if where := st.turned(); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
 		d = p.letOut(method, leave{ruleRoots, where + " now leads elsewhere, and codex would let that be written; open the thread again"})
 	}

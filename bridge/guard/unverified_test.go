@@ -1,0 +1,121 @@
+package guard_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/policy"
+)
+
+const unverified = "its settings are not verified"
+
+// Where Codex reports settings that the policy does not allow, the running turn can do nothing more: no tool
+// runs, none is confined instead, and Codex's questions are answered with no, also those that the client has.
+func TestForgottenThreadDoesNothing(t *testing.T) {
+	const asked = `{"method":"item/commandExecution/requestApproval","id":"ask","params":{"threadId":"t1","turnId":"u","itemId":"i","command":"ls","cwd":"$start","reason":"<text>"}}`
+	const settings = `{"method":"thread/settings/updated","params":{"threadId":"t1","threadSettings":{"approvalPolicy":"APPROVAL","approvalsReviewer":"user","sandboxPolicy":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}}`
+	for approval, forgotten := range map[string]bool{"untrusted": false, "never": true} {
+		t.Run(approval, func(t *testing.T) {
+			c, g, w := converse(t, strictPolicy, guard.NoRecord)
+			opens(c, "thread/start", "t1", "untrusted")
+			c.Play("question", "codex> "+strings.Replace(asked, `,"reason":"<text>"`, "", 1)+"\neditor< "+asked+"\n")
+			said := strings.Replace(settings, "APPROVAL", approval, 1)
+			c.Play("settings", "codex> "+said+"\neditor< "+said+"\n")
+			answer := "accept"
+			if forgotten {
+				answer = "decline"
+			}
+			c.Play("answer", `editor> {"id":"ask","result":{"decision":"accept"}}
+codex< {"id":"ask","result":{"decision":"`+answer+`"}}
+`)
+			for _, tool := range []string{"Bash", "apply_patch", "mcp__tickets__read", "lookup"} {
+				use := bash(t, "ls", w.Start)
+				use.Name = tool
+				got := g.Tool(t.Context(), "t1", "u", use, []byte(`{"session_id":"t1"}`)).Refusal
+				if tool == "apply_patch" && !forgotten {
+					continue // its paths are not known
+				}
+				if strings.Contains(got, unverified) != forgotten || !forgotten && got != "" {
+					t.Errorf("%s: %q", tool, got)
+				}
+				if _, got := g.Confine(t.Context(), "t1", "u", use, []byte(`{"session_id":"t1"}`)); strings.Contains(got, unverified) != forgotten {
+					t.Errorf("%s is confined: %q", tool, got)
+				}
+			}
+		})
+	}
+}
+
+// A tool call of a thread that is just being resumed waits for Codex's answer.
+func TestToolCallWaitsForResume(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"answered": time.Minute, "not answered": 50 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			c, g, w := converse(t, gatePolicy, guard.NoRecord)
+			c.Play("resume", resumeT2)
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			defer cancel()
+			refused := make(chan string)
+			go func() { refused <- g.Tool(ctx, "t2", "u", bash(t, "ls", w.Start), []byte(`{}`)).Refusal }()
+			if name == "answered" {
+				c.Play("answer", `
+codex>  {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
+`)
+			}
+			if got := <-refused; (got == "") != (name == "answered") || got != "" && !strings.Contains(got, unverified) {
+				t.Errorf("the refusal is %q", got)
+			}
+		})
+	}
+}
+
+// Of the threads that the bridge has not seen, only that of Codex's memories runs tools.
+func TestMemoryWriterRunsTools(t *testing.T) {
+	w := world(t)
+	var err error
+	if w.CodexHome, err = w.Paths.Canonical(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, g)
+	c.Bind("start", w.Start)
+	startThread(c, "on-request")
+	g.SetPolicy(load(t, strings.Replace(gatePolicy, `"untrusted", "on-request"`, `"untrusted"`, 1)))
+	memories := filepath.Join(w.CodexHome, "memories_v2")
+	for _, folder := range []string{memories, filepath.Join(w.CodexHome, "sessions")} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(w.Start, filepath.Join(memories, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		thread, cwd, more string
+		runs              bool
+	}{
+		"its folder":              {"t9", memories, `"transcript_path":null`, true},
+		"a folder in it":          {"t9", memories + "/x", `"transcript_path":null`, true},
+		"another folder of Codex": {"t9", filepath.Join(w.CodexHome, "sessions"), `"transcript_path":null`, false},
+		"a link out of it":        {"t9", memories + "/link", `"transcript_path":null`, false},
+		"a workspace":             {"t9", w.Start, `"transcript_path":null`, false},
+		"a thread with a file":    {"t9", memories, `"transcript_path":"/x.jsonl"`, false},
+		"no word of a file":       {"t9", memories, `"cwd":""`, false},
+		"a subagent":              {"t9", memories, `"transcript_path":null,"agent_id":"t9"`, false},
+		"a forgotten thread":      {"t1", memories, `"transcript_path":null`, false},
+	} {
+		use := policy.ToolUse{Name: "Bash", Input: bash(t, "ls", "").Input, Cwd: test.cwd}
+		got := g.Tool(t.Context(), test.thread, "u", use, fmt.Appendf(nil, `{%s}`, test.more)).Refusal
+		if (got == "") != test.runs || got != "" && !strings.Contains(got, unverified) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
