@@ -1,6 +1,10 @@
 package policy
 
-import "codex-bridge/rpc"
+import (
+	"slices"
+
+	"codex-bridge/rpc"
+)
 
 const ruleRoots = "policy.writable_roots"
 
@@ -42,6 +46,11 @@ func (c *call) workspaceLeftOut() {
 
 // turnCwd holds the cwd of a turn to the workspace: under workspace-write codex
 // lets the cwd be written without naming it among the writable roots.
+//
+// Measured with Codex 0.169: for a cwd in the workspace, a background command exchanged a folder above
+// it for one with a link, between the bridge's check and Codex's own, and the target was writable. With
+// the workspace as the only root of the turn, the cwd is not writable by itself. A sandboxPolicy makes
+// it writable all the same.
 func (c *call) turnCwd([]string) {
 	v := c.params.Get("cwd")
 	if nothing(v) {
@@ -56,9 +65,46 @@ func (c *call) turnCwd([]string) {
 	switch {
 	case err != nil:
 		c.dropField("cwd", ruleRoots, show(v)+" can't be judged: "+err.Error())
-	case !c.entered(path):
+	case !c.entered(path) || c.swappable(path) && !c.bindsCwd(path):
 		c.dropField("cwd", ruleRoots, path+" is "+c.barred(path)+"; the workspace is "+c.workspace)
+		return
 	case path != text:
 		c.setField("cwd", quote(path), ruleRoots, "the folder is fixed to the one that this path leads to now")
 	}
+	c.boundCwd = err == nil && c.bindsCwd(path)
+}
+
+// bindsCwd reports whether a turn can work in a folder of the workspace without making the folder
+// writable by itself: the method takes roots, and no sandboxPolicy overrides them.
+func (c *call) bindsCwd(path string) bool {
+	t := c.st.Thread
+	return c.m.Method == "turn/start" && c.swappable(path) && within(c.workspace, path) &&
+		(!c.params.Get("sandboxPolicy").Get("type").Is("workspaceWrite") || t != nil && t.Fence.On)
+}
+
+// swappable reports whether commands of the thread may replace a folder, or one above it, by a link. No
+// command of a new thread runs yet.
+func (c *call) swappable(path string) bool {
+	return !c.row.starts && c.p.limit != readOnly && c.swappableIn(path) != ""
+}
+
+// swappableIn returns the folder with path in it that the thread's commands may write: the workspace, one
+// of the thread's roots, or a temporary folder; "" if there is none.
+func (c *call) swappableIn(path string) string {
+	var folders []string
+	if c.workspace != "" && belowAny(c.allowed(), c.workspace) {
+		folders = append(folders, c.workspace)
+	}
+	if t := c.st.Thread; t != nil {
+		folders = slices.Concat(folders, t.Roots, t.Fence.Roots)
+	}
+	for _, t := range c.st.Temps {
+		folders = append(folders, t.Path)
+	}
+	for _, folder := range folders {
+		if path != folder && path != c.workspace && below(folder, path) {
+			return folder
+		}
+	}
+	return ""
 }

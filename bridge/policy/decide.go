@@ -104,6 +104,7 @@ type call struct {
 	profiled   bool           // the level comes from a builtin permissions profile
 	writes     *sandboxObject // the workspace-write that a turn names
 	writable   []string       // its writable roots
+	boundCwd   bool           // the turn's cwd must not be writable by itself
 	modelGiven bool           // the overlay names an allowed model
 	wanted     []want         // keys that the overlay must have
 	sent       Sent

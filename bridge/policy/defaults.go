@@ -139,10 +139,14 @@ func (c *call) defaultNetwork() bool { return c.st.Defaults.Network && !c.p.netw
 
 // defaultRoots are the writable roots of codex's own configuration that policy
 // allows, and whether others are among them.
+//
+// A root in the workspace, or around it, is not kept: a command could replace the inner folder by a link.
+// In the workspace it is writable anyway.
 func (c *call) defaultRoots() (kept []string, loose bool) {
+	workspace := c.opensIn()
 	for _, path := range c.st.Defaults.WritableRoots {
 		if at, err := c.st.canonical(path); err == nil && belowAny(c.allowed(), at) && !c.st.exposes(at) && !c.st.inPath(at) && !c.st.holdsLink(at) &&
-			!c.p.protects(c.allowed(), at) {
+			!c.p.protects(c.allowed(), at) && c.swappableIn(at) == "" && (at == workspace || workspace == "" || !overlap(at, workspace)) {
 			kept = append(kept, at)
 		}
 	}

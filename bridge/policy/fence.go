@@ -297,9 +297,17 @@ func (p *Policy) relativeEntries(reads []string) map[string]string {
 
 // outermost returns the paths that are in no other one of them.
 func outermost(paths []string) []string {
+	known := make(map[string]bool, len(paths))
+	for _, at := range paths {
+		known[at] = true
+	}
 	var out []string
 	for _, at := range paths {
-		if !slices.ContainsFunc(paths, func(other string) bool { return other != at && within(other, at) }) {
+		inner := false
+		for dir := filepath.Dir(at); !inner && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			inner = known[dir]
+		}
+		if !inner {
 			out = append(out, at)
 		}
 	}

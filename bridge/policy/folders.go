@@ -75,21 +75,50 @@ func (c *call) workspaceRoots([]string) {
 	const field = "runtimeWorkspaceRoots"
 	v := c.params.Get(field)
 	if nothing(v) {
+		if c.boundCwd {
+			c.bindCwd(v)
+		}
 		return
 	}
 	if v.Kind() != rpc.Array {
 		c.dropField(field, ruleRoots, "it is not an array of paths")
 		return
 	}
-	f := c.hold(v, c.entered)
+	f := c.hold(v, c.root(v))
 	switch {
 	case !f.changed:
+	case len(f.kept) == 0 && c.boundCwd:
+		c.bindCwd(v)
 	case len(f.kept) == 0:
 		// Not []: that is a thread without any root, and nobody asked for it.
 		c.dropField(field, ruleRoots, f.reason())
 	default:
 		c.setField(field, array(f.kept), ruleRoots, f.reason())
 	}
+}
+
+// root returns a test for the workspace roots of a list: one in another could be replaced by a link, and
+// is writable anyway.
+func (c *call) root(list rpc.Value) func(path string) bool {
+	var all []string
+	for e := range list.Elements() {
+		if at, err := c.st.canonical(textOf(e)); err == nil && c.entered(at) {
+			all = append(all, at)
+		}
+	}
+	outer := make(map[string]bool)
+	for _, at := range outermost(all) {
+		outer[at] = true
+	}
+	return func(path string) bool { return outer[path] && !c.swappable(path) }
+}
+
+// bindCwd makes the workspace the only root of a turn.
+func (c *call) bindCwd(v rpc.Value) {
+	const field = "runtimeWorkspaceRoots"
+	to := array([]string{c.workspace})
+	c.note(field, v, to, ruleRoots, "a command could replace the turn's cwd by a link, so that the workspace is the root, and not the cwd")
+	c.edit().Set(c.params, field, to)
 }
 
 // environments holds the environments of a thread or turn. Measured: the cwd of
@@ -148,7 +177,7 @@ func (c *call) environment(e rpc.Value, n int, f *folders) ([]byte, bool) {
 	case err != nil:
 		f.out(at + "its cwd can't be judged")
 		return nil, false
-	case !c.entered(cwd):
+	case !c.entered(cwd) || c.swappable(cwd):
 		f.out(at + cwd + " is " + c.barred(cwd))
 		return nil, false
 	case cwd != text:
@@ -157,7 +186,7 @@ func (c *call) environment(e rpc.Value, n int, f *folders) ([]byte, bool) {
 	raw := append([]byte(`{"environmentId":"local","cwd":`), quote(cwd)...)
 	roots := e.Get("runtimeWorkspaceRoots")
 	if roots.Kind() == rpc.Array {
-		inner := c.hold(roots, c.entered)
+		inner := c.hold(roots, c.root(roots))
 		if inner.changed {
 			f.out(at + inner.reason())
 		}

@@ -94,6 +94,14 @@ func (c *call) objectAsked(v rpc.Value) {
 	if o.level == workspaceWrite {
 		c.writes = &o
 	}
+	if t := c.st.Thread; o.level == workspaceWrite && t != nil && !t.Fence.On {
+		for _, root := range t.Roots {
+			if folder := c.swappableIn(root); folder != "" && folder == t.Workspace {
+				c.dropField(field, ruleRoots, "it makes "+folder+" writable, where a command could replace the thread's root "+root+" by a link; open another thread")
+				return
+			}
+		}
+	}
 	for _, key := range o.odd {
 		c.drop(v, key, field+"."+key, ruleSandbox, "it does not belong there, or not in this shape")
 	}
@@ -110,7 +118,7 @@ func (c *call) objectAsked(v rpc.Value) {
 	}
 	f := c.hold(roots, func(path string) bool {
 		return belowAny(c.allowed(), path) && c.enclosing(path) == "" && !c.st.exposes(path) && c.foreignFile(path) == "" &&
-			(path == c.workspace || !c.st.holdsProgram(path))
+			(path == c.workspace || !c.st.holdsProgram(path) && (c.workspace == "" || !within(path, c.workspace)))
 	})
 	c.writable = f.kept
 	if f.changed {
