@@ -45,6 +45,7 @@ func TestTemporaryFoldersInWritableFoldersAreMounts(t *testing.T) {
 	}{
 		"in the workspace":            {temp: "/code/proj/a/tmp", want: map[string]any{"/code/proj/a": "write", "/code/proj/a/tmp": "write"}},
 		"beside what must not change": {temp: "/code/proj/a/tmp", programs: []string{"/code/proj/a"}, want: map[string]any{"/code/proj/a": "read", "/code/proj/a/tmp": "write"}},
+		"in what must not change":     {temp: "/code/proj/a/b/tmp", programs: []string{"/code/proj/a"}, want: map[string]any{"/code/proj/a": "read", "/code/proj/a/b/tmp": "write"}},
 		"in a named root":             {temp: "/srv/out/tmp", params: roots, want: map[string]any{"/srv/out/tmp": "write"}},
 		"in a root that is not named": {temp: "/srv/out/tmp"},
 		"elsewhere":                   {temp: "/var/tmp/t", params: roots},
