@@ -95,6 +95,11 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 			}
 		}
 	}
+	if p.Mode() == config.Enforce && asked.Method == "item/permissions/requestApproval" && d.Err == nil {
+		if m, err := rpc.ParseMessage(d.Message); err == nil {
+			g.threads.grant(thread, policy.GrantedPaths(m.Result))
+		}
+	}
 	if d.Verdict == policy.Pass {
 		return
 	}

@@ -182,6 +182,22 @@ func (t *threads) registerEnforced(id string, loaded bool) bool {
 	return true
 }
 
+// grant adds paths that the client has let the thread write.
+func (t *threads) grant(id string, paths []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.known[id]; one != nil {
+		for _, path := range paths {
+			if !slices.Contains(one.Granted, path) && len(one.Granted) < maxGranted {
+				one.Granted = append(slices.Clip(one.Granted), path)
+			}
+		}
+	}
+}
+
+// maxGranted bounds the granted paths of a thread.
+const maxGranted = 1024
+
 // opens tells whether the client has opened the thread.
 func (t *threads) opens(id string) bool {
 	t.mu.Lock()
@@ -216,7 +232,9 @@ func (one *thread) verify(p *policy.Policy) *rpc.Error {
 	if err != nil {
 		return rpc.Errorf(rpc.CodeNotVerified, "%s: %v; start another thread", one.sent.Method, err)
 	}
+	granted := one.Granted
 	one.Thread = *thread
+	one.Granted = granted
 	if one.settings == nil {
 		return nil
 	}

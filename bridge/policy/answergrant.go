@@ -67,6 +67,7 @@ type grantCut struct {
 	a     *answer
 	asked rpc.Value
 	roots []string // what may be written
+	kept  []string // paths that the answer lets be written
 	why   []string
 	rule  string
 }
@@ -184,13 +185,58 @@ func (g *grantCut) path(v rpc.Value, access string) (string, bool) {
 		g.out(ruleSandbox, path+" is kept from being written under workspace-write, where policy.writable_roots does not name it")
 	case access == "write" && g.a.p.limit == workspaceWrite && g.a.p.guards(g.a.st, g.roots, path):
 		g.out(ruleProtected, path+" is, holds or is in something that governs the thread, or a program that runs outside of the sandbox")
+	case access == "write" && g.swappable(path) != "":
+		g.out(ruleRoots, path+" is in "+g.swappable(path)+" or holds it, and a command could replace the inner folder by a link")
 	default:
 		if path != text {
 			g.out(ruleRoots, show(v)+" is fixed to "+path)
 		}
+		if access == "write" {
+			g.kept = append(g.kept, path)
+		}
 		return path, true
 	}
 	return "", false
+}
+
+// swappable returns a folder that commands of the thread can write, or could with this answer, and that
+// the path is in or holds; "" if there is none.
+//
+// Measured with Codex 0.169: with a grant of WORKSPACE/a/sub, a command replaced a and made a/sub a link,
+// and the next command of the turn could write where it led.
+func (g *grantCut) swappable(path string) string {
+	st := g.a.st
+	folders := slices.Clone(g.kept)
+	if t := st.Thread; t != nil {
+		folders = append(folders, t.Granted...)
+		if t.Sandbox == workspaceWrite.String() {
+			folders = slices.Concat(folders, []string{t.Workspace}, t.Roots, t.Fence.Roots)
+			for _, temp := range st.Temps {
+				folders = append(folders, temp.Path)
+			}
+		}
+	}
+	for _, folder := range folders {
+		if folder != path && (below(folder, path) || below(path, folder)) {
+			return folder
+		}
+	}
+	return ""
+}
+
+// GrantedPaths returns the paths that an answer to item/permissions/requestApproval lets be written.
+func GrantedPaths(result rpc.Value) []string {
+	var out []string
+	files := result.Get("permissions").Get("fileSystem")
+	for path := range files.Get("write").Elements() {
+		out = append(out, textOf(path))
+	}
+	for entry := range files.Get("entries").Elements() {
+		if entry.Get("access").Is("write") {
+			out = append(out, textOf(entry.Get("path").Get("path")))
+		}
+	}
+	return out
 }
 
 // wasAsked tells whether codex has asked for the path, or for a folder above it, in

@@ -119,6 +119,8 @@ type Thread struct {
 	Fence Fence
 	// Roots are the writable roots that a turn or Codex's configuration has named, as Codex echoes them.
 	Roots []string
+	// Granted are the paths that the client has let be written since the thread was opened.
+	Granted []string
 	// Unfenced: the thread has workspace-write without that profile.
 	Unfenced bool
 }

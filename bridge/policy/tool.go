@@ -76,7 +76,7 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 func (st State) turned() string {
 	var folders []string
 	if st.Thread != nil {
-		folders = slices.Concat([]string{st.Thread.Workspace}, st.Thread.Fence.Roots, st.Thread.Roots)
+		folders = slices.Concat([]string{st.Thread.Workspace}, st.Thread.Fence.Roots, st.Thread.Roots, st.Thread.Granted)
 	}
 	for _, t := range st.Temps {
 		folders = append(folders, t.Path)

@@ -3,10 +3,15 @@
 package e2e_test
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // A background command replaces a folder of the workspace by a link after a turn has moved there. Codex
@@ -53,6 +58,44 @@ func TestCwdReplacedByLink(t *testing.T) {
 			a.turn(thread, "RUN: touch "+w.workspace+"/after")
 			if !test.written && !w.left("workspace/after") {
 				t.Errorf("the workspace can't be written: %q", w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
+// A command replaces a folder by a link that a grant of the same turn names. With the grant alone, it
+// could write where the link leads.
+func TestGrantedFolderReplacedByLink(t *testing.T) {
+	t.Parallel()
+	for who, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "the bridge": proxyArgv} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig, codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"})
+			w.write("workspace/a/sub/x", "")
+			w.write("outside/x", "")
+			paths := []string{filepath.Join(w.workspace, "a", "sub")}
+			runs := func(command string) scripted.Reply {
+				return scripted.Reply{scripted.Call{Tool: "exec_command", Arguments: json.RawMessage(`{"cmd":` + marshal(t, command) + `}`)}}
+			}
+			granted := `"permissions":{"fileSystem":{"write":` + marshal(t, paths) + `}}`
+			w.model.Add(scripted.Step{When: "PERMIT", Reply: scripted.Reply{scripted.Call{
+				Tool:      "request_permissions",
+				Arguments: json.RawMessage(`{"reason":"r","permissions":{"file_system":{"write":` + marshal(t, paths) + `}}}`),
+			}}})
+			w.model.Add(scripted.Step{When: "permissions", Reply: runs("cd " + w.workspace + " && mv a gone; mkdir a; ln -s " + w.root + "/outside a/sub; echo SWAPPED")})
+			w.model.Add(scripted.Step{When: "SWAPPED", Reply: runs("touch " + w.root + "/outside/written; echo DONE")})
+			a := &conversation{world: w, ctx: deadline(t), Editor: w.start(argv, editor.Options{
+				Answer: func(context.Context, editor.Message) (any, *editor.Error) {
+					return json.RawMessage(`{` + granted + `,"scope":"turn"}`), nil
+				},
+			})}
+			a.initialize(map[string]any{"experimentalApi": true})
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			turn, mark := a.begin(thread, "PERMIT")
+			a.end(thread, turn, mark)
+			if alone := who == "codex alone"; w.left("outside/written") != alone {
+				t.Errorf("written outside of the workspace: %v; the model was told %q", !alone, w.told())
 			}
 			a.quit()
 		})
