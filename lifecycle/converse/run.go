@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"codex-bridge/lifecycle/line"
-	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
@@ -17,7 +16,7 @@ import (
 type Session struct {
 	Thread *turn.Thread
 	// Turn returns turn/start. It is called again where the turn has to wait for another.
-	Turn func(ctx context.Context, input []params.Item) (json.RawMessage, error)
+	Turn func(ctx context.Context) (json.RawMessage, error)
 }
 
 // Sessions open threads.
@@ -62,7 +61,7 @@ func New(s Sessions) *Runner { return &Runner{s, line.New(mostInLine)} }
 // For is a Runner for other Sessions that stands in the same lines.
 func (r *Runner) For(s Sessions) *Runner { return &Runner{s, r.lines} }
 
-// Join takes the last place in the line of a session; Run has to be called with it.
+// Join takes the last place in the line of a session; RunAt has to be called with it.
 func (r *Runner) Join(key string) (*line.Place, error) {
 	place, err := r.lines.Join(key)
 	if errors.Is(err, line.ErrFull) {
@@ -74,33 +73,24 @@ func (r *Runner) Join(key string) (*line.Place, error) {
 // InLine is how many turns of all sessions are not over, with those that run.
 func (r *Runner) InLine() int { return r.lines.All() }
 
-// Run runs one turn when all that were asked for before in the session are over. It is
-// interrupted when it takes longer than within (see turn.Patience), or when ctx ends.
-func (r *Runner) Run(ctx context.Context, key string, input []params.Item, within time.Duration) (Result, error) {
-	place, err := r.Join(key)
-	if err != nil {
-		return Result{}, err
-	}
-	return r.RunAt(ctx, place, key, input, within)
-}
-
-// RunAt is Run for a place that was taken before.
-func (r *Runner) RunAt(ctx context.Context, place *line.Place, key string, input []params.Item, within time.Duration) (Result, error) {
+// RunAt runs one turn when the turns before its place are over. It is interrupted when it
+// takes longer than within (see turn.Patience), or when ctx ends.
+func (r *Runner) RunAt(ctx context.Context, place *line.Place, key string, within time.Duration) (Result, error) {
 	var result Result
 	err := place.Do(ctx, func(ctx context.Context) error {
 		var err error
-		result, err = r.recovered(ctx, key, input, within)
+		result, err = r.recovered(ctx, key, within)
 		return err
 	})
 	return result, err
 }
 
 // recovered runs a turn, and once more in another thread if its own is gone.
-func (r *Runner) recovered(ctx context.Context, key string, input []params.Item, within time.Duration) (Result, error) {
+func (r *Runner) recovered(ctx context.Context, key string, within time.Duration) (Result, error) {
 	session, err := r.sessions.Open(ctx, key)
 	if err == nil {
 		var result Result
-		if result, err = run(ctx, session, input, within); err == nil {
+		if result, err = run(ctx, session, within); err == nil {
 			return result, nil
 		}
 	}
@@ -110,16 +100,16 @@ func (r *Runner) recovered(ctx context.Context, key string, input []params.Item,
 	if session, err = r.sessions.Replace(ctx, key); err != nil {
 		return Result{}, fmt.Errorf("a new thread in place of one that is gone: %w", err)
 	}
-	result, err := run(ctx, session, input, within)
+	result, err := run(ctx, session, within)
 	result.Recovered = err == nil
 	return result, err
 }
 
 // run runs one turn of a thread.
-func run(ctx context.Context, s Session, input []params.Item, within time.Duration) (Result, error) {
+func run(ctx context.Context, s Session, within time.Duration) (Result, error) {
 	c := turn.NewCollector(s.Thread.ID)
 	defer s.Thread.Collect(c)()
-	sent, err := s.Thread.Start(ctx, func() (json.RawMessage, error) { return s.Turn(ctx, input) })
+	sent, err := s.Thread.Start(ctx, func() (json.RawMessage, error) { return s.Turn(ctx) })
 	if err != nil {
 		return Result{}, err
 	}

@@ -27,19 +27,34 @@ type slow struct {
 	n       int
 }
 
-func (c *slow) Open(context.Context, string) (converse.Session, error) {
-	if len(c.threads) == 0 {
-		return c.Replace(context.Background(), "")
+// saying is a slow that is told a text.
+type saying struct {
+	*slow
+	text string
+}
+
+func (s saying) Open(context.Context, string) (converse.Session, error) {
+	if len(s.threads) == 0 {
+		return s.Replace(context.Background(), "")
 	}
-	th := c.threads[len(c.threads)-1]
-	return converse.Session{Thread: th, Turn: func(_ context.Context, input []params.Item) (json.RawMessage, error) {
-		return params.Turn{Thread: th.ID, Input: input}.Params()
+	th := s.threads[len(s.threads)-1]
+	return converse.Session{Thread: th, Turn: func(context.Context) (json.RawMessage, error) {
+		return params.Turn{Thread: th.ID, Input: []params.Item{params.Text(s.text)}}.Params()
 	}}, nil
 }
 
-func (c *slow) Replace(ctx context.Context, key string) (converse.Session, error) {
-	c.threads = append(c.threads, turn.NewThread(fmt.Sprint("th", len(c.threads)), c))
-	return c.Open(ctx, key)
+func (s saying) Replace(ctx context.Context, key string) (converse.Session, error) {
+	s.threads = append(s.threads, turn.NewThread(fmt.Sprint("th", len(s.threads)), s.slow))
+	return s.Open(ctx, key)
+}
+
+// run runs one turn with a text.
+func (c *slow) run(ctx context.Context, r *converse.Runner, text string, within time.Duration) (converse.Result, error) {
+	place, err := r.Join("s")
+	if err != nil {
+		return converse.Result{}, err
+	}
+	return r.For(saying{c, text}).RunAt(ctx, place, "s", within)
 }
 
 func (c *slow) Ask(_ context.Context, method string, p any) (rpc.Value, error) {
@@ -86,7 +101,7 @@ func (c *slow) Ask(_ context.Context, method string, p any) (rpc.Value, error) {
 func TestInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &slow{t: t}
-		r := converse.New(c)
+		r := converse.New(nil)
 		called, callOff := context.WithCancelCause(t.Context())
 		off := errors.New("called off")
 		got := make([]string, 5)
@@ -97,7 +112,7 @@ func TestInLine(t *testing.T) {
 				ctx = called
 			}
 			all.Go(func() {
-				result, err := r.Run(ctx, "s", []params.Item{params.Text(text)}, time.Minute)
+				result, err := c.run(ctx, r, text, time.Minute)
 				var e *rpc.Error
 				switch {
 				case errors.Is(err, off):
@@ -127,12 +142,12 @@ func TestInLine(t *testing.T) {
 func TestReplacedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &slow{t: t, lost: 1}
-		result, err := converse.New(c).Run(t.Context(), "s", []params.Item{params.Text("x")}, 0)
+		result, err := c.run(t.Context(), converse.New(nil), "x", 0)
 		if err != nil || !result.Recovered || result.Thread != "th1" || result.Text != "re: x" {
 			t.Errorf("%+v, %v", result, err)
 		}
 		c = &slow{t: t, lost: 9}
-		if result, err = converse.New(c).Run(t.Context(), "s", []params.Item{params.Text("x")}, 0); !turn.Gone(err) || len(c.threads) != 2 {
+		if result, err = c.run(t.Context(), converse.New(nil), "x", 0); !turn.Gone(err) || len(c.threads) != 2 {
 			t.Errorf("%+v, %v, in %d threads", result, err, len(c.threads))
 		}
 	})

@@ -25,9 +25,9 @@ type Engine struct {
 	Version         *string // nil: not said; so in all of these
 	OwnsCompaction  bool
 	TurnMaintenance *string
-	Citations       json.RawMessage // any JSON
-	TokenBudget     *int            // the window that it plans for
-	ReserveTokens   *int            // what it keeps free of that
+	Citations       json.RawMessage       // any JSON
+	TokenBudget     *int                  // the window that it plans for
+	Compaction      projection.Compaction // what it keeps free of that
 	Projection      *binding.Projection
 }
 
@@ -35,7 +35,7 @@ type Engine struct {
 const legacy = "legacy"
 
 // Read reads {id, name, version, ownsCompaction, turnMaintenanceMode, citationsMode,
-// contextTokenBudget, reserveTokens, projection: {epoch, fingerprint}}. Only true owns the
+// contextTokenBudget, reserveTokens, reserveTokensFloor, projection: {epoch, fingerprint}}. Only true owns the
 // compaction. What is null is not said.
 func Read(v rpc.Value) (*Engine, error) {
 	if v.Kind() != rpc.Object {
@@ -62,7 +62,9 @@ func Read(v rpc.Value) (*Engine, error) {
 		case "contextTokenBudget":
 			e.TokenBudget, err = said(number(m))
 		case "reserveTokens":
-			e.ReserveTokens, err = said(number(m))
+			e.Compaction.ReserveTokens, err = said(whole(m))
+		case "reserveTokensFloor":
+			e.Compaction.ReserveTokensFloor, err = said(whole(m))
 		case "projection":
 			e.Projection, err = readProjection(m)
 		default:
@@ -112,13 +114,17 @@ func (e *Engine) Binding() (*binding.ContextEngine, error) {
 	return &binding.ContextEngine{EngineID: id, Policy: policy, Projection: e.Projection}, nil
 }
 
+// MaxChars returns how many characters of the conversation a thread may be told.
+func (e *Engine) MaxChars() int {
+	if !e.Active() || e.TokenBudget == nil {
+		return projection.MaxChars(0, nil)
+	}
+	return projection.MaxChars(*e.TokenBudget, e.Compaction.Reserve())
+}
+
 // policy is the fingerprint of what of the engine makes a difference to a thread. It is a
 // text: nothing in it is secret, and what has changed can be read from two of them.
 func (e *Engine) policy(id string) (string, error) {
-	budget := 0
-	if e.TokenBudget != nil {
-		budget = *e.TokenBudget
-	}
 	text, err := json.Marshal(struct {
 		SchemaVersion      int             `json:"schemaVersion"`
 		EngineID           string          `json:"engineId"`
@@ -128,11 +134,27 @@ func (e *Engine) policy(id string) (string, error) {
 		Citations          json.RawMessage `json:"citationsMode,omitempty"`
 		ContextTokenBudget *int            `json:"contextTokenBudget,omitempty"`
 		ProjectionMaxChars int             `json:"projectionMaxChars"`
-	}{1, id, e.Version, e.OwnsCompaction, e.TurnMaintenance, e.Citations, e.TokenBudget, projection.MaxChars(budget, e.ReserveTokens)})
+	}{1, id, e.Version, e.OwnsCompaction, e.TurnMaintenance, e.Citations, e.TokenBudget, e.MaxChars()})
 	if err != nil {
 		return "", err
 	}
 	return fingerprint.Text(text)
+}
+
+// MaxCharsOf returns the MaxChars of the engine that a thread was started under, nil for none.
+func MaxCharsOf(b *binding.ContextEngine) int {
+	var policy struct{ ProjectionMaxChars int }
+	if b != nil {
+		// A record of another program has no version before the object. A text that can't be
+		// read names no number.
+		if i := strings.IndexByte(b.Policy, '{'); i >= 0 {
+			_ = json.Unmarshal([]byte(b.Policy[i:]), &policy)
+		}
+	}
+	if n := policy.ProjectionMaxChars; n > 0 {
+		return n
+	}
+	return projection.MaxChars(0, nil)
 }
 
 // Same tells whether a thread with the one engine can be gone on with under the other.
@@ -157,12 +179,20 @@ func text(v rpc.Value) (string, error) {
 	return text, nil
 }
 
-// number is a whole number that is not below zero.
+// number reads a whole number that is not below zero.
 func number(v rpc.Value) (int, error) {
+	if n, err := whole(v); err == nil && n >= 0 {
+		return n, nil
+	}
+	return 0, errors.New("it has to be a whole number, and not below zero")
+}
+
+func whole(v rpc.Value) (int, error) {
+	const most = 1 << 50
 	if v.Kind() == rpc.Number {
-		if f, err := strconv.ParseFloat(string(v.Raw()), 64); err == nil && f >= 0 && f <= 1<<50 && f == float64(int(f)) {
+		if f, err := strconv.ParseFloat(string(v.Raw()), 64); err == nil && f >= -most && f <= most && f == float64(int(f)) {
 			return int(f), nil
 		}
 	}
-	return 0, fmt.Errorf("it has to be a whole number, and not below zero")
+	return 0, errors.New("it has to be a whole number")
 }

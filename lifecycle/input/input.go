@@ -13,6 +13,7 @@ package input
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"codex-bridge/lifecycle/params"
@@ -23,6 +24,19 @@ import (
 type Input struct {
 	Items []params.Item
 	Text  string // of all its texts, a line each: what may answer a question
+}
+
+// After returns the items with a text before the first text; "" changes nothing.
+func (in Input) After(text string) []params.Item {
+	if text == "" {
+		return in.Items
+	}
+	items := slices.Clone(in.Items)
+	if i := slices.IndexFunc(items, params.Item.IsText); i >= 0 {
+		items[i].Text = text + items[i].Text
+		return items
+	}
+	return append([]params.Item{params.Text(text)}, items...)
 }
 
 // most is how many items one message may have.

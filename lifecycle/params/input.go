@@ -49,6 +49,9 @@ func Text(text string) Item { return Item{Text: text} }
 // badImage stands where an image could not be read.
 const badImage = "[an image that could not be read was left out]"
 
+// IsText reports whether it is a text that Text made.
+func (i Item) IsText() bool { return i.written == "" && i.URL == "" && i.Path == "" }
+
 // Unreadable stands for an image that could not be read.
 func Unreadable() Item { return Text(badImage) }
 

@@ -64,19 +64,19 @@ const (
 	cut     = " [the rest is left out]"
 )
 
-// Prompt is the prompt with the conversation before it, of which at most so many
-// characters are told; the oldest are left out. Without a conversation it is the prompt.
-func Prompt(messages []Message, prompt string, most int) string {
+// Quote returns the conversation in marks, to be put before a prompt; "" for a conversation of
+// which nothing is told. At most so many characters are told; the oldest are omitted.
+func Quote(messages []Message, prompt string, most int) string {
 	block := Block(messages, prompt, most)
 	if block == "" {
-		return prompt
+		return ""
 	}
-	// What was said must not end its own quotation.
+	// A message must not end its own quotation.
 	block = strings.ReplaceAll(block, closing[:len(closing)-1], "< /conversation_so_far")
-	return preface + "\n" + opening + "\n" + block + "\n" + closing + "\n\n" + prompt
+	return preface + "\n" + opening + "\n" + block + "\n" + closing + "\n\n"
 }
 
-// Block is the conversation as it is told, without a last message that is the prompt
+// Block returns the conversation as it is told, without a last message that is the prompt
 // itself.
 func Block(messages []Message, prompt string, most int) string {
 	if n := len(messages); n > 0 && messages[n-1].Role == "user" && messages[n-1].is(prompt) {

@@ -2,58 +2,65 @@ package projection
 
 // Bounds of what a thread is told, in characters.
 const (
-	leastChars    = 24_000
-	mostChars     = 1_000_000
+	minChars    = 24_000
+	maxChars     = 1_000_000
 	charsPerToken = 4
 
-	leastPart = 6_000
-	mostPart  = 128_000
+	minPart = 6_000
+	maxPart  = 128_000
 	partShare = 4 // a part is at most this fraction of the whole
 )
 
 // Bounds of what is kept free for the answer, in tokens.
 const (
 	usualReserve = 20_000
-	leastPrompt  = 8_000 // or half of the window, if that is less
+	minPrompt  = 8_000 // or half of the window, if that is less
 )
 
-// MaxChars is how many characters of the conversation a thread may be told, for a window
-// of so many tokens; 0 is one that is not known. reserve is kept free of it; nil is the
-// usual reserve.
+// MaxChars returns how many characters of the conversation a thread may be told, for a window
+// of so many tokens; 0 is an unknown window. reserve stays free of it; nil is the usual
+// reserve.
 func MaxChars(window int, reserve *int) int {
 	if window <= 0 {
-		return leastChars
+		return minChars
 	}
-	return min(max(charsPerToken*(window-free(window, reserve)), leastChars), mostChars)
+	return min(max(charsPerToken*(window-free(window, reserve)), minChars), maxChars)
 }
 
-// free is what is kept free of a window: what was asked for, as long as that leaves room for a
+// free returns how much of a window stays free: reserve, as long as that leaves room for a
 // prompt.
-func free(window int, asked *int) int {
-	reserve := usualReserve
-	if asked != nil {
-		reserve = max(*asked, 0)
+func free(window int, reserve *int) int {
+	n := usualReserve
+	if reserve != nil {
+		n = max(*reserve, 0)
 	}
-	return max(min(reserve, window-min(leastPrompt, window/2)), 0)
+	return max(min(n, window-min(minPrompt, window/2)), 0)
 }
 
-// Compaction is the part of a host's settings that tells the reserve. What is below zero
-// does not count.
+// Compaction is the part of a host's settings that names the reserve. Values below zero do
+// not count.
 type Compaction struct {
 	ReserveTokens      *int `json:"reserveTokens"`
 	ReserveTokensFloor *int `json:"reserveTokensFloor"`
 }
 
-// Reserve is the reserve that the host asks for, nil when it asks for none.
+// Reserve returns the reserve that the host asks for, nil when it names none. A reserve below
+// the floor rises to it; the usual reserve is the floor where the host names no other.
 func (c Compaction) Reserve() *int {
-	var most *int
-	for _, n := range []*int{c.ReserveTokens, c.ReserveTokensFloor} {
-		if n != nil && *n >= 0 && (most == nil || *n > *most) {
-			most = n
-		}
+	said := func(n *int) bool { return n != nil && *n >= 0 }
+	floor := usualReserve
+	if said(c.ReserveTokensFloor) {
+		floor = *c.ReserveTokensFloor
 	}
-	return most
+	switch {
+	case said(c.ReserveTokens):
+		n := max(*c.ReserveTokens, floor)
+		return &n
+	case said(c.ReserveTokensFloor):
+		return &floor
+	}
+	return nil
 }
 
-// partChars bounds one part of a message.
-func partChars(most int) int { return min(max(most/partShare, leastPart), mostPart) }
+// partChars returns how many characters one part of a message may have.
+func partChars(most int) int { return min(max(most/partShare, minPart), maxPart) }

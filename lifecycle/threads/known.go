@@ -19,6 +19,8 @@ type thread struct {
 	// bootstrapped tells that it was resumed, and had been told the conversation when it
 	// started.
 	bootstrapped bool
+	// fresh reports that it was started for a session, and that no turn has run in it.
+	fresh bool
 }
 
 // known are the open threads that something has to be known of. It may be used by several
@@ -55,7 +57,7 @@ func (k *known) put(id string, t thread) {
 		k.m = make(map[string]thread)
 	}
 	if was, ok := k.m[id]; ok {
-		t.trigger = was.trigger
+		t.trigger, t.fresh = was.trigger, t.fresh || was.fresh
 		if t.session == "" {
 			t.session, t.bootstrapped = was.session, was.bootstrapped
 		}

@@ -254,6 +254,7 @@ func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Enve
 	}
 	result := answer.Root().Get("result")
 	t := thread{bootstrapped: d.Action == decide.Resume && r.old.ContextEngine != nil && r.old.ContextEngine.Projection != nil}
+	t.fresh = d.Action != decide.Resume
 	if d.Action.Binds() {
 		t.session, t.trigger = r.asked.Key, params.Trigger(kept.Mode)
 	}

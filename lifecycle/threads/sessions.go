@@ -69,6 +69,12 @@ func (f *Feature) Settings(thread string) Settings {
 	return Settings{t.cwd, t.model, t.effort}
 }
 
+// Fresh reports whether a thread was started for a session, and no turn has run in it.
+func (f *Feature) Fresh(thread string) bool {
+	t, _ := f.known.get(thread)
+	return t.fresh
+}
+
 // All are the open threads.
 func (f *Feature) All() []string { return f.known.all() }
 

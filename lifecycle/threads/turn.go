@@ -25,6 +25,13 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
 	}
 	id, _ := call.Params.Get("threadId").Text()
 	now, _ := f.known.get(id)
+	if now.fresh {
+		call.OnAnswer(func(a *bridge.Answer) {
+			if a.Result().Exists() {
+				f.known.change(id, func(t *thread) { t.fresh = false })
+			}
+		})
+	}
 	if !said && !trigger.Differs(now.trigger) {
 		return nil
 	}

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 
 	"codex-bridge/lifecycle/converse"
+	"codex-bridge/lifecycle/engine"
+	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/projection"
 	"codex-bridge/lifecycle/steer"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
@@ -45,7 +48,7 @@ func (c *conversation) mailbox() (*steer.Box, error) {
 	}
 	if c.box == nil {
 		c.box = steer.New(steer.Options{
-			Thread: c.thread, Start: func(input []json.RawMessage) (json.RawMessage, error) { return c.turn(f.ctx, written(input), "") },
+			Thread: c.thread, Start: func(items []json.RawMessage) (json.RawMessage, error) { return c.turn(f.ctx, written(items), "", nil) },
 			Answer: func(text string) bool { return f.desk.Answer(c.thread.ID, text) },
 			Failed: c.failed,
 		})
@@ -64,15 +67,19 @@ func (c *conversation) failed(m steer.Message, err error) {
 
 // turn returns turn/start for an input: with what the session is bound with, and what was
 // set for the next turn. The trigger goes to the feature of the threads, which knows the
-// thread's mode.
-func (c *conversation) turn(ctx context.Context, input []params.Item, trigger params.Trigger) (json.RawMessage, error) {
+// thread's mode. A thread in which no turn has run is told the history first.
+func (c *conversation) turn(ctx context.Context, in input.Input, trigger params.Trigger, history []projection.Message) (json.RawMessage, error) {
 	id, f := c.thread.ID, c.f
 	b, err := f.o.Threads.Bound(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	now := f.o.Threads.Settings(id)
-	t := converse.Bound{Binding: b}.Turn(input)
+	items := in.Items
+	if len(history) > 0 && f.o.Threads.Fresh(id) {
+		items = in.After(projection.Quote(history, in.Text, engine.MaxCharsOf(b.ContextEngine)))
+	}
+	t := converse.Bound{Binding: b}.Turn(items)
 	t.Standing, t.Trigger, t.Words = now.Effort, trigger, f.o.Threads.Words()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,11 +89,11 @@ func (c *conversation) turn(ctx context.Context, input []params.Item, trigger pa
 }
 
 // written returns items that stay as they are.
-func written(items []json.RawMessage) (all []params.Item) {
+func written(items []json.RawMessage) (in input.Input) {
 	for _, item := range items {
-		all = append(all, params.Written(item))
+		in.Items = append(in.Items, params.Written(item))
 	}
-	return all
+	return in
 }
 
 // began takes note that Codex has taken a turn, with what was set for it.

@@ -7,7 +7,9 @@ import (
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/converse"
 	"codex-bridge/lifecycle/decide"
+	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/projection"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
@@ -137,6 +139,8 @@ type visit struct {
 	address address
 	trigger params.Trigger
 	start   json.RawMessage // of a session that has no thread
+	input   input.Input
+	history []projection.Message
 }
 
 // Open implements converse.Sessions.
@@ -196,7 +200,7 @@ func (f *Feature) replaced(ctx context.Context, session string, b binding.Bindin
 }
 
 func (v *visit) in(c *conversation) converse.Session {
-	return converse.Session{Thread: c.thread, Turn: func(ctx context.Context, input []params.Item) (json.RawMessage, error) {
-		return c.turn(ctx, input, v.trigger)
+	return converse.Session{Thread: c.thread, Turn: func(ctx context.Context) (json.RawMessage, error) {
+		return c.turn(ctx, v.input, v.trigger, v.history)
 	}}
 }

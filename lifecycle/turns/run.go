@@ -6,11 +6,12 @@ import (
 
 	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/params"
+	"codex-bridge/lifecycle/projection"
 	"codex-bridge/rpc"
 )
 
-// run is bridge/turn/run: {sessionKey or threadId, input, timeoutMs?, trigger?, thread?} →
-// {threadId, turnId, status, text, recovered?, error?}.
+// run is bridge/turn/run: {sessionKey or threadId, input, timeoutMs?, trigger?, thread?,
+// history?} → {threadId, turnId, status, text, recovered?, error?}.
 func (f *Feature) run(p rpc.Value) (later, error) {
 	a, in, err := said(p)
 	if err != nil {
@@ -20,7 +21,10 @@ func (f *Feature) run(p rpc.Value) (later, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &visit{f: f, address: a}
+	v := &visit{f: f, address: a, input: in}
+	if v.history, err = history(p); err != nil {
+		return nil, err
+	}
 	if v.trigger, err = trigger(p); err != nil {
 		return nil, err
 	}
@@ -34,7 +38,7 @@ func (f *Feature) run(p rpc.Value) (later, error) {
 	return func(ctx context.Context) (any, error) {
 		f.collecting.Add(1)
 		defer f.collecting.Add(-1)
-		return f.runner.For(v).RunAt(ctx, place, a.key(), in.Items, within)
+		return f.runner.For(v).RunAt(ctx, place, a.key(), within)
 	}, nil
 }
 
@@ -73,4 +77,13 @@ func start(p rpc.Value, a address) (json.RawMessage, error) {
 		return nil, invalid("params.thread: it is for a session's new thread: an object, beside a sessionKey")
 	}
 	return v.Raw(), nil
+}
+
+// history reads the conversation so far, as the client has it.
+func history(p rpc.Value) ([]projection.Message, error) {
+	v := p.Get("history")
+	if v.Exists() && v.Kind() != rpc.Array {
+		return nil, invalid("params.history: it is %v; give a list of {role, content}", v.Kind())
+	}
+	return projection.Messages(v), nil
 }

@@ -131,3 +131,49 @@ func TestMediaOfSessionReachesModel(t *testing.T) {
 	}
 	c.quit()
 }
+
+// A session's new thread is told the conversation so far, once; so is the one that replaces
+// a thread that Codex has lost.
+func TestHistoryReachesModelOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: boundPolicy})
+	history := map[string]any{"history": []any{
+		map[string]any{"role": "user", "content": "The answer is " + strings.Repeat("long ", 10_000) + "."},
+		map[string]any{"role": "assistant", "content": []any{
+			map[string]any{"type": "text", "text": "I remember forty-two."}, map[string]any{"type": "toolCall", "name": "lookup", "arguments": map[string]any{"secret": "s3cr3t"}},
+		}},
+	}}
+	// said is in how many of the user's messages the model finds the history.
+	said := func() (n int) {
+		requests := w.model.Requests()
+		for _, item := range requests[len(requests)-1].Input {
+			if strings.Contains(string(item), `"role":"user"`) && strings.Contains(string(item), "I remember forty-two.") {
+				n++
+			}
+		}
+		return n
+	}
+	c := w.open(proxyArgv...).knows()
+	r := c.runs("chat", "SAY: one", history)
+	body := string(w.model.Requests()[0].Body)
+	if r.Status != "completed" || said() != 1 || !strings.Contains(body, "tool call: lookup [input omitted]") || strings.Contains(body, "s3cr3t") {
+		t.Errorf("%+v: the model gets %.2000s", r, body)
+	}
+	if strings.Count(body, "long ") > 8000/5+1 { // a part of a block of 24,000 characters
+		t.Error("the model gets a part of the history that is too long")
+	}
+	if r = c.runs("chat", "SAY: two", history); r.Text != "two" || said() != 1 {
+		t.Errorf("%+v: told %d times", r, said())
+	}
+	c.quit()
+	for _, file := range rollouts(t, w.home, r.ThreadID) {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c = w.open(proxyArgv...).knows()
+	if r = c.runs("chat", "SAY: three", history); !r.Recovered || r.Status != "completed" || said() != 1 {
+		t.Errorf("%+v: told %d times", r, said())
+	}
+	c.quit()
+}
