@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -40,6 +41,26 @@ type assembled struct {
 	replies  map[string]json.RawMessage // of the client to Codex, by id
 	replied  chan struct{}              // closed and replaced with each of them
 	calls    int
+}
+
+// apart runs the test in a process of its own, and reports whether that has been done. A
+// proxy reaps all children of its process, those of other tests among them.
+func apart(t *testing.T) bool {
+	t.Helper()
+	const mark = "CODEX_BRIDGE_TEST_APART"
+	if os.Getenv(mark) != "" {
+		return false
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.count=1")
+	cmd.Env = append(os.Environ(), mark+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return true
 }
 
 // newAssembled assembles the program with a configuration.

@@ -12,6 +12,9 @@ import (
 )
 
 func TestProjectionLimitsVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	var v struct {
 		MaxChars []struct {
 			ContextTokenBudget, ReserveTokens any
