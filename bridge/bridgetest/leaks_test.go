@@ -16,7 +16,7 @@ import (
 // unchecked are packages that can start a goroutine and whose tests do not look for what is
 // left of them, and why.
 var unchecked = map[string]string{
-	"cmd/codex-bridge":                 "its tests run the program as a process, which ends",
+	"cmd/codex-bridge":                 "most of its tests run the program as a process, and testscript ends this one",
 	"cmd/codex-bridge/internal/follow": "one that reads the terminal's keys lives as long as the process",
 	"cmd/bridge-schema":                "it is a program that ends",
 	"cmd/bridge-bench":                 "it is a program that ends",

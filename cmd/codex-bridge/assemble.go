@@ -76,7 +76,8 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	if report != nil {
 		a.options.Bytes = bytes
 	}
-	if a.guard, err = newGuard(a.cfg, a.recorder(tracer, report), a.log); err != nil {
+	recorder := a.recorder(tracer, report)
+	if a.guard, err = newGuard(a.cfg, recorder, a.log); err != nil {
 		return err
 	}
 	a.program = codex.NewProgram(codex.Command{Path: command.Path, Args: a.cfg.Codex.Args, Env: command.Env})
@@ -96,10 +97,14 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	a.hello.Offer(grants.Methods...)
 	bound, line := a.conversations()
 	relay.gate = gate.New(gate.Options{
-		Approvals: relay.approvals, Judge: a.guard, Memory: memory, Limiter: relay.limiter, Answers: line.Answers, Log: a.log,
+		Approvals: relay.approvals, Judge: a.guard, Memory: memory, Limiter: relay.limiter,
+		Record: recorder, Answers: line.Answers, Log: a.log,
 	})
 	a.adds(line, a.hello, bound, images, children, grants.NewFeature(memory, a.hello.Known), a.tools.Own(), a.guard, relay.gate,
-		approvals.New(approvals.Options{Approvals: relay.approvals, Judge: a.guard, Memory: memory, Gate: relay.gate, Limiter: relay.limiter, Log: a.log}))
+		approvals.New(approvals.Options{
+			Approvals: relay.approvals, Judge: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
+			Limiter: relay.limiter, Log: a.log,
+		}))
 	a.adds(injects...)
 	a.adds(a.tools)
 

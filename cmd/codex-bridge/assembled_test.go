@@ -66,6 +66,16 @@ func apart(t *testing.T) bool {
 // newAssembled assembles the program with a configuration.
 func newAssembled(t *testing.T, text string, answer func(request) (any, string)) *assembled {
 	t.Helper()
+	w := &assembled{t: t, answer: answer, replies: make(map[string]json.RawMessage), replied: make(chan struct{})}
+	w.Conversation, w.record = assembleFor(t, text)
+	go w.play()
+	return w
+}
+
+// assembleFor assembles the program with a configuration, between a client and a Codex that the
+// test plays.
+func assembleFor(t *testing.T, text string) (*bridgetest.Conversation, *ledger) {
+	t.Helper()
 	folder := t.TempDir()
 	t.Setenv("CODEX_BRIDGE_STATE", filepath.Join(folder, "state"))
 	t.Setenv("CODEX_HOME", folder)
@@ -82,21 +92,19 @@ func newAssembled(t *testing.T, text string, answer func(request) (any, string))
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &assembled{t: t, record: newLedger(cfg), answer: answer, replies: make(map[string]json.RawMessage), replied: make(chan struct{})}
-	a, err := assemble(ctx, cfg, codex.Command{Path: program}, w.record, slog.New(slog.DiscardHandler))
+	record := newLedger(cfg)
+	a, err := assemble(ctx, cfg, codex.Command{Path: program}, record, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		a.close(ctx)
 		cancel()
-		if err := w.record.Close(); err != nil {
+		if err := record.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	w.Conversation = bridgetest.StartAs(t, a.options)
-	go w.play()
-	return w
+	return bridgetest.StartAs(t, a.options), record
 }
 
 // play is Codex, until the conversation ends.

@@ -73,7 +73,7 @@ func (c runCmd) Run(in io.Reader, out io.Writer) error {
 	}
 	t := &talk{runCmd: c, text: text, screen: screen}
 	if terminal {
-		t.person = follow.NewPerson(screen, in)
+		t.person = follow.NewPerson(screen, in, c.Session)
 	}
 	return t.run()
 }
@@ -85,6 +85,9 @@ type talk struct {
 	screen *follow.Screen
 	person *follow.Person // nil: nobody is there to be asked
 	client *appserver.Client
+	// asking ends with the person's first interrupt: what they were asked is cancelled.
+	asking context.Context
+	cancel context.CancelFunc
 }
 
 func (t *talk) run() error {
@@ -99,6 +102,7 @@ func (t *talk) run() error {
 	var said tail
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	t.asking, t.cancel = context.WithCancel(ctx)
 	t.client, err = appserver.Start(ctx, appserver.Options{
 		Command: []string{self, "app-server"}, Dir: cwd, Env: os.Environ(), Stderr: &said, Handle: t.handle, Grace: runGrace,
 	})
@@ -177,6 +181,7 @@ func (t *talk) keyboard(ctx context.Context) {
 		return
 	}
 	signal.Stop(keys) // the next one ends the process, and codex with it
+	t.cancel()
 	for ctx.Err() == nil {
 		result, err := t.client.Call(ctx, "bridge/turn/interrupt", map[string]any{"sessionKey": t.Session})
 		if err == nil && result.Get("turnId").Exists() {
@@ -201,6 +206,9 @@ func (t *talk) handle(ctx context.Context, m *appserver.Message) {
 	if t.person == nil {
 		return
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(t.asking, cancel)()
 	if result, ok := t.person.Answer(ctx, m.Method, m.Params); ok {
 		_ = m.Answer(result) // of a bridge that has ended
 	}

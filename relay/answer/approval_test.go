@@ -6,67 +6,10 @@ import (
 	"testing"
 	"unicode"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-
 	"pgregory.net/rapid"
 
 	"codex-bridge/relay/answer"
 )
-
-var outcomes = map[string]answer.Outcome{
-	"denied": answer.Denied, "unavailable": answer.Unavailable, "cancelled": answer.Cancelled,
-	"approved-once": answer.ApprovedOnce, "approved-session": answer.ApprovedSession,
-}
-
-func TestApprovalVectorsDecisions(t *testing.T) {
-	var v struct {
-		DecisionMap []struct{ Decision, Outcome string }
-	}
-	vectors.Read(t, "approval.json", &v)
-	if len(v.DecisionMap) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.DecisionMap {
-		t.Run(c.Decision, func(t *testing.T) {
-			if c.Decision == "<undefined>" {
-				c.Decision = ""
-			}
-			if got := answer.Decision(c.Decision); got.String() != c.Outcome {
-				t.Errorf("%q is %s, want %s", c.Decision, got, c.Outcome)
-			}
-		})
-	}
-}
-
-func TestApprovalVectorsMatrix(t *testing.T) {
-	var v struct {
-		ResponseMatrix []struct {
-			Method, Outcome  string
-			Params, Response json.RawMessage
-		}
-	}
-	vectors.Read(t, "approval.json", &v)
-	if len(v.ResponseMatrix) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.ResponseMatrix {
-		t.Run(c.Method+" "+string(c.Params)+" "+c.Outcome, func(t *testing.T) {
-			got, ok := answer.Approval(c.Method, value(t, c.Params), outcomes[c.Outcome])
-			switch c.Method { // see DEVIATIONS.md
-			case "execCommandApproval", "applyPatchApproval":
-				if !ok || !legacyFits(got) {
-					t.Errorf("%s is no answer of codex's schema", got)
-				}
-			case "item/unknown/requestApproval":
-				if ok || got != nil {
-					t.Errorf("answered %s to what nobody knows", got)
-				}
-			default:
-				same(t, got, c.Response)
-			}
-		})
-	}
-}
 
 // legacyFits tells whether a result is one of the legacy approvals' schema.
 func legacyFits(raw []byte) bool {
@@ -78,72 +21,6 @@ func legacyFits(raw []byte) bool {
 		Decision struct{ Denied struct{ Rejection string } }
 	}
 	return json.Unmarshal(raw, &denied) == nil && denied.Decision.Denied.Rejection != ""
-}
-
-// Each case is played from the outcome on: who asks, and how long, is the guard's.
-func TestApprovalVectorsCases(t *testing.T) {
-	type call struct{ Method, Title, Description, ToolName, Severity string }
-	var v struct {
-		Cases []struct {
-			Name  string
-			Input struct {
-				Method        string
-				Params        json.RawMessage
-				AutoApprove   bool
-				Aborted       bool
-				PolicyOutcome string
-				WaitResult    struct{ Decision string }
-				Deferred      struct{ Outcome string }
-			}
-			Response      json.RawMessage
-			ApprovalCalls []call
-		}
-	}
-	vectors.Read(t, "approval.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			in, params := c.Input, value(t, c.Input.Params)
-			if strings.HasPrefix(string(c.Response), `"<undefined`) || strings.Contains(string(c.Response), "<text>") {
-				// What is of another turn is told by the thread, and what is not bridged
-				// is answered with no.
-				got, ok := answer.Approval(in.Method, params, answer.Denied)
-				if !ok || !legacyFits(got) && !strings.Contains(string(got), `"decline"`) {
-					t.Errorf("the refusal is %s", got)
-				}
-				return
-			}
-			outcome := answer.Denied
-			switch {
-			case in.PolicyOutcome != "":
-			case in.Deferred.Outcome != "":
-				outcome = outcomes[in.Deferred.Outcome]
-			case len(c.ApprovalCalls) == 0 && in.AutoApprove:
-				outcome = answer.ApprovedSession
-			case len(c.ApprovalCalls) == 0:
-			case in.Aborted:
-				outcome = answer.Cancelled
-			default:
-				outcome = answer.Decision(in.WaitResult.Decision)
-			}
-			result, ok := answer.Approval(in.Method, params, outcome)
-			if !ok {
-				t.Fatal("it is no approval")
-			}
-			same(t, result, c.Response)
-			if len(c.ApprovalCalls) == 0 {
-				return
-			}
-			want := c.ApprovalCalls[0]
-			card, ok := answer.ApprovalCard(in.Method, params, "agent:main:session-1")
-			got := call{want.Method, card.Title, card.Description, card.ToolName, card.Severity}
-			if !ok || got != want {
-				t.Errorf("the person is shown\n%+v\nwant\n%+v", got, want)
-			}
-		})
-	}
 }
 
 var asked = []string{

@@ -9,33 +9,28 @@ import (
 
 // Card is what a person is shown of a question. A host's own gateway cuts longer
 // texts: these fit.
-type Card struct {
-	Title, Description string
-	ToolName           string // by which a host knows the kind
-	Severity           string // "info" or "warning"
-}
+type Card struct{ Title, Description string }
 
 const (
 	titleLength       = 80
 	descriptionLength = 256
-	permissionLength  = 700
 	valueLength       = 48
 )
 
 // ApprovalCard shows an approval; session says to whose conversation it belongs, and
 // may be empty. ok is false for a method that nobody is asked about.
 func ApprovalCard(method string, params rpc.Value, session string) (card Card, ok bool) {
-	var lines []string
+	var lines func(detail) []string
 	switch method {
 	case "item/commandExecution/requestApproval":
-		card = Card{Title: "Codex app-server command approval", ToolName: "codex_command_approval", Severity: "warning"}
-		lines = commandLines(method, params)
+		card = Card{Title: "Codex app-server command approval"}
+		lines = func(d detail) []string { return commandLines(method, params, d) }
 	case "item/fileChange/requestApproval":
-		card = Card{Title: "Codex app-server file approval", ToolName: "codex_file_approval", Severity: "info"}
-		lines = reasonLines(method, params)
+		card = Card{Title: "Codex app-server file approval"}
+		lines = func(detail) []string { return fileLines(method, params) }
 	case "item/permissions/requestApproval":
-		card = Card{Title: "Codex app-server permission approval", ToolName: "codex_permission_approval", Severity: "info"}
-		card.Description = short(short(strings.Join(permissionLines(params.Get("permissions")), "\n"), permissionLength), descriptionLength)
+		card = Card{Title: "Codex app-server permission approval"}
+		card.Description = fitted(descriptionLength, func(d detail) []string { return permissionLines(params.Get("permissions"), d) })
 		return card, true
 	default:
 		return Card{}, false
@@ -44,85 +39,201 @@ func ApprovalCard(method string, params rpc.Value, session string) (card Card, o
 	if session != "" {
 		tail = "\nSession: " + asPath.Replace(short(Clean(session), 80))
 	}
-	head := strings.Join(lines, "\n")
-	card.Description = short(head, max(descriptionLength-len([]rune(tail)), 0)) + tail
+	card.Description = fitted(max(descriptionLength-len([]rune(tail)), 0), lines) + tail
 	return card, true
+}
+
+// detail is how much a card shows of its lists: the rest of a list is counted.
+type detail struct{ values, members int }
+
+// details begin with the usual one. The others are for cards that would be cut: a count
+// tells a person more than an end that is missing.
+var details = []detail{{2, 6}, {1, 6}, {1, 3}, {0, 3}, {0, 1}}
+
+// fitted returns the lines with the most detail that has room.
+func fitted(room int, lines func(detail) []string) (text string) {
+	for _, d := range details {
+		if text = strings.Join(lines(d), "\n"); clip(text, room) == text {
+			return text
+		}
+	}
+	return short(text, room)
+}
+
+// samples shows the first values of a list, and how many there are besides.
+func samples(values []string, most int) string {
+	switch n := len(values) - most; {
+	case len(values) == 0:
+		return "none"
+	case n <= 0:
+		return strings.Join(values, ", ")
+	case most == 0:
+		return fmt.Sprintf("%d in all", n)
+	default:
+		return fmt.Sprintf("%s (+%d more)", strings.Join(values[:most], ", "), n)
+	}
 }
 
 // commandLines show the command, as codex has read it where it has, and what else is
 // asked with it.
-func commandLines(method string, params rpc.Value) []string {
-	details := commandDetails(params)
+func commandLines(method string, params rpc.Value, d detail) []string {
+	more := commandDetails(params, d)
 	most := 180
-	if len(details) > 0 {
+	if len(more) > 0 {
 		most = 80
 	}
+	if shown := preview(compact(commandText(params)), most); shown != "" {
+		return append([]string{"Command: " + shown}, more...)
+	}
+	return append(reasonLines(method, params), more...)
+}
+
+// commandText is the command as one text: the commands that codex has read in it, else the
+// text or the words that it is.
+func commandText(params rpc.Value) string {
 	var parts []string
 	for e := range params.Get("commandActions").Elements() {
-		if text, ok := e.Get("command").Text(); ok && text != "" {
+		if text := words(e.Get("command")); text != "" {
 			parts = append(parts, text)
 		}
 	}
-	text := strings.Join(parts, " && ")
-	if text == "" {
-		text, _ = params.Get("command").Text()
+	if len(parts) > 0 {
+		return strings.Join(parts, " && ")
 	}
-	if shown := preview(compact(text), most); shown != "" {
-		return append([]string{"Command: " + shown}, details...)
+	return words(params.Get("command"))
+}
+
+// words returns a text, or the elements of a list with spaces between them.
+func words(v rpc.Value) string {
+	if text, ok := v.Text(); ok {
+		return text
 	}
-	return append(reasonLines(method, params), details...)
+	var all []string
+	for e := range v.Elements() {
+		all = append(all, plain(e))
+	}
+	return strings.Join(all, " ")
+}
+
+// plain returns a text as it is, and any other value as JSON.
+func plain(v rpc.Value) string {
+	if text, ok := v.Text(); ok {
+		return text
+	}
+	return string(v.Raw())
+}
+
+// fileLines show why files are to be changed, and the folder that the person would open for
+// the rest of the session.
+func fileLines(method string, params rpc.Value) []string {
+	lines := reasonLines(method, params)
+	if root, ok := params.Get("grantRoot").Text(); ok && root != "" {
+		lines = append(lines, "Write access: "+shown(root))
+	}
+	return lines
 }
 
 func reasonLines(method string, params rpc.Value) []string {
-	text, _ := params.Get("reason").Text()
-	if shown := preview(compact(text), 180); shown != "" {
-		return []string{"Reason: " + shown}
+	if reason := Reason(params); reason != "" {
+		return []string{reason}
 	}
 	return []string{"Request method: " + method}
 }
 
-func commandDetails(params rpc.Value) (lines []string) {
+// Reason shows why a question is asked, in a line; "" for no reason. A card of a command has
+// no room for it.
+func Reason(params rpc.Value) string {
+	text, _ := params.Get("reason").Text()
+	if shown := preview(compact(text), 180); shown != "" {
+		return "Reason: " + shown
+	}
+	return ""
+}
+
+func commandDetails(params rpc.Value, d detail) (lines []string) {
 	if at := params.Get("networkApprovalContext"); at.Kind() == rpc.Object {
-		lines = append(lines, "Network: "+shown(at.Get("protocol"))+" "+shown(at.Get("host")))
+		lines = append(lines, "Network: "+shown(plain(at.Get("protocol")))+" "+host(at.Get("host")))
 	}
 	if more := params.Get("additionalPermissions"); more.Kind() == rpc.Object && more.Len() > 0 {
-		for i, line := range permissionLines(more) {
+		for i, line := range permissionLines(more, d) {
 			if i == 0 {
 				line = "Additional p" + strings.TrimPrefix(line, "P")
 			}
 			lines = append(lines, line)
 		}
 	}
-	var words []string
+	var rule, hosts []string
 	for e := range params.Get("proposedExecpolicyAmendment").Elements() {
-		words = append(words, shown(e))
+		rule = append(rule, shown(plain(e)))
 	}
-	if n := len(words); n > 0 {
-		line := "Proposed exec policy: " + strings.Join(words[:min(n, 2)], ", ")
-		if n > 2 {
-			line += fmt.Sprintf(" (+%d more)", n-2)
-		}
-		lines = append(lines, line)
+	if len(rule) > 0 {
+		lines = append(lines, "Proposed exec policy: "+samples(rule, d.values))
 	}
-	words = nil
 	for e := range params.Get("proposedNetworkPolicyAmendments").Elements() {
-		words = append(words, shown(e.Get("action"))+" "+shown(e.Get("host")))
+		hosts = append(hosts, shown(plain(e.Get("action")))+" "+host(e.Get("host")))
 	}
-	if len(words) > 0 {
-		lines = append(lines, "Proposed network policy: "+strings.Join(words[:min(len(words), 2)], ", "))
+	if len(hosts) > 0 {
+		lines = append(lines, "Proposed network policy: "+samples(hosts, d.values))
 	}
 	return lines
 }
 
+// host shows a host, whose case says nothing.
+func host(v rpc.Value) string { return shown(strings.ToLower(plain(v))) }
+
 // shown is a value in few words.
-func shown(v rpc.Value) string {
-	text, ok := v.Text()
-	if !ok {
-		text = string(v.Raw())
-	}
+func shown(text string) string {
 	text = Clean(compact(clip(text, 4096)))
 	if text == "" {
 		text = "?"
 	}
 	return asPath.Replace(short(text, valueLength))
+}
+
+// Files shows which files a patch changes, in a line.
+func Files(paths []string) string {
+	const most, length = 6, 120
+	list := make([]string, len(paths))
+	for i, path := range paths {
+		list[i] = asPath.Replace(short(Clean(compact(clip(path, 4096))), length))
+	}
+	return "Files: " + samples(list, most)
+}
+
+// Lasting tells what ApprovedSession allows beyond this call; "" nothing. It may be a rule of
+// Codex's own, which has no end.
+func Lasting(method string, params rpc.Value) string {
+	const session = "for this session"
+	switch method {
+	case "item/commandExecution/requestApproval":
+		return lastingCommand(params.Get("availableDecisions"))
+	case "mcpServer/elicitation/request":
+		hints := persistHints(params)
+		switch {
+		case len(hints) == 0:
+			return ""
+		case hints[0] == "always":
+			return "always"
+		}
+	}
+	return session
+}
+
+func lastingCommand(offered rpc.Value) string {
+	if offers(offered, "acceptForSession") {
+		return "for this session"
+	}
+	raw := amendment(offered)
+	if raw == nil {
+		return ""
+	}
+	doc, err := rpc.ParseValue(raw)
+	if err != nil {
+		return ""
+	}
+	if at := doc.Root().Get("applyNetworkPolicyAmendment").Get("network_policy_amendment"); at.Exists() {
+		return "always, for the host " + host(at.Get("host"))
+	}
+	rule := words(doc.Root().Get("acceptWithExecpolicyAmendment").Get("execpolicy_amendment"))
+	return "always, for commands that begin with " + preview(compact(rule), 180)
 }

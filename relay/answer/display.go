@@ -17,12 +17,12 @@ var (
 	homeFolder     = regexp.MustCompile(`(^|[\s"'=:,;(\[])(?:/(?:home|Users)/[^/\s"'\\,;:]+|/root|[A-Za-z]:\\Users\\[^\\/\s"',;:]+)`)
 )
 
-// markup are the characters that a chat reads as markup or as a mention, and what is
-// shown in their place. Paths and hosts keep * and ~, which mean something in them.
+// A chat reads these characters as markup or as a mention, so that look-alikes are shown in
+// their place. asPath is for paths, hosts and patterns, which need the others of asText.
 var (
-	asText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "＠", "`", "｀", "[", "［", "]", "］",
-		"(", "（", ")", "）", "_", "＿", "|", "｜", "*", "＊", "~", "～")
-	asPath = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "＠", "`", "｀", "[", "［", "]", "］")
+	markup = []string{"&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "＠", "`", "｀", "[", "［", "]", "］"}
+	asPath = strings.NewReplacer(markup...)
+	asText = strings.NewReplacer(append(markup, "(", "（", ")", "）", "_", "＿", "\\", "＼", "|", "｜", "*", "∗", "~", "～")...)
 )
 
 // Display is a text as a person may be shown it, in one line: what can't be seen
@@ -89,9 +89,9 @@ func preview(text string, most int) string {
 	case text == "":
 		return unsafeText
 	case hidden:
-		return asPath.Replace(short(text, most-len(unsafeText)-1)) + " " + unsafeText
+		return asText.Replace(short(text, most-len(unsafeText)-1)) + " " + unsafeText
 	}
-	return asPath.Replace(short(text, most))
+	return asText.Replace(short(text, most))
 }
 
 // short cuts a text and says so.

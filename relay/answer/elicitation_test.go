@@ -5,69 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-
 	"codex-bridge/relay/answer"
 )
-
-func TestElicitationVectors(t *testing.T) {
-	var v struct {
-		Cases []struct {
-			Name                     string
-			Request                  json.RawMessage
-			ComputerUseMcpServerName string
-			PluginAppPolicyContext   *struct {
-				Apps map[string]struct {
-					ConfigKey, PluginName   string
-					AllowDestructiveActions bool
-					McpServerNames          []string
-				}
-			}
-			ApprovalDecision string
-			Response         json.RawMessage
-			Asked            []struct{ Title, Description, ToolName, Severity string }
-		}
-	}
-	vectors.Read(t, "elicitation.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			params := value(t, c.Request)
-			scope := answer.Scope{Thread: "thread-1", Turn: "turn-1", ComputerUse: c.ComputerUseMcpServerName}
-			if c.PluginAppPolicyContext != nil {
-				scope.Apps = &answer.Apps{ByID: map[string]answer.App{}}
-				for id, a := range c.PluginAppPolicyContext.Apps {
-					scope.Apps.ByID[id] = answer.App{ConfigKey: a.ConfigKey, PluginName: a.PluginName, Destructive: a.AllowDestructiveActions, Servers: a.McpServerNames}
-				}
-			}
-			route := answer.RouteElicitation(params, scope)
-			if asks := route == answer.ToPerson; asks != (len(c.Asked) > 0) {
-				t.Fatalf("the route is %d, the person is asked %d times", route, len(c.Asked))
-			}
-			outcome := answer.Decision(c.ApprovalDecision)
-			if len(c.Asked) == 0 {
-				outcome = answer.ApprovedSession // which must not matter
-			}
-			got := answer.Elicitation(route, params, outcome)
-			if strings.HasPrefix(string(c.Response), `"<undefined`) {
-				if route != answer.Foreign {
-					t.Errorf("the route is %d", route)
-				}
-				c.Response = json.RawMessage(`{"action":"decline","content":null,"_meta":null}`)
-			}
-			same(t, got, c.Response)
-			if len(c.Asked) == 0 {
-				return
-			}
-			card, want := answer.ElicitationCard(params), c.Asked[0]
-			if card != answer.Card(want) {
-				t.Errorf("the person is shown\n%+v\nwant\n%+v", card, want)
-			}
-		})
-	}
-}
 
 func TestElicitation(t *testing.T) {
 	form := func(properties string) string {

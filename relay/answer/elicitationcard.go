@@ -45,10 +45,7 @@ func ElicitationCard(params rpc.Value) Card {
 		fields = append(fields, "- "+asText.Replace(short(Clean(first2(text(f, "title"), key)), 80)))
 	}
 	lines = append(lines, listed("Fields:", "- Additional fields: %d more", fields, most)...)
-	return Card{
-		Title: short(message, titleLength), Description: strings.TrimSpace(strings.Join(lines, "\n")),
-		ToolName: "codex_mcp_tool_approval", Severity: "warning",
-	}
+	return Card{Title: short(message, titleLength), Description: strings.TrimSpace(strings.Join(lines, "\n"))}
 }
 
 func listed(title, more string, lines []string, most int) []string {

@@ -30,17 +30,3 @@ func (o Outcome) String() string {
 
 // Approved tells whether the outcome is a yes.
 func (o Outcome) Approved() bool { return o == ApprovedOnce || o == ApprovedSession }
-
-// Decision reads the word that a host decides with. No word means that there was no
-// decision; one that is not known is a no.
-func Decision(text string) Outcome {
-	switch text {
-	case "allow-once":
-		return ApprovedOnce
-	case "allow-always":
-		return ApprovedSession
-	case "":
-		return Unavailable
-	}
-	return Denied
-}

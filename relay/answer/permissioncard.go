@@ -1,13 +1,14 @@
 package answer
 
 import (
+	"fmt"
 	"strings"
 
 	"codex-bridge/rpc"
 )
 
 // permissionLines tell what is asked for, and first of all what is grave about it.
-func permissionLines(asked rpc.Value) []string {
+func permissionLines(asked rpc.Value, d detail) []string {
 	network, files := asked.Get("network"), asked.Get("fileSystem")
 	var kinds []string
 	for _, key := range [...]string{"network", "fileSystem"} {
@@ -23,52 +24,58 @@ func permissionLines(asked rpc.Value) []string {
 		lines = append(lines, "High-risk targets: "+strings.Join(risks, ", "))
 	}
 	for _, part := range [...]struct {
-		name string
-		v    rpc.Value
-	}{{"Network ", network}, {"File system ", files}} {
-		if members := memberTexts(part.v); members != "" {
-			lines = append(lines, part.name+members)
+		name  string
+		v     rpc.Value
+		value func(rpc.Value) string
+	}{{"Network ", network, host}, {"File system ", files, entry}} {
+		if text := members(part.v, part.value, d); text != "" {
+			lines = append(lines, part.name+text)
 		}
 	}
 	return lines
 }
 
-func memberTexts(v rpc.Value) string {
-	const most = 6
-	var members []string
+// members show each member of an object with its value, or with those of its list.
+func members(v rpc.Value, value func(rpc.Value) string, d detail) string {
+	var all []string
 	for key, m := range v.Members() {
-		if m.Kind() == rpc.Null || len(members) == most {
+		if m.Kind() == rpc.Null {
 			continue
 		}
-		var values []string
+		list := []string{value(m)}
 		if m.Kind() == rpc.Array {
+			list = nil
 			for e := range m.Elements() {
-				if len(values) == most {
-					values = append(values, "...")
-					break
-				}
-				values = append(values, entryText(e))
+				list = append(list, value(e))
 			}
-		} else {
-			values = []string{shown(m)}
 		}
-		members = append(members, asPath.Replace(short(Clean(key), valueLength))+": "+strings.Join(values, ", "))
+		all = append(all, asPath.Replace(short(Clean(key), valueLength))+": "+samples(list, d.values))
 	}
-	return strings.Join(members, "; ")
+	if n := len(all) - d.members; n > 0 {
+		return fmt.Sprintf("%s (+%d more)", strings.Join(all[:d.members], "; "), n)
+	}
+	return strings.Join(all, "; ")
 }
 
-// entryText is an entry of fileSystem.entries, or a plain value.
-func entryText(e rpc.Value) string {
-	access, where := e.Get("access"), e.Get("path")
-	switch {
-	case !access.Exists() || where.Kind() != rpc.Object:
-		return shown(e)
-	case where.Get("path").Exists():
-		return shown(access) + " " + shown(where.Get("path"))
-	case where.Get("pattern").Exists():
-		return shown(access) + " " + shown(where.Get("pattern"))
+// entry shows an entry of fileSystem.entries as its access and its path; any other value as
+// it is. A folder that Codex has a name for is shown by that.
+func entry(e rpc.Value) string {
+	access, path := e.Get("access"), e.Get("path")
+	if e.Kind() != rpc.Object || !access.Exists() || !path.Exists() {
+		return shown(plain(e))
 	}
-	return shown(access) + " " + shown(where)
+	if path.Kind() == rpc.Object {
+		named := path.Get("value")
+		for _, v := range [...]rpc.Value{path.Get("path"), path.Get("pattern"), named.Get("path"), named.Get("kind"), named} {
+			if text, ok := v.Text(); ok && text != "" {
+				if below, ok := named.Get("subpath").Text(); ok && below != "" {
+					text += "/" + below
+				}
+				return shown(plain(access)) + " " + shown(text)
+			}
+		}
+	}
+	return shown(plain(access)) + " " + shown(plain(path))
 }
 
 func risks(network, files rpc.Value) (found []string) {

@@ -5,56 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-
-	"github.com/google/go-cmp/cmp"
-
 	"codex-bridge/relay/answer"
 )
-
-func TestRequestUserInputVectors(t *testing.T) {
-	var v struct {
-		Cases []struct {
-			Name        string
-			Questions   json.RawMessage
-			Reply       *string
-			Response    json.RawMessage
-			PromptLines []string
-		}
-	}
-	vectors.Read(t, "request_user_input.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			if c.Questions == nil { // the case has kept its answer alone
-				c.Questions, c.Reply = json.RawMessage(`[{"id":"q1","header":"Mode","question":"Pick","options":[{"label":"Fast"}]}]`), new(string)
-				*c.Reply = "fast"
-			}
-			questions := answer.Questions(value(t, []byte(`{"questions":`+string(c.Questions)+`}`)))
-			lines := answer.Prompt(questions)
-			for i, line := range c.PromptLines {
-				if line == "<text>" && i < len(lines) && lines[i] != "" {
-					lines[i] = line
-				}
-			}
-			if c.PromptLines != nil || len(questions) == 0 {
-				if diff := cmp.Diff(c.PromptLines, lines); diff != "" {
-					t.Errorf("the prompt (-want +got):\n%s", diff)
-				}
-			}
-			got := answer.Reply(nil, "")
-			if c.Reply != nil {
-				got = answer.Reply(questions, *c.Reply)
-			}
-			if string(c.Response) == `"<pending>"` { // who waits is the guard
-				c.Response = json.RawMessage(`{"answers":{}}`)
-			}
-			same(t, got, c.Response)
-		})
-	}
-}
 
 func TestReply(t *testing.T) {
 	two := `{"questions":[{"id":"a","header":"Same","question":"One"},{"id":"b","header":"same","question":"Two","options":[{"label":"2"},{"label":"Yes"}]}]}`

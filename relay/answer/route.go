@@ -7,121 +7,139 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Route is whose answer an elicitation gets. The zero value is nobody's.
+// Route says who answers an elicitation. The zero value is a refusal.
 type Route int
 
 // The routes.
 const (
-	Foreign  Route = iota // no consent to a tool, or of another turn: declined, unless policy lets a client answer
-	Declined              // the tool of an app about which there is doubt
-	ToPerson              // goes the way of approvals
-	ToPlugin              // policy has consented, for once
+	Foreign  Route = iota // it is of no thread, or of another turn than the one that runs: declined
+	Declined              // it is about an app, and there is doubt which, or the app must not: declined
+	ToPlugin              // the host has consented to what the app does: accepted, once
+	ToPerson              // whether a tool may run: answered as approvals are
+	ToClient              // a question of the server's own: the client knows what to do with it
 )
 
-// Scope is what an elicitation is held against.
+// Scope is what an elicitation is checked against.
 type Scope struct {
-	Thread, Turn string // that are running
-	ComputerUse  string // the name of the server that drives the screen; empty for none
-	Apps         *Apps  // nil: nobody has said anything of apps
+	Turn string // that runs in the question's thread; "" unknown
+	Apps *Apps  // of the thread's session; nil: its host has said nothing of apps
 }
 
-// Apps are the apps of plugins that policy knows, by their id.
+// Apps are the apps that a session's host has given to its thread, by their id.
 type Apps struct{ ByID map[string]App }
 
-// App is one of them.
+// App is an app of a plugin.
 type App struct {
 	ConfigKey, PluginName string
-	Destructive           bool // may run without being asked about
-	Servers               []string
+	Destructive           bool     // its host has consented to what it would be asked about
+	Servers               []string // the plugin's own
 }
 
-// RouteElicitation tells whose answer an elicitation gets.
+// RouteElicitation returns who answers an elicitation. A consent needs more than a refusal:
+// the turn that runs, a form, and one app that all of the question agrees on.
 func RouteElicitation(params rpc.Value, s Scope) Route {
-	thread, _ := params.Get("threadId").Text()
-	turn, hasTurn := params.Get("turnId").Text()
-	if thread == "" || thread != s.Thread || hasTurn && turn != s.Turn {
+	if set(params.Get("turnId")) && !OfTurn(params, s.Turn) || text(params, "threadId") == "" {
 		return Foreign
 	}
-	if v := params.Get("turnId"); v.Exists() && v.Kind() != rpc.Null && !hasTurn {
-		return Foreign
-	}
-	server := text(params, "serverName")
-	if app, is := s.app(params.Get("_meta"), server); is {
-		if app == nil || !app.Destructive || !hasTurn || !hasForm(params) {
+	turn, _ := params.Get("turnId").Text()
+	if app, is := s.app(params); is {
+		if app == nil || !app.Destructive || s.Turn == "" || turn != s.Turn || !hasForm(params) {
 			return Declined
 		}
 		return ToPlugin
 	}
-	if !hasForm(params) {
-		return Foreign
-	}
-	if params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") || s.ComputerUse != "" && server == s.ComputerUse {
+	if hasForm(params) && params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") {
 		return ToPerson
 	}
-	return Foreign
+	return ToClient
 }
+
+// OfTurn reports whether a question names a thread, and the turn that is running there; any
+// turn where running is "".
+func OfTurn(params rpc.Value, running string) bool {
+	turn := text(params, "turnId")
+	return text(params, "threadId") != "" && turn != "" && (running == "" || turn == running)
+}
+
+func set(v rpc.Value) bool { return v.Exists() && v.Kind() != rpc.Null }
 
 func hasForm(params rpc.Value) bool {
 	schema := params.Get("requestedSchema")
 	return params.Get("mode").Is("form") && schema.Get("type").Is("object") && schema.Get("properties").Kind() == rpc.Object
 }
 
-// app finds the app whose tool asks: is tells that it is one's, and a nil app that it
-// can't be told which, or that policy does not know it.
-func (s Scope) app(meta rpc.Value, server string) (app *App, is bool) {
-	var ids []string
-	for _, key := range [...]string{"app_id", "appId"} {
-		if v := meta.Get(key); v.Exists() && v.Kind() != rpc.Null {
-			ids, is = append(ids, text(meta, key)), true
-		}
-	}
-	if server == "codex_apps" && meta.Get("source").Is("connector") {
-		ids, is = append(ids, text(meta, "connector_id")), true
-	}
+// Codex's own server for apps has this name, or a name that begins with it.
+const appServer = "codex_apps"
+
+// app finds the app that a question is about. is reports whether it is about one at all; it
+// is not known which where app is nil then.
+func (s Scope) app(params rpc.Value) (app *App, is bool) {
 	if s.Apps == nil {
-		return nil, is
+		return nil, false
 	}
-	named := ""
-	for id, a := range s.Apps.ByID {
-		for _, name := range a.Servers {
-			if server == "" || name != server {
-				continue
-			}
-			if named != "" && named != id {
-				return nil, true // it could be of either
-			}
-			named, is = id, true
+	meta, server := params.Get("_meta"), text(params, "serverName")
+	left := s.Apps.ByID // that all of the question agrees on
+	narrow := func(so func(id string, a App) bool) { left, is = which(left, so), true }
+	for _, key := range [...]string{"app_id", "appId"} {
+		if set(meta.Get(key)) {
+			narrow(func(id string, _ App) bool { return id == text(meta, key) })
 		}
 	}
-	if named != "" {
-		ids = append(ids, named)
+	if server == appServer && meta.Get("source").Is("connector") {
+		narrow(func(id string, _ App) bool { return id == text(meta, "connector_id") })
+	}
+	for _, key := range [...]string{"plugin_name", "pluginName"} {
+		if set(meta.Get(key)) {
+			narrow(func(_ string, a App) bool { return a.PluginName == text(meta, key) })
+		}
+	}
+	serves := func(_ string, a App) bool { return a.serves(server) }
+	if len(which(s.Apps.ByID, serves)) > 0 {
+		narrow(serves)
 	}
 	if !is {
-		return nil, s.namesApp(text(meta, "connector_name"))
+		return nil, s.showsApp(text(meta, "connector_name"))
 	}
-	for _, id := range ids {
-		if id != ids[0] {
-			return nil, true
+	for _, a := range left {
+		if len(left) == 1 && a.asksAs(server) {
+			return &a, true
 		}
-	}
-	if a, known := s.Apps.ByID[ids[0]]; known {
-		return &a, true
 	}
 	return nil, true
 }
 
-// namesApp tells whether a name that is only for show reads like an app's.
-func (s Scope) namesApp(name string) bool {
-	name = letters(name)
-	if name == "" {
-		return false
+func which(apps map[string]App, so func(id string, a App) bool) map[string]App {
+	left := make(map[string]App)
+	for id, a := range apps {
+		if so(id, a) {
+			left[id] = a
+		}
 	}
-	for id, a := range s.Apps.ByID {
-		if name == letters(id) || name == letters(a.ConfigKey) || name == letters(a.PluginName) {
+	return left
+}
+
+func (a App) serves(server string) bool {
+	for _, name := range a.Servers {
+		if name != "" && name == server {
 			return true
 		}
 	}
 	return false
+}
+
+// asksAs reports whether the app's questions come from a server of that name. Any server may
+// write an app's id into its own question.
+func (a App) asksAs(server string) bool {
+	return server == appServer || strings.HasPrefix(server, appServer+"__") || a.serves(server)
+}
+
+// showsApp reports whether a name that is only for display looks like an app's.
+func (s Scope) showsApp(name string) bool {
+	name = letters(name)
+	like := func(id string, a App) bool {
+		return name == letters(id) || name == letters(a.ConfigKey) || name == letters(a.PluginName)
+	}
+	return name != "" && len(which(s.Apps.ByID, like)) > 0
 }
 
 func letters(text string) string {

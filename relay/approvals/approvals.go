@@ -42,6 +42,17 @@ type Judge interface {
 	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
 	// Client is who answers, as it calls itself.
 	Client() string
+	// Consents reports whether a server's tool may be consented to without a person.
+	Consents(params rpc.Value, use policy.ToolUse) bool
+}
+
+// Sessions are the threads of sessions, as this package needs them.
+type Sessions interface {
+	// Apps returns the apps that a thread was given by the host of its session; nil: the host
+	// has said nothing of apps, or the thread is no session's.
+	Apps(ctx context.Context, thread string) *answer.Apps
+	// Running returns the turn that runs in a thread and takes input; "" unknown.
+	Running(thread string) string
 }
 
 // Gate asks about calls before Codex does.
@@ -57,6 +68,9 @@ type Options struct {
 	Judge     Judge
 	Memory    *grants.Memory
 	Gate      Gate // nil: nobody is asked in codex's place
+	Sessions  Sessions
+	// Record is the decision log, in which all that a person allows is written down.
+	Record grants.Recorder
 	// Limiter bounds the questions; nil: one of its own.
 	Limiter *grants.Limiter
 	Log     *slog.Logger
@@ -100,7 +114,7 @@ func (f *Feature) Routes() []bridge.Route {
 
 func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
 	params := said.Root().Get("params")
-	if !f.Judge.Enforces() || !said.ID.IsValid() {
+	if !said.ID.IsValid() || f.routed(ctx, said) || !f.Judge.Enforces() {
 		return
 	}
 	if said.Method == elicitation && !params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") {
@@ -119,6 +133,7 @@ func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
 		return
 	}
 	said.OnReply(func(r *bridge.Reply) {
+		f.recorded(ctx, envelope, r)
 		if ok {
 			f.remember(ctx, envelope.Method, r, key, what)
 		}
@@ -184,6 +199,20 @@ func (f *Feature) remember(ctx context.Context, method string, r *bridge.Reply, 
 	if _, err := f.Memory.Remember(ctx, key, span, grants.Origin{Client: f.Judge.Client(), What: what}); err != nil {
 		f.Log.Info("an approval is not remembered", "method", method, "error", err)
 	}
+}
+
+// recorded puts on record what the client has allowed, with all of it. Where that fails codex
+// gets a refusal.
+func (f *Feature) recorded(ctx context.Context, asked *rpc.Envelope, r *bridge.Reply) {
+	e, err := rpc.Open(r.Line)
+	if err != nil || !grants.Consents(e.Root().Get("result")) {
+		return
+	}
+	if err = grants.Record(ctx, f.Record, f.Judge.Client(), asked, e.Root().Get("result")); err == nil {
+		return
+	}
+	f.Log.Error("an approval can't be put on record, and does not count", "method", asked.Method, "error", err)
+	r.Line = append(rpc.Reply(asked.ID, result(asked.Method, asked.Root().Get("params"), answer.Unavailable)), '\n')
 }
 
 func (f *Feature) settled(ctx context.Context, asked *rpc.Envelope, v policy.Verdict, rule, reason string) bool {

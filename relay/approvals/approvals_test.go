@@ -14,6 +14,7 @@ import (
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
+	"codex-bridge/relay/answer"
 	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/grants"
 )
@@ -58,7 +59,8 @@ escalation = "ask"
 		return nil, errors.New("there is none")
 	}})
 	limiter := grants.NewLimiter(func() time.Duration { return 0 }) // all of it within a minute
-	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Judge: g, Memory: memory, Limiter: limiter, Log: quiet}))
+	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Judge: g, Memory: memory, Limiter: limiter,
+		Sessions: none{}, Record: log, Log: quiet}))
 	c.Bind("start", world.Start)
 	text, err := os.ReadFile("../../testdata/sessions/" + session)
 	if err != nil {
@@ -66,6 +68,12 @@ escalation = "ask"
 	}
 	c.Play(session, string(text))
 }
+
+// none are the sessions of a client that has none.
+type none struct{ turn string }
+
+func (none) Apps(context.Context, string) *answer.Apps { return nil }
+func (n none) Running(string) string                   { return n.turn }
 
 func file(t *testing.T, text string) string {
 	t.Helper()

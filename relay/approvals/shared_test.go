@@ -16,6 +16,7 @@ import (
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
 	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/grants"
 	"codex-bridge/rpc"
@@ -39,6 +40,8 @@ func (j *judge) Workspace(string) string { return j.folder }
 func (j *judge) Sandbox(string, string) string { return "workspace-write" }
 
 func (j *judge) Session(thread string) string { return thread }
+
+func (j *judge) Consents(rpc.Value, policy.ToolUse) bool { return true }
 
 func (j *judge) Remains(string, rpc.Value) bool { return true }
 func (j *judge) Stays(string, rpc.Value) bool {
@@ -72,7 +75,7 @@ func shared(t *testing.T, session string, n int) (record string, answers []strin
 	}
 	c := bridgetest.Start(t, approvals.New(approvals.Options{
 		Approvals: current, Judge: j, Memory: grants.NewMemory(grants.Options{Approvals: current}),
-		Limiter: grants.NewLimiter(func() time.Duration { return 0 }), Log: slog.New(slog.DiscardHandler),
+		Limiter: grants.NewLimiter(func() time.Duration { return 0 }), Sessions: none{}, Record: new(nolog), Log: slog.New(slog.DiscardHandler),
 	}), changes{
 		{From: bridge.Codex, Method: "leaves", Said: change(func() { j.leaves = true })},
 		{From: bridge.Codex, Method: "breaks", Said: change(func() { j.broken = errors.New("the disk is full") })},
@@ -133,3 +136,8 @@ editor< {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":
 		})
 	}
 }
+
+// nolog is a decision log that keeps nothing.
+type nolog struct{}
+
+func (*nolog) Append(context.Context, store.Decision) error { return nil }

@@ -2,10 +2,10 @@ package gate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"codex-bridge/bridge"
@@ -39,6 +39,8 @@ type Options struct {
 	Judge     Judge
 	Memory    *grants.Memory
 	Limiter   *grants.Limiter
+	// Record is the decision log, in which all that a person allows is written down.
+	Record grants.Recorder
 	// Answers tells whether there is a person to be asked, and else why not; nil: there is.
 	Answers func() (ok bool, why string)
 	Log     *slog.Logger
@@ -202,6 +204,10 @@ func (g *Gate) put(ctx context.Context, q *question, key grants.Key) (yes bool, 
 	if !said.yes {
 		return false, nil
 	}
+	if err := g.record(ctx, q, result); err != nil {
+		g.o.Log.Error("an approval can't be put on record, and does not count", "method", q.method, "error", err)
+		return false, errors.New("what they have allowed can't be written to the decision log")
+	}
 	g.items.accept(q)
 	if said.span != grants.Off {
 		if _, err := g.o.Memory.Remember(ctx, key, said.span, grants.Origin{Client: g.o.Judge.Client(), What: q.what}); err != nil {
@@ -213,15 +219,25 @@ func (g *Gate) put(ctx context.Context, q *question, key grants.Key) (yes bool, 
 
 // settled puts on record what was answered in the person's place.
 func (g *Gate) settled(ctx context.Context, q *question, v policy.Verdict, rule, reason string) error {
-	raw, err := json.Marshal(q.params)
-	if err != nil {
-		return err
-	}
-	asked, err := rpc.Open(rpc.Call(rpc.NewStringID(q.call.ToolUseID), q.method, raw))
+	asked, err := q.asked(q.params)
 	if err != nil {
 		return err
 	}
 	return g.o.Judge.Settled(ctx, asked, v, rule, reason)
+}
+
+// record puts on record what the person has allowed, with the changes of a patch, which the
+// question does not show.
+func (g *Gate) record(ctx context.Context, q *question, result rpc.Value) error {
+	params := maps.Clone(q.params)
+	if list, ok := q.part["changes"].([]change); ok {
+		params["fileChanges"] = files(list)
+	}
+	asked, err := q.asked(params)
+	if err != nil {
+		return err
+	}
+	return grants.Record(ctx, g.o.Record, g.o.Judge.Client(), asked, result)
 }
 
 // Accepted tells whether a person has said yes to the very call that Codex asks about

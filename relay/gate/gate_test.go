@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,9 +30,11 @@ type judge struct {
 	folder string
 	broken bool
 	deaf   bool
+	full   bool // the person's decisions can't be put on record
 
-	mu    sync.Mutex
-	rules []string // by which was answered
+	mu      sync.Mutex
+	rules   []string // by which was answered
+	allowed []string // what the person has, as it is on record
 }
 
 func (j *judge) Session(thread string) string  { return thread }
@@ -47,6 +50,17 @@ func (j *judge) Settled(_ context.Context, _ *rpc.Envelope, v policy.Verdict, ru
 		return errors.New("disk full")
 	}
 	j.rules = append(j.rules, string(v)+" "+rule)
+	return nil
+}
+
+// Append implements grants.Recorder.
+func (j *judge) Append(_ context.Context, d store.Decision) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.full {
+		return errors.New("disk full")
+	}
+	j.allowed = append(j.allowed, d.Reason)
 	return nil
 }
 
@@ -108,14 +122,15 @@ func TestSessions(t *testing.T) {
 		judge     *judge
 		rules     []string // on record; nil: they are not looked at
 	}{
-		"answers":  {},
-		"deaf":     {judge: &judge{deaf: true}},
-		"late":     {approvals: config.Approvals{Timeout: config.Duration(time.Second)}},
-		"limit":    {},
-		"memory":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
-		"shared":   {rules: []string{"accept approvals.shared", "deny approvals.shared"}},
-		"turns":    {},
-		"unlogged": {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: &judge{broken: true}},
+		"answers":    {},
+		"deaf":       {judge: &judge{deaf: true}},
+		"late":       {approvals: config.Approvals{Timeout: config.Duration(time.Second)}},
+		"limit":      {},
+		"memory":     {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
+		"shared":     {rules: []string{"accept approvals.shared", "deny approvals.shared"}},
+		"turns":      {},
+		"unrecorded": {judge: &judge{full: true}},
+		"unlogged":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: &judge{broken: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder, err := filepath.EvalSymlinks(t.TempDir())
@@ -138,7 +153,7 @@ func TestSessions(t *testing.T) {
 				return nil, errors.New("there is none")
 			}})
 			g := gate.New(gate.Options{
-				Approvals: current, Judge: j, Memory: memory, Log: slog.New(slog.DiscardHandler),
+				Approvals: current, Judge: j, Memory: memory, Record: j, Log: slog.New(slog.DiscardHandler),
 				Limiter: grants.NewLimiter(func() time.Duration { return 0 }), // all of it within a minute
 			})
 			c := bridgetest.Start(t, g, &hooks{gate: g})
@@ -150,6 +165,9 @@ func TestSessions(t *testing.T) {
 			c.Play(name, string(text))
 			j.mu.Lock()
 			defer j.mu.Unlock()
+			if name == "answers" && !slices.ContainsFunc(j.allowed, func(text string) bool { return strings.Contains(text, `"command":`) }) {
+				t.Errorf("of what was allowed is on record %q", j.allowed)
+			}
 			if set.rules != nil && !slices.Equal(j.rules, set.rules) {
 				t.Errorf("on record is %q", j.rules)
 			}

@@ -20,6 +20,16 @@ type kind struct {
 	Move string `json:"move_path,omitempty"` // of an update: where it goes
 }
 
+// files are the files of a patch by their paths, as a legacy approval names them, without what
+// is in them.
+func files(list []change) map[string]any {
+	all := make(map[string]any)
+	for _, c := range list {
+		all[c.Path] = map[string]any{"type": c.Kind.Type, "move_path": orNull(c.Kind.Move)}
+	}
+	return all
+}
+
 // The lines that begin the parts of a patch.
 const (
 	addFile    = "*** Add File: "

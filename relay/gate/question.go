@@ -117,6 +117,15 @@ func (q *question) common(params map[string]any) map[string]any {
 	return params
 }
 
+// asked is the question as Codex would have sent it.
+func (q *question) asked(params map[string]any) (*rpc.Envelope, error) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	return rpc.Open(rpc.Call(rpc.NewStringID(q.call.ToolUseID), q.method, raw))
+}
+
 // id names the question among those that are pending.
 func (q *question) id() string { return named(q.call.Thread(), q.call.ToolUseID) }
 

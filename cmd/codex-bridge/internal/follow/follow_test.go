@@ -133,38 +133,38 @@ func (p *typist) Write(shown []byte) (int, error) {
 }
 
 func TestPerson(t *testing.T) {
-	const approval = `{"threadId":"T","command":"touch x","availableDecisions":["accept","acceptForSession","cancel"]}`
+	const approval = `{"threadId":"T","turnId":"t","command":"touch x","availableDecisions":["accept","acceptForSession","cancel"]}`
 	for _, c := range []struct{ typed, method, params, want string }{
 		{"y", "item/commandExecution/requestApproval", approval, `{"decision":"accept"}`},
 		{" S ", "item/commandExecution/requestApproval", approval, `{"decision":"acceptForSession"}`},
 		{"n", "item/commandExecution/requestApproval", approval, `{"decision":"decline"}`},
 		{"why?", "item/commandExecution/requestApproval", approval, `{"decision":"decline"}`},
-		{"y", "item/fileChange/requestApproval", `{"threadId":"T"}`, `{"decision":"accept"}`},
-		{"n", "mcpServer/elicitation/request", `{"mode":"form","requestedSchema":{"type":"object","properties":{}}}`, `{"_meta":null,"action":"decline","content":null}`},
+		{"y", "item/fileChange/requestApproval", `{"threadId":"T","turnId":"t"}`, `{"decision":"accept"}`},
+		{"n", "mcpServer/elicitation/request", `{"threadId":"T","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call"},"requestedSchema":{"type":"object","properties":{}}}`, `{"_meta":null,"action":"decline","content":null}`},
 		{"2", "item/tool/requestUserInput", `{"questions":[{"id":"a","header":"A","question":"?","options":[{"label":"x"},{"label":"y"}]}]}`, `{"answers":{"a":{"answers":["y"]}}}`},
 		{"", "currentTime/read", `{}`, ""},
 	} {
 		r, w := io.Pipe()
-		p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: &typist{in: w, line: c.typed + "\n"}, Now: time.Now}, r)
+		p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: &typist{in: w, line: c.typed + "\n"}, Now: time.Now}, r, "")
 		got, ok := p.Answer(t.Context(), c.method, value(t, c.params))
 		if ok != (c.want != "") || ok && !same(t, c.want, got) {
 			t.Errorf("%q to %s is %s, %v", c.typed, c.method, got, ok)
 		}
 		r.Close()
 	}
-	// Nobody types any more, or codex waits no more: no.
+	// The turn is interrupted: the question is cancelled. Nobody types any more: no.
 	r, w := io.Pipe()
 	defer w.Close()
-	p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: io.Discard, Now: time.Now}, r)
+	p := follow.NewPerson(&follow.Screen{Out: io.Discard, Err: io.Discard, Now: time.Now}, r, "")
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	question := func(ctx context.Context) {
+	question := func(ctx context.Context, want string) {
 		t.Helper()
-		if got, _ := p.Answer(ctx, "item/fileChange/requestApproval", value(t, `{"threadId":"T"}`)); !same(t, `{"decision":"decline"}`, got) {
+		if got, _ := p.Answer(ctx, "item/fileChange/requestApproval", value(t, `{"threadId":"T","turnId":"t"}`)); !same(t, want, got) {
 			t.Errorf("nobody has said %s", got)
 		}
 	}
-	question(over)
+	question(over, `{"decision":"cancel"}`)
 	// What is typed then is no answer to the next question.
 	for _, line := range []string{"y\n", "n"} { // the first has been seen to when the second is read
 		if _, err := io.WriteString(w, line); err != nil {
@@ -172,7 +172,7 @@ func TestPerson(t *testing.T) {
 		}
 	}
 	w.Close()
-	question(t.Context())
+	question(t.Context(), `{"decision":"decline"}`)
 }
 
 func same(t *testing.T, want string, got []byte) bool {

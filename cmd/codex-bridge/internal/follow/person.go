@@ -15,16 +15,17 @@ import (
 // Person is who sits at a terminal. Its methods may be called by several goroutines; one
 // question is put at a time.
 type Person struct {
-	screen *Screen
-	said   *Listener
+	screen  *Screen
+	session string
+	said    *Listener
 
 	mu sync.Mutex
 }
 
-// NewPerson makes a Person who writes lines to in. The goroutine that reads them ends with
-// in, or with the process.
-func NewPerson(s *Screen, in io.Reader) *Person {
-	return &Person{screen: s, said: Listen(in)}
+// NewPerson makes a Person who writes lines to in, and is asked about that session. The
+// goroutine that reads the lines ends with in, or with the process.
+func NewPerson(s *Screen, in io.Reader, session string) *Person {
+	return &Person{screen: s, session: session, said: Listen(in)}
 }
 
 const (
@@ -35,36 +36,65 @@ const (
 	elicitation = "mcpServer/elicitation/request"
 )
 
-// Answer is what the person says to a request of Codex's; ok is false for one that people
-// are not asked. Who says nothing more has said no.
+// Answer returns what the person answers to a request of Codex's; ok is false for one that
+// has no answer here. Declined without asking are a server's own question, whose form a
+// terminal can't show, and what is of another turn than the one that runs. A person who says
+// nothing more has said no, and the end of ctx cancels the question.
 func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (result json.RawMessage, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if method == userInput {
 		return p.questions(ctx, params), true
 	}
-	card, ok := answer.ApprovalCard(method, params, "")
 	if method == elicitation {
-		card, ok = answer.ElicitationCard(params), true
+		if answer.RouteElicitation(params, answer.Scope{Turn: p.screen.running(params)}) != answer.ToPerson {
+			return answer.Elicitation(answer.Declined, params, answer.Denied), true
+		}
+		return answer.Elicitation(answer.ToPerson, params, p.ask(ctx, method, params, answer.ElicitationCard(params))), true
 	}
+	card, ok := answer.ApprovalCard(method, params, p.session)
 	if !ok {
-		return nil, false
+		return answer.Approval(method, params, answer.Denied)
 	}
-	said := p.put(ctx, card.Title+"\n"+card.Description+"\nAllow it? [y] once, [s] for this session, [n] no: ")
-	outcome := answer.Denied
-	switch strings.ToLower(strings.TrimSpace(said)) {
-	case "y", "yes":
-		outcome = answer.ApprovedOnce
-	case "s", "session":
-		outcome = answer.ApprovedSession
+	outcome := answer.Unavailable
+	if answer.OfTurn(params, p.screen.running(params)) {
+		outcome = p.ask(ctx, method, params, card)
 	}
-	switch {
-	case method == command && outcome == answer.Denied:
+	if method == command && !outcome.Approved() && outcome != answer.Cancelled {
 		return json.RawMessage(`{"decision":"decline"}`), true
-	case method == elicitation:
-		return answer.Elicitation(answer.ToPerson, params, outcome), true
 	}
 	return answer.Approval(method, params, outcome)
+}
+
+// ask shows a card and reads the person's word. Any other word is a no.
+func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card answer.Card) answer.Outcome {
+	text := card.Title + "\n" + card.Description + "\n"
+	if reason := answer.Reason(params); reason != "" && !strings.Contains(card.Description, reason) {
+		text += reason + "\n" // the policy's own, that a command leaves the sandbox, is there
+	}
+	if item, ok := params.Get("itemId").Text(); ok {
+		if files := p.screen.filesOf(item); len(files) > 0 {
+			text += answer.Files(files) + "\n"
+		}
+	}
+	text += "Allow it? [y] once, "
+	if lasting := answer.Lasting(method, params); lasting != "" {
+		text += "[s] " + lasting + ", "
+	}
+	line, err := p.put(ctx, text+"[n] no: ")
+	switch {
+	case ctx.Err() != nil:
+		return answer.Cancelled
+	case err != nil:
+		return answer.Unavailable
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return answer.ApprovedOnce
+	case "s", "session":
+		return answer.ApprovedSession
+	}
+	return answer.Denied
 }
 
 func (p *Person) questions(ctx context.Context, params rpc.Value) json.RawMessage {
@@ -73,23 +103,25 @@ func (p *Person) questions(ctx context.Context, params rpc.Value) json.RawMessag
 		return answer.Reply(nil, "")
 	}
 	if len(all) == 1 {
-		return answer.Reply(all, p.put(ctx, strings.Join(answer.Prompt(all), "\n")+"\n> "))
+		line, _ := p.put(ctx, strings.Join(answer.Prompt(all), "\n")+"\n> ") // "" is no answer
+		return answer.Reply(all, line)
 	}
 	var said []string
 	for i, q := range all {
 		text := strings.Join(answer.Prompt(all[i:i+1]), "\n") + "\n> "
-		said = append(said, q.ID+": "+p.put(ctx, text))
+		line, _ := p.put(ctx, text)
+		said = append(said, q.ID+": "+line)
 	}
 	return answer.Reply(all, strings.Join(said, "\n"))
 }
 
-// put shows a text and waits for a line; "" when none comes.
-func (p *Person) put(ctx context.Context, text string) string {
+// put shows a text and waits for a line; an error when none comes.
+func (p *Person) put(ctx context.Context, text string) (string, error) {
 	p.screen.pause(true)
 	defer p.screen.pause(false)
 	line, failed := p.said.Next(ctx, func() { p.screen.Aside(func(err io.Writer) { fmt.Fprintf(err, "%s", Plain(text)) }) })
 	if failed != nil {
 		p.screen.Aside(func(err io.Writer) { fmt.Fprintln(err) })
 	}
-	return line
+	return line, failed
 }

@@ -21,6 +21,7 @@ type Screen struct {
 
 	mu      sync.Mutex
 	thread  string // of the turn; "" not known yet
+	turn    string
 	item    string // that is being written
 	written bool   // something of a message stands on Out
 	midline bool   // Out's cursor is not at the start of a line
@@ -28,6 +29,37 @@ type Screen struct {
 	paused  bool   // a question stands on Err
 	doing   string // "" nothing is known
 	began   time.Time
+	files   map[string][]string // of the patches that have begun and not ended, by their items
+}
+
+// running returns the turn that runs in the thread that params name; "" unknown, as that of
+// a subagent.
+func (s *Screen) running(params rpc.Value) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if thread, _ := params.Get("threadId").Text(); thread != s.thread {
+		return ""
+	}
+	return s.turn
+}
+
+// filesOf returns the files that a patch changes, so far as Codex has said.
+func (s *Screen) filesOf(item string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.files[item]
+}
+
+// keep keeps the files of a patch, which Codex does not name in its question about it.
+func (s *Screen) keep(item rpc.Value) {
+	id, _ := item.Get("id").Text()
+	if !item.Get("type").Is("fileChange") {
+		return
+	}
+	if s.files == nil {
+		s.files = make(map[string][]string)
+	}
+	s.files[id] = paths(item)
 }
 
 // event is a line of --json.
@@ -61,11 +93,14 @@ func (s *Screen) Take(method string, params rpc.Value) {
 		return
 	}
 	switch method {
+	case "turn/started":
+		s.turn, _ = params.Get("turn").Get("id").Text()
 	case "item/agentMessage/delta":
 		id, _ := params.Get("itemId").Text()
 		text, _ := params.Get("delta").Text()
 		s.write(id, text)
 	case "item/started":
+		s.keep(params.Get("item"))
 		if what := Doing(params.Get("item")); what != "" {
 			s.doing = what
 		}
@@ -82,10 +117,11 @@ func (s *Screen) Take(method string, params rpc.Value) {
 
 func (s *Screen) completed(item rpc.Value) {
 	s.doing = "thinking"
+	id, _ := item.Get("id").Text()
+	delete(s.files, id)
 	if !item.Get("type").Is("agentMessage") {
 		return
 	}
-	id, _ := item.Get("id").Text()
 	if text, _ := item.Get("text").Text(); s.item != id {
 		s.write(id, text) // nothing of it has come before
 	}

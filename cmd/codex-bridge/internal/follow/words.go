@@ -42,13 +42,7 @@ func Doing(item rpc.Value) string {
 		}
 		return "running " + text("command")
 	case "fileChange":
-		var paths []string
-		for change := range item.Get("changes").Elements() {
-			if path, ok := change.Get("path").Text(); ok {
-				paths = append(paths, path)
-			}
-		}
-		return "changing " + strings.Join(paths, ", ")
+		return "changing " + strings.Join(paths(item), ", ")
 	case "mcpToolCall":
 		return "calling " + text("server") + "/" + text("tool")
 	case "dynamicToolCall":
@@ -59,4 +53,14 @@ func Doing(item rpc.Value) string {
 		return "summing the conversation up"
 	}
 	return ""
+}
+
+// paths are the files that a patch changes.
+func paths(item rpc.Value) (all []string) {
+	for change := range item.Get("changes").Elements() {
+		if path, ok := change.Get("path").Text(); ok {
+			all = append(all, path)
+		}
+	}
+	return all
 }

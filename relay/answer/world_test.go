@@ -4,11 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/relay/answer"
 	"codex-bridge/rpc"
 )
 
@@ -32,21 +29,6 @@ func same(t *testing.T, got, want json.RawMessage) {
 	}
 	if diff := cmp.Diff(w, g); diff != "" {
 		t.Errorf("the answer (-want +got):\n%s", diff)
-	}
-}
-
-func TestDisplayTextVectors(t *testing.T) {
-	var v struct{ Cases []struct{ In, Out string } }
-	vectors.Read(t, "display_text.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		t.Run(c.In, func(t *testing.T) {
-			if got := answer.Display(c.In); got != c.Out {
-				t.Errorf("%q is shown as %q, want %q", c.In, got, c.Out)
-			}
-		})
 	}
 }
 

@@ -1,0 +1,171 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/bridgetest/vectors"
+)
+
+const elicitationQuestion = "mcpServer/elicitation/request"
+
+type elicitationCase struct {
+	Name    string
+	Request struct {
+		ServerName string
+		Meta       struct {
+			Kind   string          `json:"codex_approval_kind"`
+			AppID  json.RawMessage `json:"app_id"`
+			AppID2 json.RawMessage `json:"appId"`
+			Source string
+		} `json:"_meta"`
+		raw json.RawMessage
+	}
+	ComputerUseMcpServerName string
+	PluginAppPolicyContext   *struct{ Apps map[string]vectorApp }
+	ApprovalDecision         string
+	Response                 json.RawMessage
+	Asked                    []struct{ Title, Description string }
+}
+
+type vectorApp struct {
+	ConfigKey, MarketplaceName, PluginName string
+	AllowDestructiveActions                bool
+	McpServerNames                         []string
+}
+
+func readElicitations(t *testing.T) []elicitationCase {
+	t.Helper()
+	var v struct{ Cases []json.RawMessage }
+	vectors.Read(t, "elicitation.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	all := make([]elicitationCase, len(v.Cases))
+	for i, text := range v.Cases {
+		var request struct{ Request json.RawMessage }
+		if err := json.Unmarshal(text, &all[i]); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if err := json.Unmarshal(text, &request); err != nil {
+			t.Fatal(err)
+		}
+		all[i].Request.raw = request.Request
+	}
+	return all
+}
+
+// Each case is a question to the thread of a session. Where the case has apps, the session's
+// host has given them to it, and codex has been asked for them.
+func TestElicitationVectors(t *testing.T) {
+	plain := atTerminal(t, "")
+	plain.turn(vectorThread, vectorTurn)
+	for _, c := range readElicitations(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			w := plain
+			if c.PluginAppPolicyContext != nil {
+				w = atTerminal(t, "")
+				w.session(c.PluginAppPolicyContext.Apps)
+				w.turn(vectorThread, vectorTurn)
+			}
+			got, shown := w.ask(elicitationQuestion, c.Request.raw, does(c.ApprovalDecision))
+			switch {
+			case c.unknownApp(): // see DEVIATIONS.md: the person is asked
+				if shown == "" {
+					t.Error("the person is not asked")
+				}
+				return
+			case c.computerUse(): // see DEVIATIONS.md: a server's own question, which is declined
+				c.Asked, c.Response = nil, json.RawMessage(`{"action":"decline","content":null,"_meta":null}`)
+			case strings.HasPrefix(string(c.Response), `"<undefined`): // what answers then declines
+				c.Response = json.RawMessage(`{"action":"decline","content":null,"_meta":null}`)
+			}
+			sameJSON(t, c.Response, got.Get("result").Raw())
+			if len(c.Asked) == 0 {
+				if shown != "" {
+					t.Errorf("the person is asked %q", shown)
+				}
+				return
+			}
+			if want := c.Asked[0].Title + "\n" + c.Asked[0].Description + "\n"; !strings.HasPrefix(shown, want) {
+				t.Errorf("the person is shown\n%s\nwant\n%s", shown, want)
+			}
+		})
+	}
+}
+
+// unknownApp reports whether a tool of an app is to be approved, and no host has said anything
+// of apps.
+func (c elicitationCase) unknownApp() bool {
+	m := c.Request.Meta
+	names := m.AppID != nil || m.AppID2 != nil || c.Request.ServerName == "codex_apps" && m.Source == "connector"
+	return c.PluginAppPolicyContext == nil && names && m.Kind == "mcp_tool_call"
+}
+
+// computerUse reports whether the server is known by its name alone as one that drives a
+// computer.
+func (c elicitationCase) computerUse() bool {
+	return c.ComputerUseMcpServerName != "" && c.Request.ServerName == c.ComputerUseMcpServerName && c.Request.Meta.Kind == ""
+}
+
+// session starts a session with these apps: its host names the plugins, and codex says what
+// they have.
+func (c *terminal) session(apps map[string]vectorApp) {
+	c.t.Helper()
+	type named = map[string]any
+	byPlugin := make(map[string][]string)
+	var plugins, installed, data []named
+	for _, id := range slices.Sorted(maps.Keys(apps)) {
+		a := apps[id]
+		if byPlugin[a.ConfigKey] = append(byPlugin[a.ConfigKey], id); len(byPlugin[a.ConfigKey]) > 1 {
+			continue
+		}
+		plugins = append(plugins, named{
+			"configKey": a.ConfigKey, "marketplaceName": a.MarketplaceName, "pluginName": a.PluginName, "enabled": true,
+			"allowDestructiveActions": a.AllowDestructiveActions,
+		})
+		installed = append(installed, named{"name": a.MarketplaceName, "plugins": []named{{"name": a.PluginName, "installed": true, "enabled": true}}})
+	}
+	start, err := json.Marshal(named{"id": "start", "method": "thread/start", "params": named{
+		"bridge": named{"sessionKey": "chat", "plugins": named{"enabled": true, "plugins": plugins}},
+	}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.codex.EditorSays(string(start))
+	c.reply(text(c.t, named{"marketplaces": installed}))
+	slices.SortFunc(plugins, func(a, b named) int { return strings.Compare(a["configKey"].(string), b["configKey"].(string)) })
+	for _, p := range plugins { // codex is asked in the order of the keys
+		var of []named
+		var servers []string
+		for _, id := range byPlugin[p["configKey"].(string)] {
+			of, servers = append(of, named{"id": id}), apps[id].McpServerNames
+			data = append(data, named{"id": id, "isAccessible": true})
+		}
+		c.reply(text(c.t, named{"plugin": named{"apps": of, "mcpServers": servers}}))
+	}
+	if len(data) > 0 {
+		c.reply(text(c.t, named{"data": data}))
+	}
+	if asked := c.reply(fmt.Sprintf(`{"thread":{"id":%q},"model":"m"}`, vectorThread)); asked.Method != "thread/start" {
+		c.t.Fatalf("codex is asked for %s", asked.Method)
+	}
+	if answer := c.next(c.codex.EditorHears()); !answer.Root().Get("result").Get("bridge").Exists() {
+		c.t.Fatalf("the session has not begun: %s", answer.Root().Raw())
+	}
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

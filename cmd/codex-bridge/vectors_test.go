@@ -1,0 +1,234 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/store"
+	"codex-bridge/cmd/codex-bridge/internal/follow"
+	"codex-bridge/rpc"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// These tests play the vectors through the program: its features as app-server assembles them,
+// between a scripted codex and the client that codex-bridge run is.
+
+// The thread, the turn and the session of the vectors.
+const (
+	vectorThread  = "thread-1"
+	vectorTurn    = "turn-1"
+	vectorSession = "agent:main:session-1"
+)
+
+// terminal is the client of codex-bridge run, with a person who types.
+type terminal struct {
+	t      *testing.T
+	codex  *bridgetest.Conversation
+	screen *follow.Screen
+	ids    int
+	log    func() []store.Entry // the decisions so far
+}
+
+// atTerminal starts the program's features with this configuration, and a client that knows
+// the bridge and asks its person.
+func atTerminal(t *testing.T, configuration string) *terminal {
+	t.Helper()
+	return connected(t, configuration, true)
+}
+
+// connected is atTerminal for a client that may answer nothing.
+func connected(t *testing.T, configuration string, answers bool) *terminal {
+	t.Helper()
+	played, record := assembleFor(t, configuration)
+	c := &terminal{t: t, codex: played}
+	c.log = func() (all []store.Entry) {
+		s, err := record.store(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range s.Decisions(t.Context(), store.Filter{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, e)
+		}
+		return all
+	}
+	c.codex.EditorSays(fmt.Sprintf(`{"id":"hello","method":"initialize","params":{"clientInfo":{"name":"t","version":"1"},"capabilities":{"experimentalApi":true,"bridge":{"version":1,"approvals":%t}}}}`, answers))
+	c.reply(`{}`)
+	c.next(c.codex.EditorHears()) // the answer
+	c.screen = &follow.Screen{Out: io.Discard, Err: io.Discard, Now: time.Now}
+	return c
+}
+
+// reply has codex answer the request that it gets next, and returns that.
+func (c *terminal) reply(result string) *rpc.Envelope {
+	c.t.Helper()
+	asked := c.next(c.codex.CodexHears())
+	c.codex.CodexSays(string(rpc.Reply(asked.ID, json.RawMessage(result))))
+	return asked
+}
+
+func (c *terminal) next(from <-chan string) *rpc.Envelope {
+	c.t.Helper()
+	select {
+	case line := <-from:
+		e, err := rpc.Open([]byte(strings.TrimSpace(line)))
+		if err != nil {
+			c.t.Fatalf("%s: %v", line, err)
+		}
+		return e
+	case <-time.After(5 * time.Second):
+		c.t.Fatal("nothing comes")
+		return nil
+	}
+}
+
+// turn has codex begin a turn, and the client hear of it.
+func (c *terminal) turn(thread, turn string) {
+	c.t.Helper()
+	c.codex.CodexSays(fmt.Sprintf(`{"method":"turn/started","params":{"threadId":%q,"turn":{"id":%q,"items":[],"status":"inProgress"}}}`, thread, turn))
+	for {
+		e := c.next(c.codex.EditorHears())
+		c.screen.Take(e.Method, e.Root().Get("params"))
+		if e.Method == "turn/started" {
+			return
+		}
+	}
+}
+
+// typed is what the person does when they are asked.
+type typed struct {
+	line string
+	err  error // they type nothing: io.EOF for good, context.Canceled interrupts the turn
+}
+
+// ask has codex ask. It returns the answer that codex gets, and what the person was shown; ""
+// for a person who was not asked.
+func (c *terminal) ask(method string, params json.RawMessage, does typed) (answer rpc.Value, shown string) {
+	c.t.Helper()
+	c.ids++
+	c.codex.CodexSays(string(rpc.Call(mustID(c.t, c.ids), method, compact(c.t, params))))
+	for {
+		select {
+		case line := <-c.codex.CodexHears():
+			e, err := rpc.Open([]byte(strings.TrimSpace(line)))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			return e.Root(), shown
+		case line := <-c.codex.EditorHears():
+			e, err := rpc.Open([]byte(strings.TrimSpace(line)))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			if !e.ID.IsValid() {
+				c.screen.Take(e.Method, e.Root().Get("params"))
+				continue
+			}
+			shown = c.person(e, does)
+		case <-time.After(5 * time.Second):
+			c.t.Fatalf("%s has no answer", method)
+		}
+	}
+}
+
+// compact is JSON in one line.
+func compact(t *testing.T, text json.RawMessage) json.RawMessage {
+	t.Helper()
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return line.Bytes()
+}
+
+func mustID(t *testing.T, n int) rpc.ID {
+	t.Helper()
+	doc, err := rpc.ParseValue(fmt.Append(nil, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := rpc.IDOf(doc.Root())
+	return id
+}
+
+// person answers a request as codex-bridge run does for its person.
+func (c *terminal) person(e *rpc.Envelope, does typed) (shown string) {
+	c.t.Helper()
+	in, keys := io.Pipe()
+	defer keys.Close()
+	ctx, interrupt := context.WithCancel(c.t.Context())
+	defer interrupt()
+	desk := &typist{act: func() {
+		switch {
+		case errors.Is(does.err, context.Canceled):
+			interrupt()
+		case does.err == nil:
+			_, _ = io.WriteString(keys, does.line+"\n")
+			keys.Close()
+		default:
+			keys.Close()
+		}
+	}}
+	c.screen.Err = desk
+	person := follow.NewPerson(c.screen, in, vectorSession)
+	if result, ok := person.Answer(ctx, e.Method, e.Root().Get("params")); ok {
+		c.codex.EditorSays(string(rpc.Reply(e.ID, result)))
+	} else {
+		c.codex.EditorSays(string(rpc.ReplyError(e.ID, rpc.Errorf(rpc.CodeUnknownMethod, "not answered here"))))
+	}
+	return desk.String()
+}
+
+// typist acts when something is shown to them.
+type typist struct {
+	act func()
+
+	mu   sync.Mutex
+	text bytes.Buffer
+	once sync.Once
+}
+
+func (p *typist) Write(b []byte) (int, error) {
+	p.once.Do(func() { go p.act() })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *typist) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
+}
+
+// sameJSON compares JSON values; "<text>" stands for any text that is not empty.
+func sameJSON(t *testing.T, want, got json.RawMessage) {
+	t.Helper()
+	var w, g any
+	if err := json.Unmarshal(want, &w); err != nil {
+		t.Fatalf("%s: %v", want, err)
+	}
+	if err := json.Unmarshal(got, &g); err != nil {
+		t.Fatalf("%s: %v", got, err)
+	}
+	mask := cmp.FilterPath(func(p cmp.Path) bool { return true }, cmp.FilterValues(func(a, b string) bool {
+		return a == "<text>" && b != "" || b == "<text>" && a != ""
+	}, cmp.Ignore()))
+	if diff := cmp.Diff(w, g, mask); diff != "" {
+		t.Errorf("the answer (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,80 @@
+package answer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"codex-bridge/relay/answer"
+)
+
+func TestApprovalCard(t *testing.T) {
+	many := func(each string, n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(each, i))
+		}
+		return strings.Join(all, ",")
+	}
+	const command, permissions = "item/commandExecution/requestApproval", "item/permissions/requestApproval"
+	for _, c := range []struct{ name, method, params, want string }{
+		{"words", command, `{"command":["git","push","--force"]}`, "Command: git push --force"},
+		{"words that are none", command, `{"command":["a",1,null]}`, "Command: a 1 null"},
+		{"markup", command, `{"command":"(a_b)\\c|d*e~f<g>@h` + "`[i]" + `"}`, "Command: （a＿b）＼c｜d∗e～f&lt;g&gt;＠h｀［i］"},
+		{"one host", command, `{"command":"a","proposedNetworkPolicyAmendments":[{"action":"allow","host":"API.Example.com"}]}`,
+			"Command: a\nProposed network policy: allow api.example.com"},
+		{"hosts", command, `{"command":"a","proposedNetworkPolicyAmendments":[{"action":"allow","host":"A"},{"action":"deny","host":"b"},{"action":"allow","host":"c"},{"action":"allow","host":"d"}]}`,
+			"Command: a\nProposed network policy: allow a, deny b (+2 more)"},
+		{"a rule", command, `{"command":"a","proposedExecpolicyAmendment":["a","b","c"]}`, "Command: a\nProposed exec policy: a, b (+1 more)"},
+		{"a host that is asked about", command, `{"networkApprovalContext":{"protocol":"https","host":"A.b"}}`,
+			"Request method: item/commandExecution/requestApproval\nNetwork: https a.b"},
+		{"more than the sandbox", command, `{"command":"a","additionalPermissions":{"network":{"enabled":true}}}`,
+			"Command: a\nAdditional permissions: network\nHigh-risk targets: network access\nNetwork enabled: true"},
+		{"a folder for the session", "item/fileChange/requestApproval", `{"reason":"r","grantRoot":"/srv/x"}`, "Reason: r\nWrite access: /srv/x"},
+		{"entries", permissions, `{"permissions":{"fileSystem":{"entries":[{"access":"write","path":"/a"},{"access":"read","path":{"type":"path","path":"/b"}},{"access":"read","path":"/c"}]}}}`,
+			"Permissions: fileSystem\nFile system entries: write /a, read /b (+1 more)"},
+		{"entries of other kinds", permissions, `{"permissions":{"fileSystem":{"entries":[{"access":"read","path":{"type":"glob_pattern","pattern":"/a/*.key"}},{"access":"write","path":{"type":"special","value":{"kind":"project_roots","subpath":"x"}}}]}}}`,
+			"Permissions: fileSystem\nFile system entries: read /a/*.key, write project_roots/x"},
+		{"a root by its name", permissions, `{"permissions":{"fileSystem":{"entries":[{"access":"write","path":{"type":"special","value":{"kind":"root"}}}]}}}`,
+			"Permissions: fileSystem\nHigh-risk targets: filesystem root\nFile system entries: write root"},
+		{"lists", permissions, `{"permissions":{"network":{"allowHosts":["A.example","b.example","c.example"]},"fileSystem":{"read":[],"write":["/a"]}}}`,
+			"Permissions: network, fileSystem\nNetwork allowHosts: a.example, b.example (+1 more)\nFile system read: none; write: /a"},
+		{"many members", permissions, `{"permissions":{"network":{` + many(`"m%d":"v"`, 9) + `}}}`,
+			"Permissions: network\nNetwork m0: v; m1: v; m2: v; m3: v; m4: v; m5: v (+3 more)"},
+		{"more than has room", permissions, `{"permissions":{"network":{"allowHosts":[` + many(`"a-rather-long-name-of-a-host-number-%d.example"`, 20) +
+			`],"denyHosts":[` + many(`"another-rather-long-name-of-a-host-%d.example"`, 7) + `]},"fileSystem":{"write":[` + many(`"/a/rather/long/path/of/a/folder/number/%d"`, 30) + `]}}}`,
+			"Permissions: network, fileSystem\nNetwork allowHosts: a-rather-long-name-of-a-host-number-0.example (+19 more); denyHosts: another-rather-long-name-of-a-host-0.example (+6 more)\nFile system write: /a/rather/long/path/of/a/folder/number/0 (+29 more)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			card, ok := answer.ApprovalCard(c.method, value(t, []byte(c.params)), "")
+			if !ok || card.Description != c.want {
+				t.Errorf("the card says\n%s\nwant\n%s", card.Description, c.want)
+			}
+		})
+	}
+}
+
+// What a session's consent allows beyond the call is said, a rule of codex's own with its words.
+func TestLasting(t *testing.T) {
+	const command = "item/commandExecution/requestApproval"
+	for _, c := range []struct{ method, params, want string }{
+		{command, `{}`, "for this session"},
+		{command, `{"availableDecisions":["accept","cancel"]}`, ""},
+		{command, `{"availableDecisions":["accept",{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["git","push"]}}]}`, "always, for commands that begin with git push"},
+		{command, `{"availableDecisions":[{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"action":"allow","host":"A.b"}}}]}`, "always, for the host a.b"},
+		{"item/fileChange/requestApproval", `{}`, "for this session"},
+		{"mcpServer/elicitation/request", `{"_meta":{"persist":["session","always"]}}`, "always"},
+		{"mcpServer/elicitation/request", `{"_meta":{"persist":"session"}}`, "for this session"},
+		{"mcpServer/elicitation/request", `{"_meta":{"persist":[]}}`, ""},
+	} {
+		if got := answer.Lasting(c.method, value(t, []byte(c.params))); got != c.want {
+			t.Errorf("%s is %q, want %q", c.params, got, c.want)
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	if got := answer.Files([]string{"/1", "/2", "/3", "/4", "/5", "/6\x1b[1m", "/7", "/8"}); got != "Files: /1, /2, /3, /4, /5, /6 (+2 more)" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,104 @@
+package approvals_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/approvals"
+	"codex-bridge/relay/grants"
+)
+
+// kept is a decision log that a test reads, or breaks.
+type kept struct {
+	reasons []string
+	err     error
+}
+
+func (k *kept) Append(_ context.Context, d store.Decision) error {
+	k.reasons = append(k.reasons, d.Rule+": "+d.Reason)
+	return k.err
+}
+
+func asking(t *testing.T, log *kept, running string) (*bridgetest.Conversation, *judge) {
+	t.Helper()
+	j := &judge{folder: t.TempDir()}
+	current := func() config.Approvals {
+		return config.Approvals{Remember: "off", TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(time.Hour)}
+	}
+	c := bridgetest.Start(t, approvals.New(approvals.Options{
+		Approvals: current, Judge: j, Memory: grants.NewMemory(grants.Options{Approvals: current}),
+		Limiter: grants.NewLimiter(nil), Sessions: none{running}, Record: log, Log: slog.New(slog.DiscardHandler),
+	}))
+	c.Play("begun", `
+editor> {"method":"initialized"}
+codex<  {"method":"initialized"}
+`)
+	return c, j
+}
+
+// All that a person allows is on record, in words, before codex hears of it; a refusal is not.
+func TestPersonsConsentIsRecorded(t *testing.T) {
+	log := &kept{}
+	c, _ := asking(t, log, "")
+	c.Play("asked", `
+codex>  {"method":"item/permissions/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","permissions":{"network":{"enabled":true},"fileSystem":{"write":["/a","/b","/c","/d"]}}}}
+editor< {"method":"item/permissions/requestApproval","id":1,"params":"$1"}
+editor> {"id":1,"result":{"permissions":{"fileSystem":{"write":["/a","/b","/c"]}},"scope":"turn"}}
+codex<  {"id":1,"result":{"permissions":{"fileSystem":{"write":["/a","/b","/c"]}},"scope":"turn"}}
+codex>  {"method":"item/fileChange/requestApproval","id":2,"params":{"threadId":"t","turnId":"u","itemId":"p"}}
+editor< {"method":"item/fileChange/requestApproval","id":2,"params":"$2"}
+editor> {"id":2,"result":{"decision":"decline"}}
+codex<  {"id":2,"result":{"decision":"decline"}}
+codex>  {"method":"applyPatchApproval","id":3,"params":{"conversationId":"t","callId":"c","fileChanges":{"/a":{"type":"add","content":"secret"}}}}
+editor< {"method":"applyPatchApproval","id":3,"params":"$3"}
+editor> {"id":3,"result":{"decision":"approved"}}
+codex<  {"id":3,"result":{"decision":"approved"}}
+`)
+	all := strings.Join(log.reasons, "\n")
+	if len(log.reasons) != 2 || !strings.Contains(all, `["/a","/b","/c"]`) || !strings.Contains(all, `"files":{"/a":{"type":"add"}}`) || strings.Contains(all, "secret") {
+		t.Errorf("on record is\n%s", all)
+	}
+}
+
+func TestConsentWithoutRecordIsRefused(t *testing.T) {
+	c, _ := asking(t, &kept{err: errors.New("disk full")}, "")
+	c.Play("asked", `
+codex>  {"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","command":"ls"}}
+editor< {"method":"item/commandExecution/requestApproval","id":1,"params":"$1"}
+editor> {"id":1,"result":{"decision":"accept"}}
+codex<  {"id":1,"result":{"decision":"decline"}}
+codex>  {"method":"item/permissions/requestApproval","id":2,"params":{"threadId":"t","turnId":"u","permissions":{"network":{"enabled":true}}}}
+editor< {"method":"item/permissions/requestApproval","id":2,"params":"$2"}
+editor> {"id":2,"result":{"permissions":{"network":{"enabled":true}},"scope":"turn"}}
+codex<  {"id":2,"result":{"permissions":{},"scope":"turn"}}
+`)
+}
+
+// A question of another turn than the one that runs is declined, and the person not asked.
+func TestQuestionOfAnotherTurnIsDeclined(t *testing.T) {
+	c, j := asking(t, &kept{}, "u")
+	c.Play("asked", `
+codex>  {"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"v","command":"ls"}}
+codex<  {"id":1,"result":{"decision":"decline"}}
+codex>  {"method":"item/fileChange/requestApproval","id":2,"params":{"threadId":"t","itemId":"p"}}
+codex<  {"id":2,"result":{"decision":"decline"}}
+codex>  {"method":"mcpServer/elicitation/request","id":3,"params":{"threadId":"t","turnId":"v","serverName":"s","mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}}
+codex<  {"id":3,"result":{"action":"decline","content":null,"_meta":null}}
+codex>  {"method":"mcpServer/elicitation/request","id":4,"params":{"threadId":"t","turnId":null,"serverName":"s","mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}}
+editor< {"method":"mcpServer/elicitation/request","id":4,"params":"$4"}
+editor> {"id":4,"result":{"action":"cancel"}}
+codex<  {"id":4,"result":{"action":"cancel"}}
+`)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.decided) != 3 || !strings.Contains(j.decided[0], "approvals.turn") {
+		t.Errorf("on record is %q", j.decided)
+	}
+}

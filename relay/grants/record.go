@@ -1,0 +1,104 @@
+package grants
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/store"
+	"codex-bridge/rpc"
+)
+
+// Recorder is the decision log.
+type Recorder interface {
+	Append(context.Context, store.Decision) error
+}
+
+// RulePerson is the rule of a decision that a person has made.
+const RulePerson = "approvals.person"
+
+// maxRecord bounds what is written of one consent, in bytes.
+const maxRecord = 1 << 20
+
+// recorded are the members of a question that say what is asked for. A permission's are in its
+// answer, which may have fewer of them.
+var recorded = []string{
+	"command", "cwd", "networkApprovalContext", "additionalPermissions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
+	"grantRoot", "serverName", "itemId", "callId",
+}
+
+// Consents reports whether the result of an approval allows anything.
+func Consents(result rpc.Value) bool {
+	decision := result.Get("decision")
+	switch {
+	case result.Get("permissions").Exists():
+		return result.Get("permissions").Len() > 0
+	case result.Get("action").Exists():
+		return result.Get("action").Is("accept")
+	case decision.Kind() == rpc.Object:
+		return !decision.Get("denied").Exists()
+	}
+	word, ok := decision.Text()
+	return ok && word != "decline" && word != "cancel" && word != "denied" && word != "abort" && word != "timed_out"
+}
+
+// Record writes down what a person has allowed, all of it: what they were shown may have been
+// cut. Without a record the consent must not count.
+func Record(ctx context.Context, to Recorder, client string, asked *rpc.Envelope, result rpc.Value) error {
+	params := asked.Root().Get("params")
+	all := map[string]json.RawMessage{"answer": result.Raw()}
+	for _, name := range recorded {
+		if v := params.Get(name); v.Exists() && v.Kind() != rpc.Null {
+			all[name] = v.Raw()
+		}
+	}
+	if changes := params.Get("fileChanges"); changes.Kind() == rpc.Object {
+		all["files"] = files(changes)
+	}
+	for _, name := range [...]string{"tool_name", "tool_params"} {
+		if v := params.Get("_meta").Get(name); v.Exists() {
+			all[name] = v.Raw()
+		}
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(all); err != nil {
+		return err
+	}
+	if text.Len() > maxRecord {
+		return errors.New("the question is too long for the decision log")
+	}
+	thread, _ := params.Get("threadId").Text()
+	if thread == "" {
+		thread, _ = params.Get("conversationId").Text()
+	}
+	turn, _ := params.Get("turnId").Text()
+	return to.Append(ctx, store.Decision{
+		Time: time.Now(), Client: client, Thread: thread, Turn: turn, Method: asked.Method, Mode: "enforce",
+		Verdict: string(policy.Accept), Rule: RulePerson, Reason: "the client has allowed " + string(bytes.TrimSpace(text.Bytes())),
+		Message: store.Sum(bytes.TrimSpace(asked.Root().Raw())),
+	})
+}
+
+// files are the paths that a patch changes, each with what becomes of it, and not with what is
+// in it.
+func files(changes rpc.Value) json.RawMessage {
+	all := make(map[string]map[string]json.RawMessage)
+	for path, change := range changes.Members() {
+		all[path] = make(map[string]json.RawMessage)
+		for _, name := range [...]string{"type", "move_path"} {
+			if v := change.Get(name); v.Exists() && v.Kind() != rpc.Null {
+				all[path][name] = v.Raw()
+			}
+		}
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // texts, and JSON that was parsed
+	}
+	return raw
+}
