@@ -8,7 +8,7 @@ func Default() *Config {
 	return &Config{
 		Codex: Codex{
 			Command:       "codex",
-			MinVersion:    "0.125.0",
+			MinVersion:    "0.166.0",
 			ShutdownGrace: Duration(2 * time.Second),
 			MaxMessage:    64 * MiB,
 		},
