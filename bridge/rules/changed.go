@@ -22,13 +22,14 @@ type ChangedFile struct {
 // ChangedFiles returns the files that a command line changes by name: the targets of its redirections,
 // and the operands of the programs in changers, in the folder that the line changes to. Of a computed
 // name it returns the literal parts. A file that another program changes is not among them, nor one
-// whose name is computed as a whole. Of a line that is too long or can't be parsed it also returns each
-// word, as a part of a name.
+// whose name is computed as a whole. Of a line that is not read completely, because it is too long or can't
+// be parsed, it also returns each word, as a part of a name.
 func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 	r := reader{line: newLine(dirs)}
 	r.text(command, context{shell: dialectOf(shell)})
+	unquoted := unquote.Replace(command)
 	c := changedFiles{
-		folders: r.line.places(filepath.ToSlash(dirs.Cwd)),
+		folders: r.line.places(filepath.ToSlash(dirs.Cwd), strings.Contains(strings.ToUpper(unquoted), "CDPATH")),
 		moved:   r.line.moved,
 		home:    filepath.ToSlash(dirs.Home),
 	}
@@ -42,15 +43,20 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 	}
 	if r.line.partial {
 		seen := make(map[string]bool)
-		for text := range strings.FieldsFuncSeq(command, delimits) {
-			if !seen[text] {
-				seen[text] = true
-				c.files = append(c.files, ChangedFile{Path: "*" + text, Computed: true})
+		for _, line := range []string{command, unquoted} {
+			for text := range strings.FieldsFuncSeq(line, delimits) {
+				if !seen[text] {
+					seen[text] = true
+					c.files = append(c.files, ChangedFile{Path: "*/" + text, Computed: true})
+				}
 			}
 		}
 	}
 	return c.files
 }
+
+// unquote takes out the characters that quote others, whatever they mean where they are.
+var unquote = strings.NewReplacer("\\\n", "", "\\", "", "'", "", `"`, "")
 
 // delimits reports whether a character ends a word for some shell.
 func delimits(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=", c) }
@@ -110,19 +116,21 @@ func (c *changedFiles) addName(name string, whole bool) {
 const maxFolders = 8
 
 // places returns the folders that a line may be in: the one in which it starts, and those to which any
-// consecutive changes of folder lead. Where there are more than maxFolders changes, it returns each
-// folder as a part of a path.
-func (l *line) places(cwd string) []string {
+// consecutive changes of folder lead. Where there are more than maxFolders changes, or the line speaks of
+// CDPATH, it returns each folder as a part of a path.
+func (l *line) places(cwd string, cdpath bool) []string {
 	places := []string{cwd}
 	add := func(at string) {
 		if !slices.Contains(places, at) {
 			places = append(places, at)
 		}
 	}
-	if len(l.folders) > maxFolders {
+	if cdpath || len(l.folders) > maxFolders {
 		for _, folder := range l.folders {
 			add("*/" + folder)
 		}
+	}
+	if len(l.folders) > maxFolders {
 		return places
 	}
 	for i := range l.folders {
@@ -142,8 +150,11 @@ func (l *line) places(cwd string) []string {
 var changers = map[string]func(operands []word) []word{
 	"tee": allOperands, "touch": allOperands, "truncate": allOperands, "sponge": allOperands, "mkdir": allOperands,
 	"rm": allOperands, "rmdir": allOperands, "unlink": allOperands, "shred": allOperands, "mv": allOperands, "ln": allOperands, "dd": allOperands,
-	"cp": lastOperand, "install": lastOperand, "rsync": lastOperand, "sed": lastOperand,
+	"cp": lastOperand, "install": lastOperand, "rsync": lastOperand, "sed": allOperands,
 }
+
+// targeting are the programs to which -t names the folder that they write.
+var targeting = setOf("cp", "install", "ln", "mv")
 
 func allOperands(operands []word) []word { return operands }
 
@@ -161,16 +172,30 @@ func (r *reader) change(n *node) {
 		return
 	}
 	var operands, values []word
+	words := n.words[1:]
 	inPlace := name != "sed"
-	for _, w := range n.words[1:] {
+	if !inPlace {
+		words = sedFiles(words)
+	}
+	for i, w := range words {
 		option, value, found := strings.Cut(w.text, "=")
 		switch {
 		case w.kind != known:
 			operands = append(operands, w)
 		case strings.HasPrefix(w.text, "-"):
-			inPlace = inPlace || strings.HasPrefix(w.text, "--in-place") || !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "i")
+			short := !strings.HasPrefix(w.text, "--")
+			inPlace = inPlace || strings.HasPrefix(w.text, "--in-place") || short && strings.Contains(w.text, "i")
 			if found {
 				values = append(values, literal(value))
+			}
+			if _, folder, to := strings.Cut(w.text, "t"); !to || !short || !targeting[name] {
+			} else if folder != "" {
+				values = append(values, literal(folder))
+			} else if i+1 < len(words) {
+				values = append(values, words[i+1])
+			}
+			if name == "ln" && (short && strings.Contains(w.text, "s") || strings.HasPrefix(w.text, "--s")) {
+				values = append(values, linked(words)...)
 			}
 		case found && name == "dd" && option != "of":
 		case found && name == "dd":
@@ -194,6 +219,117 @@ func (r *reader) change(n *node) {
 	}
 	if len(r.line.operands) > maxOperands {
 		r.line.operands, r.line.partial = r.line.operands[:maxOperands], true
+	}
+}
+
+// linked returns the operands of ln -s as seen from any folder: a link says what it leads to relative to its
+// own.
+func linked(words []word) (targets []word) {
+	for _, w := range words {
+		if w.kind == known && !w.option() && !path.IsAbs(w.text) {
+			targets = append(targets, literal("*/"+w.text))
+		}
+	}
+	return targets
+}
+
+// sedFiles returns the words of sed but for its scripts: the values of -e and -f, or the first operand where
+// neither is given. Where a word may be any option, it returns all words.
+//
+// A sed that does not permute its words takes options behind an operand for files, so that the values of these
+// are returned, too.
+func sedFiles(words []word) []word {
+	var files []word
+	first, given, ended := -1, false, false
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w.kind == many, w.kind == each, w.kind != known && w.option():
+			return words
+		case ended, !w.option(), w.text == "-":
+			if first < 0 {
+				first = len(files)
+			}
+			files = append(files, w)
+		case w.text == "--":
+			ended = true
+		default:
+			gives, glued, ok := sedScript(w.text)
+			switch {
+			case !ok:
+				return words
+			case !gives:
+				files = append(files, w)
+				continue
+			}
+			if given = true; !glued && first < 0 {
+				i++
+			}
+		}
+	}
+	if first >= 0 && !given {
+		files = slices.Delete(files, first, first+1)
+	}
+	return files
+}
+
+// sedScript reports whether an option of sed gives a script, and whether the script is in the same word. ok is
+// false for an option that is not known.
+func sedScript(option string) (gives, glued, ok bool) {
+	if strings.HasPrefix(option, "--") {
+		name, _, joined := strings.Cut(option, "=")
+		return strings.HasPrefix("--expression", name) || strings.HasPrefix("--file", name), joined, true
+	}
+	for i, letter := range option[1:] {
+		switch {
+		case strings.ContainsRune("nErsuzb", letter):
+		case letter == 'i':
+			return false, false, true // the rest is a suffix
+		case letter == 'e', letter == 'f':
+			return true, i+2 < len(option), true
+		default:
+			return false, false, false
+		}
+	}
+	return false, false, true
+}
+
+// folderOptions are options by which wrappers run a command in another folder.
+var folderOptions = []string{"--chdir", "--cwd", "--wd", "--workdir", "--working-directory", "--directory", "--base-directory"}
+
+// enterOptions records the folders that the options of a wrapper may name.
+func (r *reader) enterOptions(words []word) {
+	enter := func(w word) {
+		if w.kind == known {
+			r.line.enter(w.text)
+		} else {
+			r.line.enter("*")
+		}
+	}
+	for i, w := range words {
+		if !w.option() {
+			continue
+		}
+		folder, at := "", -1
+		switch name, value, joined := strings.Cut(w.text, "="); {
+		case w.kind != known:
+			r.line.enter("*")
+		case !strings.HasPrefix(w.text, "--"):
+			if at = strings.IndexAny(w.text, "CD"); at >= 0 {
+				folder = w.text[at+1:]
+			}
+		case slices.ContainsFunc(folderOptions, func(full string) bool { return strings.HasPrefix(full, name) }):
+			if at = 0; joined {
+				folder = value
+			}
+		}
+		switch {
+		case at < 0:
+		case folder != "":
+			enter(literal(folder))
+		case i+1 < len(words):
+			enter(words[i+1])
+		}
 	}
 }
 

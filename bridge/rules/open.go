@@ -90,6 +90,7 @@ func (r *reader) loose(n *node, c context, texts bool) {
 		r.skip(n, "there are too many words")
 		return
 	}
+	r.enterOptions(n.words[1:])
 	c = c.deeper()
 	rest := c
 	rest.inner = true
@@ -145,6 +146,7 @@ func openEnv(r *reader, n *node, c context) {
 			begin := n.words[i].begin()
 			if n.words[i].option() && (strings.HasPrefix(begin, "--s") || !strings.HasPrefix(begin, "--") && strings.Contains(begin, "S")) {
 				r.kid(n, opaqueNode("", "env splits a text into a command by rules of its own"))
+				r.line.partial = true
 				return
 			}
 		}
@@ -187,6 +189,7 @@ func openEvaluator(r *reader, n *node, _ context) {
 	if len(n.words) > 1 || n.words[0].key() == "fc" {
 		n.wrapper = true
 		r.kid(n, opaqueNode("", n.words[0].text+" may run what it is given"))
+		r.line.partial = true
 	}
 }
 
@@ -224,6 +227,7 @@ func openParallel(r *reader, n *node, c context) {
 func openForeign(r *reader, n *node, _ context) {
 	n.wrapper = true
 	r.kid(n, opaqueNode("", "the language of this shell is not known here"))
+	r.line.partial = true
 }
 
 const alias = "alias."
@@ -243,6 +247,7 @@ func openGit(r *reader, n *node, _ context) {
 		common := min(len(key), len(alias))
 		if given && key[:common] == alias[:common] && (common == len(alias) || w.kind != known) {
 			r.kid(n, opaqueNode("", "a git alias may be any command"))
+			r.line.partial = true
 			n.both = true
 			return
 		}
@@ -264,6 +269,7 @@ func openFind(r *reader, n *node, c context) {
 		case "-exec", "-ok":
 		case "-execdir", "-okdir":
 			r.line.moved = true // it runs in the folder of each file
+			r.line.enter("*")
 		default:
 			continue
 		}

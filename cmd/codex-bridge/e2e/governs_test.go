@@ -468,22 +468,29 @@ func TestProfileWithTheBridgesName(t *testing.T) {
 // deeper are lines that change the file deep/.github/workflows/ci.yaml, and say so. A bash that a line
 // starts finds no program apply_patch (measured with Codex 0.169).
 var deeper = map[string]map[string]any{
-	"echo x > deep/.github/workflows/ci.yaml":                               nil,
-	"echo x >> 'deep'/.github/work\"flows\"/ci.yaml":                        nil,
-	"exec 3<> deep/.github/workflows/ci.yaml; echo x >&3":                   nil,
-	"d=deep; echo x > $d/.github/workflows/ci.yaml":                         nil,
-	"cd deep/.github && echo x > workflows/ci.yaml":                         nil,
-	"cd deep && (cd .github/workflows; date | tee ci.yaml)":                 nil,
-	"bash -c 'sed -i s/on/off/ deep/.github/workflows/ci.yaml'":             nil,
-	"rm deep/.github/workflows/ci.yaml":                                     nil,
-	"mv deep/.github/workflows deep/away":                                   nil,
-	"cp fine deep/.github/workflows/ci.yaml":                                nil,
-	"echo x > shortcut/ci.yaml":                                             nil,
-	"echo x > ci.yaml":                                                      {"workdir": "deep/.github/workflows"},
-	"echo x > workflows/ci.yaml":                                            {"workdir": "deep/.github"},
-	"date | dd of=.github/workflows/ci.yaml":                                {"workdir": "deep"},
-	"apply_patch <<'E'\n" + deeperPatch + "\nE":                             {"workdir": "deep/.github"},
-	"bash -c \"cd deep && bash -c 'cd .github; echo > workflows/ci.yaml'\"": nil,
+	"echo x > deep/.github/workflows/ci.yaml":                                                          nil,
+	"echo x >> 'deep'/.github/work\"flows\"/ci.yaml":                                                   nil,
+	"exec 3<> deep/.github/workflows/ci.yaml; echo x >&3":                                              nil,
+	"d=deep; echo x > $d/.github/workflows/ci.yaml":                                                    nil,
+	"cd deep/.github && echo x > workflows/ci.yaml":                                                    nil,
+	"cd deep && (cd .github/workflows; date | tee ci.yaml)":                                            nil,
+	"bash -c 'sed -i s/on/off/ deep/.github/workflows/ci.yaml'":                                        nil,
+	"rm deep/.github/workflows/ci.yaml":                                                                nil,
+	"mv deep/.github/workflows deep/away":                                                              nil,
+	"cp fine deep/.github/workflows/ci.yaml":                                                           nil,
+	"echo x > shortcut/ci.yaml":                                                                        nil,
+	"echo x > ci.yaml":                                                                                 {"workdir": "deep/.github/workflows"},
+	"echo x > workflows/ci.yaml":                                                                       {"workdir": "deep/.github"},
+	"date | dd of=.github/workflows/ci.yaml":                                                           {"workdir": "deep"},
+	"apply_patch <<'E'\n" + deeperPatch + "\nE":                                                        {"workdir": "deep/.github"},
+	"bash -c \"cd deep && bash -c 'cd .github; echo > workflows/ci.yaml'\"":                            nil,
+	"env -C deep tee .github/workflows/ci.yaml < /dev/null":                                            nil,
+	"CDPATH=deep; cd .github/workflows; echo x > ci.yaml":                                              nil,
+	"sed -i s/on/off/ deep/.github/workflows/ci.yaml fine":                                             nil,
+	"cp -t deep/.github/workflows fine; mv deep/.github/workflows/fine deep/.github/workflows/ci.yaml": nil,
+	"ln -sfn .github/workflows deep/way; echo x > deep/way/ci.yaml":                                    nil,
+	"echo x > deep/.git''hub/workflows/ci.yaml\n((":                                                    nil,
+	"echo x > .github/workflows/ci.yaml\n((":                                                           {"workdir": "deep"},
 }
 
 const deeperPatch = "*** Begin Patch\n*** Update File: workflows/ci.yaml\n@@\n-on: push\n+on: pull\n*** End Patch"
@@ -540,6 +547,7 @@ func TestLinesIntoDeeperProtectedPaths(t *testing.T) {
 		"cat deep/.github/workflows/ci.yaml > copy && cp deep/.github/workflows/ci.yaml copy": nil,
 		"echo x > deep/.github/fine; touch deep/.github/workflow":                             nil,
 		"grep on ci.yaml > ../../fine":                                                        {"workdir": "deep/.github/workflows"},
+		"sed -i s/.github/x/ fine; env -C deep cat .github/workflows/ci.yaml":                 nil,
 	} {
 		if asked := r.exec(thread, line, more); len(asked) != 0 || !strings.Contains(w.told(), "exited with code 0") {
 			t.Errorf("%s: asked %q, the model was told %q", line, asked, w.told())
