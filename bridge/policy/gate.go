@@ -94,10 +94,13 @@ func (p *Policy) ask(t ToolUse, st State, m rules.Match, line leave) (d Decision
 	case !p.gate || st.Thread == nil || slices.Contains([]string{`"never"`, `"untrusted"`}, string(st.Thread.Approval)):
 		return d
 	case t.Name == "Bash" && st.Escalation == rules.Escalated && st.Thread.Sandbox != fullAccess.String():
-		if !asked || st.Requested {
+		if st.Requested || !asked && !line.leaves() {
 			return d
 		}
 		// Codex may run this call inside of the sandbox, without a question.
+		if line.leaves() {
+			return Decision{Ask: true, Asked: mark + line.reason, AskedLeaves: true}
+		}
 		st.Escalation = rules.EscalationUnknown
 		return Decision{Ask: true, Asked: mark + callLeaves(st).reason, AskedLeaves: true}
 	case st.Thread.Sandbox == fullAccess.String() && asked:

@@ -24,6 +24,8 @@ func TestDecideTool(t *testing.T) {
 	native, never, granular, full, readOnly := plain, plain, plain, gated, gated
 	native.Approval, never.Approval = json.RawMessage(`"untrusted"`), json.RawMessage(`"never"`)
 	granular.Approval = json.RawMessage(`{"granular":{"sandbox_approval":false,"rules":true,"mcp_elicitations":true}}`)
+	open := plain
+	open.Sandbox = "danger-full-access"
 	fenced := plain
 	fenced.Fence = policy.Fence{On: true, Protected: [][]string{{".git"}, {".vscode"}}}
 	full.Sandbox, readOnly.Sandbox = "danger-full-access", "read-only"
@@ -79,7 +81,10 @@ func TestDecideTool(t *testing.T) {
 		"… shown":                     {thread: &plain, tool: "Bash", text: "touch sub/.vscode/y", escalation: rules.Sandboxed, letsOut: true, want: ask, why: "leaves the sandbox"},
 		"… nobody asked":              {thread: &never, tool: "Bash", text: "touch sub/.vscode/y", escalation: rules.Sandboxed, letsOut: true, want: deny, why: "protected"},
 		"… codex asks":                {thread: &native, tool: "Bash", text: "touch sub/.vscode/y", escalation: rules.Sandboxed, letsOut: true, want: pass},
-		"… escalated":                 {thread: &plain, tool: "Bash", text: "touch sub/.vscode/y", escalation: rules.Escalated, letsOut: true, want: pass},
+		"… escalated":                 {thread: &plain, tool: "Bash", text: "touch sub/.vscode/y", escalation: rules.Escalated, requested: true, letsOut: true, want: pass},
+		"… escalated, it may be":      {thread: &plain, tool: "Bash", text: "touch sub/.vscode/y", escalation: rules.Escalated, letsOut: true, want: ask, why: "sub/.vscode/y"},
+		"… escalated, no sandbox":     {thread: &open, tool: "Bash", text: "touch sub/.vscode/y", escalation: rules.Escalated, requested: true, letsOut: true, want: ask, why: "sub/.vscode/y"},
+		"… escalated, another file":   {thread: &plain, tool: "Bash", text: "touch sub/y", escalation: rules.Escalated, letsOut: true, want: pass},
 		"… without a sandbox":         {thread: &full, tool: "Bash", text: "touch .vscode/y", escalation: rules.Sandboxed, want: deny, why: "protected"},
 		"… that codex mounts":         {thread: &plain, tool: "Bash", text: "touch .git/y", escalation: rules.Sandboxed, want: pass},
 		"… that it does not mount":    {thread: &plain, tool: "Bash", text: "touch .vscode/y", escalation: rules.Sandboxed, want: deny, why: "protected"},

@@ -123,8 +123,8 @@ const maxPatchPlaces = 4096
 // lineLeaves is why a shell command leaves the sandbox that names a file in policy.protected_paths to
 // change it. The sandbox itself protects those at the top of a workspace alone.
 func (p *Policy) lineLeaves(t ToolUse, st State) leave {
-	if t.Name != "Bash" || st.Thread == nil || st.Escalation == rules.Escalated {
-		return leave{} // Codex asks about what runs outside of the sandbox
+	if t.Name != "Bash" || st.Thread == nil || st.Requested && st.Thread.Sandbox != fullAccess.String() {
+		return leave{} // Codex asks about what surely runs outside of the sandbox
 	}
 	text, _ := t.Input.Get("command").Text()
 	dirs := rules.Dirs{Home: st.Home}

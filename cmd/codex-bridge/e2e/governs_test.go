@@ -555,3 +555,19 @@ func TestLinesIntoDeeperProtectedPaths(t *testing.T) {
 	}
 	r.quit()
 }
+
+// A call with prefix_rule alone runs inside of the sandbox, without a question of Codex's. Its line is judged like
+// that of any other call: a person is asked.
+func TestLinesOfCallsWithPrefixRule(t *testing.T) {
+	t.Parallel()
+	w := deeperWorld(t, governsConfig+"escalation = \"ask\"\n")
+	r := w.refuser(proxyArgv...)
+	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	rule := map[string]any{"prefix_rule": []string{"touch"}}
+	for line, questions := range map[string]int{"touch deep/.github/workflows/new": 1, "touch deep/new": 0} {
+		if asked := r.exec(thread, line, rule); len(asked) != questions || w.left("workspace/"+strings.TrimPrefix(line, "touch ")) != (questions == 0) {
+			t.Errorf("%s: asked %q, the model was told %q", line, asked, w.told())
+		}
+	}
+	r.quit()
+}
