@@ -30,7 +30,7 @@ var (
 	namespace = newExpr(`^[a-zA-Z0-9_-]{1,64}$`)
 	plainName = newExpr(`^[a-zA-Z0-9_.-]{1,64}$`)
 	envName   = newExpr(`^[^=\x00]+$`)
-	version   = newExpr(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	version   = newExpr(`^([0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?)?$`)
 	webURL    = newExpr(`^https?://[^/]`)
 	storeURL  = newExpr(`^(postgres(ql)?://.+)?$`)
 	otelURL   = newExpr(`^(https?://[^/].*)?$`)
@@ -53,7 +53,7 @@ var specs = map[string]spec{
 	"codex.env.*":          {secret: true},
 	"codex.env_remove":     {doc: "Names taken out of the child's environment."},
 	"codex.env_remove[]":   {pattern: envName, wants: "a name without ="},
-	"codex.min_version":    {doc: "The oldest codex that is accepted.", pattern: version, wants: `a version such as "0.125.0"`},
+	"codex.min_version":    {doc: "The oldest codex that is accepted. Empty stands for the default.", pattern: version, wants: `a version such as "0.125.0"`},
 	"codex.shutdown_grace": {doc: "Between end of input, SIGTERM and SIGKILL of the whole tree.", least: 0, most: hour / 60},
 	"codex.max_message":    {doc: "The longest message that is gathered.", least: int64(KiB), most: int64(GiB)},
 

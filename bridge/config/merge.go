@@ -205,6 +205,9 @@ func (m *merger) finish() {
 	if _, said := c.origins["policy.gate"]; !said && !c.hooked() {
 		c.Policy.Gate = false // it asks from that hook
 	}
+	if c.Codex.MinVersion == "" {
+		c.Codex.MinVersion = Default().Codex.MinVersion
+	}
 	// Empty means all in these: one form of empty, so that nobody can take
 	// [] for a list that allows nothing.
 	for _, list := range []*[]string{&c.Policy.Models, &c.Policy.Efforts, &c.ACP.Allowed} {
