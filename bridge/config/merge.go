@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"codex-bridge/bridge/execpolicy"
 )
 
 // merger applies layers to a Config, in order.
@@ -14,7 +16,11 @@ type merger struct {
 	opts Options
 	// stood are the keys whose value is what a preset stands for.
 	stood map[string]bool
-	errs  []*Error
+	// layers are what the layers say about how freely commands are run, and exec is what
+	// comes of it.
+	layers []execpolicy.Layer
+	exec   execpolicy.Policy
+	errs   []*Error
 }
 
 // apply adds one layer. Which earlier value binds it:

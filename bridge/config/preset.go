@@ -22,6 +22,26 @@ var profile = []string{"policy.preset", "policy.security", "policy.ask"}
 // more than it.
 var strict = []string{setting.Never, setting.OnRequest, setting.Untrusted}
 
+// execLayer returns what a layer itself says about how freely commands are run.
+func execLayer(l *layer) (own execpolicy.Layer) {
+	for _, f := range l.leaves {
+		switch f.pattern {
+		case "policy.preset":
+			if word := f.value.String(); isShort(word) {
+				own.Mode = word
+			}
+		case "policy.security":
+			own.Security = f.value.String()
+		case "policy.ask":
+			own.Ask = f.value.String()
+		}
+	}
+	return own
+}
+
+// isShort reports whether a preset is short for a security and an ask.
+func isShort(word string) bool { return word != "" && word != preset.Yolo && word != preset.Guardian }
+
 // profiled gives a layer with a preset, a security or an ask the values that they stand
 // for. Where an earlier layer binds, or commands have to be asked about, what is said
 // holds as far as both allow it.
@@ -31,18 +51,23 @@ func (m *merger) profiled(l *layer, off bool) {
 		return
 	}
 	at := l.leaves[i]
-	p := m.cfg.Policy
-	short := p.Preset != "" && p.Preset != preset.Yolo && p.Preset != preset.Guardian
-	if short && p.Security+p.Ask != "" {
-		m.fail(at, problem{fmt.Sprintf("preset %q is short for a security and an ask, and there is one of those, too", p.Preset), "keep one of the two"})
+	own := execLayer(l)
+	if own.Mode != "" && own.Security+own.Ask != "" {
+		m.fail(at, problem{fmt.Sprintf("preset %q is short for a security and an ask, and there is one of those, too", own.Mode), "keep one of the two"})
 		return
 	}
-	in := preset.Input{Config: preset.Settings{Preset: p.Preset}}
-	exec := execpolicy.Layer{Security: p.Security, Ask: p.Ask}
-	if short {
-		in.Config.Preset, exec.Mode = "", p.Preset
+	in := preset.Input{Config: preset.Settings{Preset: m.cfg.Policy.Preset}}
+	if isShort(in.Config.Preset) {
+		in.Config.Preset = ""
 	}
-	in.Exec = execpolicy.Resolve([]execpolicy.Layer{exec}, execpolicy.Layer{})
+	// A later layer may only tighten: the earlier ones are its floor.
+	floor := execpolicy.Layer{}
+	if m.exec.Touched {
+		floor = execpolicy.Layer{Security: m.exec.Security, Ask: m.exec.Ask}
+	}
+	m.layers = append(m.layers, own)
+	m.exec = execpolicy.Resolve(m.layers, floor)
+	in.Exec = m.exec
 	var err error
 	if in.Requirements, err = m.requirements(); err != nil {
 		m.fail(at, problem{err.Error(), "mend that file, which Codex reads, too"})

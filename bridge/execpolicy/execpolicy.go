@@ -95,21 +95,6 @@ func modeOf(security, ask string) string {
 	return Ask
 }
 
-// Floor is the floor of several entries, the most particular first: each word is that of
-// the first that says one.
-func Floor(entries ...Layer) Layer {
-	var f Layer
-	for _, e := range entries {
-		if f.Security == "" && slices.Contains(securities, e.Security) {
-			f.Security = e.Security
-		}
-		if f.Ask == "" && slices.Contains(asks, e.Ask) {
-			f.Ask = e.Ask
-		}
-	}
-	return f
-}
-
 // stricter is the word that comes first, stronger the one that comes last. One that is not
 // known counts for nothing.
 func stricter(order []string, is, floor string) string {

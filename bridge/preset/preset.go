@@ -2,12 +2,12 @@
 // from what is written down, from how freely commands may be run, and from what the
 // machine allows.
 //
-// A value that is forced by the exec policy comes first, then what is configured, then the
-// environment's, then what the machine's requirements leave, then the preset's. Words that
-// are not known are an error. It is pure and may be used by several goroutines.
+// A value that is forced by the exec policy comes first, then what is configured, then what
+// the machine's requirements leave, then the preset's. Words that are not known are an error. It is pure and may be used by several goroutines.
 package preset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -28,7 +28,6 @@ type Source string
 // The sources.
 const (
 	Config       Source = "config"
-	Environment  Source = "env"
 	Requirements Source = "requirements" // or the exec policy
 	Implicit     Source = "implicit"     // nobody: it is the preset's
 )
@@ -45,7 +44,6 @@ type Settings struct {
 // Input is all that is known.
 type Input struct {
 	Config       Settings
-	Environment  Settings
 	Exec         execpolicy.Policy
 	Requirements *requirements.Requirements // nil: the machine has none
 	// HostSandboxed tells that the host runs commands in a sandbox of its own.
@@ -71,34 +69,29 @@ var (
 
 // Resolve finds it.
 func Resolve(in Input) (Result, error) {
-	for _, s := range []Settings{in.Config, in.Environment} {
-		if err := s.check(); err != nil {
-			return Result{}, err
-		}
+	if err := in.Config.check(); err != nil {
+		return Result{}, err
 	}
 	forced, err := in.forced()
 	if err != nil {
 		return Result{}, err
 	}
 	v, source := in.usual()
-	c, e := in.Config, in.Environment
-	v = values{either(c.Approval, e.Approval, v.approval), either(c.Reviewer, e.Reviewer, v.reviewer), either(c.Sandbox, e.Sandbox, v.sandbox)}
+	c := in.Config
+	v = values{cmp.Or(c.Approval, v.approval), cmp.Or(c.Reviewer, v.reviewer), cmp.Or(c.Sandbox, v.sandbox)}
 	if forced != nil {
 		v, source = *forced, Requirements
 	}
-	switch {
-	case c.Approval != "":
+	if c.Approval != "" {
 		source = Config
-	case e.Approval != "":
-		source = Environment
 	}
-	return Result{setting.Approval(v.approval), source, v.reviewer, v.sandbox, setting.ServiceTier(either(c.ServiceTier, e.ServiceTier))}, nil
+	return Result{setting.Approval(v.approval), source, v.reviewer, v.sandbox, setting.ServiceTier(c.ServiceTier)}, nil
 }
 
 // usual is what holds where nothing particular is said. The requirements count unless a
 // preset was chosen.
 func (in Input) usual() (values, Source) {
-	switch either(in.Config.Preset, in.Environment.Preset) {
+	switch in.Config.Preset {
 	case Guardian:
 		return guardian, Implicit
 	case Yolo:
@@ -145,7 +138,7 @@ func (in Input) asked(sandbox string, reviewers ...string) (*values, error) {
 	}
 	narrow := []string{setting.WorkspaceWrite, setting.ReadOnly}
 	switch {
-	case either(in.Config.Sandbox, in.Environment.Sandbox) == setting.ReadOnly:
+	case in.Config.Sandbox == setting.ReadOnly:
 		v.sandbox = setting.ReadOnly
 	case sandbox != setting.DangerFullAccess:
 		v.sandbox = r.Sandbox(narrow...)
@@ -174,13 +167,4 @@ func (s Settings) check() error {
 		return fmt.Errorf("%q reviews no approvals; write user or auto_review", s.Reviewer)
 	}
 	return nil
-}
-
-func either(words ...string) string {
-	for _, word := range words {
-		if word != "" {
-			return word
-		}
-	}
-	return ""
 }

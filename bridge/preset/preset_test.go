@@ -26,10 +26,7 @@ func TestResolve(t *testing.T) {
 	}{
 		{"guardian", preset.Input{Config: preset.Settings{Preset: "guardian"}},
 			preset.Result{Approval: "on-request", ApprovalSource: preset.Implicit, Reviewer: "auto_review", Sandbox: "workspace-write"}},
-		{"the environment's", preset.Input{Environment: preset.Settings{Preset: "guardian", Approval: "never", Sandbox: "read-only"}},
-			preset.Result{Approval: "never", ApprovalSource: preset.Environment, Reviewer: "auto_review", Sandbox: "read-only"}},
-		{"configured before the environment's", preset.Input{
-			Config: preset.Settings{Approval: "untrusted"}, Environment: preset.Settings{Approval: "never", ServiceTier: "fast"}},
+		{"configured", preset.Input{Config: preset.Settings{Approval: "untrusted", ServiceTier: "fast"}},
 			preset.Result{Approval: "untrusted", ApprovalSource: preset.Config, Reviewer: "user", Sandbox: "danger-full-access", ServiceTier: "priority"}},
 		{"yolo, and forced to ask", preset.Input{Config: preset.Settings{Preset: "yolo"}, Exec: ask},
 			preset.Result{Approval: "on-request", ApprovalSource: preset.Requirements, Reviewer: "user", Sandbox: "workspace-write"}},
@@ -64,7 +61,7 @@ func TestResolveErrors(t *testing.T) {
 		in   preset.Input
 	}{
 		{"preset", preset.Input{Config: preset.Settings{Preset: "Yolo"}}},
-		{"approval", preset.Input{Environment: preset.Settings{Approval: "always"}}},
+		{"approval", preset.Input{Config: preset.Settings{Approval: "always"}}},
 		{"sandbox", preset.Input{Config: preset.Settings{Sandbox: "full"}}},
 		{"reviews", preset.Input{Config: preset.Settings{Reviewer: "me"}}},
 		{"may not be run", preset.Input{Exec: execpolicy.Policy{Mode: "deny", Security: "deny", Ask: "off", Touched: true}}},
@@ -91,7 +88,7 @@ func TestLaws(t *testing.T) {
 				Sandbox: word("sandbox", "read-only", "workspace-write", "danger-full-access"), Reviewer: word("reviewer", "user", "auto_review"),
 			}
 		}
-		in := preset.Input{Config: write(), Environment: write(), HostSandboxed: rapid.Bool().Draw(t, "sandboxed")}
+		in := preset.Input{Config: write(), HostSandboxed: rapid.Bool().Draw(t, "sandboxed")}
 		in.Exec = execpolicy.Resolve([]execpolicy.Layer{{Mode: word("mode", "deny", "allowlist", "ask", "auto", "full"), Ask: word("ask", "always")}},
 			execpolicy.Layer{Ask: word("floor", "always", "on-miss")})
 		r := &requirements.Requirements{}
@@ -112,7 +109,7 @@ func TestLaws(t *testing.T) {
 				t.Fatalf("%+v under %+v", got, x)
 			}
 		}
-		written := in.Config.Sandbox != "" || in.Environment.Sandbox != "" || in.Config.Preset != "" || in.Environment.Preset != ""
+		written := in.Config.Sandbox != "" || in.Config.Preset != ""
 		if !written && r.Sandbox(got.Sandbox) == "" {
 			t.Fatalf("%+v is not allowed by %+v", got, *r)
 		}

@@ -36,30 +36,3 @@ var reviewers = []string{User, AutoReview, GuardianSubagent}
 
 // IsReviewer tells whether a word is a reviewer of approvals.
 func IsReviewer(word string) bool { return slices.Contains(reviewers, word) }
-
-// Granular says for each kind of question whether it may come up. Codex asks for the
-// first three; what is nil is left out.
-type Granular struct {
-	MCPElicitations    bool  `json:"mcp_elicitations"`
-	Rules              bool  `json:"rules"`
-	SandboxApproval    bool  `json:"sandbox_approval"`
-	RequestPermissions *bool `json:"request_permissions,omitempty"`
-	SkillApproval      *bool `json:"skill_approval,omitempty"`
-}
-
-// Elicitations is the granular form of a policy that is a word, in which the questions of
-// MCP servers come through: beside them nothing for never, all else for the others.
-func Elicitations(word string) Granular {
-	asks := word != Never
-	return Granular{MCPElicitations: true, Rules: asks, SandboxApproval: asks}
-}
-
-// WithElicitations is g with the questions of MCP servers let through.
-func (g Granular) WithElicitations() Granular {
-	g.MCPElicitations = true
-	return g
-}
-
-// Unattended tells whether nothing is asked and nothing held back, so that what still
-// comes as a question may be accepted: never, by the word, with danger-full-access.
-func Unattended(word, sandbox string) bool { return word == Never && sandbox == DangerFullAccess }

@@ -2,7 +2,6 @@ package setting_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"codex-bridge/bridge/bridgetest/vectors"
@@ -61,19 +60,13 @@ func TestSandboxPolicyVectors(t *testing.T) {
 			Mode, Cwd string
 			Policy    json.RawMessage
 		}
-		MCPElicitationsApprovalPolicy []struct{ In, Out json.RawMessage }
-		AutoApprove                   []struct {
-			ApprovalPolicy json.RawMessage
-			Sandbox        string
-			AutoApprove    bool
-		}
 		ServiceTier []struct {
 			In, Out *string
 			IsFast  bool
 		}
 	}
 	vectors.Read(t, "sandbox_policy_for_turn.json", &v)
-	if len(v.Cases) == 0 || len(v.MCPElicitationsApprovalPolicy) == 0 || len(v.AutoApprove) == 0 || len(v.ServiceTier) == 0 {
+	if len(v.Cases) == 0 || len(v.ServiceTier) == 0 {
 		t.Fatal("no cases")
 	}
 	for _, c := range v.Cases {
@@ -83,32 +76,6 @@ func TestSandboxPolicyVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, got, c.Policy)
-		})
-	}
-	type granular struct {
-		Granular setting.Granular `json:"granular"`
-	}
-	for _, c := range v.MCPElicitationsApprovalPolicy {
-		t.Run("elicitations "+string(c.In), func(t *testing.T) {
-			var word string
-			var in granular
-			if json.Unmarshal(c.In, &word) == nil {
-				same(t, granular{setting.Elicitations(word)}, c.Out)
-				return
-			}
-			if err := json.Unmarshal(c.In, &in); err != nil {
-				t.Fatal(err)
-			}
-			same(t, granular{in.Granular.WithElicitations()}, c.Out)
-		})
-	}
-	for _, c := range v.AutoApprove {
-		t.Run(fmt.Sprintf("unattended %s %s", c.ApprovalPolicy, c.Sandbox), func(t *testing.T) {
-			var word string // "" for the granular form, which is no word
-			_ = json.Unmarshal(c.ApprovalPolicy, &word)
-			if got := setting.Unattended(word, c.Sandbox); got != c.AutoApprove {
-				t.Errorf("Unattended = %v, want %v", got, c.AutoApprove)
-			}
 		})
 	}
 	for _, c := range v.ServiceTier {

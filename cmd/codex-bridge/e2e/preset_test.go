@@ -19,19 +19,25 @@ func TestPresets(t *testing.T) {
 		policy string
 		params map[string]any
 		want   string // approval, sandbox, reviewer
+		folder string // the policy of the workspace's own file
 	}{
-		"yolo, all":       {`preset = "yolo"`, all, "never dangerFullAccess user"},
-		"yolo, little":    {`preset = "yolo"`, little, "untrusted readOnly user"},
-		"guardian, all":   {`preset = "guardian"`, all, "on-request workspaceWrite user"},
-		"guardian, model": {`preset = "guardian"`, map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "approvalsReviewer": "auto_review"}, "on-request workspaceWrite auto_review"},
-		"auto, all":       {`preset = "auto"`, all, "on-request workspaceWrite user"},
-		"ask, model":      {`preset = "ask"`, map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access", "approvalsReviewer": "auto_review"}, "on-request workspaceWrite user"},
-		"security, ask":   {"security = \"full\"\nask = \"always\"", all, "on-request dangerFullAccess user"},
-		"ask, read-only":  {"preset = \"ask\"\nsandbox = \"read-only\"", all, "on-request readOnly user"},
+		"yolo, all":              {`preset = "yolo"`, all, "never dangerFullAccess user", ""},
+		"yolo, little":           {`preset = "yolo"`, little, "untrusted readOnly user", ""},
+		"guardian, all":          {`preset = "guardian"`, all, "on-request workspaceWrite user", ""},
+		"guardian, model":        {`preset = "guardian"`, map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "approvalsReviewer": "auto_review"}, "on-request workspaceWrite auto_review", ""},
+		"auto, all":              {`preset = "auto"`, all, "on-request workspaceWrite user", ""},
+		"ask, model":             {`preset = "ask"`, map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access", "approvalsReviewer": "auto_review"}, "on-request workspaceWrite user", ""},
+		"security, ask":          {"security = \"full\"\nask = \"always\"", all, "on-request dangerFullAccess user", ""},
+		"ask, read-only":         {"preset = \"ask\"\nsandbox = \"read-only\"", all, "on-request readOnly user", ""},
+		"workspace tightens":     {`security = "full"`, all, "on-request workspaceWrite user", `preset = "ask"`},
+		"workspace can't loosen": {`preset = "ask"`, all, "on-request workspaceWrite user", `security = "full"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\n" + tt.policy + "\n"})
+			if tt.folder != "" {
+				w.write("workspace/.codex-bridge.toml", "[policy]\n"+tt.folder+"\n")
+			}
 			c := w.open(proxyArgv...)
 			c.initialize(map[string]any{"experimentalApi": true})
 			params := map[string]any{"cwd": w.workspace}
