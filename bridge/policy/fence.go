@@ -217,13 +217,6 @@ func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 	if len(relative) > 0 {
 		entries[":workspace_roots"] = relative
 	}
-	for at, access := range entries {
-		if access == "read" && slices.ContainsFunc(slices.Collect(maps.Keys(entries)), func(other string) bool {
-			return other != at && entries[other] == "read" && within(other, at)
-		}) {
-			delete(entries, at)
-		}
-	}
 	// Measured with Codex 0.169: Codex resolves the links of $TMPDIR for each command anew. With
 	// TMPDIR=WORKSPACE/a/tmp a command renamed a and made a/tmp a link to CODEX_HOME, and the next
 	// command could write there. A mount can't be renamed from inside the sandbox. Where the workspace
@@ -235,6 +228,15 @@ func (p *Policy) fenceEntries(st State, folders []string) map[string]any {
 					entries[t.Path] = "write"
 				}
 				between(outer, t.Path)
+			}
+		}
+	}
+	for at := range entries {
+		temporary := slices.ContainsFunc(st.Temps, func(t TempFolder) bool { return t.Path == at })
+		for dir := filepath.Dir(at); !temporary && filepath.IsAbs(at) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			if entries[dir] == "read" {
+				delete(entries, at)
+				break
 			}
 		}
 	}
@@ -273,19 +275,28 @@ func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
 // path, and "write" for each folder above it, which is then a mount of its own. A folder that is
 // read-only in some root is read-only in all.
 func (p *Policy) relativeEntries(reads []string) map[string]string {
-	reads = slices.Clip(reads)
+	ends := map[string]bool{} // of paths that are read-only, in lower case
+	add := func(path string) {
+		names := strings.FieldsFunc(strings.ToLower(path), func(c rune) bool { return c == '/' || c == '\\' })
+		for i := range names {
+			ends[strings.Join(names[i:], "/")] = true
+		}
+	}
+	for _, read := range reads {
+		add(read)
+	}
 	var own [][]string // what Codex does not protect by itself
 	for _, segments := range p.protected {
 		if !governs(segments[0]) {
 			own = append(own, segments)
-			reads = append(reads, strings.Join(segments, "/")) // as a turn in a subfolder sees it
+			add(strings.Join(segments, "/")) // as a turn in a subfolder sees it
 		}
 	}
 	relative := map[string]string{}
 	for _, segments := range own {
 		for i := 1; i <= len(segments); i++ {
 			at := strings.Join(segments[:i], "/")
-			if slices.ContainsFunc(reads, func(read string) bool { return endsWith(read, segments[:i]) }) {
+			if ends[strings.ToLower(at)] {
 				relative[at] = "read"
 				break
 			}
@@ -316,12 +327,6 @@ func outermost(paths []string) []string {
 
 // withinFold is within, regardless of case, so that a doubt forbids.
 func withinFold(root, path string) bool { return within(strings.ToLower(root), strings.ToLower(path)) }
-
-// endsWith reports whether path ends with names, regardless of case.
-func endsWith(path string, names []string) bool {
-	own := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
-	return len(own) >= len(names) && slices.EqualFunc(own[len(own)-len(names):], names, strings.EqualFold)
-}
 
 // fenceTable is the overlay's table `permissions`.
 func (p *Policy) fenceTable(entries map[string]any, roots []string) []byte {
