@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/bridge/store"
 )
 
 const elicitationQuestion = "mcpServer/elicitation/request"
@@ -153,8 +154,8 @@ func (c *terminal) session(apps map[string]vectorApp) {
 	if len(data) > 0 {
 		c.reply(text(c.t, named{"data": data}))
 	}
-	if asked := c.reply(fmt.Sprintf(`{"thread":{"id":%q},"model":"m"}`, vectorThread)); asked.Method != "thread/start" {
-		c.t.Fatalf("codex is asked for %s", asked.Method)
+	for started := false; !started; { // a policy asks for more before
+		started = c.reply(fmt.Sprintf(`{"thread":{"id":%q},"model":"m","config":{}}`, vectorThread)).Method == "thread/start"
 	}
 	if answer := c.next(c.codex.EditorHears()); !answer.Root().Get("result").Get("bridge").Exists() {
 		c.t.Fatalf("the session has not begun: %s", answer.Root().Raw())
@@ -168,4 +169,32 @@ func text(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// A consent of the host's is on record, and none where the policy wants the person asked.
+func TestPluginConsent(t *testing.T) {
+	apps := map[string]vectorApp{"cal": {ConfigKey: "cal", MarketplaceName: "openai-curated", PluginName: "calendar", AllowDestructiveActions: true}}
+	question := json.RawMessage(`{"threadId":"` + vectorThread + `","turnId":"` + vectorTurn + `","serverName":"codex_apps","mode":"form","message":"Allow?",` +
+		`"_meta":{"codex_approval_kind":"mcp_tool_call","plugin_name":"calendar"},"requestedSchema":{"type":"object","properties":{}}}`)
+	for name, c := range map[string]struct {
+		configuration string
+		asked         bool
+	}{
+		"without a policy": {"", false},
+		"a policy asks":    {"[policy]\nmode = \"audit\"\n[policy.methods]\n\"mcpServer/elicitation/request\" = \"ask\"\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := atTerminal(t, c.configuration)
+			w.session(apps)
+			w.turn(vectorThread, vectorTurn)
+			got, shown := w.ask(elicitationQuestion, question, typed{line: "n"})
+			if asked := shown != ""; asked != c.asked || got.Get("result").Get("action").Is("accept") == c.asked {
+				t.Errorf("the person is asked %q, the answer is %s", shown, got.Raw())
+			}
+			recorded := slices.ContainsFunc(w.log(), func(e store.Entry) bool { return e.Rule == "bridge.plugins" && e.Verdict == "accept" })
+			if recorded == c.asked {
+				t.Errorf("on record is %+v", w.log())
+			}
+		})
+	}
 }

@@ -29,7 +29,7 @@ func TestDemo(t *testing.T) {
 		"ok thread/shellCommand: runs a shell command outside every sandbox",
 		"ok nothing of it was run, and the project was not made a trusted one",
 		"ok the bridge's hook kept it in the read-only sandbox of the thread, without a question",
-		"14 decisions, none changed",
+		"16 decisions, none changed",
 		"ok resumed: the same thread",
 		"ok started, because dynamicToolsChanged",
 		"ok 3 messages were gathered",

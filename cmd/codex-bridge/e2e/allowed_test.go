@@ -1,0 +1,84 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// A card that has no room for all that is granted counts what it leaves out, and the decision
+// log has all of it.
+func TestCutCardIsRecordedWhole(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{
+		codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n",
+		config:      "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n",
+	})
+	var folders []string
+	for i := range 4 {
+		w.write(fmt.Sprintf("workspace/folder%d/here", i), "")
+		folders = append(folders, filepath.Join(w.workspace, fmt.Sprintf("folder%d", i)))
+	}
+	request := fmt.Sprintf(`{"reason":"r","permissions":{"file_system":{"write":%s}}}`, marshal(t, folders))
+	w.model.Add(scripted.Step{When: "PERMIT", Reply: scripted.Reply{scripted.Call{Tool: "request_permissions", Arguments: json.RawMessage(request)}}})
+
+	user, program := terminal(t)
+	cmd := exec.CommandContext(deadline(t), proxyPath, "run", "--session", "s", "--sandbox", "read-only", "PERMIT")
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.env, w.workspace, program, program, program
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	program.Close()
+	var seen strings.Builder
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		asked := false
+		for b := make([]byte, 4096); ; {
+			n, err := user.Read(b)
+			seen.Write(b[:n])
+			if !asked && strings.Contains(seen.String(), "[n] no: ") {
+				asked = true
+				_, _ = io.WriteString(user, "y\n") // a program that has ended
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	err := cmd.Wait()
+	reading.Wait()
+	card, _, _ := strings.Cut(seen.String(), "[n] no: ")
+	if err != nil || !regexp.MustCompile(`entries: write /.* \(\+[23] more\)`).MatchString(card) || strings.Contains(card, `{`) {
+		t.Errorf("%v, the person has seen %q", err, seen.String())
+	}
+
+	out, problems, status := w.shell("", "decisions", "list", "--json", "--verdict", "accept")
+	if status != 0 {
+		t.Fatalf("decisions list: status %d, %s", status, problems)
+	}
+	var log []struct{ Rule, Reason string }
+	if err := json.Unmarshal([]byte(out), &log); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	var on []string
+	for _, d := range log {
+		if d.Rule == "approvals.person" {
+			on = append(on, d.Reason)
+		}
+	}
+	for _, folder := range folders {
+		if !strings.Contains(strings.Join(on, ""), `"`+folder+`"`) {
+			t.Errorf("%s is granted, and on record is %q", folder, on)
+		}
+	}
+}
