@@ -321,36 +321,32 @@ func places(path string) []string {
 	if folder, err := (filesystem{}).Canonical(filepath.Dir(path)); err == nil {
 		out = append(out, filepath.Join(folder, filepath.Base(path)))
 	}
-	if at, err := (filesystem{}).Canonical(path); err == nil {
+	at, links := follow(path)
+	if at != "" {
 		out = append(out, at)
 	}
-	return append(out, links(path)...)
+	return append(out, links...)
 }
 
-// linked is what of Codex's own folder is a link to elsewhere: people keep such files in a
-// repository of their own.
+// linked returns where the links in Codex's own folder, and in its folder of rules, lead to, and the
+// links behind them: people keep such files in a repository of their own.
 func linked(codexHome string) []string {
 	if codexHome == "" {
 		return nil
 	}
 	var out []string
-	add := func(at string) {
-		if !policy.Within(codexHome, at) && !slices.Contains(out, at) {
-			out = append(out, at)
-		}
-	}
-	names := []string{"config.toml", "hooks.json", "rules"}
-	rules, _ := os.ReadDir(filepath.Join(codexHome, "rules"))
-	for _, entry := range rules {
-		names = append(names, filepath.Join("rules", entry.Name()))
-	}
-	for _, name := range names {
-		path := filepath.Join(codexHome, name)
-		for _, link := range links(path) {
-			add(link)
-		}
-		if at, err := (filesystem{}).Canonical(path); err == nil {
-			add(at)
+	for _, folder := range []string{codexHome, filepath.Join(codexHome, "rules")} {
+		entries, _ := os.ReadDir(folder)
+		for _, entry := range entries {
+			if entry.IsDir() || entry.Type().IsRegular() {
+				continue
+			}
+			at, links := follow(filepath.Join(folder, entry.Name()))
+			for _, path := range append(links, at) {
+				if path != "" && !policy.Within(codexHome, path) && !slices.Contains(out, path) {
+					out = append(out, path)
+				}
+			}
 		}
 	}
 	return out

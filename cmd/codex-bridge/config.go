@@ -99,7 +99,8 @@ func configuredPrograms(cfg *config.Config) (files []string) {
 }
 
 // exposed returns an error if sandboxed commands could write something on which an enforced policy
-// rests, or could turn one of its writable roots elsewhere.
+// rests, or could turn one of its writable roots elsewhere, or if Codex has variables that the policy
+// does not see.
 func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 	var errs []error
 	for _, one := range p.LinkedRoots(world) {
@@ -107,6 +108,11 @@ func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 	}
 	for _, one := range p.Exposed(guard.Governing(cfg, world), world.Temps) {
 		errs = append(errs, one)
+	}
+	if p.Mode() == config.Enforce {
+		for _, one := range guard.CheckEnvFile(world) {
+			errs = append(errs, one)
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -52,6 +52,9 @@ func examineExposed(cfg *config.Config) []finding {
 	for _, one := range p.LinkedRoots(world) {
 		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
 	}
+	for _, one := range guard.CheckEnvFile(world) {
+		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
+	}
 	if all != nil {
 		return all
 	}

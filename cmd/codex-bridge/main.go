@@ -13,6 +13,7 @@ import (
 	"codex-bridge/bridge/argv"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/relay/hook"
 )
@@ -82,10 +83,11 @@ func status(err error) int {
 	var conf *config.Error
 	var refused *refusedArgs
 	var open *policy.ExposedError
+	var variable *guard.EnvFileError
 	switch {
 	case errors.As(err, &find):
 		return exitNotFound
-	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.Is(err, errUnenforced):
+	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.Is(err, errUnenforced):
 		return exitConfig
 	}
 	return exitFailed

@@ -1,0 +1,123 @@
+package guard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"codex-bridge/bridge/policy"
+)
+
+// envFile is a file in Codex's own folder. Measured with Codex 0.169: Codex sets its variables when it
+// starts, over those of its environment, but for those whose names begin with CODEX_ in any case. It
+// reads no such file of the folder it is started in.
+const envFile = ".env"
+
+// maxEnvFile bounds the bytes of an envFile that are read.
+const maxEnvFile = 1 << 20
+
+// EnvFileError reports a variable that Codex's own .env sets, and by which the policy finds programs
+// and folders; or that the file can't be read.
+type EnvFileError struct {
+	Path string
+	Line int    // from 1; 0: the whole file
+	Name string // of the variable
+	Err  error  // why the file can't be read
+}
+
+func (e *EnvFileError) Error() string { return e.Problem() + "; " + e.Hint() }
+
+func (e *EnvFileError) Unwrap() error { return e.Err }
+
+// Problem names the file and the variable.
+func (e *EnvFileError) Problem() string {
+	if e.Err != nil {
+		return fmt.Sprintf("codex's own file %s can't be read: %v", e.Path, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: codex takes the variable %s from this file, where the policy can't see its value", e.Path, e.Line, e.Name)
+}
+
+// Hint returns how to fix it.
+func (e *EnvFileError) Hint() string {
+	if e.Err != nil {
+		return "make it a file that you can read, or remove it"
+	}
+	return "remove the line, and set the variable in [codex.env] of codex-bridge's configuration"
+}
+
+// CheckEnvFile returns an error for each line of Codex's own .env that sets a variable of which World
+// depends. The bridge does not read the values, since Codex's rules for quotes and references are its own.
+func CheckEnvFile(world policy.State) (faults []*EnvFileError) {
+	if world.CodexHome == "" {
+		return nil
+	}
+	path := filepath.Join(world.CodexHome, envFile)
+	text, err := readEnvFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return []*EnvFileError{{Path: path, Err: err}}
+	}
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		if name := variableSet(string(line)); isJudged(name) {
+			faults = append(faults, &EnvFileError{Path: path, Line: i + 1, Name: name})
+		}
+	}
+	return faults
+}
+
+func readEnvFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxEnvFile+1))
+	if err == nil && len(text) > maxEnvFile {
+		err = fmt.Errorf("it has more than %d bytes", maxEnvFile)
+	}
+	return text, err
+}
+
+// variableSet returns the name of the variable that a line sets, if it sets one. The line may be a
+// part of a quoted value instead.
+//
+// Measured with Codex 0.169: a variable begins on a line of its own. Space and "export" may be before
+// its name, space after it. Names consist of letters, digits, "_" and ".".
+func variableSet(line string) string {
+	name, _, isPair := strings.Cut(line, "=")
+	if !isPair || strings.HasPrefix(strings.TrimSpace(line), "#") {
+		return ""
+	}
+	name = strings.TrimRightFunc(name, unicode.IsSpace)
+	start := len(name)
+	for start > 0 && isNameByte(name[start-1]) {
+		start--
+	}
+	return name[start:]
+}
+
+func isNameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.'
+}
+
+// isJudged reports whether World, or git, finds programs, folders or configuration by a variable.
+func isJudged(name string) bool {
+	names := append([]string{"PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME"}, tempNames()...)
+	return slices.ContainsFunc(names, func(one string) bool { return isVariable(name, one) }) || strings.HasPrefix(strings.ToUpper(name), "GIT_")
+}

@@ -1,0 +1,95 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// Codex takes variables from the file .env in its own folder. The bridge does not start where one of
+// them would change what the policy judges. Others pass.
+func TestEnvFileOfCodex(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text, variable string
+		sets           bool // Codex takes a variable from it that the bridge judges
+	}{
+		"PATH":        {"PATH=$ROOT/other\n", "PATH", true},
+		"export":      {"X='\n'\n export\tTMPDIR = \"$ROOT/other\"", "TMPDIR", true},
+		"HOME":        {"\u00a0HOME\v=$ROOT/other # home", "HOME", true},
+		"git":         {"GIT_CONFIG_GLOBAL=$ROOT/other\r\n", "GIT_CONFIG_GLOBAL", true},
+		"others":      {"OTHER=$ROOT/other\n# PATH=$ROOT/other\n", "OTHER", false},
+		"CODEX_HOME":  {"CODEX_HOME=$ROOT/other\nCodex_Home=$ROOT/other\n", "", false},
+		"no variable": {"PATH: $ROOT/other\nHOME\n", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig})
+			w.write("workspace/.env", "PATH="+w.root+"/other\n") // Codex does not read it
+			w.write("home/.env", strings.ReplaceAll(test.text, "$ROOT", w.root))
+			a := w.agreeable(codexPath, "app-server")
+			a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "danger-full-access"}), `CALL: exec_command {"cmd":"/usr/bin/env > set","login":false,"shell":"/bin/bash"}`)
+			var set string
+			for line := range strings.Lines(w.read("workspace/set")) {
+				if variable, value, _ := strings.Cut(strings.TrimSpace(line), "="); strings.HasSuffix(value, w.root+"/other") {
+					set = variable
+				}
+			}
+			if set != test.variable {
+				t.Errorf("control: codex has set %q, not %q", set, test.variable)
+			}
+			a.quit()
+			if !test.sets {
+				a := w.agreeable(proxyArgv...)
+				a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "RUN: touch fine")
+				if !w.left("workspace/fine") {
+					t.Errorf("no command: %q", w.told())
+				}
+				a.quit()
+				return
+			}
+			e := w.start(proxyArgv, editor.Options{})
+			exit, err := e.Exit(deadline(t))
+			if err != nil || exit.Code != 2 || !strings.Contains(e.Stderr(), w.home+"/.env") || !strings.Contains(e.Stderr(), test.variable) {
+				t.Errorf("%v, %v; stderr %q", exit, err, e.Stderr())
+			}
+		})
+	}
+}
+
+// The file .env of Codex's own folder is a link into the workspace. A command can't write what it
+// leads to.
+func TestCommandsCannotWriteEnvFile(t *testing.T) {
+	t.Parallel()
+	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		for _, there := range []bool{true, false} {
+			name := who
+			if there {
+				name += ", a file"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: gitConfig})
+				if there {
+					w.write("workspace/own/env", "X=1\n")
+				}
+				if err := os.Symlink(filepath.Join(w.workspace, "own/env"), filepath.Join(w.home, ".env")); err != nil {
+					t.Fatal(err)
+				}
+				a := w.agreeable(argv...)
+				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+				a.turn(thread, `CALL: exec_command {"cmd":"mkdir -p own; echo PATH=/other > own/env"}`)
+				text, _ := os.ReadFile(filepath.Join(w.home, ".env"))
+				if written := strings.Contains(string(text), "/other"); written != (who == "control") {
+					t.Errorf("written: %v; %q", written, w.told())
+				}
+				a.CloseInput()
+			})
+		}
+	}
+}
