@@ -2,11 +2,13 @@ package guard
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 )
@@ -25,38 +27,74 @@ type disk interface {
 	Same(a, b string) bool
 }
 
+// maxPath bounds the bytes of a path. Linux opens none that is longer.
+const maxPath = 4096
+
 // canonical returns an absolute path without links, with each name as its folder stores it. Of
 // a path that does not exist the part that does is resolved.
 func canonical(d disk, path string) (string, error) {
-	if !filepath.IsAbs(path) {
+	switch {
+	case len(path) > maxPath:
+		return "", fmt.Errorf("a path of %d bytes is longer than %d", len(path), maxPath)
+	case !filepath.IsAbs(path):
 		return "", errors.New("not an absolute path: " + path)
 	}
 	path = filepath.Clean(path)
-	rest := ""
-	for {
-		resolved, err := d.Resolve(path)
-		switch {
-		case err == nil && d.FoldsCase():
-			if resolved, err = stored(d, resolved); err != nil {
-				return "", err
-			}
-			return filepath.Join(resolved, rest), nil
-		case err == nil:
-			return filepath.Join(resolved, rest), nil
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", err // a loop, or a folder that may not be read
-		}
-		// A link whose target is missing leads where its target would be, not here.
-		if d.IsLink(path) {
-			return "", &fs.PathError{Op: "resolve", Path: path, Err: errors.New("a link to nothing")}
-		}
-		parent := filepath.Dir(path)
-		if parent == path {
-			return "", err
-		}
-		rest = filepath.Join(filepath.Base(path), rest)
-		path = parent
+	resolved, err := d.Resolve(path)
+	switch {
+	case err == nil:
+		return spelled(d, resolved)
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err // a loop, or a folder that may not be read
 	}
+	// Where a folder is missing, everything in it is. So the longest part that exists is found in a few
+	// steps, however many names are behind it.
+	ends := nameEnds(path)
+	existing := sort.Search(len(ends), func(i int) bool {
+		at, failed := d.Resolve(path[:ends[i]])
+		if failed == nil {
+			resolved = at
+		} else {
+			err = failed
+		}
+		return failed != nil
+	}) - 1
+	if existing < 0 || !errors.Is(err, fs.ErrNotExist) {
+		return "", err // nothing exists, or something has changed
+	}
+	missing := len(path)
+	if existing+1 < len(ends) {
+		missing = ends[existing+1]
+	}
+	// A link whose target is missing leads where its target would be, not here.
+	if d.IsLink(path[:missing]) {
+		return "", &fs.PathError{Op: "resolve", Path: path[:missing], Err: errors.New("a link to nothing")}
+	}
+	if resolved, err = spelled(d, resolved); err != nil {
+		return "", err
+	}
+	return filepath.Join(resolved, path[ends[existing]:]), nil
+}
+
+// nameEnds returns the lengths of the parts of a clean path that are paths of its folders, from the root
+// to the path itself.
+func nameEnds(path string) []int {
+	root := min(len(filepath.VolumeName(path))+1, len(path))
+	ends := []int{root}
+	for i := root + 1; i <= len(path); i++ {
+		if i == len(path) || os.IsPathSeparator(path[i]) {
+			ends = append(ends, i)
+		}
+	}
+	return ends
+}
+
+// spelled returns a path that exists and has no links with the names that its folders store.
+func spelled(d disk, path string) (string, error) {
+	if !d.FoldsCase() {
+		return path, nil
+	}
+	return stored(d, path)
 }
 
 // stored returns a path that exists and has no links with the names that its folders store.

@@ -128,6 +128,66 @@ func TestCanonicalOfWhatCannotBeResolved(t *testing.T) {
 	}
 }
 
+// countingDisk counts the parts of paths that are looked up.
+type countingDisk struct {
+	guard.Disk
+	looks *int
+}
+
+func (d countingDisk) Resolve(path string) (string, error) {
+	*d.looks += len(path)
+	return d.Disk.Resolve(path)
+}
+
+// A path of many names that do not exist is resolved in a few steps. One that no system call takes is
+// refused unread.
+func TestCanonicalOfLongPaths(t *testing.T) {
+	root := world(t).Start
+	long := root + strings.Repeat("/a", (4096-len(root))/2)
+	looks := 0
+	if got, err := guard.CanonicalOn(countingDisk{guard.SystemDisk, &looks}, long); err != nil || got != long {
+		t.Errorf("%d bytes: %d bytes, %v", len(long), len(got), err)
+	}
+	if looks > 16*4096 {
+		t.Errorf("%d bytes of paths were looked up for one of %d", looks, len(long))
+	}
+	for name, path := range map[string]string{"names": long + "/aa", "dots": "/" + strings.Repeat("../", 1<<20), "80 kB": root + strings.Repeat("/a", 40000)} {
+		looks = 0
+		if got, err := guard.CanonicalOn(countingDisk{guard.SystemDisk, &looks}, path); err == nil || looks != 0 || !strings.Contains(err.Error(), "longer than 4096") || len(err.Error()) > 200 {
+			t.Errorf("%s: %.80q, %.200v, %d bytes were looked up", name, got, err, looks)
+		}
+	}
+}
+
+// What exists of a path is resolved, and the rest is kept as it is, wherever it begins.
+func TestCanonicalOfMissingRest(t *testing.T) {
+	root := world(t).Start
+	plant(t, root, txtar.Parse([]byte("-- a/b/c/d/file --\nx\n-- real/x --\n")))
+	at := func(name string) string { return filepath.Join(root, name) }
+	if err := errors.Join(os.Symlink("../../real", at("a/b/link")), os.Symlink("none/x", at("a/nowhere")), os.Symlink("loop", at("a/loop")), os.Symlink("b/link", at("a/way"))); err != nil {
+		t.Fatal(err)
+	}
+	ends := map[string]string{"": "", "a": "a", "a/b": "a/b", "a/b/c/d": "a/b/c/d", "a/b/link": "real", "a/way": "real", "none": "none"}
+	for start, end := range ends {
+		rest := ""
+		for range 12 {
+			if got, err := guard.CanonicalOn(guard.SystemDisk, at(start)+rest); err != nil || got != at(end)+rest {
+				t.Errorf("%s%s: %q, %v", start, rest, got, err)
+			}
+			rest += "/n"
+		}
+	}
+	for _, start := range []string{"a/nowhere", "a/loop", "a/b/c/d/file/x"} {
+		rest := ""
+		for range 12 {
+			if got, err := guard.CanonicalOn(guard.SystemDisk, at(start)+rest); err == nil {
+				t.Errorf("%s%s: %q", start, rest, got)
+			}
+			rest += "/n"
+		}
+	}
+}
+
 // emptyDisk has not even a root.
 type emptyDisk struct{ foldingDisk }
 

@@ -97,7 +97,7 @@ func (p *Policy) filesLeave(method string, params rpc.Value, st State) leave {
 		path, err := st.canonical(text)
 		switch {
 		case err != nil:
-			return leave{ruleRoots, text + " can't be judged: " + err.Error()}
+			return leave{ruleRoots, clipped(text) + " can't be judged: " + err.Error()}
 		case limit == readOnly:
 			return leave{ruleSandbox, "to write " + path + " is more than read-only"}
 		case limit == workspaceWrite && !belowAny(roots, path):
