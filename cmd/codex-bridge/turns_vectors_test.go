@@ -163,6 +163,56 @@ func TestConversationInputVectors(t *testing.T) {
 	}
 }
 
+func TestSandboxPolicyVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Cases []struct {
+			Mode, Cwd string
+			Policy    map[string]any
+		}
+		ServiceTier []struct{ In, Out *string }
+	}
+	vectors.Read(t, "sandbox_policy_for_turn.json", &v)
+	if len(v.Cases) == 0 || len(v.ServiceTier) == 0 {
+		t.Fatal("no cases")
+	}
+	var w *assembled
+	w = newAssembled(t, "", func(r request) (any, string) {
+		if r.Method == "turn/start" {
+			return w.turn("T", "t", "done"), ""
+		}
+		return map[string]any{"thread": map[string]any{"id": "T"}, "cwd": r.Params["cwd"], "model": "m"}, ""
+	})
+	w.knows(nil)
+	turn := func() map[string]any {
+		w.takes()
+		w.must("bridge/turn/run", map[string]any{"threadId": "T", "input": "hi"})
+		return named(w.takes(), "turn/start")[0].Params
+	}
+	for _, c := range v.Cases {
+		w.must("thread/start", map[string]any{"cwd": c.Cwd})
+		w.must("bridge/turn/set", map[string]any{"threadId": "T", "sandbox": c.Mode})
+		if diff := cmp.Diff(any(c.Policy), turn()["sandboxPolicy"]); diff != "" {
+			t.Errorf("%s in %s (-want +got):\n%s", c.Mode, c.Cwd, diff)
+		}
+	}
+	for _, c := range v.ServiceTier {
+		if c.In == nil {
+			continue // there is nothing to set
+		}
+		_, err := w.call("bridge/turn/set", map[string]any{"threadId": "T", "serviceTier": *c.In})
+		var want any
+		if c.Out != nil {
+			want = *c.Out
+		}
+		if got := turn()["serviceTier"]; got != want || (err != nil) != (c.Out == nil) {
+			t.Errorf("the tier %q is sent as %v, want %v (%v)", *c.In, got, want, err)
+		}
+	}
+}
+
 func TestProviderVectors(t *testing.T) {
 	if apart(t) {
 		return
