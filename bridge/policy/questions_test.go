@@ -119,3 +119,17 @@ func TestRulesOfQuestions(t *testing.T) {
 		}
 	}
 }
+
+// A rule that allows files accepts a patch outside of the writable roots only if it is escalated.
+func TestAllowRulesOfPatchesThatLeave(t *testing.T) {
+	for escalated, want := range map[bool]policy.Verdict{false: policy.Rewrite, true: policy.Accept} {
+		cfg := contract()
+		cfg.Escalation = "ask"
+		cfg.Rules = []config.Rule{{Tool: "file", Path: "/etc/**", Decision: "allow", Escalated: escalated}}
+		st := state()
+		st.Thread.Sandbox, st.Files = "workspace-write", []string{"/etc/a"}
+		if d := compile(t, cfg).DecideRequest(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); d.Verdict != want {
+			t.Errorf("escalated %t: %v", escalated, d.Verdict)
+		}
+	}
+}
