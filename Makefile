@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws steps unit race e2e soak schema cross lint bench fuzz mutate clean
+.PHONY: build setup shells postgres editors demo test laws steps unit race e2e soak schema cross deadcode lint bench fuzz mutate clean
 
 NPM     := testdata/npm
 PEERS   := cmd/bridge-bench/peers
@@ -55,7 +55,7 @@ $(CODE): $(VSCODE)/e2e/package.json $(VSCODE)/e2e/package-lock.json $(VSCODE)/e2
 demo: setup build ## a whole conversation through the real codex, offline
 	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo
 
-test: setup postgres editors cross ## all tests, those against the real codex and in real editors too
+test: setup postgres editors cross deadcode ## all tests, those against the real codex and in real editors too
 	go vet ./...
 	go -C $(PEERS) vet ./...
 	go -C $(PEERS) test ./...
@@ -106,6 +106,9 @@ cross: ## other platforms compile: TARGETS="linux/arm64 …"
 	@set -e; for t in $(TARGETS); do \
 		GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/codex-bridge; \
 	done
+
+deadcode: ## no function that only tests reach
+	@unreachable=$$(go tool deadcode ./cmd/...); test -z "$$unreachable" || { echo "$$unreachable"; exit 1; }
 
 lint: ## needs the network: the linters, and the list of known vulnerabilities
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run
