@@ -21,7 +21,7 @@ func agentic(t *testing.T, more string) *world {
 	t.Helper()
 	return newWorld(t, options{
 		config: more + fmt.Sprintf("\n[acp]\ndefault_agent = \"codex\"\n[acp.agents.codex]\ncommand = [%q]\n[acp.agents.broken]\ncommand = [\"/bin/sh\", \"-c\", \"echo no licence >&2; exit 3\"]\n",
-			filepath.Join(modules, ".bin", "codex-acp")),
+			acpAgent),
 		env: []string{"INITIAL_AGENT_MODE=agent-full-access"},
 	})
 }

@@ -17,7 +17,7 @@ import (
 func TestACPEnvironments(t *testing.T) {
 	t.Parallel()
 	const policy = "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\n"
-	adapter := filepath.Join(modules, ".bin", "codex-acp")
+	adapter := acpAgent
 	for name, start := range map[string]func(*world) map[string]any{
 		// CodeCompanion hands on keys of the API alone, so that the command sets it.
 		"by the command": func(w *world) map[string]any {

@@ -19,7 +19,7 @@ func faultConfig(w *world) string {
 		"command = [\"/bin/sh\", \"-c\", \"setsid sleep 3600 & : > '" + w.root + "/begun'; sleep 3600\"]\n" +
 		"[hooks]\ntimeout = \"2m\"\n" +
 		w.handler("pre_tool_use", "2m", "case \"$(cat)\" in *HOOK*) : > '"+w.root+"/begun'; sleep 3600;; esac") +
-		small() + "[acp]\n[acp.agents.codex]\n" + fmt.Sprintf("command = [%q]\n", filepath.Join(modules, ".bin", "codex-acp"))
+		small() + "[acp]\n[acp.agents.codex]\n" + fmt.Sprintf("command = [%q]\n", acpAgent)
 }
 
 // stage is where a conversation can be when somebody is killed.

@@ -52,7 +52,7 @@ var victims = []party{
 	},
 	{
 		name: "agent", is: func(_ string, words []string) bool {
-			return slices.ContainsFunc(words, func(word string) bool { return filepath.Base(word) == "codex-acp" })
+			return slices.Contains(words, acpAgent)
 		},
 		often: []string{"agent running"}, goesOn: true,
 		before: (*conversation).faultAgent,

@@ -22,6 +22,7 @@ import (
 var (
 	codexPath string // the native binary
 	codexShim string // the program that npm installs: Node, which starts the native one
+	acpAgent  string // codex-acp, not the link to it: no link in a temporary folder may name a program
 	proxyPath string // codex-bridge
 	proxyArgv []string
 	noisyPath string // codex, with noise
@@ -104,6 +105,9 @@ func findCodex() error {
 	}
 	codexPath = native[0]
 	codexShim = filepath.Join(modules, ".bin", "codex")
+	if acpAgent, err = filepath.EvalSymlinks(filepath.Join(modules, ".bin", "codex-acp")); err != nil {
+		return err
+	}
 	for _, path := range []string{
 		codexShim,
 		filepath.Join(modules, "@agentclientprotocol", "codex-acp", "package.json"),
