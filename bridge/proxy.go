@@ -153,9 +153,8 @@ func (p *Proxy) answerLeft() {
 // lastWords is how long what the client has said before it went may wait to be handled.
 const lastWords = time.Minute
 
-// wait waits for codex to end, and sees to it that it does once the client has
-// gone or a signal has come. What the client has said before it went is handled first.
-// wanted reports that the client or a signal asked for the end.
+// wait waits for Codex to end, and stops it once the client has gone or a signal has come, after the
+// messages that the client sent before. wanted reports that the client or a signal asked for the end.
 func (p *Proxy) wait(stop <-chan os.Signal) (wanted bool) {
 	left, handled := p.left, make(chan struct{})
 	var late <-chan time.Time

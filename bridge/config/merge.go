@@ -16,8 +16,7 @@ type merger struct {
 	opts Options
 	// stood are the keys whose value is what a preset stands for.
 	stood map[string]bool
-	// layers are what the layers say about how freely commands are run, and exec is what
-	// comes of it.
+	// layers are the exec policies of the files, in layer order, and exec is their result.
 	layers []execpolicy.Layer
 	exec   execpolicy.Policy
 	errs   []*Error

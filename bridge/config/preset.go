@@ -22,7 +22,7 @@ var profile = []string{"policy.preset", "policy.security", "policy.ask"}
 // more than it.
 var strict = []string{setting.Never, setting.OnRequest, setting.Untrusted}
 
-// execLayer returns what a layer itself says about how freely commands are run.
+// execLayer returns the exec policy of one layer.
 func execLayer(l *layer) (own execpolicy.Layer) {
 	for _, f := range l.leaves {
 		switch f.pattern {

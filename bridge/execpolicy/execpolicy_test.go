@@ -9,7 +9,7 @@ import (
 	"codex-bridge/bridge/execpolicy"
 )
 
-// A floor never loosens, and what is said twice is said once.
+// Adding a floor never loosens a policy, and adding it twice changes nothing.
 func TestLaws(t *testing.T) {
 	securities, asks := []string{"deny", "allowlist", "full"}, []string{"off", "on-miss", "always"}
 	rapid.Check(t, func(t *rapid.T) {

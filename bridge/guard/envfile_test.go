@@ -80,7 +80,8 @@ func TestEnvFileThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Each link at the top of Codex's own folder is protected with what it leads to, there or not.
+// Each link at the top of Codex's own folder is protected, and so is its target, even if that does not
+// exist.
 func TestLinksInCodexHome(t *testing.T) {
 	_, at := inFolder(t, []string{"codex/rules", "codex/own", "mine/rules"}, map[string]string{
 		"codex/.env": "../mine/env", "codex/skills": "own", "codex/AGENTS.md": "../mine/way", "mine/way": "agents.md", "codex/rules/a.rules": "../../mine/rules/a.rules",

@@ -13,7 +13,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// gitFolders names every folder of a message and of the thread, as Codex has said last.
+// gitFolders returns every folder of a message, and those of the last settings that Codex sent for the
+// thread.
 func TestGitFolders(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())

@@ -176,8 +176,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A file git that does not run counts like the one that Codex finds: a command could make it run, or
-// make what it leads to.
+// A file named git that can't be executed counts like the one that Codex finds: a command could make it
+// executable, or create the target of the link.
 func TestGitCandidates(t *testing.T) {
 	_, at := inFolder(t, []string{"plain", "missing", "folder/git", "good", "later"}, map[string]string{"missing/git": "../work/git", "good/git": "program"})
 	for file, mode := range map[string]os.FileMode{"plain/git": 0o600, "good/program": 0o700, "later/git": 0o700} {

@@ -9,7 +9,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// callState returns the state for a tool call. call is what Codex said of it.
+// callState returns the state for a tool call. call is the payload of the hook.
 func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) policy.State {
 	state := g.stateNow(rpc.Value{})
 	if state.Thread = g.thread(thread, turn); state.Thread == nil {

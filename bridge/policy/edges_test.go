@@ -183,8 +183,8 @@ func TestRulesInWritableRoots(t *testing.T) {
 	}
 }
 
-// A feature that the policy pins is switched off in a thread's overlay, and said to be, once. Another
-// key of that name, and a features key without a name, have no pin.
+// The bridge switches off a feature that the policy pins in a thread's overlay, and reports one change.
+// Other keys of that name, and a features key without a name, have no pin.
 func TestPinnedFeatureInOverlay(t *testing.T) {
 	const feature = "features.skill_mcp_dependency_install"
 	cfg := contract()
@@ -305,7 +305,7 @@ func TestRulesOfPatchedFiles(t *testing.T) {
 }
 
 // A trusted project's folder is named in the overlay where the user's configuration names another folder
-// of the project, and the reason says both.
+// of the project. The reason names both folders.
 func TestReasonForTrustedSubfolder(t *testing.T) {
 	cfg := contract()
 	cfg.ProjectTrust = "user"

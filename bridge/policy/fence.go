@@ -173,7 +173,7 @@ func (c *call) defineFence() bool {
 	return true
 }
 
-// fenceEntries returns the entries of the profile: paths, and what commands may do there.
+// fenceEntries returns the entries of the profile: the access of commands, by path.
 //
 // Measured with Codex 0.169: of two entries the deeper one counts, and of "read" and "write" on one
 // path the latter. So no path gets "write" that is, or is in, one that has "read". In a path with "read"

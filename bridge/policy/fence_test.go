@@ -12,7 +12,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// fenceEntries returns what the profile of a new thread says of paths; nil if the thread has none.
+// fenceEntries returns the path entries of a new thread's profile; nil if the thread has no profile.
 func fenceEntries(t *testing.T, cfg config.Policy, st policy.State, params string) map[string]any {
 	t.Helper()
 	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"workspace-write"`+params+`}}`), st)
@@ -89,7 +89,8 @@ func TestHiddenFolders(t *testing.T) {
 	}
 }
 
-// A refusal for want of Codex's configuration says how to do without it, if that is possible.
+// A thread is refused if Codex's configuration is not known. The error says how to do without it, if that
+// is possible.
 func TestHintWhereDefaultsAreNotKnown(t *testing.T) {
 	for trust, want := range map[string]string{"codex": "name approvalPolicy, approvalsReviewer and permissions", "user": "see what codex says of its configuration", "never": "see what codex says"} {
 		cfg := contract()
@@ -103,8 +104,8 @@ func TestHintWhereDefaultsAreNotKnown(t *testing.T) {
 	}
 }
 
-// No entry of the profile makes writable what another protects: Codex lets "write" win on the same path,
-// and in a deeper one.
+// No entry of the profile makes a path writable that another entry protects: in Codex "write" wins on the
+// same path, and on a deeper one.
 func TestProfileKeepsReadOnlyPathsReadOnly(t *testing.T) {
 	for name, test := range map[string]struct {
 		protected, programs, files []string

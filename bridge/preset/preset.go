@@ -2,8 +2,9 @@
 // from what is written down, from how freely commands may be run, and from what the
 // machine allows.
 //
-// A value that is forced by the exec policy comes first, then what is configured, then what
-// the machine's requirements leave, then the preset's. Words that are not known are an error. It is pure and may be used by several goroutines.
+// The first of these has precedence: the value that the exec policy forces, the configured value, the
+// value that the machine's requirements allow, the preset's value. An unknown word is an error. The
+// functions are pure; several goroutines may call them.
 package preset
 
 import (

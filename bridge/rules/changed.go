@@ -222,8 +222,8 @@ func (r *reader) change(n *node) {
 	}
 }
 
-// linked returns the operands of ln -s as seen from any folder: a link says what it leads to relative to its
-// own.
+// linked returns the operands of ln -s as seen from any folder: the target of a link is relative to the
+// folder of the link.
 func linked(words []word) (targets []word) {
 	for _, w := range words {
 		if w.kind == known && !w.option() && !path.IsAbs(w.text) {

@@ -7,8 +7,8 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// A rule for any command is sure of a command whose name is not known, so that a later rule, which only
-// could match it, does not decide.
+// A rule for any command matches a command with an unknown name, so that a later rule, which may or may
+// not match it, does not decide.
 func TestRuleForAnyCommandIsSureOfUnknownName(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "**", Decision: "ask"}, {Command: "git push", Decision: "deny"}})
 	for line, want := range map[string]rules.Decision{"$x push": rules.Ask, "git push": rules.Ask, "A=1": rules.Ask} {
@@ -28,7 +28,7 @@ func TestCommandNamedLikeAnOption(t *testing.T) {
 	}
 }
 
-// A path that goes up before it names a folder leads where it says.
+// A path that starts with ".." is resolved from the folder of the command.
 func TestRedirectionsThatGoUp(t *testing.T) {
 	s := compile(t, []config.Rule{{Path: "/q/a", Decision: "deny"}})
 	d := rules.Dirs{Workspace: "/w", Cwd: "/w/x"}

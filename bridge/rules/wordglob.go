@@ -114,8 +114,8 @@ func (g *wordGlob) possible(w *word) bool {
 	return true
 }
 
-// named says beside possible whether the command word is meant, which also goes by its base
-// name: in any case, since there are file systems that don't tell, and without .exe.
+// named is possible for the command word. That word also matches by its base name, in upper or lower
+// case, since some file systems ignore the case, and without .exe.
 func (g *wordGlob) named(w *word) bool {
 	if w.kind != known {
 		i := strings.LastIndexByte(w.suf, '/')

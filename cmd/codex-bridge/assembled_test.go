@@ -21,7 +21,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// request is what Codex was asked.
+// request is a request that Codex received.
 type request struct {
 	Method string
 	Params map[string]any
@@ -149,7 +149,7 @@ func (w *assembled) play() {
 	}
 }
 
-// following is a result with what Codex does after it.
+// following is a result, and the messages that Codex sends after it.
 type following struct {
 	result any
 	then   func()
@@ -167,7 +167,7 @@ func (w *assembled) tells(message any) {
 	w.CodexSays(string(text))
 }
 
-// takes returns what Codex was asked since the last call.
+// takes returns the requests that Codex received since the last call.
 func (w *assembled) takes() []request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +176,8 @@ func (w *assembled) takes() []request {
 	return all
 }
 
-// turn is the answer to turn/start: the turn says a text, and ends.
+// turn is the answer to turn/start, followed by one message of the model with this text and the end of the
+// turn.
 func (w *assembled) turn(thread, id, text string) any {
 	return following{map[string]any{"turn": map[string]any{"id": id}}, func() { w.ends(thread, id, text) }}
 }
@@ -202,7 +203,7 @@ func (w *assembled) knows(more map[string]any) {
 }
 
 // call is a request of the client's. Everything else that comes before its answer is
-// dropped; what Codex asks is kept nowhere.
+// dropped; requests of Codex are not recorded.
 func (w *assembled) call(method string, params any) (rpc.Value, error) {
 	w.t.Helper()
 	w.calls++
@@ -243,7 +244,7 @@ func (w *assembled) call(method string, params any) (rpc.Value, error) {
 	}
 }
 
-// must is call for what has to succeed.
+// must is call, and fails the test if the request fails.
 func (w *assembled) must(method string, params any) rpc.Value {
 	w.t.Helper()
 	result, err := w.call(method, params)

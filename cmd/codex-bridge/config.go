@@ -21,7 +21,7 @@ func loadConfig() (*config.Config, error) { return config.Load(configFiles()) }
 
 func configFiles() config.Options { return config.Discover(workspaceFolder()) }
 
-// warnInvalid logs each fault of a workspace file that does not load, and what follows from it.
+// warnInvalid logs each error of a workspace file that does not load, and the consequence.
 func warnInvalid(cfg *config.Config, log *slog.Logger) {
 	effect := "the bridge starts without it"
 	if cfg.Policy.Mode == config.Enforce {

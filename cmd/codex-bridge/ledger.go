@@ -33,8 +33,8 @@ const (
 )
 
 // Append implements guard.Recorder. The reason may quote what was asked for, with its
-// secrets. All of what a person has allowed is kept: a reason that is too long for one
-// decision goes on in the next.
+// secrets. A person's consent is recorded whole: a reason that is too long for one
+// entry continues in the next.
 func (l *ledger) Append(ctx context.Context, d store.Decision) error {
 	s, err := l.store(ctx)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestProjectionLimitsVectors(t *testing.T) {
 	w = newAssembled(t, "", one(&w))
 	w.knows(nil)
 	n := 0
-	// chars is how many characters a thread under an engine may be told.
+	// chars is the largest number of history characters for a thread under an engine.
 	chars := func(engine map[string]any) (int, error) {
 		n++
 		key := fmt.Sprint("s", n)

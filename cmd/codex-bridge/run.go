@@ -85,7 +85,7 @@ type talk struct {
 	screen *follow.Screen
 	person *follow.Person // nil: nobody is there to be asked
 	client *appserver.Client
-	// asking ends with the person's first interrupt: what they were asked is cancelled.
+	// asking ends with the person's first interrupt, which cancels the open question.
 	asking context.Context
 	cancel context.CancelFunc
 }

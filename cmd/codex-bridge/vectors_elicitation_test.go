@@ -62,8 +62,8 @@ func readElicitations(t *testing.T) []elicitationCase {
 	return all
 }
 
-// Each case is a question to the thread of a session. Where the case has apps, the session's
-// host has given them to it, and codex has been asked for them.
+// Each case is a question to the thread of a session. If the case has apps, the session's
+// host has named them, and the bridge has got their list from Codex.
 func TestElicitationVectors(t *testing.T) {
 	plain := atTerminal(t, "")
 	plain.turn(vectorThread, vectorTurn)
@@ -101,8 +101,8 @@ func TestElicitationVectors(t *testing.T) {
 	}
 }
 
-// unknownApp reports whether a tool of an app is to be approved, and no host has said anything
-// of apps.
+// unknownApp reports whether the question is about a tool of an app, in a session whose host has named
+// no apps.
 func (c elicitationCase) unknownApp() bool {
 	m := c.Request.Meta
 	names := m.AppID != nil || m.AppID2 != nil || c.Request.ServerName == "codex_apps" && m.Source == "connector"
@@ -115,8 +115,7 @@ func (c elicitationCase) computerUse() bool {
 	return c.ComputerUseMcpServerName != "" && c.Request.ServerName == c.ComputerUseMcpServerName && c.Request.Meta.Kind == ""
 }
 
-// session starts a session with these apps: its host names the plugins, and codex says what
-// they have.
+// session starts a session with these apps. Its host names the plugins, and Codex lists their apps.
 func (c *terminal) session(apps map[string]vectorApp) {
 	c.t.Helper()
 	type named = map[string]any
@@ -171,7 +170,7 @@ func text(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// A consent of the host's is on record, and none where the policy wants the person asked.
+// A consent of the host is recorded. It does not count if the policy demands that a person is asked.
 func TestPluginConsent(t *testing.T) {
 	apps := map[string]vectorApp{"cal": {ConfigKey: "cal", MarketplaceName: "openai-curated", PluginName: "calendar", AllowDestructiveActions: true}}
 	question := json.RawMessage(`{"threadId":"` + vectorThread + `","turnId":"` + vectorTurn + `","serverName":"codex_apps","mode":"form","message":"Allow?",` +

@@ -73,8 +73,8 @@ func (c *chat) asks(id int, questions json.RawMessage) (lines []string, at *rpc.
 	}
 }
 
-// says sends a message, and reports whether it has answered a question; answer is what codex
-// gets then.
+// says sends a message, and reports whether the message answered a question. answer is the result that
+// Codex receives.
 func (c *chat) says(message string) (consumed bool, answer *rpc.Envelope) {
 	c.t.Helper()
 	c.messages++

@@ -32,7 +32,7 @@ const (
 	vectorSession = "agent:main:session-1"
 )
 
-// terminal is the client of codex-bridge run, with a person who types.
+// terminal is the client of codex-bridge run, with a scripted person.
 type terminal struct {
 	t      *testing.T
 	codex  *bridgetest.Conversation
@@ -96,7 +96,7 @@ func (c *terminal) next(from <-chan string) *rpc.Envelope {
 	}
 }
 
-// turn has codex begin a turn, and the client hear of it.
+// turn sends turn/started, and waits until the client has it.
 func (c *terminal) turn(thread, turn string) {
 	c.t.Helper()
 	c.codex.CodexSays(fmt.Sprintf(`{"method":"turn/started","params":{"threadId":%q,"turn":{"id":%q,"items":[],"status":"inProgress"}}}`, thread, turn))
@@ -109,14 +109,14 @@ func (c *terminal) turn(thread, turn string) {
 	}
 }
 
-// typed is what the person does when they are asked.
+// typed is the person's reaction to a question.
 type typed struct {
 	line string
 	err  error // they type nothing: io.EOF for good, context.Canceled interrupts the turn
 }
 
-// ask has codex ask. It returns the answer that codex gets, and what the person was shown; ""
-// for a person who was not asked.
+// ask sends a request of Codex. It returns the answer that Codex receives, and the text that the person
+// saw: "" if the bridge did not ask.
 func (c *terminal) ask(method string, params json.RawMessage, does typed) (answer rpc.Value, shown string) {
 	c.t.Helper()
 	c.ids++

@@ -12,8 +12,8 @@ import (
 
 const openAI = "openai"
 
-// Bound is what the turns of a session are started with: what its binding says. What it
-// does not say stays as Codex has it for the thread.
+// Bound holds the settings of a session's binding, with which each of its turns starts. For a field that
+// is empty the thread keeps its setting.
 type Bound struct {
 	Binding binding.Binding
 }
@@ -57,8 +57,8 @@ type start struct {
 
 // Started returns the binding of a thread that was started: by is the binding that the
 // thread has so far, asked are the parameters of thread/start, and result is Codex's
-// answer. Policies and tier are those that were asked for; the policy judges them again
-// with each turn.
+// answer. Policies and tier are those of asked; the policy judges them again with each
+// turn.
 func Started(by binding.Binding, asked, result rpc.Value) binding.Binding {
 	read := func(from rpc.Value, name string, to *string) {
 		if text, ok := from.Get(name).Text(); ok && text != "" {

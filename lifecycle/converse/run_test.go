@@ -27,7 +27,7 @@ type slow struct {
 	n       int
 }
 
-// saying is a slow that is told a text.
+// saying is a slow with a text as its input.
 type saying struct {
 	*slow
 	text string

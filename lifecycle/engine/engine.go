@@ -114,7 +114,7 @@ func (e *Engine) Binding() (*binding.ContextEngine, error) {
 	return &binding.ContextEngine{EngineID: id, Policy: policy, Projection: e.Projection}, nil
 }
 
-// MaxChars returns how many characters of the conversation a thread may be told.
+// MaxChars returns the largest number of history characters for a new thread.
 func (e *Engine) MaxChars() int {
 	if !e.Active() || e.TokenBudget == nil {
 		return projection.MaxChars(0, nil)

@@ -2,7 +2,7 @@
 // takes for a turn's input.
 //
 // A text is a string or an item of type text. An image is an item of type image with one
-// of url, path and dataBase64; the bytes of its data tell what kind it is. A file that came
+// of url, path and dataBase64; the bytes of its data decide its type. A file that came
 // with a message is an item of type media with a path, a url or both, and its MIME type: one
 // that is no image is omitted. Items of other types, such as mentions and skills, are
 // Codex's own and stay as they are.
@@ -108,7 +108,7 @@ func read(e rpc.Value) (item *params.Item, text string, err error) {
 }
 
 // image reads an image in the bridge's own form; nil is an item in Codex's own form. An
-// image on a share of another machine is replaced by a text that says so.
+// image on a share of another machine is replaced by a text with the reason.
 func image(e rpc.Value) (*params.Item, error) {
 	data, hasData := e.Get("dataBase64").Text()
 	path, hasPath := e.Get("path").Text()

@@ -64,8 +64,8 @@ const (
 	cut     = " [the rest is left out]"
 )
 
-// Quote returns the conversation in marks, to be put before a prompt; "" for a conversation of
-// which nothing is told. At most so many characters are told; the oldest are omitted.
+// Quote returns the conversation between an opening and a closing mark, to be put before a prompt, or ""
+// if there is nothing to quote. It quotes at most that many characters, and omits the oldest.
 func Quote(messages []Message, prompt string, most int) string {
 	block := Block(messages, prompt, most)
 	if block == "" {
@@ -76,8 +76,8 @@ func Quote(messages []Message, prompt string, most int) string {
 	return preface + "\n" + opening + "\n" + block + "\n" + closing + "\n\n"
 }
 
-// Block returns the conversation as it is told, without a last message that is the prompt
-// itself.
+// Block returns the conversation as text for the model. It leaves out a last message that equals the
+// prompt.
 func Block(messages []Message, prompt string, most int) string {
 	if n := len(messages); n > 0 && messages[n-1].Role == "user" && messages[n-1].is(prompt) {
 		messages = messages[:n-1]

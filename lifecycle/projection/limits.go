@@ -2,24 +2,23 @@ package projection
 
 // Bounds of what a thread is told, in characters.
 const (
-	minChars    = 24_000
-	maxChars     = 1_000_000
+	minChars      = 24_000
+	maxChars      = 1_000_000
 	charsPerToken = 4
 
-	minPart = 6_000
-	maxPart  = 128_000
+	minPart   = 6_000
+	maxPart   = 128_000
 	partShare = 4 // a part is at most this fraction of the whole
 )
 
 // Bounds of what is kept free for the answer, in tokens.
 const (
 	usualReserve = 20_000
-	minPrompt  = 8_000 // or half of the window, if that is less
+	minPrompt    = 8_000 // or half of the window, if that is less
 )
 
-// MaxChars returns how many characters of the conversation a thread may be told, for a window
-// of so many tokens; 0 is an unknown window. reserve stays free of it; nil is the usual
-// reserve.
+// MaxChars returns the largest number of history characters for a context window of that many tokens; 0
+// is an unknown window. reserve is the number of tokens that stay free; nil is the default.
 func MaxChars(window int, reserve *int) int {
 	if window <= 0 {
 		return minChars

@@ -10,8 +10,7 @@ import (
 	"codex-bridge/lifecycle/projection"
 )
 
-// However long and whatever was said, what is told is within the bound, keeps the end and
-// can't end its own quotation.
+// The history is within the bound for any conversation, keeps its end, and can't close its own quotation.
 func TestQuoteLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := projection.MaxChars(0, nil)

@@ -7,8 +7,8 @@ import (
 	"codex-bridge/lifecycle/binding"
 )
 
-// Plugins returns which apps a session's thread was given by its host, and what they may do:
-// nil for a thread that is no session's, and for one whose host has said nothing of plugins.
+// Plugins returns the apps that the host of a session has named for its thread, with their permissions.
+// It returns nil for a thread without a session, and for one whose host has sent no bridge.plugins.
 func (f *Feature) Plugins(ctx context.Context, thread string) (*binding.PluginPolicy, error) {
 	open, ok := f.known.get(thread)
 	if !ok || open.session == "" {

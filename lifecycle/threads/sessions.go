@@ -60,7 +60,7 @@ func (f *Feature) Bound(ctx context.Context, thread string) (binding.Binding, er
 	return b, err
 }
 
-// Settings are what Codex has told of an open thread; "" is unknown.
+// Settings are the last settings that Codex sent for an open thread; "" is unknown.
 type Settings struct{ Cwd, Model, Effort string }
 
 // Settings returns the settings of an open thread.

@@ -65,9 +65,9 @@ func (c *conversation) failed(m steer.Message, err error) {
 	c.f.o.Tell("bridge/turn/failed", map[string]any{"threadId": c.thread.ID, "text": m.Text, "error": err.Error()})
 }
 
-// turn returns turn/start for an input: with what the session is bound with, and what was
-// set for the next turn. The trigger goes to the feature of the threads, which knows the
-// thread's mode. A thread in which no turn has run is told the history first.
+// turn returns turn/start for an input, with the settings of the session's binding and those set for the
+// next turn. The trigger goes to the feature of the threads, which knows the thread's mode. The first
+// turn of a thread has the history in front of the input.
 func (c *conversation) turn(ctx context.Context, in input.Input, trigger params.Trigger, history []projection.Message) (json.RawMessage, error) {
 	id, f := c.thread.ID, c.f
 	b, err := f.o.Threads.Bound(ctx, id)

@@ -54,7 +54,7 @@ type Feature struct {
 	closed bool
 	open   map[string]*conversation // by thread
 	tokens []token
-	// efforts are the reasoning efforts of models, as Codex lists them; nil: not asked yet.
+	// efforts are the reasoning efforts of models, as Codex lists them; nil: not requested yet.
 	efforts map[string][]string
 }
 

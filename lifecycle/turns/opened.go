@@ -124,7 +124,7 @@ func (f *Feature) started(ctx context.Context, session string, start json.RawMes
 	return f.conversation(id), session, nil
 }
 
-// bind keeps with the session what its thread was started with.
+// bind stores the settings with which the session's thread was started.
 func (f *Feature) bind(ctx context.Context, session, id string, asked json.RawMessage, result rpc.Value) error {
 	doc, err := rpc.ParseValue(asked)
 	if err != nil {

@@ -20,8 +20,8 @@ type settings struct {
 	Sandbox     string `json:"sandbox,omitempty"`
 }
 
-// into puts them into a turn. now is what the thread has, and offered are the efforts that
-// models take.
+// into sets them in a turn. now are the settings of the thread, and offered are the efforts that each
+// model takes.
 func (s settings) into(t *params.Turn, now threads.Settings, offered map[string][]string) {
 	if s.Model != "" && s.Model != now.Model {
 		t.Standing = "" // another model has an effort of its own

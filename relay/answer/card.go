@@ -140,8 +140,8 @@ func reasonLines(method string, params rpc.Value) []string {
 	return []string{"Request method: " + method}
 }
 
-// Reason shows why a question is asked, in a line; "" for no reason. A card of a command has
-// no room for it.
+// Reason returns the reason of a question as one line; "" if it has none. A card of a command has no room
+// for it.
 func Reason(params rpc.Value) string {
 	text, _ := params.Get("reason").Text()
 	if shown := preview(compact(text), 180); shown != "" {
@@ -178,7 +178,7 @@ func commandDetails(params rpc.Value, d detail) (lines []string) {
 	return lines
 }
 
-// host shows a host, whose case says nothing.
+// host shows a host name in lower case.
 func host(v rpc.Value) string { return shown(strings.ToLower(plain(v))) }
 
 // shown is a value in few words.
@@ -200,8 +200,8 @@ func Files(paths []string) string {
 	return "Files: " + samples(list, most)
 }
 
-// Lasting tells what ApprovedSession allows beyond this call; "" nothing. It may be a rule of
-// Codex's own, which has no end.
+// Lasting returns a text for the person: what ApprovedSession allows beyond this call, or "". It may be a
+// permanent rule of Codex.
 func Lasting(method string, params rpc.Value) string {
 	const session = "for this session"
 	switch method {

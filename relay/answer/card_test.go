@@ -54,7 +54,8 @@ func TestApprovalCard(t *testing.T) {
 	}
 }
 
-// What a session's consent allows beyond the call is said, a rule of codex's own with its words.
+// The card names everything that a consent for the session allows beyond the call, and shows a rule of
+// Codex in full.
 func TestLasting(t *testing.T) {
 	const command = "item/commandExecution/requestApproval"
 	for _, c := range []struct{ method, params, want string }{

@@ -7,7 +7,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Route says who answers an elicitation. The zero value is a refusal.
+// Route is the party that answers an elicitation. The zero value is a refusal.
 type Route int
 
 // The routes.
@@ -19,7 +19,7 @@ const (
 	ToClient              // a question of the server's own: the client knows what to do with it
 )
 
-// Scope is what an elicitation is checked against.
+// Scope is the running turn and the known apps, against which an elicitation is checked.
 type Scope struct {
 	Turn string // that runs in the question's thread; "" unknown
 	Apps *Apps  // of the thread's session; nil: its host has said nothing of apps
@@ -35,8 +35,8 @@ type App struct {
 	Servers               []string // the plugin's own
 }
 
-// RouteElicitation returns who answers an elicitation. A consent needs more than a refusal:
-// the turn that runs, a form, and one app that all of the question agrees on.
+// RouteElicitation returns the party that answers an elicitation. For a consent, the question must belong
+// to the running turn, be a form, and name one app in all of its fields.
 func RouteElicitation(params rpc.Value, s Scope) Route {
 	if set(params.Get("turnId")) && !OfTurn(params, s.Turn) || text(params, "threadId") == "" {
 		return Foreign

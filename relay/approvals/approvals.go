@@ -48,8 +48,8 @@ type Judge interface {
 
 // Sessions are the threads of sessions, as this package needs them.
 type Sessions interface {
-	// Apps returns the apps that a thread was given by the host of its session; nil: the host
-	// has said nothing of apps, or the thread is no session's.
+	// Apps returns the apps that the host of a session has named for its thread; nil if it has named none,
+	// or if the thread has no session.
 	Apps(ctx context.Context, thread string) *answer.Apps
 	// Running returns the turn that runs in a thread and takes input; "" unknown.
 	Running(thread string) string
@@ -201,8 +201,7 @@ func (f *Feature) remember(ctx context.Context, method string, r *bridge.Reply, 
 	}
 }
 
-// recorded puts on record what the client has allowed, with all of it. Where that fails codex
-// gets a refusal.
+// recorded records the client's consent, whole. If that fails, Codex gets a refusal.
 func (f *Feature) recorded(ctx context.Context, asked *rpc.Envelope, r *bridge.Reply) {
 	e, err := rpc.Open(r.Line)
 	if err != nil || !grants.Consents(e.Root().Get("result")) {

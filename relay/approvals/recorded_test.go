@@ -43,7 +43,7 @@ codex<  {"method":"initialized"}
 	return c, j
 }
 
-// All that a person allows is on record, in words, before codex hears of it; a refusal is not.
+// A person's consent is recorded whole before Codex receives it. A refusal is not recorded.
 func TestPersonsConsentIsRecorded(t *testing.T) {
 	log := &kept{}
 	c, _ := asking(t, log, "")
@@ -81,7 +81,7 @@ codex<  {"id":2,"result":{"permissions":{},"scope":"turn"}}
 `)
 }
 
-// A question of another turn than the one that runs is declined, and the person not asked.
+// The bridge declines a question of a turn that is not the running one, without asking the person.
 func TestQuestionOfAnotherTurnIsDeclined(t *testing.T) {
 	c, j := asking(t, &kept{}, "u")
 	c.Play("asked", `

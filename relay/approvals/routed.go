@@ -61,7 +61,7 @@ func (f *Feature) elicited(ctx context.Context, said *bridge.Said, thread string
 }
 
 // consented answers a question to which the host has consented beforehand, where the policy
-// does not want a person to be asked, and the consent can be put on record.
+// does not want a person to be asked, and the consent can be recorded.
 func (f *Feature) consented(ctx context.Context, said *bridge.Said) bool {
 	params := said.Root().Get("params")
 	server, _ := params.Get("serverName").Text()

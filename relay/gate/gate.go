@@ -226,8 +226,7 @@ func (g *Gate) settled(ctx context.Context, q *question, v policy.Verdict, rule,
 	return g.o.Judge.Settled(ctx, asked, v, rule, reason)
 }
 
-// record puts on record what the person has allowed, with the changes of a patch, which the
-// question does not show.
+// record records the person's consent, with the changes of a patch, which the question does not show.
 func (g *Gate) record(ctx context.Context, q *question, result rpc.Value) error {
 	params := maps.Clone(q.params)
 	if list, ok := q.part["changes"].([]change); ok {

@@ -20,8 +20,8 @@ type kind struct {
 	Move string `json:"move_path,omitempty"` // of an update: where it goes
 }
 
-// files are the files of a patch by their paths, as a legacy approval names them, without what
-// is in them.
+// files returns the files of a patch by their paths, in the form of a legacy approval, without their
+// contents.
 func files(list []change) map[string]any {
 	all := make(map[string]any)
 	for _, c := range list {

@@ -117,7 +117,7 @@ func (q *question) common(params map[string]any) map[string]any {
 	return params
 }
 
-// asked is the question as Codex would have sent it.
+// asked returns the question in the form in which Codex would have sent it.
 func (q *question) asked(params map[string]any) (*rpc.Envelope, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {

@@ -20,11 +20,11 @@ type Recorder interface {
 // RulePerson is the rule of a decision that a person has made.
 const RulePerson = "approvals.person"
 
-// maxRecord bounds what is written of one consent, in bytes.
+// maxRecord is the largest size of the record of one consent, in bytes.
 const maxRecord = 1 << 20
 
-// recorded are the members of a question that say what is asked for. A permission's are in its
-// answer, which may have fewer of them.
+// recorded are the fields of a question that a consent covers. Those of a permission are in its answer,
+// which may have fewer of them.
 var recorded = []string{
 	"command", "cwd", "networkApprovalContext", "additionalPermissions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
 	"grantRoot", "serverName", "itemId", "callId",
@@ -45,8 +45,8 @@ func Consents(result rpc.Value) bool {
 	return ok && word != "decline" && word != "cancel" && word != "denied" && word != "abort" && word != "timed_out"
 }
 
-// Record writes down what a person has allowed, all of it: what they were shown may have been
-// cut. Without a record the consent must not count.
+// Record writes a person's consent to the decision log, whole: the card that they saw may have been cut.
+// If it returns an error, the consent must not count.
 func Record(ctx context.Context, to Recorder, client string, asked *rpc.Envelope, result rpc.Value) error {
 	params := asked.Root().Get("params")
 	all := map[string]json.RawMessage{"answer": result.Raw()}
@@ -84,8 +84,7 @@ func Record(ctx context.Context, to Recorder, client string, asked *rpc.Envelope
 	})
 }
 
-// files are the paths that a patch changes, each with what becomes of it, and not with what is
-// in it.
+// files returns the paths that a patch changes, each with the kind of change, without the contents.
 func files(changes rpc.Value) json.RawMessage {
 	all := make(map[string]map[string]json.RawMessage)
 	for path, change := range changes.Members() {

@@ -22,7 +22,7 @@ type opinion struct {
 	retry *retry
 }
 
-// verdict is the answer to a hook, and the person who has to be asked before it counts.
+// verdict is the answer to a hook. If person is set, it asks a person, and its answer counts instead.
 type verdict struct {
 	hook.Answer
 	person func(context.Context, *hook.Call) hook.Answer // Ruling.Person

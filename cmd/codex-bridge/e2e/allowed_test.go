@@ -5,19 +5,16 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// A card that has no room for all that is granted counts what it leaves out, and the decision
-// log has all of it.
+// A card without room for all permissions counts the ones that it leaves out. The decision log has all
+// of them.
 func TestCutCardIsRecordedWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{
@@ -32,34 +29,10 @@ func TestCutCardIsRecordedWhole(t *testing.T) {
 	request := fmt.Sprintf(`{"reason":"r","permissions":{"file_system":{"write":%s}}}`, marshal(t, folders))
 	w.model.Add(scripted.Step{When: "PERMIT", Reply: scripted.Reply{scripted.Call{Tool: "request_permissions", Arguments: json.RawMessage(request)}}})
 
-	user, program := terminal(t)
-	cmd := exec.CommandContext(deadline(t), proxyPath, "run", "--session", "s", "--sandbox", "read-only", "PERMIT")
-	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.env, w.workspace, program, program, program
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	program.Close()
-	var seen strings.Builder
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		asked := false
-		for b := make([]byte, 4096); ; {
-			n, err := user.Read(b)
-			seen.Write(b[:n])
-			if !asked && strings.Contains(seen.String(), "[n] no: ") {
-				asked = true
-				_, _ = io.WriteString(user, "y\n") // a program that has ended
-			}
-			if err != nil {
-				return
-			}
-		}
-	})
-	err := cmd.Wait()
-	reading.Wait()
-	card, _, _ := strings.Cut(seen.String(), "[n] no: ")
+	seen, err := w.runAtTerminal("y", "--session", "s", "--sandbox", "read-only", "PERMIT")
+	card, _, _ := strings.Cut(seen, endOfQuestion)
 	if err != nil || !regexp.MustCompile(`entries: write /.* \(\+[23] more\)`).MatchString(card) || strings.Contains(card, `{`) {
-		t.Errorf("%v, the person has seen %q", err, seen.String())
+		t.Errorf("%v, the person has seen %q", err, seen)
 	}
 
 	out, problems, status := w.shell("", "decisions", "list", "--json", "--verdict", "accept")

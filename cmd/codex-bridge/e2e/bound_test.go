@@ -89,7 +89,8 @@ func TestEffortOfSessionReachesModel(t *testing.T) {
 	c.quit()
 }
 
-// Images come to the model from file addresses; what is no image of this machine does not.
+// The model gets an image that a file URL names. A URL of another machine, or of another kind of file,
+// is left out.
 func TestMediaOfSessionReachesModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -132,8 +133,8 @@ func TestMediaOfSessionReachesModel(t *testing.T) {
 	c.quit()
 }
 
-// A session's new thread is told the conversation so far, once; so is the one that replaces
-// a thread that Codex has lost.
+// The first turn of a session's new thread has the conversation so far. So has the first turn of a thread
+// that replaces one which Codex has lost.
 func TestHistoryReachesModelOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: boundPolicy})
@@ -143,7 +144,7 @@ func TestHistoryReachesModelOnce(t *testing.T) {
 			map[string]any{"type": "text", "text": "I remember forty-two."}, map[string]any{"type": "toolCall", "name": "lookup", "arguments": map[string]any{"secret": "s3cr3t"}},
 		}},
 	}}
-	// said is in how many of the user's messages the model finds the history.
+	// said is the number of user messages that contain the history.
 	said := func() (n int) {
 		requests := w.model.Requests()
 		for _, item := range requests[len(requests)-1].Input {

@@ -62,8 +62,8 @@ func TestEnvFileOfCodex(t *testing.T) {
 	}
 }
 
-// The file .env of Codex's own folder is a link into the workspace. A command can't write what it
-// leads to.
+// The file .env of Codex's own folder is a link into the workspace. A command can't write the
+// target of the link.
 func TestCommandsCannotWriteEnvFile(t *testing.T) {
 	t.Parallel()
 	for who, argv := range map[string][]string{"control": {codexPath, "app-server"}, "bridge": proxyArgv} {

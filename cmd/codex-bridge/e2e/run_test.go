@@ -144,40 +144,51 @@ func terminal(t *testing.T) (user, program *os.File) {
 	return user, program
 }
 
-// Who sits at a terminal sees the reply as it comes, is asked, and answers.
+// runAtTerminal runs codex-bridge run with these arguments on a terminal, whose user types the answer to
+// the first question. It returns the text that the user saw.
+func (w *world) runAtTerminal(answer string, args ...string) (seen string, err error) {
+	w.t.Helper()
+	user, program := terminal(w.t)
+	cmd := exec.CommandContext(deadline(w.t), proxyPath, append([]string{"run"}, args...)...)
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.env, w.workspace, program, program, program
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	program.Close()
+	var text strings.Builder
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		answered := false
+		for b := make([]byte, 4096); ; {
+			n, err := user.Read(b)
+			text.Write(b[:n])
+			if !answered && strings.Contains(text.String(), endOfQuestion) {
+				answered = true
+				_, _ = io.WriteString(user, answer+"\n") // the program may have ended
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	err = cmd.Wait()
+	reading.Wait()
+	return text.String(), err
+}
+
+// endOfQuestion is the end of a question at a terminal.
+const endOfQuestion = "[n] no: "
+
+// A person at a terminal sees the reply as it comes, is asked, and answers.
 func TestRunOnATerminal(t *testing.T) {
 	t.Parallel()
 	for answer, made := range map[string]bool{"y": true, "n": false} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n"})
-			user, program := terminal(t)
-			cmd := exec.CommandContext(deadline(t), proxyPath, "run", "--session", "s", "--sandbox", "workspace-write", "RUN: touch made")
-			cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.env, w.workspace, program, program, program
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			program.Close()
-			var seen strings.Builder
-			var reading sync.WaitGroup
-			reading.Go(func() {
-				asked := false
-				for b := make([]byte, 4096); ; {
-					n, err := user.Read(b)
-					seen.Write(b[:n])
-					if !asked && strings.Contains(seen.String(), "[n] no: ") {
-						asked = true
-						_, _ = io.WriteString(user, answer+"\n") // a program that has ended
-					}
-					if err != nil {
-						return
-					}
-				}
-			})
-			err := cmd.Wait()
-			reading.Wait()
+			text, err := w.runAtTerminal(answer, "--session", "s", "--sandbox", "workspace-write", "RUN: touch made")
 			_, missing := os.Stat(filepath.Join(w.workspace, "made"))
-			if text := seen.String(); err != nil || !strings.Contains(text, "Command: touch made") || (missing == nil) != made ||
+			if err != nil || !strings.Contains(text, "Command: touch made") || (missing == nil) != made ||
 				!strings.Contains(text, "running ") || !strings.Contains(text, "The tool ") {
 				t.Errorf("%v, the file is there: %v\n%q", err, missing == nil, text)
 			}

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Client is the noise of an editor, and what is to come back of it. Its exported fields are set before
-// its first use.
+// Client adds noise to the messages of an editor, and checks the answers to its noise. Set the exported
+// fields before the first use.
 type Client struct {
 	Source *Source
 	Mute   bool         // it only receives

@@ -16,8 +16,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// asks is a codex that asks what is in the file of its first argument, a method a line, and
-// writes the answers to that of its second.
+// asks is a Codex that sends the requests in the file of its first argument, a method per line, and
+// writes the answers to the file of its second.
 var asks = bridgetest.Role{Name: "asks", Play: func(files []string) int {
 	methods, err := os.ReadFile(files[0])
 	if err != nil {
@@ -100,7 +100,7 @@ editor< {"id":1,"error":{"code":-32011,"message":"<text>"}}
 	}
 }
 
-// checkNobody compares an answer with the vector's, or with what DEVIATIONS.md says.
+// checkNobody compares an answer with the vector's, or with its row in DEVIATIONS.md.
 func checkNobody(t *testing.T, method, want string, got rpc.Value) {
 	t.Helper()
 	result := got.Get("result")

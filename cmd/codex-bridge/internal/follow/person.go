@@ -22,7 +22,7 @@ type Person struct {
 	mu sync.Mutex
 }
 
-// NewPerson makes a Person who writes lines to in, and is asked about that session. The
+// NewPerson returns a Person whose answers are the lines of in, and whose questions name the session. The
 // goroutine that reads the lines ends with in, or with the process.
 func NewPerson(s *Screen, in io.Reader, session string) *Person {
 	return &Person{screen: s, session: session, said: Listen(in)}
@@ -36,10 +36,10 @@ const (
 	elicitation = "mcpServer/elicitation/request"
 )
 
-// Answer returns what the person answers to a request of Codex's; ok is false for one that
-// has no answer here. Declined without asking are a server's own question, whose form a
-// terminal can't show, and what is of another turn than the one that runs. A person who says
-// nothing more has said no, and the end of ctx cancels the question.
+// Answer asks the person about a request of Codex, and returns the result for Codex. ok is false for a
+// method that it does not know. It declines a question of an MCP server, whose form a terminal can't
+// show, and a question of another turn than the running one, without asking. The end of the person's
+// input means no. The end of ctx cancels the question.
 func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (result json.RawMessage, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -43,7 +43,7 @@ func (s *Screen) running(params rpc.Value) string {
 	return s.turn
 }
 
-// filesOf returns the files that a patch changes, so far as Codex has said.
+// filesOf returns the files of a patch that Codex has named so far.
 func (s *Screen) filesOf(item string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,6 +7,6 @@
 // questions. The model is scripted.Vocabulary: the text of the user decides what happens.
 //
 // To a client that follows the protocol it sends what the real Codex sends, in the same order
-// (TestScriptedCodex). It runs no command and no MCP server, stores of a thread only what finds it
-// again, and checks hardly anything, so that no test of a policy may use it.
+// (TestScriptedCodex). It runs no command and no MCP server, stores of a thread only its id and its
+// folder, and checks hardly anything, so that no test of a policy may use it.
 package main

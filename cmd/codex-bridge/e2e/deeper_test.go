@@ -1,0 +1,117 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// deeper are lines that change the file deep/.github/workflows/ci.yaml, and say so. A bash that a line
+// starts finds no program apply_patch (measured with Codex 0.169).
+var deeper = map[string]map[string]any{
+	"echo x > deep/.github/workflows/ci.yaml":                                                          nil,
+	"echo x >> 'deep'/.github/work\"flows\"/ci.yaml":                                                   nil,
+	"exec 3<> deep/.github/workflows/ci.yaml; echo x >&3":                                              nil,
+	"d=deep; echo x > $d/.github/workflows/ci.yaml":                                                    nil,
+	"cd deep/.github && echo x > workflows/ci.yaml":                                                    nil,
+	"cd deep && (cd .github/workflows; date | tee ci.yaml)":                                            nil,
+	"bash -c 'sed -i s/on/off/ deep/.github/workflows/ci.yaml'":                                        nil,
+	"rm deep/.github/workflows/ci.yaml":                                                                nil,
+	"mv deep/.github/workflows deep/away":                                                              nil,
+	"cp fine deep/.github/workflows/ci.yaml":                                                           nil,
+	"echo x > shortcut/ci.yaml":                                                                        nil,
+	"echo x > ci.yaml":                                                                                 {"workdir": "deep/.github/workflows"},
+	"echo x > workflows/ci.yaml":                                                                       {"workdir": "deep/.github"},
+	"date | dd of=.github/workflows/ci.yaml":                                                           {"workdir": "deep"},
+	"apply_patch <<'E'\n" + deeperPatch + "\nE":                                                        {"workdir": "deep/.github"},
+	"bash -c \"cd deep && bash -c 'cd .github; echo > workflows/ci.yaml'\"":                            nil,
+	"env -C deep tee .github/workflows/ci.yaml < /dev/null":                                            nil,
+	"CDPATH=deep; cd .github/workflows; echo x > ci.yaml":                                              nil,
+	"sed -i s/on/off/ deep/.github/workflows/ci.yaml fine":                                             nil,
+	"cp -t deep/.github/workflows fine; mv deep/.github/workflows/fine deep/.github/workflows/ci.yaml": nil,
+	"ln -sfn .github/workflows deep/way; echo x > deep/way/ci.yaml":                                    nil,
+	"echo x > deep/.git''hub/workflows/ci.yaml\n((":                                                    nil,
+	"echo x > .github/workflows/ci.yaml\n((":                                                           {"workdir": "deep"},
+}
+
+const deeperPatch = "*** Begin Patch\n*** Update File: workflows/ci.yaml\n@@\n-on: push\n+on: pull\n*** End Patch"
+
+// deeperWorld has a protected path that is not at the top of the workspace.
+func deeperWorld(t *testing.T, config string) *world {
+	t.Helper()
+	w := newWorld(t, options{config: config, mute: "there are many turns"})
+	w.write("workspace/fine", "fine\n")
+	w.restore()
+	if err := os.Symlink("deep/.github/workflows", filepath.Join(w.workspace, "shortcut")); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+const deeperFile = "workspace/deep/.github/workflows/ci.yaml"
+
+// restore reports whether the file was changed, and makes it what it was.
+func (w *world) restore() (changed bool) {
+	w.t.Helper()
+	b, err := os.ReadFile(filepath.Join(w.root, deeperFile))
+	w.write(deeperFile, "on: push\n")
+	return err != nil || string(b) != "on: push\n"
+}
+
+// Codex alone lets each of the lines change the file.
+func TestLinesIntoDeeperProtectedPathsControl(t *testing.T) {
+	t.Parallel()
+	w := deeperWorld(t, "")
+	r := w.refuser(codexPath, "app-server")
+	thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
+	for line, more := range deeper {
+		if r.exec(thread, line, more); !w.restore() {
+			t.Errorf("%s: nothing happened; the model was told %q", line, w.told())
+		}
+	}
+	r.quit()
+}
+
+// A command that names a file in a deeper protected path to change it leaves the sandbox.
+func TestLinesIntoDeeperProtectedPaths(t *testing.T) {
+	t.Parallel()
+	w := deeperWorld(t, governsConfig)
+	r := w.refuser(proxyArgv...)
+	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	for line, more := range deeper {
+		asked := r.exec(thread, line, more)
+		if told := w.told(); w.restore() || len(asked) != 0 || !strings.Contains(told, "protected_paths") {
+			t.Errorf("%s: asked %d times; the model was told %q", line, len(asked), told)
+		}
+	}
+	for line, more := range map[string]map[string]any{ // and these are no such changes
+		"cat deep/.github/workflows/ci.yaml > copy && cp deep/.github/workflows/ci.yaml copy": nil,
+		"echo x > deep/.github/fine; touch deep/.github/workflow":                             nil,
+		"grep on ci.yaml > ../../fine":                                                        {"workdir": "deep/.github/workflows"},
+		"sed -i s/.github/x/ fine; env -C deep cat .github/workflows/ci.yaml":                 nil,
+	} {
+		if asked := r.exec(thread, line, more); len(asked) != 0 || !strings.Contains(w.told(), "exited with code 0") {
+			t.Errorf("%s: asked %q, the model was told %q", line, asked, w.told())
+		}
+	}
+	r.quit()
+}
+
+// A call with prefix_rule alone runs inside of the sandbox, without a question of Codex's. The policy judges its line
+// like that of any other call: a person is asked.
+func TestLinesOfCallsWithPrefixRule(t *testing.T) {
+	t.Parallel()
+	w := deeperWorld(t, governsConfig+"escalation = \"ask\"\n")
+	r := w.refuser(proxyArgv...)
+	thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	rule := map[string]any{"prefix_rule": []string{"touch"}}
+	for line, questions := range map[string]int{"touch deep/.github/workflows/new": 1, "touch deep/new": 0} {
+		if asked := r.exec(thread, line, rule); len(asked) != questions || w.left("workspace/"+strings.TrimPrefix(line, "touch ")) != (questions == 0) {
+			t.Errorf("%s: asked %q, the model was told %q", line, asked, w.told())
+		}
+	}
+	r.quit()
+}

@@ -1,0 +1,144 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The policy file of a thread's folder counts, wherever the bridge was started.
+func TestPolicyFileOfThreadFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: governsConfig})
+	a := w.agreeable(proxyArgv...)
+	for _, dir := range []string{"other", "broken"} {
+		w.write(dir+"/.git/HEAD", "ref: refs/heads/main\n")
+		w.write(dir+"/.git/objects/x", "")
+		w.write(dir+"/.git/refs/x", "")
+	}
+	w.write("other/.codex-bridge.toml", workspacePolicy)
+	w.write("broken/.codex-bridge.toml", "[policy]\nsandbox = 1\n")
+	w.write("other/sub/x", "")
+	settings := map[string]any{"cwd": filepath.Join(w.root, "other", "sub"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	thread := a.thread(settings)
+	a.turn(thread, "RUN: touch denied")
+	if told := w.told(); w.left("other/sub/denied") || !strings.Contains(told, "a rule says deny") {
+		t.Errorf("the model was told %q", told)
+	}
+	a.turn(thread, "RUN: touch allowed")
+	if !w.left("other/sub/allowed") {
+		t.Errorf("the model was told %q", w.told())
+	}
+	a.turn(a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "RUN: touch denied")
+	if !w.left("workspace/denied") {
+		t.Errorf("in another folder the rule holds, too: %q", w.told())
+	}
+	settings["cwd"] = filepath.Join(w.root, "broken")
+	if err := a.refused("thread/start", settings); !strings.Contains(err.Message, ".codex-bridge.toml:2") {
+		t.Error(err)
+	}
+	a.quit()
+}
+
+// A policy file that does not load at the start does not end the editor. Under enforce it refuses the
+// threads of its folder until it loads; otherwise doctor and the log name it, and nothing else happens.
+func TestInvalidPolicyFileAtTheStart(t *testing.T) {
+	t.Parallel()
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	for name, test := range map[string]struct {
+		config string
+		damage func(file string) error
+		fault  string // in the error, behind the file's path
+		doctor int
+	}{
+		"an unknown value": {governsConfig, func(file string) error { return os.WriteFile(file, []byte("[policy]\nsandbox = 1\n"), 0o600) }, ":2:", 1},
+		"looser":           {governsConfig, func(file string) error { return os.WriteFile(file, []byte("[policy]\nnetwork = true\n"), 0o600) }, ":2:", 1},
+		"a link": {governsConfig, func(file string) error {
+			return errors.Join(os.Rename(file, file+".real"), os.Symlink(file+".real", file))
+		},
+			": cannot be read: it is a symbolic link, which a command could replace; put the file itself in its place", 1},
+		"nothing enforced": {"", func(file string) error { return os.WriteFile(file, []byte("[policy]\nsandbox = 1\n"), 0o600) }, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: test.config})
+			w.write("other/x", "")
+			file := w.write("workspace/.codex-bridge.toml", workspacePolicy)
+			if err := test.damage(file); err != nil {
+				t.Fatal(err)
+			}
+			if out, _, code := w.own("doctor"); code != test.doctor || !strings.Contains(out, file) {
+				t.Errorf("doctor ends with %d: %s", code, out)
+			}
+			a := w.agreeable(proxyArgv...)
+			if test.fault == "" {
+				a.turn(a.thread(settings), "RUN: touch denied")
+				if !w.left("workspace/denied") {
+					t.Errorf("the model was told %q", w.told())
+				}
+				a.quit()
+				return
+			}
+			if err := a.refused("thread/start", settings); !strings.Contains(err.Message, file+test.fault) {
+				t.Error(err)
+			}
+			elsewhere := maps.Clone(settings)
+			elsewhere["cwd"] = filepath.Join(w.root, "other")
+			a.turn(a.thread(elsewhere), "RUN: touch denied")
+			if !w.left("other/denied") {
+				t.Errorf("in another folder the model was told %q", w.told())
+			}
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			w.write("workspace/.codex-bridge.toml", workspacePolicy)
+			a.turn(a.thread(settings), "RUN: touch denied")
+			if w.left("workspace/denied") {
+				t.Error("the policy file has no effect after it was corrected")
+			}
+			a.quit()
+		})
+	}
+}
+
+// A bridge that enforces nothing opens no thread in a folder whose policy file asks for it.
+func TestPolicyFileWhereNothingIsEnforced(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{"no configuration": "", "audit": "[policy]\nmode = \"audit\"\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: config})
+			a := w.agreeable(proxyArgv...)
+			folders := map[string]string{
+				"enforced": "[policy]\nmode = \"enforce\"\n", "watched": "[policy]\nmode = \"audit\"\n" + workspacePolicy, "broken": "[policy]\nsandbox = 1\n", "plain": "",
+			}
+			thread := a.thread(map[string]any{})
+			a.turn(thread, "good day")
+			for folder, text := range folders {
+				w.write(folder+"/.git/HEAD", "ref: refs/heads/main\n")
+				w.write(folder+"/.git/objects/x", "")
+				w.write(folder+"/.git/refs/x", "")
+				w.write(folder+"/sub/x", "")
+				if text != "" {
+					w.write(folder+"/.codex-bridge.toml", text)
+				}
+				cwd := filepath.Join(w.root, folder, "sub")
+				for method, params := range map[string]map[string]any{
+					"thread/start": {"cwd": cwd}, "thread/resume": {"threadId": thread, "cwd": cwd}, "thread/fork": {"threadId": thread, "cwd": "../" + folder + "/sub"},
+				} {
+					if folder != "enforced" {
+						a.must(method, params)
+					} else if err := a.refused(method, params); !strings.Contains(err.Message, "the policy file of this folder is to be enforced") {
+						t.Error(err)
+					}
+				}
+			}
+			a.quit()
+		})
+	}
+}

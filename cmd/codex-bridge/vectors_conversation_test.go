@@ -1,0 +1,346 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/rpc"
+)
+
+// boundTo are the fields of a binding that vectors compare.
+type boundTo struct {
+	ThreadID, Cwd, Model, ModelProvider, ApprovalPolicy, Sandbox, ServiceTier string
+}
+
+// conversation is a case of conversation_binding.json.
+type conversation struct {
+	Name  string
+	Input struct {
+		Data    json.RawMessage
+		Binding boundTo
+		Event   struct {
+			Content, BodyForAgent *string
+			CommandAuthorized     *bool
+		}
+		Reply      *string
+		TurnErrors []string
+		Notify     *[]json.RawMessage
+		TimeoutMs  int
+		Config     struct {
+			Tools struct {
+				Exec struct{ Mode, Security, Ask string }
+			}
+		}
+		PluginConfig struct {
+			AppServer struct{ Mode, ServiceTier, DefaultWorkspaceDir string }
+		}
+		ServerRequests []string
+		Start          *struct{ WorkspaceDir, Model, ModelProvider, ApprovalPolicy, Sandbox string }
+	}
+	Result        json.RawMessage
+	Requests      []request
+	ServerReplies []struct {
+		Method string
+		Reply  json.RawMessage
+	}
+	BindingAfter *boundTo
+}
+
+// The members that the bridge does not send, and those that it sends besides; see
+// DEVIATIONS.md.
+var (
+	theirs = []string{"personality", "experimentalRawEvents", "persistExtendedHistory", "developerInstructions", "approvalsReviewer"}
+	ours   = []string{"collaborationMode", "clientUserMessageId", "serviceName"}
+)
+
+// hosts reports whether a case is about a chat, not about the bridge.
+func (c conversation) hosts() bool {
+	return c.Input.Data != nil || c.Input.Event.CommandAuthorized != nil
+}
+
+// own returns the settings that the session itself has. The bridge sends no others.
+func (c conversation) own() boundTo {
+	b := c.Input.Binding
+	if s := c.Input.Start; s != nil {
+		b = boundTo{Cwd: s.WorkspaceDir, Model: s.Model, ModelProvider: s.ModelProvider, ApprovalPolicy: s.ApprovalPolicy, Sandbox: s.Sandbox}
+	}
+	if b.Cwd == "" {
+		if b.Cwd = c.Input.PluginConfig.AppServer.DefaultWorkspaceDir; b.Cwd == "" {
+			b.Cwd = "/wd"
+		}
+	}
+	return b
+}
+
+func TestConversationBindingVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct{ Cases []conversation }
+	vectors.Read(t, "conversation_binding.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		if c.hosts() {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) { c.play(t) })
+	}
+}
+
+func (c conversation) play(t *testing.T) {
+	in := c.Input
+	if exec := in.Config.Tools.Exec; exec.Mode == "deny" || exec.Security == "deny" {
+		refusedToStart(t)
+		return
+	}
+	var w *assembled
+	errs := in.TurnErrors
+	replies := make(map[string]json.RawMessage)
+	w = newAssembled(t, "", func(r request) (any, string) {
+		thread, _ := r.Params["threadId"].(string)
+		switch r.Method {
+		case "thread/resume":
+			if len(w.starts()) > 0 && len(in.TurnErrors) > 0 {
+				return nil, "no rollout found for thread id " + thread
+			}
+			return map[string]any{"thread": map[string]any{"id": thread}, "cwd": in.Binding.Cwd, "model": in.Binding.Model}, ""
+		case "thread/start":
+			return map[string]any{"thread": map[string]any{"id": "new-th"}, "cwd": "/srv", "model": "mm", "modelProvider": "openai"}, ""
+		case "turn/interrupt":
+			return following{map[string]any{}, func() {
+				w.tells(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": thread, "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
+			}}, ""
+		case "turn/start":
+			if len(errs) > 0 {
+				failed := errs[0]
+				errs = errs[1:]
+				return nil, failed
+			}
+			return following{map[string]any{"turn": map[string]any{"id": "tu"}}, func() {
+				if in.Notify != nil {
+					return // it says nothing
+				}
+				text := "hello"
+				if in.Reply != nil {
+					text = *in.Reply
+				}
+				go func() { // the answers come by the goroutine that is here
+					for i, method := range in.ServerRequests {
+						if answered(method) {
+							replies[method] = w.asks(fmt.Sprint("s", i), method, map[string]any{"threadId": thread, "turnId": "tu", "itemId": "i", "callId": "i"})
+						}
+					}
+					w.ends(thread, "tu", text)
+				}()
+			}}, ""
+		}
+		return map[string]any{}, ""
+	})
+	w.knows(map[string]any{"approvals": false})
+	own := c.own()
+	if in.Start == nil && own.ThreadID != "" {
+		w.bind(own)
+	}
+	text := "hi"
+	switch {
+	case in.Event.BodyForAgent != nil:
+		text = strings.TrimSpace(*in.Event.BodyForAgent)
+	case in.Event.Content != nil:
+		text = *in.Event.Content
+	}
+	p := map[string]any{"sessionKey": "s", "input": text}
+	if in.TimeoutMs > 0 {
+		p["timeoutMs"] = in.TimeoutMs
+	}
+	if own.ThreadID == "" {
+		start := map[string]any{"cwd": own.Cwd}
+		for name, value := range map[string]string{
+			"model": own.Model, "modelProvider": own.ModelProvider, "approvalPolicy": own.ApprovalPolicy, "sandbox": own.Sandbox,
+		} {
+			if value != "" {
+				start[name] = value
+			}
+		}
+		p["thread"] = start
+	}
+	result, err := w.call("bridge/turn/run", p)
+	c.reply(t, text, result, err)
+	c.compare(t, w.takes())
+	if c.BindingAfter != nil {
+		c.after(t, w)
+	}
+	for _, s := range c.ServerReplies {
+		if answered(s.Method) {
+			c.answer(t, s.Method, s.Reply, replies[s.Method])
+		}
+	}
+}
+
+// starts returns the requests turn/start that Codex received.
+func (w *assembled) starts() []request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return named(w.requests, "turn/start")
+}
+
+// answered reports whether the bridge answers a request of Codex's by itself, in the place of
+// a client that answers no approvals. Tools and requests that Codex does not have are the
+// client's.
+func answered(method string) bool {
+	return method != "item/tool/call" && method != "foo/requestApproval" && method != "item/tool/requestUserInput"
+}
+
+func refusedToStart(t *testing.T) {
+	t.Helper()
+	if _, err := loadText(t, "[policy]\nsecurity = \"deny\"\n"); err == nil || !strings.Contains(err.Error(), "may not be run") {
+		t.Errorf("the configuration is loaded: %v", err)
+	}
+}
+
+// bind gives the session "s" a thread.
+func (w *assembled) bind(to boundTo) {
+	w.t.Helper()
+	s, err := w.record.store(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	b := binding.Binding{
+		SessionFile: "s", ThreadID: to.ThreadID, Cwd: to.Cwd, Model: to.Model, ModelProvider: to.ModelProvider,
+		ApprovalPolicy: to.ApprovalPolicy, Sandbox: to.Sandbox, ServiceTier: to.ServiceTier,
+	}.Stamped(binding.Options{Now: time.Now()})
+	err = s.PutBinding(context.Background(), store.Binding{Session: "s", Thread: to.ThreadID, Record: string(binding.Encode(b)), Updated: time.Now()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// reply checks the result that the client received.
+func (c conversation) reply(t *testing.T, input string, result rpc.Value, err error) {
+	t.Helper()
+	if strings.TrimSpace(input) == "" {
+		var e *rpc.Error
+		if !errors.As(err, &e) || e.Code != rpc.CodeInvalidParams {
+			t.Errorf("a blank input: %v", err)
+		}
+		return
+	}
+	var want struct{ Reply struct{ Text string } }
+	if err := json.Unmarshal(c.Result, &want); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := result.Get("text").Text()
+	why, failed := strings.CutPrefix(want.Reply.Text, "<failure prefix>")
+	switch {
+	case failed && why == "<text>" && err != nil:
+	case failed:
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%v; want %s", err, why)
+		}
+	case err != nil:
+		t.Error(err)
+	case c.Input.Start == nil && got != want.Reply.Text:
+		t.Errorf("the reply is %q, want %q", got, want.Reply.Text)
+	}
+}
+
+// compare compares the requests.
+func (c conversation) compare(t *testing.T, got []request) {
+	t.Helper()
+	own := c.own()
+	unsaid := append([]string(nil), theirs...)
+	for name, value := range map[string]string{"approvalPolicy": own.ApprovalPolicy, "sandbox": own.Sandbox, "sandboxPolicy": own.Sandbox, "serviceTier": own.ServiceTier} {
+		if value == "" {
+			unsaid = append(unsaid, name)
+		}
+	}
+	want := []request{}
+	for _, r := range c.Requests {
+		r = request{r.Method, r.Params}
+		for _, name := range unsaid {
+			delete(r.Params, name)
+		}
+		if c.Input.Config.Tools.Exec.Mode != "" && own.ApprovalPolicy != "" { // the session's own are narrower
+			r.Params["approvalPolicy"], r.Params["sandbox"] = own.ApprovalPolicy, own.Sandbox
+		}
+		want = append(want, r)
+	}
+	have := []request{}
+	for _, r := range got {
+		switch {
+		case r.Method != "thread/start" && r.Method != "turn/start":
+			continue // a thread is resumed before; a turn that takes too long is interrupted
+		case r.Method == "turn/start" && c.Input.Start != nil:
+			continue // a session starts its thread with its first turn
+		}
+		for _, name := range ours {
+			delete(r.Params, name)
+		}
+		have = append(have, r)
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// after checks the binding that is left.
+func (c conversation) after(t *testing.T, w *assembled) {
+	t.Helper()
+	s, err := w.record.store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, _, err := s.BindingOf(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got boundTo
+	if err := json.Unmarshal([]byte(kept.Record), &got); err != nil {
+		t.Fatal(err)
+	}
+	want, own := *c.BindingAfter, c.own()
+	want.ApprovalPolicy, want.Sandbox = own.ApprovalPolicy, own.Sandbox // what nobody has said is not bound
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the binding (-want +got):\n%s", diff)
+	}
+}
+
+// answer compares the answer to a request of Codex's; reasons are no part of its schema.
+func (c conversation) answer(t *testing.T, method string, want, reply json.RawMessage) {
+	t.Helper()
+	var w any
+	var g struct{ Result map[string]any }
+	if err := errors.Join(json.Unmarshal(want, &w), json.Unmarshal(reply, &g)); err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	if w == "<undefined>" { // the usual: declined
+		w = map[string]any{"action": "decline", "content": nil, "_meta": nil}
+	}
+	delete(w.(map[string]any), "reason")
+	for name, v := range g.Result {
+		if v == nil {
+			delete(g.Result, name)
+		}
+	}
+	for name, v := range w.(map[string]any) {
+		if v == nil {
+			delete(w.(map[string]any), name)
+		}
+	}
+	if diff := cmp.Diff(w, any(g.Result)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", method, diff)
+	}
+}
