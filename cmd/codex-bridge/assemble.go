@@ -82,6 +82,7 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	}
 	a.program = codex.NewProgram(codex.Command{Path: command.Path, Args: a.cfg.Codex.Args, Env: command.Env})
 	a.guard.Requires(func(ctx context.Context) error { return a.program.AtLeast(ctx, a.cfg.Codex.MinVersion) })
+	go a.warnTooOld(ctx) // ends with ctx
 	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
 	a.hello.Show("codexRules", func() any { return userRules(a.guard.UserRules()) })
 	relay, injects := newHooks(a.cfg, a.guard, a.hello, a.log)
@@ -122,6 +123,18 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	})
 	a.records(tracer, report, line)
 	return nil
+}
+
+// warnTooOld logs a warning if Codex is older than the configured codex.min_version. Only an enforced policy
+// refuses such a Codex.
+func (a *assembly) warnTooOld(ctx context.Context) {
+	place := a.cfg.Place("codex.min_version")
+	if place == "" || a.guard.Enforces() {
+		return
+	}
+	if err := a.program.AtLeast(ctx, a.cfg.Codex.MinVersion); err != nil && ctx.Err() == nil {
+		a.log.Warn("codex is used although it does not satisfy codex.min_version; only policy.mode \"enforce\" refuses it", "reason", err, "set", place)
+	}
 }
 
 // recorder is what keeps decisions, and who else is told of them.

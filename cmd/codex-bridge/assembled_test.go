@@ -76,6 +76,12 @@ func newAssembled(t *testing.T, text string, answer func(request) (any, string))
 // test plays.
 func assembleFor(t *testing.T, text string) (*bridgetest.Conversation, *ledger) {
 	t.Helper()
+	return assembleWithLog(t, text, slog.New(slog.DiscardHandler))
+}
+
+// assembleWithLog is assembleFor with a log of the test's.
+func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.Conversation, *ledger) {
+	t.Helper()
 	folder := t.TempDir()
 	t.Setenv("CODEX_BRIDGE_STATE", filepath.Join(folder, "state"))
 	t.Setenv("CODEX_HOME", folder)
@@ -93,7 +99,7 @@ func assembleFor(t *testing.T, text string) (*bridgetest.Conversation, *ledger) 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	record := newLedger(cfg)
-	a, err := assemble(ctx, cfg, codex.Command{Path: program}, record, slog.New(slog.DiscardHandler))
+	a, err := assemble(ctx, cfg, codex.Command{Path: program}, record, log)
 	if err != nil {
 		t.Fatal(err)
 	}
