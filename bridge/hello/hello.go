@@ -178,7 +178,7 @@ func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {
 		"policy":   map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().Gates(), "rewritten": rewritten, "refused": refused},
 		"hooks":    map[string]any{"active": false, "reason": "no hooks are configured"},
 		"tools":    []string{},
-		"threads":  h.guard.Threads(),
+		"threads":  0,
 		"uptimeMs": time.Since(h.started).Milliseconds(),
 	}
 	for name, state := range h.rows {

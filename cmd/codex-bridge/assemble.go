@@ -169,6 +169,12 @@ func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 	a.hello.Offer(turns.Methods...)
 	a.hello.Show("turns", func() any { return line.State() })
 	a.hello.Show("sessions", func() any { return bound.State().Sessions })
+	a.hello.Show("threads", func() any {
+		if a.guard.Enforces() {
+			return a.guard.Threads()
+		}
+		return len(bound.All())
+	})
 	a.atEnd(func(context.Context) { line.Close() })
 	return bound, line
 }

@@ -1,0 +1,38 @@
+//go:build unix
+
+package main
+
+import "testing"
+
+// bridge/status counts the open threads, also where no policy is enforced.
+func TestStatusCountsOpenThreads(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	for _, c := range []struct{ name, config string }{{"off", ""}, {"audit", "[policy]\nmode = \"audit\"\n"}} {
+		t.Run(c.name, func(t *testing.T) {
+			id := ""
+			w := newAssembled(t, c.config, func(r request) (any, string) {
+				if r.Method != "thread/start" {
+					return map[string]any{}, ""
+				}
+				return map[string]any{"thread": map[string]any{"id": id}, "model": "m", "cwd": "/w"}, ""
+			})
+			w.knows(nil)
+			counts := func(want string) {
+				t.Helper()
+				if got := string(w.must("bridge/status", map[string]any{}).Get("threads").Raw()); got != want {
+					t.Errorf("bridge/status has %s threads, want %s", got, want)
+				}
+			}
+			counts("0")
+			for _, id = range []string{"t1", "t2"} {
+				w.must("thread/start", map[string]any{})
+			}
+			counts("2")
+			w.tells(map[string]any{"method": "thread/closed", "params": map[string]any{"threadId": "t1"}})
+			w.must("model/list", map[string]any{}) // its answer comes after the notification
+			counts("1")
+		})
+	}
+}
