@@ -62,6 +62,12 @@ func (f *Feature) opens(_ context.Context, call *bridge.Call) *rpc.Error {
 	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
 	}
+	if kind := call.Params.Get("bridge").Kind(); f.o.Known() && kind != rpc.Absent && kind != rpc.Null {
+		if call.Method != "thread/resume" {
+			return rpc.Errorf(rpc.CodeInvalidParams, "%s: bridge is for thread/start and thread/resume; leave it out, and resume the fork with bridge.sessionKey", call.Method)
+		}
+		return f.resumesSession(call)
+	}
 	if f.o.Thread().On {
 		o, err := f.given()
 		if err != nil {
