@@ -1,9 +1,13 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"syscall"
 
 	"github.com/adrg/xdg"
 
@@ -13,23 +17,35 @@ import (
 // EnvConfig names the user's configuration file; set and empty means none.
 const EnvConfig = "CODEX_BRIDGE_CONFIG"
 
-// WorkspaceFolder returns the folder whose WorkspaceFile applies to start: start
-// itself, or the next one above it that has a file, up to the top of the repository.
-// An editor may open any folder of a repository. It is start if no folder has one.
-func WorkspaceFolder(start string) string {
-	for dir := start; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, WorkspaceFile)); err == nil {
-			return dir
+// WorkspaceFiles returns the policy files for a folder: the WorkspaceFile in it and those in all folders
+// above it, the outermost first. Neither the top of a repository nor another WorkspaceFile hides one, since
+// a command could create either. A file that can't be looked up is in the list.
+func WorkspaceFiles(folder string) (files []string) {
+	for _, file := range workspacePaths(folder) {
+		if _, err := os.Lstat(file); err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			files = append(files, file)
 		}
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
-			return start
+	}
+	return files
+}
+
+// workspacePaths returns where the policy files for a folder may be, the outermost first.
+func workspacePaths(folder string) (paths []string) {
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		paths = append(paths, filepath.Join(dir, WorkspaceFile))
+		if dir == filepath.Dir(dir) {
+			slices.Reverse(paths)
+			return paths
 		}
 	}
 }
 
 // Discover returns the files of this machine for a workspace folder (empty =
 // none): the managed file, the user's by CODEX_BRIDGE_CONFIG or in the
-// platform's configuration folder, and the workspace's.
+// platform's configuration folder, and those of the workspace.
 func Discover(workspace string) Options {
 	opts := Options{Managed: managedFile(), Workspace: workspace, Home: xdg.Home,
 		Requirements: requirements.Path(runtime.GOOS, os.Getenv("ProgramData"))}

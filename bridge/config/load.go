@@ -12,7 +12,7 @@ type Options struct {
 	Managed      string // the machine's file; a missing one is no layer
 	User         string // the user's file
 	UserRequired bool   // the user named the file, so that a missing one is an error
-	Workspace    string // the folder whose WorkspaceFile is the last layer
+	Workspace    string // the folder whose WorkspaceFiles are the last layers
 	Home         string // what ~ means; empty makes ~ an error
 	// Requirements is Codex's own file of what the machine allows. It is read for a
 	// preset only, which chooses among what is allowed; Codex holds to it itself. A
@@ -33,18 +33,26 @@ const WorkspaceFile = ".codex-bridge.toml"
 // apart.
 func Load(opts Options) (*Config, error) { return build(readAll(opts), opts) }
 
-// LoadProxy is Load, except that it skips a workspace file that does not load. Invalid then returns the
-// error of that file.
+// LoadProxy is Load, except that it skips a workspace file that does not load. Invalid then returns its
+// error.
 func LoadProxy(opts Options) (*Config, error) {
 	sources := readAll(opts)
 	cfg, err := build(sources, opts)
 	if err == nil {
 		return cfg, nil
 	}
-	others := slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.layer == Workspace })
-	cfg, failed := build(others, opts)
+	loaded := slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.layer == Workspace })
+	cfg, failed := build(loaded, opts)
 	if failed != nil {
 		return nil, err
+	}
+	for _, s := range sources {
+		if s.layer != Workspace {
+			continue
+		}
+		if more, failed := build(append(loaded, s), opts); failed == nil {
+			cfg, loaded = more, append(loaded, s)
+		}
 	}
 	cfg.invalid, cfg.digest = err, digest(sources) // Watch reports the file when it changes
 	return cfg, nil

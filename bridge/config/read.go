@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,7 +53,9 @@ func readAll(opts Options) []source {
 	add(Managed, opts.Managed, false)
 	add(User, opts.User, opts.UserRequired)
 	if opts.Workspace != "" {
-		add(Workspace, filepath.Join(opts.Workspace, WorkspaceFile), false)
+		for _, file := range WorkspaceFiles(opts.Workspace) {
+			add(Workspace, file, false)
+		}
 	}
 	return list
 }

@@ -101,7 +101,7 @@ func (w *watcher) cover() {
 	w.paths = w.paths[:0]
 	files := []string{w.opts.Managed, w.opts.User}
 	if w.opts.Workspace != "" {
-		files = append(files, filepath.Join(w.opts.Workspace, WorkspaceFile))
+		files = append(files, workspacePaths(w.opts.Workspace)...)
 	}
 	for _, file := range files {
 		if file == "" {

@@ -356,14 +356,15 @@ type filesystem struct{}
 
 // PolicyFiles implements policy.PolicyFiles.
 func (filesystem) PolicyFiles(folder string) []string {
-	// Of a link what it leads to: Codex runs no command where it should protect a link in a
-	// writable folder (measured with 0.169).
-	file := filepath.Join(config.WorkspaceFolder(folder), config.WorkspaceFile)
-	at, err := filesystem{}.Canonical(file)
-	if _, missing := os.Lstat(file); err != nil || missing != nil {
-		return nil
+	var files []string
+	for _, file := range config.WorkspaceFiles(folder) {
+		// The target of a link: Codex runs no command where it should protect a link in a writable folder
+		// (measured with 0.169).
+		if at, err := (filesystem{}).Canonical(file); err == nil {
+			files = append(files, at)
+		}
 	}
-	return []string{at}
+	return files
 }
 
 // Canonical implements policy.Paths.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
@@ -32,13 +33,13 @@ func warnInvalid(cfg *config.Config, log *slog.Logger) {
 	}
 }
 
-// workspaceFolder is the folder whose configuration counts.
+// workspaceFolder is the folder that the bridge was started in, "" if that is gone.
 func workspaceFolder() string {
 	start, err := os.Getwd()
 	if err != nil {
 		return ""
 	}
-	return config.WorkspaceFolder(start)
+	return start
 }
 
 // errUnenforced: a restriction that this version does not act on must not look as
@@ -129,16 +130,16 @@ func socketFolder(world policy.State) (string, error) {
 	}), nil
 }
 
-// folderPolicies finds the policy of a folder whose policy file the bridge did not load at its start:
-// that of another folder and, with invalid, that of the folder it was started in.
+// folderPolicies finds the policy of a folder with policy files that the bridge did not load at its start:
+// those of another folder and, with invalid, those of the folder it was started in.
 func folderPolicies(invalid bool, log *slog.Logger) func(folder string) (*policy.Policy, error) {
-	started, _ := filepath.EvalSymlinks(workspaceFolder())
+	started := workspaceFolder()
 	return func(folder string) (*policy.Policy, error) {
-		workspace := config.WorkspaceFolder(folder)
-		if _, err := os.Lstat(filepath.Join(workspace, config.WorkspaceFile)); err != nil || workspace == started && !invalid {
+		files := config.WorkspaceFiles(folder)
+		if len(files) == 0 || !invalid && slices.Equal(files, config.WorkspaceFiles(started)) {
 			return nil, nil
 		}
-		cfg, err := config.Load(config.Discover(workspace))
+		cfg, err := config.Load(config.Discover(folder))
 		if err != nil {
 			return nil, err
 		}

@@ -45,6 +45,43 @@ func TestPolicyFileOfThreadFolder(t *testing.T) {
 	a.quit()
 }
 
+// A command can make a folder below the workspace a repository, or put a policy file there. Neither hides
+// the policy file of the workspace from a thread that is opened in that folder later.
+func TestPolicyFileIsNotHidden(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]string{
+		"nothing": "true", "a repository": "git init -q sub", "a file": "touch sub/.codex-bridge.toml", "an invalid file": "echo x > sub/.codex-bridge.toml",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: governsConfig})
+			w.write("other/sub/x", "")
+			w.write("other/.codex-bridge.toml", workspacePolicy)
+			settings := map[string]any{"cwd": filepath.Join(w.root, "other"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
+			a := w.agreeable(proxyArgv...)
+			a.turn(a.thread(settings), "RUN: "+plant)
+			settings["cwd"] = filepath.Join(w.root, "other", "sub")
+			if name == "an invalid file" {
+				if err := a.refused("thread/start", settings); !strings.Contains(err.Message, "sub/.codex-bridge.toml") {
+					t.Error(err)
+				}
+				a.quit()
+				return
+			}
+			thread := a.thread(settings)
+			a.turn(thread, "RUN: touch denied")
+			if told := w.told(); w.left("other/sub/denied") || !strings.Contains(told, "a rule says deny") {
+				t.Errorf("the model was told %q", told)
+			}
+			a.turn(thread, "RUN: touch allowed")
+			if !w.left("other/sub/allowed") {
+				t.Errorf("the model was told %q", w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
 // A policy file that does not load at the start does not end the editor. Under enforce it refuses the
 // threads of its folder until it loads; otherwise doctor and the log name it, and nothing else happens.
 func TestInvalidPolicyFileAtTheStart(t *testing.T) {
