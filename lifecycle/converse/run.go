@@ -17,6 +17,9 @@ type Session struct {
 	Thread *turn.Thread
 	// Turn returns turn/start. It is called again where the turn has to wait for another.
 	Turn func(ctx context.Context) (json.RawMessage, error)
+	// Stuck is called if a turn took too long and can't be interrupted. It returns the consequence, for the caller's
+	// error. nil: there is none.
+	Stuck func() string
 }
 
 // Sessions open threads.
@@ -115,17 +118,11 @@ func run(ctx context.Context, s Session, within time.Duration) (Result, error) {
 	}
 	c.Of(sent.Turn)
 	within = turn.Patience(within)
-	late := rpc.Errorf(rpc.CodeDeadline, "codex app-server bound turn timed out after %v, and was interrupted", within)
-	waits, cancel := context.WithTimeoutCause(ctx, within, late)
+	waits, cancel := context.WithTimeoutCause(ctx, within, errLate)
 	defer cancel()
 	out, err := c.Wait(waits)
 	if err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endsWithin)
-		defer cancel()
-		if failed := s.Thread.Interrupt(ctx, sent.Turn); failed != nil {
-			return Result{}, fmt.Errorf("%w; the turn could not be interrupted: %v", err, failed) //nolint:errorlint // the first is what callers look for
-		}
-		return Result{}, err
+		return Result{}, s.interrupt(ctx, sent.Turn, err, overdue(within, c.Problem()))
 	}
 	result := Result{Thread: s.Thread.ID, Turn: sent.Turn, Status: out.Status, Text: out.Text, Problem: out.Problem}
 	switch {
@@ -135,4 +132,37 @@ func run(ctx context.Context, s Session, within time.Duration) (Result, error) {
 		result.Text = noTextYet
 	}
 	return result, nil
+}
+
+// errLate ends the wait for a turn.
+var errLate = errors.New("the turn timed out")
+
+// overdue describes a turn that took too long. problem is what Codex reported last.
+func overdue(within time.Duration, problem string) string {
+	text := fmt.Sprintf("the turn timed out after %v", within)
+	if problem != "" {
+		text += fmt.Sprintf(" (Codex last reported: %s)", problem)
+	}
+	return text
+}
+
+// interrupt interrupts a turn for which the wait has ended with cause, and returns the error for the caller. late
+// describes the turn if it took too long.
+func (s Session) interrupt(caller context.Context, id string, cause error, late string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), endsWithin)
+	defer cancel()
+	failed := s.Thread.Interrupt(ctx, id)
+	switch {
+	case !errors.Is(cause, errLate) && failed == nil:
+		return cause
+	case !errors.Is(cause, errLate):
+		return fmt.Errorf("%w; the turn could not be interrupted: %v", cause, failed) //nolint:errorlint // the first is what callers look for
+	case failed == nil:
+		return rpc.Errorf(rpc.CodeDeadline, "%s and was interrupted; if it needs longer, set a longer time", late)
+	}
+	// Codex answers an interrupt when the turn has ended. The next turn in this thread would wait for that end.
+	if s.Stuck != nil && ctx.Err() != nil && caller.Err() == nil {
+		return rpc.Errorf(rpc.CodeDeadline, "%s and could not be interrupted within %v; %s", late, endsWithin, s.Stuck())
+	}
+	return rpc.Errorf(rpc.CodeDeadline, "%s and could not be interrupted: %v", late, failed)
 }

@@ -23,6 +23,7 @@ const (
 	ContextFull         Reason = "contextFull"
 	ImageRefused        Reason = "imageRefused"
 	RolloutTooLarge     Reason = "rolloutTooLarge"
+	TurnStuck           Reason = "turnStuck"
 )
 
 var words = map[Reason]string{
@@ -44,6 +45,7 @@ var words = map[Reason]string{
 	ContextFull:         "the thread's context is full",
 	ImageRefused:        "the thread holds an image that the model refuses",
 	RolloutTooLarge:     "the thread has grown too large",
+	TurnStuck:           "a turn of the thread timed out and could not be interrupted",
 }
 
 // Words is the reason for people; "" for one that is not known.

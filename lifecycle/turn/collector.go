@@ -35,7 +35,8 @@ type Collector struct {
 	early   map[string][]Event // by turn, until it is known
 	order   []string           // of the items, as they have first come
 	texts   map[string][]byte
-	size    int // of the parts that were joined
+	size    int    // of the parts that were joined
+	problem string // that Codex reported last
 	outcome Outcome
 }
 
@@ -104,9 +105,18 @@ func (c *Collector) take(e Event) {
 		}
 	case Said:
 		c.set(e.Message.Item, []byte(e.Message.Text))
+	case Retrying:
+		c.problem = e.Problem
 	case Ended:
 		c.end(e)
 	}
+}
+
+// Problem returns the problem that Codex reported last while the turn was running; "" for none.
+func (c *Collector) Problem() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.problem
 }
 
 func (c *Collector) set(item string, text []byte) {

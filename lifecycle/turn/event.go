@@ -10,16 +10,17 @@ type Kind uint8
 
 // The kinds.
 const (
-	Started Kind = iota + 1 // a turn runs
-	Added                   // to the text of an agent message
-	Said                    // an agent message is complete
-	Heard                   // input has become part of the conversation
-	Ended                   // a turn runs no more
-	Closed                  // the thread is not loaded any more
+	Started  Kind = iota + 1 // a turn runs
+	Added                    // to the text of an agent message
+	Said                     // an agent message is complete
+	Heard                    // input has become part of the conversation
+	Ended                    // a turn runs no more
+	Closed                   // the thread is not loaded any more
+	Retrying                 // Codex tries something again that has failed
 )
 
 // Methods are the notifications that events are made of.
-var Methods = append([]string{"turn/started", "item/agentMessage/delta", "item/started", "item/completed", "turn/completed"}, methods.Unloaded...)
+var Methods = append([]string{"turn/started", "item/agentMessage/delta", "item/started", "item/completed", "turn/completed", "error"}, methods.Unloaded...)
 
 // Event is what a notification of Codex tells of a turn.
 type Event struct {
@@ -30,7 +31,7 @@ type Event struct {
 	Echoes       bool      // of Heard: this Codex says that id, if there is one
 	Messages     []Message // of Ended
 	Status       Status    // of Ended
-	Problem      string    // of Ended: why it failed
+	Problem      string    // of Ended and Retrying: what failed
 }
 
 // Message is an agent message, or a part of one. Item may be empty.
@@ -81,6 +82,12 @@ func Read(method string, params rpc.Value) (e Event, ok bool) {
 	case "turn/completed":
 		e.Kind = Ended
 		e.ended(params.Get("turn"))
+	case "error":
+		if again, _ := params.Get("willRetry").Bool(); !again {
+			return Event{}, false // the end of the turn says it
+		}
+		e.Kind = Retrying
+		e.Problem, _ = params.Get("error").Get("message").Text()
 	default:
 		return Event{}, false
 	}

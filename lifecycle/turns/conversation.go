@@ -24,6 +24,7 @@ type conversation struct {
 	next  settings // of the next turn
 	going settings // that the last turn was asked for with
 	watch *watch   // a compaction that was asked for
+	stuck bool     // a turn took too long and could not be interrupted
 }
 
 // conversation is that of a thread, which is made when something is first heard of it.

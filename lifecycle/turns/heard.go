@@ -73,6 +73,9 @@ func (f *Feature) take(method string, params rpc.Value) {
 		f.mu.Unlock()
 	case turn.Ended:
 		f.desk.Ended(e.Thread, e.Turn)
+		f.mu.Lock()
+		c.stuck = false
+		f.mu.Unlock()
 	case turn.Closed:
 		f.desk.Closed(e.Thread)
 		f.mu.Lock()

@@ -36,6 +36,8 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 		return nil, "", noThread(a.session)
 	case !b.Bound():
 		return f.started(ctx, a.session, start)
+	case f.isStuck(b.ThreadID):
+		return f.replaced(ctx, a.session, b, decide.TurnStuck)
 	case f.o.Threads.Open(b.ThreadID):
 		return f.conversation(b.ThreadID), a.session, nil
 	}
@@ -200,7 +202,25 @@ func (f *Feature) replaced(ctx context.Context, session string, b binding.Bindin
 }
 
 func (v *visit) in(c *conversation) converse.Session {
-	return converse.Session{Thread: c.thread, Turn: func(ctx context.Context) (json.RawMessage, error) {
-		return c.turn(ctx, v.input, v.trigger, v.history)
-	}}
+	return converse.Session{
+		Thread: c.thread,
+		Turn:   func(ctx context.Context) (json.RawMessage, error) { return c.turn(ctx, v.input, v.trigger, v.history) },
+		Stuck:  c.markStuck,
+	}
+}
+
+// markStuck notes that a turn of the thread can't be interrupted, until the turn ends after all.
+func (c *conversation) markStuck() string {
+	c.f.mu.Lock()
+	defer c.f.mu.Unlock()
+	c.stuck = true
+	return "until it ends, a session goes on in a new thread, and a thread without a session waits"
+}
+
+// isStuck reports whether a turn of the thread can't be interrupted.
+func (f *Feature) isStuck(thread string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.open[thread]
+	return c != nil && c.stuck
 }

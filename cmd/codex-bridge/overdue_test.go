@@ -1,0 +1,81 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The error of a turn that took too long says what Codex reported last. A session keeps its thread if the turn could be
+// interrupted; else its next turn runs in a new thread, with the same settings.
+func TestOverdueTurn(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	for _, c := range []struct {
+		name        string
+		interrupted bool
+		text        string
+		thread      string // of the next turn
+	}{
+		{"interrupted", true, "the turn timed out after 100ms (Codex last reported: Reconnecting... 2/5) and was interrupted", "T1"},
+		{"not interrupted", false, "(Codex last reported: Reconnecting... 2/5) and could not be interrupted within 5s", "T2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			threads, turns := 0, 0
+			var w *assembled
+			w = newAssembled(t, "", func(r request) (any, string) {
+				switch r.Method {
+				case "thread/start":
+					threads++
+					return map[string]any{"thread": map[string]any{"id": fmt.Sprint("T", threads)}, "cwd": "/w", "model": "m"}, ""
+				case "turn/start":
+					turns++
+					thread, id := r.Params["threadId"].(string), fmt.Sprint("t", turns)
+					if turns > 1 {
+						return w.turn(thread, id, "done"), ""
+					}
+					return following{map[string]any{"turn": map[string]any{"id": id}}, func() {
+						about := map[string]any{"threadId": thread, "turn": map[string]any{"id": id}}
+						w.tells(map[string]any{"method": "turn/started", "params": about})
+						w.tells(map[string]any{"method": "error", "params": map[string]any{
+							"threadId": thread, "turnId": id, "willRetry": true, "error": map[string]any{"message": "Reconnecting... 2/5"},
+						}})
+					}}, ""
+				case "turn/interrupt":
+					if c.interrupted {
+						return following{map[string]any{}, func() { w.ends(r.Params["threadId"].(string), "t1", "") }}, ""
+					}
+					time.Sleep(5500 * time.Millisecond)
+				}
+				return map[string]any{}, ""
+			})
+			w.knows(nil)
+			run := func(timeout int) (string, error) {
+				result, err := w.call("bridge/turn/run", map[string]any{
+					"sessionKey": "s", "input": "x", "timeoutMs": timeout, "thread": map[string]any{"cwd": "/w", "sandbox": "read-only"},
+				})
+				if err != nil {
+					return "", err
+				}
+				thread, _ := result.Get("threadId").Text()
+				return thread, nil
+			}
+			if _, err := run(100); err == nil || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%v, want %s", err, c.text)
+			}
+			w.takes()
+			if thread, err := run(30_000); err != nil || thread != c.thread {
+				t.Errorf("the next turn runs in %s, %v; want %s", thread, err, c.thread)
+			}
+			for _, r := range named(w.takes(), "thread/start") {
+				if r.Params["sandbox"] != "read-only" || r.Params["cwd"] != "/w" {
+					t.Errorf("the new thread has %v", r.Params)
+				}
+			}
+		})
+	}
+}
