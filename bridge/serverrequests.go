@@ -83,7 +83,7 @@ func (p *Proxy) register(said *Said) {
 		}
 		c.removeQuestion(key, r)
 		c.lates.startLocked(func() { // instead may write to a disk
-			p.o.Log.Warn("nobody answered in time", "method", method, "after", after)
+			p.o.Log.Warn("no answer came in time", "method", method, "after", after)
 			p.reply(instead(r.id))
 		})
 	})

@@ -93,7 +93,7 @@ var specs = map[string]spec{
 	"policy.rule[].path":       {doc: "A glob of changed files: absolute, or beginning with ${workspace}, ~ or **/.", filled: true, resolve: from.rulePath},
 	"policy.rule[].escalated":  {doc: "The rule also speaks of commands that leave the sandbox; an allow rule speaks of those only."},
 	"policy.rule[].decision":   {doc: "What the rule decides.", enum: decisions},
-	"policy.rule[].reason":     {doc: "Shown to whoever is refused."},
+	"policy.rule[].reason":     {doc: "Shown with each refusal by this rule."},
 
 	"approvals":          {doc: "How long answers are remembered and waited for."},
 	"approvals.remember": {doc: "How long an answer given for longer is kept.", enum: []string{"off", "session", "always"}},
@@ -165,7 +165,7 @@ var specs = map[string]spec{
 	"store":     {doc: "Where state is kept."},
 	"store.url": {doc: "Empty: SQLite in the state folder. postgres://… shares it between machines.", pattern: storeURL, wants: `an address such as "postgres://…", or empty for SQLite in the state folder`, check: checkURL, secret: true},
 
-	"otel":          {doc: "What is told to a collector of OpenTelemetry."},
+	"otel":          {doc: "What is exported to an OpenTelemetry collector."},
 	"otel.endpoint": {doc: "The collector's address, for OTLP over HTTP in JSON; empty: OTEL_EXPORTER_OTLP_ENDPOINT, or nothing is sent.", pattern: otelURL, wants: `an address such as "http://localhost:4318"`, check: checkURL, secret: true},
 
 	"acp":                  {doc: "ACP agents that can be started as children."},

@@ -70,7 +70,7 @@ func (m *merger) profiled(l *layer, off bool) {
 	in.Exec = m.exec
 	var err error
 	if in.Requirements, err = m.requirements(); err != nil {
-		m.fail(at, problem{err.Error(), "mend that file, which Codex reads, too"})
+		m.fail(at, problem{err.Error(), "fix that file; Codex reads it, too"})
 		return
 	}
 	out, err := preset.Resolve(in)

@@ -180,7 +180,7 @@ func (s *show) ask(in io.Reader, wait time.Duration) leave.Person {
 	return func(ctx context.Context, a acp.Ask, why string) acp.Answer {
 		one.Lock()
 		defer one.Unlock()
-		ctx, cancel := context.WithTimeoutCause(ctx, wait, errors.New("nobody answered"))
+		ctx, cancel := context.WithTimeoutCause(ctx, wait, errors.New("no answer came in time"))
 		defer cancel()
 		line, err := said.Next(ctx, func() {
 			fmt.Fprintf(os.Stderr, "\n%s asks: %s", plain(a.Agent), plain(asks(a)))

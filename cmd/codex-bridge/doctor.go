@@ -122,7 +122,7 @@ func examinePolicy(cfg *config.Config) []finding {
 	case config.Off:
 		mode.Detail = "off: everything a client asks for reaches codex"
 	case config.Audit:
-		mode.State, mode.Detail, mode.Mend = warn, "audit: decisions are logged, and nothing is held back", `set policy.mode to "enforce" when the log looks right`
+		mode.State, mode.Detail, mode.Mend = warn, "audit: decisions are logged, and nothing is refused", `set policy.mode to "enforce" when the log looks right`
 	default:
 		mode.Detail = fmt.Sprintf("enforce: %sapproval %s by %s, sandbox at most %s, network %t", profile(cfg.Policy),
 			strings.Join(cfg.Policy.Approval, " or "), strings.Join(cfg.Policy.Reviewers, " or "), cfg.Policy.Sandbox, cfg.Policy.Network)

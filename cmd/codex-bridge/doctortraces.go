@@ -31,7 +31,7 @@ func examineTraces(cfg *config.Config) []finding {
 	}
 	files, listErr := trace.List(folder)
 	if err = errors.Join(err, listErr); err != nil {
-		return []finding{{"traces", broken, err.Error(), "nothing is captured before that is mended"}}
+		return []finding{{"traces", broken, err.Error(), "nothing is captured until this is fixed"}}
 	}
 	var bytes int64
 	for _, f := range files {

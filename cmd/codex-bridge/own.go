@@ -19,7 +19,7 @@ type cli struct {
 	Demo       demoCmd       `cmd:"" help:"Run a whole conversation, offline, against the real codex, and show what a policy does to it."`
 	Init       initCmd       `cmd:"" help:"Write a commented starter configuration; never over one that is there."`
 	Policy     policyCmd     `cmd:"" help:"Look at what the policy does to a message."`
-	Doctor     doctorCmd     `cmd:"" help:"Check codex, the configuration and the folders; a line each, with the mend."`
+	Doctor     doctorCmd     `cmd:"" help:"Check codex, the configuration and the folders; one line per check, with a suggested fix."`
 	Methods    methodsCmd    `cmd:"" help:"List every method of codex: what it does, what becomes of it under the configuration at hand, and why."`
 	Decisions  decisionsCmd  `cmd:"" help:"Look at the log of what was changed or refused, and verify it."`
 	Grants     grantsCmd     `cmd:"" help:"Look at the approvals that are remembered in the state, and revoke them."`

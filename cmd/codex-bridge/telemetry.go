@@ -41,12 +41,12 @@ func newTelemetry(cfg *config.Config, bytes *bridge.Bytes, log *slog.Logger) *te
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry", "error", err) }))
 	client, err := otlp.New(endpoint, otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")))
 	if err != nil {
-		log.Warn("nothing is told to a collector", "error", err)
+		log.Warn("nothing is exported to an OpenTelemetry collector", "error", err)
 		return nil
 	}
 	t, err := telemetry.New(telemetry.Options{Client: client, Bytes: bytes, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version})
 	if err != nil {
-		log.Warn("nothing is told to a collector", "error", err)
+		log.Warn("nothing is exported to an OpenTelemetry collector", "error", err)
 		return nil
 	}
 	return t
@@ -91,6 +91,6 @@ func closeTelemetry(t *telemetry.Telemetry, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastReport)
 	defer cancel()
 	if err := t.Close(ctx); err != nil {
-		log.Warn("not all was told to the collector", "error", err)
+		log.Warn("some telemetry was not exported to the collector", "error", err)
 	}
 }

@@ -52,7 +52,7 @@ func examineTranscripts(cfg *config.Config) []finding {
 	defer func() { _ = s.Close() }()
 	n, err := s.CountRecords(ctx)
 	if err != nil {
-		return []finding{{"transcripts", broken, err.Error(), "nothing is kept, or found, before that is mended"}}
+		return []finding{{"transcripts", broken, err.Error(), "no transcript is kept or found until this is fixed"}}
 	}
 	return []finding{{"transcripts", fine, fmt.Sprintf("%d records; prompts and answers are in them", n), ""}}
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // errUntold is why an agent is ended whose work nobody hears.
-var errUntold = errors.New("nobody keeps up with what it says")
+var errUntold = errors.New("its messages come faster than the client reads them")
 
 // agent is an agent's program, with its one session.
 type agent struct {

@@ -53,7 +53,7 @@ func newSession(a *Agents, c Child) *session {
 
 var (
 	errCancelled = errors.New("it was cancelled")
-	errIdle      = errors.New("nobody used it for long")
+	errIdle      = errors.New("the session was idle for too long")
 	errOver      = errors.New("it has ended")
 	errStarting  = errors.New("it is still being started; wait for the answer to bridge/acp/spawn")
 )

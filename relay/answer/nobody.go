@@ -24,5 +24,5 @@ func Nobody(method string, params rpc.Value) (json.RawMessage, error) {
 	if result, ok := Approval(method, params, Denied); ok {
 		return result, nil
 	}
-	return nil, rpc.Errorf(rpc.CodeUnknownMethod, "%s: nobody is there to answer", method)
+	return nil, rpc.Errorf(rpc.CodeUnknownMethod, "%s: no client can answer this request", method)
 }

@@ -148,7 +148,7 @@ func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
 
 // late is the answer to a question that has none in time.
 func (f *Feature) late(ctx context.Context, asked *rpc.Envelope, wait time.Duration) []byte {
-	f.settled(ctx, asked, policy.Deny, "approvals.timeout", "nobody answered within "+wait.String())
+	f.settled(ctx, asked, policy.Deny, "approvals.timeout", "no answer came within "+wait.String())
 	return result(asked.Method, asked.Root().Get("params"), answer.Unavailable)
 }
 

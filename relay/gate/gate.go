@@ -91,7 +91,7 @@ type Reason struct {
 // opinion: what they allow still is Codex's to run in its sandbox.
 func (g *Gate) Ask(ctx context.Context, call *hook.Call, why Reason) hook.Answer {
 	wait := time.Duration(g.o.Approvals().Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("nobody answered within %s", wait))
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no answer came within %s", wait))
 	defer cancel()
 	q := newQuestion(call, why, g.spans())
 	key, err := q.key(g.o.Judge)

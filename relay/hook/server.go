@@ -125,7 +125,7 @@ func (s *Server) accept() {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default: // no more descriptors, say: those that ask have to wait, and some give up
-			s.o.Log.Error("a hook can't be heard", "error", err)
+			s.o.Log.Error("a request of a hook can't be accepted", "error", err)
 			select {
 			case <-time.After(pause):
 			case <-s.ctx.Done():
@@ -138,7 +138,7 @@ func (s *Server) accept() {
 func (s *Server) serve(conn net.Conn) {
 	defer conn.Close()
 	if err := ownPeer(conn); err != nil {
-		s.o.Log.Warn("somebody else asked at the socket of the hooks", "error", err)
+		s.o.Log.Warn("a process of another user, or an unknown one, connected to the socket of the hooks", "error", err)
 		return
 	}
 	if err := conn.SetReadDeadline(time.Now().Add(opening)); err != nil {

@@ -199,7 +199,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
 }
 
 func refused(method, reason string) *rpc.Error {
-	return rpc.Errorf(rpc.CodeNotVerified, "%s: the bridge's hooks are not in force in this thread: %s", method, reason)
+	return rpc.Errorf(rpc.CodeNotVerified, "%s: the bridge's hooks are not active in this thread: %s", method, reason)
 }
 
 // without notes why a thread has no hooks, or that it has them.
@@ -221,7 +221,7 @@ func (f *Feature) changed() {
 func (f *Feature) warn(reason string) {
 	f.o.Log.Warn("a thread has no hooks", "reason", reason)
 	f.peer.Tell(warning, map[string]any{
-		"summary": "The hooks of codex-bridge are not in force in this thread.",
+		"summary": "The hooks of codex-bridge are not active in this thread.",
 		"details": reason,
 	})
 }

@@ -176,7 +176,7 @@ func TestQuestion(t *testing.T) {
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ gate, told string }{
-		"asked by the bridge": {"true", "nobody answered within 300ms"},
+		"asked by the bridge": {"true", "no answer came within 300ms"},
 		"asked by codex":      {"false", "rejected by user"},
 	} {
 		t.Run(name, func(t *testing.T) {

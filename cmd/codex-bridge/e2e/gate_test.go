@@ -179,7 +179,7 @@ func TestGateDeclines(t *testing.T) {
 		"cancel":  {decision("cancel"), "", "interrupted"},
 		"bogus":   {decision("approved"), "rejected by user", "completed"},
 		"nothing": {map[string]any{}, "rejected by user", "completed"},
-		"late":    {nil, "nobody answered within 2s", "completed"},
+		"late":    {nil, "no answer came within 2s", "completed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

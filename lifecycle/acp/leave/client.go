@@ -24,7 +24,7 @@ func Client(client Asker, wait func() time.Duration) Person {
 			return acp.Answer{Reason: "the client does not want to be asked (capabilities.bridge.hooks has no " + event + ")"}
 		}
 		wait := wait()
-		ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("nobody answered within %s", wait))
+		ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no answer came within %s", wait))
 		defer cancel()
 		said, err := client.Hook(ctx, event, payload(a, why))
 		if err != nil {
