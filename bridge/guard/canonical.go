@@ -76,13 +76,12 @@ func canonical(d disk, path string) (string, error) {
 	return filepath.Join(resolved, path[ends[existing]:]), nil
 }
 
-// nameEnds returns the lengths of the parts of a clean path that are paths of its folders, from the root
-// to the path itself.
+// nameEnds returns the lengths of the parts of a clean path that are paths of its folders, from the root.
 func nameEnds(path string) []int {
 	root := min(len(filepath.VolumeName(path))+1, len(path))
 	ends := []int{root}
-	for i := root + 1; i <= len(path); i++ {
-		if i == len(path) || os.IsPathSeparator(path[i]) {
+	for i := root + 1; i < len(path); i++ {
+		if os.IsPathSeparator(path[i]) {
 			ends = append(ends, i)
 		}
 	}

@@ -23,21 +23,23 @@ func TestCheckEnvFile(t *testing.T) {
 		t.Errorf("without a file: %v", faults)
 	}
 	for text, want := range map[string]string{
-		"":                             "",
-		"OPENAI_API_KEY=x\nMY_PATH=/x": "",
-		"X.PATH=/x\nPATH_X=/x\nPATHS=": "",
-		"PATH":                         "",
-		"PATH: /x":                     "",
-		"  # PATH=/x\n#HOME=/x":        "",
-		"URL=http://x/?PATH=1":         "",
-		"PATH=/x":                      "1 PATH",
-		"\ufeffPATH=/x":                "1 PATH",
-		"X=1\r\n\texport\tPATH = /x":   "2 PATH",
-		"X='\nHOME\u00a0=/x\n'":        "2 HOME",
-		"\u00a0XDG_CONFIG_HOME\v=":     "1 XDG_CONFIG_HOME",
-		"GIT_CONFIG_COUNT=0\nGIT_X=1":  "1 GIT_CONFIG_COUNT, 2 GIT_X",
-		"\xff=1\nPATH=\xff":            "2 PATH",
-		strings.Repeat("X=1\n", 1<<18): "",
+		"":                               "",
+		"OPENAI_API_KEY=x\nMY_PATH=/x":   "",
+		"X.PATH=/x\nPATH_X=/x\nPATHS=":   "",
+		"aPATH=\nzPATH=\nAPATH=\nZPATH=": "",
+		"0PATH=\n9PATH=\n_PATH=":         "",
+		"PATH":                           "",
+		"PATH: /x":                       "",
+		"  # PATH=/x\n#HOME=/x":          "",
+		"URL=http://x/?PATH=1":           "",
+		"PATH=/x":                        "1 PATH",
+		"\ufeffPATH=/x":                  "1 PATH",
+		"X=1\r\n\texport\tPATH = /x":     "2 PATH",
+		"X='\nHOME\u00a0=/x\n'":          "2 HOME",
+		"\u00a0XDG_CONFIG_HOME\v=":       "1 XDG_CONFIG_HOME",
+		"GIT_CONFIG_COUNT=0\nGIT_X=1":    "1 GIT_CONFIG_COUNT, 2 GIT_X",
+		"\xff=1\nPATH=\xff":              "2 PATH",
+		strings.Repeat("X=1\n", 1<<18):   "",
 	} {
 		if err := os.WriteFile(at(".env"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -85,7 +87,7 @@ func TestEnvFileThatCannotBeRead(t *testing.T) {
 func TestLinksInCodexHome(t *testing.T) {
 	_, at := inFolder(t, []string{"codex/rules", "codex/own", "mine/rules"}, map[string]string{
 		"codex/.env": "../mine/env", "codex/skills": "own", "codex/AGENTS.md": "../mine/way", "mine/way": "agents.md", "codex/rules/a.rules": "../../mine/rules/a.rules",
-		"codex/own/deep": "../../mine/deep",
+		"codex/own/deep": "../../mine/deep", "codex/tips.md": "../mine/tips",
 	})
 	t.Setenv("CODEX_HOME", at("codex"))
 	t.Setenv("CODEX_BRIDGE_CONFIG", "")
@@ -98,7 +100,7 @@ func TestLinksInCodexHome(t *testing.T) {
 		}
 		got = append(got, filepath.ToSlash(name))
 	}
-	if want := "mine/agents.md mine/env mine/rules/a.rules mine/way state"; strings.Join(got, " ") != want {
+	if want := "mine/agents.md mine/env mine/rules/a.rules mine/tips mine/way state"; strings.Join(got, " ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
@@ -84,10 +83,7 @@ func follow(path string) (end string, links []string) {
 		}
 		name := rest[0]
 		rest = rest[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
+		if name == ".." {
 			at = filepath.Dir(at)
 			continue
 		}
@@ -117,7 +113,7 @@ func links(path string) []string {
 
 // pathNames are the names in a path.
 func pathNames(path string) []string {
-	return strings.FieldsFunc(path[len(filepath.VolumeName(path)):], func(c rune) bool { return c < utf8.RuneSelf && os.IsPathSeparator(uint8(c)) })
+	return strings.FieldsFunc(filepath.ToSlash(path[len(filepath.VolumeName(path)):]), func(c rune) bool { return c == '/' })
 }
 
 // gitFiles are the files of the user's own git configuration, with env. Their programs run outside of

@@ -241,6 +241,17 @@ func TestGoverningPlaces(t *testing.T) {
 	}
 }
 
+// A place that can't be looked up counts where it is named.
+func TestPlacesThatCannotBeLookedUp(t *testing.T) {
+	_, at := inFolder(t, []string{"real"}, map[string]string{"link": "real"})
+	if err := os.WriteFile(at("real/file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := places("link/file/x"), []string{at("real/file/x"), at("link")}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A workspace's own policy file is the file that it leads to. One that is not there, or leads
 // nowhere, is none.
 func TestPolicyFilesOfFolder(t *testing.T) {

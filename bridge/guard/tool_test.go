@@ -165,6 +165,33 @@ func TestHookConsent(t *testing.T) {
 	}
 }
 
+// A server's tool is consented to without a person if every policy of the thread allows that.
+func TestConsentToServersTool(t *testing.T) {
+	const asks = "[policy.methods]\n\"mcpServer/elicitation/request\" = \"ask\"\n"
+	for _, test := range []struct {
+		name, kept, current, tool string
+		want                      bool
+	}{
+		{"a tool of a server", loosePolicy, loosePolicy, "mcp__tickets__read", true},
+		{"another tool", loosePolicy, loosePolicy, "Bash", false},
+		{"the policy asks", loosePolicy, loosePolicy + asks, "mcp__tickets__read", false},
+		{"the policy before asks", loosePolicy + asks, loosePolicy, "mcp__tickets__read", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, g, _ := converse(t, test.kept, guard.NoRecord)
+			opens(c, "thread/start", "t1", "on-request")
+			g.SetPolicy(load(t, test.current))
+			params, err := rpc.ParseValue([]byte(`{"threadId":"t1"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := g.Consents(params.Root(), policy.ToolUse{Name: test.tool}); got != test.want {
+				t.Errorf("it is consented to: %t", got)
+			}
+		})
+	}
+}
+
 // What Codex asks about stays in the sandbox if every policy of the thread says so. Without a
 // policy nothing speaks against it.
 func TestQuestionStaysInSandbox(t *testing.T) {
