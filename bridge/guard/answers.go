@@ -86,6 +86,9 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 	state := g.stateNow(params)
 	state.Escalation, state.Forgotten = escalation, g.isForgotten(params)
 	question := policy.Asked{Method: asked.Method, Params: params}
+	g.granting.Lock() // the next answer is judged with the folders of this one
+	defer g.granting.Unlock()
+	state.Writable = g.threads.writable.ofAll()
 	d := p.DecideAnswer(question, r.Message, state)
 	for _, q := range policies[1:] {
 		if m, err := rpc.ParseMessage(d.Message); err == nil && q.Mode() == config.Enforce { // of a denied answer there is no message
@@ -97,7 +100,7 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 	}
 	if p.Mode() == config.Enforce && asked.Method == "item/permissions/requestApproval" && d.Err == nil {
 		if m, err := rpc.ParseMessage(d.Message); err == nil {
-			g.threads.grant(thread, policy.GrantedPaths(m.Result))
+			g.threads.writable.add(thread, policy.GrantedPaths(m.Result))
 		}
 	}
 	if d.Verdict == policy.Pass {
@@ -149,7 +152,7 @@ func (g *Guard) settled(_ context.Context, said *bridge.Said) {
 // stateNow is the world for a message that does not wait for anything.
 func (g *Guard) stateNow(params rpc.Value) policy.State {
 	state := g.world
-	state.Workspaces = g.threads.workspaces()
+	state.Workspaces, state.Writable = g.threads.workspaces(), g.threads.writable.ofAll()
 	if id, ok := params.Get("threadId").Text(); ok {
 		turn, _ := params.Get("turnId").Text()
 		state.Thread = g.thread(id, turn)

@@ -101,12 +101,15 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 		return nil
 	}
 	approval := bytes.Clone(settings.Root().Get("approvalPolicy").Raw())
-	return &policy.Thread{
+	child := &policy.Thread{
 		ID: id, Workspace: root.Workspace, Project: root.Project, Sandbox: policy.SandboxMode(settings.Root().Get("sandboxPolicy")),
 		Reach:    policy.Reach(settings.Root().Get("sandboxPolicy"), settings.Root().Get("activePermissionProfile")),
 		Roots:    slices.Concat(root.Fence.Roots, root.Roots, policy.WritableRoots(settings.Root().Get("sandboxPolicy"))),
 		Approval: approval, Gated: root.Gated, Reruns: root.Reruns || policy.Reruns(approval), Rollout: one.Path,
 	}
+	g.threads.writable.add(id, child.Written())
+	child.Writable = slices.Concat(root.Writable, g.threads.writable.of(id))
+	return child
 }
 
 // root is the verified thread that a subagent's thread comes from: its parent, or its

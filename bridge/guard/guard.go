@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,7 @@ type Guard struct {
 	world      policy.State // Start, Home, Temp and Paths
 	pinArgs    []string     // the policy's, with which Codex was started
 	threads    threads
+	granting   sync.Mutex // held while an answer to a question of Codex's is judged
 	children   children
 	patches    patches
 	userRules  userrules.Reader
@@ -238,6 +240,9 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 			d.Sent.Gated = &asked
 		}
 	}
+	if state.Thread != nil {
+		g.threads.writable.add(state.Thread.ID, d.Writable)
+	}
 	if d.Gated != nil && d.Sent == nil && state.Thread != nil && call.Kind == rpc.Request {
 		change := g.threads.prepare(state.Thread.ID, d.Gated)
 		call.OnAnswer(func(a *bridge.Answer) { g.threads.settle(change, a.Outcome()) })
@@ -291,6 +296,7 @@ func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) pol
 	state.Unpinned = p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
 	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
 		state.Thread = g.threads.get(ctx, id, g.peer.Ended())
+		state.Writable = g.threads.writable.ofAll()
 	}
 	return state
 }

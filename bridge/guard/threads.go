@@ -36,6 +36,8 @@ type threads struct {
 	// underway are the requests that open a thread and wait for their answer, by
 	// the thread's id.
 	underway map[string]chan struct{}
+	// writable are the folders that commands could write, also those of threads that are not in known.
+	writable writable
 	// folders are the workspaces of known, sorted, each once. The slice is made anew
 	// when they change, and so may be read by anyone.
 	folders atomic.Pointer[[]string]
@@ -161,6 +163,7 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 		t.known = make(map[string]*thread)
 	}
 	t.known[one.ID] = one
+	t.writable.add(one.ID, one.Written())
 	return nil
 }
 
@@ -181,22 +184,6 @@ func (t *threads) registerEnforced(id string, loaded bool) bool {
 	t.loadedEnforced[id] = true
 	return true
 }
-
-// grant adds paths that the client has let the thread write.
-func (t *threads) grant(id string, paths []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one := t.known[id]; one != nil {
-		for _, path := range paths {
-			if !slices.Contains(one.Granted, path) && len(one.Granted) < maxGranted {
-				one.Granted = append(slices.Clip(one.Granted), path)
-			}
-		}
-	}
-}
-
-// maxGranted bounds the granted paths of a thread.
-const maxGranted = 1024
 
 // opens tells whether the client has opened the thread.
 func (t *threads) opens(id string) bool {
@@ -232,9 +219,7 @@ func (one *thread) verify(p *policy.Policy) *rpc.Error {
 	if err != nil {
 		return rpc.Errorf(rpc.CodeNotVerified, "%s: %v; start another thread", one.sent.Method, err)
 	}
-	granted := one.Granted
 	one.Thread = *thread
-	one.Granted = granted
 	if one.settings == nil {
 		return nil
 	}
@@ -279,6 +264,7 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 		}
 	}
 	one.settings = keep(settings)
+	t.writable.add(id, one.Written())
 	return nil
 }
 
@@ -288,6 +274,7 @@ func (t *threads) unloaded(id string) {
 	defer t.mu.Unlock()
 	delete(t.held, id)
 	delete(t.loadedEnforced, id)
+	t.writable.unloaded(id)
 	if t.known[id] != nil {
 		delete(t.known, id)
 		t.listFolders()

@@ -199,21 +199,18 @@ func (g *grantCut) path(v rpc.Value, access string) (string, bool) {
 	return "", false
 }
 
-// swappable returns a folder that commands of the thread can write, or could with this answer, and that
-// the path is in or holds; "" if there is none.
+// swappable returns a folder that commands can write, could write before, or could with this answer, and
+// that the path is in or holds; "" if there is none.
 //
 // Measured with Codex 0.169: with a grant of WORKSPACE/a/sub, a command replaced a and made a/sub a link,
 // and the next command of the turn could write where it led.
 func (g *grantCut) swappable(path string) string {
 	st := g.a.st
-	folders := slices.Clone(g.kept)
-	if t := st.Thread; t != nil {
-		folders = append(folders, t.Granted...)
-		if t.Sandbox == workspaceWrite.String() {
-			folders = slices.Concat(folders, []string{t.Workspace}, t.Roots, t.Fence.Roots)
-			for _, temp := range st.Temps {
-				folders = append(folders, temp.Path)
-			}
+	folders := slices.Concat(g.kept, st.Writable)
+	if t := st.Thread; t != nil && t.Sandbox == workspaceWrite.String() {
+		folders = append(folders, t.Written()...)
+		for _, temp := range st.Temps {
+			folders = append(folders, temp.Path)
 		}
 	}
 	for _, folder := range folders {

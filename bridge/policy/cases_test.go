@@ -91,6 +91,7 @@ func archive(text string) (head string, cases []testcase) {
 type world struct {
 	Start, Home string
 	Workspaces  []string
+	Writable    []string // that commands could write before
 	Thread      *policy.Thread
 	Stands      string
 	Nowhere     bool
@@ -162,7 +163,7 @@ func setState(t *testing.T, st *policy.State, text string) {
 		t.Fatal(err)
 	}
 	st.Start, st.Home, st.Thread, st.Stands, st.Nowhere = w.Start, w.Home, w.Thread, w.Stands, w.Nowhere
-	st.Workspaces, st.Stored = w.Workspaces, w.Stored
+	st.Workspaces, st.Writable, st.Stored = w.Workspaces, w.Writable, w.Stored
 	st.Programs, st.Links = w.Programs, w.Links
 	if w.PolicyFiles != nil {
 		st.PolicyFiles = w.PolicyFiles

@@ -72,6 +72,9 @@ func (c *call) turnCwd([]string) {
 		c.setField("cwd", quote(path), ruleRoots, "the folder is fixed to the one that this path leads to now")
 	}
 	c.boundCwd = err == nil && c.bindsCwd(path)
+	if err == nil && !c.boundCwd && path != c.workspace {
+		c.newlyWritable = append(c.newlyWritable, path)
+	}
 }
 
 // bindsCwd reports whether a turn can work in a folder of the workspace without making the folder
@@ -88,8 +91,9 @@ func (c *call) swappable(path string) bool {
 	return !c.row.starts && c.p.limit != readOnly && c.swappableIn(path) != ""
 }
 
-// swappableIn returns the folder with path in it that the thread's commands may write: the workspace, one
-// of the thread's roots, or a temporary folder; "" if there is none.
+// swappableIn returns a folder with path in it that commands may write: the workspace, one of the thread's
+// roots, a temporary folder, or one that was writable before or is by this message; "" if there is none. Of
+// the last kinds it also returns a folder inside path, unless path itself was writable for the thread.
 func (c *call) swappableIn(path string) string {
 	var folders []string
 	if c.workspace != "" && belowAny(c.allowed(), c.workspace) {
@@ -103,6 +107,14 @@ func (c *call) swappableIn(path string) string {
 	}
 	for _, folder := range folders {
 		if path != folder && path != c.workspace && below(folder, path) {
+			return folder
+		}
+	}
+	if path == c.workspace || c.st.Thread != nil && slices.Contains(c.st.Thread.Writable, path) {
+		return ""
+	}
+	for _, folder := range slices.Concat(c.st.Writable, c.newlyWritable) {
+		if folder != path && (below(folder, path) || below(path, folder)) {
 			return folder
 		}
 	}

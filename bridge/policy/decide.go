@@ -100,15 +100,16 @@ type call struct {
 	granted   []string
 	expanded  bool // granted is computed
 
-	level      level          // of a thread request, the most it can come to
-	profiled   bool           // the level comes from a builtin permissions profile
-	writes     *sandboxObject // the workspace-write that a turn names
-	writable   []string       // its writable roots
-	boundCwd   bool           // the turn's cwd must not be writable by itself
-	modelGiven bool           // the overlay names an allowed model
-	wanted     []want         // keys that the overlay must have
-	sent       Sent
-	gated      *bool // Decision.Gated
+	level         level          // of a thread request, the most it can come to
+	profiled      bool           // the level comes from a builtin permissions profile
+	writes        *sandboxObject // the workspace-write that a turn names
+	writable      []string       // its writable roots
+	boundCwd      bool           // the turn's cwd must not be writable by itself
+	newlyWritable []string       // Decision.Writable
+	modelGiven    bool           // the overlay names an allowed model
+	wanted        []want         // keys that the overlay must have
+	sent          Sent
+	gated         *bool // Decision.Gated
 }
 
 // admit looks at what must be right before a field is.
@@ -163,6 +164,9 @@ func (c *call) decision() Decision {
 	d := Decision{Verdict: Pass, Message: c.m.Bytes(), Gated: c.gated}
 	if c.patch != nil && c.patch.Changed() {
 		d.Verdict, d.Message, d.Changes = Rewrite, c.patch.Bytes(), c.changes
+	}
+	if !c.row.opens { // else the answer of Codex tells
+		d.Writable = c.newlyWritable
 	}
 	if c.row.opens {
 		sent := c.sent

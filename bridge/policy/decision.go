@@ -59,6 +59,9 @@ type Decision struct {
 	// Workspace is the canonical folder that a thread request gives its thread;
 	// "" when the message does not tell (resume and fork without a cwd).
 	Workspace string
+	// Writable are canonical folders, without the workspace, that a message to an open thread lets its
+	// commands write, now or in a later turn.
+	Writable []string
 	// NeedsDefaults: the verdict is deny only because State.Defaults is not
 	// known, or was read for another folder than ReadFor. Read the configuration
 	// for ReadFor and ask again; where it can't be read, the denial stands.

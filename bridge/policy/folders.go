@@ -33,6 +33,9 @@ func (c *call) hold(v rpc.Value, ok func(path string) bool) folders {
 				f.note(show(e) + " is fixed to " + path)
 			}
 			f.kept = append(f.kept, path)
+			if path != c.workspace {
+				c.newlyWritable = append(c.newlyWritable, path)
+			}
 		}
 	}
 	return f
@@ -182,6 +185,9 @@ func (c *call) environment(e rpc.Value, n int, f *folders) ([]byte, bool) {
 		return nil, false
 	case cwd != text:
 		f.out(at + show(e.Get("cwd")) + " is fixed to " + cwd)
+	}
+	if cwd != c.workspace {
+		c.newlyWritable = append(c.newlyWritable, cwd)
 	}
 	raw := append([]byte(`{"environmentId":"local","cwd":`), quote(cwd)...)
 	roots := e.Get("runtimeWorkspaceRoots")

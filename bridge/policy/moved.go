@@ -43,6 +43,9 @@ func (c *call) barred(path string) string {
 		if outer := c.enclosing(path); outer != "" {
 			return "inside " + outer + ", where a command could put a link in its place; name " + outer
 		}
+		if other := c.swappableIn(path); other != "" && !c.row.starts {
+			return "in " + other + " or holds it, which commands could write, and a command could put a link in place of the inner folder; start a thread there"
+		}
 	}
 	if c.st.inPath(path) || c.st.holdsProgram(path) && belowAny(c.allowed(), path) {
 		return "where programs are that run outside of the sandbox, such as a folder of PATH"

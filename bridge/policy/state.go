@@ -43,6 +43,9 @@ type State struct {
 	// Hidden are canonical folders that commands must not read: that of the hooks' socket, with its
 	// token.
 	Hidden []string
+	// Writable are the canonical folders that commands of any thread can write, or could since the bridge
+	// was started.
+	Writable []string
 	// Workspaces are the canonical workspaces of all verified threads.
 	Workspaces []string
 	// Thread is the verified thread that the message speaks of; nil when there is
@@ -119,10 +122,19 @@ type Thread struct {
 	Fence Fence
 	// Roots are the writable roots that a turn or Codex's configuration has named, as Codex echoes them.
 	Roots []string
-	// Granted are the paths that the client has let be written since the thread was opened.
-	Granted []string
+	// Writable are the folders that its commands can write, or could since Codex has loaded it.
+	Writable []string
 	// Unfenced: the thread has workspace-write without that profile.
 	Unfenced bool
+}
+
+// Written returns the folders that Codex's last settings of the thread let its commands write, but for the
+// temporary ones.
+func (t *Thread) Written() []string {
+	if t.Sandbox != workspaceWrite.String() {
+		return nil
+	}
+	return slices.Concat([]string{t.Workspace}, t.Roots, t.Fence.Roots)
 }
 
 // ThreadOf is the thread of an answer that Verify found right.

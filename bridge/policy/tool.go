@@ -52,7 +52,7 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 		d = p.unverifiedCall(method)
 	}
 	if where := st.turned(); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
-		d = p.letOut(method, leave{ruleRoots, where + " now leads elsewhere, and codex would let that be written; open the thread again"})
+		d = p.letOut(method, leave{ruleRoots, where + " now leads elsewhere, and codex would let that be written; start another thread"})
 	}
 	if err := p.agentRefused(t, st); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}
@@ -76,7 +76,7 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 func (st State) turned() string {
 	var folders []string
 	if st.Thread != nil {
-		folders = slices.Concat([]string{st.Thread.Workspace}, st.Thread.Fence.Roots, st.Thread.Roots, st.Thread.Granted)
+		folders = slices.Concat([]string{st.Thread.Workspace}, st.Thread.Fence.Roots, st.Thread.Roots, st.Thread.Writable)
 	}
 	for _, t := range st.Temps {
 		folders = append(folders, t.Path)

@@ -1,0 +1,64 @@
+package guard
+
+import (
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// writable records the folders that Codex has let commands write since the bridge started, by thread. None
+// is removed while Codex has the thread, and none from the list of all: a command can go on in the
+// background after its turn, and replace a folder inside by a link.
+type writable struct {
+	mu       sync.Mutex
+	byThread map[string][]string
+	all      []string // canonical, each once; replaced, never changed, so that anyone may read it
+}
+
+// maxWritable bounds the folders in the list of all.
+const maxWritable = 4096
+
+// add records canonical folders of a thread; "" is a thread whose id is not known yet.
+func (w *writable) add(thread string, folders []string) {
+	if len(folders) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byThread == nil {
+		w.byThread = make(map[string][]string)
+	}
+	for _, folder := range folders {
+		one := folder
+		if len(w.all) >= maxWritable {
+			one = string(filepath.Separator) // every folder is inside it, and so none is made writable any more
+		}
+		if !slices.Contains(w.all, folder) && !slices.Contains(w.all, one) {
+			w.all = append(slices.Clip(w.all), one)
+		}
+		if thread != "" && !slices.Contains(w.byThread[thread], folder) {
+			w.byThread[thread] = append(slices.Clip(w.byThread[thread]), folder)
+		}
+	}
+}
+
+// of returns the folders of a thread.
+func (w *writable) of(thread string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.byThread[thread]
+}
+
+// ofAll returns the folders of all threads.
+func (w *writable) ofAll() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all
+}
+
+// unloaded forgets which folders were a thread's: Codex has ended its commands.
+func (w *writable) unloaded(thread string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.byThread, thread)
+}

@@ -1,0 +1,48 @@
+package guard
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Folders stay in the list of all when a thread is closed. A thread without an id has none of its own.
+func TestWritable(t *testing.T) {
+	var w writable
+	w.add("T", nil)
+	w.add("T", []string{"/a", "/b", "/a"})
+	all := w.ofAll()
+	w.add("U", []string{"/b", "/c"})
+	w.add("", []string{"/d"})
+	if !slices.Equal(all, []string{"/a", "/b"}) || !slices.Equal(w.ofAll(), []string{"/a", "/b", "/c", "/d"}) {
+		t.Errorf("all: %q, then %q", all, w.ofAll())
+	}
+	for thread, want := range map[string][]string{"T": {"/a", "/b"}, "U": {"/b", "/c"}, "": nil} {
+		if got := w.of(thread); !slices.Equal(got, want) {
+			t.Errorf("%q has %q, want %q", thread, got, want)
+		}
+	}
+	w.unloaded("T")
+	if w.of("T") != nil || !slices.Contains(w.ofAll(), "/a") || len(w.of("U")) != 2 {
+		t.Errorf("after T is closed: %q, %q, %q", w.of("T"), w.of("U"), w.ofAll())
+	}
+}
+
+// Beyond the bound the list has the root folder, so that no other folder is made writable any more.
+func TestWritableIsBounded(t *testing.T) {
+	var w writable
+	for i := range maxWritable {
+		w.add("T", []string{fmt.Sprint("/", i)})
+	}
+	if slices.Contains(w.ofAll(), "/") {
+		t.Errorf("the bound is less than %d", maxWritable)
+	}
+	w.add("T", []string{"/more"})
+	if !slices.Contains(w.ofAll(), "/") {
+		t.Error("the folder beyond the bound has no effect")
+	}
+	w.add("T", []string{"/even", "/more"})
+	if n := len(w.ofAll()); n != maxWritable+1 {
+		t.Errorf("%d folders", n)
+	}
+}

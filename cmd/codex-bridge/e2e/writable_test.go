@@ -1,0 +1,138 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// The model gets a folder, and then the workspace around it, replaces the folder by a link, and writes where
+// the link leads. The bridge knows the first grant also after the thread is resumed in between, and that of
+// a subagent.
+func TestGrantInEarlierGrant(t *testing.T) {
+	t.Parallel()
+	for name, argv := range map[string][]string{
+		"codex alone": {codexPath, "app-server"}, "one turn": proxyArgv, "a resume in between": proxyArgv, "a subagent": proxyArgv,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig, codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n", mute: "many"})
+			w.write("workspace/a/sub/x", "")
+			w.write("outside/x", "")
+			runs := func(command string) scripted.Reply {
+				return scripted.Reply{scripted.Call{Tool: "exec_command", Arguments: json.RawMessage(`{"cmd":` + marshal(t, command) + `}`)}}
+			}
+			wants := func(path string) scripted.Reply {
+				return scripted.Reply{scripted.Call{
+					Tool:      "request_permissions",
+					Arguments: json.RawMessage(`{"reason":"r","permissions":{"file_system":{"write":` + marshal(t, []string{path}) + `}}}`),
+				}}
+			}
+			w.model.Add(scripted.Step{When: "PERMIT", Reply: wants(filepath.Join(w.workspace, "a", "sub"))})
+			w.model.Add(scripted.Step{When: "permissions", Reply: wants(w.workspace)})
+			w.model.Add(scripted.Step{When: "permissions", Reply: runs("cd " + w.workspace + " && mv a gone; mkdir a; ln -s " + w.root + "/outside a/sub; echo SWAPPED")})
+			w.model.Add(scripted.Step{When: "SWAPPED", Reply: runs("touch " + w.root + "/outside/written; echo DONE")})
+
+			var thread string
+			var grants atomic.Int32
+			a := &conversation{world: w, ctx: deadline(t)}
+			a.Editor = w.start(argv, editor.Options{Answer: func(ctx context.Context, m editor.Message) (any, *editor.Error) {
+				if grants.Add(1) == 2 && name == "a resume in between" {
+					if _, err := a.Call(ctx, "thread/resume", map[string]any{"threadId": thread}); err != nil {
+						t.Error(err)
+					}
+				}
+				var wanted struct{ Permissions json.RawMessage }
+				if err := json.Unmarshal(m.Params, &wanted); err != nil {
+					t.Error(err)
+				}
+				return json.RawMessage(`{"permissions":` + string(wanted.Permissions) + `,"scope":"turn"}`), nil
+			}})
+			a.initialize(map[string]any{"experimentalApi": true})
+			thread = a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
+			if name == "a subagent" {
+				_, mark := a.begin(thread, `CALL: multi_agent_v1/spawn_agent {"message":"\u0050ERMIT"}`)
+				if _, err := a.Wait(a.ctx, mark, func(m editor.Message) bool {
+					return m.Method == "turn/completed" && m.Param("threadId") != thread
+				}); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				turn, mark := a.begin(thread, "PERMIT")
+				a.end(thread, turn, mark)
+			}
+			if grants.Load() < 2 { // a resume repeats an open question
+				t.Errorf("the client was asked %d times", grants.Load())
+			}
+			if alone := name == "codex alone"; w.left("outside/written") != alone {
+				t.Errorf("written outside: %v; the model was told %q", !alone, w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
+// A background command of a turn with an outer root replaces the cwd of a later turn, which has only an
+// inner one.
+func TestRootOfEarlierTurn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		argv   []string
+		policy string
+	}{
+		"codex alone":                  {[]string{codexPath, "app-server"}, ""},
+		"the bridge":                   {proxyArgv, ""},
+		"the bridge, with its profile": {proxyArgv, "protected_paths = [\".github\"]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\n", mute: "many"})
+			lib := filepath.Dir(w.write("lib/x", ""))
+			sub := filepath.Dir(w.write("lib/a/sub/x", ""))
+			w.write("outside/x", "")
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n%s", lib, test.policy)+unhurried("[policy]"))
+			a := w.agreeable(test.argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			turn := func(text string, more map[string]any) {
+				id, mark := a.beginWith(thread, text, more)
+				a.end(thread, id, mark)
+			}
+			script := "while [ ! -e go ]; do sleep 0.05; done; mv a gone; mkdir a; ln -s " + w.root + "/outside a/sub; sleep 60"
+			turn(`CALL: exec_command {"cmd":`+marshal(t, "cd "+lib+"; "+script)+`,"yield_time_ms":500}`, map[string]any{"runtimeWorkspaceRoots": []string{w.workspace, lib}})
+			turn("RUN: true", map[string]any{"runtimeWorkspaceRoots": []string{w.workspace}})
+			turn("RUN: true", map[string]any{"cwd": sub, "runtimeWorkspaceRoots": []string{sub}})
+			w.write("lib/go", "")
+			for {
+				if info, err := os.Lstat(sub); err == nil && info.Mode()&os.ModeSymlink != 0 {
+					break
+				} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+					t.Fatal(err)
+				}
+				if a.ctx.Err() != nil {
+					t.Fatal("the background command has not replaced the folder")
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			a.turn(thread, "RUN: touch "+w.root+"/outside/written; pwd -P")
+			if alone := name == "codex alone"; w.left("outside/written") != alone {
+				t.Errorf("written outside: %v; the model was told %q", !alone, w.told())
+			}
+			if name != "codex alone" && !strings.Contains(w.told(), "workspace") {
+				t.Errorf("the next command does not run in the workspace: %q", w.told())
+			}
+			a.quit()
+		})
+	}
+}
