@@ -167,3 +167,19 @@ func TestProfileKeepsReadOnlyPathsReadOnly(t *testing.T) {
 		}
 	}
 }
+
+// A folder that the profile has read-only stays so where a temporary folder is in it.
+func TestFolderAboveTemporaryFolderStaysReadOnly(t *testing.T) {
+	cfg := contract()
+	cfg.ProtectedPaths = []string{".venv/bin"}
+	st := state()
+	st.Programs = []string{"/code/proj/sub/.venv"} // seen from sub, .venv is read-only
+	st.Temps = []policy.TempFolder{{Name: "$TMPDIR", Path: "/code/proj/.venv/tmp"}}
+	want := map[string]any{
+		"/code/proj/sub": "write", "/code/proj/sub/.venv": "read", "/code/proj/.venv": "read", "/code/proj/.venv/tmp": "write",
+		":workspace_roots": map[string]any{".venv": "read"},
+	}
+	if diff := cmp.Diff(want, fenceEntries(t, cfg, st, "")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

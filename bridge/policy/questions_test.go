@@ -133,3 +133,21 @@ func TestAllowRulesOfPatchesThatLeave(t *testing.T) {
 		}
 	}
 }
+
+// A rule that allows files accepts a patch in the writable roots if the thread is known to have a sandbox that
+// lets it write them, or to have none.
+func TestAllowRulesOfPatchesThatStay(t *testing.T) {
+	cfg := contract()
+	cfg.Escalation = "ask"
+	cfg.Rules = []config.Rule{{Tool: "file", Path: "/code/proj/**", Decision: "allow"}}
+	p := compile(t, cfg)
+	for sandbox, want := range map[string]policy.Verdict{
+		"workspace-write": policy.Accept, "danger-full-access": policy.Accept, "read-only": policy.Rewrite, "external-sandbox": policy.Pass, "": policy.Pass,
+	} {
+		st := state()
+		st.Thread.Sandbox, st.Files = sandbox, []string{"/code/proj/a"}
+		if d := p.DecideRequest(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); d.Verdict != want {
+			t.Errorf("%q: %v, want %v", sandbox, d.Verdict, want)
+		}
+	}
+}

@@ -34,6 +34,7 @@ func TestQuestionsOfForgottenThread(t *testing.T) {
 		{"mcpServer/elicitation/request", `{"_meta":{"codex_approval_kind":"mcp_tool_call"}}`, `{"action":"cancel","content":{},"_meta":null}`, "", false},
 		{"mcpServer/elicitation/request", `{"serverName":"s"}`, `{"action":"accept","content":{},"_meta":null}`, "", true},
 		{"item/tool/requestUserInput", `{"questions":[{"id":"mcp_tool_call_approval_c"}]}`, `{"answers":{"mcp_tool_call_approval_c":{"answers":["Allow"]}}}`, `{"answers":{"mcp_tool_call_approval_c":{"answers":[]}}}`, false},
+		{"item/tool/requestUserInput", `{"questions":[{"id":"mcp_tool_call_approval_c"}]}`, `{"answers":{"mcp_tool_call_approval_c":{"answers":[]}}}`, "", false},
 		{"item/tool/requestUserInput", `{"questions":[{"id":"q"}]}`, `{"answers":{"q":{"answers":["x"]}}}`, "", true},
 		{"item/tool/call", `{"tool":"lookup"}`, "", "", false},
 		{"currentTime/read", `{}`, "", "", true},
@@ -60,8 +61,8 @@ func TestQuestionsOfForgottenThread(t *testing.T) {
 				want = test.answer
 			}
 			d = p.DecideAnswer(policy.Asked{Method: test.method, Params: value(t, test.params)}, m, st)
-			if got := strings.TrimSpace(string(d.Message)); got != `{"id":1,"result":`+want+`}` {
-				t.Errorf("%s: %s becomes %s", test.method, test.answer, got)
+			if got := strings.TrimSpace(string(d.Message)); got != `{"id":1,"result":`+want+`}` || (d.Verdict == policy.Pass) != (test.want == "") {
+				t.Errorf("%s: %s becomes %s: %s", test.method, test.answer, got, d.Verdict)
 			}
 		}
 	}
