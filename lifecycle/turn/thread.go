@@ -34,7 +34,7 @@ type Thread struct {
 	mu         sync.Mutex
 	running    string    // that Codex has told of; the id of a review is not that of its end
 	expected   string    // that was answered to us and has not been told of
-	starting   bool      // turn/start waits for its answer
+	starting   int       // requests of turn/start that wait for their answers
 	closed     string    // a turn that takes no input
 	blocked    time.Time // no turn is started before: a review runs of which nothing has been told
 	silent     bool      // Codex does not show the ids of inputs; until it has shown one without, it does
@@ -195,11 +195,11 @@ func (t *Thread) TryStart(ctx context.Context, params json.RawMessage) (*Sent, e
 	}
 	s := &Sent{thread: t, client: client, opened: true}
 	t.mu.Lock()
-	if t.starting || t.current() != "" || time.Now().Before(t.blocked) {
+	if t.starting > 0 || t.current() != "" || time.Now().Before(t.blocked) {
 		t.mu.Unlock()
 		return nil, ErrBusy
 	}
-	t.starting = true
+	t.starting++
 	t.sent = append(t.sent, s)
 	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
@@ -208,7 +208,7 @@ func (t *Thread) TryStart(ctx context.Context, params json.RawMessage) (*Sent, e
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.wake()
-	t.starting = false
+	t.starting--
 	if err != nil {
 		t.forget(s)
 		if closedToInput(err) {

@@ -84,6 +84,7 @@ func (f *Feature) Routes() []bridge.Route {
 	}
 	return append([]bridge.Route{
 		{From: bridge.Client, Method: "initialize", Why: "whether the client knows the bridge, and answers questions", Call: f.initialize},
+		{From: bridge.Client, Method: "turn/start", Why: "a turn that the client starts itself", When: f.o.Known, Call: f.clientStarts},
 		own(Methods[0], f.preview),
 		own(Methods[1], f.upload),
 		own(Methods[2], f.compact),

@@ -101,3 +101,17 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 	}
 	return nil
 }
+
+// clientStarts notes that the client itself starts a turn.
+func (f *Feature) clientStarts(_ context.Context, call *bridge.Call) *rpc.Error {
+	id, _ := call.Params.Get("threadId").Text()
+	if call.Kind != rpc.Request || !f.o.Threads.Open(id) {
+		return nil
+	}
+	answered := f.conversation(id).thread.ClientStarts()
+	call.OnAnswer(func(a *bridge.Answer) {
+		turn, _ := a.Result().Get("turn").Get("id").Text()
+		answered(turn)
+	})
+	return nil
+}
