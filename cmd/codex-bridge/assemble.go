@@ -19,6 +19,7 @@ import (
 	"codex-bridge/relay/gate"
 	"codex-bridge/relay/grants"
 	"codex-bridge/relay/telemetry"
+	"codex-bridge/relay/tools"
 	"codex-bridge/relay/tools/host"
 	"codex-bridge/relay/trace"
 	"codex-bridge/rpc"
@@ -35,6 +36,7 @@ type assembly struct {
 	guard   *guard.Guard
 	relay   *hooks
 	tools   *host.Feature
+	bound   *threads.Feature
 	options bridge.Options
 	ends    []func(context.Context) // of the parts that have one, in their order
 }
@@ -62,7 +64,7 @@ func assemble(ctx context.Context, cfg *config.Config, command codex.Command, re
 }
 
 func (a *assembly) parts(ctx context.Context, command codex.Command) (err error) {
-	tracer, err := newTrace(a.cfg, a.log)
+	tracer, err := newTrace(a.cfg, func(thread string) string { return a.bound.OpenSession(thread) }, a.log)
 	if err != nil {
 		return err
 	}
@@ -85,8 +87,12 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	go a.warnTooOld(ctx) // ends with ctx
 	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
 	a.hello.Show("codexRules", func() any { return userRules(a.guard.UserRules()) })
+	var after []tools.After
+	if tracer != nil {
+		after = append(after, timeouts(tracer))
+	}
 	relay, injects := newHooks(a.cfg, a.guard, a.hello, a.log)
-	a.relay, a.tools = relay, newTools(a.cfg, a.guard, a.hello, relay, a.log)
+	a.relay, a.tools = relay, newTools(a.cfg, a.guard, a.hello, relay, a.log, after...)
 	images := newImages(a.cfg, command, a.guard, a.hello)
 	children, err := newAgents(a.cfg, a.guard, a.hello, a.log)
 	if err != nil {
@@ -162,6 +168,7 @@ func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(home, path) }
 	}
 	bound := threads.New(of)
+	a.bound = bound
 	a.hello.Offer(threads.Methods...)
 	line := turns.New(turns.Options{
 		Threads: bound, Steering: a.relay.steering, Known: a.hello.Known, Tell: a.hello.Tell, Judge: a.guard, Log: a.log,

@@ -19,12 +19,12 @@ import (
 const toolsGrace = 1500 * time.Millisecond
 
 // newTools makes what offers the host's tools. It is closed by closeTools.
-func newTools(cfg *config.Config, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger) *host.Feature {
+func newTools(cfg *config.Config, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger, after ...tools.After) *host.Feature {
 	f := host.New(host.Options{
 		Config: cfg, Version: Version, Known: hi.Known, Session: g.Session, CodexHome: g.CodexHome(),
 		Experimental: func() bool { return g.Policy().UsesProfiles() },
 		Forked:       func() bool { return relay.thread().OnStaleTools == config.Fork },
-		Before:       []tools.Before{relay.beforeTool}, Handlers: []tools.Handler{relay.afterTool}, Log: log,
+		Before:       []tools.Before{relay.beforeTool}, Handlers: []tools.Handler{relay.afterTool}, After: after, Log: log,
 	})
 	hi.Offer(host.Methods...)
 	hi.Show("tools", func() any { return f.Status() })

@@ -16,6 +16,7 @@ import (
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/redact"
 	"codex-bridge/relay/telemetry/otlp"
+	"codex-bridge/relay/tools"
 	"codex-bridge/relay/trace"
 )
 
@@ -29,7 +30,7 @@ func traceFolder() (string, error) {
 }
 
 // newTrace starts what writes traces; nil where [trace] does not say so.
-func newTrace(cfg *config.Config, log *slog.Logger) (*trace.Recorder, error) {
+func newTrace(cfg *config.Config, sessionKey func(thread string) string, log *slog.Logger) (*trace.Recorder, error) {
 	if !cfg.Trace.Enabled {
 		return nil, nil
 	}
@@ -40,6 +41,7 @@ func newTrace(cfg *config.Config, log *slog.Logger) (*trace.Recorder, error) {
 	return trace.NewRecorder(trace.Options{
 		Folder: folder, TraceID: rand.Text(), Secrets: secrets(cfg), Log: log,
 		Limits: trace.Limits{Event: int(cfg.Trace.MaxEvent), File: int64(cfg.Trace.MaxFile)}, Keep: time.Duration(cfg.Trace.Keep),
+		SessionKey: sessionKey,
 	}), nil
 }
 
@@ -82,6 +84,15 @@ func (t traced) Append(ctx context.Context, d store.Decision) error {
 		t.trace.Decided(d)
 	}
 	return err
+}
+
+// timeouts has a trace record the tools of the host that had no result in time.
+func timeouts(r *trace.Recorder) tools.After {
+	return func(_ context.Context, call tools.Call, answer tools.Answer) {
+		if answer.Timeout > 0 {
+			r.TimedOut(trace.Timeout{Thread: call.Thread, Turn: call.Turn, Call: call.ID, Tool: hookName(call), After: answer.Timeout})
+		}
+	}
 }
 
 // showTrace has bridge/status show the trace.

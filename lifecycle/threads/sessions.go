@@ -36,6 +36,13 @@ func (f *Feature) SessionOf(ctx context.Context, thread string) (string, error) 
 	return b.Session, err
 }
 
+// OpenSession returns the session of an open thread; "" for a thread that belongs to none, or is not open. It reads
+// memory only.
+func (f *Feature) OpenSession(thread string) string {
+	t, _ := f.known.get(thread)
+	return t.session
+}
+
 // Open tells whether a thread is open in this Codex, as far as was seen here.
 func (f *Feature) Open(thread string) bool {
 	_, ok := f.known.get(thread)

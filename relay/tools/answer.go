@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"time"
 	"unicode/utf16"
 )
 
@@ -11,6 +12,8 @@ import (
 type Answer struct {
 	Items   []Content
 	Success bool
+	// Timeout is that of the Result. Codex does not get it.
+	Timeout time.Duration
 }
 
 // MarshalJSON writes what Codex reads.

@@ -41,7 +41,7 @@ func Convert(r Result, maxText int) Answer {
 	default:
 		items = []Content{{Text: saidNothing}}
 	}
-	return Answer{Items: cut(items, maxText), Success: !r.Failed}
+	return Answer{Items: cut(items, maxText), Success: !r.Failed, Timeout: r.Timeout}
 }
 
 // cut cuts the texts of items to most characters in all.

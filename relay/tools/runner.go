@@ -162,14 +162,16 @@ func (r *Runner) run(ctx context.Context, call *Call, t *tool) (result Result, r
 	}
 	result, fixed := r.provide(ctx, *call, t)
 	if fixed != "" {
-		result = Result{Content: append([]Content{{Text: fixed}}, result.Content...), Failed: true}
+		result = Result{Content: append([]Content{{Text: fixed}}, result.Content...), Failed: true, Timeout: result.Timeout}
 	}
 	if ctx.Err() != nil && len(r.o.Handlers) > 0 { // they can't be asked any more
 		return Result{}, cmp.Or(fixed, fmt.Sprintf("The tool was ended: %v.", ended(ctx)))
 	}
+	timeout := result.Timeout
 	for _, handler := range r.o.Handlers {
 		result = r.handle(ctx, handler, *call, result)
 	}
+	result.Timeout = timeout
 	return result, ""
 }
 
@@ -217,6 +219,7 @@ func (r *Runner) provide(ctx context.Context, call Call, t *tool) (result Result
 	var panicked *fault
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errLate):
+		result.Timeout = limit
 		return result, fmt.Sprintf("The tool was ended: it had no result within its timeout of %s.", limit)
 	case ctx.Err() != nil:
 		return result, fmt.Sprintf("The tool was ended: %v.", ended(ctx))

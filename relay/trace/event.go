@@ -21,9 +21,11 @@ type Type string
 // The types. What is on none of them is a message like any other.
 const (
 	SessionStarted   Type = "session.started"    // a thread was opened: what codex answered
+	ContextCompiled  Type = "context.compiled"   // a request that opens a thread, as codex gets it: instructions, tools, configuration
 	PromptSubmitted  Type = "prompt.submitted"   // a turn was asked for, or steered
 	ToolCall         Type = "tool.call"          // an item that acts has begun
 	ToolResult       Type = "tool.result"        // and ended; data.unfinished: nobody said how
+	ToolTimeout      Type = "tool.timeout"       // a tool of the host's had no result in time
 	ApprovalAsked    Type = "approval.requested" // codex, or the bridge, asks
 	ApprovalAnswered Type = "approval.resolved"  // data.outcome
 	HookStarted      Type = "hook.started"

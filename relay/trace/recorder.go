@@ -27,7 +27,10 @@ type Options struct {
 	Secrets []string         // texts that are secrets wherever they stand
 	Keep    time.Duration    // files whose last event is older go first of all; 0: none
 	Now     func() time.Time // nil: time.Now
-	Log     *slog.Logger
+	// SessionKey returns the session that a thread belongs to, "" for none; nil: there are no sessions. It is called
+	// for each event.
+	SessionKey func(thread string) string
+	Log        *slog.Logger
 }
 
 // Recorder is a bridge.Tap that writes what it is told. Nobody waits for it.
@@ -51,6 +54,14 @@ type told struct {
 	long     int     // bytes, where line is only the start
 	run      *[]byte // lines that have passed, in place of line
 	decision *store.Decision
+	timeout  *Timeout
+}
+
+// Timeout is a call of a tool of the host's that had no result in time.
+type Timeout struct {
+	Thread, Turn, Call string
+	Tool               string
+	After              time.Duration
 }
 
 // part is a line that passes in parts.
@@ -80,6 +91,9 @@ func (r *Recorder) Told(to bridge.Party, line []byte) { r.message(false, to, lin
 
 // Decided is told what the policy changed or refused.
 func (r *Recorder) Decided(d store.Decision) { r.queue.Put(told{at: r.now(), decision: &d}, 1024, 1) }
+
+// TimedOut records that a tool had no result in time.
+func (r *Recorder) TimedOut(t Timeout) { r.queue.Put(told{at: r.now(), timeout: &t}, 1024, 1) }
 
 // longest is how long a line may be to be kept as a whole until it is written; of a longer
 // one its start is.

@@ -162,7 +162,7 @@ func testTurn(t *testing.T, tell func(r *trace.Recorder, script string)) {
 1 message client>codex initialize
 2 message codex>client
 3 message client>bridge thread/start
-4 message bridge>codex thread/start
+4 context.compiled bridge>codex thread/start
 5 session.started codex>client
 6 message codex>client thread/started
 7 prompt.submitted client>codex turn/start
@@ -262,9 +262,9 @@ b>e {"id":6,"result":{"thread":{"id":"t2"},"x":1}}
 10 session.ended >`,
 		"t2": `
 1 message client>bridge thread/start
-2 message bridge>codex thread/start
+2 context.compiled bridge>codex thread/start
 3 session.started codex>client
-4 message client>codex thread/resume
+4 context.compiled client>codex thread/resume
 5 session.started codex>bridge
 6 session.started bridge>client
 7 session.ended >`,
@@ -297,7 +297,7 @@ c>e {"method":"thread/name/updated","params":{"threadId":"t1"}}
 4 session.ended >
 5 message bridge>client bridge/hooks/state
 6 message codex>client thread/name/updated
-7 message client>codex thread/resume
+7 context.compiled client>codex thread/resume
 8 session.started codex>client
 9 message codex>client thread/name/updated
 10 session.ended >
@@ -474,8 +474,8 @@ func TestDecidedOfOpening(t *testing.T) {
 	r.Told(bridge.Client, []byte(`{"id":2,"error":{"code":-32010,"message":"no"}}`+"\n"))
 	r.Close()
 	want := map[string][]string{
-		"t1": {"1 decision > cut down for t1", "2 message client>bridge thread/start", "3 message bridge>codex thread/start", "4 session.started codex>client", "5 session.ended >"},
-		"t2": {"1 decision > cut down for t2", "2 message client>bridge thread/start", "3 message bridge>codex thread/start", "4 session.started codex>client",
+		"t1": {"1 decision > cut down for t1", "2 message client>bridge thread/start", "3 context.compiled bridge>codex thread/start", "4 session.started codex>client", "5 session.ended >"},
+		"t2": {"1 decision > cut down for t2", "2 message client>bridge thread/start", "3 context.compiled bridge>codex thread/start", "4 session.started codex>client",
 			"5 decision > not this one", "6 message client>bridge thread/fork", "7 message bridge>client", "8 session.ended >"},
 	}
 	for id, steps := range want {

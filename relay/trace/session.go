@@ -70,6 +70,9 @@ func other(side string) string {
 
 func newSession(o Options, l Limits) *session {
 	o.Limits = l
+	if o.SessionKey == nil {
+		o.SessionKey = func(string) string { return "" }
+	}
 	return &session{
 		Options: o, redactor: redact.New(l.Limits, o.Secrets...), opening: make(map[string][]opened), asked: make(map[string]asked), threads: make(map[string]*thread),
 	}
@@ -79,6 +82,8 @@ func (s *session) take(t told) {
 	switch {
 	case t.decision != nil:
 		s.decided(t.at, *t.decision)
+	case t.timeout != nil:
+		s.timedOut(t.at, *t.timeout)
 	case t.passed:
 		s.flush(1 - t.party)
 		s.hop(read(t), (1 - t.party).String(), t.party.String())
@@ -195,7 +200,7 @@ func (s *session) hop(m *message, from, to string) {
 		}
 	}
 	e.ThreadID, e.TurnID = of.thread, of.turn
-	e.Type, h.Outcome = classify(m, of, params, result)
+	e.Type, h.Outcome = classify(m, to, of, params, result)
 	switch {
 	case m.Envelope == nil:
 		h.Elided = max(m.long, len(m.line))
@@ -335,6 +340,10 @@ func (s *session) number(e Event) Event {
 func (s *session) write(t *thread, e Event) {
 	if !t.ended {
 		t.seq++
+		if session := s.SessionKey(t.id); session != "" {
+			t.session = session
+		}
+		e.SessionKey = t.session
 		e.Seq, e.ThreadID, e.Workspace, e.Model, e.Provider = t.seq, t.id, t.workspace, t.model, t.provider
 		line, err := e.encode(s.Limits)
 		if err == nil {
@@ -438,6 +447,13 @@ func (s *session) decided(at time.Time, d store.Decision) {
 		return
 	}
 	s.append(e)
+}
+
+// timedOut writes that a tool had no result in time.
+func (s *session) timedOut(at time.Time, t Timeout) {
+	s.append(Event{Type: ToolTimeout, Time: at, ThreadID: t.Thread, TurnID: t.Turn, Data: s.marshal(map[string]any{
+		"callId": t.Call, "tool": t.Tool, "timeoutMs": t.After.Milliseconds(),
+	})})
 }
 
 // droppedEvents tells of events that were not written; false: there is no file yet, or none

@@ -67,6 +67,8 @@ func Summary(s Step) string {
 		return "the conversation ended"
 	case ClientClosed:
 		return "the conversation ended in the middle of a turn"
+	case ToolTimeout:
+		return fmt.Sprintf("%v had no result within %v ms", note(s, "tool"), note(s, "timeoutMs"))
 	case PromptSubmitted:
 		return "» " + inputText(s.Params["input"])
 	case HookStarted, HookCompleted:

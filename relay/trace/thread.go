@@ -21,6 +21,7 @@ type thread struct {
 	ended                      bool // the file takes no more
 	unloaded                   bool // codex has it no more; what comes all the same is written, and it is forgotten again
 	turn                       string
+	session                    string // that the thread belongs to, as far as is known
 	workspace, model, provider string
 	open                       map[string]begun
 	order                      []string // of open
@@ -95,7 +96,7 @@ func acts(kind string) bool {
 }
 
 // classify tells what a message is about.
-func classify(m *message, of asked, params, result rpc.Value) (t Type, outcome string) {
+func classify(m *message, to string, of asked, params, result rpc.Value) (t Type, outcome string) {
 	switch {
 	case m.method == "" && of.approval:
 		return ApprovalAnswered, answerOf(result)
@@ -105,6 +106,8 @@ func classify(m *message, of asked, params, result rpc.Value) (t Type, outcome s
 		return Message, ""
 	case of.approval:
 		return ApprovalAsked, ""
+	case to == "codex" && (opens(m.method) || m.method == "thread/resume"):
+		return ContextCompiled, ""
 	}
 	switch m.method {
 	case "turn/start", "turn/steer":

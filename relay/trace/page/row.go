@@ -173,6 +173,8 @@ func place(s trace.Step) (kind, key string, ends bool) {
 			id = word(s.Notes, "itemId")
 		}
 		return "tool", "item " + id, s.Type == trace.ToolResult
+	case trace.ToolTimeout:
+		return "tool", "", true
 	case trace.HookStarted, trace.HookCompleted:
 		return "hook", "hook " + word(object(s.Params, "run"), "id") + s.TurnID, s.Type == trace.HookCompleted
 	case trace.ApprovalAsked, trace.ApprovalAnswered:
