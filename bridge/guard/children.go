@@ -102,7 +102,7 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 	}
 	approval := bytes.Clone(settings.Root().Get("approvalPolicy").Raw())
 	child := &policy.Thread{
-		ID: id, Workspace: root.Workspace, Project: root.Project, Sandbox: policy.SandboxMode(settings.Root().Get("sandboxPolicy")),
+		ID: id, Workspace: root.Workspace, Project: root.Project, Projects: root.Projects, Sandbox: policy.SandboxMode(settings.Root().Get("sandboxPolicy")),
 		Reach:    policy.Reach(settings.Root().Get("sandboxPolicy"), settings.Root().Get("activePermissionProfile")),
 		Roots:    slices.Concat(root.Fence.Roots, root.Roots, policy.WritableRoots(settings.Root().Get("sandboxPolicy"))),
 		Approval: approval, Gated: root.Gated, Reruns: root.Reruns || policy.Reruns(approval), Rollout: one.Path,

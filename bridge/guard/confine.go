@@ -58,17 +58,10 @@ func (g *Guard) UserRules() *userrules.Set { return g.userRules.Read(RuleFolders
 // not sure.
 func (g *Guard) ownRules(t *policy.Thread) *userrules.Set {
 	own := g.UserRules()
-	if t == nil || t.Project == "" {
+	if t == nil || len(t.Projects) == 0 {
 		return own
 	}
-	var folders []string
-	for at := t.Project; ; at = filepath.Dir(at) {
-		folders = append(folders, filepath.Join(at, ".codex", "rules"))
-		if filepath.Dir(at) == at {
-			break
-		}
-	}
-	project := g.userRules.Read(folders...)
+	project := g.userRules.Read(inProjects(t, "rules")...)
 	own.Rules = append(own.Rules, project.Lets()...)
 	if own.Fault == nil {
 		own.Fault = project.Fault

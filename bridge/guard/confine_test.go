@@ -39,14 +39,14 @@ func TestConfine(t *testing.T) {
 		"not logged":                    {command: "make", rules: allow, failing: true, refusal: "decision log"},
 		"rules that can't be read":      {command: "make", rules: "prefix_rule(", refusal: "may leave the sandbox"},
 		"the same, and not logged":      {command: "make", rules: "prefix_rule(", failing: true, refusal: "may leave the sandbox"},
-		"project":                       {command: "make", project: allow, thread: &policy.Thread{ID: "t", Project: "$"}, input: kept},
-		"folder of a project":           {command: "make", project: allow, thread: &policy.Thread{ID: "t", Project: "$/folder"}, input: kept},
+		"project":                       {command: "make", project: allow, thread: &policy.Thread{ID: "t", Projects: []string{"$"}}, input: kept},
+		"folder of a project":           {command: "make", project: allow, thread: &policy.Thread{ID: "t", Projects: []string{"$/folder"}}, input: kept},
 		"project that is not trusted":   {command: "make", project: allow, thread: &policy.Thread{ID: "t"}},
-		"project that can't be read":    {command: "make", project: "prefix_rule(", thread: &policy.Thread{ID: "t", Project: "$"}, refusal: "may leave the sandbox"},
-		"project that forbids":          {command: "make", rules: allow, project: "prefix_rule(pattern=[\"make\"], decision=\"forbidden\")\n", thread: &policy.Thread{ID: "t", Project: "$"}, input: kept},
+		"project that can't be read":    {command: "make", project: "prefix_rule(", thread: &policy.Thread{ID: "t", Projects: []string{"$"}}, refusal: "may leave the sandbox"},
+		"project that forbids":          {command: "make", rules: allow, project: "prefix_rule(pattern=[\"make\"], decision=\"forbidden\")\n", thread: &policy.Thread{ID: "t", Projects: []string{"$"}}, input: kept},
 		"thread that is not verified":   {command: "ls", refusal: "its settings are not verified"},
 		"thread without a sandbox":      {command: "make", rules: allow, thread: &policy.Thread{ID: "t", Sandbox: "danger-full-access"}},
-		"rules and project, unreadable": {command: "make", rules: "prefix_rule(", project: allow, thread: &policy.Thread{ID: "t", Project: "$"}, refusal: "may leave the sandbox"},
+		"rules and project, unreadable": {command: "make", rules: "prefix_rule(", project: allow, thread: &policy.Thread{ID: "t", Projects: []string{"$"}}, refusal: "may leave the sandbox"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newAgentWorld(t, func(p *config.Policy) {
@@ -64,8 +64,10 @@ func TestConfine(t *testing.T) {
 				test.thread = &policy.Thread{ID: "t"}
 			}
 			if name != "thread that is not verified" {
-				test.thread.Project = strings.ReplaceAll(test.thread.Project, "$", filepath.Join(w.root, "project"))
 				w.g.threads.known = map[string]*thread{"t": {Thread: *test.thread}}
+				for _, project := range test.thread.Projects {
+					w.g.threads.projects = map[string][]string{"t": {strings.ReplaceAll(project, "$", filepath.Join(w.root, "project"))}}
+				}
 			}
 			if test.failing {
 				w.g.recorder = fullDisk{}

@@ -189,10 +189,8 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	}
 	state := g.state(patient, p, call.Message)
 	d := g.informed(patient, p, call, call.Message, &state)
-	own, refusal := g.folderPolicy(patient, call, d, &state)
-	if own != nil {
-		policies = append(policies, own)
-	}
+	own, refusal := g.folderPolicies(patient, call, d, &state)
+	policies = append(policies, own...)
 	for _, q := range policies[1:] {
 		if q.Mode() == config.Enforce {
 			d = g.also(patient, q, call, d, &state)
@@ -324,7 +322,7 @@ func (g *Guard) defaults(ctx context.Context, folder string) *policy.Defaults {
 // opens has codex's answer to a thread request compared with what was sent. Until
 // then, and ever after a difference, the thread takes no turn. loaded are the threads that Codex
 // had in memory before a resume.
-func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decision, state policy.State, own *policy.Policy, loaded []string) {
+func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decision, state policy.State, own []*policy.Policy, loaded []string) {
 	id := ""
 	if call.Method == "thread/resume" { // start and fork make new threads
 		id, _ = call.Params.Get("threadId").Text()

@@ -33,29 +33,34 @@ func (g *Guard) policies(thread string) []*policy.Policy {
 	return append(held, current)
 }
 
-// folderPolicy returns the policy of the folder in which call opens a thread. nil, nil: it
-// opens none, or there is none beside the policy in force.
-func (g *Guard) folderPolicy(ctx context.Context, call *bridge.Call, d policy.Decision, state *policy.State) (*policy.Policy, *rpc.Error) {
+// folderPolicies returns the policies of the folders in which call opens a thread, beside those in force:
+// the folder that the message names, or else the thread's workspace and the folder it works in now.
+func (g *Guard) folderPolicies(ctx context.Context, call *bridge.Call, d policy.Decision, state *policy.State) (found []*policy.Policy, refusal *rpc.Error) {
 	if d.Sent == nil || g.workspaces == nil {
 		return nil, nil
 	}
-	folder := d.Workspace
-	if folder == "" {
+	folders := []string{d.Workspace}
+	if d.Workspace == "" {
 		if state.Stands == "" && !state.Nowhere {
 			g.stands(ctx, call, state)
 		}
-		folder = state.Stands
+		folders = []string{d.Sent.Within, state.Stands}
 	}
-	if folder == "" {
-		return nil, nil // Codex knows no such thread
+	for _, folder := range slices.Compact(folders) {
+		if folder == "" {
+			continue // Codex knows no such thread, or the bridge does not
+		}
+		p, err := g.workspaces(folder)
+		if err != nil {
+			return nil, policy.Refused(rpc.CodeRefused, policy.Refusal{
+				Method: call.Method, Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Mend: "correct the file",
+			})
+		}
+		if p != nil {
+			found = append(found, p)
+		}
 	}
-	p, err := g.workspaces(folder)
-	if err != nil {
-		return nil, policy.Refused(rpc.CodeRefused, policy.Refusal{
-			Method: call.Method, Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Mend: "correct the file",
-		})
-	}
-	return p, nil
+	return found, nil
 }
 
 // also checks what an earlier policy has left of a message against one more.

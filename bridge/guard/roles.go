@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -101,15 +102,23 @@ func (g *Guard) roleFolders(t *policy.Thread) []string {
 	if g.world.CodexHome != "" {
 		folders = append(folders, filepath.Join(g.world.CodexHome, "agents"))
 	}
-	if t.Project == "" {
-		return folders
-	}
-	for at := t.Project; ; at = filepath.Dir(at) {
-		folders = append(folders, filepath.Join(at, ".codex", "agents"))
-		if filepath.Dir(at) == at {
-			return folders
+	return append(folders, inProjects(t, "agents")...)
+}
+
+// inProjects returns the folders .codex/NAME that Codex may have read for a thread: those of its projects,
+// and of the folders above them.
+func inProjects(t *policy.Thread, name string) (folders []string) {
+	for _, project := range t.Projects {
+		for at := project; ; at = filepath.Dir(at) {
+			if folder := filepath.Join(at, ".codex", name); !slices.Contains(folders, folder) {
+				folders = append(folders, folder)
+			}
+			if filepath.Dir(at) == at {
+				break
+			}
 		}
 	}
+	return folders
 }
 
 const (

@@ -45,7 +45,7 @@ func newAgentWorld(t *testing.T, change func(*config.Policy)) *agentWorld {
 	world := World()
 	world.CodexHome = filepath.Join(root, "home")
 	w := &agentWorld{t: t, g: New(p, world, NoRecord, slog.New(slog.DiscardHandler)), root: root}
-	w.thread = &policy.Thread{ID: "t", Workspace: filepath.Join(root, "project", "folder"), Project: filepath.Join(root, "project")}
+	w.thread = &policy.Thread{ID: "t", Workspace: filepath.Join(root, "project", "folder"), Projects: []string{filepath.Join(root, "project")}}
 	return w
 }
 
@@ -154,7 +154,7 @@ func TestFileWithoutNameIsOfEachRole(t *testing.T) {
 	if found := w.spawns(configured(`{}`), `{"agent_type":"any"}`); !slices.Equal(found.Models, []string{"x", "p"}) {
 		t.Errorf("got %+v", found)
 	}
-	w.thread.Project = ""
+	w.thread.Projects = nil
 	if found := w.spawns(configured(`{}`), `{"agent_type":"any"}`); !slices.Equal(found.Models, []string{"x"}) {
 		t.Errorf("of a project that is not trusted: %+v", found)
 	}

@@ -36,6 +36,9 @@ type threads struct {
 	// underway are the requests that open a thread and wait for their answer, by
 	// the thread's id.
 	underway map[string]chan struct{}
+	// projects are the values of policy.Thread.Project since Codex has loaded the thread: it keeps what it
+	// has read of a project when the thread is opened anew from another folder.
+	projects map[string][]string
 	// writable are the folders that commands could write, also those of threads that are not in known.
 	writable writable
 	// folders are the workspaces of known, sorted, each once. The slice is made anew
@@ -129,7 +132,7 @@ func (t *threads) opening(id string) (done func()) {
 //
 // order is that of the request among the changes of gates. One that says nothing of the
 // approval policy leaves the gate as it is now.
-func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State, order uint64, own *policy.Policy) *rpc.Error {
+func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State, order uint64, own []*policy.Policy) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.listFolders()
@@ -139,8 +142,8 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	was := t.known[id]
 	delete(t.known, id)
 	delete(t.held, id)
-	if own != nil {
-		t.hold(id, own)
+	for _, one := range own {
+		t.hold(id, one)
 	}
 	if t.asked == nil {
 		t.asked = make(map[string]bool)
@@ -151,19 +154,23 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 		gated := was.Gated
 		one.gated, one.gateOrder = &gated, was.gateOrder
 	}
-	if own != nil {
-		if err := one.verify(own); err != nil {
+	for _, p := range append(slices.Clip(own), p) {
+		if err := one.verify(p); err != nil {
 			return err
 		}
-	}
-	if err := one.verify(p); err != nil {
-		return err
 	}
 	if t.known == nil {
 		t.known = make(map[string]*thread)
 	}
 	t.known[one.ID] = one
 	t.writable.add(one.ID, one.Written())
+	t.writable.add("", world.DefaultRoots()) // they are writable as soon as a turn has workspace-write
+	if t.projects == nil {
+		t.projects = make(map[string][]string)
+	}
+	if one.Project != "" && !slices.Contains(t.projects[one.ID], one.Project) {
+		t.projects[one.ID] = append(slices.Clip(t.projects[one.ID]), one.Project)
+	}
 	return nil
 }
 
@@ -274,6 +281,7 @@ func (t *threads) unloaded(id string) {
 	defer t.mu.Unlock()
 	delete(t.held, id)
 	delete(t.loadedEnforced, id)
+	delete(t.projects, id)
 	t.writable.unloaded(id)
 	if t.known[id] != nil {
 		delete(t.known, id)

@@ -118,6 +118,8 @@ type Thread struct {
 	// Project is the folder whose own configuration, and that of the folders above it,
 	// codex may have loaded for the thread; "" none.
 	Project string
+	// Projects are the values of Project since Codex has loaded the thread.
+	Projects []string
 	// Fence is the permissions profile that the thread's overlay defines.
 	Fence Fence
 	// Roots are the writable roots that a turn or Codex's configuration has named, as Codex echoes them.
@@ -126,6 +128,19 @@ type Thread struct {
 	Writable []string
 	// Unfenced: the thread has workspace-write without that profile.
 	Unfenced bool
+}
+
+// DefaultRoots returns the canonical writable roots of Codex's configuration; nil if that is not known.
+func (st State) DefaultRoots() (roots []string) {
+	if st.Defaults == nil {
+		return nil
+	}
+	for _, path := range st.Defaults.WritableRoots {
+		if at, err := st.canonical(path); err == nil {
+			roots = append(roots, at)
+		}
+	}
+	return roots
 }
 
 // Written returns the folders that Codex's last settings of the thread let its commands write, but for the

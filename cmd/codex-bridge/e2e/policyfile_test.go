@@ -4,11 +4,14 @@ package e2e_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"codex-bridge/cmd/internal/editor"
 )
 
 // The policy file of a thread's folder counts, wherever the bridge was started.
@@ -174,6 +177,81 @@ func TestPolicyFileWhereNothingIsEnforced(t *testing.T) {
 						t.Error(err)
 					}
 				}
+			}
+			a.quit()
+		})
+	}
+}
+
+// A thread is moved out of its workspace by a turn, opened anew, and moved back. It is still held to the
+// policy file of its workspace.
+func TestPolicyFileOfMovedThread(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"thread/resume", "thread/fork"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: governsConfig})
+			lib := filepath.Dir(w.write("lib/x", ""))
+			w.write("config.toml", governsConfig+fmt.Sprintf("writable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
+			other := filepath.Dir(w.write("other/.codex-bridge.toml", workspacePolicy))
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(map[string]any{"cwd": other, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			move := func(text, to string) {
+				turn, mark := a.beginWith(thread, text, map[string]any{"cwd": to, "runtimeWorkspaceRoots": []string{to}})
+				a.end(thread, turn, mark)
+			}
+			move("RUN: touch moved", lib)
+			if !w.left("lib/moved") {
+				t.Fatalf("the turn is not where it was moved to: %q", w.told())
+			}
+			thread = editor.Member(a.must(method, map[string]any{"threadId": thread}), "thread", "id")
+			move("RUN: touch denied", other)
+			if told := w.told(); w.left("other/denied") || !strings.Contains(told, "a rule says deny") {
+				t.Errorf("the model was told %q", told)
+			}
+			move("RUN: touch allowed", other)
+			if !w.left("other/allowed") {
+				t.Errorf("the model was told %q", w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
+// A thread of a trusted project is moved out of it by a turn, and opened anew. Codex still has the rules of
+// the project in memory, and so the bridge still keeps lines from them.
+func TestProjectRulesOfMovedThread(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		argv  []string
+		moved bool
+		out   bool
+	}{
+		"codex alone": {[]string{codexPath, "app-server"}, true, true}, "not moved": {proxyArgv, false, false}, "moved": {proxyArgv, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig, mute: "many"})
+			w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), w.workspace))
+			w.write("workspace/.codex/rules/own.rules", "prefix_rule(pattern=[\"touch\"], decision=\"allow\")\n")
+			for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""} {
+				w.write("workspace/vendor/.git/"+file, text)
+			}
+			a := w.agreeable(test.argv...)
+			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			cwd := w.workspace
+			if test.moved {
+				cwd = filepath.Join(cwd, "vendor")
+			}
+			turn, mark := a.beginWith(thread, "RUN: pwd", map[string]any{"cwd": cwd})
+			a.end(thread, turn, mark)
+			if !strings.Contains(w.told(), cwd) {
+				t.Errorf("the model was told %q", w.told())
+			}
+			a.must("thread/resume", map[string]any{"threadId": thread})
+			a.turn(thread, "RUN: touch "+filepath.Join(w.root, "out"))
+			if w.left("out") != test.out {
+				t.Errorf("a command ran outside of the sandbox: %v; the model was told %q", !test.out, w.told())
 			}
 			a.quit()
 		})

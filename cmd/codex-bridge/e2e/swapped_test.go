@@ -3,8 +3,6 @@
 package e2e_test
 
 import (
-	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -71,25 +69,13 @@ func TestGrantedFolderReplacedByLink(t *testing.T) {
 	for who, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "the bridge": proxyArgv} {
 		t.Run(who, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, options{config: gitConfig, codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"})
+			w := newWorld(t, options{config: gitConfig, codexConfig: permissionsConfig})
 			w.write("workspace/a/sub/x", "")
 			w.write("outside/x", "")
-			paths := []string{filepath.Join(w.workspace, "a", "sub")}
-			runs := func(command string) scripted.Reply {
-				return scripted.Reply{scripted.Call{Tool: "exec_command", Arguments: json.RawMessage(`{"cmd":` + marshal(t, command) + `}`)}}
-			}
-			granted := `"permissions":{"fileSystem":{"write":` + marshal(t, paths) + `}}`
-			w.model.Add(scripted.Step{When: "PERMIT", Reply: scripted.Reply{scripted.Call{
-				Tool:      "request_permissions",
-				Arguments: json.RawMessage(`{"reason":"r","permissions":{"file_system":{"write":` + marshal(t, paths) + `}}}`),
-			}}})
-			w.model.Add(scripted.Step{When: "permissions", Reply: runs("cd " + w.workspace + " && mv a gone; mkdir a; ln -s " + w.root + "/outside a/sub; echo SWAPPED")})
-			w.model.Add(scripted.Step{When: "SWAPPED", Reply: runs("touch " + w.root + "/outside/written; echo DONE")})
-			a := &conversation{world: w, ctx: deadline(t), Editor: w.start(argv, editor.Options{
-				Answer: func(context.Context, editor.Message) (any, *editor.Error) {
-					return json.RawMessage(`{` + granted + `,"scope":"turn"}`), nil
-				},
-			})}
+			w.model.Add(scripted.Step{When: "PERMIT", Reply: wants(t, filepath.Join(w.workspace, "a", "sub"))})
+			w.model.Add(scripted.Step{When: "permissions", Reply: runs(t, "cd "+w.workspace+" && mv a gone; mkdir a; ln -s "+w.root+"/outside a/sub; echo SWAPPED")})
+			w.model.Add(scripted.Step{When: "SWAPPED", Reply: runs(t, "touch "+w.root+"/outside/written; echo DONE")})
+			a := &conversation{world: w, ctx: deadline(t), Editor: w.start(argv, editor.Options{Answer: grantsAll(t)})}
 			a.initialize(map[string]any{"experimentalApi": true})
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			turn, mark := a.begin(thread, "PERMIT")

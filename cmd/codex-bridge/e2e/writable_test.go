@@ -28,22 +28,13 @@ func TestGrantInEarlierGrant(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, options{config: gitConfig, codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n", mute: "many"})
+			w := newWorld(t, options{config: gitConfig, codexConfig: permissionsConfig, mute: "many"})
 			w.write("workspace/a/sub/x", "")
 			w.write("outside/x", "")
-			runs := func(command string) scripted.Reply {
-				return scripted.Reply{scripted.Call{Tool: "exec_command", Arguments: json.RawMessage(`{"cmd":` + marshal(t, command) + `}`)}}
-			}
-			wants := func(path string) scripted.Reply {
-				return scripted.Reply{scripted.Call{
-					Tool:      "request_permissions",
-					Arguments: json.RawMessage(`{"reason":"r","permissions":{"file_system":{"write":` + marshal(t, []string{path}) + `}}}`),
-				}}
-			}
-			w.model.Add(scripted.Step{When: "PERMIT", Reply: wants(filepath.Join(w.workspace, "a", "sub"))})
-			w.model.Add(scripted.Step{When: "permissions", Reply: wants(w.workspace)})
-			w.model.Add(scripted.Step{When: "permissions", Reply: runs("cd " + w.workspace + " && mv a gone; mkdir a; ln -s " + w.root + "/outside a/sub; echo SWAPPED")})
-			w.model.Add(scripted.Step{When: "SWAPPED", Reply: runs("touch " + w.root + "/outside/written; echo DONE")})
+			w.model.Add(scripted.Step{When: "PERMIT", Reply: wants(t, filepath.Join(w.workspace, "a", "sub"))})
+			w.model.Add(scripted.Step{When: "permissions", Reply: wants(t, w.workspace)})
+			w.model.Add(scripted.Step{When: "permissions", Reply: runs(t, "cd "+w.workspace+" && mv a gone; mkdir a; ln -s "+w.root+"/outside a/sub; echo SWAPPED")})
+			w.model.Add(scripted.Step{When: "SWAPPED", Reply: runs(t, "touch "+w.root+"/outside/written; echo DONE")})
 
 			var thread string
 			var grants atomic.Int32
@@ -54,11 +45,7 @@ func TestGrantInEarlierGrant(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				var wanted struct{ Permissions json.RawMessage }
-				if err := json.Unmarshal(m.Params, &wanted); err != nil {
-					t.Error(err)
-				}
-				return json.RawMessage(`{"permissions":` + string(wanted.Permissions) + `,"scope":"turn"}`), nil
+				return grantsAll(t)(ctx, m)
 			}})
 			a.initialize(map[string]any{"experimentalApi": true})
 			thread = a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
@@ -134,5 +121,64 @@ func TestRootOfEarlierTurn(t *testing.T) {
 			}
 			a.quit()
 		})
+	}
+}
+
+// A turn could write the workspace, and its command may go on in the background. In a later read-only turn
+// no folder of the workspace is granted.
+func TestGrantAfterTurnThatCouldWrite(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		argv    []string
+		first   string // the sandbox of the earlier turn
+		granted bool
+	}{
+		"codex alone":       {[]string{codexPath, "app-server"}, "workspaceWrite", true},
+		"after one":         {proxyArgv, "workspaceWrite", false},
+		"all are read-only": {proxyArgv, "readOnly", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig, codexConfig: permissionsConfig})
+			w.write("workspace/a/sub/x", "")
+			w.model.Add(scripted.Step{When: "PERMIT", Reply: wants(t, filepath.Join(w.workspace, "a", "sub"))})
+			w.model.Add(scripted.Step{When: "permissions", Reply: runs(t, "touch a/sub/made; echo DONE")})
+			a := &conversation{world: w, ctx: deadline(t), Editor: w.start(test.argv, editor.Options{Answer: grantsAll(t)})}
+			a.initialize(map[string]any{"experimentalApi": true})
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
+			for _, one := range []struct{ text, sandbox string }{{"RUN: true", test.first}, {"PERMIT", "readOnly"}} {
+				turn, mark := a.beginWith(thread, one.text, map[string]any{"sandboxPolicy": map[string]any{"type": one.sandbox}})
+				a.end(thread, turn, mark)
+			}
+			if w.left("workspace/a/sub/made") != test.granted {
+				t.Errorf("the folder is granted: %v; the model was told %q", !test.granted, w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
+const permissionsConfig = "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"
+
+// runs is a model's call of a command.
+func runs(t *testing.T, command string) scripted.Reply {
+	return scripted.Reply{scripted.Call{Tool: "exec_command", Arguments: json.RawMessage(`{"cmd":` + marshal(t, command) + `}`)}}
+}
+
+// wants is a model's request to write folders.
+func wants(t *testing.T, folders ...string) scripted.Reply {
+	return scripted.Reply{scripted.Call{
+		Tool: "request_permissions", Arguments: json.RawMessage(`{"reason":"r","permissions":{"file_system":{"write":` + marshal(t, folders) + `}}}`),
+	}}
+}
+
+// grantsAll answers each question for permissions with the permissions that it asks for.
+func grantsAll(t *testing.T) func(context.Context, editor.Message) (any, *editor.Error) {
+	return func(_ context.Context, m editor.Message) (any, *editor.Error) {
+		var wanted struct{ Permissions json.RawMessage }
+		if err := json.Unmarshal(m.Params, &wanted); err != nil {
+			t.Error(err)
+		}
+		return json.RawMessage(`{"permissions":` + string(wanted.Permissions) + `,"scope":"turn"}`), nil
 	}
 }
