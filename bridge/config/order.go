@@ -22,11 +22,11 @@ var tighten = map[string]order{
 	"policy.preset":           ranked(presets...),
 	"policy.security":         ranked("full", "allowlist", "deny"),
 	"policy.ask":              ranked("off", "on-miss", "always"),
-	"policy.approval":         subset,
+	"policy.approval":         strictFirst("untrusted", "on-request", "granular", "never"),
 	"policy.sandbox":          ranked("danger-full-access", "workspace-write", "read-only"),
 	"policy.network":          only(false),
 	"policy.writable_roots":   inside,
-	"policy.reviewers":        subset,
+	"policy.reviewers":        strictFirst("user", "auto_review"),
 	"policy.models":           emptyIsAll(narrowed(narrower)),
 	"policy.efforts":          emptyIsAll(subset),
 	"policy.config_keys":      narrowed(narrowerKeys),
@@ -74,6 +74,30 @@ var atMost = order{"only lower it", func(a, b reflect.Value) (reflect.Value, boo
 var subset = order{"only leave values out", func(a, b reflect.Value) (reflect.Value, bool) {
 	return b, each(b, func(s string) bool { return slices.Contains(texts(a), s) })
 }}
+
+// strictFirst is an order of lists of values, of which scale names the strictest first. A later layer takes
+// away the loosest ones: an earlier value that is stricter than one of the later list stays, so that
+// nobody who asks for it gets the looser one in its place. The order is the earlier layer's, but for a
+// stricter first value.
+func strictFirst(scale ...string) order {
+	rank := func(s string) int { return slices.Index(scale, s) }
+	loose := slices.Clone(scale)
+	slices.Reverse(loose)
+	return order{"only leave values out, the loosest first: " + strings.Join(loose, ", "), func(a, b reflect.Value) (reflect.Value, bool) {
+		earlier, later := texts(a), texts(b)
+		if len(later) == 0 || !each(b, func(s string) bool { return slices.Contains(earlier, s) }) {
+			return b, false
+		}
+		loosest := slices.MaxFunc(later, func(x, y string) int { return rank(x) - rank(y) })
+		kept := slices.DeleteFunc(slices.Clone(earlier), func(s string) bool {
+			return !slices.Contains(later, s) && rank(s) >= rank(loosest)
+		})
+		if rank(later[0]) < rank(kept[0]) {
+			kept = append([]string{later[0]}, slices.DeleteFunc(kept, func(s string) bool { return s == later[0] })...)
+		}
+		return reflect.ValueOf(kept), true
+	}}
+}
 
 func narrowed(narrower func(earlier, later string) bool) order {
 	return order{"only leave patterns out or narrow them", func(a, b reflect.Value) (reflect.Value, bool) {

@@ -1,0 +1,41 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"codex-bridge/bridge/config"
+)
+
+// A policy file of a workspace can't take the stricter values away from a client.
+func TestStricterValuesStay(t *testing.T) {
+	folder := t.TempDir()
+	user, file := filepath.Join(folder, "user.toml"), filepath.Join(folder, config.WorkspaceFile)
+	for _, c := range []struct {
+		earlier, later string
+		want           []string // nil: it does not load
+	}{
+		{`["untrusted", "on-request", "never"]`, `["on-request"]`, []string{"untrusted", "on-request"}},
+		{`["untrusted", "on-request", "never"]`, `["never"]`, []string{"untrusted", "on-request", "never"}},
+		{`["untrusted", "on-request", "never"]`, `["untrusted"]`, []string{"untrusted"}},
+		{`["on-request", "untrusted"]`, `["untrusted", "on-request"]`, []string{"untrusted", "on-request"}},
+		{`["untrusted", "on-request"]`, `["on-request", "untrusted"]`, []string{"untrusted", "on-request"}},
+		{`["on-request", "never"]`, `["on-request"]`, []string{"on-request"}},
+		{`["on-request", "never"]`, `["never"]`, []string{"on-request", "never"}},
+		{`["on-request", "granular"]`, `["on-request"]`, []string{"on-request"}},
+		{`["untrusted", "on-request"]`, `["never"]`, nil},
+		{`["untrusted"]`, `["untrusted", "on-request"]`, nil},
+	} {
+		for path, list := range map[string]string{user: c.earlier, file: c.later} {
+			if err := os.WriteFile(path, []byte("[policy]\napproval = "+list+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cfg, err := config.Load(config.Options{User: user, Workspace: folder})
+		if err != nil && c.want != nil || err == nil && !slices.Equal(cfg.Policy.Approval, c.want) {
+			t.Errorf("%s, then %s: %v, %v; want %v", c.earlier, c.later, cfg, err, c.want)
+		}
+	}
+}
