@@ -65,6 +65,15 @@ func (p *Policy) decideAnswer(asked Asked, m *rpc.Message, st State) Decision {
 			Method: asked.Method, Rule: "codex.max_message", Field: "result", Reason: "the answer has more values than are looked at", Mend: "send less",
 		})}
 	}
+	// The policy may have changed since the question was asked.
+	if d := p.DecideRequest(asked.Method, asked.Params, st); !st.Forgotten && d.Verdict == Deny && !a.refuses() {
+		if d.Answer == nil {
+			return Decision{Verdict: Deny, Err: d.Err}
+		}
+		a.note("result", m.Result, d.Answer, ruleMode, "the policy denies it now: "+d.Err.Message)
+		a.patch.Replace(m.Result, d.Answer)
+		return Decision{Verdict: Rewrite, Message: a.patch.Bytes(), Changes: a.changes}
+	}
 	switch asked.Method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
 		a.decision(&currentWords)

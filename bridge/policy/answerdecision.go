@@ -1,6 +1,10 @@
 package policy
 
-import "codex-bridge/rpc"
+import (
+	"slices"
+
+	"codex-bridge/rpc"
+)
 
 // words are what an approval is answered with.
 type words struct {
@@ -41,6 +45,16 @@ func (a *answer) decision(w *words) {
 		a.set(result, "decision", "result.decision", to, rule, reason)
 	}
 	a.only("decision")
+}
+
+// refuses reports whether the answer says no.
+func (a *answer) refuses() bool {
+	for _, v := range []rpc.Value{a.m.Result.Get("decision"), a.m.Result.Get("action")} {
+		if slices.ContainsFunc(slices.Concat(currentWords.refusals, legacyWords.refusals), v.Is) || v.Get("denied").Kind() == rpc.Object {
+			return true
+		}
+	}
+	return false
 }
 
 // decided is what must stand in the place of a decision, nil when it may stay.

@@ -266,7 +266,7 @@ func (g *grantCut) wasAsked(path, access string) bool {
 //
 // Measured with Codex 0.169: a grant of a folder makes writable what a profile has "read" below it.
 func (p *Policy) guards(st State, roots []string, path string) bool {
-	if st.holdsProgram(path) || p.protects(roots, path) {
+	if st.holdsProgram(path) || p.protects(roots, path) || p.leadsToProtected(path) {
 		return true
 	}
 	folders := append(slices.Clone(roots), st.Start)

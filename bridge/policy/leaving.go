@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -152,6 +153,20 @@ func inRoot(roots []string, path string) string {
 // not protect by itself.
 func (p *Policy) protectsOwn(path string) bool {
 	return slices.ContainsFunc(p.protected, func(kept []string) bool { return !governs(kept[0]) && leadsInto(path, kept) >= 0 })
+}
+
+// leadsToProtected reports whether a folder may hold a protected path of several names and is not above
+// its first one: the last names of the folder are the first ones of the path. Where such a folder is
+// writable by itself, nothing shows that what is inside is protected.
+func (p *Policy) leadsToProtected(folder string) bool {
+	return slices.ContainsFunc(p.protected, func(kept []string) bool {
+		for n := 1; n < len(kept); n++ {
+			if tail := strings.ToLower(filepath.Join(kept[:n]...)); strings.HasSuffix(strings.ToLower(filepath.Clean(folder)), string(filepath.Separator)+tail) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // leadsInto returns the place among the names of path where those of kept follow each other; -1 if they

@@ -268,7 +268,7 @@ func TestReasonsOfChanges(t *testing.T) {
 		"untrusted by itself": {"gate = true", "thread/start", `{"cwd":"/code/proj","approvalPolicy":"untrusted"}`, []string{"untrusted is kept by the bridge"}, "; untrusted"},
 		"the home folder":     {"", "thread/start", `{"cwd":"/home/ada","sandbox":"workspace-write"}`, []string{"the workspace /home/ada is, or holds, the home folder"}, ""},
 		"no writable root":    {`writable_roots = ["/srv"]`, "thread/start", `{"cwd":"/code/proj","sandbox":"workspace-write"}`, []string{"the workspace /code/proj is in none of the writable roots"}, ""},
-		"protected":           {`protected_paths = [".vscode"]`, "thread/start", `{"cwd":"/code/proj/.vscode/x","sandbox":"workspace-write"}`, []string{"lies in one of policy.protected_paths; open a folder above it"}, ""},
+		"protected":           {`protected_paths = [".vscode"]`, "thread/start", `{"cwd":"/code/proj/.vscode/x","sandbox":"workspace-write"}`, []string{"lies in one of policy.protected_paths, or is on the way to one; open a folder above it"}, ""},
 		"a known name":        {"", "turn/start", `{"threadId":"T","input":[],"sandbox":"read-only"}`, []string{"it is not a field of this method"}, "reads like"},
 		"a similar name":      {"", "turn/start", `{"threadId":"T","input":[],"sandbox_policy":1}`, []string{"it reads like sandboxPolicy"}, ""},
 		"trust of the user":   {`project_trust = "user"`, "thread/start", `{"cwd":"/code/proj"}`, []string{"the user's own configuration does not trust /code/proj"}, `"never"`},

@@ -356,7 +356,7 @@ func (c *call) enclosing(root string) string {
 // be written no sandbox of this thread lets anything be written, so that moving
 // about in it gives nothing.
 func (c *call) reachable(path string) bool {
-	if c.workspace != "" && within(c.workspace, path) && (c.p.protectsOwn(path[len(c.workspace):]) || c.st.inPath(path)) {
+	if c.workspace != "" && within(c.workspace, path) && (c.p.protectsOwn(path[len(c.workspace):]) || c.st.inPath(path)) || path != c.workspace && c.p.leadsToProtected(path) {
 		return false // named itself, it would be writable
 	}
 	return c.workspace != "" && below(c.workspace, path) || belowAny(c.allowed(), path) && !c.st.exposes(path) && !c.st.holdsProgram(path)

@@ -86,13 +86,19 @@ func (c *call) workspaceForbidden() bool {
 	return !belowAny(c.allowed(), c.workspace) || c.inProtected()
 }
 
-// inProtected tells whether the workspace lies in one of policy.protected_paths of its
-// repository.
+// inProtected reports whether the workspace is in one of policy.protected_paths of its repository, or of
+// the whole path if it is in no repository, or leads to one.
 func (c *call) inProtected() bool {
+	if c.p.leadsToProtected(c.workspace) {
+		return true
+	}
 	if c.st.Repositories == nil {
 		return false
 	}
 	roots, err := c.st.Repositories.Roots(c.workspace)
+	if len(roots) == 0 {
+		return err != nil || c.p.protectsOwn(c.workspace)
+	}
 	return err != nil || slices.ContainsFunc(roots, func(root string) bool {
 		return within(root, c.workspace) && c.p.protectsOwn(c.workspace[len(root):])
 	})
@@ -106,7 +112,7 @@ func (c *call) workspaceReason() string {
 		return "the workspace " + c.workspace + " " + why
 	}
 	if c.inProtected() {
-		return "the workspace " + c.workspace + " lies in one of policy.protected_paths; open a folder above it"
+		return "the workspace " + c.workspace + " lies in one of policy.protected_paths, or is on the way to one; open a folder above it"
 	}
 	return "the workspace " + c.workspace + " is in none of the writable roots"
 }

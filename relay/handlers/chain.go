@@ -48,6 +48,11 @@ func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	v, person := c.decide(ctx, h, call)
 	if person != nil {
 		v = c.person(ctx, with(call, v.Input), v, person)
+		if v.Decision != hook.Deny { // the rules may have changed since the person was asked
+			if now, denied := c.rules(ctx, with(call, v.Input)); denied {
+				v = now
+			}
+		}
 	}
 	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && c.o.Confine != nil {
 		v = c.confined(ctx, with(call, v.Input), v)
