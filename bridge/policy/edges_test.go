@@ -15,9 +15,10 @@ import (
 // The reason of a refused folder names the file or folder that forbids it.
 func TestReasonsForFolders(t *testing.T) {
 	cfg := contract()
-	cfg.WritableRoots = []string{"${workspace}", "/srv/out", "/opt"}
+	cfg.WritableRoots = []string{"${workspace}", "/srv/out", "/srv/lib", "/opt"}
 	p := compile(t, cfg)
 	st := state()
+	st.Writable = []string{"/srv/lib/a"}
 	st.Programs = []string{"/opt/bin", "/code/proj/.venv/bin", "/usr/opt/bin"}
 	st.Kept = append(st.Kept, "/srv/out/kept")
 	st.PolicyFiles = policyFiles{"/srv/out/other": {"/srv/out/other/.codex-bridge.toml"}}
@@ -27,6 +28,7 @@ func TestReasonsForFolders(t *testing.T) {
 		`"cwd":"/opt/bin/x"`:      "/opt/bin/x is where programs are that run outside of the sandbox",
 		`"cwd":"/opt"`:            "/opt is where programs are that run outside of the sandbox",
 		`"cwd":"/usr/opt"`:        "/usr/opt is outside the workspace",
+		`"cwd":"/srv/lib"`:        "/srv/lib is in /srv/lib/a or holds it, which commands could write",
 		`"cwd":"/srv/out/kept"`:   "/srv/out/kept is where Codex or the policy keeps its own files, or holds them",
 		`"cwd":"/srv/out/kept/x"`: "/srv/out/kept/x is where Codex or the policy keeps its own files",
 		`"cwd":"/code/proj/.git"`: "/code/proj/.git is in a .git, .codex or .agents folder",
@@ -39,6 +41,17 @@ func TestReasonsForFolders(t *testing.T) {
 		if len(d.Changes) != 1 || !strings.Contains(d.Changes[0].Reason, want) {
 			t.Errorf("%s: %+v, want %q", params, d.Changes, want)
 		}
+	}
+}
+
+// A root around the workspace is refused with the reason: policy.writable_roots may well name it.
+func TestReasonForRootAroundWorkspace(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"${workspace}", "/code"}
+	const params = `"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code"]}`
+	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],`+params+`}}`), state())
+	if want := `"/code" is /code, around the workspace /code/proj, which`; len(d.Changes) != 1 || !strings.Contains(d.Changes[0].Reason, want) {
+		t.Errorf("%+v, want %q", d.Changes, want)
 	}
 }
 

@@ -1,0 +1,36 @@
+package policy_test
+
+import (
+	"slices"
+	"testing"
+)
+
+// A message tells the folders that it makes writable beside the workspace. Of a new thread Codex's answer does.
+func TestFoldersThatMessageMakesWritable(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"${workspace}", "/srv/lib"}
+	p := compile(t, cfg)
+	for _, test := range []struct {
+		method, params string
+		want           []string
+	}{
+		{"turn/start", `"cwd":"/srv/lib"`, []string{"/srv/lib"}},
+		{"turn/start", `"cwd":"/code/proj"`, nil},
+		{"turn/start", `"cwd":"/code/proj/sub"`, nil}, // with the workspace as its root
+		{"turn/start", `"cwd":"/code/proj/loop"`, nil},
+		{"turn/start", `"cwd":"/etc"`, nil},
+		{"turn/start", `"runtimeWorkspaceRoots":["/code/proj","/srv/lib","/etc"]`, []string{"/srv/lib"}},
+		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/srv/lib"}]`, []string{"/srv/lib"}},
+		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj"}]`, nil},
+		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":["/srv/lib"]}]`, []string{"/srv/lib"}},
+		{"turn/start", `"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/lib"]}`, []string{"/srv/lib"}},
+		{"thread/start", `"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/srv/lib"]`, nil},
+	} {
+		st := state()
+		st.Thread.Sandbox = "workspace-write"
+		d := p.Decide(message(t, `{"id":1,"method":"`+test.method+`","params":{"threadId":"T","input":[],`+test.params+`}}`), st)
+		if !slices.Equal(d.Writable, test.want) {
+			t.Errorf("%s %s makes %q writable, want %q", test.method, test.params, d.Writable, test.want)
+		}
+	}
+}
