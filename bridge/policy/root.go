@@ -359,5 +359,8 @@ func (c *call) reachable(path string) bool {
 	if c.workspace != "" && within(c.workspace, path) && (c.p.protectsOwn(path[len(c.workspace):]) || c.st.inPath(path)) || path != c.workspace && c.p.leadsToProtected(path) {
 		return false // named itself, it would be writable
 	}
+	if path != c.workspace && c.workspace != "" && within(path, c.workspace) {
+		return false // Codex would protect what governs in that folder, and not in the workspace
+	}
 	return c.workspace != "" && below(c.workspace, path) || belowAny(c.allowed(), path) && !c.st.exposes(path) && !c.st.holdsProgram(path)
 }

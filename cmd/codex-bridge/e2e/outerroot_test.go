@@ -1,0 +1,98 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// A root of a turn around the workspace makes the .git of the workspace writable: Codex protects the one at
+// the top of a root alone.
+func TestRootAroundWorkspace(t *testing.T) {
+	t.Parallel()
+	type object = map[string]any
+	for name, test := range map[string]struct {
+		argv        []string
+		start, turn func(lib string) object
+		written     bool
+	}{
+		"codex alone":   {argv: []string{codexPath, "app-server"}, turn: func(lib string) object { return object{"runtimeWorkspaceRoots": []string{lib}} }, written: true},
+		"roots":         {argv: proxyArgv, turn: func(lib string) object { return object{"runtimeWorkspaceRoots": []string{lib}} }},
+		"cwd":           {argv: proxyArgv, turn: func(lib string) object { return object{"cwd": lib} }},
+		"environment":   {argv: proxyArgv, turn: func(lib string) object { return object{"environments": []object{{"environmentId": "local", "cwd": lib}}} }},
+		"roots at once": {argv: proxyArgv, start: func(lib string) object { return object{"runtimeWorkspaceRoots": []string{lib}} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\n"})
+			lib := filepath.Dir(w.write("lib/x", ""))
+			for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": "", "hooks/x": ""} {
+				w.write("lib/own/.git/"+file, text)
+			}
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
+			a := w.agreeable(test.argv...)
+			settings := object{"cwd": filepath.Join(lib, "own"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
+			if test.start != nil {
+				for key, value := range test.start(lib) {
+					settings[key] = value
+				}
+			}
+			thread := a.thread(settings)
+			more := object{}
+			if test.turn != nil {
+				more = test.turn(lib)
+			}
+			turn, mark := a.beginWith(thread, "RUN: touch "+lib+"/own/fine; touch "+lib+"/own/.git/hooks/pre-commit", more)
+			a.end(thread, turn, mark)
+			if w.left("lib/own/.git/hooks/pre-commit") != test.written || !w.left("lib/own/fine") {
+				t.Errorf(".git is written: %v; the model was told %q", !test.written, w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
+// protected_paths has .github/workflows. A thread that is opened in .github can't write there, and neither
+// can one with .github as a root.
+func TestWorkspaceBeforeProtectedPath(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		argv    []string
+		folder  string
+		roots   bool
+		written bool
+	}{
+		"codex alone":       {argv: []string{codexPath, "app-server"}, folder: ".github", written: true},
+		"the workspace":     {argv: proxyArgv, folder: ".github"},
+		"deeper":            {argv: proxyArgv, folder: "sub/.github"},
+		"a root":            {argv: proxyArgv, folder: ".github", roots: true},
+		"a deeper root":     {argv: proxyArgv, folder: "sub/.github", roots: true},
+		"another workspace": {argv: proxyArgv, folder: "github", written: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: governsConfig, mute: "many"})
+			w.write("workspace/"+test.folder+"/workflows/x", "")
+			folder := filepath.Join(w.workspace, test.folder)
+			settings := map[string]any{"cwd": folder, "approvalPolicy": "on-request", "sandbox": "workspace-write"}
+			if test.roots {
+				settings["cwd"], settings["runtimeWorkspaceRoots"] = w.workspace, []string{folder}
+			}
+			a := w.agreeable(test.argv...)
+			thread := a.thread(settings)
+			program := fmt.Sprintf("python3 -c 'open(%q + %q, \"w\")'", folder+"/work", "flows/x.yaml")
+			a.turn(thread, "RUN: cd "+folder+"; "+program)
+			deeper := test.roots && test.folder != ".github" // what programs write there is a limit
+			if w.left("workspace/"+test.folder+"/workflows/x.yaml") != test.written && !deeper {
+				t.Errorf("the protected path is written: %v; the model was told %q", !test.written, w.told())
+			}
+			a.turn(thread, "PATCH: "+folder+"/workflows/patched")
+			if w.left("workspace/"+test.folder+"/workflows/patched") != test.written {
+				t.Errorf("the protected path is patched: %v; the model was told %q", !test.written, w.told())
+			}
+			a.quit()
+		})
+	}
+}
