@@ -1,0 +1,54 @@
+package guard
+
+import (
+	"strings"
+	"testing"
+
+	"codex-bridge/bridge/policy"
+)
+
+// A tool call that names an agent of another session is refused, in whatever member and spelling. A text for
+// an agent, and a tool of a server, may hold any id.
+func TestAgentOfAnotherSession(t *testing.T) {
+	const id = "01900000-0000-7000-8000-00000000000"
+	const own, ownChild, other, otherChild = id + "a", id + "b", id + "c", id + "d"
+	w := newAgentWorld(t, nil)
+	for child, parent := range map[string]string{ownChild: own, otherChild: other} {
+		w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl",
+			`{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+child+`","parent_thread_id":"`+parent+`","cwd":"`+w.root+
+				`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parent+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
+	}
+	w.g.threads.known, w.g.threads.asked = make(map[string]*thread), make(map[string]bool)
+	for _, one := range []string{own, other} {
+		w.g.threads.known[one], w.g.threads.asked[one] = &thread{Thread: policy.Thread{ID: one, Workspace: w.root}}, true
+	}
+	for _, test := range []struct{ tool, input, field string }{
+		{"send_input", `{"id":"` + own + `"}`, ""},
+		{"send_input", `{"id":"` + ownChild + `"}`, ""},
+		{"send_input", `{"id":"` + other + `"}`, "tool_input.id"},
+		{"send_input", `{"id":"` + otherChild + `"}`, "tool_input.id"},
+		{"send_input", `{"id":"` + strings.ToUpper(other) + `"}`, "tool_input.id"},
+		{"send_input", `{"id":"` + ownChild + `","message":"` + other + `","items":["` + other + `"]}`, ""},
+		{"send_input", `{"message":"` + other + `","items":[],"target":"` + other + `"}`, "tool_input.target"},
+		{"send_input", `{"id":"reviewer","n":1}`, ""},
+		{"wait_agent", `{"ids":["` + ownChild + `","` + own + `"]}`, ""},
+		{"wait_agent", `{"ids":["` + ownChild + `","` + other + `"]}`, "tool_input.ids"},
+		{"agents__resume_agent", `{"id":"` + other + `"}`, "tool_input.id"},
+		{"mcp__agents__resume_agent", `{"id":"` + other + `"}`, ""},
+		{"Bash", `{"id":"` + other + `"}`, ""},
+	} {
+		for _, caller := range []string{own, ownChild} {
+			err := w.g.foreignAgent(policy.ToolUse{Name: test.tool, Input: value(t, test.input)}, caller)
+			field := ""
+			if err != nil {
+				field = (&policy.Decision{Err: err}).Refusal().Field
+			}
+			if field != test.field {
+				t.Errorf("%s %s from %s: %v", test.tool, test.input, caller, err)
+			}
+		}
+	}
+	if got := w.g.Tool(t.Context(), own, "", policy.ToolUse{Name: "send_input", Input: value(t, `{"id":"`+other+`"}`)}, nil); !strings.Contains(got.Refusal, "is not one of this session") {
+		t.Errorf("the call gets %+v", got)
+	}
+}
