@@ -34,7 +34,8 @@ func (g *Guard) foreignAgent(use policy.ToolUse, thread string) *rpc.Error {
 		}
 		for _, v := range targets {
 			text, _ := v.Text()
-			if id := canonicalUUID(text); id != "" && g.Session(id) != session {
+			// A thread of which nothing is known runs no tools.
+			if id := canonicalUUID(text); id != "" && g.Session(id) != session && g.threads.opens(g.Session(id)) {
 				return policy.Refused(rpc.CodeRefused, policy.Refusal{
 					Method: "hook/preToolUse", Rule: "policy.mode", Field: "tool_input." + key,
 					Reason: "the agent " + id + " is not one of this session", Mend: "start an agent of your own",

@@ -38,10 +38,21 @@ func (c *call) workspaceLeftOut() {
 	case c.row.starts:
 		// Codex starts the thread where it was started itself.
 		c.workspace, c.sent.Workspace = c.st.Start, c.st.Start
+	case c.st.Thread != nil && c.m.Method == "thread/fork":
+		c.forkCwd()
 	case c.st.Thread != nil:
 		// A turn may have moved the cwd since.
 		c.workspace, c.sent.Within = c.st.Thread.Workspace, c.st.Thread.Workspace
 	}
+}
+
+// forkCwd has a fork without a cwd work in the workspace of its thread.
+//
+// Measured with Codex 0.169: it works where a turn has moved the thread, and that folder is its only root.
+// A command of the thread could replace an inner folder by a link.
+func (c *call) forkCwd() {
+	c.workspace, c.sent.Workspace = c.st.Thread.Workspace, c.st.Thread.Workspace
+	c.setField("cwd", quote(c.workspace), ruleRoots, "a fork works in the workspace of its thread, and not where a turn has moved that")
 }
 
 // turnCwd holds the cwd of a turn to the workspace: under workspace-write codex

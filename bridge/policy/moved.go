@@ -46,9 +46,9 @@ func (c *call) barred(path string) string {
 		if other := c.swappableIn(path); other != "" && !c.row.starts {
 			return "in " + other + " or holds it, which commands could write, and a command could put a link in place of the inner folder; start a thread there"
 		}
-		if within(path, c.workspace) {
-			return "around the workspace " + c.workspace + ", which a command could replace by a link"
-		}
+	}
+	if c.workspace != "" && within(path, c.workspace) {
+		return "around the workspace " + c.workspace + ", which a command could replace by a link, with what governs it"
 	}
 	if c.st.inPath(path) || c.st.holdsProgram(path) && belowAny(c.allowed(), path) {
 		return "where programs are that run outside of the sandbox, such as a folder of PATH"

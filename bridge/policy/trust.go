@@ -83,7 +83,7 @@ func (c *call) opened() (folder string, ok bool) {
 	switch {
 	case c.err != nil:
 		return "", false
-	case named:
+	case named, c.m.Method == "thread/fork" && c.st.Thread != nil: // see forkCwd
 		return c.workspace, true
 	case !c.row.starts:
 		c.needsFolder = c.st.Stands == "" && !c.st.Nowhere && c.p.trust != trustCodex

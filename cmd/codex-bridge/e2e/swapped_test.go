@@ -87,3 +87,33 @@ func TestGrantedFolderReplacedByLink(t *testing.T) {
 		})
 	}
 }
+
+// A turn moves a thread into an inner folder, and the client forks the thread. A command of another thread
+// in the workspace replaces the folder by a link, and a command of the fork would write where it leads.
+func TestForkOfThreadInInnerFolder(t *testing.T) {
+	t.Parallel()
+	for name, argv := range map[string][]string{"codex alone": {codexPath, "app-server"}, "the bridge": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig, mute: "many"})
+			w.write("workspace/a/sub/x", "")
+			w.write("outside/x", "")
+			a := w.agreeable(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			turn, mark := a.beginWith(thread, "RUN: true", map[string]any{"cwd": filepath.Join(w.workspace, "a", "sub")})
+			a.end(thread, turn, mark)
+			fork := editor.Member(a.must("thread/fork", map[string]any{"threadId": thread}), "thread", "id")
+			other := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			a.turn(other, "RUN: mv a gone; mkdir a; ln -s "+w.root+"/outside a/sub")
+			a.turn(fork, "RUN: touch "+w.root+"/outside/written")
+			if alone := name == "codex alone"; w.left("outside/written") != alone {
+				t.Errorf("written outside: %v; the model was told %q", !alone, w.told())
+			}
+			a.turn(fork, "RUN: touch "+w.workspace+"/after")
+			if name == "the bridge" && !w.left("workspace/after") {
+				t.Errorf("the workspace can't be written: %q", w.told())
+			}
+			a.quit()
+		})
+	}
+}
