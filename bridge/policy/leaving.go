@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -170,15 +171,29 @@ func (p *Policy) leadsToProtected(folder string) bool {
 }
 
 // leadsInto returns the place among the names of path where those of kept follow each other; -1 if they
-// do not. It does not regard case, so that a doubt forbids.
+// do not. It does not regard case, so that a doubt forbids. An asterisk in a name stands for any characters,
+// but a name of asterisks alone is no such name: nothing of it is known.
 func leadsInto(path string, kept []string) int {
 	names := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 	for i := range names {
-		if len(names)-i >= len(kept) && slices.EqualFunc(names[i:i+len(kept)], kept, strings.EqualFold) {
+		if len(names)-i >= len(kept) && slices.EqualFunc(names[i:i+len(kept)], kept, mayBe) {
 			return i
 		}
 	}
 	return -1
+}
+
+// mayBe reports whether a name, with asterisks for unknown characters, may be the other one.
+func mayBe(name, kept string) bool {
+	if !strings.Contains(name, "*") {
+		return strings.EqualFold(name, kept)
+	}
+	if strings.Trim(name, "*") == "" {
+		return false
+	}
+	literal := strings.NewReplacer("[", "\\[", "?", "\\?", "\\", "\\\\")
+	matched, err := path.Match(literal.Replace(strings.ToLower(name)), strings.ToLower(kept))
+	return matched || err != nil
 }
 
 // reach says where an accept leads to, for the rules.

@@ -33,15 +33,20 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 		moved:   r.line.moved,
 		home:    filepath.ToSlash(dirs.Home),
 	}
+	partial := r.line.partial
+	add := func(w word) {
+		partial = partial || w.unexpanded
+		c.add(w)
+	}
 	for _, w := range r.line.writes {
 		if !w.read {
-			c.add(w.target)
+			add(w.target)
 		}
 	}
 	for _, w := range r.line.operands {
-		c.add(w)
+		add(w)
 	}
-	if r.line.partial {
+	if partial {
 		seen := make(map[string]bool)
 		for _, line := range []string{command, unquoted} {
 			for text := range strings.FieldsFuncSeq(line, delimits) {
@@ -79,7 +84,28 @@ func (c *changedFiles) add(w word) {
 		c.addName(w.text, true)
 		return
 	}
-	parts := strings.Split(w.spelled, "\x00")
+	if w.alternatives != nil {
+		for _, one := range w.alternatives {
+			c.addSpelled(one, true)
+		}
+		return
+	}
+	c.addSpelled(w.spelled, w.kind == each)
+}
+
+// addSpelled adds the files that a text with NUL for its unknown parts may name. Those of a glob have no
+// slash.
+func (c *changedFiles) addSpelled(text string, glob bool) {
+	parts := strings.Split(text, "\x00")
+	if len(parts) == 1 {
+		if text != "" {
+			c.addName(text, true)
+		}
+		return
+	}
+	if glob && strings.Trim(text, "\x00") != "" {
+		c.addName(strings.ReplaceAll(text, "\x00", "*"), false)
+	}
 	if all := strings.Join(parts, ""); all != parts[0] {
 		c.addName(all, false) // the computed parts may be empty
 	}
@@ -153,6 +179,28 @@ var changers = map[string]func(operands []word) []word{
 	"cp": lastOperand, "install": lastOperand, "rsync": lastOperand, "sed": allOperands,
 }
 
+// plainOptions are the options without a value of the programs whose last operand is the target. Beside
+// another option every operand may be the target.
+var plainOptions = map[string]struct {
+	letters string
+	words   map[string]bool
+}{
+	"cp": {"abdfilnpPrRstuvHLTxZ", setOf("--archive", "--recursive", "--force", "--interactive", "--no-clobber", "--update", "--verbose",
+		"--parents", "--preserve", "--link", "--symbolic-link", "--dereference", "--no-dereference", "--one-file-system", "--no-target-directory")},
+	"install": {"bcCDpstvTZ", setOf("--compare", "--preserve-timestamps", "--strip", "--verbose", "--no-target-directory")},
+	"rsync": {"abcghiklmnopqrtuvxzACDEGHIKLNOPRSUWXZ", setOf("--archive", "--recursive", "--verbose", "--delete", "--dry-run", "--progress", "--compress",
+		"--update", "--times", "--perms", "--links", "--stats", "--partial", "--checksum", "--human-readable", "--relative")},
+}
+
+// isPlain reports whether an option of a program has no value.
+func isPlain(program, option string) bool {
+	plain := plainOptions[program]
+	if strings.HasPrefix(option, "--") {
+		return option == "--" || plain.words[option]
+	}
+	return strings.Trim(option[1:], plain.letters) == ""
+}
+
 // targeting are the programs to which -t names the folder that they write.
 var targeting = setOf("cp", "install", "ln", "mv")
 
@@ -172,6 +220,7 @@ func (r *reader) change(n *node) {
 		return
 	}
 	var operands, values []word
+	all := false // of the operands may be targets
 	words := n.words[1:]
 	inPlace := name != "sed"
 	if !inPlace {
@@ -188,6 +237,12 @@ func (r *reader) change(n *node) {
 			if found {
 				values = append(values, literal(value))
 			}
+			if name == "sed" && short {
+				if _, suffix, _ := strings.Cut(w.text, "i"); strings.Contains(suffix, "/") { // the folder of the copy
+					values = append(values, word{kind: each, spelled: strings.ReplaceAll(suffix, "*", "\x00")})
+				}
+			}
+			all = all || !isPlain(name, w.text)
 			if _, folder, to := strings.Cut(w.text, "t"); !to || !short || !targeting[name] {
 			} else if folder != "" {
 				values = append(values, literal(folder))
@@ -206,16 +261,24 @@ func (r *reader) change(n *node) {
 	}
 	if moves {
 		for _, w := range operands {
-			if w.kind == known {
+			switch {
+			case w.kind == known:
 				r.line.enter(w.text)
-			} else {
+			case w.alternatives != nil:
+				for _, one := range w.alternatives {
+					r.line.enter(strings.ReplaceAll(one, "\x00", "*"))
+				}
+			default:
 				r.line.enter(strings.ReplaceAll(w.spelled, "\x00", "*"))
 			}
 		}
 		return
 	}
 	if inPlace {
-		r.line.operands = append(append(r.line.operands, files(operands)...), values...)
+		if !all {
+			operands = files(operands)
+		}
+		r.line.operands = append(append(r.line.operands, operands...), values...)
 	}
 	if len(r.line.operands) > maxOperands {
 		r.line.operands, r.line.partial = r.line.operands[:maxOperands], true

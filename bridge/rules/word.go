@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -21,10 +22,14 @@ type word struct {
 	text     string // when known
 	pre, suf string // when single or each: what is known of its ends
 	spelled  string // when not known: its text, with NUL for what is not known
-	home     bool   // ~ or ~/…: suf is what follows the home folder
-	source   bool   // <(…) or >(…)
-	foreign  string // why a shell may run something for this word that can't be seen
-	lower    string // memo of key
+	// alternatives are the words that lists in braces stand for, with NUL for what is not known;
+	// unexpanded: there are too many.
+	alternatives []string
+	unexpanded   bool
+	home         bool   // ~ or ~/…: suf is what follows the home folder
+	source       bool   // <(…) or >(…)
+	foreign      string // why a shell may run something for this word that can't be seen
+	lower        string // memo of key
 }
 
 func literal(text string) word { return word{text: text} }
@@ -175,6 +180,7 @@ func (f *flattener) finish() word {
 		f.plain = append([]bool{false}, f.plain[end:]...)
 		w.kind = max(w.kind, single)
 	}
+	f.braces(&w)
 	if f.globs() {
 		w.kind, w.home = max(w.kind, each), false
 	}
@@ -192,6 +198,21 @@ func (f *flattener) finish() word {
 		}
 	}
 	return w
+}
+
+// braces records the words that lists in braces stand for.
+func (f *flattener) braces(w *word) {
+	if open, _, _ := braceList(f.bytes, f.plain); open < 0 {
+		return
+	}
+	text := slices.Clone(f.bytes)
+	for i, c := range text {
+		if f.plain[i] && strings.IndexByte("*?[]", c) >= 0 {
+			text[i] = 0
+		}
+	}
+	words, ok := expandBraces(text, f.plain)
+	w.alternatives, w.unexpanded = words, !ok
 }
 
 // globs turns what is a glob or a brace expansion into unknowns.

@@ -35,6 +35,11 @@ var deeper = map[string]map[string]any{
 	"ln -sfn .github/workflows deep/way; echo x > deep/way/ci.yaml":                                    nil,
 	"echo x > deep/.git''hub/workflows/ci.yaml\n((":                                                    nil,
 	"echo x > .github/workflows/ci.yaml\n((":                                                           {"workdir": "deep"},
+	"install /dev/null deep/.github/workflows/ci.yaml -m 600":                                          nil,
+	"cp /dev/null deep/.github/workflows/ci.yaml --suffix x":                                           nil,
+	"echo x > ci.yaml; cp --targ deep/.github/workflows ci.yaml":                                       nil,
+	"truncate -s 0 deep/{.github,x}/workflows/ci.yaml":                                                 nil,
+	"cd deep/.g?thub/workflows && echo x > ci.yaml":                                                    nil,
 }
 
 const deeperPatch = "*** Begin Patch\n*** Update File: workflows/ci.yaml\n@@\n-on: push\n+on: pull\n*** End Patch"
