@@ -141,6 +141,8 @@ func (f from) protected(s string) (string, problem) {
 		return "", problem{clip(s) + " is not relative", "name a file or folder of the workspace; for others write a [[policy.rule]] with path"}
 	case clean == ".." || strings.HasPrefix(clean, "../"):
 		return "", problem{clip(s) + " leads out of the workspace", "for other places write a [[policy.rule]] with path"}
+	case strings.Contains(clean, "\\"):
+		return "", problem{clip(s) + " has a backslash", "write / between the names"}
 	case strings.ContainsAny(s, "*?["):
 		return "", problem{clip(s) + " is a pattern", "name a file or folder; for patterns write a [[policy.rule]] with path"}
 	}

@@ -38,7 +38,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		{"Bash", `{"id":"` + other + `"}`, ""},
 	} {
 		for _, caller := range []string{own, ownChild} {
-			err := w.g.foreignAgent(policy.ToolUse{Name: test.tool, Input: value(t, test.input)}, caller)
+			err := w.g.agentRefusal(policy.ToolUse{Name: test.tool, Input: value(t, test.input)}, caller, "")
 			field := ""
 			if err != nil {
 				field = (&policy.Decision{Err: err}).Refusal().Field

@@ -55,7 +55,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 	}
 	state.Agent = g.agent(ctx, policies[0], state.Thread, use)
 	refusal := g.agentPrograms(ctx, policies, use, state.Thread)
-	foreign := g.foreignAgent(use, thread)
+	foreign := g.agentRefusal(use, thread, turn)
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
 		if foreign != nil {
 			return policy.Decision{Verdict: policy.Deny, Err: foreign}

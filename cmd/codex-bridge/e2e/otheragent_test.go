@@ -69,3 +69,37 @@ func TestAgentOfAnotherThread(t *testing.T) {
 		})
 	}
 }
+
+// A thread starts an agent while it can write. A later read-only turn can't write by means of that agent.
+func TestAgentOfEarlierTurn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		argv []string
+		turn string // the sandbox of the later turn
+		made bool
+	}{
+		"codex alone": {[]string{codexPath, "app-server"}, "readOnly", true}, "narrower": {proxyArgv, "readOnly", false}, "the same": {proxyArgv, "workspaceWrite", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig, mute: "many"})
+			a := w.agreeable(test.argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			child, _ := a.spawn(thread, "SAY: hello")
+			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/send_input {"target":"`+child+`","message":"RUN: touch made"}`,
+				map[string]any{"sandboxPolicy": map[string]any{"type": test.turn}})
+			a.end(thread, turn, mark)
+			if test.made {
+				if _, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") == child }); err != nil {
+					t.Fatal(err)
+				}
+			} else if !strings.Contains(w.told(), "has a wider sandbox than this turn") {
+				t.Errorf("the model was told %q", w.told())
+			}
+			if w.left("workspace/made") != test.made {
+				t.Errorf("the agent has written: %v", !test.made)
+			}
+			a.quit()
+		})
+	}
+}

@@ -1,0 +1,70 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// A deny rule comes while a person is asked. It counts at the answer, whoever asks: the bridge or Codex.
+func TestRuleThatComesWhileAsked(t *testing.T) {
+	t.Parallel()
+	const base = "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\nescalation = \"ask\"\n"
+	for name, test := range map[string]struct {
+		approval string
+		text     func(w *world) string
+		change   bool
+		made     bool
+	}{
+		"the bridge asks":            {"untrusted", func(*world) string { return "RUN: touch made" }, true, false},
+		"the bridge asks, no change": {"untrusted", func(*world) string { return "RUN: touch made" }, false, true},
+		"codex asks":                 {"on-request", func(w *world) string { return w.escalates("workspace/made") }, true, false},
+		"codex asks, no change":      {"on-request", func(w *world) string { return w.escalates("workspace/made") }, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: base, mute: "the configuration changes"})
+			a := &agreeable{}
+			a.conversation = &conversation{world: w, ctx: deadline(t)}
+			a.Editor = w.start(proxyArgv, editor.Options{Answer: func(ctx context.Context, _ editor.Message) (any, *editor.Error) {
+				if test.change {
+					w.write("config.toml", base+"[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n"+unhurried(base))
+					if _, err := a.WaitStderr(ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+						t.Error(err)
+					}
+				}
+				return decision("accept"), nil
+			}})
+			a.initialize(map[string]any{"experimentalApi": true})
+			a.turn(a.thread(map[string]any{"approvalPolicy": test.approval, "sandbox": "workspace-write"}), test.text(w))
+			if w.left("workspace/made") != test.made {
+				t.Errorf("the command ran: %v; the model was told %q", !test.made, w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
+// A repository's policy file allows on-request alone. A client that asks for untrusted still gets it, and a
+// person is asked.
+func TestPolicyFileLeavesStricterValueOut(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{"nothing": "[policy]\n", "approval": "[policy]\napproval = [\"on-request\"]\n", "reviewers": "[policy]\nreviewers = [\"auto_review\"]\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\nreviewers = [\"user\", \"auto_review\"]\n"})
+			w.write("workspace/.codex-bridge.toml", file)
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "untrusted", "approvalsReviewer": "user", "sandbox": "workspace-write"})
+			a.turn(thread, "RUN: touch made")
+			if len(a.asked()) != 1 || !w.left("workspace/made") {
+				t.Errorf("the person was asked %d times; made: %v", len(a.asked()), w.left("workspace/made"))
+			}
+			a.quit()
+		})
+	}
+}
