@@ -35,8 +35,9 @@ type Guard struct {
 	patches    patches
 	userRules  userrules.Reader
 	told       told
-	client     atomic.Pointer[string]                      // as it calls itself
-	needs      []string                                    // notifications on which decisions lean
+	client     atomic.Pointer[string] // as it calls itself
+	needs      []string               // notifications on which decisions lean
+	consents   consents
 	usable     func(context.Context) error                 // Requires; nil: everything is
 	workspaces func(folder string) (*policy.Policy, error) // Workspaces; nil: no folder has a policy of its own
 	gitEnv     []string                                    // ReadsGit; nil: git is not asked
@@ -171,10 +172,7 @@ func (g *Guard) Threads() int { return g.threads.count() }
 // decide holds one message of the client to the policy.
 func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	thread, _ := call.Params.Get("threadId").Text()
-	policies := []*policy.Policy{g.policy.Load()}
-	if thread != "" && call.Method != "thread/resume" && call.Method != "thread/fork" {
-		policies = g.policies(thread)
-	}
+	policies := g.policiesOf(call.Method, thread)
 	p := policies[0]
 	if err := g.refuseUnenforced(call); err != nil {
 		return err
@@ -188,6 +186,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		return err
 	}
 	state := g.state(patient, p, call.Message)
+	state.Consented = g.consents.has(call.Message)
 	d := g.informed(patient, p, call, call.Message, &state)
 	own, refusal := g.folderPolicies(patient, call, d, &state)
 	policies = append(policies, own...)

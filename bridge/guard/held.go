@@ -33,6 +33,15 @@ func (g *Guard) policies(thread string) []*policy.Policy {
 	return append(held, current)
 }
 
+// policiesOf returns the policies that a client's message is checked against. One that opens a thread is checked against
+// the policy in force, and that of the thread's folder.
+func (g *Guard) policiesOf(method, thread string) []*policy.Policy {
+	if thread == "" || method == "thread/resume" || method == "thread/fork" {
+		return []*policy.Policy{g.policy.Load()}
+	}
+	return g.policies(thread)
+}
+
 // folderPolicies returns the policies of the folders in which call opens a thread, beside those in force:
 // the folder that the message names, or else the thread's workspace and the folder it works in now.
 func (g *Guard) folderPolicies(ctx context.Context, call *bridge.Call, d policy.Decision, state *policy.State) (found []*policy.Policy, refusal *rpc.Error) {

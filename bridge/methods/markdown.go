@@ -29,7 +29,8 @@ from the table that the program uses, and a test holds that table against the sc
 | gate | the same, and only on a thread that was verified |
 | deny | refused with error -32010 |
 
-`+"`[policy.methods]`"+` overrides the verdict of what a client sends: `+"`\"deny\"`"+` refuses any method, `+"`\"allow\"`"+` lifts a deny; and of what codex
+`+"`[policy.methods]`"+` overrides the verdict of what a client sends: `+"`\"deny\"`"+` refuses any method, `+"`\"allow\"`"+` lifts a deny, `+"`\"ask\"`"+` asks a
+person; and of what codex
 asks: `+"`\"deny\"`"+` says no in the client's place, `+"`\"ask\"`"+` leaves no rule a consent. What is
 judged by its fields stays judged. `+"`codex-bridge methods`"+` prints the table under the configuration at hand. What has no row
 follows `+"`policy.unknown_methods`"+`.

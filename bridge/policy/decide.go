@@ -24,6 +24,9 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 		return d
 	}
 	known, verdict, ok := p.verdict(m)
+	if verdict == methods.Ask && st.Consented {
+		verdict = known.Under("allow")
+	}
 	switch verdict {
 	case methods.Pass, methods.Rewrite:
 		if d, refused := p.ownCommand(m, st); refused {
@@ -49,6 +52,18 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 	return c.decision()
 }
 
+// Asks reports whether policy.methods wants a person asked about a client's message.
+func (p *Policy) Asks(m *rpc.Message) bool {
+	_, verdict, _ := p.verdict(m)
+	return p.mode == config.Enforce && verdict == methods.Ask
+}
+
+// AskOrigin returns the key of policy.methods that wants a person asked about a method, and where it is set.
+func (p *Policy) AskOrigin(method string) (key, origin string) {
+	key = config.Key("policy", "methods", method)
+	return key, p.place(key)
+}
+
 // unanswerable refuses a request that Codex would drop without an answer.
 //
 // Measured: of what the bridge takes for a message Codex drops those whose trace is neither
@@ -68,8 +83,12 @@ func (p *Policy) unanswerable(m *rpc.Message) (Decision, bool) {
 // Judges reports whether what a message says, and the thread that it names, matters to
 // Decide; else its method alone decides.
 func (p *Policy) Judges(m *rpc.Message) bool {
-	switch _, verdict, _ := p.verdict(m); verdict {
-	case methods.Deny, methods.Ask:
+	row, verdict, _ := p.verdict(m)
+	if verdict == methods.Ask { // as it is judged once a person has agreed
+		verdict = row.Under("allow")
+	}
+	switch verdict {
+	case methods.Deny:
 		return false
 	case methods.Pass:
 		return runsCommand(m.Method)

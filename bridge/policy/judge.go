@@ -40,9 +40,8 @@ func (p *Policy) refused(row methods.Row, verdict methods.Verdict, known bool) D
 	r := Refusal{Method: row.Method}
 	switch {
 	case verdict == methods.Ask:
-		// The one place where a person could be asked; until then nobody is.
-		r.Rule, r.Reason = key, "the configuration wants somebody to be asked, and this version can ask nobody about a client's request"
-		r.Mend = `say "allow" or "deny"`
+		r.Rule, r.Reason = key, "a person has to be asked about it, by a client that offers the hook permissionRequest"
+		r.Mend = `offer it in initialize, as capabilities.bridge.hooks, or say "allow" or "deny"`
 	case override == "deny":
 		r.Rule, r.Reason = key, "the configuration denies it"
 		r.Mend = "take the line out, or say \"allow\""

@@ -46,6 +46,8 @@ type State struct {
 	// Writable are the canonical folders that commands of any thread can write, or could since the bridge
 	// was started.
 	Writable []string
+	// Consented reports that a person has agreed to the message, where policy.methods wants one asked.
+	Consented bool
 	// Workspaces are the canonical workspaces of all verified threads.
 	Workspaces []string
 	// Thread is the verified thread that the message speaks of; nil when there is

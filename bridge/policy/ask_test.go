@@ -1,0 +1,45 @@
+package policy_test
+
+import (
+	"testing"
+
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+)
+
+// With policy.methods = "ask" a request is refused until a person has agreed, and then judged as with "allow".
+func TestAskedMethods(t *testing.T) {
+	cfg := contract()
+	cfg.Methods = map[string]string{"thread/name/set": "ask", "process/spawn": "ask", "thread/start": "ask", "new/method": "ask", "fs/writeFile": "deny"}
+	cfg.Rules = []config.Rule{{Tool: "shell", Command: "git push **", Decision: "deny", Reason: "no"}}
+	p := compile(t, cfg)
+	for _, test := range []struct {
+		method, params string
+		asks           bool
+		consented      policy.Verdict
+	}{
+		{"thread/name/set", `{"threadId":"T","name":"x"}`, true, policy.Pass},
+		{"process/spawn", `{"command":["ls"]}`, true, policy.Pass},
+		{"process/spawn", `{"command":["git","push"]}`, true, policy.Deny},
+		{"thread/start", `{"cwd":"/code/proj","sandbox":"danger-full-access","approvalPolicy":"untrusted","approvalsReviewer":"user"}`, true, policy.Rewrite},
+		{"new/method", `{}`, true, policy.Pass},
+		{"fs/writeFile", `{}`, false, policy.Deny},
+	} {
+		m := message(t, `{"method":"`+test.method+`","id":1,"params":`+test.params+`}`)
+		if p.Asks(m) != test.asks {
+			t.Errorf("%s asks: %v", test.method, !test.asks)
+		}
+		state := state()
+		if d := p.Decide(m, state); d.Verdict != policy.Deny {
+			t.Errorf("%s without consent: %s", test.method, d.Verdict)
+		}
+		state.Consented = true
+		if d := p.Decide(m, state); d.Verdict != test.consented {
+			t.Errorf("%s %s with consent: %s %+v, want %s", test.method, test.params, d.Verdict, d.Err, test.consented)
+		}
+	}
+	cfg.Mode = config.Audit
+	if compile(t, cfg).Asks(message(t, `{"method":"thread/name/set","id":1,"params":{}}`)) {
+		t.Error("audit asks a person")
+	}
+}

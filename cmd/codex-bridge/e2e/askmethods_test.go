@@ -1,0 +1,87 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// With policy.methods = "ask" a person decides about a client's request. What they allow is judged by the policy as any
+// other request.
+func TestMethodsThatAskAPerson(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: sessionPolicy + "[policy.methods]\n\"thread/name/set\" = \"ask\"\n\"turn/start\" = \"ask\"\n[approvals]\ntimeout = \"1s\"\n"})
+	c := w.open(proxyArgv...)
+	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1, "hooks": []string{"permissionRequest"}}})
+	thread := c.thread(nil)
+
+	rename := func(name string, answer map[string]any) *editor.Error {
+		t.Helper()
+		mark := c.Mark()
+		failed := make(chan *editor.Error, 1)
+		go func() {
+			_, err := c.Call(c.ctx, "thread/name/set", map[string]any{"threadId": thread, "name": name})
+			failed <- err
+		}()
+		m := c.waitFor(mark, "bridge/hook", nil)
+		if event, method, said := m.Param("event"), m.Param("payload", "tool_name"), m.Param("payload", "tool_input", "name"); event != "permissionRequest" || method != "thread/name/set" || said != name {
+			t.Errorf("the person is asked %s", m.Raw)
+		}
+		c.must("model/list", map[string]any{}) // other requests do not wait for the person
+		if answer != nil {
+			if err := c.Reply(m, answer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return <-failed
+	}
+	named := func() string {
+		return editor.Member(c.must("thread/read", map[string]any{"threadId": thread}), "thread", "name")
+	}
+	if err := rename("yes", map[string]any{"decision": "allow"}); err != nil || named() != "yes" {
+		t.Errorf("allowed: %v, the name is %q", err, named())
+	}
+	for _, test := range []struct {
+		name   string
+		answer map[string]any
+		reason string
+	}{
+		{"no", map[string]any{"decision": "deny", "reason": "not this"}, "not this"},
+		{"nothing", map[string]any{}, "refused"},
+		{"late", nil, "no answer came within 1s"},
+	} {
+		if err := rename(test.name, test.answer); err == nil || err.Code != -32010 || !strings.Contains(err.Message, test.reason) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+	if named() != "yes" {
+		t.Errorf("the name is %q after refusals", named())
+	}
+
+	// A turn that the person allows has the sandbox of the policy, whatever the client asks for.
+	mark := c.Mark()
+	go func() {
+		p := input(thread, "SAY: hello")
+		p["sandboxPolicy"] = map[string]any{"type": "dangerFullAccess"}
+		_, _ = c.Call(c.ctx, "turn/start", p)
+	}()
+	if err := c.Reply(c.waitFor(mark, "bridge/hook", nil), map[string]any{"decision": "allow"}); err != nil {
+		t.Fatal(err)
+	}
+	applied := c.waitFor(mark, "bridge/policy/applied", func(m editor.Message) bool { return m.Param("method") == "turn/start" })
+	if applied.Param("verdict") != "rewrite" {
+		t.Errorf("the turn: %s", applied.Raw)
+	}
+	c.waitFor(mark, "turn/completed", nil)
+	c.quit()
+
+	// A client without a person to ask is refused, and told why.
+	c = w.open(proxyArgv...).knows()
+	if err := c.refused("thread/name/set", map[string]any{"threadId": thread, "name": "x"}); err.Code != -32010 || !strings.Contains(err.Message, "a person has to be asked") {
+		t.Error(err)
+	}
+	c.quit()
+}
