@@ -51,7 +51,8 @@ func (q *question) shell(command string, lasting grants.Span) {
 	if !q.why.Leaves && lasting != grants.Off {
 		decisions = append(decisions, "acceptForSession")
 	}
-	if !q.why.Leaves && lasting == grants.Always {
+	amendment := !q.why.Leaves && lasting == grants.Always
+	if amendment {
 		decisions = append(decisions, map[string]any{"acceptWithExecpolicyAmendment": map[string]any{"execpolicy_amendment": []string{command}}})
 	}
 	q.method, q.what = aboutCommand, command
@@ -59,6 +60,9 @@ func (q *question) shell(command string, lasting grants.Span) {
 		"kind": "command", "itemId": q.call.ToolUseID, "startedAtMs": q.since.UnixMilli(), "environmentId": "local",
 		"command": command, "cwd": q.call.Cwd, "commandActions": actions, "availableDecisions": append(decisions, "cancel"), // as codex offers it: decline is understood, too
 	})
+	if amendment { // codex-acp answers "cancel" to a question that offers one and does not propose it
+		q.params["proposedExecpolicyAmendment"] = []string{command}
+	}
 	shell := q.why.Shell
 	if shell == "" {
 		shell = "unknown"
