@@ -223,8 +223,15 @@ func (a steps) Initialize(ctx context.Context, c Child) error {
 	return s.open(ctx)
 }
 
-// Bind implements Steps. The place is the host's: it knows the session by its key.
-func (a steps) Bind(context.Context, Child) error { return nil }
+// Bind implements Steps. The place is the host's: it is sent what the session is called, before the task.
+func (a steps) Bind(_ context.Context, c Child) error {
+	s, err := a.child(c.Key)
+	if err != nil {
+		return err
+	}
+	s.tell("", Update{Kind: Bound, Label: c.Label, Parent: c.SpawnedBy, Session: s.info().Session})
+	return nil
+}
 
 // Relay implements Steps. Without its log the work is told all the same.
 func (a steps) Relay(c Child, run string) (Relay, string) {

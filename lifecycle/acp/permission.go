@@ -27,6 +27,7 @@ type Ask struct {
 type Answer struct {
 	Allow  bool
 	Lasts  bool   // the yes is for longer than this once
+	Always bool   // with Lasts: for longer than the session, too
 	Reason string // for people
 }
 
@@ -130,6 +131,17 @@ func filesOf(call sdk.ToolCallUpdate) []string {
 	return files
 }
 
+// codexAlways is the option by which codex-acp says that a command is allowed for good. Another of its options, for the
+// session, has the same kind.
+const codexAlways = "accept_execpolicy_amendment"
+
+// selected returns the answer that selects an option.
+func selected(o sdk.PermissionOption) sdk.RequestPermissionResponse {
+	return sdk.RequestPermissionResponse{Outcome: sdk.RequestPermissionOutcome{
+		Selected: &sdk.RequestPermissionOutcomeSelected{Outcome: "selected", OptionId: o.OptionId},
+	}}
+}
+
 // answered is the option that says so. Where none does the call is cancelled: no answer is
 // never a yes.
 func answered(options []sdk.PermissionOption, answer Answer) sdk.RequestPermissionResponse {
@@ -140,12 +152,17 @@ func answered(options []sdk.PermissionOption, answer Answer) sdk.RequestPermissi
 	case answer.Allow:
 		wanted = []sdk.PermissionOptionKind{sdk.PermissionOptionKindAllowOnce}
 	}
+	if answer.Allow && answer.Lasts && answer.Always {
+		for _, o := range options {
+			if o.OptionId == codexAlways {
+				return selected(o)
+			}
+		}
+	}
 	for _, kind := range wanted {
 		for _, o := range options {
 			if o.Kind == kind {
-				return sdk.RequestPermissionResponse{Outcome: sdk.RequestPermissionOutcome{
-					Selected: &sdk.RequestPermissionOutcomeSelected{Outcome: "selected", OptionId: o.OptionId},
-				}}
+				return selected(o)
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import "sync"
 // Update is what is told of a child's work: the params of bridge/acp/update.
 type Update struct {
 	Child string `json:"childSessionKey"`
-	Run   string `json:"runId"`
+	Run   string `json:"runId"` // "" of Bound
 	Agent string `json:"agentId"`
 	Kind  Kind   `json:"kind"`
 	Text  string `json:"text,omitempty"`
@@ -14,6 +14,10 @@ type Update struct {
 	// notice takes the place of.
 	Parent  string `json:"parentSessionKey,omitempty"`
 	Context string `json:"contextKey,omitempty"`
+	// Label and Session are of Bound: what the host called the child, and the agent's own name of its session, by which
+	// a later spawn can resume it.
+	Label   string `json:"label,omitempty"`
+	Session string `json:"sessionId,omitempty"`
 	// Stop is why the turn ended, in the protocol's words.
 	Stop string `json:"stopReason,omitempty"`
 }
@@ -23,6 +27,8 @@ type Kind string
 
 // The kinds.
 const (
+	// Bound: the host is to give the session its place. It comes before the first turn.
+	Bound     Kind = "bound"
 	Started   Kind = "started"
 	Said      Kind = "text"    // by the agent; Text is a piece of it
 	Thought   Kind = "thought" // the same, of what it does not mean to say

@@ -34,7 +34,7 @@ func Client(client Asker, wait func() time.Duration) Person {
 		if err := json.Unmarshal(said, &answer); err != nil {
 			return acp.Answer{Reason: fmt.Sprintf("the client's answer can't be read: %v", err)}
 		}
-		return acp.Answer{Allow: answer.Decision == "allow", Lasts: answer.Remember == "session" || answer.Remember == "always", Reason: answer.Reason}
+		return acp.Answer{Allow: answer.Decision == "allow", Lasts: answer.Remember == "session" || answer.Remember == "always", Always: answer.Remember == "always", Reason: answer.Reason}
 	}
 }
 

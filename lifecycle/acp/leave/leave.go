@@ -39,6 +39,6 @@ func (j Judge) Decide(ctx context.Context, a acp.Ask) acp.Answer {
 		return acp.Answer{Allow: true, Reason: "a rule allows it"}
 	}
 	answer := j.Person(ctx, a, d.Asked)
-	answer.Lasts = answer.Lasts && a.Behind
+	answer.Lasts, answer.Always = answer.Lasts && a.Behind, answer.Always && a.Behind
 	return answer
 }
