@@ -1,42 +1,54 @@
 package rules
 
-// maxAlternatives bounds the words that a brace expansion stands for.
-const maxAlternatives = 256
+import "slices"
+
+// maxAlternatives bounds the words that a brace expansion stands for, maxBraceSteps the work for it: the
+// bytes that are looked at, for each byte of the word.
+const (
+	maxAlternatives = 256
+	maxBraceSteps   = 1024
+)
+
+// braceExpansion is the work for one word.
+type braceExpansion struct{ steps int } // that are left
 
 // expandBraces returns the words that the lists in braces of a word stand for, such as a/x and a/y for
-// a/{x,y}. plain reports of each byte that no quote is around it. The word itself is the result if it has no
-// list; ok is false if the lists stand for more than maxAlternatives words. A range such as {1..3} becomes
-// an unknown part, that is a NUL.
+// a/{x,y}. plain reports of each byte that no quote is around it. The result is nil if the word has no list;
+// ok is false if the lists stand for too many words, or are too much work. A range such as {1..3} becomes an
+// unknown part, that is a NUL.
 func expandBraces(bytes []byte, plain []bool) (words []string, ok bool) {
-	open, end, commas := braceList(bytes, plain)
-	if open < 0 {
-		return []string{string(bytes)}, true
+	x := braceExpansion{steps: maxBraceSteps * len(bytes)}
+	if open, _, _ := x.list(bytes, plain); open < 0 {
+		return nil, x.steps >= 0
 	}
-	join := func(from, to int) {
-		middle, middlePlain := bytes[from:to], plain[from:to]
+	return x.expand(bytes, plain)
+}
+
+func (x *braceExpansion) expand(bytes []byte, plain []bool) (words []string, ok bool) {
+	open, end, commas := x.list(bytes, plain)
+	if open < 0 {
+		return []string{string(bytes)}, x.steps >= 0
+	}
+	from := open + 1
+	for _, comma := range append(commas, end) {
+		middle, middlePlain := bytes[from:comma], plain[from:comma]
 		if len(commas) == 0 {
 			middle, middlePlain = []byte{0}, []bool{false}
 		}
-		word := append(append(append([]byte(nil), bytes[:open]...), middle...), bytes[end+1:]...)
-		marks := append(append(append([]bool(nil), plain[:open]...), middlePlain...), plain[end+1:]...)
-		inner, fits := expandBraces(word, marks)
-		ok = ok && fits
+		inner, ok := x.expand(slices.Concat(bytes[:open], middle, bytes[end+1:]), slices.Concat(plain[:open], middlePlain, plain[end+1:]))
 		words = append(words, inner...)
-	}
-	ok = true
-	from := open + 1
-	for _, comma := range append(commas, end) {
-		if len(words) > maxAlternatives || !ok {
+		if !ok || len(words) > maxAlternatives {
 			return nil, false
 		}
-		join(from, comma)
 		from = comma + 1
 	}
-	return words, ok && len(words) <= maxAlternatives
+	return words, true
 }
 
-// braceList returns the first list or range in braces, and its commas; open is -1 if there is none.
-func braceList(bytes []byte, plain []bool) (open, end int, commas []int) {
+// list returns the first list or range in braces, and its commas; open is -1 if there is none, or if no steps
+// are left.
+func (x *braceExpansion) list(bytes []byte, plain []bool) (open, end int, commas []int) {
+	x.steps -= len(bytes)
 	for open = range bytes {
 		if bytes[open] != '{' || !plain[open] {
 			continue
@@ -58,6 +70,9 @@ func braceList(bytes []byte, plain []bool) (open, end int, commas []int) {
 			if depth == 0 {
 				break
 			}
+		}
+		if x.steps -= end - open; x.steps < 0 {
+			break
 		}
 		if end < len(bytes) && (len(commas) > 0 || dots) {
 			return open, end, commas

@@ -35,6 +35,9 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 	}
 	partial := r.line.partial
 	add := func(w word) {
+		if w.alternatives != nil && len(c.files)+len(w.alternatives) > maxOperands {
+			w.unexpanded = true
+		}
 		partial = partial || w.unexpanded
 		c.add(w)
 	}
@@ -82,6 +85,10 @@ func (c *changedFiles) add(w word) {
 		return
 	case w.kind == known && w.text != "":
 		c.addName(w.text, true)
+		return
+	}
+	if w.unexpanded {
+		c.addSpelled(w.collapsed, true)
 		return
 	}
 	if w.alternatives != nil {
@@ -264,6 +271,8 @@ func (r *reader) change(n *node) {
 			switch {
 			case w.kind == known:
 				r.line.enter(w.text)
+			case w.unexpanded:
+				r.line.enter(strings.ReplaceAll(w.collapsed, "\x00", "*"))
 			case w.alternatives != nil:
 				for _, one := range w.alternatives {
 					r.line.enter(strings.ReplaceAll(one, "\x00", "*"))

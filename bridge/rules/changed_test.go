@@ -182,6 +182,15 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 		"too many of them":       {"strace" + strings.Repeat(" x", 127) + " a/b", true},
 		"texts in eight texts":   {strings.Repeat("eval ", 8) + "touch a/b", false},
 		"and more":               {strings.Repeat("eval ", 9) + "touch a/b", true},
+		"256 alternatives":       {"touch a/b {" + many(255, "%d,") + "}", false},
+		"257 alternatives":       {"touch a/b {" + many(256, "%d,") + "}", true},
+		"in lists":               {"touch a/b " + strings.Repeat("{x,y}", 8), false},
+		"257 in lists":           {"touch a/b {" + strings.Repeat("{x,y}", 8) + ",z}", true},
+		"4096 alternatives":      {"touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 32) + "; : > a/b", true},
+		"fewer":                  {"touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 31) + "; : > a/b", false},
+		"1000 braces":            {"touch a/b " + strings.Repeat("{", 1000), false},
+		"3000 braces":            {"touch a/b " + strings.Repeat("{", 3000), true},
+		"3000 ranges":            {"touch a/b " + strings.Repeat("{1..3}", 3000), true},
 		"quotes":                 {"touch 'a'/\"b\"\n(", true},
 		"a backslash":            {"touch \\a/\\\nb\n(", true},
 		"a line that env splits": {"env -S 'touch a/b'", true},
@@ -197,6 +206,28 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 	}
 	if files := rules.ChangedFiles("touch a/b; echo ${(f)x}", "zsh", dirsOfW); !slices.Equal(files, []rules.ChangedFile{{Path: "/w/a/b", Whole: true}}) {
 		t.Errorf("for zsh: %v", files)
+	}
+}
+
+// Of a word with too many alternatives what is around its lists counts, as a glob.
+func TestChangedFilesOfTooManyAlternatives(t *testing.T) {
+	many := "{hub," + strings.Repeat("x,", 256) + "}"
+	full := "touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 16)
+	for line, want := range map[string]string{
+		"touch a/.git" + many + "/b":            "/w/a/.git*/b",
+		"touch a/.g{it,}" + many + "{/b,/}c":    "/w/a/.g*c",
+		"touch }a/.git" + many + "'}'/b":        "/w/}a/.git*}/b",
+		"touch a/.git{hub,x" + many + "/b":      "/w/a/.git*/b",
+		"cd a/.git" + many + "; touch b":        "/w/a/.git*/b",
+		full + " a/.git{hub,x}/b":               "/w/a/.git*/b",
+		full + " a/.git?ub/b":                   "/w/a/.git*ub/b",
+		full + " a/.github/b":                   "/w/a/.github/b",
+		"touch a/.git" + many + "/b{{{ .github": "/w/.github",
+	} {
+		files := rules.ChangedFiles(line, "bash", dirsOfW)
+		if !slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return f.Path == want }) {
+			t.Errorf("%.80s: no %s, %d files", line, want, len(files))
+		}
 	}
 }
 

@@ -23,9 +23,10 @@ type word struct {
 	pre, suf string // when single or each: what is known of its ends
 	spelled  string // when not known: its text, with NUL for what is not known
 	// alternatives are the words that lists in braces stand for, with NUL for what is not known;
-	// unexpanded: there are too many.
+	// unexpanded: there are too many. collapsed has one NUL in place of all lists.
 	alternatives []string
 	unexpanded   bool
+	collapsed    string
 	home         bool   // ~ or ~/…: suf is what follows the home folder
 	source       bool   // <(…) or >(…)
 	foreign      string // why a shell may run something for this word that can't be seen
@@ -202,9 +203,6 @@ func (f *flattener) finish() word {
 
 // braces records the words that lists in braces stand for.
 func (f *flattener) braces(w *word) {
-	if open, _, _ := braceList(f.bytes, f.plain); open < 0 {
-		return
-	}
 	text := slices.Clone(f.bytes)
 	for i, c := range text {
 		if f.plain[i] && strings.IndexByte("*?[]", c) >= 0 {
@@ -212,7 +210,21 @@ func (f *flattener) braces(w *word) {
 		}
 	}
 	words, ok := expandBraces(text, f.plain)
+	if words == nil && ok {
+		return
+	}
 	w.alternatives, w.unexpanded = words, !ok
+	first, end := len(text), len(text)
+	for i, c := range text {
+		switch {
+		case !f.plain[i]:
+		case c == '{':
+			first = min(first, i)
+		case c == '}' && i > first:
+			end = i + 1
+		}
+	}
+	w.collapsed = string(text[:first]) + "\x00" + string(text[end:])
 }
 
 // globs turns what is a glob or a brace expansion into unknowns.
