@@ -29,7 +29,11 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 		return Decision{Verdict: Pass}
 	}
 	_, known := methods.Lookup(methods.ServerRequest, method)
-	switch override := p.overrides[method]; {
+	override := p.overrides[method]
+	if asksForTool(params) && p.overrides["mcpServer/elicitation/request"] == "deny" {
+		override = "deny" // the same question, as Codex asks it without its feature tool_call_mcp_elicitation
+	}
+	switch {
 	case override == "deny" && known:
 		d := p.refused(methods.Row{Method: method}, methods.Deny, true)
 		d.Answer = refusal(method, d.Err.Message)

@@ -15,7 +15,7 @@ func (p *Policy) asked(method string, params rpc.Value, st State, always bool) D
 	switch {
 	case m.Decision == rules.Deny:
 		return p.ruledOut(method, m)
-	case st.Forgotten && asksConsent(method, params):
+	case st.Forgotten && AsksConsent(method, params):
 		return p.unverifiedCall(method)
 	case at.leaves() && !p.letsOut:
 		return p.letOut(method, at)

@@ -165,6 +165,8 @@ func refusal(method, reason string) []byte {
 		return []byte(`{"decision":{"denied":{"rejection":` + string(quote(reason)) + `}}}`)
 	case "mcpServer/elicitation/request":
 		return []byte(`{"action":"decline"}`)
+	case "item/tool/requestUserInput":
+		return []byte(`{"answers":{}}`)
 	case "item/tool/call":
 		raw, _ := json.Marshal(map[string]any{ // texts and a boolean: it can't fail
 			"contentItems": []any{map[string]string{"type": "inputText", "text": "refused by policy: " + reason}}, "success": false,

@@ -16,8 +16,8 @@ func (p *Policy) unverifiedCall(method string) Decision {
 	})}
 }
 
-// asksConsent reports whether Codex does something when the answer to its question is yes.
-func asksConsent(method string, params rpc.Value) bool {
+// AsksConsent reports whether Codex does something when the answer to its question is yes.
+func AsksConsent(method string, params rpc.Value) bool {
 	switch method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
 		"execCommandApproval", "applyPatchApproval", "item/tool/call":

@@ -93,10 +93,13 @@ func New(o Options) *Feature {
 // kinds are the questions that are approvals.
 var kinds = []string{
 	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
-	"execCommandApproval", "applyPatchApproval", elicitation,
+	"execCommandApproval", "applyPatchApproval", elicitation, userInput,
 }
 
-const elicitation = "mcpServer/elicitation/request"
+const (
+	elicitation = "mcpServer/elicitation/request"
+	userInput   = "item/tool/requestUserInput"
+)
 
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
@@ -119,6 +122,9 @@ func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
 	}
 	if said.Method == elicitation && !params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") {
 		return // a question of a server's own, which takes as long as the person likes
+	}
+	if said.Method == userInput && !policy.AsksConsent(said.Method, params) {
+		return // a question of the model's
 	}
 	if f.accepted(ctx, said) {
 		return
@@ -231,8 +237,13 @@ func result(method string, params rpc.Value, o answer.Outcome) []byte {
 	if method == kinds[0] && o == answer.Unavailable {
 		return []byte(`{"decision":"decline"}`)
 	}
-	if method == elicitation {
+	switch {
+	case method == elicitation:
 		return answer.Elicitation(answer.ToPerson, params, o)
+	case method == userInput && o == answer.Unavailable:
+		return []byte(`{"answers":{}}`)
+	case method == userInput:
+		return nil
 	}
 	raw, ok := answer.Approval(method, params, o)
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"codex-bridge/bridge/policy"
@@ -27,7 +28,7 @@ const maxRecord = 1 << 20
 // which may have fewer of them.
 var recorded = []string{
 	"command", "cwd", "networkApprovalContext", "additionalPermissions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
-	"grantRoot", "serverName", "itemId", "callId",
+	"grantRoot", "serverName", "itemId", "callId", "questions",
 }
 
 // Consents reports whether the result of an approval allows anything.
@@ -36,6 +37,8 @@ func Consents(result rpc.Value) bool {
 	switch {
 	case result.Get("permissions").Exists():
 		return result.Get("permissions").Len() > 0
+	case result.Get("answers").Exists():
+		return allows(result.Get("answers"))
 	case result.Get("action").Exists():
 		return result.Get("action").Is("accept")
 	case decision.Kind() == rpc.Object:
@@ -43,6 +46,18 @@ func Consents(result rpc.Value) bool {
 	}
 	word, ok := decision.Text()
 	return ok && word != "decline" && word != "cancel" && word != "denied" && word != "abort" && word != "timed_out"
+}
+
+// allows reports whether the answers to questions have one that begins with "Allow".
+func allows(answers rpc.Value) bool {
+	for _, given := range answers.Members() {
+		for one := range given.Get("answers").Elements() {
+			if text, _ := one.Text(); strings.HasPrefix(text, "Allow") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Record writes a person's consent to the decision log, whole: the card that they saw may have been cut.
