@@ -200,6 +200,9 @@ func show(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
+// maxProtected bounds policy.protected_paths: each command line is compared with every entry.
+const maxProtected = 1000
+
 // finish sets what follows from the rest, and checks what no key can be
 // checked for alone.
 func (m *merger) finish() {
@@ -231,6 +234,9 @@ func (m *merger) finish() {
 	if l := c.ToolLimits; l.Timeout > l.MaxTimeout {
 		m.cross("tool_limits.timeout", "tool_limits.max_timeout",
 			fmt.Sprintf("the timeout %q is more than max_timeout %q", l.Timeout, l.MaxTimeout), "lower timeout or raise max_timeout")
+	}
+	if n := len(c.Policy.ProtectedPaths); n > maxProtected {
+		m.cross("policy.protected_paths", "", fmt.Sprintf("%d entries are more than %d", n, maxProtected), "name folders in place of the files in them")
 	}
 	m.agents()
 	if name := c.ACP.DefaultAgent; name != "" {

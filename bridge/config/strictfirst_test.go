@@ -1,9 +1,11 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"codex-bridge/bridge/config"
@@ -36,6 +38,31 @@ func TestStricterValuesStay(t *testing.T) {
 		cfg, err := config.Load(config.Options{User: user, Workspace: folder})
 		if err != nil && c.want != nil || err == nil && !slices.Equal(cfg.Policy.Approval, c.want) {
 			t.Errorf("%s, then %s: %v, %v; want %v", c.earlier, c.later, cfg, err, c.want)
+		}
+	}
+}
+
+// The number of protected paths is bounded over all files: a repository's file must not make each command
+// line slow.
+func TestProtectedPathsAreBounded(t *testing.T) {
+	folder := t.TempDir()
+	user, file := filepath.Join(folder, "user.toml"), filepath.Join(folder, config.WorkspaceFile)
+	list := func(from, to int) string {
+		var b strings.Builder
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&b, "\"p%d\", ", i)
+		}
+		return "[policy]\nprotected_paths = [" + b.String() + "]\n"
+	}
+	for n, valid := range map[int]bool{1000: true, 1001: false} {
+		for path, text := range map[string]string{user: list(0, 600), file: list(500, n)} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := config.Load(config.Options{User: user, Workspace: folder})
+		if (err == nil) != valid || err != nil && !strings.Contains(err.Error(), file+":2:1: policy.protected_paths: 1001 entries are more than 1000") {
+			t.Errorf("%d entries: %v", n, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/rules"
@@ -122,10 +123,12 @@ func (p *Policy) compileEscalation(cfg config.Policy) error {
 	default:
 		return fmt.Errorf("policy.escalation: %q is not deny or ask", cfg.Escalation)
 	}
+	p.protectedBy = make(map[string][][]string)
 	for _, text := range cfg.ProtectedPaths {
-		segments := strings.FieldsFunc(text, func(c rune) bool { return c == '/' || c == '\\' })
-		if len(segments) > 0 {
+		if segments := namesOf(text); len(segments) > 0 {
 			p.protected = append(p.protected, segments)
+			first := folded(segments[0])
+			p.protectedBy[first] = append(p.protectedBy[first], segments)
 		}
 	}
 	return nil
@@ -135,8 +138,7 @@ func (p *Policy) compileEscalation(cfg config.Policy) error {
 // of the whole path where it is in none. It does not regard case, so that a doubt
 // forbids.
 func (p *Policy) protects(roots []string, path string) bool {
-	rest := inRoot(roots, path)
-	return slices.ContainsFunc(p.protected, func(kept []string) bool { return leadsInto(rest, kept) >= 0 })
+	return p.leadsIntoAny(namesOf(inRoot(roots, path)), func([]string) bool { return true })
 }
 
 // inRoot is path as seen from the innermost root that it is in; all of it if it is in none.
@@ -153,7 +155,7 @@ func inRoot(roots []string, path string) string {
 // protectsOwn tells whether path leads into one of policy.protected_paths that Codex does
 // not protect by itself.
 func (p *Policy) protectsOwn(path string) bool {
-	return slices.ContainsFunc(p.protected, func(kept []string) bool { return !governs(kept[0]) && leadsInto(path, kept) >= 0 })
+	return p.leadsIntoAny(namesOf(path), func(kept []string) bool { return !governs(kept[0]) })
 }
 
 // leadsToProtected reports whether a folder may hold a protected path of several names and is not above
@@ -170,11 +172,42 @@ func (p *Policy) leadsToProtected(folder string) bool {
 	})
 }
 
-// leadsInto returns the place among the names of path where those of kept follow each other; -1 if they
+// leadsIntoAny reports whether the names of a path lead into a protected one for which counts is true.
+func (p *Policy) leadsIntoAny(names []string, counts func(kept []string) bool) bool {
+	for i, name := range names {
+		candidates := p.protected
+		if !strings.Contains(name, "*") {
+			candidates = p.protectedBy[folded(name)]
+		}
+		for _, kept := range candidates {
+			if leadsInto(names[i:min(len(names), i+len(kept))], kept) == 0 && counts(kept) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// folded returns the same text for all names that are equal but for their case.
+func folded(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, name)
+}
+
+// namesOf returns the names of a path.
+func namesOf(path string) []string {
+	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
+}
+
+// leadsInto returns the place among the names of a path where those of kept follow each other; -1 if they
 // do not. It does not regard case, so that a doubt forbids. An asterisk in a name stands for any characters,
 // but a name of asterisks alone is no such name: nothing of it is known.
-func leadsInto(path string, kept []string) int {
-	names := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
+func leadsInto(names, kept []string) int {
 	for i := range names {
 		if len(names)-i >= len(kept) && slices.EqualFunc(names[i:i+len(kept)], kept, mayBe) {
 			return i

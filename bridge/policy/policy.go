@@ -32,6 +32,8 @@ type Policy struct {
 	gate      bool       // policy.gate
 	letsOut   bool       // a person is asked about what leaves the sandbox
 	protected [][]string // policy.protected_paths, by segment
+	// protectedBy are the same by their first name, folded.
+	protectedBy map[string][][]string
 
 	unknown   bool              // methods and fields that nobody has judged pass
 	overrides map[string]string // policy.methods

@@ -184,11 +184,9 @@ func (p *Policy) reachesProtected(path string, computed bool, roots []string, st
 			top = path[len(st.Thread.Workspace):]
 		}
 	}
-	return slices.ContainsFunc(p.protected, func(kept []string) bool {
-		if computed && governs(kept[0]) {
-			return false
-		}
-		return leadsInto(seen, kept) >= 0 && !(leadsInto(top, kept) == 0 && st.Thread.protects(kept))
+	topNames := namesOf(top)
+	return p.leadsIntoAny(namesOf(seen), func(kept []string) bool {
+		return !(computed && governs(kept[0])) && !(leadsInto(topNames, kept) == 0 && st.Thread.protects(kept))
 	})
 }
 
