@@ -248,6 +248,9 @@ func (one *thread) allows(p *policy.Policy, settings rpc.Value, gated bool) *rpc
 	one.Sandbox, one.Unfenced = policy.SandboxMode(settings.Get("sandboxPolicy")), policy.Unfenced(one.Fence, settings)
 	one.Reach = policy.Reach(settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile"))
 	one.Roots = policy.WritableRoots(settings.Get("sandboxPolicy"))
+	if cwd, ok := settings.Get("cwd").Text(); ok {
+		one.Cwd = cwd
+	}
 	one.Approval = bytes.Clone(settings.Get("approvalPolicy").Raw())
 	return nil
 }

@@ -143,7 +143,7 @@ func TestThreadOf(t *testing.T) {
 		{&policy.Sent{Workspace: "/code/proj/sub"}, "/code/proj/sub"},
 		{&policy.Sent{Within: "/code/proj"}, "/code/proj"},
 	} {
-		want := policy.Thread{ID: "T", Workspace: tt.workspace, Sandbox: "workspace-write", Reach: "workspace-write", Approval: json.RawMessage(`"untrusted"`), Reruns: true, Rollout: "/r"}
+		want := policy.Thread{ID: "T", Workspace: tt.workspace, Cwd: "/code/proj/sub", Sandbox: "workspace-write", Reach: "workspace-write", Approval: json.RawMessage(`"untrusted"`), Reruns: true, Rollout: "/r"}
 		got, err := policy.ThreadOf(tt.sent, answer, st)
 		if err != nil || !cmp.Equal(*got, want) {
 			t.Errorf("%+v: %+v, %v", tt.sent, got, err)

@@ -101,6 +101,8 @@ type Thread struct {
 	// Workspace is the canonical cwd that thread/start gave it. It stays when a
 	// turn moves the cwd.
 	Workspace string
+	// Cwd is the folder that Codex last said the thread works in; "" unknown.
+	Cwd string
 	// Sandbox is the mode that Codex last said is in force; "" unknown. A resume
 	// or fork that leaves it out gets no more than this where codex's own default
 	// is not allowed.
@@ -159,6 +161,7 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 	id, _ := result.Get("thread").Get("id").Text()
 	text, _ := result.Get("cwd").Text()
 	folder, err := st.canonical(text)
+	cwd := folder
 	if id == "" || err != nil {
 		return nil, fmt.Errorf("the answer has no thread.id, or no cwd that can be judged")
 	}
@@ -174,7 +177,7 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 		project, fence = sent.Project, sent.Fence
 	}
 	return &Thread{
-		ID: id, Project: project, Workspace: folder, Sandbox: SandboxMode(result.Get("sandbox")),
+		ID: id, Project: project, Workspace: folder, Cwd: cwd, Sandbox: SandboxMode(result.Get("sandbox")),
 		Reach: Reach(result.Get("sandbox"), result.Get("activePermissionProfile")), Roots: WritableRoots(result.Get("sandbox")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
 		Gated: sent.gated(st), Fence: fence, Unfenced: unfenced(fence, result.Get("sandbox"), result.Get("activePermissionProfile")),
 	}, nil

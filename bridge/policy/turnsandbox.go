@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 
 	"codex-bridge/rpc"
@@ -95,9 +96,13 @@ func (c *call) objectAsked(v rpc.Value) {
 		c.writes = &o
 	}
 	if t := c.st.Thread; o.level == workspaceWrite && t != nil && !t.Fence.On {
-		for _, root := range t.Roots {
+		roots := t.Roots
+		if nothing(c.params.Get("cwd")) && t.Cwd != "" {
+			roots = append(slices.Clip(roots), t.Cwd) // the turn stays there, and that folder is writable by itself
+		}
+		for _, root := range roots {
 			if folder := c.swappableIn(root); folder != "" && folder == t.Workspace {
-				c.dropField(field, ruleRoots, "it makes "+folder+" writable, where a command could replace the thread's root "+root+" by a link; open another thread")
+				c.dropField(field, ruleRoots, "it makes "+folder+" writable, where a command could replace the thread's root "+root+" by a link; send the workspace as cwd, or open another thread")
 				return
 			}
 		}
