@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/rollout"
 )
 
@@ -79,5 +81,32 @@ func TestPatchesAreBounded(t *testing.T) {
 	}
 	if got := pathsOf(value(t, `[{"path":"a","kind":{"type":"update","move_path":"b"}},{"path":"c","kind":{"type":"add"}}]`)); !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("the paths of a move: %q", got)
+	}
+}
+
+// A thread keeps each project whose configuration Codex may have loaded for it, once, until Codex unloads it.
+func TestProjectsOfReopenedThread(t *testing.T) {
+	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
+	result := value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`)
+	for _, test := range []struct {
+		project string
+		want    []string
+	}{
+		{"", nil},
+		{"/a", []string{"/a"}},
+		{"/a", []string{"/a"}},
+		{"/b", []string{"/a", "/b"}},
+		{"", []string{"/a", "/b"}},
+	} {
+		if err := w.g.threads.opened(w.g.Policy, &policy.Sent{Project: test.project}, result, w.g.world, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.g.threads.peek("t").Projects; !slices.Equal(got, test.want) {
+			t.Errorf("opened with %q it has %q, want %q", test.project, got, test.want)
+		}
+	}
+	w.g.threads.unloaded("t")
+	if got := w.g.threads.projects["t"]; got != nil {
+		t.Errorf("when it is unloaded it has %q", got)
 	}
 }
