@@ -169,8 +169,8 @@ func TestSpawnVectors(t *testing.T) {
 		Cases []vector
 	}
 	vectors.Read(t, "acp_spawn.json", &all)
-	if len(all.Cases) != 25 || len(all.Policy) != 3 || len(all.AllowedAgents) != 4 {
-		t.Fatal(len(all.Cases), len(all.Policy), len(all.AllowedAgents))
+	if len(all.Cases) == 0 || len(all.Policy) == 0 || len(all.AllowedAgents) == 0 {
+		t.Fatal("no cases")
 	}
 	agents := map[string][]string{"codex": {"codex-acp"}}
 	for _, c := range all.AllowedAgents {

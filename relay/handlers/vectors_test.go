@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,32 +27,55 @@ type vector struct {
 	Result     json.RawMessage
 }
 
-// other are the cases of testdata/vectors/DEVIATIONS.md, with what the bridge says.
-var other = map[string]hook.Answer{
-	"pre: hook rewrites params -> deny":                  {Input: json.RawMessage(`{"command":"ls"}`)},
-	"permission: route throws":                           {Decision: hook.Deny, Reason: "<text>"},
-	"permission: allow-always then same asks once":       {Decision: hook.Deny, Reason: "<text>"},
-	"permission: allow-always then other cwd asks again": {Decision: hook.Deny, Reason: "<text>"},
-	"payload deeper than 64":                             {Decision: hook.Deny, Reason: "<text>"},
-	"string longer than 1,000,000":                       {Decision: hook.Deny, Reason: "<text>"},
+// other returns the bridge's answer where it differs from the vector's: see testdata/vectors/DEVIATIONS.md.
+func (v vector) other(t *testing.T) (answer hook.Answer, differs bool) {
+	if hook.Event(v.Event) == hook.PreToolUse {
+		for _, h := range v.Hooks { // a hook of the client may rewrite the input
+			var returns struct{ Params json.RawMessage }
+			var payload struct {
+				Input json.RawMessage `json:"tool_input"`
+			}
+			if json.Unmarshal(h.Returns, &returns) != nil || json.Unmarshal(v.Payload, &payload) != nil || returns.Params == nil {
+				continue
+			}
+			if input := compacted(t, returns.Params); !bytes.Equal(input, compacted(t, payload.Input)) {
+				return hook.Answer{Input: input}, true
+			}
+		}
+	}
+	failed := v.Permission == "throw"
+	lasting := v.Permission == "allow-always" // an answer to a hook holds once
+	var result struct{ Error string }
+	tooLarge := json.Unmarshal(v.Result, &result) == nil && result.Error != ""
+	return hook.Answer{Decision: hook.Deny, Reason: "<text>"}, failed || lasting || tooLarge
+}
+
+func compacted(t *testing.T, text json.RawMessage) json.RawMessage {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, text); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestHookRelayVectorsCases(t *testing.T) {
 	var all struct{ Cases []vector }
 	vectors.Read(t, "hook_relay.json", &all)
-	ran := 0
+	if len(all.Cases) == 0 {
+		t.Fatal("no cases")
+	}
 	for _, v := range all.Cases {
 		if v.Call != nil {
 			continue
 		}
-		ran++
 		t.Run(v.Name, func(t *testing.T) {
 			c := handlers.New(handlers.Options{Hooks: hooks(), Client: v.client(t)})
 			event := hook.Event(strings.Replace(v.Event, "before_agent_finalize", "stop", 1))
 			wants := v.wants(t)
 			payloads := v.payloads(t, len(wants))
 			for i, want := range wants {
-				if o, ok := other[v.Name]; ok {
+				if o, differs := v.other(t); differs {
 					want = o
 				}
 				text, err := json.Marshal(payloads[i])
@@ -71,9 +95,6 @@ func TestHookRelayVectorsCases(t *testing.T) {
 				}
 			}
 		})
-	}
-	if ran != 24 {
-		t.Errorf("%d cases ran", ran)
 	}
 }
 

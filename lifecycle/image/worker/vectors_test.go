@@ -152,8 +152,8 @@ func ours(t *testing.T, r request) request {
 func TestImageWorkerVectors(t *testing.T) {
 	var all struct{ Cases []vector }
 	vectors.Read(t, "image_worker.json", &all)
-	if len(all.Cases) != 10 {
-		t.Fatal(len(all.Cases))
+	if len(all.Cases) == 0 {
+		t.Fatal("no cases")
 	}
 	for _, v := range all.Cases {
 		t.Run(v.Name, func(t *testing.T) {
