@@ -47,7 +47,7 @@ func (s Settings) Check(r Request, who Requester, p Place) (Child, *Result) {
 	case child.Stream && strings.TrimSpace(who.Session) == "":
 		return child, no(Failed, `streamTo = "parent" needs a conversation that the work is told to: give sessionKey`)
 	case who.Sandboxed:
-		return child, no(Forbidden, "who runs in a sandbox can't start agents, which run outside of it")
+		return child, no(Forbidden, "agents can't be started from a sandboxed thread: they run outside of the sandbox")
 	case r.Sandbox == "require":
 		return child, no(Forbidden, `sandbox = "require" can't be had: agents run outside of every sandbox; leave it out, or say "inherit"`)
 	case child.Mode == Session && !r.Thread:

@@ -20,7 +20,7 @@ type Run struct {
 // Answer is what Codex said to thread/start or thread/resume.
 type Answer struct{ Thread, Model, ModelProvider string }
 
-var errNotBuilt = errors.New("plugins are on, and their apps were not built: the thread can't be bound")
+var errNotBuilt = errors.New("bridge.plugins: the apps of the plugins were not looked up, so the session can't keep this thread")
 
 // Started is the binding of a thread that has started. With plugins on, their apps must
 // have been built: without them the thread would be replaced at once.

@@ -248,7 +248,7 @@ func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Enve
 	err := r.store.PutBinding(context.WithoutCancel(ctx), kept)
 	r.amending.Unlock()
 	if err != nil {
-		r.o.Log.Error("a session's thread can't be kept; the client is told that there is none", "thread", b.ThreadID, "error", err)
+		r.o.Log.Error("a session's thread can't be stored; the client gets an error", "thread", b.ThreadID, "error", err)
 		a.Line = rpc.ReplyError(a.ID, internal(err))
 		return
 	}

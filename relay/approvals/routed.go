@@ -43,7 +43,7 @@ func (f *Feature) elicited(ctx context.Context, said *bridge.Said, thread string
 	if scope.Apps == nil && !f.Judge.Enforces() {
 		return false
 	}
-	rule, reason := rulePlugins, "the host of the session does not allow this app what it asks about, or it can't be told which app asks"
+	rule, reason := rulePlugins, "the session's host does not allow this app to do this, or the app that asks is not known"
 	switch answer.RouteElicitation(params, scope) {
 	case answer.ToPlugin:
 		if !said.Truncated() { // else what is missing could be what counts

@@ -91,7 +91,7 @@ func (o *output) specific(event hook.Event) error {
 	case s.HookEventName != event.Name():
 		return fmt.Errorf("its hookSpecificOutput is for %q, and this is %s", clip(s.HookEventName, 100), event.Name())
 	case s.AdditionalContext != "":
-		return errors.New("additionalContext is not relayed")
+		return errors.New("additionalContext is not supported")
 	case given(s.UpdatedMCPToolOutput):
 		return errors.New("updatedMCPToolOutput is not supported")
 	}

@@ -41,7 +41,7 @@ func dial(socket string) (io.ReadWriteCloser, error) {
 	}
 	if err = Named(socket, func(name string) error { return connect(fd, name) }); err == nil {
 		if err = OwnPeer(fd); err != nil {
-			err = errors.New("who listens at " + socket + " is not the user's: " + err.Error())
+			err = errors.New("another user listens at the socket " + socket + ": " + err.Error())
 		} else {
 			err = serves(fd, socket)
 		}

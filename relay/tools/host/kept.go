@@ -47,7 +47,7 @@ func (f *Feature) check(id, path string) {
 	stale, _, err := f.Kept(path)
 	f.threads.checked(id, f.catalogue.Last().Fingerprint())
 	if err != nil {
-		f.o.Log.Warn("whether a thread goes on with the tools that there are now can't be told", "thread", id, "error", err)
+		f.o.Log.Warn("it is not known whether a thread has the current tools", "thread", id, "error", err)
 		return
 	}
 	if len(stale) > 0 {
