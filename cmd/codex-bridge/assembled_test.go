@@ -15,11 +15,15 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
 	"codex-bridge/rpc"
 )
+
+// withoutFeature names the type of a feature that is left out of the assembly.
+const withoutFeature = "CODEX_BRIDGE_TEST_WITHOUT"
 
 // request is a request that Codex received.
 type request struct {
@@ -103,6 +107,7 @@ func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.C
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.options.Features = slices.DeleteFunc(a.options.Features, func(f bridge.Feature) bool { return fmt.Sprintf("%T", f) == os.Getenv(withoutFeature) })
 	t.Cleanup(func() {
 		a.close(ctx)
 		cancel()

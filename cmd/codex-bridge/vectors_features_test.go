@@ -1,0 +1,41 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Each test of vectors fails without the feature that it is about: it drives the program, and not a copy of
+// what the program does.
+func TestVectorsNeedTheirFeature(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for test, feature := range map[string]string{
+		"TestConversationBindingVectors": "*turns.Feature",
+		"TestConversationInputVectors":   "*turns.Feature",
+		"TestElicitationVectors":         "*approvals.Feature",
+		"TestProjectionLimitsVectors":    "*turns.Feature",
+		"TestProviderVectors":            "*threads.Feature",
+		"TestReasoningEffortVectors":     "*turns.Feature",
+		"TestRequestUserInputVectors":    "*turns.Feature",
+		"TestDisplayTextVectors":         "*turns.Feature",
+		"TestSandboxPolicyVectors":       "*turns.Feature",
+		"TestApprovalVectorsCases":       "*guard.Guard",
+	} {
+		t.Run(test, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(self, "-test.run=^"+test+"$", "-test.count=1", "-test.failfast")
+			cmd.Env = append(os.Environ(), withoutFeature+"="+feature)
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: "+test) {
+				t.Errorf("it passes without %s: %v\n%s", feature, err, out)
+			}
+		})
+	}
+}
