@@ -107,7 +107,7 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 		Roots:    slices.Concat(root.Fence.Roots, root.Roots, policy.WritableRoots(settings.Root().Get("sandboxPolicy"))),
 		Approval: approval, Gated: root.Gated, Reruns: root.Reruns || policy.Reruns(approval), Rollout: one.Path,
 	}
-	g.threads.writable.add(id, child.Written())
+	g.threads.writable.add(id, child.NowWritable())
 	child.Writable = slices.Concat(root.Writable, g.threads.writable.of(id))
 	return child
 }

@@ -163,7 +163,7 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 		t.known = make(map[string]*thread)
 	}
 	t.known[one.ID] = one
-	t.writable.add(one.ID, one.Written())
+	t.writable.add(one.ID, one.NowWritable())
 	t.writable.add("", world.DefaultRoots()) // they are writable as soon as a turn has workspace-write
 	if t.projects == nil {
 		t.projects = make(map[string][]string)
@@ -274,7 +274,7 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 		}
 	}
 	one.settings = keep(settings)
-	t.writable.add(id, one.Written())
+	t.writable.add(id, one.NowWritable())
 	return nil
 }
 

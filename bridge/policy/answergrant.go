@@ -208,7 +208,7 @@ func (g *grantCut) swappable(path string) string {
 	st := g.a.st
 	folders := slices.Concat(g.kept, st.Writable)
 	if t := st.Thread; t != nil && t.Sandbox == workspaceWrite.String() {
-		folders = append(folders, t.Written()...)
+		folders = append(folders, t.NowWritable()...)
 		for _, temp := range st.Temps {
 			folders = append(folders, temp.Path)
 		}

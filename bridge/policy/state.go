@@ -147,9 +147,9 @@ func (st State) DefaultRoots() (roots []string) {
 	return roots
 }
 
-// Written returns the folders that Codex's last settings of the thread let its commands write, but for the
+// NowWritable returns the folders that Codex's last settings of the thread let its commands write, but for the
 // temporary ones.
-func (t *Thread) Written() []string {
+func (t *Thread) NowWritable() []string {
 	if t.Sandbox != workspaceWrite.String() {
 		return nil
 	}
