@@ -44,14 +44,18 @@ func TestReasonsForFolders(t *testing.T) {
 	}
 }
 
-// A root around the workspace is refused with the reason: policy.writable_roots may well name it.
-func TestReasonForRootAroundWorkspace(t *testing.T) {
+// A folder around the workspace is refused with the reason: policy.writable_roots may well name it.
+func TestReasonForFolderAroundWorkspace(t *testing.T) {
 	cfg := contract()
-	cfg.WritableRoots = []string{"${workspace}", "/code"}
-	const params = `"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code"]}`
-	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],`+params+`}}`), state())
-	if want := `"/code" is /code, around the workspace /code/proj, which`; len(d.Changes) != 1 || !strings.Contains(d.Changes[0].Reason, want) {
-		t.Errorf("%+v, want %q", d.Changes, want)
+	cfg.WritableRoots = []string{"/code", "/srv"}
+	p := compile(t, cfg)
+	for _, params := range []string{
+		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code"]}`, `"runtimeWorkspaceRoots":["/code"]`, `"cwd":"/code"`,
+	} {
+		d := p.Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],`+params+`}}`), state())
+		if len(d.Changes) != 1 || !strings.Contains(d.Changes[0].Reason, "/code, around the workspace /code/proj") && !strings.Contains(d.Changes[0].Reason, "/code is around the workspace /code/proj") {
+			t.Errorf("%s: %+v", params, d.Changes)
+		}
 	}
 }
 
@@ -76,6 +80,8 @@ func TestProtectedPathsThatAreMounted(t *testing.T) {
 		"not known":                {line: "touch .git/x", change: func(t *policy.Thread) { t.Sandbox = "" }, verdict: policy.Deny},
 		"no sandbox":               {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Sandbox = "danger-full-access" }, verdict: policy.Deny},
 		"Codex's own, no sandbox":  {line: "touch .git/x", change: func(t *policy.Thread) { t.Sandbox = "danger-full-access" }, verdict: policy.Deny},
+		"a glob, deeper":           {line: "touch sub/.vs*/x", verdict: policy.Deny},
+		"another glob, deeper":     {line: "touch sub/.vx*/x sub/*/x", verdict: policy.Pass},
 		"an ordinary file, deeper": {line: "touch sub/x .vscodes/x", verdict: policy.Pass},
 	} {
 		st := state()

@@ -47,7 +47,7 @@ func (c *call) barred(path string) string {
 			return "in " + other + " or holds it, which commands could write, and a command could put a link in place of the inner folder; start a thread there"
 		}
 	}
-	if c.workspace != "" && within(path, c.workspace) {
+	if path != c.workspace && within(path, c.workspace) {
 		return "around the workspace " + c.workspace + ", which a command could replace by a link, with what governs it"
 	}
 	if c.st.inPath(path) || c.st.holdsProgram(path) && belowAny(c.allowed(), path) {

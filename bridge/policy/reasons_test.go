@@ -432,3 +432,15 @@ func TestGates(t *testing.T) {
 		}
 	}
 }
+
+// A message that a person is asked about is judged as it is after a yes.
+func TestJudgesWhatIsAsked(t *testing.T) {
+	cfg := contract()
+	cfg.Methods = map[string]string{"model/list": "ask", "turn/start": "ask", "skills/list": "deny"}
+	p := compile(t, cfg)
+	for method, want := range map[string]bool{"model/list": false, "turn/start": true, "skills/list": false} {
+		if got := p.Judges(message(t, `{"id":1,"method":"`+method+`","params":{}}`)); got != want {
+			t.Errorf("%s: %t", method, got)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package policy_test
 import (
 	"slices"
 	"testing"
+
+	"codex-bridge/bridge/policy"
 )
 
 // A message tells the folders that it makes writable beside the workspace. Of a new thread Codex's answer does.
@@ -32,5 +34,17 @@ func TestFoldersThatMessageMakesWritable(t *testing.T) {
 		if !slices.Equal(d.Writable, test.want) {
 			t.Errorf("%s %s makes %q writable, want %q", test.method, test.params, d.Writable, test.want)
 		}
+	}
+}
+
+// The writable roots of Codex's configuration are canonical. One that can't be judged is none.
+func TestDefaultRoots(t *testing.T) {
+	st := state()
+	st.Defaults = &policy.Defaults{WritableRoots: []string{"/srv/./lib", "/code/proj/loop", "relative", "/srv/out"}}
+	if got, want := st.DefaultRoots(), []string{"/srv/lib", "/srv/out"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if st.Defaults = nil; st.DefaultRoots() != nil {
+		t.Errorf("without a configuration: %q", st.DefaultRoots())
 	}
 }
