@@ -72,7 +72,7 @@ func (x *braceExpansion) list(bytes []byte, plain []bool) (open, end int, commas
 			}
 		}
 		if x.steps -= end - open; x.steps < 0 {
-			break
+			return -1, 0, nil
 		}
 		if end < len(bytes) && (len(commas) > 0 || dots) {
 			return open, end, commas

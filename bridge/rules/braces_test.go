@@ -50,6 +50,12 @@ func TestExpandBraces(t *testing.T) {
 			t.Errorf("%s: got %q, %t, want %q", text, got, ok, want)
 		}
 	}
+	const lists = "{a,b}xy{cc,d}"
+	second := slices.Repeat([]bool{true}, len(lists))
+	second[strings.LastIndexByte(lists, '{')] = false
+	if words, _ := expandBraces([]byte(lists), second); !slices.Equal(words, []string{"axy{cc,d}", "bxy{cc,d}"}) {
+		t.Errorf("with the second list quoted: %q", words)
+	}
 	// Each mark of a list counts only unquoted.
 	const list = "x{a,b}"
 	for i := range list {
