@@ -103,7 +103,7 @@ func (m *merger) stands(at leaf, key string, value reflect.Value, forced, off bo
 		bound = get(root, f.parts)
 	}
 	if bound.IsValid() {
-		if value = meet(bound, value); !value.IsValid() {
+		if value = meet(key, bound, value); !value.IsValid() {
 			m.fail(at, problem{fmt.Sprintf("%s is %s, and this stands for %s", key, show(bound), show(f.value)), "change one of them"})
 			return
 		}
@@ -119,9 +119,9 @@ func (m *merger) stands(at leaf, key string, value reflect.Value, forced, off bo
 	m.stood[key] = true
 }
 
-// meet is the most that both allow; the zero Value when that is nothing. Of a list the
-// first of b comes first: it is what is put in the place of what is not allowed.
-func meet(a, b reflect.Value) reflect.Value {
+// meet is the most that both values of a key allow; the zero Value when that is nothing. Of a list the
+// stricter values of a stay, and its order: see strictFirst.
+func meet(key string, a, b reflect.Value) reflect.Value {
 	if a.Kind() == reflect.String {
 		scale := []string{"danger-full-access", "workspace-write", "read-only"}
 		if slices.Index(scale, a.String()) > slices.Index(scale, b.String()) {
@@ -133,7 +133,8 @@ func meet(a, b reflect.Value) reflect.Value {
 	if len(both) == 0 {
 		return reflect.Value{}
 	}
-	return reflect.ValueOf(both)
+	kept, _ := tighten[key].merge(a, reflect.ValueOf(both))
+	return kept
 }
 
 // requirements are what the machine allows Codex, nil when it says nothing.

@@ -1,11 +1,10 @@
 package guard
 
 import (
-	"slices"
 	"strings"
 
 	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/setting"
+	"codex-bridge/bridge/rollout"
 	"codex-bridge/rpc"
 )
 
@@ -15,7 +14,7 @@ var agentTools = []string{
 }
 
 // agentRefusal returns the refusal of a tool call that names a thread of another session, or gives work to
-// an agent with a wider sandbox than the calling turn; nil: it does neither.
+// an agent that may do more than the calling turn; nil: it does neither.
 //
 // Measured with Codex 0.169: send_input and resume_agent take the id of any thread, also of one that the
 // client has opened itself. The agent works in the sandbox and with the approvals of its own thread, which
@@ -41,8 +40,11 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 			case id == "":
 			case g.Session(id) != session && g.threads.opens(g.Session(id)): // one of which nothing is known runs no tools
 				reason = "the agent " + id + " is not one of this session"
-			case givesTurn(use.Name) && isWider(g.thread(id, ""), g.thread(thread, turn)):
-				reason = "the agent " + id + " has a wider sandbox than this turn"
+			case givesTurn(use.Name) && g.isLooser(id, thread, turn):
+				reason = "the agent " + id + " has another sandbox or other approvals than this turn"
+			}
+			if caller := g.thread(thread, turn); id == "" && text != "" && givesTurn(use.Name) && (key == "target" || key == "id") && caller != nil && caller.Varied {
+				reason = "which agent " + text + " is can't be told, and earlier turns had another sandbox or other approvals"
 			}
 			if reason != "" {
 				return policy.Refused(rpc.CodeRefused, policy.Refusal{
@@ -54,11 +56,18 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 	return nil
 }
 
-// isWider reports whether a thread has a wider sandbox than another one. The sandbox of an agent is that of
-// the turn that started it, whatever becomes of its parent's.
-func isWider(one, other *policy.Thread) bool {
-	rank := func(t *policy.Thread) int { return slices.Index(setting.Sandboxes[:], t.Sandbox) }
-	return one != nil && other != nil && rank(one) > rank(other)
+// isLooser reports whether an agent may do more than the calling turn. What Codex has written down of both is
+// compared. The settings of an agent are those of the turn that started it, whatever becomes of its parent's.
+func (g *Guard) isLooser(agent, thread, turn string) bool {
+	one, caller := g.thread(agent, ""), g.thread(thread, turn)
+	if one == nil || caller == nil || agent == caller.ID {
+		return false // what is not known runs no tools
+	}
+	its, own := rollout.Settings(g.world.CodexHome, one.Rollout, ""), rollout.Settings(g.world.CodexHome, caller.Rollout, turn)
+	if its == nil || own == nil {
+		return one.Sandbox != caller.Sandbox
+	}
+	return policy.LooserSettings(own.Root(), its.Root())
 }
 
 func isAgentTool(name string) bool {

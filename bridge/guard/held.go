@@ -43,7 +43,8 @@ func (g *Guard) policiesOf(method, thread string) []*policy.Policy {
 }
 
 // folderPolicies returns the policies of the folders in which call opens a thread, beside those in force:
-// the folder that the message names, or else the thread's workspace and the folder it works in now.
+// the folder that the message names, or else the thread's workspace and the folder it works in now, and the
+// workspaces that it had since Codex has loaded it.
 func (g *Guard) folderPolicies(ctx context.Context, call *bridge.Call, d policy.Decision, state *policy.State) (found []*policy.Policy, refusal *rpc.Error) {
 	if d.Sent == nil || g.workspaces == nil {
 		return nil, nil
@@ -55,10 +56,16 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.Call, d policy.
 		}
 		folders = []string{d.Sent.Within, state.Stands}
 	}
-	for _, folder := range slices.Compact(folders) {
-		if folder == "" {
+	if call.Method == "thread/resume" {
+		id, _ := call.Params.Get("threadId").Text()
+		folders = append(folders, g.threads.workspacesOf(id)...)
+	}
+	seen := make(map[string]bool)
+	for _, folder := range folders {
+		if folder == "" || seen[folder] {
 			continue // Codex knows no such thread, or the bridge does not
 		}
+		seen[folder] = true
 		p, err := g.workspaces(folder)
 		if err != nil {
 			return nil, policy.Refused(rpc.CodeRefused, policy.Refusal{

@@ -39,6 +39,11 @@ type threads struct {
 	// projects are the values of policy.Thread.Project since Codex has loaded the thread: it keeps what it
 	// has read of a project when the thread is opened anew from another folder.
 	projects map[string][]string
+	// hadWorkspaces are the workspaces of a thread since Codex has loaded it. It may still write them.
+	hadWorkspaces map[string][]string
+	// varied are the threads whose sandbox or approvals have changed since Codex has loaded them: an agent
+	// of theirs may have the earlier ones.
+	varied map[string]bool
 	// writable are the folders that commands could write, also those of threads that are not in known.
 	writable writable
 	// folders are the workspaces of known, sorted, each once. The slice is made anew
@@ -163,15 +168,45 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 		t.known = make(map[string]*thread)
 	}
 	t.known[one.ID] = one
+	t.hadWorkspaces = addTo(t.hadWorkspaces, one.ID, one.Workspace)
+	if was != nil {
+		t.varies(was, one)
+	}
 	t.writable.add(one.ID, one.NowWritable())
 	t.writable.add("", world.DefaultRoots()) // they are writable as soon as a turn has workspace-write
-	if t.projects == nil {
-		t.projects = make(map[string][]string)
-	}
-	if one.Project != "" && !slices.Contains(t.projects[one.ID], one.Project) {
-		t.projects[one.ID] = append(slices.Clip(t.projects[one.ID]), one.Project)
+	if one.Project != "" {
+		t.projects = addTo(t.projects, one.ID, one.Project)
 	}
 	return nil
+}
+
+// addTo adds a value to those of a thread, once.
+func addTo(all map[string][]string, id, value string) map[string][]string {
+	if all == nil {
+		all = make(map[string][]string)
+	}
+	if !slices.Contains(all[id], value) {
+		all[id] = append(slices.Clip(all[id]), value)
+	}
+	return all
+}
+
+// workspacesOf returns the workspaces that a thread had since Codex has loaded it.
+func (t *threads) workspacesOf(id string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.hadWorkspaces[id]
+}
+
+// varies records that the settings of a thread have changed, if they have.
+func (t *threads) varies(was, is *thread) {
+	if was.Reach == is.Reach && bytes.Equal(was.Approval, is.Approval) {
+		return
+	}
+	if t.varied == nil {
+		t.varied = make(map[string]bool)
+	}
+	t.varied[is.ID] = true
 }
 
 // registerEnforced records that a request under an enforced policy opened the thread. If Codex had
@@ -266,6 +301,8 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 	if one == nil {
 		return nil
 	}
+	was := *one
+	defer func() { t.varies(&was, one) }()
 	for _, p := range append(slices.Clip(t.held[id]), p) {
 		if err := one.allows(p, settings, mayBeGated(one.Gated, t.gates[id])); err != nil {
 			delete(t.known, id)
@@ -285,6 +322,8 @@ func (t *threads) unloaded(id string) {
 	delete(t.held, id)
 	delete(t.loadedEnforced, id)
 	delete(t.projects, id)
+	delete(t.hadWorkspaces, id)
+	delete(t.varied, id)
 	t.writable.unloaded(id)
 	if t.known[id] != nil {
 		delete(t.known, id)

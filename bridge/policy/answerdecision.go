@@ -49,12 +49,11 @@ func (a *answer) decision(w *words) {
 
 // refuses reports whether the answer says no.
 func (a *answer) refuses() bool {
-	for _, v := range []rpc.Value{a.m.Result.Get("decision"), a.m.Result.Get("action")} {
-		if slices.ContainsFunc(slices.Concat(currentWords.refusals, legacyWords.refusals), v.Is) || v.Get("denied").Kind() == rpc.Object {
-			return true
-		}
+	v := a.m.Result.Get("decision")
+	if a.asked.Method == "mcpServer/elicitation/request" {
+		v = a.m.Result.Get("action")
 	}
-	return false
+	return slices.ContainsFunc(slices.Concat(currentWords.refusals, legacyWords.refusals), v.Is) || v.Get("denied").Kind() == rpc.Object
 }
 
 // decided is what must stand in the place of a decision, nil when it may stay.

@@ -273,6 +273,11 @@ func (p *Policy) guards(st State, roots []string, path string) bool {
 	if st.Thread != nil {
 		folders = append(folders, st.Thread.Workspace)
 	}
+	for _, folder := range append(folders, st.Workspaces...) {
+		if folder != "" && folder != path && within(path, folder) {
+			return true // Codex protects .git and its like at the top of what it grants alone
+		}
+	}
 	var protected []string
 	for _, folder := range folders {
 		for _, segments := range p.protected {

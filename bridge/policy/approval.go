@@ -144,6 +144,14 @@ func approvalRank(v rpc.Value) int {
 	return -1
 }
 
+// LooserSettings reports whether settings of a turn may allow more than others: another sandbox, unless it
+// is read-only without network, or approvals that ask less.
+func LooserSettings(than, settings rpc.Value) bool {
+	reach := func(v rpc.Value) string { return Reach(v.Get("sandboxPolicy"), v.Get("activePermissionProfile")) }
+	narrowest := settings.Get("sandboxPolicy").Get("type").Is("readOnly") && !strings.Contains(reach(settings), "network")
+	return reach(settings) != reach(than) && !narrowest || looserApproval(than.Get("approvalPolicy"), settings.Get("approvalPolicy"))
+}
+
 // looserApproval tells whether what codex echoes asks less than what was sent.
 func looserApproval(sent, echoed rpc.Value) bool {
 	s, e := approvalRank(sent), approvalRank(echoed)

@@ -362,5 +362,6 @@ func (c *call) reachable(path string) bool {
 	if path != c.workspace && c.workspace != "" && within(path, c.workspace) {
 		return false // Codex would protect what governs in that folder, and not in the workspace
 	}
-	return c.workspace != "" && below(c.workspace, path) || belowAny(c.allowed(), path) && !c.st.exposes(path) && !c.st.holdsProgram(path)
+	return c.workspace != "" && below(c.workspace, path) ||
+		belowAny(c.allowed(), path) && !c.st.exposes(path) && !c.st.holdsProgram(path) && !c.p.protectsOwn(inRoot(c.allowed(), path))
 }

@@ -124,6 +124,8 @@ type Thread struct {
 	Project string
 	// Projects are the values of Project since Codex has loaded the thread.
 	Projects []string
+	// Varied: the sandbox or the approvals have changed since Codex has loaded the thread.
+	Varied bool
 	// Fence is the permissions profile that the thread's overlay defines.
 	Fence Fence
 	// Roots are the writable roots that a turn or Codex's configuration has named, as Codex echoes them.

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"slices"
-
 	"codex-bridge/rpc"
 )
 
@@ -81,27 +79,15 @@ func (c *call) lower(asked level) (to level, rule, reason string) {
 // comes back from its file is not known yet; that is left to Verify.
 func (c *call) workspaceForbidden() bool {
 	if c.workspace == "" {
-		return c.row.starts || !c.row.opens
+		return c.row.starts || !c.row.opens || c.p.inProtected(c.st.Stands)
 	}
-	return !belowAny(c.allowed(), c.workspace) || c.inProtected()
+	return !belowAny(c.allowed(), c.workspace) || c.p.inProtected(c.workspace)
 }
 
-// inProtected reports whether the workspace is in one of policy.protected_paths of its repository, or of
-// the whole path if it is in no repository, or leads to one.
-func (c *call) inProtected() bool {
-	if c.p.leadsToProtected(c.workspace) {
-		return true
-	}
-	if c.st.Repositories == nil {
-		return false
-	}
-	roots, err := c.st.Repositories.Roots(c.workspace)
-	if len(roots) == 0 {
-		return err != nil || c.p.protectsOwn(c.workspace)
-	}
-	return err != nil || slices.ContainsFunc(roots, func(root string) bool {
-		return within(root, c.workspace) && c.p.protectsOwn(c.workspace[len(root):])
-	})
+// inProtected reports whether a folder is in one of policy.protected_paths, or leads to one. It looks at the
+// whole path, whatever repositories there are: a command could make one.
+func (p *Policy) inProtected(folder string) bool {
+	return p.leadsToProtected(folder) || p.protectsOwn(folder)
 }
 
 func (c *call) workspaceReason() string {
@@ -111,7 +97,7 @@ func (c *call) workspaceReason() string {
 	if why := c.st.unusable(c.workspace); why != "" {
 		return "the workspace " + c.workspace + " " + why
 	}
-	if c.inProtected() {
+	if c.p.inProtected(c.workspace) {
 		return "the workspace " + c.workspace + " lies in one of policy.protected_paths, or is on the way to one; open a folder above it"
 	}
 	return "the workspace " + c.workspace + " is in none of the writable roots"

@@ -35,6 +35,9 @@ func (e *echo) checkSandbox() {
 	if !belowAny(e.allowed, e.folder) || !belowAny(e.allowed, e.workspace) {
 		e.failValue(e.sandboxName, ruleRoots, "the working folder "+e.folder+" may be written and is in none of the writable roots", v)
 	}
+	if p.inProtected(e.folder) || p.inProtected(e.workspace) {
+		e.failValue(e.sandboxName, ruleProtected, "the working folder "+e.folder+" may be written and lies in one of policy.protected_paths, or is on the way to one", v)
+	}
 	e.checkWritable(v.Get("writableRoots"))
 }
 
@@ -53,7 +56,7 @@ func (e *echo) checkWritable(v rpc.Value) {
 			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" may be written and is in none of the writable roots", v)
 			return
 		}
-		if e.st.inPath(path) || e.p.protects(e.allowed, path) {
+		if e.st.inPath(path) || e.p.protects(e.allowed, path) || !e.fence.On && e.p.leadsToProtected(path) && !slices.Contains(e.allowed, path) { // the profile lists such folders itself
 			e.failValue(e.sandboxName+".writableRoots", ruleProtected, shown(r)+" may be written and is in a program or in one of policy.protected_paths", v)
 			return
 		}

@@ -238,6 +238,8 @@ func (r *reader) change(n *node) {
 		switch {
 		case w.kind != known:
 			operands = append(operands, w)
+			values = append(values, unknownValues(w)...)
+			all, inPlace = all || w.option(), inPlace || w.option()
 		case strings.HasPrefix(w.text, "-"):
 			short := !strings.HasPrefix(w.text, "--")
 			inPlace = inPlace || strings.HasPrefix(w.text, "--in-place") || short && strings.Contains(w.text, "i")
@@ -292,6 +294,34 @@ func (r *reader) change(n *node) {
 	if len(r.line.operands) > maxOperands {
 		r.line.operands, r.line.partial = r.line.operands[:maxOperands], true
 	}
+}
+
+// unknownValues returns the values that a word with unknown parts may give an option, or an operand such as
+// of=FILE.
+func unknownValues(w word) (values []word) {
+	texts := w.alternatives
+	if texts == nil {
+		texts = []string{w.spelled}
+	}
+	add := func(text string) {
+		if strings.Contains(text, "\x00") {
+			values = append(values, word{kind: each, spelled: text})
+		} else {
+			values = append(values, literal(text))
+		}
+	}
+	for _, text := range texts {
+		if _, value, found := strings.Cut(text, "="); found {
+			add(value)
+		}
+		if len(text) > 2 && text[0] == '-' && text[1] != '-' {
+			add(text[2:])
+			if _, folder, found := strings.Cut(text[2:], "t"); found { // -rtFOLDER
+				add(folder)
+			}
+		}
+	}
+	return values
 }
 
 // linked returns the operands of ln -s as seen from any folder: the target of a link is relative to the

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -70,34 +71,88 @@ func TestAgentOfAnotherThread(t *testing.T) {
 	}
 }
 
-// A thread starts an agent while it can write. A later read-only turn can't write by means of that agent.
+// A turn starts an agent. A later turn that may do less can't have it done by that agent.
 func TestAgentOfEarlierTurn(t *testing.T) {
 	t.Parallel()
+	type object = map[string]any
+	sandbox := func(kind string, network bool) object {
+		return object{"sandboxPolicy": object{"type": kind, "networkAccess": network}}
+	}
 	for name, test := range map[string]struct {
-		argv []string
-		turn string // the sandbox of the later turn
-		made bool
+		argv           []string
+		approval       string // of the thread
+		earlier, later object
+		made           bool
 	}{
-		"codex alone": {[]string{codexPath, "app-server"}, "readOnly", true}, "narrower": {proxyArgv, "readOnly", false}, "the same": {proxyArgv, "workspaceWrite", true},
+		"codex alone": {argv: []string{codexPath, "app-server"}, later: sandbox("readOnly", false), made: true},
+		"read-only":   {later: sandbox("readOnly", false)},
+		"network":     {earlier: sandbox("workspaceWrite", true), later: sandbox("workspaceWrite", false)},
+		"approvals":   {approval: "never", later: object{"approvalPolicy": "untrusted"}},
+		"the same":    {earlier: sandbox("workspaceWrite", true), later: sandbox("workspaceWrite", true), made: true},
+		"no change":   {made: true},
+		"narrower":    {earlier: sandbox("readOnly", false), later: sandbox("workspaceWrite", false), made: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, options{config: gitConfig, mute: "many"})
+			w := newWorld(t, options{config: "[policy]\napproval = [\"untrusted\", \"on-request\", \"never\"]\nsandbox = \"workspace-write\"\nnetwork = true\n", mute: "many"})
+			if test.argv == nil {
+				test.argv = proxyArgv
+			}
 			a := w.agreeable(test.argv...)
-			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			child, _ := a.spawn(thread, "SAY: hello")
-			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/send_input {"target":"`+child+`","message":"RUN: touch made"}`,
-				map[string]any{"sandboxPolicy": map[string]any{"type": test.turn}})
-			a.end(thread, turn, mark)
-			if test.made {
-				if _, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") == child }); err != nil {
+			thread := a.thread(object{"approvalPolicy": cmp.Or(test.approval, "on-request"), "sandbox": "workspace-write"})
+			ends := func(mark int) string {
+				m, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") != thread })
+				if err != nil {
 					t.Fatal(err)
 				}
-			} else if !strings.Contains(w.told(), "has a wider sandbox than this turn") {
+				return m.Param("threadId")
+			}
+			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, test.earlier)
+			a.end(thread, turn, mark)
+			child := ends(mark)
+			turn, mark = a.beginWith(thread, `CALL: multi_agent_v1/send_input {"target":"`+child+`","message":"RUN: touch `+w.workspace+`/made; pwd"}`, test.later)
+			a.end(thread, turn, mark)
+			if test.made {
+				ends(mark)
+			} else if !strings.Contains(w.told(), "has another sandbox or other approvals than this turn") {
 				t.Errorf("the model was told %q", w.told())
 			}
-			if w.left("workspace/made") != test.made {
-				t.Errorf("the agent has written: %v", !test.made)
+			if made := w.left("workspace/made"); made != (test.made && name != "narrower") {
+				t.Errorf("the agent has written: %v; the model was told %q", made, w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
+// Under version 2 an agent goes by a name. It gets no work from a thread whose earlier turns had another
+// sandbox: nothing tells which of them has started it.
+func TestNamedAgentOfEarlierTurn(t *testing.T) {
+	t.Parallel()
+	for later, made := range map[string]bool{"readOnly": false, "workspaceWrite": true} {
+		t.Run(later, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{mute: "many", config: gitConfig, codexConfig: "[features.multi_agent_v2]\nenabled = true\ntool_namespace = \"team\"\n"})
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			ends := func(mark int) {
+				if _, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") != thread }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			turn, mark := a.begin(thread, `CALL: team/spawn_agent {"task_name":"a","message":"SAY: hello","fork_turns":"none"}`)
+			a.end(thread, turn, mark)
+			ends(mark)
+			turn, mark = a.beginWith(thread, `CALL: team/followup_task {"target":"a","message":"RUN: touch made"}`, map[string]any{"sandboxPolicy": map[string]any{"type": later}})
+			a.end(thread, turn, mark)
+			if made {
+				ends(mark)
+			}
+			if refused := strings.Contains(w.told(), "can't be told"); refused == made {
+				t.Errorf("the model was told %q", w.told())
+			}
+			if !made && w.left("workspace/made") {
+				t.Error("the agent has written")
 			}
 			a.quit()
 		})

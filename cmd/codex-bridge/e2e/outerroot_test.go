@@ -5,7 +5,11 @@ package e2e_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+	"codex-bridge/cmd/internal/scripted"
 )
 
 // A root of a turn around the workspace makes the .git of the workspace writable: Codex protects the one at
@@ -18,10 +22,12 @@ func TestRootAroundWorkspace(t *testing.T) {
 		start, turn func(lib string) object
 		written     bool
 	}{
-		"codex alone":   {argv: []string{codexPath, "app-server"}, turn: func(lib string) object { return object{"runtimeWorkspaceRoots": []string{lib}} }, written: true},
-		"roots":         {argv: proxyArgv, turn: func(lib string) object { return object{"runtimeWorkspaceRoots": []string{lib}} }},
-		"cwd":           {argv: proxyArgv, turn: func(lib string) object { return object{"cwd": lib} }},
-		"environment":   {argv: proxyArgv, turn: func(lib string) object { return object{"environments": []object{{"environmentId": "local", "cwd": lib}}} }},
+		"codex alone": {argv: []string{codexPath, "app-server"}, turn: func(lib string) object { return object{"runtimeWorkspaceRoots": []string{lib}} }, written: true},
+		"roots":       {argv: proxyArgv, turn: func(lib string) object { return object{"runtimeWorkspaceRoots": []string{lib}} }},
+		"cwd":         {argv: proxyArgv, turn: func(lib string) object { return object{"cwd": lib} }},
+		"environment": {argv: proxyArgv, turn: func(lib string) object {
+			return object{"environments": []object{{"environmentId": "local", "cwd": lib}}}
+		}},
 		"roots at once": {argv: proxyArgv, start: func(lib string) object { return object{"runtimeWorkspaceRoots": []string{lib}} }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,5 +100,69 @@ func TestWorkspaceBeforeProtectedPath(t *testing.T) {
 			}
 			a.quit()
 		})
+	}
+}
+
+// A grant of a folder around the workspace would take the protection off the .git of the workspace.
+func TestGrantAroundWorkspace(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		argv    []string
+		written bool
+	}{"codex alone": {[]string{codexPath, "app-server"}, true}, "the bridge": {proxyArgv, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\n", codexConfig: permissionsConfig})
+			lib := filepath.Dir(w.write("lib/x", ""))
+			for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": "", "hooks/x": ""} {
+				w.write("lib/own/.git/"+file, text)
+			}
+			w.write("config.toml", gitConfig+fmt.Sprintf("writable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
+			w.model.Add(scripted.Step{When: "PERMIT", Reply: wants(t, lib)})
+			w.model.Add(scripted.Step{When: "permissions", Reply: runs(t, "touch "+lib+"/own/.git/hooks/pre-commit; echo DONE")})
+			a := &conversation{world: w, ctx: deadline(t), Editor: w.start(test.argv, editor.Options{Answer: grantsAll(t)})}
+			a.initialize(map[string]any{"experimentalApi": true})
+			thread := a.thread(map[string]any{"cwd": filepath.Join(lib, "own"), "approvalPolicy": "on-request", "sandbox": "read-only"})
+			turn, mark := a.begin(thread, "PERMIT")
+			a.end(thread, turn, mark)
+			if w.left("lib/own/.git/hooks/pre-commit") != test.written {
+				t.Errorf(".git is written: %v; the model was told %q", !test.written, w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
+// A thread that Codex has opened alone in a protected path, or on the way to one, comes back through the
+// bridge. Its commands can't write the path.
+func TestThreadComesBackInProtectedPath(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []string{".github", ".github/workflows", "sub/.github"} {
+		for _, method := range []string{"thread/resume", "thread/fork"} {
+			t.Run(strings.ReplaceAll(folder, "/", " ")+" "+filepath.Base(method), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: governsConfig, mute: "many"})
+				base := "workspace/" + strings.TrimSuffix(folder, "/workflows")
+				w.write(base+"/workflows/x", "")
+				w.write("workspace/.github/workflows/.git/HEAD", "ref: refs/heads/main\n")
+				alone := w.agreeable(codexPath, "app-server")
+				thread := alone.thread(map[string]any{"cwd": filepath.Join(w.workspace, folder), "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+				alone.turn(thread, "RUN: touch "+filepath.Join(w.root, base)+"/workflows/control")
+				if !w.left(base + "/workflows/control") {
+					t.Errorf("Codex alone does not write there: %q", w.told())
+				}
+				alone.quit()
+				a := w.agreeable(proxyArgv...)
+				result, err := a.Call(a.ctx, method, map[string]any{"threadId": thread})
+				if err == nil {
+					thread = editor.Member(result, "thread", "id")
+					a.turn(thread, fmt.Sprintf("RUN: python3 -c 'open(%q + %q, \"w\")'", filepath.Join(w.root, base)+"/work", "flows/y"))
+				}
+				if w.left(base + "/workflows/y") {
+					t.Errorf("the protected path is written: %q", w.told())
+				}
+				a.quit()
+			})
+		}
 	}
 }

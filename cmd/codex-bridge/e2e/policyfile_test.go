@@ -187,8 +187,15 @@ func TestPolicyFileWhereNothingIsEnforced(t *testing.T) {
 // policy file of its workspace.
 func TestPolicyFileOfMovedThread(t *testing.T) {
 	t.Parallel()
-	for _, method := range []string{"thread/resume", "thread/fork"} {
-		t.Run(method, func(t *testing.T) {
+	for name, test := range map[string]struct {
+		method string
+		before bool // a resume that fails comes first
+		named  bool // it names the folder to which the thread was moved
+	}{
+		"a resume": {method: "thread/resume"}, "a fork": {method: "thread/fork"},
+		"a resume that names the folder": {method: "thread/resume", named: true}, "a resume after one that failed": {method: "thread/resume", before: true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: governsConfig})
 			lib := filepath.Dir(w.write("lib/x", ""))
@@ -204,10 +211,25 @@ func TestPolicyFileOfMovedThread(t *testing.T) {
 			if !w.left("lib/moved") {
 				t.Fatalf("the turn is not where it was moved to: %q", w.told())
 			}
-			thread = editor.Member(a.must(method, map[string]any{"threadId": thread}), "thread", "id")
-			move("RUN: touch denied", other)
+			params := map[string]any{"threadId": thread}
+			if test.named {
+				params["cwd"] = lib
+			}
+			if test.before {
+				a.refused("thread/resume", map[string]any{"threadId": thread, "cwd": other})
+			}
+			thread = editor.Member(a.must(test.method, params), "thread", "id")
+			if test.named {
+				a.turn(thread, "RUN: cd "+other+"; touch denied")
+			} else {
+				move("RUN: touch denied", other)
+			}
 			if told := w.told(); w.left("other/denied") || !strings.Contains(told, "a rule says deny") {
 				t.Errorf("the model was told %q", told)
+			}
+			if test.named || test.before { // it is a thread of the other folder now
+				a.quit()
+				return
 			}
 			move("RUN: touch allowed", other)
 			if !w.left("other/allowed") {

@@ -381,7 +381,7 @@ func TestHostToolsJudgedWithoutHooks(t *testing.T) {
 	c := w.open(proxyArgv...)
 	c.initialize(nil)
 	thread := c.thread(map[string]any{"config": map[string]any{"hooks.Stop": []any{}}})
-	c.waitFor(0, "configWarning", func(m editor.Message) bool { return strings.Contains(m.Param("summary"), "not in force") })
+	c.waitFor(0, "configWarning", func(m editor.Message) bool { return strings.Contains(m.Param("summary"), "not active") })
 	if told := c.calls(thread, "spoken", "{}"); !strings.Contains(told, "not this one") {
 		t.Errorf("the model was told %s", told)
 	}

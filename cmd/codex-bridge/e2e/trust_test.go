@@ -67,6 +67,8 @@ type way struct {
 	trace string
 	// moves: codex alone loads nothing even of a repository that is trusted.
 	moves bool
+	// stays: the bridge keeps the thread out of the repository.
+	stays bool
 }
 
 func start(folder string) func(*conversation, string) (string, json.RawMessage) {
@@ -131,7 +133,7 @@ var ways = map[string]way{
 		c.waitFor(mark, "thread/settings/updated", nil)
 		return thread, echo
 	}},
-	"fork of a moved one": {open: func(c *conversation, _ string) (string, json.RawMessage) {
+	"fork of a moved one": {stays: true, open: func(c *conversation, _ string) (string, json.RawMessage) {
 		thread, _ := c.opens("thread/start", map[string]any{"cwd": c.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
 		c.say(thread, "good day")
 		mark := c.Mark()
@@ -285,7 +287,7 @@ func TestTrustControl(t *testing.T) {
 			loads := w.anew
 			if trusted {
 				title = "trusted/"
-				loads = !w.moves
+				loads = !w.moves && !w.stays
 			}
 			t.Run(title+name, func(t *testing.T) {
 				t.Parallel()
@@ -336,7 +338,7 @@ func TestTrusted(t *testing.T) {
 			title := a.policy + "/unknown/"
 			loads := w.anew
 			if a.trusted {
-				title, loads = a.policy+"/trusted/", !w.moves
+				title, loads = a.policy+"/trusted/", !w.moves && !w.stays
 			}
 			t.Run(title+name, func(t *testing.T) {
 				t.Parallel()
