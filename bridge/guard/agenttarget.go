@@ -24,7 +24,7 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 	if !isAgentTool(use.Name) {
 		return nil
 	}
-	session := g.Session(thread)
+	root := g.origin(thread)
 	for key, v := range use.Input.Members() {
 		if key == "message" || key == "items" {
 			continue
@@ -38,7 +38,7 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 			id, reason := canonicalUUID(text), ""
 			switch {
 			case id == "":
-			case g.Session(id) != session && g.threads.opens(g.Session(id)): // one of which nothing is known runs no tools
+			case g.origin(id) != root && g.threads.opens(g.origin(id)): // one of which nothing is known runs no tools
 				reason = "the agent " + id + " is not one of this session"
 			case givesTurn(use.Name) && g.isLooser(id, thread, turn):
 				reason = "the agent " + id + " has another sandbox or other approvals than this turn"
@@ -54,6 +54,19 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 		}
 	}
 	return nil
+}
+
+// origin returns the thread at the root of a subagent's parents, also where the client has opened one of them
+// itself; the thread itself if it is no subagent's.
+func (g *Guard) origin(id string) string {
+	for range deepest {
+		one := g.children.find(g.world.CodexHome, id)
+		if one == nil {
+			break
+		}
+		id = one.Parent
+	}
+	return id
 }
 
 // isLooser reports whether an agent may do more than the calling turn. What Codex has written down of both is

@@ -84,7 +84,8 @@ func TestPatchesAreBounded(t *testing.T) {
 	}
 }
 
-// A thread keeps each project whose configuration Codex may have loaded for it, once, until Codex unloads it.
+// Each project whose configuration Codex may have loaded is kept, once, until the bridge ends, and counts for
+// every thread.
 func TestProjectsOfReopenedThread(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
 	result := value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`)
@@ -106,7 +107,10 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 		}
 	}
 	w.g.threads.unloaded("t")
-	if got := w.g.threads.projects["t"]; got != nil {
-		t.Errorf("when it is unloaded it has %q", got)
+	if err := w.g.threads.opened(w.g.Policy, &policy.Sent{}, value(t, `{"thread":{"id":"u"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.g.threads.peek("u").Projects; !slices.Equal(got, []string{"/a", "/b"}) {
+		t.Errorf("another thread has %q", got)
 	}
 }

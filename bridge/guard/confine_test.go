@@ -66,7 +66,7 @@ func TestConfine(t *testing.T) {
 			if name != "thread that is not verified" {
 				w.g.threads.known = map[string]*thread{"t": {Thread: *test.thread}}
 				for _, project := range test.thread.Projects {
-					w.g.threads.projects = map[string][]string{"t": {strings.ReplaceAll(project, "$", filepath.Join(w.root, "project"))}}
+					w.g.threads.projects = []string{strings.ReplaceAll(project, "$", filepath.Join(w.root, "project"))}
 				}
 			}
 			if test.failing {

@@ -44,7 +44,7 @@ func (g *Guard) policiesOf(method, thread string) []*policy.Policy {
 
 // folderPolicies returns the policies of the folders in which call opens a thread, beside those in force:
 // the folder that the message names, or else the thread's workspace and the folder it works in now, and the
-// workspaces that it had since Codex has loaded it.
+// workspaces that it and its parents had since Codex has loaded them.
 func (g *Guard) folderPolicies(ctx context.Context, call *bridge.Call, d policy.Decision, state *policy.State) (found []*policy.Policy, refusal *rpc.Error) {
 	if d.Sent == nil || g.workspaces == nil {
 		return nil, nil
@@ -58,7 +58,14 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.Call, d policy.
 	}
 	if call.Method == "thread/resume" {
 		id, _ := call.Params.Get("threadId").Text()
-		folders = append(folders, g.threads.workspacesOf(id)...)
+		for range deepest { // a subagent has what its parents had
+			folders = append(folders, g.threads.workspacesOf(id)...)
+			one := g.children.find(g.world.CodexHome, id)
+			if one == nil {
+				break
+			}
+			id = one.Parent
+		}
 	}
 	seen := make(map[string]bool)
 	for _, folder := range folders {

@@ -36,9 +36,9 @@ type threads struct {
 	// underway are the requests that open a thread and wait for their answer, by
 	// the thread's id.
 	underway map[string]chan struct{}
-	// projects are the values of policy.Thread.Project since Codex has loaded the thread: it keeps what it
-	// has read of a project when the thread is opened anew from another folder.
-	projects map[string][]string
+	// projects are the values of policy.Thread.Project of all threads since the bridge started. Codex keeps
+	// what it has read of a project when a thread is opened anew from another folder, and in its subagents.
+	projects []string
 	// hadWorkspaces are the workspaces of a thread since Codex has loaded it. It may still write them.
 	hadWorkspaces map[string][]string
 	// varied are the threads whose sandbox or approvals have changed since Codex has loaded them: an agent
@@ -174,8 +174,8 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	}
 	t.writable.add(one.ID, one.NowWritable())
 	t.writable.add("", world.DefaultRoots()) // they are writable as soon as a turn has workspace-write
-	if one.Project != "" {
-		t.projects = addTo(t.projects, one.ID, one.Project)
+	if one.Project != "" && !slices.Contains(t.projects, one.Project) {
+		t.projects = append(slices.Clip(t.projects), one.Project)
 	}
 	return nil
 }
@@ -321,7 +321,6 @@ func (t *threads) unloaded(id string) {
 	defer t.mu.Unlock()
 	delete(t.held, id)
 	delete(t.loadedEnforced, id)
-	delete(t.projects, id)
 	delete(t.hadWorkspaces, id)
 	delete(t.varied, id)
 	t.writable.unloaded(id)

@@ -121,11 +121,12 @@ func (c *call) swappableIn(path string) string {
 			return folder
 		}
 	}
-	if path == c.workspace || c.st.Thread != nil && slices.Contains(c.st.Thread.Writable, path) {
+	if path == c.workspace {
 		return ""
 	}
+	again := c.st.Thread != nil && slices.Contains(c.st.Thread.Writable, path)
 	for _, folder := range slices.Concat(c.st.Writable, c.newlyWritable) {
-		if folder != path && (below(folder, path) || below(path, folder)) {
+		if folder != path && (below(folder, path) || below(path, folder) && !again) {
 			return folder
 		}
 	}

@@ -122,7 +122,7 @@ type Thread struct {
 	// Project is the folder whose own configuration, and that of the folders above it,
 	// codex may have loaded for the thread; "" none.
 	Project string
-	// Projects are the values of Project since Codex has loaded the thread.
+	// Projects are the values of Project of all threads since the bridge started.
 	Projects []string
 	// Varied: the sandbox or the approvals have changed since Codex has loaded the thread.
 	Varied bool

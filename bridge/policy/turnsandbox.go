@@ -122,7 +122,7 @@ func (c *call) objectAsked(v rpc.Value) {
 		return
 	}
 	f := c.hold(roots, func(path string) bool {
-		return belowAny(c.allowed(), path) && c.enclosing(path) == "" && !c.st.exposes(path) && c.foreignFile(path) == "" &&
+		return belowAny(c.allowed(), path) && c.enclosing(path) == "" && !c.swappable(path) && !c.st.exposes(path) && c.foreignFile(path) == "" &&
 			(path == c.workspace || !c.st.holdsProgram(path) && (c.workspace == "" || !within(path, c.workspace)))
 	})
 	c.writable = f.kept

@@ -35,10 +35,10 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 	}
 	partial := r.line.partial
 	add := func(w word) {
-		if w.alternatives != nil && len(c.files)+len(w.alternatives) > maxOperands {
-			w.unexpanded = true
+		if n := len(w.alternatives()); n > 0 && len(c.files)+n > maxOperands {
+			w.lists.unexpanded = true
 		}
-		partial = partial || w.unexpanded
+		partial = partial || w.isUnexpanded()
 		c.add(w)
 	}
 	for _, w := range r.line.writes {
@@ -87,12 +87,12 @@ func (c *changedFiles) add(w word) {
 		c.addName(w.text, true)
 		return
 	}
-	if w.unexpanded {
-		c.addSpelled(w.collapsed, true)
+	if w.isUnexpanded() {
+		c.addSpelled(w.lists.collapsed, true)
 		return
 	}
-	if w.alternatives != nil {
-		for _, one := range w.alternatives {
+	if list := w.alternatives(); list != nil {
+		for _, one := range list {
 			c.addSpelled(one, true)
 		}
 		return
@@ -273,10 +273,10 @@ func (r *reader) change(n *node) {
 			switch {
 			case w.kind == known:
 				r.line.enter(w.text)
-			case w.unexpanded:
-				r.line.enter(strings.ReplaceAll(w.collapsed, "\x00", "*"))
-			case w.alternatives != nil:
-				for _, one := range w.alternatives {
+			case w.isUnexpanded():
+				r.line.enter(strings.ReplaceAll(w.lists.collapsed, "\x00", "*"))
+			case w.alternatives() != nil:
+				for _, one := range w.alternatives() {
 					r.line.enter(strings.ReplaceAll(one, "\x00", "*"))
 				}
 			default:
@@ -299,7 +299,7 @@ func (r *reader) change(n *node) {
 // unknownValues returns the values that a word with unknown parts may give an option, or an operand such as
 // of=FILE.
 func unknownValues(w word) (values []word) {
-	texts := w.alternatives
+	texts := w.alternatives()
 	if texts == nil {
 		texts = []string{w.spelled}
 	}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -19,18 +20,34 @@ const (
 // word is one word of a command after quote removal.
 type word struct {
 	kind     wordKind
-	text     string // when known
-	pre, suf string // when single or each: what is known of its ends
-	spelled  string // when not known: its text, with NUL for what is not known
-	// alternatives are the words that lists in braces stand for, with NUL for what is not known;
-	// unexpanded: there are too many. collapsed has one NUL in place of all lists.
+	text     string      // when known
+	pre, suf string      // when single or each: what is known of its ends
+	spelled  string      // when not known: its text, with NUL for what is not known
+	lists    *braceLists // nil: the word has none
+	home     bool        // ~ or ~/…: suf is what follows the home folder
+	source   bool        // <(…) or >(…)
+	foreign  string      // why a shell may run something for this word that can't be seen
+	lower    string      // memo of key
+}
+
+// braceLists are the lists in braces of a word.
+type braceLists struct {
+	// alternatives are the words that they stand for, with NUL for what is not known; unexpanded: there are
+	// too many. collapsed has one NUL in place of all lists.
 	alternatives []string
 	unexpanded   bool
 	collapsed    string
-	home         bool   // ~ or ~/…: suf is what follows the home folder
-	source       bool   // <(…) or >(…)
-	foreign      string // why a shell may run something for this word that can't be seen
-	lower        string // memo of key
+}
+
+func (w *word) isUnexpanded() bool { return w.lists != nil && w.lists.unexpanded }
+
+// alternatives returns the words that the lists in braces of a word stand for; nil if it has none, or too
+// many.
+func (w *word) alternatives() []string {
+	if w.lists == nil || w.lists.unexpanded {
+		return nil
+	}
+	return w.lists.alternatives
 }
 
 func literal(text string) word { return word{text: text} }
@@ -203,6 +220,9 @@ func (f *flattener) finish() word {
 
 // braces records the words that lists in braces stand for.
 func (f *flattener) braces(w *word) {
+	if bytes.IndexByte(f.bytes, '{') < 0 {
+		return
+	}
 	text := slices.Clone(f.bytes)
 	for i, c := range text {
 		if f.plain[i] && strings.IndexByte("*?[]", c) >= 0 {
@@ -213,7 +233,7 @@ func (f *flattener) braces(w *word) {
 	if words == nil && ok {
 		return
 	}
-	w.alternatives, w.unexpanded = words, !ok
+	w.lists = &braceLists{alternatives: words, unexpanded: !ok}
 	first, end := len(text), len(text)
 	for i, c := range text {
 		switch {
@@ -224,7 +244,7 @@ func (f *flattener) braces(w *word) {
 			end = i + 1
 		}
 	}
-	w.collapsed = string(text[:first]) + "\x00" + string(text[end:])
+	w.lists.collapsed = string(text[:first]) + "\x00" + string(text[end:])
 }
 
 // globs turns what is a glob or a brace expansion into unknowns.

@@ -26,6 +26,7 @@ func TestAgentOfAnotherThread(t *testing.T) {
 		"an agent, shouted":  {argv: proxyArgv, target: "agent", shout: true},
 		"the thread":         {argv: proxyArgv, target: "thread"},
 		"an agent of itself": {argv: proxyArgv, target: "own", made: true},
+		"an agent of itself that the client has opened": {argv: proxyArgv, target: "opened", made: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,9 +38,12 @@ func TestAgentOfAnotherThread(t *testing.T) {
 			switch test.target {
 			case "agent":
 				target, _ = a.spawn(loose, "SAY: hello")
-			case "own":
+			case "own", "opened":
 				caller = loose
 				target, _ = a.spawn(loose, "SAY: hello")
+				if test.target == "opened" {
+					a.must("thread/resume", map[string]any{"threadId": target})
+				}
 			default:
 				a.turn(loose, "SAY: hello")
 			}

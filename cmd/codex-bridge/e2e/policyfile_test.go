@@ -279,3 +279,38 @@ func TestProjectRulesOfMovedThread(t *testing.T) {
 		})
 	}
 }
+
+// A subagent has the rules of its parent's project in memory, also when the client opens its thread by
+// itself from another folder.
+func TestProjectRulesOfOpenedAgent(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		argv []string
+		out  bool
+	}{"codex alone": {[]string{codexPath, "app-server"}, true}, "the bridge": {proxyArgv, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"read-only\"\n", mute: "many"})
+			w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), w.workspace))
+			w.write("workspace/.codex/rules/own.rules", "prefix_rule(pattern=[\"touch\"], decision=\"allow\")\n")
+			for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""} {
+				w.write("workspace/vendor/.git/"+file, text)
+			}
+			a := w.agreeable(test.argv...)
+			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
+			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, map[string]any{"cwd": filepath.Join(w.workspace, "vendor")})
+			a.end(thread, turn, mark)
+			done, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") != thread })
+			if err != nil {
+				t.Fatal(err)
+			}
+			agent := done.Param("threadId")
+			a.must("thread/resume", map[string]any{"threadId": agent})
+			a.turn(agent, "RUN: touch "+filepath.Join(w.root, "out"))
+			if w.left("out") != test.out {
+				t.Errorf("a command ran outside of the sandbox: %v; the model was told %q", !test.out, w.told())
+			}
+			a.quit()
+		})
+	}
+}
