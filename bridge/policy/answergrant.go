@@ -287,10 +287,13 @@ func (p *Policy) guards(st State, roots []string, path string) bool {
 		}
 	}
 	if st.PolicyFiles != nil {
-		for _, folder := range append(folders, path) {
+		for _, folder := range folders {
 			if folder != "" {
 				protected = append(protected, st.PolicyFiles.PolicyFiles(folder)...)
 			}
+		}
+		if st.foreignFile(path, "") != "" {
+			return true
 		}
 	}
 	return slices.ContainsFunc(protected, func(at string) bool { return overlap(strings.ToLower(path), strings.ToLower(at)) })

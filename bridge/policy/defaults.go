@@ -146,7 +146,7 @@ func (c *call) defaultRoots() (kept []string, loose bool) {
 	workspace := c.opensIn()
 	for _, path := range c.st.Defaults.WritableRoots {
 		if at, err := c.st.canonical(path); err == nil && belowAny(c.allowed(), at) && !c.st.exposes(at) && !c.st.inPath(at) && !c.st.holdsLink(at) &&
-			!c.p.protects(c.allowed(), at) && !c.p.leadsToProtected(at) && c.swappableIn(at) == "" && (at == workspace || workspace == "" || !overlap(at, workspace)) {
+			!c.p.protects(c.allowed(), at) && !c.p.leadsToProtected(at) && c.swappableIn(at) == "" && c.foreignFile(at) == "" && (at == workspace || workspace == "" || !overlap(at, workspace)) {
 			kept = append(kept, at)
 		}
 	}

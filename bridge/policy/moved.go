@@ -6,21 +6,27 @@ import "slices"
 // none. A thread is held to the policy file of the folder in which it was opened, and its
 // commands can't write that file. So a turn is not moved to where another one governs, and
 // does not get it among its writable roots.
-func (c *call) foreignFile(path string) string {
-	if c.st.PolicyFiles == nil {
+func (c *call) foreignFile(path string) string { return c.st.foreignFile(path, c.opensIn()) }
+
+// foreignFile is that of a call that gives its thread this workspace; "" is the workspace that it has.
+func (st State) foreignFile(path, workspace string) string {
+	if st.PolicyFiles == nil {
 		return ""
 	}
-	files := c.st.PolicyFiles.PolicyFiles(path)
+	files := st.PolicyFiles.PolicyFiles(path)
 	if len(files) == 0 {
 		return ""
 	}
-	folders := []string{c.opensIn(), c.st.Start} // the file of the latter counts in every thread
-	if c.st.Thread != nil {
-		folders = append(folders, c.st.Thread.Fence.Roots...)
+	folders := []string{workspace, st.Start} // the file of the latter counts in every thread
+	if st.Thread != nil {
+		folders = append(folders, st.Thread.Fence.Roots...)
+		if workspace == "" {
+			folders = append(folders, st.Thread.Workspace)
+		}
 	}
 	for _, file := range files {
 		if !slices.ContainsFunc(folders, func(folder string) bool {
-			return folder != "" && slices.Contains(c.st.PolicyFiles.PolicyFiles(folder), file)
+			return folder != "" && slices.Contains(st.PolicyFiles.PolicyFiles(folder), file)
 		}) {
 			return file
 		}
