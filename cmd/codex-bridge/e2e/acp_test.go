@@ -213,12 +213,12 @@ func TestAgentsOverTheWire(t *testing.T) {
 
 	// What is refused, and how.
 	for want, params := range map[string]map[string]any{
-		"forbidden sandbox":         {"task": "x", "sandbox": "require"},
-		"forbidden in a sandbox":    {"task": "x", "threadId": thread},
-		"error thread = true":       {"task": "x", "mode": "session"},
-		"error no agent \"nobody\"": {"task": "x", "agentId": "nobody"},
-		"error no licence":          {"task": "x", "agentId": "broken"},
-		"error sessionKey":          {"task": "x", "streamTo": "parent"},
+		"forbidden sandbox":          {"task": "x", "sandbox": "require"},
+		"forbidden sandboxed thread": {"task": "x", "threadId": thread},
+		"error thread = true":        {"task": "x", "mode": "session"},
+		"error no agent \"nobody\"":  {"task": "x", "agentId": "nobody"},
+		"error no licence":           {"task": "x", "agentId": "broken"},
+		"error sessionKey":           {"task": "x", "streamTo": "parent"},
 	} {
 		status, words, _ := strings.Cut(want, " ")
 		if result := c.must("bridge/acp/spawn", params); editor.Member(result, "status") != status || !strings.Contains(editor.Member(result, "error"), words) {

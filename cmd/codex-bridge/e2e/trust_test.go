@@ -287,7 +287,7 @@ func TestTrustControl(t *testing.T) {
 			loads := w.anew
 			if trusted {
 				title = "trusted/"
-				loads = !w.moves && !w.stays
+				loads = !w.moves
 			}
 			t.Run(title+name, func(t *testing.T) {
 				t.Parallel()
