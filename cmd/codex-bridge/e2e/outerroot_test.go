@@ -34,9 +34,7 @@ func TestRootAroundWorkspace(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\n"})
 			lib := filepath.Dir(w.write("lib/x", ""))
-			for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": "", "hooks/x": ""} {
-				w.write("lib/own/.git/"+file, text)
-			}
+			w.repositoryIn("lib/own")
 			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
 			a := w.agreeable(test.argv...)
 			settings := object{"cwd": filepath.Join(lib, "own"), "approvalPolicy": "on-request", "sandbox": "workspace-write"}
@@ -114,9 +112,7 @@ func TestGrantAroundWorkspace(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\n", codexConfig: permissionsConfig})
 			lib := filepath.Dir(w.write("lib/x", ""))
-			for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": "", "hooks/x": ""} {
-				w.write("lib/own/.git/"+file, text)
-			}
+			w.repositoryIn("lib/own")
 			w.write("config.toml", gitConfig+fmt.Sprintf("writable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
 			w.model.Add(scripted.Step{When: "PERMIT", Reply: wants(t, lib)})
 			w.model.Add(scripted.Step{When: "permissions", Reply: runs(t, "touch "+lib+"/own/.git/hooks/pre-commit; echo DONE")})

@@ -20,9 +20,7 @@ func TestPolicyFileOfThreadFolder(t *testing.T) {
 	w := newWorld(t, options{config: governsConfig})
 	a := w.agreeable(proxyArgv...)
 	for _, dir := range []string{"other", "broken"} {
-		w.write(dir+"/.git/HEAD", "ref: refs/heads/main\n")
-		w.write(dir+"/.git/objects/x", "")
-		w.write(dir+"/.git/refs/x", "")
+		w.repositoryIn(dir)
 	}
 	w.write("other/.codex-bridge.toml", workspacePolicy)
 	w.write("broken/.codex-bridge.toml", "[policy]\nsandbox = 1\n")
@@ -160,9 +158,7 @@ func TestPolicyFileWhereNothingIsEnforced(t *testing.T) {
 			thread := a.thread(map[string]any{})
 			a.turn(thread, "good day")
 			for folder, text := range folders {
-				w.write(folder+"/.git/HEAD", "ref: refs/heads/main\n")
-				w.write(folder+"/.git/objects/x", "")
-				w.write(folder+"/.git/refs/x", "")
+				w.repositoryIn(folder)
 				w.write(folder+"/sub/x", "")
 				if text != "" {
 					w.write(folder+"/.codex-bridge.toml", text)
@@ -256,9 +252,7 @@ func TestProjectRulesOfMovedThread(t *testing.T) {
 			w := newWorld(t, options{config: gitConfig, mute: "many"})
 			w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), w.workspace))
 			w.write("workspace/.codex/rules/own.rules", "prefix_rule(pattern=[\"touch\"], decision=\"allow\")\n")
-			for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""} {
-				w.write("workspace/vendor/.git/"+file, text)
-			}
+			w.repositoryIn("workspace/vendor")
 			a := w.agreeable(test.argv...)
 			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			cwd := w.workspace
@@ -293,9 +287,7 @@ func TestProjectRulesOfOpenedAgent(t *testing.T) {
 			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"read-only\"\n", mute: "many"})
 			w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), w.workspace))
 			w.write("workspace/.codex/rules/own.rules", "prefix_rule(pattern=[\"touch\"], decision=\"allow\")\n")
-			for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": ""} {
-				w.write("workspace/vendor/.git/"+file, text)
-			}
+			w.repositoryIn("workspace/vendor")
 			a := w.agreeable(test.argv...)
 			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
 			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, map[string]any{"cwd": filepath.Join(w.workspace, "vendor")})

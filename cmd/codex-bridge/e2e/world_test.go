@@ -153,6 +153,14 @@ func (w *world) write(name, text string) string {
 	return path
 }
 
+// repositoryIn makes a folder under the world's root one in which Codex and git see a repository.
+func (w *world) repositoryIn(folder string) {
+	w.t.Helper()
+	for file, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "objects/x": "", "refs/x": "", "hooks/x": ""} {
+		w.write(folder+"/.git/"+file, text)
+	}
+}
+
 // start starts argv in the workspace as the server of an editor. o.Argv, Env
 // and Dir are set here.
 func (w *world) start(argv []string, o editor.Options) *editor.Editor {
