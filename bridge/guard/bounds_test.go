@@ -114,3 +114,23 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 		t.Errorf("another thread has %q", got)
 	}
 }
+
+// A thread that Codex may still have loaded keeps its workspaces and the policies that it was opened under.
+func TestUnverifiedThreadKeepsItsWorkspaces(t *testing.T) {
+	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
+	threads := &w.g.threads
+	own := w.g.Policy()
+	if err := threads.opened(w.g.Policy, &policy.Sent{}, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, []*policy.Policy{own}); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name string
+		do   func(id string)
+		kept int
+	}{{"unverified", threads.unverified, 1}, {"unloaded", threads.unloaded, 0}} {
+		step.do("t")
+		if threads.peek("t") != nil || len(threads.workspacesOf("t")) != step.kept || len(threads.heldBy("t")) != step.kept {
+			t.Errorf("%s: %v, %q, %d policies", step.name, threads.peek("t"), threads.workspacesOf("t"), len(threads.heldBy("t")))
+		}
+	}
+}

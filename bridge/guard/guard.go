@@ -340,7 +340,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		result := a.Result()
 		if !result.Exists() {
 			if a.Outcome() == bridge.Unknown {
-				g.threads.unloaded(id) // it may be open in another way than before
+				g.threads.unverified(id) // it may be open in another way than before
 			}
 			return // an error of codex's own, or an answer too long to be read
 		}
@@ -362,7 +362,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		}
 		g.ownRules(g.threads.peek(opened)) // as Codex has just read them
 		if sentUnder != config.Enforce && g.Enforces() {
-			g.threads.unloaded(opened) // as SetPolicy has it
+			g.threads.unverified(opened) // as SetPolicy has it
 		}
 		if shown := g.shown(opened); shown != nil {
 			patch := rpc.NewEnvelopePatch(a.Envelope)

@@ -315,7 +315,19 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 	return nil
 }
 
-// unloaded forgets a thread. What it was opened by, and under, is not forgotten: a few bytes.
+// unverified has a thread take no turn until it is opened again. Codex may still have it loaded.
+func (t *threads) unverified(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.loadedEnforced, id)
+	if t.known[id] != nil {
+		delete(t.known, id)
+		t.listFolders()
+	}
+}
+
+// unloaded forgets a thread that Codex has unloaded. What it was opened by, and under, is not forgotten: a
+// few bytes.
 func (t *threads) unloaded(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
