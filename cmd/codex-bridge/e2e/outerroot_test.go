@@ -133,32 +133,30 @@ func TestGrantAroundWorkspace(t *testing.T) {
 // bridge. Its commands can't write the path.
 func TestThreadComesBackInProtectedPath(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{".github", ".github/workflows", "sub/.github"} {
-		for _, method := range []string{"thread/resume", "thread/fork"} {
-			t.Run(strings.ReplaceAll(folder, "/", " ")+" "+filepath.Base(method), func(t *testing.T) {
-				t.Parallel()
-				w := newWorld(t, options{config: governsConfig, mute: "many"})
-				base := "workspace/" + strings.TrimSuffix(folder, "/workflows")
-				w.write(base+"/workflows/x", "")
-				w.write("workspace/.github/workflows/.git/HEAD", "ref: refs/heads/main\n")
-				alone := w.agreeable(codexPath, "app-server")
-				thread := alone.thread(map[string]any{"cwd": filepath.Join(w.workspace, folder), "approvalPolicy": "on-request", "sandbox": "workspace-write"})
-				alone.turn(thread, "RUN: touch "+filepath.Join(w.root, base)+"/workflows/control")
-				if !w.left(base + "/workflows/control") {
-					t.Errorf("Codex alone does not write there: %q", w.told())
-				}
-				alone.quit()
-				a := w.agreeable(proxyArgv...)
-				result, err := a.Call(a.ctx, method, map[string]any{"threadId": thread})
-				if err == nil {
-					thread = editor.Member(result, "thread", "id")
-					a.turn(thread, fmt.Sprintf("RUN: python3 -c 'open(%q + %q, \"w\")'", filepath.Join(w.root, base)+"/work", "flows/y"))
-				}
-				if w.left(base + "/workflows/y") {
-					t.Errorf("the protected path is written: %q", w.told())
-				}
-				a.quit()
-			})
-		}
+	for folder, method := range map[string]string{".github": "thread/resume", ".github/workflows": "thread/fork", "sub/.github": "thread/resume"} {
+		t.Run(strings.ReplaceAll(folder, "/", " "), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: governsConfig, mute: "many"})
+			base := "workspace/" + strings.TrimSuffix(folder, "/workflows")
+			w.write(base+"/workflows/x", "")
+			w.write("workspace/.github/workflows/.git/HEAD", "ref: refs/heads/main\n")
+			alone := w.agreeable(codexPath, "app-server")
+			thread := alone.thread(map[string]any{"cwd": filepath.Join(w.workspace, folder), "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			alone.turn(thread, "RUN: touch "+filepath.Join(w.root, base)+"/workflows/control")
+			if !w.left(base + "/workflows/control") {
+				t.Errorf("Codex alone does not write there: %q", w.told())
+			}
+			alone.quit()
+			a := w.agreeable(proxyArgv...)
+			result, err := a.Call(a.ctx, method, map[string]any{"threadId": thread})
+			if err == nil {
+				thread = editor.Member(result, "thread", "id")
+				a.turn(thread, fmt.Sprintf("RUN: python3 -c 'open(%q + %q, \"w\")'", filepath.Join(w.root, base)+"/work", "flows/y"))
+			}
+			if w.left(base + "/workflows/y") {
+				t.Errorf("the protected path is written: %q", w.told())
+			}
+			a.quit()
+		})
 	}
 }
