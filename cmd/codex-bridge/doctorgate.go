@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"codex-bridge/bridge/config"
 	"codex-bridge/cmd/internal/editor"
 	"codex-bridge/cmd/internal/scripted"
 )
 
 // fireHook has the real codex run one of our hooks: a whole conversation through this
-// program under the user's configuration of the bridge, with a model that is scripted
-// and a CODEX_HOME of its own. It returns how codex says that the run ended, and how
-// many milliseconds it took.
-func fireHook() (status, took string, err error) {
+// program under the user's configuration of the bridge and these policy files of the
+// workspace, with a model that is scripted and a CODEX_HOME of its own. It returns how
+// codex says that the run ended, and how many milliseconds it took.
+func fireHook(policyFiles []string) (status, took string, err error) {
 	folder, err := scripted.Folder("codex-bridge-doctor-")
 	if err != nil {
 		return "", "", err
@@ -30,6 +32,19 @@ func fireHook() (status, took string, err error) {
 	home, project := filepath.Join(folder, "codex"), filepath.Join(folder, "project")
 	if err := errors.Join(os.Mkdir(project, 0o700), scripted.Home(home, model.URL(), "")); err != nil {
 		return "", "", err
+	}
+	for _, file := range policyFiles { // each in a folder below the one before: all of them count
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", "", err
+		}
+		if err := os.WriteFile(filepath.Join(project, config.WorkspaceFile), text, 0o600); err != nil {
+			return "", "", err
+		}
+		project = filepath.Join(project, "inner")
+		if err := os.Mkdir(project, 0o700); err != nil {
+			return "", "", err
+		}
 	}
 	env, err := scripted.Env(home)
 	if err != nil {
@@ -85,8 +100,9 @@ func declines(context.Context, editor.Message) (any, *editor.Error) {
 }
 
 // provenHooks is the doctor's row.
-func provenHooks() finding {
-	status, took, err := fireHook()
+func provenHooks(cfg *config.Config) finding {
+	policyFiles := slices.DeleteFunc(cfg.Files(), func(file string) bool { return filepath.Base(file) != config.WorkspaceFile })
+	status, took, err := fireHook(policyFiles)
 	switch {
 	case err != nil:
 		return finding{"hooks", broken, fmt.Sprintf("a hook could not be fired: %v", err), `see what "codex-bridge app-server" says on stderr with CODEX_BRIDGE_LOG=info`}

@@ -40,7 +40,7 @@ func examineHooks(cfg *config.Config, path string) finding {
 	if !cfg.Hooks.On {
 		return finding{"hooks", fine, "off: the policy does not enforce, and there is no [hooks] section", ""}
 	}
-	return provenHooks()
+	return provenHooks(cfg)
 }
 
 // askServer starts an app-server for one request and returns the result.

@@ -306,3 +306,14 @@ func TestProjectRulesOfOpenedAgent(t *testing.T) {
 		})
 	}
 }
+
+// Where policy files alone enforce, doctor fires a hook under them, and under all of them.
+func TestDoctorUnderPolicyFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.write(".codex-bridge.toml", "[policy]\napproval = [\"on-request\"]\n")
+	w.write("workspace/.codex-bridge.toml", "[policy]\nsandbox = \"read-only\"\n")
+	if out, problems, _ := w.own("doctor"); !strings.Contains(out, "a hook was fired and answered") {
+		t.Errorf("doctor says %s %s", out, problems)
+	}
+}
