@@ -75,10 +75,10 @@ var subset = order{"only leave values out", func(a, b reflect.Value) (reflect.Va
 	return b, each(b, func(s string) bool { return slices.Contains(texts(a), s) })
 }}
 
-// strictFirst is an order of lists of values, of which scale names the strictest first. A later layer takes
-// away the loosest ones: an earlier value that is stricter than one of the later list stays, so that
-// nobody who asks for it gets the looser one in its place. The order is the earlier layer's, but for a
-// stricter first value.
+// strictFirst is an order for lists of values. scale has the values, the strictest first. A later layer can
+// only remove the loosest ones: an earlier value that is stricter than one of the later list stays, since a
+// client that asks for it would get the looser one. The list keeps the order of the earlier layer, but a
+// stricter value can become the first.
 func strictFirst(scale ...string) order {
 	rank := func(s string) int { return slices.Index(scale, s) }
 	loose := slices.Clone(scale)

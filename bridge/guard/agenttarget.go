@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 
 	"codex-bridge/bridge/policy"
@@ -24,7 +25,6 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 	if !isAgentTool(use.Name) {
 		return nil
 	}
-	root := g.origin(thread)
 	for key, v := range use.Input.Members() {
 		if key == "message" || key == "items" {
 			continue
@@ -35,16 +35,11 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 		}
 		for _, v := range targets {
 			text, _ := v.Text()
-			id, reason := canonicalUUID(text), ""
-			switch {
-			case id == "":
-			case g.origin(id) != root && g.threads.opens(g.origin(id)): // one of which nothing is known runs no tools
-				reason = "the agent " + id + " is not one of this session"
-			case givesTurn(use.Name) && g.isLooser(id, thread, turn):
-				reason = "the agent " + id + " has another sandbox or other approvals than this turn"
-			}
-			if caller := g.thread(thread, turn); id == "" && text != "" && givesTurn(use.Name) && (key == "target" || key == "id") && caller != nil && caller.Varied {
-				reason = "which agent " + text + " is can't be told, and earlier turns had another sandbox or other approvals"
+			reason := ""
+			if id := canonicalUUID(text); id != "" {
+				reason = g.agentBarred(use.Name, id, thread, turn)
+			} else if text != "" && (key == "target" || key == "id") {
+				reason = g.nameBarred(use.Name, text, thread, turn)
 			}
 			if reason != "" {
 				return policy.Refused(rpc.CodeRefused, policy.Refusal{
@@ -54,6 +49,26 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 		}
 	}
 	return nil
+}
+
+// agentBarred returns why a call may not name an agent by its id; "" if it may. An agent of which nothing is
+// known runs no tools.
+func (g *Guard) agentBarred(tool, id, thread, turn string) string {
+	switch origin := g.origin(id); {
+	case origin != g.origin(thread) && g.threads.opens(origin):
+		return "the agent " + id + " is not one of this session"
+	case givesTurn(tool) && g.isLooser(id, thread, turn):
+		return "the agent " + id + " has another sandbox or other approvals than this turn"
+	}
+	return ""
+}
+
+// nameBarred returns why a call may not give work to an agent by its name; "" if it may.
+func (g *Guard) nameBarred(tool, name, thread, turn string) string {
+	if caller := g.thread(thread, turn); givesTurn(tool) && caller != nil && caller.Varied {
+		return "which agent " + name + " is can't be told, and earlier turns had another sandbox or other approvals"
+	}
+	return ""
 }
 
 // origin returns the thread at the root of a subagent's parents, also where the client has opened one of them
@@ -84,10 +99,5 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 }
 
 func isAgentTool(name string) bool {
-	for _, tool := range agentTools {
-		if strings.HasSuffix(name, tool) && !strings.HasPrefix(name, "mcp__") {
-			return true
-		}
-	}
-	return false
+	return !strings.HasPrefix(name, "mcp__") && slices.ContainsFunc(agentTools, func(tool string) bool { return strings.HasSuffix(name, tool) })
 }

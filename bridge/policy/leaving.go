@@ -158,9 +158,9 @@ func (p *Policy) protectsOwn(path string) bool {
 	return p.leadsIntoAny(namesOf(path), func(kept []string) bool { return !governs(kept[0]) })
 }
 
-// leadsToProtected reports whether a folder may hold a protected path of several names and is not above
-// its first one: the last names of the folder are the first ones of the path. Where such a folder is
-// writable by itself, nothing shows that what is inside is protected.
+// leadsToProtected reports whether the last names of a folder are the first names of a protected path, such
+// as .github for .github/workflows. If such a folder is a writable root, the path of a file relative to the
+// root does not show that the file is protected.
 func (p *Policy) leadsToProtected(folder string) bool {
 	return slices.ContainsFunc(p.protected, func(kept []string) bool {
 		for n := 1; n < len(kept); n++ {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Lists in braces are expanded as bash does it, ranges to what is not known. What is quoted, has no comma or
-// no end is no list. X marks a byte that is quoted.
+// Lists in braces are expanded like in bash. A range becomes an unknown part. Quoted braces, and braces
+// without a comma or without an end, are not a list. X marks a quoted byte.
 func TestExpandBraces(t *testing.T) {
 	for text, want := range map[string]string{
 		"a":               "",

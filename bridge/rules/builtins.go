@@ -57,8 +57,8 @@ func openAlias(r *reader, n *node, c context) {
 	}
 }
 
-// openSource: a file is not looked into, but it counts as a command by its
-// name, and what is no file is not known.
+// openSource handles source and ".": the file is not read, but it counts as a command with its name. An
+// operand that is not a file has unknown effects.
 func openSource(r *reader, n *node, c context) {
 	n.wrapper = true
 	switch {

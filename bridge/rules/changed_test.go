@@ -218,7 +218,7 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 	}
 }
 
-// Of a word with too many alternatives what is around its lists counts, as a glob.
+// A word whose lists expand to too many words counts as a glob, with an asterisk in place of the lists.
 func TestChangedFilesOfTooManyAlternatives(t *testing.T) {
 	many := "{hub," + strings.Repeat("x,", 256) + "}"
 	full := "touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 16)

@@ -32,8 +32,8 @@ type word struct {
 
 // braceLists are the lists in braces of a word.
 type braceLists struct {
-	// alternatives are the words that they stand for, with NUL for what is not known; unexpanded: there are
-	// too many. collapsed has one NUL in place of all lists.
+	// alternatives are the words that the lists expand to, with NUL for each unknown part. unexpanded reports
+	// that there are too many. collapsed is the word with one NUL from the first list to the last.
 	alternatives []string
 	unexpanded   bool
 	collapsed    string

@@ -25,7 +25,7 @@ func TestAgentUsesGrants(t *testing.T) {
 		t.Errorf("the first update is %s", bound.Raw)
 	}
 
-	// Another child asks nobody.
+	// For another child the person is not asked again.
 	second := c.spawn(map[string]any{"task": "RUN: echo granted"})
 	if kind, text := second.ends(second.run); kind != "done" || !strings.Contains(text, "ended with 0 and said: granted") {
 		t.Errorf("%s, %q", kind, text)

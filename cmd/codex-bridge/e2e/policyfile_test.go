@@ -236,6 +236,26 @@ func TestPolicyFileOfMovedThread(t *testing.T) {
 	}
 }
 
+// trustsTouch makes the workspace a trusted project whose rules let touch run outside of the sandbox, with
+// another repository in its folder vendor.
+func (w *world) trustsTouch() {
+	w.t.Helper()
+	w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), w.workspace))
+	w.write("workspace/.codex/rules/own.rules", "prefix_rule(pattern=[\"touch\"], decision=\"allow\")\n")
+	w.repositoryIn("workspace/vendor")
+}
+
+// resumedRunsOutside resumes a thread, and checks whether its command touch runs outside of the sandbox.
+func (a *agreeable) resumedRunsOutside(thread string, want bool) {
+	a.t.Helper()
+	a.must("thread/resume", map[string]any{"threadId": thread})
+	a.turn(thread, "RUN: touch "+filepath.Join(a.root, "out"))
+	if a.left("out") != want {
+		a.t.Errorf("a command ran outside of the sandbox: %v; the model was told %q", !want, a.world.told())
+	}
+	a.quit()
+}
+
 // A thread of a trusted project is moved out of it by a turn, and opened anew. Codex still has the rules of
 // the project in memory, and so the bridge still keeps lines from them.
 func TestProjectRulesOfMovedThread(t *testing.T) {
@@ -250,9 +270,7 @@ func TestProjectRulesOfMovedThread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: gitConfig, mute: "many"})
-			w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), w.workspace))
-			w.write("workspace/.codex/rules/own.rules", "prefix_rule(pattern=[\"touch\"], decision=\"allow\")\n")
-			w.repositoryIn("workspace/vendor")
+			w.trustsTouch()
 			a := w.agreeable(test.argv...)
 			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			cwd := w.workspace
@@ -264,12 +282,7 @@ func TestProjectRulesOfMovedThread(t *testing.T) {
 			if !strings.Contains(w.told(), cwd) {
 				t.Errorf("the model was told %q", w.told())
 			}
-			a.must("thread/resume", map[string]any{"threadId": thread})
-			a.turn(thread, "RUN: touch "+filepath.Join(w.root, "out"))
-			if w.left("out") != test.out {
-				t.Errorf("a command ran outside of the sandbox: %v; the model was told %q", !test.out, w.told())
-			}
-			a.quit()
+			a.resumedRunsOutside(thread, test.out)
 		})
 	}
 }
@@ -285,9 +298,7 @@ func TestProjectRulesOfOpenedAgent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"read-only\"\n", mute: "many"})
-			w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), w.workspace))
-			w.write("workspace/.codex/rules/own.rules", "prefix_rule(pattern=[\"touch\"], decision=\"allow\")\n")
-			w.repositoryIn("workspace/vendor")
+			w.trustsTouch()
 			a := w.agreeable(test.argv...)
 			thread := a.thread(map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
 			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, map[string]any{"cwd": filepath.Join(w.workspace, "vendor")})
@@ -297,12 +308,7 @@ func TestProjectRulesOfOpenedAgent(t *testing.T) {
 				t.Fatal(err)
 			}
 			agent := done.Param("threadId")
-			a.must("thread/resume", map[string]any{"threadId": agent})
-			a.turn(agent, "RUN: touch "+filepath.Join(w.root, "out"))
-			if w.left("out") != test.out {
-				t.Errorf("a command ran outside of the sandbox: %v; the model was told %q", !test.out, w.told())
-			}
-			a.quit()
+			a.resumedRunsOutside(agent, test.out)
 		})
 	}
 }

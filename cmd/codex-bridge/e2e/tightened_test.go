@@ -10,7 +10,8 @@ import (
 	"codex-bridge/cmd/internal/editor"
 )
 
-// A deny rule comes while a person is asked. It counts at the answer, whoever asks: the bridge or Codex.
+// A deny rule is added while a person is asked. It counts when the answer comes, if the bridge has asked and
+// if Codex has.
 func TestRuleThatComesWhileAsked(t *testing.T) {
 	t.Parallel()
 	const base = "[policy]\napproval = [\"untrusted\", \"on-request\"]\nsandbox = \"workspace-write\"\nescalation = \"ask\"\n"
