@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
@@ -23,6 +25,11 @@ type Person interface {
 	Wants(event string) bool
 	// Hook asks the client.
 	Hook(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error)
+	// ShowsElicitations reports whether the client declared that it shows elicitations of MCP servers.
+	ShowsElicitations() bool
+	// Elicit asks the client for a yes or no, as an elicitation without fields. thread is the id of the thread that the
+	// question is about; "" for none.
+	Elicit(ctx context.Context, thread, message string) (json.RawMessage, error)
 }
 
 // consents are the requests to which a person has agreed, and which are on their way through the guard.
@@ -77,7 +84,7 @@ func (a *asking) Routes() []bridge.Route {
 // ask has the request wait for the person's answer. Other requests do not wait.
 func (a *asking) ask(_ context.Context, call *bridge.Call) *rpc.Error {
 	p := a.wants(call.Message)
-	if p == nil || call.Kind != rpc.Request || call.Truncated() || !a.person.Wants(askEvent) {
+	if p == nil || call.Kind != rpc.Request || call.Truncated() || !a.person.Wants(askEvent) && !a.person.ShowsElicitations() {
 		return nil // the guard decides, and refuses what a person had to be asked about
 	}
 	m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
@@ -126,11 +133,30 @@ func (a *asking) answer(ctx context.Context, p *policy.Policy, m *rpc.Message) *
 	return d.Err
 }
 
-// put puts the question to the person. Whatever is not a clear yes is a no.
+// put puts the question to the person: by the hook if the client offered it, by an elicitation otherwise. Whatever is
+// not a clear yes is a no.
 func (a *asking) put(ctx context.Context, m *rpc.Message) (allowed bool, why string) {
 	wait := a.wait()
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no answer came within %s", wait))
 	defer cancel()
+	question := a.elicit
+	if a.person.Wants(askEvent) {
+		question = a.hook
+	}
+	allowed, reason, err := question(ctx, m)
+	switch {
+	case err != nil:
+		return false, err.Error()
+	case allowed:
+		return true, "the person allowed it"
+	case reason != "":
+		return false, "the person refused it: " + clip(reason)
+	}
+	return false, "the person refused it"
+}
+
+// hook asks by bridge/hook. reason is what the person wrote to a no.
+func (a *asking) hook(ctx context.Context, m *rpc.Message) (allowed bool, reason string, err error) {
 	payload := map[string]any{
 		"hook_event_name": "PermissionRequest", "tool_name": m.Method, "tool_input": json.RawMessage(orEmpty(m.Params)),
 		"reason": fmt.Sprintf("policy.methods wants you to be asked about %s.", clip(m.Method)),
@@ -142,24 +168,54 @@ func (a *asking) put(ctx context.Context, m *rpc.Message) (allowed bool, why str
 	}
 	raw, err := json.Marshal(payload)
 	if err != nil {
-		return false, err.Error()
+		return false, "", err
 	}
 	result, err := a.person.Hook(ctx, askEvent, raw)
 	if err != nil {
-		return false, "the person was not asked: " + err.Error()
+		return false, "", notAsked(err)
 	}
 	var answer struct{ Decision, Reason string }
 	if err := json.Unmarshal(result, &answer); err != nil {
-		return false, "the client's answer can't be read: " + err.Error()
+		return false, "", unreadable(err)
 	}
-	switch {
-	case answer.Decision == "allow":
-		return true, "the person allowed it"
-	case answer.Reason != "":
-		return false, "the person refused it: " + clip(answer.Reason)
-	}
-	return false, "the person refused it"
+	return answer.Decision == "allow", answer.Reason, nil
 }
+
+// maxShown is how many characters of a request's params an elicitation shows.
+const maxShown = 2000
+
+// elicit asks by an elicitation, which has no place for a reason.
+func (a *asking) elicit(ctx context.Context, m *rpc.Message) (allowed bool, _ string, err error) {
+	thread, _ := m.Params.Get("threadId").Text()
+	shown := []rune(printable(string(orEmpty(m.Params))))
+	message := fmt.Sprintf("Allow %s? policy.methods wants you to be asked. Its parameters: %s", clip(m.Method), string(shown[:min(len(shown), maxShown)]))
+	if more := len(shown) - maxShown; more > 0 {
+		message += fmt.Sprintf(" … (+%d more characters)", more)
+	}
+	result, err := a.person.Elicit(ctx, thread, message)
+	if err != nil {
+		return false, "", notAsked(err)
+	}
+	var answer struct{ Action string }
+	if err := json.Unmarshal(result, &answer); err != nil {
+		return false, "", unreadable(err)
+	}
+	return answer.Action == "accept", "", nil
+}
+
+// printable replaces each control character, and each that changes the direction of text, by a space.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+func notAsked(err error) error { return fmt.Errorf("the person was not asked: %w", err) }
+
+func unreadable(err error) error { return fmt.Errorf("the client's answer can't be read: %w", err) }
 
 // orEmpty returns the JSON of params; {} where there are none.
 func orEmpty(params rpc.Value) []byte {

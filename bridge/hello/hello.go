@@ -42,6 +42,7 @@ type Hello struct {
 	rows   map[string]func() any // what other features have for bridge/status
 
 	offered atomic.Bool // the client knows the bridge
+	elicits atomic.Bool // the client declared that it shows elicitations
 
 	mu    sync.Mutex
 	wants []string // the hooks that the client wants to be asked about
@@ -90,6 +91,7 @@ func (h *Hello) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 	capabilities := call.Params.Get("capabilities")
 	offer := capabilities.Get("bridge")
 	offered := offer.Exists() // the message itself is gone when the answer comes
+	elicits := declaresElicitations(capabilities)
 	var wants []string
 	for event := range offer.Get("hooks").Elements() {
 		if name, ok := event.Text(); ok {
@@ -116,13 +118,17 @@ func (h *Hello) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 				"codex", version, "measured", methods.Measured)
 		}
 	}
-	if !offered {
+	if !offered && !elicits {
 		return nil
 	}
 	call.OnAnswer(func(a *bridge.Answer) {
 		result := a.Result()
 		if result.Kind() != rpc.Object || a.Truncated() {
 			return // codex refused, or is not itself
+		}
+		h.elicits.Store(elicits)
+		if !offered {
+			return
 		}
 		h.mu.Lock()
 		h.wants = wants
@@ -228,6 +234,30 @@ func (h *Hello) Wants(event string) bool {
 // Hook asks the client about one run of a hook: bridge/hook.
 func (h *Hello) Hook(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
 	result, err := h.peer.AskClient(ctx, "bridge/hook", map[string]any{"event": event, "payload": payload})
+	return result.Raw(), err
+}
+
+// declaresElicitations reports whether capabilities of initialize say that the client shows elicitations of MCP servers.
+// Codex sends plain forms to every client (measured with 0.169), so that only these declarations tell: of the extension
+// openai/form, in its two forms, and of the bridge's own capability.
+func declaresElicitations(capabilities rpc.Value) bool {
+	legacy, _ := capabilities.Get("mcpServerOpenaiFormElicitation").Bool()
+	own, _ := capabilities.Get("bridge").Get("elicitations").Bool()
+	return legacy || own || capabilities.Get("extensions").Get("openai/form").Kind() == rpc.Object
+}
+
+// ShowsElicitations reports whether the client declared that it shows elicitations of MCP servers.
+func (h *Hello) ShowsElicitations() bool { return h.elicits.Load() }
+
+// elicitationServer is the name under which the bridge's own elicitations come.
+const elicitationServer = "codex-bridge"
+
+// Elicit asks the client for a yes or no, as a form without fields. The client is told when the question is settled.
+func (h *Hello) Elicit(ctx context.Context, thread, message string) (json.RawMessage, error) {
+	result, err := h.peer.AskPerson(ctx, thread, "mcpServer/elicitation/request", map[string]any{
+		"threadId": thread, "turnId": nil, "serverName": elicitationServer, "mode": "form", "message": message,
+		"requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}},
+	})
 	return result.Raw(), err
 }
 

@@ -40,8 +40,8 @@ func (p *Policy) refused(row methods.Row, verdict methods.Verdict, known bool) D
 	r := Refusal{Method: row.Method}
 	switch {
 	case verdict == methods.Ask:
-		r.Rule, r.Reason = key, "a person has to be asked about it, by a client that offers the hook permissionRequest"
-		r.Mend = `offer it in initialize, as capabilities.bridge.hooks, or say "allow" or "deny"`
+		r.Rule, r.Reason = key, "a person has to be asked about it, by a client that offers the hook permissionRequest or declares that it shows elicitations"
+		r.Mend = `declare it in initialize, as capabilities.bridge.hooks or capabilities.bridge.elicitations, or say "allow" or "deny"`
 	case override == "deny":
 		r.Rule, r.Reason = key, "the configuration denies it"
 		r.Mend = "take the line out, or say \"allow\""

@@ -85,3 +85,59 @@ func TestMethodsThatAskAPerson(t *testing.T) {
 	}
 	c.quit()
 }
+
+// A client that has no hook, but declares that it shows elicitations, is asked by one. Anything but "accept" refuses.
+func TestMethodsThatAskByElicitation(t *testing.T) {
+	t.Parallel()
+	for name, capabilities := range map[string]map[string]any{
+		"the extension":           {"experimentalApi": true, "extensions": map[string]any{"openai/form": map[string]any{}}},
+		"the older field":         {"experimentalApi": true, "mcpServerOpenaiFormElicitation": true},
+		"the bridge's capability": {"experimentalApi": true, "bridge": map[string]any{"version": 1, "elicitations": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: sessionPolicy + "[policy.methods]\n\"thread/name/set\" = \"ask\"\n[approvals]\ntimeout = \"1s\"\n"})
+			c := w.open(proxyArgv...)
+			c.initialize(capabilities)
+			thread := c.thread(nil)
+			for _, test := range []struct {
+				name   string
+				answer any
+				reason string // "": the request is allowed
+			}{
+				{"yes", map[string]any{"action": "accept", "content": map[string]any{}, "_meta": nil}, ""},
+				{"no", map[string]any{"action": "decline"}, "the person refused it"},
+				{"closed", map[string]any{"action": "cancel"}, "the person refused it"},
+				{"nothing", map[string]any{}, "the person refused it"},
+				{"words", "yes", "can't be read"},
+				{"late", nil, "no answer came within 1s"},
+			} {
+				mark := c.Mark()
+				failed := make(chan *editor.Error, 1)
+				go func() {
+					_, err := c.Call(c.ctx, "thread/name/set", map[string]any{"threadId": thread, "name": test.name})
+					failed <- err
+				}()
+				m := c.waitFor(mark, "mcpServer/elicitation/request", nil)
+				if m.Param("threadId") != thread || m.Param("serverName") != "codex-bridge" || m.Param("mode") != "form" ||
+					!strings.Contains(m.Param("message"), `Allow thread/name/set?`) || !strings.Contains(m.Param("message"), test.name) {
+					t.Errorf("the person is asked %s", m.Raw)
+				}
+				if test.answer != nil {
+					if err := c.Reply(m, test.answer); err != nil {
+						t.Fatal(err)
+					}
+				}
+				err := <-failed
+				if test.reason == "" && err != nil || test.reason != "" && (err == nil || err.Code != -32010 || !strings.Contains(err.Message, test.reason)) {
+					t.Errorf("%s: %v", test.name, err)
+				}
+				c.waitFor(mark, "serverRequest/resolved", nil)
+			}
+			if got := editor.Member(c.must("thread/read", map[string]any{"threadId": thread}), "thread", "name"); got != "yes" {
+				t.Errorf("the name is %q", got)
+			}
+			c.quit()
+		})
+	}
+}
