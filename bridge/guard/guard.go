@@ -251,6 +251,13 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.keptUntrusted(call, d.Untrusted, state)
 	}
+	if slices.Contains(methods.Unloading, call.Method) && call.Kind == rpc.Request {
+		call.OnAnswer(func(a *bridge.Answer) {
+			if a.Outcome() != bridge.Failed {
+				g.threads.unverified(thread)
+			}
+		})
+	}
 	return nil
 }
 

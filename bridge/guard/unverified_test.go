@@ -119,3 +119,31 @@ func TestMemoryWriterRunsTools(t *testing.T) {
 		}
 	}
 }
+
+// A thread that Codex has put away, or may have, takes no turn, also before Codex's notification.
+func TestArchivedThreadTakesNoTurn(t *testing.T) {
+	for _, method := range []string{"thread/archive", "thread/delete"} {
+		for answer, unloads := range map[string]bool{`"result":{}`: true, `"error":{"code":-32600,"message":"no"}`: false, `"result":1,"result":2`: true} {
+			t.Run(method+" "+answer, func(t *testing.T) {
+				c, g, _ := converse(t, strictPolicy, guard.NoRecord)
+				opens(c, "thread/start", "t1", "untrusted")
+				shown := answer
+				if strings.Contains(answer, `"result":1`) {
+					shown = `"error":{"code":-32011,"message":"<text>"}`
+				}
+				c.Play("archive", `editor> {"id":"put","method":"`+method+`","params":{"threadId":"t1"}}
+codex< {"id":"put","method":"`+method+`","params":{"threadId":"t1"}}
+codex> {"id":"put",`+answer+`}
+editor< {"id":"put",`+shown+`}
+`)
+				want := 1
+				if unloads {
+					want = 0
+				}
+				if got := g.Threads(); got != want {
+					t.Errorf("%d threads may take turns, want %d", got, want)
+				}
+			})
+		}
+	}
+}

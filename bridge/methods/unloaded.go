@@ -4,3 +4,7 @@ package methods
 // anew. Measured with 0.169.0: thread/archive and thread/delete are followed by the second
 // and the third, and not by thread/closed.
 var Unloaded = []string{"thread/closed", "thread/archived", "thread/deleted"}
+
+// Unloading are the requests with which a client has Codex unload a thread. The notification may come after
+// the answer.
+var Unloading = []string{"thread/archive", "thread/delete"}
