@@ -171,15 +171,16 @@ func (e *Envelope) Clone() *Envelope {
 	return &c
 }
 
-// Start reads what the first bytes of a line of Codex tell, when the rest is
-// lost: the method, and the id of an answer or a request.
+// Start returns the id and the method that the first bytes of a line of Codex tell, when the rest is
+// lost. An answer has no method.
 func Start(line []byte) (ID, string) {
-	g := look(line)
-	var id ID
-	if doc, err := ParseValue(g.id); err == nil {
-		id, _ = IDOf(doc.Root())
+	root := beforeBreak(line).Root()
+	id, _ := IDOf(root.Get("id"))
+	if _, err := ParseValue(id.Raw()); err != nil {
+		id = ID{} // not to be written into a reply
 	}
-	return id, string(g.method)
+	method, _ := root.Get("method").Text()
+	return id.Clone(), method
 }
 
 // RefusedLine is a line of a client that is no strict JSON-RPC message.
@@ -205,26 +206,31 @@ func requestID(m *Message) ID {
 	return id.Clone()
 }
 
-// salvage reads the id of a call from a line that does not parse.
+// salvage returns the id of a call in a line that does not parse.
 func salvage(line []byte) ID {
-	var p parser
-	p.reset(line, false, 1<<16)
-	p.lenient = true
-	if p.parse() != nil {
-		// Broken in the middle: what stands before the break is all there is.
-		if len(p.doc.nodes) == 0 || p.doc.nodes[0].kind != Object {
-			return ID{}
-		}
-		if last := len(p.doc.nodes) - 1; last > 0 && unfinished(p.doc.nodes[last], len(line)) {
-			p.doc.nodes = p.doc.nodes[:last]
-		}
-		p.doc.nodes[0].skip = uint32(len(p.doc.nodes))
-	}
-	id := requestID(&Message{Doc: p.doc})
+	id := requestID(&Message{Doc: *beforeBreak(line)})
 	if _, err := ParseValue(id.Raw()); err != nil {
 		return ID{} // not to be written into a reply
 	}
 	return id
+}
+
+// beforeBreak parses a line up to the place where it is no JSON any more.
+func beforeBreak(line []byte) *Doc {
+	var p parser
+	p.reset(line, false, 1<<16)
+	p.lenient = true
+	if p.parse() == nil {
+		return &p.doc
+	}
+	if len(p.doc.nodes) == 0 || p.doc.nodes[0].kind != Object {
+		return &Doc{}
+	}
+	if last := len(p.doc.nodes) - 1; last > 0 && unfinished(p.doc.nodes[last], len(line)) {
+		p.doc.nodes = p.doc.nodes[:last]
+	}
+	p.doc.nodes[0].skip = uint32(len(p.doc.nodes))
+	return &p.doc
 }
 
 // unfinished tells whether a text of that length breaks off inside n. A number

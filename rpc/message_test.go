@@ -169,6 +169,10 @@ func TestStart(t *testing.T) {
 		{`{"id":,"result":{}`, `null`, ""},
 		{`{"method":"m","id":`, `null`, "m"},
 		{`{"meth`, `null`, ""},
+		{`{"new":{"id":6},"id":5,"result":{"a":"b`, `5`, ""},
+		{`{"new":[{"id":6`, `null`, ""},
+		{`{"method":"m","params":{"id":6,"x":"y`, `null`, "m"},
+		{`{"params":{"id":6,"method":"y","a":[1,2`, `null`, ""},
 		{``, `null`, ""},
 	}
 	for _, test := range tests {
