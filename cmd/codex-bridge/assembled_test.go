@@ -59,12 +59,21 @@ func apart(t *testing.T) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.count=1")
+	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.failfast")
 	cmd.Env = append(os.Environ(), mark+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	return true
+}
+
+// patience returns how long a test waits for what must come: longer than a loaded machine needs, but short if a feature is
+// left out.
+func patience() time.Duration {
+	if os.Getenv(withoutFeature) != "" {
+		return time.Second
+	}
+	return time.Minute
 }
 
 // newAssembled assembles the program with a configuration.
@@ -213,9 +222,8 @@ func (w *assembled) knows(more map[string]any) {
 	w.takes()
 }
 
-// call is a request of the client's. Everything else that comes before its answer is
-// dropped; requests of Codex are not recorded.
-func (w *assembled) call(method string, params any) (rpc.Value, error) {
+// begin sends a request of the client's, and returns its id. Take its answer with answers.
+func (w *assembled) begin(method string, params any) string {
 	w.t.Helper()
 	w.calls++
 	id := fmt.Sprintf("c%d", w.calls)
@@ -224,35 +232,74 @@ func (w *assembled) call(method string, params any) (rpc.Value, error) {
 		w.t.Fatal(err)
 	}
 	w.EditorSays(string(text))
-	for late := time.After(time.Minute); ; {
-		select {
-		case line, ok := <-w.EditorHears():
-			if !ok {
-				w.t.Fatalf("%s is not answered: the proxy has ended", method)
-			}
-			m, err := rpc.ParseMessage([]byte(line))
-			if err != nil {
+	return id
+}
+
+// response is the answer to a request of the client's.
+type response struct {
+	result rpc.Value
+	err    error
+}
+
+// answers waits for the answers to requests, by their ids. Everything else that comes before the last of them is
+// dropped; requests of Codex are not recorded.
+func (w *assembled) answers(ids ...string) map[string]response {
+	w.t.Helper()
+	all := make(map[string]response)
+	for len(all) < len(ids) {
+		m := w.next()
+		id, _ := m.Get("id").Text()
+		if m.Get("method").Exists() || !slices.Contains(ids, id) {
+			continue
+		}
+		a := response{result: m.Get("result")}
+		if failed := m.Get("error"); failed.Exists() {
+			e := &rpc.Error{}
+			if err := json.Unmarshal(failed.Raw(), e); err != nil {
 				w.t.Fatal(err)
 			}
-			if m.Method != "" || string(m.ID.Raw()) != `"`+id+`"` {
-				continue
-			}
-			doc, err := rpc.ParseValue([]byte(line))
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			if failed := doc.Root().Get("error"); failed.Exists() {
-				e := &rpc.Error{}
-				if err := json.Unmarshal(failed.Raw(), e); err != nil {
-					w.t.Fatal(err)
-				}
-				return rpc.Value{}, e
-			}
-			return doc.Root().Get("result"), nil
-		case <-late:
-			w.t.Fatalf("%s is not answered", method)
+			a = response{err: e}
+		}
+		all[id] = a
+	}
+	return all
+}
+
+// next returns the next message that the client receives.
+func (w *assembled) next() rpc.Value {
+	w.t.Helper()
+	select {
+	case line, ok := <-w.EditorHears():
+		if !ok {
+			w.t.Fatal("the proxy has ended")
+		}
+		doc, err := rpc.ParseValue([]byte(line))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return doc.Root()
+	case <-time.After(patience()):
+		w.t.Fatal("the client receives nothing")
+		return rpc.Value{}
+	}
+}
+
+// sees waits until the client receives a notification.
+func (w *assembled) sees(method string) rpc.Value {
+	w.t.Helper()
+	for {
+		if m := w.next(); m.Get("method").Is(method) && !m.Get("id").Exists() {
+			return m.Get("params")
 		}
 	}
+}
+
+// call is a request of the client's, and its answer.
+func (w *assembled) call(method string, params any) (rpc.Value, error) {
+	w.t.Helper()
+	id := w.begin(method, params)
+	a := w.answers(id)[id]
+	return a.result, a.err
 }
 
 // must is call, and fails the test if the request fails.
@@ -268,7 +315,7 @@ func (w *assembled) must(method string, params any) rpc.Value {
 // asks is a request of Codex's; it returns the client's, or the bridge's, answer.
 func (w *assembled) asks(id, method string, params any) json.RawMessage {
 	w.tells(map[string]any{"id": id, "method": method, "params": params})
-	for late := time.After(time.Minute); ; {
+	for late := time.After(patience()); ; {
 		w.mu.Lock()
 		reply, ok := w.replies[`"`+id+`"`]
 		replied := w.replied

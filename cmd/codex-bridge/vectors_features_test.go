@@ -27,6 +27,8 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 		"TestDisplayTextVectors":         "*turns.Feature",
 		"TestSandboxPolicyVectors":       "*turns.Feature",
 		"TestApprovalVectorsCases":       "*guard.Guard",
+		"TestSteeringVectors":            "*turns.Feature",
+		"TestTurnCollectorVectors":       "*turns.Feature",
 	} {
 		t.Run(test, func(t *testing.T) {
 			t.Parallel()
