@@ -158,6 +158,10 @@ func (w *assembled) play() {
 		if m.Method != "initialize" {
 			result, failed = w.answer(r)
 		}
+		if result == (exits{}) {
+			w.CodexEnds()
+			return
+		}
 		said := map[string]any{"id": json.RawMessage(m.ID.Raw()), "result": result}
 		if failed != "" {
 			said = map[string]any{"id": json.RawMessage(m.ID.Raw()), "error": map[string]any{"code": -32600, "message": failed}}
@@ -168,6 +172,9 @@ func (w *assembled) play() {
 		}
 	}
 }
+
+// exits in the place of a result ends Codex.
+type exits struct{}
 
 // following is a result, and the messages that Codex sends after it.
 type following struct {

@@ -121,9 +121,8 @@ func (c conversation) play(t *testing.T) {
 		case "thread/start":
 			return map[string]any{"thread": map[string]any{"id": "new-th"}, "cwd": "/srv", "model": "mm", "modelProvider": "openai"}, ""
 		case "turn/interrupt":
-			return following{map[string]any{}, func() {
-				w.tells(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": thread, "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
-			}}, ""
+			w.tells(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": thread, "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
+			return map[string]any{}, ""
 		case "turn/start":
 			if len(errs) > 0 {
 				failed := errs[0]

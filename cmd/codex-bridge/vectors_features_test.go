@@ -17,18 +17,25 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 		t.Fatal(err)
 	}
 	for test, feature := range map[string]string{
-		"TestConversationBindingVectors": "*turns.Feature",
-		"TestConversationInputVectors":   "*turns.Feature",
-		"TestElicitationVectors":         "*approvals.Feature",
-		"TestProjectionLimitsVectors":    "*turns.Feature",
-		"TestProviderVectors":            "*threads.Feature",
-		"TestReasoningEffortVectors":     "*turns.Feature",
-		"TestRequestUserInputVectors":    "*turns.Feature",
-		"TestDisplayTextVectors":         "*turns.Feature",
-		"TestSandboxPolicyVectors":       "*turns.Feature",
-		"TestApprovalVectorsCases":       "*guard.Guard",
-		"TestSteeringVectors":            "*turns.Feature",
-		"TestTurnCollectorVectors":       "*turns.Feature",
+		"TestConversationBindingVectors":     "*turns.Feature",
+		"TestConversationInputVectors":       "*turns.Feature",
+		"TestElicitationVectors":             "*approvals.Feature",
+		"TestProjectionLimitsVectors":        "*turns.Feature",
+		"TestProviderVectors":                "*threads.Feature",
+		"TestReasoningEffortVectors":         "*turns.Feature",
+		"TestRequestUserInputVectors":        "*turns.Feature",
+		"TestDisplayTextVectors":             "*turns.Feature",
+		"TestSandboxPolicyVectors":           "*turns.Feature",
+		"TestApprovalVectorsCases":           "*guard.Guard",
+		"TestSteeringVectors":                "*turns.Feature",
+		"TestThreadDecisionVectors":          "*threads.Feature",
+		"TestPolicyFingerprintVectors":       "*threads.Feature",
+		"TestConfigMergeVectors":             "*threads.Feature",
+		"TestUserMCPPatchVectors":            "*threads.Feature",
+		"TestDynamicToolsFingerprintVectors": "*threads.Feature",
+		"TestClearVectors":                   "*threads.Feature",
+		"TestSessionBindingVectors":          "threads import",
+		"TestTurnCollectorVectors":           "*turns.Feature",
 	} {
 		t.Run(test, func(t *testing.T) {
 			t.Parallel()

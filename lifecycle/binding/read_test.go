@@ -1,15 +1,20 @@
 package binding_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"codex-bridge/bridge/bridgetest/vectors"
 	"codex-bridge/lifecycle/binding"
 )
+
+var now = time.Date(2026, 2, 3, 4, 5, 6, 7_000_000, time.UTC)
 
 func read(t testing.TB, text string) (binding.Binding, []binding.Dropped) {
 	t.Helper()
@@ -138,8 +143,12 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, c := range seen(f).Cases {
-		f.Add(fileOf(c.File))
+	var v struct {
+		Cases []struct{ File json.RawMessage }
+	}
+	vectors.Read(f, "session_binding.json", &v)
+	for _, c := range v.Cases {
+		f.Add([]byte(c.File))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b, _, err := binding.Read(text, "/s", binding.Options{Now: now})

@@ -127,12 +127,9 @@ func TestStartedNeedsApps(t *testing.T) {
 
 // Which of its tools are found by search, a thread knows from its start.
 func TestDeferredTools(t *testing.T) {
-	run, in, a := decide.Run{DeferredTools: true}, decide.Inputs{DynamicTools: someTools}, decide.Answer{Thread: "t"}
-	b, err := decide.Started(run, in, a)
-	if err != nil || !b.DynamicToolsContainDeferred {
-		t.Errorf("started: %+v, %v", b, err)
-	}
-	if b = decide.Resumed(b, decide.Run{}, in, a); !b.DynamicToolsContainDeferred {
+	old := binding.Binding{ThreadID: "t", DynamicTools: someTools, DynamicToolsContainDeferred: true}
+	b := decide.Resumed(old, decide.Run{}, decide.Inputs{DynamicTools: someTools}, decide.Answer{Thread: "t"})
+	if !b.DynamicToolsContainDeferred {
 		t.Error("forgotten by a resume")
 	}
 }

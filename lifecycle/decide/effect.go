@@ -8,13 +8,10 @@ import (
 
 // Run is what is kept of a request beside the fingerprints.
 type Run struct {
-	SessionFile    string
-	Cwd            string
-	AuthProfile    string // "" not said
-	Model          string
-	ModelProvider  string // where Codex's answer has none
-	HookGeneration string
-	DeferredTools  bool // some of the dynamic tools are found by search
+	SessionFile   string
+	Cwd           string
+	Model         string
+	ModelProvider string // where Codex's answer has none
 }
 
 // Answer is what Codex said to thread/start or thread/resume.
@@ -27,7 +24,6 @@ var errNotBuilt = errors.New("bridge.plugins: the apps of the plugins were not l
 func Started(run Run, in Inputs, a Answer) (binding.Binding, error) {
 	b := bound(run, in, a)
 	b.Model = either(a.Model, run.Model)
-	b.DynamicToolsContainDeferred = run.DeferredTools
 	if in.Evaluated {
 		b.MCPServers = in.MCPServers
 	}
@@ -46,8 +42,7 @@ func Started(run Run, in Inputs, a Answer) (binding.Binding, error) {
 func Resumed(old binding.Binding, run Run, in Inputs, a Answer) binding.Binding {
 	b := bound(run, in, a)
 	b.Model = either(run.Model, a.Model)
-	b.AuthProfile = either(run.AuthProfile, old.AuthProfile)
-	b.HookGeneration = either(run.HookGeneration, old.HookGeneration)
+	b.AuthProfile, b.HookGeneration = old.AuthProfile, old.HookGeneration // of another implementation
 	b.MCPServers = old.MCPServers
 	if in.Evaluated {
 		b.MCPServers = in.MCPServers
@@ -61,9 +56,9 @@ func Resumed(old binding.Binding, run Run, in Inputs, a Answer) binding.Binding 
 // bound is what both have in common.
 func bound(run Run, in Inputs, a Answer) binding.Binding {
 	return binding.Binding{
-		SessionFile: run.SessionFile, ThreadID: a.Thread, Cwd: run.Cwd, AuthProfile: run.AuthProfile,
-		ModelProvider: either(a.ModelProvider, run.ModelProvider), HookGeneration: run.HookGeneration,
-		DynamicTools: in.DynamicTools, UserMCPServers: in.UserMCPServers, Environments: in.Environments,
+		SessionFile: run.SessionFile, ThreadID: a.Thread, Cwd: run.Cwd,
+		ModelProvider: either(a.ModelProvider, run.ModelProvider),
+		DynamicTools:  in.DynamicTools, UserMCPServers: in.UserMCPServers, Environments: in.Environments,
 		ContextEngine: in.ContextEngine,
 	}
 }

@@ -2,8 +2,12 @@ package decide_test
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -14,7 +18,10 @@ import (
 	"codex-bridge/lifecycle/fingerprint"
 	"codex-bridge/lifecycle/internal/jsontest"
 	"codex-bridge/lifecycle/servers"
+	"codex-bridge/rpc"
 )
+
+var now = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // host is all that a thread can be started with, as values.
 type host struct {
@@ -72,7 +79,7 @@ func (h host) inputs(t rapid.TB, rnd *rand.Rand) decide.Inputs {
 		}
 	}
 	var in decide.Inputs
-	patch, err := servers.Patch(value(t, jsontest.Write(rnd, h.servers)), "")
+	patch, err := servers.Patch(value(t, jsontest.Write(rnd, h.servers)))
 	check(err)
 	if patch != nil {
 		in.UserMCPServers, err = fingerprint.Digest(patch)
@@ -235,4 +242,37 @@ func TestLawNoPingPong(t *testing.T) {
 			b = next
 		}
 	})
+}
+
+// toolsOf is the fingerprint of a catalogue, as another package of the bridge makes it.
+func toolsOf(t rapid.TB, tools []map[string]json.RawMessage) string {
+	t.Helper()
+	list := make([]string, 0, len(tools))
+	for _, tool := range tools {
+		tool = maps.Clone(tool)
+		delete(tool, "description")
+		text, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := fingerprint.Canonical(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, string(c))
+	}
+	slices.Sort(list)
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+func value(t rapid.TB, text []byte) rpc.Value {
+	t.Helper()
+	if len(text) == 0 {
+		return rpc.Value{}
+	}
+	doc, err := rpc.ParseValue(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Root()
 }

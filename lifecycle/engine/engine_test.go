@@ -1,15 +1,11 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/engine"
-	"codex-bridge/lifecycle/fingerprint"
 	"codex-bridge/rpc"
 )
 
@@ -33,39 +29,6 @@ func bound(t *testing.T, text string) *binding.ContextEngine {
 		t.Fatal(err)
 	}
 	return b
-}
-
-func TestPolicyFingerprintVectors(t *testing.T) {
-	var v struct {
-		PolicyFingerprint []struct {
-			Info              map[string]any
-			PolicyFingerprint string
-		}
-	}
-	vectors.Read(t, "projection_limits.json", &v)
-	if len(v.PolicyFingerprint) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.PolicyFingerprint {
-		t.Run(c.PolicyFingerprint, func(t *testing.T) {
-			c.Info["citationsMode"], c.Info["contextTokenBudget"] = "auto", 100_000 // of the host's settings there
-			info, err := json.Marshal(c.Info)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := bound(t, string(info))
-			if b.EngineID != "eng" || !fingerprint.Same(b.Policy, c.PolicyFingerprint) {
-				t.Errorf("%s has the policy %s", b.EngineID, b.Policy)
-			}
-			want, err := fingerprint.Canonical([]byte(c.PolicyFingerprint))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if b.Policy != "v1:"+string(want) {
-				t.Errorf("the policy is %s, want %s", b.Policy, want)
-			}
-		})
-	}
 }
 
 func TestActive(t *testing.T) {

@@ -7,11 +7,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"codex-bridge/lifecycle/internal/jsontest"
 	"codex-bridge/lifecycle/params"
 )
+
+func decoded(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	if text == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func same(t *testing.T, got, want []byte) {
+	t.Helper()
+	if diff := cmp.Diff(decoded(t, want), decoded(t, got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
 
 func TestThread(t *testing.T) {
 	const asked = `{"bridge":{"sessionKey":"k"},"model":"m","modelProvider":"openai-codex","cwd":"/w","approvalPolicy":"on-failure",

@@ -12,9 +12,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Patch is the configuration of the servers in defs, an object of definitions by name, for
-// an agent ("" none): {"mcp_servers": {…}}, or nil when no server is left.
-func Patch(defs rpc.Value, agent string) (json.RawMessage, error) {
+// Patch returns the configuration of the servers in defs, an object of definitions by name:
+// {"mcp_servers": {…}}, or nil when no server is left.
+func Patch(defs rpc.Value) (json.RawMessage, error) {
 	switch defs.Kind() {
 	case rpc.Absent, rpc.Null:
 		return nil, nil
@@ -24,7 +24,7 @@ func Patch(defs rpc.Value, agent string) (json.RawMessage, error) {
 	}
 	all := make(map[string]server)
 	for name, def := range defs.Members() {
-		s, on, err := read(def, agent)
+		s, on, err := read(def)
 		if err != nil {
 			return nil, fmt.Errorf("the MCP server %q: %w", name, err)
 		}
@@ -44,8 +44,8 @@ func Patch(defs rpc.Value, agent string) (json.RawMessage, error) {
 	return bytes.TrimSpace(text.Bytes()), nil
 }
 
-// read reads one definition; on tells whether it is for this agent.
-func read(def rpc.Value, agent string) (s server, on bool, err error) {
+// read reads one definition; on reports whether the server is switched on and not kept for agents.
+func read(def rpc.Value) (s server, on bool, err error) {
 	if def.Kind() != rpc.Object {
 		return s, false, fmt.Errorf("it is %s, not an object", def.Kind())
 	}
@@ -72,7 +72,7 @@ func read(def rpc.Value, agent string) (s server, on bool, err error) {
 			}
 		case "codex":
 			var meant bool
-			meant, err = s.codex(v, agent)
+			meant, err = s.codex(v)
 			on = on && meant
 		case "type", "transport": // Codex tells by command and url
 		default:
@@ -90,28 +90,17 @@ func read(def rpc.Value, agent string) (s server, on bool, err error) {
 
 var approvalModes = []string{"auto", "prompt", "approve"}
 
-// codex reads what is said for Codex alone. meant tells whether the server is for this
-// agent: a list of agents shuts out all that are not in it, and what is no list everyone.
-func (s *server) codex(v rpc.Value, agent string) (meant bool, err error) {
+// codex reads the member for Codex alone. meant is false for a server with a member agents: the bridge has no agents, and
+// such a server is for those in the list only.
+func (s *server) codex(v rpc.Value) (meant bool, err error) {
 	if v.Kind() != rpc.Object {
 		return false, fmt.Errorf("it is %s, not an object", v.Kind())
 	}
 	if mode, ok := v.Get("defaultToolsApprovalMode").Text(); ok && slices.Contains(approvalModes, mode) {
 		s.ApprovalMode = mode
 	}
-	list := v.Get("agents")
-	if !list.Exists() {
-		return true, nil
-	}
-	for e := range list.Elements() {
-		if name, ok := e.Text(); ok && agent != "" && normal(name) == normal(agent) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return !v.Get("agents").Exists(), nil
 }
-
-func normal(agent string) string { return strings.ToLower(strings.TrimSpace(agent)) }
 
 // The whole of a header's value may be a variable of the environment.
 var (

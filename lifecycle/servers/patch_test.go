@@ -2,11 +2,8 @@ package servers_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
-
-	"codex-bridge/bridge/bridgetest/vectors"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,50 +31,22 @@ func decoded(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-func TestUserMCPPatchVectors(t *testing.T) {
-	var v struct {
-		Cases []struct {
-			Config, Patch json.RawMessage
-			Options       *struct{ AgentID string }
-		}
-	}
-	vectors.Read(t, "user_mcp_patch.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for i, c := range v.Cases {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			agent := ""
-			if c.Options != nil {
-				agent = c.Options.AgentID
-			}
-			got, err := servers.Patch(value(t, c.Config).Get("mcp").Get("servers"), agent)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(decoded(t, c.Patch), decoded(t, got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func TestPatch(t *testing.T) {
-	for _, c := range []struct{ name, defs, agent, patch string }{
-		{"off", `{"a":{"command":"x","enabled":false}}`, "", ""},
-		{"off and on", `{"a":{"command":"x","enabled":false},"b":{"command":"y","enabled":true}}`, "", `{"mcp_servers":{"b":{"command":"y"}}}`},
-		{"agents without one", `{"a":{"command":"x","codex":{"agents":["main"]}}}`, "", ""},
-		{"agents no list", `{"a":{"command":"x","codex":{"agents":"main"}}}`, "main", ""},
+	for _, c := range []struct{ name, defs, patch string }{
+		{"off", `{"a":{"command":"x","enabled":false}}`, ""},
+		{"off and on", `{"a":{"command":"x","enabled":false},"b":{"command":"y","enabled":true}}`, `{"mcp_servers":{"b":{"command":"y"}}}`},
+		{"for agents", `{"a":{"command":"x","codex":{"agents":["main"]}}}`, ""},
+		{"agents no list", `{"a":{"command":"x","codex":{"agents":"main"}}}`, ""},
 		{"all of it", `{"a":{"type":"stdio","command":"x","args":["1","<2>"],"env":{"K":"v"},"cwd":"/w","codex":{"defaultToolsApprovalMode":"prompt"}}}`,
-			"", `{"mcp_servers":{"a":{"command":"x","args":["1","<2>"],"env":{"K":"v"},"cwd":"/w","default_tools_approval_mode":"prompt"}}}`},
+			`{"mcp_servers":{"a":{"command":"x","args":["1","<2>"],"env":{"K":"v"},"cwd":"/w","default_tools_approval_mode":"prompt"}}}`},
 		{"a variable as the token", `{"a":{"url":"u","headers":{"authorization":"bearer ${T}","X-Other":"Bearer ${T}","Y":"${T}x"}}}`,
-			"", `{"mcp_servers":{"a":{"url":"u","bearer_token_env_var":"T","http_headers":{"X-Other":"Bearer ${T}","Y":"${T}x"}}}}`},
+			`{"mcp_servers":{"a":{"url":"u","bearer_token_env_var":"T","http_headers":{"X-Other":"Bearer ${T}","Y":"${T}x"}}}}`},
 		{"authorization that is a variable", `{"a":{"url":"u","headers":{"Authorization":"${T}"}}}`,
-			"", `{"mcp_servers":{"a":{"url":"u","env_http_headers":{"Authorization":"T"}}}}`},
-		{"null", `null`, "", ""},
+			`{"mcp_servers":{"a":{"url":"u","env_http_headers":{"Authorization":"T"}}}}`},
+		{"null", `null`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := servers.Patch(value(t, []byte(c.defs)), c.agent)
+			got, err := servers.Patch(value(t, []byte(c.defs)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +76,7 @@ func TestPatchErrors(t *testing.T) {
 		{`{"a":{"command":"x","disabled_tools":["rm"]}}`, "disabled_tools: it is not known"},
 	} {
 		t.Run(c.defs, func(t *testing.T) {
-			patch, err := servers.Patch(value(t, []byte(c.defs)), "main")
+			patch, err := servers.Patch(value(t, []byte(c.defs)))
 			if err == nil || !strings.Contains(err.Error(), c.says) || patch != nil {
 				t.Errorf("the patch is %s, the error %v; want one that says %q", patch, err, c.says)
 			}

@@ -49,7 +49,7 @@ func Read(start rpc.Value) (*Asked, error) {
 				a.Engine, err = engine.Read(m)
 			}
 		case "mcpServers":
-			a.Servers, err = servers.Patch(m, "")
+			a.Servers, err = servers.Patch(m)
 		case "plugins":
 			if m.Kind() != rpc.Null {
 				a.Plugins, err = apps.Read(m)

@@ -2,58 +2,12 @@ package tools_test
 
 import (
 	"encoding/json"
-	"regexp"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
 	"codex-bridge/relay/tools"
 )
-
-// fingerprints are testdata/vectors/dynamic_tools_fingerprint.json.
-type fingerprints struct {
-	Cases []struct {
-		Name string
-		A, B json.RawMessage
-		Seed struct {
-			Same bool
-			A    string `json:"fingerprint_a"`
-			B    string `json:"fingerprint_b"`
-		}
-	}
-	Compatibility []struct {
-		Previous   *string
-		Next       string
-		Compatible bool
-	}
-}
-
-// lower is a name whose order is the same by bytes and in a language. All other names may
-// stand in another order here: see DEVIATIONS.md.
-var lower = regexp.MustCompile(`^[a-z]*$`)
-
-// entries returns the tools of a fingerprint in the order of their texts, and whether each
-// name is a lower one.
-func entries(t *testing.T, print string) (sorted []string, plain bool) {
-	t.Helper()
-	var list []json.RawMessage
-	if err := json.Unmarshal([]byte(print), &list); err != nil {
-		t.Fatalf("%s: %v", print, err)
-	}
-	plain = true
-	for _, text := range list {
-		var tool struct{ Name string }
-		if err := json.Unmarshal(text, &tool); err != nil {
-			t.Fatal(err)
-		}
-		sorted, plain = append(sorted, string(text)), plain && lower.MatchString(tool.Name)
-	}
-	slices.Sort(sorted)
-	return sorted, plain
-}
 
 func fingerprint(t *testing.T, list json.RawMessage) string {
 	t.Helper()
@@ -62,48 +16,6 @@ func fingerprint(t *testing.T, list json.RawMessage) string {
 		t.Fatal(err)
 	}
 	return print
-}
-
-func TestDynamicToolsFingerprintVectors(t *testing.T) {
-	var v fingerprints
-	read(t, "dynamic_tools_fingerprint.json", &v)
-	if len(v.Cases) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			a, b := fingerprint(t, c.A), fingerprint(t, c.B)
-			if (a == b) != c.Seed.Same {
-				t.Errorf("%s\n%s", a, b)
-			}
-			for got, want := range map[string]string{a: c.Seed.A, b: c.Seed.B} {
-				ours, plain := entries(t, got)
-				theirs, _ := entries(t, want)
-				if !slices.Equal(ours, theirs) || plain && got != want {
-					t.Errorf("the fingerprint is\n%s, want\n%s", got, want)
-				}
-			}
-		})
-	}
-}
-
-// What decides whether a thread keeps its tools is the decision about its session.
-func TestDynamicToolsFingerprintVectorsCompatibility(t *testing.T) {
-	var v fingerprints
-	read(t, "dynamic_tools_fingerprint.json", &v)
-	if len(v.Compatibility) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.Compatibility {
-		was := ""
-		if c.Previous != nil {
-			was = *c.Previous
-		}
-		got := decide.Thread(binding.Binding{ThreadID: "T", DynamicTools: was}, decide.Inputs{DynamicTools: c.Next})
-		if (got.Action == decide.Resume) != c.Compatible {
-			t.Errorf("%q to %q: %s, because of %s", was, c.Next, got.Action, got.Reason)
-		}
-	}
 }
 
 // Both forms of the wire have the same fingerprint, whatever the words for a namespace.

@@ -1,0 +1,543 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/bridge/store"
+	"codex-bridge/lifecycle/binding"
+	"codex-bridge/lifecycle/fingerprint"
+)
+
+// starting is a Codex that starts a thread "T1", "T2" and so on for each thread/start, and knows each that is resumed.
+func starting(t *testing.T, text string) *assembled {
+	t.Helper()
+	threads := 0
+	w := newAssembled(t, text, func(r request) (any, string) {
+		id := r.Params["threadId"]
+		if r.Method == "thread/start" {
+			threads++
+			id = fmt.Sprint("T", threads)
+		}
+		return map[string]any{"thread": map[string]any{"id": id}, "cwd": "/w", "model": "m"}, ""
+	})
+	w.knows(nil)
+	return w
+}
+
+// recordOf returns the record of a session.
+func (w *assembled) recordOf(session string) (b binding.Binding) {
+	w.t.Helper()
+	s, err := w.record.store(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	kept, _, err := s.BindingOf(w.t.Context(), session)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if b, _, err = binding.Read([]byte(kept.Record), session, binding.Options{}); err != nil {
+		w.t.Fatalf("%s: %v", kept.Record, err)
+	}
+	return b
+}
+
+// putRecord gives a session a record.
+func (w *assembled) putRecord(session string, b binding.Binding) {
+	w.t.Helper()
+	s, err := w.record.store(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	record := string(binding.Encode(b.Stamped(binding.Options{Now: time.Now()})))
+	if err := s.PutBinding(w.t.Context(), store.Binding{Session: session, Thread: b.ThreadID, Record: record, Updated: time.Now()}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestPolicyFingerprintVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		PolicyFingerprint []struct {
+			Info              map[string]any
+			PolicyFingerprint string
+		}
+	}
+	vectors.Read(t, "projection_limits.json", &v)
+	if len(v.PolicyFingerprint) == 0 {
+		t.Fatal("no cases")
+	}
+	w := starting(t, "")
+	for i, c := range v.PolicyFingerprint {
+		c.Info["citationsMode"], c.Info["contextTokenBudget"] = "auto", 100_000 // of the host's settings there
+		key := fmt.Sprint("s", i)
+		w.must("thread/start", map[string]any{"bridge": map[string]any{"sessionKey": key, "contextEngine": c.Info}})
+		want, err := fingerprint.Canonical([]byte(c.PolicyFingerprint))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := strings.TrimSpace(c.Info["id"].(string))
+		if e := w.recordOf(key).ContextEngine; e == nil || e.EngineID != id || e.Policy != "v1:"+string(want) {
+			t.Errorf("the engine is kept as %+v, want the policy %s", e, want)
+		}
+	}
+}
+
+// The first configuration is that of the section [thread], the second the client's.
+func TestConfigMergeVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Cases []struct {
+			Configs []map[string]any
+			Result  any
+		}
+		RuntimeThreadConfig struct {
+			Seed []struct {
+				Config  map[string]any
+				Result  map[string]any
+				Options struct{ NativeCodeModeEnabled *bool }
+			}
+		}
+	}
+	vectors.Read(t, "config_merge.json", &v)
+	if len(v.Cases) == 0 || len(v.RuntimeThreadConfig.Seed) == 0 {
+		t.Fatal("no cases")
+	}
+	started := func(t *testing.T, configuration string, config map[string]any) any {
+		w := starting(t, configuration)
+		p := map[string]any{}
+		if config != nil {
+			p["config"] = config
+		}
+		w.must("thread/start", p)
+		return named(w.takes(), "thread/start")[0].Params["config"]
+	}
+	for i, c := range v.Cases {
+		if len(c.Configs) > 0 && hasNull(c.Configs[0]) || len(c.Configs) > 2 {
+			continue // see DEVIATIONS.md
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			configuration := "[thread]\n"
+			var config map[string]any
+			if len(c.Configs) > 0 {
+				configuration += "config = " + inlineTOML(t, c.Configs[0]) + "\n"
+			}
+			if len(c.Configs) > 1 {
+				config = c.Configs[1]
+			}
+			if diff := cmp.Diff(c.Result, started(t, configuration, config)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	for i, c := range v.RuntimeThreadConfig.Seed {
+		t.Run(fmt.Sprintf("code mode %d", i), func(t *testing.T) {
+			mode := "only"
+			if on := c.Options.NativeCodeModeEnabled; on != nil && !*on {
+				mode = "off"
+			}
+			want := c.Result
+			if features, ok := c.Config["features"].(map[string]any); ok { // see DEVIATIONS.md
+				features["code_mode"], features["code_mode_only"] = mode != "off", mode == "only"
+				want = map[string]any{"features": features}
+			}
+			if diff := cmp.Diff(any(want), started(t, fmt.Sprintf("[thread]\ncode_mode = %q\n", mode), c.Config)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// hasNull reports whether a value is null, or has a null in it. TOML has none.
+func hasNull(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, member := range v {
+			if hasNull(member) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasNull)
+	}
+	return false
+}
+
+// inlineTOML writes a JSON value as a TOML one.
+func inlineTOML(t *testing.T, v any) string {
+	t.Helper()
+	var members []string
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			members = append(members, fmt.Sprintf("%q = %s", name, inlineTOML(t, member)))
+		}
+		slices.Sort(members)
+		return "{" + strings.Join(members, ", ") + "}"
+	case []any:
+		for _, member := range v {
+			members = append(members, inlineTOML(t, member))
+		}
+		return "[" + strings.Join(members, ", ") + "]"
+	}
+	return text(t, v)
+}
+
+// agentsOf reports whether a case is about an agent, or a server for agents.
+func agentsOf(agent string, servers map[string]json.RawMessage) bool {
+	if agent != "" {
+		return true
+	}
+	for _, s := range servers {
+		var def struct {
+			Codex struct{ Agents json.RawMessage }
+		}
+		if json.Unmarshal(s, &def) == nil && def.Codex.Agents != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func TestUserMCPPatchVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Cases []struct {
+			Config struct {
+				Mcp struct{ Servers map[string]json.RawMessage }
+			}
+			Patch   any
+			Options *struct{ AgentID string }
+		}
+	}
+	vectors.Read(t, "user_mcp_patch.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	w := starting(t, "")
+	for i, c := range v.Cases {
+		agent := ""
+		if c.Options != nil {
+			agent = c.Options.AgentID
+		}
+		if agentsOf(agent, c.Config.Mcp.Servers) { // see DEVIATIONS.md
+			c.Patch = nil
+		}
+		about := map[string]any{"sessionKey": fmt.Sprint("s", i)}
+		if c.Config.Mcp.Servers != nil {
+			about["mcpServers"] = c.Config.Mcp.Servers
+		}
+		w.takes()
+		w.must("thread/start", map[string]any{"bridge": about})
+		if diff := cmp.Diff(c.Patch, named(w.takes(), "thread/start")[0].Params["config"]); diff != "" {
+			t.Errorf("case %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+// lowerName is a name whose order is the same by bytes and in a language. All other names may be in another order here:
+// see DEVIATIONS.md.
+var lowerName = regexp.MustCompile(`^[a-z]*$`)
+
+// entries returns the tools of a fingerprint in the order of their texts, and whether each name is a lower one.
+func entries(t *testing.T, print string) (sorted []string, plain bool) {
+	t.Helper()
+	var list []json.RawMessage
+	if err := json.Unmarshal([]byte(print), &list); err != nil {
+		t.Fatalf("%s: %v", print, err)
+	}
+	plain = true
+	for _, text := range list {
+		var tool struct{ Name string }
+		if err := json.Unmarshal(text, &tool); err != nil {
+			t.Fatal(err)
+		}
+		sorted, plain = append(sorted, string(text)), plain && lowerName.MatchString(tool.Name)
+	}
+	slices.Sort(sorted)
+	return sorted, plain
+}
+
+// The fingerprint is that in the record of a session whose thread starts with the tools.
+func TestDynamicToolsFingerprintVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Cases []struct {
+			Name string
+			A, B json.RawMessage
+			Seed struct {
+				Same bool
+				A    string `json:"fingerprint_a"`
+				B    string `json:"fingerprint_b"`
+			}
+		}
+		Compatibility []struct {
+			Previous   *string
+			Next       string
+			Compatible bool
+		}
+	}
+	vectors.Read(t, "dynamic_tools_fingerprint.json", &v)
+	if len(v.Cases) == 0 || len(v.Compatibility) == 0 {
+		t.Fatal("no cases")
+	}
+	w := starting(t, "")
+	n := 0
+	start := func(t *testing.T, list json.RawMessage) string {
+		n++
+		key := fmt.Sprint("s", n)
+		if _, err := w.call("thread/start", map[string]any{"dynamicTools": list, "bridge": map[string]any{"sessionKey": key}}); err != nil {
+			t.Fatal(err)
+		}
+		return w.recordOf(key).DynamicTools
+	}
+	for _, c := range v.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			a, b := start(t, c.A), start(t, c.B)
+			if (a == b) != c.Seed.Same {
+				t.Errorf("%s\n%s", a, b)
+			}
+			for got, want := range map[string]string{a: c.Seed.A, b: c.Seed.B} {
+				ours, plain := entries(t, got)
+				theirs, _ := entries(t, want)
+				if !slices.Equal(ours, theirs) || plain && got != want {
+					t.Errorf("the fingerprint is\n%s, want\n%s", got, want)
+				}
+			}
+		})
+	}
+	for _, c := range v.Compatibility {
+		n++
+		key := fmt.Sprint("s", n)
+		was := binding.Binding{SessionFile: key, ThreadID: "old-" + key}
+		if c.Previous != nil {
+			was.DynamicTools = *c.Previous
+		}
+		w.putRecord(key, was)
+		told := w.must("thread/start", map[string]any{"dynamicTools": json.RawMessage(c.Next), "bridge": map[string]any{"sessionKey": key}}).Get("bridge")
+		if resumed := told.Get("action").Is("resumed"); resumed != c.Compatible {
+			t.Errorf("%q to %s: %s", was.DynamicTools, c.Next, told.Raw())
+		}
+	}
+}
+
+// commandLine runs codex-bridge with these arguments, as a program of its own. It does nothing if the test leaves it out.
+func commandLine(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	if strings.HasPrefix(strings.Join(args, " "), os.Getenv(withoutFeature)) && os.Getenv(withoutFeature) != "" {
+		return "", "", nil
+	}
+	program, err := exec.LookPath("codex-bridge") // testscript has put it there
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	var out, failed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &failed
+	err = cmd.Run()
+	return out.String(), failed.String(), err
+}
+
+// onlyState gives the test a state of its own, and no configuration.
+func onlyState(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	t.Setenv("CODEX_BRIDGE_STATE", filepath.Join(folder, "state"))
+	t.Setenv("CODEX_BRIDGE_CONFIG", "")
+	t.Setenv("CODEX_HOME", folder)
+	t.Setenv("HOME", folder)
+	return folder
+}
+
+// A record is read by "codex-bridge threads import", and written by "codex-bridge threads export".
+func TestSessionBindingVectors(t *testing.T) {
+	var v struct {
+		Path    string
+		Written struct {
+			Keys                                                    []string
+			IndentedTwoSpaces, EndsWithNewline, AbsentFieldsOmitted bool
+		}
+		Cases []struct {
+			Name         string
+			File, Parsed json.RawMessage
+		}
+	}
+	vectors.Read(t, "session_binding.json", &v)
+	if len(v.Cases) == 0 || len(v.Written.Keys) == 0 {
+		t.Fatal("no cases")
+	}
+	suffix := strings.TrimPrefix(v.Path, "/d/s.jsonl")
+	for _, c := range v.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			folder := onlyState(t)
+			file := []byte(c.File)
+			var raw string
+			if json.Unmarshal(c.File, &raw) == nil {
+				file = []byte(raw)
+			}
+			from, to := filepath.Join(folder, "from.jsonl"), filepath.Join(folder, "to.jsonl")
+			if err := os.WriteFile(from+suffix, file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, said, err := commandLine(t, "threads", "import", from, "--session", "s")
+			if left, e := os.ReadFile(from + suffix); e != nil || !bytes.Equal(left, file) {
+				t.Errorf("the file is not left as it was: %s, %v", left, e)
+			}
+			if string(c.Parsed) == "null" {
+				if err == nil || said == "" {
+					t.Errorf("it is read: %s", said)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err, said)
+			}
+			if dropped := strings.Contains(said, "left out"); dropped != drops(t, c.File, c.Parsed) {
+				t.Errorf("the program says %q of what it leaves out", said)
+			}
+			if _, said, err := commandLine(t, "threads", "export", "s", to); err != nil {
+				t.Fatal(err, said)
+			}
+			written, err := os.ReadFile(to + suffix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want map[string]any
+			if err := json.Unmarshal(written, &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(c.Parsed, &want); err != nil {
+				t.Fatal(err)
+			}
+			want["sessionFile"] = to
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("written", func(t *testing.T) {
+		folder := onlyState(t)
+		from, to := filepath.Join(folder, "from.jsonl"), filepath.Join(folder, "to.jsonl")
+		record := `{"schemaVersion":1,"threadId":"t","cwd":"/w","model":"m","modelProvider":"openai","serviceTier":"fast","createdAt":"c","updatedAt":"u"}`
+		if err := os.WriteFile(from+suffix, []byte(record), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, said, err := commandLine(t, "threads", "import", from, "--session", "s"); err != nil {
+			t.Fatal(err, said)
+		}
+		if _, said, err := commandLine(t, "threads", "export", "s", to); err != nil {
+			t.Fatal(err, said)
+		}
+		text, err := os.ReadFile(to + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, m := range regexp.MustCompile(`(?m)^ *"([A-Za-z]+)":`).FindAllSubmatch(text, -1) {
+			keys = append(keys, string(m[1]))
+		}
+		if diff := cmp.Diff(v.Written.Keys, keys); diff != "" {
+			t.Errorf("the keys (-want +got):\n%s", diff)
+		}
+		second := strings.Split(string(text), "\n")[1]
+		if got := strings.HasPrefix(second, `  "`); got != v.Written.IndentedTwoSpaces {
+			t.Errorf("indented by two spaces: %v", got)
+		}
+		if got := bytes.HasSuffix(text, []byte("}\n")); got != v.Written.EndsWithNewline {
+			t.Errorf("ends with a line end: %v", got)
+		}
+	})
+}
+
+// drops reports whether the file has a member that was not read, other than what no version knows.
+func drops(t *testing.T, file, parsed json.RawMessage) bool {
+	t.Helper()
+	var f, p map[string]any
+	if err := json.Unmarshal(file, &f); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(parsed, &p); err != nil {
+		t.Fatal(err)
+	}
+	delete(f, "extra")
+	return lacks(p, f)
+}
+
+// lacks reports whether a has not all the members of b, at any depth.
+func lacks(a, b map[string]any) bool {
+	for name, v := range b {
+		is, ok := a[name]
+		if !ok {
+			return true
+		}
+		below, isObject := v.(map[string]any)
+		if of, _ := is.(map[string]any); isObject && lacks(of, below) {
+			return true
+		}
+	}
+	return false
+}
+
+// A binding is cleared by bridge/binding/clear, for a thread or for any.
+func TestClearVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Clear []struct {
+			Name    string
+			Cleared *bool
+		}
+	}
+	vectors.Read(t, "session_binding.json", &v)
+	if len(v.Clear) == 0 {
+		t.Fatal("no cases")
+	}
+	w := starting(t, "")
+	for _, c := range v.Clear {
+		w.putRecord("s", binding.Binding{SessionFile: "s", ThreadID: "t"})
+		p := map[string]any{"sessionKey": "s", "threadId": "t"}
+		want := c.Cleared != nil && *c.Cleared
+		switch {
+		case strings.Contains(c.Name, "other"):
+			p["threadId"] = "other"
+		case c.Cleared == nil: // it was cleared before
+			w.must("bridge/binding/clear", p)
+		}
+		if got, _ := w.must("bridge/binding/clear", p).Get("cleared").Bool(); got != want {
+			t.Errorf("%s: cleared %v, want %v", c.Name, got, want)
+		}
+		s, err := w.record.store(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, found, err := s.BindingOf(t.Context(), "s"); err != nil || found != (c.Cleared != nil && !*c.Cleared) {
+			t.Errorf("%s: there is a binding: %v, %v", c.Name, found, err)
+		}
+	}
+}
