@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge/bridge/bridgetest/vectors"
-
 	"go.uber.org/goleak"
 
 	"codex-bridge/relay/tools"
 )
+
+const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -76,9 +76,4 @@ func texts(a tools.Answer) (all []string) {
 		all = append(all, item.Text)
 	}
 	return all
-}
-
-func read(t *testing.T, file string, v any) {
-	t.Helper()
-	vectors.Read(t, file, v)
 }

@@ -1,0 +1,440 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/store"
+	"codex-bridge/relay/trace"
+)
+
+// toolWorld is a conversation with host's tools in the folder of a thread "th".
+type toolWorld struct {
+	*assembled
+	folder string
+	calls  int
+}
+
+// toolsIn starts a conversation with this configuration; "$FOLDER" in it is the folder of the thread.
+func toolsIn(t *testing.T, configuration string) *toolWorld {
+	t.Helper()
+	folder := t.TempDir()
+	w := newAssembled(t, strings.ReplaceAll(configuration, "$FOLDER", folder), func(request) (any, string) {
+		return map[string]any{"thread": map[string]any{"id": "th"}, "cwd": folder, "model": "m"}, ""
+	})
+	w.knows(nil)
+	w.must("thread/start", map[string]any{})
+	return &toolWorld{assembled: w, folder: folder}
+}
+
+type toolAnswer struct {
+	ContentItems []struct{ Type, Text, ImageURL string }
+	Success      bool
+}
+
+// tool is a call of Codex's of a tool, or of NAMESPACE/TOOL.
+func (w *toolWorld) tool(name string, arguments json.RawMessage) (a toolAnswer) {
+	w.t.Helper()
+	w.calls++
+	id := fmt.Sprint("q", w.calls)
+	call := map[string]any{"threadId": "th", "turnId": "tu", "callId": id, "tool": name, "arguments": arguments}
+	if namespace, tool, ok := strings.Cut(name, "/"); ok {
+		call["namespace"], call["tool"] = namespace, tool
+	}
+	reply := w.asks(id, "item/tool/call", call)
+	var envelope struct{ Result *toolAnswer }
+	if err := json.Unmarshal(reply, &envelope); err != nil || envelope.Result == nil {
+		w.t.Fatalf("%s: %v", reply, err)
+	}
+	return *envelope.Result
+}
+
+const (
+	pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	// scriptTool is the tool "t1", which runs the script of the case.
+	scriptTool = "[tools.t1]\ndescription = \"d\"\ncommand = [\"/bin/sh\", \"$FOLDER/script\"]\n"
+)
+
+// script returns the script of a tool that does what a vector says.
+func script(t *testing.T, what json.RawMessage) string {
+	t.Helper()
+	prints := func(items ...string) string {
+		return "cat <<'END'\n{\"contentItems\":[" + strings.Join(items, ",") + "]}\nEND\n"
+	}
+	words := func(s string) string { return text(t, map[string]any{"type": "inputText", "text": s}) }
+	image := func(url string) string { return text(t, map[string]any{"type": "inputImage", "imageUrl": url}) }
+	var name string
+	if json.Unmarshal(what, &name) != nil { // an object: what the command prints beside the text x
+		var members map[string]any
+		if err := json.Unmarshal(what, &members); err != nil {
+			t.Fatal(err)
+		}
+		members["contentItems"] = []any{map[string]any{"type": "inputText", "text": "x"}}
+		return "cat <<'END'\n" + text(t, members) + "\nEND\n"
+	}
+	switch name {
+	case "text ok":
+		return "printf ok\n"
+	case "bad base64":
+		return prints(image("data:image/png;base64,%%%"))
+	case "text,image,text":
+		return prints(words("a"), image(pixel), words("b"))
+	case "16001 chars":
+		return prints(words(strings.Repeat("x", 16001)))
+	case "10000+image+10000+100":
+		return prints(words(strings.Repeat("a", 10000)), image(pixel), words(strings.Repeat("b", 10000)), words(strings.Repeat("c", 100)))
+	case "900 chars":
+		return prints(words(strings.Repeat("z", 900)))
+	case "throws Error kaput":
+		return "echo kaput >&2; exit 1\n"
+	case "echo args":
+		return "tr -d '\\n'\n"
+	}
+	t.Fatalf("a tool that returns %q", name)
+	return ""
+}
+
+type dynamicToolCase struct {
+	Name string
+	Call struct {
+		Tool      string
+		Arguments json.RawMessage
+	}
+	ToolReturns json.RawMessage
+	HookContext struct {
+		AgentID string
+		Config  struct {
+			Agents struct {
+				Defaults agentLimits
+				List     []struct {
+					ID string
+					agentLimits
+				}
+			}
+		}
+	}
+	Response toolAnswer
+}
+
+type agentLimits struct {
+	ContextLimits struct{ ToolResultMaxChars float64 }
+}
+
+// limit returns the largest number of characters of a result; 0 is the default.
+func (c dynamicToolCase) limit() int {
+	agents := c.HookContext.Config.Agents
+	for _, agent := range agents.List {
+		if strings.EqualFold(agent.ID, c.HookContext.AgentID) {
+			return int(agent.ContextLimits.ToolResultMaxChars)
+		}
+	}
+	return int(agents.Defaults.ContextLimits.ToolResultMaxChars)
+}
+
+func TestDynamicToolsVectorsCases(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct{ Cases []dynamicToolCase }
+	vectors.Read(t, "dynamic_tools.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	worlds := make(map[int]*toolWorld) // by the limit of a result
+	for _, c := range v.Cases {
+		limit := c.limit()
+		if worlds[limit] == nil {
+			configuration := scriptTool
+			if limit > 0 {
+				configuration += fmt.Sprintf("[tool_limits]\nmax_text = %d\n", limit)
+			}
+			worlds[limit] = toolsIn(t, configuration)
+		}
+		t.Run(c.Name, func(t *testing.T) { c.judge(t, worlds[limit], limit) })
+	}
+}
+
+func (c dynamicToolCase) judge(t *testing.T, w *toolWorld, most int) {
+	if most == 0 {
+		most = config.Default().ToolLimits.MaxText
+	}
+	if string(c.ToolReturns) != "null" { // no tool is called
+		if err := os.WriteFile(filepath.Join(w.folder, "script"), []byte(script(t, c.ToolReturns)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := w.tool(c.Call.Tool, c.Call.Arguments)
+	if got.Success != c.Response.Success {
+		t.Errorf("success %v", got.Success)
+	}
+	var name string // else an object with the details of a failure, which the bridge adds
+	isName := json.Unmarshal(c.ToolReturns, &name) == nil
+	if isName && len(got.ContentItems) != len(c.Response.ContentItems) || len(got.ContentItems) < len(c.Response.ContentItems) {
+		t.Fatalf("%+v", got)
+	}
+	all, isCut := "", false
+	for i, want := range c.Response.ContentItems {
+		item := got.ContentItems[i]
+		cut := strings.Contains(want.Text, "<truncation notice")
+		all, isCut = all+item.Text, isCut || cut
+		switch {
+		case item.Type != want.Type:
+			t.Errorf("%d is %s", i, item.Type)
+		case want.Type == "inputImage":
+			if item.ImageURL != want.ImageURL {
+				t.Errorf("%d: %+v", i, item)
+			}
+		case cut: // the words of the notice are free, its place is not
+			body, notice, _ := strings.Cut(item.Text, "\n")
+			letter := body[:1]
+			if !strings.Contains(want.Text, letter+letter+"\n<truncation notice") || strings.Trim(body, letter) != "" || !strings.HasSuffix(notice, "]") {
+				t.Errorf("%d: %q", i, item.Text)
+			}
+		case strings.HasPrefix(want.Text, "[codex dynamic tool] "), strings.HasPrefix(want.Text, "Unknown "): // the words are ours
+			if strings.TrimSpace(item.Text) == "" {
+				t.Errorf("%d: %q", i, item.Text)
+			}
+		case strings.HasPrefix(want.Text, "<10000 chars>"):
+			if item.Text != strings.Repeat("a", 10000) {
+				t.Errorf("%d: %d characters", i, len(item.Text))
+			}
+		case !c.Response.Success && isName: // see DEVIATIONS.md: the error of a command has more words
+			if !strings.Contains(item.Text, want.Text) {
+				t.Errorf("%d: %q, want %q in it", i, item.Text, want.Text)
+			}
+		case item.Text != want.Text:
+			t.Errorf("%d: %q, want %q", i, item.Text, want.Text)
+		}
+	}
+	if isCut && len(all) != most {
+		t.Errorf("%d characters, want %d", len(all), most)
+	}
+}
+
+// scale is by how much the times of these tests are shorter than those of the vectors, and of the configuration.
+const scale = 500
+
+// Each call runs until its time is up. The trace says how long that was. The times that the other program's own tools have
+// are those of a section here; see DEVIATIONS.md.
+func TestDynamicToolsVectorsCallTimeouts(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		CallTimeouts []struct {
+			Tool      string
+			Arguments map[string]any
+			TimeoutMs float64
+		}
+	}
+	vectors.Read(t, "dynamic_tools.json", &v)
+	if len(v.CallTimeouts) == 0 {
+		t.Fatal("no cases")
+	}
+	own := map[string]time.Duration{"message": 2 * time.Minute, "image": 10 * time.Second, "image_generate": 2 * time.Minute}
+	limits := config.Default().ToolLimits
+	configuration := fmt.Sprintf("[trace]\nenabled = true\n[tool_limits]\ntimeout = %q\nmax_timeout = %q\n", time.Duration(limits.Timeout)/scale, time.Duration(limits.MaxTimeout)/scale)
+	var known, listed []string
+	for _, c := range v.CallTimeouts {
+		d := own[c.Tool]
+		switch {
+		case slices.Contains(known, c.Tool):
+		case d > 0:
+			configuration += fmt.Sprintf("[tools.%s]\ndescription = \"d\"\ncommand = [\"/bin/sleep\", \"60\"]\ntimeout = %q\n", c.Tool, d/scale)
+		default:
+			listed = append(listed, fmt.Sprintf(`{"name":%q,"description":"d","inputSchema":{"type":"object"}}`, c.Tool))
+		}
+		known = append(known, c.Tool)
+	}
+	// A tool without a time of its own is one of a server, which never answers a call.
+	server := filepath.Join(t.TempDir(), "server")
+	lists := `while read -r line; do case "$line" in *tools/list*) id=$(printf %s "$line" | sed 's/.*"id":\([^,}]*\).*/\1/'); ` +
+		`echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[` + strings.Join(listed, ",") + `]}}';; esac; done` + "\n"
+	if err := os.WriteFile(server, []byte(lists), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	configuration += fmt.Sprintf("[tool_servers.s]\nprotocol = \"jsonrpc\"\ncommand = [\"/bin/sh\", %q]\n", server)
+	w := toolsIn(t, configuration)
+	var want []float64
+	for _, c := range v.CallTimeouts {
+		if ms, ok := c.Arguments["timeoutMs"].(float64); ok {
+			c.Arguments["timeoutMs"] = ms / scale
+		}
+		name := c.Tool
+		if own[name] == 0 {
+			name = "s/" + name
+		}
+		if got := w.tool(name, json.RawMessage(text(t, c.Arguments))); got.Success {
+			t.Errorf("%+v: %+v", c, got)
+		}
+		want = append(want, c.TimeoutMs/scale)
+	}
+	var got []float64
+	for late := time.Now().Add(patience()); len(got) < len(want) && time.Now().Before(late); time.Sleep(20 * time.Millisecond) {
+		got = nil
+		for _, e := range allOf(t, "th", trace.ToolTimeout) {
+			var data struct{ TimeoutMs float64 }
+			if err := json.Unmarshal(e.Data, &data); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, data.TimeoutMs)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the times (-want +got):\n%s", diff)
+	}
+}
+
+// allOf returns the events of a type in the trace of a thread so far.
+func allOf(t *testing.T, thread string, of trace.Type) (all []trace.Event) {
+	t.Helper()
+	state, err := store.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(state, trace.FolderName, trace.FileName(thread)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for e, err := range trace.Read(f) {
+		if err != nil {
+			return nil // it is being written
+		}
+		if e.Type == of {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// A tool whose time is up, or whose turn is interrupted, is ended.
+func TestDynamicToolsVectorsWatchdog(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Watchdog []struct {
+			Name           string
+			TimeoutMs      float64
+			Success        bool
+			ItemCount      float64
+			ItemType       string
+			OnTimeoutCalls float64
+		}
+	}
+	vectors.Read(t, "dynamic_tools.json", &v)
+	if len(v.Watchdog) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Watchdog {
+		t.Run(c.Name, func(t *testing.T) {
+			timeout := c.TimeoutMs + 500 // the shell has to come up on a loaded machine
+			if c.OnTimeoutCalls == 0 {
+				timeout = 60_000
+			}
+			w := toolsIn(t, fmt.Sprintf("%stimeout = \"%vms\"\n", scriptTool, timeout))
+			started := filepath.Join(w.folder, "started")
+			if err := os.WriteFile(filepath.Join(w.folder, "script"), []byte("echo $$ >"+started+".new; mv "+started+".new "+started+"; exec sleep 60\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.OnTimeoutCalls == 0 { // the turn ends before the time is up
+				go func() {
+					for late := time.Now().Add(patience()); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
+						if _, err := os.Stat(started); err == nil {
+							break
+						}
+					}
+					w.tells(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": "th", "turn": map[string]any{"id": "tu", "status": "interrupted", "items": []any{}}}})
+				}()
+			}
+			got := w.tool("t1", json.RawMessage("{}"))
+			if got.Success != c.Success || len(got.ContentItems) != int(c.ItemCount) || got.ContentItems[0].Type != c.ItemType || got.ContentItems[0].Text == "" {
+				t.Errorf("%+v", got)
+			}
+			id, err := os.ReadFile(started)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSpace(string(id)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.until(func() bool { return syscall.Kill(pid, 0) != nil })
+		})
+	}
+}
+
+// The client's own tool is offered in the older form of the wire, which is the one that the vectors have, so that the
+// host's are, too.
+func TestDynamicToolsVectorsSpecs(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	type offered struct {
+		Name, Description, Namespace string
+		InputSchema                  map[string]any
+		DeferLoading                 bool
+	}
+	var v struct {
+		Specs []struct {
+			Name  string
+			Specs []offered
+		}
+	}
+	vectors.Read(t, "dynamic_tools.json", &v)
+	if len(v.Specs) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Specs {
+		t.Run(c.Name, func(t *testing.T) {
+			configuration := ""
+			for i, s := range c.Specs {
+				configuration += fmt.Sprintf("[tools.%s]\ndescription = %q\ncommand = [\"/bin/true\"]\ninput_schema = %s\n", s.Name, s.Description, inlineTOML(t, s.InputSchema))
+				if s.DeferLoading {
+					configuration += "loading = \"searchable\"\n"
+				}
+				if s.Namespace != "" { // see DEVIATIONS.md
+					c.Specs[i].Namespace = "host"
+				}
+			}
+			w := toolsIn(t, configuration)
+			w.takes()
+			w.must("thread/start", map[string]any{"dynamicTools": []any{map[string]any{"name": "client", "description": "", "inputSchema": map[string]any{}}}})
+			var got []offered
+			if err := json.Unmarshal([]byte(text(t, named(w.takes(), "thread/start")[0].Params["dynamicTools"])), &got); err != nil {
+				t.Fatal(err)
+			}
+			got = slices.DeleteFunc(got, func(o offered) bool { return o.Name == "client" })
+			byName := cmp.Transformer("byName", func(list []offered) map[string]offered {
+				m := map[string]offered{}
+				for _, o := range list {
+					m[o.Name] = o
+				}
+				return m
+			})
+			if diff := cmp.Diff(c.Specs, got, byName); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
