@@ -52,10 +52,12 @@ func TestMain(m *testing.M) {
 
 // run prepares the programs. What is missing fails the whole package.
 func run(m *testing.M) int {
-	// A process that nohup has started ignores SIGHUP, and so do those that it starts. One that
-	// is notified of the signal starts them with the default.
-	if signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	// nohup makes a process ignore SIGHUP, and a shell makes its background jobs ignore SIGINT and
+	// SIGQUIT. Their children inherit that, unless the process asks to be notified of the signal.
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	if err := findCodex(); err != nil {
 		fmt.Fprintf(os.Stderr, "e2e: %v\n     run `make setup`, which installs what the end-to-end tests need\n", err)
