@@ -18,7 +18,7 @@ import (
 // default. A new feature, and one that has come to be on, has to be judged: see docs/doors.md.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
+	w := newWorld(t, options{plugins: true})
 	list := exec.Command(codexPath, "features", "list")
 	list.Env = w.env
 	out, err := list.Output()

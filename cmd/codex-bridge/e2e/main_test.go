@@ -80,13 +80,11 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
-	if err := findProxy(dir); err != nil {
-		fmt.Fprintln(os.Stderr, "e2e:", err)
-		return 1
-	}
-	if err := buildNoisy(dir); err != nil {
-		fmt.Fprintln(os.Stderr, "e2e:", err)
-		return 1
+	for _, prepare := range []func(dir string) error{findProxy, buildNoisy, hideRelease, prepareHome} {
+		if err := prepare(dir); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e:", err)
+			return 1
+		}
 	}
 	return m.Run()
 }

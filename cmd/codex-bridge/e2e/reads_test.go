@@ -17,7 +17,7 @@ import (
 func TestReadsElsewhere(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-4711"
-	w := newWorld(t, options{config: "[policy]\n"})
+	w := newWorld(t, options{config: "[policy]\n", plugins: true})
 	far := filepath.Join(w.root, "elsewhere")
 	w.write("elsewhere/.git/HEAD", "ref: refs/heads/main\n")
 	w.write("elsewhere/.codex/config.toml", fmt.Sprintf(

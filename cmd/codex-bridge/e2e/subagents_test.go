@@ -193,7 +193,7 @@ func TestAgentModels(t *testing.T) {
 				if test.passes && !held {
 					continue
 				}
-				w := newWorld(t, options{config: agentModels})
+				w := newWorld(t, options{config: agentModels, plugins: true}) // test.codex has a table [features] of its own
 				own, err := os.ReadFile(filepath.Join(w.home, "config.toml"))
 				if err != nil {
 					t.Fatal(err)

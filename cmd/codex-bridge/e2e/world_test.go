@@ -40,6 +40,7 @@ type world struct {
 type options struct {
 	codexConfig string // TOML added to codex's config.toml
 	config      string // codex-bridge's configuration; empty: none
+	plugins     bool   // Codex has its plugins, see withoutPlugins
 	codex       string // what codex-bridge takes for codex; empty: codexPath, with noise
 	mute        string // why the editor makes no noise; empty: it does
 	env         []string
@@ -79,6 +80,12 @@ func newWorld(t *testing.T, o options) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.model.Close() })
+	if err := copyHome(w.home); err != nil {
+		t.Fatal(err)
+	}
+	if !o.plugins {
+		o.codexConfig = withoutPlugins(o.codexConfig)
+	}
 	if err := scripted.Home(w.home, w.model.URL(), o.codexConfig); err != nil {
 		t.Fatal(err)
 	}
