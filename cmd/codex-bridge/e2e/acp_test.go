@@ -276,6 +276,7 @@ func TestAgentSession(t *testing.T) {
 
 // Ten at once, each with a codex of its own.
 func TestTenAgents(t *testing.T) {
+	t.Parallel()
 	w := agentic(t, "")
 	c := w.open(proxyArgv...).knows()
 	type answer struct {

@@ -134,6 +134,7 @@ func (a answerAttack) try(t *testing.T, o options, argv ...string) answered {
 
 // Codex alone gives a client what its answer says.
 func TestAnswersControl(t *testing.T) {
+	t.Parallel()
 	for name, a := range answerAttacks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +147,7 @@ func TestAnswersControl(t *testing.T) {
 
 // Under a policy it gives what the question was about, once, or nothing.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	for name, a := range answerAttacks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 // only what passes. What codex makes of each list by itself was measured on
 // 0.169.0, and is held here: bridge/policy reads overrides the same way.
 func TestCommandLine(t *testing.T) {
+	t.Parallel()
 	const most = "[policy]\nconfig_keys = [\"model\", \"tui.**\", \"x\", \"features.code_mode*\"]\nmodels = [\"gpt-5.5\"]\n"
 	for name, test := range map[string]struct {
 		before, after []string // app-server

@@ -69,6 +69,7 @@ func worldOf(t *testing.T, a attack, o options) *world {
 // With codex alone every attack has its effect: else TestBeside would show
 // nothing.
 func TestBesideControl(t *testing.T) {
+	t.Parallel()
 	all := besides()
 	for group, names := range besideGroups(func(a attack) bool { return a.own || a.codexConfig != "" }) {
 		t.Run(group, func(t *testing.T) {
@@ -96,6 +97,7 @@ func TestBesideControl(t *testing.T) {
 // Under enforce no attack has an effect. Its client is told what, why and what
 // to change, and codex hears nothing of it.
 func TestBeside(t *testing.T) {
+	t.Parallel()
 	all := besides()
 	for group, names := range besideGroups(func(a attack) bool { return a.codexConfig != "" }) {
 		t.Run(group, func(t *testing.T) {

@@ -56,6 +56,7 @@ func (w *world) acp(codex, mode, permission string, prompts ...string) []string 
 
 // codex-acp, through which most editors reach codex, does not see a difference.
 func TestACP(t *testing.T) {
+	t.Parallel()
 	for _, permission := range []string{"allow_once", "reject_once"} {
 		t.Run(permission, func(t *testing.T) {
 			t.Parallel()
@@ -80,6 +81,7 @@ func TestACP(t *testing.T) {
 // Under a policy codex-acp works, whatever mode its user has chosen, and gets no
 // more than the policy allows.
 func TestACPPolicy(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"read-only", "agent", "agent-full-access"} {
 		for _, permission := range []string{"allow_once", "reject_once"} {
 			t.Run(mode+"/"+permission, func(t *testing.T) {
@@ -204,6 +206,7 @@ func TestACPFolders(t *testing.T) {
 // An LSP library drives codex: codex-bridge speaks the base protocol with who
 // begins with a header.
 func TestLSP(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"accept":  "The tool ended with 0 and said: from the shell",
 		"decline": "The tool said: exec_command failed: CreateProcess { message: \"Rejected(\\\"rejected by user\\\")\" }",

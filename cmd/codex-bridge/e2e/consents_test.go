@@ -107,6 +107,7 @@ func (a consent) try(t *testing.T, o options, argv ...string) string {
 
 // What codex alone makes of it, and what is left under a policy.
 func TestConsents(t *testing.T) {
+	t.Parallel()
 	for name, a := range consents {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

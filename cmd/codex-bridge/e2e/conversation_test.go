@@ -417,6 +417,7 @@ func keep(t *testing.T, text string) {
 // Without a configuration codex-bridge is transparent: the same conversation
 // gives the same transcript.
 func TestTransparent(t *testing.T) {
+	t.Parallel()
 	for name, conversation := range conversations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -163,6 +163,7 @@ func (c *conversation) answered() string {
 // A client may leave in any way: codex-bridge ends as codex does, and leaves no
 // process behind where codex leaves none.
 func TestEndings(t *testing.T) {
+	t.Parallel()
 	for name, leave := range endings {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,6 +221,7 @@ var commands = map[string][]string{
 
 // What is not the app-server on stdio is codex's own affair.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	for name, args := range commands {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -245,6 +247,7 @@ func TestCommands(t *testing.T) {
 // Codex may die at any time: codex-bridge dies as it did. (Not of SIGSEGV here:
 // codex survives one that comes from outside.)
 func TestCodexDies(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGABRT, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()

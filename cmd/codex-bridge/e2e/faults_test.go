@@ -38,6 +38,7 @@ func seeds(t *testing.T) (n uint64, wide bool) {
 // in charge, whoever is alive has answered what was asked, nothing that was not decided has
 // been done, the state can be read and is whole, and the next conversation works.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	n, wide := seeds(t)
 	for _, stage := range stages {
 		for _, victim := range victims {

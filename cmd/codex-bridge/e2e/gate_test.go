@@ -170,6 +170,7 @@ func TestGateAsksOnce(t *testing.T) {
 
 // A no is one, whatever it looks like, and so is no answer at all.
 func TestGateDeclines(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]struct {
 		result any // nil: none
 		told   string

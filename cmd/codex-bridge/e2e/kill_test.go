@@ -64,6 +64,7 @@ var tools = map[string]struct {
 
 // kill -9 of codex-bridge or of codex in mid-command leaves nothing running.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	programs := map[string]string{"native": codexPath, "npm": codexShim}
 	victims := map[string]func(*conversation) error{
 		"codex-bridge": func(c *conversation) error { return c.Process.Kill() },
@@ -93,6 +94,7 @@ func TestKill(t *testing.T) {
 
 // Without codex-bridge these tools outlive codex, and the tests see it.
 func TestKillControl(t *testing.T) {
+	t.Parallel()
 	for name, tool := range tools {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

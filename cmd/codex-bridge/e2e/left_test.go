@@ -54,6 +54,7 @@ func (w *world) leave(t *testing.T, left said, then []said, argv ...string) *ass
 
 // Codex alone carries it out.
 func TestLeftControl(t *testing.T) {
+	t.Parallel()
 	for name, l := range leftBehind {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,6 +67,7 @@ func TestLeftControl(t *testing.T) {
 // Under a policy the thread is opened with what the policy allows, and what was
 // left there is held to it: it is asked for, and declined.
 func TestLeft(t *testing.T) {
+	t.Parallel()
 	for name, l := range leftBehind {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,6 +84,7 @@ func TestLeft(t *testing.T) {
 // with it, and codex goes on with a goal as soon as the thread is open: the thread
 // is opened with one that is allowed.
 func TestLeftToMore(t *testing.T) {
+	t.Parallel()
 	for name, l := range leftBehind {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -45,8 +45,10 @@ func minimalClients(t *testing.T) map[string][]string {
 // The smallest clients: what streams is printed, a question is asked and answered, and
 // what is refused is an error.
 func TestMinimalClients(t *testing.T) {
+	t.Parallel()
 	for name, argv := range minimalClients(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, options{})
 			bin := filepath.Join(w.root, "bin")
 			if err := os.Mkdir(bin, 0o700); err != nil {

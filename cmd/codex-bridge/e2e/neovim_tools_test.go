@@ -36,6 +36,7 @@ end }, { bufnr = buf })`
 
 // The model calls the tools of the editor, through the bridge and without one.
 func TestNeovimTools(t *testing.T) {
+	t.Parallel()
 	for name, setup := range map[string]string{
 		"bridge":      "{}",
 		"codex alone": fmt.Sprintf("{ cmd = { %q, 'app-server' } }", codexPath),

@@ -94,6 +94,7 @@ func (w *world) patching(argv ...string) (a *agreeable, thread string) {
 // Codex writes an accepted patch anywhere, but not through a link that leads to where
 // its sandbox does not let it write. (What it asks about has no paths.)
 func TestPatchesControl(t *testing.T) {
+	t.Parallel()
 	for name, config := range map[string]string{"in the sandbox": "", "outside of it": inWorkspace} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,6 +114,7 @@ func TestPatchesControl(t *testing.T) {
 // A client that accepts everything gets no file written outside of what policy lets be
 // written, whether a hook sees the patch or only the question tells of it.
 func TestPatches(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ config, told string }{
 		"hook":     {patchConfig, "it would leave the sandbox"},
 		"question": {patchConfig + "[hooks]\nevents = [\"stop\"]\n", "rejected by user"},

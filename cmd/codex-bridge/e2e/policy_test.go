@@ -210,6 +210,7 @@ func (o outcome) safe() bool {
 // The user's own rules for commands still get through, as the README says. Once
 // that is closed this test fails, for the README to be put right.
 func TestPolicy(t *testing.T) {
+	t.Parallel()
 	for name, a := range attempts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -232,6 +233,7 @@ func TestPolicy(t *testing.T) {
 // The same attempts with codex alone: without their effects TestPolicy would
 // show nothing.
 func TestPolicyControl(t *testing.T) {
+	t.Parallel()
 	for name, a := range attempts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -384,6 +386,7 @@ func (a attempt) try(t *testing.T, o options, argv []string, said func() []json.
 // it takes is an exit code other than 0 and words such as "Read-only file system"
 // in the output. Whatever decides approvals has to reckon with it.
 func TestAcceptedControl(t *testing.T) {
+	t.Parallel()
 	for command, text := range accepted {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
@@ -427,6 +430,7 @@ func (w *world) accept(argv []string, text string) bool {
 
 // Flags that switch safety off are refused before anything starts.
 func TestPolicyFlags(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"} {
 		for name, argv := range map[string][]string{
 			"before": {proxyPath, flag, "app-server"},

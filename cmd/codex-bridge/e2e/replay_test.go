@@ -18,6 +18,7 @@ import (
 // A recorded session of codex-acp's is played to it again, and it can't tell: neither does its
 // editor see another step, nor does it send another method.
 func TestReplayACP(t *testing.T) {
+	t.Parallel()
 	for _, permission := range []string{"allow_once", "reject_once"} {
 		t.Run(permission, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 // codex-bridge does not start codex when it cannot do what it was told to.
 func TestRefusesToStart(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		options options
 		code    int

@@ -140,6 +140,7 @@ func recordedLines(t *testing.T, dir, direction string) []json.RawMessage {
 // Without a configuration the bytes are the same on both sides of codex-bridge,
 // in both directions.
 func TestTransparentBytes(t *testing.T) {
+	t.Parallel()
 	for name, conversation := range conversations {
 		if name == "malformed" {
 			continue // codex-bridge answers such lines itself, and forwards none

@@ -261,6 +261,7 @@ func (w *world) left(name string) bool {
 // counts for nothing under "never": nothing of its own configuration is loaded or
 // run, and nobody is trusted afterwards who was not before.
 func TestTrust(t *testing.T) {
+	t.Parallel()
 	for name, w := range ways {
 		for _, policy := range []string{"user", "never"} {
 			t.Run(policy+"/"+name, func(t *testing.T) {
@@ -281,6 +282,7 @@ func TestTrust(t *testing.T) {
 
 // The same with codex alone: without its traces TestTrust would show nothing.
 func TestTrustControl(t *testing.T) {
+	t.Parallel()
 	for name, w := range ways {
 		for _, trusted := range []bool{false, true} {
 			title := "unknown/"
@@ -328,6 +330,7 @@ func TestTrustTraces(t *testing.T) {
 // Under "user" a project that the user's own configuration trusts is loaded, and
 // under "codex" everything is as with codex alone.
 func TestTrusted(t *testing.T) {
+	t.Parallel()
 	for name, w := range ways {
 		trials := []trial{{way: w, argv: proxyArgv, policy: "user", trusted: true}}
 		switch name {

@@ -104,6 +104,7 @@ func (w *world) governs(folder, file string, argv ...string) (asked []string, wr
 // A thread that may write the folder of codex's configuration, or of the policy, can
 // give itself anything.
 func TestFoldersThatGovern(t *testing.T) {
+	t.Parallel()
 	for name, place := range map[string]struct{ folder, file string }{
 		"codex's own": {"home", "home/config.toml"},
 		"its rules":   {"home/rules", "home/rules/default.rules"},
@@ -167,6 +168,7 @@ func (w *world) hides(name string, open, turn string, argv ...string) (asked []s
 // A git hook is run when the user commits, outside of every sandbox; what stands in
 // .codex, when the project is trusted.
 func TestHiddenFolders(t *testing.T) {
+	t.Parallel()
 	config := strings.Replace(writableConfig, `"untrusted"`, `"on-request"`, 1)
 	for way, named := range hiddenWays {
 		for _, folder := range []string{".git/hooks", ".codex"} {
@@ -246,6 +248,7 @@ func (w *world) hooked(open, turn map[string]any, argv ...string) bool {
 
 // A client that switches a plugin off switches off its hooks.
 func TestPluginHooks(t *testing.T) {
+	t.Parallel()
 	for name, way := range map[string]struct{ open, turn map[string]any }{
 		"turn":           {turn: map[string]any{"disabledPluginIds": []string{"watch@market"}}},
 		"plugin, nested": {open: map[string]any{"config": map[string]any{"plugins": map[string]any{"watch@market": map[string]any{"enabled": false}}}}},

@@ -16,6 +16,7 @@ import (
 // answered with an error, once: codex's by the editor where nothing is held to a policy, and by the bridge
 // where it is; the editor's by codex, and by the bridge.
 func TestUnknown(t *testing.T) {
+	t.Parallel()
 	if noiseSeed == 0 {
 		t.Fatalf("%s is 0", noiseEnv)
 	}

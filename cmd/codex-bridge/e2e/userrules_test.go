@@ -99,6 +99,7 @@ func (u userRule) run(t *testing.T, bridgeConfig string, argv ...string) (outsid
 // A user's own rules for commands let them out of the sandbox, whatever the thread's policy:
 // through the bridge they run inside, or not at all.
 func TestUserRules(t *testing.T) {
+	t.Parallel()
 	for name, u := range userRules {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,6 +119,7 @@ project_trust = "codex"
 
 // With Codex alone they do what the table says.
 func TestUserRulesControl(t *testing.T) {
+	t.Parallel()
 	for name, u := range userRules {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,6 +23,7 @@ const markdown = "# A heading\n\nSome *emphasis*, `code` and [a link](https://ex
 // The extension of editors/vscode, installed in a real VS Code, against the real codex: a person at a browser
 // trusts the folder, asks, approves, declines, looks at a patch, steers, stops, reloads and resumes.
 func TestVSCode(t *testing.T) {
+	t.Parallel()
 	extension, err := filepath.Abs("../../../editors/vscode")
 	if err != nil {
 		t.Fatal(err)
