@@ -58,7 +58,7 @@ func (g *Guard) agentBarred(tool, id, thread, turn string) string {
 	case origin != g.origin(thread) && g.threads.opens(origin):
 		return "the agent " + id + " is not one of this session"
 	case givesTurn(tool) && g.isLooser(id, thread, turn):
-		return "the agent " + id + " has another sandbox or other approvals than this turn"
+		return "the agent " + id + " works with other settings than this turn: its sandbox, cwd, approvals or reviewer"
 	}
 	return ""
 }
@@ -66,7 +66,7 @@ func (g *Guard) agentBarred(tool, id, thread, turn string) string {
 // nameBarred returns why a call may not give work to an agent by its name; "" if it may.
 func (g *Guard) nameBarred(tool, name, thread, turn string) string {
 	if caller := g.thread(thread, turn); givesTurn(tool) && caller != nil && caller.Varied {
-		return "which agent " + name + " is can't be told, and earlier turns had another sandbox or other approvals"
+		return "which agent " + name + " is can't be told, and earlier turns had another sandbox, cwd, approvals or reviewer"
 	}
 	return ""
 }
@@ -92,10 +92,7 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 		return false // what is not known runs no tools
 	}
 	its, own := rollout.Settings(g.world.CodexHome, one.Rollout, ""), rollout.Settings(g.world.CodexHome, caller.Rollout, turn)
-	if its == nil || own == nil {
-		return one.Sandbox != caller.Sandbox
-	}
-	return policy.LooserSettings(own.Root(), its.Root())
+	return its == nil || own == nil || policy.LooserSettings(own.Root(), its.Root())
 }
 
 func isAgentTool(name string) bool {

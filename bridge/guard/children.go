@@ -101,11 +101,13 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 		return nil
 	}
 	approval := bytes.Clone(settings.Root().Get("approvalPolicy").Raw())
+	reviewer, _ := settings.Root().Get("approvalsReviewer").Text()
+	cwd, _ := settings.Root().Get("cwd").Text()
 	child := &policy.Thread{
-		ID: id, Workspace: root.Workspace, Project: root.Project, Projects: root.Projects, Sandbox: policy.SandboxMode(settings.Root().Get("sandboxPolicy")),
+		ID: id, Workspace: root.Workspace, Cwd: cwd, Project: root.Project, Projects: root.Projects, Sandbox: policy.SandboxMode(settings.Root().Get("sandboxPolicy")),
 		Reach:    policy.Reach(settings.Root().Get("sandboxPolicy"), settings.Root().Get("activePermissionProfile")),
 		Roots:    slices.Concat(root.Fence.Roots, root.Roots, policy.WritableRoots(settings.Root().Get("sandboxPolicy"))),
-		Approval: approval, Gated: root.Gated, Reruns: root.Reruns || policy.Reruns(approval), Rollout: one.Path,
+		Approval: approval, Reviewer: reviewer, Varied: root.Varied, Gated: root.Gated, Reruns: root.Reruns || policy.Reruns(approval), Rollout: one.Path,
 	}
 	g.threads.writable.add(id, child.NowWritable())
 	child.Writable = slices.Concat(root.Writable, g.threads.writable.of(id))

@@ -200,7 +200,7 @@ func (t *threads) workspacesOf(id string) []string {
 
 // varies records that the settings of a thread have changed, if they have.
 func (t *threads) varies(was, is *thread) {
-	if was.Reach == is.Reach && bytes.Equal(was.Approval, is.Approval) {
+	if policy.SameSettings(&was.Thread, &is.Thread) {
 		return
 	}
 	if t.varied == nil {
@@ -287,6 +287,7 @@ func (one *thread) allows(p *policy.Policy, settings rpc.Value, gated bool) *rpc
 		one.Cwd = cwd
 	}
 	one.Approval = bytes.Clone(settings.Get("approvalPolicy").Raw())
+	one.Reviewer, _ = settings.Get("approvalsReviewer").Text()
 	return nil
 }
 

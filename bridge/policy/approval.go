@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -144,12 +145,21 @@ func approvalRank(v rpc.Value) int {
 	return -1
 }
 
-// LooserSettings reports whether settings of a turn may allow more than others: another sandbox, unless it
-// is read-only without network, or approvals that ask less.
+// LooserSettings reports whether settings of a turn may allow more than others: another sandbox or cwd, unless
+// the sandbox is read-only without network, approvals that ask less, or a reviewer who is not the user.
 func LooserSettings(than, settings rpc.Value) bool {
 	reach := func(v rpc.Value) string { return Reach(v.Get("sandboxPolicy"), v.Get("activePermissionProfile")) }
 	narrowest := settings.Get("sandboxPolicy").Get("type").Is("readOnly") && !strings.Contains(reach(settings), "network")
-	return reach(settings) != reach(than) && !narrowest || looserApproval(than.Get("approvalPolicy"), settings.Get("approvalPolicy"))
+	// Under workspace-write the cwd is writable without standing in the sandbox policy.
+	elsewhere := reach(settings) != reach(than) || string(settings.Get("cwd").Raw()) != string(than.Get("cwd").Raw())
+	return elsewhere && !narrowest ||
+		looserApproval(than.Get("approvalPolicy"), settings.Get("approvalPolicy")) ||
+		!settings.Get("approvalsReviewer").Is("user") && !sameReviewer(than.Get("approvalsReviewer"), settings.Get("approvalsReviewer"))
+}
+
+// SameSettings reports whether what Codex last said of two threads lets them do the same.
+func SameSettings(a, b *Thread) bool {
+	return a.Reach == b.Reach && a.Cwd == b.Cwd && bytes.Equal(a.Approval, b.Approval) && reviewerOf(a.Reviewer) == reviewerOf(b.Reviewer)
 }
 
 // looserApproval tells whether what codex echoes asks less than what was sent.

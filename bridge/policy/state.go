@@ -111,6 +111,8 @@ type Thread struct {
 	Reach string
 	// Approval is the approvalPolicy that Codex last said is in force; nil unknown.
 	Approval json.RawMessage
+	// Reviewer is the approvalsReviewer that Codex last said is in force; "" unknown.
+	Reviewer string
 	// Gated: the approval policy that the client is shown is untrusted; Codex's is
 	// on-request, and the bridge asks in its place.
 	Gated bool
@@ -124,7 +126,7 @@ type Thread struct {
 	Project string
 	// Projects are the values of Project of all threads since the bridge started.
 	Projects []string
-	// Varied: the sandbox or the approvals have changed since Codex has loaded the thread.
+	// Varied: the sandbox, the cwd, the approvals or the reviewer have changed since Codex has loaded the thread.
 	Varied bool
 	// Fence is the permissions profile that the thread's overlay defines.
 	Fence Fence
@@ -180,7 +182,8 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 	}
 	return &Thread{
 		ID: id, Project: project, Workspace: folder, Cwd: cwd, Sandbox: SandboxMode(result.Get("sandbox")),
-		Reach: Reach(result.Get("sandbox"), result.Get("activePermissionProfile")), Roots: WritableRoots(result.Get("sandbox")), Approval: approval, Reruns: Reruns(approval), Rollout: rollout,
+		Reach: Reach(result.Get("sandbox"), result.Get("activePermissionProfile")), Roots: WritableRoots(result.Get("sandbox")), Approval: approval, Reviewer: textOf(result.Get("approvalsReviewer")),
+		Reruns: Reruns(approval), Rollout: rollout,
 		Gated: sent.gated(st), Fence: fence, Unfenced: unfenced(fence, result.Get("sandbox"), result.Get("activePermissionProfile")),
 	}, nil
 }

@@ -4,6 +4,9 @@ package e2e_test
 
 import (
 	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -95,10 +98,13 @@ func TestAgentOfEarlierTurn(t *testing.T) {
 		"the same":    {earlier: sandbox("workspaceWrite", true), later: sandbox("workspaceWrite", true), made: true},
 		"no change":   {made: true},
 		"narrower":    {earlier: sandbox("readOnly", false), later: sandbox("workspaceWrite", false), made: true},
+		"cwd":         {earlier: object{"cwd": "lib"}, later: object{"cwd": "workspace"}},
+		"reviewer":    {earlier: object{"approvalsReviewer": "auto_review"}, later: object{"approvalsReviewer": "user"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, options{config: "[policy]\napproval = [\"untrusted\", \"on-request\", \"never\"]\nsandbox = \"workspace-write\"\nnetwork = true\n", mute: "many"})
+			lib := t.TempDir()
+			w := newWorld(t, options{config: fmt.Sprintf("[policy]\napproval = [\"untrusted\", \"on-request\", \"never\"]\nsandbox = \"workspace-write\"\nnetwork = true\nwritable_roots = [\"${workspace}\", %q]\nreviewers = [\"user\", \"auto_review\"]\n", lib), mute: "many"})
 			if test.argv == nil {
 				test.argv = proxyArgv
 			}
@@ -111,17 +117,24 @@ func TestAgentOfEarlierTurn(t *testing.T) {
 				}
 				return m.Param("threadId")
 			}
+			for _, turn := range []object{test.earlier, test.later} {
+				if name, ok := turn["cwd"]; ok {
+					turn["cwd"] = map[any]string{"lib": lib, "workspace": w.workspace}[name]
+					turn["runtimeWorkspaceRoots"] = []any{turn["cwd"]}
+				}
+			}
 			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, test.earlier)
 			a.end(thread, turn, mark)
 			child := ends(mark)
-			turn, mark = a.beginWith(thread, `CALL: multi_agent_v1/send_input {"target":"`+child+`","message":"RUN: touch `+w.workspace+`/made; pwd"}`, test.later)
+			turn, mark = a.beginWith(thread, `CALL: multi_agent_v1/send_input {"target":"`+child+`","message":"RUN: touch made; pwd"}`, test.later)
 			a.end(thread, turn, mark)
 			if test.made {
 				ends(mark)
-			} else if !strings.Contains(w.told(), "has another sandbox or other approvals than this turn") {
+			} else if !strings.Contains(w.told(), "works with other settings than this turn") {
 				t.Errorf("the model was told %q", w.told())
 			}
-			if made := w.left("workspace/made"); made != (test.made && name != "narrower") {
+			_, err := os.Stat(filepath.Join(lib, "made"))
+			if made := w.left("workspace/made") || err == nil; made != (test.made && name != "narrower") {
 				t.Errorf("the agent has written: %v; the model was told %q", made, w.told())
 			}
 			a.quit()

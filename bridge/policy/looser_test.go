@@ -1,0 +1,73 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// Settings of an agent allow more than those of a turn where one thing that a turn can choose does.
+func TestLooserSettings(t *testing.T) {
+	type object = map[string]any
+	base := object{
+		"sandboxPolicy":           object{"type": "workspaceWrite", "writableRoots": []string{"/lib"}, "networkAccess": false, "excludeTmpdirEnvVar": false, "excludeSlashTmp": false},
+		"activePermissionProfile": nil, "approvalPolicy": "on-request", "approvalsReviewer": "user", "cwd": "/code", "model": "m",
+	}
+	readOnly := object{"type": "readOnly", "networkAccess": false}
+	for _, test := range []struct {
+		name          string
+		agent, caller object // in place of base's
+		want          bool
+	}{
+		{"the same", nil, nil, false},
+		{"model", object{"model": "n"}, nil, false},
+		{"cwd", object{"cwd": "/lib"}, nil, true},
+		{"no cwd", nil, object{"cwd": nil}, true},
+		{"read-only elsewhere", object{"cwd": "/lib", "sandboxPolicy": readOnly}, nil, false},
+		{"read-only with network", object{"sandboxPolicy": object{"type": "readOnly", "networkAccess": true}}, nil, true},
+		{"caller read-only", nil, object{"sandboxPolicy": readOnly}, true},
+		{"roots", object{"sandboxPolicy": object{"type": "workspaceWrite", "writableRoots": []string{"/lib", "/more"}}}, nil, true},
+		{"profile", object{"activePermissionProfile": object{"id": "p"}}, nil, true},
+		{"asks less", object{"approvalPolicy": "never"}, nil, true},
+		{"asks more", object{"approvalPolicy": "untrusted"}, nil, false},
+		{"read-only asks less", object{"approvalPolicy": "never", "sandboxPolicy": readOnly}, nil, true},
+		{"reviewer", object{"approvalsReviewer": "auto_review"}, nil, true},
+		{"read-only with a reviewer", object{"approvalsReviewer": "auto_review", "sandboxPolicy": readOnly}, nil, true},
+		{"no reviewer", object{"approvalsReviewer": nil}, nil, true},
+		{"user reviews", nil, object{"approvalsReviewer": "auto_review"}, false},
+		{"one reviewer, two names", object{"approvalsReviewer": "guardian_subagent"}, object{"approvalsReviewer": "auto_review"}, false},
+	} {
+		with := func(own object) rpc.Value {
+			all := maps.Clone(base)
+			maps.Copy(all, own)
+			text, err := json.Marshal(all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return value(t, string(text))
+		}
+		if got := policy.LooserSettings(with(test.caller), with(test.agent)); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}
+
+func TestSameSettings(t *testing.T) {
+	one := policy.Thread{Reach: "read-only", Cwd: "/code", Approval: json.RawMessage(`"never"`), Reviewer: "auto_review", Workspace: "/code"}
+	for name, other := range map[string]policy.Thread{
+		"reach":    {Cwd: one.Cwd, Approval: one.Approval, Reviewer: one.Reviewer},
+		"cwd":      {Reach: one.Reach, Approval: one.Approval, Reviewer: one.Reviewer},
+		"approval": {Reach: one.Reach, Cwd: one.Cwd, Reviewer: one.Reviewer},
+		"reviewer": {Reach: one.Reach, Cwd: one.Cwd, Approval: one.Approval},
+	} {
+		if policy.SameSettings(&one, &other) {
+			t.Errorf("another %s is the same", name)
+		}
+	}
+	if other := (policy.Thread{Reach: one.Reach, Cwd: one.Cwd, Approval: one.Approval, Reviewer: "guardian_subagent"}); !policy.SameSettings(&one, &other) {
+		t.Error("a reviewer by its other name is another one")
+	}
+}
