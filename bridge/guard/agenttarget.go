@@ -51,14 +51,13 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 	return nil
 }
 
-// agentBarred returns why a call may not name an agent by its id; "" if it may. An agent of which nothing is
-// known runs no tools.
+// agentBarred returns why a call may not name an agent by its id; "" if it may.
 func (g *Guard) agentBarred(tool, id, thread, turn string) string {
 	switch origin := g.origin(id); {
 	case origin != g.origin(thread) && g.threads.opens(origin):
 		return "the agent " + id + " is not one of this session"
 	case givesTurn(tool) && g.isLooser(id, thread, turn):
-		return "the agent " + id + " works with other settings than this turn: its sandbox, cwd, approvals or reviewer"
+		return "the agent " + id + " works with other settings than this turn (sandbox, cwd, approvals, reviewer), or they can't be found out"
 	}
 	return ""
 }
@@ -84,12 +83,16 @@ func (g *Guard) origin(id string) string {
 	return id
 }
 
-// isLooser reports whether an agent may do more than the calling turn. What Codex has written down of both is
-// compared. The settings of an agent are those of the turn that started it, whatever becomes of its parent's.
+// isLooser reports whether an agent may do more than the calling turn, or what it may do is not known. What
+// Codex has written down of both is compared. The settings of an agent are those of the turn that started it,
+// whatever becomes of its parent's.
 func (g *Guard) isLooser(agent, thread, turn string) bool {
 	one, caller := g.thread(agent, ""), g.thread(thread, turn)
-	if one == nil || caller == nil || agent == caller.ID {
-		return false // what is not known runs no tools
+	if caller == nil || agent == caller.ID {
+		return false // a caller that is not known runs no tools
+	}
+	if one == nil {
+		return true
 	}
 	its, own := rollout.Settings(g.world.CodexHome, one.Rollout, ""), rollout.Settings(g.world.CodexHome, caller.Rollout, turn)
 	return its == nil || own == nil || policy.LooserSettings(own.Root(), its.Root())

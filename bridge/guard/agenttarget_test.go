@@ -11,20 +11,29 @@ import (
 // an agent, and a tool of a server, may hold any id.
 func TestAgentOfAnotherSession(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000"
-	const own, ownChild, other, otherChild = id + "a", id + "b", id + "c", id + "d"
+	const own, ownChild, other, otherChild, silent = id + "a", id + "b", id + "c", id + "d", id + "e" // nothing tells the settings of silent
 	w := newAgentWorld(t, nil)
-	for child, parent := range map[string]string{ownChild: own, otherChild: other} {
-		w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl",
-			`{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+child+`","parent_thread_id":"`+parent+`","cwd":"`+w.root+
-				`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parent+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
+	settings := `{"type":"turn_context","payload":{"turn_id":"u","cwd":"` + w.root +
+		`","approval_policy":"on-request","approvals_reviewer":"user","model":"gpt-5.5","sandbox_policy":{"type":"read-only","network_access":false}}}` + "\n"
+	rollout := func(id string) string { return "home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-" + id + ".jsonl" }
+	for child, parent := range map[string]string{ownChild: own, otherChild: other, silent: own} {
+		meta := `{"type":"session_meta","payload":{"session_id":"` + parent + `","id":"` + child + `","parent_thread_id":"` + parent + `","cwd":"` + w.root +
+			`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"` + parent + `","depth":1}}},"thread_source":"subagent"}}` + "\n"
+		if child != silent {
+			meta += settings
+		}
+		w.write(rollout(child), meta)
 	}
 	w.g.threads.known, w.g.threads.asked = make(map[string]*thread), make(map[string]bool)
 	for _, one := range []string{own, other} {
-		w.g.threads.known[one], w.g.threads.asked[one] = &thread{Thread: policy.Thread{ID: one, Workspace: w.root}}, true
+		path := w.write(rollout(one), settings)
+		w.g.threads.known[one], w.g.threads.asked[one] = &thread{Thread: policy.Thread{ID: one, Workspace: w.root, Rollout: path}}, true
 	}
 	for _, test := range []struct{ tool, input, field string }{
 		{"send_input", `{"id":"` + own + `"}`, ""},
 		{"send_input", `{"id":"` + ownChild + `"}`, ""},
+		{"send_input", `{"id":"` + silent + `"}`, "tool_input.id"},
+		{"wait_agent", `{"ids":["` + silent + `"]}`, ""},
 		{"send_input", `{"id":"` + other + `"}`, "tool_input.id"},
 		{"send_input", `{"id":"` + otherChild + `"}`, "tool_input.id"},
 		{"send_input", `{"id":"` + strings.ToUpper(other) + `"}`, "tool_input.id"},
