@@ -38,8 +38,48 @@ func (c *call) turnSandbox([]string) {
 	}
 	if !ok || to != asked {
 		c.dropField("permissions", rule, reason)
+		if to == workspaceWrite && c.innerRoot() != "" {
+			return // the thread keeps its sandbox
+		}
 		c.setField("sandboxPolicy", sandboxObject{level: to}.json(), rule, reason)
 	}
+}
+
+// namesWorkspaceWrite reports whether Codex gets a workspace-write sandboxPolicy in a turn, as asked or because
+// more was asked.
+func (c *call) namesWorkspaceWrite() bool {
+	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
+	if !nothing(object) {
+		asked, ok := named(object.Get("type"), typeNames[:])
+		if object.Get("type").Is("externalSandbox") {
+			asked, ok = fullAccess, true
+		}
+		to, _, _ := c.lower(asked)
+		return ok && to == workspaceWrite
+	}
+	asked, ok := named(profile, profileNames[:])
+	to, _, _ := c.lower(asked)
+	return ok && to == workspaceWrite && to != asked
+}
+
+// innerRoot returns a root or the cwd of the thread that lies in the workspace, where a workspace-write
+// sandboxPolicy would make both writable, so that a command could replace the inner one by a link; "" if there is
+// none. Codex keeps roots and cwd from earlier turns.
+func (c *call) innerRoot() string {
+	t := c.st.Thread
+	if t == nil || t.Fence.On {
+		return ""
+	}
+	roots := t.Roots
+	if nothing(c.params.Get("cwd")) && t.Cwd != "" {
+		roots = append(slices.Clip(roots), t.Cwd) // the turn stays there, and that folder is writable by itself
+	}
+	for _, root := range roots {
+		if folder := c.swappableIn(root); folder != "" && folder == t.Workspace {
+			return root
+		}
+	}
+	return ""
 }
 
 // sandboxObject is a sandboxPolicy as far as it could be read.
@@ -81,7 +121,12 @@ func (c *call) objectAsked(v rpc.Value) {
 		return
 	}
 	o.read(v)
-	if to, rule, reason := c.lower(o.level); to != o.level {
+	to, rule, reason := c.lower(o.level)
+	if root := c.innerRoot(); root != "" && to == workspaceWrite {
+		c.dropField(field, ruleRoots, "it makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link; send the workspace as cwd, or open another thread")
+		return
+	}
+	if to != o.level {
 		// What full access lets out by the network, the lower level may, too,
 		// where policy lets anything out.
 		o.network = c.p.network && (o.network || o.level == fullAccess && !o.external)
@@ -94,18 +139,6 @@ func (c *call) objectAsked(v rpc.Value) {
 	}
 	if o.level == workspaceWrite {
 		c.writes = &o
-	}
-	if t := c.st.Thread; o.level == workspaceWrite && t != nil && !t.Fence.On {
-		roots := t.Roots
-		if nothing(c.params.Get("cwd")) && t.Cwd != "" {
-			roots = append(slices.Clip(roots), t.Cwd) // the turn stays there, and that folder is writable by itself
-		}
-		for _, root := range roots {
-			if folder := c.swappableIn(root); folder != "" && folder == t.Workspace {
-				c.dropField(field, ruleRoots, "it makes "+folder+" writable, where a command could replace the thread's root "+root+" by a link; send the workspace as cwd, or open another thread")
-				return
-			}
-		}
 	}
 	for _, key := range o.odd {
 		c.drop(v, key, field+"."+key, ruleSandbox, "it does not belong there, or not in this shape")
