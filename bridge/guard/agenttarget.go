@@ -95,7 +95,7 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 		return true
 	}
 	its, own := rollout.Settings(g.world.CodexHome, one.Rollout, ""), rollout.Settings(g.world.CodexHome, caller.Rollout, turn)
-	return its == nil || own == nil || policy.LooserSettings(own.Root(), its.Root())
+	return its == nil || own == nil || caller.Gated && !one.Gated || policy.LooserSettings(own.Root(), its.Root())
 }
 
 func isAgentTool(name string) bool {

@@ -57,6 +57,14 @@ func TestAgentOfAnotherSession(t *testing.T) {
 			}
 		}
 	}
+	// The bridge asks in the place of Codex for the caller, and not for the agent.
+	w.g.threads.known[ownChild], w.g.threads.asked[ownChild] = &thread{Thread: policy.Thread{ID: ownChild, Workspace: w.root, Rollout: w.write(rollout(ownChild), settings)}}, true
+	for _, gated := range []bool{false, true} {
+		w.g.threads.known[own].Gated = gated
+		if looser := w.g.isLooser(ownChild, own, ""); looser != gated {
+			t.Errorf("gated %v: the agent is looser: %v", gated, looser)
+		}
+	}
 	if got := w.g.Tool(t.Context(), own, "", policy.ToolUse{Name: "send_input", Input: value(t, `{"id":"`+other+`"}`)}, nil); !strings.Contains(got.Refusal, "is not one of this session") {
 		t.Errorf("the call gets %+v", got)
 	}

@@ -86,21 +86,22 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 	state := g.stateNow(params)
 	state.Escalation, state.Forgotten = escalation, g.isForgotten(params)
 	question := policy.Asked{Method: asked.Method, Params: params}
-	g.granting.Lock() // the next answer is judged with the folders of this one
-	defer g.granting.Unlock()
-	state.Writable = g.threads.writable.ofAll()
-	d := p.DecideAnswer(question, r.Message, state)
-	for _, q := range policies[1:] {
-		if m, err := rpc.ParseMessage(d.Message); err == nil && q.Mode() == config.Enforce { // of a denied answer there is no message
-			if e := q.DecideAnswer(question, m, state); e.Verdict != policy.Pass {
-				e.Changes = append(d.Changes, e.Changes...)
-				d = e
+	var d policy.Decision
+	for n := 0; ; n++ {
+		state.Writable = g.threads.writable.ofAll()
+		d = judgeAnswer(policies, question, r.Message, state)
+		var granted []string
+		if p.Mode() == config.Enforce && asked.Method == "item/permissions/requestApproval" && d.Err == nil {
+			if m, err := rpc.ParseMessage(d.Message); err == nil {
+				granted = policy.GrantedPaths(m.Result)
 			}
 		}
-	}
-	if p.Mode() == config.Enforce && asked.Method == "item/permissions/requestApproval" && d.Err == nil {
-		if m, err := rpc.ParseMessage(d.Message); err == nil {
-			g.threads.writable.add(thread, policy.GrantedPaths(m.Result))
+		if g.threads.writable.reserve(thread, granted, state.Writable) {
+			break
+		}
+		if n == maxJudged {
+			d = policy.Decision{Verdict: policy.Deny, Err: rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write", asked.Method)}
+			break
 		}
 	}
 	if d.Verdict == policy.Pass {
@@ -119,6 +120,20 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 		r.Line = append(rpc.ReplyError(r.ID, d.Err), '\n')
 	}
 	g.applied(asked.Method, asked.ID, params, d)
+}
+
+// judgeAnswer holds an answer to each of the policies.
+func judgeAnswer(policies []*policy.Policy, question policy.Asked, answer *rpc.Message, state policy.State) policy.Decision {
+	d := policies[0].DecideAnswer(question, answer, state)
+	for _, q := range policies[1:] {
+		if m, err := rpc.ParseMessage(d.Message); err == nil && q.Mode() == config.Enforce { // of a denied answer there is no message
+			if e := q.DecideAnswer(question, m, state); e.Verdict != policy.Pass {
+				e.Changes = append(d.Changes, e.Changes...)
+				d = e
+			}
+		}
+	}
+	return d
 }
 
 // unasked stops an answer to nothing. Codex may have asked already, and the

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +29,6 @@ type Guard struct {
 	world      policy.State // Start, Home, Temp and Paths
 	pinArgs    []string     // the policy's, with which Codex was started
 	threads    threads
-	granting   sync.Mutex // held while an answer to a question of Codex's is judged
 	children   children
 	patches    patches
 	userRules  userrules.Reader
@@ -185,29 +183,17 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if err := g.bar(patient, call.Method); err != nil {
 		return err
 	}
-	state := g.state(patient, p, call.Message)
-	state.Consented = g.consents.has(call.Message)
-	d := g.informed(patient, p, call, call.Message, &state)
-	own, refusal := g.folderPolicies(patient, call, d, &state)
-	policies = append(policies, own...)
-	for _, q := range policies[1:] {
-		if q.Mode() == config.Enforce {
-			d = g.also(patient, q, call, d, &state)
+	var j judgement
+	for n := 0; ; n++ {
+		j = g.judge(patient, policies, call, thread)
+		if g.threads.writable.reserve(thread, j.Writable, j.state.Writable) {
+			break
+		}
+		if n == maxJudged {
+			return rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write; send it again", clip(call.Method))
 		}
 	}
-	if refusal == nil {
-		refusal = respelled(call.Method, thread)
-	}
-	var loaded []string
-	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil && g.unenforced.Load() {
-		loaded, refusal = g.loaded(patient)
-	}
-	if refusal == nil {
-		refusal = g.gitPrograms(patient, policies, call, d, &state)
-	}
-	if refusal != nil {
-		d = policy.Decision{Verdict: policy.Deny, Err: refusal}
-	}
+	d, state := j.Decision, j.state
 	if d.Sent != nil && p.Mode() == config.Enforce {
 		if err := g.unheardOf(call.Method); err != nil {
 			d = policy.Decision{Verdict: policy.Deny, Err: err}
@@ -237,16 +223,13 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 			d.Sent.Gated = &asked
 		}
 	}
-	if state.Thread != nil {
-		g.threads.writable.add(state.Thread.ID, d.Writable)
-	}
 	if d.Gated != nil && d.Sent == nil && state.Thread != nil && call.Kind == rpc.Request {
 		change := g.threads.prepare(state.Thread.ID, d.Gated)
 		call.OnAnswer(func(a *bridge.Answer) { g.threads.settle(change, a.Outcome()) })
 	}
 	// Under enforce the proxy refuses a notification that needs an answer.
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
-		g.opens(call, p.Mode(), d, state, own, loaded)
+		g.opens(call, p.Mode(), d, state, j.own, j.loaded)
 	}
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.keptUntrusted(call, d.Untrusted, state)
@@ -259,6 +242,47 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		})
 	}
 	return nil
+}
+
+// judgement is the decision about a client's message, and what it was made with.
+type judgement struct {
+	policy.Decision
+	state  policy.State
+	own    []*policy.Policy // of the folders in which the message opens a thread
+	loaded []string         // the threads that Codex has loaded, before a resume
+}
+
+// maxJudged bounds how often a message is judged again because the writable folders have changed.
+const maxJudged = 100
+
+// judge holds a message of the client to the policies. The first decides whether they are enforced.
+func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *bridge.Call, thread string) judgement {
+	p := policies[0]
+	j := judgement{state: g.state(ctx, p, call.Message)}
+	j.state.Consented = g.consents.has(call.Message)
+	d := g.informed(ctx, p, call, call.Message, &j.state)
+	var refusal *rpc.Error
+	j.own, refusal = g.folderPolicies(ctx, call, d, &j.state)
+	policies = slices.Concat(policies, j.own)
+	for _, q := range policies[1:] {
+		if q.Mode() == config.Enforce {
+			d = g.also(ctx, q, call, d, &j.state)
+		}
+	}
+	if refusal == nil {
+		refusal = respelled(call.Method, thread)
+	}
+	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil && g.unenforced.Load() {
+		j.loaded, refusal = g.loaded(ctx)
+	}
+	if refusal == nil {
+		refusal = g.gitPrograms(ctx, policies, call, d, &j.state)
+	}
+	if refusal != nil {
+		d = policy.Decision{Verdict: policy.Deny, Err: refusal}
+	}
+	j.Decision = d
+	return j
 }
 
 // informed decides, and asks codex for what the decision turns out to need.
@@ -301,6 +325,9 @@ func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) pol
 	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
 		state.Thread = g.threads.get(ctx, id, g.peer.Ended())
 		state.Writable = g.threads.writable.ofAll()
+		if state.Thread == nil && p.Mode() == config.Enforce && (m.Method == "thread/resume" || m.Method == "thread/fork") {
+			state.Opened = g.openedIn(ctx, id)
+		}
 	}
 	return state
 }

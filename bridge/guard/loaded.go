@@ -2,8 +2,10 @@ package guard
 
 import (
 	"context"
+	"slices"
 
 	"codex-bridge/bridge/policy"
+	"codex-bridge/bridge/rollout"
 	"codex-bridge/rpc"
 )
 
@@ -43,4 +45,21 @@ func openedBefore(method string) *rpc.Error {
 		Method: method, Rule: "policy.mode", Mend: "start codex again, and open the thread then",
 		Reason: "the thread was opened before the policy was enforced, and Codex still has it in memory with the configuration of that time",
 	})
+}
+
+// openedIn returns the canonical folder in which a thread was opened, if a turn has moved it since; "" if none
+// has, if that is not known, or if Codex has loaded the thread: it then ignores the cwd of a resume.
+func (g *Guard) openedIn(ctx context.Context, id string) string {
+	opened, last := rollout.Moved(g.world.CodexHome, id)
+	if opened == "" || opened == last {
+		return ""
+	}
+	folder, err := g.world.Paths.Canonical(opened)
+	if err != nil {
+		return ""
+	}
+	if loaded, err := g.loaded(ctx); err != nil || slices.Contains(loaded, id) {
+		return ""
+	}
+	return folder
 }

@@ -25,6 +25,26 @@ func (w *writable) add(thread string, folders []string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.addLocked(thread, folders)
+}
+
+// reserve records the folders that a message of a thread makes writable, before Codex gets the message. It
+// returns false, and records none, if folders were added to those of all threads since the message was judged
+// with them.
+func (w *writable) reserve(thread string, folders, judgedWith []string) bool {
+	if len(folders) == 0 {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.all) != len(judgedWith) {
+		return false
+	}
+	w.addLocked(thread, folders)
+	return true
+}
+
+func (w *writable) addLocked(thread string, folders []string) {
 	if w.byThread == nil {
 		w.byThread = make(map[string][]string)
 	}

@@ -46,3 +46,18 @@ func TestWritableIsBounded(t *testing.T) {
 		t.Errorf("%d folders", n)
 	}
 }
+
+// A message that was judged before other folders were made writable makes none writable.
+func TestWritableIsReserved(t *testing.T) {
+	var w writable
+	judgedWith := w.ofAll()
+	if !w.reserve("T", []string{"/a"}, judgedWith) || !w.reserve("T", nil, judgedWith) {
+		t.Fatal("nothing has changed, and the folder is not reserved")
+	}
+	if w.reserve("U", []string{"/a/b"}, judgedWith) || w.of("U") != nil {
+		t.Errorf("/a came since, and yet U has %q", w.of("U"))
+	}
+	if !w.reserve("U", []string{"/c"}, w.ofAll()) || !slices.Equal(w.ofAll(), []string{"/a", "/c"}) {
+		t.Errorf("all: %q", w.ofAll())
+	}
+}

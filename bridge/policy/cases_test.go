@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write what is decided into testdata/pol
 // is one case:
 //
 //	policy> key = value       over the policy of the contract, TOML
-//	state> {"start", "home", "workspaces", "thread": {"id", "workspace", "sandbox"}, "stands", "nowhere", "defaults": {…},
+//	state> {"start", "home", "workspaces", "thread": {"id", "workspace", "sandbox"}, "stands", "opened", "nowhere", "defaults": {…},
 //	        "own": {FOLDER: "trusted"}, "flags": {FOLDER: "trusted"}, "readFor": FOLDER, "stored": {"sandbox", "network"},
 //	        "policyFiles": {FOLDER: [FILE]}, "programs": [PATH], "links": [PATH]}
 //	editor> the client's message
@@ -94,6 +94,7 @@ type world struct {
 	Writable    []string // that commands could write before
 	Thread      *policy.Thread
 	Stands      string
+	Opened      string
 	Nowhere     bool
 	Defaults    json.RawMessage
 	// What the user's own configuration and the command line say of projects, and
@@ -163,6 +164,7 @@ func setState(t *testing.T, st *policy.State, text string) {
 		t.Fatal(err)
 	}
 	st.Start, st.Home, st.Thread, st.Stands, st.Nowhere = w.Start, w.Home, w.Thread, w.Stands, w.Nowhere
+	st.Opened = w.Opened
 	st.Workspaces, st.Writable, st.Stored = w.Workspaces, w.Writable, w.Stored
 	st.Programs, st.Links = w.Programs, w.Links
 	if w.PolicyFiles != nil {

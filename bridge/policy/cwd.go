@@ -43,6 +43,11 @@ func (c *call) workspaceLeftOut() {
 	case c.st.Thread != nil:
 		// A turn may have moved the cwd since.
 		c.workspace, c.sent.Within = c.st.Thread.Workspace, c.st.Thread.Workspace
+	case c.st.Opened != "":
+		// Measured with Codex 0.169: it works where a turn has moved it, with the roots of that turn. The bridge
+		// does not know the thread, and would take that folder for its workspace.
+		c.workspace, c.sent.Workspace = c.st.Opened, c.st.Opened
+		c.setField("cwd", quote(c.workspace), ruleRoots, "a thread that comes back from its file works where it was opened, and not where a turn has moved it")
 	}
 }
 
@@ -93,7 +98,7 @@ func (c *call) turnCwd([]string) {
 func (c *call) bindsCwd(path string) bool {
 	t := c.st.Thread
 	return c.m.Method == "turn/start" && c.swappable(path) && within(c.workspace, path) &&
-		(!c.params.Get("sandboxPolicy").Get("type").Is("workspaceWrite") || t != nil && t.Fence.On)
+		(!c.namesWorkspaceWrite() || t != nil && t.Fence.On)
 }
 
 // swappable reports whether commands of the thread may replace a folder, or one above it, by a link. No

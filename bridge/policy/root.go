@@ -351,17 +351,21 @@ func (c *call) enclosing(root string) string {
 	return ""
 }
 
-// reachable tells whether a turn may work in path: inside the workspace, or in
+// reachable reports whether a turn may work in path: inside the workspace, or in
 // a folder that may be written anyway. In a workspace that policy does not let
 // be written no sandbox of this thread lets anything be written, so that moving
 // about in it gives nothing.
 func (c *call) reachable(path string) bool {
-	if c.workspace != "" && within(c.workspace, path) && (c.p.protectsOwn(path[len(c.workspace):]) || c.st.inPath(path)) || path != c.workspace && c.p.leadsToProtected(path) {
+	return c.p.reachable(&c.st, c.allowed(), c.workspace, path)
+}
+
+func (p *Policy) reachable(st *State, allowed []string, workspace, path string) bool {
+	if workspace != "" && within(workspace, path) && (p.protectsOwn(path[len(workspace):]) || st.inPath(path)) || path != workspace && p.leadsToProtected(path) {
 		return false // named itself, it would be writable
 	}
-	if path != c.workspace && c.workspace != "" && within(path, c.workspace) {
+	if path != workspace && workspace != "" && within(path, workspace) {
 		return false // Codex would protect what governs in that folder, and not in the workspace
 	}
-	return c.workspace != "" && below(c.workspace, path) ||
-		belowAny(c.allowed(), path) && !c.st.exposes(path) && !c.st.holdsProgram(path) && !c.p.protectsOwn(inRoot(c.allowed(), path))
+	return workspace != "" && below(workspace, path) ||
+		belowAny(allowed, path) && !st.exposes(path) && !st.holdsProgram(path) && !p.protectsOwn(inRoot(allowed, path))
 }

@@ -65,6 +65,9 @@ type State struct {
 	// Stands is the canonical folder that the thread of a resume or fork stands in,
 	// as codex says; "" unknown.
 	Stands string
+	// Opened is the canonical folder in which the thread of a resume or fork was opened, if a turn has moved it
+	// since and Codex has not loaded it; else "".
+	Opened string
 	// Stored is the sandbox of the thread's last turn, of a resume or fork; nil: not
 	// asked for yet.
 	Stored *Stored

@@ -83,7 +83,7 @@ func (c *call) opened() (folder string, ok bool) {
 	switch {
 	case c.err != nil:
 		return "", false
-	case named, c.m.Method == "thread/fork" && c.st.Thread != nil: // see forkCwd
+	case named, c.m.Method == "thread/fork" && c.st.Thread != nil, c.st.Thread == nil && c.st.Opened != "": // see workspaceLeftOut
 		return c.workspace, true
 	case !c.row.starts:
 		c.needsFolder = c.st.Stands == "" && !c.st.Nowhere && c.p.trust != trustCodex

@@ -32,6 +32,9 @@ func (p *Policy) Verify(sent *Sent, result rpc.Value, st State) *rpc.Error {
 	e.checkCwd(sent)
 	e.check()
 	e.compare(sent)
+	environments := result.Get("thread").Get("environments")
+	e.checkEnvironments(environments)
+	e.checkPolicyFiles(environments)
 	return e.err
 }
 
@@ -116,7 +119,7 @@ func (e *echo) checkCwd(sent *Sent) {
 }
 
 func (e *echo) reachable(path string) bool {
-	return e.workspace != "" && below(e.workspace, path) && !e.st.inPath(path) || belowAny(e.allowed, path) && !e.st.exposes(path)
+	return e.p.reachable(&e.st, e.allowed, e.workspace, path)
 }
 
 // check holds every field to policy. What is missing or has an unknown shape is

@@ -52,6 +52,10 @@ func (e *echo) checkWritable(v rpc.Value) {
 	for r := range v.Elements() {
 		text := textOf(r)
 		path, err := e.st.canonical(text)
+		if err == nil && path != e.workspace && within(path, e.workspace) && !slices.Contains(e.fence.Roots, path) && !e.temporary(text, path) {
+			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" is around the workspace "+e.workspace+", whose protected files Codex would let be written", v)
+			return
+		}
 		if err != nil || (!belowAny(e.allowed, path) || e.st.exposes(path)) && !e.temporary(text, path) {
 			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" may be written and is in none of the writable roots", v)
 			return
@@ -123,5 +127,35 @@ func (e *echo) checkEnvironments(v rpc.Value) {
 		if e.rootsMatter() {
 			e.checkFolders("environments", env.Get("runtimeWorkspaceRoots"))
 		}
+	}
+}
+
+// checkPolicyFiles holds the folders of a thread that was opened to the policy files above them.
+//
+// Measured with Codex 0.169: a thread that comes back from its file works where a turn has moved it, with the
+// roots of that turn. The first workspace may be among these, and its policy file does not govern the thread.
+func (e *echo) checkPolicyFiles(environments rpc.Value) {
+	e.checkPolicyFile("cwd", e.cwd)
+	all := func(field string, folders rpc.Value) {
+		for folder := range folders.Elements() {
+			e.checkPolicyFile(field, folder)
+		}
+	}
+	all("runtimeWorkspaceRoots", e.roots)
+	all(e.sandboxName+".writableRoots", e.sandbox.Get("writableRoots"))
+	for env := range environments.Elements() {
+		e.checkPolicyFile("thread.environments", env.Get("cwd"))
+		all("thread.environments", env.Get("runtimeWorkspaceRoots"))
+	}
+}
+
+func (e *echo) checkPolicyFile(field string, folder rpc.Value) {
+	text := textOf(folder)
+	path, err := e.st.canonical(text)
+	if err != nil || e.temporary(text, path) || slices.Contains(e.fence.Roots, path) {
+		return // judged elsewhere
+	}
+	if file := e.st.foreignFile(path, e.workspace); file != "" {
+		e.failValue(field, "policy", path+" is governed by "+file+", and this thread is not; send the cwd of the thread's first workspace, or open a thread there", folder)
 	}
 }

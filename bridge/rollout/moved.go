@@ -1,0 +1,25 @@
+package rollout
+
+import "codex-bridge/rpc"
+
+// Moved returns the folder in which a thread was opened, and the one in which its last turn worked, as Codex
+// has written them down. The thread is found by its id alone; "" is a folder that is not known.
+func Moved(codexHome, id string) (opened, last string) {
+	path, err := find(codexHome, id)
+	if err != nil {
+		return "", ""
+	}
+	line, err := first(codexHome, path)
+	if err != nil {
+		return "", ""
+	}
+	doc, err := rpc.ParseValue(line)
+	if err != nil || !doc.Root().Get("type").Is("session_meta") || !doc.Root().Get("payload").Get("id").Is(id) {
+		return "", ""
+	}
+	opened, _ = doc.Root().Get("payload").Get("cwd").Text()
+	if settings := Settings(codexHome, path, ""); settings != nil {
+		last, _ = settings.Root().Get("cwd").Text()
+	}
+	return opened, last
+}

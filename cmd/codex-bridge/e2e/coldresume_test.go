@@ -1,0 +1,119 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// A turn moves a thread, and Codex unloads the thread. When it comes back it works where it was opened, under
+// the policy file of that folder, whose protected files can't be written.
+func TestMovedThreadComesBack(t *testing.T) {
+	t.Parallel()
+	const deny = "[[policy.rule]]\ncommand = \"touch denied\"\ndecision = \"deny\"\n"
+	for _, how := range []string{"restart", "archive"} {
+		for _, method := range []string{"thread/resume", "thread/fork"} {
+			t.Run(how+" "+method[len("thread/"):], func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{config: "[policy]\n", mute: "many"})
+				all := filepath.Join(w.root, "all")
+				for _, folder := range []string{"all/other", "all/other/inner", "all/lib"} {
+					w.repositoryIn(folder)
+				}
+				w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", all)+unhurried("[policy]"))
+				w.write("all/other/.codex-bridge.toml", deny)
+				a := w.agreeable(proxyArgv...)
+				comesBack := func(workspace string, turn map[string]any, text string) {
+					thread := a.thread(map[string]any{"cwd": workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+					id, mark := a.beginWith(thread, "RUN: pwd", turn)
+					a.end(thread, id, mark)
+					if cwd := fmt.Sprint(turn["cwd"]); !strings.Contains(w.told(), cwd) {
+						t.Fatalf("the turn is not in %s: %q", cwd, w.told())
+					}
+					if how == "restart" {
+						a.quit()
+						a = w.agreeable(proxyArgv...)
+					} else {
+						a.must("thread/archive", map[string]any{"threadId": thread})
+						a.must("thread/unarchive", map[string]any{"threadId": thread})
+					}
+					opened := a.must(method, map[string]any{"threadId": thread, "sandbox": "workspace-write"})
+					if cwd := editor.Member(opened, "cwd"); cwd != workspace {
+						t.Errorf("the thread comes back in %s, want %s", cwd, workspace)
+					}
+					a.turn(editor.Member(opened, "thread", "id"), text)
+				}
+				other, lib, inner := all+"/other", all+"/lib", all+"/other/inner"
+				comesBack(other, map[string]any{"cwd": lib, "runtimeWorkspaceRoots": []string{other, lib}}, "RUN: cd "+other+" && touch denied")
+				if w.left("all/other/denied") {
+					t.Error("what the policy file denies has run")
+				}
+				comesBack(other, map[string]any{"cwd": inner}, "RUN: touch "+other+"/written "+other+"/.git/config; mv "+other+" "+all+"/moved")
+				if !w.left("all/other/written") || w.left("all/other/.git/config") || w.left("all/moved") {
+					t.Errorf("the workspace is not writable, or its .git is, or it was renamed; the model was told %q", w.told())
+				}
+				a.quit()
+			})
+		}
+	}
+}
+
+// Codex alone brings a moved thread back where the turn was.
+func TestMovedThreadComesBackWithoutBridge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.write("workspace/inner/x", "")
+	c := w.open(codexPath, "app-server")
+	c.initialize(map[string]any{"experimentalApi": true})
+	thread := c.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
+	turn, mark := c.beginWith(thread, "RUN: pwd", map[string]any{"cwd": w.workspace + "/inner", "runtimeWorkspaceRoots": []string{w.workspace}})
+	c.end(thread, turn, mark)
+	c.must("thread/archive", map[string]any{"threadId": thread})
+	c.must("thread/unarchive", map[string]any{"threadId": thread})
+	opened := c.must("thread/resume", map[string]any{"threadId": thread})
+	if cwd, roots := editor.Member(opened, "cwd"), editor.Member(opened, "runtimeWorkspaceRoots"); cwd != w.workspace+"/inner" || !strings.Contains(roots, w.workspace) {
+		t.Errorf("the thread comes back in %s with the roots %s", cwd, roots)
+	}
+	c.quit()
+}
+
+// Two turns of two threads at the same time do not both get their folder, one of which is inside the other.
+func TestNestedRootsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\n", mute: "many"})
+	lib, sub := filepath.Dir(w.write("lib/x", "")), filepath.Dir(w.write("lib/a/sub/x", ""))
+	w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
+	a := w.agreeable(proxyArgv...)
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	threads := map[string][]string{a.thread(settings): {w.workspace, lib}, a.thread(settings): {sub}}
+	mark := a.Mark()
+	answers := make(chan error)
+	for thread, roots := range threads {
+		go func() {
+			params := input(thread, "RUN: touch "+roots[len(roots)-1]+"/made")
+			params["runtimeWorkspaceRoots"] = roots
+			if _, err := a.Call(a.ctx, "turn/start", params); err != nil {
+				answers <- err
+				return
+			}
+			answers <- nil
+		}()
+	}
+	for range threads {
+		if err := <-answers; err != nil {
+			t.Fatal(err)
+		}
+	}
+	for thread := range threads {
+		a.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") == thread })
+	}
+	if w.left("lib/made") == w.left("lib/a/sub/made") {
+		t.Errorf("both folders were writable, or none; the model was told %q", w.told())
+	}
+	a.quit()
+}
