@@ -40,8 +40,9 @@ const gremlinsProgram = "github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bridge-mutate:", err)
 		os.Exit(1)
 	}
@@ -193,10 +194,11 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !o.files.MatchString(path.Base(m.File)) })
 	}
 	if o.sample > 0 && o.sample < len(mutants) {
-		rand.New(rand.NewPCG(1, 2)).Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
+		rand.New(rand.NewPCG(1, 2)).Shuffle( //nolint:gosec // every run takes the same sample
+			len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
 		mutants = mutants[:o.sample]
 	}
-	done, file, err := openResults(o.results, root, t.pkg)
+	done, file, err := openResults(o.results, t.pkg)
 	if err != nil {
 		return s, err
 	}
@@ -306,7 +308,7 @@ func (s *score) count(m mutant, got outcome, equivalents map[key]string) {
 }
 
 // openResults returns what a run before has found, and the file that takes what this one finds.
-func openResults(folder, root, pkg string) (map[result]outcome, *os.File, error) {
+func openResults(folder, pkg string) (map[result]outcome, *os.File, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, nil, err
 	}

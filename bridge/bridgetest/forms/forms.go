@@ -172,7 +172,7 @@ func (m *maker) visit(s *shape.Shape, also string, path []string, around func(st
 		}
 	case is(shape.Object):
 		add("string for struct", strconv.Quote(plain))
-		m.structs(s, add, plain)
+		m.structs(s, add)
 		m.members(s, "", path, around)
 		if s.Values != nil {
 			m.visit(s.Values, "", append(slices.Clone(path), "k"), func(text string) string { return around(`{"k":` + text + `}`) })
@@ -182,7 +182,7 @@ func (m *maker) visit(s *shape.Shape, also string, path []string, around func(st
 
 // structs are arrays of a struct's fields. The schema does not tell the order in which
 // Codex has them: each field is at each place.
-func (m *maker) structs(s *shape.Shape, add func(kind, text string), plain string) {
+func (m *maker) structs(s *shape.Shape, add func(kind, text string)) {
 	names := slices.Sorted(maps.Keys(s.Members))
 	values := make([]string, len(names))
 	for i, name := range names {

@@ -38,7 +38,7 @@ func TestReadsElsewhere(t *testing.T) {
 	reads := map[string]struct{ method, params string }{}
 	for where, path := range map[string]string{
 		"": far, ", below": filepath.Join(far, "p"), ", by a link": filepath.Join(w.workspace, "link"),
-		", by ..": filepath.Join(w.workspace) + "/../elsewhere", ", by a link's ..": w.workspace + "/link/p/..",
+		", by ..": w.workspace + "/../elsewhere", ", by a link's ..": w.workspace + "/link/p/..",
 	} {
 		quoted, err := json.Marshal(path)
 		if err != nil {

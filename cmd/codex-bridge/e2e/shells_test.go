@@ -204,7 +204,7 @@ func TestGrantsAreOfOneShell(t *testing.T) {
 	t.Parallel()
 	w := shellWorld(t, shellRules+"[approvals]\nremember = \"always\"\n")
 	r := w.refuser(proxyArgv...)
-	r.answer = func(m editor.Message) any { return longest(m) }
+	r.answer = longest
 	thread := r.thread(asksAll)
 	line := `echo $'\'; touch out #'` // a word for bash, a command for sh
 	for _, test := range []struct {
