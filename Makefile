@@ -1,16 +1,20 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws steps unit race e2e soak schema cross deadcode lint bench fuzz mutate clean
+.PHONY: build setup shells postgres editors demo test laws steps unit race e2e soak schema cross deadcode lint vulnerabilities bench fuzz mutate clean
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 
 NPM     := testdata/npm
 PEERS   := cmd/bridge-bench/peers
+E2E     := ./cmd/codex-bridge/e2e
 NVIM    := .tools/nvim/nvim
 VSCODE  := editors/vscode
 CODE    := $(VSCODE)/e2e/node_modules/code-server/lib/vscode/node_modules/.package-lock.json
 CODEX   := $(CURDIR)/$(NPM)/node_modules/.bin/codex
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.Version=$(VERSION)
+LINTER  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # The other systems; no file of the program is for one architecture alone. .ci/long has all six.
 TARGETS ?= darwin/arm64 windows/amd64
 
@@ -55,18 +59,18 @@ $(CODE): $(VSCODE)/e2e/package.json $(VSCODE)/e2e/package-lock.json $(VSCODE)/e2
 demo: setup build ## a whole conversation through the real codex, offline
 	CODEX_BRIDGE_CODEX=$(CODEX) bin/codex-bridge demo
 
-test: setup postgres editors cross deadcode ## all tests, those against the real codex and in real editors too
-	go vet ./...
-	go -C $(PEERS) vet ./...
-	go -C $(PEERS) test ./...
+# The linters run go vet, so the tests need not. -v and the filter show each end-to-end test as it ends.
+test: setup postgres editors lint cross deadcode ## the linters, and all tests, those against the real codex and in real editors too
+	go -C $(PEERS) test -vet=off ./...
 	$(MAKE) race
-	go test -timeout 25m $$(go list ./... | grep -vxF "$$(go list $(RACED))")
+	go test -vet=off -timeout 25m $$(go list ./... | grep -vxF -e "$$(go list $(RACED) $(E2E))")
 	$(MAKE) laws
+	go test -vet=off -timeout 25m -v $(E2E) | grep --line-buffered -v -e '^=== ' -e '^ *--- PASS: .*/'
 
 # Random conversations of all methods, against a model of what is allowed.
 CHECKS ?= 20000
 laws: ## the laws of the policy, CHECKS times each
-	go test ./bridge/policy -run 'TestSequences|TestNothingExceeds|TestAnswerLaws' -rapid.checks=$(CHECKS) -timeout 60m
+	go test -vet=off ./bridge/policy -run 'TestSequences|TestNothingExceeds|TestAnswerLaws' -rapid.checks=$(CHECKS) -timeout 60m
 
 # A regression of 5 % shows without a clock, wherever this runs. RECORD=1 puts the counts of this tree on record: in
 # a commit that says why they have changed.
@@ -86,11 +90,11 @@ RACED = $$(grep -rlE 'goleak\.VerifyTestMain|bridgetest\.Main' --include='*_test
 
 race: setup postgres ## their tests with the race detector, and a conversation through a bridge that has it
 	sh .ci/cc.sh
-	go test -race -timeout 18m $(RACED)
-	CODEX_BRIDGE_E2E_RACE=1 go test -count=1 -timeout 18m -run '^TestSoak$$' ./cmd/codex-bridge/e2e
+	go test -race -vet=off -timeout 18m $(RACED)
+	CODEX_BRIDGE_E2E_RACE=1 go test -vet=off -count=1 -timeout 18m -run '^TestSoak$$' $(E2E)
 
 e2e: setup postgres editors ## the tests against the real codex and in real editors
-	go test -timeout 25m -count=1 ./cmd/codex-bridge/e2e ./cmd/bridge-schema
+	go test -timeout 25m -count=1 $(E2E) ./cmd/bridge-schema
 
 # Ten thousand turns at least, and DURATION at least: what a bridge costs that runs for days.
 DURATION ?= 10m
@@ -110,9 +114,11 @@ cross: ## other platforms compile: TARGETS="linux/arm64 …"
 deadcode: ## no function that only tests reach
 	@unreachable=$$(go tool deadcode ./cmd/...); test -z "$$unreachable" || { echo "$$unreachable"; exit 1; }
 
-lint: ## needs the network: the linters, and the list of known vulnerabilities
-	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run
-	cd $(PEERS) && go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0 run
+lint: ## the linters, go vet among them
+	$(LINTER) run
+	cd $(PEERS) && $(LINTER) run
+
+vulnerabilities: ## those known of what the program imports; needs the network
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 # A part of it: go run ./cmd/bridge-bench -only NAME, and -list for the names.

@@ -4,12 +4,15 @@ package e2e_test
 
 import (
 	"errors"
+	goflag "flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -47,7 +50,19 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mcpEnv) != "" {
 		os.Exit(mcp())
 	}
+	shareProcessors()
 	os.Exit(run(m))
+}
+
+// shareProcessors runs three tests at a time for each processor, unless -parallel is given: a test
+// often waits for Codex.
+func shareProcessors() {
+	goflag.Parse()
+	given := false
+	goflag.Visit(func(f *goflag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = goflag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+	}
 }
 
 // run prepares the programs. What is missing fails the whole package.
