@@ -35,7 +35,8 @@ import (
 	"codex-bridge/bridge/codex"
 )
 
-const socketEnv = "BRIDGETEST_SOCKET"
+// EnvSocket is the variable with the socket of the test that plays Codex; see PlayCodex.
+const EnvSocket = "BRIDGETEST_SOCKET"
 
 // patience is for messages that must come; nothing depends on its length.
 const patience = 20 * time.Second
@@ -97,7 +98,7 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	}
 	outR, outW := io.Pipe()
 	o.In, o.Out = inR, outW
-	o.Command = codex.Command{Path: self, Env: append(os.Environ(), socketEnv+"="+path)}
+	o.Command = codex.Command{Path: self, Env: append(os.Environ(), EnvSocket+"="+path)}
 	o.MaxMessage, o.Grace, o.Log = 1<<20, patience, slog.New(slog.DiscardHandler)
 	p, err := bridge.NewProxy(o)
 	if err != nil {

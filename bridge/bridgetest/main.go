@@ -38,7 +38,7 @@ func Main(m *testing.M, roles ...Role) {
 // PlayCodex ends this process as the scripted codex of a test, if it was started as that. A
 // package whose TestMain is not Main calls it there.
 func PlayCodex() {
-	if path := os.Getenv(socketEnv); path != "" {
+	if path := os.Getenv(EnvSocket); path != "" {
 		os.Exit(HandOver(path))
 	}
 }

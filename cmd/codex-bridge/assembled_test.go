@@ -102,7 +102,15 @@ func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.C
 	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho codex-cli 0.169.0\n"), 0o700); err != nil {
+	script := "#!/bin/sh\n[ \"$1\" = --version ] && exec echo codex-cli 0.169.0\n"
+	if besideSocket != "" { // what the bridge starts besides is played by the test, too
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		script += fmt.Sprintf("%s='%s' exec '%s'\n", bridgetest.EnvSocket, besideSocket, self)
+	}
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(config.EnvConfig, user)

@@ -37,6 +37,8 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 		"TestDynamicToolsVectorsCallTimeouts": "*host.Feature",
 		"TestDynamicToolsVectorsWatchdog":     "*host.Feature",
 		"TestDynamicToolsVectorsSpecs":        "*host.Feature",
+		"TestImageWorkerVectors":              "*worker.Feature",
+		"TestNobodyVectors":                   "*worker.Feature",
 		"TestClearVectors":                    "*threads.Feature",
 		"TestSessionBindingVectors":           "threads import",
 		"TestTurnCollectorVectors":            "*turns.Feature",

@@ -13,7 +13,7 @@ import (
 	"codex-bridge/lifecycle/image/worker"
 )
 
-func TestMain(m *testing.M) { bridgetest.Main(m, asks) }
+func TestMain(m *testing.M) { bridgetest.Main(m) }
 
 // What is asked in the wrong form is told so, and no codex is started for it; a client that
 // does not know the bridge speaks to codex.

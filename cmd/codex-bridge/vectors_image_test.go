@@ -1,0 +1,338 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/lifecycle/image/worker"
+	"codex-bridge/rpc"
+)
+
+// besideSocket is the socket at which the test plays each Codex beside that of the conversation; "" for none.
+var besideSocket string
+
+// beside plays each Codex that the bridge starts beside the one of the conversation. answer gets a request, and sends what
+// comes before its result with tell.
+func beside(t *testing.T, answer func(r request, tell func(any)) any) {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "beside")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "s")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	besideSocket = path
+	var all sync.WaitGroup
+	all.Go(func() { // ends with the listener
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer conn.Close()
+				playBeside(conn, answer)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		besideSocket = ""
+		err := listener.Close()
+		all.Wait()
+		if err = errors.Join(err, os.RemoveAll(folder)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// playBeside is one such Codex, until the bridge ends it.
+func playBeside(conn net.Conn, answer func(r request, tell func(any)) any) {
+	tell := func(message any) {
+		line, err := json.Marshal(message)
+		if err != nil {
+			panic(err)
+		}
+		_, _ = conn.Write(append(line, '\n')) // the bridge may have ended it
+	}
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params map[string]any
+			Result json.RawMessage
+			Error  json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			panic(err)
+		}
+		switch {
+		case m.Method == "": // an answer
+			answer(request{Params: map[string]any{"id": string(m.ID), "line": lines.Text()}}, tell)
+		case m.ID == nil:
+		case m.Method == "initialize":
+			tell(map[string]any{"id": m.ID, "result": map[string]any{}})
+		default:
+			tell(map[string]any{"id": m.ID, "result": answer(request{m.Method, m.Params}, tell)})
+		}
+	}
+}
+
+type imageCase struct {
+	Name  string
+	Input struct {
+		Model, Prompt *string
+		Models        []json.RawMessage
+		TimeoutMs     float64
+		Images        []json.RawMessage
+		StartTurn     map[string]any
+		Notify        []map[string]any
+	}
+	Seed struct {
+		Result   *worker.Result
+		Error    string
+		Requests []request
+	}
+}
+
+// sent returns a request without that in which the bridge differs; see DEVIATIONS.md. The images are all the same.
+func (c imageCase) sent(r request) request {
+	if _, ok := r.Params["approvalPolicy"]; ok {
+		r.Params["approvalPolicy"] = "untrusted"
+	}
+	if cwd, _ := r.Params["cwd"].(string); filepath.IsAbs(cwd) {
+		r.Params["cwd"] = "/agent"
+	}
+	if r.Method == "thread/start" {
+		for _, name := range []string{"modelProvider", "experimentalRawEvents", "persistExtendedHistory", "config", "approvalsReviewer"} {
+			delete(r.Params, name)
+		}
+		if text, _ := r.Params["developerInstructions"].(string); text != "" {
+			r.Params["developerInstructions"] = "<non-empty>"
+		}
+		r.Params["serviceName"] = "codex-bridge"
+	}
+	input, _ := r.Params["input"].([]any)
+	for _, v := range input {
+		item := v.(map[string]any)
+		if words, ok := item["text"].(string); ok {
+			item["text"] = strings.ReplaceAll(words, "Describe the image.", "Describe what the image shows.")
+		}
+		if url, ok := item["url"].(string); ok && strings.HasPrefix(url, "data:image/png;base64,") {
+			item["url"] = pixel
+		}
+	}
+	return r
+}
+
+func TestImageWorkerVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct{ Cases []imageCase }
+	vectors.Read(t, "image_worker.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		t.Run(c.Name, func(t *testing.T) { c.play(t) })
+	}
+}
+
+func (c imageCase) play(t *testing.T) {
+	var mu sync.Mutex
+	made := []request{}
+	beside(t, func(r request, tell func(any)) any {
+		if r.Method == "model/list" || r.Method == "thread/start" || r.Method == "turn/start" {
+			mu.Lock()
+			made = append(made, c.sent(r))
+			mu.Unlock()
+		}
+		switch r.Method {
+		case "model/list":
+			if c.Input.Models != nil {
+				return map[string]any{"data": c.Input.Models}
+			}
+			return map[string]any{"data": []any{map[string]any{"id": "gpt-5.5", "model": "gpt-5.5", "inputModalities": []string{"text", "image"}}}}
+		case "config/read": // see DEVIATIONS.md: the other implementation has the user's servers start
+			return map[string]any{"config": map[string]any{"mcp_servers": map[string]any{"a.b": map[string]any{}}}}
+		case "thread/start":
+			return map[string]any{"thread": map[string]any{"id": "th"}, "sandbox": map[string]any{"type": "readOnly"}}
+		case "turn/start":
+			for _, n := range c.Input.Notify {
+				tell(n)
+			}
+			turn := map[string]any{"id": "tu", "status": "inProgress", "items": []any{}}
+			for name, v := range c.Input.StartTurn {
+				turn[name] = v
+			}
+			return map[string]any{"turn": turn}
+		}
+		t.Errorf("codex is asked for %s", r.Method)
+		return map[string]any{}
+	})
+	w := newAssembled(t, "", func(request) (any, string) { return map[string]any{}, "" })
+	w.knows(nil)
+	p := map[string]any{"model": "gpt-5.5"}
+	if c.Input.Model != nil {
+		p["model"] = *c.Input.Model
+	}
+	if c.Input.Prompt != nil {
+		p["prompt"] = *c.Input.Prompt
+	}
+	late := strings.Contains(c.Seed.Error, "aborted")
+	if late && c.Input.TimeoutMs > 0 { // the others have all the time that a loaded machine needs
+		// Codex has to come up in it.
+		p["timeoutMs"] = c.Input.TimeoutMs + 1500
+		if c.Input.TimeoutMs < 100 {
+			p["timeoutMs"] = c.Input.TimeoutMs
+		}
+	}
+	var images []any
+	for range max(1, len(c.Input.Images)) {
+		images = append(images, map[string]any{"dataBase64": strings.TrimPrefix(pixel, "data:image/png;base64,")})
+	}
+	p["images"] = images
+	began := time.Now()
+	result, err := w.call("bridge/image/describe", p)
+	var e *rpc.Error
+	switch want := c.Seed; {
+	case want.Result != nil:
+		var got worker.Result
+		if err != nil || json.Unmarshal(result.Raw(), &got) != nil || got != *want.Result {
+			t.Errorf("%s, %v; want %+v", result.Raw(), err, *want.Result)
+		}
+	case late:
+		if waited := time.Since(began); !errors.As(err, &e) || e.Code != rpc.CodeDeadline || waited < 100*time.Millisecond {
+			t.Errorf("%v, after %v", err, waited)
+		}
+	case want.Error == "<text>":
+		if err == nil {
+			t.Error("no error")
+		}
+	case err == nil || !strings.Contains(err.Error(), want.Error):
+		t.Errorf("%v, want %s", err, want.Error)
+	}
+	if late && c.Input.TimeoutMs < 100 { // its Codex had no time to start
+		return
+	}
+	wanted := []request{}
+	for _, r := range c.Seed.Requests {
+		wanted = append(wanted, c.sent(request{r.Method, r.Params}))
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff(wanted, made); diff != "" {
+		t.Errorf("requests (-want +got)\n%s", diff)
+	}
+}
+
+// What Codex asks while it describes an image is declined: nobody is there.
+func TestNobodyVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Cases []struct {
+			Kind, Method string
+			Written      []struct{ Result json.RawMessage }
+		}
+	}
+	vectors.Read(t, "client.json", &v)
+	var methods []string
+	var wants []json.RawMessage
+	for _, c := range v.Cases {
+		if c.Kind == "server request without handler" { // the others are about the client's own requests, and its start
+			methods, wants = append(methods, c.Method), append(wants, c.Written[0].Result)
+		}
+	}
+	if len(methods) == 0 {
+		t.Fatal("no cases")
+	}
+	answers := make(chan json.RawMessage, len(methods))
+	beside(t, func(r request, tell func(any)) any {
+		switch r.Method {
+		case "": // an answer
+			answers <- json.RawMessage(r.Params["line"].(string))
+			if len(answers) == len(methods) {
+				turn := map[string]any{"id": "tu", "status": "completed", "items": []any{map[string]any{"type": "agentMessage", "id": "a", "text": "A dog"}}}
+				tell(map[string]any{"method": "turn/completed", "params": map[string]any{"threadId": "th", "turn": turn}})
+			}
+		case "model/list":
+			return map[string]any{"data": []any{map[string]any{"id": "m", "model": "m", "inputModalities": []string{"text", "image"}}}}
+		case "thread/start":
+			return map[string]any{"thread": map[string]any{"id": "th"}, "sandbox": map[string]any{"type": "readOnly"}}
+		case "turn/start":
+			for i, method := range methods {
+				tell(map[string]any{"id": i, "method": method, "params": map[string]any{}})
+			}
+			return map[string]any{"turn": map[string]any{"id": "tu", "status": "inProgress", "items": []any{}}}
+		}
+		return map[string]any{}
+	})
+	w := newAssembled(t, "", func(request) (any, string) { return map[string]any{}, "" })
+	w.knows(nil)
+	image := map[string]any{"dataBase64": strings.TrimPrefix(pixel, "data:image/png;base64,")}
+	if result := w.must("bridge/image/describe", map[string]any{"images": []any{image}}); !result.Get("text").Is("A dog") {
+		t.Errorf("%s", result.Raw())
+	}
+	for range methods {
+		select {
+		case line := <-answers:
+			doc, err := rpc.ParseValue(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var i int
+			if err := json.Unmarshal(doc.Root().Get("id").Raw(), &i); err != nil {
+				t.Fatal(err)
+			}
+			checkNobody(t, methods[i], string(wants[i]), doc.Root())
+		case <-time.After(patience()):
+			t.Fatal("not all requests are answered")
+		}
+	}
+}
+
+// checkNobody compares an answer with the vector's, or with its row in DEVIATIONS.md.
+func checkNobody(t *testing.T, method, want string, got rpc.Value) {
+	t.Helper()
+	result := got.Get("result")
+	var w, g any
+	switch {
+	case !strings.Contains(method, "/"): // legacy
+		if !result.Get("decision").Get("denied").Exists() {
+			t.Errorf("%s is answered %s", method, got.Raw())
+		}
+	case want == "{}":
+		if string(got.Get("error").Get("code").Raw()) != "-32601" {
+			t.Errorf("%s is answered %s, and no error", method, got.Raw())
+		}
+	case method == "item/tool/call": // the words are free
+		if ok, is := result.Get("success").Bool(); ok || !is || !strings.Contains(string(result.Raw()), `"inputText"`) {
+			t.Errorf("%s is answered %s", method, got.Raw())
+		}
+	default:
+		if json.Unmarshal([]byte(want), &w) != nil || json.Unmarshal(result.Raw(), &g) != nil || fmt.Sprint(w) != fmt.Sprint(g) {
+			t.Errorf("%s is answered %s, want %s", method, got.Raw(), want)
+		}
+	}
+}
