@@ -13,6 +13,8 @@ import (
 	"codex-bridge/relay/hook"
 	"codex-bridge/relay/inject"
 	"codex-bridge/rpc"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
@@ -66,37 +68,16 @@ codex<= {"id":2,"method":"turn/start","params":{"threadId":"t1"}}
 `)
 }
 
-// The events of the vectors: which are installed under which approval.
-func TestHookConfigVectorsEvents(t *testing.T) {
-	for _, c := range readVectors(t).Events {
-		approval, err := rpc.ParseValue(c.ApprovalPolicy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var configured, want []hook.Event
-		for _, name := range c.ConfiguredEvents {
-			configured = append(configured, event(name))
-		}
-		for _, name := range c.Events {
-			want = append(want, event(name))
-		}
-		t.Run(string(c.ApprovalPolicy), func(t *testing.T) {
-			got := inject.Select(configured, approval.Root())
-			if len(got) != len(want) {
-				t.Fatalf("%v, want %v", got, want)
-			}
-			for _, e := range want {
-				if !strings.Contains(strings.Join(names(got), " "), string(e)) {
-					t.Errorf("%v, want %v", got, want)
-				}
-			}
-		})
+// The check value of the protocol's description.
+func TestTrusted(t *testing.T) {
+	plan := inject.Plan{
+		Events: []hook.Event{hook.PreToolUse}, Timeout: 4001 * time.Millisecond,
+		Command: func(hook.Event) string { return "/opt/hook pre" },
 	}
-}
-
-func names(events []hook.Event) (names []string) {
-	for _, e := range events {
-		names = append(names, string(e))
+	want := map[string]string{
+		"/<session-flags>/config.toml:pre_tool_use:0:0": "sha256:b270f1c8131833c84071d8334dc47b86324d336d93f8d7dc8e9e25ca8f4c5e10",
 	}
-	return names
+	if diff := cmp.Diff(want, plan.Trusted()); diff != "" {
+		t.Error(diff)
+	}
 }

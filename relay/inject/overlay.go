@@ -19,7 +19,6 @@ type Plan struct {
 	Timeout time.Duration           // rounded up to seconds; 5 s when not above zero
 	Person  time.Duration           // how much longer the first event may take, in which a person is asked
 	Status  string                  // what Codex shows while a hook runs; "" nothing
-	Clear   bool                    // events that are not selected are emptied and switched off
 }
 
 // Key is one key of a thread's configuration. The name is dotted.
@@ -49,7 +48,7 @@ type group struct {
 // state is an entry of hooks.state.
 type state struct {
 	Enabled bool   `json:"enabled"`
-	Hash    string `json:"trusted_hash,omitempty"`
+	Hash    string `json:"trusted_hash"`
 }
 
 // Keys are the keys that install the plan.
@@ -57,21 +56,17 @@ func (p Plan) Keys() []Key {
 	keys := []Key{{"features.hooks", json.RawMessage("true")}}
 	states := make(map[string]state)
 	for _, e := range hook.Events {
-		groups, s := []group{}, state{}
-		h, ok := p.handler(e)
-		switch {
-		case ok:
-			groups = []group{{[]handler{h}}}
-			s = state{Enabled: true, Hash: h.hash(e)}
-		case !p.selects(e) && !p.Clear:
+		if !p.selects(e) {
 			continue
 		}
-		keys = append(keys, Key{"hooks." + e.Name(), encode(groups)})
-		if ok || p.Clear {
+		groups := []group{}
+		if h, ok := p.handler(e); ok {
+			groups = []group{{[]handler{h}}}
 			for _, source := range sources {
-				states[place(source, e)] = s
+				states[place(source, e)] = state{Enabled: true, Hash: h.hash(e)}
 			}
 		}
+		keys = append(keys, Key{"hooks." + e.Name(), encode(groups)})
 	}
 	return append(keys, Key{"hooks.state", encode(states)})
 }

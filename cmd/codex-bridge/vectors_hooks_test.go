@@ -1,0 +1,598 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/relay/handlers"
+	"codex-bridge/relay/hook"
+	"codex-bridge/rpc"
+)
+
+// hookEvent returns the event of a name in the vectors: one is that of the system they come from.
+func hookEvent(name string) hook.Event {
+	if name == "before_agent_finalize" {
+		return hook.Stop
+	}
+	return hook.Event(name)
+}
+
+// hookWorld is a conversation with a thread "x" that has the bridge's hooks.
+type hookWorld struct {
+	*assembled
+	config map[string]any // of the thread, as Codex got it
+}
+
+// hooked starts one with this configuration, for a client that wants to be asked about these events.
+func hooked(t *testing.T, configuration string, approval any, wants ...hook.Event) *hookWorld {
+	t.Helper()
+	w := newAssembled(t, configuration, func(request) (any, string) {
+		return map[string]any{"thread": map[string]any{"id": "x"}, "cwd": "/w", "model": "m"}, ""
+	})
+	names := []string{}
+	for _, e := range wants {
+		names = append(names, handlers.ClientName(e))
+	}
+	w.knows(map[string]any{"hooks": names})
+	p := map[string]any{}
+	if approval != nil {
+		p["approvalPolicy"] = approval
+	}
+	w.must("thread/start", p)
+	config, _ := named(w.takes(), "thread/start")[0].Params["config"].(map[string]any)
+	return &hookWorld{w, config}
+}
+
+// command returns the command line that Codex runs for an event.
+func (w *hookWorld) command(e hook.Event) string {
+	w.t.Helper()
+	var groups []struct{ Hooks []struct{ Command string } }
+	if err := json.Unmarshal([]byte(text(w.t, w.config["hooks."+e.Name()])), &groups); err != nil || len(groups) != 1 || len(groups[0].Hooks) != 1 {
+		w.t.Fatalf("no hook of %s is installed: %s", e, text(w.t, w.config))
+	}
+	return groups[0].Hooks[0].Command
+}
+
+// socket returns where the hooks of the thread ask.
+func (w *hookWorld) socket() string {
+	m := regexp.MustCompile(`--socket '?([^' ]+)`).FindStringSubmatch(w.command(hook.PreToolUse))
+	if m == nil {
+		w.t.Fatal(w.command(hook.PreToolUse))
+	}
+	return m[1]
+}
+
+// printed is what the process of a hook prints.
+type printed struct {
+	Stdout, Stderr string
+	ExitCode       json.RawMessage // a number, or what is thrown
+}
+
+// runHook runs the program's command hook with this stdin. Without it nothing is printed.
+func runHook(t *testing.T, stdin string, args ...string) (p printed) {
+	t.Helper()
+	if os.Getenv(withoutFeature) == "hook" {
+		return p
+	}
+	program, err := exec.LookPath("codex-bridge") // testscript has put it there
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"hook"}, args...)...)
+	var out, failed bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &failed
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return printed{out.String(), failed.String(), json.RawMessage(strconv.Itoa(cmd.ProcessState.ExitCode()))}
+}
+
+// run runs the command hook as Codex does, while the client answers bridge/hook.
+func (w *hookWorld) run(stdin string, client func() (any, error), args ...string) printed {
+	w.t.Helper()
+	done := make(chan printed, 1)
+	go func() { done <- runHook(w.t, stdin, args...) }()
+	for {
+		select {
+		case p := <-done:
+			return p
+		case line := <-w.EditorHears():
+			m, err := rpc.ParseMessage([]byte(line))
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if m.Method != "bridge/hook" {
+				continue
+			}
+			answer, err := client()
+			reply := map[string]any{"id": json.RawMessage(m.ID.Raw()), "result": answer}
+			if err != nil {
+				reply = map[string]any{"id": json.RawMessage(m.ID.Raw()), "error": map[string]any{"code": -32603, "message": err.Error()}}
+			}
+			w.EditorSays(text(w.t, reply))
+		case <-time.After(patience()):
+			w.t.Fatal("the hook does not end")
+		}
+	}
+}
+
+type hookConfigCase struct {
+	Name    string
+	Options struct {
+		Events             []string
+		ClearOmittedEvents bool
+		HookTimeoutSec     *float64
+	}
+	RelayHasNoWorkFor []string
+	Config            map[string]any
+}
+
+// An event has no work if no client wants it, and no handler.
+func TestHookConfigVectorsCases(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct{ Cases []hookConfigCase }
+	vectors.Read(t, "hook_config.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			var wants []hook.Event
+			for _, e := range hook.Events {
+				if !slices.ContainsFunc(c.RelayHasNoWorkFor, func(name string) bool { return hookEvent(name) == e }) {
+					wants = append(wants, e)
+				}
+			}
+			seconds := 5.0 // the default there; see DEVIATIONS.md
+			if s := c.Options.HookTimeoutSec; s != nil && *s > 0 {
+				seconds = *s
+			}
+			configuration := fmt.Sprintf("[hooks]\ntimeout = \"%vs\"\n", seconds)
+			if len(c.Options.Events) > 0 {
+				var names []string
+				for _, name := range c.Options.Events {
+					names = append(names, strconv.Quote(string(hookEvent(name))))
+				}
+				configuration += "events = [" + strings.Join(names, ", ") + "]\n"
+			}
+			w := hooked(t, configuration, "never", wants...)
+			if diff := cmp.Diff(c.expected(t, w.config), w.config); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// expected returns the vector's configuration with the bridge's own command lines and status, and without what is cleared;
+// see DEVIATIONS.md. The hashes are those of the hooks that are there, by the formula of the vectors.
+func (c hookConfigCase) expected(t *testing.T, got map[string]any) map[string]any {
+	t.Helper()
+	want := map[string]any{}
+	states, _ := c.Config["hooks.state"].(map[string]any)
+	for name, v := range c.Config {
+		groups, ok := v.([]any)
+		if !ok {
+			want[name] = v
+			continue
+		}
+		event := eventNamed(strings.TrimPrefix(name, "hooks."))
+		if len(groups) == 0 {
+			if slices.ContainsFunc(c.RelayHasNoWorkFor, func(name string) bool { return hookEvent(name) == event }) {
+				want[name] = v // its event is selected, and has no work
+			}
+			continue
+		}
+		one := groups[0].(map[string]any)["hooks"].([]any)[0].(map[string]any)
+		checkHash(t, states, event, one)
+		own, _ := got[name].([]any)
+		if len(own) == 1 {
+			hooks, _ := own[0].(map[string]any)["hooks"].([]any)
+			one["command"], one["statusMessage"] = hooks[0].(map[string]any)["command"], hookStatus
+			if command, _ := one["command"].(string); !strings.Contains(command, " hook --socket ") || !strings.Contains(command, "--event "+string(event)) {
+				t.Errorf("%s: the command is %q", event, command)
+			}
+		}
+		want[name] = groups
+	}
+	mine := map[string]any{}
+	for place, v := range states {
+		if state := v.(map[string]any); state["enabled"] == true {
+			event := hook.Event(strings.Split(place, ":")[1])
+			groups := want["hooks."+event.Name()].([]any)
+			state["trusted_hash"] = hashOf(t, event, groups[0].(map[string]any)["hooks"].([]any)[0])
+			mine[place] = state
+		}
+	}
+	want["hooks.state"] = mine
+	return want
+}
+
+func eventNamed(name string) hook.Event {
+	for _, e := range hook.Events {
+		if e.Name() == name {
+			return e
+		}
+	}
+	return ""
+}
+
+// hashOf returns the hash of a hook by the formula of the vectors' note.
+func hashOf(t *testing.T, e hook.Event, one any) string {
+	t.Helper()
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(map[string]any{"event_name": string(e), "hooks": []any{one}}); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(bytes.TrimSpace(line.Bytes()))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// checkHash checks the formula with a hook of the vectors.
+func checkHash(t *testing.T, states map[string]any, e hook.Event, one any) {
+	t.Helper()
+	state, _ := states["/<session-flags>/config.toml:"+string(e)+":0:0"].(map[string]any)
+	if got := hashOf(t, e, one); state["trusted_hash"] != got {
+		t.Errorf("%s has the hash %v, and %s by the formula", e, state["trusted_hash"], got)
+	}
+}
+
+// Which events are installed under which approval policy.
+func TestHookConfigVectorsEvents(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Events []struct {
+			ApprovalPolicy           any
+			ConfiguredEvents, Events []string
+		}
+	}
+	vectors.Read(t, "hook_config.json", &v)
+	if len(v.Events) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Events {
+		t.Run(text(t, c.ApprovalPolicy), func(t *testing.T) {
+			configuration := "[hooks]\n"
+			if len(c.ConfiguredEvents) > 0 {
+				var names []string
+				for _, name := range c.ConfiguredEvents {
+					names = append(names, strconv.Quote(string(hookEvent(name))))
+				}
+				configuration += "events = [" + strings.Join(names, ", ") + "]\n"
+			}
+			w := hooked(t, configuration, c.ApprovalPolicy, hook.Events...)
+			var want, got []string
+			for _, name := range c.Events {
+				want = append(want, "hooks."+hookEvent(name).Name())
+			}
+			for name := range w.config {
+				if name != "hooks.state" && name != "features.hooks" {
+					got = append(got, name)
+				}
+			}
+			slices.Sort(want)
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+type hookCase struct {
+	Name       string
+	Event      string
+	Payload    json.RawMessage
+	Hooks      []struct{ Returns json.RawMessage }
+	Permission string          `json:"permissionDecision"`
+	Call       json.RawMessage // to the wrong place: what answers hooks never sees it
+	Result     json.RawMessage
+}
+
+// other returns the bridge's answer where it differs from the vector's: see DEVIATIONS.md.
+func (c hookCase) other(t *testing.T) (answer hook.Answer, differs bool) {
+	if hook.Event(c.Event) == hook.PreToolUse {
+		for _, h := range c.Hooks { // a hook of the client may rewrite the input
+			var returns struct{ Params json.RawMessage }
+			var payload struct {
+				Input json.RawMessage `json:"tool_input"`
+			}
+			if json.Unmarshal(h.Returns, &returns) != nil || json.Unmarshal(c.Payload, &payload) != nil || returns.Params == nil {
+				continue
+			}
+			if input := compact(t, returns.Params); !bytes.Equal(input, compact(t, payload.Input)) {
+				return hook.Answer{Input: input}, true
+			}
+		}
+	}
+	var input map[string]json.RawMessage
+	if json.Unmarshal(c.Payload, &input) == nil && hook.Event(c.Event) == hook.PreToolUse && input["tool_input"] == nil { // what is not said can't be judged
+		return hook.Answer{Decision: hook.Deny, Reason: "<text>"}, true
+	}
+	lasting := c.Permission == "allow-always" // an answer to a hook holds once
+	var result struct{ Error string }
+	tooLarge := json.Unmarshal(c.Result, &result) == nil && result.Error != ""
+	return hook.Answer{Decision: hook.Deny, Reason: "<text>"}, c.Permission == "throw" || lasting || tooLarge
+}
+
+// client returns what the client answers: what the vector's plugin or approval route did.
+func (c hookCase) client(t *testing.T) func() (any, error) {
+	answer, fails := map[string]any{}, c.Permission == "throw"
+	if c.Permission != "" {
+		answer["decision"] = c.Permission
+	}
+	for _, h := range c.Hooks {
+		var said any
+		if err := json.Unmarshal(h.Returns, &said); err != nil {
+			t.Fatal(err)
+		}
+		if said == "<function>" {
+			fails = true
+		}
+		members, _ := said.(map[string]any)
+		for name, value := range members {
+			switch name {
+			case "block":
+				answer["decision"] = "deny"
+			case "blockReason":
+				answer["reason"] = value
+			case "params":
+				answer["input"] = value
+			case "action":
+				if word := map[any]string{"revise": "revise", "finalize": "finish"}[value]; word != "" {
+					answer["decision"] = word
+				}
+			default:
+				answer[name] = value
+			}
+		}
+	}
+	return func() (any, error) {
+		if fails {
+			return nil, errors.New("it failed")
+		}
+		return answer, nil
+	}
+}
+
+func (c hookCase) payloads(t *testing.T, n int) (all []any) {
+	var payload any
+	if err := json.Unmarshal(c.Payload, &payload); err != nil {
+		t.Fatal(err)
+	}
+	if payload == "<large>" {
+		payload = map[string]any{"tool_input": map[string]any{"command": strings.Repeat("x", 1_000_001)}}
+	}
+	if list, ok := payload.([]any); ok {
+		return list
+	}
+	for range n {
+		all = append(all, payload)
+	}
+	return all
+}
+
+// answerOf reads what the process of a hook printed.
+func answerOf(t *testing.T, stdout string) hook.Answer {
+	t.Helper()
+	var out struct {
+		Decision, Reason, StopReason string
+		Continue                     *bool
+		HookSpecificOutput           struct {
+			PermissionDecision, PermissionDecisionReason string
+			UpdatedInput                                 json.RawMessage
+			Decision                                     struct{ Behavior, Message string }
+		}
+	}
+	if stdout != "" {
+		if err := json.Unmarshal([]byte(stdout), &out); err != nil {
+			t.Fatalf("%s: %v", stdout, err)
+		}
+	}
+	s := out.HookSpecificOutput
+	a := hook.Answer{Reason: out.Reason + out.StopReason + s.PermissionDecisionReason + s.Decision.Message}
+	switch {
+	case out.Decision == "block":
+		a.Decision = hook.Revise
+	case out.Continue != nil:
+		a.Decision = hook.Finish
+	case s.UpdatedInput != nil: // with which the call is allowed
+		a.Input = s.UpdatedInput
+	default:
+		a.Decision = hook.Decision(s.PermissionDecision + s.Decision.Behavior)
+	}
+	return a
+}
+
+func TestHookRelayVectorsCases(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct{ Cases []hookCase }
+	vectors.Read(t, "hook_relay.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		if c.Call != nil {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) { c.play(t) })
+	}
+}
+
+func (c hookCase) play(t *testing.T) {
+	w := hooked(t, "[hooks]\n", "never", hook.Events...)
+	var results []printed
+	if json.Unmarshal(c.Result, &results) != nil {
+		results = make([]printed, 1)
+		if err := json.Unmarshal(c.Result, &results[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	payloads := c.payloads(t, len(results))
+	for i, result := range results {
+		want := answerOf(t, result.Stdout)
+		if other, differs := c.other(t); differs {
+			want = other
+		}
+		p := w.run(text(t, payloads[i]), c.client(t), "--socket", w.socket(), "--event", string(hookEvent(c.Event)), "--timeout", "30s")
+		if string(p.ExitCode) != "0" {
+			t.Errorf("it exits with %s: %s", p.ExitCode, p.Stderr)
+		}
+		got := answerOf(t, p.Stdout)
+		if want.Reason == "<text>" && got.Reason != "" {
+			want.Reason = got.Reason
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("call %d of %d: %s", i+1, len(results), diff)
+		}
+	}
+}
+
+// same compares, where "<text>" stands for any text that is not blank.
+func (p printed) same(t *testing.T, got printed) {
+	t.Helper()
+	for name, pair := range map[string][2]string{"stdout": {p.Stdout, got.Stdout}, "stderr": {p.Stderr, got.Stderr}} {
+		head, tail, masked := strings.Cut(pair[0], "<text>")
+		inside, ok := strings.CutPrefix(pair[1], head)
+		if ok {
+			inside, ok = strings.CutSuffix(inside, tail)
+		}
+		if !ok || masked != (strings.TrimSpace(inside) != "") {
+			t.Errorf("%s is %q, want %q", name, pair[1], pair[0])
+		}
+	}
+	if string(got.ExitCode) != "0" {
+		t.Errorf("it exits with %s", got.ExitCode)
+	}
+}
+
+// always returns a payload as Codex always has it.
+func always(e hook.Event) string {
+	return fmt.Sprintf(`{"hook_event_name":%q,"session_id":"x","turn_id":"t","tool_name":"Bash","tool_use_id":"c","tool_input":{"command":"ls"}}`, e.Name())
+}
+
+func TestHookRelayVectorsUnavailable(t *testing.T) {
+	var v struct {
+		Unavailable []struct {
+			Event    hook.Event
+			Response printed
+		}
+	}
+	vectors.Read(t, "hook_relay.json", &v)
+	if len(v.Unavailable) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Unavailable {
+		got := runHook(t, always(c.Event), "--socket", filepath.Join(t.TempDir(), "gone.sock"), "--event", string(c.Event), "--timeout", "30s")
+		if got.Stderr == "" {
+			t.Errorf("%s: stderr does not say why", c.Event)
+		}
+		got.Stderr = "" // the vector is the answer of the library, which has none
+		c.Response.same(t, got)
+	}
+}
+
+type hookCLICase struct {
+	printed
+	Name  string
+	Stdin string
+	Opts  struct {
+		RelayID        *string
+		Event, Timeout string
+	}
+}
+
+// denial returns a part of the reason of a denial where the other process exits with 1, or throws, and Codex runs the tool;
+// "" if there is none: see DEVIATIONS.md.
+func (c hookCLICase) denial() string {
+	_, err := time.ParseDuration(c.Opts.Timeout)
+	_, number := strconv.Atoi(c.Opts.Timeout)
+	switch {
+	case !json.Valid([]byte(c.Stdin)):
+		return "can't be read"
+	case c.Opts.RelayID != nil && *c.Opts.RelayID == "":
+		return "--socket"
+	case c.Opts.Timeout != "" && err != nil && number != nil:
+		return "--timeout"
+	}
+	return ""
+}
+
+func TestHookRelayVectorsCLI(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct{ CLI []hookCLICase }
+	vectors.Read(t, "hook_relay.json", &v)
+	if len(v.CLI) == 0 {
+		t.Fatal("no cases")
+	}
+	w := hooked(t, "[hooks]\n", "never", hook.Events...)
+	for _, c := range v.CLI {
+		t.Run(c.Name, func(t *testing.T) {
+			event, timeout := hook.PreToolUse, c.Opts.Timeout
+			if c.Opts.Event != "" {
+				event = hookEvent(c.Opts.Event)
+			}
+			socket := w.socket()
+			if id := c.Opts.RelayID; id != nil && *id == "" {
+				socket = ""
+			} else if id != nil {
+				socket = filepath.Join(t.TempDir(), *id)
+			}
+			if timeout == "" {
+				timeout = "30s"
+			} else if strings.Trim(timeout, "0123456789") == "" {
+				timeout += "ms" // the other process takes milliseconds
+			}
+			stdin := c.Stdin
+			if stdin == "{}" { // Codex always says what it calls
+				stdin = always(event)
+			}
+			got := w.run(stdin, func() (any, error) {
+				return map[string]any{"decision": "deny", "reason": "via bridge"}, nil
+			}, "--socket", socket, "--event", string(event), "--timeout", timeout)
+			if word := c.denial(); word != "" {
+				a := answerOf(t, got.Stdout)
+				if string(c.ExitCode) == "0" || string(got.ExitCode) != "0" || a.Decision != hook.Deny || !strings.Contains(a.Reason, word) || !strings.Contains(got.Stderr, word) {
+					t.Errorf("%+v, want a denial with %q", got, word)
+				}
+				return
+			}
+			if strings.HasSuffix(c.Opts.Timeout, "ms") { // a time for the bridge, and none for the other process
+				c.Stdout = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"via bridge"}}` + "\n"
+				c.Stderr, c.ExitCode = "", json.RawMessage("0")
+			}
+			if string(c.ExitCode) != "0" {
+				t.Errorf("the vector exits with %s", c.ExitCode)
+			}
+			c.same(t, got)
+		})
+	}
+}
