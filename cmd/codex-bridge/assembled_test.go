@@ -55,6 +55,7 @@ func apart(t *testing.T) bool {
 	if os.Getenv(mark) != "" {
 		return false
 	}
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -65,6 +65,9 @@ func readElicitations(t *testing.T) []elicitationCase {
 // Each case is a question to the thread of a session. If the case has apps, the session's
 // host has named them, and the bridge has got their list from Codex.
 func TestElicitationVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	plain := atTerminal(t, "")
 	plain.turn(vectorThread, vectorTurn)
 	for _, c := range readElicitations(t) {
@@ -172,6 +175,9 @@ func text(t *testing.T, v any) string {
 
 // A consent of the host is recorded. It does not count if the policy demands that a person is asked.
 func TestPluginConsent(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	apps := map[string]vectorApp{"cal": {ConfigKey: "cal", MarketplaceName: "openai-curated", PluginName: "calendar", AllowDestructiveActions: true}}
 	question := json.RawMessage(`{"threadId":"` + vectorThread + `","turnId":"` + vectorTurn + `","serverName":"codex_apps","mode":"form","message":"Allow?",` +
 		`"_meta":{"codex_approval_kind":"mcp_tool_call","plugin_name":"calendar"},"requestedSchema":{"type":"object","properties":{}}}`)

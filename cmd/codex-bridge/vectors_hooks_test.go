@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -92,18 +91,8 @@ func runHook(t *testing.T, stdin string, args ...string) (p printed) {
 	if os.Getenv(withoutFeature) == "hook" {
 		return p
 	}
-	program, err := exec.LookPath("codex-bridge") // testscript has put it there
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, append([]string{"hook"}, args...)...)
-	var out, failed bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &failed
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return printed{out.String(), failed.String(), json.RawMessage(strconv.Itoa(cmd.ProcessState.ExitCode()))}
+	r := runProgram(t, stdin, append([]string{"hook"}, args...)...)
+	return printed{string(r.Stdout), string(r.Stderr), json.RawMessage(strconv.Itoa(r.Code))}
 }
 
 // run runs the command hook as Codex does, while the client answers bridge/hook.
@@ -498,6 +487,9 @@ func always(e hook.Event) string {
 }
 
 func TestHookRelayVectorsUnavailable(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	var v struct {
 		Unavailable []struct {
 			Event    hook.Event

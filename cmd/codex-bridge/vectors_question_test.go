@@ -89,6 +89,9 @@ func (c *chat) says(message string) (consumed bool, answer *rpc.Envelope) {
 }
 
 func TestRequestUserInputVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	var v struct{ Cases []inputCase }
 	vectors.Read(t, "request_user_input.json", &v)
 	if len(v.Cases) == 0 {
@@ -155,6 +158,9 @@ func (c inputCase) lines(t *testing.T, got []string) {
 
 // A text is shown as it is in the words of a question.
 func TestDisplayTextVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	var v struct{ Cases []struct{ In, Out string } }
 	vectors.Read(t, "display_text.json", &v)
 	if len(v.Cases) == 0 {

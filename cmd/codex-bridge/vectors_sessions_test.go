@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/fingerprint"
@@ -349,18 +351,28 @@ func TestDynamicToolsFingerprintVectors(t *testing.T) {
 // commandLine runs codex-bridge with these arguments, as a program of its own. It does nothing if the test leaves it out.
 func commandLine(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	if strings.HasPrefix(strings.Join(args, " "), os.Getenv(withoutFeature)) && os.Getenv(withoutFeature) != "" {
+	if out := os.Getenv(withoutFeature); out != "" && strings.HasPrefix(strings.Join(args, " "), out) {
 		return "", "", nil
 	}
+	r := runProgram(t, "", args...)
+	if r.Code != 0 {
+		err = errors.New(r.How)
+	}
+	return string(r.Stdout), string(r.Stderr), err
+}
+
+// runProgram runs codex-bridge. A proxy of the test's own process reaps all children, so that this goes by package child.
+func runProgram(t *testing.T, stdin string, args ...string) child.Result {
+	t.Helper()
 	program, err := exec.LookPath("codex-bridge") // testscript has put it there
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, args...)
-	var out, failed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &failed
-	err = cmd.Run()
-	return out.String(), failed.String(), err
+	r, err := child.Run(t.Context(), child.Command{Args: append([]string{program}, args...), Env: os.Environ(), Stdin: []byte(stdin), Max: 1 << 20, Tail: 1 << 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // onlyState gives the test a state of its own, and no configuration.
@@ -376,6 +388,9 @@ func onlyState(t *testing.T) (folder string) {
 
 // A record is read by "codex-bridge threads import", and written by "codex-bridge threads export".
 func TestSessionBindingVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
 	var v struct {
 		Path    string
 		Written struct {
