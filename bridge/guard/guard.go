@@ -322,9 +322,12 @@ func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Cal
 func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) policy.State {
 	state := g.stateNow(rpc.Value{})
 	state.Unpinned = p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
-	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
+	if !p.Judges(m) {
+		return state
+	}
+	state.Writable = g.threads.writable.ofAll()
+	if id, ok := m.Params.Get("threadId").Text(); ok {
 		state.Thread = g.threads.get(ctx, id, g.peer.Ended())
-		state.Writable = g.threads.writable.ofAll()
 		if state.Thread == nil && p.Mode() == config.Enforce && (m.Method == "thread/resume" || m.Method == "thread/fork") {
 			state.Opened = g.openedIn(ctx, id)
 		}

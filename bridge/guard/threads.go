@@ -159,10 +159,21 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 		gated := was.Gated
 		one.gated, one.gateOrder = &gated, was.gateOrder
 	}
-	for _, p := range append(slices.Clip(own), p) {
-		if err := one.verify(p); err != nil {
-			return err
+	verify := func() *rpc.Error {
+		one.world.Writable = t.writable.ofAll()
+		for _, p := range append(slices.Clip(own), p) {
+			if err := one.verify(p); err != nil {
+				return err
+			}
 		}
+		return nil
+	}
+	if err := verify(); err != nil {
+		return err
+	}
+	t.writable.add(one.ID, append(one.NowWritable(), one.otherRoots()...))
+	if err := verify(); err != nil { // another thread may have got a folder in or around these in the meantime
+		return err
 	}
 	if t.known == nil {
 		t.known = make(map[string]*thread)
@@ -172,7 +183,6 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	if was != nil {
 		t.varies(was, one)
 	}
-	t.writable.add(one.ID, one.NowWritable())
 	t.writable.add("", world.DefaultRoots()) // they are writable as soon as a turn has workspace-write
 	if one.Project != "" && !slices.Contains(t.projects, one.Project) {
 		t.projects = append(slices.Clip(t.projects), one.Project)
@@ -266,6 +276,18 @@ func (one *thread) verify(p *policy.Policy) *rpc.Error {
 		return nil
 	}
 	return one.allows(p, one.settings.Root(), one.Gated)
+}
+
+// otherRoots returns the canonical roots beside the workspace with which the thread was opened. They are writable
+// as soon as a turn has workspace-write.
+func (one *thread) otherRoots() (roots []string) {
+	for root := range one.opened.Root().Get("runtimeWorkspaceRoots").Elements() {
+		text, _ := root.Text()
+		if path, err := one.world.Paths.Canonical(text); err == nil && path != one.Workspace {
+			roots = append(roots, path)
+		}
+	}
+	return roots
 }
 
 // allows judges what codex says is in force now. gated tells whether the bridge asks in its

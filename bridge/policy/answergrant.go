@@ -213,12 +213,7 @@ func (g *grantCut) swappable(path string) string {
 			folders = append(folders, temp.Path)
 		}
 	}
-	for _, folder := range folders {
-		if folder != path && (below(folder, path) || below(path, folder)) {
-			return folder
-		}
-	}
-	return ""
+	return nested(folders, path)
 }
 
 // GrantedPaths returns the paths that an answer to item/permissions/requestApproval lets be written.

@@ -101,10 +101,26 @@ func (c *call) bindsCwd(path string) bool {
 		(!c.namesWorkspaceWrite() || t != nil && t.Fence.On)
 }
 
-// swappable reports whether commands of the thread may replace a folder, or one above it, by a link. No
-// command of a new thread runs yet.
+// swappable reports whether commands may replace a folder, or one above it, by a link. Of a new thread no
+// command runs yet, but those of other threads do.
 func (c *call) swappable(path string) bool {
-	return !c.row.starts && c.p.limit != readOnly && c.swappableIn(path) != ""
+	switch {
+	case c.p.limit == readOnly:
+		return false
+	case c.row.starts:
+		return path != c.workspace && nested(slices.Concat(c.st.Writable, c.newlyWritable), path) != ""
+	}
+	return c.swappableIn(path) != ""
+}
+
+// nested returns the first of the folders that has path in it, or that is in path; "" if there is none.
+func nested(folders []string, path string) string {
+	for _, folder := range folders {
+		if folder != path && (below(folder, path) || below(path, folder)) {
+			return folder
+		}
+	}
+	return ""
 }
 
 // swappableIn returns a folder with path in it that commands may write: the workspace, one of the thread's

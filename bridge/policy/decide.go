@@ -184,9 +184,7 @@ func (c *call) decision() Decision {
 	if c.patch != nil && c.patch.Changed() {
 		d.Verdict, d.Message, d.Changes = Rewrite, c.patch.Bytes(), c.changes
 	}
-	if !c.row.opens { // else the answer of Codex tells
-		d.Writable = c.newlyWritable
-	}
+	d.Writable = c.newlyWritable
 	if c.row.opens {
 		sent := c.sent
 		sent.Method, sent.Gated, sent.Project = c.m.Method, c.gated, c.readFor

@@ -98,12 +98,22 @@ func (e *echo) checkFolders(field string, v rpc.Value) {
 		e.failValue(field, ruleRoots, "it can't be judged", v)
 		return
 	}
+	var all []string
 	for r := range v.Elements() {
 		path, err := e.st.canonical(textOf(r))
 		if err != nil || !e.reachable(path) {
 			e.failValue(field, ruleRoots, shown(r)+" lies outside the workspace and the writable roots", v)
 			return
 		}
+		other := nested(all, path)
+		if other == "" && path != e.workspace {
+			other = nested(e.st.Writable, path)
+		}
+		if other != "" {
+			e.failValue(field, ruleRoots, shown(r)+" is in "+other+" or holds it, which commands could write, and a command could put a link in place of the inner folder", v)
+			return
+		}
+		all = append(all, path)
 	}
 }
 

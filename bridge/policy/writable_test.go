@@ -7,7 +7,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// A message tells the folders that it makes writable beside the workspace. Of a new thread Codex's answer does.
+// A message tells the folders that it makes writable beside the workspace.
 func TestFoldersThatMessageMakesWritable(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"${workspace}", "/srv/lib"}
@@ -26,7 +26,8 @@ func TestFoldersThatMessageMakesWritable(t *testing.T) {
 		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj"}]`, nil},
 		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":["/srv/lib"]}]`, []string{"/srv/lib"}},
 		{"turn/start", `"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/lib"]}`, []string{"/srv/lib"}},
-		{"thread/start", `"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/srv/lib"]`, nil},
+		{"thread/start", `"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/srv/lib"]`, []string{"/srv/lib"}},
+		{"thread/resume", `"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/srv/lib"]`, []string{"/srv/lib"}},
 	} {
 		st := state()
 		st.Thread.Sandbox = "workspace-write"

@@ -117,3 +117,41 @@ func TestNestedRootsAtOnce(t *testing.T) {
 	}
 	a.quit()
 }
+
+// A thread comes back with a root inside a folder that a command of another thread could write. It is not opened.
+func TestRootInWritableFolderComesBack(t *testing.T) {
+	t.Parallel()
+	for name, opens := range map[string]bool{"nobody writes around it": true, "another thread does": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\n", mute: "many"})
+			lib, sub := filepath.Dir(w.write("lib/x", "")), filepath.Dir(w.write("lib/a/sub/x", ""))
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
+			a := w.agreeable(proxyArgv...)
+			with := func(thread string, roots ...string) {
+				turn, mark := a.beginWith(thread, "RUN: touch "+roots[len(roots)-1]+"/made", map[string]any{"runtimeWorkspaceRoots": roots})
+				a.end(thread, turn, mark)
+			}
+			settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+			thread := a.thread(settings)
+			with(thread, w.workspace, sub)
+			if !w.left("lib/a/sub/made") {
+				t.Fatalf("the root is not writable: %q", w.told())
+			}
+			a.quit()
+			a = w.agreeable(proxyArgv...)
+			if !opens {
+				with(a.thread(settings), w.workspace, lib)
+				if !w.left("lib/made") {
+					t.Fatalf("the other thread's root is not writable: %q", w.told())
+				}
+				if err := a.refused("thread/resume", map[string]any{"threadId": thread}); !strings.Contains(err.Message, "in place of the inner folder") {
+					t.Errorf("it is refused with %v", err)
+				}
+			} else {
+				a.must("thread/resume", map[string]any{"threadId": thread})
+			}
+			a.quit()
+		})
+	}
+}
