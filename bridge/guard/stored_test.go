@@ -29,8 +29,8 @@ func (w *agentWorld) reads(answer string, f func(*bridge.Call)) {
 	<-ended
 }
 
-// The sandbox of a thread's last turn is that of Codex's own files. Where there is none the thread
-// has none; where Codex does not say it is unknown.
+// The sandbox of a thread's last turn is that of Codex's own files. A thread without a file has none. Where the
+// file does not tell it is read-only; where Codex does not answer it is unknown.
 func TestStoredSandbox(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	const id = "01900000-0000-7000-8000-000000000001"
@@ -39,10 +39,15 @@ func TestStoredSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	silent, err := json.Marshal(w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id[:len(id)-1]+"2.jsonl", "{}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for answer, want := range map[string]*policy.Stored{
-		`"result":{"thread":{"path":` + string(path) + `}}`: {Sandbox: "workspace-write", Network: true},
-		`"result":{"thread":{"path":null}}`:                 {},
-		`"error":{"code":-32600,"message":"no"}`:            nil,
+		`"result":{"thread":{"path":` + string(path) + `}}`:   {Sandbox: "workspace-write", Network: true},
+		`"result":{"thread":{"path":null}}`:                   {},
+		`"result":{"thread":{"path":` + string(silent) + `}}`: {Sandbox: "read-only"},
+		`"error":{"code":-32600,"message":"no"}`:              nil,
 	} {
 		w.reads(answer, func(call *bridge.Call) {
 			got := w.g.stored(t.Context(), call)

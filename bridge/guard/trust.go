@@ -71,10 +71,13 @@ func (g *Guard) stored(ctx context.Context, call *bridge.Call) *policy.Stored {
 		g.log.Error("the sandbox of a thread can't be found out; it is not opened", "error", err)
 		return nil
 	}
-	path, _ := result.Get("thread").Get("path").Text()
-	settings := rollout.Settings(g.world.CodexHome, path, "")
-	if settings == nil {
+	path, hasFile := result.Get("thread").Get("path").Text()
+	if !hasFile {
 		return &policy.Stored{}
+	}
+	settings := rollout.Settings(g.world.CodexHome, path, "")
+	if settings == nil { // the thread has had no turn, or nobody can tell
+		return &policy.Stored{Sandbox: "read-only"}
 	}
 	sandbox := settings.Root().Get("sandboxPolicy")
 	network, _ := sandbox.Get("networkAccess").Bool()

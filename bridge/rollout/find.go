@@ -40,7 +40,7 @@ func Find(codexHome, path, callID string) Call {
 	if codexHome == "" || !filepath.IsAbs(path) || !plainID(callID) {
 		return Call{}
 	}
-	tail, head, err := read(codexHome, path)
+	tail, head, err := read(codexHome, path, most)
 	if err != nil {
 		return Call{}
 	}
@@ -104,9 +104,9 @@ func plainID(id string) bool {
 // beginning is how much of the file's beginning is read where the end is not all of it.
 const beginning = 1 << 20
 
-// read returns the end of the file, from the start of a line on, and the beginning if
-// that is not in it.
-func read(codexHome, path string) (tail, head []byte, err error) {
+// read returns the end of the file, at most that many bytes, from the start of a line on,
+// and the beginning if that is not in it.
+func read(codexHome, path string, most int64) (tail, head []byte, err error) {
 	f, err := open(codexHome, path)
 	if err != nil {
 		return nil, nil, err

@@ -23,25 +23,40 @@ var renamed = map[string]string{
 // thread/settings/updated; nil when that is not known. turn may be empty: then it is the
 // last turn's.
 func Settings(codexHome, path, turn string) *rpc.Doc {
-	tail, _, err := read(codexHome, path)
-	if err != nil {
-		return nil
+	for size := int64(most); size <= mostForSettings; size *= 4 {
+		tail, head, err := read(codexHome, path, size)
+		if err != nil {
+			return nil
+		}
+		found, broken := settingsIn(tail, turn)
+		if found != nil || broken || head == nil {
+			return found
+		}
 	}
-	var found *rpc.Doc
+	return nil
+}
+
+// mostForSettings is how much of the file's end is looked at for the settings of a turn: the outputs of its
+// commands follow them.
+const mostForSettings = 16 * most
+
+// settingsIn returns the settings of a turn in some lines of the file; nil if there are none. broken reports that
+// a line can't be read which may have them.
+func settingsIn(tail []byte, turn string) (found *rpc.Doc, broken bool) {
 	for line := range bytes.Lines(tail) {
 		if !bytes.Contains(line, []byte(`"turn_context"`)) {
 			continue
 		}
 		doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
 		if err != nil {
-			return nil // it may be the one that counts
+			return nil, true
 		}
 		context := doc.Root().Get("payload")
 		if doc.Root().Get("type").Is("turn_context") && (turn == "" || context.Get("turn_id").Is(turn)) {
 			found = settings(context)
 		}
 	}
-	return found
+	return found, false
 }
 
 // LastSettings is Settings of the last turn of a thread, which is found by its id alone.

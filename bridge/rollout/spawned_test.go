@@ -126,6 +126,7 @@ func TestSettings(t *testing.T) {
 		"spoken of":          {`{"type":"response_item","payload":{"turn_id":"t1","text":"turn_context"}}` + "\n", "t1", ""},
 		"an unknown sandbox": {turnContext("t1", `"sandbox_policy":{"type":"none"}`), "t1", `{"cwd":"/w","sandboxPolicy":{"type":"","writableRoots":[]}}`},
 		"no sandbox":         {turnContext("t1", `"model":"m"`), "t1", `{"cwd":"/w","model":"m","sandboxPolicy":{"writableRoots":[]}}`},
+		"far from the end":   {sandboxed + strings.Repeat(`{"type":"event_msg","payload":{"text":"`+strings.Repeat("x", 1<<20)+`"}}`+"\n", 6), "", head + `{"excludeSlashTmp":true,"networkAccess":true,"type":"workspaceWrite","writableRoots":["/r"]}}`},
 		"a line cut short":   {sandboxed + readOnly[:len(readOnly)-5], "t1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
