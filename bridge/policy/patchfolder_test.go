@@ -85,18 +85,20 @@ func TestPatchOfNothingBehindManyWords(t *testing.T) {
 }
 
 // A line that the bridge can't read as a whole leaves the sandbox if a word of it names a protected path
-// that Codex does not protect by itself.
+// that Codex does not protect by itself. One that is too long leaves it if there is such a path.
 func TestProtectedPathsInLinesThatAreNotRead(t *testing.T) {
 	cfg := contract()
 	cfg.ProtectedPaths = []string{".git", ".github/workflows"}
 	long := "; : " + strings.Repeat("x", 64<<10)
+	own := config.Policy(cfg)
+	own.ProtectedPaths = []string{".git"}
 	for line, want := range map[string]policy.Verdict{
-		"touch sub/.github/workflows/a" + long: policy.Deny,
-		"touch sub/.github/a" + long:           policy.Pass,
-		"touch sub/.git/a" + long:              policy.Pass,
-		"touch sub/.github/workflows/a\n(":     policy.Deny,
-		"touch sub/a\n(":                       policy.Pass,
-		"cat sub/.github/workflows/a":          policy.Pass,
+		"touch sub/a" + long:               policy.Deny,
+		"touch sub/.github/a\n(":           policy.Pass,
+		"touch sub/.git/a\n(":              policy.Pass,
+		"touch sub/.github/workflows/a\n(": policy.Deny,
+		"touch sub/a\n(":                   policy.Pass,
+		"cat sub/.github/workflows/a":      policy.Pass,
 	} {
 		raw, err := json.Marshal(map[string]string{"command": line})
 		if err != nil {
@@ -105,9 +107,12 @@ func TestProtectedPathsInLinesThatAreNotRead(t *testing.T) {
 		st := state()
 		st.Escalation = rules.Sandboxed
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
-		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}, st)
-		if d.Verdict != want {
+		use := policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}
+		if d := compile(t, cfg).DecideTool(use, st); d.Verdict != want {
 			t.Errorf("%.40q: %v, %v", line, d.Verdict, d.Err)
+		}
+		if d := compile(t, own).DecideTool(use, st); d.Verdict != policy.Pass {
+			t.Errorf("%.40q where Codex protects all: %v, %v", line, d.Verdict, d.Err)
 		}
 	}
 }

@@ -130,7 +130,11 @@ func (p *Policy) lineLeaves(t ToolUse, st State) leave {
 	dirs := rules.Dirs{Home: st.Home}
 	dirs.Cwd, _ = st.canonical(t.Cwd)
 	roots := p.allowed(st, st.Thread.Workspace)
-	for _, file := range rules.ChangedFiles(text, t.Shell, dirs) {
+	files, tooLong := rules.ChangedFiles(text, t.Shell, dirs)
+	if tooLong && slices.ContainsFunc(p.protected, func(names []string) bool { return !governs(names[0]) }) {
+		return leave{ruleProtected, "it is too long, or names too much, to tell what it changes in policy.protected_paths"}
+	}
+	for _, file := range files {
 		if p.reachesProtected(file.Path, file.Computed, roots, st) {
 			return leave{ruleProtected, "it changes " + file.Path + ", which is in one of policy.protected_paths"}
 		}

@@ -22,9 +22,9 @@ type ChangedFile struct {
 // ChangedFiles returns the files that a command line changes by name: the targets of its redirections,
 // and the operands of the programs in changers, in the folder that the line changes to. Of a computed
 // name it returns the literal parts. A file that another program changes is not among them, nor one
-// whose name is computed as a whole. Of a line that is not read completely, because it is too long or can't
-// be parsed, it also returns each word, as a part of a name.
-func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
+// whose name is computed as a whole. Of a line that can't be parsed it also returns each word, as a part of a
+// name. If the line is longer, or names more, than is looked at, tooLong is true: it may change any file.
+func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, tooLong bool) {
 	r := reader{line: newLine(dirs)}
 	r.text(command, context{shell: dialectOf(shell)})
 	unquoted := unquote.Replace(command)
@@ -33,13 +33,12 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 		moved:   r.line.moved,
 		home:    filepath.ToSlash(dirs.Home),
 	}
-	partial := r.line.partial
+	tooLong = r.line.tooLong
 	add := func(w word) {
-		if n := len(w.alternatives()); n > 0 && len(c.files)+n > maxOperands {
-			w.lists.unexpanded = true
+		tooLong = tooLong || w.isUnexpanded() || len(c.files)+len(w.alternatives()) > maxOperands
+		if !tooLong {
+			c.add(w)
 		}
-		partial = partial || w.isUnexpanded()
-		c.add(w)
 	}
 	for _, w := range r.line.writes {
 		if !w.read {
@@ -49,7 +48,7 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 	for _, w := range r.line.operands {
 		add(w)
 	}
-	if partial {
+	if r.line.partial {
 		seen := make(map[string]bool)
 		for _, line := range []string{command, unquoted} {
 			for text := range strings.FieldsFuncSeq(line, delimits) {
@@ -60,14 +59,16 @@ func ChangedFiles(command, shell string, dirs Dirs) []ChangedFile {
 			}
 		}
 	}
-	return c.files
+	return c.files, tooLong
 }
 
 // unquote takes out the characters that quote others, whatever they mean where they are.
 var unquote = strings.NewReplacer("\\\n", "", "\\", "", "'", "", `"`, "")
 
 // delimits reports whether a character ends a word for some shell.
-func delimits(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=", c) }
+func delimits(c rune) bool {
+	return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=,", c)
+}
 
 // changedFiles collects the files that a command line changes.
 type changedFiles struct {
@@ -85,10 +86,6 @@ func (c *changedFiles) add(w word) {
 		return
 	case w.kind == known && w.text != "":
 		c.addName(w.text, true)
-		return
-	}
-	if w.isUnexpanded() {
-		c.addSpelled(w.lists.collapsed, true)
 		return
 	}
 	if list := w.alternatives(); list != nil {
@@ -274,7 +271,7 @@ func (r *reader) change(n *node) {
 			case w.kind == known:
 				r.line.enter(w.text)
 			case w.isUnexpanded():
-				r.line.enter(strings.ReplaceAll(w.lists.collapsed, "\x00", "*"))
+				r.line.tooLong = true
 			case w.alternatives() != nil:
 				for _, one := range w.alternatives() {
 					r.line.enter(strings.ReplaceAll(one, "\x00", "*"))
@@ -292,7 +289,7 @@ func (r *reader) change(n *node) {
 		r.line.operands = append(append(r.line.operands, operands...), values...)
 	}
 	if len(r.line.operands) > maxOperands {
-		r.line.operands, r.line.partial = r.line.operands[:maxOperands], true
+		r.line.operands, r.line.tooLong = r.line.operands[:maxOperands], true
 	}
 }
 
@@ -441,7 +438,7 @@ func (l *line) enter(folder string) {
 	switch {
 	case slices.Contains(l.folders, folder):
 	case len(l.folders) == maxWrite:
-		l.partial = true
+		l.tooLong = true
 	default:
 		l.folders = append(l.folders, folder)
 	}

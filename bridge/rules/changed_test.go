@@ -122,7 +122,7 @@ func TestChangedFiles(t *testing.T) {
 		"cd $d; touch c":                  {part("/w/c"), part("/w/*/c")},
 		"cat a; $x b; grep c d":           nil,
 	} {
-		got := rules.ChangedFiles(line, "bash", rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"})
+		got := changed(line, "bash", rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"})
 		for i := range got {
 			got[i].Computed = false // below
 		}
@@ -135,7 +135,7 @@ func TestChangedFiles(t *testing.T) {
 		"cd a; cd b; touch c": {part("c"), part("a/c"), part("a/b/c"), part("b/c")},
 		"cd /a; touch c":      {part("c"), part("/a/c")},
 	} {
-		if diff := cmp.Diff(want, files(rules.ChangedFiles(line, "bash", rules.Dirs{}))); diff != "" {
+		if diff := cmp.Diff(want, files(changed(line, "bash", rules.Dirs{}))); diff != "" {
 			t.Errorf("%s in a folder that is not known (-want +got)\n%s", line, diff)
 		}
 	}
@@ -148,7 +148,7 @@ func TestChangedFilesBehindManyChangesOfFolder(t *testing.T) {
 		for i := range n {
 			line += fmt.Sprintf("cd d%d; ", i)
 		}
-		files := rules.ChangedFiles(line+"touch c", "bash", dirsOfW)
+		files := changed(line+"touch c", "bash", dirsOfW)
 		if !slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return f.Path == want }) {
 			t.Errorf("%d: %v", n, files)
 		}
@@ -160,8 +160,19 @@ func TestChangedFilesBehindManyChangesOfFolder(t *testing.T) {
 
 var dirsOfW = rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"}
 
-// Of a line that is not wholly read every word may be a file that it changes.
+// changed is ChangedFiles of a line that is not too long.
+func changed(line, shell string, dirs rules.Dirs) []rules.ChangedFile {
+	files, tooLong := rules.ChangedFiles(line, shell, dirs)
+	if tooLong {
+		return nil
+	}
+	return files
+}
+
+// Of a line that is not wholly read every word may be a file that it changes; of one that is too long, or names
+// too many, any file may be.
 func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
+	const read, asWords, unread = "read", "as words", "too long"
 	many := func(n int, format string) string {
 		var b strings.Builder
 		for i := range n {
@@ -170,72 +181,87 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 		return b.String()
 	}
 	for name, test := range map[string]struct {
-		line    string
-		partial bool
+		line string
+		want string
 	}{
-		"64 KiB":                 {"touch a/b; : " + strings.Repeat("x", 64<<10-13), false},
-		"one more":               {"touch a/b; : " + strings.Repeat("x", 64<<10-12), true},
-		"not to be parsed":       {"touch a/b\n(", true},
-		"control characters":     {"touch a/b \x01", true},
-		"4096 words":             {"touch a/b" + strings.Repeat(" x", 4094), false},
-		"4097 words":             {"touch a/b" + strings.Repeat(" x", 4095), true},
-		"2000 commands":          {strings.Repeat("ls;", 1999) + "touch a/b", false},
-		"2001 commands":          {strings.Repeat("ls;", 2000) + "touch a/b", true},
-		"4096 files":             {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 95) + " a/b", false},
-		"4097 files":             {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 96) + " a/b", true},
-		"256 redirections":       {strings.Repeat("ls > x;", 255) + "ls > a/b", false},
-		"257 redirections":       {strings.Repeat("ls > x;", 256) + "ls > a/b", true},
-		"256 changes of folder":  {many(256, "cd d%d;") + "touch a/b", false},
-		"257 changes of folder":  {many(257, "cd d%d;") + "touch a/b", true},
-		"words of a wrapper":     {"strace" + strings.Repeat(" x", 126) + " a/b", false},
-		"too many of them":       {"strace" + strings.Repeat(" x", 127) + " a/b", true},
-		"texts in eight texts":   {strings.Repeat("eval ", 8) + "touch a/b", false},
-		"and more":               {strings.Repeat("eval ", 9) + "touch a/b", true},
-		"256 alternatives":       {"touch a/b {" + many(255, "%d,") + "}", false},
-		"257 alternatives":       {"touch a/b {" + many(256, "%d,") + "}", true},
-		"in lists":               {"touch a/b " + strings.Repeat("{x,y}", 8), false},
-		"257 in lists":           {"touch a/b {" + strings.Repeat("{x,y}", 8) + ",z}", true},
-		"4096 alternatives":      {"touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 32) + "; : > a/b", true},
-		"fewer":                  {"touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 31) + "; : > a/b", false},
-		"1000 braces":            {"touch a/b " + strings.Repeat("{", 1000), false},
-		"3000 braces":            {"touch a/b " + strings.Repeat("{", 3000), true},
-		"3000 ranges":            {"touch a/b " + strings.Repeat("{1..3}", 3000), true},
-		"quotes":                 {"touch 'a'/\"b\"\n(", true},
-		"a backslash":            {"touch \\a/\\\nb\n(", true},
-		"a line that env splits": {"env -S 'touch a/b'", true},
-		"another language":       {"fish -c 'touch a/b'", true},
-		"an evaluator":           {"emulate sh -c 'touch a/b'", true},
-		"an alias of git":        {"git -c alias.x='!touch a/b' x", true},
-		"what zsh alone can run": {"touch a/b; echo ${(f)x}", true},
+		"64 KiB":                 {"touch a/b; : " + strings.Repeat("x", 64<<10-13), read},
+		"one more":               {"touch a/b; : " + strings.Repeat("x", 64<<10-12), unread},
+		"not to be parsed":       {"touch a/b\n(", asWords},
+		"control characters":     {"touch a/b \x01", asWords},
+		"4096 words":             {"touch a/b" + strings.Repeat(" x", 4094), read},
+		"4097 words":             {"touch a/b" + strings.Repeat(" x", 4095), unread},
+		"2000 commands":          {strings.Repeat("ls;", 1999) + "touch a/b", read},
+		"2001 commands":          {strings.Repeat("ls;", 2000) + "touch a/b", unread},
+		"4096 files":             {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 95) + " a/b", read},
+		"4097 files":             {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 96) + " a/b", unread},
+		"256 redirections":       {strings.Repeat("ls > x;", 255) + "ls > a/b", read},
+		"257 redirections":       {strings.Repeat("ls > x;", 256) + "ls > a/b", unread},
+		"256 changes of folder":  {many(256, "cd d%d;") + "touch a/b", read},
+		"257 changes of folder":  {many(257, "cd d%d;") + "touch a/b", unread},
+		"words of a wrapper":     {"strace" + strings.Repeat(" x", 126) + " a/b", read},
+		"too many of them":       {"strace" + strings.Repeat(" x", 127) + " a/b", unread},
+		"texts in eight texts":   {strings.Repeat("eval ", 8) + "touch a/b", read},
+		"and more":               {strings.Repeat("eval ", 9) + "touch a/b", unread},
+		"256 alternatives":       {"touch a/b {" + many(255, "%d,") + "}", read},
+		"257 alternatives":       {"touch a/b {" + many(256, "%d,") + "}", unread},
+		"in lists":               {"touch a/b " + strings.Repeat("{x,y}", 8), read},
+		"257 in lists":           {"touch a/b {" + strings.Repeat("{x,y}", 8) + ",z}", unread},
+		"4096 alternatives":      {"touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 32) + "; : > a/b", unread},
+		"fewer":                  {"touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 31) + "; : > a/b", read},
+		"1000 braces":            {"touch a/b " + strings.Repeat("{", 1000), read},
+		"3000 braces":            {"touch a/b " + strings.Repeat("{", 3000), unread},
+		"3000 ranges":            {"touch a/b " + strings.Repeat("{1..3}", 3000), unread},
+		"quotes":                 {"touch 'a'/\"b\"\n(", asWords},
+		"a backslash":            {"touch \\a/\\\nb\n(", asWords},
+		"a line that env splits": {"env -S 'touch a/b'", asWords},
+		"another language":       {"fish -c 'touch a/b'", asWords},
+		"an evaluator":           {"emulate sh -c 'touch a/b'", asWords},
+		"an alias of git":        {"git -c alias.x='!touch a/b' x", asWords},
+		"what zsh alone can run": {"touch a/b; echo ${(f)x}", asWords},
 	} {
-		files := rules.ChangedFiles(test.line, "bash", dirsOfW)
-		if got := slices.Contains(files, rules.ChangedFile{Path: "*/a/b", Computed: true}); got != test.partial {
-			t.Errorf("%s: %t", name, got)
+		files, tooLong := rules.ChangedFiles(test.line, "bash", dirsOfW)
+		got := read
+		switch words := slices.Contains(files, rules.ChangedFile{Path: "*/a/b", Computed: true}); {
+		case tooLong:
+			got = unread
+		case words:
+			got = asWords
+		}
+		if got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
-	if files := rules.ChangedFiles("touch a/b; echo ${(f)x}", "zsh", dirsOfW); !slices.Equal(files, []rules.ChangedFile{{Path: "/w/a/b", Whole: true}}) {
+	if files := changed("touch a/b; echo ${(f)x}", "zsh", dirsOfW); !slices.Equal(files, []rules.ChangedFile{{Path: "/w/a/b", Whole: true}}) {
 		t.Errorf("for zsh: %v", files)
 	}
 }
 
-// A word whose lists expand to too many words counts as a glob, with an asterisk in place of the lists.
-func TestChangedFilesOfTooManyAlternatives(t *testing.T) {
-	many := "{hub," + strings.Repeat("x,", 256) + "}"
-	full := "touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 16)
-	for line, want := range map[string]string{
-		"touch a/.git" + many + "/b":            "/w/a/.git*/b",
-		"touch a/.g{it,}" + many + "{/b,/}c":    "/w/a/.g*c",
-		"touch }a/.git" + many + "'}'/b":        "/w/}a/.git*}/b",
-		"touch a/.git{hub,x" + many + "/b":      "/w/a/.git*/b",
-		"cd a/.git" + many + "; touch b":        "/w/a/.git*/b",
-		full + " a/.git{hub,x}/b":               "/w/a/.git*/b",
-		full + " a/.git?ub/b":                   "/w/a/.git*ub/b",
-		full + " a/.github/b":                   "/w/a/.github/b",
-		"touch a/.git" + many + "/b{{{ .github": "/w/.github",
+// A bracket expression may stand for any characters of a name, and for itself; a list in braces at the place of a
+// command for the command and its words.
+func TestChangedFilesOfBracketsAndLists(t *testing.T) {
+	for line, want := range map[string][]string{
+		"cd a/.[f-h]ithub && touch b":  {"/w/a/.*ithub/b", "/w/a/.*f-h*ithub/b"},
+		"rm a/.githu[a-c]/b":           {"/w/a/.githu*/b"},
+		"rm -rf a/.[!.]*":              {"/w/a/.**"},
+		"touch a/.[[:alpha:]x]ithub/b": {"/w/a/.*ithub/b"},
+		"touch a/.[{f-h,x}]ithub/b":    {"/w/a/.*ithub/b"},
+		"touch a/.{[f-h],x}ithub/b":    {"/w/a/.*ithub/b", "/w/a/.xithub/b"},
+		"touch a/.g[\"h-j\"]thub/b":    {"/w/a/.g*thub/b"},
+		"touch a[b/.github/]c":         {"/w/a*b/.github/*c"},
+		"touch \"a/.[f-h]\"":           {"/w/a/.[f-h]"},
+		"touch a]b c[d":                {"/w/a]b", "/w/c[d"},
+		"{touch,a/b}":                  {"/w/a/b"},
+		"command {touch,a/b}":          {"/w/a/b"},
+		"{command,touch,a/b}":          {"/w/a/b"},
+		"{touch,a/{b,c}} d":            {"/w/a/b", "/w/a/c", "/w/d"},
+		"{touch,a/$x}":                 {"/w/a/*"},
+		"[ -f a ]; touch b":            {"/w/b"},
 	} {
-		files := rules.ChangedFiles(line, "bash", dirsOfW)
-		if !slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return f.Path == want }) {
-			t.Errorf("%.80s: no %s, %d files", line, want, len(files))
+		files := changed(line, "bash", rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"})
+		for _, path := range want {
+			if !slices.ContainsFunc(files, func(f rules.ChangedFile) bool { return f.Path == path }) {
+				t.Errorf("%s: no %s in %v", line, path, files)
+			}
 		}
 	}
 }
@@ -246,7 +272,7 @@ func TestChangedFilesComputed(t *testing.T) {
 		"touch a": false, "cd x && touch a": false, "touch /a ~/a": false, "cd $x && touch a": false,
 		`touch "$x"/a`: true, `touch a/"$x"/b`: true, "touch $x/a": true, "touch a*": true, `touch "/a$x"`: true,
 	} {
-		files := rules.ChangedFiles(line, "bash", rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"})
+		files := changed(line, "bash", rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"})
 		if len(files) == 0 {
 			t.Errorf("%s: no files", line)
 		}

@@ -69,6 +69,7 @@ type line struct {
 	barrier  string   // why nothing in this line can be allowed, though it may be in the grammar
 	moved    bool     // it changes the folder, so ./x is anything
 	partial  bool     // files that it changes may be missing in writes and operands
+	tooLong  bool     // a bound of the reader was reached, so that it may change any file
 	hidden   bool     // it holds a command as text, for what evaluates values
 	size     int      // nodes made, kids included
 
@@ -90,7 +91,7 @@ var unreadWrite = write{text: "a line that can't be read", target: word{kind: ma
 func (l *line) write(w write) {
 	switch n := len(l.writes); {
 	case n == maxWrite:
-		w.target, l.partial = word{kind: many}, true
+		w.target, l.tooLong = word{kind: many}, true
 	case n > maxWrite:
 		return
 	}

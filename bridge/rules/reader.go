@@ -78,10 +78,13 @@ func dialectOf(shell string) dialect {
 // in one way; for any other, nothing of the whole line can be allowed.
 func (r *reader) text(text string, c context) []*node {
 	fault := legible(text)
-	if fault == "" && c.depth > maxDepth {
+	r.read += len(text)
+	r.line.tooLong = r.line.tooLong || len(text) > maxText || c.depth > maxDepth || r.read > maxRead || r.line.size > maxNodes
+	switch {
+	case fault != "":
+	case c.depth > maxDepth:
 		fault = "commands are nested too deeply"
-	}
-	if r.read += len(text); fault == "" && (r.read > maxRead || r.line.size > maxNodes) {
+	case r.read > maxRead, r.line.size > maxNodes:
 		fault = "there are too many commands"
 	}
 	if fault != "" {
@@ -301,6 +304,10 @@ func (s *shallow) Read(p []byte) (int, error) {
 
 // command makes a node of words, with what they run.
 func (r *reader) command(words []word, assigns []assign, c context) *node {
+	words = spread(words)
+	if len(words) > 0 && words[0].isUnexpanded() {
+		r.line.tooLong = true
+	}
 	n := newNode(words, assigns)
 	r.line.size++
 	switch {
@@ -331,7 +338,7 @@ func (r *reader) command(words []word, assigns []assign, c context) *node {
 }
 
 // skip leaves a command unread.
-func (r *reader) skip(n *node, why string) { n.opaque, r.line.partial = why, true }
+func (r *reader) skip(n *node, why string) { n.opaque, r.line.tooLong = why, true }
 
 // prefixed is command for words that may begin with assignments, as env takes
 // them.

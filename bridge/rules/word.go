@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -20,29 +19,29 @@ const (
 // word is one word of a command after quote removal.
 type word struct {
 	kind     wordKind
-	text     string      // when known
-	pre, suf string      // when single or each: what is known of its ends
-	spelled  string      // when not known: its text, with NUL for what is not known
-	lists    *braceLists // nil: the word has none
-	home     bool        // ~ or ~/…: suf is what follows the home folder
-	source   bool        // <(…) or >(…)
-	foreign  string      // why a shell may run something for this word that can't be seen
-	lower    string      // memo of key
+	text     string     // when known
+	pre, suf string     // when single or each: what is known of its ends
+	spelled  string     // when not known: its text, with NUL for what is not known
+	lists    *expansion // nil: the word has no lists in braces and no brackets
+	home     bool       // ~ or ~/…: suf is what follows the home folder
+	source   bool       // <(…) or >(…)
+	foreign  string     // why a shell may run something for this word that can't be seen
+	lower    string     // memo of key
 }
 
-// braceLists are the lists in braces of a word.
-type braceLists struct {
-	// alternatives are the words that the lists expand to, with NUL for each unknown part. unexpanded reports
-	// that there are too many. collapsed is the word with one NUL from the first list to the last.
+// expansion is what the lists in braces and the bracket expressions of a word stand for.
+type expansion struct {
+	// alternatives are the words that the lists expand to, and readings of their brackets, with NUL for each
+	// unknown part. unexpanded reports that there are too many. braces reports that the word has a list.
 	alternatives []string
 	unexpanded   bool
-	collapsed    string
+	braces       bool
 }
 
 func (w *word) isUnexpanded() bool { return w.lists != nil && w.lists.unexpanded }
 
-// alternatives returns the words that the lists in braces of a word stand for; nil if it has none, or too
-// many.
+// alternatives returns the words that the lists in braces and the brackets of a word stand for; nil if it has
+// none, or too many.
 func (w *word) alternatives() []string {
 	if w.lists == nil || w.lists.unexpanded {
 		return nil
@@ -198,7 +197,7 @@ func (f *flattener) finish() word {
 		f.plain = append([]bool{false}, f.plain[end:]...)
 		w.kind = max(w.kind, single)
 	}
-	f.braces(&w)
+	f.expand(&w)
 	if f.globs() {
 		w.kind, w.home = max(w.kind, each), false
 	}
@@ -218,33 +217,74 @@ func (f *flattener) finish() word {
 	return w
 }
 
-// braces records the words that lists in braces stand for.
-func (f *flattener) braces(w *word) {
-	if bytes.IndexByte(f.bytes, '{') < 0 {
-		return
-	}
+// Brackets outside of quotes, in the words of an expansion. No line has these characters that is read.
+const openBracket, closeBracket = 1, 2
+
+// expand records the words that lists in braces and bracket expressions stand for.
+func (f *flattener) expand(w *word) {
 	text := slices.Clone(f.bytes)
-	for i, c := range text {
-		if f.plain[i] && strings.IndexByte("*?[]", c) >= 0 {
-			text[i] = 0
-		}
-	}
-	words, ok := expandBraces(text, f.plain)
-	if words == nil && ok {
-		return
-	}
-	w.lists = &braceLists{alternatives: words, unexpanded: !ok}
-	first, end := len(text), len(text)
+	bracket, brackets, lists := false, false, false
 	for i, c := range text {
 		switch {
 		case !f.plain[i]:
+		case c == '*', c == '?':
+			text[i] = 0
+		case c == '[':
+			text[i], bracket = openBracket, true
+		case c == ']':
+			text[i], brackets = closeBracket, bracket
 		case c == '{':
-			first = min(first, i)
-		case c == '}' && i > first:
-			end = i + 1
+			lists = true
 		}
 	}
-	w.lists.collapsed = string(text[:first]) + "\x00" + string(text[end:])
+	if !lists && !brackets {
+		return
+	}
+	words, ok := expandBraces(text, f.plain)
+	braces := words != nil || !ok
+	if !braces {
+		if !brackets {
+			return
+		}
+		words = []string{string(text)}
+	}
+	w.lists = &expansion{unexpanded: !ok, braces: braces}
+	for _, one := range words {
+		w.lists.alternatives = append(w.lists.alternatives, readBrackets(one)...)
+	}
+}
+
+// readBrackets returns a text whose brackets are characters, and one in which everything in a name from the first
+// bracket to the last is unknown: shells do not agree on where a bracket expression ends, and none goes beyond a
+// slash.
+func readBrackets(text string) []string {
+	unknown := strings.NewReplacer("\x01", "\x00", "\x02", "\x00")
+	if strings.IndexByte(text, openBracket) < 0 {
+		return []string{strings.ReplaceAll(text, "\x02", "]")}
+	}
+	names := strings.Split(text, "/")
+	for i, name := range names {
+		if first, last := strings.IndexByte(name, openBracket), strings.LastIndexByte(name, closeBracket); first >= 0 && last > first {
+			names[i] = name[:first] + "\x00" + name[last+1:]
+		}
+	}
+	return []string{unknown.Replace(text), unknown.Replace(strings.Join(names, "/"))}
+}
+
+// spread returns words with a list in braces at the place of the command as the words that it stands for.
+func spread(words []word) []word {
+	if len(words) == 0 || words[0].lists == nil || !words[0].lists.braces || words[0].lists.unexpanded {
+		return words
+	}
+	var all []word
+	for _, text := range words[0].lists.alternatives {
+		if strings.Contains(text, "\x00") {
+			all = append(all, word{kind: each, spelled: text})
+		} else {
+			all = append(all, literal(text))
+		}
+	}
+	return append(all, words[1:]...)
 }
 
 // globs turns what is a glob or a brace expansion into unknowns.

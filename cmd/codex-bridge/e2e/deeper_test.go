@@ -40,6 +40,9 @@ var deeper = map[string]map[string]any{
 	"echo x > ci.yaml; cp --targ deep/.github/workflows ci.yaml":                                       nil,
 	"truncate -s 0 deep/{.github,x}/workflows/ci.yaml":                                                 nil,
 	"cd deep/.g?thub/workflows && echo x > ci.yaml":                                                    nil,
+	"cd deep/.g[h-j]thub/workflows && echo x > ci.yaml":                                                nil,
+	"{tee,deep/.github/workflows/ci.yaml} < /dev/null":                                                 nil,
+	"truncate -s 0 deep/{.github" + strings.Repeat(",x", 300) + "}/workflows/ci.yaml":                  nil,
 }
 
 const deeperPatch = "*** Begin Patch\n*** Update File: workflows/ci.yaml\n@@\n-on: push\n+on: pull\n*** End Patch"
