@@ -88,9 +88,10 @@ unit: setup postgres ## the tests that need no codex
 RACED = $$(grep -rlE 'goleak\.VerifyTestMain|bridgetest\.Main' --include='*_test.go' bridge cmd lifecycle relay rpc \
 	| grep -v bridgetest/ | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
+# Under the race detector each process waits a second at its end, and the tests start hundreds.
 race: setup postgres ## their tests with the race detector, and a conversation through a bridge that has it
 	sh .ci/cc.sh
-	go test -race -vet=off -timeout 18m $(RACED)
+	GORACE=atexit_sleep_ms=0 go test -race -vet=off -timeout 18m $(RACED)
 	CODEX_BRIDGE_E2E_RACE=1 go test -vet=off -count=1 -timeout 18m -run '^TestSoak$$' $(E2E)
 
 e2e: setup postgres editors ## the tests against the real codex and in real editors
