@@ -44,6 +44,8 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 		"TestHookRelayVectorsCases":           "*inject.Feature",
 		"TestHookRelayVectorsCLI":             "*inject.Feature",
 		"TestHookRelayVectorsUnavailable":     "hook",
+		"TestSpawnVectors":                    "*main.agents",
+		"TestParentStreamVectors":             "*main.agents",
 		"TestClearVectors":                    "*threads.Feature",
 		"TestSessionBindingVectors":           "threads import",
 		"TestTurnCollectorVectors":            "*turns.Feature",

@@ -62,6 +62,12 @@ func beside(t *testing.T, answer func(r request, tell func(any)) any) {
 	})
 }
 
+// later is a result that comes later: it gets the function that sends it.
+type later func(reply func(result any))
+
+// failing is an error in the place of a result.
+type failing struct{ message string }
+
 // playBeside is one such Codex, until the bridge ends it.
 func playBeside(conn net.Conn, answer func(r request, tell func(any)) any) {
 	tell := func(message any) {
@@ -84,14 +90,28 @@ func playBeside(conn net.Conn, answer func(r request, tell func(any)) any) {
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			panic(err)
 		}
+		reply := func(result any) {
+			if e, ok := result.(failing); ok {
+				tell(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32603, "message": e.message}})
+				return
+			}
+			tell(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
+		}
 		switch {
 		case m.Method == "": // an answer
 			answer(request{Params: map[string]any{"id": string(m.ID), "line": lines.Text()}}, tell)
+		case m.ID == nil && m.Method == "initialized":
 		case m.ID == nil:
-		case m.Method == "initialize":
-			tell(map[string]any{"id": m.ID, "result": map[string]any{}})
+			answer(request{m.Method, m.Params}, tell)
+		case m.Method == "initialize": // with what an agent says
+			reply(map[string]any{"protocolVersion": 1, "agentCapabilities": map[string]any{"loadSession": true}, "authMethods": []any{}})
 		default:
-			tell(map[string]any{"id": m.ID, "result": answer(request{m.Method, m.Params}, tell)})
+			result := answer(request{m.Method, m.Params}, tell)
+			if keep, ok := result.(later); ok {
+				keep(reply)
+				continue
+			}
+			reply(result)
 		}
 	}
 }

@@ -28,7 +28,9 @@ type notice struct {
 	ContextKey string `json:"contextKey"`
 }
 
-func TestParentStreamVectors(t *testing.T) {
+// The times after which a stream tells something are minutes and hours in the program, which plays the other cases of
+// acp_parent_stream.json.
+func TestStreamTimes(t *testing.T) {
 	var all struct {
 		Cases []struct {
 			Name    string
@@ -53,11 +55,14 @@ func TestParentStreamVectors(t *testing.T) {
 		}
 	}
 	vectors.Read(t, "acp_parent_stream.json", &all)
-	if len(all.Cases) != 10 {
-		t.Fatal(len(all.Cases))
+	if len(all.Cases) == 0 {
+		t.Fatal("no cases")
 	}
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	for _, c := range all.Cases {
+		if o := c.Options; o.NoOutputNoticeMs+o.NoOutputPollMs+o.MaxRelayLifetimeMs == 0 && o.SurfaceUpdates == nil {
+			continue
+		}
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var told []notice

@@ -19,17 +19,8 @@ type vector struct {
 	Name  string
 	Input struct {
 		Params acp.Request
-		Ctx    struct{ AgentSessionKey, AgentChannel, AgentTo string }
-		Cfg    struct {
-			Acp *struct {
-				Enabled       *bool
-				DefaultAgent  string
-				AllowedAgents []string
-			}
-		}
-		RequesterSandboxed               bool
-		Tb                               *struct{ Enabled bool }
-		Caps                             *struct{ AdapterAvailable bool }
+		Ctx    struct{ AgentSessionKey string }
+
 		BindError, InitError, AgentError string
 		AgentResult                      *struct{ RunID *string }
 	}
@@ -108,23 +99,6 @@ func failure(text string) error {
 	return errors.New(text)
 }
 
-// place is the host of the vectors: where it has no room, in their order.
-func (v vector) place() acp.Place {
-	return acp.Place{Prepare: func(acp.Requester) error {
-		switch in := v.Input; {
-		case in.Ctx.AgentChannel == "":
-			return errors.New("no channel")
-		case in.Tb != nil && !in.Tb.Enabled:
-			return errors.New("<thread bindings disabled>")
-		case in.Caps != nil && !in.Caps.AdapterAvailable:
-			return errors.New("no adapter")
-		case in.Ctx.AgentTo == "":
-			return errors.New("no conversation")
-		}
-		return nil
-	}}
-}
-
 // wanted are the steps that were seen, in the words of played.
 func (v vector) wanted() []string {
 	text := func(s *string) string {
@@ -155,66 +129,28 @@ func (v vector) wanted() []string {
 	return all
 }
 
-func TestSpawnVectors(t *testing.T) {
-	var all struct {
-		Policy []struct {
-			Config  struct{ Acp *struct{ Enabled *bool } }
-			Enabled bool
-		}
-		AllowedAgents []struct {
-			AllowedAgents []string
-			AgentID       string
-			Allowed       bool
-		}
-		Cases []vector
-	}
+// What fails after the agent has started is taken back. No client can make the program's own steps fail, so that these cases
+// of acp_spawn.json are played here.
+func TestSpawnTakesBack(t *testing.T) {
+	var all struct{ Cases []vector }
 	vectors.Read(t, "acp_spawn.json", &all)
-	if len(all.Cases) == 0 || len(all.Policy) == 0 || len(all.AllowedAgents) == 0 {
-		t.Fatal("no cases")
-	}
-	agents := map[string][]string{"codex": {"codex-acp"}}
-	for _, c := range all.AllowedAgents {
-		_, refused := acp.Settings{Enabled: true, Allowed: c.AllowedAgents, Agents: agents}.Check(acp.Request{Task: "x", Agent: c.AgentID}, acp.Requester{}, acp.Place{})
-		if (refused == nil) != c.Allowed || refused != nil && refused.Status != acp.Forbidden {
-			t.Errorf("%q of %q: %+v", c.AgentID, c.AllowedAgents, refused)
-		}
-	}
-	for _, c := range all.Policy {
-		enabled := c.Config.Acp == nil || c.Config.Acp.Enabled == nil || *c.Config.Acp.Enabled
-		_, refused := acp.Settings{Enabled: enabled, Default: "codex", Agents: agents}.Check(acp.Request{Task: "x"}, acp.Requester{}, acp.Place{})
-		if (refused == nil) != c.Enabled || refused != nil && refused.Status != acp.Forbidden {
-			t.Errorf("%+v: %+v", c, refused)
-		}
-	}
 	for _, v := range all.Cases {
+		if v.Input.BindError == "" && v.Input.AgentError == "" {
+			continue
+		}
 		t.Run(v.Name, func(t *testing.T) {
-			s := acp.Settings{Enabled: true, Agents: agents}
-			if c := v.Input.Cfg.Acp; c != nil {
-				s.Enabled, s.Default, s.Allowed = c.Enabled == nil || *c.Enabled, c.DefaultAgent, c.AllowedAgents
-			}
+			s := acp.Settings{Enabled: true, Default: "codex", Agents: map[string][]string{"codex": {"codex-acp"}}}
 			p := &played{v: v}
-			who := acp.Requester{Session: v.Input.Ctx.AgentSessionKey, Sandboxed: v.Input.RequesterSandboxed}
-			var got acp.Result
-			child, refused := s.Check(v.Input.Params, who, v.place())
+			child, refused := s.Check(v.Input.Params, acp.Requester{Session: v.Input.Ctx.AgentSessionKey}, acp.Place{Prepare: func(acp.Requester) error { return nil }})
 			if refused != nil {
-				got = *refused
-			} else {
-				got = acp.Spawn(t.Context(), p, child, v.Input.Params.Thread)
+				t.Fatalf("%+v", refused)
 			}
+			got := acp.Spawn(t.Context(), p, child, v.Input.Params.Thread)
 			if diff := cmp.Diff(v.wanted(), p.steps); diff != "" {
 				t.Errorf("steps (-want +got)\n%s", diff)
 			}
 			if key := strings.TrimPrefix(got.Child, "agent:codex:acp:"); got.Child != "" && len(key) == 36 {
 				got.Child = "agent:codex:acp:<uuid>"
-			}
-			if got.Run != "" && got.Run == p.key {
-				got.Run = "<idempotency key>"
-			}
-			if got.Note != "" {
-				got.Note = map[acp.Mode]string{acp.Run: "<run note>", acp.Session: "<session note>"}[got.Mode]
-			}
-			if want := v.Result.Error; strings.HasPrefix(want, "<text") && got.Error != "" {
-				got.Error = want
 			}
 			if diff := cmp.Diff(v.Result, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)

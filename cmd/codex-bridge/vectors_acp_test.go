@@ -1,0 +1,478 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/rpc"
+)
+
+// playedAgent is an agent that the test plays, and what it was sent. Its turn ends when it is told to stop, or by end.
+type playedAgent struct {
+	mu       sync.Mutex
+	requests []request
+	finish   func(result any) // ends the turn under way
+	say      func(chunk, text string)
+	prompted chan struct{}
+}
+
+// answer is the agent.
+func (a *playedAgent) answer(r request, tell func(any)) any {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.requests = append(a.requests, r)
+	switch r.Method {
+	case "session/new":
+		return map[string]any{"sessionId": "s1"}
+	case "session/prompt":
+		session := r.Params["sessionId"]
+		a.say = func(chunk, text string) {
+			tell(map[string]any{"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{
+				"sessionId": session, "update": map[string]any{"sessionUpdate": chunk, "content": map[string]any{"type": "text", "text": text}},
+			}})
+		}
+		return later(func(reply func(any)) {
+			a.finish = reply
+			close(a.prompted)
+		})
+	case "session/cancel":
+		if a.finish != nil {
+			a.finish(map[string]any{"stopReason": "cancelled"})
+		}
+	}
+	return map[string]any{}
+}
+
+// got returns the requests of a method.
+func (a *playedAgent) got(method string) []request {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return named(a.requests, method)
+}
+
+// withAgent starts a conversation whose agent "codex" the test plays; with broken it says that and ends.
+func withAgent(t *testing.T, acp, broken string) (*assembled, *playedAgent) {
+	t.Helper()
+	a := &playedAgent{prompted: make(chan struct{})}
+	beside(t, a.answer)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "agent")
+	script := fmt.Sprintf("#!/bin/sh\n%s='%s' exec '%s'\n", bridgetest.EnvSocket, besideSocket, self)
+	if broken != "" {
+		script = fmt.Sprintf("#!/bin/sh\necho '%s' >&2\nexit 4\n", broken)
+	}
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := newAssembled(t, fmt.Sprintf("[acp]\n%s\n[acp.agents.codex]\ncommand = [%q]\n", acp, program), func(request) (any, string) { return map[string]any{}, "" })
+	w.knows(nil)
+	return w, a
+}
+
+type acpSettings struct {
+	Enabled       *bool
+	DefaultAgent  string
+	AllowedAgents []string
+}
+
+// lines returns the section [acp].
+func (s *acpSettings) lines() string {
+	if s == nil {
+		return "enabled = true"
+	}
+	lines := []string{fmt.Sprintf("enabled = %v", s.Enabled == nil || *s.Enabled)}
+	if s.DefaultAgent != "" {
+		lines = append(lines, fmt.Sprintf("default_agent = %q", s.DefaultAgent))
+	}
+	if s.AllowedAgents != nil {
+		var all []string
+		for _, id := range s.AllowedAgents {
+			all = append(all, fmt.Sprintf("%q", id))
+		}
+		lines = append(lines, "allowed = ["+strings.Join(all, ", ")+"]")
+	}
+	return strings.Join(lines, "\n")
+}
+
+type spawnResult struct {
+	Status, ChildSessionKey, RunID, Mode, StreamLogPath, Note, Error string
+}
+
+type spawnCase struct {
+	Name  string
+	Input struct {
+		Params             map[string]any
+		Ctx                struct{ AgentSessionKey, AgentChannel, AgentTo string }
+		Cfg                struct{ Acp *acpSettings }
+		RequesterSandboxed bool
+		Tb                 *struct{ Enabled bool }
+		Caps               *struct{ AdapterAvailable bool }
+		BindError          string
+		InitError          string
+		AgentError         string
+	}
+	Result spawnResult
+	Steps  []struct {
+		Step, Mode, SpawnedBy, Message string
+		Label, Cwd, ResumeSessionID    *string
+	}
+}
+
+// hosts reports whether the case is about a chat's channel, which is the editor's; see DEVIATIONS.md.
+func (c spawnCase) hosts() bool {
+	in := c.Input
+	return in.BindError != "" || in.AgentError != "" || in.Params["thread"] == true && in.Cfg.Acp != nil && in.Params["mode"] == nil &&
+		(in.Ctx.AgentChannel == "" || in.Ctx.AgentTo == "" || in.Tb != nil && !in.Tb.Enabled || in.Caps != nil && !in.Caps.AdapterAvailable)
+}
+
+// spawn sends bridge/acp/spawn.
+func (w *assembled) spawn(params map[string]any) (r spawnResult) {
+	w.t.Helper()
+	if err := json.Unmarshal(w.must("bridge/acp/spawn", params).Raw(), &r); err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func TestSpawnVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Policy []struct {
+			Config  struct{ Acp *acpSettings }
+			Enabled bool
+		}
+		AllowedAgents []struct {
+			AllowedAgents []string
+			AgentID       string
+			Allowed       bool
+		}
+		Cases []spawnCase
+	}
+	vectors.Read(t, "acp_spawn.json", &v)
+	if len(v.Cases) == 0 || len(v.Policy) == 0 || len(v.AllowedAgents) == 0 {
+		t.Fatal("no cases")
+	}
+	for i, c := range v.Policy {
+		t.Run(fmt.Sprint("policy ", i), func(t *testing.T) {
+			w, _ := withAgent(t, c.Config.Acp.lines(), "")
+			if got := w.spawn(map[string]any{"task": "x", "agentId": "codex"}); (got.Status == "accepted") != c.Enabled || !c.Enabled && got.Status != "forbidden" {
+				t.Errorf("%+v", got)
+			}
+			w.cancelAll()
+		})
+	}
+	for i, c := range v.AllowedAgents {
+		t.Run(fmt.Sprint("allowed ", i), func(t *testing.T) {
+			section := (&acpSettings{AllowedAgents: c.AllowedAgents}).lines()
+			if _, err := loadText(t, "[acp]\n"+section+"\n"); err != nil {
+				if c.Allowed {
+					t.Error(err)
+				}
+				return // such a word is no agent
+			}
+			w, _ := withAgent(t, section, "")
+			if got := w.spawn(map[string]any{"task": "x", "agentId": c.AgentID}); (got.Status == "accepted") != c.Allowed || !c.Allowed && got.Status != "forbidden" {
+				t.Errorf("%+v", got)
+			}
+			w.cancelAll()
+		})
+	}
+	for _, c := range v.Cases {
+		if c.hosts() {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) { c.play(t) })
+	}
+}
+
+// childAgent is a child in bridge/acp/list.
+type childAgent struct {
+	ChildSessionKey, AgentID, Label, Mode, Cwd, SpawnedBy string
+}
+
+func (w *assembled) children() []childAgent {
+	w.t.Helper()
+	var list struct{ Children []childAgent }
+	if err := json.Unmarshal(w.must("bridge/acp/list", map[string]any{}).Raw(), &list); err != nil {
+		w.t.Fatal(err)
+	}
+	return list.Children
+}
+
+// cancelAll ends all children.
+func (w *assembled) cancelAll() {
+	for _, c := range w.children() {
+		w.must("bridge/acp/cancel", map[string]any{"childSessionKey": c.ChildSessionKey, "close": true})
+	}
+}
+
+func (c spawnCase) play(t *testing.T) {
+	in := c.Input
+	params := map[string]any{}
+	if s := in.Cfg.Acp; s != nil && len(s.AllowedAgents) > 0 && !slices.Contains(s.AllowedAgents, s.DefaultAgent) { // no configuration has that
+		params["agentId"], s.DefaultAgent = s.DefaultAgent, ""
+	}
+	w, a := withAgent(t, in.Cfg.Acp.lines(), in.InitError)
+	for name, v := range in.Params {
+		params[name] = v
+	}
+	folder := t.TempDir()
+	if params["cwd"] != nil {
+		params["cwd"] = folder // it has to be there
+	}
+	if in.Ctx.AgentSessionKey != "" {
+		params["sessionKey"] = in.Ctx.AgentSessionKey
+	}
+	if in.RequesterSandboxed {
+		params["threadId"] = "unknown" // of a thread that is not known, the bridge assumes that it has a sandbox
+	}
+	id := w.begin("bridge/acp/spawn", params)
+	var bound map[string]any
+	var reply struct{ Result spawnResult }
+	binds := false
+	for _, s := range c.Steps {
+		binds = binds || s.Step == "bind"
+	}
+	for reply.Result.Status == "" || binds && bound == nil {
+		m := w.next()
+		if m.Get("method").Is("bridge/acp/update") && m.Get("params").Get("kind").Is("bound") {
+			if err := json.Unmarshal(m.Get("params").Raw(), &bound); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m.Get("id").Is(id) {
+			if err := json.Unmarshal(m.Raw(), &reply); err != nil || reply.Result.Status == "" {
+				t.Fatalf("%s, %v", m.Raw(), err)
+			}
+		}
+	}
+	got, want := reply.Result, c.Result
+	if got.Status != want.Status || got.Mode != want.Mode || (got.StreamLogPath != "") != (want.StreamLogPath != "") || (got.Note != "") != (want.Note != "") ||
+		(got.RunID != "") != (want.RunID != "") || (got.Error != "") != (want.Error != "") {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if !strings.HasPrefix(want.Error, "<") && !strings.Contains(got.Error, want.Error) {
+		t.Errorf("the error is %q, want %q", got.Error, want.Error)
+	}
+	children := w.children()
+	if want.Status != "accepted" {
+		if len(children) > 0 || got.ChildSessionKey != "" {
+			t.Errorf("a child is left: %+v, %+v", got, children)
+		}
+		if len(c.Steps) == 0 && len(a.got("session/new")) > 0 {
+			t.Error("the agent was started")
+		}
+		return
+	}
+	if uuid := strings.TrimPrefix(got.ChildSessionKey, "agent:codex:acp:"); len(uuid) != 36 {
+		t.Errorf("the child is %q", got.ChildSessionKey)
+	}
+	defer w.cancelAll()
+	c.followed(t, a, children, bound, folder)
+}
+
+// followed compares what was seen with the steps of the case.
+func (c spawnCase) followed(t *testing.T, a *playedAgent, children []childAgent, bound map[string]any, folder string) {
+	t.Helper()
+	word := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	select {
+	case <-a.prompted:
+	case <-time.After(patience()):
+		t.Fatal("the agent has no task")
+	}
+	if len(children) != 1 {
+		t.Fatalf("the children are %+v", children)
+	}
+	one, isBound := children[0], false
+	for _, s := range c.Steps {
+		switch s.Step {
+		case "gateway:sessions.patch":
+			if one.SpawnedBy != s.SpawnedBy || one.Label != word(s.Label) {
+				t.Errorf("the child is %+v, want it by %s with the label %q", one, s.SpawnedBy, word(s.Label))
+			}
+		case "initializeSession":
+			if mode := map[string]string{"oneshot": "run", "persistent": "session"}[s.Mode]; one.Mode != mode {
+				t.Errorf("the mode is %s, want %s", one.Mode, mode)
+			}
+			opened := a.got("session/new")
+			if resume := word(s.ResumeSessionID); resume != "" {
+				if opened = a.got("session/load"); len(opened) == 1 && opened[0].Params["sessionId"] != resume {
+					t.Errorf("the agent gets %v", opened[0])
+				}
+			}
+			if len(opened) != 1 || s.Cwd != nil && opened[0].Params["cwd"] != folder {
+				t.Errorf("the agent gets %v", opened)
+			}
+		case "bind":
+			isBound = true
+		case "gateway:agent":
+			if prompts := a.got("session/prompt"); len(prompts) != 1 || !strings.Contains(text(t, prompts[0].Params["prompt"]), text(t, s.Message)) {
+				t.Errorf("the agent's tasks are %v", prompts)
+			}
+		}
+	}
+	if (bound != nil) != isBound || isBound && (bound["parentSessionKey"] != one.SpawnedBy || bound["sessionId"] == "") {
+		t.Errorf("the client is told of the place: %v", bound)
+	}
+}
+
+type streamCase struct {
+	Name    string
+	Options struct {
+		SurfaceUpdates                                       *bool
+		NoOutputNoticeMs, NoOutputPollMs, MaxRelayLifetimeMs float64
+	}
+	Script []struct {
+		Ev *struct {
+			Stream string
+			Data   struct{ Delta, Phase, Error string }
+		}
+		Wait, Dispose float64
+	}
+	Events []struct{ Text, ContextKey string }
+}
+
+// isUsual reports whether the case has the times and the switches that the program has; see DEVIATIONS.md.
+func (c streamCase) isUsual() bool {
+	o := c.Options
+	return o.SurfaceUpdates == nil && o.NoOutputNoticeMs == 0 && o.NoOutputPollMs == 0 && o.MaxRelayLifetimeMs == 0
+}
+
+// An agent's turn is told to the conversation that asked for it, by notices. The first is always that it has begun.
+func TestParentStreamVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct{ Cases []streamCase }
+	vectors.Read(t, "acp_parent_stream.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		if c.isUsual() {
+			t.Run(c.Name, func(t *testing.T) { c.play(t) })
+		}
+	}
+}
+
+func (c streamCase) play(t *testing.T) {
+	type notice struct{ Text, ContextKey string }
+	w, a := withAgent(t, "enabled = true", "")
+	var got []notice
+	take := func(m rpc.Value) {
+		if p := m.Get("params"); m.Get("method").Is("bridge/acp/update") && p.Get("kind").Is("notice") {
+			var n notice
+			if err := json.Unmarshal(p.Raw(), &n); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, n)
+		}
+	}
+	var spawned spawnResult
+	for id := w.begin("bridge/acp/spawn", map[string]any{"task": "x", "agentId": "codex", "sessionKey": "chat", "streamTo": "parent"}); spawned.Status == ""; {
+		m := w.next()
+		take(m)
+		if m.Get("id").Is(id) {
+			if err := json.Unmarshal(m.Get("result").Raw(), &spawned); err != nil || spawned.Status != "accepted" {
+				t.Fatalf("%s, %v", m.Raw(), err)
+			}
+		}
+	}
+	select {
+	case <-a.prompted:
+	case <-time.After(patience()):
+		t.Fatalf("the agent has no task: %+v", spawned)
+	}
+	var want []notice
+	for _, e := range c.Events {
+		want = append(want, notice{e.Text, strings.Replace(e.ContextKey, ":r1:", ":"+spawned.RunID+":", 1)})
+	}
+	start := notice{"<text>", "acp-spawn:" + spawned.RunID + ":start"}
+	if len(want) == 0 || want[0] != start {
+		want = append([]notice{start}, want...)
+	}
+	ended := false
+	for _, s := range c.Script {
+		if s.Ev == nil {
+			continue
+		}
+		a.mu.Lock()
+		switch d := s.Ev.Data; {
+		case s.Ev.Stream == "assistant" && d.Phase == "commentary":
+			a.say("agent_thought_chunk", d.Delta)
+		case s.Ev.Stream == "assistant":
+			a.say("agent_message_chunk", d.Delta)
+		case d.Phase == "error":
+			ended = true
+			a.finish(failing{d.Error})
+		default:
+			ended = true
+			a.finish(map[string]any{"stopReason": "end_turn"})
+		}
+		a.mu.Unlock()
+	}
+	for len(got) < len(want) {
+		take(w.next())
+	}
+	if !ended { // nothing more comes, but what the end of the turn brings
+		w.must("bridge/acp/cancel", map[string]any{"childSessionKey": spawned.ChildSessionKey})
+	}
+	for i := range got {
+		if i >= len(want) {
+			break
+		}
+		switch w := want[i].Text; {
+		case w == "<text>" && got[i].Text != "":
+			got[i].Text = w
+		case strings.HasSuffix(want[i].ContextKey, ":done"): // how long it took is not scripted
+			head, _, _ := strings.Cut(w, " in ")
+			if strings.HasPrefix(got[i].Text, head) {
+				got[i].Text = w
+			}
+		case strings.HasSuffix(want[i].ContextKey, ":error") && w == "codex run failed.": // see DEVIATIONS.md: an error of ACP has words
+			if strings.HasPrefix(got[i].Text, "codex run failed") {
+				got[i].Text = w
+			}
+		case strings.HasSuffix(want[i].ContextKey, ":error"):
+			if strings.HasPrefix(got[i].Text, "codex run failed: ") && strings.HasSuffix(got[i].Text, strings.TrimPrefix(w, "codex run failed: ")) {
+				got[i].Text = w
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	log, err := os.ReadFile(spawned.StreamLogPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(log)) {
+		var l struct{ Ts, Kind, RunID, ParentSessionKey, ChildSessionKey, AgentID string }
+		if err := json.Unmarshal([]byte(line), &l); err != nil || l.Ts == "" || l.RunID != spawned.RunID || l.ParentSessionKey != "chat" || l.ChildSessionKey != spawned.ChildSessionKey || l.AgentID != "codex" {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
