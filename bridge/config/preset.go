@@ -56,9 +56,9 @@ func (m *merger) profiled(l *layer, off bool) {
 		m.fail(at, problem{fmt.Sprintf("preset %q is short for a security and an ask, and there is one of those, too", own.Mode), "keep one of the two"})
 		return
 	}
-	in := preset.Input{Config: preset.Settings{Preset: m.cfg.Policy.Preset}}
-	if isShort(in.Config.Preset) {
-		in.Config.Preset = ""
+	in := preset.Input{Preset: m.cfg.Policy.Preset}
+	if isShort(in.Preset) {
+		in.Preset = ""
 	}
 	// A later layer may only tighten: the earlier ones are its floor.
 	floor := execpolicy.Layer{}

@@ -1,14 +1,11 @@
-// Package preset finds the approval policy, reviewer and sandbox that a thread is to have:
-// from what is written down, from how freely commands may be run, and from what the
-// machine allows.
+// Package preset finds the approval policy, reviewer and sandbox that a thread is to have: from a preset, from how freely
+// commands may be run, and from what the machine allows.
 //
-// The first of these has precedence: the value that the exec policy forces, the configured value, the
-// value that the machine's requirements allow, the preset's value. An unknown word is an error. The
-// functions are pure; several goroutines may call them.
+// The first of these has precedence: the value that the exec policy forces, the preset's value, the value that the
+// machine's requirements allow. An unknown word is an error. The functions are pure; several goroutines may call them.
 package preset
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -23,42 +20,15 @@ const (
 	Guardian = "guardian" // a model reviews what leaves the workspace
 )
 
-// Source is who has said which approval policy is in force.
-type Source string
-
-// The sources.
-const (
-	Config       Source = "config"
-	Requirements Source = "requirements" // or the exec policy
-	Implicit     Source = "implicit"     // nobody: it is the preset's
-)
-
-// Settings are what one hand has written down; "" is not said.
-type Settings struct {
-	Preset      string
-	Approval    string
-	Sandbox     string
-	Reviewer    string
-	ServiceTier string
-}
-
 // Input is all that is known.
 type Input struct {
-	Config       Settings
+	Preset       string // "" for none
 	Exec         execpolicy.Policy
 	Requirements *requirements.Requirements // nil: the machine has none
-	// HostSandboxed tells that the host runs commands in a sandbox of its own.
-	HostSandboxed bool
 }
 
 // Result is what a thread is to have.
-type Result struct {
-	Approval       string
-	ApprovalSource Source
-	Reviewer       string
-	Sandbox        string
-	ServiceTier    string // "" leaves it to Codex
-}
+type Result struct{ Approval, Reviewer, Sandbox string }
 
 // values are the three that go together.
 type values struct{ approval, reviewer, sandbox string }
@@ -70,39 +40,33 @@ var (
 
 // Resolve finds it.
 func Resolve(in Input) (Result, error) {
-	if err := in.Config.check(); err != nil {
-		return Result{}, err
+	if in.Preset != "" && in.Preset != Yolo && in.Preset != Guardian {
+		return Result{}, fmt.Errorf("%q is not a preset; write %s or %s", in.Preset, Yolo, Guardian)
 	}
 	forced, err := in.forced()
 	if err != nil {
 		return Result{}, err
 	}
-	v, source := in.usual()
-	c := in.Config
-	v = values{cmp.Or(c.Approval, v.approval), cmp.Or(c.Reviewer, v.reviewer), cmp.Or(c.Sandbox, v.sandbox)}
+	v := in.usual()
 	if forced != nil {
-		v, source = *forced, Requirements
+		v = *forced
 	}
-	if c.Approval != "" {
-		source = Config
-	}
-	return Result{setting.Approval(v.approval), source, v.reviewer, v.sandbox, setting.ServiceTier(c.ServiceTier)}, nil
+	return Result{setting.Approval(v.approval), v.reviewer, v.sandbox}, nil
 }
 
-// usual is what holds where nothing particular is said. The requirements count unless a
-// preset was chosen.
-func (in Input) usual() (values, Source) {
-	switch in.Config.Preset {
+// usual returns the values where the exec policy forces none. The requirements count unless a preset was chosen.
+func (in Input) usual() values {
+	switch in.Preset {
 	case Guardian:
-		return guardian, Implicit
+		return guardian
 	case Yolo:
-		return yolo, Implicit
+		return yolo
 	}
 	r := in.Requirements
 	if r.Approval(yolo.approval) != "" && r.Reviewer(yolo.reviewer) != "" && r.Sandbox(yolo.sandbox) != "" {
-		return yolo, Implicit
+		return yolo
 	}
-	return values{r.Approval(), r.Reviewer(), r.Sandbox()}, Requirements
+	return values{r.Approval(), r.Reviewer(), r.Sandbox()}
 }
 
 var (
@@ -129,24 +93,18 @@ func (in Input) forced() (*values, error) {
 	return nil, errLocal
 }
 
-// asked is: Codex asks one of the reviewers, and sandbox is the most that there is. A
-// sandbox that is configured as read-only stays.
+// asked returns the values where Codex asks one of the reviewers, and sandbox is the widest one.
 func (in Input) asked(sandbox string, reviewers ...string) (*values, error) {
 	r := in.Requirements
 	v := &values{approval: r.Approval(setting.OnRequest), reviewer: r.Reviewer(reviewers...)}
 	if v.approval == "" || v.reviewer == "" {
 		return nil, fmt.Errorf("the exec policy is %s, and this machine does not allow Codex to ask %s", in.Exec.Mode, reviewers[0])
 	}
-	narrow := []string{setting.WorkspaceWrite, setting.ReadOnly}
 	switch {
-	case in.Config.Sandbox == setting.ReadOnly:
-		v.sandbox = setting.ReadOnly
 	case sandbox != setting.DangerFullAccess:
-		v.sandbox = r.Sandbox(narrow...)
+		v.sandbox = r.Sandbox(setting.WorkspaceWrite, setting.ReadOnly)
 	case r.Sandbox(sandbox) != "":
 		v.sandbox = sandbox
-	case in.HostSandboxed:
-		v.sandbox = r.Sandbox(narrow...)
 	default:
 		return nil, errDanger
 	}
@@ -154,18 +112,4 @@ func (in Input) asked(sandbox string, reviewers ...string) (*values, error) {
 		return nil, errSandbox
 	}
 	return v, nil
-}
-
-func (s Settings) check() error {
-	switch {
-	case s.Preset != "" && s.Preset != Yolo && s.Preset != Guardian:
-		return fmt.Errorf("%q is not a preset; write %s or %s", s.Preset, Yolo, Guardian)
-	case s.Approval != "" && !setting.IsApproval(s.Approval):
-		return fmt.Errorf("%q is not an approval policy; write untrusted, on-request or never", s.Approval)
-	case s.Sandbox != "" && !setting.IsSandbox(s.Sandbox):
-		return fmt.Errorf("%q is not a sandbox mode; write read-only, workspace-write or danger-full-access", s.Sandbox)
-	case s.Reviewer != "" && !setting.IsReviewer(s.Reviewer):
-		return fmt.Errorf("%q reviews no approvals; write user or auto_review", s.Reviewer)
-	}
-	return nil
 }

@@ -24,24 +24,13 @@ func TestResolve(t *testing.T) {
 		in   preset.Input
 		want preset.Result
 	}{
-		{"guardian", preset.Input{Config: preset.Settings{Preset: "guardian"}},
-			preset.Result{Approval: "on-request", ApprovalSource: preset.Implicit, Reviewer: "auto_review", Sandbox: "workspace-write"}},
-		{"configured", preset.Input{Config: preset.Settings{Approval: "untrusted", ServiceTier: "fast"}},
-			preset.Result{Approval: "untrusted", ApprovalSource: preset.Config, Reviewer: "user", Sandbox: "danger-full-access", ServiceTier: "priority"}},
-		{"yolo, and forced to ask", preset.Input{Config: preset.Settings{Preset: "yolo"}, Exec: ask},
-			preset.Result{Approval: "on-request", ApprovalSource: preset.Requirements, Reviewer: "user", Sandbox: "workspace-write"}},
-		{"yolo, forced, and the requirements count", preset.Input{Config: preset.Settings{Preset: "yolo"}, Exec: ask,
-			Requirements: &requirements.Requirements{Sandboxes: []string{"read-only"}}},
-			preset.Result{Approval: "on-request", ApprovalSource: preset.Requirements, Reviewer: "user", Sandbox: "read-only"}},
+		{"guardian", preset.Input{Preset: "guardian"}, preset.Result{Approval: "on-request", Reviewer: "auto_review", Sandbox: "workspace-write"}},
+		{"yolo, and forced to ask", preset.Input{Preset: "yolo", Exec: ask}, preset.Result{Approval: "on-request", Reviewer: "user", Sandbox: "workspace-write"}},
+		{"yolo, forced, and the requirements count", preset.Input{Preset: "yolo", Exec: ask, Requirements: &requirements.Requirements{Sandboxes: []string{"read-only"}}},
+			preset.Result{Approval: "on-request", Reviewer: "user", Sandbox: "read-only"}},
 		{"auto, with the older reviewer", preset.Input{Exec: auto, Requirements: &requirements.Requirements{Reviewers: []string{"user", "guardian_subagent"}}},
-			preset.Result{Approval: "on-request", ApprovalSource: preset.Requirements, Reviewer: "guardian_subagent", Sandbox: "workspace-write"}},
-		{"full and always", preset.Input{Exec: fullAlways},
-			preset.Result{Approval: "on-request", ApprovalSource: preset.Requirements, Reviewer: "user", Sandbox: "danger-full-access"}},
-		{"full and always, read-only", preset.Input{Exec: fullAlways, Config: preset.Settings{Sandbox: "read-only"}},
-			preset.Result{Approval: "on-request", ApprovalSource: preset.Requirements, Reviewer: "user", Sandbox: "read-only"}},
-		{"full and always, danger not allowed, in the host's sandbox", preset.Input{Exec: fullAlways, HostSandboxed: true,
-			Requirements: &requirements.Requirements{Sandboxes: []string{"workspace-write"}}},
-			preset.Result{Approval: "on-request", ApprovalSource: preset.Requirements, Reviewer: "user", Sandbox: "workspace-write"}},
+			preset.Result{Approval: "on-request", Reviewer: "guardian_subagent", Sandbox: "workspace-write"}},
+		{"full and always", preset.Input{Exec: fullAlways}, preset.Result{Approval: "on-request", Reviewer: "user", Sandbox: "danger-full-access"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := preset.Resolve(c.in)
@@ -60,10 +49,7 @@ func TestResolveErrors(t *testing.T) {
 		says string
 		in   preset.Input
 	}{
-		{"preset", preset.Input{Config: preset.Settings{Preset: "Yolo"}}},
-		{"approval", preset.Input{Config: preset.Settings{Approval: "always"}}},
-		{"sandbox", preset.Input{Config: preset.Settings{Sandbox: "full"}}},
-		{"reviews", preset.Input{Config: preset.Settings{Reviewer: "me"}}},
+		{"preset", preset.Input{Preset: "Yolo"}},
 		{"may not be run", preset.Input{Exec: execpolicy.Policy{Mode: "deny", Security: "deny", Ask: "off", Touched: true}}},
 		{"ask user", preset.Input{Exec: ask, Requirements: &requirements.Requirements{Approvals: []string{"never"}}}},
 		{"ask auto_review", preset.Input{Exec: auto, Requirements: &requirements.Requirements{Reviewers: []string{"user"}}}},
@@ -77,18 +63,11 @@ func TestResolveErrors(t *testing.T) {
 	}
 }
 
-// What is forced is never loosened by what is written down, and nothing is chosen that the
-// machine does not allow, unless somebody has written it.
+// A preset never loosens what is forced, and without one nothing is chosen that the machine does not allow.
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := func(name string, from ...string) string { return rapid.SampledFrom(append(from, "")).Draw(t, name) }
-		write := func() preset.Settings {
-			return preset.Settings{
-				Preset: word("preset", "yolo", "guardian"), Approval: word("approval", "never", "on-request", "untrusted", "on-failure"),
-				Sandbox: word("sandbox", "read-only", "workspace-write", "danger-full-access"), Reviewer: word("reviewer", "user", "auto_review"),
-			}
-		}
-		in := preset.Input{Config: write(), HostSandboxed: rapid.Bool().Draw(t, "sandboxed")}
+		in := preset.Input{Preset: word("preset", "yolo", "guardian")}
 		in.Exec = execpolicy.Resolve([]execpolicy.Layer{{Mode: word("mode", "deny", "allowlist", "ask", "auto", "full"), Ask: word("ask", "always")}},
 			execpolicy.Layer{Ask: word("floor", "always", "on-miss")})
 		r := &requirements.Requirements{}
@@ -109,8 +88,7 @@ func TestLaws(t *testing.T) {
 				t.Fatalf("%+v under %+v", got, x)
 			}
 		}
-		written := in.Config.Sandbox != "" || in.Config.Preset != ""
-		if !written && r.Sandbox(got.Sandbox) == "" {
+		if in.Preset == "" && r.Sandbox(got.Sandbox) == "" {
 			t.Fatalf("%+v is not allowed by %+v", got, *r)
 		}
 	})

@@ -19,6 +19,7 @@ import (
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/codex"
 	"codex-bridge/bridge/config"
+	"codex-bridge/cmd/internal/scripted"
 	"codex-bridge/rpc"
 )
 
@@ -96,13 +97,35 @@ func assembleFor(t *testing.T, text string) (*bridgetest.Conversation, *ledger) 
 // assembleWithLog is assembleFor with a log of the test's.
 func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.Conversation, *ledger) {
 	t.Helper()
-	folder := t.TempDir()
-	t.Setenv("CODEX_BRIDGE_STATE", filepath.Join(folder, "state"))
-	t.Setenv("CODEX_HOME", folder)
-	user, program := filepath.Join(folder, "config.toml"), filepath.Join(folder, "codex")
+	user := filepath.Join(t.TempDir(), "config.toml")
 	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return assembleOptions(t, config.Options{User: user}, log)
+}
+
+// outside returns a folder that is not below the temporary folder, where sandboxed commands may write.
+func outside(t *testing.T) string {
+	t.Helper()
+	folder, err := scripted.Folder("codex-bridge-assembled-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
+}
+
+// assembleOptions assembles the program with the files of a configuration.
+func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridgetest.Conversation, *ledger) {
+	t.Helper()
+	folder := outside(t)
+	t.Setenv("CODEX_BRIDGE_STATE", filepath.Join(folder, "state"))
+	t.Setenv("CODEX_HOME", folder)
+	program := filepath.Join(folder, "codex")
 	script := "#!/bin/sh\n[ \"$1\" = --version ] && exec echo codex-cli 0.169.0\n"
 	if besideSocket != "" { // what the bridge starts besides is played by the test, too
 		self, err := os.Executable()
@@ -114,8 +137,8 @@ func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.C
 	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(config.EnvConfig, user)
-	cfg, err := config.Load(config.Options{User: user})
+	t.Setenv(config.EnvConfig, o.User)
+	cfg, err := config.Load(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,11 +293,14 @@ func (w *assembled) answers(ids ...string) map[string]response {
 		}
 		a := response{result: m.Get("result")}
 		if failed := m.Get("error"); failed.Exists() {
-			e := &rpc.Error{}
-			if err := json.Unmarshal(failed.Raw(), e); err != nil {
+			var e struct {
+				Code    rpc.Code
+				Message string
+			}
+			if err := json.Unmarshal(failed.Raw(), &e); err != nil {
 				w.t.Fatal(err)
 			}
-			a = response{err: e}
+			a = response{err: rpc.Errorf(e.Code, "%s", e.Message)}
 		}
 		all[id] = a
 	}

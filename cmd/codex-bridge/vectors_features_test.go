@@ -46,6 +46,8 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 		"TestHookRelayVectorsUnavailable":     "hook",
 		"TestSpawnVectors":                    "*main.agents",
 		"TestParentStreamVectors":             "*main.agents",
+		"TestAppServerRuntimeOptionsVectors":  "*guard.Guard",
+		"TestExecPolicyVectors":               "*guard.Guard",
 		"TestClearVectors":                    "*threads.Feature",
 		"TestSessionBindingVectors":           "threads import",
 		"TestTurnCollectorVectors":            "*turns.Feature",

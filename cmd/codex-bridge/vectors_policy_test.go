@@ -1,0 +1,377 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/execpolicy"
+	"codex-bridge/bridge/preset"
+	"codex-bridge/bridge/setting"
+)
+
+// policyOfThread are the members of thread/start that a policy sets.
+type policyOfThread struct{ Approval, Sandbox, Reviewer string }
+
+// underPolicy starts a thread under the policy of these files, for a client that askWords for the widest, and returns what Codex
+// gets. on is false if there is no policy. The error is that of the configuration.
+func underPolicy(t *testing.T, o config.Options) (p policyOfThread, on bool, err error) {
+	t.Helper()
+	cfg, err := config.Load(o)
+	if err != nil {
+		return p, false, err
+	}
+	if cfg.Policy.Mode == config.Off {
+		return p, false, nil
+	}
+	if _, err := newGuard(cfg, nil, slog.New(slog.DiscardHandler)); err != nil {
+		return p, false, err
+	}
+	w := &assembled{t: t, replies: make(map[string]json.RawMessage), replied: make(chan struct{}), answer: func(request) (any, string) {
+		return map[string]any{"thread": map[string]any{"id": "T"}, "cwd": "/w", "model": "m", "config": map[string]any{}}, ""
+	}}
+	w.Conversation, w.record = assembleOptions(t, o, slog.New(slog.DiscardHandler))
+	go w.play()
+	w.knows(nil)
+	asked := map[string]any{"approvalPolicy": "never", "sandbox": "danger-full-access", "approvalsReviewer": "guardian_subagent"}
+	if o.Workspace != "" {
+		asked["cwd"] = o.Workspace
+	}
+	_, refused := w.call("thread/start", asked) // Codex's answer is none that the policy accepts
+	all := w.takes()
+	started := named(all, "thread/start")
+	if len(started) != 1 {
+		t.Fatalf("Codex gets %v: %v", all, refused)
+	}
+	word := func(name string) string { text, _ := started[0].Params[name].(string); return text }
+	p = policyOfThread{word("approvalPolicy"), word("sandbox"), reviewerOf(word("approvalsReviewer"))}
+	var profiles struct {
+		Config struct {
+			Permissions map[string]struct{ Extends string }
+		}
+	}
+	if err := json.Unmarshal([]byte(text(t, started[0].Params)), &profiles); err != nil {
+		t.Fatal(err)
+	}
+	if p.Sandbox == "" && profiles.Config.Permissions["codex-bridge"].Extends == ":workspace" { // the workspace, less what the policy protects
+		p.Sandbox = setting.WorkspaceWrite
+	}
+	return p, true, nil
+}
+
+// reviewerOf returns one word for a reviewer that has two.
+func reviewerOf(name string) string {
+	if name == setting.GuardianSubagent {
+		return setting.AutoReview
+	}
+	return name
+}
+
+// policyFile writes a file with a section [policy] and returns its path; without lines there is none.
+func policyFile(t *testing.T, path string, lines ...string) string {
+	t.Helper()
+	body := ""
+	if len(lines) > 0 {
+		body = "[policy]\n" + strings.Join(lines, "\n") + "\n"
+	}
+	if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// enforced are the lines of a policy beside what a vector says, so that nothing but the answer is verified.
+var enforced = []string{`mode = "enforce"`, `project_trust = "codex"`, "gate = false"}
+
+type runtimeCase struct {
+	Name  string
+	Input struct {
+		Env              map[string]string
+		RequirementsToml *string
+		HostName         string
+		PluginConfig     map[string]json.RawMessage
+		ExecPolicy       *execpolicy.Policy
+	}
+	Result *struct{ ApprovalPolicy, Sandbox, ApprovalsReviewer string }
+}
+
+type appServerPolicy struct{ Mode, ApprovalPolicy, Sandbox, ApprovalsReviewer string }
+
+// known are the keys of the vectors' configuration. The others stop the start, as an unknown key does here.
+var knownAppServer = []string{
+	"mode", "approvalPolicy", "sandbox", "approvalsReviewer", "serviceTier", "command", "args", "clearEnv", "requestTimeoutMs",
+	"turnCompletionIdleTimeoutMs", "postToolRawAssistantCompletionIdleTimeoutMs", "codeModeOnly",
+}
+
+// lines returns the policy of a case. ok is false if the configuration is refused; see DEVIATIONS.md.
+func (c runtimeCase) lines(t *testing.T) (lines []string, ok bool) {
+	t.Helper()
+	var a appServerPolicy
+	for name, raw := range c.Input.PluginConfig {
+		if name != "appServer" {
+			return nil, false
+		}
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &members); err != nil {
+			t.Fatal(err)
+		}
+		for name := range members {
+			if !slices.Contains(knownAppServer, name) {
+				return nil, false
+			}
+		}
+		if err := json.Unmarshal(raw, &a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.ApprovalPolicy != "" && !setting.IsApproval(a.ApprovalPolicy) {
+		return nil, false
+	}
+	switch x := c.Input.ExecPolicy; {
+	case x != nil && x.Touched && a.Mode == "":
+		lines = append(lines, fmt.Sprintf("security = %q\nask = %q", x.Security, x.Ask))
+		if x.Mode == execpolicy.Auto {
+			lines[0] = `preset = "auto"`
+		}
+	case a.Mode != "":
+		lines = append(lines, fmt.Sprintf("preset = %q", a.Mode))
+	default:
+		lines = append(lines, `preset = "full"`) // see DEVIATIONS.md: there are no defaults that loosen
+	}
+	if word := setting.Approval(a.ApprovalPolicy); word != "" {
+		lines = append(lines, fmt.Sprintf("approval = [%q]", word))
+	}
+	if a.Sandbox != "" {
+		lines = append(lines, fmt.Sprintf("sandbox = %q", a.Sandbox))
+	}
+	if a.ApprovalsReviewer != "" {
+		lines = append(lines, fmt.Sprintf("reviewers = [%q]", a.ApprovalsReviewer))
+	}
+	return lines, true
+}
+
+// contradicts reports whether the configuration can't be kept: an explicit approval policy that the exec policy forbids, or
+// a machine that allows only one that Codex refuses. See DEVIATIONS.md.
+func (c runtimeCase) contradicts() bool {
+	var a appServerPolicy
+	_ = json.Unmarshal(c.Input.PluginConfig["appServer"], &a) // was read before
+	return a.ApprovalPolicy != "" && setting.Approval(a.ApprovalPolicy) != setting.Approval(c.Result.ApprovalPolicy) ||
+		c.Input.RequirementsToml != nil && c.Result.ApprovalPolicy == "on-failure"
+}
+
+func TestAppServerRuntimeOptionsVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct{ Cases []runtimeCase }
+	vectors.Read(t, "app_server_runtime_options.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range v.Cases {
+		if len(c.Input.Env) > 0 {
+			continue // see DEVIATIONS.md
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			lines, ok := c.lines(t)
+			if !ok {
+				for _, bad := range []string{"x = 1\n", "[policy]\napproval = [\"bogus\"]\n"} {
+					if _, err := loadText(t, bad); err == nil {
+						t.Errorf("%q is loaded", bad)
+					}
+				}
+				return
+			}
+			folder := outside(t)
+			o := config.Options{User: policyFile(t, filepath.Join(folder, "config.toml"), append(lines, enforced...)...)}
+			if r := c.Input.RequirementsToml; r != nil {
+				o.Requirements = filepath.Join(folder, "requirements.toml")
+				if err := os.WriteFile(o.Requirements, []byte(strings.ReplaceAll(*r, c.Input.HostName, host)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, on, err := underPolicy(t, o)
+			if c.Result == nil {
+				if err == nil {
+					t.Errorf("it is loaded, and Codex gets %+v", got)
+				}
+				return
+			}
+			want := policyOfThread{setting.Approval(c.Result.ApprovalPolicy), c.Result.Sandbox, reviewerOf(c.Result.ApprovalsReviewer)}
+			if c.contradicts() {
+				if err == nil {
+					t.Errorf("it is loaded, and Codex gets %+v", got)
+				}
+				return
+			}
+			if err != nil || !on {
+				t.Fatalf("%v; want %+v", err, want)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", lines, diff)
+			}
+		})
+	}
+}
+
+var (
+	securityWords = []string{"full", "allowlist", "deny"}
+	askWords      = []string{"off", "on-miss", "always"}
+)
+
+// isKnown reports whether a policy file may have the values of a layer; see DEVIATIONS.md.
+func isKnown(l execpolicy.Layer) bool {
+	modes := []string{"", "deny", "allowlist", "ask", "auto", "full"}
+	return slices.Contains(modes, l.Mode) && slices.Contains(append(securityWords, ""), l.Security) && slices.Contains(append(askWords, ""), l.Ask) &&
+		(l.Mode == "" || l.Security+l.Ask == "")
+}
+
+// linesOf returns the lines of a policy with the values of a layer.
+func linesOf(l execpolicy.Layer) (lines []string) {
+	say := func(key, word string) {
+		if word != "" {
+			lines = append(lines, fmt.Sprintf("%s = %q", key, word))
+		}
+	}
+	if l.Mode == "deny" || l.Mode == "allowlist" { // a security's name
+		l.Security, l.Mode = l.Mode, ""
+	}
+	say("preset", l.Mode)
+	say("security", l.Security)
+	say("ask", l.Ask)
+	return lines
+}
+
+// isLooser reports whether a is looser than b in security or in ask.
+func isLooser(a, b execpolicy.Policy) bool {
+	return slices.Index(securityWords, a.Security) < slices.Index(securityWords, b.Security) || slices.Index(askWords, a.Ask) < slices.Index(askWords, b.Ask)
+}
+
+type toolSettings struct{ Exec execpolicy.Layer }
+
+// execInput is the input of a case of exec_policy.json.
+type execInput struct {
+	AgentID string
+	Config  struct {
+		Tools  toolSettings
+		Agents struct {
+			List []struct {
+				ID    string
+				Tools toolSettings
+			}
+		}
+	}
+	ExecOverrides execpolicy.Layer
+	Approvals     struct {
+		Defaults execpolicy.Layer
+		Agents   map[string]execpolicy.Layer
+	}
+}
+
+// ownLayers returns the layers of the agent and of the session.
+func (in execInput) ownLayers() (own []execpolicy.Layer) {
+	for _, agent := range in.Config.Agents.List {
+		if strings.EqualFold(agent.ID, in.AgentID) {
+			own = append(own, agent.Tools.Exec)
+		}
+	}
+	if in.ExecOverrides != (execpolicy.Layer{}) {
+		own = append(own, in.ExecOverrides)
+	}
+	return own
+}
+
+// Of the layers of a case that say something, the first is the user's file, and the second that of the workspace: a later
+// file only tightens, whosever it is.
+func TestExecPolicyVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Cases []struct {
+			Name   string
+			Input  execInput
+			Output execpolicy.Policy
+		}
+	}
+	vectors.Read(t, "exec_policy.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	for _, c := range v.Cases {
+		in := c.Input
+		own := in.ownLayers()
+		if len(own) > 1 || len(in.Approvals.Agents) > 0 {
+			continue // agents have no settings of their own here: see DEVIATIONS.md
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			workspace := execpolicy.Layer{}
+			if len(own) > 0 {
+				workspace = own[0]
+			}
+			layers := []execpolicy.Layer{in.Approvals.Defaults, in.Config.Tools.Exec, workspace}
+			known := true
+			var said [][]string // of the layers that say something
+			for _, l := range layers {
+				known = known && isKnown(l)
+				if lines := linesOf(l); len(lines) > 0 {
+					said = append(said, lines)
+				}
+			}
+			folder := outside(t)
+			o := config.Options{User: filepath.Join(folder, "user.toml"), Workspace: filepath.Join(folder, "workspace")}
+			if err := os.Mkdir(o.Workspace, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if len(said) > 2 {
+				t.Skip("the managed file, which would be the first, has a fixed place: see DEVIATIONS.md")
+			}
+			first := []string{}
+			if len(said) > 0 {
+				first = append(said[0], enforced...)
+			}
+			policyFile(t, o.User, first...)
+			if len(said) > 1 {
+				policyFile(t, filepath.Join(o.Workspace, config.WorkspaceFile), said[1]...)
+			}
+			got, on, err := underPolicy(t, o)
+			out, refused := preset.Resolve(preset.Input{Exec: c.Output})
+			want := policyOfThread{out.Approval, out.Sandbox, reviewerOf(out.Reviewer)}
+			looser := isLooser(c.Output, execpolicy.Resolve(layers[1:2], execpolicy.Layer{})) // only a workspace's file makes it so
+			switch {
+			case !known || refused != nil:
+				if err == nil {
+					t.Errorf("it is loaded: %+v", got)
+				}
+			case looser && err != nil:
+			case err != nil:
+				t.Error(err)
+			case !c.Output.Touched:
+				if on {
+					t.Errorf("no layer has a value, and there is a policy: %+v", got)
+				}
+			case looser:
+				if got.Approval == want.Approval && got.Sandbox == want.Sandbox {
+					t.Errorf("a workspace's file loosens the policy: %+v", got)
+				}
+			case got != want:
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		})
+	}
+}
