@@ -148,6 +148,9 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	if err != nil {
 		t.Fatal(err)
 	}
+	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.options.Tap) == out {
+		a.options.Tap = nil
+	}
 	a.options.Features = slices.DeleteFunc(a.options.Features, func(f bridge.Feature) bool { return fmt.Sprintf("%T", f) == os.Getenv(withoutFeature) })
 	t.Cleanup(func() {
 		a.close(ctx)

@@ -3,20 +3,24 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// Each test of vectors fails without the feature that it is about: it drives the program, and not a copy of
-// what the program does.
+// Each test of vectors fails without the part of the program that it is about: a feature of the assembly, the person at the
+// terminal, the recorder of traces, or a command.
 func TestVectorsNeedTheirFeature(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for test, feature := range map[string]string{
+	features := map[string]string{
 		"TestConversationBindingVectors":      "*turns.Feature",
 		"TestConversationInputVectors":        "*turns.Feature",
 		"TestElicitationVectors":              "*approvals.Feature",
@@ -26,6 +30,8 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 		"TestRequestUserInputVectors":         "*turns.Feature",
 		"TestDisplayTextVectors":              "*turns.Feature",
 		"TestSandboxPolicyVectors":            "*turns.Feature",
+		"TestApprovalVectorsDecisions":        "*follow.Person",
+		"TestApprovalVectorsMatrix":           "*follow.Person",
 		"TestApprovalVectorsCases":            "*guard.Guard",
 		"TestSteeringVectors":                 "*turns.Feature",
 		"TestThreadDecisionVectors":           "*threads.Feature",
@@ -48,10 +54,20 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 		"TestParentStreamVectors":             "*main.agents",
 		"TestAppServerRuntimeOptionsVectors":  "*guard.Guard",
 		"TestExecPolicyVectors":               "*guard.Guard",
+		"TestTrajectoryVectors":               "*trace.Recorder",
+		"TestVersionVectors":                  "doctor",
+		"TestEnvironVectors":                  "exec",
 		"TestClearVectors":                    "*threads.Feature",
 		"TestSessionBindingVectors":           "threads import",
 		"TestTurnCollectorVectors":            "*turns.Feature",
-	} {
+	}
+	for _, test := range vectorTests(t) {
+		feature := features[test]
+		if feature == "" {
+			t.Errorf("%s has no feature here without which it fails", test)
+			continue
+		}
+		delete(features, test)
 		t.Run(test, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(self, "-test.run=^"+test+"$", "-test.count=1", "-test.failfast")
@@ -62,4 +78,44 @@ func TestVectorsNeedTheirFeature(t *testing.T) {
 			}
 		})
 	}
+	for test := range features {
+		t.Errorf("there is no test %s", test)
+	}
+}
+
+// vectorTests returns the names of all tests of vectors. One in another package is an error, but for those that no program
+// can play; see DEVIATIONS.md.
+func vectorTests(t *testing.T) (all []string) {
+	t.Helper()
+	elsewhere := []string{"TestHookRelayVectorsFingerprints", "TestVectorsAreLines"} // the second is about argument vectors
+	name := regexp.MustCompile(`(?m)^func (Test\w*Vectors\w*)\(`)
+	own, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"bridge", "cmd", "lifecycle", "relay", "rpc"} {
+		err := filepath.WalkDir(filepath.Join(own, "..", "..", folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, m := range name.FindAllStringSubmatch(string(text), -1) {
+				switch {
+				case m[1] == t.Name():
+				case filepath.Dir(path) == own:
+					all = append(all, m[1])
+				case !slices.Contains(elsewhere, m[1]):
+					t.Errorf("%s: %s does not drive the program", path, m[1])
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }

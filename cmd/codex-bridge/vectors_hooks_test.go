@@ -85,13 +85,10 @@ type printed struct {
 	ExitCode       json.RawMessage // a number, or what is thrown
 }
 
-// runHook runs the program's command hook with this stdin. Without it nothing is printed.
-func runHook(t *testing.T, stdin string, args ...string) (p printed) {
+// runHook runs the program's command hook with this stdin.
+func runHook(t *testing.T, stdin string, args ...string) printed {
 	t.Helper()
-	if os.Getenv(withoutFeature) == "hook" {
-		return p
-	}
-	r := runProgram(t, stdin, append([]string{"hook"}, args...)...)
+	r := runProgram(t, os.Environ(), stdin, append([]string{"hook"}, args...)...)
 	return printed{string(r.Stdout), string(r.Stderr), json.RawMessage(strconv.Itoa(r.Code))}
 }
 

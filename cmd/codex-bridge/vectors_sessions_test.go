@@ -348,27 +348,28 @@ func TestDynamicToolsFingerprintVectors(t *testing.T) {
 	}
 }
 
-// commandLine runs codex-bridge with these arguments, as a program of its own. It does nothing if the test leaves it out.
+// commandLine runs codex-bridge with these arguments, as a program of its own.
 func commandLine(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	if out := os.Getenv(withoutFeature); out != "" && strings.HasPrefix(strings.Join(args, " "), out) {
-		return "", "", nil
-	}
-	r := runProgram(t, "", args...)
+	r := runProgram(t, os.Environ(), "", args...)
 	if r.Code != 0 {
 		err = errors.New(r.How)
 	}
 	return string(r.Stdout), string(r.Stderr), err
 }
 
-// runProgram runs codex-bridge. A proxy of the test's own process reaps all children, so that this goes by package child.
-func runProgram(t *testing.T, stdin string, args ...string) child.Result {
+// runProgram runs codex-bridge. It does nothing if the test leaves the command out. A proxy of the test's own process reaps
+// all children, so that this goes by package child.
+func runProgram(t *testing.T, environ []string, stdin string, args ...string) (r child.Result) {
 	t.Helper()
+	if out := os.Getenv(withoutFeature); out != "" && strings.HasPrefix(strings.Join(args, " "), out) {
+		return r
+	}
 	program, err := exec.LookPath("codex-bridge") // testscript has put it there
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := child.Run(t.Context(), child.Command{Args: append([]string{program}, args...), Env: os.Environ(), Stdin: []byte(stdin), Max: 1 << 20, Tail: 1 << 16})
+	r, err = child.Run(t.Context(), child.Command{Args: append([]string{program}, args...), Env: environ, Stdin: []byte(stdin), Max: 1 << 20, Tail: 1 << 16})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,94 +3,11 @@ package codex_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"codex-bridge/bridge/bridgetest/vectors"
 	"codex-bridge/bridge/codex"
-	"codex-bridge/bridge/config"
 )
-
-// client.json: what the system we were asked to build was seen to do when it
-// starts codex.
-func seen(t *testing.T, into any) {
-	t.Helper()
-	vectors.Read(t, "client.json", into)
-}
-
-func TestVersionVectors(t *testing.T) {
-	var v struct {
-		MinVersion     string
-		VersionCompare []struct {
-			A, B string
-			Cmp  int
-		}
-	}
-	seen(t, &v)
-	if len(v.VersionCompare) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.VersionCompare {
-		t.Run(c.A+" "+c.B, func(t *testing.T) {
-			if got := codex.CompareVersions(c.A, c.B); got != c.Cmp {
-				t.Errorf("CompareVersions(%q, %q) = %d, want %d", c.A, c.B, got, c.Cmp)
-			}
-			if got := codex.CompareVersions(c.B, c.A); got != -c.Cmp {
-				t.Errorf("CompareVersions(%q, %q) = %d, want %d", c.B, c.A, got, -c.Cmp)
-			}
-		})
-	}
-	// The bridge's own floor is higher: enforcement needs a release on which it was verified.
-	if codex.TooOld(config.Default().Codex.MinVersion, v.MinVersion) != nil {
-		t.Errorf("the default of codex.min_version is %s, older than the floor %s", config.Default().Codex.MinVersion, v.MinVersion)
-	}
-}
-
-func TestEnvironVectors(t *testing.T) {
-	var v struct {
-		SpawnEnv []struct {
-			BaseEnv map[string]string
-			Options struct {
-				Env      map[string]string
-				ClearEnv []string
-			}
-			Platform string
-			Env      map[string]string
-		}
-	}
-	seen(t, &v)
-	if len(v.SpawnEnv) == 0 {
-		t.Fatal("no cases")
-	}
-	for _, c := range v.SpawnEnv {
-		t.Run(c.Platform+" "+strings.Join(c.Options.ClearEnv, ","), func(t *testing.T) {
-			goos := c.Platform
-			if goos == "win32" {
-				goos = "windows"
-			}
-			got := make(map[string]string)
-			for _, pair := range codex.EnvironOn(pairs(c.BaseEnv), c.Options.Env, c.Options.ClearEnv, goos) {
-				name, value, _ := strings.Cut(pair, "=")
-				got[name] = value
-			}
-			if diff := cmp.Diff(c.Env, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func pairs(m map[string]string) []string {
-	var all []string
-	for name, value := range m {
-		all = append(all, name+"="+value)
-	}
-	slices.Sort(all)
-	return all
-}
 
 func TestParseVersion(t *testing.T) {
 	for text, want := range map[string]string{
