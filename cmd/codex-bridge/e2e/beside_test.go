@@ -59,7 +59,7 @@ func proxied(l *listener) []string { return []string{"HTTPS_PROXY=http://127.0.0
 // worldOf is where attacks are made.
 func worldOf(t *testing.T, a attack, o options) *world {
 	t.Helper()
-	o.codexConfig = a.codexConfig
+	o.codexConfig, o.plugins = a.codexConfig, true // some attacks are made by plugins
 	if o.codexConfig == "" {
 		o.codexConfig = besideConfig
 	}

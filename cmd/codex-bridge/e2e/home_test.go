@@ -65,6 +65,8 @@ func copyHome(home string) error {
 		}
 		to := filepath.Join(home, name)
 		switch {
+		case name == "tmp": // each Codex makes links to itself there
+			return fs.SkipDir
 		case entry.IsDir():
 			return os.MkdirAll(to, 0o700)
 		case strings.HasPrefix(name, "skills/"):
