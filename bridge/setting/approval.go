@@ -31,8 +31,3 @@ const (
 	AutoReview       = "auto_review"
 	GuardianSubagent = "guardian_subagent" // the older name of auto_review
 )
-
-var reviewers = []string{User, AutoReview, GuardianSubagent}
-
-// IsReviewer tells whether a word is a reviewer of approvals.
-func IsReviewer(word string) bool { return slices.Contains(reviewers, word) }
