@@ -56,7 +56,7 @@ func (g *Guard) agentBarred(tool, id, thread, turn string) string {
 	switch origin := g.origin(id); {
 	case origin != g.origin(thread) && g.threads.opens(origin):
 		return "the agent " + id + " is not one of this session"
-	case givesTurn(tool) && g.isLooser(id, thread, turn):
+	case givesWork(tool) && g.isLooser(id, thread, turn):
 		return "the agent " + id + " works with other settings than this turn (sandbox, cwd, approvals, reviewer), or they can't be found out"
 	}
 	return ""
@@ -64,7 +64,7 @@ func (g *Guard) agentBarred(tool, id, thread, turn string) string {
 
 // nameBarred returns why a call may not give work to an agent by its name; "" if it may.
 func (g *Guard) nameBarred(tool, name, thread, turn string) string {
-	if caller := g.thread(thread, turn); givesTurn(tool) && caller != nil && caller.Varied {
+	if caller := g.thread(thread, turn); givesWork(tool) && caller != nil && caller.Varied {
 		return "which agent " + name + " is can't be told, and earlier turns had another sandbox, cwd, approvals or reviewer"
 	}
 	return ""
@@ -100,4 +100,9 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 
 func isAgentTool(name string) bool {
 	return !strings.HasPrefix(name, "mcp__") && slices.ContainsFunc(agentTools, func(tool string) bool { return strings.HasSuffix(name, tool) })
+}
+
+// givesWork reports whether an agent does something for a call. One that has a turn reads a message that begins none.
+func givesWork(tool string) bool {
+	return givesTurn(tool) || isAgentTool(tool) && (strings.HasSuffix(tool, "send_message") || strings.HasSuffix(tool, "assign_task"))
 }

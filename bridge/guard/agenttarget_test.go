@@ -69,3 +69,70 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		t.Errorf("the call gets %+v", got)
 	}
 }
+
+// A name tells nothing of an agent's settings. One gets no work as soon as those of its thread have changed.
+func TestAgentByName(t *testing.T) {
+	const id = "01900000-0000-7000-8000-00000000000a"
+	w := newAgentWorld(t, nil)
+	w.g.threads.known = map[string]*thread{id: {Thread: policy.Thread{ID: id, Workspace: w.root}}}
+	for _, test := range []struct {
+		tool, input string
+		field       string // that is refused once they have
+	}{
+		{"send_input", `{"target":"a"}`, "tool_input.target"},
+		{"send_input", `{"id":"a"}`, "tool_input.id"},
+		{"send_input", `{"target":""}`, ""},
+		{"send_input", `{"target":1}`, ""},
+		{"send_input", `{"interrupt":"a"}`, ""},
+		{"team__send_message", `{"target":"a"}`, "tool_input.target"},
+		{"assign_task", `{"target":"a"}`, "tool_input.target"},
+		{"wait_agent", `{"target":"a"}`, ""},
+		{"interrupt_agent", `{"target":"a"}`, ""},
+	} {
+		for _, varied := range []bool{false, true} {
+			w.g.threads.varied = map[string]bool{id: varied}
+			want := ""
+			if varied {
+				want = test.field
+			}
+			err := w.g.agentRefusal(policy.ToolUse{Name: test.tool, Input: value(t, test.input)}, id, "")
+			got := ""
+			if err != nil {
+				got = (&policy.Decision{Err: err}).Refusal().Field
+			}
+			if got != want {
+				t.Errorf("%s %s, settings changed: %v: %v", test.tool, test.input, varied, err)
+			}
+		}
+	}
+	if err := w.g.agentRefusal(policy.ToolUse{Name: "send_input", Input: value(t, `{"target":"a"}`)}, "unknown", ""); err != nil {
+		t.Errorf("a caller that runs no tools gets %v", err)
+	}
+}
+
+// Where the settings of the agent or of its caller can't be found out, the agent may do more.
+func TestAgentWithoutSettings(t *testing.T) {
+	const own, agent = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
+	w := newAgentWorld(t, nil)
+	file := func(name, text string) string {
+		return w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+name+".jsonl", text)
+	}
+	settings := `{"type":"turn_context","payload":{"turn_id":"u","cwd":"` + w.root +
+		`","approval_policy":"on-request","approvals_reviewer":"user","model":"gpt-5.5","sandbox_policy":{"type":"read-only","network_access":false}}}` + "\n"
+	with, without := file(own, settings), file(agent, "{}\n")
+	for _, test := range []struct {
+		caller, agent string // files
+		want          bool
+	}{{with, with, false}, {with, without, true}, {without, with, true}, {without, without, true}} {
+		w.g.threads.known = map[string]*thread{
+			own:   {Thread: policy.Thread{ID: own, Workspace: w.root, Rollout: test.caller}},
+			agent: {Thread: policy.Thread{ID: agent, Workspace: w.root, Rollout: test.agent}},
+		}
+		if got := w.g.isLooser(agent, own, ""); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+		if w.g.isLooser(own, own, "") || w.g.isLooser(agent, "unknown", "") {
+			t.Error("the caller itself, or the agent of a caller that runs no tools, is looser")
+		}
+	}
+}
