@@ -84,8 +84,9 @@ func (g *Guard) origin(id string) string {
 }
 
 // isLooser reports whether an agent may do more than the calling turn, or what it may do is not known. What
-// Codex has written down of both is compared. The settings of an agent are those of the turn that started it,
-// whatever becomes of its parent's.
+// Codex has written down of both turns is compared, and, where the client has opened the agent's thread, what is
+// in force now: a resume or a change of settings writes nothing down. The settings of another agent are those
+// of the turn that started it, whatever becomes of its parent's.
 func (g *Guard) isLooser(agent, thread, turn string) bool {
 	one, caller := g.thread(agent, ""), g.thread(thread, turn)
 	if caller == nil || agent == caller.ID {
@@ -95,7 +96,10 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 		return true
 	}
 	its, own := rollout.Settings(g.world.CodexHome, one.Rollout, ""), rollout.Settings(g.world.CodexHome, caller.Rollout, turn)
-	return its == nil || own == nil || caller.Gated && !one.Gated || policy.LooserSettings(own.Root(), its.Root())
+	if its == nil || own == nil || g.threads.opens(agent) && policy.Looser(caller, one) {
+		return true
+	}
+	return policy.Looser(policy.InForce(own.Root()), policy.InForce(its.Root()))
 }
 
 func isAgentTool(name string) bool {

@@ -26,8 +26,9 @@ func TestAgentOfAnotherSession(t *testing.T) {
 	}
 	w.g.threads.known, w.g.threads.asked = make(map[string]*thread), make(map[string]bool)
 	for _, one := range []string{own, other} {
-		path := w.write(rollout(one), settings)
-		w.g.threads.known[one], w.g.threads.asked[one] = &thread{Thread: policy.Thread{ID: one, Workspace: w.root, Rollout: path}}, true
+		w.g.threads.known[one], w.g.threads.asked[one] = &thread{Thread: policy.Thread{
+			ID: one, Workspace: w.root, Cwd: w.root, Sandbox: "read-only", Reach: "read-only", Approval: []byte(`"on-request"`), Reviewer: "user", Rollout: w.write(rollout(one), settings),
+		}}, true
 	}
 	for _, test := range []struct{ tool, input, field string }{
 		{"send_input", `{"id":"` + own + `"}`, ""},
@@ -57,13 +58,21 @@ func TestAgentOfAnotherSession(t *testing.T) {
 			}
 		}
 	}
-	// The bridge asks in the place of Codex for the caller, and not for the agent.
-	w.g.threads.known[ownChild], w.g.threads.asked[ownChild] = &thread{Thread: policy.Thread{ID: ownChild, Workspace: w.root, Rollout: w.write(rollout(ownChild), settings)}}, true
-	for _, gated := range []bool{false, true} {
-		w.g.threads.known[own].Gated = gated
-		if looser := w.g.isLooser(ownChild, own, ""); looser != gated {
-			t.Errorf("gated %v: the agent is looser: %v", gated, looser)
+	// The client has opened the agent's thread, and raised it without a turn, or the bridge asks for the caller alone.
+	agent := w.g.threads.known[own].Thread
+	agent.ID, agent.Rollout = ownChild, w.write(rollout(ownChild), settings)
+	for name, change := range map[string]func(caller, agent *policy.Thread){
+		"":        func(*policy.Thread, *policy.Thread) {},
+		"sandbox": func(_, agent *policy.Thread) { agent.Sandbox, agent.Reach = "workspace-write", "workspace-write" },
+		"gate":    func(caller, _ *policy.Thread) { caller.Gated = true },
+	} {
+		caller, agent := *w.g.threads.known[own], agent
+		change(&caller.Thread, &agent)
+		w.g.threads.known[own], w.g.threads.known[ownChild], w.g.threads.asked[ownChild] = &caller, &thread{Thread: agent}, true
+		if looser := w.g.isLooser(ownChild, own, ""); looser != (name != "") {
+			t.Errorf("with another %s the agent is looser: %v", name, looser)
 		}
+		caller.Gated = false
 	}
 	if got := w.g.Tool(t.Context(), own, "", policy.ToolUse{Name: "send_input", Input: value(t, `{"id":"`+other+`"}`)}, nil); !strings.Contains(got.Refusal, "is not one of this session") {
 		t.Errorf("the call gets %+v", got)

@@ -145,16 +145,28 @@ func approvalRank(v rpc.Value) int {
 	return -1
 }
 
-// LooserSettings reports whether settings of a turn may allow more than others: another sandbox or cwd, unless
-// the sandbox is read-only without network, approvals that ask less, or a reviewer who is not the user.
-func LooserSettings(than, settings rpc.Value) bool {
-	reach := func(v rpc.Value) string { return Reach(v.Get("sandboxPolicy"), v.Get("activePermissionProfile")) }
-	narrowest := settings.Get("sandboxPolicy").Get("type").Is("readOnly") && !strings.Contains(reach(settings), "network")
+// InForce is a thread of which only the settings are known, in the form of thread/settings/updated.
+func InForce(settings rpc.Value) *Thread {
+	one := &Thread{
+		Sandbox: SandboxMode(settings.Get("sandboxPolicy")), Reach: Reach(settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile")),
+		Approval: clone(settings.Get("approvalPolicy")),
+	}
+	one.Cwd, _ = settings.Get("cwd").Text()
+	one.Reviewer, _ = settings.Get("approvalsReviewer").Text()
+	return one
+}
+
+// Looser reports whether the settings of a thread may allow more than those of another one: another sandbox or cwd,
+// unless the sandbox is read-only without network, approvals that ask less, or a reviewer who is not the user.
+func Looser(than, one *Thread) bool {
+	narrowest := one.Sandbox == readOnly.String() && !strings.Contains(one.Reach, "network")
 	// Under workspace-write the cwd is writable without standing in the sandbox policy.
-	elsewhere := reach(settings) != reach(than) || string(settings.Get("cwd").Raw()) != string(than.Get("cwd").Raw())
+	elsewhere := one.Reach != than.Reach || one.Cwd != than.Cwd
+	before, err := rpc.ParseValue(than.Approval)
+	now, err2 := rpc.ParseValue(one.Approval)
 	return elsewhere && !narrowest ||
-		looserApproval(than.Get("approvalPolicy"), settings.Get("approvalPolicy")) ||
-		!settings.Get("approvalsReviewer").Is("user") && !sameReviewer(than.Get("approvalsReviewer"), settings.Get("approvalsReviewer"))
+		err != nil || err2 != nil || looserApproval(before.Root(), now.Root()) || than.Gated && !one.Gated ||
+		one.Reviewer != "user" && reviewerOf(one.Reviewer) != reviewerOf(than.Reviewer)
 }
 
 // SameSettings reports whether what Codex last said of two threads lets them do the same.

@@ -10,7 +10,7 @@ import (
 )
 
 // Settings of an agent allow more than those of a turn where one thing that a turn can choose does.
-func TestLooserSettings(t *testing.T) {
+func TestLooser(t *testing.T) {
 	type object = map[string]any
 	base := object{
 		"sandboxPolicy":           object{"type": "workspaceWrite", "writableRoots": []string{"/lib"}, "networkAccess": false, "excludeTmpdirEnvVar": false, "excludeSlashTmp": false},
@@ -49,9 +49,26 @@ func TestLooserSettings(t *testing.T) {
 			}
 			return value(t, string(text))
 		}
-		if got := policy.LooserSettings(with(test.caller), with(test.agent)); got != test.want {
+		if got := policy.Looser(policy.InForce(with(test.caller)), policy.InForce(with(test.agent))); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
+	}
+}
+
+// Where the bridge asks in the place of Codex for one thread, and not for the other, the other may do more.
+func TestLooserGate(t *testing.T) {
+	for _, than := range []bool{false, true} {
+		for _, one := range []bool{false, true} {
+			a := policy.Thread{Approval: json.RawMessage(`"on-request"`), Reviewer: "user", Gated: than}
+			b := a
+			b.Gated = one
+			if got := policy.Looser(&a, &b); got != (than && !one) {
+				t.Errorf("%v, %v: %v", than, one, got)
+			}
+		}
+	}
+	if !policy.Looser(&policy.Thread{}, &policy.Thread{Approval: json.RawMessage(`"never"`)}) || !policy.Looser(&policy.Thread{Approval: json.RawMessage(`"never"`)}, &policy.Thread{}) {
+		t.Error("approvals that are not known are not looser")
 	}
 }
 

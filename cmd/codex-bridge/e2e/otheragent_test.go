@@ -175,3 +175,45 @@ func TestNamedAgentOfEarlierTurn(t *testing.T) {
 		})
 	}
 }
+
+// The client opens an agent's thread, and raises it without a turn. The agent gets no work from a thread that may
+// do less.
+func TestRaisedAgent(t *testing.T) {
+	t.Parallel()
+	for _, raised := range []bool{false, true} {
+		t.Run(fmt.Sprint(raised), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: gitConfig, mute: "many"})
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
+			ends := func(mark int) string {
+				m, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") != thread })
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m.Param("threadId")
+			}
+			turn, mark := a.begin(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`)
+			a.end(thread, turn, mark)
+			agent := ends(mark)
+			a.must("thread/resume", map[string]any{"threadId": agent})
+			if raised {
+				mark := a.Mark()
+				a.must("thread/settings/update", map[string]any{"threadId": agent, "sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
+				a.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool { return m.Param("threadId") == agent })
+			}
+			turn, mark = a.begin(thread, `CALL: multi_agent_v1/send_input {"target":"`+agent+`","message":"RUN: touch made"}`)
+			a.end(thread, turn, mark)
+			if !raised {
+				ends(mark)
+			}
+			if refused := strings.Contains(w.told(), "works with other settings than this turn"); refused != raised {
+				t.Errorf("the model was told %q", w.told())
+			}
+			if w.left("workspace/made") {
+				t.Error("the agent has written")
+			}
+			a.quit()
+		})
+	}
+}
