@@ -79,9 +79,11 @@ func (g *Guard) stored(ctx context.Context, call *bridge.Call) *policy.Stored {
 	if settings == nil { // the thread has had no turn, or nobody can tell
 		return &policy.Stored{Sandbox: "read-only"}
 	}
-	sandbox := settings.Root().Get("sandboxPolicy")
-	network, _ := sandbox.Get("networkAccess").Bool()
-	return &policy.Stored{Sandbox: policy.SandboxMode(sandbox), Network: network}
+	stored := policy.StoredOf(settings.Root())
+	if applied := rollout.Applied(g.world.CodexHome, path); applied != nil { // a change of settings may have lowered it since
+		stored = stored.Lower(policy.StoredOf(applied.Root()))
+	}
+	return &stored
 }
 
 func textOf(call *bridge.Call, member string) string {

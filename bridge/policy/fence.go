@@ -89,8 +89,12 @@ func (c *call) fence([]string) {
 		return
 	case !c.row.starts && c.st.Stored.Sandbox != "":
 		// Measured: with profiles in the overlay Codex restores no sandbox by itself.
-		to, _ = levelOf(c.st.Stored.Sandbox)
-		f.network = c.st.Stored.Network
+		stored := *c.st.Stored
+		if t := c.st.Thread; t != nil && t.Sandbox != "" { // a fork of a loaded thread
+			stored = stored.Lower(Stored{t.Sandbox, stored.Network})
+		}
+		to, _ = levelOf(stored.Sandbox)
+		f.network = stored.Network
 	case d == nil:
 		c.needs = true
 		return

@@ -98,6 +98,20 @@ type Stored struct {
 	Network bool
 }
 
+// StoredOf is the sandbox of settings in the form of thread/settings/updated.
+func StoredOf(settings rpc.Value) Stored {
+	sandbox := settings.Get("sandboxPolicy")
+	network, _ := sandbox.Get("networkAccess").Bool()
+	return Stored{Sandbox: SandboxMode(sandbox), Network: network}
+}
+
+// Lower returns what both allow.
+func (s Stored) Lower(t Stored) Stored {
+	a, _ := levelOf(s.Sandbox)
+	b, _ := levelOf(t.Sandbox)
+	return Stored{Sandbox: min(a, b).String(), Network: s.Network && t.Network}
+}
+
 // Thread is a thread whose echoed policy was verified.
 type Thread struct {
 	ID string

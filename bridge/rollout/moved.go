@@ -2,7 +2,7 @@ package rollout
 
 import "codex-bridge/rpc"
 
-// Moved returns the folder in which a thread was opened, and the one in which its last turn worked, as Codex
+// Moved returns the folder in which a thread was opened, and the one in which it works now, as Codex
 // has written them down. The thread is found by its id alone; "" is a folder that is not known.
 func Moved(codexHome, id string) (opened, last string) {
 	path, err := find(codexHome, id)
@@ -18,7 +18,11 @@ func Moved(codexHome, id string) (opened, last string) {
 		return "", ""
 	}
 	opened, _ = doc.Root().Get("payload").Get("cwd").Text()
-	if settings := Settings(codexHome, path, ""); settings != nil {
+	settings := Applied(codexHome, path)
+	if settings == nil { // Codex before 0.169 writes none
+		settings = Settings(codexHome, path, "")
+	}
+	if settings != nil {
 		last, _ = settings.Root().Get("cwd").Text()
 	}
 	return opened, last

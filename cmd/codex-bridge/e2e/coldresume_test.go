@@ -155,3 +155,53 @@ func TestRootInWritableFolderComesBack(t *testing.T) {
 		})
 	}
 }
+
+// A thread whose settings were changed after its last turn comes back with them, and not with those of the turn.
+func TestChangedThreadComesBack(t *testing.T) {
+	t.Parallel()
+	for _, alone := range []bool{false, true} {
+		for _, how := range []string{"restart", "archive", "fork"} {
+			t.Run(fmt.Sprint(how, " alone ", alone), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, options{
+					config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"danger-full-access\"\nprotected_paths = [\".github\"]\n",
+					mute:   "many", codexConfig: "sandbox_mode = \"read-only\"\n",
+				})
+				inner := filepath.Dir(w.write("workspace/inner/x", ""))
+				argv := proxyArgv
+				if alone {
+					argv = []string{codexPath, "app-server"}
+				}
+				a := w.agreeable(argv...)
+				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "danger-full-access"})
+				a.turn(thread, "RUN: true")
+				mark := a.Mark()
+				a.must("thread/settings/update", map[string]any{"threadId": thread, "cwd": inner, "sandboxPolicy": map[string]any{"type": "readOnly"}})
+				a.waitFor(mark, "thread/settings/updated", nil)
+				method := "thread/resume"
+				switch how {
+				case "restart":
+					a.quit()
+					a = w.agreeable(argv...)
+				case "archive":
+					a.must("thread/archive", map[string]any{"threadId": thread})
+					a.must("thread/unarchive", map[string]any{"threadId": thread})
+				case "fork":
+					method = "thread/fork"
+				}
+				opened := a.must(method, map[string]any{"threadId": thread})
+				if mode := editor.Member(opened, "sandbox", "type"); mode != "readOnly" {
+					t.Errorf("the sandbox is %s", mode)
+				}
+				if cwd := editor.Member(opened, "cwd"); (cwd == w.workspace) == alone {
+					t.Errorf("the thread works in %s", cwd)
+				}
+				a.turn(editor.Member(opened, "thread", "id"), "RUN: touch "+w.root+"/outside")
+				if w.left("outside") {
+					t.Error("a command wrote outside of the sandbox")
+				}
+				a.quit()
+			})
+		}
+	}
+}
