@@ -91,10 +91,10 @@ func (c *call) fence([]string) {
 		// Measured: with profiles in the overlay Codex restores no sandbox by itself.
 		stored := *c.st.Stored
 		if t := c.st.Thread; t != nil && t.Sandbox != "" { // a fork of a loaded thread
-			stored = stored.Lower(Stored{t.Sandbox, stored.Network})
+			stored = stored.Lower(Stored{Sandbox: t.Sandbox, Network: stored.Network})
 		}
 		to, _ = levelOf(stored.Sandbox)
-		f.network = stored.Network
+		f.network, f.noTmpdir, f.noSlashTmp = stored.Network, stored.NoTmpdir, stored.NoSlashTmp
 	case d == nil:
 		c.needs = true
 		return

@@ -94,22 +94,29 @@ type State struct {
 // Stored is what Codex has written down of a thread. Sandbox is a mode, "" if there is
 // none.
 type Stored struct {
-	Sandbox string
-	Network bool
+	Sandbox              string
+	Network              bool
+	NoTmpdir, NoSlashTmp bool // the temporary folders are not writable
 }
 
 // StoredOf is the sandbox of settings in the form of thread/settings/updated.
 func StoredOf(settings rpc.Value) Stored {
 	sandbox := settings.Get("sandboxPolicy")
-	network, _ := sandbox.Get("networkAccess").Bool()
-	return Stored{Sandbox: SandboxMode(sandbox), Network: network}
+	stored := Stored{Sandbox: SandboxMode(sandbox)}
+	stored.Network, _ = sandbox.Get("networkAccess").Bool()
+	stored.NoTmpdir, _ = sandbox.Get("excludeTmpdirEnvVar").Bool()
+	stored.NoSlashTmp, _ = sandbox.Get("excludeSlashTmp").Bool()
+	return stored
 }
 
 // Lower returns what both allow.
 func (s Stored) Lower(t Stored) Stored {
 	a, _ := levelOf(s.Sandbox)
 	b, _ := levelOf(t.Sandbox)
-	return Stored{Sandbox: min(a, b).String(), Network: s.Network && t.Network}
+	return Stored{
+		Sandbox: min(a, b).String(), Network: s.Network && t.Network,
+		NoTmpdir: s.NoTmpdir || t.NoTmpdir, NoSlashTmp: s.NoSlashTmp || t.NoSlashTmp,
+	}
 }
 
 // Thread is a thread whose echoed policy was verified.

@@ -108,6 +108,9 @@ func (e *echo) checkFolders(field string, v rpc.Value) {
 		other := nested(all, path)
 		if other == "" && path != e.workspace {
 			other = nested(e.st.Writable, path)
+			if t := e.st.Thread; t != nil && slices.Contains(t.Writable, path) && below(path, other) {
+				other = "" // it has the folder already
+			}
 		}
 		if other != "" {
 			e.failValue(field, ruleRoots, shown(r)+" is in "+other+" or holds it, which commands could write, and a command could put a link in place of the inner folder", v)

@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"codex-bridge/bridge/rollout"
@@ -11,8 +12,10 @@ import (
 func TestMoved(t *testing.T) {
 	const id, other = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
 	const turn = `{"type":"turn_context","payload":{"turn_id":"u","cwd":"/last"}}` + "\n"
+	const applied = `{"type":"event_msg","payload":{"type":"thread_settings_applied","thread_settings":{"cwd":"/now"}}}` + "\n"
 	for name, test := range map[string]struct{ text, opened, last string }{
 		"moved":           {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n" + turn, "/opened", "/last"},
+		"moved since":     {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n" + turn + applied, "/opened", "/now"},
 		"no turn":         {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n", "/opened", ""},
 		"another thread":  {`{"type":"session_meta","payload":{"id":"` + other + `","cwd":"/opened"}}` + "\n" + turn, "", ""},
 		"no first line":   {turn, "", ""},
@@ -34,6 +37,45 @@ func TestMoved(t *testing.T) {
 			}
 			if opened, last := rollout.Moved(home, id); opened != test.opened || last != test.last {
 				t.Errorf("got %q and %q, want %q and %q", opened, last, test.opened, test.last)
+			}
+		})
+	}
+}
+
+// The type of the sandbox is that of what can be written.
+func TestApplied(t *testing.T) {
+	line := func(profile string) string {
+		return `{"type":"event_msg","payload":{"type":"thread_settings_applied","thread_settings":{"cwd":"/w","approval_policy":"never","permission_profile":` + profile + "}}}\n"
+	}
+	managed := func(network string, access ...string) string {
+		var entries []string
+		for _, one := range access {
+			entries = append(entries, `{"path":{"type":"path","path":"/p"},"access":"`+one+`"}`)
+		}
+		return `{"type":"managed","file_system":{"type":"restricted","entries":[` + strings.Join(entries, ",") + `]},"network":"` + network + `"}`
+	}
+	const head = `{"approvalPolicy":"never","cwd":"/w","sandboxPolicy":`
+	for name, test := range map[string]struct{ text, want string }{
+		"read-only":       {line(managed("restricted", "read")), head + `{"networkAccess":false,"type":"readOnly"}}`},
+		"nothing":         {line(managed("restricted", "none")), head + `{"networkAccess":false,"type":"readOnly"}}`},
+		"workspace-write": {line(managed("enabled", "read", "write", "read")), head + `{"networkAccess":true,"type":"workspaceWrite"}}`},
+		"another access":  {line(managed("restricted", "append")), head + `{"networkAccess":false,"type":"workspaceWrite"}}`},
+		"another profile": {line(`{"type":"disabled"}`), head + `{"networkAccess":true,"type":"dangerFullAccess"}}`},
+		"no entries":      {line(`{"type":"managed","file_system":{"type":"restricted"},"network":"restricted"}`), head + `{"networkAccess":false,"type":"dangerFullAccess"}}`},
+		"the last":        {line(managed("enabled", "write")) + line(managed("restricted", "read")), head + `{"networkAccess":false,"type":"readOnly"}}`},
+		"spoken of":       {`{"type":"response_item","payload":{"type":"message","text":"thread_settings_applied"}}` + "\n", ""},
+		"cut short":       {line(managed("enabled", "write"))[:40], ""},
+		"far from the end": {line(managed("restricted", "read")) + strings.Repeat(`{"text":"`+strings.Repeat("x", 1<<20)+`"}`+"\n", 6),
+			head + `{"networkAccess":false,"type":"readOnly"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home, path := write(t, test.text)
+			got := ""
+			if doc := rollout.Applied(home, path); doc != nil {
+				got = string(doc.Root().Raw())
+			}
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
 	}
