@@ -214,12 +214,16 @@ func lastOperand(operands []word) []word { return operands[max(0, len(operands)-
 
 // change records the files that a command changes, and the folder that it changes to.
 func (r *reader) change(n *node) {
-	if n.words[0].kind != known {
-		return
-	}
 	name := n.words[0].key()
 	moves := name == "cd" || name == "pushd" || name == "chdir"
 	files, ok := changers[name]
+	switch n.words[0].kind {
+	case known:
+	case each: // a program is named by a glob
+		files, ok, moves = allOperands, true, false
+	default:
+		return
+	}
 	if !ok && !moves {
 		return
 	}
@@ -267,18 +271,7 @@ func (r *reader) change(n *node) {
 	}
 	if moves {
 		for _, w := range operands {
-			switch {
-			case w.kind == known:
-				r.line.enter(w.text)
-			case w.isUnexpanded():
-				r.line.tooLong = true
-			case w.alternatives() != nil:
-				for _, one := range w.alternatives() {
-					r.line.enter(strings.ReplaceAll(one, "\x00", "*"))
-				}
-			default:
-				r.line.enter(strings.ReplaceAll(w.spelled, "\x00", "*"))
-			}
+			r.enterWord(w)
 		}
 		return
 	}
@@ -398,13 +391,6 @@ var folderOptions = []string{"--chdir", "--cwd", "--wd", "--workdir", "--working
 
 // enterOptions records the folders that the options of a wrapper may name.
 func (r *reader) enterOptions(words []word) {
-	enter := func(w word) {
-		if w.kind == known {
-			r.line.enter(w.text)
-		} else {
-			r.line.enter("*")
-		}
-	}
 	for i, w := range words {
 		if !w.option() {
 			continue
@@ -425,10 +411,28 @@ func (r *reader) enterOptions(words []word) {
 		switch {
 		case at < 0:
 		case folder != "":
-			enter(literal(folder))
+			r.line.enter(folder)
 		case i+1 < len(words):
-			enter(words[i+1])
+			r.enterWord(words[i+1])
 		}
+	}
+}
+
+// enterWord records the folders that a word may name.
+func (r *reader) enterWord(w word) {
+	switch {
+	case w.kind == known:
+		r.line.enter(w.text)
+	case w.isUnexpanded():
+		r.line.tooLong = true
+	case w.alternatives() != nil:
+		for _, one := range w.alternatives() {
+			r.line.enter(strings.ReplaceAll(one, "\x00", "*"))
+		}
+	case w.spelled == "":
+		r.line.enter("*")
+	default:
+		r.line.enter(strings.ReplaceAll(w.spelled, "\x00", "*"))
 	}
 }
 

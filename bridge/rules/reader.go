@@ -304,10 +304,6 @@ func (s *shallow) Read(p []byte) (int, error) {
 
 // command makes a node of words, with what they run.
 func (r *reader) command(words []word, assigns []assign, c context) *node {
-	words = spread(words)
-	if len(words) > 0 && words[0].isUnexpanded() {
-		r.line.tooLong = true
-	}
 	n := newNode(words, assigns)
 	r.line.size++
 	switch {
@@ -319,7 +315,9 @@ func (r *reader) command(words []word, assigns []assign, c context) *node {
 		r.skip(n, "there are too many words")
 	case len(words) > 0:
 		r.patch(n, c)
-		r.change(n)
+		if !r.spread(n, c) {
+			r.change(n)
+		}
 		r.open(n, c)
 	}
 	if !n.wrapper { // the texts of wrappers are read as what they are
@@ -335,6 +333,21 @@ func (r *reader) command(words []word, assigns []assign, c context) *node {
 		}
 	}
 	return n
+}
+
+// spread reads the command that lists in braces make of a command, and returns false if there is none. What is
+// decided of the command itself counts, too.
+func (r *reader) spread(n *node, c context) bool {
+	words := spread(n.words)
+	if words == nil {
+		r.line.tooLong = r.line.tooLong || anyLists(n.words)
+		return false
+	}
+	if len(words) > 0 {
+		c.depth++
+		r.kid(n, r.command(words, nil, c))
+	}
+	return true
 }
 
 // skip leaves a command unread.

@@ -38,6 +38,8 @@ type expansion struct {
 	braces       bool
 }
 
+func (w *word) hasList() bool { return w.lists != nil && w.lists.braces }
+
 func (w *word) isUnexpanded() bool { return w.lists != nil && w.lists.unexpanded }
 
 // alternatives returns the words that the lists in braces and the brackets of a word stand for; nil if it has
@@ -271,20 +273,41 @@ func readBrackets(text string) []string {
 	return []string{unknown.Replace(text), unknown.Replace(strings.Join(names, "/"))}
 }
 
-// spread returns words with a list in braces at the place of the command as the words that it stands for.
+// spread returns the words of a command with those in the place of each list in braces that it stands for; nil if
+// there is no list, or if one stands for too many words. Shells drop words that become empty.
 func spread(words []word) []word {
-	if len(words) == 0 || words[0].lists == nil || !words[0].lists.braces || words[0].lists.unexpanded {
-		return words
+	if !anyLists(words) {
+		return nil
 	}
-	var all []word
-	for _, text := range words[0].lists.alternatives {
-		if strings.Contains(text, "\x00") {
-			all = append(all, word{kind: each, spelled: text})
-		} else {
-			all = append(all, literal(text))
+	all := []word{}
+	for _, w := range words {
+		switch {
+		case !w.hasList():
+			all = append(all, w)
+			continue
+		case w.lists.unexpanded || len(all)+len(w.lists.alternatives) > maxWords:
+			return nil
+		}
+		for _, text := range w.lists.alternatives {
+			switch {
+			case strings.Contains(text, "\x00"):
+				all = append(all, word{kind: each, spelled: text, pre: text[:strings.IndexByte(text, 0)]})
+			case text != "":
+				all = append(all, literal(text))
+			}
 		}
 	}
-	return append(all, words[1:]...)
+	return all
+}
+
+// anyLists reports whether a word has a list in braces.
+func anyLists(words []word) bool {
+	for i := range words {
+		if words[i].hasList() {
+			return true
+		}
+	}
+	return false
 }
 
 // globs turns what is a glob or a brace expansion into unknowns.

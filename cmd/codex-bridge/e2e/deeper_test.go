@@ -42,6 +42,8 @@ var deeper = map[string]map[string]any{
 	"cd deep/.g?thub/workflows && echo x > ci.yaml":                                                    nil,
 	"cd deep/.g[h-j]thub/workflows && echo x > ci.yaml":                                                nil,
 	"{tee,deep/.github/workflows/ci.yaml} < /dev/null":                                                 nil,
+	"eval {tee,deep/.github/workflows/ci.yaml} < /dev/null":                                            nil,
+	"/usr/bin/[t]ee deep/.github/workflows/ci.yaml < /dev/null":                                        nil,
 	"truncate -s 0 deep/{.github" + strings.Repeat(",x", 300) + "}/workflows/ci.yaml":                  nil,
 }
 
