@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"codex-bridge/bridge/policy"
 )
 
 // writable records the folders that Codex has let commands write since the bridge started, by thread. None
@@ -48,12 +50,14 @@ func (w *writable) addLocked(thread string, folders []string) {
 	if w.byThread == nil {
 		w.byThread = make(map[string][]string)
 	}
+	// The outer ones come first: an inner one adds nothing. Under the bridge's profile Codex names folders in a root, too.
+	folders = slices.SortedFunc(slices.Values(folders), func(a, b string) int { return len(a) - len(b) })
 	for _, folder := range folders {
 		one := folder
 		if len(w.all) >= maxWritable {
 			one = string(filepath.Separator) // every folder is inside it, and so none is made writable any more
 		}
-		if !slices.Contains(w.all, folder) && !slices.Contains(w.all, one) {
+		if !slices.ContainsFunc(w.all, func(outer string) bool { return outer == one || policy.Below(outer, one) }) {
 			w.all = append(slices.Clip(w.all), one)
 		}
 		if thread != "" && !slices.Contains(w.byThread[thread], folder) {

@@ -61,3 +61,17 @@ func TestWritableIsReserved(t *testing.T) {
 		t.Errorf("all: %q", w.ofAll())
 	}
 }
+
+// A folder inside one that is in the list adds nothing to it, but where a sandbox keeps the inner one from being
+// written.
+func TestWritableHasOuterFolders(t *testing.T) {
+	var w writable
+	w.add("T", []string{"/lib/.github", "/lib"})
+	w.add("U", []string{"/lib/sub", "/lib/.git/hooks", "/library"})
+	if want := []string{"/lib", "/library", "/lib/.git/hooks"}; !slices.Equal(w.ofAll(), want) {
+		t.Errorf("all: %q, want %q", w.ofAll(), want)
+	}
+	if got := w.of("U"); len(got) != 3 {
+		t.Errorf("U has %q", got)
+	}
+}

@@ -260,6 +260,9 @@ func governs(path string) bool {
 	return false
 }
 
+// Below reports whether a sandbox that lets root be written lets path be written. Both are canonical.
+func Below(root, path string) bool { return below(root, path) }
+
 // below tells whether path lies in root, and in no governing folder of it. Who names
 // such a folder in policy.writable_roots means it.
 func below(root, path string) bool { return within(root, path) && !governs(path[len(root):]) }

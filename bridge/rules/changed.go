@@ -35,9 +35,9 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, tooL
 	}
 	tooLong = r.line.tooLong
 	add := func(w word) {
-		tooLong = tooLong || w.isUnexpanded() || len(c.files)+len(w.alternatives()) > maxOperands
-		if !tooLong {
+		if tooLong = tooLong || w.isUnexpanded() || len(c.files)+len(w.alternatives()) > maxOperands; !tooLong {
 			c.add(w)
+			tooLong = len(c.files) > maxOperands
 		}
 	}
 	for _, w := range r.line.writes {
@@ -90,7 +90,9 @@ func (c *changedFiles) add(w word) {
 	}
 	if list := w.alternatives(); list != nil {
 		for _, one := range list {
-			c.addSpelled(one, true)
+			if len(c.files) <= maxOperands {
+				c.addSpelled(one, true)
+			}
 		}
 		return
 	}

@@ -205,3 +205,28 @@ func TestChangedThreadComesBack(t *testing.T) {
 		}
 	}
 }
+
+// Two threads have the same second root beside a protected path of several names, for which the bridge's profile
+// names a folder in that root, too.
+func TestSecondRootBesideProtectedPath(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\n", mute: "many"})
+	lib := filepath.Dir(w.write("lib/.github/x", ""))
+	lib = filepath.Dir(lib)
+	w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nprotected_paths = [\".github/workflows\"]\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurried("[policy]"))
+	a := w.agreeable(proxyArgv...)
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write", "runtimeWorkspaceRoots": []string{w.workspace, lib}}
+	first := a.thread(settings)
+	a.turn(first, "RUN: touch "+lib+"/first")
+	second := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	turn, mark := a.beginWith(second, "RUN: touch "+lib+"/second", map[string]any{"runtimeWorkspaceRoots": []string{w.workspace, lib}})
+	a.end(second, turn, mark)
+	a.must("thread/resume", map[string]any{"threadId": first})
+	a.turn(first, "RUN: touch "+lib+"/third")
+	for _, name := range []string{"first", "second", "third"} {
+		if !w.left("lib/" + name) {
+			t.Errorf("%s is not there; the model was told %q", name, w.told())
+		}
+	}
+	a.quit()
+}
