@@ -99,7 +99,12 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 	if its == nil || own == nil || g.threads.opens(agent) && policy.Looser(caller, one) {
 		return true
 	}
-	return policy.Looser(policy.InForce(own.Root()), policy.InForce(its.Root()))
+	if policy.Looser(policy.InForce(own.Root()), policy.InForce(its.Root())) {
+		return true
+	}
+	// The client may have raised the agent's thread before the bridge was started.
+	its, own = rollout.Applied(g.world.CodexHome, one.Rollout), rollout.Applied(g.world.CodexHome, caller.Rollout)
+	return its != nil && own != nil && policy.Looser(policy.InForce(own.Root()), policy.InForce(its.Root()))
 }
 
 func isAgentTool(name string) bool {

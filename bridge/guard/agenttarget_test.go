@@ -145,3 +145,30 @@ func TestAgentWithoutSettings(t *testing.T) {
 		}
 	}
 }
+
+// The thread of an agent was raised after its last turn, and before the bridge was started.
+func TestAgentRaisedBefore(t *testing.T) {
+	const own, agent = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
+	w := newAgentWorld(t, nil)
+	file := func(id, access string) string {
+		text := `{"type":"turn_context","payload":{"turn_id":"u","cwd":"` + w.root +
+			`","approval_policy":"on-request","approvals_reviewer":"user","model":"gpt-5.5","sandbox_policy":{"type":"read-only","network_access":false}}}` + "\n"
+		if access != "" {
+			text += `{"type":"event_msg","payload":{"type":"thread_settings_applied","thread_settings":{"cwd":"` + w.root + `","approval_policy":"on-request","approvals_reviewer":"user",` +
+				`"permission_profile":{"type":"managed","file_system":{"type":"restricted","entries":[{"access":"` + access + `"}]},"network":"restricted"}}}}` + "\n"
+		}
+		return w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", text)
+	}
+	for _, test := range []struct {
+		caller, agent string // what may be done with a path
+		want          bool
+	}{{"read", "read", false}, {"read", "write", true}, {"write", "write", false}, {"write", "read", false}, {"", "write", false}, {"read", "", false}} {
+		w.g.threads.known = map[string]*thread{
+			own:   {Thread: policy.Thread{ID: own, Workspace: w.root, Rollout: file(own, test.caller)}},
+			agent: {Thread: policy.Thread{ID: agent, Workspace: w.root, Rollout: file(agent, test.agent)}},
+		}
+		if got := w.g.isLooser(agent, own, ""); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
