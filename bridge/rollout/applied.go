@@ -12,7 +12,8 @@ import (
 // among them, which Settings does not see.
 //
 // Measured with Codex 0.169: it writes no sandbox policy, but the file system and the network of the profile in
-// force. The type of the sandboxPolicy is readOnly if no entry can be written, workspaceWrite if one can, and
+// force. An entry "deny" of the bridge's profile stays where a change of settings takes the profile away. The
+// type of the sandboxPolicy is readOnly if no entry can be written, workspaceWrite if one can, and
 // dangerFullAccess for any other profile.
 func Applied(codexHome, path string) *rpc.Doc {
 	for size := int64(most); size <= mostForSettings; size *= 4 {
@@ -56,7 +57,7 @@ func applied(settings rpc.Value) *rpc.Doc {
 	if profile.Get("type").Is("managed") && files.Get("type").Is("restricted") && files.Get("entries").Kind() == rpc.Array {
 		kind = "readOnly"
 		for entry := range files.Get("entries").Elements() {
-			if access := entry.Get("access"); !access.Is("read") && !access.Is("none") {
+			if access, _ := entry.Get("access").Text(); access != "read" && access != "none" && access != "deny" {
 				kind = "workspaceWrite"
 			}
 		}

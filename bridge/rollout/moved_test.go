@@ -57,7 +57,7 @@ func TestApplied(t *testing.T) {
 	const head = `{"approvalPolicy":"never","cwd":"/w","sandboxPolicy":`
 	for name, test := range map[string]struct{ text, want string }{
 		"read-only":       {line(managed("restricted", "read")), head + `{"networkAccess":false,"type":"readOnly"}}`},
-		"nothing":         {line(managed("restricted", "none")), head + `{"networkAccess":false,"type":"readOnly"}}`},
+		"nothing":         {line(managed("restricted", "none", "read", "deny")), head + `{"networkAccess":false,"type":"readOnly"}}`},
 		"workspace-write": {line(managed("enabled", "read", "write", "read")), head + `{"networkAccess":true,"type":"workspaceWrite"}}`},
 		"another access":  {line(managed("restricted", "append")), head + `{"networkAccess":false,"type":"workspaceWrite"}}`},
 		"another profile": {line(`{"type":"disabled"}`), head + `{"networkAccess":true,"type":"dangerFullAccess"}}`},

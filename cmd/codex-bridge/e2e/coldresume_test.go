@@ -159,12 +159,13 @@ func TestRootInWritableFolderComesBack(t *testing.T) {
 // A thread whose settings were changed after its last turn comes back with them, and not with those of the turn.
 func TestChangedThreadComesBack(t *testing.T) {
 	t.Parallel()
-	for _, alone := range []bool{false, true} {
+	for sandbox, alone := range map[string]bool{"danger-full-access": false, "workspace-write": false, "danger-full-access by Codex alone": true} {
 		for _, how := range []string{"restart", "archive", "fork"} {
-			t.Run(fmt.Sprint(how, " alone ", alone), func(t *testing.T) {
+			t.Run(how+" "+sandbox, func(t *testing.T) {
 				t.Parallel()
+				sandbox, _, _ := strings.Cut(sandbox, " ")
 				w := newWorld(t, options{
-					config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"danger-full-access\"\nprotected_paths = [\".github\"]\n",
+					config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"" + sandbox + "\"\nprotected_paths = [\".github\"]\n",
 					mute:   "many", codexConfig: "sandbox_mode = \"read-only\"\n",
 				})
 				inner := filepath.Dir(w.write("workspace/inner/x", ""))
@@ -173,7 +174,7 @@ func TestChangedThreadComesBack(t *testing.T) {
 					argv = []string{codexPath, "app-server"}
 				}
 				a := w.agreeable(argv...)
-				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "danger-full-access"})
+				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": sandbox})
 				a.turn(thread, "RUN: true")
 				mark := a.Mark()
 				a.must("thread/settings/update", map[string]any{"threadId": thread, "cwd": inner, "sandboxPolicy": map[string]any{"type": "readOnly"}})
@@ -196,9 +197,9 @@ func TestChangedThreadComesBack(t *testing.T) {
 				if cwd := editor.Member(opened, "cwd"); (cwd == w.workspace) == alone {
 					t.Errorf("the thread works in %s", cwd)
 				}
-				a.turn(editor.Member(opened, "thread", "id"), "RUN: touch "+w.root+"/outside")
-				if w.left("outside") {
-					t.Error("a command wrote outside of the sandbox")
+				a.turn(editor.Member(opened, "thread", "id"), "RUN: touch "+w.root+"/outside "+w.workspace+"/written")
+				if w.left("outside") || w.left("workspace/written") {
+					t.Error("a command of a read-only thread has written")
 				}
 				a.quit()
 			})
