@@ -50,14 +50,32 @@ type detail struct{ values, members int }
 // tells a person more than an end that is missing.
 var details = []detail{{2, 6}, {1, 6}, {1, 3}, {0, 3}, {0, 1}}
 
-// fitted returns the lines with the most detail that has room.
-func fitted(room int, lines func(detail) []string) (text string) {
+// fitted returns the lines with the most detail that has room. Where none has, the last lines are counted.
+func fitted(room int, lines func(detail) []string) string {
+	var all []string
 	for _, d := range details {
-		if text = strings.Join(lines(d), "\n"); clip(text, room) == text {
+		all = lines(d)
+		if text := strings.Join(all, "\n"); clip(text, room) == text {
 			return text
 		}
 	}
-	return short(text, room)
+	for kept := len(all) - 1; kept > 0; kept-- {
+		if text := strings.Join(all[:kept], "\n") + rest(len(all)-kept); clip(text, room) == text {
+			return text
+		}
+	}
+	more := ""
+	if len(all) > 1 {
+		more = rest(len(all) - 1)
+	}
+	return short(all[0], room-len(more)) + more
+}
+
+func rest(lines int) string {
+	if lines == 1 {
+		return "\n(+1 more line)"
+	}
+	return fmt.Sprintf("\n(+%d more lines)", lines)
 }
 
 // samples shows the first values of a list, and how many there are besides.
@@ -82,25 +100,37 @@ func commandLines(method string, params rpc.Value, d detail) []string {
 	if len(more) > 0 {
 		most = 80
 	}
-	if shown := preview(compact(commandText(params)), most); shown != "" {
+	if shown := commandShown(commandTexts(params), most); shown != "" {
 		return append([]string{"Command: " + shown}, more...)
 	}
 	return append(reasonLines(method, params), more...)
 }
 
-// commandText is the command as one text: the commands that codex has read in it, else the
-// text or the words that it is.
-func commandText(params rpc.Value) string {
-	var parts []string
+// commandTexts are the commands that codex has read, else the text or the words that the command is.
+func commandTexts(params rpc.Value) (texts []string) {
 	for e := range params.Get("commandActions").Elements() {
 		if text := words(e.Get("command")); text != "" {
-			parts = append(parts, text)
+			texts = append(texts, text)
 		}
 	}
-	if len(parts) > 0 {
-		return strings.Join(parts, " && ")
+	if len(texts) == 0 {
+		texts = append(texts, words(params.Get("command")))
 	}
-	return words(params.Get("command"))
+	return texts
+}
+
+// commandShown joins commands, and counts those that it has no room for.
+func commandShown(texts []string, most int) string {
+	for kept := len(texts); ; kept-- {
+		more := ""
+		if n := len(texts) - kept; n > 0 {
+			more = fmt.Sprintf(" (+%d more)", n)
+		}
+		all := compact(strings.Join(texts[:kept], " && "))
+		if text := preview(all, most-len(more)); kept == 1 || text == preview(all, len(all)) {
+			return text + more
+		}
+	}
 }
 
 // words returns a text, or the elements of a list with spaces between them.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"codex-bridge/relay/answer"
+	"codex-bridge/rpc"
 )
 
 func TestApprovalCard(t *testing.T) {
@@ -77,5 +78,36 @@ func TestLasting(t *testing.T) {
 func TestFiles(t *testing.T) {
 	if got := answer.Files([]string{"/1", "/2", "/3", "/4", "/5", "/6\x1b[1m", "/7", "/8"}); got != "Files: /1, /2, /3, /4, /5, /6 (+2 more)" {
 		t.Error(got)
+	}
+}
+
+// What a card has no room for is counted: commands, lines, and the values of lists.
+func TestCardCountsWhatItLeavesOut(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	actions := func(commands ...string) string {
+		for i, c := range commands {
+			commands[i] = `{"command":"` + c + `"}`
+		}
+		return `{"command":"bash","commandActions":[` + strings.Join(commands, ",") + `]}`
+	}
+	for name, test := range map[string]struct{ method, params, want string }{
+		"commands":     {"item/commandExecution/requestApproval", actions("go test ./...", "ls", long, long, "rm -rf /srv"), "Command: go test ./... &amp;&amp; ls &amp;&amp; " + long + " (+2 more)"},
+		"long command": {"item/commandExecution/requestApproval", actions(long+long, "rm -rf /srv"), "xxx... (+1 more)"},
+		"no more":      {"item/commandExecution/requestApproval", actions("go test ./...", "ls"), "Command: go test ./... &amp;&amp; ls\n"},
+		"lines": {
+			"item/commandExecution/requestApproval", `{"command":"` + long + `","networkApprovalContext":{"protocol":"https","host":"` + long + `"},` +
+				`"additionalPermissions":{"network":{"enabled":true},"fileSystem":{"write":["/","/a"]}},"proposedExecpolicyAmendment":["` + long + `"]}`,
+			"Additional permissions: network, fileSystem\n(+4 more lines)",
+		},
+		"scalar": {"item/permissions/requestApproval", `{"permissions":{"network":{"enabled":true},"fileSystem":{"write":["` + long + `","` + long + `1","` + long + `2","` + long + `3"]}}}`, "Network enabled: true"},
+	} {
+		doc, err := rpc.ParseValue([]byte(test.params))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		card, ok := answer.ApprovalCard(test.method, doc.Root(), "agent:main:session-1")
+		if !ok || !strings.Contains(card.Description, test.want) || len([]rune(card.Description)) > 256 {
+			t.Errorf("%s: %q, want %q", name, card.Description, test.want)
+		}
 	}
 }

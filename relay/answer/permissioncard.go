@@ -42,14 +42,17 @@ func members(v rpc.Value, value func(rpc.Value) string, d detail) string {
 		if m.Kind() == rpc.Null {
 			continue
 		}
-		list := []string{value(m)}
+		text := ""
 		if m.Kind() == rpc.Array {
-			list = nil
+			var list []string
 			for e := range m.Elements() {
 				list = append(list, value(e))
 			}
+			text = samples(list, d.values)
+		} else {
+			text = value(m)
 		}
-		all = append(all, asPath.Replace(short(Clean(key), valueLength))+": "+samples(list, d.values))
+		all = append(all, asPath.Replace(short(Clean(key), valueLength))+": "+text)
 	}
 	if n := len(all) - d.members; n > 0 {
 		return fmt.Sprintf("%s (+%d more)", strings.Join(all[:d.members], "; "), n)
