@@ -15,7 +15,7 @@ import (
 // A patch whose path has very many names is refused at once. The bridge judged it for minutes.
 func TestLongPathIsJudgedQuickly(t *testing.T) {
 	t.Parallel()
-	for name, names := range map[string]int{"control": 3, "long": 40000} {
+	for name, names := range map[string]int{"control": 3, "long": 30000} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: governsConfig + "\n[hooks]\ntimeout = \"20s\"\n", mute: "time counts"})
