@@ -90,8 +90,12 @@ func (c *call) fence([]string) {
 	case !c.row.starts && c.st.Stored.Sandbox != "":
 		// Measured: with profiles in the overlay Codex restores no sandbox by itself.
 		stored := *c.st.Stored
-		if t := c.st.Thread; t != nil && t.Sandbox != "" { // a fork of a loaded thread
-			stored = stored.Lower(Stored{Sandbox: t.Sandbox, Network: stored.Network})
+		switch t := c.st.Thread; {
+		case t == nil || t.Sandbox == "":
+		case loaded: // Codex changes nothing of it
+			stored = t.stored()
+		default:
+			stored = stored.Lower(t.stored())
 		}
 		to, _ = levelOf(stored.Sandbox)
 		f.network, f.noTmpdir, f.noSlashTmp = stored.Network, stored.NoTmpdir, stored.NoSlashTmp

@@ -109,6 +109,15 @@ func StoredOf(settings rpc.Value) Stored {
 	return stored
 }
 
+// stored returns the sandbox that is in force for a thread.
+func (t *Thread) stored() Stored {
+	parts := strings.Split(t.Reach, ", ")
+	return Stored{
+		Sandbox: t.Sandbox, Network: slices.Contains(parts, reachNetwork),
+		NoTmpdir: slices.Contains(parts, reachNoTmpdir), NoSlashTmp: slices.Contains(parts, reachNoSlashTmp),
+	}
+}
+
 // Lower returns what both allow.
 func (s Stored) Lower(t Stored) Stored {
 	a, _ := levelOf(s.Sandbox)
@@ -212,6 +221,13 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 	}, nil
 }
 
+// The parts of Reach for members of a sandbox.
+const (
+	reachNetwork    = "network"
+	reachNoTmpdir   = "without $TMPDIR"
+	reachNoSlashTmp = "without /tmp"
+)
+
 // Reach describes what an echoed sandbox or sandboxPolicy allows, in one line; "" unknown.
 // Two sandboxes that differ in a member that Codex 0.169 has differ here.
 func Reach(sandbox, profile rpc.Value) string {
@@ -226,7 +242,7 @@ func Reach(sandbox, profile rpc.Value) string {
 	for root := range sandbox.Get("writableRoots").Elements() {
 		parts = append(parts, "writes "+string(root.Raw()))
 	}
-	for member, says := range map[string]string{"networkAccess": "network", "excludeTmpdirEnvVar": "without $TMPDIR", "excludeSlashTmp": "without /tmp"} {
+	for member, says := range map[string]string{"networkAccess": reachNetwork, "excludeTmpdirEnvVar": reachNoTmpdir, "excludeSlashTmp": reachNoSlashTmp} {
 		if is, isBool := sandbox.Get(member).Bool(); is || !isBool && !nothing(sandbox.Get(member)) {
 			parts = append(parts, says)
 		}

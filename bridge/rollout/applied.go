@@ -14,7 +14,7 @@ import (
 // Measured with Codex 0.169: it writes no sandbox policy, but the file system and the network of the profile in
 // force. An entry "deny" of the bridge's profile stays where a change of settings takes the profile away. The
 // type of the sandboxPolicy is readOnly if no entry can be written, workspaceWrite if one can, and
-// dangerFullAccess for any other profile.
+// dangerFullAccess for any other profile. The temporary folders are entries of their own.
 func Applied(codexHome, path string) *rpc.Doc {
 	for size := int64(most); size <= mostForSettings; size *= 4 {
 		tail, head, err := read(codexHome, path, size)
@@ -54,15 +54,21 @@ func applied(settings rpc.Value) *rpc.Doc {
 	}
 	profile := settings.Get("permission_profile")
 	kind, files := "dangerFullAccess", profile.Get("file_system")
+	written := make(map[string]bool) // kinds of special paths that can be written
 	if profile.Get("type").Is("managed") && files.Get("type").Is("restricted") && files.Get("entries").Kind() == rpc.Array {
 		kind = "readOnly"
 		for entry := range files.Get("entries").Elements() {
 			if access, _ := entry.Get("access").Text(); access != "read" && access != "none" && access != "deny" {
 				kind = "workspaceWrite"
+				special, _ := entry.Get("path").Get("value").Get("kind").Text()
+				written[special] = true
 			}
 		}
 	}
-	sandbox, err := json.Marshal(map[string]any{"type": kind, "networkAccess": !profile.Get("network").Is("restricted")})
+	sandbox, err := json.Marshal(map[string]any{
+		"type": kind, "networkAccess": !profile.Get("network").Is("restricted"),
+		"excludeSlashTmp": kind == "workspaceWrite" && !written["slash_tmp"], "excludeTmpdirEnvVar": kind == "workspaceWrite" && !written["tmpdir"],
+	})
 	if err != nil {
 		return nil
 	}

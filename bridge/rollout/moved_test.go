@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,19 +55,23 @@ func TestApplied(t *testing.T) {
 		}
 		return `{"type":"managed","file_system":{"type":"restricted","entries":[` + strings.Join(entries, ",") + `]},"network":"` + network + `"}`
 	}
-	const head = `{"approvalPolicy":"never","cwd":"/w","sandboxPolicy":`
+	sandbox := func(noTemps, network bool, kind string) string {
+		return fmt.Sprintf(`{"approvalPolicy":"never","cwd":"/w","sandboxPolicy":{"excludeSlashTmp":%v,"excludeTmpdirEnvVar":%v,"networkAccess":%v,"type":"%s"}}`, noTemps, noTemps, network, kind)
+	}
+	temps := strings.Replace(managed("restricted", "read"), `"entries":[`, `"entries":[{"path":{"type":"special","value":{"kind":"slash_tmp"}},"access":"write"},{"path":{"type":"special","value":{"kind":"tmpdir"}},"access":"write"},`, 1)
 	for name, test := range map[string]struct{ text, want string }{
-		"read-only":       {line(managed("restricted", "read")), head + `{"networkAccess":false,"type":"readOnly"}}`},
-		"nothing":         {line(managed("restricted", "none", "read", "deny")), head + `{"networkAccess":false,"type":"readOnly"}}`},
-		"workspace-write": {line(managed("enabled", "read", "write", "read")), head + `{"networkAccess":true,"type":"workspaceWrite"}}`},
-		"another access":  {line(managed("restricted", "append")), head + `{"networkAccess":false,"type":"workspaceWrite"}}`},
-		"another profile": {line(`{"type":"disabled"}`), head + `{"networkAccess":true,"type":"dangerFullAccess"}}`},
-		"no entries":      {line(`{"type":"managed","file_system":{"type":"restricted"},"network":"restricted"}`), head + `{"networkAccess":false,"type":"dangerFullAccess"}}`},
-		"the last":        {line(managed("enabled", "write")) + line(managed("restricted", "read")), head + `{"networkAccess":false,"type":"readOnly"}}`},
+		"temporary":       {line(temps), sandbox(false, false, "workspaceWrite")},
+		"read-only":       {line(managed("restricted", "read")), sandbox(false, false, "readOnly")},
+		"nothing":         {line(managed("restricted", "none", "read", "deny")), sandbox(false, false, "readOnly")},
+		"workspace-write": {line(managed("enabled", "read", "write", "read")), sandbox(true, true, "workspaceWrite")},
+		"another access":  {line(managed("restricted", "append")), sandbox(true, false, "workspaceWrite")},
+		"another profile": {line(`{"type":"disabled"}`), sandbox(false, true, "dangerFullAccess")},
+		"no entries":      {line(`{"type":"managed","file_system":{"type":"restricted"},"network":"restricted"}`), sandbox(false, false, "dangerFullAccess")},
+		"the last":        {line(managed("enabled", "write")) + line(managed("restricted", "read")), sandbox(false, false, "readOnly")},
 		"spoken of":       {`{"type":"response_item","payload":{"type":"message","text":"thread_settings_applied"}}` + "\n", ""},
 		"cut short":       {line(managed("enabled", "write"))[:40], ""},
 		"far from the end": {line(managed("restricted", "read")) + strings.Repeat(`{"text":"`+strings.Repeat("x", 1<<20)+`"}`+"\n", 6),
-			head + `{"networkAccess":false,"type":"readOnly"}}`},
+			sandbox(false, false, "readOnly")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, path := write(t, test.text)

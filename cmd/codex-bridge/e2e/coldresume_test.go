@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -230,4 +231,45 @@ func TestSecondRootBesideProtectedPath(t *testing.T) {
 		}
 	}
 	a.quit()
+}
+
+// A thread that a change of settings has raised or lowered without a turn is opened again as it is, where Codex has
+// it loaded. A fork, and a thread that comes back, keep the temporary folders from being written.
+func TestChangedThreadIsResumed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		sandbox string
+		change  map[string]any
+	}{
+		"raised":  {"read-only", map[string]any{"type": "workspaceWrite"}},
+		"tmp":     {"workspace-write", map[string]any{"type": "workspaceWrite", "excludeSlashTmp": true}},
+		"network": {"workspace-write", map[string]any{"type": "workspaceWrite", "networkAccess": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nnetwork = true\nprotected_paths = [\".github\"]\n", mute: "many"})
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": test.sandbox})
+			a.turn(thread, "RUN: true")
+			mark := a.Mark()
+			a.must("thread/settings/update", map[string]any{"threadId": thread, "sandboxPolicy": test.change})
+			a.waitFor(mark, "thread/settings/updated", nil)
+			a.must("thread/resume", map[string]any{"threadId": thread})
+			a.turn(thread, "RUN: touch resumed")
+			if !w.left("workspace/resumed") {
+				t.Errorf("the model was told %q", w.told())
+			}
+			noTmp := func(opened json.RawMessage) {
+				t.Helper()
+				if got, want := editor.Member(opened, "sandbox", "excludeSlashTmp"), fmt.Sprint(name == "tmp"); name != "raised" && got != want {
+					t.Errorf("excludeSlashTmp is %s, want %s", got, want)
+				}
+			}
+			noTmp(a.must("thread/fork", map[string]any{"threadId": thread}))
+			a.quit()
+			a = w.agreeable(proxyArgv...)
+			noTmp(a.must("thread/resume", map[string]any{"threadId": thread}))
+			a.quit()
+		})
+	}
 }
