@@ -9,20 +9,26 @@ var ansiLetters = map[byte]byte{
 	'a': 7, 'b': 8, 'e': 27, 'E': 27, 'f': 12, 'n': 10, 'r': 13, 't': 9, 'v': 11, '\\': '\\', '\'': '\'', '"': '"', '?': '?',
 }
 
-// ansiC decodes the inside of $'…'. It is false for escapes that shells read
-// differently, and for NUL, at which some end the word.
-func ansiC(s string) (string, bool) {
+// ansiC decodes the inside of $'…'. known is false for escapes that shells read
+// differently, and for NUL, at which some end the word: these become NUL.
+func ansiC(s string) (text string, known bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true
 	}
 	var b strings.Builder
+	known = true
+	unknown := func() {
+		b.WriteByte(0)
+		known = false
+	}
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' {
 			b.WriteByte(s[i])
 			continue
 		}
 		if i++; i == len(s) {
-			return "", false
+			unknown()
+			break
 		}
 		c := s[i]
 		if plain, ok := ansiLetters[c]; ok {
@@ -52,22 +58,32 @@ func ansiC(s string) (string, bool) {
 			i++
 		}
 		switch {
-		case digits == 0 || value == 0:
-			return "", false
-		case c == 'x' && i+1 < len(s) && digit(s[i+1]) < 16:
-			return "", false // ksh reads on
+		case digits == 0:
+			if base == 8 {
+				i++ // the letter
+			}
+			unknown()
+		case value == 0: // the rest may not be there
+			unknown()
+			return b.String(), false
+		case c == 'x' && i+1 < len(s) && digit(s[i+1]) < 16: // ksh reads on
+			for i+1 < len(s) && digit(s[i+1]) < 16 {
+				i++
+			}
+			unknown()
 		case c == 'u' || c == 'U':
 			if !utf8.ValidRune(rune(value)) { // eight digits fit; what is too big is negative
-				return "", false
+				unknown()
+				break
 			}
 			b.WriteRune(rune(value))
 		case value > 255:
-			return "", false
+			unknown()
 		default:
 			b.WriteByte(byte(value))
 		}
 	}
-	return b.String(), true
+	return b.String(), known
 }
 
 // digit is the value of a hexadecimal digit, and 16 for what is none.

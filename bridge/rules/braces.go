@@ -1,6 +1,9 @@
 package rules
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // maxAlternatives bounds the words that a brace expansion stands for, maxBraceSteps the work for it: the
 // bytes that are looked at, for each byte of the word.
@@ -9,13 +12,17 @@ const (
 	maxBraceSteps   = 1024
 )
 
+// isRange matches what is a range for every shell that has ranges.
+var isRange = regexp.MustCompile(`^(-?[0-9]+|[A-Za-z])\.\.(-?[0-9]+|[A-Za-z])(\.\.-?[0-9]+)?$`)
+
 // braceExpansion is the work for one word.
 type braceExpansion struct{ steps int } // that are left
 
 // expandBraces returns the words that the lists in braces of a word stand for, such as a/x and a/y for
 // a/{x,y}. plain reports of each byte that no quote is around it. The result is nil if the word has no list;
 // ok is false if the lists stand for too many words, or are too much work. A range such as {1..3} becomes an
-// unknown part, that is a NUL.
+// unknown part, that is a NUL. What only looks
+// like a range stays as text, too.
 func expandBraces(bytes []byte, plain []bool) (words []string, ok bool) {
 	x := braceExpansion{steps: maxBraceSteps * len(bytes)}
 	if open, _, _ := x.list(bytes, plain); open < 0 {
@@ -33,16 +40,26 @@ func (x *braceExpansion) expand(bytes []byte, plain []bool) (words []string, ok 
 	for _, comma := range append(commas, end) {
 		middle, middlePlain := bytes[from:comma], plain[from:comma]
 		if len(commas) == 0 {
+			if !isRange.Match(middle) { // text, or a range of some shell
+				if words, ok = x.with(words, bytes, plain, open, end, bytes[open:end+1], make([]bool, end+1-open)); !ok {
+					return nil, false
+				}
+			}
 			middle, middlePlain = []byte{0}, []bool{false}
 		}
-		inner, ok := x.expand(slices.Concat(bytes[:open], middle, bytes[end+1:]), slices.Concat(plain[:open], middlePlain, plain[end+1:]))
-		words = append(words, inner...)
-		if !ok || len(words) > maxAlternatives {
+		if words, ok = x.with(words, bytes, plain, open, end, middle, middlePlain); !ok {
 			return nil, false
 		}
 		from = comma + 1
 	}
 	return words, true
+}
+
+// with appends what a word expands to with a text in the place of a list. ok is false if that is too much.
+func (x *braceExpansion) with(words []string, bytes []byte, plain []bool, open, end int, middle []byte, middlePlain []bool) (all []string, ok bool) {
+	inner, ok := x.expand(slices.Concat(bytes[:open], middle, bytes[end+1:]), slices.Concat(plain[:open], middlePlain, plain[end+1:]))
+	words = append(words, inner...)
+	return words, ok && len(words) <= maxAlternatives
 }
 
 // list returns the first list or range in braces, and its commas; open is -1 if there is none, or if no steps
@@ -64,6 +81,7 @@ func (x *braceExpansion) list(bytes []byte, plain []bool) (open, end int, commas
 				commas = append(commas, end)
 			case bytes[end] == '.' && depth == 1:
 				dots = dots || bytes[end-1] == '.'
+			case bytes[end] == '}' && depth == 1 && len(commas) == 0 && !dots: // bash reads on
 			case bytes[end] == '}':
 				depth--
 			}

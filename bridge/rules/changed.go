@@ -67,7 +67,7 @@ var unquote = strings.NewReplacer("\\\n", "", "\\", "", "'", "", `"`, "")
 
 // delimits reports whether a character ends a word for some shell.
 func delimits(c rune) bool {
-	return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=,", c)
+	return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=,~^", c)
 }
 
 // changedFiles collects the files that a command line changes.

@@ -108,6 +108,7 @@ func (r *reader) text(text string, c context) []*node {
 		// Measured: zsh drops a backslash at the end, and a $ with one of these behind it.
 		if strings.HasSuffix(text, "\\") || strings.Contains(text, "$~") || strings.Contains(text, "$^") || strings.Contains(text, "$=") {
 			nodes = append(nodes, opaqueNode(text, "zsh may leave characters out of a word"))
+			r.line.partial = true
 		}
 	}
 	parsed := false

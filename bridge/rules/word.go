@@ -127,10 +127,12 @@ func (f *flattener) parts(parts []syntax.WordPart, quoted bool) {
 		case *syntax.SglQuoted:
 			if !p.Dollar {
 				f.text(p.Value)
-			} else if text, ok := ansiC(p.Value); ok {
-				f.text(text)
 			} else {
-				f.unknown(single)
+				text, known := ansiC(p.Value)
+				f.text(text)
+				if !known {
+					f.word.kind = max(f.word.kind, single)
+				}
 			}
 		case *syntax.DblQuoted:
 			if p.Dollar {
@@ -229,7 +231,7 @@ func (f *flattener) expand(w *word) {
 	for i, c := range text {
 		switch {
 		case !f.plain[i]:
-		case c == '*', c == '?':
+		case c == '*', c == '?', c == '$': // behind a list there may be the name of a parameter
 			text[i] = 0
 		case c == '[':
 			text[i], bracket = openBracket, true
