@@ -23,7 +23,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// withoutFeature names the type of a feature that is left out of the assembly.
+// withoutFeature names what a test runs without: the type of a feature, which is left out of the assembly, that of the
+// tap or of the person at the terminal, or a command.
 const withoutFeature = "CODEX_BRIDGE_TEST_WITHOUT"
 
 // request is a request that Codex received.
