@@ -73,13 +73,5 @@ func applied(settings rpc.Value) *rpc.Doc {
 		return nil
 	}
 	out["sandboxPolicy"] = sandbox
-	text, err := json.Marshal(out)
-	if err != nil {
-		return nil
-	}
-	doc, err := rpc.ParseValue(text)
-	if err != nil {
-		return nil
-	}
-	return doc
+	return document(out)
 }

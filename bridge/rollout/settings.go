@@ -95,7 +95,12 @@ func settings(context rpc.Value) *rpc.Doc {
 	if out["sandboxPolicy"], err = json.Marshal(sandbox); err != nil {
 		return nil
 	}
-	text, err := json.Marshal(out)
+	return document(out)
+}
+
+// document is an object of these members; nil if one of them is no JSON.
+func document(members map[string]json.RawMessage) *rpc.Doc {
+	text, err := json.Marshal(members)
 	if err != nil {
 		return nil
 	}
