@@ -1,0 +1,53 @@
+package guard
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"codex-bridge/bridge/policy"
+)
+
+// The folder in which a thread was opened counts where a turn has moved it since, and Codex has not loaded it.
+func TestOpenedIn(t *testing.T) {
+	const id = "01900000-0000-7000-8000-00000000000"
+	w := newAgentWorld(t, nil)
+	file := func(n, opened string) string {
+		w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+n+".jsonl",
+			`{"type":"session_meta","payload":{"id":"`+id+n+`","cwd":"`+opened+`"}}`+"\n"+
+				`{"type":"turn_context","payload":{"turn_id":"u","cwd":"`+w.root+`"}}`+"\n")
+		return id + n
+	}
+	elsewhere := filepath.Dir(w.write("elsewhere/x", ""))
+	w.start()
+	moved, stays, relative := file("1", elsewhere), file("2", w.root), file("3", "relative")
+	for _, test := range []struct{ name, thread, answer, want string }{
+		{"moved", moved, `"result":{"data":[],"nextCursor":null}`, elsewhere},
+		{"loaded", moved, `"result":{"data":["` + moved + `"],"nextCursor":null}`, ""},
+		{"not told", moved, `"error":{"code":-32600,"message":"no"}`, ""},
+		{"not moved", stays, "", ""},
+		{"no file", id + "4", "", ""},
+		{"not to be judged", relative, "", ""},
+	} {
+		got := make(chan string, 1)
+		go func() { got <- w.g.openedIn(context.Background(), test.thread) }()
+		if test.answer != "" {
+			w.answer("thread/loaded/list", `{"limit":1000}`, test.answer)
+		}
+		if folder := <-got; folder != test.want {
+			t.Errorf("%s: %q, want %q", test.name, folder, test.want)
+		}
+	}
+}
+
+// The roots beside the workspace are those that can be judged.
+func TestOtherRoots(t *testing.T) {
+	w := newAgentWorld(t, nil)
+	lib := filepath.Dir(w.write("lib/x", ""))
+	doc := value(t, `{"runtimeWorkspaceRoots":["`+w.root+`","`+lib+`","relative",1]}`)
+	one := &thread{Thread: policy.Thread{Workspace: w.root}, opened: keep(doc), world: w.g.world}
+	if got := one.otherRoots(); !slices.Equal(got, []string{lib}) {
+		t.Errorf("got %q, want %q", got, []string{lib})
+	}
+}
