@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"codex-bridge/rpc"
@@ -16,42 +15,22 @@ import (
 // type of the sandboxPolicy is readOnly if no entry can be written, workspaceWrite if one can, and
 // dangerFullAccess for any other profile. The temporary folders are entries of their own.
 func Applied(codexHome, path string) *rpc.Doc {
-	for size := int64(most); size <= mostForSettings; size *= 4 {
-		tail, head, err := read(codexHome, path, size)
-		if err != nil {
-			return nil
+	return lastOf(codexHome, path, func(tail []byte) (found *rpc.Doc, done bool) {
+		for line := range linesWith(tail, `"thread_settings_applied"`) {
+			if line == nil {
+				continue // the one before it counts, beside the last turn's
+			}
+			payload := line.Root().Get("payload")
+			if line.Root().Get("type").Is("event_msg") && payload.Get("type").Is("thread_settings_applied") {
+				found = applied(payload.Get("thread_settings"))
+			}
 		}
-		if found := appliedIn(tail); found != nil || head == nil {
-			return found
-		}
-	}
-	return nil
-}
-
-func appliedIn(tail []byte) (found *rpc.Doc) {
-	for line := range bytes.Lines(tail) {
-		if !bytes.Contains(line, []byte(`"thread_settings_applied"`)) {
-			continue
-		}
-		doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
-		if err != nil {
-			continue
-		}
-		payload := doc.Root().Get("payload")
-		if doc.Root().Get("type").Is("event_msg") && payload.Get("type").Is("thread_settings_applied") {
-			found = applied(payload.Get("thread_settings"))
-		}
-	}
-	return found
+		return found, found != nil
+	})
 }
 
 func applied(settings rpc.Value) *rpc.Doc {
-	out := make(map[string]json.RawMessage)
-	for from, to := range renamed {
-		if v := settings.Get(from); v.Exists() {
-			out[to] = v.Raw()
-		}
-	}
+	out := rename(settings)
 	profile := settings.Get("permission_profile")
 	kind, files := "dangerFullAccess", profile.Get("file_system")
 	written := make(map[string]bool) // kinds of special paths that can be written

@@ -43,7 +43,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// The type of the sandbox is that of what can be written.
+// The sandbox type follows from the paths that can be written.
 func TestApplied(t *testing.T) {
 	line := func(profile string) string {
 		return `{"type":"event_msg","payload":{"type":"thread_settings_applied","thread_settings":{"cwd":"/w","approval_policy":"never","permission_profile":` + profile + "}}}\n"

@@ -3,6 +3,7 @@ package rollout
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 
 	"codex-bridge/rpc"
 )
@@ -23,40 +24,53 @@ var renamed = map[string]string{
 // thread/settings/updated; nil when that is not known. turn may be empty: then it is the
 // last turn's.
 func Settings(codexHome, path, turn string) *rpc.Doc {
+	return lastOf(codexHome, path, func(tail []byte) (found *rpc.Doc, done bool) {
+		for line := range linesWith(tail, `"turn_context"`) {
+			if line == nil {
+				return nil, true // it may be the one that counts
+			}
+			context := line.Root().Get("payload")
+			if line.Root().Get("type").Is("turn_context") && (turn == "" || context.Get("turn_id").Is(turn)) {
+				found = settings(context)
+			}
+		}
+		return found, found != nil
+	})
+}
+
+// mostForSettings is how many bytes of a file's end are looked at for settings: the outputs of commands follow them.
+const mostForSettings = 16 * most
+
+// lastOf calls search with more and more of a file's end, until search is done or all of it was searched.
+func lastOf(codexHome, path string, search func(tail []byte) (found *rpc.Doc, done bool)) *rpc.Doc {
 	for size := int64(most); size <= mostForSettings; size *= 4 {
 		tail, head, err := read(codexHome, path, size)
 		if err != nil {
 			return nil
 		}
-		found, broken := settingsIn(tail, turn)
-		if found != nil || broken || head == nil {
+		if found, done := search(tail); done || head == nil {
 			return found
 		}
 	}
 	return nil
 }
 
-// mostForSettings is how much of the file's end is looked at for the settings of a turn: the outputs of its
-// commands follow them.
-const mostForSettings = 16 * most
-
-// settingsIn returns the settings of a turn in some lines of the file; nil if there are none. broken reports that
-// a line can't be read which may have them.
-func settingsIn(tail []byte, turn string) (found *rpc.Doc, broken bool) {
-	for line := range bytes.Lines(tail) {
-		if !bytes.Contains(line, []byte(`"turn_context"`)) {
-			continue
-		}
-		doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
-		if err != nil {
-			return nil, true
-		}
-		context := doc.Root().Get("payload")
-		if doc.Root().Get("type").Is("turn_context") && (turn == "" || context.Get("turn_id").Is(turn)) {
-			found = settings(context)
+// linesWith yields the lines that have a text in them; nil for a line that can't be read.
+func linesWith(tail []byte, text string) iter.Seq[*rpc.Doc] {
+	return func(yield func(*rpc.Doc) bool) {
+		for line := range bytes.Lines(tail) {
+			if !bytes.Contains(line, []byte(text)) {
+				continue
+			}
+			doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
+			if err != nil {
+				doc = nil
+			}
+			if !yield(doc) {
+				return
+			}
 		}
 	}
-	return found, false
 }
 
 // LastSettings is Settings of the last turn of a thread, which is found by its id alone.
@@ -69,12 +83,7 @@ func LastSettings(codexHome, id string) *rpc.Doc {
 }
 
 func settings(context rpc.Value) *rpc.Doc {
-	out := make(map[string]json.RawMessage)
-	for from, to := range renamed {
-		if v := context.Get(from); v.Exists() {
-			out[to] = v.Raw()
-		}
-	}
+	out := rename(context)
 	sandbox := map[string]json.RawMessage{"writableRoots": json.RawMessage("[]")}
 	for name, v := range context.Get("sandbox_policy").Members() {
 		switch name {
@@ -96,6 +105,17 @@ func settings(context rpc.Value) *rpc.Doc {
 		return nil
 	}
 	return document(out)
+}
+
+// rename returns the members of Codex's file that settings have, by the names that they have there.
+func rename(written rpc.Value) map[string]json.RawMessage {
+	out := make(map[string]json.RawMessage)
+	for from, to := range renamed {
+		if v := written.Get(from); v.Exists() {
+			out[to] = v.Raw()
+		}
+	}
+	return out
 }
 
 // document is an object of these members; nil if one of them is no JSON.
