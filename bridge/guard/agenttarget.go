@@ -83,10 +83,12 @@ func (g *Guard) origin(id string) string {
 	return id
 }
 
-// isLooser reports whether an agent may do more than the calling turn, or what it may do is not known. What
-// Codex has written down of both turns is compared, and, where the client has opened the agent's thread, what is
-// in force now: a resume or a change of settings writes nothing down. The settings of another agent are those
-// of the turn that started it, whatever becomes of its parent's.
+// isLooser reports whether an agent may do more than the calling turn, or what it may do is not known.
+//
+// Measured with Codex 0.169: an agent keeps the settings of the turn that started it, and Codex writes them down for
+// each turn of the agent. But a client can open the agent's thread and change its settings without a turn. So what
+// is in force for such an agent is compared, too, and what Codex wrote down last, perhaps before the bridge was
+// started.
 func (g *Guard) isLooser(agent, thread, turn string) bool {
 	one, caller := g.thread(agent, ""), g.thread(thread, turn)
 	if caller == nil || agent == caller.ID {
@@ -95,23 +97,27 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 	if one == nil {
 		return true
 	}
-	its, own := rollout.Settings(g.world.CodexHome, one.Rollout, ""), rollout.Settings(g.world.CodexHome, caller.Rollout, turn)
-	if its == nil || own == nil || g.threads.opens(agent) && policy.Looser(caller, one) {
+	if g.threads.opens(agent) && policy.Looser(caller, one) {
 		return true
 	}
-	if policy.Looser(policy.InForce(own.Root()), policy.InForce(its.Root())) {
+	looser := func(than, settings *rpc.Doc) bool {
+		return policy.Looser(policy.InForce(than.Root()), policy.InForce(settings.Root()))
+	}
+	home := g.world.CodexHome
+	its, own := rollout.Settings(home, one.Rollout, ""), rollout.Settings(home, caller.Rollout, turn)
+	if its == nil || own == nil || looser(own, its) {
 		return true
 	}
-	// The client may have raised the agent's thread before the bridge was started.
-	its, own = rollout.Applied(g.world.CodexHome, one.Rollout), rollout.Applied(g.world.CodexHome, caller.Rollout)
-	return its != nil && own != nil && policy.Looser(policy.InForce(own.Root()), policy.InForce(its.Root()))
+	its, own = rollout.Applied(home, one.Rollout), rollout.Applied(home, caller.Rollout)
+	return its != nil && own != nil && looser(own, its)
 }
 
 func isAgentTool(name string) bool {
 	return !strings.HasPrefix(name, "mcp__") && slices.ContainsFunc(agentTools, func(tool string) bool { return strings.HasSuffix(name, tool) })
 }
 
-// givesWork reports whether an agent does something for a call. One that has a turn reads a message that begins none.
+// givesWork reports whether an agent may work for a call of this tool: the call begins a turn, or an agent that
+// has a turn reads its message.
 func givesWork(tool string) bool {
 	return givesTurn(tool) || isAgentTool(tool) && (strings.HasSuffix(tool, "send_message") || strings.HasSuffix(tool, "assign_task"))
 }

@@ -58,7 +58,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 			}
 		}
 	}
-	// The client has opened the agent's thread, and raised it without a turn, or the bridge asks for the caller alone.
+	// The client has opened the agent's thread. What is in force there counts, beside what Codex wrote down.
 	agent := w.g.threads.known[own].Thread
 	agent.ID, agent.Rollout = ownChild, w.write(rollout(ownChild), settings)
 	for name, change := range map[string]func(caller, agent *policy.Thread){
@@ -79,14 +79,15 @@ func TestAgentOfAnotherSession(t *testing.T) {
 	}
 }
 
-// A name tells nothing of an agent's settings. One gets no work as soon as those of its thread have changed.
+// Nothing tells the settings of an agent that is called by its name. It gets no work once the settings of its
+// thread have changed.
 func TestAgentByName(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000a"
 	w := newAgentWorld(t, nil)
 	w.g.threads.known = map[string]*thread{id: {Thread: policy.Thread{ID: id, Workspace: w.root}}}
 	for _, test := range []struct {
 		tool, input string
-		field       string // that is refused once they have
+		field       string // refused once the settings have changed
 	}{
 		{"send_input", `{"target":"a"}`, "tool_input.target"},
 		{"send_input", `{"id":"a"}`, "tool_input.id"},
@@ -119,7 +120,7 @@ func TestAgentByName(t *testing.T) {
 	}
 }
 
-// Where the settings of the agent or of its caller can't be found out, the agent may do more.
+// An agent is looser if its settings, or those of its caller, can't be found out.
 func TestAgentWithoutSettings(t *testing.T) {
 	const own, agent = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
 	w := newAgentWorld(t, nil)
@@ -160,7 +161,7 @@ func TestAgentRaisedBefore(t *testing.T) {
 		return w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", text)
 	}
 	for _, test := range []struct {
-		caller, agent string // what may be done with a path
+		caller, agent string // the access to a path; "": Codex wrote no settings down
 		want          bool
 	}{{"read", "read", false}, {"read", "write", true}, {"write", "write", false}, {"write", "read", false}, {"", "write", false}, {"read", "", false}} {
 		w.g.threads.known = map[string]*thread{

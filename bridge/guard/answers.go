@@ -87,22 +87,20 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 	state.Escalation, state.Forgotten = escalation, g.isForgotten(params)
 	question := policy.Asked{Method: asked.Method, Params: params}
 	var d policy.Decision
-	for n := 0; ; n++ {
-		state.Writable = g.threads.writable.ofAll()
+	ok := g.threads.writable.reserve(func(all []string) (string, []string) {
+		state.Writable = all
 		d = judgeAnswer(policies, question, r.Message, state)
-		var granted []string
-		if p.Mode() == config.Enforce && asked.Method == "item/permissions/requestApproval" && d.Err == nil {
-			if m, err := rpc.ParseMessage(d.Message); err == nil {
-				granted = policy.GrantedPaths(m.Result)
-			}
+		if p.Mode() != config.Enforce || asked.Method != "item/permissions/requestApproval" || d.Err != nil {
+			return "", nil
 		}
-		if g.threads.writable.reserve(thread, granted, state.Writable) {
-			break
+		m, err := rpc.ParseMessage(d.Message)
+		if err != nil {
+			return "", nil
 		}
-		if n == maxJudged {
-			d = policy.Decision{Verdict: policy.Deny, Err: rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write", asked.Method)}
-			break
-		}
+		return thread, policy.GrantedPaths(m.Result)
+	})
+	if !ok {
+		d = policy.Decision{Verdict: policy.Deny, Err: errFolders(asked.Method)}
 	}
 	if d.Verdict == policy.Pass {
 		return

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"slices"
 	"sync"
 
@@ -100,15 +99,10 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 	if p.Mode() == config.Enforce && p.VerifySettings(settings.Root(), state) != nil {
 		return nil
 	}
-	approval := bytes.Clone(settings.Root().Get("approvalPolicy").Raw())
-	reviewer, _ := settings.Root().Get("approvalsReviewer").Text()
-	cwd, _ := settings.Root().Get("cwd").Text()
-	child := &policy.Thread{
-		ID: id, Workspace: root.Workspace, Cwd: cwd, Project: root.Project, Projects: root.Projects, Sandbox: policy.SandboxMode(settings.Root().Get("sandboxPolicy")),
-		Reach:    policy.Reach(settings.Root().Get("sandboxPolicy"), settings.Root().Get("activePermissionProfile")),
-		Roots:    slices.Concat(root.Fence.Roots, root.Roots, policy.WritableRoots(settings.Root().Get("sandboxPolicy"))),
-		Approval: approval, Reviewer: reviewer, Varied: root.Varied, Gated: root.Gated, Reruns: root.Reruns || policy.Reruns(approval), Rollout: one.Path,
-	}
+	child := policy.InForce(settings.Root())
+	child.ID, child.Workspace, child.Project, child.Projects = id, root.Workspace, root.Project, root.Projects
+	child.Roots = slices.Concat(root.Fence.Roots, root.Roots, child.Roots)
+	child.Varied, child.Gated, child.Reruns, child.Rollout = root.Varied, root.Gated, root.Reruns || policy.Reruns(child.Approval), one.Path
 	g.threads.writable.add(id, child.NowWritable())
 	child.Writable = slices.Concat(root.Writable, g.threads.writable.of(id))
 	return child

@@ -184,14 +184,11 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		return err
 	}
 	var j judgement
-	for n := 0; ; n++ {
-		j = g.judge(patient, policies, call, thread)
-		if g.threads.writable.reserve(thread, j.Writable, j.state.Writable) {
-			break
-		}
-		if n == maxJudged {
-			return rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write; send it again", clip(call.Method))
-		}
+	if !g.threads.writable.reserve(func(all []string) (string, []string) {
+		j = g.judge(patient, policies, call, all)
+		return thread, j.Writable
+	}) {
+		return errFolders(call.Method)
 	}
 	d, state := j.Decision, j.state
 	if d.Sent != nil && p.Mode() == config.Enforce {
@@ -252,13 +249,12 @@ type judgement struct {
 	loaded []string         // the threads that Codex has loaded, before a resume
 }
 
-// maxJudged bounds how often a message is judged again because the writable folders have changed.
-const maxJudged = 100
-
-// judge holds a message of the client to the policies. The first decides whether they are enforced.
-func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *bridge.Call, thread string) judgement {
+// judge holds a message of the client to the policies. The first decides whether they are enforced. writable are the
+// folders that commands of any thread could write.
+func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *bridge.Call, writable []string) judgement {
 	p := policies[0]
 	j := judgement{state: g.state(ctx, p, call.Message)}
+	j.state.Writable = writable
 	j.state.Consented = g.consents.has(call.Message)
 	d := g.informed(ctx, p, call, call.Message, &j.state)
 	var refusal *rpc.Error
@@ -270,7 +266,7 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 		}
 	}
 	if refusal == nil {
-		refusal = respelled(call.Method, thread)
+		refusal = respelled(call.Method, textOf(call, "threadId"))
 	}
 	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil && g.unenforced.Load() {
 		j.loaded, refusal = g.loaded(ctx)
@@ -322,11 +318,7 @@ func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Cal
 func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) policy.State {
 	state := g.stateNow(rpc.Value{})
 	state.Unpinned = p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
-	if !p.Judges(m) {
-		return state
-	}
-	state.Writable = g.threads.writable.ofAll()
-	if id, ok := m.Params.Get("threadId").Text(); ok {
+	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
 		state.Thread = g.threads.get(ctx, id, g.peer.Ended())
 		if state.Thread == nil && p.Mode() == config.Enforce && (m.Method == "thread/resume" || m.Method == "thread/fork") {
 			state.Opened = g.openedIn(ctx, id)

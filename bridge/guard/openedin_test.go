@@ -9,7 +9,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// The folder in which a thread was opened counts where a turn has moved it since, and Codex has not loaded it.
+// openedIn returns the folder of a thread that a turn has moved since and that Codex has not loaded.
 func TestOpenedIn(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000"
 	w := newAgentWorld(t, nil)
@@ -41,7 +41,7 @@ func TestOpenedIn(t *testing.T) {
 	}
 }
 
-// The roots beside the workspace are those that can be judged.
+// otherRoots leaves out the workspace, and what is no absolute path.
 func TestOtherRoots(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	lib := filepath.Dir(w.write("lib/x", ""))

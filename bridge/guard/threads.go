@@ -159,21 +159,21 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 		gated := was.Gated
 		one.gated, one.gateOrder = &gated, was.gateOrder
 	}
-	verify := func() *rpc.Error {
-		one.world.Writable = t.writable.ofAll()
+	var err *rpc.Error
+	ok := t.writable.reserve(func(all []string) (string, []string) {
+		one.world.Writable = all
 		for _, p := range append(slices.Clip(own), p) {
-			if err := one.verify(p); err != nil {
-				return err
+			if err = one.verify(p); err != nil {
+				return "", nil
 			}
 		}
-		return nil
-	}
-	if err := verify(); err != nil {
+		return one.ID, append(one.NowWritable(), one.otherRoots()...)
+	})
+	if err != nil {
 		return err
 	}
-	t.writable.add(one.ID, append(one.NowWritable(), one.otherRoots()...))
-	if err := verify(); err != nil { // another thread may have got a folder in or around these in the meantime
-		return err
+	if !ok {
+		return errFolders(sent.Method)
 	}
 	if t.known == nil {
 		t.known = make(map[string]*thread)
@@ -278,8 +278,8 @@ func (one *thread) verify(p *policy.Policy) *rpc.Error {
 	return one.allows(p, one.settings.Root(), one.Gated)
 }
 
-// otherRoots returns the canonical roots beside the workspace with which the thread was opened. They are writable
-// as soon as a turn has workspace-write.
+// otherRoots returns the canonical runtimeWorkspaceRoots of Codex's answer but for the workspace. They become writable
+// with the first turn that has workspace-write.
 func (one *thread) otherRoots() (roots []string) {
 	for root := range one.opened.Root().Get("runtimeWorkspaceRoots").Elements() {
 		text, _ := root.Text()
@@ -302,14 +302,7 @@ func (one *thread) allows(p *policy.Policy, settings rpc.Value, gated bool) *rpc
 			return err
 		}
 	}
-	one.Sandbox, one.Unfenced = policy.SandboxMode(settings.Get("sandboxPolicy")), policy.Unfenced(one.Fence, settings)
-	one.Reach = policy.Reach(settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile"))
-	one.Roots = policy.WritableRoots(settings.Get("sandboxPolicy"))
-	if cwd, ok := settings.Get("cwd").Text(); ok {
-		one.Cwd = cwd
-	}
-	one.Approval = bytes.Clone(settings.Get("approvalPolicy").Raw())
-	one.Reviewer, _ = settings.Get("approvalsReviewer").Text()
+	one.Change(settings)
 	return nil
 }
 

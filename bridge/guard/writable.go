@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
 )
 
 // writable records the folders that Codex has let commands write since the bridge started, by thread. None
@@ -30,27 +31,48 @@ func (w *writable) add(thread string, folders []string) {
 	w.addLocked(thread, folders)
 }
 
-// reserve records the folders that a message of a thread makes writable, before Codex gets the message. It
-// returns false, and records none, if folders were added to those of all threads since the message was judged
-// with them.
-func (w *writable) reserve(thread string, folders, judgedWith []string) bool {
+// maxJudged bounds how often judge is called for one message.
+const maxJudged = 100
+
+// reserve records the folders that a message makes writable for a thread, before the message takes effect. judge gets
+// the folders of all threads, and returns the thread and its folders. It is called again if other folders were
+// recorded in the meantime. The result is false if that went on for maxJudged calls; nothing is recorded then.
+func (w *writable) reserve(judge func(all []string) (thread string, folders []string)) bool {
+	for range maxJudged {
+		all := w.ofAll()
+		thread, folders := judge(all)
+		if w.addIf(all, thread, folders) {
+			return true
+		}
+	}
+	return false
+}
+
+// addIf records folders if all is still the list of all threads' folders.
+func (w *writable) addIf(all []string, thread string, folders []string) bool {
 	if len(folders) == 0 {
 		return true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.all) != len(judgedWith) {
+	if len(w.all) != len(all) { // it only grows
 		return false
 	}
 	w.addLocked(thread, folders)
 	return true
 }
 
+// errFolders is the refusal of a message for which reserve returned false.
+func errFolders(method string) *rpc.Error {
+	return rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write; send it again", clip(method))
+}
+
 func (w *writable) addLocked(thread string, folders []string) {
 	if w.byThread == nil {
 		w.byThread = make(map[string][]string)
 	}
-	// The outer ones come first: an inner one adds nothing. Under the bridge's profile Codex names folders in a root, too.
+	// A folder inside another one is not recorded, so the outer ones come first. Under the bridge's profile Codex
+	// lists folders inside the roots, too.
 	folders = slices.SortedFunc(slices.Values(folders), func(a, b string) int { return len(a) - len(b) })
 	for _, folder := range folders {
 		one := folder

@@ -47,23 +47,35 @@ func TestWritableIsBounded(t *testing.T) {
 	}
 }
 
-// A message that was judged before other folders were made writable makes none writable.
+// A message is judged again if folders were made writable in the meantime.
 func TestWritableIsReserved(t *testing.T) {
+	for _, test := range []struct {
+		changes, calls int
+		ok             bool
+	}{{0, 1, true}, {1, 2, true}, {maxJudged - 1, maxJudged, true}, {maxJudged, maxJudged, false}} {
+		var w writable
+		calls := 0
+		ok := w.reserve(func(all []string) (string, []string) {
+			if len(all) != calls {
+				t.Errorf("call %d gets %q", calls, all)
+			}
+			if calls++; calls <= test.changes {
+				w.add("other", []string{fmt.Sprint("/", calls)})
+			}
+			return "T", []string{"/t"}
+		})
+		if ok != test.ok || calls != test.calls || slices.Contains(w.of("T"), "/t") != ok || slices.Contains(w.ofAll(), "/t") != ok {
+			t.Errorf("%d changes: %v after %d calls, %q", test.changes, ok, calls, w.ofAll())
+		}
+	}
 	var w writable
-	judgedWith := w.ofAll()
-	if !w.reserve("T", []string{"/a"}, judgedWith) || !w.reserve("T", nil, judgedWith) {
-		t.Fatal("nothing has changed, and the folder is not reserved")
-	}
-	if w.reserve("U", []string{"/a/b"}, judgedWith) || w.of("U") != nil {
-		t.Errorf("/a came since, and yet U has %q", w.of("U"))
-	}
-	if !w.reserve("U", []string{"/c"}, w.ofAll()) || !slices.Equal(w.ofAll(), []string{"/a", "/c"}) {
-		t.Errorf("all: %q", w.ofAll())
+	if !w.reserve(func([]string) (string, []string) { w.add("other", []string{"/a"}); return "T", nil }) {
+		t.Error("a message that makes nothing writable is judged again")
 	}
 }
 
-// A folder inside one that is in the list adds nothing to it, but where a sandbox keeps the inner one from being
-// written.
+// The list of all has no folder inside another one, except those that the sandbox of the outer one does not let
+// commands write.
 func TestWritableHasOuterFolders(t *testing.T) {
 	var w writable
 	w.add("T", []string{"/lib/.github", "/lib"})

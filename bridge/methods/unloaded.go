@@ -5,6 +5,6 @@ package methods
 // and the third, and not by thread/closed.
 var Unloaded = []string{"thread/closed", "thread/archived", "thread/deleted"}
 
-// Unloading are the requests with which a client has Codex unload a thread. The notification may come after
-// the answer.
+// Unloading are the requests by which a client makes Codex unload a thread. Codex may send the answer before the
+// notification.
 var Unloading = []string{"thread/archive", "thread/delete"}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -143,35 +142,6 @@ func approvalRank(v rpc.Value) int {
 		return 2
 	}
 	return -1
-}
-
-// InForce is a thread of which only the settings are known, in the form of thread/settings/updated.
-func InForce(settings rpc.Value) *Thread {
-	one := &Thread{
-		Sandbox: SandboxMode(settings.Get("sandboxPolicy")), Reach: Reach(settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile")),
-		Approval: clone(settings.Get("approvalPolicy")),
-	}
-	one.Cwd, _ = settings.Get("cwd").Text()
-	one.Reviewer, _ = settings.Get("approvalsReviewer").Text()
-	return one
-}
-
-// Looser reports whether the settings of a thread may allow more than those of another one: another sandbox or cwd,
-// unless the sandbox is read-only without network, approvals that ask less, or a reviewer who is not the user.
-func Looser(than, one *Thread) bool {
-	narrowest := one.Sandbox == readOnly.String() && !strings.Contains(one.Reach, "network")
-	// Under workspace-write the cwd is writable without standing in the sandbox policy.
-	elsewhere := one.Reach != than.Reach || one.Cwd != than.Cwd
-	before, err := rpc.ParseValue(than.Approval)
-	now, err2 := rpc.ParseValue(one.Approval)
-	return elsewhere && !narrowest ||
-		err != nil || err2 != nil || looserApproval(before.Root(), now.Root()) || than.Gated && !one.Gated ||
-		one.Reviewer != "user" && reviewerOf(one.Reviewer) != reviewerOf(than.Reviewer)
-}
-
-// SameSettings reports whether what Codex last said of two threads lets them do the same.
-func SameSettings(a, b *Thread) bool {
-	return a.Reach == b.Reach && a.Cwd == b.Cwd && bytes.Equal(a.Approval, b.Approval) && reviewerOf(a.Reviewer) == reviewerOf(b.Reviewer)
 }
 
 // looserApproval tells whether what codex echoes asks less than what was sent.

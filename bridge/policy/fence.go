@@ -92,7 +92,7 @@ func (c *call) fence([]string) {
 		stored := *c.st.Stored
 		switch t := c.st.Thread; {
 		case t == nil || t.Sandbox == "":
-		case loaded: // Codex changes nothing of it
+		case loaded: // a resume does not change its sandbox
 			stored = t.stored()
 		default:
 			stored = stored.Lower(t.stored())

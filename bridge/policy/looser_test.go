@@ -9,7 +9,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Settings of an agent allow more than those of a turn where one thing that a turn can choose does.
+// An agent is looser than its caller if one of its settings allows more.
 func TestLooser(t *testing.T) {
 	type object = map[string]any
 	base := object{
@@ -19,7 +19,7 @@ func TestLooser(t *testing.T) {
 	readOnly := object{"type": "readOnly", "networkAccess": false}
 	for _, test := range []struct {
 		name          string
-		agent, caller object // in place of base's
+		agent, caller object // members that differ from base
 		want          bool
 	}{
 		{"the same", nil, nil, false},
@@ -55,7 +55,7 @@ func TestLooser(t *testing.T) {
 	}
 }
 
-// Where the bridge asks in the place of Codex for one thread, and not for the other, the other may do more.
+// A thread is looser if the bridge asks before commands of the other one, and not before its own.
 func TestLooserGate(t *testing.T) {
 	for _, than := range []bool{false, true} {
 		for _, one := range []bool{false, true} {

@@ -65,8 +65,8 @@ type State struct {
 	// Stands is the canonical folder that the thread of a resume or fork stands in,
 	// as codex says; "" unknown.
 	Stands string
-	// Opened is the canonical folder in which the thread of a resume or fork was opened, if a turn has moved it
-	// since and Codex has not loaded it; else "".
+	// Opened is the canonical folder in which the thread of a resume or fork was opened. It is "" unless a turn has
+	// moved the thread since, and Codex has not loaded it.
 	Opened string
 	// Stored is the sandbox of the thread's last turn, of a resume or fork; nil: not
 	// asked for yet.
@@ -99,35 +99,6 @@ type Stored struct {
 	NoTmpdir, NoSlashTmp bool // the temporary folders are not writable
 }
 
-// StoredOf is the sandbox of settings in the form of thread/settings/updated.
-func StoredOf(settings rpc.Value) Stored {
-	sandbox := settings.Get("sandboxPolicy")
-	stored := Stored{Sandbox: SandboxMode(sandbox)}
-	stored.Network, _ = sandbox.Get("networkAccess").Bool()
-	stored.NoTmpdir, _ = sandbox.Get("excludeTmpdirEnvVar").Bool()
-	stored.NoSlashTmp, _ = sandbox.Get("excludeSlashTmp").Bool()
-	return stored
-}
-
-// stored returns the sandbox that is in force for a thread.
-func (t *Thread) stored() Stored {
-	parts := strings.Split(t.Reach, ", ")
-	return Stored{
-		Sandbox: t.Sandbox, Network: slices.Contains(parts, reachNetwork),
-		NoTmpdir: slices.Contains(parts, reachNoTmpdir), NoSlashTmp: slices.Contains(parts, reachNoSlashTmp),
-	}
-}
-
-// Lower returns what both allow.
-func (s Stored) Lower(t Stored) Stored {
-	a, _ := levelOf(s.Sandbox)
-	b, _ := levelOf(t.Sandbox)
-	return Stored{
-		Sandbox: min(a, b).String(), Network: s.Network && t.Network,
-		NoTmpdir: s.NoTmpdir || t.NoTmpdir, NoSlashTmp: s.NoSlashTmp || t.NoSlashTmp,
-	}
-}
-
 // Thread is a thread whose echoed policy was verified.
 type Thread struct {
 	ID string
@@ -140,6 +111,8 @@ type Thread struct {
 	// or fork that leaves it out gets no more than this where codex's own default
 	// is not allowed.
 	Sandbox string
+	// Network, NoTmpdir and NoSlashTmp are those of that sandbox; see Stored.
+	Network, NoTmpdir, NoSlashTmp bool
 	// Reach is what that sandbox allows, by Reach; "" unknown.
 	Reach string
 	// Approval is the approvalPolicy that Codex last said is in force; nil unknown.
@@ -206,27 +179,16 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 		// A turn had moved the cwd of a thread that was known before.
 		folder = sent.Within
 	}
-	approval := clone(result.Get("approvalPolicy"))
 	rollout, _ := result.Get("thread").Get("path").Text()
-	project := ""
-	var fence Fence
+	thread := inForce(result, result.Get("sandbox"))
+	thread.ID, thread.Workspace, thread.Cwd = id, folder, cwd
+	thread.Reruns, thread.Rollout, thread.Gated = Reruns(thread.Approval), rollout, sent.gated(st)
 	if sent != nil {
-		project, fence = sent.Project, sent.Fence
+		thread.Project, thread.Fence = sent.Project, sent.Fence
 	}
-	return &Thread{
-		ID: id, Project: project, Workspace: folder, Cwd: cwd, Sandbox: SandboxMode(result.Get("sandbox")),
-		Reach: Reach(result.Get("sandbox"), result.Get("activePermissionProfile")), Roots: WritableRoots(result.Get("sandbox")), Approval: approval, Reviewer: textOf(result.Get("approvalsReviewer")),
-		Reruns: Reruns(approval), Rollout: rollout,
-		Gated: sent.gated(st), Fence: fence, Unfenced: unfenced(fence, result.Get("sandbox"), result.Get("activePermissionProfile")),
-	}, nil
+	thread.Unfenced = unfenced(thread.Fence, result.Get("sandbox"), result.Get("activePermissionProfile"))
+	return thread, nil
 }
-
-// The parts of Reach for members of a sandbox.
-const (
-	reachNetwork    = "network"
-	reachNoTmpdir   = "without $TMPDIR"
-	reachNoSlashTmp = "without /tmp"
-)
 
 // Reach describes what an echoed sandbox or sandboxPolicy allows, in one line; "" unknown.
 // Two sandboxes that differ in a member that Codex 0.169 has differ here.
@@ -242,7 +204,7 @@ func Reach(sandbox, profile rpc.Value) string {
 	for root := range sandbox.Get("writableRoots").Elements() {
 		parts = append(parts, "writes "+string(root.Raw()))
 	}
-	for member, says := range map[string]string{"networkAccess": reachNetwork, "excludeTmpdirEnvVar": reachNoTmpdir, "excludeSlashTmp": reachNoSlashTmp} {
+	for member, says := range map[string]string{"networkAccess": "network", "excludeTmpdirEnvVar": "without $TMPDIR", "excludeSlashTmp": "without /tmp"} {
 		if is, isBool := sandbox.Get(member).Bool(); is || !isBool && !nothing(sandbox.Get(member)) {
 			parts = append(parts, says)
 		}

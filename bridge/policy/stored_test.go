@@ -6,7 +6,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// What comes back of a thread is the lower one of what its last turn had and of what was changed since.
+// Lower returns the lower mode, and allows the network and the temporary folders only if both sandboxes do.
 func TestStored(t *testing.T) {
 	full := policy.Stored{Sandbox: "danger-full-access", Network: true}
 	for _, test := range []struct{ a, b, want policy.Stored }{
@@ -20,11 +20,11 @@ func TestStored(t *testing.T) {
 			t.Errorf("%+v and %+v: %+v, want %+v", test.a, test.b, got, test.want)
 		}
 	}
-	got := policy.StoredOf(value(t, `{"sandboxPolicy":{"type":"workspaceWrite","networkAccess":true,"excludeTmpdirEnvVar":true,"excludeSlashTmp":true}}`))
+	got := policy.StoredOf(value(t, `{"type":"workspaceWrite","networkAccess":true,"excludeTmpdirEnvVar":true,"excludeSlashTmp":true}`))
 	if want := (policy.Stored{Sandbox: "workspace-write", Network: true, NoTmpdir: true, NoSlashTmp: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := policy.StoredOf(value(t, `{"sandboxPolicy":{"type":"workspaceWrite"}}`)); got != (policy.Stored{Sandbox: "workspace-write"}) {
+	if got := policy.StoredOf(value(t, `{"type":"workspaceWrite"}`)); got != (policy.Stored{Sandbox: "workspace-write"}) {
 		t.Errorf("got %+v", got)
 	}
 }

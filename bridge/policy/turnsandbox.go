@@ -45,8 +45,8 @@ func (c *call) turnSandbox([]string) {
 	}
 }
 
-// namesWorkspaceWrite reports whether Codex gets a workspace-write sandboxPolicy in a turn, as asked or because
-// more was asked.
+// namesWorkspaceWrite reports whether the turn that Codex gets has a workspace-write sandboxPolicy: the client asked
+// for it, or for more.
 func (c *call) namesWorkspaceWrite() bool {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
 	if !nothing(object) {
@@ -62,9 +62,9 @@ func (c *call) namesWorkspaceWrite() bool {
 	return ok && to == workspaceWrite && to != asked
 }
 
-// innerRoot returns a root or the cwd of the thread that lies in the workspace, where a workspace-write
-// sandboxPolicy would make both writable, so that a command could replace the inner one by a link; "" if there is
-// none. Codex keeps roots and cwd from earlier turns.
+// innerRoot returns a root of the thread, or its cwd, that lies inside the workspace; "" if there is none. Codex keeps
+// roots and cwd from earlier turns. With a workspace-write sandboxPolicy both folders would be writable, and a
+// command could replace the inner one by a link.
 func (c *call) innerRoot() string {
 	t := c.st.Thread
 	if t == nil || t.Fence.On {

@@ -109,7 +109,7 @@ func (e *echo) checkFolders(field string, v rpc.Value) {
 		if other == "" && path != e.workspace {
 			other = nested(e.st.Writable, path)
 			if t := e.st.Thread; t != nil && slices.Contains(t.Writable, path) && below(path, other) {
-				other = "" // it has the folder already
+				other = "" // its commands could write the folder before
 			}
 		}
 		if other != "" {
@@ -143,7 +143,7 @@ func (e *echo) checkEnvironments(v rpc.Value) {
 	}
 }
 
-// checkPolicyFiles holds the folders of a thread that was opened to the policy files above them.
+// checkPolicyFiles checks that no folder of the thread has a policy file above it that does not govern the thread.
 //
 // Measured with Codex 0.169: a thread that comes back from its file works where a turn has moved it, with the
 // roots of that turn. The first workspace may be among these, and its policy file does not govern the thread.

@@ -63,7 +63,8 @@ func TestResolveErrors(t *testing.T) {
 	}
 }
 
-// A preset never loosens what is forced, and without one nothing is chosen that the machine does not allow.
+// A preset does not change the values that the exec policy forces. Without a preset every value is one that the
+// machine allows.
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := func(name string, from ...string) string { return rapid.SampledFrom(append(from, "")).Draw(t, name) }
