@@ -224,7 +224,7 @@ func (g *Guard) repositoryPrograms(ctx context.Context, folder string) ([]gitKey
 }
 
 // mayChange reports whether commands of a thread in folder may be able to write a file of the
-// user's git configuration, such as ~/work/.gitconfig, which that of the user includes in ~/work.
+// user's git configuration, such as ~/code/.gitconfig, which that of the user includes in ~/code.
 func (g *Guard) mayChange(folder, file string) bool {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(folder, file)

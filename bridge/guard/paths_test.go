@@ -179,7 +179,7 @@ func TestLinks(t *testing.T) {
 // A file named git that can't be executed counts like the one that Codex finds: a command could make it
 // executable, or create the target of the link.
 func TestGitCandidates(t *testing.T) {
-	_, at := inFolder(t, []string{"plain", "missing", "folder/git", "good", "later"}, map[string]string{"missing/git": "../work/git", "good/git": "program"})
+	_, at := inFolder(t, []string{"plain", "missing", "folder/git", "good", "later"}, map[string]string{"missing/git": "../gone/git", "good/git": "program"})
 	for file, mode := range map[string]os.FileMode{"plain/git": 0o600, "good/program": 0o700, "later/git": 0o700} {
 		if err := os.WriteFile(at(file), nil, mode); err != nil {
 			t.Fatal(err)
@@ -195,7 +195,7 @@ func TestGitCandidates(t *testing.T) {
 	}
 	var world policy.State
 	AddPrograms(&world, at("missing/git"))
-	if !slices.Equal(world.Programs, []string{at("work/git")}) || !slices.Equal(world.Links, []string{at("missing/git")}) {
+	if !slices.Equal(world.Programs, []string{at("gone/git")}) || !slices.Equal(world.Links, []string{at("missing/git")}) {
 		t.Errorf("of a link to nothing the programs are %q, the links %q", world.Programs, world.Links)
 	}
 }

@@ -12,7 +12,7 @@ const (
 	maxBraceSteps   = 1024
 )
 
-// isRange matches what is a range for every shell that has ranges.
+// isRange matches the ranges that all shells with brace expansion know: two numbers or two letters, and a step.
 var isRange = regexp.MustCompile(`^(-?[0-9]+|[A-Za-z])\.\.(-?[0-9]+|[A-Za-z])(\.\.-?[0-9]+)?$`)
 
 // braceExpansion is the work for one word.

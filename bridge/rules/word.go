@@ -31,8 +31,8 @@ type word struct {
 
 // expansion is what the lists in braces and the bracket expressions of a word stand for.
 type expansion struct {
-	// alternatives are the words that the lists expand to, and readings of their brackets, with NUL for each
-	// unknown part. unexpanded reports that there are too many. braces reports that the word has a list.
+	// alternatives are the words that the lists expand to, each once for every reading of its brackets, with NUL for
+	// each unknown part. unexpanded reports that there are too many. braces reports that the word has a list.
 	alternatives []string
 	unexpanded   bool
 	braces       bool
@@ -221,7 +221,7 @@ func (f *flattener) finish() word {
 	return w
 }
 
-// Brackets outside of quotes, in the words of an expansion. No line has these characters that is read.
+// Characters that stand for brackets outside of quotes in an expansion. A line with openBracket is not read.
 const openBracket, closeBracket = 1, 2
 
 // expand records the words that lists in braces and bracket expressions stand for.
@@ -275,8 +275,8 @@ func readBrackets(text string) []string {
 	return []string{unknown.Replace(text), unknown.Replace(strings.Join(names, "/"))}
 }
 
-// spread returns the words of a command with those in the place of each list in braces that it stands for; nil if
-// there is no list, or if one stands for too many words. Shells drop words that become empty.
+// spread expands the lists in braces of a command's words, as a shell does before it runs the command: words that
+// become empty are dropped. It returns nil if there is no list, or if one expands to too many words.
 func spread(words []word) []word {
 	if !anyLists(words) {
 		return nil
