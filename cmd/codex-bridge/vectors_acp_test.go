@@ -289,7 +289,7 @@ func (c spawnCase) play(t *testing.T) {
 	c.followed(t, a, children, bound, folder)
 }
 
-// followed compares what was seen with the steps of the case.
+// followed checks that the program took the steps of the case, and no others.
 func (c spawnCase) followed(t *testing.T, a *playedAgent, children []childAgent, bound map[string]any, folder string) {
 	t.Helper()
 	word := func(s *string) string {

@@ -99,10 +99,10 @@ func TestEnvironVectors(t *testing.T) {
 		t.Fatal("no cases")
 	}
 	for i, c := range v.SpawnEnv {
+		if c.Platform != runtime.GOOS {
+			continue // see DEVIATIONS.md
+		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			if c.Platform != runtime.GOOS {
-				t.Skip("of another system: see DEVIATIONS.md")
-			}
 			folder := outside(t)
 			user := filepath.Join(folder, "config.toml")
 			var remove []string

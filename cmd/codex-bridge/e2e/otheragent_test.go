@@ -78,6 +78,13 @@ func TestAgentOfAnotherThread(t *testing.T) {
 	}
 }
 
+// agentEnds waits until a turn of an agent of the thread ends, and returns the agent's id.
+func (a *agreeable) agentEnds(thread string, mark int) string {
+	a.t.Helper()
+	m := a.waitFor(mark, "turn/completed", func(m editor.Message) bool { return m.Param("threadId") != thread })
+	return m.Param("threadId")
+}
+
 // A turn starts an agent. A later turn that may do less can't have it done by that agent.
 func TestAgentOfEarlierTurn(t *testing.T) {
 	t.Parallel()
@@ -110,13 +117,6 @@ func TestAgentOfEarlierTurn(t *testing.T) {
 			}
 			a := w.agreeable(test.argv...)
 			thread := a.thread(object{"approvalPolicy": cmp.Or(test.approval, "on-request"), "sandbox": "workspace-write"})
-			ends := func(mark int) string {
-				m, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") != thread })
-				if err != nil {
-					t.Fatal(err)
-				}
-				return m.Param("threadId")
-			}
 			for _, turn := range []object{test.earlier, test.later} {
 				if name, ok := turn["cwd"]; ok {
 					turn["cwd"] = map[any]string{"lib": lib, "workspace": w.workspace}[name]
@@ -125,11 +125,11 @@ func TestAgentOfEarlierTurn(t *testing.T) {
 			}
 			turn, mark := a.beginWith(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`, test.earlier)
 			a.end(thread, turn, mark)
-			child := ends(mark)
+			child := a.agentEnds(thread, mark)
 			turn, mark = a.beginWith(thread, `CALL: multi_agent_v1/send_input {"target":"`+child+`","message":"RUN: touch made; pwd"}`, test.later)
 			a.end(thread, turn, mark)
 			if test.made {
-				ends(mark)
+				a.agentEnds(thread, mark)
 			} else if !strings.Contains(w.told(), "works with other settings than this turn") {
 				t.Errorf("the model was told %q", w.told())
 			}
@@ -152,18 +152,13 @@ func TestNamedAgentOfEarlierTurn(t *testing.T) {
 			w := newWorld(t, options{mute: "many", config: gitConfig, codexConfig: "[features.multi_agent_v2]\nenabled = true\ntool_namespace = \"team\"\n"})
 			a := w.agreeable(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
-			ends := func(mark int) {
-				if _, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") != thread }); err != nil {
-					t.Fatal(err)
-				}
-			}
 			turn, mark := a.begin(thread, `CALL: team/spawn_agent {"task_name":"a","message":"SAY: hello","fork_turns":"none"}`)
 			a.end(thread, turn, mark)
-			ends(mark)
+			a.agentEnds(thread, mark)
 			turn, mark = a.beginWith(thread, `CALL: team/followup_task {"target":"a","message":"RUN: touch made"}`, map[string]any{"sandboxPolicy": map[string]any{"type": later}})
 			a.end(thread, turn, mark)
 			if made {
-				ends(mark)
+				a.agentEnds(thread, mark)
 			}
 			if refused := strings.Contains(w.told(), "can't be told"); refused == made {
 				t.Errorf("the model was told %q", w.told())
@@ -186,26 +181,17 @@ func TestRaisedAgent(t *testing.T) {
 			w := newWorld(t, options{config: gitConfig, mute: "many"})
 			a := w.agreeable(proxyArgv...)
 			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"})
-			ends := func(mark int) string {
-				m, err := a.Wait(a.ctx, mark, func(m editor.Message) bool { return m.Method == "turn/completed" && m.Param("threadId") != thread })
-				if err != nil {
-					t.Fatal(err)
-				}
-				return m.Param("threadId")
-			}
-			turn, mark := a.begin(thread, `CALL: multi_agent_v1/spawn_agent {"message":"SAY: hello"}`)
-			a.end(thread, turn, mark)
-			agent := ends(mark)
+			agent, _ := a.spawn(thread, "SAY: hello")
 			a.must("thread/resume", map[string]any{"threadId": agent})
 			if raised {
 				mark := a.Mark()
 				a.must("thread/settings/update", map[string]any{"threadId": agent, "sandboxPolicy": map[string]any{"type": "workspaceWrite"}})
 				a.waitFor(mark, "thread/settings/updated", func(m editor.Message) bool { return m.Param("threadId") == agent })
 			}
-			turn, mark = a.begin(thread, `CALL: multi_agent_v1/send_input {"target":"`+agent+`","message":"RUN: touch made"}`)
+			turn, mark := a.begin(thread, `CALL: multi_agent_v1/send_input {"target":"`+agent+`","message":"RUN: touch made"}`)
 			a.end(thread, turn, mark)
 			if !raised {
-				ends(mark)
+				a.agentEnds(thread, mark)
 			}
 			if refused := strings.Contains(w.told(), "works with other settings than this turn"); refused != raised {
 				t.Errorf("the model was told %q", w.told())

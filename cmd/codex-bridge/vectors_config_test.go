@@ -1,0 +1,263 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge/bridge/bridgetest/vectors"
+	"codex-bridge/lifecycle/binding"
+)
+
+// The first configuration is that of the section [thread], the second the client's.
+func TestConfigMergeVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Cases []struct {
+			Configs []map[string]any
+			Result  any
+		}
+		RuntimeThreadConfig struct {
+			Seed []struct {
+				Config  map[string]any
+				Result  map[string]any
+				Options struct{ NativeCodeModeEnabled *bool }
+			}
+		}
+	}
+	vectors.Read(t, "config_merge.json", &v)
+	if len(v.Cases) == 0 || len(v.RuntimeThreadConfig.Seed) == 0 {
+		t.Fatal("no cases")
+	}
+	started := func(t *testing.T, configuration string, config map[string]any) any {
+		w := starting(t, configuration)
+		p := map[string]any{}
+		if config != nil {
+			p["config"] = config
+		}
+		w.must("thread/start", p)
+		return named(w.takes(), "thread/start")[0].Params["config"]
+	}
+	for i, c := range v.Cases {
+		if len(c.Configs) > 0 && hasNull(c.Configs[0]) || len(c.Configs) > 2 {
+			continue // see DEVIATIONS.md
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			configuration := "[thread]\n"
+			var config map[string]any
+			if len(c.Configs) > 0 {
+				configuration += "config = " + inlineTOML(t, c.Configs[0]) + "\n"
+			}
+			if len(c.Configs) > 1 {
+				config = c.Configs[1]
+			}
+			if diff := cmp.Diff(c.Result, started(t, configuration, config)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	for i, c := range v.RuntimeThreadConfig.Seed {
+		t.Run(fmt.Sprintf("code mode %d", i), func(t *testing.T) {
+			mode := "only"
+			if on := c.Options.NativeCodeModeEnabled; on != nil && !*on {
+				mode = "off"
+			}
+			want := c.Result
+			if features, ok := c.Config["features"].(map[string]any); ok { // see DEVIATIONS.md
+				features["code_mode"], features["code_mode_only"] = mode != "off", mode == "only"
+				want = map[string]any{"features": features}
+			}
+			if diff := cmp.Diff(any(want), started(t, fmt.Sprintf("[thread]\ncode_mode = %q\n", mode), c.Config)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// hasNull reports whether a value is null, or has a null in it. TOML has none.
+func hasNull(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, member := range v {
+			if hasNull(member) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasNull)
+	}
+	return false
+}
+
+// inlineTOML writes a JSON value as a TOML one.
+func inlineTOML(t *testing.T, v any) string {
+	t.Helper()
+	var members []string
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			members = append(members, fmt.Sprintf("%q = %s", name, inlineTOML(t, member)))
+		}
+		slices.Sort(members)
+		return "{" + strings.Join(members, ", ") + "}"
+	case []any:
+		for _, member := range v {
+			members = append(members, inlineTOML(t, member))
+		}
+		return "[" + strings.Join(members, ", ") + "]"
+	}
+	return text(t, v)
+}
+
+// agentsOf reports whether a case is about an agent, or a server for agents.
+func agentsOf(agent string, servers map[string]json.RawMessage) bool {
+	if agent != "" {
+		return true
+	}
+	for _, s := range servers {
+		var def struct {
+			Codex struct{ Agents json.RawMessage }
+		}
+		if json.Unmarshal(s, &def) == nil && def.Codex.Agents != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func TestUserMCPPatchVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Cases []struct {
+			Config struct {
+				Mcp struct{ Servers map[string]json.RawMessage }
+			}
+			Patch   any
+			Options *struct{ AgentID string }
+		}
+	}
+	vectors.Read(t, "user_mcp_patch.json", &v)
+	if len(v.Cases) == 0 {
+		t.Fatal("no cases")
+	}
+	w := starting(t, "")
+	for i, c := range v.Cases {
+		agent := ""
+		if c.Options != nil {
+			agent = c.Options.AgentID
+		}
+		if agentsOf(agent, c.Config.Mcp.Servers) { // see DEVIATIONS.md
+			c.Patch = nil
+		}
+		about := map[string]any{"sessionKey": fmt.Sprint("s", i)}
+		if c.Config.Mcp.Servers != nil {
+			about["mcpServers"] = c.Config.Mcp.Servers
+		}
+		w.takes()
+		w.must("thread/start", map[string]any{"bridge": about})
+		if diff := cmp.Diff(c.Patch, named(w.takes(), "thread/start")[0].Params["config"]); diff != "" {
+			t.Errorf("case %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+// lowerName is a name whose order is the same by bytes and in a language. All other names may be in another order here:
+// see DEVIATIONS.md.
+var lowerName = regexp.MustCompile(`^[a-z]*$`)
+
+// entries returns the tools of a fingerprint in the order of their texts, and whether each name is a lower one.
+func entries(t *testing.T, print string) (sorted []string, plain bool) {
+	t.Helper()
+	var list []json.RawMessage
+	if err := json.Unmarshal([]byte(print), &list); err != nil {
+		t.Fatalf("%s: %v", print, err)
+	}
+	plain = true
+	for _, text := range list {
+		var tool struct{ Name string }
+		if err := json.Unmarshal(text, &tool); err != nil {
+			t.Fatal(err)
+		}
+		sorted, plain = append(sorted, string(text)), plain && lowerName.MatchString(tool.Name)
+	}
+	slices.Sort(sorted)
+	return sorted, plain
+}
+
+// The fingerprint is that in the record of a session whose thread starts with the tools.
+func TestDynamicToolsFingerprintVectors(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	var v struct {
+		Cases []struct {
+			Name string
+			A, B json.RawMessage
+			Seed struct {
+				Same bool
+				A    string `json:"fingerprint_a"`
+				B    string `json:"fingerprint_b"`
+			}
+		}
+		Compatibility []struct {
+			Previous   *string
+			Next       string
+			Compatible bool
+		}
+	}
+	vectors.Read(t, "dynamic_tools_fingerprint.json", &v)
+	if len(v.Cases) == 0 || len(v.Compatibility) == 0 {
+		t.Fatal("no cases")
+	}
+	w := starting(t, "")
+	n := 0
+	start := func(t *testing.T, list json.RawMessage) string {
+		n++
+		key := fmt.Sprint("s", n)
+		if _, err := w.call("thread/start", map[string]any{"dynamicTools": list, "bridge": map[string]any{"sessionKey": key}}); err != nil {
+			t.Fatal(err)
+		}
+		return w.recordOf(key).DynamicTools
+	}
+	for _, c := range v.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			a, b := start(t, c.A), start(t, c.B)
+			if (a == b) != c.Seed.Same {
+				t.Errorf("%s\n%s", a, b)
+			}
+			for got, want := range map[string]string{a: c.Seed.A, b: c.Seed.B} {
+				ours, plain := entries(t, got)
+				theirs, _ := entries(t, want)
+				if !slices.Equal(ours, theirs) || plain && got != want {
+					t.Errorf("the fingerprint is\n%s, want\n%s", got, want)
+				}
+			}
+		})
+	}
+	for _, c := range v.Compatibility {
+		n++
+		key := fmt.Sprint("s", n)
+		was := binding.Binding{SessionFile: key, ThreadID: "old-" + key}
+		if c.Previous != nil {
+			was.DynamicTools = *c.Previous
+		}
+		w.putRecord(key, was)
+		told := w.must("thread/start", map[string]any{"dynamicTools": json.RawMessage(c.Next), "bridge": map[string]any{"sessionKey": key}}).Get("bridge")
+		if resumed := told.Get("action").Is("resumed"); resumed != c.Compatible {
+			t.Errorf("%q to %s: %s", was.DynamicTools, c.Next, told.Raw())
+		}
+	}
+}
