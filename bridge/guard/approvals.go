@@ -9,8 +9,11 @@ import (
 	"codex-bridge/rpc"
 )
 
+// Mode is the mode of the policy.
+func (g *Guard) Mode() config.Mode { return g.policy.Load().Mode() }
+
 // Enforces tells whether the policy is in force.
-func (g *Guard) Enforces() bool { return g.policy.Load().Mode() == config.Enforce }
+func (g *Guard) Enforces() bool { return g.Mode() == config.Enforce }
 
 // Client is the client as it calls itself.
 func (g *Guard) Client() string { return g.clientName() }

@@ -115,15 +115,28 @@ func (a *asking) wants(m *rpc.Message) *policy.Policy {
 	return nil
 }
 
+// maxConsent is the largest size of the params that a person is asked about, in bytes. The decision log takes all of
+// them.
+const maxConsent = 1 << 20
+
 // answer asks the person, and records the answer. The error refuses the request.
 func (a *asking) answer(ctx context.Context, p *policy.Policy, m *rpc.Message) *rpc.Error {
 	key, origin := p.AskOrigin(m.Method)
-	allowed, why := a.put(ctx, m)
-	d := policy.Decision{Verdict: policy.Accept, Changes: []policy.Change{{Field: "method", Rule: key, Reason: why, Origin: origin}}}
+	allowed, why := false, fmt.Sprintf("its parameters have more than %d bytes, which are too many for the decision log", maxConsent)
+	if len(m.Params.Raw()) <= maxConsent {
+		allowed, why = a.put(ctx, m)
+	}
+	accept := func(why string) policy.Decision {
+		return policy.Decision{Verdict: policy.Accept, Changes: []policy.Change{{Field: "method", Rule: key, Reason: why, Origin: origin}}}
+	}
+	d := accept(why)
 	if !allowed {
 		d = policy.Decision{Verdict: policy.Deny, Err: policy.Refused(rpc.CodeRefused, policy.Refusal{Method: clip(m.Method), Rule: key, Reason: why, Origin: origin})}
 	}
 	a.g.report(p.Mode(), m.Method, d)
+	if allowed { // what the person was shown may have been cut
+		d = accept(why + " with " + string(orEmpty(m.Params)))
+	}
 	if err := a.g.record(ctx, config.Enforce, subjectOf(m.Method, m.Params, m.Bytes()), d); err != nil && d.Err == nil {
 		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}

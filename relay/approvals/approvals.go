@@ -25,8 +25,8 @@ import (
 
 // Judge is the policy of the conversation, as this package needs it.
 type Judge interface {
-	// Enforces tells whether the policy is in force.
-	Enforces() bool
+	// Mode is the mode of the policy.
+	Mode() config.Mode
 	// Stays tells whether an accept keeps what is asked about in the sandbox.
 	Stays(method string, params rpc.Value) bool
 	// Remains tells the same where it runs once only.
@@ -117,7 +117,7 @@ func (f *Feature) Routes() []bridge.Route {
 
 func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
 	params := said.Root().Get("params")
-	if !said.ID.IsValid() || f.routed(ctx, said) || !f.Judge.Enforces() {
+	if !said.ID.IsValid() || f.routed(ctx, said) || f.Judge.Mode() == config.Off {
 		return
 	}
 	if said.Method == elicitation && !params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") {
@@ -125,6 +125,11 @@ func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
 	}
 	if said.Method == userInput && !policy.AsksConsent(said.Method, params) {
 		return // a question of the model's
+	}
+	if !f.enforces() {
+		envelope := said.Clone()
+		said.OnReply(func(r *bridge.Reply) { f.recorded(ctx, envelope, r) })
+		return
 	}
 	if f.accepted(ctx, said) {
 		return
@@ -207,13 +212,20 @@ func (f *Feature) remember(ctx context.Context, method string, r *bridge.Reply, 
 	}
 }
 
-// recorded records the client's consent, whole. If that fails, Codex gets a refusal.
+func (f *Feature) enforces() bool { return f.Judge.Mode() == config.Enforce }
+
+// recorded records the client's consent, whole. If that fails under enforce, Codex gets a refusal.
 func (f *Feature) recorded(ctx context.Context, asked *rpc.Envelope, r *bridge.Reply) {
 	e, err := rpc.Open(r.Line)
 	if err != nil || !grants.Consents(e.Root().Get("result")) {
 		return
 	}
-	if err = grants.Record(ctx, f.Record, f.Judge.Client(), asked, e.Root().Get("result")); err == nil {
+	mode := f.Judge.Mode()
+	if err = grants.Record(ctx, f.Record, mode, f.Judge.Client(), asked, e.Root().Get("result")); err == nil {
+		return
+	}
+	if mode != config.Enforce {
+		f.Log.Error("an approval can't be put on record", "method", asked.Method, "error", err)
 		return
 	}
 	f.Log.Error("an approval can't be put on record, and does not count", "method", asked.Method, "error", err)

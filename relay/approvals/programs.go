@@ -26,7 +26,7 @@ func (f *Feature) programs() []bridge.Route {
 }
 
 func (f *Feature) askedProgram(ctx context.Context, said *bridge.Said) {
-	if !f.Judge.Enforces() || !said.ID.IsValid() {
+	if !f.enforces() || !said.ID.IsValid() {
 		return
 	}
 	wait := min(time.Duration(f.Approvals().Timeout), patience)

@@ -18,11 +18,13 @@ import (
 // kept is a decision log that a test reads, or breaks.
 type kept struct {
 	reasons []string
+	modes   []string
 	err     error
 }
 
 func (k *kept) Append(_ context.Context, d store.Decision) error {
 	k.reasons = append(k.reasons, d.Rule+": "+d.Reason)
+	k.modes = append(k.modes, d.Mode)
 	return k.err
 }
 
@@ -61,8 +63,19 @@ editor< {"method":"applyPatchApproval","id":3,"params":"$3"}
 editor> {"id":3,"result":{"decision":"approved"}}
 codex<  {"id":3,"result":{"decision":"approved"}}
 `)
+	c.Play("asked by a server", `
+codex>  {"method":"mcpServer/elicitation/request","id":4,"params":{"threadId":"t","turnId":"u","serverName":"mail","mode":"form","message":"Send it?","requestedSchema":{"type":"object","properties":{}},"_meta":{"codex_approval_kind":"mcp_tool_call","tool_title":"Send","tool_params_display":[{"name":"to","value":"everyone"}],"unknown":"x"}}}
+editor< {"method":"mcpServer/elicitation/request","id":4,"params":"$4"}
+editor> {"id":4,"result":{"action":"accept","content":{}}}
+codex<  {"id":4,"result":{"action":"accept","content":{}}}
+`)
 	all := strings.Join(log.reasons, "\n")
-	if len(log.reasons) != 2 || !strings.Contains(all, `["/a","/b","/c"]`) || !strings.Contains(all, `"files":{"/a":{"type":"add"}}`) || strings.Contains(all, "secret") {
+	for _, part := range []string{`"message":"Send it?"`, `"tool_title":"Send"`, `"tool_params_display":[{"name":"to","value":"everyone"}]`} {
+		if !strings.Contains(all, part) {
+			t.Errorf("%s is not on record:\n%s", part, all)
+		}
+	}
+	if len(log.reasons) != 3 || !strings.Contains(all, `["/a","/b","/c"]`) || !strings.Contains(all, `"files":{"/a":{"type":"add"}}`) || strings.Contains(all, "secret") {
 		t.Errorf("on record is\n%s", all)
 	}
 }
@@ -79,6 +92,28 @@ editor< {"method":"item/permissions/requestApproval","id":2,"params":"$2"}
 editor> {"id":2,"result":{"permissions":{"network":{"enabled":true}},"scope":"turn"}}
 codex<  {"id":2,"result":{"permissions":{},"scope":"turn"}}
 `)
+}
+
+// Under audit a consent is recorded, too, but counts without a record. With the policy off there is no record.
+func TestConsentWithoutEnforcement(t *testing.T) {
+	for _, test := range []struct {
+		mode     config.Mode
+		err      error
+		recorded int
+	}{{config.Audit, nil, 1}, {config.Audit, errors.New("disk full"), 1}, {config.Off, nil, 0}} {
+		log := &kept{err: test.err}
+		c, j := asking(t, log, "")
+		j.mode = test.mode
+		c.Play("asked", `
+codex>  {"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","command":"ls"}}
+editor< {"method":"item/commandExecution/requestApproval","id":1,"params":"$1"}
+editor> {"id":1,"result":{"decision":"accept"}}
+codex<  {"id":1,"result":{"decision":"accept"}}
+`)
+		if len(log.modes) != test.recorded || test.recorded > 0 && log.modes[0] != string(test.mode) {
+			t.Errorf("%s, %v: recorded under %q", test.mode, test.err, log.modes)
+		}
+	}
 }
 
 // The bridge declines a question of a turn that is not the running one, without asking the person.

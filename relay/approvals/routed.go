@@ -29,7 +29,7 @@ func (f *Feature) routed(ctx context.Context, said *bridge.Said) bool {
 	case elicitation:
 		return f.elicited(ctx, said, thread)
 	}
-	if !f.Judge.Enforces() || answer.OfTurn(params, f.Sessions.Running(thread)) {
+	if !f.enforces() || answer.OfTurn(params, f.Sessions.Running(thread)) {
 		return false
 	}
 	f.settled(ctx, said.Envelope, policy.Deny, ruleTurn, noTurn)
@@ -40,7 +40,7 @@ func (f *Feature) routed(ctx context.Context, said *bridge.Said) bool {
 func (f *Feature) elicited(ctx context.Context, said *bridge.Said, thread string) bool {
 	params := said.Root().Get("params")
 	scope := answer.Scope{Turn: f.Sessions.Running(thread), Apps: f.Sessions.Apps(ctx, f.Judge.Session(thread))}
-	if scope.Apps == nil && !f.Judge.Enforces() {
+	if scope.Apps == nil && !f.enforces() {
 		return false
 	}
 	rule, reason := rulePlugins, "the session's host does not allow this app to do this, or the app that asks is not known"

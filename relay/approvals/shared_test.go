@@ -25,6 +25,7 @@ import (
 // judge is a policy that the test decides for.
 type judge struct {
 	folder string
+	mode   config.Mode // enforce if empty
 
 	mu      sync.Mutex
 	leaves  bool  // what is asked may leave the sandbox
@@ -32,7 +33,13 @@ type judge struct {
 	decided []string
 }
 
-func (j *judge) Enforces() bool { return true }
+func (j *judge) Mode() config.Mode {
+	if j.mode == "" {
+		return config.Enforce
+	}
+	return j.mode
+}
+
 func (j *judge) Client() string { return "zed" }
 
 func (j *judge) Workspace(string) string { return j.folder }

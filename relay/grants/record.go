@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
 	"codex-bridge/rpc"
@@ -28,7 +29,12 @@ const maxRecord = 1 << 20
 // which may have fewer of them.
 var recorded = []string{
 	"command", "cwd", "networkApprovalContext", "additionalPermissions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
-	"grantRoot", "serverName", "itemId", "callId", "questions",
+	"grantRoot", "serverName", "itemId", "callId", "questions", "message", "requestedSchema",
+}
+
+// recordedMeta are the fields of _meta in a question of an MCP server that tell what is allowed, or that its card shows.
+var recordedMeta = []string{
+	"connector_name", "tool_name", "tool_title", "tool_description", "tool_params", "tool_params_display",
 }
 
 // Consents reports whether the result of an approval allows anything.
@@ -60,9 +66,9 @@ func allows(answers rpc.Value) bool {
 	return false
 }
 
-// Record writes a person's consent to the decision log, whole: the card that they saw may have been cut.
-// If it returns an error, the consent must not count.
-func Record(ctx context.Context, to Recorder, client string, asked *rpc.Envelope, result rpc.Value) error {
+// Record writes a person's consent to the decision log, whole: the card that they saw may have been cut. mode is that of
+// the policy. If it returns an error under enforce, the consent must not count.
+func Record(ctx context.Context, to Recorder, mode config.Mode, client string, asked *rpc.Envelope, result rpc.Value) error {
 	params := asked.Root().Get("params")
 	all := map[string]json.RawMessage{"answer": result.Raw()}
 	for _, name := range recorded {
@@ -73,7 +79,7 @@ func Record(ctx context.Context, to Recorder, client string, asked *rpc.Envelope
 	if changes := params.Get("fileChanges"); changes.Kind() == rpc.Object {
 		all["files"] = files(changes)
 	}
-	for _, name := range [...]string{"tool_name", "tool_params"} {
+	for _, name := range recordedMeta {
 		if v := params.Get("_meta").Get(name); v.Exists() {
 			all[name] = v.Raw()
 		}
@@ -93,7 +99,7 @@ func Record(ctx context.Context, to Recorder, client string, asked *rpc.Envelope
 	}
 	turn, _ := params.Get("turnId").Text()
 	return to.Append(ctx, store.Decision{
-		Time: time.Now(), Client: client, Thread: thread, Turn: turn, Method: asked.Method, Mode: "enforce",
+		Time: time.Now(), Client: client, Thread: thread, Turn: turn, Method: asked.Method, Mode: string(mode),
 		Verdict: string(policy.Accept), Rule: RulePerson, Reason: "the client has allowed " + string(bytes.TrimSpace(text.Bytes())),
 		Message: store.Sum(bytes.TrimSpace(asked.Root().Raw())),
 	})
