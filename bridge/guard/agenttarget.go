@@ -76,7 +76,7 @@ func (g *Guard) origin(id string) string {
 	for range deepest {
 		one := g.children.find(g.world.CodexHome, id)
 		if one == nil {
-			break
+			return id
 		}
 		id = one.Parent
 	}
