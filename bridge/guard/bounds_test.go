@@ -134,3 +134,21 @@ func TestUnverifiedThreadKeepsItsWorkspaces(t *testing.T) {
 		}
 	}
 }
+
+// What a thread may write is recorded when it is opened. A thread that one of its policies refuses is not opened, and
+// nothing of it is recorded.
+func TestOpenedThreadIsVerifiedAgainstAllPolicies(t *testing.T) {
+	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
+	enforced := newAgentWorld(t, nil).g.Policy()
+	result := value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`","approvalPolicy":"never","sandbox":{"type":"workspaceWrite","writableRoots":[],"networkAccess":false}}`)
+	threads := &w.g.threads
+	for _, test := range []struct {
+		own  []*policy.Policy
+		open bool
+	}{{[]*policy.Policy{enforced}, false}, {[]*policy.Policy{w.g.Policy()}, true}} {
+		err := threads.opened(w.g.Policy, &policy.Sent{}, result, w.g.world, 1, test.own)
+		if (err == nil) != test.open || (threads.peek("t") != nil) != test.open || slices.Contains(threads.writable.of("t"), w.root) != test.open {
+			t.Errorf("open %v, writable %q: %v", threads.peek("t") != nil, threads.writable.of("t"), err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -411,6 +412,40 @@ editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+s
 `)
 	takesTurn(c, "t1", "untrusted", "on-request")
 	takesTurn(c, "t2", "on-request", "on-request")
+}
+
+// A thread that is opened again in another folder is checked against the policies of the folders that it had, too. A
+// fork is a new thread, and had none.
+func TestResumedThreadKeepsPoliciesOfItsFolders(t *testing.T) {
+	for method, had := range map[string]bool{"thread/resume": true, "thread/fork": false} {
+		c, g, w := converse(t, loosePolicy, guard.NoRecord)
+		opens(c, "thread/start", "t1", "on-request")
+		folders := make(chan string, 8)
+		g.Workspaces(func(folder string) (*policy.Policy, error) {
+			folders <- folder
+			return nil, nil
+		})
+		elsewhere := world(t).Start
+		c.Bind("elsewhere", elsewhere)
+		c.Play(method, step(`
+editor> {"id":1,"method":"METHOD","params":{"threadId":"t1","cwd":"$elsewhere","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":"$config","method":"config/read","params":{"includeLayers":true,"cwd":"$elsewhere"}}
+codex>  {"id":"$config","result":{"config":{},"layers":[]}}
+codex<  {"id":1,"method":"METHOD","params":"$sent"}
+`, method, "", ""))
+		close(folders)
+		var got []string
+		for folder := range folders {
+			got = append(got, folder)
+		}
+		want := []string{elsewhere}
+		if had {
+			want = append(want, w.Start)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the policies of %q are looked for, want %q", method, got, want)
+		}
+	}
 }
 
 // A thread is not opened in a folder whose policy does not load.

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
 )
 
 // openedIn returns the folder of a thread that a turn has moved since and that Codex has not loaded.
@@ -37,6 +39,57 @@ func TestOpenedIn(t *testing.T) {
 		}
 		if folder := <-got; folder != test.want {
 			t.Errorf("%s: %q, want %q", test.name, folder, test.want)
+		}
+	}
+}
+
+// The folder of a moved thread is looked up for a request that opens it, if a policy is enforced and the bridge does
+// not know the thread.
+func TestOpenedInIsForUnknownThreads(t *testing.T) {
+	const id = "01900000-0000-7000-8000-000000000001"
+	w := newAgentWorld(t, nil)
+	elsewhere := filepath.Dir(w.write("elsewhere/x", ""))
+	w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl",
+		`{"type":"session_meta","payload":{"id":"`+id+`","cwd":"`+elsewhere+`"}}`+"\n"+`{"type":"turn_context","payload":{"turn_id":"u","cwd":"`+w.root+`"}}`+"\n")
+	w.start()
+	cfg := config.Default().Policy
+	cfg.Mode = config.Audit
+	audit, err := policy.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		method string
+		p      *policy.Policy
+		known  bool
+		want   string
+	}{
+		{"thread/resume", w.g.Policy(), false, elsewhere},
+		{"thread/fork", w.g.Policy(), false, elsewhere},
+		{"turn/start", w.g.Policy(), false, ""},
+		{"thread/resume", audit, false, ""},
+		{"thread/resume", w.g.Policy(), true, ""},
+	} {
+		w.g.threads.known = nil
+		if test.known {
+			w.g.threads.known = map[string]*thread{id: {Thread: policy.Thread{ID: id}}}
+		}
+		m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"` + test.method + `","params":{"threadId":"` + id + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan string, 1)
+		go func() { got <- w.g.state(context.Background(), test.p, m).Opened }()
+		if test.want != "" {
+			w.answer("thread/loaded/list", `{"limit":1000}`, `"result":{"data":[],"nextCursor":null}`)
+		}
+		select {
+		case folder := <-got:
+			if folder != test.want {
+				t.Errorf("%+v: %q", test, folder)
+			}
+		case line := <-w.c.CodexHears():
+			t.Fatalf("%+v: Codex is asked %s", test, line)
 		}
 	}
 }

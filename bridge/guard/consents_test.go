@@ -1,0 +1,203 @@
+package guard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/guard"
+	"codex-bridge/bridge/store"
+	"codex-bridge/rpc"
+)
+
+const askPolicy = readOnlyPolicy + "[policy.methods]\n\"thread/name/set\" = \"ask\"\n"
+
+// person gives the same answer to every question.
+type person struct {
+	hooks, elicits bool
+	answer         string
+	err            error
+
+	mu    sync.Mutex
+	asked []string // each as "hook" or "elicitation", a space, and what the person sees
+}
+
+func (p *person) Wants(event string) bool { return p.hooks && event == "permissionRequest" }
+
+func (p *person) ShowsElicitations() bool { return p.elicits }
+
+func (p *person) Hook(_ context.Context, _ string, payload json.RawMessage) (json.RawMessage, error) {
+	return p.put("hook " + string(payload))
+}
+
+func (p *person) Elicit(_ context.Context, thread, message string) (json.RawMessage, error) {
+	return p.put("elicitation " + thread + " " + message)
+}
+
+func (p *person) put(question string) (json.RawMessage, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, question)
+	return json.RawMessage(p.answer), p.err
+}
+
+// asks starts a conversation with this person at the client, and returns it with the decisions that the guard reports.
+func asks(t *testing.T, who *person, log *book) (*bridgetest.Conversation, *[]guard.Applied) {
+	t.Helper()
+	g := guard.New(load(t, askPolicy), world(t), log, slog.New(slog.DiscardHandler))
+	var told []guard.Applied
+	g.OnApplied(func(a guard.Applied) { told = append(told, a) })
+	return bridgetest.Start(t, g.Asking(who, func() time.Duration { return time.Minute }), g), &told
+}
+
+// A request passes after a clear yes alone. Each answer is logged, and a refusal names what the person wrote.
+func TestPersonDecidesAboutMethod(t *testing.T) {
+	const yes = "the person allowed it"
+	for name, test := range map[string]struct {
+		person *person
+		reason string
+	}{
+		"hook, allow":              {&person{hooks: true, answer: `{"decision":"allow"}`}, yes},
+		"hook, deny":               {&person{hooks: true, answer: `{"decision":"deny"}`}, "the person refused it"},
+		"hook, deny with a reason": {&person{hooks: true, answer: `{"decision":"deny","reason":"not now"}`}, "the person refused it: not now"},
+		"hook, no decision":        {&person{hooks: true, answer: `{}`}, "the person refused it"},
+		"hook, unreadable":         {&person{hooks: true, answer: `[]`}, "the client's answer can't be read: <error>"},
+		"hook, no answer":          {&person{hooks: true, err: errors.New("gone")}, "the person was not asked: gone"},
+		"hook before elicitation":  {&person{hooks: true, elicits: true, answer: `{"decision":"allow","action":"decline"}`}, yes},
+		"elicitation, accept":      {&person{elicits: true, answer: `{"action":"accept"}`}, yes},
+		"elicitation, decline":     {&person{elicits: true, answer: `{"action":"decline"}`}, "the person refused it"},
+		"elicitation, unreadable":  {&person{elicits: true, answer: `[]`}, "the client's answer can't be read: <error>"},
+		"elicitation, no answer":   {&person{elicits: true, err: errors.New("gone")}, "the person was not asked: gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log book
+			c, told := asks(t, test.person, &log)
+			const request = `{"id":1,"method":"thread/name/set","params":{"threadId":"t","name":"x"}}`
+			want := store.Decision{Method: "thread/name/set", Thread: "t", Mode: "enforce", Verdict: "deny", Rule: `policy.methods."thread/name/set"`}
+			if test.reason == yes {
+				want.Verdict, want.Fields = "accept", []string{"method"}
+				c.Play(name, "editor> "+request+"\ncodex<= "+request+"\n")
+			} else {
+				c.Play(name, "editor> "+request+"\neditor< "+`{"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}`+"\n")
+			}
+			if len(test.person.asked) != 1 || len(log.entries) != 1 {
+				t.Fatalf("asked %q, logged %+v", test.person.asked, log.entries)
+			}
+			got, reason := log.entries[0], test.reason
+			if reason == yes {
+				reason += ` with {"threadId":"t","name":"x"}`
+			}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(store.Decision{}, "Time", "Reason", "Origin", "Message")); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if begin, unreadable := strings.CutSuffix(reason, "<error>"); got.Reason != reason && !(unreadable && strings.HasPrefix(got.Reason, begin)) {
+				t.Errorf("the reason is %q, want %q", got.Reason, reason)
+			}
+			refusals := 0
+			if test.reason != yes {
+				refusals = 1
+			}
+			if len(*told) != refusals {
+				t.Errorf("the client is told %+v", *told)
+			}
+		})
+	}
+}
+
+// A request is refused where no person can be asked, and where a person's answer can't be logged.
+func TestPersonNotAsked(t *testing.T) {
+	const request = `{"id":1,"method":"thread/name/set","params":{"threadId":"t","name":"x"}}`
+	const refused = "editor> " + request + "\neditor< " + `{"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}` + "\n"
+	deaf := &person{answer: `{"decision":"allow","action":"accept"}`}
+	c, _ := asks(t, deaf, &book{})
+	c.Play("nothing offered", refused)
+
+	willing := &person{hooks: true, answer: `{"decision":"allow"}`}
+	c, _ = asks(t, willing, &book{})
+	const other = `{"id":2,"method":"model/list","params":{}}`
+	c.Play("not to be asked about", "editor> "+`{"method":"thread/name/set","params":{"threadId":"t","name":"x"}}`+"\neditor> "+other+"\ncodex<= "+other+"\n")
+	if len(deaf.asked)+len(willing.asked) != 0 {
+		t.Errorf("asked %q and %q", deaf.asked, willing.asked)
+	}
+
+	willing.elicits = true
+	c, told := asks(t, willing, &book{err: errors.New("disk full")})
+	c.Play("not logged", refused)
+	if len(willing.asked) != 1 || len(*told) != 1 {
+		t.Errorf("asked %q, the client is told %+v", willing.asked, *told)
+	}
+}
+
+// A person is asked about a request if the decision log can take its parameters.
+func TestPersonNotAskedAboutLongParams(t *testing.T) {
+	g := guard.New(load(t, askPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+	for _, bytes := range []int{1 << 20, 1<<20 + 1} {
+		willing := &person{hooks: true, answer: `{"decision":"allow"}`}
+		m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"thread/name/set","params":{"a":"` + strings.Repeat("x", bytes-len(`{"a":""}`)) + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := guard.AskPerson(g.Asking(willing, func() time.Duration { return time.Minute }), g.Policy(), m)
+		if asked := bytes == 1<<20; (refused == nil) != asked || (len(willing.asked) == 1) != asked {
+			t.Errorf("%d bytes: asked %d times, refused: %v", bytes, len(willing.asked), refused)
+		}
+	}
+}
+
+// A person is not asked about a request that is too long for the bridge to read: the question would show a part.
+func TestPersonNotAskedAboutPart(t *testing.T) {
+	willing := &person{hooks: true, elicits: true, answer: `{"decision":"allow"}`}
+	c, _ := asks(t, willing, &book{})
+	c.Play("too long", "editor> "+`{"id":1,"method":"thread/name/set","params":{"threadId":"t","name":"`+strings.Repeat("x", 1<<20)+`"}}`+
+		"\neditor< "+`{"id":1,"error":{"code":-32014,"message":"<text>"}}`+"\n")
+	if len(willing.asked) != 0 {
+		t.Errorf("asked %.200q", willing.asked)
+	}
+}
+
+// The hook tells the thread, the folder and the parameters. An elicitation shows the first 2000 characters of them,
+// without control characters and without those that change the direction of text.
+func TestQuestionAboutMethod(t *testing.T) {
+	const prefix = "elicitation t Allow thread/name/set? policy.methods wants you to be asked. Its parameters: "
+	const frame = len(`{"threadId":"t","name":""}`)
+	for _, test := range []struct{ name, want string }{
+		{"x", `{"threadId":"t","name":"x"}`},
+		{"a\u0085b\u202ec", `{"threadId":"t","name":"a b c"}`},
+		{strings.Repeat("é", 2000-frame), `{"threadId":"t","name":"` + strings.Repeat("é", 2000-frame) + `"}`},
+		{strings.Repeat("é", 2001-frame), `{"threadId":"t","name":"` + strings.Repeat("é", 2001-frame) + `" … (+1 more characters)`},
+		{strings.Repeat("é", 2300-frame), `{"threadId":"t","name":"` + strings.Repeat("é", 2002-frame) + " … (+300 more characters)"},
+	} {
+		refuses := &person{elicits: true, answer: `{"action":"decline"}`}
+		c, _ := asks(t, refuses, &book{})
+		c.Play("elicitation", "editor> "+`{"id":1,"method":"thread/name/set","params":{"threadId":"t","name":"`+test.name+`"}}`+
+			"\neditor< "+`{"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}`+"\n")
+		if diff := cmp.Diff([]string{prefix + test.want}, refuses.asked); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+	refuses := &person{hooks: true, answer: `{"decision":"deny"}`}
+	c, _ := asks(t, refuses, &book{})
+	c.Play("hook", `
+editor> {"id":1,"method":"thread/name/set","params":{"threadId":"t","cwd":"/c"}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}
+editor> {"id":2,"method":"thread/name/set"}
+editor< {"id":2,"error":{"code":-32010,"message":"<text>","data":"$data2"}}
+`)
+	const rest = `"hook_event_name":"PermissionRequest","reason":"policy.methods wants you to be asked about thread/name/set.",`
+	want := []string{
+		`hook {"cwd":"/c",` + rest + `"session_id":"t","tool_input":{"threadId":"t","cwd":"/c"},"tool_name":"thread/name/set"}`,
+		`hook {` + rest + `"tool_input":{},"tool_name":"thread/name/set"}`,
+	}
+	if diff := cmp.Diff(want, refuses.asked); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
