@@ -249,13 +249,13 @@ func declaresElicitations(capabilities rpc.Value) bool {
 // ShowsElicitations reports whether the client declared that it shows elicitations of MCP servers.
 func (h *Hello) ShowsElicitations() bool { return h.elicits.Load() }
 
-// elicitationServer is the name under which the bridge's own elicitations come.
-const elicitationServer = "codex-bridge"
+// ElicitationServer is the serverName of the bridge's own elicitations.
+const ElicitationServer = "codex-bridge"
 
 // Elicit asks the client for a yes or no, as a form without fields. The client is told when the question is settled.
 func (h *Hello) Elicit(ctx context.Context, thread, message string) (json.RawMessage, error) {
 	result, err := h.peer.AskPerson(ctx, thread, "mcpServer/elicitation/request", map[string]any{
-		"threadId": thread, "turnId": nil, "serverName": elicitationServer, "mode": "form", "message": message,
+		"threadId": thread, "turnId": nil, "serverName": ElicitationServer, "mode": "form", "message": message,
 		"requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}},
 	})
 	return result.Raw(), err

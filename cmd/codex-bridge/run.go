@@ -135,7 +135,7 @@ func (t *talk) turn(ctx context.Context, cwd string) (rpc.Value, error) {
 	_, err := t.client.Initialize(ctx, map[string]any{
 		"clientInfo": map[string]any{"name": "codex-bridge-run", "title": "codex-bridge run", "version": Version},
 		"capabilities": map[string]any{
-			"experimentalApi": true, "bridge": map[string]any{"version": 1, "approvals": t.person != nil},
+			"experimentalApi": true, "bridge": map[string]any{"version": 1, "approvals": t.person != nil, "elicitations": t.person != nil},
 		},
 	})
 	if err != nil {

@@ -51,6 +51,18 @@ return refused`); got == "" {
 	v.until("chat():find('the policy refused process/spawn')")
 }
 
+// The person is asked about a request for which policy.methods says "ask".
+func TestNeovimMethodThatAsks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: neovimPolicy + "[policy.methods]\n\"turn/start\" = \"ask\"\n"})
+	v := w.neovim("{}")
+	v.begins("SAY: hello")
+	v.sees("codex-bridge asks: Allow turn/start?", "1: Accept")
+	v.types("1<CR>")
+	v.ends()
+	v.wants(v.chat(), "hello")
+}
+
 // A question that the bridge has answered in the person's place is taken off the screen.
 func TestNeovimUnanswered(t *testing.T) {
 	t.Parallel()

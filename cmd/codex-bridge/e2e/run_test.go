@@ -180,6 +180,21 @@ func (w *world) runAtTerminal(answer string, args ...string) (seen string, err e
 const endOfQuestion = "[n] no: "
 
 // A person at a terminal sees the reply as it comes, is asked, and answers.
+// The person at the terminal is asked about a request for which policy.methods says "ask".
+func TestRunOfAMethodThatAsks(t *testing.T) {
+	t.Parallel()
+	for answer, ran := range map[string]bool{"y": true, "n": false} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\n[policy.methods]\n\"turn/start\" = \"ask\"\n"})
+			text, err := w.runAtTerminal(answer, "--session", "s", "SAY: it ran")
+			if (err == nil) != ran || strings.Contains(text, "it ran\r\n") != ran || !strings.Contains(text, "Allow turn/start?") {
+				t.Errorf("%v\n%s", err, text)
+			}
+		})
+	}
+}
+
 func TestRunOnATerminal(t *testing.T) {
 	t.Parallel()
 	for answer, made := range map[string]bool{"y": true, "n": false} {

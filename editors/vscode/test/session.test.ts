@@ -21,6 +21,7 @@ test("the bridge: tools are registered, the thread is a session's", async () => 
   const server = gated();
   const { session: s, editor } = session([server]);
   await s.send("hello");
+  assert.deepEqual(server.sent("initialize")[0]!["capabilities"], { experimentalApi: true, bridge: { version: 1, tools: true, elicitations: true } });
   assert.deepEqual(server.sent("thread/start")[0]!["bridge"], { sessionKey: "new-key" });
   assert.equal(server.sent("thread/start")[0]!["dynamicTools"], undefined);
   assert.equal(server.sent("bridge/tool/register").length, 1);

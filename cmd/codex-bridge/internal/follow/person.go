@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"codex-bridge/bridge/hello"
 	"codex-bridge/relay/answer"
 	"codex-bridge/rpc"
 )
@@ -37,8 +38,8 @@ const (
 )
 
 // Answer asks the person about a request of Codex, and returns the result for Codex. ok is false for a
-// method that it does not know. It declines a question of an MCP server, whose form a terminal can't
-// show, and a question of another turn than the running one, without asking. The end of the person's
+// method that it does not know. It asks about a question of the bridge's own. It declines a question of an MCP server,
+// whose form a terminal can't show, and a question of another turn than the running one, without asking. The end of the person's
 // input means no. The end of ctx cancels the question.
 func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (result json.RawMessage, ok bool) {
 	p.mu.Lock()
@@ -47,7 +48,8 @@ func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (r
 		return p.questions(ctx, params), true
 	}
 	if method == elicitation {
-		if answer.RouteElicitation(params, answer.Scope{Turn: p.screen.running(params)}) != answer.ToPerson {
+		own := params.Get("serverName").Is(hello.ElicitationServer) && params.Get("turnId").Kind() == rpc.Null
+		if !own && answer.RouteElicitation(params, answer.Scope{Turn: p.screen.running(params)}) != answer.ToPerson {
 			return answer.Elicitation(answer.Declined, params, answer.Denied), true
 		}
 		return answer.Elicitation(answer.ToPerson, params, p.ask(ctx, method, params, answer.ElicitationCard(params))), true

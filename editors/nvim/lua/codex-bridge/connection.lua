@@ -55,7 +55,7 @@ end
 function Connection:capabilities()
   local capabilities = { experimentalApi = true }
   if config.framing() == "headers" then
-    capabilities.bridge = { version = 1, tools = true }
+    capabilities.bridge = { version = 1, tools = true, elicitations = true }
   end
   return capabilities
 end

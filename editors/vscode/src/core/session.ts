@@ -186,7 +186,7 @@ export class Session {
       ended,
       peer.request<Initialized>("initialize", {
         clientInfo: { name: "codex_bridge_vscode", title: "Codex Bridge for VS Code", version: this.world.version },
-        capabilities: { experimentalApi: true, ...(program.kind === "bridge" && { bridge: { version: 1, tools: true } }) },
+        capabilities: { experimentalApi: true, ...(program.kind === "bridge" && { bridge: { version: 1, tools: true, elicitations: true } }) },
       }),
     ]);
     peer.notify("initialized");
