@@ -33,10 +33,24 @@ const (
 var unenforced = []struct {
 	prefix string
 	judge  func(c *Config, key string) effect
+	mend   string // of a restriction
 }{
-	{"policy.gate", func(c *Config, _ string) effect { return unless(!c.Policy.Gate || c.hooked()) }},
-	{"policy.protected_paths", func(c *Config, _ string) effect { return unless(c.seesAll() || protects(c.Policy)) }},
-	{"approvals", func(c *Config, _ string) effect { return unless(c.Policy.Mode == Enforce).atMost(warning) }},
+	{"policy.gate", func(c *Config, _ string) effect { return unless(!c.Policy.Gate || c.hooked()) }, nameHook},
+	{"policy.protected_paths", func(c *Config, _ string) effect { return unless(c.seesAll() || protects(c.Policy)) }, nameHook},
+	{"policy.methods", func(c *Config, key string) effect { return unless(!c.asksOwn(key)) }, `say "deny"; nobody is asked about a method of the bridge's own`},
+	{"approvals", func(c *Config, _ string) effect { return unless(c.Policy.Mode == Enforce).atMost(warning) }, ""},
+}
+
+const nameHook = `name "pre_tool_use" in hooks.events, so that a hook sees every call and the key is acted on`
+
+// asksOwn reports whether a key has a person asked about a method of the bridge's own.
+func (c *Config) asksOwn(key string) bool {
+	for method, decision := range c.Policy.Methods {
+		if decision == "ask" && strings.HasPrefix(method, "bridge/") && key == Key("policy", "methods", method) {
+			return true
+		}
+	}
+	return false
 }
 
 // unenforcedRule does the same for a rule that restricts.
@@ -80,13 +94,16 @@ func (c *Config) Unenforced() []Notice {
 		Layer
 	}
 	var list []found
-	note := func(key string, o Origin, e effect) {
+	note := func(key string, o Origin, e effect, mend string) {
+		if e != restriction {
+			mend = ""
+		}
 		if e != none {
-			list = append(list, found{Notice{key, o.File, o.Line, e == restriction, ""}, o.Layer})
+			list = append(list, found{Notice{key, o.File, o.Line, e == restriction, mend}, o.Layer})
 		}
 	}
 	for _, r := range c.Policy.Rules {
-		note("policy.rule", r.Origin, unenforcedRule(c, r))
+		note("policy.rule", r.Origin, unenforcedRule(c, r), nameHook)
 	}
 	for key, o := range c.origins {
 		if c.isSection(key) { // it counts by its keys
@@ -97,16 +114,11 @@ func (c *Config) Unenforced() []Notice {
 				continue
 			}
 			if row.judge != nil {
-				note(key, o, row.judge(c, key))
+				note(key, o, row.judge(c, key), row.mend)
 			} else if !c.isDefault(key) {
-				note(key, o, warning)
+				note(key, o, warning, "")
 			}
 			break
-		}
-	}
-	for i := range list {
-		if list[i].Restriction { // all that is left are those that a hook holds
-			list[i].Mend = `name "pre_tool_use" in hooks.events, so that a hook sees every call and the key is acted on`
 		}
 	}
 	slices.SortFunc(list, func(a, b found) int {

@@ -76,6 +76,8 @@ escalation = "deny"
 [policy.methods]
 "a/b" = "deny"
 "c/d" = "ask"
+"bridge/acp/spawn" = "ask"
+"bridge/turn/run" = "deny"
 [[policy.rule]]
 tool = "shell"
 decision = "deny"
@@ -87,8 +89,9 @@ events = ["stop"]
 `, `
 3 policy.gate restriction
 6 policy.protected_paths restriction
-11 policy.rule restriction
-14 policy.rule restriction
+11 policy.methods."bridge/acp/spawn" restriction
+13 policy.rule restriction
+16 policy.rule restriction
 `},
 		{"warnings", `
 [policy]

@@ -58,6 +58,9 @@ func (p *Policy) Asks(m *rpc.Message) bool {
 	return p.mode == config.Enforce && verdict == methods.Ask
 }
 
+// Denies reports whether policy.methods denies a method, and does not only lack to allow it.
+func (p *Policy) Denies(method string) bool { return p.overrides[method] == "deny" }
+
 // AskOrigin returns the key of policy.methods that wants a person asked about a method, and where it is set.
 func (p *Policy) AskOrigin(method string) (key, origin string) {
 	key = config.Key("policy", "methods", method)

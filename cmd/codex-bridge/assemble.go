@@ -107,7 +107,7 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 		Approvals: relay.approvals, Judge: a.guard, Memory: memory, Limiter: relay.limiter,
 		Record: recorder, Answers: line.Answers, Log: a.log,
 	})
-	a.adds(line, a.hello, bound, images, children, grants.NewFeature(memory, a.hello.Known), a.tools.Own(),
+	a.adds(a.guard.Own(), line, a.hello, bound, images, children, grants.NewFeature(memory, a.hello.Known), a.tools.Own(),
 		a.guard.Asking(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
 		approvals.New(approvals.Options{
 			Approvals: relay.approvals, Judge: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,

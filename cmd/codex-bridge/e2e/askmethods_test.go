@@ -86,6 +86,28 @@ func TestMethodsThatAskAPerson(t *testing.T) {
 	c.quit()
 }
 
+// A method of the bridge's own can be denied. It can't be asked about, and the bridge does not start.
+func TestOwnMethodsInPolicyMethods(t *testing.T) {
+	t.Parallel()
+	for config, denied := range map[string]bool{"": false, "[policy.methods]\n\"bridge/turn/run\" = \"deny\"\n": true} {
+		w := newWorld(t, options{config: sessionPolicy + config})
+		c := w.open(proxyArgv...)
+		c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1}})
+		_, err := c.Call(c.ctx, "bridge/turn/run", map[string]any{"sessionKey": "s", "input": "SAY: hello"})
+		if (err != nil) != denied || denied && (err.Code != -32010 || !strings.Contains(err.Message, `policy.methods."bridge/turn/run"`)) {
+			t.Errorf("%s: %v", config, err)
+		}
+		if len(w.model.Requests()) == 0 != denied {
+			t.Errorf("%s: the model got %d requests", config, len(w.model.Requests()))
+		}
+		c.quit()
+	}
+	w := newWorld(t, options{config: sessionPolicy + "[policy.methods]\n\"bridge/turn/run\" = \"ask\"\n"})
+	if _, problems, status := w.own("app-server"); status != 2 || !strings.Contains(problems, "nobody is asked about a method of the bridge's own") {
+		t.Errorf("exit status %d: %s", status, problems)
+	}
+}
+
 // A client that has no hook, but declares that it shows elicitations, is asked by one. Anything but "accept" refuses.
 func TestMethodsThatAskByElicitation(t *testing.T) {
 	t.Parallel()
