@@ -28,7 +28,7 @@ func TestClientIsNotifiedThatCodexEnded(t *testing.T) {
 					c.initialize(nil)
 				}
 				mark := c.Mark()
-				c.killCodex()
+				c.endCodex(syscall.SIGKILL)
 				if !offers {
 					if _, err := c.Exit(c.ctx); err != nil {
 						t.Fatal(err)
@@ -42,7 +42,15 @@ func TestClientIsNotifiedThatCodexEnded(t *testing.T) {
 					return strings.Contains(string(m.Params), `"exitCode":null`) && m.Param("reason") == "signal: killed"
 				})
 			}
+			// Codex 0.169 ends by itself when it is told to.
 			c := w.open(proxyArgv...)
+			c.initialize(bridge)
+			mark := c.Mark()
+			c.endCodex(syscall.SIGTERM)
+			c.waitFor(mark, method, func(m editor.Message) bool {
+				return strings.Contains(string(m.Params), `"exitCode":0`) && m.Param("reason") == "exit status 0"
+			})
+			c = w.open(proxyArgv...)
 			c.initialize(bridge)
 			if err := c.CloseInput(); err != nil {
 				t.Fatal(err)
@@ -57,10 +65,10 @@ func TestClientIsNotifiedThatCodexEnded(t *testing.T) {
 	}
 }
 
-// killCodex kills the app-server of the conversation.
-func (c *conversation) killCodex() {
+// endCodex sends a signal to the app-server of the conversation.
+func (c *conversation) endCodex(signal syscall.Signal) {
 	c.t.Helper()
-	if err := syscall.Kill(c.codex(), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(c.codex(), signal); err != nil {
 		c.t.Fatal(err)
 	}
 }
