@@ -44,6 +44,21 @@ func TestReasonsForFolders(t *testing.T) {
 	}
 }
 
+// The reason for a root of a new thread is not to start a thread.
+func TestReasonForRootOfNewThread(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"${workspace}", "/srv/lib/a"}
+	st := state()
+	st.Thread, st.Writable = nil, []string{"/srv/lib"}
+	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/srv/lib/a"]}}`), st)
+	const want = `"/srv/lib/a" is /srv/lib/a, in /srv/lib or holds it, which commands could write, and a command could put a link in place of the inner folder`
+	if !slices.ContainsFunc(d.Changes, func(c policy.Change) bool {
+		return c.Field == "params.runtimeWorkspaceRoots" && strings.HasSuffix(c.Reason, want)
+	}) {
+		t.Errorf("%+v, want %q", d.Changes, want)
+	}
+}
+
 // A folder around the workspace is refused with the reason: policy.writable_roots may well name it.
 func TestReasonForFolderAroundWorkspace(t *testing.T) {
 	cfg := contract()

@@ -180,7 +180,7 @@ func (p *Policy) leadsIntoAny(names []string, counts func(kept []string) bool) b
 			candidates = p.protectedBy[folded(name)]
 		}
 		for _, kept := range candidates {
-			if leadsInto(names[i:min(len(names), i+len(kept))], kept) == 0 && counts(kept) {
+			if beginWith(names[i:], kept) && counts(kept) {
 				return true
 			}
 		}
@@ -204,16 +204,11 @@ func namesOf(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 }
 
-// leadsInto returns the place among the names of a path where those of kept follow each other; -1 if they
-// do not. It does not regard case, so that a doubt forbids. An asterisk in a name stands for any characters,
-// but a name of asterisks alone is no such name: nothing of it is known.
-func leadsInto(names, kept []string) int {
-	for i := range names {
-		if len(names)-i >= len(kept) && slices.EqualFunc(names[i:i+len(kept)], kept, mayBe) {
-			return i
-		}
-	}
-	return -1
+// beginWith reports whether the names of a path begin with those of kept. It does not regard case, so that a doubt
+// forbids. An asterisk in a name stands for any characters, but a name of asterisks alone is no such name: nothing of
+// it is known.
+func beginWith(names, kept []string) bool {
+	return len(names) >= len(kept) && slices.EqualFunc(names[:len(kept)], kept, mayBe)
 }
 
 // mayBe reports whether a name, with asterisks for unknown characters, may be the other one.

@@ -88,3 +88,13 @@ func TestSameSettings(t *testing.T) {
 		t.Error("a reviewer by its other name is another one")
 	}
 }
+
+// Settings without a cwd leave that of the thread as it is.
+func TestChangeKeepsCwd(t *testing.T) {
+	one := policy.Thread{Cwd: "/code"}
+	for _, test := range []struct{ settings, want string }{{`{}`, "/code"}, {`{"cwd":"/lib"}`, "/lib"}, {`{"cwd":null}`, "/lib"}} {
+		if one.Change(value(t, test.settings)); one.Cwd != test.want {
+			t.Errorf("%s: %q, want %q", test.settings, one.Cwd, test.want)
+		}
+	}
+}

@@ -49,8 +49,12 @@ func (c *call) barred(path string) string {
 		if outer := c.enclosing(path); outer != "" {
 			return "inside " + outer + ", where a command could put a link in its place; name " + outer
 		}
-		if other := c.swappableIn(path); other != "" && !c.row.starts {
-			return "in " + other + " or holds it, which commands could write, and a command could put a link in place of the inner folder; start a thread there"
+		if other := c.swappableIn(path); other != "" {
+			why := "in " + other + " or holds it, which commands could write, and a command could put a link in place of the inner folder"
+			if !c.row.starts {
+				why += "; start a thread there"
+			}
+			return why
 		}
 	}
 	if path != c.workspace && within(path, c.workspace) {

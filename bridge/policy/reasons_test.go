@@ -420,6 +420,26 @@ func TestUnknownQuestions(t *testing.T) {
 	}
 }
 
+// The question about a tool of an MCP server is denied where the configuration denies elicitations.
+func TestToolQuestionIsDeniedAsElicitation(t *testing.T) {
+	const question = `{"threadId":"T","questions":[{"id":"mcp_tool_call_approval_call-1"}]}`
+	for _, test := range []struct {
+		methods map[string]string
+		want    policy.Verdict
+	}{
+		{nil, policy.Pass},
+		{map[string]string{"mcpServer/elicitation/request": "deny"}, policy.Deny},
+		{map[string]string{"mcpServer/elicitation/request": "ask"}, policy.Pass},
+		{map[string]string{"model/list": "deny"}, policy.Pass},
+	} {
+		cfg := contract()
+		cfg.Methods = test.methods
+		if d := compile(t, cfg).DecideRequest("item/tool/requestUserInput", value(t, question), state()); d.Verdict != test.want {
+			t.Errorf("%v: %v, want %v", test.methods, d.Verdict, test.want)
+		}
+	}
+}
+
 // The bridge asks in codex's place under enforce alone, and only where the policy says so.
 func TestGates(t *testing.T) {
 	for _, gate := range []bool{false, true} {

@@ -190,7 +190,7 @@ func (p *Policy) reachesProtected(path string, computed bool, roots []string, st
 	}
 	topNames := namesOf(top)
 	return p.leadsIntoAny(namesOf(seen), func(kept []string) bool {
-		return !(computed && governs(kept[0])) && !(leadsInto(topNames, kept) == 0 && st.Thread.protects(kept))
+		return !(computed && governs(kept[0])) && !(beginWith(topNames, kept) && st.Thread.protects(kept))
 	})
 }
 
