@@ -267,7 +267,7 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 		})
 	}
 	for i, m := range mutants {
-		if got, ok := done[result{sources, o.depth, m.key(), m.Line, m.Column, m.Type, ""}]; ok {
+		if got, ok := known(done, sources, o, m); ok {
 			outcomes[i] = got
 			continue
 		}
@@ -285,6 +285,21 @@ func measure(ctx context.Context, o options, t target, gremlins, root string, eq
 		s.count(m, outcomes[i], equivalents)
 	}
 	return s, nil
+}
+
+// known returns what a run before has found of a mutant. A mutant that fewer tests have noticed is noticed by more. With
+// -survivors one that survived is tried again: the results do not show whether a file of testdata has changed.
+func known(done map[result]outcome, sources string, o options, m mutant) (outcome, bool) {
+	for _, at := range []depth{ownTests, wideTests, allTests} {
+		got, ok := done[result{sources, string(at), m.key(), m.Line, m.Column, m.Type, ""}]
+		if ok && (got != survived || string(at) == o.depth && !o.survivors) {
+			return got, true
+		}
+		if string(at) == o.depth {
+			break
+		}
+	}
+	return "", false
 }
 
 // count adds one mutant to the score.

@@ -429,3 +429,33 @@ func TestWeave(t *testing.T) {
 		t.Errorf("only %d of %d mutants are woven", len(tried)-1, len(mutants))
 	}
 }
+
+// A mutant is tried with more tests, and with -survivors again, if it survived; what fewer tests noticed stays so.
+func TestKnownResults(t *testing.T) {
+	results := func(at depth, got outcome) map[result]outcome {
+		return map[result]outcome{{"sources", string(at), key{}, 0, 0, "", ""}: got}
+	}
+	for _, test := range []struct {
+		at        depth // of the result
+		got       outcome
+		now       depth
+		survivors bool
+		want      bool
+	}{
+		{ownTests, killed, ownTests, false, true},
+		{ownTests, timedOut, allTests, false, true},
+		{ownTests, survived, ownTests, false, true},
+		{ownTests, survived, ownTests, true, false},
+		{ownTests, survived, wideTests, false, false},
+		{allTests, killed, ownTests, false, false},
+		{allTests, survived, allTests, false, true},
+	} {
+		got, ok := known(results(test.at, test.got), "sources", options{depth: string(test.now), survivors: test.survivors}, mutant{})
+		if ok != test.want || ok && got != test.got {
+			t.Errorf("%+v: %q, %v", test, got, ok)
+		}
+	}
+	if _, ok := known(results(ownTests, killed), "other", options{depth: string(ownTests)}, mutant{}); ok {
+		t.Error("a result of other sources counts")
+	}
+}
