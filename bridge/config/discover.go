@@ -1,6 +1,7 @@
 package config
 
 import (
+	"codex-bridge/bridge/setting"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,8 +11,6 @@ import (
 	"syscall"
 
 	"github.com/adrg/xdg"
-
-	"codex-bridge/bridge/requirements"
 )
 
 // EnvConfig names the user's configuration file; set and empty means none.
@@ -48,7 +47,7 @@ func workspacePaths(folder string) (paths []string) {
 // platform's configuration folder, and those of the workspace.
 func Discover(workspace string) Options {
 	opts := Options{Managed: managedFile(), Workspace: workspace, Home: xdg.Home,
-		Requirements: requirements.Path(runtime.GOOS, os.Getenv("ProgramData"))}
+		Requirements: setting.RequirementsPath(runtime.GOOS, os.Getenv("ProgramData"))}
 	if name, set := os.LookupEnv(EnvConfig); set {
 		opts.User, opts.UserRequired = name, name != ""
 	} else {

@@ -1,14 +1,12 @@
 package config
 
 import (
+	"codex-bridge/bridge/setting"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
-
-	"codex-bridge/bridge/execpolicy"
-	"codex-bridge/bridge/preset"
 )
 
 // The words of the protocol, each list in the order in which messages and the
@@ -18,9 +16,9 @@ var (
 	approvals  = []string{"untrusted", "on-request", "never", "granular"}
 	sandboxes  = []string{"read-only", "workspace-write", "danger-full-access"}
 	reviewers  = []string{"user", "auto_review", "guardian_subagent"}
-	presets    = []string{preset.Yolo, execpolicy.Full, preset.Guardian, execpolicy.Auto, execpolicy.Ask}
-	securities = []string{execpolicy.Deny, execpolicy.Allowlist, execpolicy.Full}
-	asks       = []string{execpolicy.Off, execpolicy.OnMiss, execpolicy.Always}
+	presets    = []string{setting.PresetYolo, setting.SecurityFull, setting.PresetGuardian, setting.ModeAuto, setting.ModeAsk}
+	securities = []string{setting.SecurityDeny, setting.SecurityAllowlist, setting.SecurityFull}
+	asks       = []string{setting.AskOff, setting.AskOnMiss, setting.AskAlways}
 	decisions  = []string{"allow", "ask", "deny"}
 	hookEvents = []string{"pre_tool_use", "post_tool_use", "stop", "permission_request"}
 )

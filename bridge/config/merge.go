@@ -1,13 +1,12 @@
 package config
 
 import (
+	"codex-bridge/bridge/setting"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
-
-	"codex-bridge/bridge/execpolicy"
 )
 
 // merger applies layers to a Config, in order.
@@ -17,8 +16,8 @@ type merger struct {
 	// stood are the keys whose value is what a preset stands for.
 	stood map[string]bool
 	// layers are the exec policies of the files, in layer order, and exec is their result.
-	layers []execpolicy.Layer
-	exec   execpolicy.Policy
+	layers []setting.ExecLayer
+	exec   setting.ExecPolicy
 	errs   []*Error
 }
 

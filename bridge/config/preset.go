@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/bridge/execpolicy"
-	"codex-bridge/bridge/preset"
-	"codex-bridge/bridge/requirements"
 	"codex-bridge/bridge/setting"
 )
 
@@ -23,7 +20,7 @@ var profile = []string{"policy.preset", "policy.security", "policy.ask"}
 var strict = []string{setting.Never, setting.OnRequest, setting.Untrusted}
 
 // execLayer returns the exec policy of one layer.
-func execLayer(l *layer) (own execpolicy.Layer) {
+func execLayer(l *layer) (own setting.ExecLayer) {
 	for _, f := range l.leaves {
 		switch f.pattern {
 		case "policy.preset":
@@ -40,7 +37,9 @@ func execLayer(l *layer) (own execpolicy.Layer) {
 }
 
 // isShort reports whether a preset is short for a security and an ask.
-func isShort(word string) bool { return word != "" && word != preset.Yolo && word != preset.Guardian }
+func isShort(word string) bool {
+	return word != "" && word != setting.PresetYolo && word != setting.PresetGuardian
+}
 
 // profiled gives a layer with a preset, a security or an ask the values that they stand
 // for. Where an earlier layer binds, or commands have to be asked about, what is said
@@ -56,24 +55,24 @@ func (m *merger) profiled(l *layer, off bool) {
 		m.fail(at, problem{fmt.Sprintf("preset %q is short for a security and an ask, and there is one of those, too", own.Mode), "keep one of the two"})
 		return
 	}
-	in := preset.Input{Preset: m.cfg.Policy.Preset}
+	in := setting.PresetInput{Preset: m.cfg.Policy.Preset}
 	if isShort(in.Preset) {
 		in.Preset = ""
 	}
 	// A later layer may only tighten: the earlier ones are its floor.
-	floor := execpolicy.Layer{}
+	floor := setting.ExecLayer{}
 	if m.exec.Touched {
-		floor = execpolicy.Layer{Security: m.exec.Security, Ask: m.exec.Ask}
+		floor = setting.ExecLayer{Security: m.exec.Security, Ask: m.exec.Ask}
 	}
 	m.layers = append(m.layers, own)
-	m.exec = execpolicy.Resolve(m.layers, floor)
+	m.exec = setting.ResolveExec(m.layers, floor)
 	in.Exec = m.exec
 	var err error
 	if in.Requirements, err = m.requirements(); err != nil {
 		m.fail(at, problem{err.Error(), "fix that file; Codex reads it, too"})
 		return
 	}
-	out, err := preset.Resolve(in)
+	out, err := setting.ResolvePreset(in)
 	if err != nil {
 		m.fail(at, problem{err.Error(), `say ask = "on-miss" with security = "allowlist", or what the machine allows`})
 		return
@@ -85,7 +84,7 @@ func (m *merger) profiled(l *layer, off bool) {
 	if out.Reviewer != setting.User && r.Reviewer(setting.User) != "" {
 		reviewers = append(reviewers, setting.User)
 	}
-	forced := in.Exec.Touched && in.Exec.Mode != execpolicy.Full
+	forced := in.Exec.Touched && in.Exec.Mode != setting.SecurityFull
 	m.stands(at, "policy.approval", reflect.ValueOf(approvals), forced, off)
 	m.stands(at, "policy.sandbox", reflect.ValueOf(out.Sandbox), forced, off)
 	m.stands(at, "policy.reviewers", reflect.ValueOf(reviewers), forced, off)
@@ -138,7 +137,7 @@ func meet(key string, a, b reflect.Value) reflect.Value {
 }
 
 // requirements are what the machine allows Codex, nil when it says nothing.
-func (m *merger) requirements() (*requirements.Requirements, error) {
+func (m *merger) requirements() (*setting.Requirements, error) {
 	if m.opts.Requirements == "" {
 		return nil, nil
 	}
@@ -153,7 +152,7 @@ func (m *merger) requirements() (*requirements.Requirements, error) {
 	if err != nil {
 		return nil, fmt.Errorf("this machine's name, which %s may ask for, can't be found out: %w", m.opts.Requirements, err)
 	}
-	r, err := requirements.Parse([]byte(text), host)
+	r, err := setting.ParseRequirements([]byte(text), host)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.opts.Requirements, err)
 	}

@@ -1,8 +1,7 @@
-// Package setting has the values that the settings of a thread may have, and how other
-// spellings of them are read: approval policy, sandbox, service tier, model provider and
-// reasoning effort.
+// Package setting has the values of a thread's settings: approval policy, reviewer, sandbox, service tier, model provider
+// and reasoning effort. It reads other spellings of them, and finds the values for a preset, an exec policy and the
+// machine's requirements.
 //
-// It promises that what it gives back is what Codex takes (measured with 0.169.0), or
-// nothing. It does not say what is allowed: that is the policy's. All of it is pure and
-// may be used by several goroutines.
+// It returns only values that Codex accepts (measured with 0.169.0). Whether the policy allows a value is decided
+// elsewhere. The functions are pure, and several goroutines may call them.
 package setting

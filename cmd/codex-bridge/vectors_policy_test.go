@@ -16,7 +16,6 @@ import (
 
 	"codex-bridge/bridge/bridgetest/vectors"
 	"codex-bridge/bridge/config"
-	"codex-bridge/bridge/execpolicy"
 	"codex-bridge/bridge/setting"
 )
 
@@ -100,7 +99,7 @@ type runtimeCase struct {
 		RequirementsToml *string
 		HostName         string
 		PluginConfig     map[string]json.RawMessage
-		ExecPolicy       *execpolicy.Policy
+		ExecPolicy       *setting.ExecPolicy
 	}
 	Result *struct{ ApprovalPolicy, Sandbox, ApprovalsReviewer string }
 }
@@ -140,7 +139,7 @@ func (c runtimeCase) lines(t *testing.T) (lines []string, ok bool) {
 	switch x := c.Input.ExecPolicy; {
 	case x != nil && x.Touched && a.Mode == "":
 		lines = append(lines, fmt.Sprintf("security = %q\nask = %q", x.Security, x.Ask))
-		if x.Mode == execpolicy.Auto {
+		if x.Mode == setting.ModeAuto {
 			lines[0] = `preset = "auto"`
 		}
 	case a.Mode != "":
@@ -234,14 +233,14 @@ var (
 )
 
 // isKnown reports whether a policy file may have the values of a layer; see DEVIATIONS.md.
-func isKnown(l execpolicy.Layer) bool {
+func isKnown(l setting.ExecLayer) bool {
 	modes := []string{"", "deny", "allowlist", "ask", "auto", "full"}
 	return slices.Contains(modes, l.Mode) && slices.Contains(append(securityWords, ""), l.Security) && slices.Contains(append(askWords, ""), l.Ask) &&
 		(l.Mode == "" || l.Security+l.Ask == "")
 }
 
 // linesOf returns the lines of a policy with the values of a layer.
-func linesOf(l execpolicy.Layer) (lines []string) {
+func linesOf(l setting.ExecLayer) (lines []string) {
 	say := func(key, word string) {
 		if word != "" {
 			lines = append(lines, fmt.Sprintf("%s = %q", key, word))
@@ -257,11 +256,11 @@ func linesOf(l execpolicy.Layer) (lines []string) {
 }
 
 // isLooser reports whether a is looser than b in security or in ask.
-func isLooser(a, b execpolicy.Policy) bool {
+func isLooser(a, b setting.ExecPolicy) bool {
 	return slices.Index(securityWords, a.Security) < slices.Index(securityWords, b.Security) || slices.Index(askWords, a.Ask) < slices.Index(askWords, b.Ask)
 }
 
-type toolSettings struct{ Exec execpolicy.Layer }
+type toolSettings struct{ Exec setting.ExecLayer }
 
 // execInput is the input of a case of exec_policy.json.
 type execInput struct {
@@ -275,28 +274,28 @@ type execInput struct {
 			}
 		}
 	}
-	ExecOverrides execpolicy.Layer
+	ExecOverrides setting.ExecLayer
 	Approvals     struct {
-		Defaults execpolicy.Layer
-		Agents   map[string]execpolicy.Layer
+		Defaults setting.ExecLayer
+		Agents   map[string]setting.ExecLayer
 	}
 }
 
 // ownLayers returns the layers of the agent and of the session.
-func (in execInput) ownLayers() (own []execpolicy.Layer) {
+func (in execInput) ownLayers() (own []setting.ExecLayer) {
 	for _, agent := range in.Config.Agents.List {
 		if strings.EqualFold(agent.ID, in.AgentID) {
 			own = append(own, agent.Tools.Exec)
 		}
 	}
-	if in.ExecOverrides != (execpolicy.Layer{}) {
+	if in.ExecOverrides != (setting.ExecLayer{}) {
 		own = append(own, in.ExecOverrides)
 	}
 	return own
 }
 
 // execOutcome is the policy of a thread under the exec policy of a case. ok is false where commands may not be run at all.
-func execOutcome(exec execpolicy.Policy) (p policyOfThread, ok bool) {
+func execOutcome(exec setting.ExecPolicy) (p policyOfThread, ok bool) {
 	switch {
 	case exec.Security == "full" && exec.Ask == "always":
 		return policyOfThread{"on-request", "danger-full-access", "user"}, true
@@ -321,7 +320,7 @@ func TestExecPolicyVectors(t *testing.T) {
 		Cases []struct {
 			Name   string
 			Input  execInput
-			Output execpolicy.Policy
+			Output setting.ExecPolicy
 		}
 	}
 	vectors.Read(t, "exec_policy.json", &v)
@@ -334,11 +333,11 @@ func TestExecPolicyVectors(t *testing.T) {
 		if len(own) > 1 || len(in.Approvals.Agents) > 0 {
 			continue // agents have no settings of their own here: see DEVIATIONS.md
 		}
-		workspace := execpolicy.Layer{}
+		workspace := setting.ExecLayer{}
 		if len(own) > 0 {
 			workspace = own[0]
 		}
-		layers := []execpolicy.Layer{in.Approvals.Defaults, in.Config.Tools.Exec, workspace}
+		layers := []setting.ExecLayer{in.Approvals.Defaults, in.Config.Tools.Exec, workspace}
 		known := true
 		var said [][]string // of the layers that say something
 		for _, l := range layers {
@@ -366,7 +365,7 @@ func TestExecPolicyVectors(t *testing.T) {
 			}
 			got, on, err := underPolicy(t, o)
 			want, allowed := execOutcome(c.Output)
-			looser := isLooser(c.Output, execpolicy.Resolve(layers[1:2], execpolicy.Layer{})) // only a workspace's file makes it so
+			looser := isLooser(c.Output, setting.ResolveExec(layers[1:2], setting.ExecLayer{})) // only a workspace's file makes it so
 			switch {
 			case !known || !allowed:
 				if err == nil {

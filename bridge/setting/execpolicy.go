@@ -1,0 +1,107 @@
+package setting
+
+import "slices"
+
+// The securities of an exec policy, from the strictest: how many commands may run.
+const (
+	SecurityDeny      = "deny"
+	SecurityAllowlist = "allowlist"
+	SecurityFull      = "full"
+)
+
+// The asks of an exec policy, from never to always: when a person is asked.
+const (
+	AskOff    = "off"
+	AskOnMiss = "on-miss" // about commands that no list allows
+	AskAlways = "always"
+)
+
+// The modes of an exec policy that are not also a security.
+const (
+	ModeAsk  = "ask"
+	ModeAuto = "auto" // a model reviews commands instead of the person
+)
+
+var (
+	securities = []string{SecurityDeny, SecurityAllowlist, SecurityFull}
+	asks       = []string{AskOff, AskOnMiss, AskAlways}
+)
+
+// modes are the modes, each of which is short for a security and an ask.
+var modes = map[string]ExecLayer{
+	SecurityDeny:      {Security: SecurityDeny, Ask: AskOff},
+	SecurityAllowlist: {Security: SecurityAllowlist, Ask: AskOff},
+	ModeAsk:           {Security: SecurityAllowlist, Ask: AskOnMiss},
+	ModeAuto:          {Security: SecurityAllowlist, Ask: AskOnMiss},
+	SecurityFull:      {Security: SecurityFull, Ask: AskOff},
+}
+
+// ExecLayer is what one configuration file says of an exec policy. An unknown word counts as "", which says nothing.
+type ExecLayer struct{ Mode, Security, Ask string }
+
+// ExecPolicy is an exec policy: how freely commands may run, and when a person is asked.
+type ExecPolicy struct {
+	Mode     string // "" if no layer says anything
+	Security string
+	Ask      string
+	Touched  bool // whether a layer says anything
+}
+
+// ResolveExec returns the exec policy of layers. A later layer replaces the values of the earlier ones. The result is
+// at least as strict as floor.
+func ResolveExec(layers []ExecLayer, floor ExecLayer) ExecPolicy {
+	p := ExecPolicy{Security: SecurityFull, Ask: AskOff}
+	for _, l := range layers {
+		p = p.under(l)
+	}
+	security, ask := stricter(securities, p.Security, floor.Security), stronger(asks, p.Ask, floor.Ask)
+	if security != p.Security || ask != p.Ask {
+		p = ExecPolicy{modeOf(security, ask), security, ask, true}
+	}
+	return p
+}
+
+func (p ExecPolicy) under(l ExecLayer) ExecPolicy {
+	if m, ok := modes[l.Mode]; ok {
+		return ExecPolicy{l.Mode, m.Security, m.Ask, true}
+	}
+	security, ask := slices.Contains(securities, l.Security), slices.Contains(asks, l.Ask)
+	if !security && !ask {
+		return p
+	}
+	if security {
+		p.Security = l.Security
+	}
+	if ask {
+		p.Ask = l.Ask
+	}
+	return ExecPolicy{modeOf(p.Security, p.Ask), p.Security, p.Ask, true}
+}
+
+func modeOf(security, ask string) string {
+	switch {
+	case security == SecurityDeny:
+		return SecurityDeny
+	case security == SecurityAllowlist && ask == AskOff:
+		return SecurityAllowlist
+	case security == SecurityFull && ask != AskAlways:
+		return SecurityFull
+	}
+	return ModeAsk
+}
+
+// stricter returns the word that comes first in order, and stronger the one that comes last. An unknown floor does not
+// count.
+func stricter(order []string, is, floor string) string {
+	if i := slices.Index(order, floor); i >= 0 && i < slices.Index(order, is) {
+		return floor
+	}
+	return is
+}
+
+func stronger(order []string, is, floor string) string {
+	if slices.Index(order, floor) > slices.Index(order, is) {
+		return floor
+	}
+	return is
+}

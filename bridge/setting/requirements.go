@@ -1,0 +1,136 @@
+package setting
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Requirements are the values that a machine's administrator allows Codex, by the keys of requirements.toml. An empty
+// list, and a nil *Requirements, allows all values. Codex checks them itself; the bridge reads them to choose a value
+// that Codex accepts.
+type Requirements struct {
+	Sandboxes []string
+	Approvals []string
+	Reviewers []string
+}
+
+// RequirementsPath returns the path of requirements.toml. programData is the folder ProgramData, on Windows.
+func RequirementsPath(goos, programData string) string {
+	if goos == "windows" {
+		return programData + `\OpenAI\Codex\requirements.toml`
+	}
+	return "/etc/codex/requirements.toml"
+}
+
+type file struct {
+	Sandboxes []any `toml:"allowed_sandbox_modes"`
+	Approvals []any `toml:"allowed_approval_policies"`
+	Reviewers []any `toml:"allowed_approvals_reviewers"`
+	Hosts     []struct {
+		Patterns  []string `toml:"hostname_patterns"`
+		Sandboxes []any    `toml:"allowed_sandbox_modes"`
+	} `toml:"remote_sandbox_config"`
+}
+
+// ParseRequirements reads the text of requirements.toml for the machine host. A text that is not TOML is an error: it
+// may forbid something. Unknown words are left out; a list that has no others allows all.
+func ParseRequirements(text []byte, host string) (*Requirements, error) {
+	var f file
+	if _, err := toml.Decode(string(text), &f); err != nil {
+		return nil, fmt.Errorf("the requirements of this machine can't be read: %w", err)
+	}
+	r := &Requirements{
+		Sandboxes: knownWords(f.Sandboxes, sandboxMode),
+		Approvals: knownWords(f.Approvals, func(word string) string { return oneOf(word, preferredApprovals) }),
+		Reviewers: knownWords(f.Reviewers, func(word string) string { return oneOf(word, preferredReviewers) }),
+	}
+	for _, h := range f.Hosts {
+		if slices.ContainsFunc(h.Patterns, func(p string) bool { return matches(p, host) }) {
+			if own := knownWords(h.Sandboxes, sandboxMode); own != nil {
+				r.Sandboxes = own
+			}
+			break
+		}
+	}
+	return r, nil
+}
+
+// The values in the order in which they are preferred if the widest is not allowed.
+var (
+	preferredApprovals = []string{OnRequest, OnFailure, Untrusted, Never}
+	preferredReviewers = []string{AutoReview, GuardianSubagent, User}
+	preferredSandboxes = []string{WorkspaceWrite, ReadOnly, DangerFullAccess}
+)
+
+// Sandbox returns the first allowed mode of some, or of all in the order of preference; "" if none is allowed.
+func (r *Requirements) Sandbox(of ...string) string { return first(r.list(0), of, preferredSandboxes) }
+
+// Approval does the same for approval policies.
+func (r *Requirements) Approval(of ...string) string { return first(r.list(1), of, preferredApprovals) }
+
+// Reviewer does the same for reviewers.
+func (r *Requirements) Reviewer(of ...string) string { return first(r.list(2), of, preferredReviewers) }
+
+// list returns one of the lists; nil if r is nil.
+func (r *Requirements) list(i int) []string {
+	if r == nil {
+		return nil
+	}
+	return [...][]string{r.Sandboxes, r.Approvals, r.Reviewers}[i]
+}
+
+func first(allowed, of, all []string) string {
+	if len(of) == 0 {
+		of = all
+	}
+	for _, word := range of {
+		if len(allowed) == 0 || slices.Contains(allowed, word) {
+			return word
+		}
+	}
+	return ""
+}
+
+// sandbox reads a mode's name without regard to case, spaces, dashes and underscores.
+func sandboxMode(word string) string {
+	for _, mode := range Sandboxes {
+		if plainWord(mode) == plainWord(word) {
+			return mode
+		}
+	}
+	return ""
+}
+
+func plainWord(word string) string {
+	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(word))
+}
+
+func oneOf(word string, words []string) string {
+	word = strings.TrimSpace(word)
+	if slices.Contains(words, word) {
+		return word
+	}
+	return ""
+}
+
+func knownWords(list []any, read func(string) string) []string {
+	var words []string
+	for _, v := range list {
+		if text, ok := v.(string); ok {
+			if word := read(text); word != "" {
+				words = append(words, word)
+			}
+		}
+	}
+	return words
+}
+
+// matches reports whether a host's name matches a pattern with * and ?, without regard to case.
+func matches(pattern, host string) bool {
+	ok, err := path.Match(strings.ToLower(strings.TrimSpace(pattern)), strings.ToLower(host))
+	return ok && err == nil
+}
