@@ -20,7 +20,6 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/cmd/codex-bridge/internal/follow"
 	"codex-bridge/lifecycle/acp"
-	"codex-bridge/lifecycle/acp/leave"
 )
 
 type acpCmd struct {
@@ -60,7 +59,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 	children := acp.New(acp.Options{
 		Settings: func() acp.Settings { return settings },
 		Env:      env, Dir: folder, Version: Version, Turn: c.Timeout, Log: logger(cfg),
-		Judge: leave.Judge{Policy: g, Person: show.ask(os.Stdin, time.Duration(cfg.Approvals.Timeout))}.Decide, Tell: show.update,
+		Judge: acp.Judge{Policy: g, Person: show.ask(os.Stdin, time.Duration(cfg.Approvals.Timeout))}.Decide, Tell: show.update,
 	})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -169,7 +168,7 @@ func (s *show) words(u acp.Update) {
 }
 
 // ask asks who sits at the terminal, and writes lines to in; where there is none nobody is asked.
-func (s *show) ask(in io.Reader, wait time.Duration) leave.Person {
+func (s *show) ask(in io.Reader, wait time.Duration) acp.Approver {
 	if !s.terminal {
 		return func(context.Context, acp.Ask, string) acp.Answer {
 			return acp.Answer{Reason: "there is no terminal to ask at"}

@@ -16,7 +16,6 @@ import (
 	"codex-bridge/bridge/hello"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/acp"
-	"codex-bridge/lifecycle/acp/leave"
 )
 
 // depthEnv counts the bridges with agents that lie above one.
@@ -78,7 +77,7 @@ func newAgents(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Lo
 	a.Agents = acp.New(acp.Options{
 		Settings: func() acp.Settings { return agentSettings(a.config.Load()) },
 		Env:      env, Dir: dir, Version: Version, Log: log,
-		Judge:   leave.Judge{Policy: g, Person: leave.Client(hi, a.patience)}.Decide,
+		Judge:   acp.Judge{Policy: g, Person: acp.NewClientApprover(hi, a.patience)}.Decide,
 		Tell:    func(u acp.Update) { hi.Tell(acp.UpdateMethod, u) },
 		Journal: journal,
 		// An editor that asks for one has it: the session is called by its key.

@@ -1,13 +1,16 @@
-// Package acp has agents that speak the Agent Client Protocol work beside the conversation:
-// each a child of the bridge, with a session and a line of turns of its own.
+// Package acp runs agents that speak the Agent Client Protocol beside the conversation. Each
+// agent is a child process of the bridge, with its own session and its own queue of turns.
 //
-// It promises that a spawn has one outcome, with a reason; that of a spawn that fails
-// nothing is left; that what an agent asks leave for is decided by the policy's rules and
-// then by a person, and is refused where there is neither; and that an agent ends with what
-// it has started, when its work is done, when it is cancelled, and with the bridge. It does
-// not promise that an agent asks: one that is not a Codex behind the bridge is a program of
-// the user's, and runs as such.
+// The package promises:
+//   - A spawn has one outcome, with a reason. A spawn that fails leaves nothing behind.
+//   - A permission request of an agent is decided by the policy's rules and then by a person.
+//     It is refused if neither is available.
+//   - An agent ends, with everything it started, when its work is done, when it is cancelled,
+//     and when the bridge ends.
 //
-// Check and Spawn decide and do nothing by themselves; Agents does it. An Agents and a
-// Feature may be used by several goroutines.
+// It does not promise that an agent asks: an agent that is not a Codex behind the bridge is a
+// program of the user's, and runs as such.
+//
+// Check and Spawn decide, and have no effects of their own; Agents has the effects. Several
+// goroutines may use an Agents, a Feature and a Judge.
 package acp

@@ -1,4 +1,4 @@
-package leave_test
+package acp_test
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"codex-bridge/bridge/policy"
 	"codex-bridge/lifecycle/acp"
-	"codex-bridge/lifecycle/acp/leave"
 	"codex-bridge/rpc"
 )
 
@@ -66,7 +65,7 @@ func TestDecide(t *testing.T) {
 		{"no answer in time", person, asker{}, ask, acp.Answer{}, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			j := leave.Judge{Policy: test.policy, Person: leave.Client(&test.client, func() time.Duration { return time.Millisecond })}
+			j := acp.Judge{Policy: test.policy, Person: acp.NewClientApprover(&test.client, func() time.Duration { return time.Millisecond })}
 			got := j.Decide(t.Context(), test.ask)
 			if !got.Allow && got.Reason == "" && test.name != "no" {
 				t.Error("no reason")
