@@ -17,7 +17,6 @@ import (
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/hello"
 	"codex-bridge/lifecycle/image"
-	"codex-bridge/lifecycle/image/worker"
 )
 
 type imageCmd struct {
@@ -39,11 +38,11 @@ func (c describeImageCmd) Run(out io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ctx, end := worker.Within(ctx, cmp.Or(c.Timeout, time.Duration(cfg.Image.Timeout)))
+	ctx, end := image.WithTimeout(ctx, cmp.Or(c.Timeout, time.Duration(cfg.Image.Timeout)))
 	defer end()
 	job := image.Job{Prompt: c.Prompt, Model: cmp.Or(c.Model, cfg.Image.Model)}
 	for _, path := range c.File {
-		one, err := worker.Open(ctx, path)
+		one, err := image.Open(ctx, path)
 		if err != nil {
 			return err
 		}
@@ -84,17 +83,17 @@ func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error)
 	return codex.Command{Path: path, Args: args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, err
 }
 
-func newWorker(command codex.Command, hold worker.Hold, stderr io.Writer) *worker.Worker {
-	return worker.New(worker.Options{
+func newWorker(command codex.Command, hold image.Policy, stderr io.Writer) *image.Worker {
+	return image.NewWorker(image.Options{
 		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: Version, Hold: hold,
 	})
 }
 
 // newImages makes what answers bridge/image/describe: with a codex like that of the
 // conversation, and beside it.
-func newImages(cfg *config.Config, command codex.Command, g *guard.Guard, hi *hello.Hello) *worker.Feature {
-	f := worker.NewFeature(newWorker(command, g, os.Stderr), cfg.Image, hi.Known)
-	hi.Offer(worker.Method)
+func newImages(cfg *config.Config, command codex.Command, g *guard.Guard, hi *hello.Hello) *image.Feature {
+	f := image.NewFeature(newWorker(command, g, os.Stderr), cfg.Image, hi.Known)
+	hi.Offer(image.Method)
 	hi.Show("images", func() any { return f.State() })
 	return f
 }

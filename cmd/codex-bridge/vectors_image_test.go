@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/bridge/bridgetest/vectors"
-	"codex-bridge/lifecycle/image/worker"
+	"codex-bridge/lifecycle/image"
 	"codex-bridge/rpc"
 )
 
@@ -127,7 +127,7 @@ type imageCase struct {
 		Notify        []map[string]any
 	}
 	Seed struct {
-		Result   *worker.Result
+		Result   *image.Result
 		Error    string
 		Requests []request
 	}
@@ -236,7 +236,7 @@ func (c imageCase) play(t *testing.T) {
 	var e *rpc.Error
 	switch want := c.Seed; {
 	case want.Result != nil:
-		var got worker.Result
+		var got image.Result
 		if err != nil || json.Unmarshal(result.Raw(), &got) != nil || got != *want.Result {
 			t.Errorf("%s, %v; want %+v", result.Raw(), err, *want.Result)
 		}

@@ -12,8 +12,9 @@ import (
 // maxEarly is how many notifications are kept before the turn is known.
 const maxEarly = 10_000
 
-// Collector gathers the description from what Codex says. The zero value is ready for use.
-type Collector struct {
+// collector gathers the description from Codex's notifications. The zero value is ready for
+// use by several goroutines.
+type collector struct {
 	mu      sync.Mutex
 	thread  string
 	turn    string // "": not known yet
@@ -31,8 +32,8 @@ type notification struct {
 	params rpc.Value
 }
 
-// Heard takes a notification of Codex's. Those of other turns and threads count for nothing.
-func (c *Collector) Heard(method string, params rpc.Value) {
+// Heard takes a notification from Codex. It ignores those of other turns and threads.
+func (c *collector) Heard(method string, params rpc.Value) {
 	switch method {
 	case "item/agentMessage/delta", "item/completed", "turn/completed", "error":
 	default:
@@ -48,7 +49,7 @@ func (c *Collector) Heard(method string, params rpc.Value) {
 }
 
 // Started tells which turn it is, as turn/start has answered.
-func (c *Collector) Started(thread string, turn rpc.Value) {
+func (c *collector) Started(thread string, turn rpc.Value) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.thread = thread
@@ -60,7 +61,7 @@ func (c *Collector) Started(thread string, turn rpc.Value) {
 	c.early = nil
 }
 
-func (c *Collector) heard(method string, params rpc.Value) {
+func (c *collector) heard(method string, params rpc.Value) {
 	turn, ok := params.Get("turnId").Text()
 	if !ok || turn == "" {
 		turn, _ = params.Get("turn").Get("id").Text()
@@ -88,7 +89,7 @@ func (c *Collector) heard(method string, params rpc.Value) {
 	}
 }
 
-func (c *Collector) say(item, text string) {
+func (c *collector) say(item, text string) {
 	if text == "" {
 		return
 	}
@@ -102,7 +103,7 @@ func (c *Collector) say(item, text string) {
 }
 
 // over notes how a turn stands that may have ended.
-func (c *Collector) over(turn rpc.Value) {
+func (c *collector) over(turn rpc.Value) {
 	switch status, _ := turn.Get("status").Text(); status {
 	case "failed":
 		c.fail(turn.Get("error"))
@@ -122,7 +123,7 @@ func (c *Collector) over(turn rpc.Value) {
 	c.end()
 }
 
-func (c *Collector) fail(reason rpc.Value) {
+func (c *collector) fail(reason rpc.Value) {
 	message, _ := reason.Get("message").Text()
 	if message == "" {
 		message = "codex does not say why the turn failed"
@@ -131,14 +132,14 @@ func (c *Collector) fail(reason rpc.Value) {
 	c.end()
 }
 
-func (c *Collector) end() {
+func (c *collector) end() {
 	if !c.ended {
 		c.ended = true
 		close(c.signal())
 	}
 }
 
-func (c *Collector) signal() chan struct{} {
+func (c *collector) signal() chan struct{} {
 	if c.changed == nil {
 		c.changed = make(chan struct{})
 	}
@@ -146,14 +147,14 @@ func (c *Collector) signal() chan struct{} {
 }
 
 // Ended is closed when the turn has ended.
-func (c *Collector) Ended() <-chan struct{} {
+func (c *collector) Ended() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.signal()
 }
 
 // Text is the description, once the turn has ended or ctx has.
-func (c *Collector) Text(ctx context.Context) (string, error) {
+func (c *collector) Text(ctx context.Context) (string, error) {
 	select {
 	case <-c.Ended():
 	case <-ctx.Done():

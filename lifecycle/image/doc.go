@@ -1,6 +1,8 @@
-// Package image is what the image worker knows without doing: which images it takes, which
-// model may see them, what Codex is asked, and what of a turn is the description.
+// Package image has Codex describe images, beside the conversation. Each job has its own
+// app-server, folder and thread, of which nothing is left, and one deadline for all of it.
+// The bridge declines every request that Codex makes meanwhile.
 //
-// All of it is pure but for Collector, which may be used by several goroutines. Package
-// worker does the work.
+// A Worker starts an app-server for each job; a Feature answers bridge/image/describe with a
+// Worker. The package does not keep images or descriptions. Several goroutines may use a
+// Worker and a Feature.
 package image

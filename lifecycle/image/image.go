@@ -5,19 +5,19 @@ import (
 	"encoding/base64"
 	"fmt"
 	"image"
-	_ "image/gif"  // for Read
-	_ "image/jpeg" // for Read
-	_ "image/png"  // for Read
+	_ "image/gif"  // for decode
+	_ "image/jpeg" // for decode
+	_ "image/png"  // for decode
 
-	_ "golang.org/x/image/webp" // for Read
+	_ "golang.org/x/image/webp" // for decode
 )
 
 // The bounds of a job.
 const (
-	MaxImages = 16
-	MaxBytes  = 20 << 20 // of one image
-	MaxTotal  = 40 << 20 // of all: in base64 they are one line for Codex, which may have 64 MiB
-	MaxPixels = 50 << 20 // of one image: so many are held in memory to see whether it is whole
+	maxImages = 16
+	maxBytes  = 20 << 20 // of one image
+	maxTotal  = 40 << 20 // of all: in base64 they are one line for Codex, which may have 64 MiB
+	maxPixels = 50 << 20 // of one image: so many are held in memory to see whether it is whole
 )
 
 // Image is an image that models take.
@@ -31,18 +31,18 @@ func (i Image) URL() string {
 	return "data:" + i.Mime + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
 }
 
-// Read is the image of that content, which tells what kind it is; names do not count. One
-// that is cut off or damaged is refused: the model's provider would refuse the whole turn.
-func Read(data []byte) (Image, error) {
-	if len(data) > MaxBytes {
-		return Image{}, fmt.Errorf("it has %d bytes, and %d are allowed; make it smaller", len(data), MaxBytes)
+// decode returns the image with that content, which decides its type; names do not count. It
+// refuses an image that is truncated or damaged: the model's provider would refuse the turn.
+func decode(data []byte) (Image, error) {
+	if len(data) > maxBytes {
+		return Image{}, fmt.Errorf("it has %d bytes, and %d are allowed; make it smaller", len(data), maxBytes)
 	}
 	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return Image{}, fmt.Errorf("it is no PNG, JPEG, GIF or WebP image that can be read: %w", err)
 	}
-	if pixels := config.Width * config.Height; config.Width < 1 || config.Height < 1 || pixels > MaxPixels {
-		return Image{}, fmt.Errorf("it measures %d by %d, and up to %d pixels are allowed; make it smaller", config.Width, config.Height, MaxPixels)
+	if pixels := config.Width * config.Height; config.Width < 1 || config.Height < 1 || pixels > maxPixels {
+		return Image{}, fmt.Errorf("it measures %d by %d, and up to %d pixels are allowed; make it smaller", config.Width, config.Height, maxPixels)
 	}
 	if _, _, err := image.Decode(bytes.NewReader(data)); err != nil {
 		return Image{}, fmt.Errorf("it is damaged, or not whole: %w", err)
@@ -50,20 +50,20 @@ func Read(data []byte) (Image, error) {
 	return Image{Mime: "image/" + kind, Data: data}, nil
 }
 
-// Check holds the images of a job together to the bounds.
-func Check(images []Image) error {
+// checkImages checks the images of a job together against the bounds.
+func checkImages(images []Image) error {
 	if len(images) == 0 {
-		return fmt.Errorf("there is no image; give 1 to %d", MaxImages)
+		return fmt.Errorf("there is no image; give 1 to %d", maxImages)
 	}
-	if len(images) > MaxImages {
-		return fmt.Errorf("there are %d images, and %d are allowed; ask in several steps", len(images), MaxImages)
+	if len(images) > maxImages {
+		return fmt.Errorf("there are %d images, and %d are allowed; ask in several steps", len(images), maxImages)
 	}
 	total := 0
 	for _, i := range images {
 		total += len(i.Data)
 	}
-	if total > MaxTotal {
-		return fmt.Errorf("the images have %d bytes together, and %d are allowed; ask in several steps", total, MaxTotal)
+	if total > maxTotal {
+		return fmt.Errorf("the images have %d bytes together, and %d are allowed; ask in several steps", total, maxTotal)
 	}
 	return nil
 }

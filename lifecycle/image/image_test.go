@@ -1,4 +1,4 @@
-package image_test
+package image
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/crc32"
-	stdimage "image"
+	"image"
 	"image/color/palette"
 	"image/gif"
 	"image/jpeg"
@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/lifecycle/image"
 	"codex-bridge/rpc"
 )
 
@@ -29,7 +28,7 @@ func picture(t *testing.T, kind string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	var err error
-	one := stdimage.NewPaletted(stdimage.Rect(0, 0, 20, 10), palette.Plan9)
+	one := image.NewPaletted(image.Rect(0, 0, 20, 10), palette.Plan9)
 	switch kind {
 	case "png":
 		err = png.Encode(&b, one)
@@ -60,50 +59,50 @@ func vast(t *testing.T, width, height uint32) []byte {
 func TestRead(t *testing.T) {
 	for _, kind := range []string{"png", "jpeg", "gif", "webp"} {
 		data := picture(t, kind)
-		got, err := image.Read(data)
+		got, err := decode(data)
 		if err != nil || got.Mime != "image/"+kind || !bytes.Equal(got.Data, data) {
 			t.Errorf("%s: %s, %v", kind, got.Mime, err)
 		}
 		if want := "data:image/" + kind + ";base64," + base64.StdEncoding.EncodeToString(data); got.URL() != want {
 			t.Errorf("%s: %s", kind, got.URL())
 		}
-		if _, err := image.Read(data[:len(data)*2/3]); err == nil {
+		if _, err := decode(data[:len(data)*2/3]); err == nil {
 			t.Errorf("%s: one that is cut off was taken", kind)
 		}
 	}
 	for name, data := range map[string][]byte{
-		"empty": nil, "text": []byte("PNG"), "svg": []byte("<svg/>"), "large": make([]byte, image.MaxBytes+1), "vast": vast(t, 50_000, 50_000), "flat": vast(t, 1<<31-1, 1<<31-1),
+		"empty": nil, "text": []byte("PNG"), "svg": []byte("<svg/>"), "large": make([]byte, maxBytes+1), "vast": vast(t, 50_000, 50_000), "flat": vast(t, 1<<31-1, 1<<31-1),
 	} {
-		if _, err := image.Read(data); err == nil {
+		if _, err := decode(data); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
 }
 
 func TestCheck(t *testing.T) {
-	some := func(n, size int) []image.Image {
-		all := make([]image.Image, n)
+	some := func(n, size int) []Image {
+		all := make([]Image, n)
 		for i := range all {
 			all[i].Data = make([]byte, size)
 		}
 		return all
 	}
 	for _, test := range []struct {
-		job  image.Job
+		job  Job
 		want string
 	}{
-		{image.Job{Images: some(1, 1)}, ""},
-		{image.Job{Images: some(image.MaxImages, 1)}, ""},
-		{image.Job{}, "no image"},
-		{image.Job{Images: some(image.MaxImages+1, 1)}, "17 images"},
-		{image.Job{Images: some(3, image.MaxTotal/3+1)}, "bytes together"},
-		{image.Job{Images: some(1, 1), Prompt: strings.Repeat("x", image.MaxPrompt+1)}, "prompt"},
+		{Job{Images: some(1, 1)}, ""},
+		{Job{Images: some(maxImages, 1)}, ""},
+		{Job{}, "no image"},
+		{Job{Images: some(maxImages+1, 1)}, "17 images"},
+		{Job{Images: some(3, maxTotal/3+1)}, "bytes together"},
+		{Job{Images: some(1, 1), Prompt: strings.Repeat("x", maxPrompt+1)}, "prompt"},
 	} {
 		if err := test.job.Check(); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%d images: %v, want %q", len(test.job.Images), err, test.want)
 		}
 	}
-	if image.Within(0) != 100*time.Millisecond || image.Within(time.Second) != time.Second || image.Within(2*time.Hour) != time.Hour {
+	if clampTimeout(0) != 100*time.Millisecond || clampTimeout(time.Second) != time.Second || clampTimeout(2*time.Hour) != time.Hour {
 		t.Error("the bounds of the time do not hold")
 	}
 }
@@ -118,26 +117,26 @@ func value(t *testing.T, text string) rpc.Value {
 }
 
 func TestModels(t *testing.T) {
-	models := image.Models(value(t, `{"data":[
+	models := readModels(value(t, `{"data":[
 		{"id":"old","model":"old","inputModalities":["text"]},
 		{"id":"a","model":"a-1","inputModalities":["text","image"]},
 		{"id":"b","model":"b-1","inputModalities":["image"]},
 		{"id":"none"}]}`))
-	if diff := cmp.Diff([]image.Model{{"old", "old", false}, {"a", "a-1", true}, {"b", "b-1", true}, {ID: "none"}}, models); diff != "" {
+	if diff := cmp.Diff([]Model{{"old", "old", false}, {"a", "a-1", true}, {"b", "b-1", true}, {ID: "none"}}, models); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	any := func(string) bool { return true }
-	if got, err := image.Usual(models, any); got != "a-1" || err != nil {
+	if got, err := defaultModel(models, any); got != "a-1" || err != nil {
 		t.Error(got, err)
 	}
-	if got, err := image.Usual(models, func(name string) bool { return name != "a-1" }); got != "b-1" || err != nil {
+	if got, err := defaultModel(models, func(name string) bool { return name != "a-1" }); got != "b-1" || err != nil {
 		t.Error(got, err)
 	}
-	if got, err := image.Usual(models[:1], any); err == nil {
+	if got, err := defaultModel(models[:1], any); err == nil {
 		t.Error(got)
 	}
 	for name, want := range map[string]string{"a": "", "a-1": "", "old": "takes no images", "x": "offers no model"} {
-		if err := image.Suits(models, name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := checkModel(models, name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -145,7 +144,7 @@ func TestModels(t *testing.T) {
 
 // The servers of the user's are switched off by name, whatever is in the name.
 func TestThreadStart(t *testing.T) {
-	raw, err := json.Marshal(image.Job{Model: "m"}.ThreadStart("/w", []string{"a.b"}))
+	raw, err := json.Marshal(Job{Model: "m"}.ThreadStart("/w", []string{"a.b"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +183,7 @@ func TestCollector(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, early := range []bool{true, false} {
-				var c image.Collector
+				var c collector
 				started := func() { c.Started("th", value(t, `{"id":"tu","status":"inProgress"}`)) }
 				if !early {
 					started()
@@ -206,7 +205,7 @@ func TestCollector(t *testing.T) {
 	late := errors.New("late")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(late)
-	if _, err := new(image.Collector).Text(ctx); !errors.Is(err, late) {
+	if _, err := new(collector).Text(ctx); !errors.Is(err, late) {
 		t.Error(err)
 	}
 }

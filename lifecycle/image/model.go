@@ -7,14 +7,14 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Model is one that Codex offers.
+// Model is a model that Codex offers.
 type Model struct {
 	ID, Name string
 	Images   bool // it takes them
 }
 
-// Models reads what model/list has answered.
-func Models(result rpc.Value) []Model {
+// readModels reads the result of model/list.
+func readModels(result rpc.Value) []Model {
 	var all []Model
 	for m := range result.Get("data").Elements() {
 		var one Model
@@ -28,8 +28,8 @@ func Models(result rpc.Value) []Model {
 	return all
 }
 
-// Usual is the first model that takes images and that may be used.
-func Usual(models []Model, allowed func(name string) bool) (string, error) {
+// defaultModel returns the first model that takes images and is allowed.
+func defaultModel(models []Model, allowed func(name string) bool) (string, error) {
 	for _, m := range models {
 		if m.Images && allowed(m.Name) {
 			return m.Name, nil
@@ -38,8 +38,8 @@ func Usual(models []Model, allowed func(name string) bool) (string, error) {
 	return "", fmt.Errorf("none of the %d models that codex offers takes images and is allowed; name one with image.model", len(models))
 }
 
-// Suits tells what is wrong with a model, given by its name or its id.
-func Suits(models []Model, name string) error {
+// checkModel returns an error if a model, given by its name or id, can't describe images.
+func checkModel(models []Model, name string) error {
 	i := slices.IndexFunc(models, func(m Model) bool { return m.Name == name || m.ID == name })
 	if i < 0 {
 		return fmt.Errorf("codex offers no model %q; \"codex-bridge image describe\" without --model takes one that it offers", name)

@@ -1,4 +1,4 @@
-package worker
+package image
 
 import (
 	"context"
@@ -7,43 +7,41 @@ import (
 	"time"
 
 	"codex-bridge/bridge/policy"
-	"codex-bridge/lifecycle/image"
 	"codex-bridge/rpc"
 )
 
 // listing is how long Codex may take to name its models.
 const listing = 5 * time.Second
 
-// Server is an app-server that is initialised. What it says goes to the Collector of the
-// job.
-type Server interface {
+// server is an initialised app-server. Its notifications go to the collector of the job.
+type server interface {
 	Call(ctx context.Context, method string, params any) (rpc.Value, error)
 }
 
-// Hold is what the policy says of models.
-type Hold interface {
+// Policy decides which models may be used.
+type Policy interface {
 	AllowsModel(name string) bool
 	Model(ctx context.Context, method string, m policy.Model) (policy.Model, *rpc.Error)
 }
 
-// Result is the description, and by which model it is.
+// Result is a description, and the model that wrote it.
 type Result struct {
 	Text  string `json:"text"`
 	Model string `json:"model"`
 }
 
-// Task is a job, and how it is done.
-type Task struct {
-	Job image.Job
+// task is a job, and how to do it.
+type task struct {
+	Job Job
 	Cwd string
-	// Hold is the policy that the job is held to; nil: none.
-	Hold Hold
-	// Step hears of each step, for people; nil: nobody does.
+	// Hold is the policy that the job is checked against; nil: none.
+	Hold Policy
+	// Step is called before each step with a text for people; may be nil.
 	Step func(string)
 }
 
-// Do has a server do a task, before ctx ends.
-func Do(ctx context.Context, s Server, heard *image.Collector, t Task) (Result, error) {
+// describe has a server do a task before ctx ends.
+func describe(ctx context.Context, s server, heard *collector, t task) (Result, error) {
 	step := t.Step
 	if step == nil {
 		step = func(string) {}
@@ -52,7 +50,7 @@ func Do(ctx context.Context, s Server, heard *image.Collector, t Task) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
-	servers, err := servers(ctx, s, t.Cwd)
+	servers, err := serverNames(ctx, s, t.Cwd)
 	if err != nil {
 		return Result{}, err
 	}
@@ -75,39 +73,39 @@ func Do(ctx context.Context, s Server, heard *image.Collector, t Task) (Result, 
 }
 
 // model settles which model it is.
-func (t Task) model(ctx context.Context, s Server) (image.Job, error) {
+func (t task) model(ctx context.Context, s server) (Job, error) {
 	job := t.Job
 	soon, cancel := context.WithTimeout(ctx, listing)
 	defer cancel()
-	listed, err := s.Call(soon, "model/list", image.ModelList())
+	listed, err := s.Call(soon, "model/list", modelListParams())
 	if err != nil {
 		return job, err
 	}
-	models := image.Models(listed)
+	models := readModels(listed)
 	allowed := func(string) bool { return true }
 	if t.Hold != nil {
 		allowed = t.Hold.AllowsModel
 	}
 	if job.Model = strings.TrimSpace(job.Model); job.Model == "" {
-		if job.Model, err = image.Usual(models, allowed); err != nil {
+		if job.Model, err = defaultModel(models, allowed); err != nil {
 			return job, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 		}
 	}
 	if t.Hold != nil {
-		held, refused := t.Hold.Model(ctx, Method, policy.Model{Name: job.Model, Effort: image.Effort})
+		held, refused := t.Hold.Model(ctx, Method, policy.Model{Name: job.Model, Effort: defaultEffort})
 		if refused != nil {
 			return job, refused
 		}
 		job.Model, job.Effort = held.Name, held.Effort
 	}
-	if err := image.Suits(models, job.Model); err != nil {
+	if err := checkModel(models, job.Model); err != nil {
 		return job, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
 	return job, nil
 }
 
-// servers are the names of the MCP servers that the user's configuration would start.
-func servers(ctx context.Context, s Server, cwd string) ([]string, error) {
+// serverNames returns the names of the MCP servers that the user's configuration would start.
+func serverNames(ctx context.Context, s server, cwd string) ([]string, error) {
 	read, err := s.Call(ctx, "config/read", map[string]any{"cwd": cwd, "includeLayers": false})
 	if err != nil {
 		return nil, err
@@ -119,7 +117,7 @@ func servers(ctx context.Context, s Server, cwd string) ([]string, error) {
 	return names, nil
 }
 
-func count(images []image.Image) string {
+func count(images []Image) string {
 	if len(images) == 1 {
 		return "an image"
 	}

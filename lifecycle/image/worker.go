@@ -1,4 +1,4 @@
-package worker
+package image
 
 import (
 	"context"
@@ -10,38 +10,37 @@ import (
 
 	"codex-bridge/bridge/appserver"
 	"codex-bridge/bridge/child"
-	"codex-bridge/lifecycle/image"
 	"codex-bridge/relay/answer"
 	"codex-bridge/rpc"
 )
 
 const lastWords = 1 << 10 // of a server that fails, bytes
 
-// Options are what a Worker is made of.
+// Options configure a Worker.
 type Options struct {
 	Command []string  // the app-server
 	Env     []string  // the whole environment
 	Stderr  io.Writer // what the app-server writes there; nil: its last words are told when it fails
 	Version string    // of the bridge
-	Hold    Hold      // the policy; nil: none
+	Hold    Policy    // the policy; nil: none
 }
 
-// Worker does jobs, each with an app-server of its own.
+// Worker does jobs, each with its own app-server.
 type Worker struct{ o Options }
 
-// New makes a Worker.
-func New(o Options) *Worker { return &Worker{o} }
+// NewWorker returns a Worker.
+func NewWorker(o Options) *Worker { return &Worker{o} }
 
-// Within is ctx for a job that may take so long from now: reading its images, the start of
-// Codex and the description.
-func Within(ctx context.Context, asked time.Duration) (context.Context, context.CancelFunc) {
-	within := image.Within(asked)
+// WithTimeout returns ctx for a job that may take that long from now. The time includes
+// reading the images, the start of Codex and the description.
+func WithTimeout(ctx context.Context, asked time.Duration) (context.Context, context.CancelFunc) {
+	within := clampTimeout(asked)
 	return context.WithTimeoutCause(ctx, within,
 		rpc.Errorf(rpc.CodeDeadline, "there is no description after %s; give it more time with image.timeout, or another model", within))
 }
 
 // Describe does a job.
-func (w *Worker) Describe(ctx context.Context, job image.Job, step func(string)) (r Result, err error) {
+func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Result, err error) {
 	if err := job.Check(); err != nil {
 		return Result{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
@@ -55,7 +54,7 @@ func (w *Worker) Describe(ctx context.Context, job image.Job, step func(string))
 	if stderr == nil {
 		stderr = words
 	}
-	heard := &image.Collector{}
+	heard := &collector{}
 	server, err := appserver.Start(ctx, appserver.Options{
 		Command: w.o.Command, Env: w.o.Env, Stderr: stderr,
 		Handle: func(_ context.Context, m *appserver.Message) {
@@ -91,7 +90,7 @@ func (w *Worker) Describe(ctx context.Context, job image.Job, step func(string))
 		case <-ended.Done():
 		}
 	}()
-	r, err = Do(ended, server, heard, Task{Job: job, Cwd: cwd, Hold: w.o.Hold, Step: step})
+	r, err = describe(ended, server, heard, task{Job: job, Cwd: cwd, Hold: w.o.Hold, Step: step})
 	if err != nil {
 		return Result{}, told(ctx, err)
 	}

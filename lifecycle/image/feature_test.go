@@ -1,4 +1,4 @@
-package worker_test
+package image
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/config"
-	"codex-bridge/lifecycle/image/worker"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
@@ -19,7 +18,7 @@ func TestMain(m *testing.M) { bridgetest.Main(m) }
 // does not know the bridge speaks to codex.
 func TestFeature(t *testing.T) {
 	known := true
-	f := worker.NewFeature(worker.New(worker.Options{Command: []string{"/nowhere"}}), config.Default().Image, func() bool { return known })
+	f := NewFeature(NewWorker(Options{Command: []string{"/nowhere"}}), config.Default().Image, func() bool { return known })
 	c := bridgetest.Start(t, f)
 	c.Play("asked", `
 editor> {"id":1,"method":"bridge/image/describe","params":{}}
@@ -46,8 +45,6 @@ codex<= {"id":9,"method":"bridge/image/describe","params":{"images":[]}}
 `)
 }
 
-const webp = "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA"
-
 // The time of a job is that of its images, too: none is read after its end.
 func TestTimeOfImages(t *testing.T) {
 	data, err := base64.StdEncoding.DecodeString(webp)
@@ -55,13 +52,13 @@ func TestTimeOfImages(t *testing.T) {
 	if err = errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := worker.Open(t.Context(), path); err != nil {
+	if _, err := Open(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	late := errors.New("too late")
 	over, cancel := context.WithCancelCause(t.Context())
 	cancel(late)
-	if _, err := worker.Open(over, path); !errors.Is(err, late) {
+	if _, err := Open(over, path); !errors.Is(err, late) {
 		t.Errorf("it is read all the same: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package worker
+package image
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
-	"codex-bridge/lifecycle/image"
 	"codex-bridge/rpc"
 )
 
@@ -96,7 +95,7 @@ func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, err
 		return nil, rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", Method)
 	}
 	cfg := f.config.Load()
-	job, within, err := asked(m.Params)
+	job, within, err := readRequest(m.Params)
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", Method, err)
 	}
@@ -106,7 +105,7 @@ func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, err
 	if within == 0 {
 		within = time.Duration(cfg.Timeout)
 	}
-	ctx, end := Within(ctx, within)
+	ctx, end := WithTimeout(ctx, within)
 	defer end()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -119,7 +118,7 @@ func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, err
 		case <-stop:
 		}
 	}()
-	if job.Images, err = imagesOf(ctx, m.Params.Get("images")); ctx.Err() != nil {
+	if job.Images, err = readImages(ctx, m.Params.Get("images")); ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	} else if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", Method, err)
@@ -131,8 +130,8 @@ func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, err
 	return json.Marshal(result)
 }
 
-// asked is the job of a client's request without its images, and the time it gives.
-func asked(params rpc.Value) (job image.Job, within time.Duration, err error) {
+// readRequest reads a client's request: the job without its images, and its timeout.
+func readRequest(params rpc.Value) (job Job, within time.Duration, err error) {
 	text := func(name string) string {
 		v := params.Get(name)
 		s, ok := v.Text()
@@ -153,16 +152,16 @@ func asked(params rpc.Value) (job image.Job, within time.Duration, err error) {
 	if images.Kind() != rpc.Array {
 		err = errors.Join(err, fmt.Errorf("images is %v, not a list of {dataBase64} or {path}", images.Kind()))
 	}
-	if images.Len() > image.MaxImages { // before any is read
-		return job, 0, image.Check(make([]image.Image, images.Len()))
+	if images.Len() > maxImages { // before any is read
+		return job, 0, checkImages(make([]Image, images.Len()))
 	}
 	return job, within, err
 }
 
-// imagesOf are the images of a request.
-func imagesOf(ctx context.Context, list rpc.Value) (all []image.Image, err error) {
+// readImages reads the images of a request.
+func readImages(ctx context.Context, list rpc.Value) (all []Image, err error) {
 	for v := range list.Elements() {
-		one, err := read(ctx, v)
+		one, err := readImage(ctx, v)
 		if err != nil {
 			if name, ok := v.Get("name").Text(); ok {
 				err = fmt.Errorf("%q: %w", name, err)
@@ -171,66 +170,66 @@ func imagesOf(ctx context.Context, list rpc.Value) (all []image.Image, err error
 		}
 		all = append(all, one)
 	}
-	return all, image.Check(all)
+	return all, checkImages(all)
 }
 
 // reading is held by who decodes an image: one in memory is enough, whatever jobs there are.
 var reading = make(chan struct{}, 1)
 
-func decoded(ctx context.Context, data []byte) (image.Image, error) {
+func decodeOne(ctx context.Context, data []byte) (Image, error) {
 	select {
 	case reading <- struct{}{}:
 		defer func() { <-reading }()
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return image.Image{}, context.Cause(ctx)
+		return Image{}, context.Cause(ctx)
 	}
-	return image.Read(data)
+	return decode(data)
 }
 
-func read(ctx context.Context, v rpc.Value) (image.Image, error) {
+func readImage(ctx context.Context, v rpc.Value) (Image, error) {
 	data, inline := v.Get("dataBase64").Text()
 	path, named := v.Get("path").Text()
 	switch {
 	case inline == named:
-		return image.Image{}, errors.New("give either dataBase64 or path")
+		return Image{}, errors.New("give either dataBase64 or path")
 	case inline:
 		raw, err := base64.StdEncoding.DecodeString(data)
 		if err != nil {
-			return image.Image{}, fmt.Errorf("dataBase64 is no base64: %w", err)
+			return Image{}, fmt.Errorf("dataBase64 is no base64: %w", err)
 		}
-		return decoded(ctx, raw)
+		return decodeOne(ctx, raw)
 	case !filepath.IsAbs(path):
-		return image.Image{}, fmt.Errorf("the path %q is not absolute", path)
+		return Image{}, fmt.Errorf("the path %q is not absolute", path)
 	}
 	return Open(ctx, path)
 }
 
 // Open is the image in a file, unless ctx has ended before it is looked at.
-func Open(ctx context.Context, path string) (image.Image, error) {
+func Open(ctx context.Context, path string) (Image, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return image.Image{}, err
+		return Image{}, err
 	}
 	if !info.Mode().IsRegular() { // to open another may wait for ever
-		return image.Image{}, fmt.Errorf("%s is no file", path)
+		return Image{}, fmt.Errorf("%s is no file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return image.Image{}, err
+		return Image{}, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, image.MaxBytes+1))
+	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err != nil {
-		return image.Image{}, err
+		return Image{}, err
 	}
-	if len(data) > image.MaxBytes {
-		return image.Image{}, fmt.Errorf("%s: it has %d bytes, and %d are allowed; make it smaller", path, info.Size(), image.MaxBytes)
+	if len(data) > maxBytes {
+		return Image{}, fmt.Errorf("%s: it has %d bytes, and %d are allowed; make it smaller", path, info.Size(), maxBytes)
 	}
-	one, err := decoded(ctx, data)
+	one, err := decodeOne(ctx, data)
 	if err != nil {
-		return image.Image{}, fmt.Errorf("%s: %w", path, err)
+		return Image{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return one, nil
 }
