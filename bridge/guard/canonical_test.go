@@ -144,6 +144,7 @@ func (d countingDisk) Resolve(path string) (string, error) {
 func TestCanonicalOfLongPaths(t *testing.T) {
 	root := world(t).Start
 	long := root + strings.Repeat("/a", (4096-len(root))/2)
+	long += strings.Repeat("a", 4096-len(long)) // the folder of the test may have an odd length
 	looks := 0
 	if got, err := guard.CanonicalOn(countingDisk{guard.SystemDisk, &looks}, long); err != nil || got != long {
 		t.Errorf("%d bytes: %d bytes, %v", len(long), len(got), err)
