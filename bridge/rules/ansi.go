@@ -28,7 +28,7 @@ func ansiC(s string) (text string, known bool) {
 		}
 		if i++; i == len(s) {
 			unknown()
-			break
+			return b.String(), known
 		}
 		c := s[i]
 		if plain, ok := ansiLetters[c]; ok {
@@ -71,11 +71,9 @@ func ansiC(s string) (text string, known bool) {
 				i++
 			}
 			unknown()
+		case (c == 'u' || c == 'U') && !utf8.ValidRune(rune(value)): // eight digits fit; what is too big is negative
+			unknown()
 		case c == 'u' || c == 'U':
-			if !utf8.ValidRune(rune(value)) { // eight digits fit; what is too big is negative
-				unknown()
-				break
-			}
 			b.WriteRune(rune(value))
 		case value > 255:
 			unknown()

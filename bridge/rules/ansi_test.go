@@ -48,4 +48,10 @@ func TestANSIQuotes(t *testing.T) {
 			t.Errorf("%s: got %q, which shells read differently", text, got)
 		}
 	}
+	// What follows the part that shells read differently is known.
+	for text, want := range map[string]string{`a\x414z`: "a\x00z", `\x41424fg\x41`: "\x00gA", `\400b`: "\x00b", `\uD800b`: "\x00b", `\qb`: "\x00b", `a\`: "a\x00"} {
+		if got, ok := rules.AnsiC(text); got != want || ok {
+			t.Errorf("%s: got %q, %v, want %q", text, got, ok, want)
+		}
+	}
 }

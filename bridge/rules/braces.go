@@ -92,7 +92,7 @@ func (x *braceExpansion) list(bytes []byte, plain []bool) (open, end int, commas
 		if x.steps -= end - open; x.steps < 0 {
 			return -1, 0, nil
 		}
-		if end < len(bytes) && (len(commas) > 0 || dots) {
+		if end < len(bytes) { // only a brace behind a comma or dots ends the list
 			return open, end, commas
 		}
 	}

@@ -30,6 +30,7 @@ func TestExpandBraces(t *testing.T) {
 		"{a,b}}":          "a} b}",
 		"x{1..3}y":        "x?y",
 		"x{1..3}{a,b}":    "x?a x?b",
+		"x{1..}{a,b}":     "x{1..}a x{1..}b x?a x?b",
 		"{1.3}":           "",
 		"{1.3.5}":         "",
 		"{a.,.b}":         "a. .b",

@@ -208,6 +208,14 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 		"257 in lists":           {"touch a/b {" + strings.Repeat("{x,y}", 8) + ",z}", unread},
 		"4096 alternatives":      {"touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 32) + "; : > a/b", unread},
 		"fewer":                  {"touch" + strings.Repeat(" {x,y}{x,y}{x,y}{x,y}{x,y}{x,y}{x,y}", 31) + "; : > a/b", read},
+		"lists in a redirection": {"touch a/b; : > " + strings.Repeat("{x,y}", 9), unread},
+		"4096 readings":          {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 89) + " a/b x[yz]", read},
+		"4097 readings":          {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 90) + " a/b x[yz]", unread},
+		"more of the last":       {"touch" + strings.Repeat(" x", 4000) + ";touch" + strings.Repeat(" x", 91) + " a/b x[yz]", unread},
+		"texts of 256 KiB":       {strings.Repeat("eval ", 3) + "touch a/b " + strings.Repeat("x", 60<<10), read},
+		"longer texts":           {strings.Repeat("eval ", 5) + "touch a/b " + strings.Repeat("x", 60<<10), unread},
+		"lists in four texts":    {listsInTexts(4), read},
+		"lists in five texts":    {listsInTexts(5), unread},
 		"1000 braces":            {"touch a/b " + strings.Repeat("{", 1000), read},
 		"3000 braces":            {"touch a/b " + strings.Repeat("{", 3000), unread},
 		"3000 ranges":            {"touch a/b " + strings.Repeat("{1..3}", 3000), unread},
@@ -236,12 +244,24 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 	}
 }
 
+// listsInTexts returns a line with a list that becomes eval, whose text has a list that becomes eval, and so on.
+func listsInTexts(n int) string {
+	line := "touch a/b"
+	for range n {
+		line = "{eval,} " + strings.NewReplacer(`\`, `\\`, "{", `\{`, ",", `\,`, "}", `\}`).Replace(line)
+	}
+	return line
+}
+
 // A bracket expression may stand for any characters of a name, and for itself; a list in braces at the place of a
 // command for the command and its words.
 func TestChangedFilesOfBracketsAndLists(t *testing.T) {
 	for line, want := range map[string][]string{
 		"cd a/.[f-h]ithub && touch b":  {"/w/a/.*ithub/b", "/w/a/.*f-h*ithub/b"},
 		"rm a/.githu[a-c]/b":           {"/w/a/.githu*/b"},
+		"rm [.]github/b":               {"/w/*github/b"},
+		": > a/{1..3}":                 {"/w/a/*"},
+		": > {1..3}/b":                 {"/w/*/b"},
 		"rm -rf a/.[!.]*":              {"/w/a/.**"},
 		"touch a/.[[:alpha:]x]ithub/b": {"/w/a/.*ithub/b"},
 		"touch a/.[{f-h,x}]ithub/b":    {"/w/a/.*ithub/b"},
