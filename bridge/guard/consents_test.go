@@ -85,7 +85,8 @@ func TestPersonDecidesAboutMethod(t *testing.T) {
 			want := store.Decision{Method: "thread/name/set", Thread: "t", Mode: "enforce", Verdict: "deny", Rule: `policy.methods."thread/name/set"`}
 			if test.reason == yes {
 				want.Verdict, want.Fields = "accept", []string{"method"}
-				c.Play(name, "editor> "+request+"\ncodex<= "+request+"\n")
+				const answer = `{"id":1,"result":{}}`
+				c.Play(name, "editor> "+request+"\ncodex<= "+request+"\ncodex> "+answer+"\neditor<= "+answer+"\n")
 			} else {
 				c.Play(name, "editor> "+request+"\neditor< "+`{"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}`+"\n")
 			}
@@ -153,12 +154,12 @@ func TestPersonNotAskedAboutLongParams(t *testing.T) {
 	}
 }
 
-// A person is not asked about a request that is too long for the bridge to read: the question would show a part.
+// A person is not asked about a request with more values than the bridge keeps: the question would show a part.
 func TestPersonNotAskedAboutPart(t *testing.T) {
 	willing := &person{hooks: true, elicits: true, answer: `{"decision":"allow"}`}
 	c, _ := asks(t, willing, &book{})
-	c.Play("too long", "editor> "+`{"id":1,"method":"thread/name/set","params":{"threadId":"t","name":"`+strings.Repeat("x", 1<<20)+`"}}`+
-		"\neditor< "+`{"id":1,"error":{"code":-32014,"message":"<text>"}}`+"\n")
+	c.Play("many values", "editor> "+`{"id":1,"method":"thread/name/set","params":{"threadId":"t","x":[`+strings.Repeat("0,", 1<<17)+`0]}}`+
+		"\neditor< "+`{"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}`+"\n")
 	if len(willing.asked) != 0 {
 		t.Errorf("asked %.200q", willing.asked)
 	}
