@@ -22,7 +22,6 @@ import (
 	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/fingerprint"
 )
 
 // starting is a Codex that starts a thread "T1", "T2" and so on for each thread/start, and knows each that is resumed.
@@ -90,7 +89,7 @@ func TestPolicyFingerprintVectors(t *testing.T) {
 		c.Info["citationsMode"], c.Info["contextTokenBudget"] = "auto", 100_000 // of the host's settings there
 		key := fmt.Sprint("s", i)
 		w.must("thread/start", map[string]any{"bridge": map[string]any{"sessionKey": key, "contextEngine": c.Info}})
-		want, err := fingerprint.Canonical([]byte(c.PolicyFingerprint))
+		want, err := binding.CanonicalJSON([]byte(c.PolicyFingerprint))
 		if err != nil {
 			t.Fatal(err)
 		}

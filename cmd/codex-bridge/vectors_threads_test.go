@@ -17,8 +17,6 @@ import (
 	"codex-bridge/bridge/bridgetest/vectors"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/engine"
-	"codex-bridge/lifecycle/fingerprint"
 )
 
 // Each case is a thread/start of a session that has a record or none. The fingerprints of the bridge for what a case
@@ -395,11 +393,11 @@ func (p *threadWorld) sameBinding(raw json.RawMessage) {
 	for _, pair := range [][2]*string{
 		{&want.UserMCPServers, &got.UserMCPServers}, {&want.Environments, &got.Environments}, {&want.DynamicTools, &got.DynamicTools},
 	} {
-		if fingerprint.Same(*pair[0], *pair[1]) {
+		if binding.SameFingerprint(*pair[0], *pair[1]) {
 			*pair[0] = *pair[1]
 		}
 	}
-	if engine.Same(want.ContextEngine, got.ContextEngine) {
+	if binding.SameEngine(want.ContextEngine, got.ContextEngine) {
 		want.ContextEngine = got.ContextEngine
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -6,7 +6,7 @@ import "strings"
 const schemaVersion = 1
 
 // Binding is a conversation's thread. The empty text is "not known" in every field.
-// Fingerprints are those of package fingerprint, or another implementation's.
+// Fingerprints are those of this package, or of another implementation.
 type Binding struct {
 	SessionFile                 string         `json:"sessionFile"`
 	ThreadID                    string         `json:"threadId"`
@@ -45,9 +45,9 @@ type ContextEngine struct {
 	Projection *Projection `json:"projection,omitempty"`
 }
 
-// ThreadBootstrap is the only mode of a projection: the conversation so far is told to a
+// threadBootstrap is the only mode of a projection: the conversation so far is told to a
 // thread when it starts.
-const ThreadBootstrap = "thread_bootstrap"
+const threadBootstrap = "thread_bootstrap"
 
 // Projection is the part of the conversation that the thread has been told.
 type Projection struct {

@@ -22,17 +22,17 @@ func (r *reader) contextEngine(field string) *ContextEngine {
 	}
 	c := &ContextEngine{EngineID: id, Policy: policy}
 	if p := v.Get("projection"); p.Exists() {
-		if c.Projection = projection(p); c.Projection == nil {
-			r.drop(field+".projection", "it is no "+ThreadBootstrap+" of version 1")
+		if c.Projection = readProjectionRecord(p); c.Projection == nil {
+			r.drop(field+".projection", "it is no "+threadBootstrap+" of version 1")
 		}
 	}
 	return c
 }
 
-func projection(v rpc.Value) *Projection {
+func readProjectionRecord(v rpc.Value) *Projection {
 	epoch, _ := v.Get("epoch").Text()
 	fingerprint, ok := v.Get("fingerprint").Text()
-	if !isVersion(v.Get("schemaVersion")) || !v.Get("mode").Is(ThreadBootstrap) || blank(epoch) || !ok && v.Get("fingerprint").Exists() {
+	if !isVersion(v.Get("schemaVersion")) || !v.Get("mode").Is(threadBootstrap) || blank(epoch) || !ok && v.Get("fingerprint").Exists() {
 		return nil
 	}
 	return &Projection{Epoch: epoch, Fingerprint: fingerprint}
@@ -80,9 +80,9 @@ func pluginPolicy(v rpc.Value) (*PluginPolicy, error) {
 
 var marketplaces = []string{"openai-curated", "openai-bundled", "openai-primary-runtime"}
 
-// IsMarketplace tells whether a marketplace is one whose apps are what they say they are.
-// A record with an app of another is not read.
-func IsMarketplace(name string) bool { return slices.Contains(marketplaces, name) }
+// isMarketplace reports whether a marketplace is one whose apps can be trusted to be what
+// their names say. A record with an app of another marketplace is not read.
+func isMarketplace(name string) bool { return slices.Contains(marketplaces, name) }
 
 func pluginApp(v rpc.Value) (PluginApp, error) {
 	if v.Get("appId").Exists() {
@@ -96,7 +96,7 @@ func pluginApp(v rpc.Value) (PluginApp, error) {
 	switch {
 	case !hasKey || !hasPlugin || !hasDestructive || !hasServers:
 		return PluginApp{}, errors.New("configKey, pluginName, allowDestructiveActions and mcpServerNames have to be there")
-	case !IsMarketplace(marketplace):
+	case !isMarketplace(marketplace):
 		return PluginApp{}, fmt.Errorf("%q is no known marketplace", marketplace)
 	}
 	return PluginApp{key, marketplace, plugin, destructive, servers}, nil

@@ -63,7 +63,7 @@ func (p Projection) MarshalJSON() ([]byte, error) {
 		SchemaVersion int    `json:"schemaVersion"`
 		Mode          string `json:"mode"`
 		plain
-	}{schemaVersion, ThreadBootstrap, plain(p)})
+	}{schemaVersion, threadBootstrap, plain(p)})
 }
 
 // MarshalJSON writes empty collections as such: null is another value, and no context.

@@ -8,8 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"codex-bridge/lifecycle/apps"
-	"codex-bridge/lifecycle/engine"
+	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/servers"
 	"codex-bridge/rpc"
@@ -18,9 +17,9 @@ import (
 // Asked is what thread/start says of its session.
 type Asked struct {
 	Key     string
-	Engine  *engine.Engine  // nil: none
+	Engine  *binding.Engine // nil: none
 	Servers json.RawMessage // the part of the thread's configuration that starts the user's servers; nil: none
-	Plugins apps.Policy
+	Plugins binding.PluginSettings
 }
 
 // Read reads {sessionKey, contextEngine, mcpServers, plugins} in the member bridge of the
@@ -46,13 +45,13 @@ func Read(start rpc.Value) (*Asked, error) {
 			}
 		case "contextEngine":
 			if m.Kind() != rpc.Null {
-				a.Engine, err = engine.Read(m)
+				a.Engine, err = binding.ReadEngine(m)
 			}
 		case "mcpServers":
 			a.Servers, err = servers.Patch(m)
 		case "plugins":
 			if m.Kind() != rpc.Null {
-				a.Plugins, err = apps.Read(m)
+				a.Plugins, err = binding.ReadPluginSettings(m)
 			}
 		default:
 			err = errors.New("it is not known; leave it out")

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge/lifecycle/decide"
-	"codex-bridge/lifecycle/fingerprint"
+	"codex-bridge/lifecycle/binding"
 	"codex-bridge/rpc"
 )
 
@@ -16,30 +15,30 @@ import (
 // (a), the parameters of thread/start, and the fingerprint of the dynamic tools that the
 // thread would have. The MCP servers of the client's own configuration count as evaluated.
 // The apps of plugins are not built yet.
-func (a *Asked) Inputs(start rpc.Value, dynamicTools string) (decide.Inputs, error) {
-	in := decide.Inputs{DynamicTools: dynamicTools, Evaluated: true}
+func (a *Asked) Inputs(start rpc.Value, dynamicTools string) (binding.ThreadInputs, error) {
+	in := binding.ThreadInputs{DynamicTools: dynamicTools, Evaluated: true}
 	var err error
 	if in.ContextEngine, err = a.Engine.Binding(); err != nil {
-		return decide.Inputs{}, err
+		return binding.ThreadInputs{}, err
 	}
 	if a.Servers != nil {
-		if in.UserMCPServers, err = fingerprint.Digest(a.Servers); err != nil {
-			return decide.Inputs{}, fmt.Errorf("bridge.mcpServers: %w", err)
+		if in.UserMCPServers, err = binding.HashFingerprint(a.Servers); err != nil {
+			return binding.ThreadInputs{}, fmt.Errorf("bridge.mcpServers: %w", err)
 		}
 	}
 	if in.MCPServers, err = configured(start.Get("config")); err != nil {
-		return decide.Inputs{}, fmt.Errorf("config.mcp_servers: %w", err)
+		return binding.ThreadInputs{}, fmt.Errorf("config.mcp_servers: %w", err)
 	}
 	if v := start.Get("environments"); v.Exists() && v.Kind() != rpc.Null {
-		if in.Environments, err = fingerprint.Text(v.Raw()); err != nil {
-			return decide.Inputs{}, fmt.Errorf("environments: %w", err)
+		if in.Environments, err = binding.TextFingerprint(v.Raw()); err != nil {
+			return binding.ThreadInputs{}, fmt.Errorf("environments: %w", err)
 		}
 	}
 	in.Plugins.Enabled = a.Plugins.Enabled
 	if a.Plugins.Enabled {
 		in.Plugins.EnabledKeys = a.Plugins.EnabledKeys()
 		if in.Plugins.Input, err = a.Plugins.Input(); err != nil {
-			return decide.Inputs{}, fmt.Errorf("bridge.plugins: %w", err)
+			return binding.ThreadInputs{}, fmt.Errorf("bridge.plugins: %w", err)
 		}
 	}
 	return in, nil
@@ -70,5 +69,5 @@ func configured(config rpc.Value) (string, error) {
 		fmt.Fprintf(&text, "%s:%s", quoted, found[name])
 	}
 	text.WriteByte('}')
-	return fingerprint.Digest([]byte(text.String()))
+	return binding.HashFingerprint([]byte(text.String()))
 }

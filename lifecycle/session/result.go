@@ -2,17 +2,15 @@ package session
 
 import (
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
-	"codex-bridge/lifecycle/fingerprint"
 )
 
 // Result is what a client is told of its session in the answer to thread/start.
 type Result struct {
-	Action       string        `json:"action"` // started or resumed
-	Rotated      bool          `json:"rotated,omitempty"`
-	Transient    bool          `json:"transient,omitempty"`
-	Reason       decide.Reason `json:"reason,omitempty"`
-	Fingerprints Fingerprints  `json:"fingerprints"`
+	Action       string         `json:"action"` // started or resumed
+	Rotated      bool           `json:"rotated,omitempty"`
+	Transient    bool           `json:"transient,omitempty"`
+	Reason       binding.Reason `json:"reason,omitempty"`
+	Fingerprints Fingerprints   `json:"fingerprints"`
 }
 
 // Fingerprints are what the thread was started, or gone on, with.
@@ -26,15 +24,15 @@ type Fingerprints struct {
 }
 
 // Told is the result of a decision that was acted on, with the binding of the thread.
-func Told(d decide.Decision, b binding.Binding) Result {
+func Told(d binding.Decision, b binding.Binding) Result {
 	r := Result{
-		Action: "started", Rotated: d.Action == decide.Rotate, Transient: d.Action == decide.Transient, Reason: d.Reason,
+		Action: "started", Rotated: d.Action == binding.ActionRotate, Transient: d.Action == binding.ActionTransient, Reason: d.Reason,
 		Fingerprints: FingerprintsOf(b),
 	}
-	if d.Action == decide.Resume {
+	if d.Action == binding.ActionResume {
 		r.Action = "resumed"
 	}
-	if d.Reason == decide.Unchanged {
+	if d.Reason == binding.ReasonUnchanged {
 		r.Reason = ""
 	}
 	return r
@@ -43,11 +41,11 @@ func Told(d decide.Decision, b binding.Binding) Result {
 // FingerprintsOf are the fingerprints of a binding, as they are shown.
 func FingerprintsOf(b binding.Binding) Fingerprints {
 	f := Fingerprints{
-		DynamicTools: fingerprint.Brief(b.DynamicTools), UserMCPServers: fingerprint.Brief(b.UserMCPServers),
-		MCPServers: fingerprint.Brief(b.MCPServers), PluginApps: fingerprint.Brief(b.PluginApps), Environments: fingerprint.Brief(b.Environments),
+		DynamicTools: binding.ShortFingerprint(b.DynamicTools), UserMCPServers: binding.ShortFingerprint(b.UserMCPServers),
+		MCPServers: binding.ShortFingerprint(b.MCPServers), PluginApps: binding.ShortFingerprint(b.PluginApps), Environments: binding.ShortFingerprint(b.Environments),
 	}
 	if b.ContextEngine != nil {
-		f.ContextEngine = fingerprint.Brief(b.ContextEngine.Policy)
+		f.ContextEngine = binding.ShortFingerprint(b.ContextEngine.Policy)
 	}
 	return f
 }

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
 	"codex-bridge/lifecycle/internal/jsontest"
 	"codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
@@ -25,7 +24,7 @@ func value(t rapid.TB, text string) rpc.Value {
 	return doc.Root()
 }
 
-func inputs(t rapid.TB, text string) decide.Inputs {
+func inputs(t rapid.TB, text string) binding.ThreadInputs {
 	t.Helper()
 	v := value(t, text)
 	a, err := session.Read(v)
@@ -65,7 +64,7 @@ func TestRead(t *testing.T) {
 		t.Error("the fingerprint of servers shows them")
 	}
 	least := inputs(t, `{"bridge":{"sessionKey":"k","contextEngine":null,"plugins":null,"mcpServers":null},"environments":null,"config":null}`)
-	if diff := cmp.Diff(decide.Inputs{DynamicTools: "[]", Evaluated: true}, least); diff != "" {
+	if diff := cmp.Diff(binding.ThreadInputs{DynamicTools: "[]", Evaluated: true}, least); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -144,13 +143,13 @@ func TestTrigger(t *testing.T) {
 func TestTold(t *testing.T) {
 	b := binding.Binding{ThreadID: "t", DynamicTools: "[]", UserMCPServers: "v1:sha256:00", ContextEngine: &binding.ContextEngine{Policy: `v1:{"a":1}`}}
 	for _, c := range []struct {
-		d    decide.Decision
+		d    binding.Decision
 		want string
 	}{
-		{decide.Decision{Action: decide.Resume, Reason: decide.Unchanged}, `{"action":"resumed"`},
-		{decide.Decision{Action: decide.Start, Reason: decide.NotBound}, `{"action":"started","reason":"notBound"`},
-		{decide.Decision{Action: decide.Rotate, Reason: decide.EngineChanged}, `{"action":"started","rotated":true,"reason":"contextEngineChanged"`},
-		{decide.Decision{Action: decide.Transient, Reason: decide.ToolsGone}, `{"action":"started","transient":true,"reason":"dynamicToolsGone"`},
+		{binding.Decision{Action: binding.ActionResume, Reason: binding.ReasonUnchanged}, `{"action":"resumed"`},
+		{binding.Decision{Action: binding.ActionStart, Reason: binding.ReasonNotBound}, `{"action":"started","reason":"notBound"`},
+		{binding.Decision{Action: binding.ActionRotate, Reason: binding.ReasonEngineChanged}, `{"action":"started","rotated":true,"reason":"contextEngineChanged"`},
+		{binding.Decision{Action: binding.ActionTransient, Reason: binding.ReasonToolsGone}, `{"action":"started","transient":true,"reason":"dynamicToolsGone"`},
 	} {
 		text, err := json.Marshal(session.Told(c.d, b))
 		if err != nil {
@@ -193,15 +192,15 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		in.Plugins = decide.Plugins{} // with plugins on, their apps have to be built first
-		if d := decide.Thread(binding.Binding{}, in); d.Action != decide.Start {
+		in.Plugins = binding.PluginInputs{} // with plugins on, their apps have to be built first
+		if d := binding.Decide(binding.Binding{}, in); d.Action != binding.ActionStart {
 			t.Fatalf("without a binding: %v", d)
 		}
-		b, err := decide.Started(decide.Run{}, in, decide.Answer{Thread: "t"})
+		b, err := binding.NewStarted(binding.ThreadRequest{}, in, binding.ThreadResponse{Thread: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := decide.Thread(b, in); d.Action != decide.Resume {
+		if d := binding.Decide(b, in); d.Action != binding.ActionResume {
 			t.Fatalf("after the start: %v", d)
 		}
 	})

@@ -8,7 +8,6 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
@@ -85,7 +84,7 @@ func (r *request) adopt(ctx context.Context) error {
 	if r.in, err = r.asked.Inputs(r.m.Params, r.old.DynamicTools); err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}
-	r.run = decide.Run{SessionFile: r.asked.Key}
+	r.run = binding.ThreadRequest{SessionFile: r.asked.Key}
 	r.run.Model, _ = r.m.Params.Get("model").Text()
 	text, err := r.resumeParams()
 	if err != nil {
@@ -93,14 +92,14 @@ func (r *request) adopt(ctx context.Context) error {
 	}
 	return r.ask(ctx, "thread/resume", text, func(a *bridge.Answer, answer *rpc.Envelope) {
 		if failed := failure(answer); failed != nil {
-			if decide.FailureOf(failed) == decide.Busy {
+			if binding.FailureOf(failed) == binding.FailureBusy {
 				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
 			}
 			return
 		}
-		b := decide.Resumed(r.old, r.run, r.in, said(answer))
+		b := binding.NewResumed(r.old, r.run, r.in, said(answer))
 		b.Cwd, _ = answer.Root().Get("result").Get("cwd").Text()
-		r.settle(ctx, a, answer, decide.Decision{Action: decide.Resume, Reason: decide.Unchanged}, b)
+		r.settle(ctx, a, answer, binding.Decision{Action: binding.ActionResume, Reason: binding.ReasonUnchanged}, b)
 	})
 }
 

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"codex-bridge/lifecycle/apps"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
 	"codex-bridge/rpc"
 )
 
@@ -16,14 +14,14 @@ const mostPages = 100
 
 // decide decides about the session's thread. Where it takes that, the apps of its plugins
 // are looked up: those that can't be keep nobody from a thread that was right so far.
-func (r *request) decide(ctx context.Context) decide.Decision {
-	d := decide.Thread(r.old, r.in)
-	if d.Action == decide.Build {
+func (r *request) decide(ctx context.Context) binding.Decision {
+	d := binding.Decide(r.old, r.in)
+	if d.Action == binding.ActionBuild {
 		if err := r.build(ctx); err != nil {
 			r.o.Log.Warn("the apps of a session's plugins can't be looked up; its thread goes on with those it has", "session", r.asked.Key, "error", err)
 			r.in.Plugins.Failed = true
 		}
-		d = decide.Thread(r.old, r.in)
+		d = binding.Decide(r.old, r.in)
 	}
 	return d
 }
@@ -64,11 +62,11 @@ func (r *request) build(ctx context.Context) error {
 	if err := r.reachable(ctx, known); err != nil {
 		return err
 	}
-	patch, err := apps.Patch(known)
+	patch, err := binding.AppConfigPatch(known)
 	if err != nil {
 		return err
 	}
-	r.in.Plugins.Config, err = apps.New(r.in.Plugins.Input, patch, known, ids)
+	r.in.Plugins.Config, err = binding.NewAppConfig(r.in.Plugins.Input, patch, known, ids)
 	return err
 }
 
@@ -98,7 +96,7 @@ func (r *request) installed(ctx context.Context) (map[plugin]string, error) {
 }
 
 // detail is what Codex knows of a plugin.
-func (r *request) detail(ctx context.Context, p apps.Plugin, path string) (rpc.Value, error) {
+func (r *request) detail(ctx context.Context, p binding.Plugin, path string) (rpc.Value, error) {
 	asked := map[string]any{"pluginName": p.Name}
 	if path != "" {
 		asked["marketplacePath"] = path

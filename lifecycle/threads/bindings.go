@@ -9,7 +9,6 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
 	"codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
 )
@@ -20,7 +19,7 @@ type Shown struct {
 	Thread       string               `json:"threadId"`
 	Before       string               `json:"threadBefore,omitempty"`
 	Action       string               `json:"action,omitempty"` // what became of the session last
-	Reason       decide.Reason        `json:"reason,omitempty"`
+	Reason       binding.Reason       `json:"reason,omitempty"`
 	Words        string               `json:"reasonText,omitempty"`
 	Cwd          string               `json:"cwd"`
 	Model        string               `json:"model,omitempty"`
@@ -36,7 +35,7 @@ type Shown struct {
 func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error) {
 	shown := Shown{
 		Session: kept.Session, Thread: kept.Thread, Before: kept.Before, Action: kept.Action,
-		Reason: decide.Reason(kept.Reason), Words: decide.Reason(kept.Reason).Words(), Updated: kept.Updated.Format(time.RFC3339),
+		Reason: binding.Reason(kept.Reason), Words: binding.Reason(kept.Reason).Words(), Updated: kept.Updated.Format(time.RFC3339),
 	}
 	b, _, err := binding.Read([]byte(kept.Record), kept.Session, binding.Options{Now: kept.Updated})
 	if err != nil {
@@ -223,7 +222,7 @@ func (f *Feature) keepModel(ctx context.Context, session, id, model, provider st
 const givenUp = "givenUp"
 
 // giveUp leaves the session without a thread, and keeps why.
-func (f *Feature) giveUp(ctx context.Context, session, id string, reason decide.Reason) error {
+func (f *Feature) giveUp(ctx context.Context, session, id string, reason binding.Reason) error {
 	err := f.amend(ctx, session, id, func(kept *store.Binding, b *binding.Binding) {
 		kept.Thread, kept.Before, b.ThreadID = "", id, ""
 		kept.Action, kept.Reason = givenUp, string(reason)

@@ -8,7 +8,6 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/session"
 	"codex-bridge/relay/tools"
@@ -25,8 +24,8 @@ type request struct {
 	store *store.Store
 	kept  store.Binding   // "" its Session: there is none
 	old   binding.Binding // as it was read
-	in    decide.Inputs
-	run   decide.Run
+	in    binding.ThreadInputs
+	run   binding.ThreadRequest
 	given params.Options
 }
 
@@ -41,18 +40,18 @@ func (r *request) answer(ctx context.Context) error {
 		return err
 	}
 	if why := r.notThis(r.asked.Key, r.kept.Thread); why != "" {
-		return r.start(ctx, decide.Decision{Action: decide.Start, Reason: why})
+		return r.start(ctx, binding.Decision{Action: binding.ActionStart, Reason: why})
 	}
 	d := r.decide(ctx)
-	if d.Reason == decide.NotBound && r.kept.Action == givenUp {
-		d.Reason = decide.Reason(r.kept.Reason)
+	if d.Reason == binding.ReasonNotBound && r.kept.Action == givenUp {
+		d.Reason = binding.Reason(r.kept.Reason)
 	}
-	if d.Action == decide.Resume {
+	if d.Action == binding.ActionResume {
 		sequel, err := r.resume(ctx, d)
 		if err != nil || !sequel.Again {
 			return err
 		}
-		d = decide.Decision{Action: decide.Start, Reason: sequel.Reason}
+		d = binding.Decision{Action: binding.ActionStart, Reason: sequel.Reason}
 	}
 	return r.start(ctx, d)
 }
@@ -81,7 +80,7 @@ func (r *request) prepare(ctx context.Context) error {
 		return internal(err)
 	}
 	r.given.Config.UserServers = r.asked.Servers
-	r.run = decide.Run{SessionFile: r.asked.Key}
+	r.run = binding.ThreadRequest{SessionFile: r.asked.Key}
 	r.run.Cwd, _ = r.m.Params.Get("cwd").Text()
 	r.run.Model, _ = r.m.Params.Get("model").Text()
 	r.run.ModelProvider, _ = r.m.Params.Get("modelProvider").Text()
@@ -159,31 +158,31 @@ func (f *Feature) bound(ctx context.Context, s *store.Store, session string) (st
 }
 
 // resume goes on with the session's thread. What it can't do is told, or has a sequel.
-func (r *request) resume(ctx context.Context, d decide.Decision) (decide.Sequel, error) {
+func (r *request) resume(ctx context.Context, d binding.Decision) (binding.Recovery, error) {
 	text, err := params.Resume(r.m.Params.Raw(), r.old.ThreadID, r.given)
 	if err != nil {
-		return decide.Sequel{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
+		return binding.Recovery{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
-	var sequel decide.Sequel
+	var sequel binding.Recovery
 	err = r.ask(ctx, "thread/resume", text, func(a *bridge.Answer, answer *rpc.Envelope) {
 		if failed := failure(answer); failed != nil {
-			what := decide.FailureOf(failed)
-			if sequel = decide.AfterResume(what); sequel.Again {
+			what := binding.FailureOf(failed)
+			if sequel = binding.AfterResumeFailure(what); sequel.Again {
 				r.o.Log.Info("a session's thread can't be gone on with", "thread", r.old.ThreadID, "reason", sequel.Reason, "error", failed.Message)
 				a.Keep()
-			} else if what == decide.Busy {
+			} else if what == binding.FailureBusy {
 				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
 			}
 			return
 		}
-		b := decide.Resumed(r.old, r.run, r.in, said(answer))
+		b := binding.NewResumed(r.old, r.run, r.in, said(answer))
 		r.settle(ctx, a, answer, d, b)
 	})
 	return sequel, err
 }
 
 // start gives the session a new thread, for now or for good.
-func (r *request) start(ctx context.Context, d decide.Decision) error {
+func (r *request) start(ctx context.Context, d binding.Decision) error {
 	if r.in.Plugins.Enabled {
 		if err := r.build(ctx); err != nil {
 			return rpc.Errorf(rpc.CodeUpstream, "thread/start: the apps of bridge.plugins can't be looked up: %v; leave them off, or try again", err)
@@ -198,7 +197,7 @@ func (r *request) start(ctx context.Context, d decide.Decision) error {
 		if failure(answer) != nil {
 			return // the client is told; the binding stays
 		}
-		b, err := decide.Started(r.run, r.in, said(answer))
+		b, err := binding.NewStarted(r.run, r.in, said(answer))
 		if err != nil {
 			a.Line = rpc.ReplyError(a.ID, internal(err))
 			return
@@ -224,7 +223,7 @@ func (r *request) ask(ctx context.Context, method string, text json.RawMessage, 
 }
 
 // settle keeps what has become of the session, and tells the client.
-func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Envelope, d decide.Decision, b binding.Binding) {
+func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Envelope, d binding.Decision, b binding.Binding) {
 	b = b.Stamped(r.options())
 	told := session.Told(d, b)
 	kept := store.Binding{
@@ -234,10 +233,10 @@ func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Enve
 	if b.ThreadID == r.kept.Thread || r.kept.Thread == "" {
 		kept.Before = r.kept.Before
 	}
-	if d.Action == decide.Resume || !d.Action.Binds() {
+	if d.Action == binding.ActionResume || !d.Action.Binds() {
 		kept.Mode = r.kept.Mode
 	}
-	if d.Action == decide.Rotate {
+	if d.Action == binding.ActionRotate {
 		kept.Action = "rotated"
 	}
 	if !d.Action.Binds() {
@@ -253,8 +252,8 @@ func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Enve
 		return
 	}
 	result := answer.Root().Get("result")
-	t := thread{bootstrapped: d.Action == decide.Resume && r.old.ContextEngine != nil && r.old.ContextEngine.Projection != nil}
-	t.fresh = d.Action != decide.Resume
+	t := thread{bootstrapped: d.Action == binding.ActionResume && r.old.ContextEngine != nil && r.old.ContextEngine.Projection != nil}
+	t.fresh = d.Action != binding.ActionResume
 	if d.Action.Binds() {
 		t.session, t.trigger = r.asked.Key, params.Trigger(kept.Mode)
 	}
@@ -266,9 +265,9 @@ func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Enve
 }
 
 // said is what Codex has said of a thread.
-func said(answer *rpc.Envelope) decide.Answer {
+func said(answer *rpc.Envelope) binding.ThreadResponse {
 	result := answer.Root().Get("result")
-	var a decide.Answer
+	var a binding.ThreadResponse
 	a.Thread, _ = result.Get("thread").Get("id").Text()
 	a.Model, _ = result.Get("model").Text()
 	a.ModelProvider, _ = result.Get("modelProvider").Text()

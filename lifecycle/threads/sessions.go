@@ -5,7 +5,6 @@ import (
 
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
 	"codex-bridge/lifecycle/params"
 )
 
@@ -105,7 +104,7 @@ func (f *Feature) TooLarge(thread string) bool { return f.tooLarge(thread) }
 
 // Replace has a start of the session make another thread, for a reason, in the place of the one
 // that it has; until that has started it keeps this one. It counts until undo.
-func (f *Feature) Replace(session, thread string, reason decide.Reason) (undo func()) {
+func (f *Feature) Replace(session, thread string, reason binding.Reason) (undo func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.replaced[session] = replaced{thread, reason}
@@ -119,11 +118,11 @@ func (f *Feature) Replace(session, thread string, reason decide.Reason) (undo fu
 // replaced is a thread that is not gone on with.
 type replaced struct {
 	thread string
-	reason decide.Reason
+	reason binding.Reason
 }
 
 // notThis is why a session's thread is not gone on with, whatever there is to decide; "" nothing.
-func (f *Feature) notThis(session, thread string) decide.Reason {
+func (f *Feature) notThis(session, thread string) binding.Reason {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r := f.replaced[session]; thread != "" && r.thread == thread {

@@ -7,7 +7,6 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
@@ -110,11 +109,11 @@ func (f *Feature) turnCompleted(ctx context.Context, said *bridge.Said) {
 	if !ok || t.session == "" || failed.Kind() != rpc.Object {
 		return
 	}
-	failure, matters := decide.FailureOfTurn(failed)
+	failure, matters := binding.FailureOfTurn(failed)
 	if !matters {
 		return
 	}
-	sequel := decide.AfterTurn(failure, t.bootstrapped)
+	sequel := binding.AfterTurnFailure(failure, t.bootstrapped)
 	if sequel.Keep {
 		return
 	}

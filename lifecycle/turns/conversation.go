@@ -4,11 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
+	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/converse"
-	"codex-bridge/lifecycle/engine"
 	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/projection"
 	"codex-bridge/lifecycle/steer"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
@@ -69,7 +68,7 @@ func (c *conversation) failed(m steer.Message, err error) {
 // turn returns turn/start for an input, with the settings of the session's binding and those set for the
 // next turn. The trigger goes to the feature of the threads, which knows the thread's mode. The first
 // turn of a thread has the history in front of the input.
-func (c *conversation) turn(ctx context.Context, in input.Input, trigger params.Trigger, history []projection.Message) (json.RawMessage, error) {
+func (c *conversation) turn(ctx context.Context, in input.Input, trigger params.Trigger, history []binding.HistoryMessage) (json.RawMessage, error) {
 	id, f := c.thread.ID, c.f
 	b, err := f.o.Threads.Bound(ctx, id)
 	if err != nil {
@@ -78,7 +77,7 @@ func (c *conversation) turn(ctx context.Context, in input.Input, trigger params.
 	now := f.o.Threads.Settings(id)
 	items := in.Items
 	if len(history) > 0 && f.o.Threads.Fresh(id) {
-		items = in.After(projection.Quote(history, in.Text, engine.MaxCharsOf(b.ContextEngine)))
+		items = in.After(binding.QuoteHistory(history, in.Text, binding.EngineMaxChars(b.ContextEngine)))
 	}
 	t := converse.Bound{Binding: b}.Turn(items)
 	t.Standing, t.Trigger, t.Words = now.Effort, trigger, f.o.Threads.Words()

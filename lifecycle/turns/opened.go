@@ -6,10 +6,8 @@ import (
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/converse"
-	"codex-bridge/lifecycle/decide"
 	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/projection"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
@@ -37,12 +35,12 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 	case !b.Bound():
 		return f.started(ctx, a.session, start)
 	case f.isStuck(b.ThreadID):
-		return f.replaced(ctx, a.session, b, decide.TurnStuck)
+		return f.replaced(ctx, a.session, b, binding.ReasonTurnStuck)
 	case f.o.Threads.Open(b.ThreadID):
 		return f.conversation(b.ThreadID), a.session, nil
 	}
 	if f.o.Threads.TooLarge(b.ThreadID) {
-		return f.replaced(ctx, a.session, b, decide.RolloutTooLarge)
+		return f.replaced(ctx, a.session, b, binding.ReasonRolloutTooLarge)
 	}
 	p := map[string]any{"threadId": b.ThreadID}
 	for name, text := range map[string]string{
@@ -142,7 +140,7 @@ type visit struct {
 	trigger params.Trigger
 	start   json.RawMessage // of a session that has no thread
 	input   input.Input
-	history []projection.Message
+	history []binding.HistoryMessage
 }
 
 // Open implements converse.Sessions.
@@ -186,13 +184,13 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 		}
 		f.forget(b.ThreadID)()
 	}
-	c, _, err := f.replaced(ctx, a.session, b, decide.ThreadLost)
+	c, _, err := f.replaced(ctx, a.session, b, binding.ReasonThreadLost)
 	return c, err
 }
 
 // replaced gives a session a new thread with what the one before was bound with. The policy
 // of today judges it as any other.
-func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason decide.Reason) (*conversation, string, error) {
+func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason binding.Reason) (*conversation, string, error) {
 	defer f.o.Threads.Replace(session, b.ThreadID, reason)()
 	start, err := converse.Bound{Binding: b}.Start(params.Options{})
 	if err != nil {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
+	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/projection"
 	"codex-bridge/rpc"
 )
 
@@ -80,10 +80,10 @@ func start(p rpc.Value, a address) (json.RawMessage, error) {
 }
 
 // history reads the conversation so far, as the client has it.
-func history(p rpc.Value) ([]projection.Message, error) {
+func history(p rpc.Value) ([]binding.HistoryMessage, error) {
 	v := p.Get("history")
 	if v.Exists() && v.Kind() != rpc.Array {
 		return nil, invalid("params.history: it is %v; give a list of {role, content}", v.Kind())
 	}
-	return projection.Messages(v), nil
+	return binding.ReadHistory(v), nil
 }

@@ -1,4 +1,4 @@
-package projection
+package binding
 
 // Bounds of what a thread is told, in characters.
 const (
@@ -13,23 +13,23 @@ const (
 
 // Bounds of what is kept free for the answer, in tokens.
 const (
-	usualReserve = 20_000
-	minPrompt    = 8_000 // or half of the window, if that is less
+	defaultReserve = 20_000
+	minPrompt      = 8_000 // or half of the window, if that is less
 )
 
-// MaxChars returns the largest number of history characters for a context window of that many tokens; 0
+// historyChars returns the largest number of history characters for a context window of that many tokens; 0
 // is an unknown window. reserve is the number of tokens that stay free; nil is the default.
-func MaxChars(window int, reserve *int) int {
+func historyChars(window int, reserve *int) int {
 	if window <= 0 {
 		return minChars
 	}
-	return min(max(charsPerToken*(window-free(window, reserve)), minChars), maxChars)
+	return min(max(charsPerToken*(window-freeTokens(window, reserve)), minChars), maxChars)
 }
 
-// free returns how much of a window stays free: reserve, as long as that leaves room for a
+// freeTokens returns how much of a window stays free: reserve, as long as that leaves room for a
 // prompt.
-func free(window int, reserve *int) int {
-	n := usualReserve
+func freeTokens(window int, reserve *int) int {
+	n := defaultReserve
 	if reserve != nil {
 		n = max(*reserve, 0)
 	}
@@ -47,7 +47,7 @@ type Compaction struct {
 // the floor rises to it; the usual reserve is the floor where the host names no other.
 func (c Compaction) Reserve() *int {
 	said := func(n *int) bool { return n != nil && *n >= 0 }
-	floor := usualReserve
+	floor := defaultReserve
 	if said(c.ReserveTokensFloor) {
 		floor = *c.ReserveTokensFloor
 	}

@@ -1,4 +1,4 @@
-package decide_test
+package binding_test
 
 import (
 	"encoding/json"
@@ -11,17 +11,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/apps"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/decide"
-	"codex-bridge/lifecycle/engine"
-	"codex-bridge/lifecycle/fingerprint"
 	"codex-bridge/lifecycle/internal/jsontest"
 	"codex-bridge/lifecycle/servers"
 	"codex-bridge/rpc"
 )
 
-var now = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+var lawNow = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // host is all that a thread can be started with, as values.
 type host struct {
@@ -29,7 +25,7 @@ type host struct {
 	environments    []any
 	evaluated       any
 	tools           []any
-	plugins         apps.Policy
+	plugins         binding.PluginSettings
 	apps            map[string]binding.PluginApp
 }
 
@@ -62,7 +58,7 @@ func drawHost(t *rapid.T) host {
 	}
 	h.plugins.Enabled = rapid.Bool().Draw(t, "plugins")
 	for range rapid.IntRange(0, 2).Draw(t, "plugin") {
-		h.plugins.Plugins = append(h.plugins.Plugins, apps.Plugin{ConfigKey: pick(t, "key", "p", "q"), Enabled: rapid.Bool().Draw(t, "on")})
+		h.plugins.Plugins = append(h.plugins.Plugins, binding.Plugin{ConfigKey: pick(t, "key", "p", "q"), Enabled: rapid.Bool().Draw(t, "on")})
 	}
 	if rapid.Bool().Draw(t, "app") {
 		h.apps["i"] = binding.PluginApp{ConfigKey: "p", Marketplace: "openai-bundled", Plugin: pick(t, "plugin's name", "n", "m")}
@@ -72,33 +68,33 @@ func drawHost(t *rapid.T) host {
 
 // inputs writes the host's values in some spelling, and makes the inputs of a decision of
 // them: what differs between two calls is for show.
-func (h host) inputs(t rapid.TB, rnd *rand.Rand) decide.Inputs {
+func (h host) inputs(t rapid.TB, rnd *rand.Rand) binding.ThreadInputs {
 	check := func(err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	var in decide.Inputs
+	var in binding.ThreadInputs
 	patch, err := servers.Patch(value(t, jsontest.Write(rnd, h.servers)))
 	check(err)
 	if patch != nil {
-		in.UserMCPServers, err = fingerprint.Digest(patch)
+		in.UserMCPServers, err = binding.HashFingerprint(patch)
 		check(err)
 	}
 	if h.engine != nil {
 		h.engine["name"] = []string{"One", "Two"}[rnd.Intn(2)]
-		e, err := engine.Read(value(t, jsontest.Write(rnd, h.engine)))
+		e, err := binding.ReadEngine(value(t, jsontest.Write(rnd, h.engine)))
 		check(err)
 		in.ContextEngine, err = e.Binding()
 		check(err)
 	}
 	if h.environments != nil {
-		in.Environments, err = fingerprint.Text(jsontest.Write(rnd, h.environments))
+		in.Environments, err = binding.TextFingerprint(jsontest.Write(rnd, h.environments))
 		check(err)
 	}
 	if h.evaluated != nil {
 		in.Evaluated = true
-		in.MCPServers, err = fingerprint.Digest(jsontest.Write(rnd, h.evaluated))
+		in.MCPServers, err = binding.HashFingerprint(jsontest.Write(rnd, h.evaluated))
 		check(err)
 	}
 	var tools []string
@@ -116,30 +112,30 @@ func (h host) inputs(t rapid.TB, rnd *rand.Rand) decide.Inputs {
 	in.Plugins.Enabled = h.plugins.Enabled
 	if h.plugins.Enabled {
 		p := h.plugins
-		p.Plugins = append([]apps.Plugin(nil), p.Plugins...)
+		p.Plugins = append([]binding.Plugin(nil), p.Plugins...)
 		rnd.Shuffle(len(p.Plugins), func(i, j int) { p.Plugins[i], p.Plugins[j] = p.Plugins[j], p.Plugins[i] })
 		in.Plugins.Input, err = p.Input()
 		check(err)
 		in.Plugins.EnabledKeys = p.EnabledKeys()
-		in.Plugins.Config, err = apps.New(in.Plugins.Input, json.RawMessage(`{"apps":{}}`), h.apps, nil)
+		in.Plugins.Config, err = binding.NewAppConfig(in.Plugins.Input, json.RawMessage(`{"apps":{}}`), h.apps, nil)
 		check(err)
 	}
 	return in
 }
 
 // bind does what a decision says, and puts the binding through its file.
-func bind(t rapid.TB, b binding.Binding, in decide.Inputs, d decide.Decision) binding.Binding {
+func bind(t rapid.TB, b binding.Binding, in binding.ThreadInputs, d binding.Decision) binding.Binding {
 	var err error
 	switch d.Action {
-	case decide.Resume:
-		b = decide.Resumed(b, decide.Run{Cwd: "/w"}, in, decide.Answer{Thread: b.ThreadID})
-	case decide.Start, decide.Rotate:
-		b, err = decide.Started(decide.Run{Cwd: "/w"}, in, decide.Answer{Thread: b.ThreadID + "+"})
+	case binding.ActionResume:
+		b = binding.NewResumed(b, binding.ThreadRequest{Cwd: "/w"}, in, binding.ThreadResponse{Thread: b.ThreadID})
+	case binding.ActionStart, binding.ActionRotate:
+		b, err = binding.NewStarted(binding.ThreadRequest{Cwd: "/w"}, in, binding.ThreadResponse{Thread: b.ThreadID + "+"})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	o := binding.Options{Now: now}
+	o := binding.Options{Now: lawNow}
 	again, dropped, err := binding.Read(binding.Encode(b.Stamped(o)), "", o)
 	if err != nil || len(dropped) > 0 {
 		t.Fatal(err, dropped)
@@ -154,11 +150,11 @@ func TestLawPresentation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, rnd := drawHost(t), source(t)
 		in := h.inputs(t, rnd)
-		b := bind(t, binding.Binding{}, in, decide.Thread(binding.Binding{}, in))
+		b := bind(t, binding.Binding{}, in, binding.Decide(binding.Binding{}, in))
 		for range 5 {
 			in = h.inputs(t, rnd)
-			d := decide.Thread(b, in)
-			if d.Action != decide.Resume {
+			d := binding.Decide(b, in)
+			if d.Action != binding.ActionResume {
 				t.Fatalf("%s because %s", d.Action, d.Reason)
 			}
 			b = bind(t, b, in, d)
@@ -177,17 +173,17 @@ func TestThousandTurns(t *testing.T) {
 			map[string]any{"name": "t", "inputSchema": map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "string"}}}},
 			map[string]any{"name": "u", "inputSchema": map[string]any{"type": "object"}},
 		},
-		plugins: apps.Policy{Enabled: true, Plugins: []apps.Plugin{{ConfigKey: "p", Enabled: true}, {ConfigKey: "q"}}},
+		plugins: binding.PluginSettings{Enabled: true, Plugins: []binding.Plugin{{ConfigKey: "p", Enabled: true}, {ConfigKey: "q"}}},
 		apps:    map[string]binding.PluginApp{"i": {ConfigKey: "p", Marketplace: "openai-curated", Plugin: "n"}},
 	}
 	rnd := rand.New(rand.NewSource(1))
 	in := h.inputs(t, rnd)
-	b := bind(t, binding.Binding{}, in, decide.Thread(binding.Binding{}, in))
+	b := bind(t, binding.Binding{}, in, binding.Decide(binding.Binding{}, in))
 	started, rotations := b.ThreadID, 0
 	for range 1000 {
 		in = h.inputs(t, rnd)
-		d := decide.Thread(b, in)
-		if d.Action != decide.Resume {
+		d := binding.Decide(b, in)
+		if d.Action != binding.ActionResume {
 			rotations++
 		}
 		b = bind(t, b, in, d)
@@ -203,15 +199,15 @@ func TestLawNoResumeAcross(t *testing.T) {
 		rnd := source(t)
 		was, is := drawHost(t), drawHost(t)
 		old, in := was.inputs(t, rnd), is.inputs(t, rnd)
-		b := bind(t, binding.Binding{}, old, decide.Decision{Action: decide.Start})
+		b := bind(t, binding.Binding{}, old, binding.Decision{Action: binding.ActionStart})
 		same := old.UserMCPServers == in.UserMCPServers && old.Environments == in.Environments && old.DynamicTools == in.DynamicTools &&
-			(!in.Evaluated || old.MCPServers == in.MCPServers) && engine.Same(old.ContextEngine, in.ContextEngine) &&
+			(!in.Evaluated || old.MCPServers == in.MCPServers) && binding.SameEngine(old.ContextEngine, in.ContextEngine) &&
 			old.Plugins.Enabled == in.Plugins.Enabled && old.Plugins.Input == in.Plugins.Input
 		// Which apps there are counts unless no plugin is on that could have any.
 		if same && in.Plugins.Enabled && (len(was.apps) == 0 || len(in.Plugins.EnabledKeys) > 0) {
 			same = old.Plugins.Config.Output == in.Plugins.Config.Output
 		}
-		if d := decide.Thread(b, in); (d.Action == decide.Resume) != same {
+		if d := binding.Decide(b, in); (d.Action == binding.ActionResume) != same {
 			t.Fatalf("%s because %s; the fingerprints are the same: %v", d.Action, d.Reason, same)
 		}
 	})
@@ -226,17 +222,17 @@ func TestLawNoPingPong(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "turns") {
 			h := drawHost(t)
 			in := h.inputs(t, rnd)
-			d := decide.Thread(b, in)
-			if d.Action == decide.Build {
+			d := binding.Decide(b, in)
+			if d.Action == binding.ActionBuild {
 				t.Fatal("it has been built")
 			}
 			next := bind(t, b, in, d)
-			again := decide.Thread(next, h.inputs(t, rnd))
-			if d.Action == decide.Transient {
+			again := binding.Decide(next, h.inputs(t, rnd))
+			if d.Action == binding.ActionTransient {
 				if next.ThreadID != b.ThreadID || again != d {
 					t.Fatalf("after a transient thread: %s because %s", again.Action, again.Reason)
 				}
-			} else if again.Action != decide.Resume {
+			} else if again.Action != binding.ActionResume {
 				t.Fatalf("%s because %s, and then %s because %s", d.Action, d.Reason, again.Action, again.Reason)
 			}
 			b = next
@@ -255,7 +251,7 @@ func toolsOf(t rapid.TB, tools []map[string]json.RawMessage) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := fingerprint.Canonical(text)
+		c, err := binding.CanonicalJSON(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package fingerprint_test
+package binding
 
 import (
 	"encoding/json"
@@ -8,13 +8,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/fingerprint"
 	"codex-bridge/lifecycle/internal/jsontest"
 )
 
-func digest(t testing.TB, text string) string {
+func mustHash(t testing.TB, text string) string {
 	t.Helper()
-	f, err := fingerprint.Digest([]byte(text))
+	f, err := HashFingerprint([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,11 +22,11 @@ func digest(t testing.TB, text string) string {
 
 func TestSame(t *testing.T) {
 	const servers = `{"mcp_servers":{"a":{"command":"x"}}}`
-	text, err := fingerprint.Text([]byte(servers))
+	text, err := TextFingerprint([]byte(servers))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := digest(t, servers)
+	d := mustHash(t, servers)
 	bare := strings.TrimPrefix(d, "v1:sha256:")
 	for _, c := range []struct {
 		name, a, b string
@@ -49,10 +48,10 @@ func TestSame(t *testing.T) {
 		{"order of a list", `["a","b"]`, `["b","a"]`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := fingerprint.Same(c.a, c.b); got != c.same {
+			if got := SameFingerprint(c.a, c.b); got != c.same {
 				t.Errorf("the same: %v", got)
 			}
-			if got := fingerprint.Same(c.b, c.a); got != c.same {
+			if got := SameFingerprint(c.b, c.a); got != c.same {
 				t.Errorf("the same, the other way round: %v", got)
 			}
 		})
@@ -60,7 +59,7 @@ func TestSame(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	ours := digest(t, `[{"name":"B"},{"name":"a"}]`)
+	ours := mustHash(t, `[{"name":"B"},{"name":"a"}]`)
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -68,24 +67,24 @@ func TestTools(t *testing.T) {
 		{`[{"name":"a"},{"name":"B"}]`, ours, true}, // sorted by a language's rules
 		{`v1:[{"name":"a"},{"name":"B"}]`, ours, true},
 		{`[{"name":"a"}]`, ours, false},
-		{"[]", digest(t, "[]"), true},
+		{"[]", mustHash(t, "[]"), true},
 		{"", "[]", false},
 	} {
-		if got := fingerprint.SameTools(c.a, c.b); got != c.same {
+		if got := sameTools(c.a, c.b); got != c.same {
 			t.Errorf("SameTools(%s, %s) = %v", c.a, c.b, got)
 		}
 	}
-	for f, none := range map[string]bool{"[]": true, "v1:[]": true, digest(t, "[ ]"): true, ours: false, "": false, "{}": false} {
-		if got := fingerprint.NoTools(f); got != none {
+	for f, none := range map[string]bool{"[]": true, "v1:[]": true, mustHash(t, "[ ]"): true, ours: false, "": false, "{}": false} {
+		if got := hasNoTools(f); got != none {
 			t.Errorf("NoTools(%q) = %v", f, got)
 		}
 	}
 }
 
 func TestBrief(t *testing.T) {
-	d := digest(t, `{"a":1}`)
+	d := mustHash(t, `{"a":1}`)
 	for f, want := range map[string]string{"": "", "m1": "m1", `{"a":1}`: d, `v1:{"a":1}`: d, d: d, d[len("v1:sha256:"):]: d} {
-		if got := fingerprint.Brief(f); got != want || !fingerprint.Same(got, f) {
+		if got := ShortFingerprint(f); got != want || !SameFingerprint(got, f) {
 			t.Errorf("%q is shown as %q, want %q", f, got, want)
 		}
 	}
@@ -93,10 +92,10 @@ func TestBrief(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, text := range []string{"", "{", `{"a":1,"a":2}`, `"\ud800"`, "1e999", "nul"} {
-		if f, err := fingerprint.Digest([]byte(text)); err == nil {
+		if f, err := HashFingerprint([]byte(text)); err == nil {
 			t.Errorf("%s has the fingerprint %s", text, f)
 		}
-		if f, err := fingerprint.Text([]byte(text)); err == nil {
+		if f, err := TextFingerprint([]byte(text)); err == nil {
 			t.Errorf("%s has the fingerprint %s", text, f)
 		}
 	}
@@ -108,16 +107,16 @@ func TestCanonical(t *testing.T) {
 		v := jsontest.Value(t, 3)
 		rnd := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
 		one, other := jsontest.Write(rnd, v), jsontest.Write(rnd, v)
-		a, err := fingerprint.Digest(one)
+		a, err := HashFingerprint(one)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, err := fingerprint.Digest(other); err != nil || a != b {
+		if b, err := HashFingerprint(other); err != nil || a != b {
 			t.Fatalf("%s\n%s\nhave the fingerprints %s and %s, %v", one, other, a, b, err)
 		}
 		w := jsontest.Value(t, 3)
 		different := !jsontest.Equal(v, w)
-		b, err := fingerprint.Digest(jsontest.Write(rnd, w))
+		b, err := HashFingerprint(jsontest.Write(rnd, w))
 		if err != nil || (a != b) != different {
 			t.Fatalf("%v and %v differ: %v; the fingerprints: %s, %s, %v", v, w, different, a, b, err)
 		}
@@ -128,11 +127,11 @@ func FuzzSame(f *testing.F) {
 	f.Add("v1:sha256:00", "{}")
 	f.Add("[]", "v1:[]")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if fingerprint.Same(a, b) != fingerprint.Same(b, a) || !fingerprint.Same(a, a) || !fingerprint.SameTools(a, a) {
+		if SameFingerprint(a, b) != SameFingerprint(b, a) || !SameFingerprint(a, a) || !sameTools(a, a) {
 			t.Errorf("Same is no equality for %q, %q", a, b)
 		}
 		if json.Valid([]byte(a)) {
-			if _, err := fingerprint.Digest([]byte(a)); err == nil && fingerprint.NoTools(a) && !fingerprint.SameTools(a, "[]") {
+			if _, err := HashFingerprint([]byte(a)); err == nil && hasNoTools(a) && !sameTools(a, "[]") {
 				t.Errorf("%q is no tools, and not the empty list", a)
 			}
 		}

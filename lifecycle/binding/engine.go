@@ -1,8 +1,4 @@
-// Package engine is about the host's context engine, which puts together what a thread
-// knows: how it is described, and whether a thread was started under the same one.
-//
-// It is pure and may be used by several goroutines.
-package engine
+package binding
 
 import (
 	"bytes"
@@ -12,9 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/fingerprint"
-	"codex-bridge/lifecycle/projection"
 	"codex-bridge/rpc"
 )
 
@@ -25,19 +18,19 @@ type Engine struct {
 	Version         *string // nil: not said; so in all of these
 	OwnsCompaction  bool
 	TurnMaintenance *string
-	Citations       json.RawMessage       // any JSON
-	TokenBudget     *int                  // the window that it plans for
-	Compaction      projection.Compaction // what it keeps free of that
-	Projection      *binding.Projection
+	Citations       json.RawMessage // any JSON
+	TokenBudget     *int            // the window that it plans for
+	Compaction      Compaction      // what it keeps free of that
+	Projection      *Projection
 }
 
-// legacy is the id of having none.
-const legacy = "legacy"
+// legacyEngine is the id that means no engine.
+const legacyEngine = "legacy"
 
-// Read reads {id, name, version, ownsCompaction, turnMaintenanceMode, citationsMode,
+// ReadEngine reads {id, name, version, ownsCompaction, turnMaintenanceMode, citationsMode,
 // contextTokenBudget, reserveTokens, reserveTokensFloor, projection: {epoch, fingerprint}}. Only true owns the
-// compaction. What is null is not said.
-func Read(v rpc.Value) (*Engine, error) {
+// compaction. A null member counts as omitted.
+func ReadEngine(v rpc.Value) (*Engine, error) {
 	if v.Kind() != rpc.Object {
 		return nil, fmt.Errorf("it is %s, not an object", v.Kind())
 	}
@@ -50,21 +43,21 @@ func Read(v rpc.Value) (*Engine, error) {
 		switch name {
 		case "name":
 		case "id":
-			e.ID, err = text(m)
+			e.ID, err = readString(m)
 		case "version":
-			e.Version, err = said(text(m))
+			e.Version, err = optional(readString(m))
 		case "ownsCompaction":
 			e.OwnsCompaction, _ = m.Bool()
 		case "turnMaintenanceMode":
-			e.TurnMaintenance, err = said(text(m))
+			e.TurnMaintenance, err = optional(readString(m))
 		case "citationsMode":
 			e.Citations = json.RawMessage(bytes.Clone(m.Raw()))
 		case "contextTokenBudget":
-			e.TokenBudget, err = said(number(m))
+			e.TokenBudget, err = optional(readCount(m))
 		case "reserveTokens":
-			e.Compaction.ReserveTokens, err = said(whole(m))
+			e.Compaction.ReserveTokens, err = optional(readInteger(m))
 		case "reserveTokensFloor":
-			e.Compaction.ReserveTokensFloor, err = said(whole(m))
+			e.Compaction.ReserveTokensFloor, err = optional(readInteger(m))
 		case "projection":
 			e.Projection, err = readProjection(m)
 		default:
@@ -77,7 +70,7 @@ func Read(v rpc.Value) (*Engine, error) {
 	return &e, nil
 }
 
-func readProjection(v rpc.Value) (*binding.Projection, error) {
+func readProjection(v rpc.Value) (*Projection, error) {
 	epoch, _ := v.Get("epoch").Text()
 	mark, ok := v.Get("fingerprint").Text()
 	mode := v.Get("mode")
@@ -86,10 +79,10 @@ func readProjection(v rpc.Value) (*binding.Projection, error) {
 		return nil, errors.New("it needs an epoch, a text that is not blank")
 	case v.Get("fingerprint").Exists() && !ok:
 		return nil, errors.New("its fingerprint has to be a string")
-	case mode.Exists() && !mode.Is(binding.ThreadBootstrap):
-		return nil, errors.New("its mode has to be " + binding.ThreadBootstrap)
+	case mode.Exists() && !mode.Is(threadBootstrap):
+		return nil, errors.New("its mode has to be " + threadBootstrap)
 	}
-	return &binding.Projection{Epoch: epoch, Fingerprint: mark}, nil
+	return &Projection{Epoch: epoch, Fingerprint: mark}, nil
 }
 
 // Active tells whether there is an engine at all.
@@ -98,11 +91,11 @@ func (e *Engine) Active() bool {
 		return false
 	}
 	id := strings.TrimSpace(e.ID)
-	return id != "" && id != legacy
+	return id != "" && id != legacyEngine
 }
 
 // Binding is what is kept of the engine with a thread, nil when it is not active.
-func (e *Engine) Binding() (*binding.ContextEngine, error) {
+func (e *Engine) Binding() (*ContextEngine, error) {
 	if !e.Active() {
 		return nil, nil
 	}
@@ -111,15 +104,15 @@ func (e *Engine) Binding() (*binding.ContextEngine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the context engine %q: %w", id, err)
 	}
-	return &binding.ContextEngine{EngineID: id, Policy: policy, Projection: e.Projection}, nil
+	return &ContextEngine{EngineID: id, Policy: policy, Projection: e.Projection}, nil
 }
 
 // MaxChars returns the largest number of history characters for a new thread.
 func (e *Engine) MaxChars() int {
 	if !e.Active() || e.TokenBudget == nil {
-		return projection.MaxChars(0, nil)
+		return historyChars(0, nil)
 	}
-	return projection.MaxChars(*e.TokenBudget, e.Compaction.Reserve())
+	return historyChars(*e.TokenBudget, e.Compaction.Reserve())
 }
 
 // policy is the fingerprint of what of the engine makes a difference to a thread. It is a
@@ -138,11 +131,11 @@ func (e *Engine) policy(id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fingerprint.Text(text)
+	return TextFingerprint(text)
 }
 
-// MaxCharsOf returns the MaxChars of the engine that a thread was started under, nil for none.
-func MaxCharsOf(b *binding.ContextEngine) int {
+// EngineMaxChars returns the MaxChars of the engine that a thread was started under, nil for none.
+func EngineMaxChars(b *ContextEngine) int {
 	var policy struct{ ProjectionMaxChars int }
 	if b != nil {
 		// A record of another program has no version before the object. A text that can't be
@@ -154,24 +147,24 @@ func MaxCharsOf(b *binding.ContextEngine) int {
 	if n := policy.ProjectionMaxChars; n > 0 {
 		return n
 	}
-	return projection.MaxChars(0, nil)
+	return historyChars(0, nil)
 }
 
-// Same tells whether a thread with the one engine can be gone on with under the other.
-func Same(a, b *binding.ContextEngine) bool {
+// SameEngine reports whether a thread that was started under engine a may be resumed under b.
+func SameEngine(a, b *ContextEngine) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	if a.EngineID != b.EngineID || !fingerprint.Same(a.Policy, b.Policy) {
+	if a.EngineID != b.EngineID || !SameFingerprint(a.Policy, b.Policy) {
 		return false
 	}
 	p, q := a.Projection, b.Projection
 	return p == q || p != nil && q != nil && *p == *q
 }
 
-func said[T any](v T, err error) (*T, error) { return &v, err }
+func optional[T any](v T, err error) (*T, error) { return &v, err }
 
-func text(v rpc.Value) (string, error) {
+func readString(v rpc.Value) (string, error) {
 	text, ok := v.Text()
 	if !ok {
 		return "", fmt.Errorf("it is %s, not a string", v.Kind())
@@ -179,15 +172,15 @@ func text(v rpc.Value) (string, error) {
 	return text, nil
 }
 
-// number reads a whole number that is not below zero.
-func number(v rpc.Value) (int, error) {
-	if n, err := whole(v); err == nil && n >= 0 {
+// readCount reads an integer that is not negative.
+func readCount(v rpc.Value) (int, error) {
+	if n, err := readInteger(v); err == nil && n >= 0 {
 		return n, nil
 	}
 	return 0, errors.New("it has to be a whole number, and not below zero")
 }
 
-func whole(v rpc.Value) (int, error) {
+func readInteger(v rpc.Value) (int, error) {
 	const most = 1 << 50
 	if v.Kind() == rpc.Number {
 		if f, err := strconv.ParseFloat(string(v.Raw()), 64); err == nil && f >= -most && f <= most && f == float64(int(f)) {

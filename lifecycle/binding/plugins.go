@@ -1,4 +1,4 @@
-package apps
+package binding
 
 import (
 	"errors"
@@ -7,12 +7,12 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Read reads {enabled, allowDestructiveActions, appCacheKey, plugins: [{configKey,
-// marketplaceName, pluginName, enabled, allowDestructiveActions}]}. What is left out is
-// off; a plugin that does not say whether it may do what destroys something is as its host.
-// A member that is not known is an error.
-func Read(v rpc.Value) (Policy, error) {
-	var p Policy
+// ReadPluginSettings reads {enabled, allowDestructiveActions, appCacheKey, plugins:
+// [{configKey, marketplaceName, pluginName, enabled, allowDestructiveActions}]}. Omitted
+// fields are off; a plugin without allowDestructiveActions inherits it. An unknown member is
+// an error.
+func ReadPluginSettings(v rpc.Value) (PluginSettings, error) {
+	var p PluginSettings
 	if v.Kind() != rpc.Object {
 		return p, fmt.Errorf("it is %s, not an object", v.Kind())
 	}
@@ -20,22 +20,22 @@ func Read(v rpc.Value) (Policy, error) {
 		var err error
 		switch name {
 		case "enabled":
-			p.Enabled, err = truth(m)
+			p.Enabled, err = readBool(m)
 		case "allowDestructiveActions":
-			p.AllowDestructiveActions, err = truth(m)
+			p.AllowDestructiveActions, err = readBool(m)
 		case "appCacheKey":
 			if m.Kind() != rpc.Null {
 				var key string
-				key, err = text(m)
+				key, err = readString(m)
 				p.CacheKey = &key
 			}
 		case "plugins":
-			p.Plugins, err = plugins(m)
+			p.Plugins, err = readPlugins(m)
 		default:
 			err = errors.New("it is not known; leave it out")
 		}
 		if err != nil {
-			return Policy{}, fmt.Errorf("%s: %w", name, err)
+			return PluginSettings{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	for i, plugin := range p.Plugins {
@@ -47,13 +47,13 @@ func Read(v rpc.Value) (Policy, error) {
 	return p, nil
 }
 
-func plugins(list rpc.Value) ([]Plugin, error) {
+func readPlugins(list rpc.Value) ([]Plugin, error) {
 	if list.Kind() != rpc.Array {
 		return nil, fmt.Errorf("it is %s, not a list", list.Kind())
 	}
 	var all []Plugin
 	for v := range list.Elements() {
-		p, err := plugin(v)
+		p, err := readPlugin(v)
 		if err != nil {
 			return nil, fmt.Errorf("element %d: %w", len(all), err)
 		}
@@ -62,22 +62,22 @@ func plugins(list rpc.Value) ([]Plugin, error) {
 	return all, nil
 }
 
-func plugin(v rpc.Value) (p Plugin, err error) {
+func readPlugin(v rpc.Value) (p Plugin, err error) {
 	if v.Kind() != rpc.Object {
 		return p, fmt.Errorf("it is %s, not an object", v.Kind())
 	}
 	for name, m := range v.Members() {
 		switch name {
 		case "configKey":
-			p.ConfigKey, err = text(m)
+			p.ConfigKey, err = readString(m)
 		case "marketplaceName":
-			p.Marketplace, err = text(m)
+			p.Marketplace, err = readString(m)
 		case "pluginName":
-			p.Name, err = text(m)
+			p.Name, err = readString(m)
 		case "enabled":
-			p.Enabled, err = truth(m)
+			p.Enabled, err = readBool(m)
 		case "allowDestructiveActions":
-			p.AllowDestructiveActions, err = truth(m)
+			p.AllowDestructiveActions, err = readBool(m)
 			p.said = true
 		default:
 			err = errors.New("it is not known; leave it out")
@@ -92,18 +92,10 @@ func plugin(v rpc.Value) (p Plugin, err error) {
 	return p, nil
 }
 
-func truth(v rpc.Value) (bool, error) {
+func readBool(v rpc.Value) (bool, error) {
 	b, ok := v.Bool()
 	if !ok {
 		return false, fmt.Errorf("it is %s, not a boolean", v.Kind())
 	}
 	return b, nil
-}
-
-func text(v rpc.Value) (string, error) {
-	text, ok := v.Text()
-	if !ok {
-		return "", fmt.Errorf("it is %s, not a string", v.Kind())
-	}
-	return text, nil
 }

@@ -1,56 +1,55 @@
-package engine_test
+package binding_test
 
 import (
 	"strings"
 	"testing"
 
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/engine"
 	"codex-bridge/rpc"
 )
 
-func read(t *testing.T, text string) *engine.Engine {
+func readEngine(t *testing.T, text string) *binding.Engine {
 	t.Helper()
 	doc, err := rpc.ParseValue([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.Read(doc.Root())
+	e, err := binding.ReadEngine(doc.Root())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-func bound(t *testing.T, text string) *binding.ContextEngine {
+func engineRecord(t *testing.T, text string) *binding.ContextEngine {
 	t.Helper()
-	b, err := read(t, text).Binding()
+	b, err := readEngine(t, text).Binding()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func TestActive(t *testing.T) {
-	var none *engine.Engine
+func TestEngineActive(t *testing.T) {
+	var none *binding.Engine
 	if none.Active() {
 		t.Error("no engine is active")
 	}
 	for text, active := range map[string]bool{
 		`{"id":"eng"}`: true, `{"id":" "}`: false, `{"id":"legacy"}`: false, `{}`: false, `{"id":null}`: false,
 	} {
-		if got := read(t, text).Active(); got != active {
+		if got := readEngine(t, text).Active(); got != active {
 			t.Errorf("%s is active: %v", text, got)
 		}
-		if b := bound(t, text); (b != nil) != active {
+		if b := engineRecord(t, text); (b != nil) != active {
 			t.Errorf("%s is kept as %v", text, b)
 		}
 	}
 }
 
-func TestSame(t *testing.T) {
+func TestSameEngine(t *testing.T) {
 	const plain = `{"id":"e","version":"1","ownsCompaction":true,"turnMaintenanceMode":"background","citationsMode":{"a":1,"b":2}`
-	one := bound(t, plain+`}`)
+	one := engineRecord(t, plain+`}`)
 	for _, c := range []struct {
 		text string
 		same bool
@@ -68,27 +67,27 @@ func TestSame(t *testing.T) {
 		{strings.Replace(plain, `"e"`, `"f"`, 1) + `}`, false},
 		{`{"id":"e"}`, false},
 	} {
-		if got := engine.Same(one, bound(t, c.text)); got != c.same {
+		if got := binding.SameEngine(one, engineRecord(t, c.text)); got != c.same {
 			t.Errorf("the same as %s: %v", c.text, got)
 		}
 	}
-	if engine.Same(one, nil) || engine.Same(nil, one) || !engine.Same(nil, nil) {
+	if binding.SameEngine(one, nil) || binding.SameEngine(nil, one) || !binding.SameEngine(nil, nil) {
 		t.Error("no engine is the same as one")
 	}
-	a := bound(t, plain+`,"contextTokenBudget":100000,"reserveTokens":30000,"projection":{"epoch":"1","fingerprint":"f","mode":"thread_bootstrap"}}`)
+	a := engineRecord(t, plain+`,"contextTokenBudget":100000,"reserveTokens":30000,"projection":{"epoch":"1","fingerprint":"f","mode":"thread_bootstrap"}}`)
 	for text, same := range map[string]bool{
 		`,"contextTokenBudget":100000,"reserveTokens":30000,"projection":{"epoch":"1","fingerprint":"f"}}`: true,
 		`,"contextTokenBudget":100000,"reserveTokens":30001,"projection":{"epoch":"1","fingerprint":"f"}}`: false,
 		`,"contextTokenBudget":100000,"reserveTokens":30000,"projection":{"epoch":"2","fingerprint":"f"}}`: false,
 		`,"contextTokenBudget":100000,"reserveTokens":30000,"projection":{"epoch":"1"}}`:                   false,
 	} {
-		if got := engine.Same(a, bound(t, plain+text)); got != same {
+		if got := binding.SameEngine(a, engineRecord(t, plain+text)); got != same {
 			t.Errorf("the same as %s: %v", text, got)
 		}
 	}
 }
 
-func TestReadErrors(t *testing.T) {
+func TestReadEngineErrors(t *testing.T) {
 	for _, text := range []string{
 		`[]`, `"eng"`, `{"id":5}`, `{"id":"e","version":1}`, `{"id":"e","contextTokenBudget":-1}`, `{"id":"e","contextTokenBudget":1.5}`,
 		`{"id":"e","contextTokenBudget":1e300}`, `{"id":"e","projection":{}}`, `{"id":"e","projection":{"epoch":" "}}`,
@@ -98,7 +97,7 @@ func TestReadErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, err := engine.Read(doc.Root()); err == nil {
+		if e, err := binding.ReadEngine(doc.Root()); err == nil {
 			t.Errorf("%s is read as %+v", text, e)
 		}
 	}

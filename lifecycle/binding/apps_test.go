@@ -1,4 +1,4 @@
-package apps_test
+package binding_test
 
 import (
 	"encoding/json"
@@ -7,12 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"codex-bridge/lifecycle/apps"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/fingerprint"
 )
 
-func input(t interface{ Fatal(...any) }, p apps.Policy) string {
+func inputOf(t interface{ Fatal(...any) }, p binding.PluginSettings) string {
 	f, err := p.Input()
 	if err != nil {
 		t.Fatal(err)
@@ -20,10 +18,10 @@ func input(t interface{ Fatal(...any) }, p apps.Policy) string {
 	return f
 }
 
-var key = "account"
+var accountKey = "account"
 
-func policy() apps.Policy {
-	return apps.Policy{Enabled: true, CacheKey: &key, Plugins: []apps.Plugin{
+func somePlugins() binding.PluginSettings {
+	return binding.PluginSettings{Enabled: true, CacheKey: &accountKey, Plugins: []binding.Plugin{
 		{ConfigKey: "b", Marketplace: "openai-curated", Name: "b", Enabled: true},
 		{ConfigKey: "a", Marketplace: "openai-curated", Name: "a"},
 	}}
@@ -31,12 +29,12 @@ func policy() apps.Policy {
 
 // The value is that of the text it is of, made by hand.
 func TestInputIsOfThis(t *testing.T) {
-	want, err := fingerprint.Digest([]byte(`{"version":1,"appCacheKey":null,"policy":{"enabled":true,"allowDestructiveActions":false,"plugins":[
+	want, err := binding.HashFingerprint([]byte(`{"version":1,"appCacheKey":null,"policy":{"enabled":true,"allowDestructiveActions":false,"plugins":[
 		{"configKey":"a","marketplaceName":"m","pluginName":"n","enabled":true,"allowDestructiveActions":true}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := input(t, apps.Policy{Enabled: true, Plugins: []apps.Plugin{
+	got := inputOf(t, binding.PluginSettings{Enabled: true, Plugins: []binding.Plugin{
 		{ConfigKey: "a", Marketplace: "m", Name: "n", Enabled: true, AllowDestructiveActions: true},
 	}})
 	if got != want {
@@ -44,28 +42,28 @@ func TestInputIsOfThis(t *testing.T) {
 	}
 }
 
-func TestInput(t *testing.T) {
-	one := input(t, policy())
+func TestPluginInput(t *testing.T) {
+	one := inputOf(t, somePlugins())
 	other := "another"
-	for name, change := range map[string]func(*apps.Policy){
-		"enabled":            func(p *apps.Policy) { p.Enabled = false },
-		"destructive":        func(p *apps.Policy) { p.AllowDestructiveActions = true },
-		"cache key":          func(p *apps.Policy) { p.CacheKey = &other },
-		"no cache key":       func(p *apps.Policy) { p.CacheKey = nil },
-		"plugin enabled":     func(p *apps.Policy) { p.Plugins[1].Enabled = true },
-		"plugin destructive": func(p *apps.Policy) { p.Plugins[0].AllowDestructiveActions = true },
-		"marketplace":        func(p *apps.Policy) { p.Plugins[0].Marketplace = "openai-bundled" },
-		"name":               func(p *apps.Policy) { p.Plugins[0].Name = "c" },
-		"key":                func(p *apps.Policy) { p.Plugins[0].ConfigKey = "c" },
-		"fewer":              func(p *apps.Policy) { p.Plugins = p.Plugins[:1] },
+	for name, change := range map[string]func(*binding.PluginSettings){
+		"enabled":            func(p *binding.PluginSettings) { p.Enabled = false },
+		"destructive":        func(p *binding.PluginSettings) { p.AllowDestructiveActions = true },
+		"cache key":          func(p *binding.PluginSettings) { p.CacheKey = &other },
+		"no cache key":       func(p *binding.PluginSettings) { p.CacheKey = nil },
+		"plugin enabled":     func(p *binding.PluginSettings) { p.Plugins[1].Enabled = true },
+		"plugin destructive": func(p *binding.PluginSettings) { p.Plugins[0].AllowDestructiveActions = true },
+		"marketplace":        func(p *binding.PluginSettings) { p.Plugins[0].Marketplace = "openai-bundled" },
+		"name":               func(p *binding.PluginSettings) { p.Plugins[0].Name = "c" },
+		"key":                func(p *binding.PluginSettings) { p.Plugins[0].ConfigKey = "c" },
+		"fewer":              func(p *binding.PluginSettings) { p.Plugins = p.Plugins[:1] },
 	} {
-		p := policy()
+		p := somePlugins()
 		change(&p)
-		if input(t, p) == one {
+		if inputOf(t, p) == one {
 			t.Errorf("%s makes no difference", name)
 		}
 	}
-	p := policy()
+	p := somePlugins()
 	if got := p.EnabledKeys(); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("switched on are %q", got)
 	}
@@ -73,26 +71,26 @@ func TestInput(t *testing.T) {
 
 func TestOrderOfPluginsDoesNotCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := policy()
+		p := somePlugins()
 		for range rapid.IntRange(0, 4).Draw(t, "more") {
-			p.Plugins = append(p.Plugins, apps.Plugin{ConfigKey: rapid.StringMatching(`[a-c]`).Draw(t, "key"), Name: rapid.StringMatching(`[a-c]`).Draw(t, "name"),
+			p.Plugins = append(p.Plugins, binding.Plugin{ConfigKey: rapid.StringMatching(`[a-c]`).Draw(t, "key"), Name: rapid.StringMatching(`[a-c]`).Draw(t, "name"),
 				Enabled: rapid.Bool().Draw(t, "on"), AllowDestructiveActions: rapid.Bool().Draw(t, "destructive")})
 		}
-		one := input(t, p)
+		one := inputOf(t, p)
 		p.Plugins = rapid.Permutation(p.Plugins).Draw(t, "order")
-		if input(t, p) != one {
+		if inputOf(t, p) != one {
 			t.Fatal("the order of plugins counts")
 		}
 	})
 }
 
-func TestNew(t *testing.T) {
-	in := input(t, policy())
+func TestNewAppConfig(t *testing.T) {
+	in := inputOf(t, somePlugins())
 	patch := json.RawMessage(`{"apps":{"x":{"enabled":true}}}`)
 	known := map[string]binding.PluginApp{"x": {ConfigKey: "b", Marketplace: "openai-curated", Plugin: "b", MCPServers: []string{"t", "s"}}}
 	ids := map[string][]string{"b": {"y", "x"}}
-	of := func(in string, patch json.RawMessage, known map[string]binding.PluginApp, ids map[string][]string) *apps.Config {
-		c, err := apps.New(in, patch, known, ids)
+	of := func(in string, patch json.RawMessage, known map[string]binding.PluginApp, ids map[string][]string) *binding.AppConfig {
+		c, err := binding.NewAppConfig(in, patch, known, ids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +103,7 @@ func TestNew(t *testing.T) {
 	if one.Output != again.Output || one.Policy.Fingerprint != again.Policy.Fingerprint {
 		t.Error("white space, or the order of names, counts")
 	}
-	for name, other := range map[string]*apps.Config{
+	for name, other := range map[string]*binding.AppConfig{
 		"input": of("other", patch, known, ids),
 		"patch": of(in, nil, known, ids),
 		"apps":  of(in, patch, nil, ids),
@@ -128,7 +126,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestUnknownMarketplace(t *testing.T) {
-	if c, err := apps.New("in", nil, map[string]binding.PluginApp{"x": {ConfigKey: "b", Marketplace: "elsewhere"}}, nil); err == nil {
+	if c, err := binding.NewAppConfig("in", nil, map[string]binding.PluginApp{"x": {ConfigKey: "b", Marketplace: "elsewhere"}}, nil); err == nil {
 		t.Errorf("made %+v, which no binding can hold", c)
 	}
 }

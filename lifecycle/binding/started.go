@@ -1,0 +1,69 @@
+package binding
+
+import (
+	"errors"
+)
+
+// ThreadRequest holds the values of a request that the binding keeps beside the fingerprints.
+type ThreadRequest struct {
+	SessionFile   string
+	Cwd           string
+	Model         string
+	ModelProvider string // where Codex's answer has none
+}
+
+// ThreadResponse is Codex's response to thread/start or thread/resume.
+type ThreadResponse struct{ Thread, Model, ModelProvider string }
+
+var errNotBuilt = errors.New("bridge.plugins: the apps of the plugins were not looked up, so the session can't keep this thread")
+
+// NewStarted returns the binding of a thread that has started. If plugins are on, their
+// AppConfig must have been built: without it the thread would be replaced at once.
+func NewStarted(run ThreadRequest, in ThreadInputs, a ThreadResponse) (Binding, error) {
+	b := commonBinding(run, in, a)
+	b.Model = firstNonEmpty(a.Model, run.Model)
+	if in.Evaluated {
+		b.MCPServers = in.MCPServers
+	}
+	if in.Plugins.Enabled {
+		c := in.Plugins.Config
+		if c == nil || c.Output == "" || c.Input == "" || c.Policy == nil {
+			return Binding{}, errNotBuilt
+		}
+		b.PluginApps, b.PluginAppsInput, b.PluginPolicy = c.Output, c.Input, c.Policy
+	}
+	return b, nil
+}
+
+// NewResumed returns the binding of a resumed thread; old is the previous binding. It does not
+// keep the policies of old: they are sent anew each time.
+func NewResumed(old Binding, run ThreadRequest, in ThreadInputs, a ThreadResponse) Binding {
+	b := commonBinding(run, in, a)
+	b.Model = firstNonEmpty(run.Model, a.Model)
+	b.AuthProfile, b.HookGeneration = old.AuthProfile, old.HookGeneration // of another implementation
+	b.MCPServers = old.MCPServers
+	if in.Evaluated {
+		b.MCPServers = in.MCPServers
+	}
+	b.PluginApps, b.PluginAppsInput, b.PluginPolicy = old.PluginApps, old.PluginAppsInput, old.PluginPolicy
+	b.DynamicToolsContainDeferred = old.DynamicToolsContainDeferred
+	b.CreatedAt = old.CreatedAt
+	return b
+}
+
+// commonBinding returns the part that NewStarted and NewResumed have in common.
+func commonBinding(run ThreadRequest, in ThreadInputs, a ThreadResponse) Binding {
+	return Binding{
+		SessionFile: run.SessionFile, ThreadID: a.Thread, Cwd: run.Cwd,
+		ModelProvider: firstNonEmpty(a.ModelProvider, run.ModelProvider),
+		DynamicTools:  in.DynamicTools, UserMCPServers: in.UserMCPServers, Environments: in.Environments,
+		ContextEngine: in.ContextEngine,
+	}
+}
+
+func firstNonEmpty(first, second string) string {
+	if first != "" {
+		return first
+	}
+	return second
+}
