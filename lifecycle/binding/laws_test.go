@@ -13,7 +13,7 @@ import (
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/internal/jsontest"
-	"codex-bridge/lifecycle/servers"
+	"codex-bridge/lifecycle/params"
 	"codex-bridge/rpc"
 )
 
@@ -75,7 +75,7 @@ func (h host) inputs(t rapid.TB, rnd *rand.Rand) binding.ThreadInputs {
 		}
 	}
 	var in binding.ThreadInputs
-	patch, err := servers.Patch(value(t, jsontest.Write(rnd, h.servers)))
+	patch, err := params.MCPServersConfig(value(t, jsontest.Write(rnd, h.servers)))
 	check(err)
 	if patch != nil {
 		in.UserMCPServers, err = binding.HashFingerprint(patch)

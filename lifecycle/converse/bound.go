@@ -42,7 +42,7 @@ func (b Bound) Start(o params.Options) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return params.Start(asked, o)
+	return params.ThreadStart(asked, o)
 }
 
 // start is the part of thread/start that a binding keeps.

@@ -39,7 +39,7 @@ func (s saying) Open(context.Context, string) (converse.Session, error) {
 	}
 	th := s.threads[len(s.threads)-1]
 	return converse.Session{Thread: th, Turn: func(context.Context) (json.RawMessage, error) {
-		return params.Turn{Thread: th.ID, Input: []params.Item{params.Text(s.text)}}.Params()
+		return params.Turn{Thread: th.ID, Input: []params.Item{params.TextItem(s.text)}}.Params()
 	}}, nil
 }
 

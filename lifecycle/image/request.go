@@ -91,7 +91,7 @@ func (j Job) ThreadStart(cwd string, servers []string) any {
 
 // TurnStart is the request for the turn.
 func (j Job) TurnStart(thread, cwd string) any {
-	input := []params.Item{params.Text(j.prompt())}
+	input := []params.Item{params.TextItem(j.prompt())}
 	for _, i := range j.Images {
 		input = append(input, params.Item{URL: i.URL()})
 	}

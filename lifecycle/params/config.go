@@ -30,7 +30,7 @@ func (m CodeMode) over(o object) error {
 	into, prefix := o, "features."
 	if isObject(o["features"]) {
 		var err error
-		if into, err = read(o["features"]); err != nil {
+		if into, err = readObject(o["features"]); err != nil {
 			return err
 		}
 		prefix = ""
@@ -54,25 +54,25 @@ var lightweight = json.RawMessage(`{"project_doc_max_bytes":0}`)
 type Config struct {
 	Configured  json.RawMessage // for every thread
 	Asked       json.RawMessage // the client's
-	UserServers json.RawMessage // see package servers
+	UserServers json.RawMessage // see MCPServersConfig
 	Apps        json.RawMessage // of plugins; for a thread that starts
 	Final       json.RawMessage // what nothing may change: the hooks
 	CodeMode    CodeMode
 	Lightweight bool
 }
 
-// Changes tells whether it has more than what the client asks for.
-func (c Config) Changes() bool {
+// HasChanges reports whether c has more than the client's own configuration.
+func (c Config) HasChanges() bool {
 	return c.Configured != nil || c.UserServers != nil || c.Apps != nil || c.Final != nil || c.CodeMode != CodeModeAsIs || c.Lightweight
 }
 
-// Start is the configuration of a thread that starts, nil for none.
-func (c Config) Start() (json.RawMessage, error) {
+// start returns the configuration of a new thread, nil for none.
+func (c Config) start() (json.RawMessage, error) {
 	return c.merge(c.Configured, c.Asked, c.UserServers, c.Apps, c.Final)
 }
 
-// Resume is the configuration of a thread that is gone on with: which apps it has it knows.
-func (c Config) Resume() (json.RawMessage, error) {
+// resume returns the configuration of a resumed thread, without the apps, which the thread keeps.
+func (c Config) resume() (json.RawMessage, error) {
 	return c.merge(c.Configured, c.Asked, c.UserServers, c.Final)
 }
 
@@ -80,11 +80,11 @@ func (c Config) merge(layers ...json.RawMessage) (json.RawMessage, error) {
 	if c.Lightweight {
 		layers = append(layers, lightweight)
 	}
-	merged, err := Merge(layers...)
+	merged, err := mergeConfig(layers...)
 	if err != nil || c.CodeMode == CodeModeAsIs {
 		return merged, err
 	}
-	o, err := read(merged)
+	o, err := readObject(merged)
 	if err == nil {
 		err = c.CodeMode.over(o)
 	}

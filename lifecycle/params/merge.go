@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Merge merges configurations, later ones over earlier ones: objects by their members, at
+// mergeConfig merges configurations, later ones over earlier ones: objects by their members, at
 // any depth; everything else is replaced, by null too. A dotted key is a key like any
 // other. nil is no configuration, and so is an empty result.
-func Merge(layers ...json.RawMessage) (json.RawMessage, error) {
+func mergeConfig(layers ...json.RawMessage) (json.RawMessage, error) {
 	merged := object{}
 	for i, layer := range layers {
-		o, err := read(layer)
+		o, err := readObject(layer)
 		if err != nil {
 			return nil, fmt.Errorf("configuration %d: %w", i+1, err)
 		}
@@ -32,11 +32,11 @@ func (o object) over(later object) error {
 			o[name] = v
 			continue
 		}
-		below, err := read(was)
+		below, err := readObject(was)
 		if err != nil {
 			return err
 		}
-		above, err := read(v)
+		above, err := readObject(v)
 		if err != nil {
 			return err
 		}

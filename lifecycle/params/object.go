@@ -11,8 +11,8 @@ import (
 // object is a JSON object whose members are left as they are written.
 type object map[string]json.RawMessage
 
-// read reads an object strictly; nothing, and null, are an empty one.
-func read(text json.RawMessage) (object, error) {
+// readObject reads an object strictly; an empty text and null are an empty object.
+func readObject(text json.RawMessage) (object, error) {
 	if len(text) == 0 {
 		return object{}, nil
 	}

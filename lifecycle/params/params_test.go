@@ -1,4 +1,4 @@
-package params_test
+package params
 
 import (
 	"encoding/base64"
@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"codex-bridge/lifecycle/internal/jsontest"
-	"codex-bridge/lifecycle/params"
 )
 
 func decoded(t *testing.T, text []byte) (v any) {
@@ -36,16 +35,16 @@ func TestThread(t *testing.T) {
 	const asked = `{"bridge":{"sessionKey":"k"},"model":"m","modelProvider":"openai-codex","cwd":"/w","approvalPolicy":"on-failure",
 		"serviceTier":"fast","developerInstructions":"Be <brief>.","config":{"a":{"y":2},"b":1},"dynamicTools":[],"environments":[],
 		"experimentalRawEvents":true,"later":{"n":12345678901234567890}}`
-	o := params.Options{
+	o := Options{
 		ServiceName: "codex-bridge", Instructions: "First.",
-		Config: params.Config{
+		Config: Config{
 			Configured:  json.RawMessage(`{"a":{"x":1,"y":1},"b":0}`),
 			UserServers: json.RawMessage(`{"mcp_servers":{"s":{"command":"x"}}}`),
 			Apps:        json.RawMessage(`{"apps":{"g":{"enabled":true}}}`),
 			Final:       json.RawMessage(`{"b":2,"features.hooks":true}`),
 		},
 	}
-	start, err := params.Start(json.RawMessage(asked), o)
+	start, err := ThreadStart(json.RawMessage(asked), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +55,7 @@ func TestThread(t *testing.T) {
 	if !strings.Contains(string(start), "12345678901234567890") || !strings.Contains(string(start), "<brief>") {
 		t.Errorf("a number or a text is written in another way: %s", start)
 	}
-	resume, err := params.Resume(json.RawMessage(asked), "T", o)
+	resume, err := ThreadResume(json.RawMessage(asked), "T", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,12 +74,12 @@ func TestThreadLeavesAlone(t *testing.T) {
 			`{"approvalPolicy":{"granular":{}},"serviceName":"own"}`, `{"threadId":"T","approvalPolicy":{"granular":{}}}`},
 		{`{"threadId":"other","path":"/x","history":[]}`, `{"threadId":"other","path":"/x","history":[]}`, `{"threadId":"T"}`},
 	} {
-		start, err := params.Start(json.RawMessage(c.asked), params.Options{})
+		start, err := ThreadStart(json.RawMessage(c.asked), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, start, []byte(c.start))
-		resume, err := params.Resume(json.RawMessage(c.asked), "T", params.Options{})
+		resume, err := ThreadResume(json.RawMessage(c.asked), "T", Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,18 +89,18 @@ func TestThreadLeavesAlone(t *testing.T) {
 
 func TestThreadErrors(t *testing.T) {
 	for _, asked := range []string{`[]`, `{"config":[]}`, `{"modelProvider":5}`, `{"serviceTier":5}`, `{"developerInstructions":[]}`, `{"a":1,"a":2}`} {
-		if p, err := params.Start(json.RawMessage(asked), params.Options{}); err == nil {
+		if p, err := ThreadStart(json.RawMessage(asked), Options{}); err == nil {
 			t.Errorf("thread/start of %s is %s", asked, p)
 		}
-		if p, err := params.Resume(json.RawMessage(asked), "T", params.Options{}); err == nil {
+		if p, err := ThreadResume(json.RawMessage(asked), "T", Options{}); err == nil {
 			t.Errorf("thread/resume of %s is %s", asked, p)
 		}
 	}
 }
 
 func TestLightweightIsLast(t *testing.T) {
-	c := params.Config{Final: json.RawMessage(`{"project_doc_max_bytes":5,"features.code_mode":true}`), CodeMode: params.CodeModeOff, Lightweight: true}
-	got, err := c.Resume()
+	c := Config{Final: json.RawMessage(`{"project_doc_max_bytes":5,"features.code_mode":true}`), CodeMode: CodeModeOff, Lightweight: true}
+	got, err := c.resume()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +108,8 @@ func TestLightweightIsLast(t *testing.T) {
 }
 
 func TestTurn(t *testing.T) {
-	turn := params.Turn{
-		Thread: "T", Input: []params.Item{params.Text(""), params.Text("go")}, Cwd: "/w", Approval: "on-failure",
+	turn := Turn{
+		Thread: "T", Input: []Item{TextItem(""), TextItem("go")}, Cwd: "/w", Approval: "on-failure",
 		Sandbox: "workspace-write", Model: "m", ServiceTier: "fast", Effort: "low", Standing: "high", Trigger: "user",
 	}
 	got, err := turn.Params()
@@ -121,7 +120,7 @@ func TestTurn(t *testing.T) {
 		"cwd":"/w","approvalPolicy":"on-request","model":"m","serviceTier":"priority","effort":"low","bridge":{"trigger":"user"},
 		"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/w"],"networkAccess":false,"excludeTmpdirEnvVar":false,"excludeSlashTmp":false},
 		"collaborationMode":{"mode":"default","settings":{"model":"m","reasoning_effort":"low","developer_instructions":null}}}`))
-	for name, bad := range map[string]params.Turn{
+	for name, bad := range map[string]Turn{
 		"thread": {Input: turn.Input}, "input": {Thread: "T"}, "sandbox": {Thread: "T", Input: turn.Input, Sandbox: "x"},
 		"trigger": {Thread: "T", Input: turn.Input, Model: "m", Trigger: "moon"},
 	} {
@@ -133,22 +132,22 @@ func TestTurn(t *testing.T) {
 
 func TestTrigger(t *testing.T) {
 	for _, c := range []struct {
-		now, before params.Trigger
+		now, before Trigger
 		differs     bool
 	}{{"", "", false}, {"user", "", false}, {"cron", "", true}, {"", "cron", true}, {"cron", "cron", false}, {"heartbeat", "cron", true}} {
 		if got := c.now.Differs(c.before); got != c.differs {
 			t.Errorf("%q after %q differs: %v", c.now, c.before, got)
 		}
 	}
-	if mode, err := params.CollaborationMode(params.Cron, params.Words{}, "", ""); err == nil {
+	if mode, err := CollaborationMode(TriggerCron, TriggerInstructions{}, "", ""); err == nil {
 		t.Errorf("a mode without a model, which Codex refuses: %s", mode)
 	}
-	mode, err := params.CollaborationMode(params.User, params.Words{Cron: "x"}, "m", "")
+	mode, err := CollaborationMode(TriggerUser, TriggerInstructions{Cron: "x"}, "m", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for trigger, says := range map[params.Trigger]string{params.User: "null", params.Cron: `"By the clock."`, params.Heartbeat: `"Look."`} {
-		mode, err := params.CollaborationMode(trigger, params.Words{Cron: "By the clock.", Heartbeat: "Look."}, "m", "")
+	for trigger, says := range map[Trigger]string{TriggerUser: "null", TriggerCron: `"By the clock."`, TriggerHeartbeat: `"Look."`} {
+		mode, err := CollaborationMode(trigger, TriggerInstructions{Cron: "By the clock.", Heartbeat: "Look."}, "m", "")
 		if err != nil || !strings.Contains(string(mode), `"developer_instructions":`+says+"}") {
 			t.Errorf("%s: %s, %v", trigger, mode, err)
 		}
@@ -158,13 +157,13 @@ func TestTrigger(t *testing.T) {
 		{`{"collaborationMode":null}`, `{"collaborationMode":` + string(mode) + `}`},
 		{`{"collaborationMode":{"mode":"plan"}}`, `{"collaborationMode":{"mode":"plan"}}`},
 	} {
-		got, err := params.WithMode(json.RawMessage(c.asked), mode)
+		got, err := WithMode(json.RawMessage(c.asked), mode)
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, got, []byte(c.want))
 	}
-	got, err := params.WithMode(json.RawMessage(`{"bridge":{},"input":[]}`), nil)
+	got, err := WithMode(json.RawMessage(`{"bridge":{},"input":[]}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +173,7 @@ func TestTrigger(t *testing.T) {
 func TestImage(t *testing.T) {
 	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\x0D\x0A\x1A\x0A rest"))
 	for data, kind := range map[string]string{png: "image", " " + png + "\n": "image", "%%%": "text", base64.StdEncoding.EncodeToString([]byte("%PDF-1.7")): "text", "": "text"} {
-		text, err := json.Marshal(params.Image(data))
+		text, err := json.Marshal(imageItem(data))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +199,7 @@ func TestMergeLaws(t *testing.T) {
 		}
 		a, aText := draw()
 		b, bText := draw()
-		text, err := params.Merge(aText, nil, bText)
+		text, err := mergeConfig(aText, nil, bText)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +212,7 @@ func TestMergeLaws(t *testing.T) {
 		if want := merged(a, b); !jsontest.Equal(got, want) {
 			t.Fatalf("%v over %v is %v, want %v", b, a, got, want)
 		}
-		again, err := params.Merge(text, bText)
+		again, err := mergeConfig(text, bText)
 		twice := map[string]any{}
 		if again != nil && json.Unmarshal(again, &twice) != nil || err != nil || !jsontest.Equal(twice, got) {
 			t.Fatalf("merged once more it is %s, %v; it was %s", again, err, text)
@@ -246,7 +245,7 @@ func TestCodeModeHolds(t *testing.T) {
 		{`{"features":{"x":1},"features.code_mode_only":true,"features.y":2}`, `{"features":{"code_mode":false,"code_mode_only":false,"x":1},"features.y":2}`},
 		{`{"features":7,"features.code_mode":true}`, `{"features":7,"features.code_mode":false,"features.code_mode_only":false}`},
 	} {
-		got, err := params.Config{Asked: json.RawMessage(c.asked), CodeMode: params.CodeModeOff}.Start()
+		got, err := Config{Asked: json.RawMessage(c.asked), CodeMode: CodeModeOff}.start()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,8 @@ type Options struct {
 	Instructions string // the developer's, before the client's
 }
 
-// Start is thread/start for what a client asked for.
-func Start(asked json.RawMessage, o Options) (json.RawMessage, error) {
+// ThreadStart returns the parameters of thread/start for a client's request.
+func ThreadStart(asked json.RawMessage, o Options) (json.RawMessage, error) {
 	p, err := o.prepare(asked)
 	if err != nil {
 		return nil, fmt.Errorf("thread/start: %w", err)
@@ -26,7 +26,7 @@ func Start(asked json.RawMessage, o Options) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	config, err := o.Config.Start()
+	config, err := o.Config.start()
 	if err != nil {
 		return nil, fmt.Errorf("thread/start: config: %w", err)
 	}
@@ -40,8 +40,8 @@ var resumable = []string{
 	"permissions", "personality", "runtimeWorkspaceRoots", "sandbox", "serviceTier",
 }
 
-// Resume is thread/resume of a thread, for a client that asked for thread/start.
-func Resume(asked json.RawMessage, thread string, o Options) (json.RawMessage, error) {
+// ThreadResume returns the parameters of thread/resume for a client's request of thread/start.
+func ThreadResume(asked json.RawMessage, thread string, o Options) (json.RawMessage, error) {
 	p, err := o.prepare(asked)
 	if err != nil {
 		return nil, fmt.Errorf("thread/resume: %w", err)
@@ -55,7 +55,7 @@ func Resume(asked json.RawMessage, thread string, o Options) (json.RawMessage, e
 	if err := r.set("threadId", thread); err != nil {
 		return nil, err
 	}
-	config, err := o.Config.Resume()
+	config, err := o.Config.resume()
 	if err != nil {
 		return nil, fmt.Errorf("thread/resume: config: %w", err)
 	}
@@ -64,7 +64,7 @@ func Resume(asked json.RawMessage, thread string, o Options) (json.RawMessage, e
 
 // prepare is what both have in common.
 func (o *Options) prepare(asked json.RawMessage) (object, error) {
-	p, err := read(asked)
+	p, err := readObject(asked)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (o *Options) prepare(asked json.RawMessage) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if both := Instructions(o.Instructions, instructions); both != "" {
+	if both := joinInstructions(o.Instructions, instructions); both != "" {
 		if err := p.set("developerInstructions", both); err != nil {
 			return nil, err
 		}
@@ -115,8 +115,8 @@ func (o object) with(name string, v json.RawMessage) object {
 	return o
 }
 
-// Instructions are the developer's instructions from several hands, one after another.
-func Instructions(parts ...string) string {
+// joinInstructions joins developer instructions from several sources.
+func joinInstructions(parts ...string) string {
 	var all []string
 	for _, part := range parts {
 		if strings.TrimSpace(part) != "" {
@@ -126,10 +126,10 @@ func Instructions(parts ...string) string {
 	return strings.Join(all, "\n\n")
 }
 
-// Add is a client's own request that opens a thread, with what is configured: everything
-// it says itself stays as it says it.
-func Add(asked json.RawMessage, o Options) (json.RawMessage, error) {
-	p, err := read(asked)
+// AddToRequest adds the configured values to a client's request that opens a thread. The
+// client's own members stay as they are.
+func AddToRequest(asked json.RawMessage, o Options) (json.RawMessage, error) {
+	p, err := readObject(asked)
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +143,13 @@ func Add(asked json.RawMessage, o Options) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.set("developerInstructions", Instructions(o.Instructions, own)); err != nil {
+		if err := p.set("developerInstructions", joinInstructions(o.Instructions, own)); err != nil {
 			return nil, err
 		}
 	}
-	if o.Config.Changes() {
+	if o.Config.HasChanges() {
 		o.Config.Asked = p["config"]
-		config, err := o.Config.Start()
+		config, err := o.Config.start()
 		if err != nil {
 			return nil, fmt.Errorf("config: %w", err)
 		}
@@ -158,10 +158,10 @@ func Add(asked json.RawMessage, o Options) (json.RawMessage, error) {
 	return p.write()
 }
 
-// Fork is thread/start for a client that asked for thread/resume, of a thread that another
-// one takes the place of: what the request leaves out is as it was there.
-func Fork(asked json.RawMessage, was map[string]json.RawMessage, tools json.RawMessage) (json.RawMessage, error) {
-	p, err := read(asked)
+// ThreadFork returns the parameters of thread/start for a client's request of thread/resume,
+// when a new thread replaces the old one. was holds the old thread's values for omitted members.
+func ThreadFork(asked json.RawMessage, was map[string]json.RawMessage, tools json.RawMessage) (json.RawMessage, error) {
+	p, err := readObject(asked)
 	if err != nil {
 		return nil, err
 	}

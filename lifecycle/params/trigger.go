@@ -9,11 +9,11 @@ import (
 // Trigger is what started a turn.
 type Trigger string
 
-// The triggers. The empty one is User.
+// The triggers. The zero Trigger means TriggerUser.
 const (
-	User      Trigger = "user"
-	Cron      Trigger = "cron"      // a job that was planned
-	Heartbeat Trigger = "heartbeat" // a look, from time to time, whether there is anything to do
+	TriggerUser      Trigger = "user"
+	TriggerCron      Trigger = "cron"      // a job that was planned
+	TriggerHeartbeat Trigger = "heartbeat" // a look, from time to time, whether there is anything to do
 )
 
 const cronInstructions = `A schedule started this turn; nobody is waiting for it to be talked over, and what is said here holds for this turn alone.
@@ -26,17 +26,18 @@ const heartbeatInstructions = `A timer started this turn, to see whether anythin
 
 Look at what is open and do what is useful and safe without asking. If there is a tool for reporting how such a turn ended, report with it. Disturb the person only for something that should not wait; if there is nothing to do, say so in one short line and stop.`
 
-// Words are what the model is told of a turn by a trigger; "" those of the bridge's own.
-type Words struct{ Cron, Heartbeat string }
+// TriggerInstructions are the instructions to the model for a turn by a trigger; "" means the
+// bridge's defaults.
+type TriggerInstructions struct{ Cron, Heartbeat string }
 
-// of are the words for a trigger; "" nothing.
-func (w Words) of(t Trigger) (string, error) {
+// of returns the instructions for a trigger; "" is none.
+func (w TriggerInstructions) of(t Trigger) (string, error) {
 	switch t {
-	case User, "":
+	case TriggerUser, "":
 		return "", nil
-	case Cron:
+	case TriggerCron:
 		return cmp.Or(w.Cron, cronInstructions), nil
-	case Heartbeat:
+	case TriggerHeartbeat:
 		return cmp.Or(w.Heartbeat, heartbeatInstructions), nil
 	}
 	return "", fmt.Errorf("%q starts no turn; write user, cron or heartbeat", string(t))
@@ -47,10 +48,10 @@ func (w Words) of(t Trigger) (string, error) {
 // words of it back. A thread begins with the ordinary one.
 func (t Trigger) Differs(before Trigger) bool {
 	if t == "" {
-		t = User
+		t = TriggerUser
 	}
 	if before == "" {
-		before = User
+		before = TriggerUser
 	}
 	return t != before
 }
@@ -59,7 +60,7 @@ func (t Trigger) Differs(before Trigger) bool {
 // It comes before the turn's own model and effort: without an effort here the model's
 // usual one is taken, whatever the turn says (measured). So both are needed, and "" is
 // the model's usual effort.
-func CollaborationMode(t Trigger, own Words, model, effort string) (json.RawMessage, error) {
+func CollaborationMode(t Trigger, own TriggerInstructions, model, effort string) (json.RawMessage, error) {
 	words, err := own.of(t)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type Turn struct {
 	// Effort is empty, or Codex would go back to the model's usual effort (measured).
 	Standing string
 	Trigger  Trigger
-	Words    Words
+	Words    TriggerInstructions
 }
 
 // Params returns turn/start for the turn. A turn of a known model carries a mode, since the
@@ -74,7 +74,7 @@ type bridge struct {
 // WithMode is a client's turn/start, less what it says to the bridge, with a mode unless
 // it has one.
 func WithMode(asked, mode json.RawMessage) (json.RawMessage, error) {
-	p, err := read(asked)
+	p, err := readObject(asked)
 	if err != nil {
 		return nil, fmt.Errorf("turn/start: %w", err)
 	}

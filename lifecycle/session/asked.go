@@ -10,7 +10,6 @@ import (
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/servers"
 	"codex-bridge/rpc"
 )
 
@@ -48,7 +47,7 @@ func Read(start rpc.Value) (*Asked, error) {
 				a.Engine, err = binding.ReadEngine(m)
 			}
 		case "mcpServers":
-			a.Servers, err = servers.Patch(m)
+			a.Servers, err = params.MCPServersConfig(m)
 		case "plugins":
 			if m.Kind() != rpc.Null {
 				a.Plugins, err = binding.ReadPluginSettings(m)
@@ -96,14 +95,14 @@ func ReadTrigger(start rpc.Value) (t params.Trigger, ok bool, err error) {
 	default:
 		return "", false, fmt.Errorf("bridge: it is %s, not an object", v.Kind())
 	}
-	t = params.User
+	t = params.TriggerUser
 	for name, m := range v.Members() {
 		if name != "trigger" {
 			return "", false, fmt.Errorf("bridge.%s: it is not known; leave it out", name)
 		}
 		text, _ := m.Text()
 		switch t = params.Trigger(text); t {
-		case params.User, params.Cron, params.Heartbeat:
+		case params.TriggerUser, params.TriggerCron, params.TriggerHeartbeat:
 		default:
 			return "", false, errors.New("bridge.trigger: it has to be user, cron or heartbeat")
 		}

@@ -132,5 +132,5 @@ func (r *request) resumeParams() (json.RawMessage, error) {
 		o.Config = given.Config
 	}
 	o.Config.UserServers = r.asked.Servers
-	return params.Add(m.Params.Raw(), o)
+	return params.AddToRequest(m.Params.Raw(), o)
 }

@@ -158,7 +158,7 @@ func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	if t := r.o.Thread(); t.On && t.ServiceName != "" {
 		was["serviceName"] = encode(t.ServiceName) // the instructions are in the history
 	}
-	text, err := params.Fork(r.m.Params.Raw(), was, s.own)
+	text, err := params.ThreadFork(r.m.Params.Raw(), was, s.own)
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}

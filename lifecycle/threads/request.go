@@ -159,7 +159,7 @@ func (f *Feature) bound(ctx context.Context, s *store.Store, session string) (st
 
 // resume goes on with the session's thread. What it can't do is told, or has a sequel.
 func (r *request) resume(ctx context.Context, d binding.Decision) (binding.Recovery, error) {
-	text, err := params.Resume(r.m.Params.Raw(), r.old.ThreadID, r.given)
+	text, err := params.ThreadResume(r.m.Params.Raw(), r.old.ThreadID, r.given)
 	if err != nil {
 		return binding.Recovery{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
@@ -189,7 +189,7 @@ func (r *request) start(ctx context.Context, d binding.Decision) error {
 		}
 		r.given.Config.Apps = r.patch()
 	}
-	text, err := params.Start(r.m.Params.Raw(), r.given)
+	text, err := params.ThreadStart(r.m.Params.Raw(), r.given)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}

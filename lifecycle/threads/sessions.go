@@ -132,9 +132,9 @@ func (f *Feature) notThis(session, thread string) binding.Reason {
 }
 
 // Words are what the model is told of a turn by a trigger, as configured.
-func (f *Feature) Words() params.Words {
+func (f *Feature) Words() params.TriggerInstructions {
 	t := f.o.Thread()
-	return params.Words{Cron: t.CronInstructions, Heartbeat: t.HeartbeatInstructions}
+	return params.TriggerInstructions{Cron: t.CronInstructions, Heartbeat: t.HeartbeatInstructions}
 }
 
 // Change changes what a session is bound with, if it is still that thread's.

@@ -24,7 +24,7 @@ func (f *Feature) starts(_ context.Context, call *bridge.Call) *rpc.Error {
 		if err != nil {
 			return internal(err)
 		}
-		if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.Add(asked, o) }); failed != nil {
+		if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.AddToRequest(asked, o) }); failed != nil {
 			return failed
 		}
 	}
@@ -74,8 +74,8 @@ func (f *Feature) opens(_ context.Context, call *bridge.Call) *rpc.Error {
 			return internal(err)
 		}
 		o = params.Options{Config: o.Config} // the others are of a new thread
-		if o.Config.Changes() {
-			if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.Add(asked, o) }); failed != nil {
+		if o.Config.HasChanges() {
+			if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.AddToRequest(asked, o) }); failed != nil {
 				return failed
 			}
 		}

@@ -35,7 +35,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
 		return nil
 	}
 	if trigger == "" {
-		trigger = params.User
+		trigger = params.TriggerUser
 	}
 	var mode json.RawMessage
 	if trigger.Differs(now.trigger) {

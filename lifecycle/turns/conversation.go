@@ -6,7 +6,6 @@ import (
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/converse"
-	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/steer"
 	"codex-bridge/lifecycle/turn"
@@ -68,7 +67,7 @@ func (c *conversation) failed(m steer.Message, err error) {
 // turn returns turn/start for an input, with the settings of the session's binding and those set for the
 // next turn. The trigger goes to the feature of the threads, which knows the thread's mode. The first
 // turn of a thread has the history in front of the input.
-func (c *conversation) turn(ctx context.Context, in input.Input, trigger params.Trigger, history []binding.HistoryMessage) (json.RawMessage, error) {
+func (c *conversation) turn(ctx context.Context, in params.Input, trigger params.Trigger, history []binding.HistoryMessage) (json.RawMessage, error) {
 	id, f := c.thread.ID, c.f
 	b, err := f.o.Threads.Bound(ctx, id)
 	if err != nil {
@@ -89,9 +88,9 @@ func (c *conversation) turn(ctx context.Context, in input.Input, trigger params.
 }
 
 // written returns items that stay as they are.
-func written(items []json.RawMessage) (in input.Input) {
+func written(items []json.RawMessage) (in params.Input) {
 	for _, item := range items {
-		in.Items = append(in.Items, params.Written(item))
+		in.Items = append(in.Items, params.RawItem(item))
 	}
 	return in
 }

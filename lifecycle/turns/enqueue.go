@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"codex-bridge/lifecycle/input"
+	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/steer"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
@@ -63,7 +63,7 @@ func (f *Feature) enqueue(p rpc.Value) (later, error) {
 }
 
 // message is what is put into the line, as configured where the request does not say.
-func (f *Feature) message(p rpc.Value, in input.Input) (steer.Message, error) {
+func (f *Feature) message(p rpc.Value, in params.Input) (steer.Message, error) {
 	now := f.o.Steering()
 	m := steer.Message{Text: in.Text, Mode: steer.Mode(now.Mode), Quiet: time.Duration(now.Quiet)}
 	mode, err := word(p, "mode")

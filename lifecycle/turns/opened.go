@@ -6,7 +6,6 @@ import (
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/converse"
-	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
@@ -139,7 +138,7 @@ type visit struct {
 	address address
 	trigger params.Trigger
 	start   json.RawMessage // of a session that has no thread
-	input   input.Input
+	input   params.Input
 	history []binding.HistoryMessage
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/input"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/rpc"
 )
@@ -43,12 +42,12 @@ func (f *Feature) run(p rpc.Value) (later, error) {
 }
 
 // said reads to whom something is said, and what.
-func said(p rpc.Value) (address, input.Input, error) {
+func said(p rpc.Value) (address, params.Input, error) {
 	a, err := addressOf(p)
 	if err != nil {
-		return a, input.Input{}, err
+		return a, params.Input{}, err
 	}
-	in, err := input.Read(p.Get("input"))
+	in, err := params.ReadInput(p.Get("input"))
 	if err != nil {
 		return a, in, invalid("params.%v", err)
 	}
@@ -61,7 +60,7 @@ func trigger(p rpc.Value) (params.Trigger, error) {
 		return "", err
 	}
 	switch t := params.Trigger(text); t {
-	case "", params.User, params.Cron, params.Heartbeat:
+	case "", params.TriggerUser, params.TriggerCron, params.TriggerHeartbeat:
 		return t, nil
 	}
 	return "", invalid("params.trigger: write user, cron or heartbeat")

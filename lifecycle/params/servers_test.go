@@ -1,13 +1,11 @@
-package servers_test
+package params
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/lifecycle/servers"
 	"codex-bridge/rpc"
 )
 
@@ -18,17 +16,6 @@ func value(t *testing.T, text []byte) rpc.Value {
 		t.Fatal(err)
 	}
 	return doc.Root()
-}
-
-func decoded(t *testing.T, text []byte) (v any) {
-	t.Helper()
-	if text == nil {
-		return nil
-	}
-	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
 }
 
 func TestPatch(t *testing.T) {
@@ -46,7 +33,7 @@ func TestPatch(t *testing.T) {
 		{"null", `null`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := servers.Patch(value(t, []byte(c.defs)))
+			got, err := MCPServersConfig(value(t, []byte(c.defs)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +63,7 @@ func TestPatchErrors(t *testing.T) {
 		{`{"a":{"command":"x","disabled_tools":["rm"]}}`, "disabled_tools: it is not known"},
 	} {
 		t.Run(c.defs, func(t *testing.T) {
-			patch, err := servers.Patch(value(t, []byte(c.defs)))
+			patch, err := MCPServersConfig(value(t, []byte(c.defs)))
 			if err == nil || !strings.Contains(err.Error(), c.says) || patch != nil {
 				t.Errorf("the patch is %s, the error %v; want one that says %q", patch, err, c.says)
 			}

@@ -1,4 +1,4 @@
-package servers
+package params
 
 import (
 	"bytes"
@@ -12,9 +12,22 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Patch returns the configuration of the servers in defs, an object of definitions by name:
-// {"mcp_servers": {…}}, or nil when no server is left.
-func Patch(defs rpc.Value) (json.RawMessage, error) {
+// mcpServer is a server in the form of Codex's configuration.
+type mcpServer struct {
+	Command      string            `json:"command,omitempty"`
+	Args         []string          `json:"args,omitempty"`
+	Env          map[string]string `json:"env,omitempty"`
+	Cwd          string            `json:"cwd,omitempty"`
+	URL          string            `json:"url,omitempty"`
+	Bearer       string            `json:"bearer_token_env_var,omitempty"`
+	Headers      map[string]string `json:"http_headers,omitempty"`
+	EnvHeaders   map[string]string `json:"env_http_headers,omitempty"`
+	ApprovalMode string            `json:"default_tools_approval_mode,omitempty"`
+}
+
+// MCPServersConfig returns the configuration of the servers in defs, an object of definitions
+// by name: {"mcp_servers": {…}}, or nil when no server is left.
+func MCPServersConfig(defs rpc.Value) (json.RawMessage, error) {
 	switch defs.Kind() {
 	case rpc.Absent, rpc.Null:
 		return nil, nil
@@ -22,9 +35,9 @@ func Patch(defs rpc.Value) (json.RawMessage, error) {
 	default:
 		return nil, fmt.Errorf("the MCP servers are %s; write an object of servers by name", defs.Kind())
 	}
-	all := make(map[string]server)
+	all := make(map[string]mcpServer)
 	for name, def := range defs.Members() {
-		s, on, err := read(def)
+		s, on, err := readServer(def)
 		if err != nil {
 			return nil, fmt.Errorf("the MCP server %q: %w", name, err)
 		}
@@ -44,8 +57,8 @@ func Patch(defs rpc.Value) (json.RawMessage, error) {
 	return bytes.TrimSpace(text.Bytes()), nil
 }
 
-// read reads one definition; on reports whether the server is switched on and not kept for agents.
-func read(def rpc.Value) (s server, on bool, err error) {
+// readServer reads one definition; on reports whether the server is switched on and not kept for agents.
+func readServer(def rpc.Value) (s mcpServer, on bool, err error) {
 	if def.Kind() != rpc.Object {
 		return s, false, fmt.Errorf("it is %s, not an object", def.Kind())
 	}
@@ -53,15 +66,15 @@ func read(def rpc.Value) (s server, on bool, err error) {
 	for name, v := range def.Members() {
 		switch name {
 		case "command":
-			s.Command, err = text(v)
+			s.Command, err = readText(v)
 		case "args":
-			s.Args, err = texts(v)
+			s.Args, err = readTexts(v)
 		case "env":
-			s.Env, err = table(v)
+			s.Env, err = readTable(v)
 		case "cwd":
-			s.Cwd, err = text(v)
+			s.Cwd, err = readText(v)
 		case "url":
-			s.URL, err = text(v)
+			s.URL, err = readText(v)
 		case "headers":
 			err = s.headers(v)
 		case "enabled":
@@ -92,7 +105,7 @@ var approvalModes = []string{"auto", "prompt", "approve"}
 
 // codex reads the member for Codex alone. meant is false for a server with a member agents: the bridge has no agents, and
 // such a server is for those in the list only.
-func (s *server) codex(v rpc.Value) (meant bool, err error) {
+func (s *mcpServer) codex(v rpc.Value) (meant bool, err error) {
 	if v.Kind() != rpc.Object {
 		return false, fmt.Errorf("it is %s, not an object", v.Kind())
 	}
@@ -104,33 +117,33 @@ func (s *server) codex(v rpc.Value) (meant bool, err error) {
 
 // The whole of a header's value may be a variable of the environment.
 var (
-	variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
-	bearer   = regexp.MustCompile(`^(?i:bearer) +\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	envVariable    = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	bearerVariable = regexp.MustCompile(`^(?i:bearer) +\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
 // headers splits the headers into those with a value, those whose value is a variable, and
 // the token.
-func (s *server) headers(v rpc.Value) error {
-	all, err := table(v)
+func (s *mcpServer) headers(v rpc.Value) error {
+	all, err := readTable(v)
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) { // in order: two names may be one to HTTP
 		value := all[name]
-		if m := bearer.FindStringSubmatch(value); m != nil && strings.EqualFold(name, "authorization") {
+		if m := bearerVariable.FindStringSubmatch(value); m != nil && strings.EqualFold(name, "authorization") {
 			s.Bearer = m[1]
 			continue
 		}
-		if m := variable.FindStringSubmatch(value); m != nil {
-			s.EnvHeaders = put(s.EnvHeaders, name, m[1])
+		if m := envVariable.FindStringSubmatch(value); m != nil {
+			s.EnvHeaders = putEntry(s.EnvHeaders, name, m[1])
 			continue
 		}
-		s.Headers = put(s.Headers, name, value)
+		s.Headers = putEntry(s.Headers, name, value)
 	}
 	return nil
 }
 
-func put(m map[string]string, name, value string) map[string]string {
+func putEntry(m map[string]string, name, value string) map[string]string {
 	if m == nil {
 		m = make(map[string]string)
 	}
@@ -138,7 +151,7 @@ func put(m map[string]string, name, value string) map[string]string {
 	return m
 }
 
-func text(v rpc.Value) (string, error) {
+func readText(v rpc.Value) (string, error) {
 	text, ok := v.Text()
 	if !ok {
 		return "", fmt.Errorf("it is %s, not a string", v.Kind())
@@ -146,13 +159,13 @@ func text(v rpc.Value) (string, error) {
 	return text, nil
 }
 
-func texts(v rpc.Value) ([]string, error) {
+func readTexts(v rpc.Value) ([]string, error) {
 	if v.Kind() != rpc.Array {
 		return nil, fmt.Errorf("it is %s, not a list of strings", v.Kind())
 	}
 	var list []string
 	for e := range v.Elements() {
-		one, err := text(e)
+		one, err := readText(e)
 		if err != nil {
 			return nil, fmt.Errorf("element %d: %w", len(list), err)
 		}
@@ -161,13 +174,13 @@ func texts(v rpc.Value) ([]string, error) {
 	return list, nil
 }
 
-func table(v rpc.Value) (map[string]string, error) {
+func readTable(v rpc.Value) (map[string]string, error) {
 	if v.Kind() != rpc.Object {
 		return nil, fmt.Errorf("it is %s, not an object of strings", v.Kind())
 	}
 	m := make(map[string]string)
 	for name, value := range v.Members() {
-		one, err := text(value)
+		one, err := readText(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

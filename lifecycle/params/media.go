@@ -1,16 +1,14 @@
-package input
+package params
 
 import (
 	"net/url"
 	"path"
 	"slices"
 	"strings"
-
-	"codex-bridge/lifecycle/params"
 )
 
-// Media is a file that comes with a message, named by a path or an address.
-type Media struct {
+// media is a file that comes with a message, named by a path or an address.
+type media struct {
 	Path string // preferred to URL
 	URL  string
 	Type string // the MIME type; "" is unknown
@@ -19,21 +17,21 @@ type Media struct {
 // imageSuffixes identify an image of unknown type.
 var imageSuffixes = []string{".avif", ".gif", ".jpeg", ".jpg", ".png", ".webp"}
 
-// Item returns the item for an image. ok is false for a file that is no image, and for an
+// item returns the item for an image. ok is false for a file that is no image, and for an
 // image on another machine that no address leads to.
-func (m Media) Item() (item params.Item, ok bool) {
+func (m media) item() (item Item, ok bool) {
 	if m.Path == "" && !m.split() || !m.isImage() || isShare(m.Path) {
-		return params.Item{}, false
+		return Item{}, false
 	}
 	if m.Path != "" {
-		return params.Item{Path: m.Path}, true
+		return Item{Path: m.Path}, true
 	}
-	return params.Item{URL: m.URL}, true
+	return Item{URL: m.URL}, true
 }
 
 // split moves the local path that URL may stand for to Path. It returns false if URL names
 // neither a local file nor a remote one.
-func (m *Media) split() bool {
+func (m *media) split() bool {
 	if isDrive(m.URL) {
 		m.Path = m.URL
 		return true
@@ -63,7 +61,7 @@ func isDrive(p string) bool {
 // isShare reports whether a path names a share of another machine (UNC).
 func isShare(p string) bool { return strings.HasPrefix(p, "//") || strings.HasPrefix(p, `\\`) }
 
-func (m Media) isImage() bool {
+func (m media) isImage() bool {
 	if kind := strings.ToLower(strings.TrimSpace(m.Type)); kind != "" {
 		return strings.HasPrefix(kind, "image/")
 	}

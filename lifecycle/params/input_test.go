@@ -1,4 +1,4 @@
-package input_test
+package params
 
 import (
 	"encoding/json"
@@ -7,11 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/lifecycle/input"
 	"codex-bridge/rpc"
 )
 
-func decoded(t *testing.T, items any) (out []any) {
+func decodedItems(t *testing.T, items any) (out []any) {
 	t.Helper()
 	text, err := json.Marshal(items)
 	if err != nil {
@@ -25,39 +24,39 @@ func decoded(t *testing.T, items any) (out []any) {
 
 func TestMedia(t *testing.T) {
 	for _, c := range []struct {
-		media input.Media
+		media media
 		want  string // "" for none
 	}{
-		{input.Media{URL: "file:///a%20b.png"}, `{"type":"localImage","path":"/a b.png"}`},
-		{input.Media{URL: "file://localhost/a.png"}, `{"type":"localImage","path":"/a.png"}`},
-		{input.Media{URL: "file://server/share/a.png"}, ""},
-		{input.Media{URL: "file:////server/share/a.png"}, ""},
-		{input.Media{URL: "https://x/a.WEBP?size=1"}, `{"type":"image","url":"https://x/a.WEBP?size=1"}`},
-		{input.Media{URL: "https://x/a.txt?name=b.png"}, ""},
-		{input.Media{Path: "/a.png", Type: "text/plain"}, ""},
-		{input.Media{URL: `C:\a\b.png`}, `{"type":"localImage","path":"C:\\a\\b.png"}`},
-		{input.Media{URL: "c:/a/b.PNG"}, `{"type":"localImage","path":"c:/a/b.PNG"}`},
-		{input.Media{URL: "file:///C:/a.png"}, `{"type":"localImage","path":"C:/a.png"}`},
-		{input.Media{Path: "//server/share/a.png"}, ""},
-		{input.Media{Path: `\\server\share\a.png`}, ""},
-		{input.Media{URL: "file:///"}, ""},
-		{input.Media{URL: "data:image/png;base64,AA==", Type: "image/png"}, `{"type":"image","url":"data:image/png;base64,AA=="}`},
-		{input.Media{}, ""},
+		{media{URL: "file:///a%20b.png"}, `{"type":"localImage","path":"/a b.png"}`},
+		{media{URL: "file://localhost/a.png"}, `{"type":"localImage","path":"/a.png"}`},
+		{media{URL: "file://server/share/a.png"}, ""},
+		{media{URL: "file:////server/share/a.png"}, ""},
+		{media{URL: "https://x/a.WEBP?size=1"}, `{"type":"image","url":"https://x/a.WEBP?size=1"}`},
+		{media{URL: "https://x/a.txt?name=b.png"}, ""},
+		{media{Path: "/a.png", Type: "text/plain"}, ""},
+		{media{URL: `C:\a\b.png`}, `{"type":"localImage","path":"C:\\a\\b.png"}`},
+		{media{URL: "c:/a/b.PNG"}, `{"type":"localImage","path":"c:/a/b.PNG"}`},
+		{media{URL: "file:///C:/a.png"}, `{"type":"localImage","path":"C:/a.png"}`},
+		{media{Path: "//server/share/a.png"}, ""},
+		{media{Path: `\\server\share\a.png`}, ""},
+		{media{URL: "file:///"}, ""},
+		{media{URL: "data:image/png;base64,AA==", Type: "image/png"}, `{"type":"image","url":"data:image/png;base64,AA=="}`},
+		{media{}, ""},
 	} {
-		item, ok := c.media.Item()
+		item, ok := c.media.item()
 		got, err := json.Marshal(item)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok != (c.want != "") || ok && string(got) != c.want && !same(t, got, c.want) {
+		if ok != (c.want != "") || ok && string(got) != c.want && !sameItems(t, got, c.want) {
 			t.Errorf("%+v is %s, %v", c.media, got, ok)
 		}
 	}
 }
 
-func same(t *testing.T, got []byte, want string) bool {
+func sameItems(t *testing.T, got []byte, want string) bool {
 	t.Helper()
-	return cmp.Equal(decoded(t, []json.RawMessage{got}), decoded(t, []json.RawMessage{json.RawMessage(want)}))
+	return cmp.Equal(decodedItems(t, []json.RawMessage{got}), decodedItems(t, []json.RawMessage{json.RawMessage(want)}))
 }
 
 const pixel = "iVBORw0KGgo="
@@ -93,7 +92,7 @@ func TestRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := input.Read(doc.Root())
+		got, err := ReadInput(doc.Root())
 		switch {
 		case c.err != "":
 			if err == nil || !strings.Contains(err.Error(), c.err) {
@@ -106,7 +105,7 @@ func TestRead(t *testing.T) {
 			if err := json.Unmarshal([]byte(c.items), &want); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, decoded(t, got.Items)); diff != "" {
+			if diff := cmp.Diff(want, decodedItems(t, got.Items)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.in, diff)
 			}
 		}
