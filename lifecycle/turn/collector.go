@@ -17,8 +17,8 @@ const (
 	maxText = 4 << 20
 )
 
-// Outcome is how a turn ended.
-type Outcome struct {
+// turnOutcome is how a turn ended.
+type turnOutcome struct {
 	Status  Status
 	Text    string // of the last agent message that has any
 	Problem string // why it failed
@@ -37,7 +37,7 @@ type Collector struct {
 	texts   map[string][]byte
 	size    int    // of the parts that were joined
 	problem string // that Codex reported last
-	outcome Outcome
+	outcome turnOutcome
 }
 
 // NewCollector makes a Collector for a turn of the thread.
@@ -51,8 +51,8 @@ func (c *Collector) Take(e Event) {
 	defer c.mu.Unlock()
 	switch {
 	case e.Thread != c.thread:
-	case e.Kind == Closed:
-		c.end(Event{Status: Failed, Problem: "the thread was closed"})
+	case e.Kind == EventThreadClosed:
+		c.end(Event{Status: StatusFailed, Problem: "the thread was closed"})
 	case c.turn == "":
 		c.keep(e)
 	case e.Turn == c.turn:
@@ -67,8 +67,10 @@ func (c *Collector) keep(e Event) {
 	if len(kept) > maxEarly || !known && len(c.early) >= maxTurns {
 		return
 	}
-	if e.Kind == Said {
-		of := func(x Event) bool { return (x.Kind == Added || x.Kind == Said) && x.Message.Item == e.Message.Item }
+	if e.Kind == EventMessage {
+		of := func(x Event) bool {
+			return (x.Kind == EventTextAdded || x.Kind == EventMessage) && x.Message.Item == e.Message.Item
+		}
 		if i := slices.IndexFunc(kept, of); i >= 0 {
 			kept[i] = e
 			c.early[e.Turn] = append(kept[:i+1], slices.DeleteFunc(kept[i+1:], of)...)
@@ -78,7 +80,7 @@ func (c *Collector) keep(e Event) {
 			kept = kept[1:]
 		}
 	}
-	if len(kept) < maxEarly || e.Kind == Ended {
+	if len(kept) < maxEarly || e.Kind == EventEnded {
 		c.early[e.Turn] = append(kept, e)
 	}
 }
@@ -99,15 +101,15 @@ func (c *Collector) Of(turn string) {
 
 func (c *Collector) take(e Event) {
 	switch e.Kind {
-	case Added:
+	case EventTextAdded:
 		if c.size += len(e.Message.Text); c.size <= maxText {
 			c.set(e.Message.Item, append(c.texts[e.Message.Item], e.Message.Text...))
 		}
-	case Said:
+	case EventMessage:
 		c.set(e.Message.Item, []byte(e.Message.Text))
-	case Retrying:
+	case EventRetrying:
 		c.problem = e.Problem
-	case Ended:
+	case EventEnded:
 		c.end(e)
 	}
 }
@@ -135,7 +137,7 @@ func (c *Collector) end(e Event) {
 	for _, m := range e.Messages {
 		c.set(m.Item, []byte(m.Text))
 	}
-	c.outcome = Outcome{Status: e.Status, Problem: e.Problem}
+	c.outcome = turnOutcome{Status: e.Status, Problem: e.Problem}
 	for _, item := range c.order {
 		if text := strings.TrimSpace(string(c.texts[item])); text != "" {
 			c.outcome.Text = text
@@ -146,11 +148,11 @@ func (c *Collector) end(e Event) {
 }
 
 // Wait waits for the end of the turn. The error is ctx's.
-func (c *Collector) Wait(ctx context.Context) (Outcome, error) {
+func (c *Collector) Wait(ctx context.Context) (turnOutcome, error) {
 	select {
 	case <-c.done:
 		return c.outcome, nil
 	case <-ctx.Done():
-		return Outcome{}, context.Cause(ctx)
+		return turnOutcome{}, context.Cause(ctx)
 	}
 }

@@ -1,12 +1,10 @@
-package turn_test
+package turn
 
 import (
 	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"codex-bridge/lifecycle/turn"
 )
 
 // What a turn says before its id is known is what it says after, as long as it is not more
@@ -15,17 +13,17 @@ func TestEarlyLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.StringMatching(`[ab ]{0,3}`)
 		item := rapid.SampledFrom([]string{"", "x", "y"})
-		events := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) turn.Event {
-			return turn.Event{
-				Kind: rapid.SampledFrom([]turn.Kind{turn.Added, turn.Said}).Draw(r, "kind"), Thread: "th",
+		events := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Event {
+			return Event{
+				Kind: rapid.SampledFrom([]EventKind{EventTextAdded, EventMessage}).Draw(r, "kind"), Thread: "th",
 				Turn:    rapid.SampledFrom([]string{"tu", "tu", "other"}).Draw(r, "turn"),
-				Message: turn.Message{Item: item.Draw(r, "item"), Text: text.Draw(r, "text")},
+				Message: AgentMessage{Item: item.Draw(r, "item"), Text: text.Draw(r, "text")},
 			}
 		}), 0, 30).Draw(r, "events")
-		events = append(events, turn.Event{Kind: turn.Ended, Thread: "th", Turn: "tu", Status: turn.Completed})
+		events = append(events, Event{Kind: EventEnded, Thread: "th", Turn: "tu", Status: StatusCompleted})
 		known := rapid.IntRange(0, len(events)).Draw(r, "known")
-		collect := func(known int) turn.Outcome {
-			c := turn.NewCollector("th")
+		collect := func(known int) turnOutcome {
+			c := NewCollector("th")
 			for i, e := range events {
 				if i == known {
 					c.Of("tu")
@@ -47,11 +45,11 @@ func TestEarlyLaw(t *testing.T) {
 
 // A turn that has said more than is kept, and has ended, before its id is known, ends.
 func TestEndIsKept(t *testing.T) {
-	c := turn.NewCollector("th")
+	c := NewCollector("th")
 	for i := range 1000 {
-		c.Take(turn.Event{Kind: turn.Added, Thread: "th", Turn: "tu", Message: turn.Message{Text: fmt.Sprint(i % 10)}})
+		c.Take(Event{Kind: EventTextAdded, Thread: "th", Turn: "tu", Message: AgentMessage{Text: fmt.Sprint(i % 10)}})
 	}
-	c.Take(turn.Event{Kind: turn.Ended, Thread: "th", Turn: "tu", Status: turn.Completed, Messages: []turn.Message{{Item: "last", Text: "whole"}}})
+	c.Take(Event{Kind: EventEnded, Thread: "th", Turn: "tu", Status: StatusCompleted, Messages: []AgentMessage{{Item: "last", Text: "whole"}}})
 	c.Of("tu")
 	if out, err := c.Wait(t.Context()); err != nil || out.Text != "whole" {
 		t.Errorf("%+v, %v", out, err)
@@ -61,15 +59,15 @@ func TestEndIsKept(t *testing.T) {
 // What a message is as a whole is kept, however many parts of it and of others came before:
 // all of a turn may be there before the answer that tells its id.
 func TestWholeIsKept(t *testing.T) {
-	c := turn.NewCollector("th")
+	c := NewCollector("th")
 	for i := range 300 {
 		item := fmt.Sprint(i)
 		for range i {
-			c.Take(turn.Event{Kind: turn.Added, Thread: "th", Turn: "tu", Message: turn.Message{Item: item, Text: "part"}})
+			c.Take(Event{Kind: EventTextAdded, Thread: "th", Turn: "tu", Message: AgentMessage{Item: item, Text: "part"}})
 		}
-		c.Take(turn.Event{Kind: turn.Said, Thread: "th", Turn: "tu", Message: turn.Message{Item: item, Text: "whole " + item}})
+		c.Take(Event{Kind: EventMessage, Thread: "th", Turn: "tu", Message: AgentMessage{Item: item, Text: "whole " + item}})
 	}
-	c.Take(turn.Event{Kind: turn.Ended, Thread: "th", Turn: "tu", Status: turn.Completed})
+	c.Take(Event{Kind: EventEnded, Thread: "th", Turn: "tu", Status: StatusCompleted})
 	c.Of("tu")
 	if out, err := c.Wait(t.Context()); err != nil || out.Text != "whole 299" {
 		t.Errorf("%+v, %v", out, err)

@@ -5,50 +5,50 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Kind is what an Event tells.
-type Kind uint8
+// EventKind is the kind of an Event.
+type EventKind uint8
 
 // The kinds.
 const (
-	Started  Kind = iota + 1 // a turn runs
-	Added                    // to the text of an agent message
-	Said                     // an agent message is complete
-	Heard                    // input has become part of the conversation
-	Ended                    // a turn runs no more
-	Closed                   // the thread is not loaded any more
-	Retrying                 // Codex tries something again that has failed
+	EventStarted      EventKind = iota + 1 // a turn runs
+	EventTextAdded                         // to the text of an agent message
+	EventMessage                           // an agent message is complete
+	EventInput                             // input has become part of the conversation
+	EventEnded                             // a turn runs no more
+	EventThreadClosed                      // the thread is not loaded any more
+	EventRetrying                          // Codex tries something again that has failed
 )
 
-// Methods are the notifications that events are made of.
-var Methods = append([]string{"turn/started", "item/agentMessage/delta", "item/started", "item/completed", "turn/completed", "error"}, methods.Unloaded...)
+// EventMethods are the notifications that ReadEvent reads.
+var EventMethods = append([]string{"turn/started", "item/agentMessage/delta", "item/started", "item/completed", "turn/completed", "error"}, methods.Unloaded...)
 
 // Event is what a notification of Codex tells of a turn.
 type Event struct {
-	Kind         Kind
+	Kind         EventKind
 	Thread, Turn string
-	Message      Message   // of Added and Said
-	Client       string    // of Heard: the id that the sender gave the input
-	Echoes       bool      // of Heard: this Codex says that id, if there is one
-	Messages     []Message // of Ended
-	Status       Status    // of Ended
-	Problem      string    // of Ended and Retrying: what failed
+	Message      AgentMessage   // of EventTextAdded and EventMessage
+	Client       string         // of EventInput: the id that the sender gave the input
+	Echoes       bool           // of EventInput: this Codex says that id, if there is one
+	Messages     []AgentMessage // of EventEnded
+	Status       Status         // of EventEnded
+	Problem      string         // of EventEnded and EventRetrying: what failed
 }
 
-// Message is an agent message, or a part of one. Item may be empty.
-type Message struct{ Item, Text string }
+// AgentMessage is a message of the agent, or a part of one. Item may be empty.
+type AgentMessage struct{ Item, Text string }
 
 // Status is how a turn ended.
 type Status string
 
 // The ends of a turn.
 const (
-	Completed   Status = "completed"
-	Interrupted Status = "interrupted"
-	Failed      Status = "failed"
+	StatusCompleted   Status = "completed"
+	StatusInterrupted Status = "interrupted"
+	StatusFailed      Status = "failed"
 )
 
-// Read reads a notification; ok is false for one that tells nothing of a turn.
-func Read(method string, params rpc.Value) (e Event, ok bool) {
+// ReadEvent reads a notification; ok is false if it is not about a turn.
+func ReadEvent(method string, params rpc.Value) (e Event, ok bool) {
 	e.Thread, _ = params.Get("threadId").Text()
 	e.Turn, _ = params.Get("turnId").Text()
 	if id, has := params.Get("turn").Get("id").Text(); has {
@@ -59,34 +59,34 @@ func Read(method string, params rpc.Value) (e Event, ok bool) {
 	}
 	switch method {
 	case "turn/started":
-		e.Kind = Started
+		e.Kind = EventStarted
 	case "thread/closed", "thread/archived", "thread/deleted":
-		e.Kind = Closed
+		e.Kind = EventThreadClosed
 		return e, true
 	case "item/agentMessage/delta":
-		e.Kind = Added
+		e.Kind = EventTextAdded
 		e.Message.Item, _ = params.Get("itemId").Text()
 		e.Message.Text, _ = params.Get("delta").Text()
 	case "item/started", "item/completed":
 		item := params.Get("item")
 		switch {
 		case item.Get("type").Is("userMessage"):
-			e.Kind = Heard
+			e.Kind = EventInput
 			e.Client, _ = item.Get("clientId").Text()
 			e.Echoes = item.Get("clientId").Exists()
 		case item.Get("type").Is("agentMessage") && method == "item/completed":
-			e.Kind, e.Message = Said, message(item)
+			e.Kind, e.Message = EventMessage, readAgentMessage(item)
 		default:
 			return Event{}, false
 		}
 	case "turn/completed":
-		e.Kind = Ended
+		e.Kind = EventEnded
 		e.ended(params.Get("turn"))
 	case "error":
 		if again, _ := params.Get("willRetry").Bool(); !again {
 			return Event{}, false // the end of the turn says it
 		}
-		e.Kind = Retrying
+		e.Kind = EventRetrying
 		e.Problem, _ = params.Get("error").Get("message").Text()
 	default:
 		return Event{}, false
@@ -97,19 +97,19 @@ func Read(method string, params rpc.Value) (e Event, ok bool) {
 func (e *Event) ended(turn rpc.Value) {
 	status, _ := turn.Get("status").Text()
 	e.Status = Status(status)
-	if e.Status == Failed {
+	if e.Status == StatusFailed {
 		if e.Problem, _ = turn.Get("error").Get("message").Text(); e.Problem == "" {
 			e.Problem = "codex app-server turn failed"
 		}
 	}
 	for item := range turn.Get("items").Elements() {
 		if item.Get("type").Is("agentMessage") {
-			e.Messages = append(e.Messages, message(item))
+			e.Messages = append(e.Messages, readAgentMessage(item))
 		}
 	}
 }
 
-func message(item rpc.Value) (m Message) {
+func readAgentMessage(item rpc.Value) (m AgentMessage) {
 	m.Item, _ = item.Get("id").Text()
 	m.Text, _ = item.Get("text").Text()
 	return m

@@ -5,30 +5,33 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+
+	"codex-bridge/rpc"
 )
 
-// Fate is what became of input.
-type Fate uint8
+// fate is what became of input.
+type fate uint8
 
 // The fates.
 const (
-	Open  Fate = iota // nobody knows yet
-	Taken             // it is part of the conversation
-	Lost              // Codex accepted it and threw it away
+	fateOpen  fate = iota // nobody knows yet
+	fateTaken             // it is part of the conversation
+	fateLost              // Codex accepted it and threw it away
 )
 
-// Sent is input that was sent to Codex.
-type Sent struct {
+// sentInput is input that was sent to Codex.
+type sentInput struct {
 	Turn string // that has it
 
 	thread *Thread
 	client string // the id by which Codex shows it
 	opened bool   // by turn/start
-	fate   Fate   // guarded by thread.mu
+	fate   fate   // guarded by thread.mu
 }
 
-// Fate is what became of it, as far as it is known.
-func (s *Sent) Fate() Fate {
+// currentFate returns what became of the input, as far as it is known.
+func (s *sentInput) currentFate() fate {
 	s.thread.mu.Lock()
 	defer s.thread.mu.Unlock()
 	return s.fate
@@ -39,13 +42,13 @@ func (s *Sent) Fate() Fate {
 // not been shown was neither in the history nor ever given to the model, and what had been
 // was both (measured). Without the ids nothing can be told, and what was accepted counts as
 // taken, so that nothing comes twice. What has opened a turn that failed would fail again.
-func (s *Sent) settle(echoes bool, how Status) {
-	if s.fate != Open {
+func (s *sentInput) settle(echoes bool, how Status) {
+	if s.fate != fateOpen {
 		return
 	}
-	s.fate = Taken
-	if echoes && (!s.opened || how != Failed) {
-		s.fate = Lost
+	s.fate = fateTaken
+	if echoes && (!s.opened || how != StatusFailed) {
+		s.fate = fateLost
 	}
 }
 
@@ -80,3 +83,32 @@ func orNull(raw json.RawMessage) json.RawMessage {
 }
 
 func newClient() string { return "codex-bridge-" + rand.Text() }
+
+var (
+	// errBusy is returned if a turn is running that the input can't join.
+	errBusy = errors.New("a turn is running in this thread")
+	// errNoTurn is returned if there is no turn to steer.
+	errNoTurn = errors.New("no turn is running in this thread that takes input")
+)
+
+// IsThreadGone reports whether err says that Codex does not know the thread: it was never
+// loaded here, or is gone.
+func IsThreadGone(err error) bool {
+	return containsText(err, "thread not found:") || containsText(err, "no rollout found for thread id")
+}
+
+// isClosedToInput reports whether err says that a review or a compaction is running. turn/start
+// uses the words of Codex's own source.
+func isClosedToInput(err error) bool {
+	return containsText(err, "cannot steer a ") || containsText(err, "activeturnnotsteerable")
+}
+
+// isDoubtful reports whether a request may have succeeded although it returned an error.
+func isDoubtful(err error) bool {
+	var e *rpc.Error
+	return !errors.As(err, &e) || e.Code == rpc.CodeDeadline
+}
+
+func containsText(err error, words string) bool {
+	return err != nil && strings.Contains(strings.ToLower(err.Error()), words)
+}

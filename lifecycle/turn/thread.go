@@ -39,7 +39,7 @@ type Thread struct {
 	blocked    time.Time // no turn is started before: a review runs of which nothing has been told
 	silent     bool      // Codex does not show the ids of inputs; until it has shown one without, it does
 	ended      []past
-	sent       []*Sent // whose fate is open
+	sent       []*sentInput // whose fate is open
 	collectors []*Collector
 	changed    chan struct{} // closed with the next change of any of this
 }
@@ -66,14 +66,14 @@ func (t *Thread) Take(e Event) {
 		c.Take(e)
 	}
 	switch e.Kind {
-	case Started:
+	case EventStarted:
 		t.running, t.closed, t.blocked = e.Turn, "", time.Time{}
 		if t.expected == e.Turn {
 			t.expected = ""
 		}
-	case Heard:
+	case EventInput:
 		t.hear(e)
-	case Ended, Closed:
+	case EventEnded, EventThreadClosed:
 		t.end(e)
 	default:
 		return
@@ -86,9 +86,9 @@ func (t *Thread) hear(e Event) {
 	if e.Client == "" {
 		return
 	}
-	t.sent = slices.DeleteFunc(t.sent, func(s *Sent) bool {
+	t.sent = slices.DeleteFunc(t.sent, func(s *sentInput) bool {
 		if s.client == e.Client {
-			s.fate = Taken
+			s.fate = fateTaken
 		}
 		return s.client == e.Client
 	})
@@ -96,9 +96,9 @@ func (t *Thread) hear(e Event) {
 
 func (t *Thread) end(e Event) {
 	over := func(turn string) bool {
-		return turn != "" && (e.Kind == Closed || turn == e.Turn || turn == t.running)
+		return turn != "" && (e.Kind == EventThreadClosed || turn == e.Turn || turn == t.running)
 	}
-	t.sent = slices.DeleteFunc(t.sent, func(s *Sent) bool {
+	t.sent = slices.DeleteFunc(t.sent, func(s *sentInput) bool {
 		if !over(s.Turn) {
 			return false
 		}
@@ -113,7 +113,7 @@ func (t *Thread) end(e Event) {
 	if n := len(t.ended) - maxEnded; n > 0 {
 		t.ended = slices.Delete(t.ended, 0, n)
 	}
-	if t.expected == e.Turn || e.Kind == Closed {
+	if t.expected == e.Turn || e.Kind == EventThreadClosed {
 		t.expected = ""
 	}
 	t.running, t.closed, t.blocked = "", "", time.Time{}
@@ -161,17 +161,17 @@ func (t *Thread) Collect(c *Collector) (stop func()) {
 	}
 }
 
-// Start starts a turn when no other is running: what Codex would add to a running turn
+// start starts a turn when no other is running: input that Codex would add to a running turn
 // waits for its end.
-func (t *Thread) Start(ctx context.Context, params func() (json.RawMessage, error)) (*Sent, error) {
+func (t *Thread) start(ctx context.Context, params func() (json.RawMessage, error)) (*sentInput, error) {
 	for {
 		changed := t.Changed()
 		asked, err := params()
 		if err != nil {
 			return nil, err
 		}
-		s, err := t.TryStart(ctx, asked)
-		if !errors.Is(err, ErrBusy) {
+		s, err := t.tryStart(ctx, asked)
+		if !errors.Is(err, errBusy) {
 			return s, err
 		}
 		again := time.NewTimer(retryAfter)
@@ -187,17 +187,17 @@ func (t *Thread) Start(ctx context.Context, params func() (json.RawMessage, erro
 	}
 }
 
-// TryStart starts a turn, or returns ErrBusy while another is running.
-func (t *Thread) TryStart(ctx context.Context, params json.RawMessage) (*Sent, error) {
+// tryStart starts a turn, or returns errBusy while another is running.
+func (t *Thread) tryStart(ctx context.Context, params json.RawMessage) (*sentInput, error) {
 	params, client, err := withClient(params)
 	if err != nil {
 		return nil, err
 	}
-	s := &Sent{thread: t, client: client, opened: true}
+	s := &sentInput{thread: t, client: client, opened: true}
 	t.mu.Lock()
 	if t.starting > 0 || t.current() != "" || time.Now().Before(t.blocked) {
 		t.mu.Unlock()
-		return nil, ErrBusy
+		return nil, errBusy
 	}
 	t.starting++
 	t.sent = append(t.sent, s)
@@ -211,11 +211,11 @@ func (t *Thread) TryStart(ctx context.Context, params json.RawMessage) (*Sent, e
 	t.starting--
 	if err != nil {
 		t.forget(s)
-		if closedToInput(err) {
+		if isClosedToInput(err) {
 			if t.current() == "" {
 				t.blocked = time.Now().Add(retryAfter)
 			}
-			return nil, ErrBusy
+			return nil, errBusy
 		}
 		return nil, err
 	}
@@ -229,15 +229,15 @@ func (t *Thread) TryStart(ctx context.Context, params json.RawMessage) (*Sent, e
 	return s, nil
 }
 
-// Steer adds input to the turn of that id. The error is ErrNoTurn where it does not run, or
-// takes none; with another, Codex has refused.
-func (t *Thread) Steer(ctx context.Context, turn string, input []json.RawMessage) (*Sent, error) {
-	s := &Sent{Turn: turn, thread: t, client: newClient()}
+// steer adds input to the turn of that id. The error is errNoTurn if the turn does not run or
+// takes no input; with another error, Codex has refused.
+func (t *Thread) steer(ctx context.Context, turn string, input []json.RawMessage) (*sentInput, error) {
+	s := &sentInput{Turn: turn, thread: t, client: newClient()}
 	t.told(ctx, turn)
 	t.mu.Lock()
 	if turn == "" || turn != t.current() || turn == t.closed {
 		t.mu.Unlock()
-		return nil, ErrNoTurn
+		return nil, errNoTurn
 	}
 	t.sent = append(t.sent, s)
 	t.mu.Unlock()
@@ -253,7 +253,7 @@ func (t *Thread) Steer(ctx context.Context, turn string, input []json.RawMessage
 	defer t.mu.Unlock()
 	defer t.wake()
 	t.closed = turn // until its end, or Codex would be asked in vain with every message
-	if doubtful(err) {
+	if isDoubtful(err) {
 		return s, nil // the turn tells whether it was accepted
 	}
 	t.forget(s)
@@ -266,7 +266,7 @@ func (t *Thread) Interrupt(ctx context.Context, turn string) error {
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
 	_, err := t.codex.Ask(ctx, "turn/interrupt", map[string]any{"threadId": t.ID, "turnId": turn})
-	if says(err, "no active turn") {
+	if containsText(err, "no active turn") {
 		return nil
 	}
 	return err
@@ -294,6 +294,25 @@ func (t *Thread) told(ctx context.Context, turn string) {
 	}
 }
 
-func (t *Thread) forget(s *Sent) {
-	t.sent = slices.DeleteFunc(t.sent, func(x *Sent) bool { return x == s })
+func (t *Thread) forget(s *sentInput) {
+	t.sent = slices.DeleteFunc(t.sent, func(x *sentInput) bool { return x == s })
+}
+
+// ClientStarts notes that the client itself asks for a turn, so that no turn is started here before Codex tells of that
+// one: Codex answers turn/start some time before turn/started, and would add input to the turn in between (measured).
+// Call answered once with the id of the turn, "" if Codex refused.
+func (t *Thread) ClientStarts() (answered func(id string)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.starting++
+	return func(id string) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.starting--
+		hasEnded := slices.ContainsFunc(t.ended, func(p past) bool { return p.id == id })
+		if id != "" && !hasEnded && t.running != id {
+			t.expected = id
+		}
+		t.wake()
+	}
 }

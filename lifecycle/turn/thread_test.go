@@ -1,4 +1,4 @@
-package turn_test
+package turn
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
-type codex func(method string) (string, error)
+// codexFunc is a Codex whose responses are those of the function.
+type codexFunc func(method string) (string, error)
 
-func (c codex) Ask(_ context.Context, method string, _ any) (rpc.Value, error) {
+func (c codexFunc) Ask(_ context.Context, method string, _ any) (rpc.Value, error) {
 	answer, err := c(method)
 	if err != nil {
 		return rpc.Value{}, err
@@ -27,45 +27,45 @@ func (c codex) Ask(_ context.Context, method string, _ any) (rpc.Value, error) {
 	return doc.Root(), nil
 }
 
-func event(kind turn.Kind, id string) turn.Event {
-	return turn.Event{Kind: kind, Thread: "th", Turn: id, Echoes: true}
+func event(kind EventKind, id string) Event {
+	return Event{Kind: kind, Thread: "th", Turn: id, Echoes: true}
 }
 
 var input = []json.RawMessage{json.RawMessage(`{"type":"text","text":"x"}`)}
 
 // A turn that fails before it has begun to speak is not sent once more: it would fail again.
 func TestOwnTurnIsFinal(t *testing.T) {
-	th := turn.NewThread("th", codex(func(string) (string, error) { return `{"turn":{"id":"a"}}`, nil }))
-	th.Take(event(turn.Started, "before"))
-	th.Take(event(turn.Heard, "before"))
-	th.Take(event(turn.Ended, "before"))
-	s, err := th.TryStart(t.Context(), json.RawMessage(`{"threadId":"th","input":[]}`))
+	th := NewThread("th", codexFunc(func(string) (string, error) { return `{"turn":{"id":"a"}}`, nil }))
+	th.Take(event(EventStarted, "before"))
+	th.Take(event(EventInput, "before"))
+	th.Take(event(EventEnded, "before"))
+	s, err := th.tryStart(t.Context(), json.RawMessage(`{"threadId":"th","input":[]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := th.Turn(); got != "a" || s.Fate() != turn.Open {
-		t.Errorf("%q is running, and the fate is %v", got, s.Fate())
+	if got, _ := th.Turn(); got != "a" || s.currentFate() != fateOpen {
+		t.Errorf("%q is running, and the fate is %v", got, s.currentFate())
 	}
-	th.Take(event(turn.Started, "a"))
-	failed := event(turn.Ended, "a")
-	failed.Status = turn.Failed
+	th.Take(event(EventStarted, "a"))
+	failed := event(EventEnded, "a")
+	failed.Status = StatusFailed
 	th.Take(failed)
-	if s.Fate() != turn.Taken {
-		t.Errorf("the fate is %v", s.Fate())
+	if s.currentFate() != fateTaken {
+		t.Errorf("the fate is %v", s.currentFate())
 	}
 }
 
 // What has joined a turn of somebody else's is lost with it.
 func TestJoinedIsLost(t *testing.T) {
-	var th *turn.Thread
-	th = turn.NewThread("th", codex(func(string) (string, error) {
-		th.Take(event(turn.Started, "a")) // comes first, and the answer after the end
-		th.Take(event(turn.Heard, "a"))
-		th.Take(event(turn.Ended, "a"))
+	var th *Thread
+	th = NewThread("th", codexFunc(func(string) (string, error) {
+		th.Take(event(EventStarted, "a")) // comes first, and the answer after the end
+		th.Take(event(EventInput, "a"))
+		th.Take(event(EventEnded, "a"))
 		return `{"turn":{"id":"a"}}`, nil
 	}))
-	s, err := th.TryStart(t.Context(), json.RawMessage(`{"threadId":"th","input":[]}`))
-	if err != nil || s.Fate() != turn.Lost {
+	s, err := th.tryStart(t.Context(), json.RawMessage(`{"threadId":"th","input":[]}`))
+	if err != nil || s.currentFate() != fateLost {
 		t.Fatalf("%v, %v", s, err)
 	}
 	if got, _ := th.Turn(); got != "" {
@@ -75,19 +75,19 @@ func TestJoinedIsLost(t *testing.T) {
 
 // A steer without an answer has its fate from the turn.
 func TestDoubt(t *testing.T) {
-	th := turn.NewThread("th", codex(func(string) (string, error) { return "", rpc.Errorf(rpc.CodeDeadline, "no answer") }))
-	th.Take(event(turn.Started, "a"))
-	s, err := th.Steer(t.Context(), "a", input)
-	if err != nil || s.Fate() != turn.Open {
+	th := NewThread("th", codexFunc(func(string) (string, error) { return "", rpc.Errorf(rpc.CodeDeadline, "no answer") }))
+	th.Take(event(EventStarted, "a"))
+	s, err := th.steer(t.Context(), "a", input)
+	if err != nil || s.currentFate() != fateOpen {
 		t.Fatalf("%v, %v", s, err)
 	}
-	if _, err := th.Steer(t.Context(), "a", input); !errors.Is(err, turn.ErrNoTurn) {
+	if _, err := th.steer(t.Context(), "a", input); !errors.Is(err, errNoTurn) {
 		t.Errorf("the next one, which could overtake it: %v", err)
 	}
-	th.Take(event(turn.Heard, "a"))
-	th.Take(event(turn.Ended, "a"))
-	if s.Fate() != turn.Lost {
-		t.Errorf("the fate is %v", s.Fate())
+	th.Take(event(EventInput, "a"))
+	th.Take(event(EventEnded, "a"))
+	if s.currentFate() != fateLost {
+		t.Errorf("the fate is %v", s.currentFate())
 	}
 }
 
@@ -95,7 +95,7 @@ func TestDoubt(t *testing.T) {
 func TestStartWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var over atomic.Bool
-		th := turn.NewThread("th", codex(func(string) (string, error) {
+		th := NewThread("th", codexFunc(func(string) (string, error) {
 			if !over.Load() {
 				return "", rpc.Errorf(rpc.CodeUpstream, "codex refused turn/start: failed to submit turn input: ActiveTurnNotSteerable { turn_kind: Review }")
 			}
@@ -104,20 +104,20 @@ func TestStartWaits(t *testing.T) {
 		go func() { time.Sleep(time.Minute); over.Store(true) }()
 		begun := time.Now()
 		asked := func() (json.RawMessage, error) { return json.RawMessage(`{"threadId":"th","input":[]}`), nil }
-		s, err := th.Start(t.Context(), asked)
+		s, err := th.start(t.Context(), asked)
 		if err != nil || s.Turn != "a" || time.Since(begun) < time.Minute {
 			t.Fatalf("%v, %v, after %v", s, err, time.Since(begun))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := th.Start(ctx, asked); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := th.start(ctx, asked); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a second one beside it: %v", err)
 		}
 	})
 }
 
 func TestInterruptOfNothing(t *testing.T) {
-	th := turn.NewThread("th", codex(func(string) (string, error) {
+	th := NewThread("th", codexFunc(func(string) (string, error) {
 		return "", rpc.Errorf(rpc.CodeUpstream, "codex refused turn/interrupt: no active turn to interrupt")
 	}))
 	if err := th.Interrupt(t.Context(), "a"); err != nil {
@@ -130,11 +130,11 @@ func TestGone(t *testing.T) {
 		"codex refused turn/start: thread not found: 0": true, "Thread Not Found: 0": true,
 		"no rollout found for thread id 0": true, "model overloaded": false,
 	} {
-		if got := turn.Gone(errors.New(text)); got != want {
+		if got := IsThreadGone(errors.New(text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
-	if turn.Gone(nil) {
+	if IsThreadGone(nil) {
 		t.Error("nothing is wrong")
 	}
 }
@@ -143,21 +143,21 @@ func TestGone(t *testing.T) {
 func TestToldFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var active atomic.Bool
-		th := turn.NewThread("th", codex(func(method string) (string, error) {
+		th := NewThread("th", codexFunc(func(method string) (string, error) {
 			if method != "turn/start" && !active.Load() {
 				return "", rpc.Errorf(rpc.CodeUpstream, "codex refused %s: no active turn", method)
 			}
 			return `{"turn":{"id":"a"}}`, nil
 		}))
-		if _, err := th.TryStart(t.Context(), json.RawMessage(`{"threadId":"th","input":[]}`)); err != nil {
+		if _, err := th.tryStart(t.Context(), json.RawMessage(`{"threadId":"th","input":[]}`)); err != nil {
 			t.Fatal(err)
 		}
 		go func() {
 			time.Sleep(time.Millisecond)
 			active.Store(true)
-			th.Take(event(turn.Started, "a"))
+			th.Take(event(EventStarted, "a"))
 		}()
-		if _, err := th.Steer(t.Context(), "a", input); err != nil {
+		if _, err := th.steer(t.Context(), "a", input); err != nil {
 			t.Error(err)
 		}
 		if err := th.Interrupt(t.Context(), "a"); err != nil || !active.Load() {

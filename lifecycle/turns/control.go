@@ -5,13 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"codex-bridge/lifecycle/steer"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
 func full(err error) error {
-	if errors.Is(err, steer.ErrFull) {
+	if errors.Is(err, turn.ErrInboxFull) {
 		return rpc.Errorf(rpc.CodeBusy, "%v", err)
 	}
 	return err
@@ -68,7 +67,7 @@ func (f *Feature) compact(p rpc.Value) (later, error) {
 		err = place.Do(ctx, func(ctx context.Context) error {
 			c, _, err := f.opened(ctx, a, nil)
 			if err == nil {
-				result, err = c.compact(ctx, turn.Patience(within))
+				result, err = c.compact(ctx, turn.Timeout(within))
 			}
 			return err
 		})

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/converse"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/steer"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
@@ -16,7 +14,7 @@ import (
 type conversation struct {
 	f      *Feature
 	thread *turn.Thread
-	box    *steer.Box              // nil: no message was enqueued
+	box    *turn.Inbox             // nil: no message was enqueued
 	end    context.CancelCauseFunc // of box
 
 	next  settings // of the next turn
@@ -38,7 +36,7 @@ func (f *Feature) conversation(id string) *conversation {
 }
 
 // mailbox is where messages for the conversation are put.
-func (c *conversation) mailbox() (*steer.Box, error) {
+func (c *conversation) mailbox() (*turn.Inbox, error) {
 	f := c.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,7 +44,7 @@ func (c *conversation) mailbox() (*steer.Box, error) {
 		return nil, errClosed
 	}
 	if c.box == nil {
-		c.box = steer.New(steer.Options{
+		c.box = turn.NewInbox(turn.InboxOptions{
 			Thread: c.thread, Start: func(items []json.RawMessage) (json.RawMessage, error) { return c.turn(f.ctx, written(items), "", nil) },
 			Answer: func(text string) bool { return f.desk.Answer(c.thread.ID, text) },
 			Failed: c.failed,
@@ -59,7 +57,7 @@ func (c *conversation) mailbox() (*steer.Box, error) {
 }
 
 // failed tells of a message that was queued, and can't be sent.
-func (c *conversation) failed(m steer.Message, err error) {
+func (c *conversation) failed(m turn.Message, err error) {
 	c.f.o.Log.Error("a queued message could not be sent", "thread", c.thread.ID, "error", err)
 	c.f.o.Tell("bridge/turn/failed", map[string]any{"threadId": c.thread.ID, "text": m.Text, "error": err.Error()})
 }
@@ -78,7 +76,7 @@ func (c *conversation) turn(ctx context.Context, in params.Input, trigger params
 	if len(history) > 0 && f.o.Threads.Fresh(id) {
 		items = in.After(binding.QuoteHistory(history, in.Text, binding.EngineMaxChars(b.ContextEngine)))
 	}
-	t := converse.Bound{Binding: b}.Turn(items)
+	t := bound{Binding: b}.Turn(items)
 	t.Standing, t.Trigger, t.Words = now.Effort, trigger, f.o.Threads.Words()
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/steer"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
@@ -31,10 +30,10 @@ func (f *Feature) enqueue(p rpc.Value) (later, error) {
 	}
 	return func(ctx context.Context) (any, error) {
 		var c *conversation
-		var wait func(context.Context) (steer.Result, error)
+		var wait func(context.Context) (turn.Delivery, error)
 		err := place.Do(ctx, func(ctx context.Context) error {
 			var err error
-			if c, _, err = f.opened(ctx, a, begin); turn.Gone(err) {
+			if c, _, err = f.opened(ctx, a, begin); turn.IsThreadGone(err) {
 				c, err = f.again(ctx, a)
 			}
 			if err != nil {
@@ -55,27 +54,27 @@ func (f *Feature) enqueue(p rpc.Value) (later, error) {
 			return nil, err
 		}
 		return struct {
-			Thread      string            `json:"threadId"`
-			Disposition steer.Disposition `json:"disposition"`
-			Turn        string            `json:"turnId,omitempty"`
+			Thread      string           `json:"threadId"`
+			Disposition turn.Disposition `json:"disposition"`
+			Turn        string           `json:"turnId,omitempty"`
 		}{c.thread.ID, r.Disposition, r.Turn}, nil
 	}, nil
 }
 
 // message is what is put into the line, as configured where the request does not say.
-func (f *Feature) message(p rpc.Value, in params.Input) (steer.Message, error) {
+func (f *Feature) message(p rpc.Value, in params.Input) (turn.Message, error) {
 	now := f.o.Steering()
-	m := steer.Message{Text: in.Text, Mode: steer.Mode(now.Mode), Quiet: time.Duration(now.Quiet)}
+	m := turn.Message{Text: in.Text, Mode: turn.Mode(now.Mode), Quiet: time.Duration(now.Quiet)}
 	mode, err := word(p, "mode")
 	if err != nil {
 		return m, err
 	}
 	if mode != "" {
-		if m.Mode = steer.Mode(mode); !m.Mode.Known() {
+		if m.Mode = turn.Mode(mode); !m.Mode.Known() {
 			return m, invalid("params.mode: write steer, followup, queue or interrupt")
 		}
 	}
-	if m.Quiet, err = steer.Quiet(p.Get("quietMs"), m.Quiet); err != nil {
+	if m.Quiet, err = turn.ReadQuiet(p.Get("quietMs"), m.Quiet); err != nil {
 		return m, invalid("params.quietMs: %v", err)
 	}
 	for _, item := range in.Items {

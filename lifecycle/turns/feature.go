@@ -9,11 +9,10 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
-	"codex-bridge/lifecycle/converse"
 	"codex-bridge/lifecycle/diagnostics"
-	"codex-bridge/lifecycle/line"
 	"codex-bridge/lifecycle/question"
 	"codex-bridge/lifecycle/threads"
+	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
@@ -37,8 +36,8 @@ const mostMessages = 2000
 type Feature struct {
 	o        Options
 	peer     *bridge.Peer
-	runner   *converse.Runner
-	messages *line.Lines // in the order of their arrival
+	runner   *turn.Runner
+	messages *turn.Queue // in the order of their arrival
 	desk     *question.Desk
 	sends    *diagnostics.Desk
 
@@ -61,7 +60,7 @@ type Feature struct {
 // New makes a Feature.
 func New(o Options) *Feature {
 	f := &Feature{
-		o: o, runner: converse.New(nil), messages: line.New(mostMessages), desk: question.New(), open: make(map[string]*conversation),
+		o: o, runner: turn.NewRunner(nil), messages: turn.NewQueue(mostMessages), desk: question.New(), open: make(map[string]*conversation),
 	}
 	f.sends = diagnostics.New(codex{f: f})
 	f.ctx, f.end = context.WithCancelCause(context.Background())

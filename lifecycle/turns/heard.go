@@ -22,7 +22,7 @@ var (
 
 // needed are the notifications that this package lives by.
 // The threads' feature reads the settings: a turn repeats the effort of its thread.
-var needed = append([]string{resolved, "thread/settings/updated"}, turn.Methods...)
+var needed = append([]string{resolved, "thread/settings/updated"}, turn.EventMethods...)
 
 // heard are the routes of what Codex tells of turns.
 func (f *Feature) heard() (routes []bridge.Route) {
@@ -58,25 +58,25 @@ func (f *Feature) take(method string, params rpc.Value) {
 		}
 		return
 	}
-	e, ok := turn.Read(method, params)
+	e, ok := turn.ReadEvent(method, params)
 	if !ok {
 		return
 	}
 	c := f.conversation(e.Thread)
 	switch e.Kind {
-	case turn.Started:
+	case turn.EventStarted:
 		f.mu.Lock()
 		if w := c.watch; w != nil && w.turn == "" {
 			w.turn = e.Turn
 			close(w.began)
 		}
 		f.mu.Unlock()
-	case turn.Ended:
+	case turn.EventEnded:
 		f.desk.Ended(e.Thread, e.Turn)
 		f.mu.Lock()
 		c.stuck = false
 		f.mu.Unlock()
-	case turn.Closed:
+	case turn.EventThreadClosed:
 		f.desk.Closed(e.Thread)
 		f.mu.Lock()
 		if w := c.watch; w != nil && w.turn == "" {

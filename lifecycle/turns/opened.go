@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/converse"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
@@ -13,7 +12,7 @@ import (
 
 // opened is the conversation of an address, open in this Codex. What is not loaded is
 // resumed; a session that has no thread gets one, by start, where that is not nil. An error
-// that is turn.Gone says that Codex does not know the thread.
+// for which turn.IsThreadGone is true says that Codex does not know the thread.
 func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) (c *conversation, session string, err error) {
 	if a, err = f.resolved(ctx, a); err != nil {
 		return nil, "", err
@@ -106,7 +105,7 @@ func (f *Feature) started(ctx context.Context, session string, start json.RawMes
 	about["sessionKey"] = encode(session)
 	var provider string
 	if json.Unmarshal(p["modelProvider"], &provider) == nil {
-		p["modelProvider"] = encode(converse.Provider(provider))
+		p["modelProvider"] = encode(codexProvider(provider))
 	}
 	p["bridge"] = encode(about)
 	result, err := f.peer.Request(ctx, "thread/start", p)
@@ -129,10 +128,10 @@ func (f *Feature) bind(ctx context.Context, session, id string, asked json.RawMe
 	if err != nil {
 		return err
 	}
-	return f.o.Threads.Change(ctx, session, id, func(b *binding.Binding) { *b = converse.Started(*b, doc.Root(), result) })
+	return f.o.Threads.Change(ctx, session, id, func(b *binding.Binding) { *b = startedBinding(*b, doc.Root(), result) })
 }
 
-// visit is one request for a turn, as converse.Sessions.
+// visit is one request for a turn, as turn.Sessions.
 type visit struct {
 	f       *Feature
 	address address
@@ -142,20 +141,20 @@ type visit struct {
 	history []binding.HistoryMessage
 }
 
-// Open implements converse.Sessions.
-func (v *visit) Open(ctx context.Context, _ string) (converse.Session, error) {
+// Open implements turn.Sessions.
+func (v *visit) Open(ctx context.Context, _ string) (turn.Session, error) {
 	c, _, err := v.f.opened(ctx, v.address, v.start)
 	if err != nil {
-		return converse.Session{}, err
+		return turn.Session{}, err
 	}
 	return v.in(c), nil
 }
 
-// Replace implements converse.Sessions.
-func (v *visit) Replace(ctx context.Context, _ string) (converse.Session, error) {
+// Replace implements turn.Sessions.
+func (v *visit) Replace(ctx context.Context, _ string) (turn.Session, error) {
 	c, err := v.f.again(ctx, v.address)
 	if err != nil {
-		return converse.Session{}, err
+		return turn.Session{}, err
 	}
 	return v.in(c), nil
 }
@@ -178,7 +177,7 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 		// Codex may have put it away since, and can still go on with it.
 		if _, err := f.peer.Request(ctx, "thread/resume", map[string]any{"threadId": b.ThreadID}); err == nil {
 			return f.conversation(b.ThreadID), nil
-		} else if !turn.Gone(err) {
+		} else if !turn.IsThreadGone(err) {
 			return nil, err
 		}
 		f.forget(b.ThreadID)()
@@ -191,15 +190,15 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 // of today judges it as any other.
 func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason binding.Reason) (*conversation, string, error) {
 	defer f.o.Threads.Replace(session, b.ThreadID, reason)()
-	start, err := converse.Bound{Binding: b}.Start(params.Options{})
+	start, err := bound{Binding: b}.Start(params.Options{})
 	if err != nil {
 		return nil, "", err
 	}
 	return f.started(ctx, session, start)
 }
 
-func (v *visit) in(c *conversation) converse.Session {
-	return converse.Session{
+func (v *visit) in(c *conversation) turn.Session {
+	return turn.Session{
 		Thread: c.thread,
 		Turn:   func(ctx context.Context) (json.RawMessage, error) { return c.turn(ctx, v.input, v.trigger, v.history) },
 		Stuck:  c.markStuck,

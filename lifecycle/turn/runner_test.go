@@ -1,4 +1,4 @@
-package converse_test
+package turn
 
 import (
 	"context"
@@ -11,9 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"codex-bridge/lifecycle/converse"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
@@ -21,8 +19,8 @@ import (
 // "stuck" ends when it is interrupted.
 type slow struct {
 	t       *testing.T
-	threads []*turn.Thread // one after another
-	lost    int            // so many of them are gone
+	threads []*Thread // one after another
+	lost    int       // so many of them are gone
 	heard   []string
 	n       int
 }
@@ -33,26 +31,26 @@ type saying struct {
 	text string
 }
 
-func (s saying) Open(context.Context, string) (converse.Session, error) {
+func (s saying) Open(context.Context, string) (Session, error) {
 	if len(s.threads) == 0 {
 		return s.Replace(context.Background(), "")
 	}
 	th := s.threads[len(s.threads)-1]
-	return converse.Session{Thread: th, Turn: func(context.Context) (json.RawMessage, error) {
+	return Session{Thread: th, Turn: func(context.Context) (json.RawMessage, error) {
 		return params.Turn{Thread: th.ID, Input: []params.Item{params.TextItem(s.text)}}.Params()
 	}}, nil
 }
 
-func (s saying) Replace(ctx context.Context, key string) (converse.Session, error) {
-	s.threads = append(s.threads, turn.NewThread(fmt.Sprint("th", len(s.threads)), s.slow))
+func (s saying) Replace(ctx context.Context, key string) (Session, error) {
+	s.threads = append(s.threads, NewThread(fmt.Sprint("th", len(s.threads)), s.slow))
 	return s.Open(ctx, key)
 }
 
 // run runs one turn with a text.
-func (c *slow) run(ctx context.Context, r *converse.Runner, text string, within time.Duration) (converse.Result, error) {
+func (c *slow) run(ctx context.Context, r *Runner, text string, within time.Duration) (Result, error) {
 	place, err := r.Join("s")
 	if err != nil {
-		return converse.Result{}, err
+		return Result{}, err
 	}
 	return r.For(saying{c, text}).RunAt(ctx, place, "s", within)
 }
@@ -62,7 +60,7 @@ func (c *slow) Ask(_ context.Context, method string, p any) (rpc.Value, error) {
 	answer := `{}`
 	if method == "turn/interrupt" {
 		id := fmt.Sprint(c.n)
-		go th.Take(turn.Event{Kind: turn.Ended, Thread: th.ID, Turn: id, Status: turn.Interrupted})
+		go th.Take(Event{Kind: EventEnded, Thread: th.ID, Turn: id, Status: StatusInterrupted})
 	} else {
 		if len(c.threads) <= c.lost {
 			return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex refused turn/start: thread not found: %s", th.ID)
@@ -76,16 +74,16 @@ func (c *slow) Ask(_ context.Context, method string, p any) (rpc.Value, error) {
 		id := fmt.Sprint(c.n)
 		c.heard = append(c.heard, text)
 		answer = `{"turn":{"id":"` + id + `"}}`
-		status := turn.Completed
+		status := StatusCompleted
 		if text == "bad" {
-			status = turn.Failed
+			status = StatusFailed
 		}
 		go func() {
-			th.Take(turn.Event{Kind: turn.Started, Thread: th.ID, Turn: id})
+			th.Take(Event{Kind: EventStarted, Thread: th.ID, Turn: id})
 			time.Sleep(time.Second)
 			if text != "stuck" {
-				th.Take(turn.Event{Kind: turn.Said, Thread: th.ID, Turn: id, Message: turn.Message{Item: "a", Text: "re: " + text}})
-				th.Take(turn.Event{Kind: turn.Ended, Thread: th.ID, Turn: id, Status: status})
+				th.Take(Event{Kind: EventMessage, Thread: th.ID, Turn: id, Message: AgentMessage{Item: "a", Text: "re: " + text}})
+				th.Take(Event{Kind: EventEnded, Thread: th.ID, Turn: id, Status: status})
 			}
 		}()
 	}
@@ -101,7 +99,7 @@ func (c *slow) Ask(_ context.Context, method string, p any) (rpc.Value, error) {
 func TestInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &slow{t: t}
-		r := converse.New(nil)
+		r := NewRunner(nil)
 		called, callOff := context.WithCancelCause(t.Context())
 		off := errors.New("called off")
 		got := make([]string, 5)
@@ -142,12 +140,12 @@ func TestInLine(t *testing.T) {
 func TestReplacedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &slow{t: t, lost: 1}
-		result, err := c.run(t.Context(), converse.New(nil), "x", 0)
+		result, err := c.run(t.Context(), NewRunner(nil), "x", 0)
 		if err != nil || !result.Recovered || result.Thread != "th1" || result.Text != "re: x" {
 			t.Errorf("%+v, %v", result, err)
 		}
 		c = &slow{t: t, lost: 9}
-		if result, err = c.run(t.Context(), converse.New(nil), "x", 0); !turn.Gone(err) || len(c.threads) != 2 {
+		if result, err = c.run(t.Context(), NewRunner(nil), "x", 0); !IsThreadGone(err) || len(c.threads) != 2 {
 			t.Errorf("%+v, %v, in %d threads", result, err, len(c.threads))
 		}
 	})

@@ -1,4 +1,4 @@
-package line_test
+package turn
 
 import (
 	"context"
@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"codex-bridge/lifecycle/line"
 )
 
 func TestFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := line.New(2)
+		l := NewQueue(2)
 		var all sync.WaitGroup
 		release := make(chan struct{})
 		for range 2 {
@@ -28,7 +26,7 @@ func TestFull(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if err := l.Do(t.Context(), "a", nil); !errors.Is(err, line.ErrFull) {
+		if err := l.Do(t.Context(), "a", nil); !errors.Is(err, ErrQueueFull) {
 			t.Errorf("the third in line: %v", err)
 		}
 		if err := l.Do(t.Context(), "b", func(context.Context) error { return nil }); err != nil {
@@ -60,7 +58,7 @@ func TestLineLaw(t *testing.T) {
 		}), 1, 20).Draw(r, "jobs")
 		wrong := ""
 		synctest.Test(t, func(t *testing.T) {
-			l := line.New(len(jobs))
+			l := NewQueue(len(jobs))
 			var mu sync.Mutex
 			ran, busy, gone := map[string][]int{}, map[string]bool{}, map[int]bool{}
 			bad := func(format string, args ...any) {

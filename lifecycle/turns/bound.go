@@ -1,4 +1,4 @@
-package converse
+package turns
 
 import (
 	"encoding/json"
@@ -12,14 +12,14 @@ import (
 
 const openAI = "openai"
 
-// Bound holds the settings of a session's binding, with which each of its turns starts. For a field that
-// is empty the thread keeps its setting.
-type Bound struct {
+// bound holds the settings with which each turn of a session starts. For an empty field the
+// thread keeps its setting.
+type bound struct {
 	Binding binding.Binding
 }
 
-// Provider returns the spelling that Codex knows of a model provider's name.
-func Provider(name string) string {
+// codexProvider returns the name of a model provider in the spelling that Codex knows.
+func codexProvider(name string) string {
 	if strings.EqualFold(strings.TrimSpace(name), openAI) {
 		return openAI
 	}
@@ -27,17 +27,17 @@ func Provider(name string) string {
 }
 
 // Turn returns a turn in the bound thread.
-func (b Bound) Turn(input []params.Item) params.Turn {
+func (b bound) Turn(input []params.Item) params.Turn {
 	return params.Turn{
 		Thread: b.Binding.ThreadID, Input: input, Cwd: b.Binding.Cwd, Approval: b.Binding.ApprovalPolicy,
 		Sandbox: b.Binding.Sandbox, Model: b.Binding.Model, ServiceTier: b.Binding.ServiceTier,
 	}
 }
 
-// Start returns thread/start for a new thread in the place of the bound one.
-func (b Bound) Start(o params.Options) (json.RawMessage, error) {
-	asked, err := json.Marshal(start{
-		b.Binding.Cwd, b.Binding.Model, Provider(b.Binding.ModelProvider), b.Binding.ApprovalPolicy, b.Binding.Sandbox, setting.ServiceTier(b.Binding.ServiceTier),
+// Start returns the parameters of thread/start for a new thread that replaces the bound one.
+func (b bound) Start(o params.Options) (json.RawMessage, error) {
+	asked, err := json.Marshal(threadStart{
+		b.Binding.Cwd, b.Binding.Model, codexProvider(b.Binding.ModelProvider), b.Binding.ApprovalPolicy, b.Binding.Sandbox, setting.ServiceTier(b.Binding.ServiceTier),
 	})
 	if err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func (b Bound) Start(o params.Options) (json.RawMessage, error) {
 	return params.ThreadStart(asked, o)
 }
 
-// start is the part of thread/start that a binding keeps.
-type start struct {
+// threadStart is the part of thread/start that a binding keeps.
+type threadStart struct {
 	Cwd      string `json:"cwd,omitempty"`
 	Model    string `json:"model,omitempty"`
 	Provider string `json:"modelProvider,omitempty"`
@@ -55,11 +55,11 @@ type start struct {
 	Tier     string `json:"serviceTier,omitempty"`
 }
 
-// Started returns the binding of a thread that was started: by is the binding that the
+// startedBinding returns the binding of a started thread: by is the binding that the
 // thread has so far, asked are the parameters of thread/start, and result is Codex's
 // answer. Policies and tier are those of asked; the policy judges them again with each
 // turn.
-func Started(by binding.Binding, asked, result rpc.Value) binding.Binding {
+func startedBinding(by binding.Binding, asked, result rpc.Value) binding.Binding {
 	read := func(from rpc.Value, name string, to *string) {
 		if text, ok := from.Get(name).Text(); ok && text != "" {
 			*to = text

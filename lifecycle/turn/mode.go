@@ -1,4 +1,4 @@
-package steer
+package turn
 
 import (
 	"encoding/json"
@@ -9,15 +9,15 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Mode is what a message does while a turn is running. The empty one is Steer.
+// Mode is what a message does while a turn is running. The zero Mode means ModeSteer.
 type Mode string
 
 // The modes.
 const (
-	Steer     Mode = "steer"     // joins the turn
-	Followup  Mode = "followup"  // starts one after it, with the others that wait for that
-	Queue     Mode = "queue"     // starts one after it, of its own
-	Interrupt Mode = "interrupt" // ends it, and starts one
+	ModeSteer     Mode = "steer"     // joins the turn
+	ModeFollowup  Mode = "followup"  // starts one after it, with the others that wait for that
+	ModeQueue     Mode = "queue"     // starts one after it, of its own
+	ModeInterrupt Mode = "interrupt" // ends it, and starts one
 )
 
 // Known tells whether it is one of the modes.
@@ -29,8 +29,8 @@ func (m Mode) Known() bool {
 func (m Mode) check() (Mode, error) {
 	switch m {
 	case "":
-		return Steer, nil
-	case Steer, Followup, Queue, Interrupt:
+		return ModeSteer, nil
+	case ModeSteer, ModeFollowup, ModeQueue, ModeInterrupt:
 		return m, nil
 	}
 	return "", fmt.Errorf("mode %q is none; write steer, followup, queue or interrupt", string(m))
@@ -39,9 +39,9 @@ func (m Mode) check() (Mode, error) {
 // maxQuiet bounds how long a message waits for the next.
 const maxQuiet = time.Minute
 
-// Quiet reads how long a message waits for the next: a number of milliseconds, of which
-// fractions are dropped. It returns usual where v is absent or null.
-func Quiet(v rpc.Value, usual time.Duration) (time.Duration, error) {
+// ReadQuiet reads how long a message waits for the next one, in milliseconds; it drops
+// fractions. It returns usual if v is absent or null.
+func ReadQuiet(v rpc.Value, usual time.Duration) (time.Duration, error) {
 	if !v.Exists() || v.Kind() == rpc.Null {
 		return usual, nil
 	}

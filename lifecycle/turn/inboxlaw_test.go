@@ -1,4 +1,4 @@
-package steer_test
+package turn
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"codex-bridge/lifecycle/steer"
 )
 
 func text(words string) []json.RawMessage {
@@ -27,11 +25,11 @@ func text(words string) []json.RawMessage {
 type step struct {
 	wait   time.Duration
 	client string // does that; "" for a message
-	mode   steer.Mode
+	mode   Mode
 	quiet  time.Duration
 }
 
-var modes = []steer.Mode{"", steer.Steer, steer.Steer, steer.Steer, steer.Followup, steer.Queue, steer.Interrupt}
+var modes = []Mode{"", ModeSteer, ModeSteer, ModeSteer, ModeFollowup, ModeQueue, ModeInterrupt}
 
 func steps(r *rapid.T, most int) []step {
 	ms := func(r *rapid.T, most int, name string) time.Duration {
@@ -52,7 +50,7 @@ func play(t *testing.T, seed int64, silent bool, all []step) (wrong string) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := newCodex(seed)
 		c.silent = silent
-		box := steer.New(steer.Options{Thread: c.thread, Most: len(all) + 1, Failed: func(m steer.Message, err error) { wrong = err.Error() }})
+		box := NewInbox(InboxOptions{Thread: c.thread, Most: len(all) + 1, Failed: func(m Message, err error) { wrong = err.Error() }})
 		var workers, senders sync.WaitGroup
 		workers.Go(func() { c.deliver(ctx) })
 		workers.Go(func() { box.Run(ctx) })
@@ -64,7 +62,7 @@ func play(t *testing.T, seed int64, silent bool, all []step) (wrong string) {
 				c.client(s.client)
 				continue
 			}
-			m := steer.Message{Input: text(strconv.Itoa(n)), Mode: s.mode, Quiet: s.quiet}
+			m := Message{Input: text(strconv.Itoa(n)), Mode: s.mode, Quiet: s.quiet}
 			n++
 			senders.Go(func() {
 				r, err := box.Enqueue(ctx, m)
@@ -73,7 +71,7 @@ func play(t *testing.T, seed int64, silent bool, all []step) (wrong string) {
 				if err != nil {
 					wrong = fmt.Sprintf("%s: %v", m.Input, err)
 				}
-				if (r.Turn == "") != (r.Disposition == steer.Queued) {
+				if (r.Turn == "") != (r.Disposition == DispositionQueued) {
 					wrong = fmt.Sprintf("%s: %+v", m.Input, r)
 				}
 			})

@@ -1,4 +1,4 @@
-package steer
+package turn
 
 import (
 	"encoding/json"
@@ -13,19 +13,19 @@ type Message struct {
 	Quiet time.Duration // waits so long for another one
 }
 
-// Disposition is what became of a message.
+// Disposition is the way in which a message was delivered.
 type Disposition string
 
 // The dispositions.
 const (
-	Started  Disposition = "started"  // a turn, by itself or with others
-	Steered  Disposition = "steered"  // the running turn has it
-	Queued   Disposition = "queued"   // waits for the turn's end
-	Answered Disposition = "answered" // a question of the model's
+	DispositionStarted  Disposition = "started"  // a turn, by itself or with others
+	DispositionSteered  Disposition = "steered"  // the running turn has it
+	DispositionQueued   Disposition = "queued"   // waits for the turn's end
+	DispositionAnswered Disposition = "answered" // a question of the model's
 )
 
-// Result tells what became of a message.
-type Result struct {
+// Delivery tells how a message was delivered.
+type Delivery struct {
 	Disposition Disposition
 	Turn        string // "" when it is queued
 }
@@ -38,20 +38,20 @@ type waiting struct {
 	struck  bool // has interrupted a turn, which will soon end
 	told    bool // who sent it has an answer
 	going   bool // Codex is being asked
-	answers chan answer
+	answers chan sendResult
 }
 
-type answer struct {
-	Result
+type sendResult struct {
+	Delivery
 	err error
 }
 
 // tell tells who sent it; the first time counts.
-func (w *waiting) tell(r Result, err error) (first bool) {
+func (w *waiting) tell(r Delivery, err error) (first bool) {
 	if w.told {
 		return false
 	}
 	w.told = true
-	w.answers <- answer{r, err} // holds one
+	w.answers <- sendResult{r, err} // holds one
 	return true
 }

@@ -1,4 +1,4 @@
-package steer
+package turn
 
 import (
 	"context"
@@ -8,32 +8,30 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"codex-bridge/lifecycle/turn"
 )
 
 var (
-	// ErrFull is returned where too many messages wait.
-	ErrFull = errors.New("too many messages are waiting for this thread; wait for an answer before sending more")
-	// ErrEmpty is returned for a message without input.
-	ErrEmpty = errors.New("the message is empty")
+	// ErrInboxFull is returned if too many messages wait.
+	ErrInboxFull = errors.New("too many messages are waiting for this thread; wait for an answer before sending more")
+	// ErrEmptyMessage is returned for a message without input.
+	ErrEmptyMessage = errors.New("the message is empty")
 )
 
 const (
-	// most is how many messages may wait.
-	most = 1000
-	// mostBytes is how much they may hold, all together.
-	mostBytes = 64 << 20
-	// mostAtOnce is how many are sent in one request; that many do not wait for quiet.
-	mostAtOnce = 100
-	// batchBytes keeps the texts of one request under the 1,048,576 characters that Codex
+	// maxMessages is the maximum number of waiting messages.
+	maxMessages = 1000
+	// maxMessageBytes is the maximum size of all waiting messages together.
+	maxMessageBytes = 64 << 20
+	// maxBatch is the maximum number of messages in one request; so many do not wait for quiet.
+	maxBatch = 100
+	// maxBatchBytes keeps the texts of one request under the 1,048,576 characters that Codex
 	// takes (measured).
-	batchBytes = 1 << 20
+	maxBatchBytes = 1 << 20
 )
 
-// Options are what a Box is made of.
-type Options struct {
-	Thread *turn.Thread
+// InboxOptions configure an Inbox.
+type InboxOptions struct {
+	Thread *Thread
 	// Start writes turn/start for an input; nil: with the thread's own settings.
 	Start func(input []json.RawMessage) (json.RawMessage, error)
 	// Answer answers the question that the model waits for, if there is one; nil: there
@@ -46,9 +44,9 @@ type Options struct {
 	Most int
 }
 
-// Box is the messages of one thread.
-type Box struct {
-	o    Options
+// Inbox holds the waiting messages of one thread.
+type Inbox struct {
+	o    InboxOptions
 	wake chan struct{} // holds one: something came
 
 	mu    sync.Mutex
@@ -63,11 +61,11 @@ type Box struct {
 // batch are messages that were sent together.
 type batch struct {
 	messages []*waiting
-	sent     *turn.Sent
+	sent     *sentInput
 }
 
-// New makes a Box.
-func New(o Options) *Box {
+// NewInbox returns an Inbox.
+func NewInbox(o InboxOptions) *Inbox {
 	if o.Start == nil {
 		o.Start = func(input []json.RawMessage) (json.RawMessage, error) {
 			return json.Marshal(map[string]any{"threadId": o.Thread.ID, "input": input})
@@ -80,54 +78,54 @@ func New(o Options) *Box {
 		o.Failed = func(Message, error) {}
 	}
 	if o.Most == 0 {
-		o.Most = most
+		o.Most = maxMessages
 	}
-	return &Box{o: o, wake: make(chan struct{}, 1)}
+	return &Inbox{o: o, wake: make(chan struct{}, 1)}
 }
 
 // Put takes a message: when it returns, that has its place in line. wait tells what became of it
 // when its quiet time is over; who is called off before it was sent takes it back.
-func (b *Box) Put(m Message) (wait func(context.Context) (Result, error), err error) {
+func (b *Inbox) Put(m Message) (wait func(context.Context) (Delivery, error), err error) {
 	if strings.TrimSpace(m.Text) != "" && b.o.Answer(m.Text) {
-		return func(context.Context) (Result, error) { return Result{Disposition: Answered}, nil }, nil
+		return func(context.Context) (Delivery, error) { return Delivery{Disposition: DispositionAnswered}, nil }, nil
 	}
 	w, err := b.add(m)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (Result, error) { return b.await(ctx, w) }, nil
+	return func(ctx context.Context) (Delivery, error) { return b.await(ctx, w) }, nil
 }
 
-func (b *Box) await(ctx context.Context, w *waiting) (Result, error) {
+func (b *Inbox) await(ctx context.Context, w *waiting) (Delivery, error) {
 	select {
 	case a := <-w.answers:
-		return a.Result, a.err
+		return a.Delivery, a.err
 	case <-ctx.Done():
 	}
 	if b.takeBack(w) {
-		return Result{}, context.Cause(ctx)
+		return Delivery{}, context.Cause(ctx)
 	}
 	a := <-w.answers // Codex is being asked, and answers within a time
-	return a.Result, a.err
+	return a.Delivery, a.err
 }
 
-func (b *Box) add(m Message) (*waiting, error) {
+func (b *Inbox) add(m Message) (*waiting, error) {
 	mode, err := m.Mode.check()
 	if err != nil {
 		return nil, err
 	}
 	if len(m.Input) == 0 {
-		return nil, ErrEmpty
+		return nil, ErrEmptyMessage
 	}
 	m.Mode = mode
-	w := &waiting{Message: m, answers: make(chan answer, 1)}
+	w := &waiting{Message: m, answers: make(chan sendResult, 1)}
 	for _, item := range m.Input {
 		w.size += len(item)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.line) >= b.o.Most || b.bytes+w.size > mostBytes {
-		return nil, ErrFull
+	if len(b.line) >= b.o.Most || b.bytes+w.size > maxMessageBytes {
+		return nil, ErrInboxFull
 	}
 	b.line = append(b.line, w)
 	b.bytes += w.size
@@ -137,7 +135,7 @@ func (b *Box) add(m Message) (*waiting, error) {
 }
 
 // takeBack takes a message out of the line that nobody has been told of.
-func (b *Box) takeBack(w *waiting) bool {
+func (b *Inbox) takeBack(w *waiting) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if w.going || w.told {
@@ -147,14 +145,14 @@ func (b *Box) takeBack(w *waiting) bool {
 	return true
 }
 
-func (b *Box) remove(w *waiting) {
+func (b *Inbox) remove(w *waiting) {
 	if i := slices.Index(b.line, w); i >= 0 {
 		b.line = slices.Delete(b.line, i, i+1)
 		b.bytes -= w.size
 	}
 }
 
-func (b *Box) ring() {
+func (b *Inbox) ring() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
@@ -162,7 +160,7 @@ func (b *Box) ring() {
 }
 
 // Waiting is how many messages wait for a turn, or for the quiet time to be over.
-func (b *Box) Waiting() int {
+func (b *Inbox) Waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.line)

@@ -1,4 +1,4 @@
-package steer_test
+package turn
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
 )
 
@@ -16,8 +15,8 @@ import (
 // turn takes it, gives it to the model before it ends, and loses it when it is
 // interrupted; a review takes none; a turn that is started while one runs joins it.
 type codex struct {
-	tell   chan turn.Event
-	thread *turn.Thread
+	tell   chan Event
+	thread *Thread
 	silent bool // does not show the ids of inputs, as older versions
 
 	mu      sync.Mutex
@@ -47,8 +46,8 @@ type sent struct {
 }
 
 func newCodex(seed int64) *codex {
-	c := &codex{tell: make(chan turn.Event, 100_000), rand: rand.New(rand.NewSource(seed))}
-	c.thread = turn.NewThread("th", c)
+	c := &codex{tell: make(chan Event, 100_000), rand: rand.New(rand.NewSource(seed))}
+	c.thread = NewThread("th", c)
 	return c
 }
 
@@ -129,7 +128,7 @@ func (c *codex) do(method string, raw json.RawMessage) (string, error) {
 	case method == "turn/interrupt" && (now == nil || !now.active || now.id != p.Turn):
 		return "", refused("no active turn to interrupt")
 	case method == "turn/interrupt":
-		c.end(now, turn.Interrupted)
+		c.end(now, StatusInterrupted)
 		return `{}`, nil
 	}
 	return "", refused("%s: unknown", method)
@@ -144,7 +143,7 @@ func (c *codex) begin(kind string, first sent) *running {
 		c.nap(2)
 		c.mu.Lock()
 		r.active = true
-		c.tell <- turn.Event{Kind: turn.Started, Thread: "th", Turn: r.id}
+		c.tell <- Event{Kind: EventStarted, Thread: "th", Turn: r.id}
 		c.hear(r, first)
 		c.mu.Unlock()
 		c.run(r)
@@ -157,7 +156,7 @@ func (c *codex) hear(r *running, s sent) {
 		return
 	}
 	c.model = append(c.model, s.texts...)
-	e := turn.Event{Kind: turn.Heard, Thread: "th", Turn: r.id, Client: s.client, Echoes: true}
+	e := Event{Kind: EventInput, Thread: "th", Turn: r.id, Client: s.client, Echoes: true}
 	if c.silent {
 		e.Client, e.Echoes = "", false
 	}
@@ -180,7 +179,7 @@ func (c *codex) run(r *running) {
 			return
 		}
 		if len(r.pending) == 0 {
-			c.end(r, turn.Completed)
+			c.end(r, StatusCompleted)
 			c.mu.Unlock()
 			return
 		}
@@ -193,7 +192,7 @@ func (c *codex) run(r *running) {
 }
 
 // end ends a turn; called under the lock.
-func (c *codex) end(r *running, how turn.Status) {
+func (c *codex) end(r *running, how Status) {
 	if c.running != r {
 		return
 	}
@@ -203,7 +202,7 @@ func (c *codex) end(r *running, how turn.Status) {
 	if r.kind == "review" {
 		id += "-as-answered" // as the real one does
 	}
-	c.tell <- turn.Event{Kind: turn.Ended, Thread: "th", Turn: id, Status: how}
+	c.tell <- Event{Kind: EventEnded, Thread: "th", Turn: id, Status: how}
 }
 
 // client does what the client does beside the bridge.
@@ -212,7 +211,7 @@ func (c *codex) client(what string) {
 	defer c.mu.Unlock()
 	switch {
 	case what == "interrupt" && c.running != nil && c.running.active:
-		c.end(c.running, turn.Interrupted)
+		c.end(c.running, StatusInterrupted)
 	case what == "interrupt" || c.running != nil:
 	case what == "review", what == "compact":
 		c.begin(what, sent{})
