@@ -100,7 +100,7 @@ func TestAgentByName(t *testing.T) {
 		{"interrupt_agent", `{"target":"a"}`, ""},
 	} {
 		for _, varied := range []bool{false, true} {
-			w.g.threads.varied = map[string]bool{id: varied}
+			w.g.threads.loaded = map[string]*loadedThread{id: {varied: varied}}
 			want := ""
 			if varied {
 				want = test.field

@@ -72,7 +72,7 @@ func (t *threads) preparedLocked(id string, use func(gated bool, changes []*gate
 		return nil
 	}
 	thread := one.Thread
-	thread.Writable, thread.Projects, thread.Varied = t.writable.of(id), t.projects, t.varied[id]
+	thread.Writable, thread.Projects, thread.Varied = t.writable.of(id), t.projects, t.isVariedLocked(id)
 	thread.Reruns = thread.Reruns || t.reran[id]
 	if changes := t.gates[id]; len(changes) > 0 {
 		thread.Gated = use(thread.Gated, changes)

@@ -231,6 +231,9 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.keptUntrusted(call, d.Untrusted, state)
 	}
+	if call.Method == "thread/unsubscribe" {
+		g.unsubscribe(ctx, call, thread)
+	}
 	if slices.Contains(methods.Unloading, call.Method) && call.Kind == rpc.Request {
 		call.OnAnswer(func(a *bridge.Answer) {
 			if a.Outcome() != bridge.Failed {
@@ -239,6 +242,17 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		})
 	}
 	return nil
+}
+
+// unsubscribe has a thread take no turn from now on. Requests that open the thread wait for Codex's answer, so that Codex
+// does not end the notifications after it has opened the thread again.
+func (g *Guard) unsubscribe(ctx context.Context, call *bridge.Call, thread string) {
+	g.threads.get(ctx, thread, g.peer.Ended()) // waits for a request that opens the thread
+	g.threads.unsubscribe(thread)
+	if call.Kind == rpc.Request {
+		done := g.threads.opening(thread)
+		call.OnAnswer(func(*bridge.Answer) { done() })
+	}
 }
 
 // judgement is the decision about a client's message, and what it was made with.
@@ -323,6 +337,12 @@ func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) pol
 		if state.Thread == nil && p.Mode() == config.Enforce && (m.Method == "thread/resume" || m.Method == "thread/fork") {
 			state.Opened = g.openedIn(ctx, id)
 		}
+		if m.Method == "thread/resume" {
+			state.Loaded, state.Unsubscribed = g.threads.profile(id)
+			if state.Loaded == nil && p.Mode() == config.Enforce { // a subagent has the profile of its parent
+				state.Loaded, _ = g.threads.profile(g.origin(id))
+			}
+		}
 	}
 	return state
 }
@@ -370,6 +390,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		if !result.Exists() {
 			if a.Outcome() == bridge.Unknown {
 				g.threads.unverified(id) // it may be open in another way than before
+				g.threads.mayHave(id, d.Sent.Fence)
 			}
 			return // an error of codex's own, or an answer too long to be read
 		}

@@ -48,7 +48,8 @@ func openedBefore(method string) *rpc.Error {
 }
 
 // openedIn returns the canonical folder in which a thread was opened, if a turn has moved it since; "" if none
-// has, if that is not known, or if Codex has loaded the thread: it then ignores the cwd of a resume.
+// has, if that is not known, or if Codex has loaded the thread: it then ignores the cwd of a resume,
+// unless the client has unsubscribed from the thread.
 func (g *Guard) openedIn(ctx context.Context, id string) string {
 	opened, last := rollout.Moved(g.world.CodexHome, id)
 	if opened == "" || opened == last {
@@ -57,6 +58,9 @@ func (g *Guard) openedIn(ctx context.Context, id string) string {
 	folder, err := g.world.Paths.Canonical(opened)
 	if err != nil {
 		return ""
+	}
+	if _, unsubscribed := g.threads.profile(id); unsubscribed {
+		return folder
 	}
 	if loaded, err := g.loaded(ctx); err != nil || slices.Contains(loaded, id) {
 		return ""

@@ -25,8 +25,8 @@ type threads struct {
 	// accept may let a command out. They stay such threads: a turn may go on under it
 	// when another is in force, or the thread is opened anew.
 	reran map[string]bool
-	// loadedEnforced are the threads that Codex has loaded by a request under an enforced policy.
-	loadedEnforced map[string]bool
+	// loaded are the threads that Codex may have in memory, by their ids.
+	loaded map[string]*loadedThread
 	// asked are the threads that the client has opened itself, well or not: none of them
 	// stands as another's.
 	asked map[string]bool
@@ -39,11 +39,6 @@ type threads struct {
 	// projects are the values of policy.Thread.Project of all threads since the bridge started. Codex keeps
 	// what it has read of a project when a thread is opened anew from another folder, and in its subagents.
 	projects []string
-	// hadWorkspaces are the workspaces of a thread since Codex has loaded it. It may still write them.
-	hadWorkspaces map[string][]string
-	// varied are the threads whose sandbox or approvals have changed since Codex has loaded them: an agent
-	// of theirs may have the earlier ones.
-	varied map[string]bool
 	// writable are the folders that commands could write, also those of threads that are not in known.
 	writable writable
 	// folders are the workspaces of known, sorted, each once. The slice is made anew
@@ -154,6 +149,10 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 		t.asked = make(map[string]bool)
 	}
 	t.asked[id] = true
+	record := t.recordLocked(id)
+	if record.fence == nil {
+		record.fence = &sent.Fence
+	}
 	one := &thread{sent: sent, opened: keep(result), world: world, gateOrder: order}
 	if was != nil && (was.gateOrder > order || sent.Gated == nil) {
 		gated := was.Gated
@@ -163,7 +162,10 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	ok := t.writable.reserve(func(all []string) (string, []string) {
 		one.world.Writable = all
 		for _, p := range append(slices.Clip(own), p) {
-			if err = one.verify(p); err != nil {
+			if err = one.verify(p); err == nil {
+				err = p.VerifyFence(sent, result, one.world)
+			}
+			if err != nil {
 				return "", nil
 			}
 		}
@@ -179,62 +181,16 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 		t.known = make(map[string]*thread)
 	}
 	t.known[one.ID] = one
-	t.hadWorkspaces = addTo(t.hadWorkspaces, one.ID, one.Workspace)
-	if was != nil {
-		t.varies(was, one)
+	if !slices.Contains(record.workspaces, one.Workspace) {
+		record.workspaces = append(slices.Clip(record.workspaces), one.Workspace)
 	}
+	record.verified(one.Thread)
+	record.unsubscribed = false
 	t.writable.add("", world.DefaultRoots()) // they are writable as soon as a turn has workspace-write
 	if one.Project != "" && !slices.Contains(t.projects, one.Project) {
 		t.projects = append(slices.Clip(t.projects), one.Project)
 	}
 	return nil
-}
-
-// addTo adds a value to those of a thread, once.
-func addTo(all map[string][]string, id, value string) map[string][]string {
-	if all == nil {
-		all = make(map[string][]string)
-	}
-	if !slices.Contains(all[id], value) {
-		all[id] = append(slices.Clip(all[id]), value)
-	}
-	return all
-}
-
-// workspacesOf returns the workspaces that a thread had since Codex has loaded it.
-func (t *threads) workspacesOf(id string) []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.hadWorkspaces[id]
-}
-
-// varies records that the settings of a thread have changed, if they have.
-func (t *threads) varies(was, is *thread) {
-	if policy.SameSettings(&was.Thread, &is.Thread) {
-		return
-	}
-	if t.varied == nil {
-		t.varied = make(map[string]bool)
-	}
-	t.varied[is.ID] = true
-}
-
-// registerEnforced records that a request under an enforced policy opened the thread. If Codex had
-// loaded the thread before by another request, it forgets the thread and returns false: Codex has then
-// ignored the request's configuration, and its answer does not show which configuration is effective.
-func (t *threads) registerEnforced(id string, loaded bool) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if loaded && !t.loadedEnforced[id] {
-		delete(t.known, id)
-		t.listFolders()
-		return false
-	}
-	if t.loadedEnforced == nil {
-		t.loadedEnforced = make(map[string]bool)
-	}
-	t.loadedEnforced[id] = true
-	return true
 }
 
 // opens tells whether the client has opened the thread.
@@ -315,17 +271,20 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 	t.runs(id, settings.Get("approvalPolicy"))
 	one := t.known[id]
 	if one == nil {
+		if record := t.loaded[id]; record != nil {
+			record.varied = true
+		}
 		return nil
 	}
-	was := *one
-	defer func() { t.varies(&was, one) }()
 	for _, p := range append(slices.Clip(t.held[id]), p) {
 		if err := one.allows(p, settings, mayBeGated(one.Gated, t.gates[id])); err != nil {
 			delete(t.known, id)
 			t.listFolders()
+			t.recordLocked(id).varied = true
 			return err
 		}
 	}
+	t.recordLocked(id).verified(one.Thread)
 	one.settings = keep(settings)
 	t.writable.add(id, one.NowWritable())
 	return nil
@@ -335,7 +294,9 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 func (t *threads) unverified(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.loadedEnforced, id)
+	if one := t.loaded[id]; one != nil {
+		one.enforced, one.varied = false, true
+	}
 	if t.known[id] != nil {
 		delete(t.known, id)
 		t.listFolders()
@@ -348,9 +309,7 @@ func (t *threads) unloaded(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.held, id)
-	delete(t.loadedEnforced, id)
-	delete(t.hadWorkspaces, id)
-	delete(t.varied, id)
+	delete(t.loaded, id)
 	t.writable.unloaded(id)
 	if t.known[id] != nil {
 		delete(t.known, id)

@@ -147,3 +147,36 @@ editor< {"id":"put",`+shown+`}
 		}
 	}
 }
+
+// A thread that the client unsubscribes from takes no turn from then on, whatever Codex answers. It is opened again only
+// after Codex's answer: Codex could end the notifications later otherwise.
+func TestUnsubscribedThreadTakesNoTurn(t *testing.T) {
+	for _, answer := range []string{`"result":{"status":"unsubscribed"}`, `"error":{"code":-32600,"message":"no"}`} {
+		t.Run(answer, func(t *testing.T) {
+			c, g, _ := converse(t, strictPolicy, guard.NoRecord)
+			opens(c, "thread/start", "t1", "untrusted")
+			c.Play("unsubscribe", `editor> {"id":"end","method":"thread/unsubscribe","params":{"threadId":"t1"}}
+codex< {"id":"end","method":"thread/unsubscribe","params":{"threadId":"t1"}}
+`)
+			if n := g.Threads(); n != 0 {
+				t.Errorf("%d threads may take turns", n)
+			}
+			c.EditorSays(`{"id":"turn","method":"turn/start","params":{"threadId":"t1","input":[]}}`)
+			select {
+			case line := <-c.CodexHears():
+				t.Errorf("Codex gets %s", line)
+			case line := <-c.EditorHears():
+				t.Errorf("the editor gets %s before Codex's answer", line)
+			case <-time.After(100 * time.Millisecond):
+			}
+			c.Play("answer", `codex> {"id":"end",`+answer+`}
+editor< {"id":"end",`+answer+`}
+editor< {"id":"turn","error":{"code":-32013,"message":"<text>","data":"$data"}}
+`)
+			opens(c, "thread/resume", "t1", "untrusted")
+			if n := g.Threads(); n != 1 {
+				t.Errorf("%d threads may take turns after a resume", n)
+			}
+		})
+	}
+}

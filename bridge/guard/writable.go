@@ -71,15 +71,15 @@ func (w *writable) addLocked(thread string, folders []string) {
 	if w.byThread == nil {
 		w.byThread = make(map[string][]string)
 	}
-	// A folder inside another one is not recorded, so the outer ones come first. Under the bridge's profile Codex
-	// lists folders inside the roots, too.
-	folders = slices.SortedFunc(slices.Values(folders), func(a, b string) int { return len(a) - len(b) })
 	for _, folder := range folders {
 		one := folder
 		if len(w.all) >= maxWritable {
 			one = string(filepath.Separator) // every folder is inside it, and so none is made writable any more
 		}
-		if !slices.ContainsFunc(w.all, func(outer string) bool { return outer == one || policy.Below(outer, one) }) {
+		// Under the bridge's profile Codex lists folders inside the thread's roots, too. The list of all has no such
+		// folder, or no other thread could have one of these roots.
+		inner := slices.ContainsFunc(folders, func(outer string) bool { return outer != folder && policy.Below(outer, folder) })
+		if !inner && !slices.Contains(w.all, one) {
 			w.all = append(slices.Clip(w.all), one)
 		}
 		if thread != "" && !slices.Contains(w.byThread[thread], folder) {

@@ -74,16 +74,16 @@ func TestWritableIsReserved(t *testing.T) {
 	}
 }
 
-// The list of all has no folder inside another one, except those that the sandbox of the outer one does not let
-// commands write.
+// The list of all has no folder inside another one of the same call, except those that the sandbox of the outer one does
+// not let commands write. A folder of another thread is in the list, also if it is inside.
 func TestWritableHasOuterFolders(t *testing.T) {
 	var w writable
 	w.add("T", []string{"/lib/.github", "/lib"})
-	w.add("U", []string{"/lib/sub", "/lib/.git/hooks", "/library"})
-	if want := []string{"/lib", "/library", "/lib/.git/hooks"}; !slices.Equal(w.ofAll(), want) {
+	w.add("U", []string{"/lib/sub", "/lib/sub/inner", "/lib/.git/hooks", "/library"})
+	if want := []string{"/lib", "/lib/sub", "/lib/.git/hooks", "/library"}; !slices.Equal(w.ofAll(), want) {
 		t.Errorf("all: %q, want %q", w.ofAll(), want)
 	}
-	if got := w.of("U"); len(got) != 3 {
+	if got := w.of("U"); len(got) != 4 {
 		t.Errorf("U has %q", got)
 	}
 }

@@ -89,14 +89,16 @@ func archive(text string) (head string, cases []testcase) {
 }
 
 type world struct {
-	Start, Home string
-	Workspaces  []string
-	Writable    []string // that commands could write before
-	Thread      *policy.Thread
-	Stands      string
-	Opened      string
-	Nowhere     bool
-	Defaults    json.RawMessage
+	Start, Home  string
+	Workspaces   []string
+	Writable     []string // that commands could write before
+	Thread       *policy.Thread
+	Stands       string
+	Loaded       *policy.Fence
+	Unsubscribed bool
+	Opened       string
+	Nowhere      bool
+	Defaults     json.RawMessage
 	// What the user's own configuration and the command line say of projects, and
 	// the folder that codex's configuration was read for.
 	Own, Flags map[string]string
@@ -143,7 +145,11 @@ func run(t *testing.T, text string) string {
 			checkDecision(t, cfg, m, decision, st)
 		case "answer>":
 			keep(line)
-			keep(verified(p.Verify(decision.Sent, value(t, rest), st)))
+			err := p.Verify(decision.Sent, value(t, rest), st)
+			if err == nil {
+				err = p.VerifyFence(decision.Sent, value(t, rest), st)
+			}
+			keep(verified(err))
 		case "settings>":
 			keep(line)
 			keep(verified(compile(t, cfg).VerifySettings(value(t, rest), st)))
@@ -164,6 +170,16 @@ func setState(t *testing.T, st *policy.State, text string) {
 		t.Fatal(err)
 	}
 	st.Start, st.Home, st.Thread, st.Stands, st.Nowhere = w.Start, w.Home, w.Thread, w.Stands, w.Nowhere
+	st.Loaded, st.Unsubscribed = w.Loaded, w.Unsubscribed
+	if st.Loaded != nil { // as fenceEntries writes it
+		if inner, ok := st.Loaded.Entries[":workspace_roots"].(map[string]any); ok {
+			roots := make(map[string]string)
+			for at, access := range inner {
+				roots[at] = access.(string)
+			}
+			st.Loaded.Entries[":workspace_roots"] = roots
+		}
+	}
 	st.Opened = w.Opened
 	st.Workspaces, st.Writable, st.Stored = w.Workspaces, w.Writable, w.Stored
 	st.Programs, st.Links = w.Programs, w.Links

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -63,6 +64,43 @@ type Fence struct {
 	On        bool
 	Roots     []string   // writable roots of Codex's own configuration, in the variant "-roots"
 	Protected [][]string // policy.protected_paths by segment, which Codex mounts read-only
+	// Entries are the access of commands by path, in the form of Codex's table: "read", "write", "deny", or an object of
+	// these for the paths in each workspace root.
+	Entries map[string]any
+}
+
+// covers reports whether the profile protects all that needed does.
+func (f Fence) covers(needed Fence) bool {
+	return coversEntries(f.Entries, needed.Entries)
+}
+
+func coversEntries[V any](has, needed map[string]V) bool {
+	for at, access := range needed {
+		switch access := any(access).(type) {
+		case map[string]string:
+			inner, _ := any(has[at]).(map[string]string)
+			if !coversEntries(inner, access) {
+				return false
+			}
+		case string:
+			if access == "write" {
+				continue
+			}
+			protected := any(has[at]) == access
+			for dir := at; !protected && access == "read" && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+				protected = any(has[filepath.Dir(dir)]) == "read"
+			}
+			if !protected {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// equal reports whether two profiles are the same.
+func (f Fence) equal(other Fence) bool {
+	return f.On == other.On && reflect.DeepEqual(f.Entries, other.Entries) && slices.Equal(f.Roots, other.Roots)
 }
 
 // fence defines the profile for a thread that is opened, and puts it in the place of
@@ -72,30 +110,30 @@ func (c *call) fence([]string) {
 	if c.err != nil || c.p.limit == readOnly {
 		return
 	}
-	// Measured: Codex ignores the overlay of a loaded thread.
-	loaded := c.st.Thread != nil && c.m.Method == "thread/resume"
-	if loaded && !c.st.Thread.Fence.On || !c.defineFence() && !loaded {
+	c.defineFence()
+	// Measured: Codex ignores the overlay of a loaded thread, unless the client has unsubscribed from it.
+	loaded := c.st.Loaded != nil && c.m.Method == "thread/resume"
+	if loaded && !c.keepFence() || !c.sent.Fence.On {
 		return
 	}
-	if loaded {
-		c.sent.Fence = c.st.Thread.Fence
-	}
+	stays := loaded && !c.st.Unsubscribed // in the sandbox that it has
 	f, own := fenceNamed(textOf(c.params.Get(permissionsKey)))
 	to := c.level
 	switch d := c.st.Defaults; {
 	case c.sent.Sandbox != "":
-	case !c.row.starts && c.st.Stored == nil:
+	case !c.row.starts && c.st.Stored == nil && !(stays && c.hasSandbox()):
 		c.needsStored = true
 		return
-	case !c.row.starts && c.st.Stored.Sandbox != "":
+	case !c.row.starts && (stays && c.hasSandbox() || c.st.Stored.Sandbox != ""):
 		// Measured: with profiles in the overlay Codex restores no sandbox by itself.
-		stored := *c.st.Stored
-		switch t := c.st.Thread; {
-		case t == nil || t.Sandbox == "":
-		case loaded: // a resume does not change its sandbox
-			stored = t.stored()
+		var stored Stored
+		switch {
+		case stays && c.hasSandbox():
+			stored = c.st.Thread.stored()
+		case c.hasSandbox():
+			stored = c.st.Stored.Lower(c.st.Thread.stored())
 		default:
-			stored = stored.Lower(t.stored())
+			stored = *c.st.Stored
 		}
 		to, _ = levelOf(stored.Sandbox)
 		f.network, f.noTmpdir, f.noSlashTmp = stored.Network, stored.NoTmpdir, stored.NoSlashTmp
@@ -116,16 +154,42 @@ func (c *call) fence([]string) {
 		f.network = f.network && c.p.network
 		f.roots = f.roots && len(c.sent.Fence.Roots) > 0
 		c.putFence(f, "sandbox")
-		c.sent.Profile, c.sent.Sandbox = f.name(), to.String()
+		c.sent.Sandbox = to.String()
+		if !stays {
+			c.sent.Profile = f.name()
+		}
 	}
 }
 
-// opensIn is the folder that the thread is opened in; "" unknown.
-func (c *call) opensIn() string {
-	if c.workspace == "" {
-		return c.st.Stands
+// hasSandbox reports whether the sandbox that the thread now has is known.
+func (c *call) hasSandbox() bool { return c.st.Thread != nil && c.st.Thread.Sandbox != "" }
+
+// keepFence gives a thread that Codex has loaded the profile that it has. It returns false if the profile protects less
+// than is needed now, or if Codex may load the thread anew, with another one.
+func (c *call) keepFence() bool {
+	has, needed := *c.st.Loaded, c.sent.Fence
+	if has.covers(needed) && (!c.st.Unsubscribed || has.equal(needed)) {
+		c.sent.Fence = has
+		return true
 	}
-	return c.workspace
+	if c.st.Defaults == nil { // what is needed depends on them
+		c.needs = true
+		return false
+	}
+	c.refuse(rpc.CodeNotVerified, "params.threadId", ruleProtected,
+		"Codex has the thread in memory with a permissions profile that does not protect what has to be protected now", "start another thread, or start Codex again and resume this one then")
+	return false
+}
+
+// opensIn returns the folder that the thread is opened in; "" unknown.
+func (c *call) opensIn() string {
+	switch t := c.st.Thread; {
+	case c.workspace != "":
+		return c.workspace
+	case t != nil && c.st.Loaded != nil && !c.row.starts:
+		return t.Workspace // Codex may be in another folder, where a turn has moved it
+	}
+	return c.st.Stands
 }
 
 // protects reports whether commands can't write one of policy.protected_paths at the top of the
@@ -141,10 +205,10 @@ func (t *Thread) protects(kept []string) bool {
 }
 
 // defineFence has the overlay define the profile, if anything needs it.
-func (c *call) defineFence() bool {
+func (c *call) defineFence() {
 	folder := c.opensIn()
 	if folder == "" || !usableWorkspace(c.st, folder) {
-		return false
+		return
 	}
 	folders := []string{folder}
 	add := func(v rpc.Value) {
@@ -168,17 +232,16 @@ func (c *call) defineFence() bool {
 	}
 	entries := c.p.fenceEntries(c.st, folders)
 	if len(entries) == 0 {
-		return false
+		return
 	}
 	if c.st.Defaults == nil && c.row.starts {
 		c.needs = true
 	}
-	c.sent.Fence = Fence{On: true, Roots: roots, Protected: c.p.protected}
+	c.sent.Fence = Fence{On: true, Roots: roots, Protected: c.p.protected, Entries: entries}
 	c.wanted = append(c.wanted, want{
 		key: permissionsKey, raw: c.p.fenceTable(entries, roots), rule: ruleProtected,
 		reason: "commands must not write what governs the thread",
 	})
-	return true
 }
 
 // fenceEntries returns the entries of the profile: the access of commands, by path.

@@ -54,7 +54,7 @@ func (s Stored) Lower(t Stored) Stored {
 //   - with approvals that ask less, and
 //   - with a reviewer other than the user, unless both have the same one.
 func Looser(than, one *Thread) bool {
-	narrowest := one.Reach == readOnly.String()
+	narrowest := one.Reach == readOnly.String() || one.Reach == readOnly.String()+`, profile "`+profileNames[readOnly]+`"`
 	// Under workspace-write the cwd is writable, and the sandbox does not list it.
 	if (one.Reach != than.Reach || one.Cwd != than.Cwd) && !narrowest {
 		return true

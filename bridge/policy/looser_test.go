@@ -28,6 +28,8 @@ func TestLooser(t *testing.T) {
 		{"no cwd", nil, object{"cwd": nil}, true},
 		{"read-only elsewhere", object{"cwd": "/lib", "sandboxPolicy": readOnly}, nil, false},
 		{"read-only with network", object{"sandboxPolicy": object{"type": "readOnly", "networkAccess": true}}, nil, true},
+		{"read-only by Codex's own profile", object{"cwd": "/lib", "sandboxPolicy": readOnly, "activePermissionProfile": object{"id": ":read-only"}}, nil, false},
+		{"read-only by another profile", object{"sandboxPolicy": readOnly, "activePermissionProfile": object{"id": "p"}}, nil, true},
 		{"caller read-only", nil, object{"sandboxPolicy": readOnly}, true},
 		{"roots", object{"sandboxPolicy": object{"type": "workspaceWrite", "writableRoots": []string{"/lib", "/more"}}}, nil, true},
 		{"profile", object{"activePermissionProfile": object{"id": "p"}}, nil, true},

@@ -15,5 +15,5 @@ type Sent struct {
 	Within    string          // the workspace that an echoed cwd must lie in, when Workspace is ""
 	Project   string          // the folder whose own configuration may be loaded; "" none
 	Fence     Fence           // the profile that the overlay defines
-	Profile   string          // the variant of it that was named; "" none
+	Profile   string          // the variant of it that was named; "" none, or any of a thread that Codex has loaded
 }

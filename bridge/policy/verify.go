@@ -185,12 +185,39 @@ func (e *echo) compare(sent *Sent) {
 			e.fail("approvalsReviewer", ruleReviewers, "codex asks somebody else than was sent", sent.Reviewer, clone(e.reviewer))
 		}
 	}
-	if sent.Profile != "" && e.level() == workspaceWrite && !e.profile.Get("id").Is(sent.Profile) {
+	id := e.profile.Get("id")
+	if e.level() == workspaceWrite && (sent.Profile != "" && !id.Is(sent.Profile) || e.fence.On && !e.fenced(textOf(id))) {
 		e.fail("activePermissionProfile", ruleProtected, "commands could write what governs the thread", quote(sent.Profile), clone(e.profile))
 	}
 	if asked, ok := levelOf(sent.Sandbox); ok && e.level() > asked {
 		e.fail(e.sandboxName, ruleSandbox, "codex's sandbox lets through more than was sent", quote(sent.Sandbox), clone(e.sandbox))
 	}
+}
+
+// VerifyFence returns an error if something in the folders of a thread has to be protected from its commands, and the
+// request that Codex answered with result defined no profile for that. A read-only thread needs the profile, too: a turn
+// may raise its sandbox. Unlike Verify, it is for the answer alone: Codex keeps the profile of a thread that it has loaded.
+func (p *Policy) VerifyFence(sent *Sent, result rpc.Value, st State) *rpc.Error {
+	workspace := sent.Within
+	if folder, err := st.canonical(textOf(result.Get("cwd"))); err == nil && workspace == "" {
+		workspace = folder
+	}
+	if p.mode != config.Enforce || sent.Fence.On || p.limit == readOnly || !usableWorkspace(st, workspace) {
+		return nil
+	}
+	folders := []string{workspace}
+	for root := range result.Get("runtimeWorkspaceRoots").Elements() {
+		if path, err := st.canonical(textOf(root)); err == nil {
+			folders = append(folders, path)
+		}
+	}
+	if len(p.fenceEntries(st, folders)) == 0 {
+		return nil
+	}
+	profile := result.Get("activePermissionProfile")
+	e := echo{p: p, st: st, method: sent.Method, at: "result."}
+	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects what governs the thread", nil, clone(profile))
+	return e.err
 }
 
 func sameReviewer(a, b rpc.Value) bool {

@@ -1,0 +1,97 @@
+package guard
+
+import "codex-bridge/bridge/policy"
+
+// loadedThread is what the guard remembers of a thread as long as Codex may have it in memory, also while the thread
+// takes no turn.
+type loadedThread struct {
+	enforced     bool           // a request under an enforced policy opened it
+	workspaces   []string       // those that it has had; its commands may still write them
+	varied       bool           // its sandbox or approvals have changed; an agent of it may have the earlier ones
+	unsubscribed bool           // the client has sent thread/unsubscribe since it opened the thread
+	fence        *policy.Fence  // the profile with which Codex has loaded it
+	last         *policy.Thread // as it was last verified; nil if it never was
+}
+
+// recordLocked returns the record of a thread, a new one if there is none.
+func (t *threads) recordLocked(id string) *loadedThread {
+	if t.loaded == nil {
+		t.loaded = make(map[string]*loadedThread)
+	}
+	if t.loaded[id] == nil {
+		t.loaded[id] = new(loadedThread)
+	}
+	return t.loaded[id]
+}
+
+// verified records a thread that was found to be what the policy allows.
+func (l *loadedThread) verified(thread policy.Thread) {
+	l.varied = l.varied || l.last != nil && !policy.SameSettings(l.last, &thread)
+	l.last = &thread
+}
+
+// workspacesOf returns the workspaces that a thread has had since Codex has loaded it.
+func (t *threads) workspacesOf(id string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.loaded[id]; one != nil {
+		return one.workspaces
+	}
+	return nil
+}
+
+// isVariedLocked reports whether the settings of a thread have changed since Codex has loaded it.
+func (t *threads) isVariedLocked(id string) bool { return t.loaded[id] != nil && t.loaded[id].varied }
+
+// profile returns the profile with which Codex has loaded a thread, nil if that is not known, and whether the client
+// has unsubscribed from the thread since.
+func (t *threads) profile(id string) (fence *policy.Fence, unsubscribed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.loaded[id]; one != nil {
+		return one.fence, one.unsubscribed
+	}
+	return nil, false
+}
+
+// mayHave records that Codex may have loaded a thread with a profile; "" for a thread whose id is not known.
+func (t *threads) mayHave(id string, fence policy.Fence) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if id != "" && t.recordLocked(id).fence == nil {
+		t.recordLocked(id).fence = &fence
+	}
+}
+
+// unsubscribe has a thread take no turn until the client resumes it.
+//
+// Measured with Codex 0.169: the client gets no notification about the thread from then on, not even
+// thread/settings/updated, and Codex still takes turns and changes of settings. A resume of the idle thread opens it
+// with the cwd and the sandbox of the request, as if Codex had not loaded it.
+func (t *threads) unsubscribe(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.loaded[id]; one != nil {
+		one.unsubscribed, one.varied = true, true // a request under way may change its settings
+	}
+	if t.known[id] != nil {
+		delete(t.known, id)
+		t.listFolders()
+	}
+}
+
+// registerEnforced records that a request under an enforced policy opened the thread. If Codex had
+// loaded the thread before by another request, it forgets the thread and returns false: Codex has then
+// ignored the request's configuration, and its answer does not show which configuration is effective.
+func (t *threads) registerEnforced(id string, loaded bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := t.recordLocked(id)
+	if loaded && !one.enforced {
+		delete(t.known, id)
+		t.listFolders()
+		return false
+	}
+	one.enforced = true
+	return true
+}
