@@ -6,7 +6,7 @@ var stateRows = []Row{
 	{ClientRequest, "thread/archive", State, Pass, nil, "puts a thread away"},
 	{ClientRequest, "thread/unarchive", State, Pass, nil, "takes a thread back; it is not opened"},
 	{ClientRequest, "thread/delete", State, Pass, nil, "deletes codex's record of a thread"},
-	{ClientRequest, "thread/unsubscribe", State, Pass, nil, "ends the notifications of a thread"},
+	{ClientRequest, "thread/unsubscribe", State, Pass, nil, "ends the notifications of a thread, which then takes no turn until it is resumed"},
 	{ClientRequest, "thread/name/set", State, Pass, nil, "names a thread"},
 	{ClientRequest, "thread/metadata/update", State, Pass, nil, "labels of a thread in lists: branch, commit, project"},
 	{ClientRequest, "thread/readState/update", State, Pass, nil, "marks a thread as read"},
