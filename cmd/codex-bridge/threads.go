@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"codex-bridge/bridge/store"
-	"codex-bridge/lifecycle/session"
 	"codex-bridge/lifecycle/threads"
 )
 
@@ -149,7 +148,7 @@ func reasonOf(b threads.Shown) string {
 	return fmt.Sprintf("%s (%s)", b.Words, b.Reason)
 }
 
-func prints(f session.Fingerprints) [][2]string {
+func prints(f threads.Fingerprints) [][2]string {
 	return [][2]string{
 		{"dynamic tools", f.DynamicTools}, {"user's MCP servers", f.UserMCPServers}, {"MCP servers", f.MCPServers},
 		{"apps of plugins", f.PluginApps}, {"context engine", f.ContextEngine}, {"environments", f.Environments},

@@ -11,7 +11,7 @@ import (
 
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/session"
+	"codex-bridge/lifecycle/threads"
 )
 
 type clearThreadCmd struct {
@@ -100,7 +100,7 @@ func (c importThreadCmd) Run(out io.Writer) error {
 	if c.Session == "" {
 		c.Session = file
 	}
-	if err := session.Key(c.Session); err != nil {
+	if err := threads.CheckSessionKey(c.Session); err != nil {
 		return fmt.Errorf("the key %s: %w; give another one with --session", plain(c.Session), err)
 	}
 	text, err := os.ReadFile(binding.Path(file))

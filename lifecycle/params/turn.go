@@ -66,7 +66,7 @@ func (t Turn) Params() (json.RawMessage, error) {
 	return encode(p)
 }
 
-// bridge is the field of turn/start for the bridge itself: see session.ReadTrigger.
+// bridge is the field of turn/start for the bridge itself: see package threads.
 type bridge struct {
 	Trigger Trigger `json:"trigger"`
 }

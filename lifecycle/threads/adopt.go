@@ -9,7 +9,6 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
 )
 
@@ -37,8 +36,8 @@ func (f *Feature) resumesSession(call *bridge.Call) *rpc.Error {
 
 // readResume reads the member bridge of the parameters of thread/resume. The thread has to be named by its id, or
 // it could be another than the one that was checked.
-func readResume(p rpc.Value) (*session.Asked, error) {
-	asked, err := session.Read(p)
+func readResume(p rpc.Value) (*sessionRequest, error) {
+	asked, err := readSession(p)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func (r *request) adopt(ctx context.Context) error {
 	if !r.old.IsOf(id) { // what is known is of another thread
 		r.old, r.kept.Mode = binding.Binding{}, ""
 	}
-	if r.in, err = r.asked.Inputs(r.m.Params, r.old.DynamicTools); err != nil {
+	if r.in, err = r.asked.inputs(r.m.Params, r.old.DynamicTools); err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}
 	r.run = binding.ThreadRequest{SessionFile: r.asked.Key}

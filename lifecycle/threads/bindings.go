@@ -9,26 +9,25 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
-	"codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
 )
 
 // Shown is a binding as it is shown to clients and people.
 type Shown struct {
-	Session      string               `json:"sessionKey"`
-	Thread       string               `json:"threadId"`
-	Before       string               `json:"threadBefore,omitempty"`
-	Action       string               `json:"action,omitempty"` // what became of the session last
-	Reason       binding.Reason       `json:"reason,omitempty"`
-	Words        string               `json:"reasonText,omitempty"`
-	Cwd          string               `json:"cwd"`
-	Model        string               `json:"model,omitempty"`
-	Provider     string               `json:"modelProvider,omitempty"`
-	Created      string               `json:"createdAt"`
-	Updated      string               `json:"updatedAt"`
-	Holder       *store.Holder        `json:"holder,omitempty"` // the process that writes it
-	Fingerprints session.Fingerprints `json:"fingerprints"`
-	Problem      string               `json:"problem,omitempty"` // why it counts for nothing
+	Session      string         `json:"sessionKey"`
+	Thread       string         `json:"threadId"`
+	Before       string         `json:"threadBefore,omitempty"`
+	Action       string         `json:"action,omitempty"` // what became of the session last
+	Reason       binding.Reason `json:"reason,omitempty"`
+	Words        string         `json:"reasonText,omitempty"`
+	Cwd          string         `json:"cwd"`
+	Model        string         `json:"model,omitempty"`
+	Provider     string         `json:"modelProvider,omitempty"`
+	Created      string         `json:"createdAt"`
+	Updated      string         `json:"updatedAt"`
+	Holder       *store.Holder  `json:"holder,omitempty"` // the process that writes it
+	Fingerprints Fingerprints   `json:"fingerprints"`
+	Problem      string         `json:"problem,omitempty"` // why it counts for nothing
 }
 
 // Show is a binding as it is shown.
@@ -42,7 +41,7 @@ func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error
 		shown.Problem = err.Error()
 	} else {
 		shown.Cwd, shown.Model, shown.Provider = b.Cwd, b.Model, b.ModelProvider
-		shown.Created, shown.Fingerprints = b.CreatedAt, session.FingerprintsOf(b)
+		shown.Created, shown.Fingerprints = b.CreatedAt, newFingerprints(b)
 	}
 	here, err := store.Here()
 	if err != nil {
@@ -109,7 +108,7 @@ func key(params rpc.Value) (string, error) {
 	if !ok || text == "" {
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey: give the key of a session, a text")
 	}
-	if err := session.Key(text); err != nil {
+	if err := CheckSessionKey(text); err != nil {
 		return "", rpc.Errorf(rpc.CodeInvalidParams, "params.sessionKey: %v", err)
 	}
 	return text, nil

@@ -9,7 +9,6 @@ import (
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/session"
 	"codex-bridge/relay/tools"
 	"codex-bridge/rpc"
 )
@@ -18,7 +17,7 @@ import (
 type request struct {
 	*Feature
 	m     *rpc.Message
-	asked *session.Asked
+	asked *sessionRequest
 	aside *bridge.Aside
 
 	store *store.Store
@@ -72,7 +71,7 @@ func (r *request) prepare(ctx context.Context) error {
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}
-	if r.in, err = r.asked.Inputs(r.m.Params, fingerprint); err != nil {
+	if r.in, err = r.asked.inputs(r.m.Params, fingerprint); err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}
 	r.in.TooLarge = r.tooLarge(r.old.ThreadID)
@@ -225,7 +224,7 @@ func (r *request) ask(ctx context.Context, method string, text json.RawMessage, 
 // settle keeps what has become of the session, and tells the client.
 func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Envelope, d binding.Decision, b binding.Binding) {
 	b = b.Stamped(r.options())
-	told := session.Told(d, b)
+	told := newSessionResult(d, b)
 	kept := store.Binding{
 		Session: r.asked.Key, Thread: b.ThreadID, Record: string(binding.Encode(b)),
 		Action: told.Action, Reason: string(d.Reason), Before: r.kept.Thread, Updated: r.o.Now(),

@@ -7,7 +7,6 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
 )
 
@@ -40,7 +39,7 @@ func (f *Feature) startsSession(call *bridge.Call) *rpc.Error {
 	if err != nil { // it was parsed once
 		return internal(err)
 	}
-	asked, err := session.Read(m.Params)
+	asked, err := readSession(m.Params)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}

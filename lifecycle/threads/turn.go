@@ -8,7 +8,6 @@ import (
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
-	"codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
 )
 
@@ -18,7 +17,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if !f.o.Known() || call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
 	}
-	trigger, said, err := session.ReadTrigger(call.Params)
+	trigger, said, err := readTrigger(call.Params)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "turn/start: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	sessions "codex-bridge/lifecycle/session"
+	sessions "codex-bridge/lifecycle/threads"
 	"codex-bridge/rpc"
 )
 
@@ -23,7 +23,7 @@ func addressOf(p rpc.Value) (address, error) {
 		return address{}, invalid("params: give one of sessionKey and threadId")
 	}
 	if hasSession {
-		if err := sessions.Key(session); err != nil {
+		if err := sessions.CheckSessionKey(session); err != nil {
 			return address{}, invalid("params.sessionKey: %v", err)
 		}
 	}

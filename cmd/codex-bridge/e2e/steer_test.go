@@ -114,7 +114,7 @@ func TestMessagesArrive(t *testing.T) {
 	}
 	beside.Wait()
 	c.idle()
-	// How many are steered depends on how fast the machine is; lifecycle/steer has fixed cases.
+	// How many are steered depends on how fast the machine is; lifecycle/turn has fixed cases.
 	if how["started"] == 0 || how["queued"] == 0 {
 		t.Errorf("what became of the messages: %v", how)
 	}

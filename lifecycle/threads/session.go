@@ -1,4 +1,4 @@
-package session
+package threads
 
 import (
 	"encoding/json"
@@ -13,18 +13,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Asked is what thread/start says of its session.
-type Asked struct {
+// sessionRequest is the member bridge of the parameters of thread/start. Its values alias the
+// message.
+type sessionRequest struct {
 	Key     string
 	Engine  *binding.Engine // nil: none
 	Servers json.RawMessage // the part of the thread's configuration that starts the user's servers; nil: none
 	Plugins binding.PluginSettings
 }
 
-// Read reads {sessionKey, contextEngine, mcpServers, plugins} in the member bridge of the
-// parameters of thread/start. Without that member, or with null, there is nothing: the
-// request means what it means to Codex.
-func Read(start rpc.Value) (*Asked, error) {
+// readSession reads {sessionKey, contextEngine, mcpServers, plugins} in the member bridge of the
+// parameters of thread/start. It returns nil if the member is absent or null: the request is
+// then for Codex alone.
+func readSession(start rpc.Value) (*sessionRequest, error) {
 	v := start.Get("bridge")
 	switch v.Kind() {
 	case rpc.Absent, rpc.Null:
@@ -33,13 +34,13 @@ func Read(start rpc.Value) (*Asked, error) {
 	default:
 		return nil, fmt.Errorf("bridge: it is %s, not an object", v.Kind())
 	}
-	var a Asked
+	var a sessionRequest
 	for name, m := range v.Members() {
 		var err error
 		switch name {
 		case "sessionKey":
 			text, ok := m.Text()
-			if a.Key, err = text, Key(text); !ok {
+			if a.Key, err = text, CheckSessionKey(text); !ok {
 				err = fmt.Errorf("it is %s, not a string", m.Kind())
 			}
 		case "contextEngine":
@@ -68,25 +69,25 @@ func Read(start rpc.Value) (*Asked, error) {
 	return &a, nil
 }
 
-// maxKey bounds the key of a session, in characters.
-const maxKey = 512
+// maxKeyLen is the maximum length of a session's key, in characters.
+const maxKeyLen = 512
 
-// Key tells why a text is no key of a session; nil: it is one.
-func Key(text string) error {
+// CheckSessionKey returns an error if a text can't be the key of a session.
+func CheckSessionKey(text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return errors.New("it is blank")
-	case utf8.RuneCountInString(text) > maxKey:
-		return fmt.Errorf("it is longer than %d characters", maxKey)
+	case utf8.RuneCountInString(text) > maxKeyLen:
+		return fmt.Errorf("it is longer than %d characters", maxKeyLen)
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return errors.New("it has control characters")
 	}
 	return nil
 }
 
-// ReadTrigger reads {trigger} in the member bridge of the parameters of turn/start. ok is
+// readTrigger reads {trigger} in the member bridge of the parameters of turn/start. ok is
 // false without that member.
-func ReadTrigger(start rpc.Value) (t params.Trigger, ok bool, err error) {
+func readTrigger(start rpc.Value) (t params.Trigger, ok bool, err error) {
 	v := start.Get("bridge")
 	switch v.Kind() {
 	case rpc.Absent, rpc.Null:

@@ -1,4 +1,4 @@
-package session_test
+package threads
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/internal/jsontest"
-	"codex-bridge/lifecycle/session"
 	"codex-bridge/rpc"
 )
 
@@ -24,14 +23,14 @@ func value(t rapid.TB, text string) rpc.Value {
 	return doc.Root()
 }
 
-func inputs(t rapid.TB, text string) binding.ThreadInputs {
+func mustInputs(t rapid.TB, text string) binding.ThreadInputs {
 	t.Helper()
 	v := value(t, text)
-	a, err := session.Read(v)
+	a, err := readSession(v)
 	if err != nil || a == nil {
 		t.Fatal(a, err)
 	}
-	in, err := a.Inputs(v, "[]")
+	in, err := a.inputs(v, "[]")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,20 +41,20 @@ const all = `{"cwd":"/w","config":{"mcp_servers":{"c":{"command":"y"}},"model":"
 	"sessionKey":"chat/1","contextEngine":{"id":"eng"},"mcpServers":{"s":{"command":"x"}},
 	"plugins":{"enabled":true,"plugins":[{"configKey":"p","marketplaceName":"openai-curated","pluginName":"p","enabled":true}]}}}`
 
-func TestRead(t *testing.T) {
+func TestReadSession(t *testing.T) {
 	for _, text := range []string{`{}`, `{"bridge":null}`} {
-		if a, err := session.Read(value(t, text)); a != nil || err != nil {
+		if a, err := readSession(value(t, text)); a != nil || err != nil {
 			t.Errorf("%s is read as %v, %v", text, a, err)
 		}
 	}
-	a, err := session.Read(value(t, all))
+	a, err := readSession(value(t, all))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if a.Key != "chat/1" || a.Engine.ID != "eng" || string(a.Servers) != `{"mcp_servers":{"s":{"command":"x"}}}` || !a.Plugins.Enabled {
 		t.Errorf("read as %+v", a)
 	}
-	in := inputs(t, all)
+	in := mustInputs(t, all)
 	if in.ContextEngine == nil || in.UserMCPServers == "" || in.MCPServers == "" || !in.Evaluated || in.Environments == "" ||
 		in.Plugins.Input == "" || len(in.Plugins.EnabledKeys) != 1 {
 		t.Errorf("the inputs are %+v", in)
@@ -63,13 +62,13 @@ func TestRead(t *testing.T) {
 	if strings.Contains(in.UserMCPServers, "command") || strings.Contains(in.MCPServers, "command") {
 		t.Error("the fingerprint of servers shows them")
 	}
-	least := inputs(t, `{"bridge":{"sessionKey":"k","contextEngine":null,"plugins":null,"mcpServers":null},"environments":null,"config":null}`)
+	least := mustInputs(t, `{"bridge":{"sessionKey":"k","contextEngine":null,"plugins":null,"mcpServers":null},"environments":null,"config":null}`)
 	if diff := cmp.Diff(binding.ThreadInputs{DynamicTools: "[]", Evaluated: true}, least); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestReadErrors(t *testing.T) {
+func TestReadSessionErrors(t *testing.T) {
 	for says, text := range map[string]string{
 		"bridge: it is an array":                `{"bridge":[]}`,
 		"no sessionKey":                         `{"bridge":{}}`,
@@ -91,7 +90,7 @@ func TestReadErrors(t *testing.T) {
 		"plugins: later: it is not known":       `{"bridge":{"sessionKey":"k","plugins":{"later":1}}}`,
 		"ephemeral":                             `{"ephemeral":true,"bridge":{"sessionKey":"k"}}`,
 	} {
-		a, err := session.Read(value(t, text))
+		a, err := readSession(value(t, text))
 		if err == nil || !strings.Contains(err.Error(), says) || a != nil {
 			t.Errorf("%s is read as %+v, %v; want an error that says %q", text, a, err, says)
 		}
@@ -100,7 +99,7 @@ func TestReadErrors(t *testing.T) {
 
 func TestServersOfConfig(t *testing.T) {
 	of := func(config string) string {
-		return inputs(t, `{"bridge":{"sessionKey":"k"},"config":`+config+`}`).MCPServers
+		return mustInputs(t, `{"bridge":{"sessionKey":"k"},"config":`+config+`}`).MCPServers
 	}
 	one := of(`{"mcp_servers":{"a":{"command":"x"}}}`)
 	for config, same := range map[string]bool{
@@ -128,13 +127,13 @@ func TestTrigger(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: "", `{"bridge":null}`: "", `{"bridge":{}}`: "user", `{"bridge":{"trigger":"cron"}}`: "cron", `{"bridge":{"trigger":"heartbeat"}}`: "heartbeat",
 	} {
-		got, ok, err := session.ReadTrigger(value(t, text))
+		got, ok, err := readTrigger(value(t, text))
 		if err != nil || string(got) != want || ok != (want != "") {
 			t.Errorf("%s is started by %q, %v, %v", text, got, ok, err)
 		}
 	}
 	for _, text := range []string{`{"bridge":5}`, `{"bridge":{"trigger":"moon"}}`, `{"bridge":{"trigger":null}}`, `{"bridge":{"later":1}}`} {
-		if got, ok, err := session.ReadTrigger(value(t, text)); err == nil {
+		if got, ok, err := readTrigger(value(t, text)); err == nil {
 			t.Errorf("%s is started by %q, %v", text, got, ok)
 		}
 	}
@@ -151,7 +150,7 @@ func TestTold(t *testing.T) {
 		{binding.Decision{Action: binding.ActionRotate, Reason: binding.ReasonEngineChanged}, `{"action":"started","rotated":true,"reason":"contextEngineChanged"`},
 		{binding.Decision{Action: binding.ActionTransient, Reason: binding.ReasonToolsGone}, `{"action":"started","transient":true,"reason":"dynamicToolsGone"`},
 	} {
-		text, err := json.Marshal(session.Told(c.d, b))
+		text, err := json.Marshal(newSessionResult(c.d, b))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,16 +166,16 @@ func TestSpelling(t *testing.T) {
 	if err := json.Unmarshal([]byte(all), &v); err != nil {
 		t.Fatal(err)
 	}
-	want := inputs(t, all)
+	want := mustInputs(t, all)
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
-		if diff := cmp.Diff(want, inputs(t, string(jsontest.Write(rnd, v)))); diff != "" {
+		if diff := cmp.Diff(want, mustInputs(t, string(jsontest.Write(rnd, v)))); diff != "" {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadSession(f *testing.F) {
 	f.Add(all)
 	f.Add(`{"bridge":{"sessionKey":"k","mcpServers":{"a":{"url":"u","headers":{"A":"${B}"}}}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -184,11 +183,11 @@ func FuzzRead(f *testing.F) {
 		if err != nil || doc.Truncated() {
 			return
 		}
-		a, err := session.Read(doc.Root())
+		a, err := readSession(doc.Root())
 		if err != nil || a == nil {
 			return
 		}
-		in, err := a.Inputs(doc.Root(), "[]")
+		in, err := a.inputs(doc.Root(), "[]")
 		if err != nil {
 			return
 		}

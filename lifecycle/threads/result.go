@@ -1,11 +1,11 @@
-package session
+package threads
 
 import (
 	"codex-bridge/lifecycle/binding"
 )
 
-// Result is what a client is told of its session in the answer to thread/start.
-type Result struct {
+// sessionResult is the member bridge of the response to thread/start.
+type sessionResult struct {
 	Action       string         `json:"action"` // started or resumed
 	Rotated      bool           `json:"rotated,omitempty"`
 	Transient    bool           `json:"transient,omitempty"`
@@ -13,7 +13,7 @@ type Result struct {
 	Fingerprints Fingerprints   `json:"fingerprints"`
 }
 
-// Fingerprints are what the thread was started, or gone on, with.
+// Fingerprints identify what the thread was started or resumed with.
 type Fingerprints struct {
 	DynamicTools   string `json:"dynamicTools,omitempty"`
 	UserMCPServers string `json:"userMcpServers,omitempty"`
@@ -23,11 +23,11 @@ type Fingerprints struct {
 	Environments   string `json:"environments,omitempty"`
 }
 
-// Told is the result of a decision that was acted on, with the binding of the thread.
-func Told(d binding.Decision, b binding.Binding) Result {
-	r := Result{
+// newSessionResult returns the result for a decision that was carried out, and the new binding.
+func newSessionResult(d binding.Decision, b binding.Binding) sessionResult {
+	r := sessionResult{
 		Action: "started", Rotated: d.Action == binding.ActionRotate, Transient: d.Action == binding.ActionTransient, Reason: d.Reason,
-		Fingerprints: FingerprintsOf(b),
+		Fingerprints: newFingerprints(b),
 	}
 	if d.Action == binding.ActionResume {
 		r.Action = "resumed"
@@ -38,8 +38,8 @@ func Told(d binding.Decision, b binding.Binding) Result {
 	return r
 }
 
-// FingerprintsOf are the fingerprints of a binding, as they are shown.
-func FingerprintsOf(b binding.Binding) Fingerprints {
+// newFingerprints returns the fingerprints of a binding, for display.
+func newFingerprints(b binding.Binding) Fingerprints {
 	f := Fingerprints{
 		DynamicTools: binding.ShortFingerprint(b.DynamicTools), UserMCPServers: binding.ShortFingerprint(b.UserMCPServers),
 		MCPServers: binding.ShortFingerprint(b.MCPServers), PluginApps: binding.ShortFingerprint(b.PluginApps), Environments: binding.ShortFingerprint(b.Environments),

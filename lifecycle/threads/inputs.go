@@ -1,4 +1,4 @@
-package session
+package threads
 
 import (
 	"encoding/json"
@@ -11,11 +11,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Inputs are what the thread of a session would be started with: by what the session says
-// (a), the parameters of thread/start, and the fingerprint of the dynamic tools that the
-// thread would have. The MCP servers of the client's own configuration count as evaluated.
-// The apps of plugins are not built yet.
-func (a *Asked) Inputs(start rpc.Value, dynamicTools string) (binding.ThreadInputs, error) {
+// inputs returns what the thread of a session would be started with. start are the parameters
+// of thread/start, and dynamicTools is the fingerprint of the thread's dynamic tools. The MCP
+// servers of the client's own configuration count as evaluated. The apps of plugins are not
+// built yet.
+func (a *sessionRequest) inputs(start rpc.Value, dynamicTools string) (binding.ThreadInputs, error) {
 	in := binding.ThreadInputs{DynamicTools: dynamicTools, Evaluated: true}
 	var err error
 	if in.ContextEngine, err = a.Engine.Binding(); err != nil {
@@ -26,7 +26,7 @@ func (a *Asked) Inputs(start rpc.Value, dynamicTools string) (binding.ThreadInpu
 			return binding.ThreadInputs{}, fmt.Errorf("bridge.mcpServers: %w", err)
 		}
 	}
-	if in.MCPServers, err = configured(start.Get("config")); err != nil {
+	if in.MCPServers, err = configuredServers(start.Get("config")); err != nil {
 		return binding.ThreadInputs{}, fmt.Errorf("config.mcp_servers: %w", err)
 	}
 	if v := start.Get("environments"); v.Exists() && v.Kind() != rpc.Null {
@@ -44,9 +44,9 @@ func (a *Asked) Inputs(start rpc.Value, dynamicTools string) (binding.ThreadInpu
 	return in, nil
 }
 
-// configured is the fingerprint of the MCP servers in a configuration, under dotted keys
-// too; "" when there are none.
-func configured(config rpc.Value) (string, error) {
+// configuredServers returns the fingerprint of the MCP servers in a configuration, also under
+// dotted keys; "" if there are none.
+func configuredServers(config rpc.Value) (string, error) {
 	found := make(map[string]json.RawMessage)
 	for name, v := range config.Members() {
 		if first, _, _ := strings.Cut(name, "."); strings.TrimSpace(first) == "mcp_servers" {
