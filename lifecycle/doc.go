@@ -1,6 +1,8 @@
-// Package lifecycle is for what outlives a single message: which thread a session belongs
-// to and whether it may still be used, turns in line, steering, and the image worker.
+// Package lifecycle holds the packages for everything that outlives a single message: the
+// thread of a session and whether it may still be used, turns and messages while turns run,
+// descriptions of images, and agents beside the conversation.
 //
-// Package threads acts on it, with the store and the wire; most of the others hold what
-// needs neither. The key [steering] of the configuration is checked and not acted on.
+// Packages threads, turns, image and acp are features of the bridge; turn, params and binding
+// serve them. Package lifecycle itself has no code. The bridge checks the key [steering] of the
+// configuration but ignores it.
 package lifecycle

@@ -14,8 +14,8 @@ import (
 type conversation struct {
 	f      *Feature
 	thread *turn.Thread
-	box    *turn.Inbox             // nil: no message was enqueued
-	end    context.CancelCauseFunc // of box
+	inbox  *turn.Inbox             // nil: no message was enqueued
+	end    context.CancelCauseFunc // of inbox
 
 	next  settings // of the next turn
 	going settings // that the last turn was asked for with
@@ -35,25 +35,25 @@ func (f *Feature) conversation(id string) *conversation {
 	return c
 }
 
-// mailbox is where messages for the conversation are put.
-func (c *conversation) mailbox() (*turn.Inbox, error) {
+// openInbox is where messages for the conversation are put.
+func (c *conversation) openInbox() (*turn.Inbox, error) {
 	f := c.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed || f.open[c.thread.ID] != c {
 		return nil, errClosed
 	}
-	if c.box == nil {
-		c.box = turn.NewInbox(turn.InboxOptions{
+	if c.inbox == nil {
+		c.inbox = turn.NewInbox(turn.InboxOptions{
 			Thread: c.thread, Start: func(items []json.RawMessage) (json.RawMessage, error) { return c.turn(f.ctx, written(items), "", nil) },
-			Answer: func(text string) bool { return f.desk.Answer(c.thread.ID, text) },
+			Answer: func(text string) bool { return f.questions.answer(c.thread.ID, text) },
 			Failed: c.failed,
 		})
 		var ctx context.Context
 		ctx, c.end = context.WithCancelCause(f.ctx)
-		f.workers.Go(func() { c.box.Run(ctx) }) // ends with the thread, or with Close
+		f.workers.Go(func() { c.inbox.Run(ctx) }) // ends with the thread, or with Close
 	}
-	return c.box, nil
+	return c.inbox, nil
 }
 
 // failed tells of a message that was queued, and can't be sent.
@@ -112,9 +112,9 @@ func (f *Feature) forget(id string) (end func()) {
 	defer f.mu.Unlock()
 	c := f.open[id]
 	delete(f.open, id)
-	if c == nil || c.box == nil {
+	if c == nil || c.inbox == nil {
 		return func() {}
 	}
-	c.box.Stop()
+	c.inbox.Stop()
 	return func() { c.end(errClosed) }
 }

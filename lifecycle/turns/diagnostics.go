@@ -3,7 +3,6 @@ package turns
 import (
 	"context"
 
-	"codex-bridge/lifecycle/diagnostics"
 	"codex-bridge/rpc"
 )
 
@@ -13,9 +12,6 @@ type token struct {
 	of     address // of nothing: all open threads
 	reason string
 }
-
-// mostTokens is how many previews are remembered.
-const mostTokens = 100
 
 // preview is bridge/diagnostics/preview: {sessionKey? or threadId?, reason?} → what would be
 // sent, and a token. Without either it is of all open threads.
@@ -35,14 +31,14 @@ func (f *Feature) preview(p rpc.Value) (later, error) {
 		if err != nil {
 			return nil, err
 		}
-		shown, err := f.sends.Preview(now)
+		shown, err := f.uploads.preview(now)
 		if err != nil {
 			return nil, err
 		}
 		t.text = shown.Token
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.tokens = append(f.tokens, t); len(f.tokens) > mostTokens {
+		if f.tokens = append(f.tokens, t); len(f.tokens) > maxUploadTokens {
 			f.tokens = f.tokens[1:]
 		}
 		return shown, nil
@@ -71,7 +67,7 @@ func (f *Feature) upload(p rpc.Value) (later, error) {
 		if err != nil {
 			return nil, err
 		}
-		sent, err := f.sends.Upload(ctx, text, now)
+		sent, err := f.uploads.upload(ctx, text, now)
 		if err != nil {
 			return nil, err
 		}
@@ -80,8 +76,8 @@ func (f *Feature) upload(p rpc.Value) (later, error) {
 }
 
 // sendable is what a preview means today.
-func (f *Feature) sendable(ctx context.Context, t token) (diagnostics.Request, error) {
-	r := diagnostics.Request{Scope: t.of.session + "\x00" + t.of.thread, Reason: t.reason}
+func (f *Feature) sendable(ctx context.Context, t token) (uploadRequest, error) {
+	r := uploadRequest{Scope: t.of.session + "\x00" + t.of.thread, Reason: t.reason}
 	switch {
 	case t.of.thread != "":
 		r.Threads = []string{t.of.thread}

@@ -39,11 +39,11 @@ func (f *Feature) enqueue(p rpc.Value) (later, error) {
 			if err != nil {
 				return err
 			}
-			box, err := c.mailbox()
+			inbox, err := c.openInbox()
 			if err != nil {
 				return err
 			}
-			wait, err = box.Put(m)
+			wait, err = inbox.Put(m)
 			return err
 		})
 		if err != nil {

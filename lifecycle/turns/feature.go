@@ -9,8 +9,6 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
-	"codex-bridge/lifecycle/diagnostics"
-	"codex-bridge/lifecycle/question"
 	"codex-bridge/lifecycle/threads"
 	"codex-bridge/lifecycle/turn"
 	"codex-bridge/rpc"
@@ -34,12 +32,12 @@ const mostMessages = 2000
 
 // Feature is a bridge.Feature.
 type Feature struct {
-	o        Options
-	peer     *bridge.Peer
-	runner   *turn.Runner
-	messages *turn.Queue // in the order of their arrival
-	desk     *question.Desk
-	sends    *diagnostics.Desk
+	o         Options
+	peer      *bridge.Peer
+	runner    *turn.Runner
+	messages  *turn.Queue // in the order of their arrival
+	questions *openQuestions
+	uploads   *uploader
 
 	ctx     context.Context // of what outlives a request; ends with Close
 	end     context.CancelCauseFunc
@@ -60,9 +58,9 @@ type Feature struct {
 // New makes a Feature.
 func New(o Options) *Feature {
 	f := &Feature{
-		o: o, runner: turn.NewRunner(nil), messages: turn.NewQueue(mostMessages), desk: question.New(), open: make(map[string]*conversation),
+		o: o, runner: turn.NewRunner(nil), messages: turn.NewQueue(mostMessages), questions: newOpenQuestions(), open: make(map[string]*conversation),
 	}
-	f.sends = diagnostics.New(codex{f: f})
+	f.uploads = newUploader(codex{f: f})
 	f.ctx, f.end = context.WithCancelCause(context.Background())
 	return f
 }

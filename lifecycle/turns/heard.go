@@ -54,7 +54,7 @@ func (f *Feature) take(method string, params rpc.Value) {
 	if method == resolved {
 		thread, _ := params.Get("threadId").Text()
 		if id, ok := rpc.IDOf(params.Get("requestId")); ok {
-			f.desk.Resolved(thread, id)
+			f.questions.resolved(thread, id)
 		}
 		return
 	}
@@ -72,12 +72,12 @@ func (f *Feature) take(method string, params rpc.Value) {
 		}
 		f.mu.Unlock()
 	case turn.EventEnded:
-		f.desk.Ended(e.Thread, e.Turn)
+		f.questions.turnEnded(e.Thread, e.Turn)
 		f.mu.Lock()
 		c.stuck = false
 		f.mu.Unlock()
 	case turn.EventThreadClosed:
-		f.desk.Closed(e.Thread)
+		f.questions.threadClosed(e.Thread)
 		f.mu.Lock()
 		if w := c.watch; w != nil && w.turn == "" {
 			close(w.began)

@@ -93,12 +93,12 @@ func (l last) asks(_ context.Context, said *bridge.Said) {
 		}
 		either := said.Either()
 		thread, _ := params.Get("threadId").Text()
-		l.f.desk.Ask(id, params, func(result json.RawMessage) { either.Reply(result) })
-		said.OnReply(func(*bridge.Reply) { l.f.desk.Resolved(thread, id) })
+		l.f.questions.ask(id, params, func(result json.RawMessage) { either.Reply(result) })
+		said.OnReply(func(*bridge.Reply) { l.f.questions.resolved(thread, id) })
 		return
 	}
 	held := said.Hold(longest, func() []byte { return answer.Reply(nil, "") })
-	lines := l.f.desk.Ask(id, params, func(result json.RawMessage) { held.Reply(result) })
+	lines := l.f.questions.ask(id, params, func(result json.RawMessage) { held.Reply(result) })
 	if lines == nil {
 		return
 	}

@@ -31,8 +31,8 @@ func (f *Feature) State() State {
 		if t.Turn, _ = c.thread.Turn(); t.Turn != "" {
 			s.Running++
 		}
-		if c.box != nil {
-			t.Waiting = c.box.Waiting()
+		if c.inbox != nil {
+			t.Waiting = c.inbox.Waiting()
 			s.Waiting += t.Waiting
 		}
 		if c.next != (settings{}) {
@@ -45,4 +45,19 @@ func (f *Feature) State() State {
 	}
 	slices.SortFunc(s.Threads, func(a, b Thread) int { return cmp.Compare(a.ID, b.ID) })
 	return s
+}
+
+// Running returns the turn that runs in a thread and takes input: "" for none, and for a
+// review or a compaction, which Codex names in two ways.
+func (f *Feature) Running(thread string) string {
+	f.mu.Lock()
+	c := f.open[thread]
+	f.mu.Unlock()
+	if c == nil {
+		return ""
+	}
+	if turn, open := c.thread.Turn(); open {
+		return turn
+	}
+	return ""
 }
