@@ -86,6 +86,7 @@ func init() { // they lead back to it
 		"hooks/list":              (*Server).hooksList,
 		"thread/start":            (*Server).threadStart,
 		"thread/resume":           (*Server).threadResume,
+		"thread/read":             (*Server).threadRead,
 		"thread/archive":          (*Server).threadArchive,
 		"turn/start":              (*Server).turnStart,
 		"turn/steer":              (*Server).turnSteer,

@@ -72,6 +72,18 @@ func (s *Server) threadResume(m message) {
 	})
 }
 
+// threadRead returns the folder and the file of a thread, loaded or not.
+func (s *Server) threadRead(m message) {
+	var p opening
+	_ = json.Unmarshal(m.Params, &p) // no thread has the id ""
+	path := s.rollout(p.ThreadID)
+	if err := p.remember(path); err != nil {
+		s.answer(m.ID, nil, faultf("thread not loaded: %s", p.ThreadID))
+		return
+	}
+	s.answer(m.ID, object{"thread": object{"id": p.ThreadID, "path": path, "cwd": p.Cwd}}, nil)
+}
+
 // remember fills in what the thread was started with, from its file.
 func (p *opening) remember(path string) error {
 	f, err := os.Open(path)
