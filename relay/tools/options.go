@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"codex-bridge/bridge/config"
-	"codex-bridge/relay/tools/loops"
 )
 
 // Before is asked about a call before it runs: policy's rules, hooks. It may give the
@@ -29,7 +28,7 @@ type Options struct {
 	Handlers []Handler         // in order
 	After    []After
 	// Loops turns on the detection of loops.
-	Loops *loops.Limits
+	Loops *LoopLimits
 	// Poll tells whether a tool is asked again and again by its nature.
 	Poll func(namespace, name string) bool
 	// Parallel is how many calls of one tool run at once (0: 8); the others wait.

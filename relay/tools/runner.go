@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"codex-bridge/relay/tools/loops"
 )
 
 var (
@@ -24,7 +22,7 @@ type Runner struct {
 	catalogue *Catalogue
 	o         Options
 	slots     slots
-	watches   watches
+	detectors loopDetectors
 
 	ctx  context.Context // ends with Close
 	stop context.CancelCauseFunc
@@ -37,10 +35,10 @@ type Runner struct {
 
 // NewRunner makes a Runner of the catalogue's tools. Close ends it.
 func NewRunner(c *Catalogue, o Options) *Runner {
-	r := &Runner{catalogue: c, o: o.filled(), slots: slots{of: map[string]chan struct{}{}}, watches: watches{of: map[string]*watched{}}}
+	r := &Runner{catalogue: c, o: o.filled(), slots: slots{of: map[string]chan struct{}{}}, detectors: loopDetectors{turns: map[string]*turnDetector{}}}
 	r.slots.most = r.o.Parallel
 	if o.Loops != nil {
-		r.watches.limits = *o.Loops
+		r.detectors.limits = *o.Loops
 	}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
@@ -75,7 +73,7 @@ func (r *Runner) Answer(ctx context.Context, call Call) Answer {
 	defer context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })()
 
 	call.Arguments = object(call.Arguments)
-	answer := r.watched(ctx, &call)
+	answer := r.withoutLoop(ctx, &call)
 	for _, after := range r.o.After {
 		r.told(func() { after(ctx, call, answer) })
 	}
@@ -96,8 +94,8 @@ func (r *Runner) told(observe func()) {
 	observe()
 }
 
-// watched answers a call, unless it is one too many of the same.
-func (r *Runner) watched(ctx context.Context, call *Call) Answer {
+// withoutLoop answers a call, unless the model repeats itself.
+func (r *Runner) withoutLoop(ctx context.Context, call *Call) Answer {
 	t, fault := r.find(ctx, *call)
 	if fault != "" {
 		return r.failed("%s", fault)
@@ -106,19 +104,19 @@ func (r *Runner) watched(ctx context.Context, call *Call) Answer {
 		return Convert(r.result(ctx, call, t), r.o.Limits.MaxText)
 	}
 	asked := *call
-	c := loopCall(asked, t == nil, r.o.Poll(call.Namespace, call.Name))
-	v := r.watches.judge(asked, c)
-	if v.Level == loops.Block {
-		return r.failed("%s", v.Text())
+	a := newAttempt(asked, t == nil, r.o.Poll(call.Namespace, call.Name))
+	v := r.detectors.judge(asked, a)
+	if v.action == loopBlock {
+		return r.failed("%s", v.text())
 	}
 	result := r.result(ctx, call, t)
 	answer := Convert(result, r.o.Limits.MaxText)
-	r.watches.made(asked, c, answer)
-	if v.Level == loops.Warn {
+	r.detectors.ran(asked, a, answer)
+	if v.action == loopWarn {
 		if len(result.Content) == 0 {
 			result.Content = answer.Items
 		}
-		result.Content = append([]Content{{Text: v.Text() + "\n"}}, result.Content...)
+		result.Content = append([]Content{{Text: v.text() + "\n"}}, result.Content...)
 		answer = Convert(result, r.o.Limits.MaxText)
 	}
 	return answer

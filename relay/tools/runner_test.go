@@ -17,7 +17,6 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/loops"
 )
 
 func fails(t *testing.T, a tools.Answer, want string) {
@@ -359,7 +358,7 @@ func TestAllAtOnce(t *testing.T) {
 	c := tools.NewCatalogue(p)
 	var after atomic.Int32
 	r := tools.NewRunner(c, tools.Options{
-		Loops: &loops.Limits{Window: 30, Warning: 5, Unknown: 5, Critical: 10, Breaker: 30},
+		Loops: &tools.LoopLimits{Window: 30, Warning: 5, Unknown: 5, Critical: 10, Breaker: 30},
 		After: []tools.After{func(context.Context, tools.Call, tools.Answer) { after.Add(1) }},
 	})
 	var all sync.WaitGroup
@@ -391,7 +390,7 @@ func TestAllAtOnce(t *testing.T) {
 // Repeats with the same outcome are noted, and then refused; those of another turn are
 // its own.
 func TestLoops(t *testing.T) {
-	limit := loops.Default()
+	limit := tools.DefaultLoopLimits()
 	ran := 0
 	r := one(t, tools.Options{Loops: &limit}, func(context.Context, tools.Call) (tools.Result, error) {
 		ran++

@@ -10,7 +10,6 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/loops"
 )
 
 // Options make a Feature. Config is needed.
@@ -98,7 +97,7 @@ func (f *Feature) kitOptions() KitOptions {
 func (f *Feature) newRunner() *tools.Runner {
 	o := tools.Options{Limits: f.limits, Before: f.o.Before, Handlers: f.o.Handlers, After: f.o.After, Log: f.o.Log}
 	if f.limits.Loops {
-		limits := loops.Default()
+		limits := tools.DefaultLoopLimits()
 		o.Loops = &limits
 	}
 	return tools.NewRunner(f.catalogue, o)

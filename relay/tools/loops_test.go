@@ -1,0 +1,128 @@
+package tools
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// calls is a history: n rounds of the same calls, with the same outcome or always another one.
+type calls struct {
+	n      int
+	of     []attempt
+	change bool
+}
+
+var (
+	a     = attempt{tool: "a", arguments: "1"}
+	a2    = attempt{tool: "a", arguments: "2"}
+	b     = attempt{tool: "b", arguments: "1"}
+	poll  = attempt{tool: "p", poll: true}
+	ghost = attempt{tool: "g", unknown: true}
+	ghos2 = attempt{tool: "g", unknown: true, arguments: "2"}
+	spook = attempt{tool: "h", unknown: true}
+)
+
+func TestLoopDetector(t *testing.T) {
+	one := func(n int, c attempt) calls { return calls{n: n, of: []attempt{c}} }
+	for _, test := range []struct {
+		name    string
+		history []calls
+		call    attempt
+		want    loopVerdict
+	}{
+		{"nothing before", nil, a, loopVerdict{}},
+		{"below the warning", []calls{one(9, a)}, a, loopVerdict{}},
+		{"the warning", []calls{one(10, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 10}},
+		{"other arguments", []calls{one(20, a)}, a2, loopVerdict{}},
+		{"another tool", []calls{one(20, a)}, b, loopVerdict{}},
+		{"scattered ones are counted", []calls{one(5, a), one(3, b), one(5, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 10}},
+		{"below the critical", []calls{one(19, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 19}},
+		{"the critical", []calls{one(20, a)}, a, loopVerdict{action: loopBlock, detector: "repeat", count: 20}},
+		{"with other outcomes there is only a warning", []calls{{25, []attempt{a}, true}}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 25}},
+		{"one other outcome begins anew", []calls{one(10, a), {1, []attempt{a}, true}, one(12, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 23}},
+		{"the breaker", []calls{one(30, a)}, a, loopVerdict{action: loopBlock, detector: "breaker", count: 30}},
+		{"what is out of the window is forgotten", []calls{one(21, a), one(11, b), one(9, a2)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 10}},
+		{"unknown, below", []calls{one(9, ghost)}, ghost, loopVerdict{}},
+		{"unknown", []calls{one(5, ghost), one(5, ghos2)}, ghost, loopVerdict{action: loopBlock, detector: "unknown", count: 10}},
+		{"another that is unknown", []calls{one(10, ghost)}, spook, loopVerdict{}},
+		{"a poll with news", []calls{{25, []attempt{poll}, true}}, poll, loopVerdict{}},
+		{"a poll without", []calls{one(10, poll)}, poll, loopVerdict{action: loopWarn, detector: "poll", count: 10}},
+		{"a poll without for long", []calls{one(20, poll)}, poll, loopVerdict{action: loopBlock, detector: "poll", count: 20}},
+		{"two in turn, below", []calls{{4, []attempt{a, b}, false}}, a, loopVerdict{}},
+		{"two in turn", []calls{{5, []attempt{a, b}, false}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 10}},
+		{"two in turn, the other next", []calls{{5, []attempt{a, b}, false}}, b, loopVerdict{}},
+		{"two in turn, for long", []calls{{10, []attempt{a, b}, false}}, a, loopVerdict{action: loopBlock, detector: "pingPong", count: 20}},
+		{"two in turn, with news", []calls{{10, []attempt{a, b}, true}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 20}},
+		{"two in turn after something else", []calls{one(1, a2), {5, []attempt{a, b}, false}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 10}},
+		{"three in turn", []calls{{9, []attempt{a, b, a2}, false}}, a, loopVerdict{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := &loopDetector{limits: DefaultLoopLimits()}
+			outcomes := 0
+			for _, h := range test.history {
+				for range h.n {
+					for _, c := range h.of {
+						if h.change {
+							outcomes++
+						}
+						d.ran(c, fmt.Sprint(h.change, outcomes))
+					}
+				}
+			}
+			got := d.judge(test.call)
+			if got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+			if (got.text() != "") != (got.action != loopNone) {
+				t.Errorf("%q", got.text())
+			}
+		})
+	}
+}
+
+// Refused calls count for the breaker. Other calls in between end the loop.
+func TestLoopDetectorCountsRefusedCalls(t *testing.T) {
+	d := &loopDetector{limits: DefaultLoopLimits()}
+	ran := 0
+	for range 40 {
+		if d.judge(a).action == loopBlock {
+			d.refuse(a)
+		} else {
+			d.ran(a, "x")
+			ran++
+		}
+	}
+	if got := d.judge(a); ran != 20 || got.detector != "breaker" {
+		t.Errorf("%d ran, then %+v", ran, got)
+	}
+	for range 11 {
+		d.ran(b, "y")
+	}
+	if got := d.judge(a); got.action == loopBlock {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A call with always new outcomes is never refused, and one with always the same outcome is refused in the end.
+func TestLoopDetectorLetsProgressRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := &loopDetector{limits: DefaultLoopLimits()}
+		for i := range rapid.IntRange(0, 100).Draw(t, "calls") {
+			c := attempt{tool: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "tool"), poll: rapid.Bool().Draw(t, "poll")}
+			if v := d.judge(c); v.action == loopBlock {
+				t.Fatalf("%+v", v)
+			}
+			d.ran(c, fmt.Sprint(i))
+		}
+		stubborn := attempt{tool: rapid.SampledFrom([]string{"a", "d"}).Draw(t, "stubborn")}
+		ran := 0
+		for d.judge(stubborn).action != loopBlock {
+			d.ran(stubborn, "same")
+			if ran++; ran > DefaultLoopLimits().Critical {
+				t.Fatal("runs for ever")
+			}
+		}
+	})
+}
