@@ -114,6 +114,28 @@ func TestPersonDecidesAboutMethod(t *testing.T) {
 	}
 }
 
+// What a person has agreed to is still judged, and the client gets the refusal.
+func TestConsentedRequestIsJudged(t *testing.T) {
+	const text = readOnlyPolicy + `
+[policy.methods]
+"process/spawn" = "ask"
+[[policy.rule]]
+command = "git push **"
+decision = "deny"
+reason = "no"
+`
+	willing := &person{hooks: true, answer: `{"decision":"allow"}`}
+	g := guard.New(load(t, text), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, g.Asking(willing, func() time.Duration { return time.Minute }), g)
+	c.Play("denied", `
+editor> {"id":1,"method":"process/spawn","params":{"command":["git","push"]}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}
+`)
+	if len(willing.asked) != 1 {
+		t.Errorf("asked %q", willing.asked)
+	}
+}
+
 // A request is refused where no person can be asked, and where a person's answer can't be logged.
 func TestPersonNotAsked(t *testing.T) {
 	const request = `{"id":1,"method":"thread/name/set","params":{"threadId":"t","name":"x"}}`
