@@ -43,3 +43,15 @@ func TestAskedMethods(t *testing.T) {
 		t.Error("audit asks a person")
 	}
 }
+
+// A method that policy.methods does not name is not denied by it, even if it is not allowed either.
+func TestDeniedMethods(t *testing.T) {
+	cfg := contract()
+	cfg.Methods = map[string]string{"bridge/search": "deny", "bridge/explain": "allow", "thread/name/set": "ask"}
+	p := compile(t, cfg)
+	for method, want := range map[string]bool{"bridge/search": true, "bridge/explain": false, "thread/name/set": false, "bridge/other": false, "fs/writeFile": false} {
+		if got := p.Denies(method); got != want {
+			t.Errorf("%s: %v", method, got)
+		}
+	}
+}
