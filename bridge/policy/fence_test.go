@@ -183,3 +183,33 @@ func TestFolderAboveTemporaryFolderStaysReadOnly(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// An answer is refused if something in the thread's folders has to be protected, and the request defined no profile.
+func TestAnswerToRequestWithoutProfile(t *testing.T) {
+	const here, home = `{"cwd":"/code/proj"}`, `{"cwd":"/home/ada"}`
+	for name, test := range map[string]struct {
+		protected []string
+		mode      config.Mode
+		sandbox   string
+		sent      policy.Sent
+		result    string
+		refused   bool
+	}{
+		"protected":                 {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{}, here, true},
+		"not enforced":              {[]string{".vscode"}, config.Audit, "workspace-write", policy.Sent{}, here, false},
+		"read-only":                 {[]string{".vscode"}, config.Enforce, "read-only", policy.Sent{}, here, false},
+		"with a profile":            {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{Fence: policy.Fence{On: true}}, here, false},
+		"never writable":            {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{}, home, false},
+		"in its workspace, moved":   {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{Within: "/code/proj"}, home, true},
+		"no folder":                 {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{}, `{}`, false},
+		"nothing protected":         {nil, config.Enforce, "workspace-write", policy.Sent{}, here, false},
+		"protected in another root": {nil, config.Enforce, "workspace-write", policy.Sent{}, `{"cwd":"/code/proj","runtimeWorkspaceRoots":["/srv/out","relative"]}`, true},
+	} {
+		cfg, st := contract(), state()
+		cfg.ProtectedPaths, cfg.Mode, cfg.Sandbox = test.protected, test.mode, test.sandbox
+		st.PolicyFiles = policyFiles{"/srv/out": {"/srv/out/.codex-bridge.toml"}}
+		if err := compile(t, cfg).VerifyFence(&test.sent, value(t, test.result), st); (err != nil) != test.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
