@@ -3,6 +3,5 @@
 // descriptions of images, and agents beside the conversation.
 //
 // Packages threads, turns, image and acp are features of the bridge; turn, params and binding
-// serve them. Package lifecycle itself has no code. The bridge checks the key [steering] of the
-// configuration but ignores it.
+// serve them. Package lifecycle itself has no code.
 package lifecycle

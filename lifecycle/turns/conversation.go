@@ -35,7 +35,7 @@ func (f *Feature) conversation(id string) *conversation {
 	return c
 }
 
-// openInbox is where messages for the conversation are put.
+// openInbox returns the inbox of the conversation, and starts it if it does not run.
 func (c *conversation) openInbox() (*turn.Inbox, error) {
 	f := c.f
 	f.mu.Lock()
