@@ -20,9 +20,9 @@ type Turn struct {
 	Effort      string // see setting.Effort
 	// Standing is the effort that the thread has. The mode of the turn repeats it where
 	// Effort is empty, or Codex would go back to the model's usual effort (measured).
-	Standing string
-	Trigger  Trigger
-	Words    TriggerInstructions
+	Standing     string
+	Trigger      Trigger
+	Instructions TriggerInstructions
 }
 
 // Params returns turn/start for the turn. A turn of a known model carries a mode, since the
@@ -57,7 +57,7 @@ func (t Turn) Params() (json.RawMessage, error) {
 		p.Sandbox = &s
 	}
 	if t.Model != "" {
-		mode, err := CollaborationMode(t.Trigger, t.Words, t.Model, cmp.Or(t.Effort, t.Standing))
+		mode, err := CollaborationMode(t.Trigger, t.Instructions, t.Model, cmp.Or(t.Effort, t.Standing))
 		if err != nil {
 			return nil, err
 		}

@@ -46,11 +46,11 @@ func (r *request) answer(ctx context.Context) error {
 		d.Reason = binding.Reason(r.kept.Reason)
 	}
 	if d.Action == binding.ActionResume {
-		sequel, err := r.resume(ctx, d)
-		if err != nil || !sequel.Again {
+		recovery, err := r.resume(ctx, d)
+		if err != nil || !recovery.Again {
 			return err
 		}
-		d = binding.Decision{Action: binding.ActionStart, Reason: sequel.Reason}
+		d = binding.Decision{Action: binding.ActionStart, Reason: recovery.Reason}
 	}
 	return r.start(ctx, d)
 }
@@ -156,18 +156,18 @@ func (f *Feature) bound(ctx context.Context, s *store.Store, session string) (st
 	return kept, b, nil
 }
 
-// resume goes on with the session's thread. What it can't do is told, or has a sequel.
+// resume resumes the session's thread. If it can't, it returns an error, or how to recover.
 func (r *request) resume(ctx context.Context, d binding.Decision) (binding.Recovery, error) {
 	text, err := params.ThreadResume(r.m.Params.Raw(), r.old.ThreadID, r.given)
 	if err != nil {
 		return binding.Recovery{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
-	var sequel binding.Recovery
+	var recovery binding.Recovery
 	err = r.ask(ctx, "thread/resume", text, func(a *bridge.Answer, answer *rpc.Envelope) {
 		if failed := failure(answer); failed != nil {
 			what := binding.FailureOf(failed)
-			if sequel = binding.AfterResumeFailure(what); sequel.Again {
-				r.o.Log.Info("a session's thread can't be gone on with", "thread", r.old.ThreadID, "reason", sequel.Reason, "error", failed.Message)
+			if recovery = binding.AfterResumeFailure(what); recovery.Again {
+				r.o.Log.Info("a session's thread can't be gone on with", "thread", r.old.ThreadID, "reason", recovery.Reason, "error", failed.Message)
 				a.Keep()
 			} else if what == binding.FailureBusy {
 				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
@@ -177,7 +177,7 @@ func (r *request) resume(ctx context.Context, d binding.Decision) (binding.Recov
 		b := binding.NewResumed(r.old, r.run, r.in, said(answer))
 		r.settle(ctx, a, answer, d, b)
 	})
-	return sequel, err
+	return recovery, err
 }
 
 // start gives the session a new thread, for now or for good.

@@ -131,8 +131,8 @@ func (f *Feature) notThis(session, thread string) binding.Reason {
 	return ""
 }
 
-// Words are what the model is told of a turn by a trigger, as configured.
-func (f *Feature) Words() params.TriggerInstructions {
+// TriggerInstructions returns the configured instructions to the model for turns by a trigger.
+func (f *Feature) TriggerInstructions() params.TriggerInstructions {
 	t := f.o.Thread()
 	return params.TriggerInstructions{Cron: t.CronInstructions, Heartbeat: t.HeartbeatInstructions}
 }

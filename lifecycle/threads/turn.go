@@ -45,7 +45,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
 		if own, ok := call.Params.Get("effort").Text(); ok {
 			effort = own
 		}
-		if mode, err = params.CollaborationMode(trigger, f.Words(), model, effort); err != nil {
+		if mode, err = params.CollaborationMode(trigger, f.TriggerInstructions(), model, effort); err != nil {
 			return rpc.Errorf(rpc.CodeInvalidParams, "turn/start: bridge.trigger: %v; open the thread here, or name its model", err)
 		}
 	}
@@ -112,11 +112,11 @@ func (f *Feature) turnCompleted(ctx context.Context, said *bridge.Said) {
 	if !matters {
 		return
 	}
-	sequel := binding.AfterTurnFailure(failure, t.bootstrapped)
-	if sequel.Keep {
+	recovery := binding.AfterTurnFailure(failure, t.bootstrapped)
+	if recovery.Keep {
 		return
 	}
-	if err := f.giveUp(ctx, t.session, id, sequel.Reason); err != nil {
+	if err := f.giveUp(ctx, t.session, id, recovery.Reason); err != nil {
 		f.o.Log.Error("a session's thread can't be given up", "thread", id, "error", err)
 	}
 }

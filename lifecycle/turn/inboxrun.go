@@ -34,7 +34,7 @@ func (b *Inbox) Run(ctx context.Context) {
 				b.sleep(ctx, changed, retryAfter)
 			}
 		case actionInterrupt:
-			b.strike(ctx, running, batch)
+			b.interrupt(ctx, running, batch)
 		}
 	}
 	b.giveUp(context.Cause(ctx))
@@ -193,8 +193,8 @@ func (b *Inbox) start(ctx context.Context, messages []*waiting) bool {
 	return true
 }
 
-// strike interrupts the running turn; what waits until then starts the next.
-func (b *Inbox) strike(ctx context.Context, running string, messages []*waiting) {
+// interrupt interrupts the running turn; what waits until then starts the next.
+func (b *Inbox) interrupt(ctx context.Context, running string, messages []*waiting) {
 	err := b.o.Thread.Interrupt(ctx, running)
 	b.mu.Lock()
 	defer b.mu.Unlock()

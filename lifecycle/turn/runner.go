@@ -53,18 +53,18 @@ type Result struct {
 // Runner runs turns.
 type Runner struct {
 	sessions Sessions
-	lines    *Queue
+	queue    *Queue
 }
 
-// NewRunner returns a Runner.
+// NewRunner returns a Runner for the sessions of s.
 func NewRunner(s Sessions) *Runner { return &Runner{s, NewQueue(maxQueued)} }
 
 // For returns a Runner for other Sessions that uses the same queue.
-func (r *Runner) For(s Sessions) *Runner { return &Runner{s, r.lines} }
+func (r *Runner) For(s Sessions) *Runner { return &Runner{s, r.queue} }
 
 // Join takes the last place in the queue of a session; the caller must call RunAt with it.
 func (r *Runner) Join(key string) (*Place, error) {
-	place, err := r.lines.Join(key)
+	place, err := r.queue.Join(key)
 	if errors.Is(err, ErrQueueFull) {
 		return nil, rpc.Errorf(rpc.CodeBusy, "%v", err)
 	}
@@ -72,7 +72,7 @@ func (r *Runner) Join(key string) (*Place, error) {
 }
 
 // InLine returns the number of turns that wait or run, of all sessions.
-func (r *Runner) InLine() int { return r.lines.All() }
+func (r *Runner) InLine() int { return r.queue.All() }
 
 // RunAt runs one turn when the turns before its place are over. It is interrupted when it
 // takes longer than within (see Timeout), or when ctx ends.

@@ -77,7 +77,7 @@ func (c *conversation) turn(ctx context.Context, in params.Input, trigger params
 		items = in.After(binding.QuoteHistory(history, in.Text, binding.EngineMaxChars(b.ContextEngine)))
 	}
 	t := bound{Binding: b}.Turn(items)
-	t.Standing, t.Trigger, t.Words = now.Effort, trigger, f.o.Threads.Words()
+	t.Standing, t.Trigger, t.Instructions = now.Effort, trigger, f.o.Threads.TriggerInstructions()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.going = c.next
