@@ -13,7 +13,6 @@ import (
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/telemetry"
-	"codex-bridge/relay/telemetry/otlp"
 
 	"go.opentelemetry.io/otel"
 )
@@ -39,7 +38,7 @@ func newTelemetry(cfg *config.Config, bytes *bridge.Bytes, log *slog.Logger) *te
 		return nil
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry", "error", err) }))
-	client, err := otlp.New(endpoint, otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")))
+	client, err := telemetry.NewCollector(endpoint, telemetry.ParseHeaders(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")))
 	if err != nil {
 		log.Warn("nothing is exported to an OpenTelemetry collector", "error", err)
 		return nil
@@ -75,7 +74,7 @@ func examineTelemetry(cfg *config.Config) []finding {
 	}
 	address, err := url.Parse(endpoint)
 	if err == nil {
-		_, err = otlp.New(endpoint, nil)
+		_, err = telemetry.NewCollector(endpoint, nil)
 	}
 	if err != nil {
 		return []finding{{"telemetry", warn, "nothing is told: the address of the collector is not one of HTTP", "write one such as http://localhost:4318 as otel.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT"}}

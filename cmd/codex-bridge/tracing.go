@@ -15,7 +15,7 @@ import (
 	"codex-bridge/bridge/hello"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/redact"
-	"codex-bridge/relay/telemetry/otlp"
+	"codex-bridge/relay/telemetry"
 	"codex-bridge/relay/tools"
 	"codex-bridge/relay/trace"
 )
@@ -62,7 +62,7 @@ func secrets(cfg *config.Config) []string {
 		password, _ := address.User.Password()
 		environ = append(environ, "PASSWORD="+password)
 	}
-	for _, value := range otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")) {
+	for _, value := range telemetry.ParseHeaders(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")) {
 		words := strings.Fields(value) // "Bearer", for one, is known
 		if len(words) > 0 && strings.ContainsAny(value, "0123456789") {
 			environ = append(environ, "TOKEN="+words[len(words)-1])

@@ -6,14 +6,12 @@ import (
 	"strconv"
 	"testing"
 	"time"
-
-	"codex-bridge/relay/telemetry/otlp"
 )
 
 // Turns and items whose end is never told do not keep those that come from being told of.
 func TestUnended(t *testing.T) {
 	server := httptest.NewServer(nil)
-	client, err := otlp.New(server.URL, nil)
+	client, err := NewCollector(server.URL, nil)
 	server.Close() // nobody hears it
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/store"
-	"codex-bridge/relay/telemetry/otlp"
 	"codex-bridge/rpc"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -25,7 +24,7 @@ const mostOpen = 4096
 
 // Options are what a Telemetry is made of.
 type Options struct {
-	Client  *otlp.Client
+	Client  *Collector
 	Service string // the name that the collector knows us by
 	Version string
 	Bytes   *bridge.Bytes    // what the two sides have said; nil: it is not counted
@@ -65,8 +64,8 @@ func New(o Options) (*Telemetry, error) {
 	who := resource.NewSchemaless(attribute.String("service.name", o.Service), attribute.String("service.version", o.Version))
 	t := &Telemetry{
 		now:    o.Now,
-		traces: sdktrace.NewTracerProvider(sdktrace.WithResource(who), sdktrace.WithBatcher(otlp.Spans{Client: o.Client})),
-		meters: sdkmetric.NewMeterProvider(sdkmetric.WithResource(who), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(otlp.Metrics{Client: o.Client}))),
+		traces: sdktrace.NewTracerProvider(sdktrace.WithResource(who), sdktrace.WithBatcher(spanExporter{Collector: o.Client})),
+		meters: sdkmetric.NewMeterProvider(sdkmetric.WithResource(who), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metricExporter{Collector: o.Client}))),
 		open:   make(map[string]*open),
 	}
 	t.tracer = t.traces.Tracer("codex-bridge", trace.WithInstrumentationVersion(o.Version))

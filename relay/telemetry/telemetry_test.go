@@ -18,7 +18,6 @@ import (
 	"codex-bridge/bridge/bridgetest"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/telemetry"
-	"codex-bridge/relay/telemetry/otlp"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel"
@@ -103,7 +102,7 @@ func TestSession(t *testing.T) {
 	c := &collector{status: 200, bodies: make(map[string][]byte)}
 	server := httptest.NewServer(c)
 	defer server.Close()
-	client, err := otlp.New(server.URL+"/", otlp.Headers("x-token=a%20b, bad"))
+	client, err := telemetry.NewCollector(server.URL+"/", telemetry.ParseHeaders("x-token=a%20b, bad"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +202,7 @@ func TestRefused(t *testing.T) {
 	server := httptest.NewServer(c)
 	host := strings.TrimPrefix(server.URL, "http://")
 	for _, address := range []string{"http://ada:hunter2@" + host, "http://ada:hunter2@127.0.0.1:1"} {
-		client, err := otlp.New(address, nil)
+		client, err := telemetry.NewCollector(address, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +225,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("the errors are\n%s", said)
 	}
 	for _, address := range []string{"", "localhost:4318", "ftp://x", "http://%zz"} {
-		if _, err := otlp.New(address, nil); err == nil {
+		if _, err := telemetry.NewCollector(address, nil); err == nil {
 			t.Errorf("%q is an address", address)
 		}
 	}
@@ -241,7 +240,7 @@ func TestRedirected(t *testing.T) {
 		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()
-	client, err := otlp.New(server.URL, otlp.Headers("x-team=key"))
+	client, err := telemetry.NewCollector(server.URL, telemetry.ParseHeaders("x-team=key"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package otlp
+package telemetry
 
 import (
 	"context"
@@ -8,21 +8,21 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// Metrics is a metric.Exporter.
-type Metrics struct{ *Client }
+// metricExporter is a metric.Exporter to a Collector.
+type metricExporter struct{ *Collector }
 
 // Temporality implements metric.Exporter: counts go on from the start of the process.
-func (Metrics) Temporality(metric.InstrumentKind) metricdata.Temporality {
+func (metricExporter) Temporality(metric.InstrumentKind) metricdata.Temporality {
 	return metricdata.CumulativeTemporality
 }
 
 // Aggregation implements metric.Exporter.
-func (Metrics) Aggregation(kind metric.InstrumentKind) metric.Aggregation {
+func (metricExporter) Aggregation(kind metric.InstrumentKind) metric.Aggregation {
 	return metric.DefaultAggregationSelector(kind)
 }
 
 // Export implements metric.Exporter. It knows sums of whole numbers, and histograms.
-func (m Metrics) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
+func (m metricExporter) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
 	var scopes []any
 	for _, s := range data.ScopeMetrics {
 		var all []any
@@ -73,7 +73,7 @@ func histograms(v metricdata.Histogram[float64]) []any {
 }
 
 // ForceFlush implements metric.Exporter.
-func (Metrics) ForceFlush(context.Context) error { return nil }
+func (metricExporter) ForceFlush(context.Context) error { return nil }
 
 // Shutdown implements metric.Exporter.
-func (Metrics) Shutdown(context.Context) error { return nil }
+func (metricExporter) Shutdown(context.Context) error { return nil }

@@ -1,4 +1,4 @@
-package otlp
+package telemetry
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Spans is a trace.SpanExporter.
-type Spans struct{ *Client }
+// spanExporter is a trace.SpanExporter to a Collector.
+type spanExporter struct{ *Collector }
 
 type span struct {
 	TraceID    string         `json:"traceId"`
@@ -24,7 +24,7 @@ type span struct {
 
 // ExportSpans implements trace.SpanExporter. All spans are those of one provider and one
 // scope.
-func (s Spans) ExportSpans(ctx context.Context, list []trace.ReadOnlySpan) error {
+func (s spanExporter) ExportSpans(ctx context.Context, list []trace.ReadOnlySpan) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -51,4 +51,4 @@ func (s Spans) ExportSpans(ctx context.Context, list []trace.ReadOnlySpan) error
 }
 
 // Shutdown implements trace.SpanExporter.
-func (s Spans) Shutdown(context.Context) error { return nil }
+func (s spanExporter) Shutdown(context.Context) error { return nil }

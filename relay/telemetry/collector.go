@@ -1,4 +1,4 @@
-package otlp
+package telemetry
 
 import (
 	"bytes"
@@ -13,40 +13,43 @@ import (
 	"time"
 )
 
-// patience is how long a collector may take for one request.
-const patience = 10 * time.Second
+// requestTimeout is how long a collector may take for one request.
+const requestTimeout = 10 * time.Second
 
-// Client sends to one collector.
-type Client struct {
+// Collector sends traces and metrics of the OpenTelemetry SDK to one collector, as OTLP over HTTP in its JSON form.
+//
+// It replaces the exporter of the SDK, which links gRPC and protobuf: they cost each start of the program 2 ms, also
+// without telemetry. What can't be sent is dropped, and the SDK gets the error. Several goroutines may use a Collector.
+type Collector struct {
 	endpoint string // without a final slash
 	headers  map[string]string
 	http     *http.Client
 }
 
-const mostRedirects = 3
+const maxRedirects = 3
 
 var errElsewhere = errors.New("it redirects to another address, or again and again, where it is not followed; name the last one as otel.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT")
 
-// New makes a Client for the address of a collector, to which the paths of the signals are
-// added: "http://localhost:4318". It sends nothing.
-func New(endpoint string, headers map[string]string) (*Client, error) {
+// NewCollector returns a Collector for an address such as "http://localhost:4318", to which the paths of the signals are
+// added. It sends nothing.
+func NewCollector(endpoint string, headers map[string]string) (*Collector, error) {
 	address, err := url.Parse(endpoint)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, fmt.Errorf("the address of the collector is not one of HTTP; it looks like http://localhost:4318")
 	}
 	// The headers hold a key, which net/http would take along.
 	stay := func(r *http.Request, via []*http.Request) error {
-		if r.URL.Host != address.Host || r.URL.Scheme != address.Scheme || len(via) > mostRedirects {
+		if r.URL.Host != address.Host || r.URL.Scheme != address.Scheme || len(via) > maxRedirects {
 			return errElsewhere
 		}
 		return nil
 	}
-	return &Client{strings.TrimSuffix(endpoint, "/"), headers, &http.Client{Timeout: patience, CheckRedirect: stay}}, nil
+	return &Collector{strings.TrimSuffix(endpoint, "/"), headers, &http.Client{Timeout: requestTimeout, CheckRedirect: stay}}, nil
 }
 
-// Headers reads the value of OTEL_EXPORTER_OTLP_HEADERS: "a=b,c=d", each value as in an
-// address.
-func Headers(text string) map[string]string {
+// ParseHeaders returns the headers in a value of OTEL_EXPORTER_OTLP_HEADERS: "a=b,c=d", with the values escaped as in a
+// URL. It leaves out what it can't read.
+func ParseHeaders(text string) map[string]string {
 	all := make(map[string]string)
 	for pair := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(pair, "=")
@@ -62,7 +65,7 @@ func Headers(text string) map[string]string {
 
 // post sends one message of a signal. Its errors never show the address, which may hold a
 // password.
-func (c *Client) post(ctx context.Context, signal string, message any) error {
+func (c *Collector) post(ctx context.Context, signal string, message any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return fmt.Errorf("%s can't be written down: %w", signal, err)
