@@ -339,7 +339,7 @@ func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) pol
 		}
 		if m.Method == "thread/resume" {
 			state.Loaded, state.Unsubscribed = g.threads.profile(id)
-			if state.Loaded == nil && p.Mode() == config.Enforce { // a subagent has the profile of its parent
+			if state.Loaded == nil { // a subagent has the profile of its parent
 				state.Loaded, _ = g.threads.profile(g.origin(id))
 			}
 		}

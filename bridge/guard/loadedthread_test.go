@@ -1,9 +1,12 @@
 package guard
 
 import (
+	"context"
 	"testing"
 
+	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
 )
 
 // A thread that has become unverified keeps its record until Codex has unloaded it.
@@ -46,5 +49,71 @@ func TestLoadedThread(t *testing.T) {
 	none.unverified("t")
 	if _, unsubscribed := none.profile("t"); unsubscribed || none.workspacesOf("t") != nil || none.isVariedLocked("t") {
 		t.Error("a thread that the client has not opened has a record")
+	}
+}
+
+// Codex keeps the profile with which it has loaded a thread, whatever a later request defines.
+func TestLoadedThreadKeepsItsProfile(t *testing.T) {
+	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
+	threads := &w.g.threads
+	for _, fence := range []policy.Fence{{On: true}, {}} {
+		sent := &policy.Sent{Fence: fence}
+		if err := threads.opened(w.g.Policy, sent, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := threads.profile("t"); got == nil || !got.On {
+			t.Errorf("after a request with %+v the profile is %+v", fence, got)
+		}
+	}
+}
+
+// Settings that Codex reports of a thread that takes no turn count as a change.
+func TestUnverifiedThreadIsVaried(t *testing.T) {
+	w := newAgentWorld(t, nil)
+	settings := value(t, `{"approvalPolicy":"on-request"}`)
+	for _, has := range []bool{true, false} {
+		var threads threads
+		if has {
+			threads.recordLocked("t")
+		}
+		if err := threads.changed(w.g.Policy, "t", settings); err != nil || threads.isVariedLocked("t") != has {
+			t.Errorf("with a record %v: %v, varied %v", has, err, threads.isVariedLocked("t"))
+		}
+	}
+}
+
+// A resume is decided with the profile of the loaded thread: its own, or that of the thread whose subagent it is.
+func TestProfileOfResumedThread(t *testing.T) {
+	const parent, child = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
+	for _, mode := range []config.Mode{config.Enforce, config.Audit} {
+		w := newAgentWorld(t, func(p *config.Policy) { p.Mode = mode })
+		w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl", `{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+child+
+			`","parent_thread_id":"`+parent+`","cwd":"`+w.root+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parent+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
+		w.g.threads.known = map[string]*thread{parent: {Thread: policy.Thread{ID: parent}}, child: {Thread: policy.Thread{ID: child}}}
+		w.start()
+		of := func(method, id string) string {
+			m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"` + method + `","params":{"threadId":"` + id + `"}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fence := w.g.state(context.Background(), w.g.Policy(), m).Loaded
+			if fence == nil {
+				return ""
+			}
+			return fence.Roots[0]
+		}
+		check := func(method, id, want string) {
+			t.Helper()
+			if got := of(method, id); got != want {
+				t.Errorf("%s: %s of %s has the profile of %q, want %q", mode, method, id, got, want)
+			}
+		}
+		check("thread/resume", child, "")
+		w.g.threads.mayHave(parent, policy.Fence{Roots: []string{"parent"}})
+		check("thread/resume", parent, "parent")
+		check("thread/resume", child, "parent")
+		check("thread/fork", parent, "")
+		w.g.threads.mayHave(child, policy.Fence{Roots: []string{"child"}})
+		check("thread/resume", child, "child")
 	}
 }
