@@ -23,6 +23,30 @@ test("a command with its folder and its reason", () => {
   assert.deepEqual([one.command, one.cwd, one.reason, one.choices], ["rm x", "/w", "tidy up", ["accept", "decline"]]);
 });
 
+const permissions = "item/permissions/requestApproval", run = "item/commandExecution/requestApproval";
+const glob = { access: "write", path: { type: "glob_pattern", pattern: "/etc/*" } };
+
+for (const [name, method, params, want] of [
+  ["lists and entries, each once", permissions, { permissions: { fileSystem: { read: ["/r"], write: ["/w"], entries: [{ access: "write", path: { type: "path", path: "/w" } }, glob] } } },
+    "read /r\nwrite /w\nwrite all that matches /etc/*"],
+  ["the whole file system", permissions, { permissions: { fileSystem: { entries: [{ access: "write", path: { type: "special", value: { kind: "root" } } }] } } },
+    'write {"type":"special","value":{"kind":"root"}}'],
+  ["members without words", permissions, { permissions: { fileSystem: { globScanMaxDepth: 9, entries: [{ ...glob, extra: 1 }, "x"] }, network: { enabled: true, hosts: ["h"] }, other: { y: 1 } } },
+    'write all that matches /etc/* {"extra":1}\n"x"\n{"fileSystem":{"globScanMaxDepth":9}}\nuse the network\n{"network":{"hosts":["h"]}}\n{"other":{"y":1}}'],
+  ["nothing", permissions, { permissions: { network: { enabled: false } } }, "nothing"],
+  ["a path that would write a line of its own", permissions, { permissions: { fileSystem: { write: ["/a\nread /b\u202e"] } } }, "write /a\\u{a}read /b\\u{202e}"],
+  ["a host", run, { networkApprovalContext: { host: "good.example\u200b.evil.com", protocol: "https", port: 1 } }, 'Network: good.example\\u{200b}.evil.com by https {"port":1}'],
+  ["all that a command has with it", run, {
+    ...command, environmentId: "local", additionalPermissions: { fileSystem: { entries: [glob] }, network: { enabled: true } }, proposedExecpolicyAmendment: ["rm", "x"],
+    proposedNetworkPolicyAmendments: [{ host: "h", action: "allow" }, { host: "i" }], later: { z: "\u200b" },
+  }, "Beyond the sandbox: write all that matches /etc/*\nBeyond the sandbox: use the network\nProposed rule (Accept does not add it): always allow what begins with rm x\n" +
+    'Proposed rule (Accept does not add it): always allow the host h\nProposed rule (Accept does not add it): {"host":"i"}\nAlso: {"later":{"z":"\\u{200b}"}}'],
+  ["another environment", run, { ...command, environmentId: "elsewhere" }, 'Also: {"environmentId":"elsewhere"}'],
+  ["a folder for the session", "item/fileChange/requestApproval", { grantRoot: "/a\u202e" }, "For the session this lets Codex write below /a\\u{202e}."],
+] as const) {
+  test(`the card shows ${name}`, () => assert.equal(ask(method, params).details, want));
+}
+
 for (const [name, method, params, choice, values, want] of [
   ["a command, yes", "item/commandExecution/requestApproval", command, "accept", {}, { decision: "accept" }],
   ["a command, for the session", "item/commandExecution/requestApproval", command, "acceptForSession", {}, { decision: "acceptForSession" }],

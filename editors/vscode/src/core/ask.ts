@@ -1,7 +1,8 @@
 // What Codex asks a person: one shape for approvals, permissions, forms of MCP servers and questions, and the way
 // back from a choice to the answer that Codex understands. What is not understood is declined, never accepted.
 import { bare, fileLine } from "./items";
-import { visible } from "./visible";
+import { commandLines, permissionLines } from "./granted";
+import { visible, visibleValue } from "./visible";
 import type { FileLine } from "./entry";
 import type { Change } from "./protocol";
 
@@ -53,7 +54,7 @@ interface Params {
   url?: string;
   requestedSchema?: { properties?: Record<string, Property>; required?: string[] };
   _meta?: { persist?: string | string[]; codex_approval_kind?: string; tool_name?: string; tool_params?: unknown } | null;
-  networkApprovalContext?: { host?: string; protocol?: string } | null;
+  networkApprovalContext?: object | null;
 }
 
 interface Property {
@@ -76,39 +77,36 @@ export function askOf(id: string, method: string, raw: unknown, changes: Change[
     case "item/commandExecution/requestApproval": {
       ask.title = p.kind === "stdin" || p.kind === "writeStdin" ? "Type this into a running command?" : "Run this command?";
       ask.command = visible(bare(p.command ?? ""));
-      const host = p.networkApprovalContext?.host;
-      if (host) {
-        ask.title = "Let this reach the network?";
-        ask.details = host;
-      }
+      if (p.networkApprovalContext) ask.title = "Let this reach the network?";
+      ask.details = commandLines(p).join("\n");
       if (p.availableDecisions && !p.availableDecisions.includes("acceptForSession")) ask.choices = ["accept", "decline"];
       return ask;
     }
     case "item/fileChange/requestApproval":
       ask.kind = "patch";
       ask.title = changes.length === 1 ? "Change this file?" : changes.length > 1 ? `Change these ${changes.length} files?` : "Change files?";
-      ask.files = changes.map(fileLine).map((file) => ({ ...file, path: visible(file.path) }));
-      if (p.grantRoot) ask.details = `For the session this lets Codex write below ${p.grantRoot}.`;
+      ask.files = changes.map((change) => ({ ...fileLine(change), path: targets(change).map(visibleValue).join(" → ") }));
+      if (p.grantRoot) ask.details = `For the session this lets Codex write below ${visibleValue(p.grantRoot)}.`;
       return ask;
     case "item/permissions/requestApproval":
       ask.kind = "permissions";
       ask.title = "Allow more than the sandbox does?";
-      ask.details = visible(JSON.stringify(p.permissions ?? {}, null, 2));
+      ask.details = permissionLines(p.permissions).join("\n") || "nothing";
       return ask;
     case "item/tool/requestUserInput":
       ask.kind = "question";
       ask.title = "Codex has a question";
       ask.choices = ["submit"];
       ask.fields = (p.questions ?? []).map((q) => ({
-        id: q.id, label: q.header, question: q.question,
+        id: q.id, label: visible(q.header), question: visible(q.question),
         type: q.options?.length ? "choice" : q.isSecret ? "secret" : "text",
-        options: (q.options ?? []).map((o) => ({ value: o.label, label: o.label, description: o.description })),
+        options: (q.options ?? []).map((o) => ({ value: o.label, label: visible(o.label), description: visible(o.description) })),
         free: q.isOther, required: true,
       }));
       return ask;
     case "mcpServer/elicitation/request":
       ask.kind = "form";
-      ask.title = p._meta?.codex_approval_kind === "mcp_tool_call" ? `Let ${p.serverName} be called?` : `${p.serverName} asks`;
+      ask.title = p._meta?.codex_approval_kind === "mcp_tool_call" ? `Let ${visibleValue(p.serverName ?? "")} be called?` : `${visibleValue(p.serverName ?? "")} asks`;
       ask.reason = visible(p.message ?? "");
       if (p._meta?.tool_name) ask.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? {})}`);
       ask.url = p.mode === "url" && /^https?:\/\//i.test(p.url ?? "") ? (p.url ?? "") : "";
@@ -126,6 +124,11 @@ function field(id: string, p: Property, required: string[]): Field {
     ?? [];
   const type = options.length ? "choice" : p.type === "boolean" ? "boolean" : p.type === "number" || p.type === "integer" ? "number" : "text";
   return { id, label: p.title ?? id, question: p.description ?? "", type, options, free: false, required: required.includes(id) };
+}
+
+/** The file that a change writes, and the one that it is moved to. */
+function targets(change: Change): string[] {
+  return "move_path" in change.kind && change.kind.move_path ? [change.path, change.kind.move_path] : [change.path];
 }
 
 /** What Codex is told. */

@@ -14,9 +14,10 @@ export function noticeOf(ask: Ask, folder: string): Notice {
   const what = ask.command || ask.files.map((file) => relative(folder, file.path)).join(", ");
   const where = ask.cwd ? ` (in ${ask.cwd})` : "";
   const why = ask.reason ? ` — ${ask.reason}` : "";
-  const text = `Codex: ${ask.title} ${what}${where}${why}`;
+  const details = ask.kind === "command" && ask.details !== "" ? ` — ${ask.details.replaceAll("\n", "; ")}` : "";
+  const text = `Codex: ${ask.title} ${what}${where}${why}${details}`;
   // VS Code makes links of [text](address) in a notification, those that run commands too.
-  const whole = what !== "" && ask.details === "" && text.length <= longest && !text.includes("\n") && !text.includes("](");
+  const whole = what !== "" && (ask.details === "" || details !== "") && text.length <= longest && !text.includes("\n") && !text.includes("](");
   const answerable = ask.fields.length === 0 && ask.url === "" && ask.kind !== "permissions";
   return whole && answerable ? { text, choices: ask.choices } : { text: `Codex: ${unlinked(ask.title)} It is in the chat.`, choices: [] };
 }
