@@ -296,6 +296,73 @@ func TestNeovimPermissions(t *testing.T) {
 	}
 }
 
+// Codex asks for entries, which are in no list of paths.
+func TestNeovimPermissionEntries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{codexConfig: "suppress_unstable_features_warning = true\n[features]\nrequest_permissions_tool = true\n"})
+	v := w.neovim("{}")
+	v.begins(`CALL: request_permissions {"reason":"to build","permissions":{"file_system":{"entries":[` +
+		`{"access":"write","path":{"type":"path","path":"/srv/entry"}},{"access":"deny","path":{"type":"glob_pattern","pattern":"/etc/*.key"}},` +
+		`{"access":"write","path":{"type":"special","value":{"kind":"root"}}}]}}}`)
+	v.sees("Let Codex write /srv/entry; deny all that matches /etc/*.key; write {", `"kind":"root"`, "3: Decline")
+	v.types("3<CR>")
+	v.ends()
+}
+
+// The cards show all that an answer grants, also that for which they have no words.
+func TestNeovimCardsShowAllThatIsGranted(t *testing.T) {
+	t.Parallel()
+	v := newWorld(t, options{}).neovim("{}")
+	const proposed = "Proposed rule (Accept does not add it): "
+	for name, test := range map[string]struct{ card, params, want string }{
+		"permissions": {
+			"permissions", `{"reason":"r\u202e","permissions":{"fileSystem":{"read":["/r"],"write":["/w","/a\nread /b"],"globScanMaxDepth":9,"entries":[` +
+				`{"access":"write","path":{"type":"path","path":"/w"}},{"access":"write","path":{"type":"path","path":"/x"},"extra":1}]},"network":{"enabled":true},"other":["y"]}}`,
+			`Let Codex read /r; write /w; write /a\u{a}read /b; write /x {"extra":1}; {"fileSystem":{"globScanMaxDepth":9}}; use the network; {"other":["y"]} — r\u{202e}`,
+		},
+		"command": {
+			"command", `{"cwd":"/w","command":"ls\u200b","environmentId":"local","additionalPermissions":{"fileSystem":{"write":["/x"]},"network":{"enabled":true}},` +
+				`"proposedExecpolicyAmendment":["rm","x"],"proposedNetworkPolicyAmendments":[{"host":"h","action":"allow"},{"host":"i"}],"later":{"z":"\u3164"}}`,
+			`Run in /w: ls\u{200b} — Beyond the sandbox: write /x — Beyond the sandbox: use the network — ` + proposed + "always allow what begins with rm x — " +
+				proposed + "always allow the host h — " + proposed + `{"host":"i"} — Also: {"later":{"z":"\u{3164}"}}`,
+		},
+		"host": {
+			"command", `{"cwd":"/w","networkApprovalContext":{"host":"good.example\u200b.evil.com","protocol":"https","port":1}}`,
+			`Reach the network from /w — Network: good.example\u{200b}.evil.com by https {"port":1}`,
+		},
+		"tool": {
+			"elicitation", `{"serverName":"s","mode":"form","message":"May it run?","_meta":{"tool_name":"post","tool_params":{"to":"/etc\u202e"}}}`,
+			`s asks: May it run? — post {"to":"/etc\u{202e}"}`,
+		},
+	} {
+		got := v.text(`local card, params = ...
+			local shown
+			vim.ui.select = function(_, options) shown = options.prompt end
+			require("codex-bridge.ask." .. card).show(vim.json.decode(params), function() end)
+			return shown`, test.card, test.params)
+		if got != test.want {
+			t.Errorf("%s: the card shows\n%s\nwant\n%s", name, got, test.want)
+		}
+	}
+	labels := v.lua(`local shown
+		vim.ui.select = function(items, options) shown = vim.tbl_map(options.format_item, items) end
+		require("codex-bridge.ask.command").show({ availableDecisions = {
+			{ acceptWithExecpolicyAmendment = { execpolicy_amendment = { "rm", "x\u{200b}" } } },
+			{ applyNetworkPolicyAmendment = { network_policy_amendment = { host = "h", action = "deny" } } },
+			{ applyNetworkPolicyAmendment = { network_policy_amendment = { host = "h", action = "allow" } }, other = 1 },
+		} }, function() end)
+		return shown`)
+	v.wants(labels, `"Accept, and always allow what begins with rm x\\u{200b}"`, `"Decline, and always deny the host h"`, `\"other\":1`)
+	v.lua(`vim.ui.select = function(_, options, done) _G.asked = options.prompt; _G.choose = done end
+		require("codex-bridge.ask.patch").show({ grantRoot = "/srv\u{202e}" }, function(decision) _G.decided = decision end,
+			{ changes = { { path = "/w/a", kind = { type = "update", move_path = "/etc/b" }, diff = "" } } })`)
+	v.sees("/w/a → /etc/b (after)")
+	v.types("ga")
+	v.until(`asked == "For the session this lets Codex write below /srv\\u{202e}." and decided == nil`)
+	v.lua(`choose("decline")`)
+	v.until(`decided == "decline"`)
+}
+
 // A patch of several files is looked at one by one, and answered once.
 func TestNeovimPatchOfSeveralFiles(t *testing.T) {
 	t.Parallel()

@@ -102,8 +102,9 @@ function View:hint()
 end
 
 function View:title(path, kind)
-  local what = ({ add = "new file", delete = "deleted", update = "after" })[kind] or kind
-  local title = ("%s (%s)"):format(path, what)
+  local what = ({ add = "new file", delete = "deleted", update = "after" })[kind.type] or kind.type
+  local moved = kind.move_path and " → " .. vim.fn.fnamemodify(kind.move_path, ":~:.") or ""
+  local title = ("%s%s (%s)"):format(path, moved, what)
   if #self.changes > 1 then
     title = ("%s %d/%d"):format(title, self.at, #self.changes)
   end
@@ -136,7 +137,7 @@ function View:file(i)
     vim.cmd.diffthis()
     vim.cmd("silent! normal! gg]c")
   end
-  bar(window, ("%s │ %s"):format(self:title(path, change.kind.type), self:hint()))
+  bar(window, ("%s │ %s"):format(self:title(path, change.kind), self:hint()))
   self.turning = false
 end
 

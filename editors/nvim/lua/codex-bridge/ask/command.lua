@@ -1,4 +1,6 @@
 -- A command that Codex wants to run.
+local granted = require("codex-bridge.ask.granted")
+
 local M = {}
 
 local names = {
@@ -8,25 +10,33 @@ local names = {
   cancel = "Decline, and stop the turn",
 }
 
+-- The only member of a decision that is an object, if it is named name.
+local function only(decision, name)
+  return next(decision, next(decision)) == nil and type(decision[name]) == "table" and decision[name] or nil
+end
+
 local function label(decision)
   if type(decision) == "string" then
-    return names[decision] or decision
+    return names[decision] or granted.value(decision)
   end
-  local rule = decision.acceptWithExecpolicyAmendment
-  if rule then
-    return "Accept, and always what begins with: " .. table.concat(rule.execpolicy_amendment, " ")
+  local rule, host = only(decision, "acceptWithExecpolicyAmendment"), only(decision, "applyNetworkPolicyAmendment")
+  if rule and only(rule, "execpolicy_amendment") then
+    return "Accept, and " .. granted.command_rule(rule.execpolicy_amendment)
+  elseif host and only(host, "network_policy_amendment") then
+    local action = host.network_policy_amendment.action == "deny" and "Decline" or "Accept"
+    return action .. ", and " .. granted.host_rule(host.network_policy_amendment)
   end
-  local host = decision.applyNetworkPolicyAmendment and decision.applyNetworkPolicyAmendment.network_policy_amendment
-  return host and ("%s %s from now on"):format(host.action == "deny" and "Deny" or "Allow", host.host) or vim.json.encode(decision)
+  return granted.json(decision)
 end
 
 local function prompt(p)
-  local what = p.command
-  if not what and p.networkApprovalContext then
-    what = "reach " .. (p.networkApprovalContext.host or "the network")
+  local cwd = p.cwd and granted.value(vim.fn.fnamemodify(p.cwd, ":~")) or "?"
+  local parts = { ("Run in %s: %s"):format(cwd, granted.visible(p.command or "?")) }
+  if not p.command and p.networkApprovalContext then
+    parts = { "Reach the network from " .. cwd }
   end
-  local text = ("Run in %s: %s"):format(p.cwd and vim.fn.fnamemodify(p.cwd, ":~") or "?", what or "?")
-  return p.reason and ("%s — %s"):format(text, p.reason) or text
+  parts[#parts + 1] = p.reason and granted.visible(p.reason)
+  return table.concat(vim.list_extend(parts, granted.command(p)), " — ")
 end
 
 function M.show(p, done)

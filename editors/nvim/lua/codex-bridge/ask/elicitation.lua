@@ -1,4 +1,6 @@
 -- What an MCP server asks: consent to a call, a form, or to visit an address.
+local granted = require("codex-bridge.ask.granted")
+
 local M = {}
 
 local function consent(prompt, done, more)
@@ -52,12 +54,16 @@ local function form(schema, done)
 end
 
 function M.show(p, done)
-  local prompt = ("%s asks: %s"):format(p.serverName, p.message or p.title or "")
+  local prompt = ("%s asks: %s"):format(granted.value(p.serverName), granted.visible(p.message or p.title or ""))
+  local meta = p._meta
+  if type(meta) == "table" and meta.tool_name then
+    prompt = ("%s — %s %s"):format(prompt, granted.value(meta.tool_name), granted.json(meta.tool_params or vim.empty_dict()))
+  end
   local function only(action)
     done(action and { action = action })
   end
   if p.mode == "url" then
-    return consent(prompt .. " — " .. p.url, function(action)
+    return consent(prompt .. " — " .. granted.value(p.url), function(action)
       if action == "accept" then
         vim.ui.open(p.url)
       end

@@ -1,24 +1,17 @@
 -- More permissions than the sandbox gives.
+local granted = require("codex-bridge.ask.granted")
+
 local M = {}
 
 local function describe(permissions)
-  local lines = {}
-  local files = permissions.fileSystem or {}
-  for _, kind in ipairs({ "read", "write" }) do
-    if files[kind] and #files[kind] > 0 then
-      lines[#lines + 1] = ("%s %s"):format(kind, table.concat(files[kind], ", "))
-    end
-  end
-  if permissions.network and permissions.network.enabled then
-    lines[#lines + 1] = "use the network"
-  end
-  return #lines > 0 and table.concat(lines, "; ") or vim.json.encode(permissions)
+  local parts = granted.permissions(permissions)
+  return #parts > 0 and table.concat(parts, "; ") or "do nothing more"
 end
 
 local choices = { { "turn", "Grant for this turn" }, { "session", "Grant for this session" }, { "decline", "Decline" } }
 
 function M.show(p, done)
-  local prompt = "Let Codex " .. describe(p.permissions) .. (p.reason and " — " .. p.reason or "")
+  local prompt = "Let Codex " .. describe(p.permissions) .. (p.reason and " — " .. granted.visible(p.reason) or "")
   vim.ui.select(choices, {
     prompt = prompt,
     kind = "codex-approval",
