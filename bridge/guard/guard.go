@@ -89,6 +89,9 @@ func (g *Guard) SetPolicy(p *policy.Policy) {
 	if p.Mode() != config.Enforce {
 		g.unenforced.Store(true)
 	}
+	if p.Mode() == config.Off { // nothing is seen of what the client does
+		g.threads.unenforced()
+	}
 	was := g.policy.Swap(p)
 	g.readRules(p)
 	if p.Mode() == config.Enforce && was.Mode() != config.Enforce {
@@ -231,8 +234,14 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.keptUntrusted(call, d.Untrusted, state)
 	}
+	if call.Method == "thread/unsubscribe" || slices.Contains(methods.Unloading, call.Method) {
+		g.threads.awaitOpening(patient, thread, g.peer.Ended())
+		if patient.Err() != nil {
+			return rpc.Errorf(rpc.CodeDeadline, "%s: Codex has not answered the request that opens a thread; send it again", call.Method)
+		}
+	}
 	if call.Method == "thread/unsubscribe" {
-		g.unsubscribe(ctx, call, thread)
+		g.unsubscribe(call, thread)
 	}
 	if slices.Contains(methods.Unloading, call.Method) && call.Kind == rpc.Request {
 		call.OnAnswer(func(a *bridge.Answer) {
@@ -246,9 +255,8 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 
 // unsubscribe has a thread take no turn from now on. Requests that open the thread wait for Codex's answer, so that Codex
 // does not end the notifications after it has opened the thread again.
-func (g *Guard) unsubscribe(ctx context.Context, call *bridge.Call, thread string) {
-	g.threads.get(ctx, thread, g.peer.Ended()) // waits for a request that opens the thread
-	g.threads.unsubscribe(thread)
+func (g *Guard) unsubscribe(call *bridge.Call, thread string) {
+	g.threads.unsubscribe(thread, g.isOpened(thread))
 	if call.Kind == rpc.Request {
 		done := g.threads.opening(thread)
 		call.OnAnswer(func(*bridge.Answer) { done() })
@@ -400,6 +408,9 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		}
 		// The policy may have changed since. What was sent under audit is answered
 		// as it was; whether the thread may take turns is for today's policy to say.
+		if sentUnder != config.Enforce {
+			g.threads.reloaded(opened)
+		}
 		err := g.threads.opened(g.policy.Load, d.Sent, result, state, change.order, own)
 		if err == nil && sentUnder == config.Enforce && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
 			err = openedBefore(d.Sent.Method)

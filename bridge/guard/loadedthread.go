@@ -67,16 +67,37 @@ func (t *threads) mayHave(id string, fence policy.Fence) {
 //
 // Measured with Codex 0.169: the client gets no notification about the thread from then on, not even
 // thread/settings/updated, and Codex still takes turns and changes of settings. A resume of the idle thread opens it
-// with the cwd and the sandbox of the request, as if Codex had not loaded it.
-func (t *threads) unsubscribe(id string) {
+// with the cwd and the sandbox of the request, as if Codex had not loaded it. opened reports whether the client has opened
+// the thread, or one whose subagent it is.
+func (t *threads) unsubscribe(id string, opened bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.loaded[id]; one != nil {
+	if opened {
+		one := t.recordLocked(id)
 		one.unsubscribed, one.varied = true, true // a request under way may change its settings
 	}
 	if t.known[id] != nil {
 		delete(t.known, id)
 		t.listFolders()
+	}
+}
+
+// reloaded records that a request without an enforced policy opened a thread. If the client had unsubscribed from it, Codex
+// has loaded it with the configuration of that request.
+func (t *threads) reloaded(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.loaded[id]; one != nil && one.unsubscribed {
+		one.enforced = false
+	}
+}
+
+// unenforced records that a client may have had Codex load any thread with another configuration.
+func (t *threads) unenforced() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, one := range t.loaded {
+		one.enforced = false
 	}
 }
 

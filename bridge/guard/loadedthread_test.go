@@ -21,7 +21,7 @@ func TestLoadedThread(t *testing.T) {
 		{"verified again", func(t *threads) { t.loaded["t"].verified(workspace) }, false},
 		{"verified with another sandbox", func(t *threads) { t.loaded["t"].verified(readOnly) }, true},
 		{"and with the first one again", func(t *threads) { t.loaded["t"].verified(readOnly); t.loaded["t"].verified(workspace) }, true},
-		{"unsubscribed", func(t *threads) { t.unsubscribe("t") }, true},
+		{"unsubscribed", func(t *threads) { t.unsubscribe("t", true) }, true},
 		{"unverified", func(t *threads) { t.unverified("t") }, true},
 		{"unloaded", func(t *threads) { t.unverified("t"); t.unloaded("t") }, false},
 	} {
@@ -45,7 +45,7 @@ func TestLoadedThread(t *testing.T) {
 		})
 	}
 	var none threads
-	none.unsubscribe("t")
+	none.unsubscribe("t", false)
 	none.unverified("t")
 	if _, unsubscribed := none.profile("t"); unsubscribed || none.workspacesOf("t") != nil || none.isVariedLocked("t") {
 		t.Error("a thread that the client has not opened has a record")
@@ -115,5 +115,30 @@ func TestProfileOfResumedThread(t *testing.T) {
 		check("thread/fork", parent, "")
 		w.g.threads.mayHave(child, policy.Fence{Roots: []string{"child"}})
 		check("thread/resume", child, "child")
+	}
+}
+
+// A thread that a client could have had Codex load without an enforced policy does not count as opened under one.
+func TestThreadLoadedWithoutEnforcement(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		do   func(t *threads)
+		want bool // it can be resumed
+	}{
+		{"nothing", func(*threads) {}, true},
+		{"opened under audit", func(t *threads) { t.reloaded("t") }, true},
+		{"unsubscribed", func(t *threads) { t.unsubscribe("t", true) }, true},
+		{"unsubscribed, and opened under audit", func(t *threads) { t.unsubscribe("t", true); t.reloaded("t") }, false},
+		{"the policy was off", func(t *threads) { t.unenforced() }, false},
+		{"another thread was opened", func(t *threads) { t.reloaded("u") }, true},
+	} {
+		var threads threads
+		if !threads.registerEnforced("t", false) {
+			t.Fatal("a thread that Codex had not loaded is not registered")
+		}
+		test.do(&threads)
+		if got := threads.registerEnforced("t", true); got != test.want {
+			t.Errorf("%s: it can be resumed: %v", test.name, got)
+		}
 	}
 }

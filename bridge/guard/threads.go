@@ -36,6 +36,8 @@ type threads struct {
 	// underway are the requests that open a thread and wait for their answer, by
 	// the thread's id.
 	underway map[string]chan struct{}
+	// starting are those of which the thread's id is not known yet.
+	starting []chan struct{}
 	// projects are the values of policy.Thread.Project of all threads since the bridge started. Codex keeps
 	// what it has read of a project when a thread is opened anew from another folder, and in its subagents.
 	projects []string
@@ -104,14 +106,20 @@ func (t *threads) get(ctx context.Context, id string, ended <-chan struct{}) *po
 func (t *threads) peek(id string) *policy.Thread { return t.prepared(id, mayBeGated) }
 
 // opening says that a request is under way that opens the thread; done, that it
-// was answered. id may be empty: nobody knows it yet.
+// was answered. id is empty if it is not known yet.
 func (t *threads) opening(id string) (done func()) {
-	if id == "" {
-		return func() {}
-	}
 	waits := make(chan struct{})
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if id == "" {
+		t.starting = append(slices.Clip(t.starting), waits)
+		return func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.starting = slices.DeleteFunc(slices.Clone(t.starting), func(one chan struct{}) bool { return one == waits })
+			close(waits)
+		}
+	}
 	if t.underway == nil {
 		t.underway = make(map[string]chan struct{})
 	}
@@ -124,6 +132,25 @@ func (t *threads) opening(id string) (done func()) {
 		}
 		close(waits)
 	}
+}
+
+// awaitOpening waits for the requests under way that open the thread, or a thread whose id is not known yet.
+//
+// Measured with Codex 0.169: thread/loaded/list has the id of a new thread before thread/start is answered.
+func (t *threads) awaitOpening(ctx context.Context, id string, ended <-chan struct{}) {
+	t.mu.Lock()
+	starting := t.starting
+	t.mu.Unlock()
+	for _, waits := range starting {
+		select {
+		case <-waits:
+		case <-ended:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+	t.get(ctx, id, ended)
 }
 
 // opened verifies a thread by codex's answer. One that fails is forgotten, also

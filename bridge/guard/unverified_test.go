@@ -180,3 +180,31 @@ editor< {"id":"turn","error":{"code":-32013,"message":"<text>","data":"$data"}}
 		})
 	}
 }
+
+// A client can learn the id of a new thread before thread/start is answered. Codex gets what ends the notifications, or
+// the thread, only after the answer.
+func TestThreadIsNotUnsubscribedBeforeItIsOpened(t *testing.T) {
+	for _, method := range []string{"thread/unsubscribe", "thread/archive"} {
+		t.Run(method, func(t *testing.T) {
+			c, g, _ := converse(t, strictPolicy, guard.NoRecord)
+			const start = `"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user"}}
+`
+			c.Play("start", `editor> {"id":"open",`+start+`codex< {"id":"open",`+start)
+			c.EditorSays(`{"id":"end","method":"` + method + `","params":{"threadId":"t1"}}`)
+			select {
+			case line := <-c.CodexHears():
+				t.Errorf("Codex gets %s", line)
+			case <-time.After(100 * time.Millisecond):
+			}
+			const answer = `{"id":"open","result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",` + threadAnswer + `
+`
+			c.Play("answer", "codex> "+answer+"editor< "+answer+`codex< {"id":"end","method":"`+method+`","params":{"threadId":"t1"}}
+codex> {"id":"end","result":{}}
+editor< {"id":"end","result":{}}
+`)
+			if n := g.Threads(); n != 0 {
+				t.Errorf("%d threads may take turns", n)
+			}
+		})
+	}
+}

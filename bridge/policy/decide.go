@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
@@ -188,6 +189,9 @@ func (c *call) decision() Decision {
 		d.Verdict, d.Message, d.Changes = Rewrite, c.patch.Bytes(), c.changes
 	}
 	d.Writable = c.newlyWritable
+	if t := c.st.Thread; t != nil && !c.row.opens && c.mayWrite() {
+		d.Writable = slices.Concat(d.Writable, []string{t.Workspace}, t.Fence.Roots)
+	}
 	if c.row.opens {
 		sent := c.sent
 		sent.Method, sent.Gated, sent.Project = c.m.Method, c.gated, c.readFor

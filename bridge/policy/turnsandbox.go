@@ -62,6 +62,12 @@ func (c *call) namesWorkspaceWrite() bool {
 	return ok && to == workspaceWrite && to != asked
 }
 
+// mayWrite reports whether the turn that Codex gets may name workspace-write, or a profile that stands for it.
+func (c *call) mayWrite() bool {
+	_, own := fenceNamed(textOf(c.params.Get(permissionsKey)))
+	return own || c.writes != nil || c.namesWorkspaceWrite()
+}
+
 // innerRoot returns a root of the thread, or its cwd, that lies inside the workspace; "" if there is none. Codex keeps
 // roots and cwd from earlier turns. With a workspace-write sandboxPolicy both folders would be writable, and a
 // command could replace the inner one by a link.

@@ -7,7 +7,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// A message tells the folders that it makes writable beside the workspace.
+// A message tells the folders that it makes writable beside the workspace, and the workspace if it raises the sandbox.
 func TestFoldersThatMessageMakesWritable(t *testing.T) {
 	cfg := contract()
 	cfg.WritableRoots = []string{"${workspace}", "/srv/lib"}
@@ -25,12 +25,17 @@ func TestFoldersThatMessageMakesWritable(t *testing.T) {
 		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/srv/lib"}]`, []string{"/srv/lib"}},
 		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj"}]`, nil},
 		{"turn/start", `"environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":["/srv/lib"]}]`, []string{"/srv/lib"}},
-		{"turn/start", `"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/lib"]}`, []string{"/srv/lib"}},
+		{"turn/start", `"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/lib"]}`, []string{"/srv/lib", "/code/proj", "/srv/own"}},
+		{"turn/start", `"sandboxPolicy":{"type":"readOnly"}`, nil},
+		{"turn/start", `"permissions":":workspace"`, []string{"/code/proj", "/srv/own"}},
+		{"turn/start", `"permissions":":read-only"`, nil},
+		{"turn/start", `"permissions":"codex-bridge"`, []string{"/code/proj", "/srv/own"}},
+		{"thread/settings/update", `"permissions":"codex-bridge-no-tmpdir"`, []string{"/code/proj", "/srv/own"}},
 		{"thread/start", `"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/srv/lib"]`, []string{"/srv/lib"}},
 		{"thread/resume", `"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/srv/lib"]`, []string{"/srv/lib"}},
 	} {
 		st := state()
-		st.Thread.Sandbox = "workspace-write"
+		st.Thread.Sandbox, st.Thread.Fence = "workspace-write", policy.Fence{On: true, Roots: []string{"/srv/own"}}
 		d := p.Decide(message(t, `{"id":1,"method":"`+test.method+`","params":{"threadId":"T","input":[],`+test.params+`}}`), st)
 		if !slices.Equal(d.Writable, test.want) {
 			t.Errorf("%s %s makes %q writable, want %q", test.method, test.params, d.Writable, test.want)
