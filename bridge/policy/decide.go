@@ -126,6 +126,7 @@ type call struct {
 	level         level          // of a thread request, the most it can come to
 	profiled      bool           // the level comes from a builtin permissions profile
 	writes        *sandboxObject // the workspace-write that a turn names
+	ownProfile    bool           // a turn names the bridge's profile
 	writable      []string       // its writable roots
 	boundCwd      bool           // the turn's cwd must not be writable by itself
 	newlyWritable []string       // Decision.Writable
@@ -189,7 +190,8 @@ func (c *call) decision() Decision {
 		d.Verdict, d.Message, d.Changes = Rewrite, c.patch.Bytes(), c.changes
 	}
 	d.Writable = c.newlyWritable
-	if t := c.st.Thread; t != nil && !c.row.opens && c.mayWrite() {
+	// The folders of a thread that is workspace-write already were recorded before.
+	if t := c.st.Thread; t != nil && !c.row.opens && (c.writes != nil || c.ownProfile) && t.Sandbox != workspaceWrite.String() {
 		d.Writable = slices.Concat(d.Writable, []string{t.Workspace}, t.Fence.Roots)
 	}
 	if c.row.opens {

@@ -26,6 +26,7 @@ func (c *call) turnSandbox([]string) {
 	if f, own := fenceNamed(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Fence.On && (!f.roots || len(c.st.Thread.Fence.Roots) > 0) {
 		asked = workspaceWrite
 		if to, _, _ := c.lower(asked); to == asked && (!f.network || c.p.network) {
+			c.ownProfile = true
 			return
 		}
 	}
@@ -60,12 +61,6 @@ func (c *call) namesWorkspaceWrite() bool {
 	asked, ok := named(profile, profileNames[:])
 	to, _, _ := c.lower(asked)
 	return ok && to == workspaceWrite && to != asked
-}
-
-// mayWrite reports whether the turn that Codex gets may name workspace-write, or a profile that stands for it.
-func (c *call) mayWrite() bool {
-	_, own := fenceNamed(textOf(c.params.Get(permissionsKey)))
-	return own || c.writes != nil || c.namesWorkspaceWrite()
 }
 
 // innerRoot returns a root of the thread, or its cwd, that lies inside the workspace; "" if there is none. Codex keeps
