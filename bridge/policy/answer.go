@@ -30,7 +30,7 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 	}
 	_, known := methods.Lookup(methods.ServerRequest, method)
 	override := p.overrides[method]
-	if p.overrides["mcpServer/elicitation/request"] == "deny" && asksForTool(params) {
+	if p.noTools && asksForTool(params) {
 		override = "deny" // the same question, as Codex asks it without its feature tool_call_mcp_elicitation
 	}
 	switch {

@@ -37,6 +37,7 @@ type Policy struct {
 
 	unknown   bool              // methods and fields that nobody has judged pass
 	overrides map[string]string // policy.methods
+	noTools   bool              // policy.methods denies the questions of MCP servers, also those about tools
 	where     Where
 	rules     *rules.Set // nil: none
 
@@ -169,6 +170,7 @@ func (p *Policy) compileMethods(cfg config.Policy) error {
 		}
 	}
 	p.overrides = maps.Clone(cfg.Methods)
+	p.noTools = p.overrides["mcpServer/elicitation/request"] == "deny"
 	return nil
 }
 
