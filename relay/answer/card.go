@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"codex-bridge/rpc"
@@ -9,12 +10,17 @@ import (
 
 // Card is what a person is shown of a question. A host's own gateway cuts longer
 // texts: these fit.
-type Card struct{ Title, Description string }
+type Card struct {
+	Title, Description string
+	// More are lines that belong below the description: what it has cut.
+	More []string
+}
 
 const (
 	titleLength       = 80
 	descriptionLength = 256
-	valueLength       = 48
+	valueLength       = 72
+	wholeLength       = 4000 // of a text that a person has to see whole
 )
 
 // ApprovalCard shows an approval; session says to whose conversation it belongs, and
@@ -30,17 +36,48 @@ func ApprovalCard(method string, params rpc.Value, session string) (card Card, o
 		lines = func(detail) []string { return fileLines(method, params) }
 	case "item/permissions/requestApproval":
 		card = Card{Title: "Codex app-server permission approval"}
-		card.Description = fitted(descriptionLength, func(d detail) []string { return permissionLines(params.Get("permissions"), d) })
-		return card, true
+		lines = func(d detail) []string { return permissionLines(params.Get("permissions"), d) }
+		session = ""
 	default:
 		return Card{}, false
 	}
 	tail := ""
 	if session != "" {
-		tail = "\nSession: " + asPath.Replace(short(Clean(session), 80))
+		tail = "\nSession: " + fit(session, 80, asPath)
 	}
 	card.Description = fitted(max(descriptionLength-len([]rune(tail)), 0), lines) + tail
+	if method == "item/commandExecution/requestApproval" {
+		card.More = wholeCommand(params, card.Description)
+	}
+	for _, line := range lines(detail{100, 100}) {
+		if !strings.HasPrefix(line, "Command: ") && !slices.Contains(strings.Split(card.Description, "\n"), line) {
+			card.More = append(card.More, line)
+		}
+	}
 	return card, true
+}
+
+// wholeCommand returns the line for a command that the description has cut, or has replaced by the commands that Codex
+// has read in it; nil if it has all of it.
+func wholeCommand(params rpc.Value, description string) []string {
+	whole := words(params.Get("command"))
+	texts := commandTexts(params)
+	read := strings.Join(texts, " && ")
+	if whole == "" {
+		whole = read
+	}
+	covered := whole == read
+	for _, quoted := range [...]string{read, "'" + read + "'", `"` + read + `"`} {
+		covered = covered || strings.HasSuffix(whole, "sh -lc "+quoted) || strings.HasSuffix(whole, "sh -c "+quoted)
+	}
+	clean := Clean(whole)
+	if covered && lost(whole, clean) == 0 && strings.Contains(description, "Command: "+asText.Replace(Clean(compact(read)))) {
+		return nil
+	}
+	if clean == "" && lost(whole, clean) == 0 {
+		return nil
+	}
+	return []string{"Whole command: " + fit(compact(whole), wholeLength, asText)}
 }
 
 // detail is how much a card shows of its lists: the rest of a list is counted.
@@ -109,9 +146,11 @@ func commandLines(method string, params rpc.Value, d detail) []string {
 // commandTexts are the commands that codex has read, else the text or the words that the command is.
 func commandTexts(params rpc.Value) (texts []string) {
 	for e := range params.Get("commandActions").Elements() {
-		if text := words(e.Get("command")); text != "" {
-			texts = append(texts, text)
+		text := words(e.Get("command"))
+		if text == "" { // Codex has not read all of it
+			return []string{words(params.Get("command"))}
 		}
+		texts = append(texts, text)
 	}
 	if len(texts) == 0 {
 		texts = append(texts, words(params.Get("command")))
@@ -174,15 +213,15 @@ func reasonLines(method string, params rpc.Value) []string {
 // for it.
 func Reason(params rpc.Value) string {
 	text, _ := params.Get("reason").Text()
-	if shown := preview(compact(text), 180); shown != "" {
-		return "Reason: " + shown
+	if Clean(text) == "" {
+		return ""
 	}
-	return ""
+	return "Reason: " + fit(compact(text), 180, asText)
 }
 
 func commandDetails(params rpc.Value, d detail) (lines []string) {
 	if at := params.Get("networkApprovalContext"); at.Kind() == rpc.Object {
-		lines = append(lines, "Network: "+shown(plain(at.Get("protocol")))+" "+host(at.Get("host")))
+		lines = append(lines, "Network: "+shown(plain(at.Get("protocol")))+" "+host(at.Get("host"))+others(at, "protocol", "host"))
 	}
 	if more := params.Get("additionalPermissions"); more.Kind() == rpc.Object && more.Len() > 0 {
 		for i, line := range permissionLines(more, d) {
@@ -200,7 +239,7 @@ func commandDetails(params rpc.Value, d detail) (lines []string) {
 		lines = append(lines, "Proposed exec policy: "+samples(rule, d.values))
 	}
 	for e := range params.Get("proposedNetworkPolicyAmendments").Elements() {
-		hosts = append(hosts, shown(plain(e.Get("action")))+" "+host(e.Get("host")))
+		hosts = append(hosts, shown(plain(e.Get("action")))+" "+host(e.Get("host"))+others(e, "action", "host"))
 	}
 	if len(hosts) > 0 {
 		lines = append(lines, "Proposed network policy: "+samples(hosts, d.values))
@@ -211,13 +250,23 @@ func commandDetails(params rpc.Value, d detail) (lines []string) {
 // host shows a host name in lower case.
 func host(v rpc.Value) string { return shown(strings.ToLower(plain(v))) }
 
+// others shows the members of an object beside those that are named.
+func others(v rpc.Value, named ...string) string {
+	text := ""
+	for key, m := range v.Members() {
+		if m.Kind() != rpc.Null && !slices.Contains(named, key) {
+			text += " " + shown(key+": "+string(m.Raw()))
+		}
+	}
+	return text
+}
+
 // shown is a value in few words.
 func shown(text string) string {
-	text = Clean(compact(clip(text, 4096)))
-	if text == "" {
-		text = "?"
+	if text = fit(compact(text), valueLength, asPath); text == "" {
+		return "?"
 	}
-	return asPath.Replace(short(text, valueLength))
+	return text
 }
 
 // Files shows which files a patch changes, in a line.
@@ -225,7 +274,7 @@ func Files(paths []string) string {
 	const most, length = 6, 120
 	list := make([]string, len(paths))
 	for i, path := range paths {
-		list[i] = asPath.Replace(short(Clean(compact(clip(path, 4096))), length))
+		list[i] = fit(compact(path), length, asPath)
 	}
 	return "Files: " + samples(list, most)
 }
@@ -265,5 +314,5 @@ func lastingCommand(offered rpc.Value) string {
 		return "always, for the host " + host(at.Get("host"))
 	}
 	rule := words(doc.Root().Get("acceptWithExecpolicyAmendment").Get("execpolicy_amendment"))
-	return "always, for commands that begin with " + preview(compact(rule), 180)
+	return "always, for commands that begin with " + fit(compact(rule), wholeLength, asText)
 }

@@ -76,8 +76,72 @@ func TestLasting(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	if got := answer.Files([]string{"/1", "/2", "/3", "/4", "/5", "/6\x1b[1m", "/7", "/8"}); got != "Files: /1, /2, /3, /4, /5, /6 (+2 more)" {
+	if got := answer.Files([]string{"/1", "/2", "/3", "/4", "/5", "/6\x1b[1m", "/7", "/8"}); got != "Files: /1, /2, /3, /4, /5, /6 (4 characters not shown) (+2 more)" {
 		t.Error(got)
+	}
+}
+
+// A cut never hides the end of a value, and a card shows below its description what has no room there.
+func TestCardsHideNothing(t *testing.T) {
+	const command, permissions, files = "item/commandExecution/requestApproval", "item/permissions/requestApproval", "item/fileChange/requestApproval"
+	padding, long, far := strings.Repeat("\\u200b", 5000), strings.Repeat("x", 5000), strings.Repeat(" ", 5000)
+	for name, c := range map[string]struct {
+		method, params string
+		want           []string
+	}{
+		"host":        {command, `{"networkApprovalContext":{"protocol":"https","host":"good.example` + padding + `.evil.com","port":1}}`, []string{"https good.example.evil.com (5000 characters not shown) port: 1"}},
+		"spaces":      {permissions, `{"permissions":{"fileSystem":{"write":["/a` + far + `/etc"]}}}`, []string{"write: /a /etc"}},
+		"path":        {permissions, `{"permissions":{"fileSystem":{"write":["/` + long + `"]}}}`, []string{"x… (+"}},
+		"OSC":         {permissions, `{"permissions":{"fileSystem":{"write":["/a\u001b]/etc"]}}}`, []string{"write: /a (6 characters not shown)"}},
+		"grantRoot":   {files, `{"reason":"r","grantRoot":"/a` + padding + `/etc"}`, []string{"Write access: /a/etc (5000 characters not shown)"}},
+		"reason":      {files, `{"reason":"` + long + `"}`, []string{"x… (+4"}},
+		"command":     {command, `{"command":"echo ` + strings.Repeat("y ", 200) + `; rm -rf /srv"}`, []string{"y ...", "Whole command: echo y", "y ; rm -rf /srv"}},
+		"two lines":   {command, `{"command":"echo ` + padding + `; rm -rf /srv"}`, []string{"Whole command: echo ; rm -rf /srv (5000 characters not shown)"}},
+		"too long":    {command, `{"command":"` + long + `"}`, []string{"Whole command: xx", "x… (+1"}},
+		"read as":     {command, `{"command":"bash -lc 'cd /etc \u0026\u0026 ls'","commandActions":[{"command":"ls"}]}`, []string{"Command: ls", "Whole command: bash -lc 'cd /etc &amp;&amp; ls'"}},
+		"not read":    {command, `{"command":"ls; rm x","commandActions":[{"command":"ls"},{"type":"unknown"}]}`, []string{"Command: ls; rm x"}},
+		"other kinds": {permissions, `{"permissions":{"network":null,"processes":{"kill":true}}}`, []string{"Permissions: none", `Not granted: processes: {"kill":true}`}},
+		"entry":       {permissions, `{"permissions":{"fileSystem":{"entries":[{"access":"write","path":{"type":"path","path":"/a","pattern":"/etc/*"},"deep":true}]}}}`, []string{`write /a pattern: "/etc/*" deep: true`}},
+		"lists":       {permissions, `{"permissions":{"fileSystem":{"write":["/a","/b","/c","/d"]}}}`, []string{"write: /a, /b (+2 more)", "write: /a, /b, /c, /d"}},
+		"lines": {
+			command, `{"command":"` + strings.Repeat("z", 100) + `","additionalPermissions":{"fileSystem":{"write":["/` + strings.Repeat("p", 60) + `","/etc"]}},"proposedExecpolicyAmendment":["a","b","c"]}`,
+			[]string{"/etc", "Proposed exec policy: a, b, c"},
+		},
+	} {
+		card, _ := answer.ApprovalCard(c.method, value(t, []byte(c.params)), "agent:main:session-1")
+		all := card.Description + "\n" + strings.Join(card.More, "\n")
+		for _, want := range c.want {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s: the card says\n%.600s\nwithout %q", name, all, want)
+			}
+		}
+	}
+	if got := answer.Files([]string{"/a" + strings.Repeat("\u200b", 5000) + "/etc"}); got != "Files: /a/etc (5000 characters not shown)" {
+		t.Error(got)
+	}
+	if got := answer.Lasting(command, value(t, []byte(`{"availableDecisions":[{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["git","`+strings.Repeat("x", 300)+`","end"]}}]}`))); !strings.HasSuffix(got, "x end") {
+		t.Error(got)
+	}
+	card, _ := answer.ApprovalCard(command, value(t, []byte(`{"command":"/bin/bash -lc 'go test'","commandActions":[{"command":"go test"}]}`)), "")
+	if card.More != nil {
+		t.Errorf("below a whole description is %q", card.More)
+	}
+}
+
+// The card of a tool counts what it cuts, and shows parameters that the server does not display.
+func TestElicitationCardHidesNothing(t *testing.T) {
+	long := strings.Repeat("x", 600)
+	card := answer.ElicitationCard(value(t, []byte(`{"serverName":"s","message":"`+long+`","_meta":{"tool_name":"post","tool_params_display":[`+
+		`{"name":"a","display_name":"A","value":"`+strings.Repeat("\\u200b", 600)+`end"},{"name":"to","value":"me"},{"name":"deep","value":{"a":{"b":{"c":{"hidden":1}}}}}],`+
+		`"tool_params":{"to":"you","body":"`+long+`","deep":{"a":{"b":{"c":{"hidden":1}}}}}}}`)))
+	all := card.Title + "\n" + card.Description + "\n" + strings.Join(card.More, "\n")
+	for _, want := range []string{
+		"x… (+5", `- A: "end" (600 characters not shown)`, `- to: "me"`, `- to: "you"`, "- body: \"x", "x… (+506 more characters)",
+		`- deep: {"a":{"b":{"c":{truncated}}}}`, "Not shown: 12 characters",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the card says\n%s\nwithout %q", all, want)
+		}
 	}
 }
 
@@ -97,7 +161,7 @@ func TestCardCountsWhatItLeavesOut(t *testing.T) {
 		"lines": {
 			"item/commandExecution/requestApproval", `{"command":"` + long + `","networkApprovalContext":{"protocol":"https","host":"` + long + `"},` +
 				`"additionalPermissions":{"network":{"enabled":true},"fileSystem":{"write":["/","/a"]}},"proposedExecpolicyAmendment":["` + long + `"]}`,
-			"Additional permissions: network, fileSystem\n(+4 more lines)",
+			"(+5 more lines)",
 		},
 		"scalar": {"item/permissions/requestApproval", `{"permissions":{"network":{"enabled":true},"fileSystem":{"write":["` + long + `","` + long + `1","` + long + `2","` + long + `3"]}}}`, "Network enabled: true"},
 	} {

@@ -1,9 +1,11 @@
 package answer
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // unsafeText stands for what is not shown of a text.
@@ -76,12 +78,7 @@ func unseen(r rune) bool {
 // preview is a clean text of at most most characters, without markup. A person is
 // told when a part of it is kept from them.
 func preview(text string, most int) string {
-	const scanned = 4096
-	hidden := false
-	if cut := clip(text, scanned); cut != text {
-		text, hidden = cut, true
-	}
-	hidden = hidden || stringSequence.MatchString(text)
+	hidden := stringSequence.MatchString(text)
 	text = Clean(text)
 	switch {
 	case text == "" && !hidden:
@@ -89,18 +86,65 @@ func preview(text string, most int) string {
 	case text == "":
 		return unsafeText
 	case hidden:
-		return asText.Replace(short(text, most-len(unsafeText)-1)) + " " + unsafeText
+		return asText.Replace(bare(text, most-len(unsafeText)-1)) + " " + unsafeText
 	}
-	return asText.Replace(short(text, most))
+	return asText.Replace(bare(text, most))
 }
 
-// short cuts a text and says so.
-func short(text string, most int) string {
+// bare cuts a text without a count. The card has the whole text in another place.
+func bare(text string, most int) string {
 	const mark = "..."
 	if clip(text, most) == text {
 		return text
 	}
 	return clip(text, max(most-len(mark), 0)) + mark
+}
+
+// fit cleans a text, cuts it to about most characters, and counts what it leaves out: the end, and characters that
+// can't be seen.
+func fit(text string, most int, safe *strings.Replacer) string {
+	clean := Clean(text)
+	note := ""
+	if n := lost(text, clean); n > 0 {
+		note = fmt.Sprintf(" (%d characters not shown)", n)
+	}
+	shown, more := cut(clean, most-len(note))
+	return safe.Replace(shown) + more + note
+}
+
+// short cuts a text to most characters, with a count of the others.
+func short(text string, most int) string {
+	shown, more := cut(text, most)
+	return shown + more
+}
+
+// cut cuts a text so that it has most characters with the count of those that are left out, which is more. It leaves a
+// few characters where there is no room for both.
+func cut(text string, most int) (shown, more string) {
+	const least = 8
+	all := utf8.RuneCountInString(text)
+	if all <= most {
+		return text, ""
+	}
+	for kept := most; ; kept-- {
+		more = fmt.Sprintf("… (+%d more characters)", all-kept)
+		if kept <= least || kept+utf8.RuneCountInString(more) <= most {
+			return clip(text, max(kept, 0)), more
+		}
+	}
+}
+
+// lost returns how many characters other than spaces clean lacks of text.
+func lost(text, clean string) int {
+	count := func(text string) (n int) {
+		for _, r := range text {
+			if !unicode.IsSpace(r) {
+				n++
+			}
+		}
+		return n
+	}
+	return count(text) - count(clean)
 }
 
 // clip cuts a text after most characters.

@@ -1,22 +1,31 @@
 package answer
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"codex-bridge/rpc"
 )
 
 // ElicitationCard shows a server's question whether a tool may run.
 func ElicitationCard(params rpc.Value) Card {
-	const words, value, most, depth = 200, 120, 8, 3
+	const length, value, most, depth = 200, 120, 8, 3
 	meta := params.Get("_meta")
+	omitted := 0
 	say := func(v rpc.Value, key string) string {
-		return asText.Replace(short(Clean(clip(text(v, key), 4096)), words))
+		clean := Clean(text(v, key))
+		omitted += lost(text(v, key), clean)
+		shown, more := cut(clean, length)
+		return asText.Replace(shown) + more
 	}
+	heading, more := cut(Clean(text(params, "message")), titleLength)
+	heading = asText.Replace(heading) + more
 	message := say(params, "message")
 	if message == "" {
 		message = "A server asks whether a tool may run."
+		heading = message
 	}
 	lines := []string{message, ""}
 	for _, l := range [...]struct{ name, text string }{
@@ -29,23 +38,40 @@ func ElicitationCard(params rpc.Value) Card {
 	}
 	var given []string
 	add := func(name string, v rpc.Value) {
-		given = append(given, "- "+asText.Replace(short(Clean(name), 80))+": "+asText.Replace(short(Clean(compact(outline(v, depth))), value)))
+		text, cut := outline(v, depth)
+		omitted += cut
+		given = append(given, "- "+fit(name, 80, asText)+": "+fit(compact(text), value, asText))
 	}
-	for e := range meta.Get("tool_params_display").Elements() {
+	display := meta.Get("tool_params_display")
+	for e := range display.Elements() {
 		add(first2(text(e, "display_name"), text(e, "name")), e.Get("value"))
 	}
-	if given == nil {
-		for key, v := range meta.Get("tool_params").Members() {
+	for key, v := range meta.Get("tool_params").Members() {
+		if !displays(display, key, v) {
 			add(key, v)
 		}
 	}
 	lines = append(lines, listed("Parameters:", "- Additional parameters: %d more", given, most)...)
 	var fields []string
 	for key, f := range params.Get("requestedSchema").Get("properties").Members() {
-		fields = append(fields, "- "+asText.Replace(short(Clean(first2(text(f, "title"), key)), 80)))
+		fields = append(fields, "- "+fit(first2(text(f, "title"), key), 80, asText))
 	}
 	lines = append(lines, listed("Fields:", "- Additional fields: %d more", fields, most)...)
-	return Card{Title: short(message, titleLength), Description: strings.TrimSpace(strings.Join(lines, "\n"))}
+	card := Card{Title: heading, Description: strings.TrimSpace(strings.Join(lines, "\n"))}
+	if omitted > 0 {
+		card.More = []string{fmt.Sprintf("Not shown: %d characters", omitted)}
+	}
+	return card
+}
+
+// displays reports whether the parameters for display have a parameter with this value.
+func displays(display rpc.Value, name string, v rpc.Value) bool {
+	for e := range display.Elements() {
+		if e.Get("name").Is(name) && bytes.Equal(e.Get("value").Raw(), v.Raw()) {
+			return true
+		}
+	}
+	return false
 }
 
 func listed(title, more string, lines []string, most int) []string {
@@ -66,31 +92,35 @@ func first2(a, b string) string {
 	return b
 }
 
-// outline is a value as JSON, down to a depth.
-func outline(v rpc.Value, depth int) string {
+// outline is a value as JSON, down to a depth. cut is how many characters are below it.
+func outline(v rpc.Value, depth int) (_ string, cut int) {
 	if s, ok := v.Text(); ok {
-		return quoteText(s)
+		return quoteText(s), 0
 	}
 	var parts []string
+	add := func(name string, m rpc.Value) {
+		text, n := outline(m, depth-1)
+		parts, cut = append(parts, name+text), cut+n
+	}
 	switch v.Kind() {
 	case rpc.Object:
 		if depth == 0 {
-			return "{truncated}"
+			return "{truncated}", utf8.RuneCount(v.Raw())
 		}
 		for key, m := range v.Members() {
-			parts = append(parts, quoteText(key)+":"+outline(m, depth-1))
+			add(quoteText(key)+":", m)
 		}
-		return "{" + strings.Join(parts, ",") + "}"
+		return "{" + strings.Join(parts, ",") + "}", cut
 	case rpc.Array:
 		if depth == 0 {
-			return "[truncated]"
+			return "[truncated]", utf8.RuneCount(v.Raw())
 		}
 		for e := range v.Elements() {
-			parts = append(parts, outline(e, depth-1))
+			add("", e)
 		}
-		return "[" + strings.Join(parts, ",") + "]"
+		return "[" + strings.Join(parts, ",") + "]", cut
 	}
-	return string(v.Raw())
+	return string(v.Raw()), 0
 }
 
-func quoteText(text string) string { return `"` + strings.ReplaceAll(clip(text, 512), `"`, `\"`) + `"` }
+func quoteText(text string) string { return `"` + strings.ReplaceAll(text, `"`, `\"`) + `"` }

@@ -16,10 +16,10 @@ func permissionLines(asked rpc.Value, d detail) []string {
 			kinds = append(kinds, key)
 		}
 	}
-	if kinds == nil {
-		return []string{"Permissions: none"}
+	lines := []string{"Permissions: none"}
+	if kinds != nil {
+		lines[0] = "Permissions: " + strings.Join(kinds, ", ")
 	}
-	lines := []string{"Permissions: " + strings.Join(kinds, ", ")}
 	if risks := risks(network, files); len(risks) > 0 {
 		lines = append(lines, "High-risk targets: "+strings.Join(risks, ", "))
 	}
@@ -31,6 +31,9 @@ func permissionLines(asked rpc.Value, d detail) []string {
 		if text := members(part.v, part.value, d); text != "" {
 			lines = append(lines, part.name+text)
 		}
+	}
+	if other := others(asked, kinds...); other != "" {
+		lines = append(lines, "Not granted:"+other)
 	}
 	return lines
 }
@@ -52,7 +55,7 @@ func members(v rpc.Value, value func(rpc.Value) string, d detail) string {
 		} else {
 			text = value(m)
 		}
-		all = append(all, asPath.Replace(short(Clean(key), valueLength))+": "+text)
+		all = append(all, shown(key)+": "+text)
 	}
 	if n := len(all) - d.members; n > 0 {
 		return fmt.Sprintf("%s (+%d more)", strings.Join(all[:d.members], "; "), n)
@@ -67,18 +70,29 @@ func entry(e rpc.Value) string {
 	if e.Kind() != rpc.Object || !access.Exists() || !path.Exists() {
 		return shown(plain(e))
 	}
-	if path.Kind() == rpc.Object {
-		named := path.Get("value")
-		for _, v := range [...]rpc.Value{path.Get("path"), path.Get("pattern"), named.Get("path"), named.Get("kind"), named} {
-			if text, ok := v.Text(); ok && text != "" {
-				if below, ok := named.Get("subpath").Text(); ok && below != "" {
-					text += "/" + below
-				}
-				return shown(plain(access)) + " " + shown(text)
-			}
+	return shown(plain(access)) + " " + place(path) + others(e, "access", "path")
+}
+
+// place shows the path of an entry.
+func place(path rpc.Value) string {
+	for _, name := range [...]string{"path", "pattern"} {
+		if text, ok := path.Get(name).Text(); ok && text != "" {
+			return shown(text) + others(path, "type", name)
 		}
 	}
-	return shown(plain(access)) + " " + shown(plain(path))
+	named := path.Get("value")
+	if text, ok := named.Text(); ok && text != "" {
+		return shown(text) + others(path, "type", "value")
+	}
+	for _, name := range [...]string{"path", "kind"} {
+		if text, ok := named.Get(name).Text(); ok && text != "" {
+			if below, ok := named.Get("subpath").Text(); ok && below != "" {
+				text += "/" + below
+			}
+			return shown(text) + others(path, "type", "value") + others(named, "kind", name, "subpath")
+		}
+	}
+	return shown(plain(path))
 }
 
 func risks(network, files rpc.Value) (found []string) {

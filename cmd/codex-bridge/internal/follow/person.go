@@ -70,7 +70,7 @@ func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (r
 
 // ask shows a card and reads the person's word. Any other word is a no.
 func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card answer.Card) answer.Outcome {
-	text := card.Title + "\n" + card.Description + "\n"
+	text := strings.Join(append([]string{card.Title, card.Description}, card.More...), "\n") + "\n"
 	if reason := answer.Reason(params); reason != "" && !strings.Contains(card.Description, reason) {
 		text += reason + "\n" // the policy's own, that a command leaves the sandbox, is there
 	}
