@@ -216,10 +216,10 @@ func (a *asking) elicit(ctx context.Context, m *rpc.Message) (allowed bool, _ st
 	return answer.Action == "accept", "", nil
 }
 
-// printable replaces each control character, and each that changes the direction of text, by a space.
+// printable replaces each character that can't be seen, or that changes the direction of text, by a space.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 			return ' '
 		}
 		return r
