@@ -179,22 +179,28 @@ func (w *world) runAtTerminal(answer string, args ...string) (seen string, err e
 // endOfQuestion is the end of a question at a terminal.
 const endOfQuestion = "[n] no: "
 
-// A person at a terminal sees the reply as it comes, is asked, and answers.
-// The person at the terminal is asked about a request for which policy.methods says "ask".
+// The person at the terminal is asked about a request for which policy.methods says "ask". They are shown the whole
+// question, with the count of what it leaves out, and answer yes or no.
 func TestRunOfAMethodThatAsks(t *testing.T) {
 	t.Parallel()
-	for answer, ran := range map[string]bool{"y": true, "n": false} {
+	for answer, ran := range map[string]bool{"y": true, "n": false, "s": false} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\n[policy.methods]\n\"turn/start\" = \"ask\"\n"})
-			text, err := w.runAtTerminal(answer, "--session", "s", "SAY: it ran")
+			text, err := w.runAtTerminal(answer, "--session", "s", strings.Repeat("word ", 300)+strings.Repeat("\u200bx", 500)+"\nSAY: it ran")
 			if (err == nil) != ran || strings.Contains(text, "it ran\r\n") != ran || !strings.Contains(text, "Allow turn/start?") {
 				t.Errorf("%v\n%s", err, text)
+			}
+			question, _, _ := strings.Cut(text, "Allow it? [y] yes, [n] no: ")
+			if !strings.Contains(question, strings.Repeat("word ", 300)) || !strings.Contains(question, " x x x") ||
+				!strings.Contains(question, " more characters)") || strings.Contains(question, "\u200b") || len(question) == len(text) {
+				t.Errorf("the question is\n%s", text)
 			}
 		})
 	}
 }
 
+// A person at a terminal sees the reply as it comes, is asked, and answers.
 func TestRunOnATerminal(t *testing.T) {
 	t.Parallel()
 	for answer, made := range map[string]bool{"y": true, "n": false} {

@@ -99,12 +99,12 @@ func TestEvents(t *testing.T) {
 func TestDoing(t *testing.T) {
 	for item, want := range map[string]string{
 		`{"type":"reasoning"}`: "thinking",
-		`{"type":"fileChange","changes":[{"path":"/a"},{"path":"/b"}]}`: "changing /a, /b",
-		`{"type":"mcpToolCall","server":"s","tool":"t"}`:                "calling s/t",
-		`{"type":"dynamicToolCall","tool":"t"}`:                         "calling t",
-		`{"type":"webSearch","query":"q"}`:                              "searching the web for q",
-		`{"type":"contextCompaction"}`:                                  "summing the conversation up",
-		`{"type":"userMessage"}`:                                        "",
+		`{"type":"fileChange","changes":[{"path":"/a"},{"path":"/b","kind":{"type":"update","move_path":"/c"}}]}`: "changing /a, /b, /c",
+		`{"type":"mcpToolCall","server":"s","tool":"t"}`:                                                          "calling s/t",
+		`{"type":"dynamicToolCall","tool":"t"}`:                                                                   "calling t",
+		`{"type":"webSearch","query":"q"}`:                                                                        "searching the web for q",
+		`{"type":"contextCompaction"}`:                                                                            "summing the conversation up",
+		`{"type":"userMessage"}`:                                                                                  "",
 		`{"type":"commandExecution","command":"/bin/bash -lc 'a; b'","commandActions":[{"command":"a"},{"command":"b"}]}`: "running a && b",
 		`{"type":"commandExecution","command":"ls"}`: "running ls",
 	} {
@@ -133,6 +133,7 @@ func (p *typist) Write(shown []byte) (int, error) {
 }
 
 func TestPerson(t *testing.T) {
+	const own = `{"threadId":"T","turnId":null,"serverName":"codex-bridge","mode":"form","message":"Allow it?","requestedSchema":{"type":"object","properties":{}}}`
 	const approval = `{"threadId":"T","turnId":"t","command":"touch x","availableDecisions":["accept","acceptForSession","cancel"]}`
 	for _, c := range []struct{ typed, method, params, want string }{
 		{"y", "item/commandExecution/requestApproval", approval, `{"decision":"accept"}`},
@@ -140,6 +141,8 @@ func TestPerson(t *testing.T) {
 		{"n", "item/commandExecution/requestApproval", approval, `{"decision":"decline"}`},
 		{"why?", "item/commandExecution/requestApproval", approval, `{"decision":"decline"}`},
 		{"y", "item/fileChange/requestApproval", `{"threadId":"T","turnId":"t"}`, `{"decision":"accept"}`},
+		{"s", "mcpServer/elicitation/request", own, `{"_meta":null,"action":"decline","content":null}`},
+		{"y", "mcpServer/elicitation/request", own, `{"_meta":null,"action":"accept","content":null}`},
 		{"n", "mcpServer/elicitation/request", `{"threadId":"T","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call"},"requestedSchema":{"type":"object","properties":{}}}`, `{"_meta":null,"action":"decline","content":null}`},
 		{"2", "item/tool/requestUserInput", `{"questions":[{"id":"a","header":"A","question":"?","options":[{"label":"x"},{"label":"y"}]}]}`, `{"answers":{"a":{"answers":["y"]}}}`},
 		{"", "currentTime/read", `{}`, ""},

@@ -38,7 +38,7 @@ const (
 )
 
 // Answer asks the person about a request of Codex, and returns the result for Codex. ok is false for a
-// method that it does not know. It asks about a question of the bridge's own. It declines a question of an MCP server,
+// method that it does not know. It shows a question of the bridge's own whole, and takes a yes or a no. It declines a question of an MCP server,
 // whose form a terminal can't show, and a question of another turn than the running one, without asking. The end of the person's
 // input means no. The end of ctx cancels the question.
 func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (result json.RawMessage, ok bool) {
@@ -48,8 +48,11 @@ func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (r
 		return p.questions(ctx, params), true
 	}
 	if method == elicitation {
-		own := params.Get("serverName").Is(hello.ElicitationServer) && params.Get("turnId").Kind() == rpc.Null
-		if !own && answer.RouteElicitation(params, answer.Scope{Turn: p.screen.running(params)}) != answer.ToPerson {
+		if params.Get("serverName").Is(hello.ElicitationServer) && params.Get("turnId").Kind() == rpc.Null {
+			message, _ := params.Get("message").Text()
+			return answer.Elicitation(answer.ToPerson, params, p.choose(ctx, message+"\nAllow it? [y] yes, ", false)), true
+		}
+		if answer.RouteElicitation(params, answer.Scope{Turn: p.screen.running(params)}) != answer.ToPerson {
 			return answer.Elicitation(answer.Declined, params, answer.Denied), true
 		}
 		return answer.Elicitation(answer.ToPerson, params, p.ask(ctx, method, params, answer.ElicitationCard(params))), true
@@ -68,7 +71,7 @@ func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (r
 	return answer.Approval(method, params, outcome)
 }
 
-// ask shows a card and reads the person's word. Any other word is a no.
+// ask shows a card and reads the person's word.
 func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card answer.Card) answer.Outcome {
 	text := strings.Join(append([]string{card.Title, card.Description}, card.More...), "\n") + "\n"
 	if reason := answer.Reason(params); reason != "" && !strings.Contains(card.Description, reason) {
@@ -80,9 +83,15 @@ func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card 
 		}
 	}
 	text += "Allow it? [y] once, "
-	if lasting := answer.Lasting(method, params); lasting != "" {
+	lasting := answer.Lasting(method, params)
+	if lasting != "" {
 		text += "[s] " + lasting + ", "
 	}
+	return p.choose(ctx, text, lasting != "")
+}
+
+// choose shows a question and reads the person's word: y, s if lasting is true, or any other for a no.
+func (p *Person) choose(ctx context.Context, text string, lasting bool) answer.Outcome {
 	line, err := p.put(ctx, text+"[n] no: ")
 	switch {
 	case ctx.Err() != nil:
@@ -90,10 +99,10 @@ func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card 
 	case err != nil:
 		return answer.Unavailable
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
+	switch word := strings.ToLower(strings.TrimSpace(line)); {
+	case word == "y" || word == "yes":
 		return answer.ApprovedOnce
-	case "s", "session":
+	case lasting && (word == "s" || word == "session"):
 		return answer.ApprovedSession
 	}
 	return answer.Denied

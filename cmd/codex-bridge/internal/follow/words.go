@@ -55,11 +55,14 @@ func Doing(item rpc.Value) string {
 	return ""
 }
 
-// paths are the files that a patch changes.
+// paths are the files that a patch changes, and those that it moves them to.
 func paths(item rpc.Value) (all []string) {
 	for change := range item.Get("changes").Elements() {
 		if path, ok := change.Get("path").Text(); ok {
 			all = append(all, path)
+		}
+		if to, ok := change.Get("kind").Get("move_path").Text(); ok {
+			all = append(all, to)
 		}
 	}
 	return all
