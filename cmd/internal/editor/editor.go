@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"codex-bridge/cmd/internal/noise"
 )
 
 // ErrGone says that the server has closed its output: nothing more will come.
@@ -37,18 +39,9 @@ type Options struct {
 	// a conversation that goes on for hours would fill the memory. Places stay the same.
 	Keep int
 
-	// Noise, if not nil, adds messages to those of the editor, and takes out those that the server sends. None of
-	// them is kept, answered by Answer or observed.
-	Noise Noise
-}
-
-// Noise adds messages to a conversation, in tests.
-type Noise interface {
-	// Say returns the lines to send in place of the line of a method.
-	Say(method string, line []byte) []byte
-	// Heard takes a line of the server. is reports whether all of it is noise; else rest is the line without it. reply
-	// is the answer that the line wants; nil for none.
-	Heard(line []byte) (rest, reply []byte, is bool)
+	// Noise, if not nil, is said between the editor's own messages, and heard and
+	// answered where it comes. None of it is kept, answered by Answer or observed.
+	Noise *noise.Client
 }
 
 // Editor is a running server and the conversation with it.
@@ -58,7 +51,7 @@ type Editor struct {
 	cmd     *exec.Cmd
 	answer  func(context.Context, Message) (any, *Error)
 	observe func(Message)
-	noise   Noise
+	noise   *noise.Client
 	stdin   *os.File
 	stdout  *os.File
 	ctx     context.Context // ends with Close
