@@ -169,8 +169,7 @@ func (g *Guard) stateNow(params rpc.Value) policy.State {
 	if id, ok := params.Get("threadId").Text(); ok {
 		turn, _ := params.Get("turnId").Text()
 		state.Thread = g.thread(id, turn)
-		item, _ := params.Get("itemId").Text()
-		state.Files = g.patches.of(patch{id, item})
+		state.Files = g.Files(params)
 	}
 	return state
 }

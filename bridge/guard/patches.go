@@ -44,6 +44,14 @@ func (p *patches) of(one patch) []string {
 	return p.paths[one]
 }
 
+// Files returns the paths that the patch changes that a question is about; nil for another question, or if Codex has not
+// named them.
+func (g *Guard) Files(params rpc.Value) []string {
+	thread, _ := params.Get("threadId").Text()
+	item, _ := params.Get("itemId").Text()
+	return g.patches.of(patch{thread, item})
+}
+
 // judgesFiles tells whether questions about files are judged by their paths.
 func (g *Guard) judgesFiles() bool { return g.isActive() }
 

@@ -40,6 +40,9 @@ type Judge interface {
 	// Settled puts on record how a question was answered for the person; what is not on
 	// record must not be accepted.
 	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
+	// Files returns the paths that the patch changes that a question is about; nil for another question, or if Codex has
+	// not named them.
+	Files(params rpc.Value) []string
 	// Client is who answers, as it calls itself.
 	Client() string
 	// Consents reports whether a server's tool may be consented to without a person.
@@ -221,7 +224,8 @@ func (f *Feature) recorded(ctx context.Context, asked *rpc.Envelope, r *bridge.R
 		return
 	}
 	mode := f.Judge.Mode()
-	if err = grants.Record(ctx, f.Record, mode, f.Judge.Client(), asked, e.Root().Get("result")); err == nil {
+	patch := f.Judge.Files(asked.Root().Get("params"))
+	if err = grants.Record(ctx, f.Record, mode, f.Judge.Client(), asked, patch, e.Root().Get("result")); err == nil {
 		return
 	}
 	if mode != config.Enforce {

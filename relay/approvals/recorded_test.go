@@ -94,6 +94,24 @@ codex<  {"id":2,"result":{"permissions":{},"scope":"turn"}}
 `)
 }
 
+// The record of a consent to a patch has the paths, which the question of Codex does not name.
+func TestConsentToPatchIsRecordedWithItsFiles(t *testing.T) {
+	for _, mode := range []config.Mode{config.Enforce, config.Audit} {
+		log := &kept{}
+		c, j := asking(t, log, "")
+		j.mode = mode
+		c.Play("asked", `
+codex>  {"method":"item/fileChange/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","itemId":"patch"}}
+editor< {"method":"item/fileChange/requestApproval","id":1,"params":"$1"}
+editor> {"id":1,"result":{"decision":"accept"}}
+codex<  {"id":1,"result":{"decision":"accept"}}
+`)
+		if len(log.reasons) != 1 || !strings.Contains(log.reasons[0], `"files":["/srv/a","/srv/b"]`) {
+			t.Errorf("%s: on record is %q", mode, log.reasons)
+		}
+	}
+}
+
 // Under audit a consent is recorded, too, but counts without a record. With the policy off there is no record.
 func TestConsentWithoutEnforcement(t *testing.T) {
 	for _, test := range []struct {

@@ -42,6 +42,13 @@ func (j *judge) Mode() config.Mode {
 
 func (j *judge) Client() string { return "zed" }
 
+func (j *judge) Files(params rpc.Value) []string {
+	if params.Get("itemId").Is("patch") {
+		return []string{"/srv/a", "/srv/b"}
+	}
+	return nil
+}
+
 func (j *judge) Workspace(string) string { return j.folder }
 
 func (j *judge) Sandbox(string, string) string { return "workspace-write" }

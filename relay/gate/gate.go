@@ -236,7 +236,7 @@ func (g *Gate) record(ctx context.Context, q *question, result rpc.Value) error 
 	if err != nil {
 		return err
 	}
-	return grants.Record(ctx, g.o.Record, config.Enforce, g.o.Judge.Client(), asked, result)
+	return grants.Record(ctx, g.o.Record, config.Enforce, g.o.Judge.Client(), asked, nil, result)
 }
 
 // Accepted tells whether a person has said yes to the very call that Codex asks about

@@ -67,8 +67,8 @@ func allows(answers rpc.Value) bool {
 }
 
 // Record writes a person's consent to the decision log, whole: the card that they saw may have been cut. mode is that of
-// the policy. If it returns an error under enforce, the consent must not count.
-func Record(ctx context.Context, to Recorder, mode config.Mode, client string, asked *rpc.Envelope, result rpc.Value) error {
+// the policy. patch are the paths that a patch changes if the question does not name them. If it returns an error under enforce, the consent must not count.
+func Record(ctx context.Context, to Recorder, mode config.Mode, client string, asked *rpc.Envelope, patch []string, result rpc.Value) error {
 	params := asked.Root().Get("params")
 	all := map[string]json.RawMessage{"answer": result.Raw()}
 	for _, name := range recorded {
@@ -78,6 +78,12 @@ func Record(ctx context.Context, to Recorder, mode config.Mode, client string, a
 	}
 	if changes := params.Get("fileChanges"); changes.Kind() == rpc.Object {
 		all["files"] = files(changes)
+	} else if len(patch) > 0 {
+		raw, err := json.Marshal(patch)
+		if err != nil {
+			return err
+		}
+		all["files"] = raw
 	}
 	for _, name := range recordedMeta {
 		if v := params.Get("_meta").Get(name); v.Exists() {

@@ -55,3 +55,29 @@ func TestCutCardIsRecordedWhole(t *testing.T) {
 		}
 	}
 }
+
+// Codex does not name the files in its question about a patch. The decision log has them, also where the bridge does not
+// ask itself.
+func TestPatchConsentIsRecordedWithItsFiles(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]string{
+		"audit":   "[policy]\nmode = \"audit\"\n",
+		"no gate": "[policy]\nmode = \"enforce\"\ngate = false\nescalation = \"ask\"\napproval = [\"untrusted\"]\nsandbox = \"workspace-write\"\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: config})
+			w.model.Add(scripted.Step{When: "PATCH", Reply: scripted.Reply{scripted.CustomCall{
+				Tool: "apply_patch", Input: "*** Begin Patch\n*** Add File: fresh.txt\n+one\n*** End Patch\n",
+			}}})
+			seen, err := w.runAtTerminal("y", "--session", "s", "--sandbox", "read-only", "PATCH")
+			if err != nil || !strings.Contains(seen, "Files: ") || !w.exists("fresh.txt") {
+				t.Errorf("%v, the person has seen %q", err, seen)
+			}
+			out, problems, status := w.shell("", "decisions", "list", "--json", "--verdict", "accept")
+			if status != 0 || !strings.Contains(out, "approvals.person") || !strings.Contains(out, `fresh.txt\"]`) {
+				t.Errorf("status %d, %s\n%s", status, problems, out)
+			}
+		})
+	}
+}
