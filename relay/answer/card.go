@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,6 +58,9 @@ func ApprovalCard(method string, params rpc.Value, session string) (card Card, o
 	return card, true
 }
 
+// shell is the program by which Codex starts a command.
+var shell = regexp.MustCompile(`^(?:/[\w./-]*/)?(?:ba|z|da|k)?sh -l?c `)
+
 // wholeCommand returns the line for a command that the description has cut, or has replaced by the commands that Codex
 // has read in it; nil if it has all of it.
 func wholeCommand(params rpc.Value, description string) []string {
@@ -66,10 +70,8 @@ func wholeCommand(params rpc.Value, description string) []string {
 	if whole == "" {
 		whole = read
 	}
-	covered := whole == read
-	for _, quoted := range [...]string{read, "'" + read + "'", `"` + read + `"`} {
-		covered = covered || strings.HasSuffix(whole, "sh -lc "+quoted) || strings.HasSuffix(whole, "sh -c "+quoted)
-	}
+	inner := shell.ReplaceAllString(whole, "")
+	covered := whole == read || inner == read || inner == "'"+read+"'"
 	clean := Clean(whole)
 	if covered && lost(whole, clean) == 0 && strings.Contains(description, "Command: "+asText.Replace(Clean(compact(read)))) {
 		return nil
