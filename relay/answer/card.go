@@ -55,6 +55,9 @@ func ApprovalCard(method string, params rpc.Value, session string) (card Card, o
 			card.More = append(card.More, line)
 		}
 	}
+	if line := homes(params); line != "" && strings.ContainsAny(card.Description+strings.Join(card.More, ""), "~～") {
+		card.More = append(card.More, line)
+	}
 	return card, true
 }
 
@@ -276,7 +279,7 @@ func Files(paths []string) string {
 	const most, length = 6, 120
 	list := make([]string, len(paths))
 	for i, path := range paths {
-		list[i] = fit(compact(path), length, asPath)
+		list[i] = fit(path, length, asPath)
 	}
 	return "Files: " + samples(list, most)
 }

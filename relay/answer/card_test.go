@@ -100,6 +100,7 @@ func TestCardsHideNothing(t *testing.T) {
 		"too long":    {command, `{"command":"` + long + `"}`, []string{"Whole command: xx", "x… (+1"}},
 		"read as":     {command, `{"command":"bash -lc 'cd /etc \u0026\u0026 ls'","commandActions":[{"command":"ls"}]}`, []string{"Command: ls", "Whole command: bash -lc 'cd /etc &amp;&amp; ls'"}},
 		"read after":  {command, `{"command":"rm x; bash -lc ls","commandActions":[{"command":"ls"}]}`, []string{"Command: ls", "Whole command: rm x; bash -lc ls"}},
+		"home":        {permissions, `{"permissions":{"fileSystem":{"write":["/home/other/.ssh","/root/x"]}}}`, []string{"write: ~/.ssh, ~/x", "~ stands for /home/other, /root"}},
 		"not read":    {command, `{"command":"ls; rm x","commandActions":[{"command":"ls"},{"type":"unknown"}]}`, []string{"Command: ls; rm x"}},
 		"other kinds": {permissions, `{"permissions":{"network":null,"processes":{"kill":true}}}`, []string{"Permissions: none", `Not granted: processes: {"kill":true}`}},
 		"entry":       {permissions, `{"permissions":{"fileSystem":{"entries":[{"access":"write","path":{"type":"path","path":"/a","pattern":"/etc/*"},"deep":true}]}}}`, []string{`write /a pattern: "/etc/*" deep: true`}},
@@ -116,6 +117,9 @@ func TestCardsHideNothing(t *testing.T) {
 				t.Errorf("%s: the card says\n%.600s\nwithout %q", name, all, want)
 			}
 		}
+	}
+	if got := answer.Files([]string{"/home/other/.ssh/config"}); got != "Files: /home/other/.ssh/config" {
+		t.Error(got)
 	}
 	if got := answer.Files([]string{"/a" + strings.Repeat("\u200b", 5000) + "/etc"}); got != "Files: /a/etc (5000 characters not shown)" {
 		t.Error(got)
@@ -134,11 +138,11 @@ func TestElicitationCardHidesNothing(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	card := answer.ElicitationCard(value(t, []byte(`{"serverName":"s","message":"`+long+`","_meta":{"tool_name":"post","tool_params_display":[`+
 		`{"name":"a","display_name":"A","value":"`+strings.Repeat("\\u200b", 600)+`end"},{"name":"to","value":"me"},{"name":"deep","value":{"a":{"b":{"c":{"hidden":1}}}}}],`+
-		`"tool_params":{"to":"you","body":"`+long+`","deep":{"a":{"b":{"c":{"hidden":1}}}}}}}`)))
+		`"tool_params":{"at":"/home/other/x","to":"you","body":"`+long+`","deep":{"a":{"b":{"c":{"hidden":1}}}}}}}`)))
 	all := card.Title + "\n" + card.Description + "\n" + strings.Join(card.More, "\n")
 	for _, want := range []string{
 		"x… (+5", `- A: "end" (600 characters not shown)`, `- to: "me"`, `- to: "you"`, "- body: \"x", "x… (+506 more characters)",
-		`- deep: {"a":{"b":{"c":{truncated}}}}`, "Not shown: 12 characters",
+		`- deep: {"a":{"b":{"c":{truncated}}}}`, "Not shown: 12 characters", `- at: "～/x"`, "~ stands for /home/other",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the card says\n%s\nwithout %q", all, want)

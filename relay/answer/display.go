@@ -3,9 +3,12 @@ package answer
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"codex-bridge/rpc"
 )
 
 // unsafeText stands for what is not shown of a text.
@@ -162,3 +165,19 @@ func clip(text string, most int) string {
 // compact writes home folders as ~, so that a chat does not learn the name of the
 // person.
 func compact(text string) string { return homeFolder.ReplaceAllString(text, "${1}~") }
+
+// homes returns the line that names the home folders that compact has written as ~; "" for none.
+func homes(v rpc.Value) string {
+	var found []string
+	eachText(v, func(text string) {
+		for _, match := range homeFolder.FindAllStringSubmatch(text, -1) {
+			if home := fit(match[0][len(match[1]):], valueLength, asPath); !slices.Contains(found, home) {
+				found = append(found, home)
+			}
+		}
+	})
+	if found == nil {
+		return ""
+	}
+	return "~ stands for " + samples(found, 20)
+}

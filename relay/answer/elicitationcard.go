@@ -61,6 +61,9 @@ func ElicitationCard(params rpc.Value) Card {
 	if omitted > 0 {
 		card.More = []string{fmt.Sprintf("Not shown: %d characters", omitted)}
 	}
+	if line := homes(meta); line != "" && strings.ContainsAny(card.Description, "~～") {
+		card.More = append(card.More, line)
+	}
 	return card
 }
 
