@@ -334,6 +334,10 @@ func TestNeovimCardsShowAllThatIsGranted(t *testing.T) {
 			"elicitation", `{"serverName":"s","mode":"form","message":"May it run?","_meta":{"tool_name":"post","tool_params":{"to":"/etc\u202e"}}}`,
 			`s asks: May it run? — post {"to":"/etc\u{202e}"}`,
 		},
+		"tool for display": {
+			"elicitation", `{"serverName":"s","mode":"form","message":"May it run?","_meta":{"tool_name":"post","tool_params_display":["me"]}}`,
+			`s asks: May it run? — post ["me"]`,
+		},
 	} {
 		got := v.text(`local card, params = ...
 			local shown

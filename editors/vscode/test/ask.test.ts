@@ -47,6 +47,12 @@ for (const [name, method, params, want] of [
   test(`the card shows ${name}`, () => assert.equal(ask(method, params).details, want));
 }
 
+test("a tool with its parameters, also those that are for display alone", () => {
+  const shown = (more: object): string => ask("mcpServer/elicitation/request", { ...form, _meta: { tool_name: "post", ...more } }).command;
+  assert.equal(shown({ tool_params: { to: "a\u200b" }, tool_params_display: [] }), 'post {"to":"a\\u{200b}"}');
+  assert.equal(shown({ tool_params_display: [{ name: "to", value: "a" }] }), 'post [{"name":"to","value":"a"}]');
+});
+
 for (const [name, method, params, choice, values, want] of [
   ["a command, yes", "item/commandExecution/requestApproval", command, "accept", {}, { decision: "accept" }],
   ["a command, for the session", "item/commandExecution/requestApproval", command, "acceptForSession", {}, { decision: "acceptForSession" }],

@@ -53,7 +53,7 @@ interface Params {
   message?: string;
   url?: string;
   requestedSchema?: { properties?: Record<string, Property>; required?: string[] };
-  _meta?: { persist?: string | string[]; codex_approval_kind?: string; tool_name?: string; tool_params?: unknown } | null;
+  _meta?: { persist?: string | string[]; codex_approval_kind?: string; tool_name?: string; tool_params?: unknown; tool_params_display?: unknown } | null;
   networkApprovalContext?: object | null;
 }
 
@@ -108,7 +108,7 @@ export function askOf(id: string, method: string, raw: unknown, changes: Change[
       ask.kind = "form";
       ask.title = p._meta?.codex_approval_kind === "mcp_tool_call" ? `Let ${visibleValue(p.serverName ?? "")} be called?` : `${visibleValue(p.serverName ?? "")} asks`;
       ask.reason = visible(p.message ?? "");
-      if (p._meta?.tool_name) ask.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? {})}`);
+      if (p._meta?.tool_name) ask.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? p._meta.tool_params_display ?? {})}`);
       ask.url = p.mode === "url" && /^https?:\/\//i.test(p.url ?? "") ? (p.url ?? "") : "";
       ask.fields = Object.entries(p.requestedSchema?.properties ?? {}).map(([name, property]) => field(name, property, p.requestedSchema?.required ?? []));
       ask.choices = [p._meta?.persist].flat().includes("session") ? ["accept", "acceptForSession", "decline"] : ["accept", "decline"];

@@ -57,7 +57,7 @@ function M.show(p, done)
   local prompt = ("%s asks: %s"):format(granted.value(p.serverName), granted.visible(p.message or p.title or ""))
   local meta = p._meta
   if type(meta) == "table" and meta.tool_name then
-    prompt = ("%s — %s %s"):format(prompt, granted.value(meta.tool_name), granted.json(meta.tool_params or vim.empty_dict()))
+    prompt = ("%s — %s %s"):format(prompt, granted.value(meta.tool_name), granted.json(meta.tool_params or meta.tool_params_display or vim.empty_dict()))
   end
   local function only(action)
     done(action and { action = action })
