@@ -1,10 +1,8 @@
 package guard_test
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 
@@ -374,131 +372,6 @@ editor< {"id":2,"result":{}}
 `)
 			if got := g.Tool(t.Context(), "t1", "", bash(t, "true", w.Start), nil).Ask; got != test.asks {
 				t.Errorf("the bridge asks: %t", got)
-			}
-		})
-	}
-}
-
-// A thread is opened, and taken turns in, as the policy of its folder allows, and the policy in
-// force.
-func TestFolderHasPolicyOfItsOwn(t *testing.T) {
-	const gated = "[policy]\nsandbox = \"read-only\"\nproject_trust = \"codex\"\napproval = [\"untrusted\"]\n"
-	c, g, w := converse(t, strings.Replace(loosePolicy, "gate = false", "", 1), guard.NoRecord)
-	own := load(t, gated)
-	g.Workspaces(func(folder string) (*policy.Policy, error) {
-		if folder == w.Start {
-			return own, nil
-		}
-		return nil, nil
-	})
-	elsewhere := world(t).Start
-	c.Bind("elsewhere", elsewhere)
-	c.Play("in the folder", `
-editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"}}
-codex<  {"id":"$config","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
-codex>  {"id":"$config","result":{"config":{},"layers":[]}}
-codex<  {"id":1,"method":"thread/start","params":{"cwd":"$start","sandbox":"read-only","approvalsReviewer":"user","approvalPolicy":"on-request"}}
-codex>  {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
-editor< {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",`+threadAnswer+`
-`)
-	if !g.Tool(t.Context(), "t1", "", bash(t, "true", w.Start), nil).Ask {
-		t.Error("the bridge does not ask in t1")
-	}
-	c.Play("elsewhere", `
-editor> {"id":2,"method":"thread/start","params":{"cwd":"$elsewhere","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
-codex<  {"id":2,"method":"thread/start","params":{"cwd":"$elsewhere","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
-codex>  {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+strings.Replace(threadAnswer, "$start", "$elsewhere", 1)+`
-editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+strings.Replace(threadAnswer, "$start", "$elsewhere", 1)+`
-`)
-	takesTurn(c, "t1", "untrusted", "on-request")
-	takesTurn(c, "t2", "on-request", "on-request")
-}
-
-// A thread that is opened again in another folder is checked against the policies of the folders that it had, too. A
-// fork is a new thread, and had none.
-func TestResumedThreadKeepsPoliciesOfItsFolders(t *testing.T) {
-	for method, had := range map[string]bool{"thread/resume": true, "thread/fork": false} {
-		c, g, w := converse(t, loosePolicy, guard.NoRecord)
-		opens(c, "thread/start", "t1", "on-request")
-		folders := make(chan string, 8)
-		g.Workspaces(func(folder string) (*policy.Policy, error) {
-			folders <- folder
-			return nil, nil
-		})
-		elsewhere := world(t).Start
-		c.Bind("elsewhere", elsewhere)
-		c.Play(method, step(`
-editor> {"id":1,"method":"METHOD","params":{"threadId":"t1","cwd":"$elsewhere","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
-codex<  {"id":"$config","method":"config/read","params":{"includeLayers":true,"cwd":"$elsewhere"}}
-codex>  {"id":"$config","result":{"config":{},"layers":[]}}
-codex<  {"id":1,"method":"METHOD","params":"$sent"}
-`, method, "", ""))
-		close(folders)
-		var got []string
-		for folder := range folders {
-			got = append(got, folder)
-		}
-		want := []string{elsewhere}
-		if had {
-			want = append(want, w.Start)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: the policies of %q are looked for, want %q", method, got, want)
-		}
-	}
-}
-
-// A thread is not opened in a folder whose policy does not load.
-func TestFolderPolicyThatDoesNotLoad(t *testing.T) {
-	c, g, _ := converse(t, loosePolicy, guard.NoRecord)
-	g.Workspaces(func(string) (*policy.Policy, error) { return nil, errors.New("line 3 is not TOML") })
-	c.Play("start", `
-editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
-editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy","field":"params.cwd","reason":"the policy file of its folder does not load: line 3 is not TOML","mend":"<text>"}}}
-editor> {"id":2,"method":"model/list","params":{}}
-codex<  {"id":2,"method":"model/list","params":{}}
-`)
-}
-
-// Codex is asked once for the folder of a thread that is opened again without a cwd. One that
-// Codex does not know has no folder, and Codex says so itself.
-func TestFolderOfResumedThreadIsAskedForOnce(t *testing.T) {
-	const ask = `
-editor> {"id":1,"method":"thread/resume","params":{"threadId":"t1","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
-`
-	const read = `codex<  {"id":"$read","method":"thread/read","params":{"threadId":"t1","includeTurns":false}}
-`
-	const config = `codex<  {"id":"$config","method":"config/read","params":"$for"}
-codex>  {"id":"$config","result":{"config":{},"layers":[]}}
-`
-	const known, unknown = `codex>  {"id":"$read","result":{"thread":{"id":"t1","cwd":"$start"}}}
-`, `codex>  {"id":"$read","error":{"code":-32600,"message":"no rollout found"}}
-`
-	for _, test := range []struct {
-		name, policy, script string
-		folder               bool
-	}{
-		{"for the policy of its folder", loosePolicy, config + read + known, true},
-		{"for the user's trust", strings.Replace(loosePolicy, `"codex"`, `"user"`, 1), read + known + config, true},
-		{"a thread that Codex does not know", loosePolicy, config + read + unknown, false},
-		{"one that Codex does not know, for the user's trust", strings.Replace(loosePolicy, `"codex"`, `"user"`, 1), read + unknown + config, false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			c, g, w := converse(t, test.policy, guard.NoRecord)
-			folders := make(chan string, 8)
-			g.Workspaces(func(folder string) (*policy.Policy, error) {
-				folders <- folder
-				return nil, nil
-			})
-			c.Play("resume", ask+test.script+`codex<  {"id":1,"method":"thread/resume","params":"$sent"}
-`)
-			close(folders)
-			var got []string
-			for folder := range folders {
-				got = append(got, folder)
-			}
-			if len(got) > 1 || test.folder != (len(got) == 1 && got[0] == w.Start) {
-				t.Errorf("the policy of %q is looked for", got)
 			}
 		})
 	}
