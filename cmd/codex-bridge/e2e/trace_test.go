@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge/cmd/internal/editor"
 	"codex-bridge/relay/redact"
 	"codex-bridge/relay/trace"
 
@@ -140,5 +141,35 @@ func TestNoTrace(t *testing.T) {
 	c.quit()
 	if _, err := os.Lstat(filepath.Join(w.root, "state", trace.FolderName)); !os.IsNotExist(err) {
 		t.Errorf("there are traces (%v)", err)
+	}
+}
+
+// The trace of a session's thread names the session in each event of its turns.
+func TestTraceNamesSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[trace]\nenabled = true\n"})
+	c := w.open(proxyArgv...)
+	c.initialize(map[string]any{"experimentalApi": true, "bridge": map[string]any{"version": 1}})
+	answer := c.must("bridge/turn/run", map[string]any{"sessionKey": "chat/1", "input": "SAY: hello"})
+	thread := editor.Member(answer, "threadId")
+	c.quit()
+	f, err := os.Open(filepath.Join(w.root, "state", trace.FolderName, thread+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	named := 0
+	for e, err := range trace.Read(f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.SessionKey == "chat/1" {
+			named++
+		} else if e.SessionKey != "" || e.TurnID != "" {
+			t.Errorf("%s names the session %q", e.Type, e.SessionKey)
+		}
+	}
+	if named == 0 {
+		t.Error("no event names the session")
 	}
 }
