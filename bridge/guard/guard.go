@@ -235,7 +235,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		g.keptUntrusted(call, d.Untrusted, state)
 	}
 	if call.Method == "thread/unsubscribe" || slices.Contains(methods.Unloading, call.Method) {
-		g.threads.awaitOpening(patient, thread, g.peer.Ended())
+		g.threads.awaitAll(patient, thread, g.peer.Ended())
 		if patient.Err() != nil {
 			return rpc.Errorf(rpc.CodeDeadline, "%s: Codex has not answered the request that opens a thread; send it again", call.Method)
 		}

@@ -6,7 +6,7 @@ import "codex-bridge/bridge/policy"
 // takes no turn.
 type loadedThread struct {
 	enforced     bool           // a request under an enforced policy opened it
-	workspaces   []string       // those that it has had; its commands may still write them
+	workspaces   []string       // all that it has had; its commands may still write them
 	varied       bool           // its sandbox or approvals have changed; an agent of it may have the earlier ones
 	unsubscribed bool           // the client has sent thread/unsubscribe since it opened the thread
 	fence        *policy.Fence  // the profile with which Codex has loaded it
@@ -28,6 +28,13 @@ func (t *threads) recordLocked(id string) *loadedThread {
 func (l *loadedThread) verified(thread policy.Thread) {
 	l.varied = l.varied || l.last != nil && !policy.SameSettings(l.last, &thread)
 	l.last = &thread
+}
+
+// loadedWith records the profile that a request has defined. Codex keeps the one of the request that loaded the thread.
+func (l *loadedThread) loadedWith(fence policy.Fence) {
+	if l.fence == nil {
+		l.fence = &fence
+	}
 }
 
 // workspacesOf returns the workspaces that a thread has had since Codex has loaded it.
@@ -54,12 +61,12 @@ func (t *threads) profile(id string) (fence *policy.Fence, unsubscribed bool) {
 	return nil, false
 }
 
-// mayHave records that Codex may have loaded a thread with a profile; "" for a thread whose id is not known.
+// mayHave records that Codex may have loaded a thread with a profile. It does nothing for a thread without an id.
 func (t *threads) mayHave(id string, fence policy.Fence) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if id != "" && t.recordLocked(id).fence == nil {
-		t.recordLocked(id).fence = &fence
+	if id != "" {
+		t.recordLocked(id).loadedWith(fence)
 	}
 }
 

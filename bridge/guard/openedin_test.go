@@ -94,7 +94,7 @@ func TestOpenedInIsForUnknownThreads(t *testing.T) {
 	}
 }
 
-// otherRoots leaves out the workspace, and what is no absolute path.
+// otherRoots leaves out the workspace and relative paths.
 func TestOtherRoots(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	lib := filepath.Dir(w.write("lib/x", ""))

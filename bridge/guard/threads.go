@@ -92,14 +92,21 @@ func (t *threads) get(ctx context.Context, id string, ended <-chan struct{}) *po
 			return t.preparedLocked(id, isGated)
 		}
 		t.mu.Unlock()
-		select {
-		case <-waits:
-		case <-ended:
-			return nil
-		case <-ctx.Done():
+		if !await(ctx, waits, ended) {
 			return nil
 		}
 	}
+}
+
+// await waits until a request is answered. It returns false if Codex has ended or ctx is done before.
+func await(ctx context.Context, answered, ended <-chan struct{}) bool {
+	select {
+	case <-answered:
+		return true
+	case <-ended:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // peek is the thread of that id as a message of codex finds it.
@@ -134,19 +141,15 @@ func (t *threads) opening(id string) (done func()) {
 	}
 }
 
-// awaitOpening waits for the requests under way that open the thread, or a thread whose id is not known yet.
+// awaitAll waits for the requests under way that open the thread, or a thread whose id is not known yet.
 //
 // Measured with Codex 0.169: thread/loaded/list has the id of a new thread before thread/start is answered.
-func (t *threads) awaitOpening(ctx context.Context, id string, ended <-chan struct{}) {
+func (t *threads) awaitAll(ctx context.Context, id string, ended <-chan struct{}) {
 	t.mu.Lock()
 	starting := t.starting
 	t.mu.Unlock()
 	for _, waits := range starting {
-		select {
-		case <-waits:
-		case <-ended:
-			return
-		case <-ctx.Done():
+		if !await(ctx, waits, ended) {
 			return
 		}
 	}
@@ -177,9 +180,7 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	}
 	t.asked[id] = true
 	record := t.recordLocked(id)
-	if record.fence == nil {
-		record.fence = &sent.Fence
-	}
+	record.loadedWith(sent.Fence)
 	one := &thread{sent: sent, opened: keep(result), world: world, gateOrder: order}
 	if was != nil && (was.gateOrder > order || sent.Gated == nil) {
 		gated := was.Gated

@@ -46,13 +46,8 @@ func (g *Guard) awaitOpening(ctx context.Context, id string) {
 	g.threads.mu.Lock()
 	waits := g.threads.underway[id]
 	g.threads.mu.Unlock()
-	if waits == nil {
-		return
-	}
-	select {
-	case <-waits:
-	case <-g.peer.Ended():
-	case <-ctx.Done():
+	if waits != nil {
+		await(ctx, waits, g.peer.Ended())
 	}
 }
 
