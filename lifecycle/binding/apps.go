@@ -45,7 +45,7 @@ func (p PluginSettings) EnabledKeys() []string {
 	return keys
 }
 
-// Input is the fingerprint of what is set up. The order of plugins does not count.
+// Input returns the fingerprint of the plugins that are set up. The order of plugins does not count.
 func (p PluginSettings) Input() (string, error) {
 	plugins := slices.Clone(p.Plugins)
 	slices.SortFunc(plugins, func(a, b Plugin) int {

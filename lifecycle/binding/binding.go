@@ -45,8 +45,7 @@ type ContextEngine struct {
 	Projection *Projection `json:"projection,omitempty"`
 }
 
-// threadBootstrap is the only mode of a projection: the conversation so far is told to a
-// thread when it starts.
+// threadBootstrap is the only mode of a projection: a new thread gets the conversation so far.
 const threadBootstrap = "thread_bootstrap"
 
 // Projection is the part of the conversation that the thread has been told.

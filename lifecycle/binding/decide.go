@@ -18,7 +18,7 @@ type ThreadInputs struct {
 // PluginInputs are the host's plugins.
 type PluginInputs struct {
 	Enabled     bool
-	Input       string   // the fingerprint of what is set up
+	Input       string   // the fingerprint of the plugins that are set up
 	EnabledKeys []string // of the plugins that are on
 	// Config is what the apps come to, once it was built; Failed, that it could not be.
 	Config *AppConfig

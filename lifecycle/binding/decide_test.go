@@ -21,7 +21,7 @@ func engineOf(policy string, p *binding.Projection) *binding.ContextEngine {
 	return &binding.ContextEngine{EngineID: "e", Policy: policy, Projection: p}
 }
 
-// The whole table: what was bound, what would be started, and what comes of it.
+// Each case has a binding, the thread that would be started now, and the decision.
 func TestThread(t *testing.T) {
 	full := func(change func(*binding.Binding)) binding.Binding {
 		b := binding.Binding{

@@ -1,6 +1,6 @@
 package binding
 
-// Action is what is to be done for a conversation that wants its thread.
+// Action is the request with which a conversation gets its thread.
 type Action string
 
 // The actions. The zero Action is none of them.

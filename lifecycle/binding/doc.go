@@ -2,8 +2,8 @@
 //
 // A Binding is the record of the thread that a conversation has, and of what the thread was
 // started with. Read and Encode convert it from and to its file. Read is lenient: it drops and
-// names a value that it can't use, and keeps the rest. A text that is no record, has another
-// version or has no thread is not a binding; the caller decides what becomes of it. A record
+// names a value that it can't use, and keeps the rest. A text in another
+// form or version is an error; the caller decides whether it is replaced. A record
 // that was read and encoded reads the same.
 //
 // A fingerprint identifies a JSON text in its canonical form (RFC 8785): white space, the order

@@ -7,7 +7,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Failure is what has gone wrong with a thread.
+// Failure is the kind of an error of a thread request.
 type Failure int
 
 // The failures. The zero Failure is a connection that has ended, and whatever else came
@@ -74,8 +74,8 @@ func FailureOfTurn(failed rpc.Value) (f Failure, ok bool) {
 
 // Recovery is what the bridge does after a failure.
 type Recovery struct {
-	Keep   bool   // the binding stays: the failure is told to whoever asked
-	Again  bool   // once more, with a new thread; a second failure is told
+	Keep   bool   // the binding stays, and the client gets the error
+	Again  bool   // the request is sent again, for a new thread; the client gets a second error
 	Reason Reason // why the thread is given up
 }
 

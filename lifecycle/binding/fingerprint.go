@@ -72,7 +72,7 @@ func ShortFingerprint(f string) string {
 	return f
 }
 
-// The keys of a fingerprint that is a digest, and of one that is not understood.
+// The keys under which a binding stores a digest, and a fingerprint of an unknown form.
 const (
 	digestKey = "="
 	opaqueKey = "?"

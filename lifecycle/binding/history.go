@@ -15,7 +15,7 @@ type HistoryMessage struct {
 	Parts []HistoryPart
 }
 
-// HistoryPart is a part of a message. Of a part that is no text, only the name is quoted.
+// HistoryPart is a part of a message. Of a part without a text only the kind and the name are quoted.
 type HistoryPart struct {
 	Kind string // text, toolCall, toolResult, image, or another
 	Text string // of a text
@@ -55,7 +55,7 @@ func readPart(v rpc.Value) HistoryPart {
 	return p
 }
 
-// What stands around the conversation, and where something was cut.
+// The marks around the conversation, and the notices for texts that were cut.
 const (
 	historyOpening = "<conversation_so_far>"
 	historyClosing = "</conversation_so_far>"

@@ -129,7 +129,7 @@ func localImage(m media) Item {
 	return unreadableImage()
 }
 
-// readMedia reads a file that came with a message; nil is a file that is no image.
+// readMedia reads a file that came with a message; it returns nil for any other file than an image.
 func readMedia(e rpc.Value) (*Item, error) {
 	var m media
 	for name, v := range e.Members() {

@@ -46,7 +46,7 @@ func (i Item) MarshalJSON() ([]byte, error) {
 // TextItem returns an item with a text.
 func TextItem(text string) Item { return Item{Text: text} }
 
-// badImage stands where an image could not be read.
+// badImage is the text in place of an image that could not be read.
 const badImage = "[an image that could not be read was left out]"
 
 // IsText reports whether TextItem returned the item.

@@ -17,7 +17,7 @@ type media struct {
 // imageSuffixes identify an image of unknown type.
 var imageSuffixes = []string{".avif", ".gif", ".jpeg", ".jpg", ".png", ".webp"}
 
-// item returns the item for an image. ok is false for a file that is no image, and for an
+// item returns the item for an image. ok is false for any other file, and for an
 // image on another machine that no address leads to.
 func (m media) item() (item Item, ok bool) {
 	if m.Path == "" && !m.split() || !m.isImage() || isShare(m.Path) {

@@ -22,7 +22,7 @@ func (b *Inbox) Flush() {
 	b.ring()
 }
 
-// Settled tells whether nothing waits, and what was sent has arrived.
+// Settled reports whether no message waits, and Codex has taken all that were sent.
 func (b *Inbox) Settled() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

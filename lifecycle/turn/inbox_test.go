@@ -56,8 +56,7 @@ func TestTakenBack(t *testing.T) {
 	})
 }
 
-// A thread that takes no turn says so to who sends, and of what it said would wait to who
-// wants to know.
+// The sender of a message gets an error if the thread takes no turn.
 func TestRefused(t *testing.T) {
 	var failed []string
 	o := InboxOptions{Failed: func(m Message, err error) { failed = append(failed, m.Text+": "+err.Error()) }}
@@ -87,7 +86,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// One that interrupts is told of the turn that it has started.
+// A message that interrupts returns the turn that it has started.
 func TestInterrupts(t *testing.T) {
 	var thread *Thread
 	does := func(method string) (string, error) {

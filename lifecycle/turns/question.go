@@ -23,7 +23,7 @@ type openQuestion struct {
 
 func newOpenQuestions() *openQuestions { return &openQuestions{open: make(map[string]*openQuestion)} }
 
-// emptyAnswer is the answer to a question that nobody can answer any more.
+// emptyAnswer closes a question without an answer.
 var emptyAnswer = answer.Reply(nil, "")
 
 // ask opens the questions of an item/tool/requestUserInput with params, and returns the lines

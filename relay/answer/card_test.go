@@ -100,7 +100,7 @@ func TestCardsHideNothing(t *testing.T) {
 		"too long":    {command, `{"command":"` + long + `"}`, []string{"Whole command: xx", "x… (+1"}},
 		"read as":     {command, `{"command":"bash -lc 'cd /etc \u0026\u0026 ls'","commandActions":[{"command":"ls"}]}`, []string{"Command: ls", "Whole command: bash -lc 'cd /etc &amp;&amp; ls'"}},
 		"read after":  {command, `{"command":"rm x; bash -lc ls","commandActions":[{"command":"ls"}]}`, []string{"Command: ls", "Whole command: rm x; bash -lc ls"}},
-		"home":        {permissions, `{"permissions":{"fileSystem":{"write":["/home/other/.ssh","/root/x"]}}}`, []string{"write: ~/.ssh, ~/x", "~ stands for /home/other, /root"}},
+		"home":        {permissions, `{"permissions":{"fileSystem":{"write":["/home/other/.ssh","/home/more/x"]}}}`, []string{"write: ~/.ssh, ~/x", "~ stands for /home/other, /home/more"}},
 		"not read":    {command, `{"command":"ls; rm x","commandActions":[{"command":"ls"},{"type":"unknown"}]}`, []string{"Command: ls; rm x"}},
 		"other kinds": {permissions, `{"permissions":{"network":null,"processes":{"kill":true}}}`, []string{"Permissions: none", `Not granted: processes: {"kill":true}`}},
 		"entry":       {permissions, `{"permissions":{"fileSystem":{"entries":[{"access":"write","path":{"type":"path","path":"/a","pattern":"/etc/*"},"deep":true}]}}}`, []string{`write /a pattern: "/etc/*" deep: true`}},

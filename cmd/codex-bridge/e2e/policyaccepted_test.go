@@ -9,11 +9,9 @@ import (
 	"testing"
 )
 
-// What an accepted command does need not stay inside the sandbox (measured on
-// 0.169.0): under untrusted a command that was accepted and then fails in the
-// sandbox is run again outside of it, and nobody is asked a second time. All that
-// it takes is an exit code other than 0 and words such as "Read-only file system"
-// in the output. Whatever decides approvals has to reckon with it.
+// Measured with Codex 0.169: under untrusted, Codex runs a command that was accepted and then fails in the sandbox again,
+// outside of the sandbox, without another question. An exit code other than 0 and words such as "Read-only file system"
+// in the output are enough.
 func TestAcceptedControl(t *testing.T) {
 	t.Parallel()
 	for command, text := range accepted {
