@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo test laws steps unit race e2e soak schema cross deadcode lint vulnerabilities bench fuzz mutate clean
+.PHONY: build setup shells postgres editors demo test laws unit race e2e soak schema cross deadcode lint vulnerabilities bench compare fuzz mutate clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -72,14 +72,6 @@ CHECKS ?= 20000
 laws: ## the laws of the policy, CHECKS times each
 	go test -vet=off ./bridge/policy -run 'TestSequences|TestNothingExceeds|TestAnswerLaws' -rapid.checks=$(CHECKS) -timeout 60m
 
-# A regression of 5 % shows without a clock, wherever this runs. RECORD=1 puts the counts of this tree on record: in
-# a commit that says why they have changed.
-steps: ## the instructions of the hot paths, against those on record
-	go run ./cmd/bridge-steps $(if $(RECORD),-record)
-ifeq ($(shell uname -sm),Linux x86_64)
-test: steps
-endif
-
 unit: setup postgres ## the tests that need no codex
 	go test $$(go list ./... | grep -v -e /e2e -e /bridge-schema)
 
@@ -127,6 +119,10 @@ ROUNDS ?= 11
 bench: setup postgres ## measures against cat, others and codex, writes docs/benchmarks.md; a quarter of an hour of a machine that does nothing else
 	sh cmd/bridge-bench/socat.sh
 	go run ./cmd/bridge-bench -rounds $(ROUNDS) -write docs/benchmarks.md
+
+# BASE=COMMIT and ROUNDS=N as in the script. It needs a machine that does nothing else.
+compare: ## the Go benchmarks of this tree against those of another commit
+	.ci/compare.sh
 
 FUZZTIME ?= 60s
 fuzz: ## the laws a million times, then every fuzz target in turn, FUZZTIME each

@@ -20,7 +20,6 @@ var unchecked = map[string]string{
 	"cmd/codex-bridge/internal/follow": "one that reads the terminal's keys lives as long as the process",
 	"cmd/bridge-schema":                "it is a program that ends",
 	"cmd/bridge-bench":                 "it is a program that ends",
-	"cmd/bridge-steps":                 "it is a program that ends",
 	"cmd/bridge-mutate":                "it is a program that ends",
 }
 
