@@ -43,7 +43,7 @@ type worldNoise struct {
 	mute    bool   // the editor says none
 	params  bool   // members in the editor's params are nobody's business
 	mu      sync.Mutex
-	editors []*noise.Client
+	editors []*noiseClient
 }
 
 // newNoise makes the bridge's codex a noisy one, unless a test has a codex of its own.
@@ -68,17 +68,17 @@ func newNoise(w *world, o *options) *worldNoise {
 // withoutNoise are lines without the members that nobody knows.
 func (w *world) withoutNoise(lines []string) []string {
 	for i, line := range lines {
-		lines[i] = string(noise.Strip([]byte(line)))
+		lines[i] = string(withoutNoise([]byte(line)))
 	}
 	return lines
 }
 
 // client is the noise of one more editor.
-func (n *worldNoise) client() *noise.Client {
+func (n *worldNoise) client() *noiseClient {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	source := noise.New(noiseSeed, n.w.t.Name(), fmt.Sprintf("c%dx", len(n.editors)))
-	c := &noise.Client{Source: source, Mute: n.mute, Params: n.params, Fault: func(fault string) { n.w.t.Error(fault) }}
+	c := &noiseClient{source: source, mute: n.mute, params: n.params, fail: func(fault string) { n.w.t.Error(fault) }}
 	n.editors = append(n.editors, c)
 	return c
 }

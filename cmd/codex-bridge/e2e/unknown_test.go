@@ -36,12 +36,12 @@ func TestUnknown(t *testing.T) {
 			for enough := false; !enough; {
 				c.say(thread, "SAY: good day")
 				asked, told, members, _ := w.noise.said()
-				_, sent := w.noise.editors[0].Left()
+				_, sent := w.noise.editors[0].unanswered()
 				enough = len(asked) > 1 && told > 0 && members > 0 && sent > 1
 			}
 			for all := false; !all; time.Sleep(5 * time.Millisecond) {
 				asked, _, _, answers := w.noise.said()
-				left, _ := w.noise.editors[0].Left()
+				left, _ := w.noise.editors[0].unanswered()
 				if all = len(left) == 0 && len(asked) == len(answers); c.ctx.Err() != nil {
 					t.Fatalf("without an answer are %q, and of codex's %q all but %q", left, asked, answers)
 				}

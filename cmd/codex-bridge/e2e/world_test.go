@@ -174,7 +174,7 @@ func (w *world) start(argv []string, o editor.Options) *editor.Editor {
 	w.t.Helper()
 	o.Argv, o.Env, o.Dir = argv, w.env, w.workspace
 	if w.noise != nil && argv[0] == proxyPath {
-		o.Noise = w.noise.client()
+		o.Wire = w.noise.client()
 	}
 	e, err := editor.Start(o)
 	if err != nil {

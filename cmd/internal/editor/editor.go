@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-
-	"codex-bridge/cmd/internal/noise"
 )
 
 // ErrGone says that the server has closed its output: nothing more will come.
@@ -39,9 +37,17 @@ type Options struct {
 	// a conversation that goes on for hours would fill the memory. Places stay the same.
 	Keep int
 
-	// Noise, if not nil, is said between the editor's own messages, and heard and
-	// answered where it comes. None of it is kept, answered by Answer or observed.
-	Noise *noise.Client
+	// Wire, if not nil, rewrites the lines that the editor writes and reads.
+	Wire Wire
+}
+
+// Wire rewrites lines between the editor and its pipes. The messages of an Editor, and the calls of
+// Answer and Observe, do not contain what it adds or drops. Its methods may be called concurrently.
+type Wire interface {
+	// Outgoing returns the text to write for a line that has a method.
+	Outgoing(method string, line []byte) []byte
+	// Incoming returns the line to keep, if drop is false, and a line to write in response, or nil.
+	Incoming(line []byte) (rest, reply []byte, drop bool)
 }
 
 // Editor is a running server and the conversation with it.
@@ -51,7 +57,7 @@ type Editor struct {
 	cmd     *exec.Cmd
 	answer  func(context.Context, Message) (any, *Error)
 	observe func(Message)
-	noise   *noise.Client
+	wire    Wire
 	stdin   *os.File
 	stdout  *os.File
 	ctx     context.Context // ends with Close
@@ -91,7 +97,7 @@ func Start(o Options) (*Editor, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Editor{
-		answer: o.Answer, observe: o.Observe, noise: o.Noise, keeps: o.Keep,
+		answer: o.Answer, observe: o.Observe, wire: o.Wire, keeps: o.Keep,
 		stdin: stdin, stdout: stdout,
 		ctx: ctx, stop: stop,
 		exited: make(chan struct{}), changed: make(chan struct{}),
@@ -226,15 +232,14 @@ func (e *Editor) SendBytes(b []byte) error {
 	return err
 }
 
-// write records and sends a line with one write, and returns its place. It adds noise to a line
-// with a method.
+// write records and sends a line with one write, and returns its place.
 func (e *Editor) write(method string, line []byte) (int, error) {
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	// Kept first: the answer may be here before write returns.
 	m := e.keep(line, true)
-	if e.noise != nil && method != "" {
-		line = e.noise.Say(method, line)
+	if e.wire != nil && method != "" {
+		line = e.wire.Outgoing(method, line)
 	}
 	_, err := e.stdin.Write(line)
 	return m.Index, err
@@ -272,7 +277,7 @@ func (e *Editor) read() {
 	for {
 		line, err := in.ReadBytes('\n')
 		if len(line) > 0 {
-			e.heard(bytes.TrimSuffix(line, []byte("\n")))
+			e.receive(bytes.TrimSuffix(line, []byte("\n")))
 		}
 		if err != nil {
 			// The end, or CloseOutput.
@@ -285,14 +290,14 @@ func (e *Editor) read() {
 	}
 }
 
-// heard takes a line of the server.
-func (e *Editor) heard(line []byte) {
-	if e.noise != nil {
-		rest, reply, is := e.noise.Heard(line)
+// receive takes a line of the server.
+func (e *Editor) receive(line []byte) {
+	if e.wire != nil {
+		rest, reply, drop := e.wire.Incoming(line)
 		if reply != nil {
-			e.owned.Go(func() { e.unknown(reply) })
+			e.owned.Go(func() { e.writeReply(reply) })
 		}
-		if is {
+		if drop {
 			return
 		}
 		line = rest
@@ -302,8 +307,8 @@ func (e *Editor) heard(line []byte) {
 	}
 }
 
-// unknown answers what is not kept.
-func (e *Editor) unknown(reply []byte) {
+// writeReply writes a line without keeping it.
+func (e *Editor) writeReply(reply []byte) {
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	_, _ = e.stdin.Write(append(reply, '\n')) // a server that is gone wants no answer

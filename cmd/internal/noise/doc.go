@@ -1,12 +1,9 @@
-// Package noise makes what no schema knows: notifications, requests and members with names
-// that begin with Prefix, at random, by a seed. A codex of tomorrow says such things, and so does an
-// editor; the end-to-end tests have them said in every conversation.
+// Package noise makes messages and members that no schema knows, at random, by a seed. A future
+// Codex sends such messages, and so does an editor: the end-to-end tests add them to every
+// conversation. Their names start with Prefix.
 //
-// It promises that Strip takes the members out again, byte for byte, and that nothing in
-// objects whose members are somebody's data (arguments of tools, schemas, configuration) is touched:
-// there an unknown name means something.
+// It adds no member to objects that are data (arguments of tools, schemas, configuration), where an
+// unknown name has a meaning. A receiver that ignores what it does not know sees the same message.
 //
-// It is no fuzzer: each line stays what it was to who ignores what it does not know.
-//
-// A Source is for one goroutine; a Client is safe for concurrent use.
+// A Source belongs to one goroutine.
 package noise

@@ -3,32 +3,12 @@ package noise
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 )
 
-// values are what unknown members have, in the spelling that encoders write. (Of a part of a
-// stream a trace leaves texts out; these stay values of the list.)
-var values = []string{`null`, `true`, `-7`, `0.5`, `""`, `"text"`, `"a \"quoted\" ü"`, `[]`, `{}`, `[1,2.5,null]`, `{"a":{"b":[{"id":1,"method":"x"}]}}`}
-
-// strip finds a member in whatever place it has come to.
-var strip = func() *regexp.Regexp {
-	all := slices.Clone(values)
-	for i, v := range all {
-		all[i] = regexp.QuoteMeta(v)
-	}
-	member := `"` + Prefix + `[a-z0-9]+":(?:` + strings.Join(all, "|") + `)`
-	return regexp.MustCompile(member + `,|,` + member + `|` + member)
-}()
-
-// Strip is a line without the members that Members has put there.
-func Strip(line []byte) []byte {
-	if !bytes.Contains(line, []byte(`"`+Prefix)) {
-		return line
-	}
-	return strip.ReplaceAll(line, nil)
-}
+// Values are the Values of unknown members, as encoders spell them. A trace omits texts of a
+// stream; what is left of these Values is in the list too.
+var Values = []string{`null`, `true`, `-7`, `0.5`, `""`, `"text"`, `"a \"quoted\" ü"`, `[]`, `{}`, `[1,2.5,null]`, `{"a":{"b":[{"id":1,"method":"x"}]}}`}
 
 // data are the keys of what is somebody's own: a member more would be one of theirs.
 var data = map[string]bool{

@@ -41,7 +41,7 @@ func (s *Source) next() string {
 	return fmt.Sprintf("%s%s%d", Prefix, s.name, s.n)
 }
 
-func (s *Source) value() string { return values[s.random.IntN(len(values))] }
+func (s *Source) value() string { return Values[s.random.IntN(len(Values))] }
 
 // Notification is a line, without its end, or nil most of the time.
 func (s *Source) Notification() []byte {
