@@ -14,9 +14,9 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// Nothing but the socket of the user's own, in a folder of the user's own, is asked,
-// and a failure that looks like an attack is denied even where failures are allowed.
-func TestAttacks(t *testing.T) {
+// The hook process uses only a socket that the user owns, in a folder that the user owns. A
+// failure that looks like an attack is denied even with --on-failure allow.
+func TestForgedSocketsAreRejected(t *testing.T) {
 	must := func(t *testing.T, err error) {
 		t.Helper()
 		if err != nil {
@@ -39,15 +39,15 @@ func TestAttacks(t *testing.T) {
 		{"socket is a file", func(t *testing.T, socket, _, _ string) {
 			must(t, os.Remove(socket))
 			must(t, os.WriteFile(socket, []byte("{}"), 0o600))
-		}, "no socket"},
+		}, "not a socket"},
 		{"socket is a folder", func(t *testing.T, socket, _, _ string) {
 			must(t, os.Remove(socket))
 			must(t, os.Mkdir(socket, 0o700))
-		}, "no socket"},
+		}, "not a socket"},
 		{"socket is a fifo", func(t *testing.T, socket, _, _ string) {
 			must(t, os.Remove(socket))
 			must(t, syscall.Mkfifo(socket, 0o600))
-		}, "no socket"},
+		}, "not a socket"},
 		{"socket is open to others", func(t *testing.T, socket, _, _ string) { must(t, os.Chmod(socket, 0o666)) }, "open to other users: its mode is 0666"},
 		{"socket takes datagrams", func(t *testing.T, socket, _, _ string) {
 			must(t, os.Remove(socket))
@@ -64,9 +64,9 @@ func TestAttacks(t *testing.T) {
 		}, "symbolic link"},
 		{"token is missing", func(t *testing.T, _, token, _ string) { must(t, os.Remove(token)) }, "token can't be read"},
 		{"token is another", func(t *testing.T, _, token, _ string) { must(t, os.WriteFile(token, []byte("A\nB\n"), 0o600)) }, "not that of this bridge"},
-		{"token is empty", func(t *testing.T, _, token, _ string) { must(t, os.Truncate(token, 0)) }, "does not hold"},
-		{"token is two empty words", func(t *testing.T, _, token, _ string) { must(t, os.WriteFile(token, []byte("\n\n"), 0o600)) }, "does not hold"},
-		{"token is endless", func(t *testing.T, _, token, _ string) { must(t, os.Truncate(token, 1<<40)) }, "does not hold"},
+		{"token is empty", func(t *testing.T, _, token, _ string) { must(t, os.Truncate(token, 0)) }, "not a token file"},
+		{"token is two empty words", func(t *testing.T, _, token, _ string) { must(t, os.WriteFile(token, []byte("\n\n"), 0o600)) }, "not a token file"},
+		{"token is endless", func(t *testing.T, _, token, _ string) { must(t, os.Truncate(token, 1<<40)) }, "not a token file"},
 		{"token is open to others", func(t *testing.T, _, token, _ string) { must(t, os.Chmod(token, 0o644)) }, "its mode is 0644"},
 		{"token is a link", func(t *testing.T, _, token, _ string) {
 			must(t, os.Rename(token, token+".real"))
@@ -75,26 +75,26 @@ func TestAttacks(t *testing.T) {
 		{"token is a fifo", func(t *testing.T, _, token, _ string) {
 			must(t, os.Remove(token))
 			must(t, syscall.Mkfifo(token, 0o600))
-		}, "no file"},
+		}, "not a file"},
 		{"token is a folder", func(t *testing.T, _, token, _ string) {
 			must(t, os.Remove(token))
 			must(t, os.Mkdir(token, 0o700))
-		}, "no file"},
+		}, "not a file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := listen(t, hook.Options{Decide: func(context.Context, *hook.Call) hook.Answer { return hook.Answer{} }})
 			dir := filepath.Dir(s.Socket())
 			c.attack(t, s.Socket(), filepath.Join(dir, hook.TokenName), dir)
 			for _, e := range hook.Events {
-				failed(t, e, ask(t, s.Socket(), e, plenty, "--on-failure", "allow"), c.want)
+				checkFailure(t, e, ask(t, s.Socket(), e, longTimeout, "--on-failure", "allow"), c.want)
 			}
 		})
 	}
 }
 
-// What belongs to another user is left alone. Root can give things away; everybody else
-// finds root's.
-func TestAttackOwner(t *testing.T) {
+// A socket that belongs to another user is not used. Root gives its own away; other users
+// get one of root's.
+func TestSocketOfAnotherUserIsRejected(t *testing.T) {
 	socket := "/nothing"
 	if os.Geteuid() == 0 {
 		s := listen(t, hook.Options{})
@@ -104,12 +104,12 @@ func TestAttackOwner(t *testing.T) {
 		}
 	}
 	for _, e := range hook.Events {
-		failed(t, e, ask(t, socket, e, plenty, "--on-failure", "allow"), "belongs to another user")
+		checkFailure(t, e, ask(t, socket, e, longTimeout, "--on-failure", "allow"), "belongs to another user")
 	}
 }
 
-// The folder below which the servers have theirs.
-func TestAttackBase(t *testing.T) {
+// The parent folder of the servers' folders must be private too.
+func TestListenRejectsUnsafeFolder(t *testing.T) {
 	for name, make := range map[string]func(base string) error{
 		"link": func(base string) error {
 			if err := os.Mkdir(base+".real", 0o700); err != nil {
@@ -142,7 +142,7 @@ func TestAttackBase(t *testing.T) {
 	}
 }
 
-func TestPeer(t *testing.T) {
+func TestCheckPeerAcceptsOwnProcess(t *testing.T) {
 	path := filepath.Join(filepath.Dir(folder(t)), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -160,14 +160,14 @@ func TestPeer(t *testing.T) {
 	}
 	defer b.Close()
 	for _, conn := range []net.Conn{a, b} {
-		if err := hook.OwnPeer(conn); err != nil {
+		if err := hook.CheckPeer(conn); err != nil {
 			t.Error(err)
 		}
 	}
 	one, two := net.Pipe()
 	defer one.Close()
 	defer two.Close()
-	if err := hook.OwnPeer(one); err == nil {
+	if err := hook.CheckPeer(one); err == nil {
 		t.Error("a pipe has a peer")
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// BenchmarkHookProcess starts the process of a hook as codex does, in turn with
-// /bin/true, and compares the medians. The program is codex-bridge itself: what its
-// packages do before main is part of the cost.
+// BenchmarkHookProcess starts a hook process as Codex does, alternating with /bin/true, and
+// compares the medians. It runs codex-bridge itself, because package initialisation is part
+// of the cost.
 func BenchmarkHookProcess(b *testing.B) {
 	program := b.TempDir() + "/codex-bridge"
 	build := exec.Command("go", "build", "-trimpath", "-o", program, "codex-bridge/cmd/codex-bridge")

@@ -1,20 +1,29 @@
 package hook
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 
-// Call is one run of a hook, as Codex describes it to the process on stdin.
+	"codex-bridge/relay/hook/ask"
+	"codex-bridge/rpc"
+)
+
+// Call describes one run of a hook: the JSON object that Codex writes to the process's
+// stdin.
 type Call struct {
 	Event   Event           `json:"-"`
 	Payload json.RawMessage `json:"-"` // the whole object
 
-	SessionID      string          `json:"session_id"` // the thread; of a subagent that of the first parent
+	SessionID      string          `json:"session_id"` // the thread; for a subagent, the root thread
 	AgentID        string          `json:"agent_id"`   // a subagent's own thread; else empty
 	TurnID         string          `json:"turn_id"`
 	Cwd            string          `json:"cwd"`
 	Model          string          `json:"model"`
 	PermissionMode string          `json:"permission_mode"`
 	TranscriptPath string          `json:"transcript_path"`
-	ToolName       string          `json:"tool_name"` // Bash, apply_patch, mcp__SERVER__TOOL, a dynamic tool's own
+	ToolName       string          `json:"tool_name"` // Bash, apply_patch, mcp__SERVER__TOOL, or a dynamic tool's name
 	ToolUseID      string          `json:"tool_use_id"`
 	ToolInput      json.RawMessage `json:"tool_input"`
 	ToolResponse   json.RawMessage `json:"tool_response"`
@@ -22,10 +31,148 @@ type Call struct {
 	LastMessage    string          `json:"last_assistant_message"`
 }
 
-// Thread is the thread whose call it is.
+// Thread returns the thread that runs the hook.
 func (c *Call) Thread() string {
 	if c.AgentID != "" {
 		return c.AgentID
 	}
 	return c.SessionID
 }
+
+// ParseCall parses the input of a hook for event e. It requires one JSON object, as strict
+// as a protocol message and within the limits, whose hook_event_name is e. A blank payload
+// is a call with only its event. Unknown members are ignored. The result does not alias
+// payload.
+func ParseCall(e Event, payload []byte) (*Call, error) {
+	if e.Name() == "" {
+		return nil, fmt.Errorf("unknown hook event %q", e)
+	}
+	if len(payload) > MaxPayload {
+		return nil, errPayloadTooLong
+	}
+	if payload = bytes.TrimSpace(payload); len(payload) == 0 {
+		return &Call{Event: e, Payload: json.RawMessage("{}")}, nil
+	}
+	payload = bytes.Clone(payload)
+	doc, err := rpc.ParseValue(payload) // also rejects duplicate names at any depth
+	if err != nil {
+		return nil, fmt.Errorf("codex's hook input can't be read: %w", err)
+	}
+	m := memberReader{root: doc.Root()}
+	if kind := m.root.Kind(); kind != rpc.Object {
+		return nil, fmt.Errorf("codex's hook input is %s, not an object", kind)
+	}
+	if err := checkLimits(m.root); err != nil {
+		return nil, fmt.Errorf("codex's hook input can't be read: %w", err)
+	}
+	if name := m.text("hook_event_name"); m.err == nil && name != e.Name() {
+		return nil, fmt.Errorf("codex's hook input has the event %q, but codex started the hook of %s", name, e.Name())
+	}
+	call := &Call{
+		Event:          e,
+		Payload:        payload,
+		SessionID:      m.text("session_id"),
+		AgentID:        m.text("agent_id"),
+		TurnID:         m.text("turn_id"),
+		Cwd:            m.text("cwd"),
+		Model:          m.text("model"),
+		PermissionMode: m.text("permission_mode"),
+		TranscriptPath: m.text("transcript_path"),
+		ToolName:       m.text("tool_name"),
+		ToolUseID:      m.text("tool_use_id"),
+		ToolInput:      m.root.Get("tool_input").Raw(),
+		ToolResponse:   m.root.Get("tool_response").Raw(),
+		StopHookActive: m.boolean("stop_hook_active"),
+		LastMessage:    m.text("last_assistant_message"),
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	return call, nil
+}
+
+var errPayloadTooLong = fmt.Errorf("codex's hook input is longer than %d bytes", MaxPayload)
+
+// errNoToolName rejects a call that can't be decided without the tool's name.
+var errNoToolName = errors.New("codex's hook input does not name the tool")
+
+// memberReader reads members of an object and keeps the first error.
+type memberReader struct {
+	root rpc.Value
+	err  error
+}
+
+// text returns a string member; null, as transcript_path may be, is "".
+func (m *memberReader) text(name string) string {
+	v := m.root.Get(name)
+	text, ok := v.Text()
+	if !ok {
+		m.expect(name, v, rpc.String)
+	}
+	return text
+}
+
+func (m *memberReader) boolean(name string) bool {
+	v := m.root.Get(name)
+	truth, ok := v.Bool()
+	if !ok {
+		m.expect(name, v, rpc.Bool)
+	}
+	return truth
+}
+
+func (m *memberReader) expect(name string, v rpc.Value, want rpc.Kind) {
+	if kind := v.Kind(); m.err == nil && kind != rpc.Absent && kind != rpc.Null {
+		m.err = fmt.Errorf("codex's hook input has %s where %s is %s", kind, name, want)
+	}
+}
+
+// Limits of a hook's input. Codex's own values stay far below. MaxPayload also keeps all
+// texts together below 4,000,000 bytes.
+const (
+	// MaxPayload is the maximum length of a hook's input in bytes.
+	MaxPayload = ask.MaxPayload
+
+	maxDepth = 64 // nested objects and arrays
+	maxNodes = 20_000
+	maxText  = 1_000_000 // bytes of one text or member name
+)
+
+// checkLimits returns an error if a value exceeds the limits.
+func checkLimits(v rpc.Value) error {
+	nodes := 0
+	return checkValue(v, 1, &nodes)
+}
+
+// checkValue recurses no deeper than maxDepth, even if the value is deeper.
+func checkValue(v rpc.Value, depth int, nodes *int) error {
+	if *nodes++; *nodes > maxNodes {
+		return fmt.Errorf("it holds more than %d values", maxNodes)
+	}
+	switch v.Kind() {
+	case rpc.String:
+		if text, _ := v.Text(); len(text) > maxText {
+			return errTextTooLong
+		}
+	case rpc.Object, rpc.Array:
+		if depth > maxDepth {
+			return fmt.Errorf("objects and arrays are nested more than %d deep", maxDepth)
+		}
+	}
+	for name, member := range v.Members() {
+		if len(name) > maxText {
+			return errTextTooLong
+		}
+		if err := checkValue(member, depth+1, nodes); err != nil {
+			return err
+		}
+	}
+	for element := range v.Elements() {
+		if err := checkValue(element, depth+1, nodes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errTextTooLong = fmt.Errorf("a text in it is longer than %d bytes", maxText)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Command is the command line by which Codex asks here: self is our own program, and
-// timeout what Codex is told of the hook. allow: a process that does not reach us, or gets
-// no answer in time, lets its tool run; what reaches something else, or can't be read, is
-// denied all the same.
+// Command returns the command line that Codex runs for a hook. self is the path of
+// codex-bridge, and timeout the time that Codex gives the hook. With allow, a tool runs
+// when the bridge can't be reached or does not answer in time. Input that can't be read,
+// and a socket that is not the bridge's, are denied even so.
 func (s *Server) Command(self string, e Event, timeout time.Duration, allow bool) string {
 	words := []string{self, "hook", "--socket", s.Socket(), "--event", string(e), "--timeout", timeout.String()}
 	if allow {
@@ -25,24 +25,25 @@ func (s *Server) Command(self string, e Event, timeout time.Duration, allow bool
 	return strings.Join(words, " ")
 }
 
-// plain tells whether a word needs no quotes, in any shell.
-func plain(word, signs string) bool {
+// isPlain reports whether a word needs no quotes: it has only letters, digits and signs.
+func isPlain(word, signs string) bool {
 	return word != "" && strings.TrimFunc(word, func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(signs, r)
 	}) == ""
 }
 
-// quoteShell is a word as a POSIX shell reads it.
+// quoteShell quotes a word for a POSIX shell.
 func quoteShell(word string) string {
-	if plain(word, "_-./=:@%+,") {
+	if isPlain(word, "_-./=:@%+,") {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// quoteCmd is a word as cmd.exe hands it on: the name of a file can hold no quotes.
+// quoteCmd quotes a word for cmd.exe. It escapes no quotes: file names on Windows have
+// none.
 func quoteCmd(word string) string {
-	if plain(word, `_-./\:@+`) {
+	if isPlain(word, `_-./\:@+`) {
 		return word
 	}
 	return `"` + word + `"`

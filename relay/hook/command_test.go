@@ -11,7 +11,7 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-func TestQuote(t *testing.T) {
+func TestQuoteShellAndCmd(t *testing.T) {
 	for word, want := range map[string]string{
 		"/usr/bin/codex-bridge": "/usr/bin/codex-bridge", "10s": "10s", "pre_tool_use": "pre_tool_use", "": "''",
 		"/a b": "'/a b'", "/it's": `'/it'\''s'`, "$HOME": "'$HOME'", "/a\nb": "'/a\nb'", `\`: `'\'`, "~": "'~'", "é": "'é'", "a;b": "'a;b'",
@@ -29,8 +29,9 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// What a shell makes of the command line reaches the server, wherever things lie.
-func TestCommand(t *testing.T) {
+// The command line reaches the server through a shell, even when the paths have special
+// characters.
+func TestCommandSurvivesTheShell(t *testing.T) {
 	odd := folder(t) + ` it's "$HOME" & \`
 	self, err := os.Executable()
 	if err != nil {
@@ -45,10 +46,10 @@ func TestCommand(t *testing.T) {
 	}
 	for _, e := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
 		s := listen(t, hook.Options{Folder: odd, Decide: denyCall})
-		cmd := exec.Command("sh", "-c", s.Command(program, e, plenty, false))
+		cmd := exec.Command("sh", "-c", s.Command(program, e, longTimeout, false))
 		cmd.Stdin = strings.NewReader(payload(e, "call-9"))
 		out, err := cmd.Output()
-		if reason := refused(t, e, outcome{stdout: string(out)}); reason != "call-9" || err != nil {
+		if reason := checkDenial(t, e, awaitAnswer{stdout: string(out)}); reason != "call-9" || err != nil {
 			t.Errorf("%s: %q, %v", e, reason, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// dial is a process without a token.
+// dial connects to the server without a token.
 func dial(t *testing.T, s *hook.Server) net.Conn {
 	t.Helper()
 	address, err := os.ReadFile(s.Socket())

@@ -1,13 +1,13 @@
-// Package hook relays Codex's native hooks: a small process that Codex starts for
-// each run of one (Run, and package ask), and the socket of the bridge that it asks (Server). It knows
-// what Codex writes and reads; what the answer is, others decide.
+// Package hook relays Codex's native hooks to the bridge. Codex starts a small process for
+// each run of a hook ([Run], and package ask); the process sends a request to the bridge's
+// socket ([Server]). Options.Decide makes the decision; this package only reads Codex's
+// input and writes its output.
 //
-// It promises that nothing but a valid denial leaves the process for an event that
-// decides, whatever keeps it from being answered by the bridge that the thread was
-// opened by: Codex lets the tool run when a hook fails in any other way (measured).
-// It does not protect from a process of the same user's that is free to read and write
-// the folder: that one can be the bridge. A process that Codex kills says nothing.
+// For an event that decides, the process writes a denial unless it gets an answer from the
+// bridge that opened the thread. Any other failure of a hook would let the tool run
+// (measured with Codex 0.169). The package does not protect against an unsandboxed process
+// of the same user, which could read the token. A process that Codex kills writes nothing.
 //
-// A Server may be used by many goroutines at once. Run is made for a process of its
-// own: what it started to read may outlive it.
+// A Server may be used by many goroutines at once. Run may be called once per process: its
+// reading goroutine may outlive the call.
 package hook

@@ -10,27 +10,27 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// A process that is told nothing ends before main; one that is told something, or asks in
-// a form that the bridge does not write, does not.
-func TestRelayEarly(t *testing.T) {
-	t.Setenv(earlyOnly, "1")
+// The process ends before main if the answer has no opinion. It reaches main if the answer
+// has one, or if the command line is not in the bridge's exact form.
+func TestRunEndsBeforeMainWithoutOpinion(t *testing.T) {
+	t.Setenv(earlyOnlyVar, "1")
 	s := listen(t, hook.Options{Decide: func(_ context.Context, c *hook.Call) hook.Answer {
 		if c.Event == hook.PreToolUse {
 			return hook.Answer{Decision: hook.Deny, Reason: "no"}
 		}
 		return hook.Answer{}
 	}})
-	for e, o := range askAll(t, s.Socket(), plenty) {
-		want := outcome{}
+	for e, o := range askAll(t, s.Socket(), longTimeout) {
+		want := awaitAnswer{}
 		if e == hook.PreToolUse {
-			want.status = lateStatus
+			want.status = reachedMainStatus
 		}
 		if o != want {
 			t.Errorf("%s: %+v", e, o)
 		}
 	}
 	o := start(t, strings.NewReader(payload(hook.Stop, "c")), "--event", "stop", "--socket", s.Socket(), "--timeout", "1m")()
-	if o != (outcome{status: lateStatus}) {
+	if o != (awaitAnswer{status: reachedMainStatus}) {
 		t.Errorf("another form: %+v", o)
 	}
 }

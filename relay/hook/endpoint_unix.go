@@ -10,43 +10,43 @@ import (
 	"codex-bridge/relay/hook/ask"
 )
 
-// listen makes the socket. The folder is closed already, so that nobody comes between
-// its making and its mode.
+// listen creates the socket. The folder is already private, so no other user can connect
+// before the mode is set.
 func listen(socket string) (net.Listener, error) {
 	var l *net.UnixListener
-	err := ask.Named(socket, func(name string) (err error) {
+	err := ask.WithShortPath(socket, func(name string) (err error) {
 		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // its name may have been a passing one
+	l.SetUnlinkOnClose(false) // the listener may know it by a temporary name
 	if err := os.Chmod(socket, 0o600); err != nil {
-		_ = l.Close() // the first error says it
+		_ = l.Close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// ownPeer returns an error if the other end of a connection is not a process of the user's
-// own outside of every sandbox.
-func ownPeer(conn net.Conn) error {
+// checkPeer returns an error unless the peer is a process of this user that runs outside
+// every sandbox.
+func checkPeer(conn net.Conn) error {
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {
-		return errors.New("it is no socket")
+		return errors.New("the connection is not a Unix socket")
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {
 		return err
 	}
-	var foreign error
+	var mismatch error
 	if err := raw.Control(func(fd uintptr) {
-		if foreign = ask.OwnPeer(int(fd)); foreign == nil {
-			foreign = ask.Outside(int(fd))
+		if mismatch = ask.CheckPeerUser(int(fd)); mismatch == nil {
+			mismatch = ask.CheckPeerOutsideSandbox(int(fd))
 		}
 	}); err != nil {
 		return err
 	}
-	return foreign
+	return mismatch
 }

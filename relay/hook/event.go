@@ -1,10 +1,10 @@
 package hook
 
-// Event is a native hook of Codex that the bridge relays, by the label that Codex
-// uses in the keys of hooks.state and the contract uses in hooks.events.
+// Event is one of Codex's native hooks, written as in the keys of hooks.state in Codex's
+// configuration and in hooks.events in the bridge's.
 type Event string
 
-// The events.
+// The events that the bridge relays.
 const (
 	PreToolUse        Event = "pre_tool_use"
 	PostToolUse       Event = "post_tool_use"
@@ -12,16 +12,17 @@ const (
 	Stop              Event = "stop"
 )
 
-// Events in the order in which Codex's configuration names them.
+// Events lists the events in the order of Codex's configuration.
 var Events = []Event{PreToolUse, PostToolUse, PermissionRequest, Stop}
 
-var names = map[Event]string{
+var eventNames = map[Event]string{
 	PreToolUse: "PreToolUse", PostToolUse: "PostToolUse", PermissionRequest: "PermissionRequest", Stop: "Stop",
 }
 
-// Name is the event as Codex's configuration and a hook's input and output write it.
-func (e Event) Name() string { return names[e] }
+// Name returns the event's name in Codex's configuration and in a hook's input and output.
+// It is empty for an unknown event.
+func (e Event) Name() string { return eventNames[e] }
 
-// Decides tells whether the event lets something happen or not: where no answer can
-// be had, the answer is no. The others only look on.
+// Decides reports whether the event allows or denies something. Without an answer, such an
+// event is denied; the others only observe.
 func (e Event) Decides() bool { return e == PreToolUse || e == PermissionRequest }

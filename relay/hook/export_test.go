@@ -2,16 +2,16 @@ package hook
 
 import "codex-bridge/relay/hook/ask"
 
-// For the tests: what is compared, and what no test could wait for.
+// Internals that the tests compare with or change.
 var (
 	QuoteShell = quoteShell
 	QuoteCmd   = quoteCmd
 )
 
 const (
-	MaxNodes  = maxNodes
-	MaxText   = maxText
-	MaxDepth  = maxDepth
-	TokenName = ask.TokenName
-	Young     = young
+	MaxNodes      = maxNodes
+	MaxText       = maxText
+	MaxDepth      = maxDepth
+	TokenName     = ask.TokenName
+	MaxStartupAge = maxStartupAge
 )

@@ -2,5 +2,4 @@
 
 package hook
 
-// OwnPeer tells whether the user is at the other end of a socket.
-var OwnPeer = ownPeer
+var CheckPeer = checkPeer

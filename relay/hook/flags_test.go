@@ -11,9 +11,9 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// A command line that can't be read is a denial, if only its event can be told; if not,
-// exit 2 with a text, which codex takes for one with every event that decides.
-func TestFlags(t *testing.T) {
+// Bad flags are a denial if the event is known. Without the event, the process exits with 2
+// and a text on stderr, which Codex takes for a denial of any event that decides.
+func TestRunDeniesOnBadFlags(t *testing.T) {
 	good := func(event string) []string {
 		return []string{"--socket", "/x/hook.sock", "--event", event, "--timeout", "10s"}
 	}
@@ -37,7 +37,7 @@ func TestFlags(t *testing.T) {
 		"too long for a time": {func(e string) []string { return append(good(e)[:4], "--timeout=9999999h") }, "--timeout"},
 	} {
 		for _, e := range hook.Events {
-			failed(t, e, runHere(c.args(string(e)), strings.NewReader(payload(e, "c"))), c.want)
+			checkFailure(t, e, runHere(c.args(string(e)), strings.NewReader(payload(e, "c"))), c.want)
 			if t.Failed() {
 				t.Fatal(name)
 			}
@@ -54,34 +54,34 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-func TestFlagsJoined(t *testing.T) {
+func TestRunTakesJoinedFlags(t *testing.T) {
 	s := listen(t, hook.Options{Decide: denyCall})
 	o := runHere([]string{"--event=pre_tool_use", "--timeout=1m", "--on-failure=deny", "--socket=" + s.Socket()}, strings.NewReader(payload(hook.PreToolUse, "call-3")))
-	if reason := refused(t, hook.PreToolUse, o); reason != "call-3" {
+	if reason := checkDenial(t, hook.PreToolUse, o); reason != "call-3" {
 		t.Errorf("%q", reason)
 	}
 }
 
-// runHere is Run in this process.
-func runHere(args []string, stdin io.Reader) outcome {
+// runHere calls Run in this process.
+func runHere(args []string, stdin io.Reader) awaitAnswer {
 	var stdout, stderr bytes.Buffer
 	status := hook.Run(args, stdin, &stdout, &stderr)
-	return outcome{stdout.String(), stderr.String(), status}
+	return awaitAnswer{stdout.String(), stderr.String(), status}
 }
 
 type reader func([]byte) (int, error)
 
 func (r reader) Read(b []byte) (int, error) { return r(b) }
 
-// What breaks in the process itself is a denial, too.
-func TestRunBreaks(t *testing.T) {
+// An error or a panic while reading the input is a denial.
+func TestRunDeniesWhenReadingInputFails(t *testing.T) {
 	for name, stdin := range map[string]reader{
 		"panic": func([]byte) (int, error) { panic("lost") },
 		"error": func([]byte) (int, error) { return 0, errors.New("lost") },
 	} {
 		for _, e := range hook.Events {
 			o := runHere([]string{"--socket", "/x/hook.sock", "--event", string(e), "--timeout", "1m", "--on-failure", "allow"}, stdin)
-			failed(t, e, o, "lost")
+			checkFailure(t, e, o, "lost")
 			if t.Failed() {
 				t.Fatal(name)
 			}
@@ -93,8 +93,8 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
-// What can't be written is said by the last resort.
-func TestRunCantPrint(t *testing.T) {
+// When the answer can't be written, the exit status is the denial.
+func TestRunExitsWithBlockWhenWritingFails(t *testing.T) {
 	s := listen(t, hook.Options{Decide: denyCall})
 	looks := listen(t, hook.Options{Decide: func(context.Context, *hook.Call) hook.Answer {
 		return hook.Answer{Decision: hook.Revise, Reason: "go on"}

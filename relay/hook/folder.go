@@ -12,11 +12,11 @@ import (
 	"codex-bridge/relay/hook/ask"
 )
 
-// DefaultFolder is where servers have their folders: in the user's runtime directory
-// if there is one, which is gone after a restart of the machine, else in the state folder.
-// isOpen reports whether sandboxed commands can write a folder; such a one is not used.
+// DefaultFolder returns the folder for the servers' folders: codex-bridge in the user's
+// runtime directory, else run in the state folder. isOpen reports whether sandboxed
+// commands can write to a folder; such a runtime directory is not used.
 func DefaultFolder(state string, isOpen func(folder string) bool) string {
-	if runtime := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) && ask.OwnPath(runtime, fs.ModeDir) == nil {
+	if runtime := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(runtime) && ask.CheckOwner(runtime, fs.ModeDir) == nil {
 		if folder := filepath.Join(runtime, "codex-bridge"); !isOpen(folder) {
 			return folder
 		}
@@ -24,33 +24,34 @@ func DefaultFolder(state string, isOpen func(folder string) bool) string {
 	return filepath.Join(state, "run")
 }
 
-// ownFolder makes a folder, or finds one, that nobody but the user can enter.
-func ownFolder(path string) error {
+// makePrivateFolder creates a folder that only the user can enter, or checks that an
+// existing one is private.
+func makePrivateFolder(path string) error {
 	if !filepath.IsAbs(path) {
-		return fmt.Errorf("the folder %q is relative, and codex starts hooks anywhere; name it in full", path)
+		return fmt.Errorf("the folder %q is relative, and codex starts hooks in any folder; use an absolute path", path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("%w; name a folder that can be written with CODEX_BRIDGE_STATE", err)
+		return fmt.Errorf("%w; set CODEX_BRIDGE_STATE to a folder that you can write to", err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w; name a folder that can be written with CODEX_BRIDGE_STATE", err)
+		return fmt.Errorf("%w; set CODEX_BRIDGE_STATE to a folder that you can write to", err)
 	}
-	if err := ask.OwnPath(path, fs.ModeDir); err != nil {
-		return fmt.Errorf("%w; remove it, or name another folder with CODEX_BRIDGE_STATE", err)
+	if err := ask.CheckOwner(path, fs.ModeDir); err != nil {
+		return fmt.Errorf("%w; remove it, or set CODEX_BRIDGE_STATE to another folder", err)
 	}
 	return nil
 }
 
-// making begins the name of a folder whose server does not listen yet. Else there were a
-// moment in which it can't be told from one that is dead.
-const making = "_"
+// startingPrefix starts the name of a folder whose server does not listen yet. Without it,
+// such a folder would look like one whose server has died.
+const startingPrefix = "_"
 
-// young is how long a folder may be one that is being made.
-const young = time.Minute
+// maxStartupAge is the age up to which a server may still be starting in its folder.
+const maxStartupAge = time.Minute
 
-// prune removes the folders of servers that are dead: nobody listens there. What can't
-// be removed is left to who comes next.
-func prune(folder string) {
+// removeStaleFolders removes the folders whose server has died. It ignores errors: the next
+// server tries again.
+func removeStaleFolders(folder string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return
@@ -58,12 +59,12 @@ func prune(folder string) {
 	for _, e := range entries {
 		path := filepath.Join(folder, e.Name())
 		info, err := e.Info()
-		if err != nil || ask.Own(path, info, fs.ModeDir) != nil {
+		if err != nil || ask.CheckOwnerInfo(path, info, fs.ModeDir) != nil {
 			continue
 		}
 		err = ask.Probe(filepath.Join(path, socketName))
-		old := time.Since(info.ModTime()) > young
-		if errors.Is(err, fs.ErrNotExist) && old || ask.Refused(err) && (old || !strings.HasPrefix(e.Name(), making)) {
+		old := time.Since(info.ModTime()) > maxStartupAge
+		if errors.Is(err, fs.ErrNotExist) && old || ask.IsRefused(err) && (old || !strings.HasPrefix(e.Name(), startingPrefix)) {
 			_ = os.RemoveAll(path)
 		}
 	}

@@ -15,8 +15,9 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// foreign puts somebody else in the place of a bridge, with all the files as they were.
-func foreign(t *testing.T, serve func(net.Conn)) (socket string) {
+// impersonateBridge serves at a bridge's socket in place of the bridge, with all files
+// unchanged.
+func impersonateBridge(t *testing.T, serve func(net.Conn)) (socket string) {
 	t.Helper()
 	s := listen(t, hook.Options{})
 	if err := os.Remove(s.Socket()); err != nil {
@@ -48,8 +49,8 @@ func foreign(t *testing.T, serve func(net.Conn)) (socket string) {
 	return s.Socket()
 }
 
-// Whatever somebody else says, it is a denial: an empty answer would let the tool run.
-func TestForeignAnswers(t *testing.T) {
+// Any reply of another process is a denial: an empty answer would let the tool run.
+func TestRepliesOfOtherProcessesAreDenials(t *testing.T) {
 	for name, say := range map[string]string{
 		"nothing":                "",
 		"empty line":             "\n",
@@ -72,7 +73,7 @@ func TestForeignAnswers(t *testing.T) {
 		"without end":            strings.Repeat(" ", 8<<20),
 	} {
 		t.Run(name, func(t *testing.T) {
-			socket := foreign(t, func(conn net.Conn) {
+			socket := impersonateBridge(t, func(conn net.Conn) {
 				line, _ := bufio.NewReader(conn).ReadBytes('\n')
 				var q struct {
 					Params struct{ Token string }
@@ -81,21 +82,21 @@ func TestForeignAnswers(t *testing.T) {
 				_, _ = io.WriteString(conn, strings.ReplaceAll(say, "TOKEN", q.Params.Token))
 			})
 			for _, e := range hook.Events {
-				failed(t, e, ask(t, socket, e, plenty), socket)
+				checkFailure(t, e, ask(t, socket, e, longTimeout), socket)
 			}
 		})
 	}
 }
 
-// What knows the token is still held to what Codex takes.
-func TestForeignVersion(t *testing.T) {
+// An answer with the right token must still be one that Codex accepts.
+func TestUnknownAnswersOfTheBridgeAreDenials(t *testing.T) {
 	for name, answer := range map[string]string{
 		"unknown decision": `{"decision":"ask"}`, "other event's": `{"decision":"revise","reason":"x"}`, "null": `null`,
 		"unknown member": `{"decision":"","verdict":"deny"}`, "no object": `"deny"`, "input": `{"input":[]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var word string
-			socket := foreign(t, func(conn net.Conn) {
+			socket := impersonateBridge(t, func(conn net.Conn) {
 				_, _ = bufio.NewReader(conn).ReadBytes('\n')
 				_, _ = io.WriteString(conn, `{"jsonrpc":"2.0","id":1,"result":{"token":"`+word+`","answer":`+answer+"}}\n")
 			})
@@ -105,17 +106,17 @@ func TestForeignVersion(t *testing.T) {
 			}
 			word = strings.Split(string(text), "\n")[1]
 			for _, e := range []hook.Event{hook.PreToolUse, hook.PermissionRequest} {
-				failed(t, e, ask(t, socket, e, plenty, "--on-failure", "allow"), "another version")
+				checkFailure(t, e, ask(t, socket, e, longTimeout, "--on-failure", "allow"), "another version")
 			}
 		})
 	}
 }
 
-// One that takes connections and is silent, and one that does not even take them.
-func TestForeignSilent(t *testing.T) {
-	socket := foreign(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
-	for e, o := range askAll(t, socket, brief) {
-		failed(t, e, o, "no answer")
+// One listener accepts connections and sends nothing; another does not even accept them.
+func TestSilentListenerIsADenial(t *testing.T) {
+	socket := impersonateBridge(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	for e, o := range askAll(t, socket, shortTimeout) {
+		checkFailure(t, e, o, "no answer")
 	}
 	s := listen(t, hook.Options{})
 	if err := os.Remove(s.Socket()); err != nil {
@@ -129,18 +130,18 @@ func TestForeignSilent(t *testing.T) {
 	if err := os.Chmod(s.Socket(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for e, o := range askAll(t, s.Socket(), brief) {
-		failed(t, e, o, "no answer")
+	for e, o := range askAll(t, s.Socket(), shortTimeout) {
+		checkFailure(t, e, o, "no answer")
 	}
 }
 
-// Two bridges of the same user: the socket of one with the token of the other.
-func TestForeignToken(t *testing.T) {
+// The socket of one bridge does not work with the token of another bridge of the same user.
+func TestSocketOfAnotherBridgeIsADenial(t *testing.T) {
 	a, b := listen(t, hook.Options{}), listen(t, hook.Options{})
 	if err := os.Rename(b.Socket(), a.Socket()); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range hook.Events {
-		failed(t, e, ask(t, a.Socket(), e, plenty, "--on-failure", "allow"), "the token is not that of this bridge")
+		checkFailure(t, e, ask(t, a.Socket(), e, longTimeout, "--on-failure", "allow"), "the token is not that of this bridge")
 	}
 }

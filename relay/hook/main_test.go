@@ -20,13 +20,13 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// The test's own program is the hook's process, and the bridge that is killed.
+// TestMain runs the test binary as a hook process, or as a bridge that a test kills.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "hook":
-			if os.Getenv(earlyOnly) != "" {
-				syscall.Exit(lateStatus)
+			if os.Getenv(earlyOnlyVar) != "" {
+				syscall.Exit(reachedMainStatus)
 			}
 			syscall.Exit(hook.Run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr)) // os.Exit waits a second under the race detector
 		case "bridge":
@@ -36,14 +36,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A process with earlyOnly in its environment ends with lateStatus when it comes as far
-// as main.
+// A process with earlyOnlyVar in its environment exits with reachedMainStatus when it
+// reaches main.
 const (
-	earlyOnly  = "HOOK_TEST_EARLY_ONLY"
-	lateStatus = 77
+	earlyOnlyVar      = "HOOK_TEST_EARLY_ONLY"
+	reachedMainStatus = 77
 )
 
-// bridge is a bridge that says where it listens and when it is asked, and never answers.
+// bridge runs a server that prints its socket, prints "asked" for each request, and never
+// answers.
 func bridge(folder string) int {
 	s, err := hook.Listen(hook.Options{Folder: folder, Decide: func(ctx context.Context, _ *hook.Call) hook.Answer {
 		fmt.Println("asked")
@@ -60,11 +61,11 @@ func bridge(folder string) int {
 	return 0
 }
 
-// plenty is the time of a process that is to get its answer, on the slowest machine.
-const plenty = time.Minute
+// longTimeout is for a process that gets its answer, on the slowest machine.
+const longTimeout = time.Minute
 
-// folder is one with a short path: those of t.TempDir do not fit the name of a socket
-// everywhere.
+// folder returns a folder with a short path: the name of a socket in t.TempDir would be too
+// long on some systems.
 func folder(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hk")
@@ -101,7 +102,7 @@ func listen(t testing.TB, o hook.Options) *hook.Server {
 	return s
 }
 
-// payload is what Codex says of a call.
+// payload returns Codex's input for a call.
 func payload(e hook.Event, id string) string {
 	text, err := json.Marshal(map[string]any{
 		"hook_event_name": e.Name(), "session_id": "s", "turn_id": "t", "cwd": "/w", "transcript_path": nil,
@@ -113,14 +114,14 @@ func payload(e hook.Event, id string) string {
 	return string(text)
 }
 
-// outcome is what Codex sees of a process.
-type outcome struct {
+// outcome is the result of a hook process as Codex sees it.
+type awaitAnswer struct {
 	stdout, stderr string
 	status         int
 }
 
-// start starts the process of a hook.
-func start(t testing.TB, stdin io.Reader, args ...string) (wait func() outcome) {
+// start starts a hook process.
+func start(t testing.TB, stdin io.Reader, args ...string) (wait func() awaitAnswer) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"hook"}, args...)...)
 	var stdout, stderr bytes.Buffer
@@ -128,37 +129,37 @@ func start(t testing.TB, stdin io.Reader, args ...string) (wait func() outcome) 
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return func() outcome {
-		_ = cmd.Wait() // the status says it
-		return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+	return func() awaitAnswer {
+		_ = cmd.Wait()
+		return awaitAnswer{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 	}
 }
 
-// ask runs the process of a hook for a call.
-func ask(t testing.TB, socket string, e hook.Event, timeout time.Duration, more ...string) outcome {
+// ask runs a hook process for one call.
+func ask(t testing.TB, socket string, e hook.Event, timeout time.Duration, more ...string) awaitAnswer {
 	t.Helper()
 	args := append([]string{"--socket", socket, "--event", string(e), "--timeout", timeout.String()}, more...)
 	return start(t, strings.NewReader(payload(e, "call-1")), args...)()
 }
 
-// askAll is ask for each event, all at once.
-func askAll(t testing.TB, socket string, timeout time.Duration, more ...string) map[hook.Event]outcome {
+// askAll runs a hook process for each event at the same time.
+func askAll(t testing.TB, socket string, timeout time.Duration, more ...string) map[hook.Event]awaitAnswer {
 	t.Helper()
-	waits := map[hook.Event]func() outcome{}
+	waits := map[hook.Event]func() awaitAnswer{}
 	for _, e := range hook.Events {
 		args := append([]string{"--socket", socket, "--event", string(e), "--timeout", timeout.String()}, more...)
 		waits[e] = start(t, strings.NewReader(payload(e, "call-1")), args...)
 	}
-	all := map[hook.Event]outcome{}
+	all := map[hook.Event]awaitAnswer{}
 	for e, wait := range waits {
 		all[e] = wait()
 	}
 	return all
 }
 
-// refused is the reason of a denial as Codex reads it; everything else fails the test.
-// An event that only looks on has to be left without a word.
-func refused(t testing.TB, e hook.Event, o outcome) (reason string) {
+// checkDenial returns the reason of a denial in the form that Codex reads. It fails the
+// test on any other output. For an event that only observes, the output must be empty.
+func checkDenial(t testing.TB, e hook.Event, o awaitAnswer) (reason string) {
 	t.Helper()
 	want := ""
 	switch e {
@@ -189,10 +190,11 @@ func refused(t testing.TB, e hook.Event, o outcome) (reason string) {
 	return reason
 }
 
-// failed is refused, for a process that had no answer: stderr has the reason.
-func failed(t testing.TB, e hook.Event, o outcome, words ...string) {
+// checkFailure is checkDenial for a process without an answer: stderr must have the reason
+// too.
+func checkFailure(t testing.TB, e hook.Event, o awaitAnswer, words ...string) {
 	t.Helper()
-	reason := refused(t, e, o)
+	reason := checkDenial(t, e, o)
 	for _, word := range words {
 		if e.Decides() && !strings.Contains(reason, word) || !strings.Contains(o.stderr, word) {
 			t.Errorf("%s: the reason %q, or stderr %q, does not say %q", e, reason, o.stderr, word)

@@ -16,22 +16,22 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// An answer that can't be given, and a fault, are denials.
-func TestServerAnswersThatAreNone(t *testing.T) {
+// Invalid answers and panics are denials, even with --on-failure allow.
+func TestInvalidAnswersAndPanicsAreDenials(t *testing.T) {
 	for name, c := range map[string]struct {
 		decide func(context.Context, *hook.Call) hook.Answer
 		want   string
 	}{
-		"panic":   {func(context.Context, *hook.Call) hook.Answer { panic("lost") }, "a fault of its own"},
-		"unknown": {func(context.Context, *hook.Call) hook.Answer { return hook.Answer{Decision: "ask"} }, "the answer can't be given"},
+		"panic":   {func(context.Context, *hook.Call) hook.Answer { panic("lost") }, "internal error"},
+		"unknown": {func(context.Context, *hook.Call) hook.Answer { return hook.Answer{Decision: "ask"} }, "its answer is invalid"},
 		"input": {func(context.Context, *hook.Call) hook.Answer { return hook.Answer{Input: json.RawMessage("{")} },
-			"the answer can't be given"},
+			"its answer is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log lockedBuffer
 			s := listen(t, hook.Options{Decide: c.decide, Log: slog.New(slog.NewTextHandler(&log, nil))})
-			for e, o := range askAll(t, s.Socket(), plenty, "--on-failure", "allow") {
-				if reason := refused(t, e, o); e.Decides() && !strings.Contains(reason, c.want) {
+			for e, o := range askAll(t, s.Socket(), longTimeout, "--on-failure", "allow") {
+				if reason := checkDenial(t, e, o); e.Decides() && !strings.Contains(reason, c.want) {
 					t.Errorf("%s: %q", e, reason)
 				}
 			}
@@ -59,8 +59,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// Who does not know the token, or asks for something else, is told nothing.
-func TestServerRefuses(t *testing.T) {
+// A bad request gets an error that does not reveal the tokens.
+func TestServerRejectsBadRequests(t *testing.T) {
 	decided := false
 	s := listen(t, hook.Options{Decide: func(context.Context, *hook.Call) hook.Answer {
 		decided = true
@@ -102,8 +102,8 @@ func TestServerRefuses(t *testing.T) {
 	}
 }
 
-// Who says more than can be asked is hung up on.
-func TestServerRefusesTooMuch(t *testing.T) {
+// The server closes the connection of a process that sends more than the limit.
+func TestServerClosesOversizedRequest(t *testing.T) {
 	s := listen(t, hook.Options{})
 	conn := dial(t, s)
 	much := bytes.Repeat([]byte(" "), 1<<20)
@@ -115,13 +115,13 @@ func TestServerRefusesTooMuch(t *testing.T) {
 	t.Error("1 GiB was taken")
 }
 
-// Somebody who connects and says nothing keeps nobody waiting, Close included.
-func TestServerSilentProcess(t *testing.T) {
+// Connections that send nothing delay neither other processes nor Close.
+func TestSilentProcessDelaysNoOther(t *testing.T) {
 	s := listen(t, hook.Options{Decide: denyCall})
 	for range 50 {
 		dial(t, s)
 	}
-	if reason := refused(t, hook.PreToolUse, ask(t, s.Socket(), hook.PreToolUse, plenty)); reason != "call-1" {
+	if reason := checkDenial(t, hook.PreToolUse, ask(t, s.Socket(), hook.PreToolUse, longTimeout)); reason != "call-1" {
 		t.Errorf("%q", reason)
 	}
 	if err := s.Close(); err != nil {
@@ -129,8 +129,8 @@ func TestServerSilentProcess(t *testing.T) {
 	}
 }
 
-// A process that is gone ends the context of its call.
-func TestServerProcessGone(t *testing.T) {
+// The context of a call ends when its process is gone.
+func TestContextEndsWhenProcessIsGone(t *testing.T) {
 	asked, ended := make(chan struct{}), make(chan struct{})
 	s := listen(t, hook.Options{Decide: func(ctx context.Context, _ *hook.Call) hook.Answer {
 		close(asked)
@@ -157,12 +157,13 @@ func TestServerProcessGone(t *testing.T) {
 	<-ended
 }
 
-// Folders of the dead are removed, those of the living and what is not known are not.
-func TestServerPrunes(t *testing.T) {
+// Listen removes folders of dead servers, and keeps those of live servers and unknown
+// files.
+func TestListenRemovesStaleFolders(t *testing.T) {
 	base := folder(t)
 	alive := listen(t, hook.Options{Folder: base, Decide: denyCall})
 	at := func(names ...string) string { return filepath.Join(append([]string{base}, names...)...) }
-	old := time.Now().Add(-2 * hook.Young)
+	old := time.Now().Add(-2 * hook.MaxStartupAge)
 	for name, age := range map[string]time.Time{"making": time.Now(), "made": old} {
 		if err := os.Mkdir(at(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -190,7 +191,7 @@ func TestServerPrunes(t *testing.T) {
 		}
 	}
 	for _, s := range []*hook.Server{alive, next} {
-		if reason := refused(t, hook.PreToolUse, ask(t, s.Socket(), hook.PreToolUse, plenty)); reason != "call-1" {
+		if reason := checkDenial(t, hook.PreToolUse, ask(t, s.Socket(), hook.PreToolUse, longTimeout)); reason != "call-1" {
 			t.Errorf("%q", reason)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// dial is a process without a token.
+// dial connects to the server without a token.
 func dial(t *testing.T, s *hook.Server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("unix", s.Socket())
@@ -26,7 +26,7 @@ func dial(t *testing.T, s *hook.Server) net.Conn {
 	return conn
 }
 
-func TestServerModes(t *testing.T) {
+func TestServerFilesArePrivate(t *testing.T) {
 	s := listen(t, hook.Options{})
 	dir := filepath.Dir(s.Socket())
 	for path, want := range map[string]fs.FileMode{
@@ -42,7 +42,7 @@ func TestServerModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word := range strings.FieldsSeq(string(token)) {
-		if strings.Contains(s.Command("codex-bridge", hook.Stop, plenty, false), word) {
+		if strings.Contains(s.Command("codex-bridge", hook.Stop, longTimeout, false), word) {
 			t.Error("the command line has the token")
 		}
 	}
@@ -73,9 +73,9 @@ func TestDefaultFolder(t *testing.T) {
 	}
 }
 
-// A server is there before it listens: then, another that starts leaves it alone. One that has
-// listened and does no more is dead.
-func TestServerPrunesUnheard(t *testing.T) {
+// The folder of a server that does not listen yet is kept while it is new. The folder of a
+// server that has listened and stopped is removed.
+func TestListenKeepsStartingServersFolder(t *testing.T) {
 	base := folder(t)
 	at := map[string]string{"starting": filepath.Join(base, "_tarting"), "stuck": filepath.Join(base, "_tuck"), "dead": filepath.Join(base, "dead")}
 	for _, path := range at {
@@ -95,7 +95,7 @@ func TestServerPrunesUnheard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	old := time.Now().Add(-2 * hook.Young)
+	old := time.Now().Add(-2 * hook.MaxStartupAge)
 	if err := os.Chtimes(at["stuck"], old, old); err != nil {
 		t.Fatal(err)
 	}

@@ -11,23 +11,22 @@ import (
 	"syscall"
 )
 
-// maxPath is the most that every system takes for the path of a socket; longer ones go
-// by another name of their folder, where the system has one.
-const maxPath = 103
+// maxSocketPath is the longest socket path in bytes that every system accepts.
+const maxSocketPath = 103
 
-func separator(c byte) bool { return c == '/' }
+func isSeparator(c byte) bool { return c == '/' }
 
-// dial reaches a server. What is no socket of the user's own, in a folder of the
-// user's own, is left alone.
+// dial connects to a server. It checks that the socket and its folder are the user's own,
+// and that the server is the bridge.
 func dial(socket string) (io.ReadWriteCloser, error) {
-	folder := folderOf(socket)
+	folder := dirOf(socket)
 	if len(folder) > 1 {
-		folder = folder[:len(folder)-1] // with its last separator a link would be followed
+		folder = folder[:len(folder)-1] // with a trailing separator, Lstat would follow a link
 	}
-	if err := OwnPath(folder, fs.ModeDir); err != nil {
+	if err := CheckOwner(folder, fs.ModeDir); err != nil {
 		return nil, err
 	}
-	if err := OwnPath(socket, fs.ModeSocket); err != nil {
+	if err := CheckOwner(socket, fs.ModeSocket); err != nil {
 		return nil, err
 	}
 	syscall.ForkLock.RLock()
@@ -39,22 +38,22 @@ func dial(socket string) (io.ReadWriteCloser, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
-	if err = Named(socket, func(name string) error { return connect(fd, name) }); err == nil {
-		if err = OwnPeer(fd); err != nil {
+	if err = WithShortPath(socket, func(name string) error { return connect(fd, name) }); err == nil {
+		if err = CheckPeerUser(fd); err != nil {
 			err = errors.New("another user listens at the socket " + socket + ": " + err.Error())
 		} else {
-			err = serves(fd, socket)
+			err = checkPeerIsBridge(fd, socket)
 		}
 	}
 	if err != nil {
-		_ = syscall.Close(fd) // the first error says it
+		_ = syscall.Close(fd)
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), socket), nil
 }
 
-// connect does not wait for a server that has too many before us: EAGAIN, then. What is
-// read and written waits: there is one connection, and who waits for it has a clock.
+// connect returns EAGAIN if the server's queue is full. Reads and writes block afterwards,
+// which is fine: the caller has a deadline of its own.
 func connect(fd int, name string) error {
 	err := syscall.SetNonblock(fd, true)
 	if err == nil {
@@ -66,26 +65,26 @@ func connect(fd int, name string) error {
 	return os.NewSyscallError("connect", err)
 }
 
-// OwnPeer tells whether the other end of a socket is a process of the user's own.
-func OwnPeer(fd int) error {
+// CheckPeerUser returns an error if the peer of a socket is a process of another user.
+func CheckPeerUser(fd int) error {
 	uid, _, err := peer(fd)
 	if err == nil && uid != os.Geteuid() {
-		err = errors.New("it is a process of the user " + strconv.Itoa(uid) + ", and this is " + strconv.Itoa(os.Geteuid()))
+		err = errors.New("the process belongs to user " + strconv.Itoa(uid) + ", not " + strconv.Itoa(os.Geteuid()))
 	}
 	return err
 }
 
-// serves returns an error if the process that listens at socket is not the one whose id
-// ends the name of the socket's folder. The name comes from the bridge, on the command
-// line of the hook; another process can have the folder, but not the bridge's id. A folder
-// without an id is not checked.
-func serves(fd int, socket string) error {
-	folder := folderOf(socket)
+// checkPeerIsBridge returns an error if the process that listens at socket does not have
+// the id that ends the name of the socket's folder. Codex gets that name from the bridge,
+// on the hook's command line. Another process can take over the folder, but not the
+// bridge's id. A folder without an id is not checked.
+func checkPeerIsBridge(fd int, socket string) error {
+	folder := dirOf(socket)
 	from, to := len(folder)-1, len(folder)-1
 	for from > 0 && folder[from-1] >= '0' && folder[from-1] <= '9' {
 		from--
 	}
-	if from <= 0 || from == to || folder[from-1] != PidSign {
+	if from <= 0 || from == to || folder[from-1] != PIDSeparator {
 		return nil
 	}
 	_, pid, err := peer(fd)
@@ -95,10 +94,10 @@ func serves(fd int, socket string) error {
 	return err
 }
 
-// Named calls do with a name of the socket that is short enough.
-func Named(socket string, do func(string) error) error {
-	if len(socket) <= maxPath {
+// WithShortPath calls do with a path of the socket that is at most maxSocketPath long.
+func WithShortPath(socket string, do func(string) error) error {
+	if len(socket) <= maxSocketPath {
 		return do(socket)
 	}
-	return shortened(socket, do)
+	return withDescriptorPath(socket, do)
 }

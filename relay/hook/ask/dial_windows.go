@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-func separator(c byte) bool { return os.IsPathSeparator(c) }
+func isSeparator(c byte) bool { return os.IsPathSeparator(c) }
 
-// dial reaches a server by the address that the file in the socket's place holds.
+// dial connects to the address in the file at the socket's path.
 func dial(socket string) (io.ReadWriteCloser, error) {
-	if err := OwnPath(socket, 0); err != nil {
+	if err := CheckOwner(socket, 0); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(socket)
@@ -22,7 +22,7 @@ func dial(socket string) (io.ReadWriteCloser, error) {
 	}
 	address, err := netip.ParseAddrPort(string(text))
 	if err != nil || !address.Addr().IsLoopback() {
-		return nil, errors.New(socket + " does not hold an address of this machine")
+		return nil, errors.New(socket + " has no address of this machine")
 	}
 	return (&net.Dialer{Timeout: time.Second}).Dial("tcp", address.String())
 }

@@ -1,4 +1,4 @@
 package ask
 
-// Exact is how a command line is read early.
-var Exact = exact
+// ParseExact parses the command line for init.
+var ParseExact = parseExact

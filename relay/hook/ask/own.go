@@ -6,28 +6,28 @@ import (
 	"os"
 )
 
-// OwnPath tells whether at a path there is something of a kind, itself and not a link to
-// it, that is the user's own and closed to others.
-func OwnPath(path string, kind fs.FileMode) error {
+// CheckOwner returns an error unless path is of the given kind, is not a link, belongs to
+// the user and is closed to others.
+func CheckOwner(path string, kind fs.FileMode) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err
 	}
-	return Own(path, info, kind)
+	return CheckOwnerInfo(path, info, kind)
 }
 
-// Own is OwnPath of what is known of the path.
-func Own(path string, info fs.FileInfo, kind fs.FileMode) error {
+// CheckOwnerInfo is [CheckOwner] with known file information.
+func CheckOwnerInfo(path string, info fs.FileInfo, kind fs.FileMode) error {
 	switch got := info.Mode().Type(); {
 	case got == fs.ModeSymlink:
-		return errors.New(path + " is a symbolic link, not a " + noun(kind))
+		return errors.New(path + " is a symbolic link, not a " + kindName(kind))
 	case got != kind:
-		return errors.New(path + " is no " + noun(kind))
+		return errors.New(path + " is not a " + kindName(kind))
 	}
-	return private(path, info)
+	return checkPrivate(path, info)
 }
 
-func noun(kind fs.FileMode) string {
+func kindName(kind fs.FileMode) string {
 	switch kind {
 	case fs.ModeDir:
 		return "folder"

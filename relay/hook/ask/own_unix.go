@@ -10,8 +10,9 @@ import (
 	"syscall"
 )
 
-// private refuses what is another user's, or lets others in. Root is no exception.
-func private(path string, info fs.FileInfo) error {
+// checkPrivate returns an error if another user owns the file or may use it, even if the
+// user is root.
+func checkPrivate(path string, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := uint64(info.Mode().Perm()); {
 	case !ok || int(stat.Uid) != os.Geteuid():
@@ -22,15 +23,17 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// openOwn opens a file for reading; a link is not followed, a fifo not waited for.
+// openOwn opens a file for reading. It does not follow a link, nor wait for the writer of a
+// fifo.
 func openOwn(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 }
 
-// Refused tells whether nobody listens.
-func Refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+// IsRefused reports whether no process listens at the socket.
+func IsRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
-// again tells whether trying again can help: the server starts, or has much to do.
-func again(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || Refused(err) || errors.Is(err, syscall.EAGAIN)
+// isTemporary reports whether another try may succeed: the server is starting, or its queue
+// is full.
+func isTemporary(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || IsRefused(err) || errors.Is(err, syscall.EAGAIN)
 }

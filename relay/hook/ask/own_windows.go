@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// private checks nothing: modes say nothing here, and a folder below the user's own
-// profile is closed to other users.
-func private(string, fs.FileInfo) error { return nil }
+// checkPrivate accepts every file: modes mean nothing on Windows, and other users have no
+// access to the user's profile.
+func checkPrivate(string, fs.FileInfo) error { return nil }
 
 func openOwn(path string) (*os.File, error) { return os.Open(path) }
 
-// Refused tells whether nobody listens.
-func Refused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
+// IsRefused reports whether no process listens at the address.
+func IsRefused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
 
-func again(err error) bool { return errors.Is(err, fs.ErrNotExist) || Refused(err) }
+func isTemporary(err error) bool { return errors.Is(err, fs.ErrNotExist) || IsRefused(err) }

@@ -2,7 +2,7 @@ package ask
 
 import "golang.org/x/sys/unix"
 
-// peer returns the user and the process at the other end of a socket.
+// peer returns the user and the process id at the other end of a socket.
 func peer(fd int) (uid, pid int, err error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
@@ -12,5 +12,6 @@ func peer(fd int) (uid, pid int, err error) {
 	return int(cred.Uid), pid, err
 }
 
-// Outside returns nil: Seatbelt, Codex's sandbox here, has no PID namespaces.
-func Outside(int) error { return nil }
+// CheckPeerOutsideSandbox returns nil: Seatbelt, Codex's sandbox on macOS, has no PID
+// namespaces.
+func CheckPeerOutsideSandbox(int) error { return nil }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peer returns the user and the process at the other end of a socket. pid is 0 for a
-// process that this one can't see.
+// peer returns the user and the process id at the other end of a socket. The id is 0 for a
+// process of an outer PID namespace.
 func peer(fd int) (uid, pid int, err error) {
 	cred, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	if err != nil {
@@ -17,9 +17,9 @@ func peer(fd int) (uid, pid int, err error) {
 	return int(cred.Uid), int(cred.Pid), nil
 }
 
-// Outside returns an error if the process at the other end of a socket runs in another
-// PID namespace, as every command in Codex's sandbox does (measured with 0.169).
-func Outside(fd int) error {
+// CheckPeerOutsideSandbox returns an error if the peer runs in another PID namespace, as
+// every command in Codex's sandbox does (measured with Codex 0.169).
+func CheckPeerOutsideSandbox(fd int) error {
 	_, pid, err := peer(fd)
 	if err != nil {
 		return err

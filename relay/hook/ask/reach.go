@@ -5,41 +5,41 @@ import (
 	"time"
 )
 
-// TokenName is the file with the words, in the folder of the socket.
+// TokenName is the name of the file with the tokens, in the socket's folder.
 const TokenName = "token"
 
-// PidSign stands before the id of the server's process in the name of its folder.
-const PidSign = '-'
+// PIDSeparator comes before the server's process id at the end of its folder's name.
+const PIDSeparator = '-'
 
-// A process tries for patience, with a pause between two tries, to reach a bridge that
-// is not there: it may be starting, or have too much to do.
+// The process tries to connect every dialInterval for dialTimeout: the bridge may be
+// starting or busy.
 const (
-	pause    = 25 * time.Millisecond
-	patience = 250 * time.Millisecond
+	dialInterval = 25 * time.Millisecond
+	dialTimeout  = 250 * time.Millisecond
 )
 
-// reach connects to the bridge, and reads its words.
-func (a *Asking) reach() (io.ReadWriteCloser, error) {
+// dialBridge connects to the bridge and reads its tokens.
+func (a *Request) dialBridge() (io.ReadWriteCloser, error) {
 	for start := time.Now(); ; {
 		conn, err := dial(a.Socket)
 		if err == nil {
-			if a.words, err = ReadWords(folderOf(a.Socket) + TokenName); err == nil {
+			if a.tokens, err = ReadTokens(dirOf(a.Socket) + TokenName); err == nil {
 				return conn, nil
 			}
 			conn.Close()
-			return nil, &Failure{err.Error() + Reopen, false}
+			return nil, &Failure{err.Error() + ReopenHint, false}
 		}
-		if !again(err) {
-			return nil, &Failure{"the bridge's socket can't be used: " + err.Error() + Reopen, false}
+		if !isTemporary(err) {
+			return nil, &Failure{"the bridge's socket can't be used: " + err.Error() + ReopenHint, false}
 		}
-		if now := time.Now(); now.Sub(start) > patience || now.Add(pause).After(a.deadline) {
-			return nil, &Failure{"no bridge is at " + a.Socket + ": " + err.Error() + "; it has ended, or another one has taken its place" + Reopen, true}
+		if now := time.Now(); now.Sub(start) > dialTimeout || now.Add(dialInterval).After(a.deadline) {
+			return nil, &Failure{"no bridge is at " + a.Socket + ": " + err.Error() + "; it has ended, or another one has taken its place" + ReopenHint, true}
 		}
-		time.Sleep(pause)
+		time.Sleep(dialInterval)
 	}
 }
 
-// Probe tells why a server can't be reached, if that is so.
+// Probe returns nil if a server can be reached at socket, or the reason why not.
 func Probe(socket string) error {
 	conn, err := dial(socket)
 	if err != nil {
@@ -48,10 +48,10 @@ func Probe(socket string) error {
 	return conn.Close()
 }
 
-// folderOf is the folder of a path in full, with its last separator.
-func folderOf(path string) string {
+// dirOf returns the folder of an absolute path, with its trailing separator.
+func dirOf(path string) string {
 	for i := len(path) - 1; i >= 0; i-- {
-		if separator(path[i]) {
+		if isSeparator(path[i]) {
 			return path[:i+1]
 		}
 	}

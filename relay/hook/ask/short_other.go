@@ -7,9 +7,10 @@ import (
 	"strconv"
 )
 
-// shortened: there is no other name. A folder with a shorter path would have to lie
-// where Codex's sandbox lets commands write, and with that put a bridge of their own.
-func shortened(socket string, _ func(string) error) error {
-	return errors.New(socket + " is longer than the " + strconv.Itoa(maxPath) +
+// withDescriptorPath returns an error: this system has no paths through descriptors. A
+// second folder with a shorter path would be one where sandboxed commands can write, and so
+// put a socket of their own.
+func withDescriptorPath(socket string, _ func(string) error) error {
+	return errors.New(socket + " is longer than the " + strconv.Itoa(maxSocketPath) +
 		" bytes that the path of a socket may have; set CODEX_BRIDGE_STATE to a folder with a shorter path")
 }

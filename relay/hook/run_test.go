@@ -14,14 +14,14 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// brief is the time of a process that gets no answer.
-const brief = time.Second
+// shortTimeout is for a process that gets no answer.
+const shortTimeout = time.Second
 
-func TestRelayAnswers(t *testing.T) {
+func TestRunPrintsTheAnswer(t *testing.T) {
 	got := make(chan *hook.Call, 1)
 	s := listen(t, hook.Options{Decide: func(ctx context.Context, c *hook.Call) hook.Answer {
 		if _, ok := ctx.Deadline(); !ok {
-			t.Error("Decide is not told how long it may take")
+			t.Error("Decide's context has no deadline")
 		}
 		got <- c
 		switch c.Event {
@@ -33,7 +33,7 @@ func TestRelayAnswers(t *testing.T) {
 		return hook.Answer{Decision: hook.Deny, Reason: "a <rule> & so on"}
 	}})
 	for _, e := range hook.Events {
-		o := ask(t, s.Socket(), e, plenty)
+		o := ask(t, s.Socket(), e, longTimeout)
 		call := <-got
 		if call.Event != e || call.ToolUseID != "call-1" || string(call.Payload) != payload(e, "call-1") {
 			t.Errorf("%s: asked %+v", e, call)
@@ -51,15 +51,15 @@ func TestRelayAnswers(t *testing.T) {
 				t.Errorf("%s: %q", e, o.stdout)
 			}
 		default:
-			if reason := refused(t, e, o); reason != "a <rule> & so on" {
+			if reason := checkDenial(t, e, o); reason != "a <rule> & so on" {
 				t.Errorf("%s: %q", e, reason)
 			}
 		}
 	}
 }
 
-// What Codex wrote arrives as it is, whatever a JSON encoder would make of it.
-func TestRelayLongest(t *testing.T) {
+// The payload arrives byte for byte, even where a JSON encoder would escape it.
+func TestRunPassesLargestPayloadUnchanged(t *testing.T) {
 	const head, tail = `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":["`, `"]}`
 	half := (hook.MaxPayload - len(head) - len(tail) - 3) / 2
 	text := head + strings.Repeat("<", half) + `","` + strings.Repeat("&", half) + tail
@@ -69,85 +69,83 @@ func TestRelayLongest(t *testing.T) {
 		}
 		return hook.Answer{Input: []byte(`{"long":"` + strings.Repeat("<", hook.MaxPayload-20) + `"}`)}
 	}})
-	args := []string{"--socket", s.Socket(), "--event", "pre_tool_use", "--timeout", plenty.String()}
+	args := []string{"--socket", s.Socket(), "--event", "pre_tool_use", "--timeout", longTimeout.String()}
 	o := start(t, strings.NewReader(text), args...)()
 	if len(o.stdout) < hook.MaxPayload || o.stderr != "" || o.status != 0 {
 		t.Errorf("status %d, %d bytes, stderr %q", o.status, len(o.stdout), o.stderr)
 	}
 	o = start(t, strings.NewReader(text+strings.Repeat(" ", hook.MaxPayload)), args...)()
-	failed(t, hook.PreToolUse, o, "longer than 1048576 bytes")
+	checkFailure(t, hook.PreToolUse, o, "longer than 1048576 bytes")
 }
 
-// What can't be judged is denied, whatever a failure means otherwise.
-func TestRelayUnreadable(t *testing.T) {
+// Input that can't be read is denied even with --on-failure allow.
+func TestRunDeniesUnreadableInput(t *testing.T) {
 	s := listen(t, hook.Options{})
 	for _, e := range hook.Events {
 		for text, word := range map[string]string{
 			"{nope": "can't be read", "null": "null", "{}": "event", payload("session_start", "c"): "event",
 			`{"hook_event_name":"` + e.Name() + `","cwd":1}`: "cwd",
 		} {
-			o := start(t, strings.NewReader(text), "--socket", s.Socket(), "--event", string(e), "--timeout", plenty.String(), "--on-failure", "allow")()
-			failed(t, e, o, word)
+			o := start(t, strings.NewReader(text), "--socket", s.Socket(), "--event", string(e), "--timeout", longTimeout.String(), "--on-failure", "allow")()
+			checkFailure(t, e, o, word)
 		}
 		for _, text := range []string{"", `{"hook_event_name":"` + e.Name() + `"}`} {
-			o := start(t, strings.NewReader(text), "--socket", s.Socket(), "--event", string(e), "--timeout", plenty.String(), "--on-failure", "allow")()
+			o := start(t, strings.NewReader(text), "--socket", s.Socket(), "--event", string(e), "--timeout", longTimeout.String(), "--on-failure", "allow")()
 			if e.Decides() {
-				failed(t, e, o, "which tool")
-			} else if o != (outcome{}) {
+				checkFailure(t, e, o, "does not name the tool")
+			} else if o != (awaitAnswer{}) {
 				t.Errorf("%s: %+v", e, o)
 			}
 		}
 	}
 }
 
-func TestRelayHung(t *testing.T) {
+func TestRunTimesOutWhenDecideDoesNotReturn(t *testing.T) {
 	s := listen(t, hook.Options{Decide: func(ctx context.Context, c *hook.Call) hook.Answer {
-		<-ctx.Done() // too late for anything but a refusal
+		<-ctx.Done() // too late for anything but a denial
 		if c.Event == hook.PermissionRequest {
 			return hook.Answer{Decision: hook.Allow}
 		}
 		return hook.Answer{}
 	}})
-	for e, o := range askAll(t, s.Socket(), brief) {
-		failed(t, e, o, "no answer within 800ms", s.Socket())
+	for e, o := range askAll(t, s.Socket(), shortTimeout) {
+		checkFailure(t, e, o, "no answer within 800ms", s.Socket())
 	}
-	for e, o := range askAll(t, s.Socket(), brief, "--on-failure", "allow") {
+	for e, o := range askAll(t, s.Socket(), shortTimeout, "--on-failure", "allow") {
 		if o.stdout != "" || o.status != 0 || o.stderr == "" {
 			t.Errorf("%s, on failure allow: %+v", e, o)
 		}
 	}
 }
 
-// Who gives up in time can still refuse.
-func TestRelayGivesUp(t *testing.T) {
+// A denial that is decided when the context ends arrives in time.
+func TestDenialAfterDeadlineStillArrives(t *testing.T) {
 	s := listen(t, hook.Options{Decide: func(ctx context.Context, c *hook.Call) hook.Answer {
 		<-ctx.Done()
-		return hook.Failed(c.Event, "the handler does not end")
+		return hook.FailureAnswer(c.Event, "the handler does not end")
 	}})
-	for e, o := range askAll(t, s.Socket(), brief) {
-		refused(t, e, o)
+	for e, o := range askAll(t, s.Socket(), shortTimeout) {
+		checkDenial(t, e, o)
 	}
 }
 
-// An answer that takes its time is an answer.
-func TestRelaySlow(t *testing.T) {
+func TestRunWaitsForSlowAnswer(t *testing.T) {
 	asked, release := make(chan struct{}), make(chan struct{})
 	s := listen(t, hook.Options{Decide: func(context.Context, *hook.Call) hook.Answer {
 		close(asked)
 		<-release
 		return hook.Answer{Decision: hook.Deny, Reason: "at last"}
 	}})
-	wait := start(t, strings.NewReader(payload(hook.PreToolUse, "c")), "--socket", s.Socket(), "--event", "pre_tool_use", "--timeout", plenty.String())
+	wait := start(t, strings.NewReader(payload(hook.PreToolUse, "c")), "--socket", s.Socket(), "--event", "pre_tool_use", "--timeout", longTimeout.String())
 	<-asked
 	close(release)
-	if reason := refused(t, hook.PreToolUse, wait()); reason != "at last" {
+	if reason := checkDenial(t, hook.PreToolUse, wait()); reason != "at last" {
 		t.Errorf("%q", reason)
 	}
 }
 
-// Codex that says nothing does not keep the process from a denial, nor is it a bridge
-// that is not there.
-func TestRelayMute(t *testing.T) {
+// Codex that sends no input gets a denial; it does not count as a missing bridge.
+func TestRunDeniesWhenCodexSendsNothing(t *testing.T) {
 	s := listen(t, hook.Options{})
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -155,56 +153,55 @@ func TestRelayMute(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	waits := map[hook.Event]func() outcome{}
+	waits := map[hook.Event]func() awaitAnswer{}
 	for _, e := range hook.Events {
-		waits[e] = start(t, r, "--socket", s.Socket(), "--event", string(e), "--timeout", brief.String(), "--on-failure", "allow")
+		waits[e] = start(t, r, "--socket", s.Socket(), "--event", string(e), "--timeout", shortTimeout.String(), "--on-failure", "allow")
 	}
 	for e, wait := range waits {
-		failed(t, e, wait(), "codex did not say within 800ms")
+		checkFailure(t, e, wait(), "codex sent no complete hook input within 800ms")
 	}
 }
 
-// Nor is a call that can't be read allowed where there is no bridge.
-func TestRelayGoneUnreadable(t *testing.T) {
+func TestRunDeniesUnreadableInputWithoutBridge(t *testing.T) {
 	for _, e := range hook.Events {
-		args := []string{"--socket", filepath.Join(folder(t), "hook.sock"), "--event", string(e), "--timeout", plenty.String(), "--on-failure", "allow"}
-		failed(t, e, start(t, strings.NewReader("{nope"), args...)(), "can't be read")
+		args := []string{"--socket", filepath.Join(folder(t), "hook.sock"), "--event", string(e), "--timeout", longTimeout.String(), "--on-failure", "allow"}
+		checkFailure(t, e, start(t, strings.NewReader("{nope"), args...)(), "can't be read")
 	}
 }
 
-func TestRelayGone(t *testing.T) {
+func TestRunWithoutBridge(t *testing.T) {
 	base := folder(t)
 	s := listen(t, hook.Options{Folder: base})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for e, o := range askAll(t, s.Socket(), plenty) {
-		failed(t, e, o, "no bridge is at "+s.Socket(), "open the thread anew")
+	for e, o := range askAll(t, s.Socket(), longTimeout) {
+		checkFailure(t, e, o, "no bridge is at "+s.Socket(), "open the thread anew")
 	}
-	for e, o := range askAll(t, s.Socket(), plenty, "--on-failure", "allow") {
+	for e, o := range askAll(t, s.Socket(), longTimeout, "--on-failure", "allow") {
 		if o.stdout != "" || o.status != 0 || o.stderr == "" {
 			t.Errorf("%s, on failure allow: %+v", e, o)
 		}
 	}
 }
 
-// A bridge that starts while the process looks for it is found.
-func TestRelayStarts(t *testing.T) {
+// The process waits for a bridge whose socket appears a moment later.
+func TestRunFindsStartingBridge(t *testing.T) {
 	a := listen(t, hook.Options{Decide: denyCall})
 	away := a.Socket() + ".away"
 	if err := os.Rename(a.Socket(), away); err != nil {
 		t.Fatal(err)
 	}
 	r, w := io.Pipe()
-	wait := start(t, r, "--socket", a.Socket(), "--event", "pre_tool_use", "--timeout", plenty.String())
+	wait := start(t, r, "--socket", a.Socket(), "--event", "pre_tool_use", "--timeout", longTimeout.String())
 	if _, err := io.WriteString(w, payload(hook.PreToolUse, "call-7")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(away, a.Socket()); err != nil {
 		t.Fatal(err)
 	}
-	w.Close() // before this the process still reads
-	if reason := refused(t, hook.PreToolUse, wait()); reason != "call-7" {
+	w.Close() // the process reads until here
+	if reason := checkDenial(t, hook.PreToolUse, wait()); reason != "call-7" {
 		t.Errorf("%q", reason)
 	}
 }
@@ -213,22 +210,22 @@ func denyCall(_ context.Context, c *hook.Call) hook.Answer {
 	return hook.Answer{Decision: hook.Deny, Reason: c.ToolUseID}
 }
 
-// The next bridge is not the one that the thread was opened by.
-func TestRelayRestarted(t *testing.T) {
+// A new bridge does not answer for the one that opened the thread.
+func TestRunDoesNotUseAnotherBridge(t *testing.T) {
 	base := folder(t)
 	first := listen(t, hook.Options{Folder: base})
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := listen(t, hook.Options{Folder: base, Decide: denyCall})
-	failed(t, hook.PreToolUse, ask(t, first.Socket(), hook.PreToolUse, plenty), "no bridge")
-	if reason := refused(t, hook.PreToolUse, ask(t, second.Socket(), hook.PreToolUse, plenty)); reason != "call-1" {
+	checkFailure(t, hook.PreToolUse, ask(t, first.Socket(), hook.PreToolUse, longTimeout), "no bridge")
+	if reason := checkDenial(t, hook.PreToolUse, ask(t, second.Socket(), hook.PreToolUse, longTimeout)); reason != "call-1" {
 		t.Errorf("the new bridge: %q", reason)
 	}
 }
 
-// A bridge that is killed while it decides; what it leaves behind, the next one removes.
-func TestRelayKilled(t *testing.T) {
+// A bridge is killed while it decides. The next one removes its folder.
+func TestRunWhenBridgeIsKilled(t *testing.T) {
 	base := folder(t)
 	cmd := exec.Command(os.Args[0], "bridge", base)
 	out, err := cmd.StdoutPipe()
@@ -252,9 +249,9 @@ func TestRelayKilled(t *testing.T) {
 		return strings.TrimSpace(text)
 	}
 	socket := line()
-	waits := map[hook.Event]func() outcome{}
+	waits := map[hook.Event]func() awaitAnswer{}
 	for _, e := range hook.Events {
-		waits[e] = start(t, strings.NewReader(payload(e, "c")), "--socket", socket, "--event", string(e), "--timeout", plenty.String())
+		waits[e] = start(t, strings.NewReader(payload(e, "c")), "--socket", socket, "--event", string(e), "--timeout", longTimeout.String())
 		if said := line(); said != "asked" {
 			t.Fatal(said)
 		}
@@ -262,12 +259,12 @@ func TestRelayKilled(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // killed
+	_ = cmd.Wait()
 	for e, wait := range waits {
-		failed(t, e, wait(), "ended before it answered")
+		checkFailure(t, e, wait(), "ended before it answered")
 	}
-	for e, o := range askAll(t, socket, plenty) {
-		failed(t, e, o, "no bridge is at "+socket)
+	for e, o := range askAll(t, socket, longTimeout) {
+		checkFailure(t, e, o, "no bridge is at "+socket)
 	}
 	if _, err := os.Stat(socket); err != nil {
 		t.Fatalf("the killed bridge left nothing to remove: %v", err)
@@ -278,33 +275,33 @@ func TestRelayKilled(t *testing.T) {
 	}
 }
 
-// Close answers those that wait, with what denies.
-func TestRelayCloses(t *testing.T) {
+// Close answers processes that wait with an error, which is a denial.
+func TestCloseAnswersWaitingProcesses(t *testing.T) {
 	asked := make(chan struct{}, len(hook.Events))
 	s := listen(t, hook.Options{Decide: func(ctx context.Context, _ *hook.Call) hook.Answer {
 		asked <- struct{}{}
 		<-ctx.Done()
 		return hook.Answer{}
 	}})
-	waits := map[hook.Event]func() outcome{}
+	waits := map[hook.Event]func() awaitAnswer{}
 	for _, e := range hook.Events {
-		waits[e] = start(t, strings.NewReader(payload(e, "c")), "--socket", s.Socket(), "--event", string(e), "--timeout", plenty.String())
+		waits[e] = start(t, strings.NewReader(payload(e, "c")), "--socket", s.Socket(), "--event", string(e), "--timeout", longTimeout.String())
 		<-asked
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for e, wait := range waits {
-		failed(t, e, wait(), "the bridge ends")
+		checkFailure(t, e, wait(), "the bridge is shutting down")
 	}
 	if _, err := os.Stat(filepath.Dir(s.Socket())); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
 	}
 }
 
-func TestRelayManyAtOnce(t *testing.T) {
+func TestManyProcessesAtOnce(t *testing.T) {
 	for _, n := range []int{40, 200} {
-		// Nobody is answered before all have asked.
+		// No request is answered before all have arrived.
 		all := make(chan struct{})
 		asked := make(chan struct{}, n)
 		go func() {
@@ -318,13 +315,13 @@ func TestRelayManyAtOnce(t *testing.T) {
 			<-all
 			return denyCall(ctx, c)
 		}})
-		waits := map[string]func() outcome{}
+		waits := map[string]func() awaitAnswer{}
 		for i := range n {
 			id := "call-" + strings.Repeat("i", i)
 			waits[id] = start(t, strings.NewReader(payload(hook.PreToolUse, id)), "--socket", s.Socket(), "--event", "pre_tool_use", "--timeout", "5m")
 		}
 		for id, wait := range waits {
-			if reason := refused(t, hook.PreToolUse, wait()); reason != id {
+			if reason := checkDenial(t, hook.PreToolUse, wait()); reason != id {
 				t.Errorf("%q was answered %q", id, reason)
 			}
 		}

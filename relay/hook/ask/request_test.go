@@ -16,9 +16,9 @@ import (
 	"codex-bridge/relay/hook/ask"
 )
 
-// What is initialised late on Linux must not be imported, however far down: the process
-// would wait for hundreds of packages that it has no use for.
-func TestImports(t *testing.T) {
+// Packages that are initialised late on Linux must not be imported, even indirectly: the
+// process would wait for hundreds of packages that it does not need.
+func TestImportsOnlyEarlyPackages(t *testing.T) {
 	list := exec.Command("go", "list", "-deps", "codex-bridge/relay/hook/ask")
 	list.Env = append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0")
 	out, err := list.Output()
@@ -36,16 +36,16 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// Only the form that the bridge writes is read early.
-func TestExact(t *testing.T) {
+// A request is sent early only for the exact command line that the bridge writes.
+func TestParseExactAcceptsOnlyTheBridgesForm(t *testing.T) {
 	good := []string{"--socket", "/x/hook.sock", "--event", "pre_tool_use", "--timeout", "10s"}
 	want := ask.Flags{Socket: "/x/hook.sock", Event: "pre_tool_use", Timeout: 10 * time.Second}
-	f, ok := ask.Exact(good)
+	f, ok := ask.ParseExact(good)
 	if diff := cmp.Diff(want, f); diff != "" || !ok {
 		t.Errorf("%v\n%s", ok, diff)
 	}
 	want.Allow = true
-	f, ok = ask.Exact(append(slices.Clone(good), "--on-failure", "allow"))
+	f, ok = ask.ParseExact(append(slices.Clone(good), "--on-failure", "allow"))
 	if diff := cmp.Diff(want, f); diff != "" || !ok {
 		t.Errorf("%v\n%s", ok, diff)
 	}
@@ -59,32 +59,31 @@ func TestExact(t *testing.T) {
 		with(3, "stöp"), with(4, "--wait"), with(5, "10"), with(5, "0s"), with(5, "-1s"), with(5, ""), append(slices.Clone(good), "--on-failure"),
 		append(slices.Clone(good), "--on-failure", "deny"), append(slices.Clone(good), "--on-failure", "ALLOW"), append(slices.Clone(good), "x"),
 	} {
-		if _, ok := ask.Exact(args); ok {
+		if _, ok := ask.ParseExact(args); ok {
 			t.Errorf("%q was taken", args)
 		}
 	}
 }
 
-// The words of a token stand in a question as they are, so that nothing else may be in
-// them.
-func TestWords(t *testing.T) {
+// Tokens are written into the request without escaping, so only plain characters are valid.
+func TestReadTokensRejectsMalformedFiles(t *testing.T) {
 	dir := t.TempDir()
-	for text, want := range map[string]ask.Words{
-		"AB7\nxY_\n": {Ask: "AB7", Answer: "xY_"},
+	for text, want := range map[string]ask.Tokens{
+		"AB7\nxY_\n": {Request: "AB7", Reply: "xY_"},
 		"":           {}, "A": {}, "A\n": {}, "A\nB": {}, "A\nB\nC": {}, "A\nB\n\n": {}, "\nB\n": {}, "A\n\n": {}, "A\"\nB\n": {}, "A\nB\x00\n": {}, "A\r\nB\r\n": {},
-		strings.Repeat("A", 300): {}, "A\n" + strings.Repeat("B", 253) + "\n": {Ask: "A", Answer: strings.Repeat("B", 253)},
+		strings.Repeat("A", 300): {}, "A\n" + strings.Repeat("B", 253) + "\n": {Request: "A", Reply: strings.Repeat("B", 253)},
 		"A\n" + strings.Repeat("B", 254) + "\n": {},
 	} {
 		path := filepath.Join(dir, "token")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ask.ReadWords(path)
-		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (want != ask.Words{}) {
+		got, err := ask.ReadTokens(path)
+		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (want != ask.Tokens{}) {
 			t.Errorf("%q: %v\n%s", text, err, diff)
 		}
-		if err == nil && got.Text() != text {
-			t.Errorf("%q is written as %q", text, got.Text())
+		if err == nil && got.Encode() != text {
+			t.Errorf("%q is written as %q", text, got.Encode())
 		}
 	}
 }
@@ -93,8 +92,8 @@ type reader func([]byte) (int, error)
 
 func (r reader) Read(b []byte) (int, error) { return r(b) }
 
-// An asking whose time is up says what it was at; one that breaks says so.
-func TestStages(t *testing.T) {
+// A request that times out reports its stage; one that panics reports the panic.
+func TestRequestReportsStageAtTimeout(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -108,18 +107,18 @@ func TestStages(t *testing.T) {
 	}
 	flags.Timeout = time.Hour
 	a = ask.Start(flags, strings.NewReader("{}"))
-	if !a.Wait() || a.Stage() != ask.Reaching || string(a.Payload()) != "{}" || a.Expired() {
+	if !a.Wait() || a.Stage() != ask.Connecting || string(a.Payload()) != "{}" || a.Expired() {
 		t.Errorf("stage %d, payload %q", a.Stage(), a.Payload())
 	}
 	var absent *ask.Failure
-	if _, _, err := a.Outcome(); !errors.As(err, &absent) || !absent.Absent {
+	if _, _, err := a.Reply(); !errors.As(err, &absent) || !absent.NoBridge {
 		t.Errorf("%v", err)
 	}
 	a = ask.Start(flags, reader(func([]byte) (int, error) { panic("lost") }))
-	var fault *ask.Fault
+	var fault *ask.Panic
 	if !a.Wait() {
 		t.Error("a fault is waited for")
-	} else if _, _, err := a.Outcome(); !errors.As(err, &fault) || fault.Value != "lost" {
+	} else if _, _, err := a.Reply(); !errors.As(err, &fault) || fault.Value != "lost" {
 		t.Errorf("%v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-func TestOutput(t *testing.T) {
+func TestEncodeAnswer(t *testing.T) {
 	const unsaid = "codex-bridge refused this and gave no reason"
 	pre := func(rest string) string {
 		return `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":` + rest + "}}\n"
@@ -56,19 +56,19 @@ func TestOutput(t *testing.T) {
 		{"session_start", hook.Answer{}, fails},
 		{"", hook.Answer{Decision: hook.Deny, Reason: "no"}, fails},
 	} {
-		line, err := c.answer.Output(c.event)
+		line, err := c.answer.Encode(c.event)
 		if (err != nil) != (c.want == fails) || err == nil && string(line) != c.want {
 			t.Errorf("%s, %+v: %q, %v; want %q", c.event, c.answer, line, err, c.want)
 		}
 	}
 }
 
-func TestFailed(t *testing.T) {
+func TestFailureAnswerDenies(t *testing.T) {
 	for _, e := range hook.Events {
-		line, err := hook.Failed(e, "no bridge").Output(e)
+		line, err := hook.FailureAnswer(e, "no bridge").Encode(e)
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused(t, e, outcome{stdout: string(line)})
+		checkDenial(t, e, awaitAnswer{stdout: string(line)})
 	}
 }

@@ -52,24 +52,24 @@ func TestParseCallDoesNotAlias(t *testing.T) {
 	}
 }
 
-// described wraps a tool's input into what Codex says of a call.
-func described(input string) string {
+// withInput wraps a tool's input into a hook's input.
+func withInput(input string) string {
 	return `{"hook_event_name":"PreToolUse","tool_input":` + input + `}`
 }
 
 func TestParseCallLimits(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
-	full := func(n int) string { return described(`"` + strings.Repeat("x", n-len(described(`""`))) + `"`) }
+	full := func(n int) string { return withInput(`"` + strings.Repeat("x", n-len(withInput(`""`))) + `"`) }
 	for _, c := range []struct {
-		name, text, want string // want "": it is read
+		name, text, want string // want "": no error
 	}{
 		{"null", `null`, "null"},
 		{"array", `[]`, "an array"},
 		{"no JSON", `{nope`, "can't be read"},
 		{"two", `{"hook_event_name":"PreToolUse"}{}`, "can't be read"},
-		{"bad UTF-8", described("\"\xff\""), "can't be read"},
+		{"bad UTF-8", withInput("\"\xff\""), "can't be read"},
 		{"name twice", `{"hook_event_name":"PreToolUse","tool_name":"a","tool_name":"b"}`, "can't be read"},
-		{"name twice, escaped", described(`{"a":1,"\u0061":2}`), "can't be read"},
+		{"name twice, escaped", withInput(`{"a":1,"\u0061":2}`), "can't be read"},
 		{"other event", payload(hook.PostToolUse, "c"), "PostToolUse"},
 		{"no event", `{}`, `""`},
 		{"null for event", `{"hook_event_name":null}`, `""`},
@@ -77,17 +77,17 @@ func TestParseCallLimits(t *testing.T) {
 		{"number for a text", `{"hook_event_name":"PreToolUse","cwd":1}`, "cwd"},
 		{"text for a truth", `{"hook_event_name":"PreToolUse","stop_hook_active":"yes"}`, "stop_hook_active"},
 		{"null for a text", `{"hook_event_name":"PreToolUse","cwd":null,"stop_hook_active":null}`, ""},
-		{"deep enough", described(nested(hook.MaxDepth - 1)), ""},
-		{"too deep", described(nested(hook.MaxDepth)), "inside each other"},
-		{"far too deep", described(nested(100_000)), "inside each other"},
-		{"values enough", described("[" + strings.Repeat("1,", hook.MaxNodes-4) + "1]"), ""}, // and the object, the name, the array
-		{"too many values", described("[" + strings.Repeat("1,", hook.MaxNodes-3) + "1]"), "values"},
-		{"text enough", described(`"` + strings.Repeat("x", hook.MaxText) + `"`), ""},
-		{"text too long", described(`"` + strings.Repeat("x", hook.MaxText+1) + `"`), "longer than 1000000"},
-		{"name too long", described(`{"` + strings.Repeat("x", hook.MaxText+1) + `":1}`), "longer than 1000000"},
+		{"deep enough", withInput(nested(hook.MaxDepth - 1)), ""},
+		{"too deep", withInput(nested(hook.MaxDepth)), "nested more than"},
+		{"far too deep", withInput(nested(100_000)), "nested more than"},
+		{"values enough", withInput("[" + strings.Repeat("1,", hook.MaxNodes-4) + "1]"), ""}, // and the object, the name, the array
+		{"too many values", withInput("[" + strings.Repeat("1,", hook.MaxNodes-3) + "1]"), "values"},
+		{"text enough", withInput(`"` + strings.Repeat("x", hook.MaxText) + `"`), ""},
+		{"text too long", withInput(`"` + strings.Repeat("x", hook.MaxText+1) + `"`), "longer than 1000000"},
+		{"name too long", withInput(`{"` + strings.Repeat("x", hook.MaxText+1) + `":1}`), "longer than 1000000"},
 		{"too long", full(hook.MaxPayload + 1), "longer than 1048576"},
 		{"blank and too long", strings.Repeat(" ", hook.MaxPayload+1), "longer than 1048576"},
-		{"as long as can be", described("[" + strings.Repeat(`"`+strings.Repeat("x", 997)+`",`, 1048) + `""` + "]"), ""},
+		{"as long as can be", withInput("[" + strings.Repeat(`"`+strings.Repeat("x", 997)+`",`, 1048) + `""` + "]"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			call, err := hook.ParseCall(hook.PreToolUse, []byte(c.text))
@@ -104,7 +104,8 @@ func TestParseCallLimits(t *testing.T) {
 	}
 }
 
-// What is read is what another strict parser reads, of the event, and within the limits.
+// ParseCall accepts only what another strict parser reads the same way, of the right event
+// and within the limits.
 func FuzzParseCall(f *testing.F) {
 	for i, e := range hook.Events {
 		f.Add(i, []byte(payload(e, "c")))
