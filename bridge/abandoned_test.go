@@ -18,7 +18,7 @@ func TestAbandonedRequests(t *testing.T) {
 		id := func(n int) rpc.ID { return rpc.NewStringID(fmt.Sprint(n)) }
 		outcome := Succeeded
 		for n := range maxPending {
-			if _, err := c.registerRequest(id(n), false, []func(*Answer){func(a *Answer) { outcome = a.Outcome() }}); err != nil {
+			if _, err := c.registerRequest(id(n), false, []func(*ServerResponse){func(a *ServerResponse) { outcome = a.Outcome() }}); err != nil {
 				t.Fatal(err)
 			}
 			if n == 0 {
@@ -34,7 +34,7 @@ func TestAbandonedRequests(t *testing.T) {
 			t.Fatalf("after a minute %v is given up: %v", abandoned, err)
 		}
 		for _, f := range abandoned.handlers {
-			f(&Answer{})
+			f(&ServerResponse{})
 		}
 		if outcome != Unknown {
 			t.Errorf("the outcome is %d", outcome)
@@ -42,7 +42,7 @@ func TestAbandonedRequests(t *testing.T) {
 		if _, err := c.registerRequest(id(0), true, nil); err == nil || err.Code != rpc.CodeInvalidRequest {
 			t.Errorf("its id is used again before its answer: %v", err)
 		}
-		if !c.mayWantAnswer() || c.wantsAnswer([]byte(id(0).Key())) {
+		if !c.mayWantResponse() || c.wantsResponse([]byte(id(0).Key())) {
 			t.Error("its answer does not pass")
 		}
 		if _, err := c.registerRequest(id(0), true, nil); err != nil {

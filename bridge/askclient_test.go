@@ -10,21 +10,21 @@ import (
 
 // curious asks the client something whenever codex says "need", which it keeps to itself,
 // and tells it the answer.
-type curious struct{ peer *bridge.Peer }
+type curious struct{ peer *bridge.Conn }
 
-func (c *curious) Attach(p *bridge.Peer) { c.peer = p }
+func (c *curious) Attach(p *bridge.Conn) { c.peer = p }
 
 func (c *curious) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Codex, Method: "need", Said: func(ctx context.Context, said *bridge.Said) {
+	return []bridge.Route{{From: bridge.Codex, Method: "need", HandleServer: func(ctx context.Context, said *bridge.ServerMessage) {
 		said.Line = nil // which of the two came first would be anybody's guess
 		go func() {
-			result, err := c.peer.AskClient(ctx, "own/question", map[string]int{"n": 1})
+			result, err := c.peer.CallClient(ctx, "own/question", map[string]int{"n": 1})
 			if err != nil {
-				c.peer.Tell("own/failed", map[string]string{"error": err.Error()})
+				c.peer.Notify("own/failed", map[string]string{"error": err.Error()})
 				return
 			}
 			text, _ := result.Get("n").Text()
-			c.peer.Tell("own/answered", map[string]string{"n": text})
+			c.peer.Notify("own/answered", map[string]string{"n": text})
 		}()
 	}}}
 }
@@ -34,7 +34,7 @@ func (c *curious) Routes() []bridge.Route {
 func TestAskClientSessions(t *testing.T) {
 	sessions(t, "asks-client", func(*testing.T) []bridge.Feature {
 		return []bridge.Feature{&curious{}, feature{
-			{From: bridge.Client, Method: bridge.Unasked, Call: func(context.Context, *bridge.Call) *rpc.Error {
+			{From: bridge.Client, Method: bridge.Unsolicited, HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 				return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
 			}},
 		}}

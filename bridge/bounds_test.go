@@ -27,7 +27,7 @@ func TestMemoryForStoppedClient(t *testing.T) {
 	const size, most = 2 << 20, 48 << 20
 	text := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
 	v := &voice{}
-	c := bridgetest.Start(t, v, feature{{From: bridge.Client, Method: "long", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+	c := bridgetest.Start(t, v, feature{{From: bridge.Client, Method: "long", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		call.Reply(text)
 		return nil
 	}}})
@@ -35,14 +35,14 @@ func TestMemoryForStoppedClient(t *testing.T) {
 	left := clogged(t, c)
 	before := heap()
 	for range 150 {
-		v.peer.Tell("own/told", text)
+		v.peer.Notify("own/told", text)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	refused := 0
 	long := json.RawMessage(`"` + strings.Repeat("x", 6<<20) + `"`)
 	for range 4 {
-		_, err := v.peer.AskClient(over, "own/question", long)
+		_, err := v.peer.CallClient(over, "own/question", long)
 		if e := (*rpc.Error)(nil); errors.As(err, &e) && e.Code == rpc.CodeBusy {
 			refused++
 		}
@@ -51,7 +51,7 @@ func TestMemoryForStoppedClient(t *testing.T) {
 		t.Error("no question is refused")
 	}
 	for range 150 {
-		c.EditorSays(`{"id":1,"method":"long"}`)
+		c.EditorSends(`{"id":1,"method":"long"}`)
 	}
 	c.Play("all are handled", "editor> {\"method\":\"next\"}\ncodex< {\"method\":\"next\"}")
 	if more := heap() - before; more > most {
@@ -59,7 +59,7 @@ func TestMemoryForStoppedClient(t *testing.T) {
 	}
 	answers, errs := 0, 0
 	for left > 0 || answers+errs < 150 {
-		switch line := <-c.EditorHears(); {
+		switch line := <-c.EditorReceives(); {
 		case strings.HasPrefix(line, `{"method":"tell"`):
 			left--
 		case strings.HasPrefix(line, `{"id":1,"result"`):
@@ -78,23 +78,23 @@ func TestMemoryForStoppedClient(t *testing.T) {
 func TestMemoryForStoppedCodex(t *testing.T) {
 	const questions, size, most = 2500, 64 << 10, 56 << 20
 	no := strings.Repeat("x", size)
-	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Why: "t", Said: func(_ context.Context, s *bridge.Said) {
+	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Why: "t", HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
 		s.Refuse(rpc.Errorf(rpc.CodeRefused, "%s", no))
 	}}})
 	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
 	before := heap()
 	go func() { // ends when all are answered, at the latest
 		for range questions {
-			c.CodexSays(`{"method":"ask","id":1,"params":{}}`)
+			c.CodexSends(`{"method":"ask","id":1,"params":{}}`)
 		}
 	}()
-	stopped(t, c.CodexHears())
-	inTest := int64(cap(c.CodexHears()) * size)
+	stopped(t, c.CodexReceives())
+	inTest := int64(cap(c.CodexReceives()) * size)
 	if more := heap() - before - inTest; more > most {
 		t.Errorf("%d MiB more are in use", more>>20)
 	}
 	for range questions {
-		if line := <-c.CodexHears(); !strings.Contains(line, `"code":-32010`) {
+		if line := <-c.CodexReceives(); !strings.Contains(line, `"code":-32010`) {
 			t.Fatalf("codex gets %.80s", line)
 		}
 	}

@@ -6,16 +6,16 @@ import (
 )
 
 // Bytes counts what the two sides have said, as it was written. It may be read at any time.
-type Bytes struct{ FromClient, FromCodex atomic.Int64 }
+type ByteCounts struct{ FromClient, FromCodex atomic.Int64 }
 
 // counted is r with what is read of it added up.
-type counted struct {
+type countingReader struct {
 	io.Reader
-	n *atomic.Int64
+	total *atomic.Int64
 }
 
-func (c counted) Read(b []byte) (int, error) {
+func (c countingReader) Read(b []byte) (int, error) {
 	n, err := c.Reader.Read(b)
-	c.n.Add(int64(n))
+	c.total.Add(int64(n))
 	return n, err
 }

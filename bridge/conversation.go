@@ -10,20 +10,20 @@ type conversation struct {
 	mu      sync.Mutex
 	changed sync.Cond // broadcast when something ends that a goroutine may wait for
 
-	requests  pendingRequests
-	questions pendingServerRequests
-	schedule  schedule
-	toCodex   outgoing
-	toClient  outgoing
+	requests       pendingRequests
+	serverRequests pendingServerRequests
+	schedule       schedule
+	toCodex        outgoing
+	toClient       outgoing
 
-	asides taskGroup // requests that features answer by way of others
-	lates  taskGroup // answers to questions that nobody has answered in time
-	taking bool      // a message of Codex is with its routes, or on its way to the client
-	takes  uint64    // how many of them are through
+	asyncRequests taskGroup // requests that features answer by way of others
+	fallbacks     taskGroup // answers to questions that nobody has answered in time
+	delivering    bool      // a message of Codex is with its routes, or on its way to the client
+	deliveries    uint64    // how many of them are through
 }
 
 const (
-	maxAsides = 4096 // requests of the client that are answered by way of others
+	maxAsyncRequests = 4096 // requests of the client that are answered by way of others
 	// maxReplies bounds the answers of the bridge that wait for a Codex that does not read. At
 	// this bound, or at maxToCodex where there are two or more, Codex is not heard until it
 	// reads.
@@ -31,8 +31,8 @@ const (
 	maxToCodex = 32 << 20 // bytes
 	// maxTold and maxToldBytes bound what waits for a client that does not read, for the
 	// bridge's notifications: more of them are dropped, which is logged.
-	maxTold      = 1024
-	maxToldBytes = 4 << 20
+	maxNotifications     = 1024
+	maxNotificationBytes = 4 << 20
 	// maxToClient bounds in bytes what waits for a client that does not read. Beyond it the
 	// bridge asks the client nothing, and a long answer of the bridge's own becomes an
 	// error. At twice that size the client is not heard until it reads.
@@ -44,12 +44,12 @@ func newConversation(toCodex func([]byte) error, toClient func([]byte) error) *c
 	c := new(conversation)
 	c.changed.L = &c.mu
 	c.requests = newPendingRequests()
-	c.questions = newPendingServerRequests()
+	c.serverRequests = newPendingServerRequests()
 	c.schedule = newSchedule()
 	c.toCodex = outgoing{c: c, write: toCodex}
 	c.toClient = outgoing{c: c, write: toClient}
-	c.asides = taskGroup{c: c, max: maxAsides}
-	c.lates = taskGroup{c: c}
+	c.asyncRequests = taskGroup{c: c, max: maxAsyncRequests}
+	c.fallbacks = taskGroup{c: c}
 	return c
 }
 
@@ -63,28 +63,28 @@ func (c *conversation) await(ready func() bool) {
 }
 
 // take and taken enclose the handling of a message of Codex.
-func (c *conversation) take() {
+func (c *conversation) beginDelivery() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.toCodex.puts > 1 && c.toCodex.bytes >= maxToCodex || c.toCodex.puts >= maxReplies {
+	for c.toCodex.queued > 1 && c.toCodex.bytes >= maxToCodex || c.toCodex.queued >= maxReplies {
 		c.changed.Wait()
 	}
-	c.taking = true
+	c.delivering = true
 }
 
-func (c *conversation) taken() {
+func (c *conversation) endDelivery() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.taking = false
-	c.takes++
+	c.delivering = false
+	c.deliveries++
 	c.changed.Broadcast()
 }
 
 // afterTaking waits until the message of Codex that is with its routes is through.
-func (c *conversation) afterTaking() {
+func (c *conversation) awaitDelivery() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for takes := c.takes; c.taking && c.takes == takes; {
+	for before := c.deliveries; c.delivering && c.deliveries == before; {
 		c.changed.Wait()
 	}
 }

@@ -187,14 +187,14 @@ func (p *play) editorSays(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	p.log = append(p.log, "editor> "+line)
 	p.messages++
-	p.c.EditorSays(line)
+	p.c.EditorSends(line)
 }
 
 func (p *play) codexSays(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	p.log = append(p.log, "codex> "+line)
 	p.messages++
-	p.c.CodexSays(line)
+	p.c.CodexSends(line)
 }
 
 // spelled is one spelling of an id.
@@ -433,9 +433,9 @@ func (p *play) hear(wait bool) {
 		close(now)
 	}
 	select {
-	case line := <-p.c.EditorHears():
+	case line := <-p.c.EditorReceives():
 		p.editorHears(strings.TrimSuffix(line, "\n"))
-	case line := <-p.c.CodexHears():
+	case line := <-p.c.CodexReceives():
 		p.codexHears(strings.TrimSuffix(line, "\n"))
 	case <-now:
 	case <-late:

@@ -24,10 +24,10 @@ func TestIDs(t *testing.T) {
 	}
 	// Who is to stop an answer to nothing has to hear every question.
 	noAnswerUnasked := feature{
-		{From: bridge.Client, Method: bridge.Unasked, Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: bridge.Unsolicited, Why: "t", HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 			return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
 		}},
-		{From: bridge.Codex, Method: bridge.Other, Why: "t", Said: func(context.Context, *bridge.Said) {}},
+		{From: bridge.Codex, Method: bridge.Other, Why: "t", HandleServer: func(context.Context, *bridge.ServerMessage) {}},
 	}
 	for name, strict := range map[string]bool{"transparent": false, "strict": true} {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func TestInterleavings(t *testing.T) {
 type interleaving struct {
 	t         *testing.T
 	random    *rand.Rand // of the script, which is made before anything runs
-	peer      *Peer
+	peer      *Conn
 	requests  []*scriptedRequest
 	questions []*scriptedQuestion
 	toBridge  *queue        // Codex's output
@@ -138,20 +138,20 @@ func (i *interleaving) moment() time.Duration {
 }
 func (i *interleaving) anyThread() string { return fmt.Sprint("t", i.random.IntN(3)) }
 
-func (i *interleaving) Attach(p *Peer) { i.peer = p }
+func (i *interleaving) Attach(p *Conn) { i.peer = p }
 
 // Routes implements Feature.
 func (i *interleaving) Routes() []Route {
 	return []Route{
-		{From: Client, Method: Other, Call: i.handle},
-		{From: Client, Method: Unasked, Call: func(context.Context, *Call) *rpc.Error { return rpc.Errorf(rpc.CodeRefused, "unasked") }},
-		{From: Codex, Method: "ask", Said: func(_ context.Context, said *Said) {
+		{From: Client, Method: Other, HandleClient: i.handle},
+		{From: Client, Method: Unsolicited, HandleClient: func(context.Context, *ClientMessage) *rpc.Error { return rpc.Errorf(rpc.CodeRefused, "unasked") }},
+		{From: Codex, Method: "ask", HandleServer: func(_ context.Context, said *ServerMessage) {
 			n := number(said.Root().Get("params").Get("n"))
 			q := i.questions[n]
 			if !q.either {
 				return
 			}
-			held := said.Either()
+			held := said.Share()
 			go func() { // ends when it has replied
 				time.Sleep(q.replies)
 				held.Reply([]byte(`{"by":"the bridge"}`))
@@ -169,15 +169,15 @@ type judge struct {
 
 func (j judge) Routes() []Route {
 	return []Route{
-		{From: Client, Method: Other, Call: func(_ context.Context, call *Call) *rpc.Error {
+		{From: Client, Method: Other, HandleClient: func(_ context.Context, call *ClientMessage) *rpc.Error {
 			if call.Kind == rpc.Request {
 				j.i.hears(call, j.name)
 			}
 			return nil
 		}},
-		{From: Codex, Method: "ask", Said: func(_ context.Context, said *Said) {
+		{From: Codex, Method: "ask", HandleServer: func(_ context.Context, said *ServerMessage) {
 			time.Sleep(j.i.questions[number(said.Root().Get("params").Get("n"))].routing)
-			said.OnReply(func(r *Reply) {
+			said.OnResponse(func(r *ClientResponse) {
 				m, err := rpc.ParseMessage(r.Line)
 				if err != nil {
 					j.i.t.Error(err)
@@ -185,16 +185,16 @@ func (j judge) Routes() []Route {
 				}
 				by, _ := m.Result.Get("by").Text()
 				raw, _ := json.Marshal(map[string]string{"by": by + j.name})
-				r.Line = append(rpc.Reply(r.ID, raw), '\n')
+				r.Line = append(rpc.EncodeResult(r.ID, raw), '\n')
 			})
 		}},
 	}
 }
 
 // hears counts the responses that a feature is called with.
-func (i *interleaving) hears(call *Call, feature string) {
+func (i *interleaving) hears(call *ClientMessage, feature string) {
 	name := fmt.Sprint(feature, number(call.Params.Get("n")))
-	call.OnAnswer(func(a *Answer) {
+	call.OnResponse(func(a *ServerResponse) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		if a.Envelope != nil {
@@ -214,14 +214,14 @@ func number(v rpc.Value) (n int) {
 }
 
 // handle keeps a message of the client for as long as it says.
-func (i *interleaving) handle(ctx context.Context, call *Call) *rpc.Error {
+func (i *interleaving) handle(ctx context.Context, call *ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request {
 		return nil
 	}
 	r := i.requests[number(call.Params.Get("n"))]
 	if !r.asks || r.waits == 0 {
 		time.Sleep(r.waits)
-	} else if _, err := i.peer.Ask(ctx, "own/ask", map[string]int64{"waits": int64(r.waits)}); err != nil {
+	} else if _, err := i.peer.Call(ctx, "own/ask", map[string]int64{"waits": int64(r.waits)}); err != nil {
 		return rpc.Errorf(rpc.CodeUpstream, "%v", err)
 	}
 	i.hears(call, "")
@@ -275,7 +275,7 @@ func (i *interleaving) play() {
 		i.t.Fatal(err)
 	}
 	gone := make(chan struct{})
-	p.in, p.listen, p.stdin, p.gone = stdout, out, stdin, gone
+	p.codexOut, p.clientOut, p.stdin, p.codexDone = stdout, out, stdin, gone
 	var both sync.WaitGroup
 	both.Go(func() { p.fromClient(i.t.Context()) })
 	both.Go(func() { p.fromCodex(i.t.Context()) })
@@ -290,7 +290,7 @@ func (i *interleaving) play() {
 			i.over = true
 			codexOut.Close()
 			close(gone)
-			go p.state.endQuestions()
+			go p.state.stopTimeouts()
 		}
 	}
 	if i.ends > 0 {
@@ -311,9 +311,9 @@ func (i *interleaving) play() {
 	client.Close() // the client leaves, and Codex ends
 	ends()
 	both.Wait()
-	p.state.endQuestions()
-	p.answerLeft()
-	p.state.toClient.idle()
+	p.state.stopTimeouts()
+	p.failPending()
+	p.state.toClient.awaitIdle()
 	out.Close()
 	stdin.Close()
 	sides.Wait()
@@ -349,7 +349,7 @@ func (i *interleaving) client(w io.Writer, r io.Reader) {
 		}
 	}
 	for lines := bufio.NewScanner(r); lines.Scan(); {
-		e, err := rpc.Open(lines.Bytes())
+		e, err := rpc.ParseEnvelope(lines.Bytes())
 		if err != nil {
 			i.t.Errorf("the client gets %s", lines.Bytes())
 			continue
@@ -387,7 +387,7 @@ func (i *interleaving) codex(r io.Reader) {
 		})
 	}
 	for lines := bufio.NewScanner(r); lines.Scan(); {
-		e, err := rpc.Open(lines.Bytes())
+		e, err := rpc.ParseEnvelope(lines.Bytes())
 		if err != nil {
 			i.t.Errorf("codex gets %s", lines.Bytes())
 			continue

@@ -12,7 +12,7 @@ var (
 // OfType is for a Route's If: it tells whether item/started or item/completed may be about
 // an item of a type. Items are as long as what a command has printed, and their type stands
 // first, so only that is read; where it stands elsewhere, all of the line is searched.
-func OfType(name string) func(line []byte) bool {
+func MatchItemType(name string) func(line []byte) bool {
 	quoted := []byte(`"` + name + `"`)
 	return func(line []byte) bool {
 		if is, ok := itemType(line); ok {

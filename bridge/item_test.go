@@ -8,7 +8,7 @@ import (
 )
 
 func TestOfType(t *testing.T) {
-	patch := bridge.OfType("fileChange")
+	patch := bridge.MatchItemType("fileChange")
 	for _, c := range []struct {
 		line string
 		want bool
@@ -40,7 +40,7 @@ func TestOfType(t *testing.T) {
 // A type that stands first is found however long the item is, and read without a copy.
 func TestOfTypeAllocs(t *testing.T) {
 	line := []byte(`{"method":"item/completed","params":{"item":{"type":"commandExecution","aggregatedOutput":"` + strings.Repeat("x", 1<<20) + `"}}}`)
-	is := bridge.OfType("fileChange")
+	is := bridge.MatchItemType("fileChange")
 	if n := testing.AllocsPerRun(100, func() { is(line) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

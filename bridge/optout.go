@@ -13,31 +13,31 @@ import (
 // has Codex send a notification to nobody. What a feature needs it takes off the list, and
 // keeps from the client itself. It is the last of the features.
 type optOuts struct {
-	needs map[string][]func() bool // by notification: when its routes need it
+	required map[string][]func() bool // by notification: when its routes need it
 
 	// What holds since Codex has accepted an initialize; nil: nothing was opted out of.
-	now atomic.Pointer[optedOut]
+	active atomic.Pointer[optedOut]
 }
 
 // optedOut is the list of one initialize.
 type optedOut struct {
-	all      map[string]bool // the client does not want them
-	withheld map[string]bool // of these, Codex sends them all the same
-	unread   bool            // the list can't be read: anything may be on it
+	all        map[string]bool // the client does not want them
+	withheld   map[string]bool // of these, Codex sends them all the same
+	unreadable bool            // the list can't be read: anything may be on it
 }
 
 func newOptOuts(features []Feature, enforces func() bool) *optOuts {
-	o := &optOuts{needs: make(map[string][]func() bool)}
+	o := &optOuts{required: make(map[string][]func() bool)}
 	for _, f := range features {
 		for _, r := range f.Routes() {
 			if r.From != Codex || r.Method == Other {
 				continue
 			}
-			needed := r.Needed
+			needed := r.Required
 			if needed == nil {
 				needed = enforces
 			}
-			o.needs[r.Method] = append(o.needs[r.Method], needed)
+			o.required[r.Method] = append(o.required[r.Method], needed)
 		}
 	}
 	return o
@@ -45,22 +45,22 @@ func newOptOuts(features []Feature, enforces func() bool) *optOuts {
 
 // Routes implements Feature.
 func (o *optOuts) Routes() []Route {
-	routes := []Route{{From: Client, Method: "initialize", Why: "what a feature needs can't be opted out of", Call: o.initialize}}
-	for method := range o.needs {
+	routes := []Route{{From: Client, Method: "initialize", Why: "what a feature needs can't be opted out of", HandleClient: o.initialize}}
+	for method := range o.required {
 		routes = append(routes, Route{
-			From: Codex, Method: method, Why: "kept from a client that has opted out of it", Said: o.withhold,
-			When: func() bool { now := o.now.Load(); return now != nil && now.withheld[method] },
+			From: Codex, Method: method, Why: "kept from a client that has opted out of it", HandleServer: o.withhold,
+			When: func() bool { now := o.active.Load(); return now != nil && now.withheld[method] },
 		})
 	}
 	return routes
 }
 
-func (o *optOuts) needed(method string) bool {
-	return slices.ContainsFunc(o.needs[method], func(needed func() bool) bool { return needed() })
+func (o *optOuts) isRequired(method string) bool {
+	return slices.ContainsFunc(o.required[method], func(needed func() bool) bool { return needed() })
 }
 
 // initialize takes what is needed off the client's list.
-func (o *optOuts) initialize(_ context.Context, call *Call) *rpc.Error {
+func (o *optOuts) initialize(_ context.Context, call *ClientMessage) *rpc.Error {
 	m, failed := rpc.ParseMessage(call.Line) // as the features before have left it
 	if failed != nil {
 		return rpc.Errorf(rpc.CodeInternal, "initialize as it was rewritten can't be read: %v", failed)
@@ -78,9 +78,9 @@ func (o *optOuts) initialize(_ context.Context, call *Call) *rpc.Error {
 		patch.Set(m.Params.Get("capabilities"), optOutKey, list)
 		call.Line = patch.Bytes()
 	}
-	call.OnAnswer(func(a *Answer) {
+	call.OnResponse(func(a *ServerResponse) {
 		if a.Envelope != nil && !a.Root().Get("error").Exists() {
-			o.now.Store(out)
+			o.active.Store(out)
 		}
 	})
 	return nil
@@ -95,11 +95,11 @@ func (o *optOuts) read(m *rpc.Message) (*optedOut, []json.RawMessage) {
 	list := capabilities.Get(optOutKey)
 	switch {
 	case m.Truncated() || capabilities.Kind() > rpc.Null && capabilities.Kind() != rpc.Object:
-		return &optedOut{unread: true}, nil
+		return &optedOut{unreadable: true}, nil
 	case list.Kind() <= rpc.Null:
 		return nil, nil
 	case list.Kind() != rpc.Array:
-		return &optedOut{unread: true}, nil
+		return &optedOut{unreadable: true}, nil
 	}
 	out := &optedOut{all: make(map[string]bool), withheld: make(map[string]bool)}
 	kept := []json.RawMessage{}
@@ -108,7 +108,7 @@ func (o *optOuts) read(m *rpc.Message) (*optedOut, []json.RawMessage) {
 		if ok {
 			out.all[method] = true
 		}
-		if ok && o.needed(method) {
+		if ok && o.isRequired(method) {
 			out.withheld[method] = true
 			continue
 		}
@@ -118,26 +118,26 @@ func (o *optOuts) read(m *rpc.Message) (*optedOut, []json.RawMessage) {
 }
 
 // withhold keeps a notification from the client.
-func (o *optOuts) withhold(_ context.Context, said *Said) {
-	if now := o.now.Load(); now != nil && now.withheld[said.Method] {
+func (o *optOuts) withhold(_ context.Context, said *ServerMessage) {
+	if now := o.active.Load(); now != nil && now.withheld[said.Method] {
 		said.Line = nil
 	}
 }
 
 // OptedOut reports whether the client has opted out of a notification of Codex.
-func (p *Peer) OptedOut(method string) bool {
-	now := p.p.optOuts.now.Load()
+func (p *Conn) OptedOut(method string) bool {
+	now := p.p.optOuts.active.Load()
 	return now != nil && now.all[method]
 }
 
 // Silenced returns the first of some notifications that Codex was told not to send; "" if
 // there is none. No feature needed them when the client opted out of them.
-func (p *Peer) Silenced(methods []string) string {
-	now := p.p.optOuts.now.Load()
+func (p *Conn) DisabledNotification(methods []string) string {
+	now := p.p.optOuts.active.Load()
 	if now == nil {
 		return ""
 	}
-	if now.unread {
+	if now.unreadable {
 		return optOutKey + " that can't be read"
 	}
 	for _, method := range methods {

@@ -12,21 +12,21 @@ import (
 
 // listens is a feature that needs some notifications.
 type listens struct {
-	peer   *bridge.Peer
+	peer   *bridge.Conn
 	needed bool
 	heard  []string
 }
 
-func (l *listens) Attach(p *bridge.Peer) { l.peer = p }
+func (l *listens) Attach(p *bridge.Conn) { l.peer = p }
 
 func (l *listens) Routes() []bridge.Route {
-	said := func(_ context.Context, s *bridge.Said) { l.heard = append(l.heard, s.Method) }
+	said := func(_ context.Context, s *bridge.ServerMessage) { l.heard = append(l.heard, s.Method) }
 	return []bridge.Route{
-		{From: bridge.Codex, Method: "x/policy", Said: said},
-		{From: bridge.Codex, Method: "x/always", Said: said, Needed: func() bool { return true }},
+		{From: bridge.Codex, Method: "x/policy", HandleServer: said},
+		{From: bridge.Codex, Method: "x/always", HandleServer: said, Required: func() bool { return true }},
 		// Not of interest at the moment, and yet kept from the client.
-		{From: bridge.Codex, Method: "x/later", Said: said, When: func() bool { return false }},
-		{From: bridge.Codex, Method: "x/sometimes", Said: said, Needed: func() bool { return l.needed }},
+		{From: bridge.Codex, Method: "x/later", HandleServer: said, When: func() bool { return false }},
+		{From: bridge.Codex, Method: "x/sometimes", HandleServer: said, Required: func() bool { return l.needed }},
 	}
 }
 
@@ -68,7 +68,7 @@ editor< {"id":2,"result":{}}
 			}
 			text += "codex> {\"method\":\"end\"}\neditor< {\"method\":\"end\"}\n"
 			b.Play(c.name, text)
-			if got := f.peer.Silenced([]string{"x/other", "x/always", "x/policy"}); got != c.silenced {
+			if got := f.peer.DisabledNotification([]string{"x/other", "x/always", "x/policy"}); got != c.silenced {
 				t.Errorf("codex was told to be silent about %q, want %q", got, c.silenced)
 			}
 			if !f.peer.OptedOut("x/always") || !f.peer.OptedOut("x/free") || f.peer.OptedOut("x/other") {
@@ -84,7 +84,7 @@ func TestOptOutsUnread(t *testing.T) {
 		f := &listens{}
 		line := `{"id":1,"method":"initialize","params":{"capabilities":` + capabilities + `}}`
 		bridgetest.Start(t, f).Play(capabilities, "editor> "+line+"\ncodex<= "+line+"\ncodex> {\"id\":1,\"result\":{}}\neditor< {\"id\":1,\"result\":{}}\n")
-		if f.peer.Silenced([]string{"x/policy"}) == "" {
+		if f.peer.DisabledNotification([]string{"x/policy"}) == "" {
 			t.Errorf("%s: nothing is said to be silenced", capabilities)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func TestRepliesToStoppedCodex(t *testing.T) {
 	const questions = 6000
 	no := strings.Repeat("x", 4<<10)
-	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Said: func(_ context.Context, s *bridge.Said) {
+	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
 		s.Refuse(rpc.Errorf(rpc.CodeRefused, "%s", no))
 	}}})
 	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
@@ -28,15 +28,15 @@ func TestRepliesToStoppedCodex(t *testing.T) {
 	go func() { // ends when all are answered, at the latest
 		defer close(asked)
 		for i := range questions {
-			c.CodexSays(fmt.Sprintf(`{"method":"ask","id":%d,"params":{}}`, i))
+			c.CodexSends(fmt.Sprintf(`{"method":"ask","id":%d,"params":{}}`, i))
 		}
 	}()
-	stopped(t, c.CodexHears())
+	stopped(t, c.CodexReceives())
 	if more := runtime.NumGoroutine() - before; more > 10 {
 		t.Errorf("%d goroutines more", more)
 	}
 	for i := range questions {
-		if got := <-c.CodexHears(); !strings.HasSuffix(got, fmt.Sprintf("\"id\":%d}\n", i)) {
+		if got := <-c.CodexReceives(); !strings.HasSuffix(got, fmt.Sprintf("\"id\":%d}\n", i)) {
 			t.Fatalf("answer %d is %.60s…%s", i, got, got[max(0, len(got)-20):])
 		}
 	}
@@ -50,10 +50,10 @@ func clogged(t *testing.T, c *bridgetest.Conversation) (lines int) {
 	const told = 4000
 	go func() { // the end of the test ends it
 		for range told {
-			c.CodexSays(`{"method":"tell","params":{"text":"` + strings.Repeat("x", 4000) + `"}}`)
+			c.CodexSends(`{"method":"tell","params":{"text":"` + strings.Repeat("x", 4000) + `"}}`)
 		}
 	}()
-	stopped(t, c.EditorHears())
+	stopped(t, c.EditorReceives())
 	return told
 }
 
@@ -66,16 +66,16 @@ func TestTellStoppedClient(t *testing.T) {
 	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
 	left := clogged(t, c)
 	for i := range most + 10 {
-		v.peer.Tell("own/told", i)
+		v.peer.Notify("own/told", i)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := v.peer.AskPerson(over, "thread", "own/question", nil); err == nil {
+	if _, err := v.peer.AskUser(over, "thread", "own/question", nil); err == nil {
 		t.Error("a question that nobody has heard is answered")
 	}
 	next, rest := 0, []string{}
 	for left > 0 || len(rest) < 2 {
-		line := <-c.EditorHears()
+		line := <-c.EditorReceives()
 		switch {
 		case strings.HasPrefix(line, `{"method":"tell"`):
 			left--
@@ -110,18 +110,18 @@ func TestDeadlineOfRequest(t *testing.T) {
 	c := bridgetest.Start(t, v)
 	t.Cleanup(func() {
 		go func() { // ends with the conversation
-			for range c.CodexHears() {
+			for range c.CodexReceives() {
 			}
 		}()
 	})
 	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
-	for range cap(c.CodexHears()) + 10 {
-		c.EditorSays(`{"method":"tell"}`)
+	for range cap(c.CodexReceives()) + 10 {
+		c.EditorSends(`{"method":"tell"}`)
 	}
-	stopped(t, c.CodexHears())
+	stopped(t, c.CodexReceives())
 	for range 2 { // the first is stuck itself, the second behind it
 		over, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		_, err := v.peer.Request(over, "own/question", map[string]string{"text": strings.Repeat("x", 16<<20)})
+		_, err := v.peer.CallAsClient(over, "own/question", map[string]string{"text": strings.Repeat("x", 16<<20)})
 		cancel()
 		deadline(t, err)
 	}
@@ -132,25 +132,25 @@ type aside struct{ now, gaveUp chan struct{} }
 
 func (a aside) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: "later", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "later", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
-			call.Aside(func(_ context.Context, aside *bridge.Aside) {
+			call.HandleAsync(func(_ context.Context, aside *bridge.AsyncRequest) {
 				<-a.now
-				aside.Reply(rpc.Reply(id, []byte(`{}`)))
+				aside.Reply(rpc.EncodeResult(id, []byte(`{}`)))
 			})
 			return nil
 		}},
-		{From: bridge.Client, Method: "impatient", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "impatient", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
-			call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+			call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 				over, cancel := context.WithCancel(ctx)
 				defer cancel()
-				m, err := rpc.ParseMessage(append(rpc.Call(id, "asked", nil), '\n'))
+				m, err := rpc.ParseMessage(append(rpc.EncodeRequest(id, "asked", nil), '\n'))
 				if err == nil {
 					go func() { <-a.gaveUp; cancel() }()
-					err = aside.Ask(over, m, func(*bridge.Answer) {})
+					err = aside.Call(over, m, func(*bridge.ServerResponse) {})
 				}
-				aside.Reply(rpc.ReplyError(id, err))
+				aside.Reply(rpc.EncodeError(id, err))
 			})
 			return nil
 		}},
@@ -163,7 +163,7 @@ func TestTooManyAsides(t *testing.T) {
 	a := aside{now: make(chan struct{})}
 	c := bridgetest.Start(t, a)
 	for i := range most {
-		c.EditorSays(fmt.Sprintf(`{"id":%d,"method":"later"}`, i))
+		c.EditorSends(fmt.Sprintf(`{"id":%d,"method":"later"}`, i))
 	}
 	c.Play("too many", `
 editor> {"id":"one more","method":"later"}
@@ -171,7 +171,7 @@ editor< {"id":"one more","error":{"code":-32001,"message":"<text>"}}
 `)
 	close(a.now)
 	for range most {
-		if got := <-c.EditorHears(); !strings.Contains(got, `"result":{}`) {
+		if got := <-c.EditorReceives(); !strings.Contains(got, `"result":{}`) {
 			t.Fatalf("the editor gets %s", got)
 		}
 	}
@@ -198,10 +198,10 @@ editor< {"method":"next"}
 // A question that has been answered from here before the client hears it has no end in
 // time any more: codex is answered once.
 func TestEitherAnsweredAtOnce(t *testing.T) {
-	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Said: func(_ context.Context, said *bridge.Said) {
-		said.Within(time.Nanosecond, func() []byte { return []byte(`"too late"`) })
-		said.Either().Reply([]byte(`"from here"`))
-	}}, {From: bridge.Client, Method: bridge.Unasked, Call: func(context.Context, *bridge.Call) *rpc.Error {
+	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
+		said.TimeoutResult(time.Nanosecond, func() []byte { return []byte(`"too late"`) })
+		said.Share().Reply([]byte(`"from here"`))
+	}}, {From: bridge.Client, Method: bridge.Unsolicited, HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 		return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
 	}}})
 	c.Play("once", `

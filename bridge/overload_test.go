@@ -19,8 +19,8 @@ func TestOverload(t *testing.T) {
 	v := &voice{}
 	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Urgent: []string{"turn/interrupt"}, Features: []bridge.Feature{v}})
 	for i := range most {
-		c.EditorSays(fmt.Sprintf(`{"id":%d,"method":"m"}`, i))
-		if got := <-c.CodexHears(); !strings.Contains(got, fmt.Sprintf(`"id":%d,`, i)) {
+		c.EditorSends(fmt.Sprintf(`{"id":%d,"method":"m"}`, i))
+		if got := <-c.CodexReceives(); !strings.Contains(got, fmt.Sprintf(`"id":%d,`, i)) {
 			t.Fatalf("codex gets %s", got)
 		}
 	}
@@ -36,7 +36,7 @@ editor< {"id":"stop","result":{}}
 `)
 	asked := make(chan error, 1)
 	go func() { // ends with its answer
-		_, err := v.peer.Ask(context.Background(), "own/question", nil)
+		_, err := v.peer.Call(context.Background(), "own/question", nil)
 		asked <- err
 	}()
 	c.Play("the bridge's own", `

@@ -47,29 +47,29 @@ func TestRoutedSessions(t *testing.T) {
 	sessions(t, "routed-", func(*testing.T) []bridge.Feature {
 		return []bridge.Feature{
 			feature{
-				{From: bridge.Client, Method: "refuse", Call: func(context.Context, *bridge.Call) *rpc.Error {
+				{From: bridge.Client, Method: "refuse", HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 					return rpc.Errorf(rpc.CodeRefused, "refused")
 				}},
-				{From: bridge.Client, Method: "answer", Call: func(_ context.Context, c *bridge.Call) *rpc.Error {
+				{From: bridge.Client, Method: "answer", HandleClient: func(_ context.Context, c *bridge.ClientMessage) *rpc.Error {
 					c.Reply([]byte(`{"by":"bridge"}`))
 					return nil
 				}},
-				{From: bridge.Client, Method: "rewrite", Call: func(_ context.Context, c *bridge.Call) *rpc.Error {
+				{From: bridge.Client, Method: "rewrite", HandleClient: func(_ context.Context, c *bridge.ClientMessage) *rpc.Error {
 					p := rpc.NewPatch(c.Message)
 					p.Set(c.Params, "added", []byte("true"))
 					c.Line = p.Bytes()
 					return nil
 				}},
-				{From: bridge.Client, Method: "watch", Call: func(_ context.Context, c *bridge.Call) *rpc.Error {
-					c.OnAnswer(func(a *bridge.Answer) {
+				{From: bridge.Client, Method: "watch", HandleClient: func(_ context.Context, c *bridge.ClientMessage) *rpc.Error {
+					c.OnResponse(func(a *bridge.ServerResponse) {
 						if a.Result().Get("bad").Exists() {
-							a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeNotVerified, "bad"))
+							a.Line = rpc.EncodeError(a.ID, rpc.Errorf(rpc.CodeNotVerified, "bad"))
 						}
 					})
 					return nil
 				}},
-				{From: bridge.Codex, Method: "secret", Said: func(_ context.Context, s *bridge.Said) { s.Line = nil }},
-				{From: bridge.Codex, Method: "loud", Said: func(_ context.Context, s *bridge.Said) {
+				{From: bridge.Codex, Method: "secret", HandleServer: func(_ context.Context, s *bridge.ServerMessage) { s.Line = nil }},
+				{From: bridge.Codex, Method: "loud", HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
 					s.Line = []byte(strings.ToLower(string(s.Line)))
 				}},
 			},
@@ -79,13 +79,13 @@ func TestRoutedSessions(t *testing.T) {
 }
 
 // asker asks codex before it lets a message pass.
-type asker struct{ peer *bridge.Peer }
+type asker struct{ peer *bridge.Conn }
 
-func (a *asker) Attach(p *bridge.Peer) { a.peer = p }
+func (a *asker) Attach(p *bridge.Conn) { a.peer = p }
 
 func (a *asker) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Client, Method: "ask", Call: func(ctx context.Context, c *bridge.Call) *rpc.Error {
-		result, err := a.peer.Ask(ctx, "own/question", map[string]int{"n": 1})
+	return []bridge.Route{{From: bridge.Client, Method: "ask", HandleClient: func(ctx context.Context, c *bridge.ClientMessage) *rpc.Error {
+		result, err := a.peer.Call(ctx, "own/question", map[string]int{"n": 1})
 		if err != nil {
 			return rpc.Errorf(rpc.CodeUpstream, "%v", err)
 		}
@@ -96,7 +96,7 @@ func (a *asker) Routes() []bridge.Route {
 
 func TestRouteOfTheWrongSide(t *testing.T) {
 	_, err := bridge.NewProxy(bridge.Options{Features: []bridge.Feature{feature{{From: bridge.Codex, Method: "x",
-		Call: func(context.Context, *bridge.Call) *rpc.Error { return nil }}}}})
+		HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error { return nil }}}}})
 	if err == nil {
 		t.Error("a handler for the client's messages was taken for codex's")
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // mark notes in a client's message that a feature has seen it.
-func mark(name string) func(context.Context, *bridge.Call) *rpc.Error {
-	return func(_ context.Context, c *bridge.Call) *rpc.Error {
+func mark(name string) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+	return func(_ context.Context, c *bridge.ClientMessage) *rpc.Error {
 		var m struct {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
@@ -34,45 +34,45 @@ func mark(name string) func(context.Context, *bridge.Call) *rpc.Error {
 }
 
 // settler tells the bridge what codex has settled.
-type settler struct{ peer *bridge.Peer }
+type settler struct{ peer *bridge.Conn }
 
-func (s *settler) Attach(p *bridge.Peer) { s.peer = p }
+func (s *settler) Attach(p *bridge.Conn) { s.peer = p }
 
 func (s *settler) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Codex, Method: "settled", Said: func(_ context.Context, said *bridge.Said) {
-		if id, ok := rpc.IDOf(said.Root().Get("params").Get("requestId")); ok {
-			s.peer.Settled(id)
+	return []bridge.Route{{From: bridge.Codex, Method: "settled", HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
+		if id, ok := rpc.ParseID(said.Root().Get("params").Get("requestId")); ok {
+			s.peer.ForgetServerRequest(id)
 		}
 	}}}
 }
 
 // What codex asks of its client, and what the client answers.
 func TestReplySessions(t *testing.T) {
-	pass := func(context.Context, *bridge.Call) *rpc.Error { return nil }
+	pass := func(context.Context, *bridge.ClientMessage) *rpc.Error { return nil }
 	sessions(t, "replies-", func(*testing.T) []bridge.Feature {
 		return []bridge.Feature{
 			feature{
-				{From: bridge.Codex, Method: "ask/answer", Said: func(_ context.Context, s *bridge.Said) { s.Reply([]byte(`{"by":"bridge"}`)) }},
-				{From: bridge.Codex, Method: "ask/refuse", Said: func(_ context.Context, s *bridge.Said) {
+				{From: bridge.Codex, Method: "ask/answer", HandleServer: func(_ context.Context, s *bridge.ServerMessage) { s.Reply([]byte(`{"by":"bridge"}`)) }},
+				{From: bridge.Codex, Method: "ask/refuse", HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
 					s.Refuse(rpc.Errorf(rpc.CodeRefused, "refused"))
 				}},
-				{From: bridge.Codex, Method: "ask/none", Said: func(context.Context, *bridge.Said) {}},
-				{From: bridge.Codex, Method: "ask/rewrite", Said: func(_ context.Context, s *bridge.Said) {
-					s.OnReply(func(r *bridge.Reply) {
+				{From: bridge.Codex, Method: "ask/none", HandleServer: func(context.Context, *bridge.ServerMessage) {}},
+				{From: bridge.Codex, Method: "ask/rewrite", HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
+					s.OnResponse(func(r *bridge.ClientResponse) {
 						asked := s.Root().Get("params").Raw()
-						r.Line = append(rpc.Reply(r.ID, append(append([]byte(`{"decision":"decline","of":`), asked...), '}')), '\n')
+						r.Line = append(rpc.EncodeResult(r.ID, append(append([]byte(`{"decision":"decline","of":`), asked...), '}')), '\n')
 					})
 				}},
-				{From: bridge.Client, Method: "both", Call: mark("first")},
-				{From: bridge.Client, Method: bridge.Unasked, Call: func(context.Context, *bridge.Call) *rpc.Error {
+				{From: bridge.Client, Method: "both", HandleClient: mark("first")},
+				{From: bridge.Client, Method: bridge.Unsolicited, HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 					return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
 				}},
 			},
 			&settler{},
 			feature{
-				{From: bridge.Client, Method: "hello", Call: pass},
-				{From: bridge.Client, Method: bridge.Other, Call: mark("other")},
-				{From: bridge.Codex, Method: bridge.Other, Said: func(_ context.Context, s *bridge.Said) {
+				{From: bridge.Client, Method: "hello", HandleClient: pass},
+				{From: bridge.Client, Method: bridge.Other, HandleClient: mark("other")},
+				{From: bridge.Codex, Method: bridge.Other, HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
 					if !strings.HasPrefix(s.Method, "ask/") { // none is to come here without an id
 						s.Refuse(rpc.Errorf(rpc.CodeRefused, "unknown"))
 					}

@@ -15,13 +15,13 @@ import (
 // has not called the request back.
 //
 // It must not be called by a handler of either side's messages, which it would wait for.
-func (p *Peer) Request(ctx context.Context, method string, params any) (rpc.Value, error) {
+func (p *Conn) CallAsClient(ctx context.Context, method string, params any) (rpc.Value, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return rpc.Value{}, err
 	}
 	id := p.p.state.requests.ids.next()
-	m, err := rpc.ParseMessage(append(rpc.Call(id, method, raw), '\n'))
+	m, err := rpc.ParseMessage(append(rpc.EncodeRequest(id, method, raw), '\n'))
 	if err != nil {
 		return rpc.Value{}, err
 	}
@@ -30,13 +30,13 @@ func (p *Peer) Request(ctx context.Context, method string, params any) (rpc.Valu
 	defer p.p.state.forgetReply(id)
 	refused := make(chan *rpc.Error, 1)
 	go func() { // ends when the request is sent; when ctx ends before that, it is not
-		call := &Call{Message: m, Line: m.Bytes(), own: true}
+		call := &ClientMessage{Message: m, Line: m.Bytes(), internal: true}
 		var err *rpc.Error
-		if busy := p.p.within(ctx, m, func() { err = p.p.through(ctx, call, p.p.behind(p.feature, method)) }); busy != nil {
+		if busy := p.p.inTurn(ctx, m, func() { err = p.p.route(ctx, call, p.p.routesAfter(p.feature, method)) }); busy != nil {
 			err = busy
 		}
 		if err != nil {
-			call.refused()
+			call.notifyUnsent()
 			refused <- err
 		} else if call.reply != nil {
 			p.p.state.deliverReply(id, call.reply)
@@ -47,7 +47,7 @@ func (p *Peer) Request(ctx context.Context, method string, params any) (rpc.Valu
 		return rpc.Value{}, err
 	case line := <-answer:
 		return result(method, line)
-	case <-p.p.gone:
+	case <-p.p.codexDone:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered %s", method)
 	case <-ctx.Done():
 		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", method, context.Cause(ctx))
@@ -56,7 +56,7 @@ func (p *Peer) Request(ctx context.Context, method string, params any) (rpc.Valu
 
 // result reads an answer that is ours alone.
 func result(method string, line []byte) (rpc.Value, error) {
-	e, err := rpc.Open(line)
+	e, err := rpc.ParseEnvelope(line)
 	if err != nil {
 		return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the answer to %s can't be read: %v", method, err)
 	}

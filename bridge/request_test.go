@@ -13,27 +13,27 @@ import (
 
 // speaks asks b/any in words of its own when the client asks a/run, and tells the client
 // what came of it.
-type speaks struct{ peer *bridge.Peer }
+type speaks struct{ peer *bridge.Conn }
 
-func (s *speaks) Attach(p *bridge.Peer) { s.peer = p }
+func (s *speaks) Attach(p *bridge.Conn) { s.peer = p }
 
 func (s *speaks) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: "a/run", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "a/run", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
 			method, _ := call.Params.Get("method").Text()
-			call.Aside(func(ctx context.Context, aside *bridge.Aside) {
-				result, err := s.peer.Request(ctx, method, map[string]any{"x": 1})
+			call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
+				result, err := s.peer.CallAsClient(ctx, method, map[string]any{"x": 1})
 				if err != nil {
-					aside.Reply(rpc.ReplyError(id, err))
+					aside.Reply(rpc.EncodeError(id, err))
 					return
 				}
-				aside.Reply(rpc.Reply(id, result.Raw()))
+				aside.Reply(rpc.EncodeResult(id, result.Raw()))
 			})
 			return nil
 		}},
 		// It does not see its own.
-		{From: bridge.Client, Method: "b/any", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "b/any", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			return rpc.Errorf(rpc.CodeInternal, "it was asked itself")
 		}},
 	}
@@ -44,35 +44,35 @@ func (s *speaks) Routes() []bridge.Route {
 type others struct{ ended chan error }
 
 func (o others) Routes() []bridge.Route {
-	route := func(method string, f func(*bridge.Call) *rpc.Error) bridge.Route {
-		return bridge.Route{From: bridge.Client, Method: method, Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error { return f(call) }}
+	route := func(method string, f func(*bridge.ClientMessage) *rpc.Error) bridge.Route {
+		return bridge.Route{From: bridge.Client, Method: method, Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error { return f(call) }}
 	}
 	return []bridge.Route{
-		route("b/any", func(call *bridge.Call) *rpc.Error {
+		route("b/any", func(call *bridge.ClientMessage) *rpc.Error {
 			call.Line = bytes.Replace(call.Line, []byte(`"x":1`), []byte(`"x":1,"held":true`), 1)
-			call.OnAnswer(func(a *bridge.Answer) { a.Line = bytes.Replace(a.Line, []byte(`"r"`), []byte(`"R"`), 1) })
+			call.OnResponse(func(a *bridge.ServerResponse) { a.Line = bytes.Replace(a.Line, []byte(`"r"`), []byte(`"R"`), 1) })
 			return nil
 		}),
-		route("b/no", func(call *bridge.Call) *rpc.Error {
-			call.OnAnswer(func(a *bridge.Answer) {
+		route("b/no", func(call *bridge.ClientMessage) *rpc.Error {
+			call.OnResponse(func(a *bridge.ServerResponse) {
 				if a.Envelope == nil {
 					o.ended <- errors.New("refused")
 				}
 			})
 			return rpc.WithData(rpc.Errorf(rpc.CodeRefused, "no"), map[string]any{"rule": "r"})
 		}),
-		route("b/here", func(call *bridge.Call) *rpc.Error { call.Reply([]byte(`"here"`)); return nil }),
-		route("b/aside", func(call *bridge.Call) *rpc.Error {
+		route("b/here", func(call *bridge.ClientMessage) *rpc.Error { call.Reply([]byte(`"here"`)); return nil }),
+		route("b/aside", func(call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
-			call.Aside(func(ctx context.Context, aside *bridge.Aside) {
-				m, err := rpc.ParseMessage(append(rpc.Call(id, "b/instead", []byte(`{}`)), '\n'))
+			call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
+				m, err := rpc.ParseMessage(append(rpc.EncodeRequest(id, "b/instead", []byte(`{}`)), '\n'))
 				if err == nil {
-					err = aside.Ask(ctx, m, func(a *bridge.Answer) {
+					err = aside.Call(ctx, m, func(a *bridge.ServerResponse) {
 						a.Line = bytes.Replace(a.Line, []byte(`"r"`), []byte(`"seen"`), 1)
 					})
 				}
 				if err != nil {
-					aside.Reply(rpc.ReplyError(id, err))
+					aside.Reply(rpc.EncodeError(id, err))
 				}
 			})
 			return nil
@@ -125,29 +125,29 @@ editor< {"id":1,"error":{"code":-32011,"message":"<text>"}}
 
 // impatient asks b/slow until the client says "enough", and tells it.
 type impatient struct {
-	peer   *bridge.Peer
+	peer   *bridge.Conn
 	enough chan struct{}
 }
 
-func (i *impatient) Attach(p *bridge.Peer) { i.peer = p }
+func (i *impatient) Attach(p *bridge.Conn) { i.peer = p }
 
 func (i *impatient) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: "a/run", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "a/run", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
-			call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+			call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 				ctx, cancel := context.WithCancel(ctx)
 				defer cancel()
 				go func() {
 					<-i.enough
 					cancel()
 				}()
-				_, err := i.peer.Request(ctx, "b/slow", map[string]any{})
-				aside.Reply(rpc.ReplyError(id, err))
+				_, err := i.peer.CallAsClient(ctx, "b/slow", map[string]any{})
+				aside.Reply(rpc.EncodeError(id, err))
 			})
 			return nil
 		}},
-		{From: bridge.Client, Method: "enough", Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "enough", Why: "t", HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 			close(i.enough)
 			return nil
 		}},

@@ -12,15 +12,15 @@ import (
 type pendingRequest struct {
 	id       rpc.ID
 	since    time.Time
-	response chan *rpc.Envelope // for Peer.Ask
-	handlers []func(*Answer)    // Call.OnAnswer
+	response chan *rpc.Envelope      // for Peer.Ask
+	handlers []func(*ServerResponse) // Call.OnAnswer
 }
 
 // pendingRequests are the requests to Codex that the bridge keeps until their answer, by
 // rpc.ID.Key: the client's and the bridge's own. The conversation's mutex guards it but
 // for ids and count.
 type pendingRequests struct {
-	ids   *ownIDs      // of the bridge's own requests, whose answers never reach the client
+	ids   *idGenerator // of the bridge's own requests, whose answers never reach the client
 	count atomic.Int64 // len(byKey) and len(abandoned), to be read without the lock
 
 	byKey map[string]*pendingRequest
@@ -31,11 +31,11 @@ type pendingRequests struct {
 	// that their ids can't be used again.
 	abandoned map[string]bool
 	// noneBefore is when a request may be old enough to be given up, by what is known.
-	noneBefore time.Time
+	nextAbandon time.Time
 }
 
 func newPendingRequests() pendingRequests {
-	return pendingRequests{ids: newOwnIDs(), byKey: make(map[string]*pendingRequest), abandoned: make(map[string]bool), replies: make(map[string]chan<- []byte)}
+	return pendingRequests{ids: newIDGenerator(), byKey: make(map[string]*pendingRequest), abandoned: make(map[string]bool), replies: make(map[string]chan<- []byte)}
 }
 
 // Bounds of what a client may have under way, where the bridge keeps its requests.
@@ -81,7 +81,7 @@ func (c *conversation) removeRequest(key string) *pendingRequest {
 // registerRequest keeps a request with its handlers. Two under one id could not be told
 // apart. Where too many are pending the oldest is given up, if it is old: an answer that
 // Codex gives to it after all passes to the client. The caller tells its handlers.
-func (c *conversation) registerRequest(id rpc.ID, urgent bool, handlers []func(*Answer)) (abandoned *pendingRequest, refused *rpc.Error) {
+func (c *conversation) registerRequest(id rpc.ID, urgent bool, handlers []func(*ServerResponse)) (abandoned *pendingRequest, refused *rpc.Error) {
 	if len(id.Raw()) > maxIDLen {
 		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "an id of %d bytes; the longest that is kept has %d", len(id.Raw()), maxIDLen)
 	}
@@ -100,7 +100,7 @@ func (c *conversation) registerRequest(id rpc.ID, urgent bool, handlers []func(*
 	if c.requests.abandoned[key] {
 		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "id %s is that of a request which codex has not answered; use each id once", id.Raw())
 	}
-	if n := len(c.requests.byKey); n >= limit && !c.requests.ids.made(key) {
+	if n := len(c.requests.byKey); n >= limit && !c.requests.ids.generated(key) {
 		if abandoned = c.abandon(now); abandoned == nil {
 			return nil, rpc.Errorf(rpc.CodeOverloaded, "%d requests are under way already; read their answers, and try again", n)
 		}
@@ -112,7 +112,7 @@ func (c *conversation) registerRequest(id rpc.ID, urgent bool, handlers []func(*
 // abandon gives up the oldest request if it is old; nil: it is not. It is called with the
 // lock held.
 func (c *conversation) abandon(now time.Time) *pendingRequest {
-	if now.Before(c.requests.noneBefore) || len(c.requests.abandoned) >= maxAbandoned {
+	if now.Before(c.requests.nextAbandon) || len(c.requests.abandoned) >= maxAbandoned {
 		return nil
 	}
 	var oldest *pendingRequest
@@ -125,7 +125,7 @@ func (c *conversation) abandon(now time.Time) *pendingRequest {
 		return nil
 	}
 	if old := oldest.since.Add(abandonedAfter); now.Before(old) {
-		c.requests.noneBefore = old
+		c.requests.nextAbandon = old
 		return nil
 	}
 	key := oldest.id.Key()
@@ -141,14 +141,14 @@ func (c *conversation) dropRequest(key string) *pendingRequest {
 }
 
 // mayWantAnswer reports whether wantsAnswer may be true of an answer.
-func (c *conversation) mayWantAnswer() bool {
-	return c.requests.count.Load() > 0 || c.requests.ids.some()
+func (c *conversation) mayWantResponse() bool {
+	return c.requests.count.Load() > 0 || c.requests.ids.used()
 }
 
 // wantsAnswer reports whether an answer must not just pass: a handler wants it, or it is
 // to a request of the bridge's own. One that passes ends its request.
-func (c *conversation) wantsAnswer(key []byte) bool {
-	if c.requests.ids.madeRaw(key) {
+func (c *conversation) wantsResponse(key []byte) bool {
+	if c.requests.ids.generatedRaw(key) {
 		return true
 	}
 	c.mu.Lock()
@@ -182,7 +182,7 @@ func (c *conversation) unanswered() (ids []rpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, r := range c.requests.byKey {
-		if !c.requests.ids.made(key) {
+		if !c.requests.ids.generated(key) {
 			ids = append(ids, r.id)
 		}
 	}
@@ -203,7 +203,7 @@ func (c *conversation) expectReply(id rpc.ID, reply chan<- []byte) {
 // the client's.
 func (c *conversation) deliverReply(id rpc.ID, line []byte) bool {
 	key := id.Key()
-	if !c.requests.ids.made(key) {
+	if !c.requests.ids.generated(key) {
 		return false
 	}
 	c.mu.Lock()

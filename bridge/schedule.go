@@ -14,39 +14,39 @@ type schedule struct {
 	// lanes are those in which a message is handled, with the messages that wait behind it.
 	lanes map[string][]*turn
 	// backlog waits for an ordered message, or begins with one that waits for all lanes.
-	backlog []*turn
-	ordered bool // an ordered message is handled
-	turns   int  // messages that wait or are handled
-	bytes   int  // of those
-	opened  int  // lanes that were made for messages of their own
+	backlog       []*turn
+	exclusive     bool // an ordered message is handled
+	turns         int  // messages that wait or are handled
+	bytes         int  // of those
+	parallelLanes int  // lanes that were made for messages of their own
 }
 
 // turn is one message's turn to be handled.
 type turn struct {
-	place
+	order
 	bytes int
 	start func() // called in a goroutine of its own when the turn comes after all
 }
 
 // place is where a message stands among the others.
-type place struct {
+type order struct {
 	lane string // messages of one lane are handled one after the other
 	// alone: the turn comes in the order of the lane, but the lane goes on while the message
 	// is handled.
-	alone bool
+	parallel bool
 	// ordered: all messages before are handled first, and those behind wait.
-	ordered bool
+	exclusive bool
 	// control: an answer or an interrupt, which waits for nothing.
-	control bool
+	immediate bool
 	// must: it is never too much.
-	must bool
+	unbounded bool
 }
 
 const (
-	sharedLane  = ""        // messages without a thread
-	answersLane = "answers" // answers to nothing
-	threadLane  = "thread " // and the thread's id
-	aloneLane   = "alone "  // and a number
+	sharedLane      = ""        // messages without a thread
+	unsolicitedLane = "answers" // answers to nothing
+	threadLane      = "thread " // and the thread's id
+	parallelLane    = "alone "  // and a number
 
 	maxTurns = 4096 // messages that wait or are handled
 	// maxWaiting bounds them in bytes, besides one of Options.MaxMessage.
@@ -56,17 +56,17 @@ const (
 func newSchedule() schedule { return schedule{lanes: make(map[string][]*turn)} }
 
 // placeOf is the place of a request or notification.
-func (p *Proxy) placeOf(m *rpc.Message) place {
+func (p *Proxy) orderOf(m *rpc.Message) order {
 	switch {
 	case m.Method == "initialize" || m.Method == "initialized":
-		return place{ordered: true}
+		return order{exclusive: true}
 	case p.isUrgent(m.Method):
-		return place{control: true}
+		return order{immediate: true}
 	}
 	if id, ok := m.Params.Get("threadId").Text(); ok {
-		return place{lane: threadLane + id}
+		return order{lane: threadLane + id}
 	}
-	return place{lane: sharedLane, alone: m.Method == "thread/start"}
+	return order{lane: sharedLane, parallel: m.Method == "thread/start"}
 }
 
 // isIdle reports whether no message waits or is handled.
@@ -78,23 +78,23 @@ func (c *conversation) isIdle() bool {
 
 // begin asks for a message's turn. now reports that it has come; else t.start is called
 // when it does. The caller calls end afterwards. A message that is too much is refused.
-func (c *conversation) begin(t *turn, maxBytes int) (now bool, refused *rpc.Error) {
+func (c *conversation) beginTurn(t *turn, maxBytes int) (now bool, refused *rpc.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.schedule
 	maxTurns := maxTurns
-	if t.control {
+	if t.immediate {
 		maxTurns, maxBytes = 2*maxTurns, 2*maxBytes
 	}
-	if s.turns > 0 && !t.must && (s.turns >= maxTurns || s.bytes+t.bytes > maxBytes) {
+	if s.turns > 0 && !t.unbounded && (s.turns >= maxTurns || s.bytes+t.bytes > maxBytes) {
 		return false, rpc.Errorf(rpc.CodeBusy, "%d messages (%d bytes) wait already for messages before them; wait for answers, and try again", s.turns, s.bytes)
 	}
 	s.turns++
 	s.bytes += t.bytes
 	switch {
-	case t.control:
+	case t.immediate:
 		return true, nil
-	case s.ordered || len(s.backlog) > 0:
+	case s.exclusive || len(s.backlog) > 0:
 		s.backlog = append(s.backlog, t)
 		return false, nil
 	}
@@ -103,48 +103,48 @@ func (c *conversation) begin(t *turn, maxBytes int) (now bool, refused *rpc.Erro
 
 // enter gives t its turn, or has it wait; false.
 func (s *schedule) enter(t *turn) bool {
-	if t.ordered {
+	if t.exclusive {
 		if len(s.lanes) > 0 {
 			s.backlog = append(s.backlog, t)
 			return false
 		}
-		s.ordered = true
+		s.exclusive = true
 		return true
 	}
 	if waits, busy := s.lanes[t.lane]; busy {
 		s.lanes[t.lane] = append(waits, t)
 		return false
 	}
-	s.open(t)
+	s.occupy(t)
 	return true
 }
 
 // open has a message handled in its lane, in which none is.
-func (s *schedule) open(t *turn) {
-	if t.alone {
-		s.opened++
-		t.lane = aloneLane + strconv.Itoa(s.opened)
+func (s *schedule) occupy(t *turn) {
+	if t.parallel {
+		s.parallelLanes++
+		t.lane = parallelLane + strconv.Itoa(s.parallelLanes)
 	}
 	s.lanes[t.lane] = nil
 }
 
 // end is called when a message is handled.
-func (c *conversation) end(t *turn) {
+func (c *conversation) endTurn(t *turn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.schedule
 	s.turns--
 	s.bytes -= t.bytes
 	switch {
-	case t.control:
-	case t.ordered:
-		s.ordered = false
+	case t.immediate:
+	case t.exclusive:
+		s.exclusive = false
 	default:
 		s.leave(t.lane)
 	}
-	for !s.ordered && len(s.backlog) > 0 {
+	for !s.exclusive && len(s.backlog) > 0 {
 		next := s.backlog[0]
-		if next.ordered && len(s.lanes) > 0 {
+		if next.exclusive && len(s.lanes) > 0 {
 			break
 		}
 		s.backlog = s.backlog[1:]
@@ -159,12 +159,12 @@ func (c *conversation) end(t *turn) {
 func (s *schedule) leave(lane string) {
 	for waits := s.lanes[lane]; len(waits) > 0; waits = waits[1:] {
 		next := waits[0]
-		if !next.alone {
+		if !next.parallel {
 			s.lanes[lane] = waits[1:]
 			go next.start() // ends when the message is handled
 			return
 		}
-		s.open(next)
+		s.occupy(next)
 		go next.start()
 	}
 	delete(s.lanes, lane)
@@ -172,11 +172,11 @@ func (s *schedule) leave(lane string) {
 
 // within handles a message of the bridge's own in its place. It waits for its turn, but
 // not longer than ctx.
-func (p *Proxy) within(ctx context.Context, m *rpc.Message, handle func()) *rpc.Error {
+func (p *Proxy) inTurn(ctx context.Context, m *rpc.Message, handle func()) *rpc.Error {
 	came := make(chan struct{})
-	t := &turn{place: p.placeOf(m), bytes: len(m.Bytes())}
+	t := &turn{order: p.orderOf(m), bytes: len(m.Bytes())}
 	t.start = func() { close(came) }
-	now, refused := p.state.begin(t, p.maxWaiting())
+	now, refused := p.state.beginTurn(t, p.maxWaiting())
 	if refused != nil {
 		return refused
 	}
@@ -186,14 +186,14 @@ func (p *Proxy) within(ctx context.Context, m *rpc.Message, handle func()) *rpc.
 		case <-ctx.Done():
 			go func() { // ends when the turn comes, which nobody uses
 				<-came
-				p.state.end(t)
+				p.state.endTurn(t)
 			}()
 			return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since a message before it is still on its way: %v", m.Method, context.Cause(ctx))
 		}
 	}
-	defer p.state.end(t)
+	defer p.state.endTurn(t)
 	handle()
 	return nil
 }
 
-func (p *Proxy) maxWaiting() int { return p.o.MaxMessage + maxWaiting }
+func (p *Proxy) maxWaiting() int { return p.opts.MaxMessage + maxWaiting }

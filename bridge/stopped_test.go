@@ -13,9 +13,9 @@ import (
 )
 
 // voice is a feature that has nothing but its voice.
-type voice struct{ peer *bridge.Peer }
+type voice struct{ peer *bridge.Conn }
 
-func (v *voice) Attach(p *bridge.Peer)  { v.peer = p }
+func (v *voice) Attach(p *bridge.Conn)  { v.peer = p }
 func (v *voice) Routes() []bridge.Route { return nil }
 
 // stopped waits until as many lines wait at a side as the test takes; it reads no more then.
@@ -44,19 +44,19 @@ func TestDeadlineOfWhatCannotBeSaid(t *testing.T) {
 		c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
 		go func() { // the end of the test ends it
 			for range 4000 {
-				c.CodexSays(`{"method":"tell","params":{"text":"` + strings.Repeat("x", 4000) + `"}}`)
+				c.CodexSends(`{"method":"tell","params":{"text":"` + strings.Repeat("x", 4000) + `"}}`)
 			}
 		}()
-		stopped(t, c.EditorHears())
-		_, err := v.peer.AskClient(over, "own/question", nil)
+		stopped(t, c.EditorReceives())
+		_, err := v.peer.CallClient(over, "own/question", nil)
 		deadline(t, err)
-		_, err = v.peer.AskPerson(over, "thread", "own/question", nil)
+		_, err = v.peer.AskUser(over, "thread", "own/question", nil)
 		deadline(t, err)
 		// The other direction is not held up.
 		c.Play("on", "editor> {\"id\":1,\"method\":\"turn/interrupt\"}\ncodex< {\"id\":1,\"method\":\"turn/interrupt\"}")
 		told := 0
 		for told < 4000 {
-			if line := <-c.EditorHears(); strings.HasPrefix(line, `{"method":"tell"`) {
+			if line := <-c.EditorReceives(); strings.HasPrefix(line, `{"method":"tell"`) {
 				told++
 			}
 		}
@@ -66,16 +66,16 @@ func TestDeadlineOfWhatCannotBeSaid(t *testing.T) {
 		c := bridgetest.Start(t, v)
 		t.Cleanup(func() {
 			go func() { // ends with the conversation
-				for range c.CodexHears() {
+				for range c.CodexReceives() {
 				}
 			}()
 		})
 		c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}") // it runs
-		for range cap(c.CodexHears()) + 10 {
-			c.EditorSays(`{"method":"tell"}`)
+		for range cap(c.CodexReceives()) + 10 {
+			c.EditorSends(`{"method":"tell"}`)
 		}
-		stopped(t, c.CodexHears())
-		_, err := v.peer.Ask(over, "own/question", strings.Repeat("x", 16<<20))
+		stopped(t, c.CodexReceives())
+		_, err := v.peer.Call(over, "own/question", strings.Repeat("x", 16<<20))
 		deadline(t, err)
 		// The other direction is not held up.
 		c.Play("on", "codex> {\"method\":\"tell\"}\neditor< {\"method\":\"tell\"}")

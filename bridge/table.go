@@ -6,21 +6,21 @@ import (
 )
 
 // table is all routes by side and method.
-type table [2]side
+type table [2]sideRoutes
 
-type side struct {
-	named map[string][]placed
-	other []placed
+type sideRoutes struct {
+	named map[string][]featureRoute
+	other []featureRoute
 }
 
 // placed is a route, and the place of its feature among the features.
-type placed struct {
+type featureRoute struct {
 	Route
 	feature int
 }
 
 // of are the routes for a method, in the order of their features.
-func (s *side) of(method string) []placed {
+func (s *sideRoutes) forMethod(method string) []featureRoute {
 	if routes, ok := s.named[method]; ok {
 		return routes
 	}
@@ -28,7 +28,7 @@ func (s *side) of(method string) []placed {
 }
 
 // active returns the routes of a client's message, or nil while none of them wants it.
-func active(routes []placed) []placed {
+func activeRoutes(routes []featureRoute) []featureRoute {
 	for i := range routes {
 		if routes[i].When == nil || routes[i].When() {
 			return routes
@@ -40,13 +40,13 @@ func active(routes []placed) []placed {
 func newTable(features []Feature) (*table, error) {
 	var t table
 	for i := range t {
-		t[i].named = make(map[string][]placed)
+		t[i].named = make(map[string][]featureRoute)
 	}
 	all := make([][]Route, len(features))
 	for i, f := range features {
 		all[i] = f.Routes()
 		for _, r := range all[i] {
-			if (r.From == Client) != (r.Call != nil) || (r.From == Codex) != (r.Said != nil) {
+			if (r.From == Client) != (r.HandleClient != nil) || (r.From == Codex) != (r.HandleServer != nil) {
 				return nil, fmt.Errorf("route %s from %s: the handler is not that side's", r.Method, r.From)
 			}
 			if r.Method != Other {
@@ -56,7 +56,7 @@ func newTable(features []Feature) (*table, error) {
 	}
 	for feature, routes := range all {
 		for i := range t {
-			t[i].add(Party(i), feature, routes)
+			t[i].add(Side(i), feature, routes)
 		}
 	}
 	return &t, nil
@@ -64,11 +64,11 @@ func newTable(features []Feature) (*table, error) {
 
 // add adds one feature's routes: its Other stands in for every name that another
 // feature has and it has not.
-func (s *side) add(from Party, feature int, routes []Route) {
+func (s *sideRoutes) add(from Side, feature int, routes []Route) {
 	var own []string
 	for _, r := range routes {
 		if r.From == from && r.Method != Other {
-			s.named[r.Method] = append(s.named[r.Method], placed{r, feature})
+			s.named[r.Method] = append(s.named[r.Method], featureRoute{r, feature})
 			own = append(own, r.Method)
 		}
 	}
@@ -76,10 +76,10 @@ func (s *side) add(from Party, feature int, routes []Route) {
 		if r.From != from || r.Method != Other {
 			continue
 		}
-		s.other = append(s.other, placed{r, feature})
+		s.other = append(s.other, featureRoute{r, feature})
 		for method := range s.named {
-			if method != Unasked && !slices.Contains(own, method) {
-				s.named[method] = append(s.named[method], placed{r, feature})
+			if method != Unsolicited && !slices.Contains(own, method) {
+				s.named[method] = append(s.named[method], featureRoute{r, feature})
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // start.
 func TestTaskGroup(t *testing.T) {
 	c := newConversation(nil, nil)
-	g := &c.asides
+	g := &c.asyncRequests
 	g.max = 2
 	g.wait()
 	hold := make(chan struct{})

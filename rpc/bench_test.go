@@ -90,7 +90,7 @@ func BenchmarkPump(b *testing.B) {
 				b.Fatalf("%d bytes", text.Len())
 			}
 			in := bytes.NewReader(nil)
-			p := rpc.NewPump(rpc.NewLines(io.Discard), someWanted, someWanted, 64*mib)
+			p := rpc.NewPump(rpc.NewLineSink(io.Discard), someWanted, someWanted, 64*mib)
 			b.SetBytes(int64(text.Len()))
 			b.ReportAllocs()
 			for b.Loop() {

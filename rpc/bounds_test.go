@@ -13,24 +13,24 @@ import (
 
 // Memory for messages is used again up to a bound, and given up above it.
 
-// A Sink keeps its memory for a message of rpc.PumpBuffer bytes, its line end or header among them,
+// A Sink keeps its memory for a message of rpc.PumpBufferSize bytes, its line end or header among them,
 // and for no longer one.
-func TestSinkKeepsMemoryUpToTheBuffer(t *testing.T) {
-	text := []byte(`{"a":"` + strings.Repeat("x", rpc.PumpBuffer) + `"}`)
+func TestSinkKeepsBuffersUpToBufferSize(t *testing.T) {
+	text := []byte(`{"a":"` + strings.Repeat("x", rpc.PumpBufferSize) + `"}`)
 	for name, test := range map[string]struct {
 		sink  func() rpc.Sink
 		added int // bytes that the sink adds
 	}{
-		"lines":   {func() rpc.Sink { return rpc.NewLines(io.Discard) }, len("\n")},
-		"headers": {func() rpc.Sink { return rpc.NewHeaders(io.Discard) }, len(`"jsonrpc":"2.0",`)},
+		"lines":   {func() rpc.Sink { return rpc.NewLineSink(io.Discard) }, len("\n")},
+		"headers": {func() rpc.Sink { return rpc.NewHeaderSink(io.Discard) }, len(`"jsonrpc":"2.0",`)},
 	} {
 		message := func(n int) []byte { return append(bytes.Clone(text[:n-test.added-2]), '"', '}') }
 		s := test.sink()
-		small := testing.AllocsPerRun(10, func() { s.Message(message(100)) })
-		for n, kept := range map[int]bool{rpc.PumpBuffer - 1: true, rpc.PumpBuffer: true, rpc.PumpBuffer + 1: false} {
+		small := testing.AllocsPerRun(10, func() { s.WriteMessage(message(100)) })
+		for n, kept := range map[int]bool{rpc.PumpBufferSize - 1: true, rpc.PumpBufferSize: true, rpc.PumpBufferSize + 1: false} {
 			m := message(n)
-			s.Message(m)
-			got := testing.AllocsPerRun(10, func() { s.Message(m) }) + 1 // the message itself
+			s.WriteMessage(m)
+			got := testing.AllocsPerRun(10, func() { s.WriteMessage(m) }) + 1 // the message itself
 			if kept != (got <= small) {
 				t.Errorf("%s: %v allocations for a message of %d bytes, %v for a short one", name, got, n, small)
 			}
@@ -38,14 +38,14 @@ func TestSinkKeepsMemoryUpToTheBuffer(t *testing.T) {
 	}
 }
 
-// A Source uses its memory for one message after the other. A message longer than rpc.MaxReused
+// A Source uses its memory for one message after the other. A message longer than rpc.MaxReusedSize
 // is not overwritten by the next one.
 func TestSourceReusesMemoryUpToABound(t *testing.T) {
 	line := func(n int, c string) string { return strings.Repeat(c, n-1) + "\n" }
 	t.Run("a short line", func(t *testing.T) {
 		const n = 100 << 10
 		in := strings.NewReader(strings.Repeat(line(n, "x"), 30))
-		s, _ := rpc.Recognise(in, io.Discard, 8*mib)
+		s, _ := rpc.DetectFraming(in, io.Discard, 8*mib)
 		if got := testing.AllocsPerRun(20, func() {
 			if l, err := s.Next(); err != nil || len(l) != n {
 				t.Errorf("%d bytes, %v", len(l), err)
@@ -55,10 +55,10 @@ func TestSourceReusesMemoryUpToABound(t *testing.T) {
 		}
 	})
 	t.Run("memory of the bound", func(t *testing.T) {
-		// With this bound of a message the memory comes to rpc.MaxReused exactly.
-		const n, max = rpc.MaxReused - 100<<10, rpc.MaxReused - 64<<10
+		// With this bound of a message the memory comes to rpc.MaxReusedSize exactly.
+		const n, max = rpc.MaxReusedSize - 100<<10, rpc.MaxReusedSize - 64<<10
 		in := strings.NewReader(strings.Repeat(line(n, "x"), 12))
-		s, _ := rpc.Recognise(in, io.Discard, max)
+		s, _ := rpc.DetectFraming(in, io.Discard, max)
 		if got := testing.AllocsPerRun(10, func() {
 			if l, err := s.Next(); err != nil || len(l) != n {
 				t.Errorf("%d bytes, %v", len(l), err)
@@ -68,8 +68,8 @@ func TestSourceReusesMemoryUpToABound(t *testing.T) {
 		}
 	})
 	t.Run("a long line", func(t *testing.T) {
-		const n = rpc.MaxReused + 1
-		s, _ := rpc.Recognise(strings.NewReader(line(n, "x")+line(n, "y")), io.Discard, 8*mib)
+		const n = rpc.MaxReusedSize + 1
+		s, _ := rpc.DetectFraming(strings.NewReader(line(n, "x")+line(n, "y")), io.Discard, 8*mib)
 		first, err := s.Next()
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestSourceReadsInBlocks(t *testing.T) {
 	text := strings.Repeat("{}\n", 4*block/3)
 	reads := 0
 	in := strings.NewReader(text)
-	s, _ := rpc.Recognise(readerFunc(func(b []byte) (int, error) { reads++; return in.Read(b) }), io.Discard, mib)
+	s, _ := rpc.DetectFraming(readerFunc(func(b []byte) (int, error) { reads++; return in.Read(b) }), io.Discard, mib)
 	for {
 		if _, err := s.Next(); errors.Is(err, io.EOF) {
 			break
@@ -109,7 +109,7 @@ func collections(f func()) uint32 {
 }
 
 // The memory of a line of 16 MiB is given back at once, and nothing is done for a shorter one.
-func TestHugeLinesAreGivenBack(t *testing.T) {
+func TestMemoryOfHugeLinesIsReleased(t *testing.T) {
 	const huge = 16 * mib
 	for _, test := range []struct {
 		name      string
@@ -122,9 +122,9 @@ func TestHugeLinesAreGivenBack(t *testing.T) {
 	} {
 		t.Run("pump, "+test.name, func(t *testing.T) {
 			start := `{"method":"turn/completed","params":"`
-			in := io.MultiReader(strings.NewReader(start), &endless{text: strings.Repeat("x", 4096), n: test.n - len(start) - 3}, strings.NewReader("\"}\n"))
+			in := io.MultiReader(strings.NewReader(start), &endlessReader{text: strings.Repeat("x", 4096), n: test.n - len(start) - 3}, strings.NewReader("\"}\n"))
 			if got := collections(func() {
-				if err := rpc.NewPump(rpc.NewLines(io.Discard), someWanted, someWanted, test.max).Run(in); err != nil {
+				if err := rpc.NewPump(rpc.NewLineSink(io.Discard), someWanted, someWanted, test.max).Run(in); err != nil {
 					t.Error(err)
 				}
 			}); got != test.givenBack {
@@ -133,8 +133,8 @@ func TestHugeLinesAreGivenBack(t *testing.T) {
 		})
 		t.Run("source, "+test.name, func(t *testing.T) {
 			const behind = 64 << 10 // of a line over the bound, that is kept
-			in := io.MultiReader(&endless{text: strings.Repeat("x", 4096), n: test.n - behind - 1}, strings.NewReader("\n{}\n{}\n"))
-			s, _ := rpc.Recognise(in, io.Discard, test.max-behind)
+			in := io.MultiReader(&endlessReader{text: strings.Repeat("x", 4096), n: test.n - behind - 1}, strings.NewReader("\n{}\n{}\n"))
+			s, _ := rpc.DetectFraming(in, io.Discard, test.max-behind)
 			if line, err := s.Next(); err != nil || len(line) != test.n-behind {
 				t.Fatalf("%d bytes, %v", len(line), err)
 			}
@@ -178,9 +178,9 @@ func TestParserKeepsNames(t *testing.T) {
 }
 
 // A wanted line of Codex costs twice its length at most, also when it is as long as may be.
-func TestGatheredLineCostsLittleMemory(t *testing.T) {
+func TestLongLineCostsLittleMemory(t *testing.T) {
 	line := notification("turn/completed", mib)
-	p := rpc.NewPump(rpc.NewLines(io.Discard), someWanted, someWanted, mib)
+	p := rpc.NewPump(rpc.NewLineSink(io.Discard), someWanted, someWanted, mib)
 	if got := allocated(func() {
 		if err := p.Run(strings.NewReader(line)); err != nil {
 			t.Error(err)

@@ -23,7 +23,7 @@ func TestCapturesOfClients(t *testing.T) {
 		for how, reader := range readers {
 			var p rpc.Parser
 			var out bytes.Buffer
-			s, _ := rpc.Recognise(reader(bytes.NewReader(text)), io.Discard, mib)
+			s, _ := rpc.DetectFraming(reader(bytes.NewReader(text)), io.Discard, mib)
 			for n := 1; ; n++ {
 				line, err := s.Next()
 				if errors.Is(err, io.EOF) {
@@ -36,7 +36,7 @@ func TestCapturesOfClients(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, line %d, %s: %v", name, n, how, err)
 				}
-				if !codexTakes(line) {
+				if !codexAccepts(line) {
 					t.Errorf("%s, line %d: codex does not take it?", name, n)
 				}
 				out.Write(m.Bytes())
@@ -59,9 +59,9 @@ func TestCapturesInHeaderFraming(t *testing.T) {
 		for line := range strings.Lines(string(text)) {
 			want = append(want, compact(t, []byte(line)))
 		}
-		s, _ := rpc.Recognise(strings.NewReader(in.String()), io.Discard, mib)
+		s, _ := rpc.DetectFraming(strings.NewReader(in.String()), io.Discard, mib)
 		var got []string
-		for _, line := range said(t, s) {
+		for _, line := range readAll(t, s) {
 			if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") {
 				t.Errorf("%s: not one line: %q", name, line)
 			}
@@ -75,8 +75,8 @@ func TestCapturesInHeaderFraming(t *testing.T) {
 }
 
 // some wants a part of what codex says in the captures.
-func some() *desk {
-	return &desk{methods: []string{"turn/completed", "item/commandExecution/requestApproval", "warning"}, keys: []string{"2", "5"}}
+func newFakeHandler() *fakeHandler {
+	return &fakeHandler{methods: []string{"turn/completed", "item/commandExecution/requestApproval", "warning"}, keys: []string{"2", "5"}}
 }
 
 // All that codex says passes byte by byte, and in whole lines, and what is wanted
@@ -88,16 +88,16 @@ func TestCapturesOfCodex(t *testing.T) {
 			"byte by byte":  iotest.OneByteReader,
 			"halves":        iotest.HalfReader,
 			"end with data": iotest.DataErrReader,
-			"a page":        func(r io.Reader) io.Reader { return &pieces{r: r, n: 4096} },
+			"a page":        func(r io.Reader) io.Reader { return &pieceReader{r: r, n: 4096} },
 		} {
-			d := &desk{}
+			d := &fakeHandler{}
 			d.pump(t, reader(bytes.NewReader(text)), mib)
 			if got := strings.Join(d.joined(), ""); got != "> "+string(text) || d.partial() != "" {
 				t.Errorf("%s, %s: what the client gets is not what codex said", name, how)
 			}
-			d = some()
+			d = newFakeHandler()
 			d.pump(t, reader(bytes.NewReader(text)), mib)
-			if got := d.again(); got != string(text) || d.partial() != "" {
+			if got := d.reset(); got != string(text) || d.partial() != "" {
 				t.Errorf("%s, %s: passed and taken lines are not what codex said", name, how)
 			}
 		}
@@ -105,7 +105,7 @@ func TestCapturesOfCodex(t *testing.T) {
 }
 
 // again is the text that d was made of.
-func (d *desk) again() string {
+func (d *fakeHandler) reset() string {
 	var b strings.Builder
 	for _, e := range d.events {
 		if line, ok := strings.CutPrefix(e, "take "); ok {
@@ -129,20 +129,20 @@ func TestSplitAtEveryByte(t *testing.T) {
 			sample = append(sample, text...)
 		}
 	}
-	want := some()
+	want := newFakeHandler()
 	want.pump(t, bytes.NewReader(sample), mib)
 	if len(want.joined()) < 8 {
 		t.Fatalf("the sample has too little that is wanted: %q", want.joined())
 	}
 	for at := range len(sample) + 1 {
-		d := some()
+		d := newFakeHandler()
 		d.pump(t, split(sample, at), mib)
 		if !slices.Equal(d.joined(), want.joined()) || d.partial() != "" {
 			t.Fatalf("split at byte %d: %q", at, d.joined())
 		}
 		// And with a buffer so short that most lines are long ones.
-		d = some()
-		if err := rpc.NewPumpSize(rpc.NewLines(d), d, d, mib, 64).Run(split(sample, at)); err != nil {
+		d = newFakeHandler()
+		if err := rpc.NewPumpSize(rpc.NewLineSink(d), d, d, mib, 64).Run(split(sample, at)); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(d.joined(), want.joined()) {
@@ -169,12 +169,12 @@ hello
 
 func TestSplitCaptures(t *testing.T) {
 	for name, text := range captures(t, "out") {
-		want := some()
+		want := newFakeHandler()
 		want.pump(t, bytes.NewReader(text), mib)
 		p := rpc.NewPump(nil, nil, nil, mib) // its buffer is used by all
 		for at := 0; at < len(text); at += len(text)/300 + 1 {
-			d := some()
-			if err := p.With(rpc.NewLines(d), d, d).Run(split(text, at)); err != nil {
+			d := newFakeHandler()
+			if err := p.With(rpc.NewLineSink(d), d, d).Run(split(text, at)); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(d.joined(), want.joined()) || d.partial() != "" {

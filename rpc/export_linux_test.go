@@ -17,24 +17,24 @@ type JoinCalls struct {
 
 // NoteCalls notes the calls of j, which Join has returned. ok is false if Join has returned what
 // it was given.
-func NoteCalls(j io.Reader) (calls *JoinCalls, ok bool) {
+func RecordCalls(j io.Reader) (calls *JoinCalls, ok bool) {
 	both, ok := j.(*joined)
 	if !ok {
 		return nil, false
 	}
 	calls = &JoinCalls{}
-	both.from, both.to = notedConn{both.from, calls, "tee"}, notedConn{both.to, calls, "splice"}
-	both.out = notedWriter{both.out, calls}
+	both.from, both.to = recordedConn{both.from, calls, "tee"}, recordedConn{both.to, calls, "splice"}
+	both.out = recordedWriter{both.out, calls}
 	return calls, true
 }
 
-type notedConn struct {
+type recordedConn struct {
 	syscall.RawConn
 	calls *JoinCalls
 	name  string
 }
 
-func (c notedConn) Control(f func(uintptr)) error {
+func (c recordedConn) Control(f func(uintptr)) error {
 	c.calls.Log = append(c.calls.Log, c.name)
 	if c.name == "splice" && c.calls.NoSplice != nil && c.calls.NoSplice() {
 		return errors.New("no splice")
@@ -47,15 +47,15 @@ func (c notedConn) Control(f func(uintptr)) error {
 	return err
 }
 
-type notedWriter struct {
+type recordedWriter struct {
 	io.Writer
 	calls *JoinCalls
 }
 
-func (w notedWriter) Write(b []byte) (int, error) {
+func (w recordedWriter) Write(b []byte) (int, error) {
 	w.calls.Log = append(w.calls.Log, fmt.Sprintf("write %d", len(b)))
 	return w.Writer.Write(b)
 }
 
 // JoinBulk is the least run that Join passes on without a copy.
-const JoinBulk = bulk
+const JoinBulk = minSplice

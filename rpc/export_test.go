@@ -4,7 +4,7 @@ package rpc
 const (
 	MaxMembers     = maxMembers
 	MaxNodes       = maxNodes
-	FewMembers     = fewMembers
+	FewMembers     = maxCompared
 	PrivatePrefix  = privatePrefix
 	MaxHeaderLine  = maxHeaderLine
 	MaxHeaderLines = maxHeaderLines
@@ -24,24 +24,24 @@ func RawKey(v Value) []byte {
 
 // NewPumpSize is NewPump with a buffer of another size, so that a short input
 // can be a long line.
-func NewPumpSize(out Sink, sieve Sieve, taker Taker, max, size int) *Pump {
-	return &Pump{out: out, sieve: sieve, taker: taker, max: max, buf: make([]byte, size)}
+func NewPumpSize(out Sink, sieve Filter, taker Handler, max, size int) *Pump {
+	return &Pump{out: out, filter: sieve, handler: taker, max: max, buf: make([]byte, size)}
 }
 
 // With is another Pump with the buffer of p.
-func (p *Pump) With(out Sink, sieve Sieve, taker Taker) *Pump {
-	return &Pump{out: out, sieve: sieve, taker: taker, max: p.max, buf: p.buf}
+func (p *Pump) With(out Sink, sieve Filter, taker Handler) *Pump {
+	return &Pump{out: out, filter: sieve, handler: taker, max: p.max, buf: p.buf}
 }
 
 // MethodNames is the number of names that p keeps.
 func MethodNames(p *Parser) int { return len(p.names) }
 
 // AnswerKey is the Key of an id as Codex writes it.
-func AnswerKey(raw []byte) []byte { return answerKey(raw) }
+func ResponseKey(raw []byte) []byte { return responseKey(raw) }
 
 // Plain is the number of bytes from the start of b that need no thought inside a
 // JSON string.
-func Plain(b []byte) int { return plain(b) }
+func PlainLen(b []byte) int { return plainLen(b) }
 
 // ParseNodes is ParseValue with another bound of the values that are kept.
 func ParseNodes(text []byte, most int) (*Doc, error) {

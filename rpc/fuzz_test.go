@@ -42,19 +42,19 @@ func FuzzParser(f *testing.F) {
 		if (shallow == nil) != (err == nil) {
 			t.Fatalf("%q: shallow %v, deep %v", line, shallow, err)
 		}
-		var refused *rpc.RefusedLine
+		var refused *rpc.MessageError
 		if errors.As(err, &refused) {
-			reply := rpc.ReplyError(refused.ID, err)
-			if !strictly(reply) || bytes.IndexByte(reply, '\n') >= 0 {
+			reply := rpc.EncodeError(refused.ID, err)
+			if !isStrict(reply) || bytes.IndexByte(reply, '\n') >= 0 {
 				t.Errorf("the reply to %q is %q", line, reply)
 			}
 		}
 
 		doc, valueErr := rpc.ParseValue(line)
-		_, openErr := rpc.Open(line)
-		rpc.Start(line)
+		_, openErr := rpc.ParseEnvelope(line)
+		rpc.ParsePrefix(line)
 		// The other parser goes no deeper than 10,000.
-		if len(line) < 10000 && strictly(line) {
+		if len(line) < 10000 && isStrict(line) {
 			s := shapeOf(t, line)
 			within := !s.private && s.members <= rpc.MaxMembers
 			if (valueErr == nil) != within || (openErr == nil) != within {
@@ -70,7 +70,7 @@ func FuzzParser(f *testing.F) {
 			same(t, doc.Root(), line)
 		}
 		if err == nil {
-			if !codexTakes(line) {
+			if !codexAccepts(line) {
 				t.Errorf("codex does not take %q", line)
 			}
 			if !bytes.Equal(m.Bytes(), line) {
@@ -81,28 +81,28 @@ func FuzzParser(f *testing.F) {
 }
 
 // picky wants methods and answers by chance, the same ones each time.
-type picky struct {
-	desk
+type saltedFilter struct {
+	fakeHandler
 	salt byte
 }
 
-func (p *picky) likes(name []byte) bool {
+func (p *saltedFilter) wantsName(name []byte) bool {
 	return (crc32.ChecksumIEEE(name)+uint32(p.salt))%3 == 0
 }
-func (p *picky) WantsMethod(m []byte, _ bool) bool { return p.likes(m) }
-func (p *picky) WantsAnswer(k []byte) bool         { return p.likes(k) }
-func (p *picky) WantsAnswers() bool                { return p.salt%2 == 0 }
+func (p *saltedFilter) WantsMethod(m []byte, _ bool) bool { return p.wantsName(m) }
+func (p *saltedFilter) WantsResponse(k []byte) bool       { return p.wantsName(k) }
+func (p *saltedFilter) MayWantResponse() bool             { return p.salt%2 == 0 }
 
 // wants is what p must do with a line that is strict.
-func (p *picky) wants(line []byte) bool {
-	e, err := rpc.Open(line)
+func (p *saltedFilter) wants(line []byte) bool {
+	e, err := rpc.ParseEnvelope(line)
 	switch {
 	case err != nil:
 		return false
 	case e.Method != "":
-		return p.likes([]byte(e.Method))
+		return p.wantsName([]byte(e.Method))
 	}
-	return p.WantsAnswers() && p.likes([]byte(e.ID.Key()))
+	return p.MayWantResponse() && p.wantsName([]byte(e.ID.Key()))
 }
 
 // FuzzPump: whatever comes, in whatever pieces and with whatever buffer, passed and
@@ -123,11 +123,11 @@ func FuzzPump(f *testing.F) {
 	})
 	p := rpc.NewPump(nil, nil, nil, mib) // its buffer is used by all
 	f.Fuzz(func(t *testing.T, text []byte, piece uint16, size, salt byte) {
-		whole := &picky{salt: salt}
-		if err := p.With(rpc.NewLines(whole), whole, whole).Run(bytes.NewReader(text)); err != nil {
+		whole := &saltedFilter{salt: salt}
+		if err := p.With(rpc.NewLineSink(whole), whole, whole).Run(bytes.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
-		if again := whole.again(); again != string(text) && again != string(text)+"\n" {
+		if again := whole.reset(); again != string(text) && again != string(text)+"\n" {
 			t.Fatalf("%q has become %q", text, whole.joined())
 		}
 		for i, e := range whole.events {
@@ -136,14 +136,14 @@ func FuzzPump(f *testing.F) {
 			}
 		}
 
-		parts := &picky{salt: salt}
-		in := io.Reader(&pieces{r: bytes.NewReader(text), first: int(piece)%97 + 1, n: int(piece)})
+		parts := &saltedFilter{salt: salt}
+		in := io.Reader(&pieceReader{r: bytes.NewReader(text), first: int(piece)%97 + 1, n: int(piece)})
 		if salt%5 == 0 {
 			in = iotest.DataErrReader(in)
 		}
-		var w watcher
-		pump := rpc.NewPumpSize(rpc.NewLines(parts), parts, parts, mib, int(size)+1)
-		pump.Watch(&w)
+		var w fakeObserver
+		pump := rpc.NewPumpSize(rpc.NewLineSink(parts), parts, parts, mib, int(size)+1)
+		pump.Observe(&w)
 		if err := pump.Run(in); err != nil {
 			t.Fatal(err)
 		}
@@ -156,21 +156,21 @@ func FuzzPump(f *testing.F) {
 		strict := true
 		for line := range strings.Lines(string(text)) {
 			line = strings.TrimSuffix(line, "\n")
-			strict = strict && strictly([]byte(line)) && !odd([]byte(line))
+			strict = strict && isStrict([]byte(line)) && !isUnparsed([]byte(line))
 			if strict && whole.wants([]byte(line)) {
 				want = append(want, line)
 			}
 		}
-		if strict && !slices.Equal(whole.taken(), want) {
-			t.Fatalf("of %q was taken %q, want %q", text, whole.taken(), want)
+		if strict && !slices.Equal(whole.handled(), want) {
+			t.Fatalf("of %q was taken %q, want %q", text, whole.handled(), want)
 		}
 	})
 }
 
 // odd is a line that is a call and an answer, or a call of a method without a name:
 // codex says neither, and its first bytes may tell something else than the whole.
-func odd(line []byte) bool {
-	e, err := rpc.Open(line)
+func isUnparsed(line []byte) bool {
+	e, err := rpc.ParseEnvelope(line)
 	if err != nil {
 		return true
 	}
@@ -178,7 +178,7 @@ func odd(line []byte) bool {
 	return root.Get("method").Exists() && (e.Method == "" || root.Get("result").Exists() || root.Get("error").Exists())
 }
 
-func (d *desk) taken() []string {
+func (d *fakeHandler) handled() []string {
 	var lines []string
 	for _, e := range d.events {
 		if line, ok := strings.CutPrefix(e, "take "); ok {
@@ -203,10 +203,10 @@ func FuzzSource(f *testing.F) {
 		f.Add(text, uint16(30))
 	})
 	f.Fuzz(func(t *testing.T, text []byte, bound uint16) {
-		s, sink := rpc.Recognise(bytes.NewReader(text), io.Discard, int(bound))
-		_, header := sink.(*rpc.Headers)
+		s, sink := rpc.DetectFraming(bytes.NewReader(text), io.Discard, int(bound))
+		_, header := sink.(*rpc.HeaderSink)
 		whole := read(t, s, len(text))
-		s, _ = rpc.Recognise(iotest.OneByteReader(bytes.NewReader(text)), io.Discard, int(bound))
+		s, _ = rpc.DetectFraming(iotest.OneByteReader(bytes.NewReader(text)), io.Discard, int(bound))
 		if in := read(t, s, len(text)); !slices.Equal(whole, in) {
 			t.Fatalf("%q byte by byte is\n%q, whole\n%q", text, in, whole)
 		}
@@ -238,7 +238,7 @@ func read(t *testing.T, s rpc.Source, steps int) []string {
 	var all []string
 	for range steps + 2 {
 		line, err := s.Next()
-		var r *rpc.RefusedLine
+		var r *rpc.MessageError
 		switch {
 		case errors.As(err, &r):
 			all = append(all, "refused "+string(r.ID.Raw()))

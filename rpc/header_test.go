@@ -94,7 +94,7 @@ func TestHeaderFraming(t *testing.T) {
 	}
 }
 
-func TestRecognise(t *testing.T) {
+func TestDetectFraming(t *testing.T) {
 	tests := []struct {
 		name, text string
 		header     bool
@@ -131,13 +131,13 @@ func TestRecognise(t *testing.T) {
 			}
 			// Both ends must have the same framing.
 			var out strings.Builder
-			_, sink := rpc.Recognise(strings.NewReader(test.text), &out, 1000)
-			sink.Message([]byte(`{"a":1}`))
+			_, sink := rpc.DetectFraming(strings.NewReader(test.text), &out, 1000)
+			sink.WriteMessage([]byte(`{"a":1}`))
 			want := "{\"a\":1}\n"
 			if test.header {
 				want = framed(`{"jsonrpc":"2.0","a":1}`)
 			}
-			if _, header := sink.(*rpc.Headers); out.String() != want || header != test.header {
+			if _, header := sink.(*rpc.HeaderSink); out.String() != want || header != test.header {
 				t.Errorf("the sink writes %q", out.String())
 			}
 		})
@@ -146,12 +146,12 @@ func TestRecognise(t *testing.T) {
 
 // The first bytes must not be waited for longer than needed: a client says
 // nothing more before it was answered.
-func TestRecogniseDoesNotWait(t *testing.T) {
+func TestDetectFramingDoesNotWait(t *testing.T) {
 	for _, first := range []string{"{", "\n{", "h", "Content-Length:", "content-type:", "[", "Content-X"} {
 		r, w := io.Pipe()
 		done := make(chan struct{})
 		go func() {
-			rpc.Recognise(r, io.Discard, 100)
+			rpc.DetectFraming(r, io.Discard, 100)
 			close(done)
 		}()
 		if _, err := io.WriteString(w, first); err != nil {

@@ -50,7 +50,7 @@ func (id ID) Key() string {
 func (id ID) Clone() ID { return ID{id.value, bytes.Clone(id.raw)} }
 
 // IDOf reads an id as Codex takes it: a string, or an integer of 64 bits.
-func IDOf(v Value) (ID, bool) {
+func ParseID(v Value) (ID, bool) {
 	switch v.Kind() {
 	case String:
 		s, _ := v.Text()
@@ -67,7 +67,7 @@ func IDOf(v Value) (ID, bool) {
 
 // answerKey is the Key of an id as Codex writes it. For numbers and plain
 // strings it is a slice of raw, so that looking it up costs nothing.
-func answerKey(raw []byte) []byte {
+func responseKey(raw []byte) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		if string(raw) == "-0" {
 			return raw[1:]

@@ -19,7 +19,7 @@ import (
 
 // lane is a Join between two pipes, used by hand in the place of a Pump. All that is in flight at
 // a time fits into the pipes, so that one goroutine can do both ends.
-type lane struct {
+type joinedPair struct {
 	t         *testing.T
 	say, hear *os.File
 	client    *os.File
@@ -30,22 +30,22 @@ type lane struct {
 	lines     int
 }
 
-func newLane(t *testing.T) *lane {
+func newJoinedPair(t *testing.T) *joinedPair {
 	t.Helper()
 	codex, say := connect(t, false)
 	hear, client := connect(t, false)
 	for _, pipe := range []*os.File{say, client} {
-		if _, err := unix.FcntlInt(pipe.Fd(), unix.F_SETPIPE_SZ, 2*rpc.PumpBuffer); err != nil {
+		if _, err := unix.FcntlInt(pipe.Fd(), unix.F_SETPIPE_SZ, 2*rpc.PumpBufferSize); err != nil {
 			t.Fatal(err)
 		}
 	}
 	in, out := rpc.Join(codex, client)
-	calls, ok := rpc.NoteCalls(in)
+	calls, ok := rpc.RecordCalls(in)
 	if !ok {
 		t.Fatal("two pipes were not joined")
 	}
-	l := &lane{t: t, say: say, hear: hear, client: client, in: in, out: out.(interface{ WriteRun([]byte) (int, error) }),
-		calls: calls, buf: make([]byte, rpc.PumpBuffer)}
+	l := &joinedPair{t: t, say: say, hear: hear, client: client, in: in, out: out.(interface{ WriteRun([]byte) (int, error) }),
+		calls: calls, buf: make([]byte, rpc.PumpBufferSize)}
 	t.Cleanup(func() { // the end of the input closes the pipe on the side
 		say.Close()
 		_, _ = io.Copy(io.Discard, in)
@@ -54,7 +54,7 @@ func newLane(t *testing.T) *lane {
 }
 
 // text is n bytes of lines, no two of which are alike.
-func (l *lane) text(n int) string {
+func (l *joinedPair) text(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
 		l.lines++
@@ -63,7 +63,7 @@ func (l *lane) text(n int) string {
 	return b.String()[:n-1] + "\n"
 }
 
-func (l *lane) send(text string) {
+func (l *joinedPair) send(text string) {
 	l.t.Helper()
 	if _, err := io.WriteString(l.say, text); err != nil {
 		l.t.Fatal(err)
@@ -71,7 +71,7 @@ func (l *lane) send(text string) {
 }
 
 // read reads text behind the kept bytes of the buffer.
-func (l *lane) read(kept int, text string) {
+func (l *joinedPair) read(kept int, text string) {
 	l.t.Helper()
 	n, err := l.in.Read(l.buf[kept:])
 	if err != nil || string(l.buf[kept:kept+n]) != text {
@@ -80,20 +80,20 @@ func (l *lane) read(kept int, text string) {
 }
 
 // pass writes the first n bytes of the buffer, and checks that they arrive.
-func (l *lane) pass(n int) { l.t.Helper(); l.passRun(l.buf[:n]) }
+func (l *joinedPair) forward(n int) { l.t.Helper(); l.forwardRun(l.buf[:n]) }
 
-func (l *lane) passRun(run []byte) {
+func (l *joinedPair) forwardRun(run []byte) {
 	l.t.Helper()
 	want := string(run)
 	if n, err := l.out.WriteRun(run); n != len(run) || err != nil {
 		l.t.Fatalf("WriteRun = %d, %v; want %d", n, err, len(run))
 	}
-	l.arrives(want)
+	l.wantArrival(want)
 }
 
-func (l *lane) arrives(want string) {
+func (l *joinedPair) wantArrival(want string) {
 	l.t.Helper()
-	if got := take(l.t, l.hear, len(want)); got != want {
+	if got := readN(l.t, l.hear, len(want)); got != want {
 		at := 0
 		for got[at] == want[at] {
 			at++
@@ -103,7 +103,7 @@ func (l *lane) arrives(want string) {
 }
 
 // take reads n bytes of a pipe, or as many as are there.
-func take(t *testing.T, f *os.File, n int) string {
+func readN(t *testing.T, f *os.File, n int) string {
 	t.Helper()
 	var got []byte
 	for len(got) < n {
@@ -122,7 +122,7 @@ func take(t *testing.T, f *os.File, n int) string {
 }
 
 // did compares the calls since the last time.
-func (l *lane) did(what string, want ...string) {
+func (l *joinedPair) wantCalls(what string, want ...string) {
 	l.t.Helper()
 	if !slices.Equal(l.calls.Log, want) {
 		l.t.Fatalf("%s: %q, want %q", what, l.calls.Log, want)
@@ -131,88 +131,88 @@ func (l *lane) did(what string, want ...string) {
 }
 
 // warm passes one large run, with a copy: the next Read expects another.
-func (l *lane) warm() {
+func (l *joinedPair) warm() {
 	l.t.Helper()
 	text := l.text(rpc.JoinBulk)
 	l.send(text)
 	l.read(0, text)
-	l.pass(len(text))
-	l.did("the first run", fmt.Sprint("write ", rpc.JoinBulk))
+	l.forward(len(text))
+	l.wantCalls("the first run", fmt.Sprint("write ", rpc.JoinBulk))
 }
 
 // After the first large run, Join passes runs of at least rpc.JoinBulk bytes on without a copy.
 func TestJoinCopiesNoLargeRuns(t *testing.T) {
-	l := newLane(t)
+	l := newJoinedPair(t)
 	l.warm()
 	for _, n := range []int{rpc.JoinBulk, rpc.JoinBulk + 1000} {
 		text := l.text(n)
 		l.send(text)
 		l.read(0, text)
-		l.pass(n)
-		l.did(fmt.Sprint("a run of ", n), "tee", "splice")
+		l.forward(n)
+		l.wantCalls(fmt.Sprint("a run of ", n), "tee", "splice")
 	}
 }
 
 // Short runs are copied; behind them nothing is kept for the next one.
 func TestJoinCopiesShortRuns(t *testing.T) {
-	l := newLane(t)
+	l := newJoinedPair(t)
 	l.warm()
 	for i, calls := range [][]string{{"tee"}, nil, nil} {
 		text := l.text(rpc.JoinBulk - 1)
 		l.send(text)
 		l.read(0, text)
-		l.pass(len(text))
-		l.did(fmt.Sprint("short run ", i), append(slices.Clone(calls), fmt.Sprint("write ", rpc.JoinBulk-1))...)
+		l.forward(len(text))
+		l.wantCalls(fmt.Sprint("short run ", i), append(slices.Clone(calls), fmt.Sprint("write ", rpc.JoinBulk-1))...)
 	}
 }
 
 // Of what one Read gave a Pump may take lines away; the runs around them go on without a copy.
-func TestJoinPassesTheRunsAroundATakenLine(t *testing.T) {
-	l := newLane(t)
+func TestJoinForwardsRunsAroundAHandledLine(t *testing.T) {
+	l := newJoinedPair(t)
 	l.warm()
 	taken := 5000
 	text := l.text(rpc.JoinBulk) + l.text(taken) + l.text(20000)
 	l.send(text)
 	l.read(0, text)
-	l.pass(rpc.JoinBulk)
-	l.passRun(l.buf[rpc.JoinBulk+taken : len(text)])
-	l.did("before and behind", "tee", "splice", "write 20000")
+	l.forward(rpc.JoinBulk)
+	l.forwardRun(l.buf[rpc.JoinBulk+taken : len(text)])
+	l.wantCalls("before and behind", "tee", "splice", "write 20000")
 	text = l.text(1000) + l.text(rpc.JoinBulk)
 	l.send(text)
 	l.read(0, text)
-	l.passRun(l.buf[1000:len(text)])
-	l.did("behind a line that was taken", "tee", "splice")
+	l.forwardRun(l.buf[1000:len(text)])
+	l.wantCalls("behind a line that was taken", "tee", "splice")
 }
 
 // What is left of a line is at the start of the buffer when the next Read comes. It is still on
 // the side, and goes on with the rest of its line without a copy.
 func TestJoinKeepsTheStartOfALine(t *testing.T) {
-	l := newLane(t)
+	l := newJoinedPair(t)
 	l.warm()
 	first, line, rest := l.text(rpc.JoinBulk), l.text(1000), l.text(rpc.JoinBulk)
 	for range 3 {
 		l.send(first + line[:600])
 		l.read(0, first+line[:600])
-		l.pass(len(first))
-		l.did("the first run", "tee", "splice")
+		l.forward(len(first))
+		l.wantCalls("the first run", "tee", "splice")
 		copy(l.buf, line[:600])
 		l.send(line[600:] + rest)
 		l.read(600, line[600:]+rest)
-		l.pass(len(line) + len(rest))
-		l.did("the run behind it", "tee", "splice")
+		l.forward(len(line) + len(rest))
+		l.wantCalls("the run behind it", "tee", "splice")
 	}
 }
 
 // When nothing more is there yet, the start of a line is dropped from the side, which may be full.
 // It is copied then with the rest of its line, and what follows is not.
 func TestJoinCopiesTheStartOfALineThatWaits(t *testing.T) {
-	l := newLane(t)
+	l := newJoinedPair(t)
 	l.warm()
 	first, line, rest := l.text(rpc.JoinBulk), strings.Repeat("y", 999)+"\n", l.text(rpc.JoinBulk)
 	l.send(first + line[:600])
 	l.read(0, first+line[:600])
-	l.pass(len(first))
-	l.did("the first run", "tee", "splice")
+	l.forward(len(first))
+	l.wantCalls("the first run", "tee", "splice")
 	l.calls.BehindTee = func(nth int) {
 		if nth == 1 {
 			l.send(line[600:] + rest)
@@ -220,19 +220,19 @@ func TestJoinCopiesTheStartOfALineThatWaits(t *testing.T) {
 	}
 	copy(l.buf, line[:600])
 	l.read(600, line[600:]+rest)
-	l.pass(len(line) + len(rest))
-	l.did("the run behind it", "tee", "tee", "write 1000", "splice")
+	l.forward(len(line) + len(rest))
+	l.wantCalls("the run behind it", "tee", "tee", "write 1000", "splice")
 }
 
 // The parts of a line that is longer than the buffer have no line end to copy up to.
 func TestJoinCopiesAStartWithoutALineEnd(t *testing.T) {
-	l := newLane(t)
+	l := newJoinedPair(t)
 	l.warm()
 	first, line := l.text(rpc.JoinBulk), strings.Repeat("y", rpc.JoinBulk+600)
 	l.send(first + line[:600])
 	l.read(0, first+line[:600])
-	l.pass(len(first))
-	l.did("the first run", "tee", "splice")
+	l.forward(len(first))
+	l.wantCalls("the first run", "tee", "splice")
 	l.calls.BehindTee = func(nth int) {
 		if nth == 1 {
 			l.send(line[600:])
@@ -240,8 +240,8 @@ func TestJoinCopiesAStartWithoutALineEnd(t *testing.T) {
 	}
 	copy(l.buf, line[:600])
 	l.read(600, line[600:])
-	l.pass(len(line))
-	l.did("the long line", "tee", "tee", fmt.Sprint("write ", len(line)))
+	l.forward(len(line))
+	l.wantCalls("the long line", "tee", "tee", fmt.Sprint("write ", len(line)))
 }
 
 // A start of a line as long as rpc.JoinBulk is not kept on the side, which has no room for much.
@@ -251,49 +251,49 @@ func TestJoinDropsALargeStartOfALine(t *testing.T) {
 		rpc.JoinBulk - 1: {"tee", "splice"},
 		rpc.JoinBulk:     {"tee", fmt.Sprint("write ", len(line)), "splice"},
 	} {
-		l := newLane(t)
+		l := newJoinedPair(t)
 		l.warm()
 		first, rest := l.text(rpc.JoinBulk), l.text(rpc.JoinBulk)
 		l.send(first + line[:kept])
 		l.read(0, first+line[:kept])
-		l.pass(len(first))
-		l.did("the first run", "tee", "splice")
+		l.forward(len(first))
+		l.wantCalls("the first run", "tee", "splice")
 		copy(l.buf, line[:kept])
 		l.send(line[kept:] + rest)
 		l.read(kept, line[kept:]+rest)
-		l.pass(len(line) + len(rest))
-		l.did(fmt.Sprintf("behind a start of %d bytes", kept), want...)
+		l.forward(len(line) + len(rest))
+		l.wantCalls(fmt.Sprintf("behind a start of %d bytes", kept), want...)
 	}
 }
 
 // What is not at the place of the last Read is written as it is.
 func TestJoinWritesOtherBytes(t *testing.T) {
-	l := newLane(t)
+	l := newJoinedPair(t)
 	l.warm()
 	text := l.text(rpc.JoinBulk + 1000)
 	l.send(text)
 	l.read(0, text)
 	other := bytes.Repeat([]byte("other\n"), rpc.JoinBulk/6+1)
-	l.passRun(other)
-	l.did("another buffer", "tee", fmt.Sprint("write ", len(other)))
+	l.forwardRun(other)
+	l.wantCalls("another buffer", "tee", fmt.Sprint("write ", len(other)))
 	if n, err := l.out.WriteRun(nil); n != 0 || err != nil {
 		t.Errorf("WriteRun of nothing = %d, %v", n, err)
 	}
-	l.did("nothing", "write 0")
-	l.passRun(l.buf[1000 : 1000+rpc.JoinBulk+1000])
-	l.did("more than was read", fmt.Sprint("write ", rpc.JoinBulk+1000))
-	l.pass(len(text))
-	l.did("what was read", "splice")
-	l.passRun(l.buf[:500])
-	l.did("what has been passed on", "write 500")
-	l.passRun(l.buf[:len(text)])
-	l.did("all of it again", fmt.Sprint("write ", len(text)))
+	l.wantCalls("nothing", "write 0")
+	l.forwardRun(l.buf[1000 : 1000+rpc.JoinBulk+1000])
+	l.wantCalls("more than was read", fmt.Sprint("write ", rpc.JoinBulk+1000))
+	l.forward(len(text))
+	l.wantCalls("what was read", "splice")
+	l.forwardRun(l.buf[:500])
+	l.wantCalls("what has been passed on", "write 500")
+	l.forwardRun(l.buf[:len(text)])
+	l.wantCalls("all of it again", fmt.Sprint("write ", len(text)))
 }
 
 // A splice that fails, or that moves only a part, leaves the rest to another splice or to Write.
 func TestJoinGoesOnBehindAPartialSplice(t *testing.T) {
 	for _, fails := range []bool{false, true} {
-		l := newLane(t)
+		l := newJoinedPair(t)
 		const room = 16 << 10
 		if _, err := unix.FcntlInt(l.client.Fd(), unix.F_SETPIPE_SZ, room); err != nil {
 			t.Fatal(err)
@@ -337,27 +337,27 @@ func TestJoinGoesOnBehindAPartialSplice(t *testing.T) {
 
 // Where nothing can be spliced, Write takes all.
 func TestJoinWithoutSplice(t *testing.T) {
-	l := newLane(t)
+	l := newJoinedPair(t)
 	l.warm()
 	l.calls.NoSplice = func() bool { return true }
 	for range 3 {
 		text := l.text(rpc.JoinBulk)
 		l.send(text)
 		l.read(0, text)
-		l.pass(len(text))
-		l.did("a run", "tee", "splice", fmt.Sprint("write ", rpc.JoinBulk))
+		l.forward(len(text))
+		l.wantCalls("a run", "tee", "splice", fmt.Sprint("write ", rpc.JoinBulk))
 	}
 }
 
 // At the end of the input the pipe on the side is closed, once, and what is left is written.
 func TestJoinEnd(t *testing.T) {
-	l := newLane(t)
+	l := newJoinedPair(t)
 	l.warm()
 	first := l.text(rpc.JoinBulk)
 	l.send(first + "half a li")
 	l.read(0, first+"half a li")
-	l.pass(len(first))
-	l.did("the last run", "tee", "splice")
+	l.forward(len(first))
+	l.wantCalls("the last run", "tee", "splice")
 	copy(l.buf, "half a li")
 	l.say.Close()
 	for range 2 {
@@ -365,32 +365,32 @@ func TestJoinEnd(t *testing.T) {
 			t.Fatalf("Read = %d, %v; want the end", n, err)
 		}
 	}
-	l.did("the end", "tee", "tee")
-	l.pass(9)
-	l.did("what is left", "write 9")
-	l.passRun(bytes.Repeat([]byte{'\n'}, rpc.JoinBulk))
-	l.did("a large run behind the end", fmt.Sprint("write ", rpc.JoinBulk))
+	l.wantCalls("the end", "tee", "tee")
+	l.forward(9)
+	l.wantCalls("what is left", "write 9")
+	l.forwardRun(bytes.Repeat([]byte{'\n'}, rpc.JoinBulk))
+	l.wantCalls("a large run behind the end", fmt.Sprint("write ", rpc.JoinBulk))
 	if n, err := l.in.Read(l.buf); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("Read = %d, %v; want the end", n, err)
 	}
-	l.did("the end again")
+	l.wantCalls("the end again")
 }
 
 // At the end of the input, with nothing kept, one tee tells it.
 func TestJoinEndBehindALine(t *testing.T) {
-	l := newLane(t)
+	l := newJoinedPair(t)
 	l.warm()
 	l.say.Close()
 	if n, err := l.in.Read(l.buf); n != 0 || !errors.Is(err, io.EOF) {
 		t.Fatalf("Read = %d, %v; want the end", n, err)
 	}
-	l.did("the end", "tee")
+	l.wantCalls("the end", "tee")
 }
 
 // An error of the client is returned with the number of bytes that have arrived before it.
 func TestJoinWriteErrors(t *testing.T) {
 	t.Run("a run", func(t *testing.T) {
-		l := newLane(t)
+		l := newJoinedPair(t)
 		l.warm()
 		text := l.text(rpc.JoinBulk)
 		l.send(text)
@@ -399,15 +399,15 @@ func TestJoinWriteErrors(t *testing.T) {
 		if n, err := l.out.WriteRun(l.buf[:len(text)]); n != 0 || !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("WriteRun = %d, %v", n, err)
 		}
-		l.did("a run", "tee", "splice", fmt.Sprint("write ", len(text)))
+		l.wantCalls("a run", "tee", "splice", fmt.Sprint("write ", len(text)))
 	})
 	t.Run("the start of a line", func(t *testing.T) {
-		l := newLane(t)
+		l := newJoinedPair(t)
 		l.warm()
 		first, line, rest := l.text(rpc.JoinBulk), strings.Repeat("y", 999)+"\n", l.text(rpc.JoinBulk)
 		l.send(first + line[:600])
 		l.read(0, first+line[:600])
-		l.pass(len(first))
+		l.forward(len(first))
 		l.calls.BehindTee = func(nth int) {
 			if nth == 1 {
 				l.send(line[600:] + rest)
@@ -420,12 +420,12 @@ func TestJoinWriteErrors(t *testing.T) {
 		if n, err := l.out.WriteRun(l.buf[:len(line)+len(rest)]); n != 0 || !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("WriteRun = %d, %v", n, err)
 		}
-		l.did("the start", "write 1000")
+		l.wantCalls("the start", "write 1000")
 	})
 }
 
 // Only pipes and sockets are joined, and only when both ends are.
-func TestJoinLeavesOtherFilesAlone(t *testing.T) {
+func TestJoinReturnsOtherFilesUnchanged(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "regular")
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -464,7 +464,7 @@ func TestJoinLeavesOtherFilesAlone(t *testing.T) {
 			codex, _, say := input()
 			_, client, _ := output()
 			in, out := rpc.Join(codex, client)
-			_, ok := rpc.NoteCalls(in)
+			_, ok := rpc.RecordCalls(in)
 			if want := slices.Contains(joined, from) && slices.Contains(joined, to); ok != want {
 				t.Errorf("from a %s to a %s: joined %v, want %v", from, to, ok, want)
 			}

@@ -12,7 +12,7 @@ import (
 // bulk is the least for which the shortcut is taken. Below, its three system
 // calls cost more than a copy, and each of its pieces takes a slot of the client's
 // pipe, of which there are 16 by default.
-const bulk = 32 << 10
+const minSplice = 32 << 10
 
 // Join makes of Codex's stdout and the client's the two ends for a Pump, between
 // which large runs pass without being copied back into the kernel: what is read is
@@ -24,7 +24,7 @@ const bulk = 32 << 10
 // It returns what it was given where that can't be: when one of them is no pipe
 // or socket, and on systems other than Linux.
 func Join(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
-	r, w := conduit(in), conduit(out)
+	r, w := pipeConn(in), pipeConn(out)
 	if r == nil || w == nil {
 		return in, out
 	}
@@ -32,13 +32,13 @@ func Join(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 	if unix.Pipe2(side[:], unix.O_CLOEXEC) != nil {
 		return in, out
 	}
-	_, _ = unix.FcntlInt(uintptr(side[1]), unix.F_SETPIPE_SZ, PumpBuffer) // a smaller one does, too
+	_, _ = unix.FcntlInt(uintptr(side[1]), unix.F_SETPIPE_SZ, PumpBufferSize) // a smaller one does, too
 	j := &joined{in: in, out: out, from: r, to: w, side: side}
 	return j, j
 }
 
 // conduit is the connection below f when it is a pipe or a socket.
-func conduit(f any) syscall.RawConn {
+func pipeConn(f any) syscall.RawConn {
 	file, ok := f.(*os.File)
 	if !ok {
 		return nil
@@ -76,7 +76,7 @@ func (j *joined) Write(b []byte) (int, error) { return j.out.Write(b) }
 
 // Read implements io.Reader.
 func (j *joined) Read(b []byte) (int, error) {
-	n, kept := j.keep(len(b))
+	n, kept := j.teeNext(len(b))
 	if n == 0 {
 		j.held, j.at = nil, 0
 		n, err := j.in.Read(b)
@@ -96,17 +96,17 @@ func (j *joined) Read(b []byte) (int, error) {
 
 // keep puts the next bytes of the input, up to max, into side, behind the kept
 // ones that are still there. n is 0 when it isn't worth it or can't be.
-func (j *joined) keep(max int) (n, kept int) {
+func (j *joined) teeNext(max int) (n, kept int) {
 	busy := j.busy
 	j.busy = false
 	kept = len(j.held) - j.at
-	if busy && 0 < kept && kept < bulk {
+	if busy && 0 < kept && kept < minSplice {
 		// The start of a line. It must not wait, since side may be full.
 		if n = j.tee(max, unix.SPLICE_F_NONBLOCK); n > 0 {
 			return n, kept
 		}
 	}
-	if j.drop(kept) && busy {
+	if j.discard(kept) && busy {
 		n = j.tee(max, 0)
 	}
 	return n, 0
@@ -116,8 +116,8 @@ func (j *joined) keep(max int) (n, kept int) {
 // line that came with the Read before, is copied, up to a line end: no line is split
 // that wouldn't be.
 func (j *joined) WriteRun(b []byte) (n int, err error) {
-	j.busy = j.busy || len(b) >= bulk
-	start, ok := j.place(b)
+	j.busy = j.busy || len(b) >= minSplice
+	start, ok := j.offset(b)
 	if !ok {
 		return j.out.Write(b)
 	}
@@ -131,7 +131,7 @@ func (j *joined) WriteRun(b []byte) (n int, err error) {
 		}
 		start, b = start+end, b[end:]
 	}
-	if len(b) >= bulk && j.drop(start-j.at) {
+	if len(b) >= minSplice && j.discard(start-j.at) {
 		for len(b) > 0 {
 			m := j.splice(len(b))
 			if m <= 0 {
@@ -151,7 +151,7 @@ func (j *joined) WriteRun(b []byte) (n int, err error) {
 
 // place is where b starts in held; negative when it starts in front. Both are
 // slices of one buffer when they have the same last byte.
-func (j *joined) place(b []byte) (start int, ok bool) {
+func (j *joined) offset(b []byte) (start int, ok bool) {
 	if len(j.held) == 0 || len(b) == 0 {
 		return 0, false
 	}
@@ -165,7 +165,7 @@ func (j *joined) place(b []byte) (start int, ok bool) {
 }
 
 // drop forgets the next n bytes of side, and tells whether side can be used.
-func (j *joined) drop(n int) bool {
+func (j *joined) discard(n int) bool {
 	var b [4096]byte
 	for n > 0 && !j.closed {
 		m, err := unix.Read(j.side[0], b[:min(n, len(b))])

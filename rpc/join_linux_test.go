@@ -32,23 +32,23 @@ func connect(t *testing.T, socket bool) (r, w *os.File) {
 }
 
 // marking wants some methods, and answers each of their lines with one of its own.
-type marking struct{ out rpc.Sink }
+type markingHandler struct{ out rpc.Sink }
 
-func (m marking) WantsMethod(method []byte, _ bool) bool { return string(method) == "wanted" }
-func (m marking) WantsAnswer([]byte) bool                { return false }
-func (m marking) WantsAnswers() bool                     { return false }
-func (m marking) Take(line []byte)                       { m.out.Message(mark(line)) }
-func (m marking) TakeTooLong([]byte)                     { m.out.Message([]byte(`{"method":"too long"}`)) }
+func (m markingHandler) WantsMethod(method []byte, _ bool) bool { return string(method) == "wanted" }
+func (m markingHandler) WantsResponse([]byte) bool              { return false }
+func (m markingHandler) MayWantResponse() bool                  { return false }
+func (m markingHandler) Handle(line []byte)                     { m.out.WriteMessage(mark(line)) }
+func (m markingHandler) HandleTooLong([]byte)                   { m.out.WriteMessage([]byte(`{"method":"too long"}`)) }
 
 func mark(line []byte) []byte { return fmt.Appendf(nil, `{"method":"taken","params":%d}`, len(line)) }
 
 // traffic is what a codex could say, and what its client is to get.
-func traffic(rnd *rand.Rand, size int, wanted float64) (in, out []byte) {
+func randomLines(rnd *rand.Rand, size int, wanted float64) (in, out []byte) {
 	for len(in) < size {
 		method, length := "passed", rnd.IntN(500)
 		switch rnd.IntN(400) {
 		case 0:
-			length = rnd.IntN(3 * rpc.PumpBuffer)
+			length = rnd.IntN(3 * rpc.PumpBufferSize)
 		case 1:
 			length = rnd.IntN(64 << 10)
 		}
@@ -84,18 +84,18 @@ func TestJoin(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for seed := range uint64(4) {
 				rnd := rand.New(rand.NewPCG(seed, 1))
-				said, want := traffic(rnd, 8<<20, c.wanted)
+				said, want := randomLines(rnd, 8<<20, c.wanted)
 				said, want = append(said, c.tail...), append(want, c.tail...)
 				codex, say := connect(t, false)
 				if c.poller {
 					codex, say, _ = os.Pipe()
 				}
 				hear, client := connect(t, c.socket)
-				go speak(rnd, say, said)
+				go writeRandomly(rnd, say, said)
 				go func() {
 					in, w := rpc.Join(codex, client)
-					sink := rpc.NewLines(w)
-					if err := rpc.NewPump(sink, marking{sink}, marking{sink}, 8<<20).Run(in); err != nil {
+					sink := rpc.NewLineSink(w)
+					if err := rpc.NewPump(sink, markingHandler{sink}, markingHandler{sink}, 8<<20).Run(in); err != nil {
 						t.Error(err)
 					}
 					codex.Close()
@@ -118,7 +118,7 @@ func TestJoin(t *testing.T) {
 }
 
 // speak writes in pieces of all sizes, and rests now and then.
-func speak(rnd *rand.Rand, say *os.File, text []byte) {
+func writeRandomly(rnd *rand.Rand, say *os.File, text []byte) {
 	for len(text) > 0 {
 		n := min(len(text), 1+rnd.IntN(512<<rnd.IntN(11)))
 		if _, err := say.Write(text[:n]); err != nil {
@@ -133,13 +133,13 @@ func speak(rnd *rand.Rand, say *os.File, text []byte) {
 }
 
 // What others say to the client meanwhile comes between lines.
-func TestJoinOthersWrite(t *testing.T) {
+func TestJoinWithConcurrentWrites(t *testing.T) {
 	const voice = `{"method":"from another goroutine"}`
-	said, want := traffic(rand.New(rand.NewPCG(7, 7)), 16<<20, 0)
+	said, want := randomLines(rand.New(rand.NewPCG(7, 7)), 16<<20, 0)
 	codex, say := connect(t, false)
 	hear, client := connect(t, false)
 	in, w := rpc.Join(codex, client)
-	sink := rpc.NewLines(w)
+	sink := rpc.NewLineSink(w)
 	stop := make(chan struct{})
 	var others sync.WaitGroup
 	others.Go(func() {
@@ -148,14 +148,14 @@ func TestJoinOthersWrite(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				sink.Message([]byte(voice))
+				sink.WriteMessage([]byte(voice))
 				time.Sleep(50 * time.Microsecond)
 			}
 		}
 	})
-	go speak(rand.New(rand.NewPCG(8, 8)), say, said)
+	go writeRandomly(rand.New(rand.NewPCG(8, 8)), say, said)
 	go func() {
-		_ = rpc.NewPump(sink, marking{sink}, marking{sink}, 8<<20).Run(in)
+		_ = rpc.NewPump(sink, markingHandler{sink}, markingHandler{sink}, 8<<20).Run(in)
 		close(stop)
 		others.Wait()
 		client.Close()
@@ -173,19 +173,19 @@ func TestJoinOthersWrite(t *testing.T) {
 }
 
 // A client that goes does not stop codex: what it says is read to its end.
-func TestJoinClientGone(t *testing.T) {
+func TestJoinWithClosedClient(t *testing.T) {
 	for _, socket := range []bool{false, true} {
-		said, _ := traffic(rand.New(rand.NewPCG(9, 9)), 8<<20, 0)
+		said, _ := randomLines(rand.New(rand.NewPCG(9, 9)), 8<<20, 0)
 		codex, say := connect(t, false)
 		hear, client := connect(t, socket)
 		in, w := rpc.Join(codex, client)
-		sink := rpc.NewLines(w)
-		go speak(rand.New(rand.NewPCG(8, 8)), say, said)
+		sink := rpc.NewLineSink(w)
+		go writeRandomly(rand.New(rand.NewPCG(8, 8)), say, said)
 		go func() {
 			_, _ = io.CopyN(io.Discard, hear, 2<<20)
 			hear.Close()
 		}()
-		if err := rpc.NewPump(sink, marking{sink}, marking{sink}, 8<<20).Run(in); err != nil {
+		if err := rpc.NewPump(sink, markingHandler{sink}, markingHandler{sink}, 8<<20).Run(in); err != nil {
 			t.Error(err)
 		}
 		if sink.Err() == nil {
@@ -196,11 +196,11 @@ func TestJoinClientGone(t *testing.T) {
 
 // Nothing but pipes and sockets can be joined; it works all the same.
 func TestJoinOther(t *testing.T) {
-	said, want := traffic(rand.New(rand.NewPCG(3, 3)), 2<<20, 0.01)
+	said, want := randomLines(rand.New(rand.NewPCG(3, 3)), 2<<20, 0.01)
 	var got bytes.Buffer
 	in, w := rpc.Join(bytes.NewReader(said), &got)
-	sink := rpc.NewLines(w)
-	if err := rpc.NewPump(sink, marking{sink}, marking{sink}, 8<<20).Run(in); err != nil {
+	sink := rpc.NewLineSink(w)
+	if err := rpc.NewPump(sink, markingHandler{sink}, markingHandler{sink}, 8<<20).Run(in); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {

@@ -9,7 +9,7 @@ import (
 )
 
 // What a refusal says where the fault is: the byte, counted from 1, and the key, cut off behind 40 bytes.
-func TestRefusalsNameThePlace(t *testing.T) {
+func TestErrorsNameTheOffset(t *testing.T) {
 	key := func(n int) string { return strings.Repeat("k", n) }
 	twice := func(name string) string { return `{"` + name + `":1,"` + name + `":2}` }
 	many := object(rpc.FewMembers-1, `"a":1`, `"a":2`)

@@ -11,13 +11,13 @@ import (
 )
 
 // endless gives text again and again, n bytes in all.
-type endless struct {
+type endlessReader struct {
 	text string
 	n    int
 	at   int
 }
 
-func (e *endless) Read(b []byte) (int, error) {
+func (e *endlessReader) Read(b []byte) (int, error) {
 	if e.n == 0 {
 		return 0, io.EOF
 	}
@@ -62,48 +62,48 @@ func TestMemory(t *testing.T) {
 		f    func(t *testing.T)
 	}{
 		{"a line over the bound is not kept", 8 * mib, func(t *testing.T) {
-			in := io.MultiReader(strings.NewReader(call), &endless{text: xs, n: huge}, strings.NewReader("\n{}\n"))
-			s, _ := rpc.Recognise(in, io.Discard, mib)
+			in := io.MultiReader(strings.NewReader(call), &endlessReader{text: xs, n: huge}, strings.NewReader("\n{}\n"))
+			s, _ := rpc.DetectFraming(in, io.Discard, mib)
 			next(t, s, tooLarge(mib))
 			next(t, s, "{}\n <nil>")
 		}},
 		{"a line comes to three times its length", 3 * huge, func(t *testing.T) {
-			in := io.MultiReader(strings.NewReader(call), &endless{text: xs, n: huge}, strings.NewReader("\"}}\n"))
-			s, _ := rpc.Recognise(in, io.Discard, huge+mib)
+			in := io.MultiReader(strings.NewReader(call), &endlessReader{text: xs, n: huge}, strings.NewReader("\"}}\n"))
+			s, _ := rpc.DetectFraming(in, io.Discard, huge+mib)
 			if line, err := s.Next(); err != nil || len(line) < huge {
 				t.Errorf("%d bytes, %v", len(line), err)
 			}
 		}},
 		{"a line as long as may be comes to less, too", 3 * mib, func(t *testing.T) {
-			in := io.MultiReader(&endless{text: xs, n: mib - 1}, strings.NewReader("\n"))
-			s, _ := rpc.Recognise(in, io.Discard, mib)
+			in := io.MultiReader(&endlessReader{text: xs, n: mib - 1}, strings.NewReader("\n"))
+			s, _ := rpc.DetectFraming(in, io.Discard, mib)
 			if line, err := s.Next(); err != nil || len(line) != mib {
 				t.Errorf("%d bytes, %v", len(line), err)
 			}
 		}},
 		{"a body over the bound is not kept", mib, func(t *testing.T) {
-			in := io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(call)+huge, call)), &endless{text: xs, n: huge}, strings.NewReader(framed("{}")))
-			s, _ := rpc.Recognise(in, io.Discard, mib)
+			in := io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(call)+huge, call)), &endlessReader{text: xs, n: huge}, strings.NewReader(framed("{}")))
+			s, _ := rpc.DetectFraming(in, io.Discard, mib)
 			next(t, s, tooLarge(mib))
 			next(t, s, "{}\n <nil>")
 		}},
 		{"a length that is only claimed costs nothing", mib, func(t *testing.T) {
-			s, _ := rpc.Recognise(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", huge, call)), io.Discard, huge)
+			s, _ := rpc.DetectFraming(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", huge, call)), io.Discard, huge)
 			next(t, s, " EOF")
 		}},
 		{"empty lines are not kept", mib, func(t *testing.T) {
-			s, _ := rpc.Recognise(io.MultiReader(&endless{text: strings.Repeat("\r\n", 4096), n: huge}, strings.NewReader(framed("{}"))), io.Discard, mib)
+			s, _ := rpc.DetectFraming(io.MultiReader(&endlessReader{text: strings.Repeat("\r\n", 4096), n: huge}, strings.NewReader(framed("{}"))), io.Discard, mib)
 			next(t, s, "{}\n <nil>")
 		}},
 		{"a long line of codex is not kept", mib, func(t *testing.T) {
-			in := io.MultiReader(strings.NewReader(notification("m", 90)[:80]), &endless{text: xs, n: huge}, strings.NewReader("\"}}\n"))
-			if err := rpc.NewPump(rpc.NewLines(io.Discard), someWanted, someWanted, huge).Run(in); err != nil {
+			in := io.MultiReader(strings.NewReader(notification("m", 90)[:80]), &endlessReader{text: xs, n: huge}, strings.NewReader("\"}}\n"))
+			if err := rpc.NewPump(rpc.NewLineSink(io.Discard), someWanted, someWanted, huge).Run(in); err != nil {
 				t.Error(err)
 			}
 		}},
 		{"a wanted line over the bound is not kept", 5 * mib, func(t *testing.T) {
-			in := io.MultiReader(strings.NewReader(`{"method":"turn/completed","params":"`), &endless{text: xs, n: huge}, strings.NewReader("\"}\n"))
-			if err := rpc.NewPump(rpc.NewLines(io.Discard), someWanted, someWanted, mib).Run(in); err != nil {
+			in := io.MultiReader(strings.NewReader(`{"method":"turn/completed","params":"`), &endlessReader{text: xs, n: huge}, strings.NewReader("\"}\n"))
+			if err := rpc.NewPump(rpc.NewLineSink(io.Discard), someWanted, someWanted, mib).Run(in); err != nil {
 				t.Error(err)
 			}
 		}},

@@ -12,10 +12,10 @@ type MessageKind uint8
 
 // The kinds of a message.
 const (
-	Request      MessageKind = iota + 1 // method and id
-	Notification                        // method, no id
-	Response                            // id and result
-	Failure                             // id and error
+	Request       MessageKind = iota + 1 // method and id
+	Notification                         // method, no id
+	Response                             // id and result
+	ErrorResponse                        // id and error
 )
 
 // String is the kind as logs name it.
@@ -45,7 +45,7 @@ type Parser struct {
 	msg Message
 	// names are those of methods and members. A Message that outlives the Parser's
 	// next call was never valid, so nobody else reads them meanwhile.
-	names names
+	names nameCache
 }
 
 // Message reads one line. With deep it keeps all values of the text, so that
@@ -55,18 +55,18 @@ type Parser struct {
 func (r *Parser) Message(line []byte, deep bool) (*Message, error) {
 	r.p.reset(line, deep, MaxDepth)
 	if err := r.p.parse(); err != nil {
-		return nil, &RefusedLine{ID: salvage(line), Err: Errorf(CodeParse,
+		return nil, &MessageError{ID: recoverID(line), Err: Errorf(CodeParse,
 			"the message is not strict JSON: %v; send one UTF-8 JSON object a line, without duplicate keys", err)}
 	}
 	r.p.doc.names = &r.names
 	r.msg = Message{Doc: r.p.doc}
-	if err := r.envelope(&r.msg); err != nil {
-		return nil, &RefusedLine{ID: requestID(&r.msg), Err: err}
+	if err := r.parseEnvelope(&r.msg); err != nil {
+		return nil, &MessageError{ID: requestID(&r.msg), Err: err}
 	}
 	return &r.msg, nil
 }
 
-func (r *Parser) envelope(m *Message) *Error {
+func (r *Parser) parseEnvelope(m *Message) *Error {
 	root := Value{&m.Doc, 0}
 	if root.Kind() == Array {
 		return Errorf(CodeInvalidRequest, "a batch: Codex drops it without a reply; send one message a line")
@@ -78,12 +78,12 @@ func (r *Parser) envelope(m *Message) *Error {
 	m.Params, m.Result, m.Error = root.Get("params"), root.Get("result"), root.Get("error")
 	if id.Exists() {
 		var ok bool
-		if m.ID, ok = IDOf(id); !ok {
+		if m.ID, ok = ParseID(id); !ok {
 			return Errorf(CodeInvalidRequest, "id is %s: Codex takes a 64-bit integer or a string, and drops the rest without a reply", clip(id.Raw()))
 		}
 	}
 	if method.Exists() {
-		return r.call(m, method)
+		return r.parseCall(m, method)
 	}
 	switch {
 	case !id.Exists():
@@ -95,12 +95,12 @@ func (r *Parser) envelope(m *Message) *Error {
 	case m.Error.Kind() != Object:
 		return Errorf(CodeInvalidRequest, "error is %v, not an object with code and message", m.Error.Kind())
 	default:
-		m.Kind = Failure
+		m.Kind = ErrorResponse
 	}
 	return nil
 }
 
-func (r *Parser) call(m *Message, method Value) *Error {
+func (r *Parser) parseCall(m *Message, method Value) *Error {
 	if method.Kind() != String {
 		return Errorf(CodeInvalidRequest, "method is %v, not a string", method.Kind())
 	}
@@ -113,7 +113,7 @@ func (r *Parser) call(m *Message, method Value) *Error {
 		return Errorf(CodeInvalidParams, "params is %v; Codex's methods take an object", k)
 	}
 	if raw := method.Raw(); bytes.IndexByte(raw, '\\') < 0 {
-		m.Method = r.names.of(raw[1 : len(raw)-1])
+		m.Method = r.names.intern(raw[1 : len(raw)-1])
 	} else {
 		m.Method, _ = method.Text()
 	}
@@ -149,7 +149,7 @@ type Envelope struct {
 }
 
 // Open reads a whole line of Codex, of any form.
-func Open(line []byte) (*Envelope, error) {
+func ParseEnvelope(line []byte) (*Envelope, error) {
 	var p parser
 	p.reset(line, true, 1<<20)
 	p.maxNodes = maxCodexNodes
@@ -159,7 +159,7 @@ func Open(line []byte) (*Envelope, error) {
 	e := &Envelope{Doc: p.doc}
 	root := e.Root()
 	e.Method, _ = root.Get("method").Text()
-	e.ID, _ = IDOf(root.Get("id"))
+	e.ID, _ = ParseID(root.Get("id"))
 	return e, nil
 }
 
@@ -173,9 +173,9 @@ func (e *Envelope) Clone() *Envelope {
 
 // Start returns the id and the method that the first bytes of a line of Codex tell, when the rest is
 // lost. An answer has no method.
-func Start(line []byte) (ID, string) {
-	root := beforeBreak(line).Root()
-	id, _ := IDOf(root.Get("id"))
+func ParsePrefix(line []byte) (ID, string) {
+	root := parseLenient(line).Root()
+	id, _ := ParseID(root.Get("id"))
 	if _, err := ParseValue(id.Raw()); err != nil {
 		id = ID{} // not to be written into a reply
 	}
@@ -184,15 +184,15 @@ func Start(line []byte) (ID, string) {
 }
 
 // RefusedLine is a line of a client that is no strict JSON-RPC message.
-type RefusedLine struct {
+type MessageError struct {
 	ID  ID // of the request, when one can be read
 	Err *Error
 }
 
-func (e *RefusedLine) Error() string { return e.Err.Message }
+func (e *MessageError) Error() string { return e.Err.Message }
 
 // Unwrap is the JSON-RPC error.
-func (e *RefusedLine) Unwrap() error { return e.Err }
+func (e *MessageError) Unwrap() error { return e.Err }
 
 // requestID is the id to answer a refused message with: only that of a call.
 // An error that carried the id of a client's answer would be taken for the
@@ -202,13 +202,13 @@ func requestID(m *Message) ID {
 	if root.Kind() != Object || !root.Get("method").Exists() {
 		return ID{}
 	}
-	id, _ := IDOf(root.Get("id"))
+	id, _ := ParseID(root.Get("id"))
 	return id.Clone()
 }
 
 // salvage returns the id of a call in a line that does not parse.
-func salvage(line []byte) ID {
-	id := requestID(&Message{Doc: *beforeBreak(line)})
+func recoverID(line []byte) ID {
+	id := requestID(&Message{Doc: *parseLenient(line)})
 	if _, err := ParseValue(id.Raw()); err != nil {
 		return ID{} // not to be written into a reply
 	}
@@ -216,7 +216,7 @@ func salvage(line []byte) ID {
 }
 
 // beforeBreak parses a line up to the place where it is no JSON any more.
-func beforeBreak(line []byte) *Doc {
+func parseLenient(line []byte) *Doc {
 	var p parser
 	p.reset(line, false, 1<<16)
 	p.lenient = true
@@ -226,7 +226,7 @@ func beforeBreak(line []byte) *Doc {
 	if len(p.doc.nodes) == 0 || p.doc.nodes[0].kind != Object {
 		return &Doc{}
 	}
-	if last := len(p.doc.nodes) - 1; last > 0 && unfinished(p.doc.nodes[last], len(line)) {
+	if last := len(p.doc.nodes) - 1; last > 0 && isUnfinished(p.doc.nodes[last], len(line)) {
 		p.doc.nodes = p.doc.nodes[:last]
 	}
 	p.doc.nodes[0].skip = uint32(len(p.doc.nodes))
@@ -235,12 +235,12 @@ func beforeBreak(line []byte) *Doc {
 
 // unfinished tells whether a text of that length breaks off inside n. A number
 // that it ends with may have gone on.
-func unfinished(n node, length int) bool {
+func isUnfinished(n node, length int) bool {
 	return n.skip == 0 || n.kind == Number && int(n.end) == length
 }
 
 // Reply is the line that answers a request with a result.
-func Reply(id ID, result json.RawMessage) []byte {
+func EncodeResult(id ID, result json.RawMessage) []byte {
 	out := append([]byte(`{"id":`), id.Raw()...)
 	out = append(out, `,"result":`...)
 	out = append(out, result...)
@@ -249,7 +249,7 @@ func Reply(id ID, result json.RawMessage) []byte {
 
 // ReplyError is the line that answers a request with an error. err may be any
 // error; one that is no *Error is an internal one.
-func ReplyError(id ID, err error) []byte {
+func EncodeError(id ID, err error) []byte {
 	var e *Error
 	if !errors.As(err, &e) {
 		e = Errorf(CodeInternal, "%v", err)
@@ -264,7 +264,7 @@ func ReplyError(id ID, err error) []byte {
 }
 
 // Call is the line of a request; without an id, of a notification.
-func Call(id ID, method string, params json.RawMessage) []byte {
+func EncodeRequest(id ID, method string, params json.RawMessage) []byte {
 	out := []byte{'{'}
 	if id.IsValid() {
 		out = append(append(append(out, `"id":`...), id.Raw()...), ',')

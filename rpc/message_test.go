@@ -27,7 +27,7 @@ func TestMessage(t *testing.T) {
 		{`{"m\u0065thod":"\u0074hread\/start","\u0069d":7,"p\u0061rams":{"id":8}}`, reading{Kind: rpc.Request, ID: `7`, Key: `7`, Method: "thread/start", Params: `{"id":8}`}},
 		{`{"id":2,"result":{"method":"x"}}`, reading{Kind: rpc.Response, ID: `2`, Key: `2`, Result: `{"method":"x"}`}},
 		{`{"id":2,"result":null,"params":[]}`, reading{Kind: rpc.Response, ID: `2`, Key: `2`, Params: `[]`, Result: `null`}},
-		{`{"error":{"code":1},"id":"a"}`, reading{Kind: rpc.Failure, ID: `"a"`, Key: `"a`, Error: `{"code":1}`}},
+		{`{"error":{"code":1},"id":"a"}`, reading{Kind: rpc.ErrorResponse, ID: `"a"`, Key: `"a`, Error: `{"code":1}`}},
 		{`{"id":2,"method":"a","METHOD":"b","Id":3}`, reading{Kind: rpc.Request, ID: `2`, Key: `2`, Method: "a"}},
 	}
 	for _, test := range tests {
@@ -93,7 +93,7 @@ func TestKindNames(t *testing.T) {
 	}
 }
 
-func TestOpen(t *testing.T) {
+func TestParseEnvelope(t *testing.T) {
 	tests := []struct{ line, key, method string }{
 		{`{"id":1,"result":{}}`, `1`, ""},
 		{`{"error":{"code":-1,"message":"no"},"id":"a\u0062"}`, `"ab`, ""},
@@ -106,7 +106,7 @@ func TestOpen(t *testing.T) {
 		{`{"id":3,"result":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, `3`, ""},
 	}
 	for _, test := range tests {
-		e, err := rpc.Open([]byte(test.line))
+		e, err := rpc.ParseEnvelope([]byte(test.line))
 		if err != nil {
 			t.Errorf("Open(%.100s): %v", test.line, err)
 			continue
@@ -116,7 +116,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for _, line := range []string{``, `{`, `{"id":1}x`, `{"id":1,"id":2}`} {
-		if _, err := rpc.Open([]byte(line)); err == nil {
+		if _, err := rpc.ParseEnvelope([]byte(line)); err == nil {
 			t.Errorf("Open(%q) says nothing", line)
 		}
 	}
@@ -125,7 +125,7 @@ func TestOpen(t *testing.T) {
 // What is kept longer than its line must not change with the line.
 func TestClone(t *testing.T) {
 	line := []byte(`{"id":"abc","method":"m","params":{"a":"value"}}`)
-	e, err := rpc.Open(line)
+	e, err := rpc.ParseEnvelope(line)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestClone(t *testing.T) {
 	}
 }
 
-func TestStart(t *testing.T) {
+func TestParsePrefix(t *testing.T) {
 	tests := []struct{ start, id, method string }{
 		{`{"method":"item/completed","params":{"te`, `null`, "item/completed"},
 		{`{"id":5,"method":"item/tool/call","par`, `5`, "item/tool/call"},
@@ -176,34 +176,34 @@ func TestStart(t *testing.T) {
 		{``, `null`, ""},
 	}
 	for _, test := range tests {
-		id, method := rpc.Start([]byte(test.start))
+		id, method := rpc.ParsePrefix([]byte(test.start))
 		if string(id.Raw()) != test.id || method != test.method {
 			t.Errorf("Start(%s) = %s, %q; want %s, %q", test.start, id.Raw(), method, test.id, test.method)
 		}
 	}
 }
 
-func TestReplies(t *testing.T) {
+func TestEncode(t *testing.T) {
 	m, err := rpc.ParseMessage([]byte(`{"id":"\u0061","method":"m"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct{ name, got, want string }{
-		{"result", string(rpc.Reply(m.ID, []byte(`{"a":1}`))), `{"id":"\u0061","result":{"a":1}}`},
-		{"result to nobody", string(rpc.Reply(rpc.ID{}, []byte(`1`))), `{"id":null,"result":1}`},
-		{"error", string(rpc.ReplyError(m.ID, rpc.Errorf(rpc.CodeRefused, "no %q\n", "x"))),
+		{"result", string(rpc.EncodeResult(m.ID, []byte(`{"a":1}`))), `{"id":"\u0061","result":{"a":1}}`},
+		{"result to nobody", string(rpc.EncodeResult(rpc.ID{}, []byte(`1`))), `{"id":null,"result":1}`},
+		{"error", string(rpc.EncodeError(m.ID, rpc.Errorf(rpc.CodeRefused, "no %q\n", "x"))),
 			`{"error":{"code":-32010,"message":"no \"x\"\n"},"id":"\u0061"}`},
-		{"error with data", string(rpc.ReplyError(m.ID, rpc.WithData(rpc.Errorf(rpc.CodeBusy, "busy"), map[string]int{"a": 1}))),
+		{"error with data", string(rpc.EncodeError(m.ID, rpc.WithData(rpc.Errorf(rpc.CodeBusy, "busy"), map[string]int{"a": 1}))),
 			`{"error":{"code":-32015,"message":"busy","data":{"a":1}},"id":"\u0061"}`},
-		{"wrapped error", string(rpc.ReplyError(rpc.ID{}, &rpc.RefusedLine{Err: rpc.Errorf(rpc.CodeParse, "p")})),
+		{"wrapped error", string(rpc.EncodeError(rpc.ID{}, &rpc.MessageError{Err: rpc.Errorf(rpc.CodeParse, "p")})),
 			`{"error":{"code":-32700,"message":"p"},"id":null}`},
-		{"any error", string(rpc.ReplyError(rpc.NewStringID("x"), errors.New("disk full"))),
+		{"any error", string(rpc.EncodeError(rpc.NewStringID("x"), errors.New("disk full"))),
 			`{"error":{"code":-32603,"message":"disk full"},"id":"x"}`},
 		// One byte that is not UTF-8 would end codex, and a client's parser too.
-		{"error not in UTF-8", string(rpc.ReplyError(rpc.ID{}, errors.New("a\xffb"))),
+		{"error not in UTF-8", string(rpc.EncodeError(rpc.ID{}, errors.New("a\xffb"))),
 			`{"error":{"code":-32603,"message":"a\ufffdb"},"id":null}`},
-		{"call", string(rpc.Call(rpc.NewStringID("x"), "m", []byte(`{}`))), `{"id":"x","method":"m","params":{}}`},
-		{"notification", string(rpc.Call(rpc.ID{}, "a\"b", nil)), `{"method":"a\"b"}`},
+		{"call", string(rpc.EncodeRequest(rpc.NewStringID("x"), "m", []byte(`{}`))), `{"id":"x","method":"m","params":{}}`},
+		{"notification", string(rpc.EncodeRequest(rpc.ID{}, "a\"b", nil)), `{"method":"a\"b"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestIDs(t *testing.T) {
 	seen := map[string]string{}
 	for _, p := range pairs {
 		k := key(p.asked)
-		if got := string(rpc.AnswerKey([]byte(p.answered))); got != k {
+		if got := string(rpc.ResponseKey([]byte(p.answered))); got != k {
 			t.Errorf("the key of %s is %q, that of its answer %q", p.asked, k, got)
 		}
 		if other, ok := seen[k]; ok {
@@ -248,7 +248,7 @@ func TestIDs(t *testing.T) {
 		seen[k] = p.asked
 	}
 	own := rpc.NewStringID("own <\"\n>")
-	if m, err := rpc.ParseMessage(rpc.Reply(own, []byte("1"))); err != nil || m.ID.Key() != own.Key() {
+	if m, err := rpc.ParseMessage(rpc.EncodeResult(own, []byte("1"))); err != nil || m.ID.Key() != own.Key() {
 		t.Errorf("the key of our own id is %q; its answer is %v, %v", own.Key(), m, err)
 	}
 	none := rpc.ID{}

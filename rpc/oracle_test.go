@@ -17,7 +17,7 @@ import (
 
 // strictly asks another strict parser: it refuses duplicate keys, lone surrogates
 // and what is not UTF-8, as ours has to, and knows nothing of codex's limits.
-func strictly(text []byte) bool { return jsontext.Value(text).IsValid() }
+func isStrict(text []byte) bool { return jsontext.Value(text).IsValid() }
 
 // decode is encoding/json's reading of a text, with numbers as they are written.
 func decode(text []byte) (any, error) {
@@ -98,7 +98,7 @@ func shapeOf(t testing.TB, text []byte) shape {
 // codexTakes tells whether codex 0.169.0 takes a line for a message, as far as
 // that was measured; it knows nothing of methods and params. That it is one line
 // is a Source's business.
-func codexTakes(line []byte) bool {
+func codexAccepts(line []byte) bool {
 	v, err := decode(line)
 	root, ok := v.(map[string]any)
 	if err != nil || !ok {

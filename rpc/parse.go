@@ -25,7 +25,7 @@ const (
 	maxCodexNodes = 1 << 22
 	// fewMembers is how many keys of an object are compared one by one; objects
 	// with more are sorted at their end.
-	fewMembers = 24
+	maxCompared = 24
 	// privatePrefix starts the keys by which serde_json, as codex 0.169.0 is
 	// built, smuggles values past a reader: {"$serde_json::private::RawValue":
 	// "\"never\""} is taken for "never" (measured), and ...::Number for a number.
@@ -34,11 +34,11 @@ const (
 
 // syntaxError is what is wrong with a text, and where.
 type syntaxError struct {
-	offset int
-	what   string
+	offset  int
+	problem string
 }
 
-func (e *syntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.what, e.offset+1) }
+func (e *syntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.problem, e.offset+1) }
 
 // frame is an array or object that is open.
 type frame struct {
@@ -79,14 +79,14 @@ func (p *parser) reset(text []byte, deep bool, maxDepth int) {
 func (p *parser) fail(what string) error { return &syntaxError{p.pos, what} }
 
 // failAt is fail for what a lenient look forgives.
-func (p *parser) failAt(pos int, what string) error {
+func (p *parser) failUnlessLenient(pos int, what string) error {
 	if p.lenient {
 		return nil
 	}
 	return &syntaxError{pos, what}
 }
 
-func (p *parser) space() {
+func (p *parser) skipSpace() {
 	for p.pos < len(p.doc.text) {
 		switch p.doc.text[p.pos] {
 		case ' ', '\t', '\r', '\n':
@@ -112,7 +112,7 @@ func (p *parser) parse() error {
 		return p.fail("more than 4 GiB")
 	}
 	for {
-		opened, err := p.value()
+		opened, err := p.parseValue()
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (p *parser) parse() error {
 		}
 		// A value has ended. Close what ends with it, until the next one starts.
 		for {
-			p.space()
+			p.skipSpace()
 			if len(p.stack) == 0 {
 				if p.pos < len(p.doc.text) {
 					return p.fail("something after the end of the message")
@@ -133,7 +133,7 @@ func (p *parser) parse() error {
 			if c == ',' {
 				p.pos++
 				if f.object {
-					if err := p.key(); err != nil {
+					if err := p.parseKey(); err != nil {
 						return err
 					}
 				}
@@ -151,8 +151,8 @@ func (p *parser) parse() error {
 
 // value reads a value. opened tells that it was the start of an array or object
 // that is not empty, whose first value comes next.
-func (p *parser) value() (opened bool, err error) {
-	p.space()
+func (p *parser) parseValue() (opened bool, err error) {
+	p.skipSpace()
 	switch c := p.peek(); c {
 	case '{', '[':
 		if len(p.stack) == p.maxDepth {
@@ -162,38 +162,38 @@ func (p *parser) value() (opened bool, err error) {
 		if c == '{' {
 			kind = Object
 		}
-		i, kept := p.add(kind)
+		i, kept := p.addNode(kind)
 		p.stack = append(p.stack, frame{node: i, kept: kept, object: c == '{', keys: len(p.keys)})
 		p.pos++
-		p.space()
+		p.skipSpace()
 		if n := p.peek(); (c == '{' && n == '}') || (c == '[' && n == ']') {
 			return false, p.close()
 		}
 		if c == '{' {
-			err = p.key()
+			err = p.parseKey()
 		}
 		return true, err
 	case '"':
-		i, kept := p.add(String)
+		i, kept := p.addNode(String)
 		p.pos++
-		if _, err := p.text(); err != nil {
+		if _, err := p.parseString(); err != nil {
 			return false, err
 		}
-		p.end(i, kept)
+		p.endNode(i, kept)
 		return false, nil
 	case 't':
-		return false, p.literal("true", Bool)
+		return false, p.parseLiteral("true", Bool)
 	case 'f':
-		return false, p.literal("false", Bool)
+		return false, p.parseLiteral("false", Bool)
 	case 'n':
-		return false, p.literal("null", Null)
+		return false, p.parseLiteral("null", Null)
 	default:
-		return false, p.number()
+		return false, p.parseNumber()
 	}
 }
 
 // add keeps a node for the value that starts here.
-func (p *parser) add(kind Kind) (index uint32, kept bool) {
+func (p *parser) addNode(kind Kind) (index uint32, kept bool) {
 	n := node{start: uint32(p.pos), kind: kind, keyStart: p.keyStart, keyEnd: p.keyEnd, keyEscaped: p.keyEscaped}
 	p.keyStart, p.keyEnd, p.keyEscaped = 0, 0, false
 	if len(p.stack) > 1 && (!p.deep || p.doc.truncated) {
@@ -209,7 +209,7 @@ func (p *parser) add(kind Kind) (index uint32, kept bool) {
 	return uint32(len(p.doc.nodes) - 1), true
 }
 
-func (p *parser) end(i uint32, kept bool) {
+func (p *parser) endNode(i uint32, kept bool) {
 	if kept {
 		p.doc.nodes[i].end = uint32(p.pos)
 		p.doc.nodes[i].skip = uint32(len(p.doc.nodes))
@@ -221,40 +221,40 @@ func (p *parser) close() error {
 	f := p.stack[len(p.stack)-1]
 	p.pos++
 	if f.object {
-		if own := p.keys[f.keys:]; len(own) > fewMembers {
+		if own := p.keys[f.keys:]; len(own) > maxCompared {
 			slices.SortFunc(own, bytes.Compare)
 			for i := 1; i < len(own); i++ {
 				if bytes.Equal(own[i-1], own[i]) {
-					return p.twice(p.pos, own[i])
+					return p.duplicateKey(p.pos, own[i])
 				}
 			}
 		}
 		p.keys = p.keys[:f.keys]
 	}
 	p.stack = p.stack[:len(p.stack)-1]
-	p.end(f.node, f.kept)
+	p.endNode(f.node, f.kept)
 	return nil
 }
 
 // key reads the name of a member and its colon.
-func (p *parser) key() error {
-	p.space()
+func (p *parser) parseKey() error {
+	p.skipSpace()
 	if p.peek() != '"' {
 		return p.unexpected("a key in double quotes")
 	}
 	p.pos++
 	start := p.pos
-	escaped, err := p.text()
+	escaped, err := p.parseString()
 	if err != nil {
 		return err
 	}
 	end := p.pos - 1
 	if !p.lenient {
-		if err := p.name(start, end, escaped); err != nil {
+		if err := p.checkKey(start, end, escaped); err != nil {
 			return err
 		}
 	}
-	p.space()
+	p.skipSpace()
 	if p.peek() != ':' {
 		return p.unexpected("a colon")
 	}
@@ -264,7 +264,7 @@ func (p *parser) key() error {
 }
 
 // name checks the name of a member against the others of its object.
-func (p *parser) name(start, end int, escaped bool) error {
+func (p *parser) checkKey(start, end int, escaped bool) error {
 	name := p.doc.text[start:end]
 	if escaped {
 		name = []byte(unquote(name))
@@ -276,10 +276,10 @@ func (p *parser) name(start, end int, escaped bool) error {
 		return p.fail(fmt.Sprintf("more than %d members in an object and those around it", maxMembers))
 	}
 	own := p.keys[p.stack[len(p.stack)-1].keys:]
-	if len(own) < fewMembers {
+	if len(own) < maxCompared {
 		for _, other := range own {
 			if bytes.Equal(other, name) {
-				return p.twice(start, name)
+				return p.duplicateKey(start, name)
 			}
 		}
 	}
@@ -287,15 +287,15 @@ func (p *parser) name(start, end int, escaped bool) error {
 	return nil
 }
 
-func (p *parser) twice(pos int, name []byte) error {
+func (p *parser) duplicateKey(pos int, name []byte) error {
 	return &syntaxError{pos, fmt.Sprintf("the key %s twice in one object", clip(name))}
 }
 
 // text reads a string from behind its opening quote to behind its closing one.
-func (p *parser) text() (escaped bool, err error) {
+func (p *parser) parseString() (escaped bool, err error) {
 	b := p.doc.text
 	for {
-		p.pos += plain(b[p.pos:])
+		p.pos += plainLen(b[p.pos:])
 		if p.pos >= len(b) {
 			return false, p.fail("the text ends inside a string")
 		}
@@ -305,18 +305,18 @@ func (p *parser) text() (escaped bool, err error) {
 			return escaped, nil
 		case c == '\\':
 			escaped = true
-			if err := p.escape(); err != nil {
+			if err := p.parseEscape(); err != nil {
 				return false, err
 			}
 		case c < 0x20:
-			if err := p.failAt(p.pos, "a control character inside a string (write it as an escape)"); err != nil {
+			if err := p.failUnlessLenient(p.pos, "a control character inside a string (write it as an escape)"); err != nil {
 				return false, err
 			}
 			p.pos++
 		default:
 			r, n := utf8.DecodeRune(b[p.pos:])
 			if r == utf8.RuneError && n <= 1 {
-				if err := p.failAt(p.pos, "a byte that is not UTF-8"); err != nil {
+				if err := p.failUnlessLenient(p.pos, "a byte that is not UTF-8"); err != nil {
 					return false, err
 				}
 			}
@@ -326,7 +326,7 @@ func (p *parser) text() (escaped bool, err error) {
 }
 
 // escape reads one escape. A lone surrogate is refused: Codex drops the message.
-func (p *parser) escape() error {
+func (p *parser) parseEscape() error {
 	b := p.doc.text[p.pos:]
 	if len(b) < 2 {
 		return p.fail("the text ends inside a string")
@@ -340,7 +340,7 @@ func (p *parser) escape() error {
 			what = "a broken \\u escape"
 		case !utf16.IsSurrogate(r):
 			n = 6
-		case pair(b) < 0:
+		case surrogatePair(b) < 0:
 			what = "half a surrogate pair"
 		default:
 			n = 12
@@ -349,7 +349,7 @@ func (p *parser) escape() error {
 		what = "an unknown escape"
 	}
 	if what != "" {
-		if err := p.failAt(p.pos, what); err != nil {
+		if err := p.failUnlessLenient(p.pos, what); err != nil {
 			return err
 		}
 	}
@@ -357,32 +357,32 @@ func (p *parser) escape() error {
 	return nil
 }
 
-func (p *parser) literal(word string, kind Kind) error {
-	i, kept := p.add(kind)
+func (p *parser) parseLiteral(word string, kind Kind) error {
+	i, kept := p.addNode(kind)
 	if !bytes.HasPrefix(p.doc.text[p.pos:], []byte(word)) {
 		return p.unexpected("a value")
 	}
 	p.pos += len(word)
-	p.end(i, kept)
+	p.endNode(i, kept)
 	return nil
 }
 
-func (p *parser) number() error {
+func (p *parser) parseNumber() error {
 	if c := p.peek(); c != '-' && (c < '0' || c > '9') {
 		return p.unexpected("a value")
 	}
-	i, kept := p.add(Number)
+	i, kept := p.addNode(Number)
 	if p.peek() == '-' {
 		p.pos++
 	}
 	if p.peek() == '0' {
 		p.pos++
-	} else if !p.digits() {
+	} else if !p.skipDigits() {
 		return p.unexpected("a digit")
 	}
 	if p.peek() == '.' {
 		p.pos++
-		if !p.digits() {
+		if !p.skipDigits() {
 			return p.unexpected("a digit")
 		}
 	}
@@ -391,15 +391,15 @@ func (p *parser) number() error {
 		if c := p.peek(); c == '+' || c == '-' {
 			p.pos++
 		}
-		if !p.digits() {
+		if !p.skipDigits() {
 			return p.unexpected("a digit")
 		}
 	}
-	p.end(i, kept)
+	p.endNode(i, kept)
 	return nil
 }
 
-func (p *parser) digits() bool {
+func (p *parser) skipDigits() bool {
 	from := p.pos
 	for c := p.peek(); c >= '0' && c <= '9'; c = p.peek() {
 		p.pos++

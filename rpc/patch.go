@@ -116,8 +116,8 @@ func (p *Patch) render(out []byte, i uint32) []byte {
 	if !p.touched[i] {
 		return append(out, p.doc.text[n.start:n.end]...)
 	}
-	if !p.membership(i) {
-		return p.inPlace(out, i)
+	if !p.membersChange(i) {
+		return p.renderInPlace(out, i)
 	}
 	out = append(out, '{')
 	first := true
@@ -145,7 +145,7 @@ func (p *Patch) render(out []byte, i uint32) []byte {
 }
 
 // membership tells whether members come or go in the object i itself.
-func (p *Patch) membership(i uint32) bool {
+func (p *Patch) membersChange(i uint32) bool {
 	if len(p.added[i]) > 0 {
 		return true
 	}
@@ -159,7 +159,7 @@ func (p *Patch) membership(i uint32) bool {
 }
 
 // inPlace renders the children of i with everything between them as it was.
-func (p *Patch) inPlace(out []byte, i uint32) []byte {
+func (p *Patch) renderInPlace(out []byte, i uint32) []byte {
 	n := &p.doc.nodes[i]
 	at := n.start
 	for c := i + 1; c < n.skip; c = p.doc.nodes[c].skip {
@@ -172,7 +172,7 @@ func (p *Patch) inPlace(out []byte, i uint32) []byte {
 
 // OneLine makes line ends between the tokens of a parsed text into spaces, in
 // place. Inside strings a strict text has none.
-func OneLine(text []byte) {
+func ReplaceNewlines(text []byte) {
 	for i := bytes.IndexByte(text, '\n'); i >= 0; i = bytes.IndexByte(text, '\n') {
 		text[i] = ' '
 		text = text[i+1:]

@@ -163,7 +163,7 @@ func checkPatch(t tester, line []byte, edits []edit) {
 	if !p.Changed() && (len(out) != len(line) || &out[0] != &line[0]) {
 		t.Fatalf("without an edit, %q became %q", line, out)
 	}
-	if !strictly(out) {
+	if !isStrict(out) {
 		t.Fatalf("%q became %q, which is not strict", line, out)
 	}
 	want := []byte(root.text())
@@ -254,7 +254,7 @@ func textOf(depth int) *rapid.Generator[string] {
 func TestPatchLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := fmt.Sprintf(`{"id":1, "method":"m","params" :{"x":%s,"y":%s} }`, textOf(4).Draw(t, "x"), textOf(2).Draw(t, "y"))
-		if !strictly([]byte(line)) {
+		if !isStrict([]byte(line)) {
 			t.Fatalf("drew %q", line)
 		}
 		step := rapid.Custom(func(t *rapid.T) edit {

@@ -136,7 +136,7 @@ func TestPatchChanged(t *testing.T) {
 
 // What codex says may be rewritten, too; Open has looked into all of it.
 func TestPatchOfAnEnvelope(t *testing.T) {
-	e, err := rpc.Open([]byte(`{"id":1,"result":{"a":{"b":1} , "userAgent":"x/0.169.0"}}`))
+	e, err := rpc.ParseEnvelope([]byte(`{"id":1,"result":{"a":{"b":1} , "userAgent":"x/0.169.0"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestPatchPanics(t *testing.T) {
 	}
 }
 
-func TestOneLine(t *testing.T) {
+func TestReplaceNewlines(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                       "",
 		"{}":                     "{}",
@@ -182,7 +182,7 @@ func TestOneLine(t *testing.T) {
 		"no line end, but blank": "no line end, but blank",
 	} {
 		got := []byte(text)
-		if rpc.OneLine(got); string(got) != want {
+		if rpc.ReplaceNewlines(got); string(got) != want {
 			t.Errorf("OneLine(%q) = %q, want %q", text, got, want)
 		}
 	}

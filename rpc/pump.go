@@ -10,59 +10,59 @@ import (
 // it must neither block nor allocate. When its answer for a notification changes,
 // the change counts from the next line that the Taker gets or the next read of
 // Codex's output on, whichever comes first.
-type Sieve interface {
+type Filter interface {
 	// WantsMethod is asked for notifications and requests.
 	WantsMethod(method []byte, request bool) bool
 	// WantsAnswer is asked for answers, with the Key of the request.
-	WantsAnswer(key []byte) bool
+	WantsResponse(key []byte) bool
 	// WantsAnswers tells whether WantsAnswer would say yes to any key.
-	WantsAnswers() bool
+	MayWantResponse() bool
 }
 
 // LineSieve is a Sieve that wants some notifications of a method and lets others pass.
 // It is asked for those that WantsMethod wants, once they are there as a whole, and held
 // to the same.
-type LineSieve interface {
+type LineFilter interface {
 	WantsLine(method, line []byte) bool
 }
 
 // Taker gets the lines that a Sieve wants, in their place among the others: what
 // came before has been written, what comes behind has not. A line has no line
 // end and is valid during the call. The last one may be unfinished.
-type Taker interface {
-	Take(line []byte)
+type Handler interface {
+	Handle(line []byte)
 	// TakeTooLong gets the first bytes of a wanted line that is longer than the
 	// bound. The rest of the line is lost.
-	TakeTooLong(start []byte)
+	HandleTooLong(start []byte)
 }
 
 // Watcher is told what a Pump passes on, just before it is written. What is taken it is not
 // told. It must neither wait nor keep the bytes.
-type Watcher interface {
+type Observer interface {
 	// Passed gets so many whole lines, each with its line end but perhaps the last of all.
-	Passed(lines []byte, count int)
+	ForwardedLines(lines []byte, count int)
 	// PassedPart gets a line longer than the buffer in parts. The last one has the line end,
 	// unless Codex ended before it, and is empty then.
-	PassedPart(part []byte, last bool)
+	ForwardedPart(part []byte, last bool)
 }
 
 // maxLost is how much is kept of a line whose rest is lost: its id and method stand there.
-const maxLost = 4096
+const maxPrefix = 4096
 
 // PumpBuffer is the size of a Pump's read buffer.
-const PumpBuffer = 256 << 10
+const PumpBufferSize = 256 << 10
 
 // Pump carries lines from Codex to the client: those nobody wants in runs, each
 // run with one write, straight from the read buffer. A line longer than the
 // buffer streams through as it comes, so that memory does not depend on its
 // length.
 type Pump struct {
-	out   Sink
-	sieve Sieve
-	lines LineSieve // nil: of a method all are wanted, or none
-	taker Taker
-	watch Watcher // nil: nobody
-	max   int
+	out        Sink
+	filter     Filter
+	lineFilter LineFilter // nil: of a method all are wanted, or none
+	handler    Handler
+	observer   Observer // nil: nobody
+	max        int
 
 	buf     []byte
 	r, w    int // buf[r:w] is read and not carried yet
@@ -72,41 +72,43 @@ type Pump struct {
 	// that method would differ: a stream of deltas is decided by one comparison
 	// each. It is empty after each read and after each taken line, because the
 	// Sieve may want the method since.
-	passed []byte
+	lastForwarded []byte
 
-	start []byte // of the line that may have broken off
-	cut   bool   // it has
+	prefix    []byte // of the line that may have broken off
+	truncated bool   // it has
 }
 
 // NewPump makes a Pump. max bounds a line that has to be gathered whole: one that
 // is wanted or, for a Sink that is no Streamer, any line.
-func NewPump(out Sink, sieve Sieve, taker Taker, max int) *Pump {
-	lines, _ := sieve.(LineSieve)
-	return &Pump{out: out, sieve: sieve, lines: lines, taker: taker, max: max,
-		buf: make([]byte, PumpBuffer), passed: make([]byte, 0, 128)}
+func NewPump(out Sink, sieve Filter, taker Handler, max int) *Pump {
+	lines, _ := sieve.(LineFilter)
+	return &Pump{out: out, filter: sieve, lineFilter: lines, handler: taker, max: max,
+		buf: make([]byte, PumpBufferSize), lastForwarded: make([]byte, 0, 128)}
 }
 
 // Watch has w told what passes. It is called before Run.
-func (p *Pump) Watch(w Watcher) { p.watch = w }
+func (p *Pump) Observe(w Observer) { p.observer = w }
 
 // Cut is the start of the last line when that has passed and broke off, because Codex ended
 // in the middle of it; else nil. Nobody can have understood it.
-func (p *Pump) Cut() []byte {
-	if !p.cut {
+func (p *Pump) TruncatedLine() []byte {
+	if !p.truncated {
 		return nil
 	}
-	return p.start
+	return p.prefix
 }
 
 // begins keeps the start of a line that may break off.
-func (p *Pump) begins(line []byte) { p.start = append(p.start[:0], line[:min(len(line), maxLost)]...) }
+func (p *Pump) keepPrefix(line []byte) {
+	p.prefix = append(p.prefix[:0], line[:min(len(line), maxPrefix)]...)
+}
 
 // run writes lines that pass.
-func (p *Pump) run(lines []byte, count int) {
-	if p.watch != nil {
-		p.watch.Passed(lines, count)
+func (p *Pump) forward(lines []byte, count int) {
+	if p.observer != nil {
+		p.observer.ForwardedLines(lines, count)
 	}
-	p.out.Run(lines)
+	p.out.WriteLines(lines)
 }
 
 // Run carries everything from in until its end, and returns what Read returned
@@ -116,20 +118,20 @@ func (p *Pump) Run(in io.Reader) error {
 	for {
 		n, err := in.Read(p.buf[p.w:])
 		p.w += n
-		p.forget()
-		p.carry()
+		p.forgetForwarded()
+		p.processLines()
 		if p.w-p.r == len(p.buf) && err == nil {
-			err = p.long(in)
-			p.carry()
+			err = p.processLongLine(in)
+			p.processLines()
 		}
 		p.w = copy(p.buf, p.buf[p.r:p.w])
 		p.r = 0
 		if err != nil {
 			if line := p.buf[:p.w]; p.w > 0 { // Codex died in mid-line; the client may have use for it
-				if p.passes(line, true) {
-					p.last(line)
+				if p.isForwarded(line, true) {
+					p.forwardUnended(line)
 				} else {
-					p.taker.Take(line)
+					p.handler.Handle(line)
 				}
 			}
 			if errors.Is(err, io.EOF) {
@@ -141,17 +143,17 @@ func (p *Pump) Run(in io.Reader) error {
 }
 
 // last is run for a line without a line end. Where messages are framed a part of one is none.
-func (p *Pump) last(line []byte) {
-	p.begins(line)
+func (p *Pump) forwardUnended(line []byte) {
+	p.keepPrefix(line)
 	_, err := ParseValue(line)
-	p.cut = err != nil
-	if _, parts := p.out.(Streamer); parts || !p.cut {
-		p.run(line, 1)
+	p.truncated = err != nil
+	if _, parts := p.out.(Streamer); parts || !p.truncated {
+		p.forward(line, 1)
 	}
 }
 
 // carry carries the whole lines of the buffer.
-func (p *Pump) carry() {
+func (p *Pump) processLines() {
 	run, count := p.r, 0
 	for p.r < p.w {
 		end := bytes.IndexByte(p.buf[p.r+p.scanned:p.w], '\n')
@@ -162,124 +164,124 @@ func (p *Pump) carry() {
 		end += p.scanned
 		p.scanned = 0
 		line := p.buf[p.r : p.r+end]
-		if p.passes(line, true) {
+		if p.isForwarded(line, true) {
 			p.r += end + 1
 			count++
 			continue
 		}
 		if run < p.r {
-			p.run(p.buf[run:p.r], count)
+			p.forward(p.buf[run:p.r], count)
 		}
-		p.taker.Take(line)
-		p.forget()
+		p.handler.Handle(line)
+		p.forgetForwarded()
 		p.r += end + 1
 		run, count = p.r, 0
 	}
 	if run < p.r {
-		p.run(p.buf[run:p.r], count)
+		p.forward(p.buf[run:p.r], count)
 	}
 }
 
 // forget has the next notification of any method decided anew.
-func (p *Pump) forget() { p.passed = p.passed[:0] }
+func (p *Pump) forgetForwarded() { p.lastForwarded = p.lastForwarded[:0] }
 
 // passes decides by the start of a line, or by all of it when that is needed and
 // there.
-func (p *Pump) passes(line []byte, whole bool) bool {
-	if p.sieve == nil || (len(p.passed) > 0 && bytes.HasPrefix(line, p.passed)) {
+func (p *Pump) isForwarded(line []byte, whole bool) bool {
+	if p.filter == nil || (len(p.lastForwarded) > 0 && bytes.HasPrefix(line, p.lastForwarded)) {
 		return true
 	}
-	g := look(line)
+	g := sniff(line)
 	switch {
 	case g.method != nil:
-		if p.sieve.WantsMethod(g.method, g.id != nil) {
-			return whole && g.id == nil && p.lines != nil && !p.lines.WantsLine(g.method, line)
+		if p.filter.WantsMethod(g.method, g.id != nil) {
+			return whole && g.id == nil && p.lineFilter != nil && !p.lineFilter.WantsLine(g.method, line)
 		}
 		// cap(g.method) reaches to the end of line's backing array, so the length of
 		// what lies before it is the difference.
 		upTo := cap(line) - cap(g.method) + len(g.method) + len(`","p`)
 		if g.id == nil && upTo <= len(line) {
-			p.passed = append(p.passed[:0], line[:upTo]...)
+			p.lastForwarded = append(p.lastForwarded[:0], line[:upTo]...)
 		}
 		return true
 	case g.id != nil:
-		return !p.sieve.WantsAnswers() || !p.sieve.WantsAnswer(answerKey(g.id))
+		return !p.filter.MayWantResponse() || !p.filter.WantsResponse(responseKey(g.id))
 	case whole:
-		return p.passesWhole(line)
+		return p.isParsedForwarded(line)
 	}
 	return false
 }
 
 // passesWhole decides on a line of no known form. What can't be read is passed:
 // the client is no worse off than without us.
-func (p *Pump) passesWhole(line []byte) bool {
+func (p *Pump) isParsedForwarded(line []byte) bool {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return true
 	}
-	e, err := Open(line)
+	e, err := ParseEnvelope(line)
 	switch {
 	case err != nil:
 		return true
 	case e.Method != "":
-		return !p.sieve.WantsMethod([]byte(e.Method), e.ID.IsValid())
+		return !p.filter.WantsMethod([]byte(e.Method), e.ID.IsValid())
 	}
-	return !p.sieve.WantsAnswers() || !p.sieve.WantsAnswer([]byte(e.ID.Key()))
+	return !p.filter.MayWantResponse() || !p.filter.WantsResponse([]byte(e.ID.Key()))
 }
 
 // long carries the line that fills the whole buffer, to its end.
-func (p *Pump) long(in io.Reader) error {
-	if s, ok := p.out.(Streamer); ok && p.passes(p.buf, false) {
-		p.part(p.buf, false)
-		s.Open(p.buf)
-		p.begins(p.buf)
+func (p *Pump) processLongLine(in io.Reader) error {
+	if s, ok := p.out.(Streamer); ok && p.isForwarded(p.buf, false) {
+		p.observePart(p.buf, false)
+		s.BeginLine(p.buf)
+		p.keepPrefix(p.buf)
 		ended := false
-		err := p.rest(in, func(part []byte, last bool) {
-			p.part(part, last)
-			s.Continue(part)
+		err := p.readRest(in, func(part []byte, last bool) {
+			p.observePart(part, last)
+			s.ContinueLine(part)
 			ended = last
 		})
 		if !ended {
-			p.part(nil, true)
-			p.cut = true
+			p.observePart(nil, true)
+			p.truncated = true
 		}
-		s.Close()
+		s.EndLine()
 		return err
 	}
-	line := gathered(nil, p.buf, p.max)
+	line := appendLong(nil, p.buf, p.max)
 	tooLong := false
-	err := p.rest(in, func(part []byte, _ bool) {
+	err := p.readRest(in, func(part []byte, _ bool) {
 		if tooLong = tooLong || len(line)+len(part) > p.max; !tooLong {
-			line = gathered(line, part, p.max)
+			line = appendLong(line, part, p.max)
 		}
 	})
 	switch {
-	case tooLong && p.taker != nil:
-		p.taker.TakeTooLong(line[:min(len(line), maxLost)])
-		p.forget()
+	case tooLong && p.handler != nil:
+		p.handler.HandleTooLong(line[:min(len(line), maxPrefix)])
+		p.forgetForwarded()
 	case tooLong:
-	case !p.passes(line, true):
-		p.taker.Take(bytes.TrimSuffix(line, []byte{'\n'}))
-		p.forget()
+	case !p.isForwarded(line, true):
+		p.handler.Handle(bytes.TrimSuffix(line, []byte{'\n'}))
+		p.forgetForwarded()
 	case bytes.HasSuffix(line, []byte{'\n'}):
-		p.run(line, 1)
+		p.forward(line, 1)
 	default:
-		p.last(line)
+		p.forwardUnended(line)
 	}
 	size := cap(line)
 	line = nil
-	giveBack(size)
+	releaseMemory(size)
 	return err
 }
 
-func (p *Pump) part(part []byte, last bool) {
-	if p.watch != nil {
-		p.watch.PassedPart(part, last)
+func (p *Pump) observePart(part []byte, last bool) {
+	if p.observer != nil {
+		p.observer.ForwardedPart(part, last)
 	}
 }
 
 // rest reads on to the end of a long line and hands each part to part, the last
 // one with the line end. What was read behind it is left in the buffer.
-func (p *Pump) rest(in io.Reader, part func(part []byte, last bool)) error {
+func (p *Pump) readRest(in io.Reader, part func(part []byte, last bool)) error {
 	for {
 		n, err := in.Read(p.buf)
 		end := bytes.IndexByte(p.buf[:n], '\n')

@@ -9,19 +9,19 @@ import (
 )
 
 // sieve looks names up in maps, as the proxy does.
-type sieve struct {
+type mapFilter struct {
 	methods, keys map[string]bool
 }
 
-func (s sieve) WantsMethod(m []byte, _ bool) bool { return s.methods[string(m)] }
-func (s sieve) WantsAnswer(k []byte) bool         { return s.keys[string(k)] }
-func (s sieve) WantsAnswers() bool                { return len(s.keys) > 0 }
-func (s sieve) Take([]byte)                       {}
-func (s sieve) TakeTooLong([]byte)                {}
+func (s mapFilter) WantsMethod(m []byte, _ bool) bool { return s.methods[string(m)] }
+func (s mapFilter) WantsResponse(k []byte) bool       { return s.keys[string(k)] }
+func (s mapFilter) MayWantResponse() bool             { return len(s.keys) > 0 }
+func (s mapFilter) Handle([]byte)                     {}
+func (s mapFilter) HandleTooLong([]byte)              {}
 
-var someWanted = sieve{map[string]bool{"turn/completed": true}, map[string]bool{`7`: true, `"own-1`: true}}
+var someWanted = mapFilter{map[string]bool{"turn/completed": true}, map[string]bool{`7`: true, `"own-1`: true}}
 
-func TestPassedLinesCostNoAllocation(t *testing.T) {
+func TestForwardedLinesCostNoAllocation(t *testing.T) {
 	lines := map[string]string{
 		"notification":                 `{"method":"item/agentMessage/delta","params":{"delta":"x"}}`,
 		"another each time":            `{"method":"item/started","params":{}}` + "\n" + `{"method":"item/completed","params":{}}`,
@@ -44,7 +44,7 @@ func TestPassedLinesCostNoAllocation(t *testing.T) {
 				s.methods = nil // it is said there
 				s.keys = map[string]bool{`"own-1`: true}
 			}
-			p := rpc.NewPump(rpc.NewLines(io.Discard), s, s, 64*mib)
+			p := rpc.NewPump(rpc.NewLineSink(io.Discard), s, s, 64*mib)
 			got := testing.AllocsPerRun(20, func() {
 				in.Reset(text)
 				if err := p.Run(in); err != nil {
@@ -60,9 +60,9 @@ func TestPassedLinesCostNoAllocation(t *testing.T) {
 
 // The sink's part of a message of our own.
 func TestMessageCostsNoAllocation(t *testing.T) {
-	sink := rpc.NewLines(io.Discard)
+	sink := rpc.NewLineSink(io.Discard)
 	text := []byte(`{"method":"bridge/policy/applied","params":{}}`)
-	if got := testing.AllocsPerRun(100, func() { sink.Message(text) }); got != 0 {
+	if got := testing.AllocsPerRun(100, func() { sink.WriteMessage(text) }); got != 0 {
 		t.Errorf("%v allocations", got)
 	}
 }
@@ -83,7 +83,7 @@ func TestParsingCostsFewAllocations(t *testing.T) {
 	}
 }
 
-func TestLookingCostsNoAllocation(t *testing.T) {
+func TestReadingValuesCostsNoAllocation(t *testing.T) {
 	m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"m","params":{"a":{"b":"text","c":true},"list":[1,2,3]}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 )
 
 // choosy is a desk that wants lines by what stands in them.
-type choosy struct{ desk }
+type lineFilter struct{ fakeHandler }
 
-func (r *choosy) WantsLine(method, line []byte) bool {
+func (r *lineFilter) WantsLine(method, line []byte) bool {
 	return string(method) == "w" && bytes.Contains(line, []byte("yes"))
 }
 
@@ -23,7 +23,7 @@ func (r *choosy) WantsLine(method, line []byte) bool {
 func TestPumpLines(t *testing.T) {
 	no, yes := `{"method":"w","params":"no"}`, `{"method":"w","params":"yes"}`
 	request := `{"id":1,"method":"w","params":"no"}`
-	long := `{"method":"w","params":"` + strings.Repeat("x", 2*rpc.PumpBuffer)
+	long := `{"method":"w","params":"` + strings.Repeat("x", 2*rpc.PumpBufferSize)
 	lines := []struct {
 		line  string
 		taken bool
@@ -44,8 +44,8 @@ func TestPumpLines(t *testing.T) {
 			want = append(want, "> "+l.line+"\n")
 		}
 	}
-	r := &choosy{desk{methods: []string{"w"}}}
-	if err := rpc.NewPump(rpc.NewLines(r), r, r, 4*mib).Run(strings.NewReader(in.String())); err != nil {
+	r := &lineFilter{fakeHandler{methods: []string{"w"}}}
+	if err := rpc.NewPump(rpc.NewLineSink(r), r, r, 4*mib).Run(strings.NewReader(in.String())); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, r.joined()); diff != "" {
@@ -54,27 +54,27 @@ func TestPumpLines(t *testing.T) {
 }
 
 // awakening wants "w" once "now" has been taken, or once it is told.
-type awakening struct {
-	desk
+type laterFilter struct {
+	fakeHandler
 	wakes bool
 }
 
-func (r *awakening) WantsMethod(m []byte, _ bool) bool {
+func (r *laterFilter) WantsMethod(m []byte, _ bool) bool {
 	return string(m) == "now" || r.wakes && string(m) == "w"
 }
 
-func (r *awakening) Take(line []byte) {
+func (r *laterFilter) Handle(line []byte) {
 	r.wakes = true
-	r.desk.Take(line)
+	r.fakeHandler.Handle(line)
 }
 
 // What the Sieve wants since a line was taken, or since the last read, does not pass by the
 // memory of a line that passed before.
-func TestPumpForgetsWhatPassed(t *testing.T) {
+func TestPumpAsksFilterAgainAfterHandledLine(t *testing.T) {
 	w, now := `{"method":"w","params":1}`, `{"method":"now","params":1}`
 	t.Run("a taken line", func(t *testing.T) {
-		r := &awakening{}
-		if err := rpc.NewPump(rpc.NewLines(r), r, r, mib).Run(strings.NewReader(w + "\n" + now + "\n" + w + "\n")); err != nil {
+		r := &laterFilter{}
+		if err := rpc.NewPump(rpc.NewLineSink(r), r, r, mib).Run(strings.NewReader(w + "\n" + now + "\n" + w + "\n")); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"> " + w + "\n", "take " + now, "take " + w}, r.events); diff != "" {
@@ -82,7 +82,7 @@ func TestPumpForgetsWhatPassed(t *testing.T) {
 		}
 	})
 	t.Run("another read", func(t *testing.T) {
-		r := &awakening{}
+		r := &laterFilter{}
 		second := readerFunc(func(b []byte) (int, error) {
 			if r.wakes {
 				return 0, io.EOF
@@ -90,7 +90,7 @@ func TestPumpForgetsWhatPassed(t *testing.T) {
 			r.wakes = true
 			return copy(b, w+"\n"), nil
 		})
-		if err := rpc.NewPump(rpc.NewLines(r), r, r, mib).Run(io.MultiReader(strings.NewReader(w+"\n"), second)); err != nil {
+		if err := rpc.NewPump(rpc.NewLineSink(r), r, r, mib).Run(io.MultiReader(strings.NewReader(w+"\n"), second)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"> " + w + "\n", "take " + w}, r.events); diff != "" {
@@ -104,17 +104,17 @@ type readerFunc func([]byte) (int, error)
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 // asked wants no notifications, all requests and answers, and counts what it is asked.
-type asked struct {
-	desk
+type countingFilter struct {
+	fakeHandler
 	methods int
 }
 
-func (r *asked) WantsMethod(_ []byte, request bool) bool {
+func (r *countingFilter) WantsMethod(_ []byte, request bool) bool {
 	r.methods++
 	return request
 }
-func (r *asked) WantsAnswer([]byte) bool { return true }
-func (r *asked) WantsAnswers() bool      { return true }
+func (r *countingFilter) WantsResponse([]byte) bool { return true }
+func (r *countingFilter) MayWantResponse() bool     { return true }
 
 // A Sieve is asked once for notifications of one method behind each other, and for each request.
 func TestPumpAsksOnceForAStream(t *testing.T) {
@@ -131,8 +131,8 @@ func TestPumpAsksOnceForAStream(t *testing.T) {
 		{"two streams", stream + strings.ReplaceAll(stream, `"m"`, `"n"`), 2, []string{"> " + stream + strings.ReplaceAll(stream, `"m"`, `"n"`)}},
 		{"a request in it", stream + request + "\n" + stream, 3, []string{"> " + stream, "take " + request, "> " + stream}},
 	} {
-		r := &asked{}
-		if err := rpc.NewPump(rpc.NewLines(r), r, r, mib).Run(strings.NewReader(test.text)); err != nil {
+		r := &countingFilter{}
+		if err := rpc.NewPump(rpc.NewLineSink(r), r, r, mib).Run(strings.NewReader(test.text)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, r.joined()); diff != "" || r.methods != test.methods {
@@ -142,10 +142,10 @@ func TestPumpAsksOnceForAStream(t *testing.T) {
 }
 
 // What has no id is not taken for an answer, even by who wants all of them.
-func TestPumpPassesAnswersWithoutAnID(t *testing.T) {
+func TestPumpForwardsResponsesWithoutAnID(t *testing.T) {
 	text := `{"id":,"result":{}}` + "\n" + `{"id":,"error":{}}` + "\n"
-	r := &asked{}
-	if err := rpc.NewPump(rpc.NewLines(r), r, r, mib).Run(strings.NewReader(text)); err != nil {
+	r := &countingFilter{}
+	if err := rpc.NewPump(rpc.NewLineSink(r), r, r, mib).Run(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"> " + text}, r.events); diff != "" {
@@ -160,9 +160,9 @@ func TestPumpLineEndsAnywhereInTheBuffer(t *testing.T) {
 		for _, form := range []string{`{"method":"%"}`, `{"method":"%","params":1}`} {
 			line := strings.ReplaceAll(form, "%", strings.Repeat("m", max(0, n-len(form)))) + "\n"
 			text := strings.Repeat(line, 3)
-			d := &desk{}
+			d := &fakeHandler{}
 			in := io.MultiReader(strings.NewReader(line), strings.NewReader(line), strings.NewReader(line))
-			if err := rpc.NewPumpSize(rpc.NewLines(d), d, d, mib, size).Run(in); err != nil {
+			if err := rpc.NewPumpSize(rpc.NewLineSink(d), d, d, mib, size).Run(in); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(d.joined(), ""); got != "> "+text {

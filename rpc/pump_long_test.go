@@ -12,7 +12,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-const buffer = rpc.PumpBuffer
+const buffer = rpc.PumpBufferSize
 
 // notification of a method, n bytes long with its line end.
 func notification(method string, n int) string {
@@ -21,7 +21,7 @@ func notification(method string, n int) string {
 }
 
 // partial is the first write that does not end with a line end.
-func (d *desk) partial() string {
+func (d *fakeHandler) partial() string {
 	for _, e := range d.events {
 		if strings.HasPrefix(e, "> ") && !strings.HasSuffix(e, "\n") {
 			return e
@@ -31,7 +31,7 @@ func (d *desk) partial() string {
 }
 
 // about shows long events by their length.
-func about(events []string) []string {
+func abbreviate(events []string) []string {
 	var all []string
 	for _, e := range events {
 		if len(e) > 100 {
@@ -103,21 +103,21 @@ func TestPumpLongLines(t *testing.T) {
 		"whole":           func(r io.Reader) io.Reader { return r },
 		"halves":          iotest.HalfReader,
 		"end with data":   iotest.DataErrReader,
-		"a few at a time": func(r io.Reader) io.Reader { return &pieces{r: r, n: 100003} },
+		"a few at a time": func(r io.Reader) io.Reader { return &pieceReader{r: r, n: 100003} },
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			for how, reader := range readers {
-				d := &desk{methods: []string{"w"}, keys: []string{"1"}}
+				d := &fakeHandler{methods: []string{"w"}, keys: []string{"1"}}
 				d.pump(t, reader(strings.NewReader(test.text)), max)
 				if got := d.joined(); !slices.Equal(got, test.want) {
-					t.Errorf("%s: %q\nwant %q", how, about(got), about(test.want))
+					t.Errorf("%s: %q\nwant %q", how, abbreviate(got), abbreviate(test.want))
 				}
 				if slices.Contains(d.events, "> ") {
 					t.Errorf("%s: an empty write", how)
 				}
 				if p := d.partial(); p != "" && !test.streams {
-					t.Errorf("%s: a write without a line end: %q", how, about([]string{p}))
+					t.Errorf("%s: a write without a line end: %q", how, abbreviate([]string{p}))
 				}
 			}
 		})
@@ -126,12 +126,12 @@ func TestPumpLongLines(t *testing.T) {
 
 // pieces gives at most n bytes at a time, and at most first the first time if that
 // is not 0.
-type pieces struct {
+type pieceReader struct {
 	r        io.Reader
 	n, first int
 }
 
-func (p *pieces) Read(b []byte) (int, error) {
+func (p *pieceReader) Read(b []byte) (int, error) {
 	n := p.n
 	if p.first > 0 {
 		n, p.first = p.first, 0
@@ -150,41 +150,41 @@ func TestPumpLongLinesToHeaders(t *testing.T) {
 	}
 	want := []string{message(90), message(buffer + 1), message(max), "lost " + m(max)[:4096],
 		"take " + strings.TrimSuffix(notification("w", 3*buffer), "\n"), message(80)}
-	d := &desk{methods: []string{"w"}}
-	if err := rpc.NewPump(rpc.NewHeaders(d), d, d, max).Run(strings.NewReader(text)); err != nil {
+	d := &fakeHandler{methods: []string{"w"}}
+	if err := rpc.NewPump(rpc.NewHeaderSink(d), d, d, max).Run(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(d.events, want) {
-		t.Errorf("%q\nwant %q", about(d.events), about(want))
+		t.Errorf("%q\nwant %q", abbreviate(d.events), abbreviate(want))
 	}
 	// Without a taker there is nobody to tell.
-	d = &desk{}
-	if err := rpc.NewPump(rpc.NewHeaders(d), nil, nil, max).Run(strings.NewReader(m(2*max) + m(80))); err != nil {
+	d = &fakeHandler{}
+	if err := rpc.NewPump(rpc.NewHeaderSink(d), nil, nil, max).Run(strings.NewReader(m(2*max) + m(80))); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{message(80)}; !slices.Equal(d.events, want) {
-		t.Errorf("%q\nwant %q", about(d.events), about(want))
+		t.Errorf("%q\nwant %q", abbreviate(d.events), abbreviate(want))
 	}
 }
 
 // In the middle of a long line others want to speak to the client, and have to
 // wait for its end.
-func TestPumpOthersWaitForALongLine(t *testing.T) {
+func TestPumpBlocksOtherWritersDuringALongLine(t *testing.T) {
 	const speakers, messages = 4, 25
-	var d desk
-	sink := rpc.NewLines(&d)
+	var d fakeHandler
+	sink := rpc.NewLineSink(&d)
 	text := notification("m", 90) + notification("m", 40*buffer) + notification("m", 80)
 	start, speak := make(chan struct{}), sync.WaitGroup{}
 	for i := range speakers {
 		speak.Go(func() {
 			<-start
 			for n := range messages {
-				sink.Message(fmt.Appendf(nil, `{"speaker":%d,"n":%d}`, i, n))
+				sink.WriteMessage(fmt.Appendf(nil, `{"speaker":%d,"n":%d}`, i, n))
 			}
 		})
 	}
-	in := &starter{r: &pieces{r: strings.NewReader(text), n: 100003}, after: 5, start: start}
-	if err := rpc.NewPump(sink, &desk{}, &desk{}, mib).Run(in); err != nil {
+	in := &burstReader{r: &pieceReader{r: strings.NewReader(text), n: 100003}, after: 5, start: start}
+	if err := rpc.NewPump(sink, &fakeHandler{}, &fakeHandler{}, mib).Run(in); err != nil {
 		t.Fatal(err)
 	}
 	speak.Wait()
@@ -192,7 +192,7 @@ func TestPumpOthersWaitForALongLine(t *testing.T) {
 	count := map[string]int{}
 	for line := range strings.Lines(strings.Join(d.joined(), "")[2:]) {
 		if strings.Contains(line, "speaker") && len(line) > 50 {
-			t.Fatalf("a message stands inside a line: %q", about([]string{line}))
+			t.Fatalf("a message stands inside a line: %q", abbreviate([]string{line}))
 		}
 		count[line]++
 	}
@@ -206,13 +206,13 @@ func TestPumpOthersWaitForALongLine(t *testing.T) {
 
 // starter closes start behind so many reads: then the others are in the middle of
 // what it reads.
-type starter struct {
+type burstReader struct {
 	r     io.Reader
 	after int
 	start chan struct{}
 }
 
-func (s *starter) Read(b []byte) (int, error) {
+func (s *burstReader) Read(b []byte) (int, error) {
 	if s.after--; s.after == 0 {
 		close(s.start)
 	}
@@ -221,19 +221,19 @@ func (s *starter) Read(b []byte) (int, error) {
 
 // A line that breaks off passes as far as it came where lines are what the client reads; of
 // framed messages a part is none. What its start tells is kept in either case.
-func TestPumpCut(t *testing.T) {
+func TestPumpTruncatedLine(t *testing.T) {
 	const whole = `{"id":1,"result":{}}`
 	for name, cut := range map[string]string{"short": `{"id":2,"res`, "long": `{"id":2,"result":"` + strings.Repeat("x", 2*buffer)} {
 		for _, end := range []string{cut, whole} { // whole, but for its line end
-			lines, framed := &desk{}, &desk{}
-			pump := rpc.NewPump(rpc.NewLines(lines), lines, lines, mib)
+			lines, framed := &fakeHandler{}, &fakeHandler{}
+			pump := rpc.NewPump(rpc.NewLineSink(lines), lines, lines, mib)
 			if err := pump.Run(strings.NewReader(whole + "\n" + end)); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(lines.joined(), ""); got != "> "+whole+"\n"+end {
 				t.Errorf("%s: lines: %.100q", name, got)
 			}
-			inFrames := rpc.NewPump(rpc.NewHeaders(framed), framed, framed, mib)
+			inFrames := rpc.NewPump(rpc.NewHeaderSink(framed), framed, framed, mib)
 			if err := inFrames.Run(strings.NewReader(whole + "\n" + end)); err != nil {
 				t.Fatal(err)
 			}
@@ -241,7 +241,7 @@ func TestPumpCut(t *testing.T) {
 				t.Errorf("%s: framed: %d messages, %.200q", name, n, framed.events)
 			}
 			for _, p := range []*rpc.Pump{pump, inFrames} {
-				if start := string(p.Cut()); end == whole && start != "" || end == cut && (start == "" || !strings.HasPrefix(cut, start)) {
+				if start := string(p.TruncatedLine()); end == whole && start != "" || end == cut && (start == "" || !strings.HasPrefix(cut, start)) {
 					t.Errorf("%s: cut off is %.100q", name, start)
 				}
 			}
@@ -254,7 +254,7 @@ func TestPumpWritesNothingEmpty(t *testing.T) {
 	long := notification("m", 300)
 	empty := 0
 	for _, text := range []string{long, strings.TrimSuffix(long, "\n"), long + long} {
-		d := &desk{}
+		d := &fakeHandler{}
 		r := strings.NewReader(text)
 		in := readerFunc(func(b []byte) (int, error) {
 			if empty++; empty%3 == 0 {
@@ -262,7 +262,7 @@ func TestPumpWritesNothingEmpty(t *testing.T) {
 			}
 			return r.Read(b)
 		})
-		if err := rpc.NewPumpSize(rpc.NewLines(d), d, d, mib, 64).Run(in); err != nil {
+		if err := rpc.NewPumpSize(rpc.NewLineSink(d), d, d, mib, 64).Run(in); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(d.joined(), ""); got != "> "+text || slices.Contains(d.events, "> ") {

@@ -17,27 +17,29 @@ import (
 // desk wants some methods and answers, and keeps everything that happens in its
 // order: "> " is a write to the client, "take " a line that was wanted, "lost "
 // one that was too long.
-type desk struct {
+type fakeHandler struct {
 	methods, keys []string
 	events        []string
 }
 
-func (d *desk) WantsMethod(m []byte, _ bool) bool { return slices.Contains(d.methods, string(m)) }
-func (d *desk) WantsAnswer(k []byte) bool         { return slices.Contains(d.keys, string(k)) }
-func (d *desk) WantsAnswers() bool                { return len(d.keys) > 0 }
-func (d *desk) Take(line []byte)                  { d.note("take ", line) }
-func (d *desk) TakeTooLong(start []byte)          { d.note("lost ", start) }
+func (d *fakeHandler) WantsMethod(m []byte, _ bool) bool {
+	return slices.Contains(d.methods, string(m))
+}
+func (d *fakeHandler) WantsResponse(k []byte) bool { return slices.Contains(d.keys, string(k)) }
+func (d *fakeHandler) MayWantResponse() bool       { return len(d.keys) > 0 }
+func (d *fakeHandler) Handle(line []byte)          { d.note("take ", line) }
+func (d *fakeHandler) HandleTooLong(start []byte)  { d.note("lost ", start) }
 
-func (d *desk) Write(b []byte) (int, error) {
+func (d *fakeHandler) Write(b []byte) (int, error) {
 	d.note("> ", b)
 	return len(b), nil
 }
 
-func (d *desk) note(what string, b []byte) { d.events = append(d.events, what+string(b)) }
+func (d *fakeHandler) note(what string, b []byte) { d.events = append(d.events, what+string(b)) }
 
 // joined are the events with neighbouring writes put together: how many there are
 // depends on what each Read gives.
-func (d *desk) joined() []string {
+func (d *fakeHandler) joined() []string {
 	var all []string
 	for _, e := range d.events {
 		if last := len(all) - 1; last >= 0 && strings.HasPrefix(e, "> ") && strings.HasPrefix(all[last], "> ") {
@@ -50,9 +52,9 @@ func (d *desk) joined() []string {
 }
 
 // pump runs a Pump of JSON Lines from in to d.
-func (d *desk) pump(t *testing.T, in io.Reader, max int) {
+func (d *fakeHandler) pump(t *testing.T, in io.Reader, max int) {
 	t.Helper()
-	if err := rpc.NewPump(rpc.NewLines(d), d, d, max).Run(in); err != nil {
+	if err := rpc.NewPump(rpc.NewLineSink(d), d, d, max).Run(in); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -60,7 +62,7 @@ func (d *desk) pump(t *testing.T, in io.Reader, max int) {
 const mib = 1 << 20
 
 func TestPump(t *testing.T) {
-	wanted := &desk{methods: []string{"w", "a/b", "é"}, keys: []string{`1`, `"s`, `"a"b`, `-7`, `"é`, `"x,y`}}
+	wanted := &fakeHandler{methods: []string{"w", "a/b", "é"}, keys: []string{`1`, `"s`, `"a"b`, `-7`, `"é`, `"x,y`}}
 	passes := []struct{ name, line string }{
 		{"notification", `{"method":"m","params":{}}`},
 		{"longer name", `{"method":"ww","params":{}}`},
@@ -136,7 +138,7 @@ func TestPump(t *testing.T) {
 	for _, test := range passes {
 		t.Run("passes "+test.name, func(t *testing.T) {
 			text := before + "\n" + test.line + "\n" + behind + "\n"
-			d := &desk{methods: wanted.methods, keys: wanted.keys}
+			d := &fakeHandler{methods: wanted.methods, keys: wanted.keys}
 			d.pump(t, strings.NewReader(text), mib)
 			if diff := cmp.Diff([]string{"> " + text}, d.events); diff != "" {
 				t.Error(diff) // more than one write, too, would be a fault
@@ -145,13 +147,13 @@ func TestPump(t *testing.T) {
 	}
 	for _, test := range takes {
 		t.Run("takes "+test.name, func(t *testing.T) {
-			d := &desk{methods: wanted.methods, keys: wanted.keys}
+			d := &fakeHandler{methods: wanted.methods, keys: wanted.keys}
 			d.pump(t, strings.NewReader(before+"\n"+test.line+"\n"+behind+"\n"), mib)
 			if diff := cmp.Diff([]string{"> " + before + "\n", "take " + test.line, "> " + behind + "\n"}, d.events); diff != "" {
 				t.Error(diff)
 			}
 			// The only line.
-			d = &desk{methods: wanted.methods, keys: wanted.keys}
+			d = &fakeHandler{methods: wanted.methods, keys: wanted.keys}
 			d.pump(t, strings.NewReader(test.line+"\n"), mib)
 			if diff := cmp.Diff([]string{"take " + test.line}, d.events); diff != "" {
 				t.Error(diff)
@@ -160,7 +162,7 @@ func TestPump(t *testing.T) {
 	}
 
 	t.Run("all at once", func(t *testing.T) {
-		d := &desk{methods: wanted.methods, keys: wanted.keys}
+		d := &fakeHandler{methods: wanted.methods, keys: wanted.keys}
 		var text strings.Builder
 		var want []string
 		for i := range max(len(passes), len(takes)) {
@@ -175,13 +177,13 @@ func TestPump(t *testing.T) {
 	})
 	t.Run("nobody wants anything", func(t *testing.T) {
 		for _, test := range takes {
-			d := &desk{}
+			d := &fakeHandler{}
 			d.pump(t, strings.NewReader(test.line+"\n"), mib)
 			if diff := cmp.Diff([]string{"> " + test.line + "\n"}, d.events); diff != "" {
 				t.Errorf("%s:\n%s", test.name, diff)
 			}
 			var out bytes.Buffer
-			if err := rpc.NewPump(rpc.NewLines(&out), nil, nil, mib).Run(strings.NewReader(test.line + "\n")); err != nil || out.String() != test.line+"\n" {
+			if err := rpc.NewPump(rpc.NewLineSink(&out), nil, nil, mib).Run(strings.NewReader(test.line + "\n")); err != nil || out.String() != test.line+"\n" {
 				t.Errorf("%s: without a sieve %q, %v", test.name, out.String(), err)
 			}
 		}
@@ -190,7 +192,7 @@ func TestPump(t *testing.T) {
 
 // The start of the last line that passed is kept: it must not decide on a method
 // that only begins alike, nor on one that is said in another form.
-func TestPumpTakesNoNameForAnother(t *testing.T) {
+func TestPumpDistinguishesMethodsWithACommonPrefix(t *testing.T) {
 	lines := []string{`{"method":"m"}`, `{"method":"mw"}`, `{"method":"m"}`, `{"method":"m/w"}`, `{"method":"m","params":{}}`,
 		`{"id":1,"method":"m"}`, `{"id":1,"method":"mw"}`, `{"id":11,"method":"mw"}`, `{"method":"ml"}`, `{"method":"mlw"}`, `{"method":"` + strings.Repeat("m", 300) + `"}`,
 		`{"method":"` + strings.Repeat("m", 300) + `w"}`, `{"method":"m"}`}
@@ -200,9 +202,9 @@ func TestPumpTakesNoNameForAnother(t *testing.T) {
 			want = append(want, line)
 		}
 	}
-	d := &desk{methods: []string{"mw", "m/w", "mlw", strings.Repeat("m", 300) + "w"}}
+	d := &fakeHandler{methods: []string{"mw", "m/w", "mlw", strings.Repeat("m", 300) + "w"}}
 	d.pump(t, strings.NewReader(strings.Join(lines, "\n")+"\n"), mib)
-	if diff := cmp.Diff(want, d.taken()); diff != "" {
+	if diff := cmp.Diff(want, d.handled()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -225,12 +227,12 @@ func TestPumpLastLine(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			d := &desk{methods: []string{"w"}, keys: []string{"1"}}
+			d := &fakeHandler{methods: []string{"w"}, keys: []string{"1"}}
 			d.pump(t, strings.NewReader(test.text), mib)
 			if diff := cmp.Diff(test.want, d.events); diff != "" {
 				t.Error(diff)
 			}
-			d = &desk{methods: []string{"w"}, keys: []string{"1"}}
+			d = &fakeHandler{methods: []string{"w"}, keys: []string{"1"}}
 			d.pump(t, iotest.DataErrReader(strings.NewReader(test.text)), mib)
 			if diff := cmp.Diff(test.want, d.events); diff != "" {
 				t.Errorf("with the end in the same read:\n%s", diff)
@@ -241,9 +243,9 @@ func TestPumpLastLine(t *testing.T) {
 
 func TestPumpReadError(t *testing.T) {
 	broken := errors.New("broken")
-	for name, text := range map[string]string{"between lines": "{}\n", "in a line": "{}\n{", "in a long line": strings.Repeat("x", 2*rpc.PumpBuffer)} {
-		d := &desk{}
-		err := rpc.NewPump(rpc.NewLines(d), d, d, mib).Run(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)))
+	for name, text := range map[string]string{"between lines": "{}\n", "in a line": "{}\n{", "in a long line": strings.Repeat("x", 2*rpc.PumpBufferSize)} {
+		d := &fakeHandler{}
+		err := rpc.NewPump(rpc.NewLineSink(d), d, d, mib).Run(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)))
 		if !errors.Is(err, broken) {
 			t.Errorf("%s: Run returned %v", name, err)
 		}
@@ -255,16 +257,16 @@ func TestPumpReadError(t *testing.T) {
 
 // Codex goes on when its client listens no more (measured), and so must who reads
 // it: what is wanted is still taken, and nothing is left to read.
-func TestPumpClientGone(t *testing.T) {
+func TestPumpWithClosedClient(t *testing.T) {
 	var text strings.Builder
 	for range 5000 {
 		text.WriteString(`{"method":"m","params":{"text":"some text to fill the buffer"}}` + "\n" + `{"method":"w"}` + "\n")
 	}
 	text.WriteString(`{"method":"m","params":"` + strings.Repeat("x", mib) + "\"}\n" + `{"method":"w"}` + "\n")
 	for failAt := 1; failAt < 4; failAt++ {
-		d := &desk{methods: []string{"w"}}
+		d := &fakeHandler{methods: []string{"w"}}
 		w := &recorder{failAt: failAt}
-		sink := rpc.NewLines(w)
+		sink := rpc.NewLineSink(w)
 		in := strings.NewReader(text.String())
 		if err := rpc.NewPump(sink, d, d, mib).Run(in); err != nil {
 			t.Fatal(err)
@@ -276,18 +278,18 @@ func TestPumpClientGone(t *testing.T) {
 }
 
 // replier answers each line that it takes with one of its own.
-type replier struct {
-	*desk
+type replyingHandler struct {
+	*fakeHandler
 	out rpc.Sink
 }
 
-func (r replier) Take([]byte) { r.out.Message([]byte(`{"method":"instead"}`)) }
+func (r replyingHandler) Handle([]byte) { r.out.WriteMessage([]byte(`{"method":"instead"}`)) }
 
 // Between two of the Pump's writes the taker speaks to the client: its word comes
 // in the place of what it took.
-func TestPumpTakerAnswersInPlace(t *testing.T) {
+func TestPumpHandlerRepliesInPlace(t *testing.T) {
 	var out bytes.Buffer
-	r := replier{&desk{methods: []string{"w"}}, rpc.NewLines(&out)}
+	r := replyingHandler{&fakeHandler{methods: []string{"w"}}, rpc.NewLineSink(&out)}
 	text := "{\"method\":\"m\"}\n{\"method\":\"w\"}\n{\"method\":\"m\"}\n{\"method\":\"m\"}\n{\"method\":\"w\"}\n"
 	if err := rpc.NewPump(r.out, r, r, mib).Run(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
@@ -299,9 +301,9 @@ func TestPumpTakerAnswersInPlace(t *testing.T) {
 
 // With the base protocol of LSP each line becomes a message of its own.
 func TestPumpToHeaders(t *testing.T) {
-	d := &desk{methods: []string{"w"}}
+	d := &fakeHandler{methods: []string{"w"}}
 	text := "{\"method\":\"m\"}\n{\"method\":\"w\"}\n{}\n{\"method\":\"n\"}\n"
-	if err := rpc.NewPump(rpc.NewHeaders(d), d, d, mib).Run(strings.NewReader(text)); err != nil {
+	if err := rpc.NewPump(rpc.NewHeaderSink(d), d, d, mib).Run(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"> " + framed(`{"jsonrpc":"2.0","method":"m"}`), `take {"method":"w"}`,

@@ -13,9 +13,9 @@ import (
 // Run, Open, Continue and Close are for the one goroutine of the Pump.
 type Sink interface {
 	// Run writes whole lines, each with its line end.
-	Run(lines []byte)
+	WriteLines(lines []byte)
 	// Message writes one message that has no line end.
-	Message(text []byte)
+	WriteMessage(text []byte)
 	// Err is why the Sink is dead; nil while it is not.
 	Err() error
 }
@@ -24,19 +24,19 @@ type Sink interface {
 // Close, during which everybody else waits.
 type Streamer interface {
 	Sink
-	Open(part []byte)
-	Continue(part []byte)
-	Close()
+	BeginLine(part []byte)
+	ContinueLine(part []byte)
+	EndLine()
 }
 
 // Lines is a Streamer of JSON Lines.
-type Lines struct {
-	mu  sync.Mutex
-	w   io.Writer
-	run runWriter // w, when it is one
-	err error
-	buf []byte
-	cut bool // what passed last has no line end: Codex has ended in the middle of a line
+type LineSink struct {
+	mu        sync.Mutex
+	w         io.Writer
+	run       runWriter // w, when it is one
+	err       error
+	buf       []byte
+	truncated bool // what passed last has no line end: Codex has ended in the middle of a line
 }
 
 // runWriter is a writer that does better with what a Pump has just read (Join).
@@ -45,21 +45,21 @@ type runWriter interface {
 }
 
 // NewLines makes a Sink that writes to w.
-func NewLines(w io.Writer) *Lines {
+func NewLineSink(w io.Writer) *LineSink {
 	run, _ := w.(runWriter)
-	return &Lines{w: w, run: run}
+	return &LineSink{w: w, run: run}
 }
 
-func (l *Lines) write(b []byte) {
+func (l *LineSink) write(b []byte) {
 	if l.err == nil {
 		_, l.err = l.w.Write(b)
 	}
 }
 
 // pass is write for what the Pump passes on.
-func (l *Lines) pass(b []byte) {
+func (l *LineSink) forward(b []byte) {
 	if len(b) > 0 {
-		l.cut = b[len(b)-1] != '\n'
+		l.truncated = b[len(b)-1] != '\n'
 	}
 	switch {
 	case l.run == nil:
@@ -70,42 +70,42 @@ func (l *Lines) pass(b []byte) {
 }
 
 // Run implements Sink.
-func (l *Lines) Run(lines []byte) {
+func (l *LineSink) WriteLines(lines []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pass(lines)
+	l.forward(lines)
 }
 
 // Message implements Sink. Behind a line that broke off it begins one of its own: else the
 // client could read neither.
-func (l *Lines) Message(text []byte) {
+func (l *LineSink) WriteMessage(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.buf = l.buf[:0]
-	if l.cut {
-		l.buf, l.cut = append(l.buf, '\n'), false
+	if l.truncated {
+		l.buf, l.truncated = append(l.buf, '\n'), false
 	}
 	l.buf = append(append(l.buf, text...), '\n')
 	l.write(l.buf)
-	if cap(l.buf) > PumpBuffer {
+	if cap(l.buf) > PumpBufferSize {
 		l.buf = nil
 	}
 }
 
 // Open implements Streamer.
-func (l *Lines) Open(part []byte) {
+func (l *LineSink) BeginLine(part []byte) {
 	l.mu.Lock()
-	l.pass(part)
+	l.forward(part)
 }
 
 // Continue implements Streamer.
-func (l *Lines) Continue(part []byte) { l.pass(part) }
+func (l *LineSink) ContinueLine(part []byte) { l.forward(part) }
 
 // Close implements Streamer.
-func (l *Lines) Close() { l.mu.Unlock() }
+func (l *LineSink) EndLine() { l.mu.Unlock() }
 
 // Err implements Sink.
-func (l *Lines) Err() error {
+func (l *LineSink) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
@@ -114,7 +114,7 @@ func (l *Lines) Err() error {
 // Headers is a Sink of the base protocol of LSP: every message with a
 // Content-Length header and "jsonrpc":"2.0", which Codex leaves out. It is no
 // Streamer, since the header needs the length first.
-type Headers struct {
+type HeaderSink struct {
 	mu  sync.Mutex
 	ch  channel.Channel
 	err error
@@ -122,8 +122,8 @@ type Headers struct {
 }
 
 // NewHeaders makes a Sink that writes to w.
-func NewHeaders(w io.Writer) *Headers {
-	return &Headers{ch: channel.Header("")(nil, nopCloser{w})}
+func NewHeaderSink(w io.Writer) *HeaderSink {
+	return &HeaderSink{ch: channel.Header("")(nil, nopCloser{w})}
 }
 
 type nopCloser struct{ io.Writer }
@@ -134,7 +134,7 @@ var versionMember = []byte(`{"jsonrpc":"2.0"`)
 
 // Message implements Sink. What is no object is dropped: an LSP library would
 // end the connection over it.
-func (h *Headers) Message(text []byte) {
+func (h *HeaderSink) WriteMessage(text []byte) {
 	text = trimSpace(text)
 	if len(text) < 2 || text[0] != '{' {
 		return
@@ -150,13 +150,13 @@ func (h *Headers) Message(text []byte) {
 	}
 	h.buf = append(h.buf, text[1:]...)
 	h.err = h.ch.Send(h.buf)
-	if cap(h.buf) > PumpBuffer {
+	if cap(h.buf) > PumpBufferSize {
 		h.buf = nil
 	}
 }
 
 // Run implements Sink.
-func (h *Headers) Run(lines []byte) {
+func (h *HeaderSink) WriteLines(lines []byte) {
 	for len(lines) > 0 {
 		line := lines
 		if i := indexLineEnd(lines); i >= 0 {
@@ -164,12 +164,12 @@ func (h *Headers) Run(lines []byte) {
 		} else {
 			lines = nil
 		}
-		h.Message(line)
+		h.WriteMessage(line)
 	}
 }
 
 // Err implements Sink.
-func (h *Headers) Err() error {
+func (h *HeaderSink) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err

@@ -32,20 +32,20 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestLinesSink(t *testing.T) {
+func TestLineSink(t *testing.T) {
 	var w recorder
-	s := rpc.NewLines(&w)
-	s.Message([]byte(`{"a":1}`))
-	s.Run([]byte("{}\n[]\n"))
-	s.Message(nil)
-	s.Open([]byte("long "))
-	s.Continue([]byte("lines "))
-	s.Continue([]byte("end\n"))
-	s.Close()
-	s.Message([]byte(`"` + strings.Repeat("x", rpc.PumpBuffer) + `"`)) // its memory is not kept
-	s.Message([]byte(`{"b":2}`))
+	s := rpc.NewLineSink(&w)
+	s.WriteMessage([]byte(`{"a":1}`))
+	s.WriteLines([]byte("{}\n[]\n"))
+	s.WriteMessage(nil)
+	s.BeginLine([]byte("long "))
+	s.ContinueLine([]byte("lines "))
+	s.ContinueLine([]byte("end\n"))
+	s.EndLine()
+	s.WriteMessage([]byte(`"` + strings.Repeat("x", rpc.PumpBufferSize) + `"`)) // its memory is not kept
+	s.WriteMessage([]byte(`{"b":2}`))
 	want := []string{"{\"a\":1}\n", "{}\n[]\n", "\n", "long ", "lines ", "end\n",
-		`"` + strings.Repeat("x", rpc.PumpBuffer) + "\"\n", "{\"b\":2}\n"}
+		`"` + strings.Repeat("x", rpc.PumpBufferSize) + "\"\n", "{\"b\":2}\n"}
 	if diff := cmp.Diff(want, w.writes); diff != "" {
 		t.Error(diff)
 	}
@@ -55,17 +55,17 @@ func TestLinesSink(t *testing.T) {
 }
 
 // What Codex has left unfinished is passed as it is; who says something then begins a new line.
-func TestLinesSinkCut(t *testing.T) {
+func TestLineSinkAfterTruncatedLine(t *testing.T) {
 	var w recorder
-	s := rpc.NewLines(&w)
-	s.Run([]byte("{}\n{\"a\":"))
-	s.Message([]byte("1"))
-	s.Message([]byte("2"))
-	s.Open([]byte("long "))
-	s.Continue([]byte("line"))
-	s.Continue(nil)
-	s.Close()
-	s.Message([]byte("3"))
+	s := rpc.NewLineSink(&w)
+	s.WriteLines([]byte("{}\n{\"a\":"))
+	s.WriteMessage([]byte("1"))
+	s.WriteMessage([]byte("2"))
+	s.BeginLine([]byte("long "))
+	s.ContinueLine([]byte("line"))
+	s.ContinueLine(nil)
+	s.EndLine()
+	s.WriteMessage([]byte("3"))
 	want := []string{"{}\n{\"a\":", "\n1\n", "2\n", "long ", "line", "", "\n3\n"}
 	if diff := cmp.Diff(want, w.writes); diff != "" {
 		t.Error(diff)
@@ -74,18 +74,18 @@ func TestLinesSinkCut(t *testing.T) {
 
 // A message handed over must not be written into: it may be a part of a longer
 // text.
-func TestSinkLeavesTheMessageAlone(t *testing.T) {
+func TestSinkDoesNotChangeTheMessage(t *testing.T) {
 	text := []byte(`{"a":1}{"b":2}`)
-	rpc.NewLines(&recorder{}).Message(text[:7])
-	rpc.NewHeaders(&recorder{}).Message(text[:7])
+	rpc.NewLineSink(&recorder{}).WriteMessage(text[:7])
+	rpc.NewHeaderSink(&recorder{}).WriteMessage(text[:7])
 	if string(text) != `{"a":1}{"b":2}` {
 		t.Errorf("the text has become %q", text)
 	}
 }
 
-func TestHeadersSink(t *testing.T) {
+func TestHeaderSink(t *testing.T) {
 	header := func(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
-	long := strings.Repeat("漢", rpc.PumpBuffer)
+	long := strings.Repeat("漢", rpc.PumpBufferSize)
 	tests := []struct {
 		name, text string
 		want       []string
@@ -107,29 +107,29 @@ func TestHeadersSink(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var w recorder
-			s := rpc.NewHeaders(&w)
-			s.Run([]byte(test.text))
+			s := rpc.NewHeaderSink(&w)
+			s.WriteLines([]byte(test.text))
 			if diff := cmp.Diff(test.want, w.writes); diff != "" {
 				t.Error(diff)
 			}
 			if !strings.Contains(test.text, "\n") {
 				w.writes = nil
-				s.Message([]byte(test.text))
+				s.WriteMessage([]byte(test.text))
 				if diff := cmp.Diff(test.want, w.writes); diff != "" {
 					t.Errorf("Message:\n%s", diff)
 				}
 			}
 			// What this package writes it must be able to read.
-			read, _ := rpc.Recognise(strings.NewReader(strings.Join(w.writes, "")), nil, 1<<30)
+			read, _ := rpc.DetectFraming(strings.NewReader(strings.Join(w.writes, "")), nil, 1<<30)
 			for range w.writes {
 				line, err := read.Next()
-				if err != nil || !strictly(line) {
+				if err != nil || !isStrict(line) {
 					t.Errorf("read back it is %.100q, %v", line, err)
 				}
 			}
 		})
 	}
-	if _, ok := rpc.Sink(rpc.NewHeaders(&recorder{})).(rpc.Streamer); ok {
+	if _, ok := rpc.Sink(rpc.NewHeaderSink(&recorder{})).(rpc.Streamer); ok {
 		t.Error("headers stream, though they need the length first")
 	}
 }
@@ -138,24 +138,24 @@ func TestHeadersSink(t *testing.T) {
 // read as its rest.
 func TestSinkIsDeadAfterAFailure(t *testing.T) {
 	sinks := map[string]func(*recorder) rpc.Sink{
-		"lines":   func(r *recorder) rpc.Sink { return rpc.NewLines(r) },
-		"headers": func(r *recorder) rpc.Sink { return rpc.NewHeaders(r) },
+		"lines":   func(r *recorder) rpc.Sink { return rpc.NewLineSink(r) },
+		"headers": func(r *recorder) rpc.Sink { return rpc.NewHeaderSink(r) },
 	}
 	for name, make := range sinks {
 		t.Run(name, func(t *testing.T) {
 			w := &recorder{failAt: 2}
 			s := make(w)
-			s.Message([]byte(`{"a":1}`))
+			s.WriteMessage([]byte(`{"a":1}`))
 			if s.Err() != nil {
 				t.Fatal(s.Err())
 			}
 			for range 3 {
-				s.Run([]byte("{\"b\":2}\n"))
-				s.Message([]byte(`{"c":3}`))
+				s.WriteLines([]byte("{\"b\":2}\n"))
+				s.WriteMessage([]byte(`{"c":3}`))
 				if s, ok := s.(rpc.Streamer); ok {
-					s.Open([]byte("{"))
-					s.Continue([]byte("}\n"))
-					s.Close()
+					s.BeginLine([]byte("{"))
+					s.ContinueLine([]byte("}\n"))
+					s.EndLine()
 				}
 			}
 			if w.tried != 2 || len(w.writes) != 1 || !errors.Is(s.Err(), errGone) {
@@ -170,22 +170,22 @@ func TestSinkIsDeadAfterAFailure(t *testing.T) {
 func TestSinkFromManyGoroutines(t *testing.T) {
 	const speakers, messages = 8, 50
 	var w recorder
-	s := rpc.NewLines(&w)
+	s := rpc.NewLineSink(&w)
 	var speaking sync.WaitGroup
 	for i := range speakers {
 		speaking.Go(func() {
 			for n := range messages {
-				s.Message(fmt.Appendf(nil, `{"speaker":%d,"n":%d}`, i, n))
+				s.WriteMessage(fmt.Appendf(nil, `{"speaker":%d,"n":%d}`, i, n))
 				_ = s.Err()
 			}
 		})
 	}
 	for range messages {
-		s.Run([]byte("{\"run\":1}\n{\"run\":2}\n"))
-		s.Open([]byte(`{"long":"`))
-		s.Continue([]byte(`and longer`))
-		s.Continue([]byte("\"}\n"))
-		s.Close()
+		s.WriteLines([]byte("{\"run\":1}\n{\"run\":2}\n"))
+		s.BeginLine([]byte(`{"long":"`))
+		s.ContinueLine([]byte(`and longer`))
+		s.ContinueLine([]byte("\"}\n"))
+		s.EndLine()
 	}
 	speaking.Wait()
 	lines := map[string]int{}

@@ -3,17 +3,17 @@ package rpc
 import "bytes"
 
 // glance is what the first bytes of a line of Codex tell.
-type glance struct {
+type linePrefix struct {
 	method []byte // between its quotes
 	id     []byte // of an answer or a request, as Codex wrote it
 }
 
 var (
-	methodStart = []byte(`{"method":"`)
-	idStart     = []byte(`{"id":`)
-	methodNext  = []byte(`,"method":"`)
-	idNext      = []byte(`","id":`)
-	answerNext  = [...][]byte{[]byte(`,"result":`), []byte(`,"error":`)}
+	methodStart  = []byte(`{"method":"`)
+	idStart      = []byte(`{"id":`)
+	methodNext   = []byte(`,"method":"`)
+	idNext       = []byte(`","id":`)
+	responseNext = [...][]byte{[]byte(`,"result":`), []byte(`,"error":`)}
 )
 
 // look recognises the forms that codex 0.169.0 writes; of any other, and of bytes
@@ -26,48 +26,48 @@ var (
 //
 // Failures, {"error":…,"id":…}, tell their id at the end. Methods of the
 // protocol have no escapes.
-func look(line []byte) glance {
+func sniff(line []byte) linePrefix {
 	switch {
 	case bytes.HasPrefix(line, methodStart):
-		return name(line[len(methodStart):])
+		return sniffMethod(line[len(methodStart):])
 	case bytes.HasPrefix(line, idStart):
 		rest := line[len(idStart):]
-		id, ok := idToken(rest)
+		id, ok := scanID(rest)
 		if !ok {
-			return glance{}
+			return linePrefix{}
 		}
 		rest = rest[len(id):]
-		for _, next := range answerNext {
+		for _, next := range responseNext {
 			if bytes.HasPrefix(rest, next) {
-				return glance{id: id}
+				return linePrefix{id: id}
 			}
 		}
 		if bytes.HasPrefix(rest, methodNext) {
-			g := name(rest[len(methodNext):])
+			g := sniffMethod(rest[len(methodNext):])
 			if g.method != nil {
 				g.id = id
 			}
 			return g
 		}
 	}
-	return glance{}
+	return linePrefix{}
 }
 
-func name(rest []byte) glance {
+func sniffMethod(rest []byte) linePrefix {
 	end := bytes.IndexByte(rest, '"')
 	if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
-		return glance{}
+		return linePrefix{}
 	}
-	g := glance{method: rest[:end]}
+	g := linePrefix{method: rest[:end]}
 	if bytes.HasPrefix(rest[end:], idNext) {
-		g.id, _ = idToken(rest[end+len(idNext):])
+		g.id, _ = scanID(rest[end+len(idNext):])
 	}
 	return g
 }
 
 // idToken is the number or string at the start of rest; ok only when its end is
 // seen.
-func idToken(rest []byte) (token []byte, ok bool) {
+func scanID(rest []byte) (token []byte, ok bool) {
 	if len(rest) > 0 && rest[0] == '"' {
 		for i := 1; i < len(rest); i++ {
 			switch rest[i] {

@@ -23,10 +23,10 @@ type Source interface {
 }
 
 // MaxReused bounds in bytes the memory that a Source uses for one message after the other.
-const MaxReused = 1 << 20
+const MaxReusedSize = 1 << 20
 
 // maxStart is how much of a message over the bound is looked at.
-const maxStart = 64 << 10
+const maxSearched = 64 << 10
 
 // headerNames are the only fields that the base protocol knows.
 var headerNames = []string{"content-length", "content-type"}
@@ -36,12 +36,12 @@ var headerNames = []string{"content-length", "content-type"}
 // header. It blocks until the client says something, empty lines aside; at the end
 // of in it returns JSON Lines. max bounds a message in bytes, that of a line with
 // its line end.
-func Recognise(in io.Reader, out io.Writer, max int) (Source, Sink) {
+func DetectFraming(in io.Reader, out io.Writer, max int) (Source, Sink) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	if isHeader(r) {
-		return &headerSource{r: r, max: max}, NewHeaders(out)
+		return &headerSource{r: r, max: max}, NewHeaderSink(out)
 	}
-	return &lineSource{r: r, max: max}, NewLines(out)
+	return &lineSource{r: r, max: max}, NewLineSink(out)
 }
 
 func isHeader(r *bufio.Reader) bool {
@@ -72,30 +72,30 @@ func isHeader(r *bufio.Reader) bool {
 
 // tooLarge is the answer to a message over the bound; its id is looked for in what
 // was read of it, or in the first bytes of that.
-func tooLarge(read []byte, max int) error {
-	return &RefusedLine{ID: salvage(read[:min(len(read), maxStart)]), Err: Errorf(CodeTooLarge,
+func newTooLargeError(read []byte, max int) error {
+	return &MessageError{ID: recoverID(read[:min(len(read), maxSearched)]), Err: Errorf(CodeTooLarge,
 		"the message is longer than %d bytes; send less at once, or raise codex.max_message", max)}
 }
 
 // lineSource reads JSON Lines.
 type lineSource struct {
-	r   *bufio.Reader
-	max int
-	big []byte // a line longer than r's buffer
+	r    *bufio.Reader
+	max  int
+	long []byte // a line longer than r's buffer
 }
 
 func (s *lineSource) Next() ([]byte, error) {
-	if size := cap(s.big); size > MaxReused { // most never send another
-		s.big = nil
-		giveBack(size)
+	if size := cap(s.long); size > MaxReusedSize { // most never send another
+		s.long = nil
+		releaseMemory(size)
 	}
 	for {
 		line, err := s.r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			line, err = s.gather(line)
+			line, err = s.readLong(line)
 		}
 		if len(line) > s.max {
-			return nil, tooLarge(line, s.max)
+			return nil, newTooLargeError(line, s.max)
 		}
 		if len(trimSpace(line)) > 0 { // Codex passes over blank lines, too
 			return line, nil
@@ -108,32 +108,32 @@ func (s *lineSource) Next() ([]byte, error) {
 
 // gather reads on a line that is longer than the buffer; of one over the bound it
 // keeps no more than tells so.
-func (s *lineSource) gather(start []byte) ([]byte, error) {
-	s.big = append(s.big[:0], start...)
+func (s *lineSource) readLong(start []byte) ([]byte, error) {
+	s.long = append(s.long[:0], start...)
 	for {
 		part, err := s.r.ReadSlice('\n')
-		if len(s.big) <= s.max {
-			s.big = gathered(s.big, part, s.max+maxStart)
+		if len(s.long) <= s.max {
+			s.long = appendLong(s.long, part, s.max+maxSearched)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return s.big, err
+			return s.long, err
 		}
 	}
 }
 
 // huge is a line so long that its memory is given back at once: the collector would wait
 // until as much again is asked for, and the system for minutes.
-const huge = 16 << 20
+const minReleased = 16 << 20
 
-func giveBack(size int) {
-	if size >= huge {
+func releaseMemory(size int) {
+	if size >= minReleased {
 		debug.FreeOSMemory()
 	}
 }
 
 // gathered is line with part behind it, where a line comes to no more than max bytes. As
 // append does it a long one would take five times its length meanwhile; this comes to two or three.
-func gathered(line, part []byte, max int) []byte {
+func appendLong(line, part []byte, max int) []byte {
 	if n := len(line) + len(part); n > cap(line) {
 		line = append(make([]byte, 0, min(2*n, max)), line...)
 	}
@@ -155,29 +155,29 @@ const (
 )
 
 func (s *headerSource) Next() ([]byte, error) {
-	size, err := s.header()
+	size, err := s.readHeader()
 	if err != nil {
 		return nil, err
 	}
 	if size > s.max {
-		start := make([]byte, min(size, maxStart))
+		start := make([]byte, min(size, maxSearched))
 		if _, err := io.ReadFull(s.r, start); err != nil {
-			return nil, ended(err)
+			return nil, inputError(err)
 		}
 		if _, err := io.CopyN(io.Discard, s.r, int64(size-len(start))); err != nil {
-			return nil, ended(err)
+			return nil, inputError(err)
 		}
-		return nil, tooLarge(start, s.max)
+		return nil, newTooLargeError(start, s.max)
 	}
 	var body bytes.Buffer // grows with what comes, not with what is claimed
 	if n, err := io.CopyN(&body, s.r, int64(size)); n < int64(size) {
-		return nil, ended(err)
+		return nil, inputError(err)
 	}
-	return s.line(body.Bytes()), nil
+	return s.toLine(body.Bytes()), nil
 }
 
 // ended is err, where the client's end inside a message is its end.
-func ended(err error) error {
+func inputError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
 	}
@@ -186,12 +186,12 @@ func ended(err error) error {
 
 // line makes a body into a line for Codex. A text that is not strict is left as
 // it is, for the Parser to refuse.
-func (s *headerSource) line(body []byte) []byte {
+func (s *headerSource) toLine(body []byte) []byte {
 	s.p.reset(body, false, MaxDepth)
 	if s.p.parse() != nil {
 		return body
 	}
-	OneLine(body)
+	ReplaceNewlines(body)
 	m := &Message{Doc: s.p.doc}
 	if root := m.Root(); root.Get("jsonrpc").Exists() {
 		patch := NewPatch(m)
@@ -203,10 +203,10 @@ func (s *headerSource) line(body []byte) []byte {
 
 // header reads up to the blank line. A broken header ends the connection, since
 // nobody knows where the next message starts.
-func (s *headerSource) header() (size int, err error) {
+func (s *headerSource) readHeader() (size int, err error) {
 	size = -1
 	for range maxHeaderLines {
-		line, err := s.headerLine()
+		line, err := s.readHeaderLine()
 		if err != nil {
 			return 0, err
 		}
@@ -231,7 +231,7 @@ func (s *headerSource) header() (size int, err error) {
 	return 0, fmt.Errorf("a header of more than %d lines", maxHeaderLines)
 }
 
-func (s *headerSource) headerLine() (string, error) {
+func (s *headerSource) readHeaderLine() (string, error) {
 	var line []byte
 	for {
 		c, err := s.r.ReadByte()

@@ -15,12 +15,12 @@ import (
 
 // said is everything a Source gives until its end: messages, refusals as
 // "code id", and in the end what ended it, unless that is io.EOF.
-func said(t *testing.T, s rpc.Source) []string {
+func readAll(t *testing.T, s rpc.Source) []string {
 	t.Helper()
 	var all []string
 	for {
 		line, err := s.Next()
-		var refused *rpc.RefusedLine
+		var refused *rpc.MessageError
 		switch {
 		case errors.As(err, &refused):
 			all = append(all, fmt.Sprintf("%d %s", refused.Err.Code, refused.ID.Raw()))
@@ -41,10 +41,10 @@ func said(t *testing.T, s rpc.Source) []string {
 // both have to say the same.
 func sources(t *testing.T, text string, max int) []string {
 	t.Helper()
-	s, _ := rpc.Recognise(strings.NewReader(text), io.Discard, max)
-	whole := said(t, s)
-	s, _ = rpc.Recognise(iotest.OneByteReader(strings.NewReader(text)), io.Discard, max)
-	if diff := cmp.Diff(whole, said(t, s)); diff != "" {
+	s, _ := rpc.DetectFraming(strings.NewReader(text), io.Discard, max)
+	whole := readAll(t, s)
+	s, _ = rpc.DetectFraming(iotest.OneByteReader(strings.NewReader(text)), io.Discard, max)
+	if diff := cmp.Diff(whole, readAll(t, s)); diff != "" {
 		t.Errorf("byte by byte it is (-whole +bytes):\n%s", diff)
 	}
 	return whole
@@ -104,8 +104,8 @@ func TestLongJSONLines(t *testing.T) {
 		text.WriteString("{}\n")
 		want = append(want, "-32014 7", "{}\n")
 	}
-	s, _ := rpc.Recognise(strings.NewReader(text.String()), io.Discard, max)
-	got := said(t, s)
+	s, _ := rpc.DetectFraming(strings.NewReader(text.String()), io.Discard, max)
+	got := readAll(t, s)
 	if len(got) != len(want) {
 		t.Fatalf("%d lines, want %d", len(got), len(want))
 	}
@@ -118,14 +118,14 @@ func TestLongJSONLines(t *testing.T) {
 
 // Where only the first bytes of a message were kept, an id that goes on behind
 // them must not be taken for a shorter one: it may be another request's.
-func TestTooLongIDIsNotCut(t *testing.T) {
+func TestTooLongIDIsNotTruncated(t *testing.T) {
 	const kept, max = 64 << 10, 100 << 10
 	for at := kept - 12; at < kept+2; at++ {
 		start := `{"method":"m","params":"`
 		line := start + strings.Repeat("x", at-len(start)-7) + `","id":` + `123456` + `,"x":"` + strings.Repeat("y", max) + "\"}\n"
-		s, _ := rpc.Recognise(strings.NewReader(line), io.Discard, max)
+		s, _ := rpc.DetectFraming(strings.NewReader(line), io.Discard, max)
 		_, err := s.Next()
-		var refused *rpc.RefusedLine
+		var refused *rpc.MessageError
 		if !errors.As(err, &refused) {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestTooLongIDIsNotCut(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	broken := errors.New("broken")
 	for name, start := range map[string]string{"lines": "{}\n", "header": "Content-Length: 2\r\n\r\n{}", "body": "Content-Length: 2\r\n\r\n{}Content-Length: 5\r\n\r\n{"} {
-		s, _ := rpc.Recognise(io.MultiReader(strings.NewReader(start), iotest.ErrReader(broken)), io.Discard, 100)
+		s, _ := rpc.DetectFraming(io.MultiReader(strings.NewReader(start), iotest.ErrReader(broken)), io.Discard, 100)
 		if line, err := s.Next(); string(line) != "{}\n" || err != nil {
 			t.Errorf("%s: %q, %v", name, line, err)
 		}

@@ -311,7 +311,7 @@ func TestStrictParserRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var p rpc.Parser
 			for _, deep := range []bool{true, false} {
-				got := refusal(t, &p, test.line, deep)
+				got := parseError(t, &p, test.line, deep)
 				if got.Err.Code != test.code || string(got.ID.Raw()) != test.id {
 					t.Errorf("deep %v: code %d, id %s; want %d, %s (%s)", deep, got.Err.Code, got.ID.Raw(), test.code, test.id, got)
 				}
@@ -324,10 +324,10 @@ func TestStrictParserRefuses(t *testing.T) {
 }
 
 // refusal is what a line that has to be refused is refused with.
-func refusal(t *testing.T, p *rpc.Parser, line string, deep bool) *rpc.RefusedLine {
+func parseError(t *testing.T, p *rpc.Parser, line string, deep bool) *rpc.MessageError {
 	t.Helper()
 	m, err := p.Message([]byte(line), deep)
-	var refused *rpc.RefusedLine
+	var refused *rpc.MessageError
 	if m != nil || !errors.As(err, &refused) {
 		t.Fatalf("deep %v: Message = %v, %v; want a *RefusedLine", deep, m, err)
 	}
@@ -335,10 +335,10 @@ func refusal(t *testing.T, p *rpc.Parser, line string, deep bool) *rpc.RefusedLi
 }
 
 // What a Parser was used for before must not show.
-func TestStrictParserForgets(t *testing.T) {
+func TestStrictParserIsReusable(t *testing.T) {
 	var used rpc.Parser
 	for _, test := range refused {
-		refusal(t, &used, test.line, true)
+		parseError(t, &used, test.line, true)
 		for _, ok := range accepted[:4] {
 			m, err := used.Message([]byte(ok.line), true)
 			if err != nil {
@@ -352,7 +352,7 @@ func TestStrictParserForgets(t *testing.T) {
 }
 
 // The id has to be found on either side of what is broken.
-func TestRefusalFindsTheID(t *testing.T) {
+func TestErrorCarriesTheID(t *testing.T) {
 	tests := []struct{ name, broken, behind string }{
 		// behind: the reply's id when the id stands behind the broken spot.
 		{"key twice", `"params":{"a":1,"a":2}`, `7`},
@@ -383,7 +383,7 @@ func TestRefusalFindsTheID(t *testing.T) {
 				`"before"`:  `{"id":"before","method":"m",` + test.broken + `}`,
 				test.behind: `{"method":"m",` + test.broken + `,"id":7}`,
 			} {
-				if got := string(refusal(t, &p, line, true).ID.Raw()); got != want {
+				if got := string(parseError(t, &p, line, true).ID.Raw()); got != want {
 					t.Errorf("the id in the reply to %.200q is %s, want %s", line, got, want)
 				}
 			}
@@ -392,7 +392,7 @@ func TestRefusalFindsTheID(t *testing.T) {
 				`{"id":7,"result":{},` + test.broken + `}`,
 				`{` + test.broken + `,"error":{},"id":7}`,
 			} {
-				if got := string(refusal(t, &p, line, true).ID.Raw()); got != "null" {
+				if got := string(parseError(t, &p, line, true).ID.Raw()); got != "null" {
 					t.Errorf("the reply to the broken answer %.200q has id %s", line, got)
 				}
 			}
@@ -401,12 +401,12 @@ func TestRefusalFindsTheID(t *testing.T) {
 }
 
 // A refusal may be answered when the line's memory is in use for the next one.
-func TestRefusalOutlivesItsLine(t *testing.T) {
+func TestErrorOutlivesItsLine(t *testing.T) {
 	for _, text := range []string{`{"id":"abc","method":"m",}`, `{"id":"abc","method":"m","params":1}`} {
 		line := []byte(text)
 		_, err := new(rpc.Parser).Message(line, true)
 		clear(line)
-		var refused *rpc.RefusedLine
+		var refused *rpc.MessageError
 		if !errors.As(err, &refused) || string(refused.ID.Raw()) != `"abc"` {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -414,34 +414,34 @@ func TestRefusalOutlivesItsLine(t *testing.T) {
 }
 
 // An id is written back as it came, and what is written must be JSON on one line.
-func TestRefusalNeverRepeatsABrokenID(t *testing.T) {
+func TestErrorNeverRepeatsAnInvalidID(t *testing.T) {
 	for _, id := range []string{"\"\xff\"", "\"a\nb\"", "\"\x00\"", `"\ud800"`, `"\x"`, `"\u12"`} {
 		line := `{"id":` + id + `,"method":"m"}`
 		var p rpc.Parser
-		r := refusal(t, &p, line, true)
+		r := parseError(t, &p, line, true)
 		if got := string(r.ID.Raw()); got != "null" {
 			t.Errorf("the reply to %q has the id %q", line, got)
 		}
-		if reply := rpc.ReplyError(r.ID, r); !strictly(reply) {
+		if reply := rpc.EncodeError(r.ID, r); !isStrict(reply) {
 			t.Errorf("the reply to %q is %q", line, reply)
 		}
 	}
 }
 
 // The reply to every refused line is itself strict JSON on one line.
-func TestRefusalsAreStrictReplies(t *testing.T) {
+func TestErrorRepliesAreStrict(t *testing.T) {
 	for _, test := range refused {
 		var p rpc.Parser
-		r := refusal(t, &p, test.line, true)
-		reply := rpc.ReplyError(r.ID, r)
+		r := parseError(t, &p, test.line, true)
+		reply := rpc.EncodeError(r.ID, r)
 		m, err := rpc.ParseMessage(reply)
 		if test.id == "null" { // which the Parser takes from nobody
-			if !strictly(reply) || strings.ContainsRune(string(reply), '\n') {
+			if !isStrict(reply) || strings.ContainsRune(string(reply), '\n') {
 				t.Errorf("%s: the reply is %q", test.name, reply)
 			}
 			continue
 		}
-		if err != nil || m.Kind != rpc.Failure || string(m.ID.Raw()) != test.id {
+		if err != nil || m.Kind != rpc.ErrorResponse || string(m.ID.Raw()) != test.id {
 			t.Errorf("%s: the reply %q is %v, %v", test.name, reply, m, err)
 		}
 		if len(reply) > 500 {

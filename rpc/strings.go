@@ -16,7 +16,7 @@ const (
 // plain is the number of bytes from the start of b that need no thought inside
 // a JSON string: printable ASCII other than the quote and the backslash. It
 // looks at eight bytes at a time: a byte-wise loop reaches a third of the speed.
-func plain(b []byte) int {
+func plainLen(b []byte) int {
 	i := 0
 	for len(b)-i >= 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -60,7 +60,7 @@ func unquote(raw []byte) string {
 			out = append(out, '\t')
 		case 'u':
 			r := hex4(raw[i+2:])
-			if whole := pair(raw[i:]); whole >= 0 {
+			if whole := surrogatePair(raw[i:]); whole >= 0 {
 				r = whole
 				i += 6
 			}
@@ -78,7 +78,7 @@ func unquote(raw []byte) string {
 
 // pair is the rune of the two escapes of a surrogate pair at the start of b, -1
 // when there are none.
-func pair(b []byte) rune {
+func surrogatePair(b []byte) rune {
 	if len(b) < 12 || b[6] != '\\' || b[7] != 'u' {
 		return -1
 	}

@@ -43,14 +43,14 @@ type Doc struct {
 	// truncated: there were more values than the parser keeps (maxNodes).
 	truncated bool
 	// names has the keys that the Parser has met; nil for a text of its own.
-	names *names
+	names *nameCache
 }
 
 // names makes one string of each name, as long as there are not too many: a
 // client's messages have the same few hundred members time and again.
-type names map[string]string
+type nameCache map[string]string
 
-func (n *names) of(raw []byte) string {
+func (n *nameCache) intern(raw []byte) string {
 	if n == nil {
 		return string(raw)
 	}
@@ -60,7 +60,7 @@ func (n *names) of(raw []byte) string {
 	name := string(raw)
 	if len(raw) <= 64 {
 		if *n == nil || len(*n) >= 1024 {
-			*n = make(names)
+			*n = make(nameCache)
 		}
 		(*n)[name] = name
 	}
@@ -212,7 +212,7 @@ func (v Value) Is(text string) bool {
 		return false
 	}
 	raw := v.Raw()
-	return quotedIs(raw[1:len(raw)-1], text)
+	return equalsQuoted(raw[1:len(raw)-1], text)
 }
 
 // Bool is the value of a boolean.
@@ -227,7 +227,7 @@ func (d *Doc) key(i uint32) string {
 	n := &d.nodes[i]
 	raw := d.text[n.keyStart:n.keyEnd]
 	if !n.keyEscaped {
-		return d.names.of(raw)
+		return d.names.intern(raw)
 	}
 	return unquote(raw)
 }
@@ -242,7 +242,7 @@ func (d *Doc) keyIs(i uint32, key string) bool {
 }
 
 // quotedIs compares the inside of a JSON string with a plain text.
-func quotedIs(raw []byte, text string) bool {
+func equalsQuoted(raw []byte, text string) bool {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw) == text
 	}

@@ -146,7 +146,7 @@ func TestText(t *testing.T) {
 
 // The word-wise search has to stop at the same byte as a search byte by byte,
 // wherever in its eight bytes that stands.
-func TestPlain(t *testing.T) {
+func TestPlainLen(t *testing.T) {
 	slow := func(b []byte) int {
 		for i, c := range b {
 			if c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
@@ -161,7 +161,7 @@ func TestPlain(t *testing.T) {
 				for _, around := range []byte{' ', '!', '#', 'a', '[', ']', '~', 0x7f} {
 					b := []byte(strings.Repeat(string(rune(around)), length))
 					b[at] = byte(c)
-					if got, want := rpc.Plain(b), slow(b); got != want {
+					if got, want := rpc.PlainLen(b), slow(b); got != want {
 						t.Fatalf("plain(%q) = %d, want %d", b, got, want)
 					}
 				}
@@ -237,7 +237,7 @@ func TestTruncatedIsStillStrict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var p rpc.Parser
 			for _, deep := range []bool{true, false} {
-				r := refusal(t, &p, `{"id":7,"method":"m","params":{"a":[`+many+tail+`]}}`, deep)
+				r := parseError(t, &p, `{"id":7,"method":"m","params":{"a":[`+many+tail+`]}}`, deep)
 				if string(r.ID.Raw()) != "7" {
 					t.Errorf("deep %v: id %s", deep, r.ID.Raw())
 				}

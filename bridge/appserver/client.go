@@ -75,7 +75,7 @@ func (c *Client) Call(ctx context.Context, method string, params any) (rpc.Value
 	}
 	id, answer := c.expect()
 	defer c.forget(id)
-	if err := c.send(ctx, rpc.Call(id, method, raw)); err != nil {
+	if err := c.send(ctx, rpc.EncodeRequest(id, method, raw)); err != nil {
 		return rpc.Value{}, fmt.Errorf("%s: %w", method, err)
 	}
 	select {
@@ -97,7 +97,7 @@ func (c *Client) Call(ctx context.Context, method string, params any) (rpc.Value
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	raw, err := encode(params)
 	if err == nil {
-		err = c.send(ctx, rpc.Call(rpc.ID{}, method, raw))
+		err = c.send(ctx, rpc.EncodeRequest(rpc.ID{}, method, raw))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)

@@ -32,12 +32,12 @@ func (m *Message) Answer(result any) error {
 	if err != nil {
 		return err
 	}
-	return m.settle(rpc.Reply(m.id, raw))
+	return m.settle(rpc.EncodeResult(m.id, raw))
 }
 
 // Refuse answers a request with an error, a *rpc.Error or any other. Only the first answer
 // counts.
-func (m *Message) Refuse(err error) error { return m.settle(rpc.ReplyError(m.id, err)) }
+func (m *Message) Refuse(err error) error { return m.settle(rpc.EncodeError(m.id, err)) }
 
 func (m *Message) settle(line []byte) error {
 	m.mu.Lock()

@@ -60,7 +60,7 @@ func next(lines *bufio.Reader, most int) ([]byte, error) {
 // heard hands a message on. An error is the end: what can't be read may have been an
 // answer.
 func (c *Client) heard(line []byte) error {
-	e, err := rpc.Open(line)
+	e, err := rpc.ParseEnvelope(line)
 	switch {
 	case err != nil:
 		return fmt.Errorf("it sent what is no message: %w", err)

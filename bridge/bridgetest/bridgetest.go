@@ -63,9 +63,9 @@ func Start(t *testing.T, features ...bridge.Feature) *Conversation {
 }
 
 // Tapped is Start with a Tap.
-func Tapped(t *testing.T, tap bridge.Tap, features ...bridge.Feature) *Conversation {
+func StartObserved(t *testing.T, tap bridge.Observer, features ...bridge.Feature) *Conversation {
 	t.Helper()
-	return StartAs(t, bridge.Options{Tap: tap, Features: features})
+	return StartAs(t, bridge.Options{Observer: tap, Features: features})
 }
 
 // StartAs is Start with options: all but the two sides, which are the test's.
@@ -134,13 +134,13 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 }
 
 // EditorSays and CodexSays send a line, for a test that is no script.
-func (c *Conversation) EditorSays(line string) { c.says(c.editor, line) }
+func (c *Conversation) EditorSends(line string) { c.says(c.editor, line) }
 
 // CodexSays is EditorSays for the other side.
-func (c *Conversation) CodexSays(line string) { c.says(c.codex, line) }
+func (c *Conversation) CodexSends(line string) { c.says(c.codex, line) }
 
 // CodexSaysPart is CodexSays for the beginning of a line.
-func (c *Conversation) CodexSaysPart(text string) {
+func (c *Conversation) CodexSendsPart(text string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.codex.w, text); err != nil {
 		c.t.Fatalf("codex: %v", err)
@@ -155,10 +155,10 @@ func (c *Conversation) says(s side, line string) {
 }
 
 // EditorHears and CodexHears have what has come to a side, a line each.
-func (c *Conversation) EditorHears() <-chan string { return c.editor.got }
+func (c *Conversation) EditorReceives() <-chan string { return c.editor.got }
 
 // CodexHears is EditorHears for the other side.
-func (c *Conversation) CodexHears() <-chan string { return c.codex.got }
+func (c *Conversation) CodexReceives() <-chan string { return c.codex.got }
 
 // Bind gives "$name" a value.
 func (c *Conversation) Bind(name string, value any) { c.bound[name] = value }
@@ -203,7 +203,7 @@ func (c *Conversation) Play(name string, script string) {
 
 // CodexGets are the next messages that codex gets, sorted: for those that come in no
 // order.
-func (c *Conversation) CodexGets(n int) []string {
+func (c *Conversation) NextToCodex(n int) []string {
 	c.t.Helper()
 	var all []string
 	for range n {

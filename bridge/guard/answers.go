@@ -13,7 +13,7 @@ import (
 
 // asks looks at what codex asks of the client, and sees to it that the answer is
 // held to the policy.
-func (g *Guard) asks(ctx context.Context, said *bridge.Said) {
+func (g *Guard) asks(ctx context.Context, said *bridge.ServerMessage) {
 	params := said.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	policies := g.policies(thread)
@@ -35,11 +35,11 @@ func (g *Guard) asks(ctx context.Context, said *bridge.Said) {
 		}
 	}
 	// The policy in force when the answer comes is the one that counts.
-	said.OnReply(func(r *bridge.Reply) { g.answered(ctx, said.Envelope, state.Escalation, r) })
+	said.OnResponse(func(r *bridge.ClientResponse) { g.answered(ctx, said.Envelope, state.Escalation, r) })
 }
 
 // settles does what was decided about a question; false: the client is to hear it.
-func (g *Guard) settles(said *bridge.Said, params rpc.Value, d policy.Decision, unrecorded *rpc.Error) bool {
+func (g *Guard) settles(said *bridge.ServerMessage, params rpc.Value, d policy.Decision, unrecorded *rpc.Error) bool {
 	if unrecorded != nil && d.Verdict == policy.Accept {
 		return false // for the person to say; refused is refused, on record or not
 	}
@@ -75,7 +75,7 @@ func (g *Guard) escalation(method string, params rpc.Value, state policy.State) 
 }
 
 // answered holds the client's answer to what codex asked to the policy.
-func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation rules.Escalation, r *bridge.Reply) {
+func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation rules.Escalation, r *bridge.ClientResponse) {
 	params := asked.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	policies := g.policies(thread)
@@ -115,7 +115,7 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 	}
 	if r.Line = d.Message; d.Err != nil {
 		// Codex takes an error for a refusal, and waits no longer.
-		r.Line = append(rpc.ReplyError(r.ID, d.Err), '\n')
+		r.Line = append(rpc.EncodeError(r.ID, d.Err), '\n')
 	}
 	g.applied(asked.Method, asked.ID, params, d)
 }
@@ -136,7 +136,7 @@ func judgeAnswer(policies []*policy.Policy, question policy.Asked, answer *rpc.M
 
 // unasked stops an answer to nothing. Codex may have asked already, and the
 // question be on its way here: its answer would have been judged by nobody.
-func (g *Guard) unasked(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (g *Guard) unasked(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	p := g.policy.Load()
 	if p.Mode() == config.Off {
 		return nil
@@ -156,9 +156,9 @@ func (g *Guard) unasked(ctx context.Context, call *bridge.Call) *rpc.Error {
 }
 
 // settled takes note that codex waits no more for an answer.
-func (g *Guard) settled(_ context.Context, said *bridge.Said) {
-	if id, ok := rpc.IDOf(said.Root().Get("params").Get("requestId")); ok {
-		g.peer.Settled(id)
+func (g *Guard) settled(_ context.Context, said *bridge.ServerMessage) {
+	if id, ok := rpc.ParseID(said.Root().Get("params").Get("requestId")); ok {
+		g.peer.ForgetServerRequest(id)
 	}
 }
 

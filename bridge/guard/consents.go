@@ -77,12 +77,12 @@ func (g *Guard) Asking(person Person, wait func() time.Duration) bridge.Feature 
 // Routes implements bridge.Feature.
 func (a *asking) Routes() []bridge.Route {
 	return []bridge.Route{{
-		From: bridge.Client, Method: bridge.Other, Why: "a person is asked where policy.methods says so", When: a.g.isActive, Call: a.ask,
+		From: bridge.Client, Method: bridge.Other, Why: "a person is asked where policy.methods says so", When: a.g.isActive, HandleClient: a.ask,
 	}}
 }
 
 // ask has the request wait for the person's answer. Other requests do not wait.
-func (a *asking) ask(_ context.Context, call *bridge.Call) *rpc.Error {
+func (a *asking) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	p := a.wants(call.Message)
 	if p == nil || call.Kind != rpc.Request || call.Truncated() || !a.person.Wants(askEvent) && !a.person.ShowsElicitations() {
 		return nil // the guard decides, and refuses what a person had to be asked about
@@ -91,14 +91,14 @@ func (a *asking) ask(_ context.Context, call *bridge.Call) *rpc.Error {
 	if err != nil { // it was parsed once
 		return rpc.Errorf(rpc.CodeInternal, "%v", err)
 	}
-	call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 		if err := a.answer(ctx, p, m); err != nil {
-			aside.Reply(rpc.ReplyError(m.ID, err))
+			aside.Reply(rpc.EncodeError(m.ID, err))
 			return
 		}
 		defer a.g.consents.add(m)()
-		if err := aside.Ask(ctx, m, func(*bridge.Answer) {}); err != nil {
-			aside.Reply(rpc.ReplyError(m.ID, err))
+		if err := aside.Call(ctx, m, func(*bridge.ServerResponse) {}); err != nil {
+			aside.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
 	return nil

@@ -15,8 +15,8 @@ import (
 type either struct{ seen, goOn chan struct{} }
 
 func (e either) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Codex, Method: "item/commandExecution/requestApproval", Why: "t", Said: func(_ context.Context, said *bridge.Said) {
-		said.Either()
+	return []bridge.Route{{From: bridge.Codex, Method: "item/commandExecution/requestApproval", Why: "t", HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
+		said.Share()
 		e.seen <- struct{}{}
 		<-e.goOn
 	}}}
@@ -39,7 +39,7 @@ codex< {"id":2,"method":"model/list","params":{}}
 			g := guard.New(load(t, test.policy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
 			c := bridgetest.Start(t, g, e)
 			c.Play("hello", "editor> {\"id\":1,\"method\":\"model/list\",\"params\":{}}\ncodex< {\"id\":1,\"method\":\"model/list\",\"params\":{}}")
-			c.CodexSays(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/"}}`)
+			c.CodexSends(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/"}}`)
 			<-e.seen
 			c.Play("early", `
 editor> {"id":0,"result":{"decision":"acceptForSession"}}

@@ -73,7 +73,7 @@ func said(method string, sides ...methods.Side) bool {
 
 // Situation is what a message is judged in, told instead of found out.
 type Situation struct {
-	From     bridge.Party     // who says it
+	From     bridge.Side      // who says it
 	Thread   *policy.Thread   // the verified thread; nil: none
 	Defaults *policy.Defaults // codex's own configuration; nil: one that says nothing
 	Asked    *policy.Asked    // what codex asked, where the message is the answer
@@ -126,7 +126,7 @@ func explainAsked(p *policy.Policy, m *rpc.Message, state policy.State) Explanat
 	}
 	for _, answer := range policy.Offered(m.Method, m.Params) {
 		// What codex offers is JSON, but may be deeper than it takes.
-		if line, err := rpc.ParseMessage(rpc.Reply(m.ID, answer)); err == nil {
+		if line, err := rpc.ParseMessage(rpc.EncodeResult(m.ID, answer)); err == nil {
 			e.Answers = append(e.Answers, outcomeOf(p, m, answer, line, state))
 		}
 	}

@@ -52,7 +52,7 @@ func (g *Guard) checksGit(p *policy.Policy) bool {
 
 // gitPrograms returns the refusal of a message that has Codex run git where the
 // repository's own configuration names a program that git would run; nil: it may pass.
-func (g *Guard) gitPrograms(ctx context.Context, policies []*policy.Policy, call *bridge.Call, d policy.Decision, state *policy.State) *rpc.Error {
+func (g *Guard) gitPrograms(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, d policy.Decision, state *policy.State) *rpc.Error {
 	if d.Verdict == policy.Deny || d.Sent == nil && state.Thread == nil || !slices.ContainsFunc(policies, g.checksGit) {
 		return nil
 	}

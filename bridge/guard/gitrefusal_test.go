@@ -77,7 +77,7 @@ func TestGitProgramsOfMessage(t *testing.T) {
 			g, policies := r.guardWithTrust(test.mode, test.trust)
 			g.threads.known = map[string]*thread{"t": {opened: document(t, `{"cwd":"`+filepath.ToSlash(folder)+`"}`)}}
 			state := &policy.State{Thread: test.thread, Stands: test.stands}
-			call := &bridge.Call{Message: &rpc.Message{Method: "m"}}
+			call := &bridge.ClientMessage{Message: &rpc.Message{Method: "m"}}
 			refusal := g.gitPrograms(t.Context(), policies, call, test.d, state)
 			if (refusal != nil) != test.refused {
 				t.Fatalf("refused: %v", refusal)

@@ -39,7 +39,7 @@ type Guard struct {
 	usable     func(context.Context) error                 // Requires; nil: everything is
 	workspaces func(folder string) (*policy.Policy, error) // Workspaces; nil: no folder has a policy of its own
 	gitEnv     []string                                    // ReadsGit; nil: git is not asked
-	peer       *bridge.Peer
+	peer       *bridge.Conn
 	recorder   Recorder
 	listeners  []func(Applied)
 	counts     struct{ rewritten, refused atomic.Int64 }
@@ -68,7 +68,7 @@ func (g *Guard) readRules(p *policy.Policy) {
 }
 
 // Attach implements bridge.Attacher.
-func (g *Guard) Attach(peer *bridge.Peer) {
+func (g *Guard) Attach(peer *bridge.Conn) {
 	g.peer = peer
 	g.needs = []string{"hook/completed"} // of relay/inject: a hook that has failed
 	for _, r := range g.Routes() {
@@ -122,7 +122,7 @@ func (g *Guard) bar(ctx context.Context, method string) *rpc.Error {
 // unheardOf is the refusal to open a thread of which codex would not say what is in force;
 // nil: it does. The client has had it silenced before the policy was in force.
 func (g *Guard) unheardOf(method string) *rpc.Error {
-	silent := g.peer.Silenced(g.needs)
+	silent := g.peer.DisabledNotification(g.needs)
 	if silent == "" {
 		return nil
 	}
@@ -135,29 +135,29 @@ func (g *Guard) unheardOf(method string) *rpc.Error {
 // Routes implements bridge.Feature.
 func (g *Guard) Routes() []bridge.Route {
 	routes := []bridge.Route{
-		{From: bridge.Client, Method: bridge.Other, Why: "every message of the client is held to the method table", Call: g.decide, When: g.isActive},
-		{From: bridge.Client, Method: "initialize", Why: "who the client is", Call: g.initialize},
-		{From: bridge.Client, Method: bridge.Unasked, Why: "an answer that nobody judges must not reach codex", Call: g.unasked, When: g.isActive},
-		{From: bridge.Codex, Method: "thread/settings/updated", Why: "what is in force for a thread must be what the policy allows", Said: g.settingsUpdated},
+		{From: bridge.Client, Method: bridge.Other, Why: "every message of the client is held to the method table", HandleClient: g.decide, When: g.isActive},
+		{From: bridge.Client, Method: "initialize", Why: "who the client is", HandleClient: g.initialize},
+		{From: bridge.Client, Method: bridge.Unsolicited, Why: "an answer that nobody judges must not reach codex", HandleClient: g.unasked, When: g.isActive},
+		{From: bridge.Codex, Method: "thread/settings/updated", Why: "what is in force for a thread must be what the policy allows", HandleServer: g.settingsUpdated},
 		{
 			From: bridge.Codex, Method: "item/started", Why: "the files that a patch changes, for the question about it",
-			Said: g.itemStarted, When: g.judgesFiles, If: isPatch,
+			HandleServer: g.itemStarted, When: g.judgesFiles, Match: isPatch,
 		},
-		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "codex waits no more for an answer", Said: g.settled},
-		{From: bridge.Codex, Method: bridge.Other, Why: "what codex may ask that no version measured knows", Said: g.asks},
+		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "codex waits no more for an answer", HandleServer: g.settled},
+		{From: bridge.Codex, Method: bridge.Other, Why: "what codex may ask that no version measured knows", HandleServer: g.asks},
 	}
 	for _, method := range opening {
 		routes = append(routes, bridge.Route{
-			From: bridge.Client, Method: method, Why: "the policy of a thread's folder counts, too", Call: g.decide,
+			From: bridge.Client, Method: method, Why: "the policy of a thread's folder counts, too", HandleClient: g.decide,
 			When: func() bool { return g.isActive() || g.opensUnenforced() },
 		})
 	}
 	for _, method := range methods.Unloaded {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what was verified of it is not true of the next that has its id", Said: g.unloaded})
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what was verified of it is not true of the next that has its id", HandleServer: g.unloaded})
 	}
 	for _, row := range methods.Rows() {
 		if row.Side == methods.ServerRequest {
-			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: row.Why, Said: g.asks})
+			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: row.Why, HandleServer: g.asks})
 		}
 	}
 	return routes
@@ -171,7 +171,7 @@ func (g *Guard) isActive() bool { return g.Policy().Mode() != config.Off || g.th
 func (g *Guard) Threads() int { return g.threads.count() }
 
 // decide holds one message of the client to the policy.
-func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (g *Guard) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	thread, _ := call.Params.Get("threadId").Text()
 	policies := g.policiesOf(call.Method, thread)
 	p := policies[0]
@@ -225,7 +225,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 	}
 	if d.Gated != nil && d.Sent == nil && state.Thread != nil && call.Kind == rpc.Request {
 		change := g.threads.prepare(state.Thread.ID, d.Gated)
-		call.OnAnswer(func(a *bridge.Answer) { g.threads.settle(change, a.Outcome()) })
+		call.OnResponse(func(a *bridge.ServerResponse) { g.threads.settle(change, a.Outcome()) })
 	}
 	// Under enforce the proxy refuses a notification that needs an answer.
 	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
@@ -235,7 +235,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		g.keptUntrusted(call, d.Untrusted, state)
 	}
 	if call.Method == "thread/unsubscribe" || slices.Contains(methods.Unloading, call.Method) {
-		g.threads.awaitAll(patient, thread, g.peer.Ended())
+		g.threads.awaitAll(patient, thread, g.peer.CodexDone())
 		if patient.Err() != nil {
 			return rpc.Errorf(rpc.CodeDeadline, "%s: Codex has not answered the request that opens a thread; send it again", call.Method)
 		}
@@ -244,7 +244,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 		g.unsubscribe(call, thread)
 	}
 	if slices.Contains(methods.Unloading, call.Method) && call.Kind == rpc.Request {
-		call.OnAnswer(func(a *bridge.Answer) {
+		call.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Outcome() != bridge.Failed {
 				g.threads.unverified(thread)
 			}
@@ -255,11 +255,11 @@ func (g *Guard) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
 
 // unsubscribe has a thread take no turn from now on. Requests that open the thread wait for Codex's answer, so that Codex
 // does not end the notifications after it has opened the thread again.
-func (g *Guard) unsubscribe(call *bridge.Call, thread string) {
+func (g *Guard) unsubscribe(call *bridge.ClientMessage, thread string) {
 	g.threads.unsubscribe(thread, g.isOpened(thread))
 	if call.Kind == rpc.Request {
 		done := g.threads.opening(thread)
-		call.OnAnswer(func(*bridge.Answer) { done() })
+		call.OnResponse(func(*bridge.ServerResponse) { done() })
 	}
 }
 
@@ -273,7 +273,7 @@ type judgement struct {
 
 // judge holds a message of the client to the policies. The first decides whether they are enforced. writable are the
 // folders that commands of any thread could write.
-func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *bridge.Call, writable []string) judgement {
+func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, writable []string) judgement {
 	p := policies[0]
 	j := judgement{state: g.state(ctx, p, call.Message)}
 	j.state.Writable = writable
@@ -304,7 +304,7 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 }
 
 // informed decides, and asks codex for what the decision turns out to need.
-func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Call, m *rpc.Message, state *policy.State) policy.Decision {
+func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.ClientMessage, m *rpc.Message, state *policy.State) policy.Decision {
 	d := p.Decide(m, *state)
 	// At most: the folder, the configuration, that with the project's own, and the
 	// thread's last sandbox.
@@ -341,7 +341,7 @@ func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) pol
 	state := g.stateNow(rpc.Value{})
 	state.Unpinned = p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
 	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
-		state.Thread = g.threads.get(ctx, id, g.peer.Ended())
+		state.Thread = g.threads.get(ctx, id, g.peer.CodexDone())
 		if state.Thread == nil && p.Mode() == config.Enforce && (m.Method == "thread/resume" || m.Method == "thread/fork") {
 			state.Opened = g.openedIn(ctx, id)
 		}
@@ -363,7 +363,7 @@ func (g *Guard) defaults(ctx context.Context, folder string) *policy.Defaults {
 	if folder != "" {
 		params["cwd"] = folder
 	}
-	result, err := g.peer.Ask(ctx, "config/read", params)
+	result, err := g.peer.Call(ctx, "config/read", params)
 	if err == nil {
 		var d *policy.Defaults
 		if d, err = policy.ParseDefaults(result); err == nil {
@@ -378,7 +378,7 @@ func (g *Guard) defaults(ctx context.Context, folder string) *policy.Defaults {
 // opens has codex's answer to a thread request compared with what was sent. Until
 // then, and ever after a difference, the thread takes no turn. loaded are the threads that Codex
 // had in memory before a resume.
-func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decision, state policy.State, own []*policy.Policy, loaded []string) {
+func (g *Guard) opens(call *bridge.ClientMessage, sentUnder config.Mode, d policy.Decision, state policy.State, own []*policy.Policy, loaded []string) {
 	id := ""
 	if call.Method == "thread/resume" { // start and fork make new threads
 		id, _ = call.Params.Get("threadId").Text()
@@ -388,7 +388,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		state.Thread = g.threads.peek(state.Thread.ID)
 	}
 	change := g.threads.prepare(id, d.Gated)
-	call.OnAnswer(func(a *bridge.Answer) {
+	call.OnResponse(func(a *bridge.ServerResponse) {
 		// The features behind look at the thread, too: for its hooks, say.
 		a.AfterHandlers(done)
 		// As strict as it may have to be where the outcome is not known; what the thread is
@@ -418,7 +418,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 		if err != nil && sentUnder == config.Enforce {
 			g.log.Error("a thread is not what was asked for", "method", d.Sent.Method, "error", err.Message)
 			g.distrust(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)
-			a.Line = rpc.ReplyError(a.ID, err)
+			a.Line = rpc.EncodeError(a.ID, err)
 			return
 		}
 		g.ownRules(g.threads.peek(opened)) // as Codex has just read them
@@ -434,7 +434,7 @@ func (g *Guard) opens(call *bridge.Call, sentUnder config.Mode, d policy.Decisio
 }
 
 // settingsUpdated looks at what codex says is in force from now on.
-func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
+func (g *Guard) settingsUpdated(_ context.Context, said *bridge.ServerMessage) {
 	if g.policy.Load().Mode() == config.Off {
 		return
 	}
@@ -454,7 +454,7 @@ func (g *Guard) settingsUpdated(_ context.Context, said *bridge.Said) {
 
 // unloaded forgets a thread that codex has no more. It takes turns again once it was opened
 // again, and verified.
-func (g *Guard) unloaded(_ context.Context, said *bridge.Said) {
+func (g *Guard) unloaded(_ context.Context, said *bridge.ServerMessage) {
 	if id, ok := said.Root().Get("params").Get("threadId").Text(); ok {
 		g.threads.unloaded(id)
 	}

@@ -45,7 +45,7 @@ func (g *Guard) policiesOf(method, thread string) []*policy.Policy {
 // folderPolicies returns the policies of the folders in which call opens a thread, beside those in force:
 // the folder that the message names, or else the thread's workspace and the folder it works in now, and the
 // workspaces that it and its parents had since Codex has loaded them.
-func (g *Guard) folderPolicies(ctx context.Context, call *bridge.Call, d policy.Decision, state *policy.State) (found []*policy.Policy, refusal *rpc.Error) {
+func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, d policy.Decision, state *policy.State) (found []*policy.Policy, refusal *rpc.Error) {
 	if d.Sent == nil || g.workspaces == nil {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.Call, d policy.
 }
 
 // also checks what an earlier policy has left of a message against one more.
-func (g *Guard) also(ctx context.Context, p *policy.Policy, call *bridge.Call, d policy.Decision, state *policy.State) policy.Decision {
+func (g *Guard) also(ctx context.Context, p *policy.Policy, call *bridge.ClientMessage, d policy.Decision, state *policy.State) policy.Decision {
 	if d.Verdict == policy.Deny {
 		return d
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // initialize takes note of who the client is, once Codex has accepted what it says.
-func (g *Guard) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (g *Guard) initialize(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	info := call.Params.Get("clientInfo")
 	name, _ := info.Get("name").Text()
 	version, _ := info.Get("version").Text()
@@ -20,7 +20,7 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if err := g.decide(ctx, call); err != nil || call.Kind != rpc.Request {
 		return err
 	}
-	call.OnAnswer(func(a *bridge.Answer) {
+	call.OnResponse(func(a *bridge.ServerResponse) {
 		if a.Outcome() == bridge.Succeeded {
 			g.client.Store(&name)
 		}

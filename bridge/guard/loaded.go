@@ -22,7 +22,7 @@ func (g *Guard) loaded(ctx context.Context) ([]string, *rpc.Error) {
 	var all []string
 	params := map[string]any{"limit": loadedPage}
 	for range maxLoaded {
-		result, err := g.peer.Ask(ctx, "thread/loaded/list", params)
+		result, err := g.peer.Call(ctx, "thread/loaded/list", params)
 		if err != nil {
 			return nil, rpc.Errorf(rpc.CodeUpstream, "thread/resume: the list of threads that Codex has loaded can't be read, so that the thread is not opened: %v", err)
 		}

@@ -88,7 +88,7 @@ func TestOpenedInIsForUnknownThreads(t *testing.T) {
 			if folder != test.want {
 				t.Errorf("%+v: %q", test, folder)
 			}
-		case line := <-w.c.CodexHears():
+		case line := <-w.c.CodexReceives():
 			t.Fatalf("%+v: Codex is asked %s", test, line)
 		}
 	}

@@ -21,11 +21,11 @@ func (g *Guard) Own() bridge.Feature { return own{g} }
 // Routes implements bridge.Feature.
 func (o own) Routes() []bridge.Route {
 	return []bridge.Route{{
-		From: bridge.Client, Method: bridge.Other, Why: "policy.methods counts for the bridge's own methods, too", When: o.g.isActive, Call: o.decide,
+		From: bridge.Client, Method: bridge.Other, Why: "policy.methods counts for the bridge's own methods, too", When: o.g.isActive, HandleClient: o.decide,
 	}}
 }
 
-func (o own) decide(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (o own) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if !strings.HasPrefix(call.Method, "bridge/") {
 		return nil
 	}

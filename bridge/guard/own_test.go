@@ -15,7 +15,7 @@ import (
 type echo struct{}
 
 func (echo) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Client, Method: "bridge/echo", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+	return []bridge.Route{{From: bridge.Client, Method: "bridge/echo", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		call.Reply([]byte(`{}`))
 		return nil
 	}}}

@@ -58,10 +58,10 @@ func (g *Guard) judgesFiles() bool { return g.isActive() }
 // isPatch: one in fifty of what codex says is the start of an item, and only those of
 // patches are of interest. One that was missed would leave a patch of which nothing is
 // known, and that is declined.
-var isPatch = bridge.OfType("fileChange")
+var isPatch = bridge.MatchItemType("fileChange")
 
 // itemStarted takes note of the files that a patch changes.
-func (g *Guard) itemStarted(_ context.Context, said *bridge.Said) {
+func (g *Guard) itemStarted(_ context.Context, said *bridge.ServerMessage) {
 	params := said.Root().Get("params")
 	item := params.Get("item")
 	if !item.Get("type").Is("fileChange") {

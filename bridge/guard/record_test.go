@@ -108,7 +108,7 @@ codex<= {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy
 // The client is told of an answer in its place once that is logged; of an accept that can't
 // be logged, and so does not happen, it is not told.
 func TestSettledRecordsBeforeItNotifies(t *testing.T) {
-	asked, err := rpc.Open([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t"}}`))
+	asked, err := rpc.ParseEnvelope([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

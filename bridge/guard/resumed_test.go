@@ -26,15 +26,15 @@ func newSlowFeature(method string) slowFeature {
 
 func (s slowFeature) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: s.method, Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
-			call.OnAnswer(func(*bridge.Answer) {
+		{From: bridge.Client, Method: s.method, Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+			call.OnResponse(func(*bridge.ServerResponse) {
 				close(s.seen)
 				<-s.goOn
 				close(s.done)
 			})
 			return nil
 		}},
-		{From: bridge.Client, Method: "turn/start", Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "turn/start", Why: "t", HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 			select {
 			case <-s.done:
 				return nil
@@ -82,7 +82,7 @@ codex<  {"id":5,"method":"model/list","params":{}}
 `)
 	c.CodexEnds()
 	answered := map[string]bool{}
-	for line := range c.EditorHears() {
+	for line := range c.EditorReceives() {
 		var m struct{ ID json.Number }
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
 			t.Fatal(err)

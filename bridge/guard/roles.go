@@ -66,7 +66,7 @@ func (g *Guard) spawned(ctx context.Context, t *policy.Thread, agentType rpc.Val
 			return nil, errors.New("agent_type is no text")
 		}
 	}
-	read, err := g.peer.Ask(ctx, "config/read", map[string]any{"cwd": t.Workspace, "includeLayers": false})
+	read, err := g.peer.Call(ctx, "config/read", map[string]any{"cwd": t.Workspace, "includeLayers": false})
 	if err != nil {
 		return nil, fmt.Errorf("Codex's configuration can't be read: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // reads has Codex answer a thread/read that f sends with this.
-func (w *agentWorld) reads(answer string, f func(*bridge.Call)) {
+func (w *agentWorld) reads(answer string, f func(*bridge.ClientMessage)) {
 	w.t.Helper()
 	w.start()
 	m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"thread/resume","params":{"threadId":"t"}}`))
@@ -23,7 +23,7 @@ func (w *agentWorld) reads(answer string, f func(*bridge.Call)) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		f(&bridge.Call{Message: m})
+		f(&bridge.ClientMessage{Message: m})
 	}()
 	w.answer("thread/read", `{"includeTurns":false,"threadId":"t"}`, answer)
 	<-ended
@@ -49,7 +49,7 @@ func TestStoredSandbox(t *testing.T) {
 		`"result":{"thread":{"path":` + string(silent) + `}}`: {Sandbox: "read-only"},
 		`"error":{"code":-32600,"message":"no"}`:              nil,
 	} {
-		w.reads(answer, func(call *bridge.Call) {
+		w.reads(answer, func(call *bridge.ClientMessage) {
 			got := w.g.stored(t.Context(), call)
 			if (got == nil) != (want == nil) || got != nil && *got != *want {
 				t.Errorf("%s: %+v, want %+v", answer, got, want)
@@ -76,7 +76,7 @@ func TestFolderOfStoredThread(t *testing.T) {
 		{"no path", `"result":{"thread":{"cwd":"relative"}}`, false, false, ""},
 		{"unknown", `"error":{"code":-32600,"message":"no"}`, true, true, ""},
 	} {
-		w.reads(test.answer, func(call *bridge.Call) {
+		w.reads(test.answer, func(call *bridge.ClientMessage) {
 			state := policy.State{Paths: filesystem{}}
 			if ok := w.g.stands(t.Context(), call, &state); ok != test.ok || state.Nowhere != test.nowhere || state.Stands != test.folder {
 				t.Errorf("%s: %t, nowhere %t, in %q", test.name, ok, state.Nowhere, state.Stands)
@@ -89,7 +89,7 @@ func TestFolderOfStoredThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	var state policy.State
-	if w.g.stands(ended, &bridge.Call{Message: m}, &state) || state.Nowhere {
+	if w.g.stands(ended, &bridge.ClientMessage{Message: m}, &state) || state.Nowhere {
 		t.Errorf("without an answer: nowhere %t", state.Nowhere)
 	}
 }

@@ -291,7 +291,7 @@ editor< {"id":1,"result":{}}
 
 // An answer in the person's place is logged with its reason, and so is one that was none.
 func TestSettledIsLoggedWithItsReason(t *testing.T) {
-	asked, err := rpc.Open([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u"}}`))
+	asked, err := rpc.ParseEnvelope([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

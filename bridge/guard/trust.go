@@ -41,8 +41,8 @@ func (t *told) first(project string) bool {
 // stands finds out in which folder the thread of a resume or fork stands; false
 // when codex can't be asked. Measured: thread/read tells it of threads that are
 // not loaded, too, and the folder is where a resume puts the thread.
-func (g *Guard) stands(ctx context.Context, call *bridge.Call, state *policy.State) bool {
-	result, err := g.peer.Ask(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
+func (g *Guard) stands(ctx context.Context, call *bridge.ClientMessage, state *policy.State) bool {
+	result, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
 	var answered *rpc.Error
 	switch {
 	case errors.As(err, &answered) && answered.Code == rpc.CodeUpstream:
@@ -65,8 +65,8 @@ func (g *Guard) stands(ctx context.Context, call *bridge.Call, state *policy.Sta
 
 // stored finds out the sandbox of the last turn of the thread of a resume or fork; nil
 // if Codex can't be asked.
-func (g *Guard) stored(ctx context.Context, call *bridge.Call) *policy.Stored {
-	result, err := g.peer.Ask(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
+func (g *Guard) stored(ctx context.Context, call *bridge.ClientMessage) *policy.Stored {
+	result, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
 	if err != nil {
 		g.log.Error("the sandbox of a thread can't be found out; it is not opened", "error", err)
 		return nil
@@ -86,7 +86,7 @@ func (g *Guard) stored(ctx context.Context, call *bridge.Call) *policy.Stored {
 	return &stored
 }
 
-func textOf(call *bridge.Call, member string) string {
+func textOf(call *bridge.ClientMessage, member string) string {
 	text, _ := call.Params.Get(member).Text()
 	return text
 }
@@ -94,7 +94,7 @@ func textOf(call *bridge.Call, member string) string {
 // keptUntrusted says, once for each project, that its own configuration is not
 // loaded: nothing else would tell the user why it has no effect. It is said once
 // the thread is there.
-func (g *Guard) keptUntrusted(call *bridge.Call, folder string, state policy.State) {
+func (g *Guard) keptUntrusted(call *bridge.ClientMessage, folder string, state policy.State) {
 	root, project := folder, folder
 	if roots, err := state.Repositories.Roots(folder); err == nil && len(roots) > 0 {
 		root, project = roots[0], roots[len(roots)-1]
@@ -103,7 +103,7 @@ func (g *Guard) keptUntrusted(call *bridge.Call, folder string, state policy.Sta
 	if len(kept) == 0 {
 		return
 	}
-	call.OnAnswer(func(a *bridge.Answer) {
+	call.OnResponse(func(a *bridge.ServerResponse) {
 		if !a.Result().Exists() {
 			return
 		}
@@ -116,8 +116,8 @@ func (g *Guard) keptUntrusted(call *bridge.Call, folder string, state policy.Sta
 		if g.peer.OptedOut(warning) {
 			return
 		}
-		a.After(func() {
-			g.peer.Tell(warning, map[string]any{"summary": summary, "details": mend})
+		a.AfterSent(func() {
+			g.peer.Notify(warning, map[string]any{"summary": summary, "details": mend})
 		})
 	})
 }

@@ -248,7 +248,7 @@ codex<  {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 type keeper struct{}
 
 func (keeper) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Codex, Method: "thread/settings/updated", Why: "t", Said: func(_ context.Context, said *bridge.Said) { said.Line = nil }}}
+	return []bridge.Route{{From: bridge.Codex, Method: "thread/settings/updated", Why: "t", HandleServer: func(_ context.Context, said *bridge.ServerMessage) { said.Line = nil }}}
 }
 
 // A notification that another feature keeps from the client stays kept, also where the client
@@ -271,8 +271,8 @@ func TestLaterOfTwoResumesCounts(t *testing.T) {
 	c, g, w := converse(t, gatePolicy, guard.NoRecord)
 	startThread(c, "on-request")
 	resume := func(id, approval string) {
-		c.EditorSays(`{"id":` + id + `,"method":"thread/resume","params":{"threadId":"t1","approvalPolicy":"` + approval + `","sandbox":"read-only","approvalsReviewer":"user"}}`)
-		for !strings.Contains(c.CodexGets(1)[0], `"thread/resume"`) { // Codex may be asked for its configuration before
+		c.EditorSends(`{"id":` + id + `,"method":"thread/resume","params":{"threadId":"t1","approvalPolicy":"` + approval + `","sandbox":"read-only","approvalsReviewer":"user"}}`)
+		for !strings.Contains(c.NextToCodex(1)[0], `"thread/resume"`) { // Codex may be asked for its configuration before
 		}
 	}
 	guard.SetPatience(g, time.Millisecond) // the second does not wait for the first

@@ -20,7 +20,7 @@ var opening = []string{"thread/start", "thread/resume", "thread/fork"}
 
 // refuseUnenforced refuses to open a thread in a folder whose policy file asks for enforcement, where the
 // bridge enforces nothing. Its hooks and pins belong to a Codex that was started under it.
-func (g *Guard) refuseUnenforced(call *bridge.Call) *rpc.Error {
+func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 	if !g.opensUnenforced() || !slices.Contains(opening, call.Method) {
 		return nil
 	}

@@ -78,17 +78,17 @@ func TestFolderThatAsksForEnforcement(t *testing.T) {
 					params = ""
 				}
 				line := strings.NewReplacer("CWD", test.cwd, "ROOT", w.Start).Replace(`{"id":1,"method":"` + test.method + `","params":{` + params + `}}`)
-				c.EditorSays(line)
+				c.EditorSends(line)
 				if test.refused {
 					c.Play("refused", strings.ReplaceAll(folderRefusal, "METHOD", test.method))
 					return
 				}
 				for {
-					got := c.CodexGets(1)[0]
+					got := c.NextToCodex(1)[0]
 					if !strings.Contains(got, `"`+test.method+`"`) { // the audit asks for what it needs
 						_, id, _ := strings.Cut(got, `"id":"`)
 						id, _, _ = strings.Cut(id, `"`)
-						c.CodexSays(`{"id":"` + id + `","error":{"code":-32600,"message":"no"}}`)
+						c.CodexSends(`{"id":"` + id + `","error":{"code":-32600,"message":"no"}}`)
 						continue
 					}
 					if got != line {

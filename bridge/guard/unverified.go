@@ -47,7 +47,7 @@ func (g *Guard) awaitOpening(ctx context.Context, id string) {
 	waits := g.threads.underway[id]
 	g.threads.mu.Unlock()
 	if waits != nil {
-		await(ctx, waits, g.peer.Ended())
+		await(ctx, waits, g.peer.CodexDone())
 	}
 }
 

@@ -161,11 +161,11 @@ codex< {"id":"end","method":"thread/unsubscribe","params":{"threadId":"t1"}}
 			if n := g.Threads(); n != 0 {
 				t.Errorf("%d threads may take turns", n)
 			}
-			c.EditorSays(`{"id":"turn","method":"turn/start","params":{"threadId":"t1","input":[]}}`)
+			c.EditorSends(`{"id":"turn","method":"turn/start","params":{"threadId":"t1","input":[]}}`)
 			select {
-			case line := <-c.CodexHears():
+			case line := <-c.CodexReceives():
 				t.Errorf("Codex gets %s", line)
-			case line := <-c.EditorHears():
+			case line := <-c.EditorReceives():
 				t.Errorf("the editor gets %s before Codex's answer", line)
 			case <-time.After(100 * time.Millisecond):
 			}
@@ -190,9 +190,9 @@ func TestThreadIsNotUnsubscribedBeforeItIsOpened(t *testing.T) {
 			const start = `"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only","approvalsReviewer":"user"}}
 `
 			c.Play("start", `editor> {"id":"open",`+start+`codex< {"id":"open",`+start)
-			c.EditorSays(`{"id":"end","method":"` + method + `","params":{"threadId":"t1"}}`)
+			c.EditorSends(`{"id":"end","method":"` + method + `","params":{"threadId":"t1"}}`)
 			select {
-			case line := <-c.CodexHears():
+			case line := <-c.CodexReceives():
 				t.Errorf("Codex gets %s", line)
 			case <-time.After(100 * time.Millisecond):
 			}

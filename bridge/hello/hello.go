@@ -34,7 +34,7 @@ type Hello struct {
 	version string // of the bridge
 	codex   func(context.Context) (string, error)
 	guard   *guard.Guard
-	peer    *bridge.Peer
+	peer    *bridge.Conn
 	started time.Time
 	log     *slog.Logger
 
@@ -70,21 +70,21 @@ func New(version string, codex func(context.Context) (string, error), g *guard.G
 }
 
 // Attach implements bridge.Attacher.
-func (h *Hello) Attach(p *bridge.Peer) { h.peer = p }
+func (h *Hello) Attach(p *bridge.Conn) { h.peer = p }
 
 // Routes implements bridge.Feature.
 func (h *Hello) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: "initialize", Why: "the offer of the bridge's own methods", Call: h.initialize},
-		{From: bridge.Client, Method: "bridge/status", Why: "answered here", Call: h.own(h.status)},
-		{From: bridge.Client, Method: "bridge/policy/explain", Why: "answered here", Call: h.own(h.explain)},
+		{From: bridge.Client, Method: "initialize", Why: "the offer of the bridge's own methods", HandleClient: h.initialize},
+		{From: bridge.Client, Method: "bridge/status", Why: "answered here", HandleClient: h.own(h.status)},
+		{From: bridge.Client, Method: "bridge/policy/explain", Why: "answered here", HandleClient: h.own(h.explain)},
 	}
 }
 
 // ownMethods are what the answer to initialize lists.
 var ownMethods = []string{"bridge/policy/explain", "bridge/status"}
 
-func (h *Hello) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (h *Hello) initialize(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Truncated() {
 		return rpc.Errorf(rpc.CodeTooLarge, "initialize has more values than are looked at; send less")
 	}
@@ -121,7 +121,7 @@ func (h *Hello) initialize(ctx context.Context, call *bridge.Call) *rpc.Error {
 	if !offered && !elicits {
 		return nil
 	}
-	call.OnAnswer(func(a *bridge.Answer) {
+	call.OnResponse(func(a *bridge.ServerResponse) {
 		result := a.Result()
 		if result.Kind() != rpc.Object || a.Truncated() {
 			return // codex refused, or is not itself
@@ -150,8 +150,8 @@ func (h *Hello) offer() []byte {
 }
 
 // own is a handler that answers here, for clients that know the bridge.
-func (h *Hello) own(answer func(*bridge.Call) (any, *rpc.Error)) func(context.Context, *bridge.Call) *rpc.Error {
-	return func(_ context.Context, call *bridge.Call) *rpc.Error {
+func (h *Hello) own(answer func(*bridge.ClientMessage) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+	return func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !h.Known() || call.Kind != rpc.Request {
 			return nil
 		}
@@ -169,7 +169,7 @@ func (h *Hello) Known() bool {
 	return h.offered.Load()
 }
 
-func (h *Hello) status(*bridge.Call) (any, *rpc.Error) {
+func (h *Hello) status(*bridge.ClientMessage) (any, *rpc.Error) {
 	rewritten, refused := h.guard.Counts()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -219,7 +219,7 @@ func (h *Hello) Reloaded(err error) {
 // Tell sends a notification of the bridge's own to a client that knows it.
 func (h *Hello) Tell(method string, params any) {
 	if h.Known() {
-		h.peer.Tell(method, params)
+		h.peer.Notify(method, params)
 	}
 }
 
@@ -233,7 +233,7 @@ func (h *Hello) Wants(event string) bool {
 
 // Hook asks the client about one run of a hook: bridge/hook.
 func (h *Hello) Hook(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
-	result, err := h.peer.AskClient(ctx, "bridge/hook", map[string]any{"event": event, "payload": payload})
+	result, err := h.peer.CallClient(ctx, "bridge/hook", map[string]any{"event": event, "payload": payload})
 	return result.Raw(), err
 }
 
@@ -254,7 +254,7 @@ const ElicitationServer = "codex-bridge"
 
 // Elicit asks the client for a yes or no, as a form without fields. The client is told when the question is settled.
 func (h *Hello) Elicit(ctx context.Context, thread, message string) (json.RawMessage, error) {
-	result, err := h.peer.AskPerson(ctx, thread, "mcpServer/elicitation/request", map[string]any{
+	result, err := h.peer.AskUser(ctx, thread, "mcpServer/elicitation/request", map[string]any{
 		"threadId": thread, "turnId": nil, "serverName": ElicitationServer, "mode": "form", "message": message,
 		"requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}},
 	})
@@ -262,7 +262,7 @@ func (h *Hello) Elicit(ctx context.Context, thread, message string) (json.RawMes
 }
 
 // explain says what the policy makes of {message: …}, as it would arrive now.
-func (h *Hello) explain(call *bridge.Call) (any, *rpc.Error) {
+func (h *Hello) explain(call *bridge.ClientMessage) (any, *rpc.Error) {
 	message := call.Params.Get("message")
 	if message.Kind() != rpc.Object {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.message is %v; give the message to be explained, an object", message.Kind())

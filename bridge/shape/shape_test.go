@@ -85,7 +85,7 @@ func TestCaptures(t *testing.T) {
 	for _, file := range files {
 		asked := make(map[string]string) // methods of codex's requests by id
 		each(t, strings.TrimSuffix(file, "in.jsonl")+"out.jsonl", func(line []byte) {
-			if e, err := rpc.Open(line); err == nil && e.Method != "" && e.ID.IsValid() {
+			if e, err := rpc.ParseEnvelope(line); err == nil && e.Method != "" && e.ID.IsValid() {
 				asked[e.ID.Key()] = e.Method
 			}
 		})

@@ -45,7 +45,7 @@ func (s *standIn) converse(line []byte) error {
 	if err != nil {
 		return err
 	}
-	return writeAll(1, append(rpc.Reply(m.ID, raw), '\n'))
+	return writeAll(1, append(rpc.EncodeResult(m.ID, raw), '\n'))
 }
 
 // startThread echoes what a thread is started with, and takes note of its hooks.

@@ -15,10 +15,10 @@ import (
 type methods map[string]bool
 
 func (m methods) WantsMethod(method []byte, _ bool) bool { return m[string(method)] }
-func (m methods) WantsAnswer([]byte) bool                { return false }
-func (m methods) WantsAnswers() bool                     { return true }
-func (m methods) Take([]byte)                            {}
-func (m methods) TakeTooLong([]byte)                     {}
+func (m methods) WantsResponse([]byte) bool              { return false }
+func (m methods) MayWantResponse() bool                  { return true }
+func (m methods) Handle([]byte)                          {}
+func (m methods) HandleTooLong([]byte)                   {}
 
 var wanted = methods{"item/tool/call": true, "turn/completed": true, "hook/completed": true,
 	"item/commandExecution/requestApproval": true, "thread/settings/updated": true}
@@ -46,7 +46,7 @@ func (b *bench) pump(int) error {
 	pump := func(blocks int) func() {
 		return func() {
 			// Reading from memory does not fail.
-			_ = rpc.NewPump(rpc.NewLines(io.Discard), wanted, wanted, 1<<20).Run(&repeat{block: block, left: blocks * len(block)})
+			_ = rpc.NewPump(rpc.NewLineSink(io.Discard), wanted, wanted, 1<<20).Run(&repeat{block: block, left: blocks * len(block)})
 		}
 	}
 	// What a pump allocates for itself falls out of the difference.

@@ -51,7 +51,7 @@ func assemble(ctx context.Context, cfg *config.Config, command codex.Command, re
 		AnswerAll:  func() bool { return a.guard.Policy().Mode() != config.Off },
 		Enforces:   func() bool { return a.guard.Enforces() },
 		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},
-		Exited:     func(state *os.ProcessState) { a.hello.Exited(state) },
+		OnExit:     func(state *os.ProcessState) { a.hello.Exited(state) },
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
@@ -73,10 +73,10 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 			tracer.Close()
 		}
 	}()
-	bytes := new(bridge.Bytes)
+	bytes := new(bridge.ByteCounts)
 	report := newTelemetry(a.cfg, bytes, a.log)
 	if report != nil {
-		a.options.Bytes = bytes
+		a.options.ByteCounts = bytes
 	}
 	recorder := a.recorder(tracer, report)
 	if a.guard, err = newGuard(a.cfg, recorder, a.log); err != nil {
@@ -201,7 +201,7 @@ func (a *assembly) records(tracer *trace.Recorder, report *telemetry.Telemetry, 
 	}
 	a.adds(line.Last())
 	if tracer != nil {
-		a.options.Tap = tracer
+		a.options.Observer = tracer
 		a.atEnd(func(context.Context) { tracer.Close() })
 	}
 	showTrace(a.hello, a.cfg, tracer)

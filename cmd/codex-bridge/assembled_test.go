@@ -149,8 +149,8 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.options.Tap) == out {
-		a.options.Tap = nil
+	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.options.Observer) == out {
+		a.options.Observer = nil
 	}
 	a.options.Features = slices.DeleteFunc(a.options.Features, func(f bridge.Feature) bool { return fmt.Sprintf("%T", f) == os.Getenv(withoutFeature) })
 	t.Cleanup(func() {
@@ -165,7 +165,7 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 
 // play is Codex, until the conversation ends.
 func (w *assembled) play() {
-	for line := range w.CodexHears() {
+	for line := range w.CodexReceives() {
 		m, err := rpc.ParseMessage([]byte(line))
 		if err != nil {
 			panic(err) // the proxy sends nothing else
@@ -227,7 +227,7 @@ func (w *assembled) tells(message any) {
 	if err != nil {
 		panic(err)
 	}
-	w.CodexSays(string(text))
+	w.CodexSends(string(text))
 }
 
 // takes returns the requests that Codex received since the last call.
@@ -274,7 +274,7 @@ func (w *assembled) begin(method string, params any) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.EditorSays(string(text))
+	w.EditorSends(string(text))
 	return id
 }
 
@@ -315,7 +315,7 @@ func (w *assembled) answers(ids ...string) map[string]response {
 func (w *assembled) next() rpc.Value {
 	w.t.Helper()
 	select {
-	case line, ok := <-w.EditorHears():
+	case line, ok := <-w.EditorReceives():
 		if !ok {
 			w.t.Fatal("the proxy has ended")
 		}

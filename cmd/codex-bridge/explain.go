@@ -67,7 +67,7 @@ func (c explainCmd) message(in io.Reader) (*rpc.Message, error) {
 	}
 	m, err := rpc.ParseMessage(bytes.TrimSpace(text))
 	if err != nil {
-		var refused *rpc.RefusedLine
+		var refused *rpc.MessageError
 		if errors.As(err, &refused) {
 			return nil, fmt.Errorf("%s: codex would not see this: error %d: %s", name, refused.Err.Code, refused.Err.Message)
 		}

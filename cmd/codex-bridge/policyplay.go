@@ -49,7 +49,7 @@ func (b *player) play(c *cases.Case) ([]string, error) {
 	defer done()
 	m, err := rpc.ParseMessage(here.json(c.Message))
 	if err != nil {
-		var refused *rpc.RefusedLine
+		var refused *rpc.MessageError
 		if !errors.As(err, &refused) {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ func collector(cfg *config.Config) string {
 }
 
 // newTelemetry starts what tells a collector; nil where there is none.
-func newTelemetry(cfg *config.Config, bytes *bridge.Bytes, log *slog.Logger) *telemetry.Telemetry {
+func newTelemetry(cfg *config.Config, bytes *bridge.ByteCounts, log *slog.Logger) *telemetry.Telemetry {
 	endpoint := collector(cfg)
 	if endpoint == "" {
 		return nil

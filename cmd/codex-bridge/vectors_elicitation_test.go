@@ -141,7 +141,7 @@ func (c *terminal) session(apps map[string]vectorApp) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.codex.EditorSays(string(start))
+	c.codex.EditorSends(string(start))
 	c.reply(text(c.t, named{"marketplaces": installed}))
 	slices.SortFunc(plugins, func(a, b named) int { return strings.Compare(a["configKey"].(string), b["configKey"].(string)) })
 	for _, p := range plugins { // codex is asked in the order of the keys
@@ -159,7 +159,7 @@ func (c *terminal) session(apps map[string]vectorApp) {
 	for started := false; !started; { // a policy asks for more before
 		started = c.reply(fmt.Sprintf(`{"thread":{"id":%q},"model":"m","config":{}}`, vectorThread)).Method == "thread/start"
 	}
-	if answer := c.next(c.codex.EditorHears()); !answer.Root().Get("result").Get("bridge").Exists() {
+	if answer := c.next(c.codex.EditorReceives()); !answer.Root().Get("result").Get("bridge").Exists() {
 		c.t.Fatalf("the session has not begun: %s", answer.Root().Raw())
 	}
 }

@@ -99,7 +99,7 @@ func (w *hookWorld) run(stdin string, client func() (any, error), args ...string
 		select {
 		case p := <-done:
 			return p
-		case line := <-w.EditorHears():
+		case line := <-w.EditorReceives():
 			m, err := rpc.ParseMessage([]byte(line))
 			if err != nil {
 				w.t.Fatal(err)
@@ -112,7 +112,7 @@ func (w *hookWorld) run(stdin string, client func() (any, error), args ...string
 			if err != nil {
 				reply = map[string]any{"id": json.RawMessage(m.ID.Raw()), "error": map[string]any{"code": -32603, "message": err.Error()}}
 			}
-			w.EditorSays(text(w.t, reply))
+			w.EditorSends(text(w.t, reply))
 		case <-time.After(patience()):
 			w.t.Fatal("the hook does not end")
 		}

@@ -42,9 +42,9 @@ type chat struct {
 func newChat(t *testing.T) *chat {
 	t.Helper()
 	c := &chat{terminal: connected(t, "[steering]\nquiet = \"1ms\"\n", false)}
-	c.codex.EditorSays(`{"id":"start","method":"thread/start","params":{}}`)
+	c.codex.EditorSends(`{"id":"start","method":"thread/start","params":{}}`)
 	c.reply(`{"thread":{"id":"t"},"model":"m"}`)
-	c.next(c.codex.EditorHears()) // the answer
+	c.next(c.codex.EditorReceives()) // the answer
 	return c
 }
 
@@ -53,16 +53,16 @@ func newChat(t *testing.T) *chat {
 func (c *chat) asks(id int, questions json.RawMessage) (lines []string, at *rpc.Envelope) {
 	c.t.Helper()
 	params := fmt.Sprintf(`{"threadId":"t","turnId":"u","itemId":"i","questions":%s}`, compact(c.t, questions))
-	c.codex.CodexSays(string(rpc.Call(mustID(c.t, id), inputQuestion, json.RawMessage(params))))
+	c.codex.CodexSends(string(rpc.EncodeRequest(mustID(c.t, id), inputQuestion, json.RawMessage(params))))
 	select {
-	case line := <-c.codex.EditorHears():
+	case line := <-c.codex.EditorReceives():
 		var told struct{ Params struct{ Lines []string } }
 		if err := json.Unmarshal([]byte(line), &told); err != nil {
 			c.t.Fatal(err)
 		}
 		return told.Params.Lines, nil
-	case line := <-c.codex.CodexHears():
-		e, err := rpc.Open([]byte(strings.TrimSpace(line)))
+	case line := <-c.codex.CodexReceives():
+		e, err := rpc.ParseEnvelope([]byte(strings.TrimSpace(line)))
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -78,13 +78,13 @@ func (c *chat) asks(id int, questions json.RawMessage) (lines []string, at *rpc.
 func (c *chat) says(message string) (consumed bool, answer *rpc.Envelope) {
 	c.t.Helper()
 	c.messages++
-	c.codex.EditorSays(fmt.Sprintf(`{"id":"m%d","method":"bridge/turn/enqueue","params":{"threadId":"t","input":%s}}`, c.messages, text(c.t, message)))
-	e := c.next(c.codex.CodexHears())
+	c.codex.EditorSends(fmt.Sprintf(`{"id":"m%d","method":"bridge/turn/enqueue","params":{"threadId":"t","input":%s}}`, c.messages, text(c.t, message)))
+	e := c.next(c.codex.CodexReceives())
 	if e.Method == "turn/start" {
-		c.codex.CodexSays(string(rpc.Reply(e.ID, json.RawMessage(`{"turn":{"id":"next","items":[],"status":"inProgress"}}`))))
+		c.codex.CodexSends(string(rpc.EncodeResult(e.ID, json.RawMessage(`{"turn":{"id":"next","items":[],"status":"inProgress"}}`))))
 		e = nil
 	}
-	reply := c.next(c.codex.EditorHears())
+	reply := c.next(c.codex.EditorReceives())
 	return reply.Root().Get("result").Get("disposition").Is("answered"), e
 }
 
@@ -110,9 +110,9 @@ func (c inputCase) play(t *testing.T, w *chat) {
 		word := "fast"
 		c.Reply = &word
 		w.asks(id-1, c.Questions)
-		w.codex.CodexSays(string(rpc.Call(mustID(t, id), inputQuestion, json.RawMessage(`{"threadId":"t","turnId":"u","itemId":"i","questions":`+string(c.Questions)+`}`))))
-		sameJSON(t, json.RawMessage(`{"answers":{}}`), w.next(w.codex.CodexHears()).Root().Get("result").Raw())
-		w.next(w.codex.EditorHears()) // the question
+		w.codex.CodexSends(string(rpc.EncodeRequest(mustID(t, id), inputQuestion, json.RawMessage(`{"threadId":"t","turnId":"u","itemId":"i","questions":`+string(c.Questions)+`}`))))
+		sameJSON(t, json.RawMessage(`{"answers":{}}`), w.next(w.codex.CodexReceives()).Root().Get("result").Raw())
+		w.next(w.codex.EditorReceives()) // the question
 	} else {
 		lines, answer := w.asks(id, c.Questions)
 		c.lines(t, lines)
@@ -123,10 +123,10 @@ func (c inputCase) play(t *testing.T, w *chat) {
 	}
 	pending := string(c.Response) == `"<pending>"`
 	if c.Event != nil {
-		w.codex.CodexSays(string(rpc.Call(rpc.ID{}, c.Event.Notify.Method, compact(t, c.Event.Notify.Params))))
-		w.next(w.codex.EditorHears()) // the event
+		w.codex.CodexSends(string(rpc.EncodeRequest(rpc.ID{}, c.Event.Notify.Method, compact(t, c.Event.Notify.Params))))
+		w.next(w.codex.EditorReceives()) // the event
 		if !pending {
-			sameJSON(t, c.Response, w.next(w.codex.CodexHears()).Root().Get("result").Raw())
+			sameJSON(t, c.Response, w.next(w.codex.CodexReceives()).Root().Get("result").Raw())
 		}
 	}
 	if c.Reply != nil {

@@ -67,9 +67,9 @@ func connected(t *testing.T, configuration string, answers bool) *terminal {
 		}
 		return all
 	}
-	c.codex.EditorSays(fmt.Sprintf(`{"id":"hello","method":"initialize","params":{"clientInfo":{"name":"t","version":"1"},"capabilities":{"experimentalApi":true,"bridge":{"version":1,"approvals":%t}}}}`, answers))
+	c.codex.EditorSends(fmt.Sprintf(`{"id":"hello","method":"initialize","params":{"clientInfo":{"name":"t","version":"1"},"capabilities":{"experimentalApi":true,"bridge":{"version":1,"approvals":%t}}}}`, answers))
 	c.reply(`{}`)
-	c.next(c.codex.EditorHears()) // the answer
+	c.next(c.codex.EditorReceives()) // the answer
 	c.screen = &follow.Screen{Out: io.Discard, Err: io.Discard, Now: time.Now}
 	return c
 }
@@ -77,8 +77,8 @@ func connected(t *testing.T, configuration string, answers bool) *terminal {
 // reply has codex answer the request that it gets next, and returns that.
 func (c *terminal) reply(result string) *rpc.Envelope {
 	c.t.Helper()
-	asked := c.next(c.codex.CodexHears())
-	c.codex.CodexSays(string(rpc.Reply(asked.ID, json.RawMessage(result))))
+	asked := c.next(c.codex.CodexReceives())
+	c.codex.CodexSends(string(rpc.EncodeResult(asked.ID, json.RawMessage(result))))
 	return asked
 }
 
@@ -86,7 +86,7 @@ func (c *terminal) next(from <-chan string) *rpc.Envelope {
 	c.t.Helper()
 	select {
 	case line := <-from:
-		e, err := rpc.Open([]byte(strings.TrimSpace(line)))
+		e, err := rpc.ParseEnvelope([]byte(strings.TrimSpace(line)))
 		if err != nil {
 			c.t.Fatalf("%s: %v", line, err)
 		}
@@ -100,9 +100,9 @@ func (c *terminal) next(from <-chan string) *rpc.Envelope {
 // turn sends turn/started, and waits until the client has it.
 func (c *terminal) turn(thread, turn string) {
 	c.t.Helper()
-	c.codex.CodexSays(fmt.Sprintf(`{"method":"turn/started","params":{"threadId":%q,"turn":{"id":%q,"items":[],"status":"inProgress"}}}`, thread, turn))
+	c.codex.CodexSends(fmt.Sprintf(`{"method":"turn/started","params":{"threadId":%q,"turn":{"id":%q,"items":[],"status":"inProgress"}}}`, thread, turn))
 	for {
-		e := c.next(c.codex.EditorHears())
+		e := c.next(c.codex.EditorReceives())
 		c.screen.Take(e.Method, e.Root().Get("params"))
 		if e.Method == "turn/started" {
 			return
@@ -121,17 +121,17 @@ type typed struct {
 func (c *terminal) ask(method string, params json.RawMessage, does typed) (answer rpc.Value, shown string) {
 	c.t.Helper()
 	c.ids++
-	c.codex.CodexSays(string(rpc.Call(mustID(c.t, c.ids), method, compact(c.t, params))))
+	c.codex.CodexSends(string(rpc.EncodeRequest(mustID(c.t, c.ids), method, compact(c.t, params))))
 	for {
 		select {
-		case line := <-c.codex.CodexHears():
-			e, err := rpc.Open([]byte(strings.TrimSpace(line)))
+		case line := <-c.codex.CodexReceives():
+			e, err := rpc.ParseEnvelope([]byte(strings.TrimSpace(line)))
 			if err != nil {
 				c.t.Fatal(err)
 			}
 			return e.Root(), shown
-		case line := <-c.codex.EditorHears():
-			e, err := rpc.Open([]byte(strings.TrimSpace(line)))
+		case line := <-c.codex.EditorReceives():
+			e, err := rpc.ParseEnvelope([]byte(strings.TrimSpace(line)))
 			if err != nil {
 				c.t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func mustID(t *testing.T, n int) rpc.ID {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, _ := rpc.IDOf(doc.Root())
+	id, _ := rpc.ParseID(doc.Root())
 	return id
 }
 
@@ -188,9 +188,9 @@ func (c *terminal) person(e *rpc.Envelope, does typed) (shown string) {
 	person := follow.NewPerson(c.screen, in, vectorSession)
 	result, ok := person.Answer(ctx, e.Method, e.Root().Get("params"))
 	if ok && os.Getenv(withoutFeature) != fmt.Sprintf("%T", person) {
-		c.codex.EditorSays(string(rpc.Reply(e.ID, result)))
+		c.codex.EditorSends(string(rpc.EncodeResult(e.ID, result)))
 	} else {
-		c.codex.EditorSays(string(rpc.ReplyError(e.ID, rpc.Errorf(rpc.CodeUnknownMethod, "not answered here"))))
+		c.codex.EditorSends(string(rpc.EncodeError(e.ID, rpc.Errorf(rpc.CodeUnknownMethod, "not answered here"))))
 	}
 	return desk.String()
 }

@@ -32,7 +32,7 @@ func tracedThread(t *testing.T) *assembled {
 // probed has Codex send a notification with this member, and returns it as the trace has it, and its line.
 func (w *assembled) probed(member string) (data json.RawMessage, line string) {
 	w.t.Helper()
-	w.CodexSays(`{"method":"test/probe","params":{"threadId":"T1","probe":` + member + `}}`)
+	w.CodexSends(`{"method":"test/probe","params":{"threadId":"T1","probe":` + member + `}}`)
 	w.sees("test/probe")
 	return w.probe()
 }
@@ -155,7 +155,7 @@ func TestTrajectoryVectors(t *testing.T) {
 	})
 	t.Run("line", func(t *testing.T) {
 		w := tracedThread(t)
-		w.CodexSays(`{"method":"test/probe","params":{"threadId":"T1","turnId":"r"}}`)
+		w.CodexSends(`{"method":"test/probe","params":{"threadId":"T1","turnId":"r"}}`)
 		w.sees("test/probe")
 		_, line := w.probe()
 		var got map[string]any

@@ -45,30 +45,30 @@ func (f *Feature) Routes() []bridge.Route {
 	for method, answer := range map[string]func(context.Context, json.RawMessage) (any, error){
 		spawnMethod: f.spawn, sendMethod: f.send, cancelMethod: f.cancel, listMethod: f.list,
 	} {
-		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "answered here: agents beside the conversation", Call: f.own(answer)})
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "answered here: agents beside the conversation", HandleClient: f.own(answer)})
 	}
 	slices.SortFunc(routes, func(a, b bridge.Route) int { return slices.Index(Methods, a.Method) - slices.Index(Methods, b.Method) })
 	return routes
 }
 
-func (f *Feature) own(answer func(context.Context, json.RawMessage) (any, error)) func(context.Context, *bridge.Call) *rpc.Error {
-	return func(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) own(answer func(context.Context, json.RawMessage) (any, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+	return func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !f.known() || call.Kind != rpc.Request {
 			return nil
 		}
 		params, id := json.RawMessage(bytes.Clone(call.Params.Raw())), call.ID.Clone()
 		method := call.Method
-		call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+		call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 			result, err := answer(ctx, params)
 			if err != nil {
-				aside.Reply(rpc.ReplyError(id, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", method, err)))
+				aside.Reply(rpc.EncodeError(id, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", method, err)))
 				return
 			}
 			raw, err := json.Marshal(result)
 			if err != nil {
 				panic(err) // the bridge's own values always have a JSON form
 			}
-			aside.Reply(rpc.Reply(id, raw))
+			aside.Reply(rpc.EncodeResult(id, raw))
 		})
 		return nil
 	}

@@ -30,7 +30,7 @@ type Feature struct {
 	worker *Worker
 	known  func() bool
 	config atomic.Pointer[config.Image]
-	peer   *bridge.Peer
+	peer   *bridge.Conn
 	jobs   chan struct{}
 	done   atomic.Int64
 }
@@ -46,11 +46,11 @@ func NewFeature(w *Worker, cfg config.Image, known func() bool) *Feature {
 func (f *Feature) SetConfig(c *config.Config) { f.config.Store(&c.Image) }
 
 // Attach implements bridge.Attacher.
-func (f *Feature) Attach(p *bridge.Peer) { f.peer = p }
+func (f *Feature) Attach(p *bridge.Conn) { f.peer = p }
 
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Client, Method: Method, Why: "answered here, by a codex beside the conversation", Call: f.describe}}
+	return []bridge.Route{{From: bridge.Client, Method: Method, Why: "answered here, by a codex beside the conversation", HandleClient: f.describe}}
 }
 
 // State is what bridge/status shows.
@@ -62,7 +62,7 @@ type State struct {
 // State is what is known now.
 func (f *Feature) State() State { return State{len(f.jobs), f.done.Load()} }
 
-func (f *Feature) describe(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) describe(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if !f.known() || call.Kind != rpc.Request {
 		return nil
 	}
@@ -72,15 +72,15 @@ func (f *Feature) describe(_ context.Context, call *bridge.Call) *rpc.Error {
 		return rpc.Errorf(rpc.CodeBusy, "%d descriptions are under way, and more are not done at once; wait for one of them", maxJobs)
 	}
 	line, id := bytes.Clone(call.Bytes()), call.ID.Clone()
-	call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 		result, err := f.answer(ctx, line)
 		<-f.jobs
 		if err != nil {
-			aside.Reply(rpc.ReplyError(id, err))
+			aside.Reply(rpc.EncodeError(id, err))
 			return
 		}
 		f.done.Add(1)
-		aside.Reply(rpc.Reply(id, result))
+		aside.Reply(rpc.EncodeResult(id, result))
 	})
 	return nil
 }
@@ -113,7 +113,7 @@ func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, err
 	defer close(stop)
 	go func() { // a job does not outlive the conversation
 		select {
-		case <-f.peer.Ended():
+		case <-f.peer.CodexDone():
 			cancel(rpc.Errorf(rpc.CodeUpstream, "the conversation has ended"))
 		case <-stop:
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // resumesSession handles a thread/resume with bridge.sessionKey: the thread of the request becomes the session's.
-func (f *Feature) resumesSession(call *bridge.Call) *rpc.Error {
+func (f *Feature) resumesSession(call *bridge.ClientMessage) *rpc.Error {
 	if call.Truncated() {
 		return rpc.Errorf(rpc.CodeTooLarge, "thread/resume has more values than are looked at; send less")
 	}
@@ -25,10 +25,10 @@ func (f *Feature) resumesSession(call *bridge.Call) *rpc.Error {
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}
-	call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 		r := &request{Feature: f, m: m, asked: asked, aside: aside}
 		if err := r.adopt(ctx); err != nil {
-			aside.Reply(rpc.ReplyError(m.ID, err))
+			aside.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
 	return nil
@@ -89,10 +89,10 @@ func (r *request) adopt(ctx context.Context) error {
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}
-	return r.ask(ctx, "thread/resume", text, func(a *bridge.Answer, answer *rpc.Envelope) {
+	return r.ask(ctx, "thread/resume", text, func(a *bridge.ServerResponse, answer *rpc.Envelope) {
 		if failed := failure(answer); failed != nil {
 			if binding.FailureOf(failed) == binding.FailureBusy {
-				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
+				a.Line = rpc.EncodeError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
 			}
 			return
 		}

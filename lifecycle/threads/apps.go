@@ -76,7 +76,7 @@ type plugin struct{ marketplace, name string }
 // installed are the plugins that are installed and switched on, and where the file of their
 // marketplace is; "" it has none.
 func (r *request) installed(ctx context.Context) (map[plugin]string, error) {
-	result, err := r.peer.Ask(ctx, "plugin/installed", map[string]any{})
+	result, err := r.peer.Call(ctx, "plugin/installed", map[string]any{})
 	if err != nil {
 		return nil, fmt.Errorf("which plugins are installed: %w", err)
 	}
@@ -103,7 +103,7 @@ func (r *request) detail(ctx context.Context, p binding.Plugin, path string) (rp
 	} else {
 		asked["remoteMarketplaceName"] = p.Marketplace
 	}
-	result, err := r.peer.Ask(ctx, "plugin/read", asked)
+	result, err := r.peer.Call(ctx, "plugin/read", asked)
 	if err != nil {
 		return rpc.Value{}, fmt.Errorf("what the plugin %s of %s has: %w", p.Name, p.Marketplace, err)
 	}
@@ -118,7 +118,7 @@ func (r *request) reachable(ctx context.Context, known map[string]binding.Plugin
 	usable := make(map[string]bool)
 	asked := map[string]any{}
 	for range mostPages {
-		result, err := r.peer.Ask(ctx, "app/list", asked)
+		result, err := r.peer.Call(ctx, "app/list", asked)
 		if err != nil {
 			return fmt.Errorf("which apps there are: %w", err)
 		}

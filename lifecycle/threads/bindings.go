@@ -57,8 +57,8 @@ func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error
 // Most is how many bindings are listed.
 const Most = 1000
 
-func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any, error)) func(context.Context, *bridge.Call) *rpc.Error {
-	return func(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+	return func(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !f.o.Known() || call.Kind != rpc.Request {
 			return nil
 		}
@@ -70,13 +70,13 @@ func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any
 			return internal(err)
 		}
 		// A session that is being opened may have to be waited for.
-		call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+		call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 			result, err := f.answers(ctx, m.Params, answer)
 			if err != nil {
-				aside.Reply(rpc.ReplyError(m.ID, asError(err)))
+				aside.Reply(rpc.EncodeError(m.ID, asError(err)))
 				return
 			}
-			aside.Reply(rpc.Reply(m.ID, encode(result)))
+			aside.Reply(rpc.EncodeResult(m.ID, encode(result)))
 		})
 		return nil
 	}

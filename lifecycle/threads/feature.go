@@ -48,7 +48,7 @@ type Feature struct {
 	o     Options
 	lines lines
 	known known
-	peer  *bridge.Peer
+	peer  *bridge.Conn
 
 	amending sync.Mutex // bindings are changed
 
@@ -63,7 +63,7 @@ func New(o Options) *Feature {
 }
 
 // Attach implements bridge.Attacher.
-func (f *Feature) Attach(peer *bridge.Peer) { f.peer = peer }
+func (f *Feature) Attach(peer *bridge.Conn) { f.peer = peer }
 
 // Methods are what a client may call.
 var Methods = []string{"bridge/binding/clear", "bridge/binding/list", "bridge/binding/read"}
@@ -71,18 +71,18 @@ var Methods = []string{"bridge/binding/clear", "bridge/binding/list", "bridge/bi
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{
-		{From: bridge.Client, Method: "thread/start", Why: "the thread of a session; what is configured for new threads", Call: f.starts},
-		{From: bridge.Client, Method: "thread/resume", Why: "what is configured for threads", Call: f.opens},
-		{From: bridge.Client, Method: "thread/fork", Why: "what is configured for threads", Call: f.opens},
-		{From: bridge.Client, Method: "turn/start", Why: "what started the turn", Call: f.takesTurn},
-		{From: bridge.Codex, Method: "thread/settings/updated", Why: "the model of a session's thread", Said: f.settingsUpdated, When: f.known.any},
-		{From: bridge.Codex, Method: "turn/completed", Why: "a turn that costs a session its thread", Said: f.turnCompleted, When: f.known.anyBound},
-		{From: bridge.Client, Method: Methods[0], Why: "answered here", Call: f.own(f.clear)},
-		{From: bridge.Client, Method: Methods[1], Why: "answered here", Call: f.own(f.list)},
-		{From: bridge.Client, Method: Methods[2], Why: "answered here", Call: f.own(f.read)},
+		{From: bridge.Client, Method: "thread/start", Why: "the thread of a session; what is configured for new threads", HandleClient: f.starts},
+		{From: bridge.Client, Method: "thread/resume", Why: "what is configured for threads", HandleClient: f.opens},
+		{From: bridge.Client, Method: "thread/fork", Why: "what is configured for threads", HandleClient: f.opens},
+		{From: bridge.Client, Method: "turn/start", Why: "what started the turn", HandleClient: f.takesTurn},
+		{From: bridge.Codex, Method: "thread/settings/updated", Why: "the model of a session's thread", HandleServer: f.settingsUpdated, When: f.known.any},
+		{From: bridge.Codex, Method: "turn/completed", Why: "a turn that costs a session its thread", HandleServer: f.turnCompleted, When: f.known.anyBound},
+		{From: bridge.Client, Method: Methods[0], Why: "answered here", HandleClient: f.own(f.clear)},
+		{From: bridge.Client, Method: Methods[1], Why: "answered here", HandleClient: f.own(f.list)},
+		{From: bridge.Client, Method: Methods[2], Why: "answered here", HandleClient: f.own(f.read)},
 	}
 	for _, method := range methods.Unloaded {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "nothing has to be known of it any more", Said: f.closed, When: f.known.any})
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "nothing has to be known of it any more", HandleServer: f.closed, When: f.known.any})
 	}
 	return routes
 }
@@ -128,7 +128,7 @@ func encode(v any) json.RawMessage {
 
 // message is a client's request in another form.
 func message(id rpc.ID, method string, params json.RawMessage) (*rpc.Message, error) {
-	return rpc.ParseMessage(append(rpc.Call(id, method, params), '\n'))
+	return rpc.ParseMessage(append(rpc.EncodeRequest(id, method, params), '\n'))
 }
 
 func internal(err error) *rpc.Error { return rpc.Errorf(rpc.CodeInternal, "%v", err) }

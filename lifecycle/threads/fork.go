@@ -15,12 +15,12 @@ import (
 )
 
 // forks tells whether a client's request may end in a fork.
-func (f *Feature) forks(call *bridge.Call) bool {
+func (f *Feature) forks(call *bridge.ClientMessage) bool {
 	return call.Method == "thread/resume" && f.o.Kept != nil && f.o.Thread().OnStaleTools == config.Fork && !call.Truncated()
 }
 
 // forking has a request answered by a fork where that may be.
-func (f *Feature) forking(call *bridge.Call) *rpc.Error {
+func (f *Feature) forking(call *bridge.ClientMessage) *rpc.Error {
 	if !f.forks(call) {
 		return nil
 	}
@@ -28,10 +28,10 @@ func (f *Feature) forking(call *bridge.Call) *rpc.Error {
 	if err != nil { // it was parsed once
 		return internal(err)
 	}
-	call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 		r := &fork{Feature: f, m: m, aside: aside}
 		if err := r.answer(ctx); err != nil {
-			aside.Reply(rpc.ReplyError(m.ID, err))
+			aside.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
 	return nil
@@ -43,7 +43,7 @@ func (f *Feature) forking(call *bridge.Call) *rpc.Error {
 type fork struct {
 	*Feature
 	m     *rpc.Message
-	aside *bridge.Aside
+	aside *bridge.AsyncRequest
 }
 
 // source is the thread that the client has asked for, as Codex describes it.
@@ -70,7 +70,7 @@ func (r *fork) answer(ctx context.Context) error {
 	if err != nil {
 		return err // policy, or codex itself, refuses to open a thread so
 	}
-	answer, err := rpc.Open(line)
+	answer, err := rpc.ParseEnvelope(line)
 	if err != nil { // it was read once
 		return internal(err)
 	}
@@ -79,7 +79,7 @@ func (r *fork) answer(ctx context.Context) error {
 		return nil
 	}
 	id := said(answer).Thread
-	if _, err := r.peer.Ask(ctx, "thread/inject_items", map[string]any{"threadId": id, "items": s.items}); err != nil {
+	if _, err := r.peer.Call(ctx, "thread/inject_items", map[string]any{"threadId": id, "items": s.items}); err != nil {
 		return r.resume(ctx, s, err) // the new one has run no turn: Codex keeps nothing of it
 	}
 	r.o.Log.Info("a thread is forked, since its tools are not those of today", "thread", s.id, "fork", id, "tools", strings.Join(s.stale, " "))
@@ -117,7 +117,7 @@ var errForce = errors.New("it is not known what its sandbox is, and when it asks
 // read is a thread that is on record; Absent when Codex knows none, which it says to a
 // resume, too.
 func (r *fork) read(ctx context.Context, id string) rpc.Value {
-	result, err := r.peer.Ask(ctx, "thread/read", map[string]any{"threadId": id})
+	result, err := r.peer.Call(ctx, "thread/read", map[string]any{"threadId": id})
 	if err != nil {
 		return rpc.Value{}
 	}
@@ -126,12 +126,12 @@ func (r *fork) read(ctx context.Context, id string) rpc.Value {
 
 // resume does what the client has asked for. err is why it is not a fork.
 func (r *fork) resume(ctx context.Context, s source, err error) error {
-	return r.aside.Ask(ctx, r.m, func(a *bridge.Answer) {
+	return r.aside.Call(ctx, r.m, func(a *bridge.ServerResponse) {
 		if err == nil || !a.Result().Exists() {
 			return
 		}
 		r.o.Log.Warn("a thread can't be forked; it goes on with the tools that it was started with", "thread", s.id, "error", err)
-		a.After(func() {
+		a.AfterSent(func() {
 			r.o.Warn(s.id, "This thread goes on with the tools that it was started with. It could not be forked, since "+err.Error()+".")
 		})
 	})
@@ -166,9 +166,9 @@ func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	if err != nil {
 		return nil, internal(err)
 	}
-	err = r.aside.Ask(ctx, m, func(a *bridge.Answer) {
+	err = r.aside.Call(ctx, m, func(a *bridge.ServerResponse) {
 		line = append([]byte(nil), a.Line...)
-		a.Keep()
+		a.Withhold()
 	})
 	return line, err
 }
@@ -185,7 +185,7 @@ func (r *fork) told(ctx context.Context, answer *rpc.Envelope, s source) []byte 
 		}
 	}
 	if without, _ := r.m.Params.Get("excludeTurns").Bool(); !without {
-		read, err := r.peer.Ask(ctx, "thread/read", map[string]any{"threadId": s.id, "includeTurns": true})
+		read, err := r.peer.Call(ctx, "thread/read", map[string]any{"threadId": s.id, "includeTurns": true})
 		if turns := read.Get("thread").Get("turns"); err == nil && turns.Kind() == rpc.Array {
 			patch.Set(thread, "turns", turns.Raw())
 		}

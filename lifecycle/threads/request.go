@@ -18,7 +18,7 @@ type request struct {
 	*Feature
 	m     *rpc.Message
 	asked *sessionRequest
-	aside *bridge.Aside
+	aside *bridge.AsyncRequest
 
 	store *store.Store
 	kept  store.Binding   // "" its Session: there is none
@@ -163,14 +163,14 @@ func (r *request) resume(ctx context.Context, d binding.Decision) (binding.Recov
 		return binding.Recovery{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
 	var recovery binding.Recovery
-	err = r.ask(ctx, "thread/resume", text, func(a *bridge.Answer, answer *rpc.Envelope) {
+	err = r.ask(ctx, "thread/resume", text, func(a *bridge.ServerResponse, answer *rpc.Envelope) {
 		if failed := failure(answer); failed != nil {
 			what := binding.FailureOf(failed)
 			if recovery = binding.AfterResumeFailure(what); recovery.Again {
 				r.o.Log.Info("a session's thread can't be gone on with", "thread", r.old.ThreadID, "reason", recovery.Reason, "error", failed.Message)
-				a.Keep()
+				a.Withhold()
 			} else if what == binding.FailureBusy {
-				a.Line = rpc.ReplyError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
+				a.Line = rpc.EncodeError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
 			}
 			return
 		}
@@ -192,13 +192,13 @@ func (r *request) start(ctx context.Context, d binding.Decision) error {
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
-	return r.ask(ctx, "thread/start", text, func(a *bridge.Answer, answer *rpc.Envelope) {
+	return r.ask(ctx, "thread/start", text, func(a *bridge.ServerResponse, answer *rpc.Envelope) {
 		if failure(answer) != nil {
 			return // the client is told; the binding stays
 		}
 		b, err := binding.NewStarted(r.run, r.in, said(answer))
 		if err != nil {
-			a.Line = rpc.ReplyError(a.ID, internal(err))
+			a.Line = rpc.EncodeError(a.ID, internal(err))
 			return
 		}
 		r.settle(ctx, a, answer, d, b)
@@ -206,15 +206,15 @@ func (r *request) start(ctx context.Context, d binding.Decision) error {
 }
 
 // ask asks Codex in the client's place. on gets the answer as the features behind have left it.
-func (r *request) ask(ctx context.Context, method string, text json.RawMessage, on func(*bridge.Answer, *rpc.Envelope)) error {
+func (r *request) ask(ctx context.Context, method string, text json.RawMessage, on func(*bridge.ServerResponse, *rpc.Envelope)) error {
 	m, err := message(r.m.ID, method, text)
 	if err != nil {
 		return internal(err)
 	}
-	return r.aside.Ask(ctx, m, func(a *bridge.Answer) {
-		answer, err := rpc.Open(a.Line)
+	return r.aside.Call(ctx, m, func(a *bridge.ServerResponse) {
+		answer, err := rpc.ParseEnvelope(a.Line)
 		if err != nil { // it was read once, and rewritten here
-			a.Line = rpc.ReplyError(a.ID, internal(err))
+			a.Line = rpc.EncodeError(a.ID, internal(err))
 			return
 		}
 		on(a, answer)
@@ -222,7 +222,7 @@ func (r *request) ask(ctx context.Context, method string, text json.RawMessage, 
 }
 
 // settle keeps what has become of the session, and tells the client.
-func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Envelope, d binding.Decision, b binding.Binding) {
+func (r *request) settle(ctx context.Context, a *bridge.ServerResponse, answer *rpc.Envelope, d binding.Decision, b binding.Binding) {
 	b = b.Stamped(r.options())
 	told := newSessionResult(d, b)
 	kept := store.Binding{
@@ -247,7 +247,7 @@ func (r *request) settle(ctx context.Context, a *bridge.Answer, answer *rpc.Enve
 	r.amending.Unlock()
 	if err != nil {
 		r.o.Log.Error("a session's thread can't be stored; the client gets an error", "thread", b.ThreadID, "error", err)
-		a.Line = rpc.ReplyError(a.ID, internal(err))
+		a.Line = rpc.EncodeError(a.ID, internal(err))
 		return
 	}
 	result := answer.Root().Get("result")

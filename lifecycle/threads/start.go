@@ -11,7 +11,7 @@ import (
 )
 
 // starts is thread/start of the client.
-func (f *Feature) starts(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) starts(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (f *Feature) starts(_ context.Context, call *bridge.Call) *rpc.Error {
 	return nil
 }
 
-func (f *Feature) startsSession(call *bridge.Call) *rpc.Error {
+func (f *Feature) startsSession(call *bridge.ClientMessage) *rpc.Error {
 	if call.Truncated() {
 		return rpc.Errorf(rpc.CodeTooLarge, "thread/start has more values than are looked at; send less")
 	}
@@ -47,17 +47,17 @@ func (f *Feature) startsSession(call *bridge.Call) *rpc.Error {
 		f.note(call)
 		return nil
 	}
-	call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 		r := &request{Feature: f, m: m, asked: asked, aside: aside}
 		if err := r.answer(ctx); err != nil {
-			aside.Reply(rpc.ReplyError(m.ID, err))
+			aside.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
 	return nil
 }
 
 // opens is thread/resume and thread/fork of the client.
-func (f *Feature) opens(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) opens(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (f *Feature) opens(_ context.Context, call *bridge.Call) *rpc.Error {
 }
 
 // rewrite puts other parameters in the place of the client's, for who comes after.
-func (f *Feature) rewrite(call *bridge.Call, with func(json.RawMessage) (json.RawMessage, error)) *rpc.Error {
+func (f *Feature) rewrite(call *bridge.ClientMessage, with func(json.RawMessage) (json.RawMessage, error)) *rpc.Error {
 	if call.Truncated() {
 		return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
 	}
@@ -102,11 +102,11 @@ func (f *Feature) rewrite(call *bridge.Call, with func(json.RawMessage) (json.Ra
 
 // note takes note of the model of a thread that a client opens which may speak of its
 // turns' triggers.
-func (f *Feature) note(call *bridge.Call) {
+func (f *Feature) note(call *bridge.ClientMessage) {
 	if !f.o.Known() {
 		return
 	}
-	call.OnAnswer(func(a *bridge.Answer) {
+	call.OnResponse(func(a *bridge.ServerResponse) {
 		if result := a.Result(); result.Get("thread").Exists() {
 			f.opened(result, thread{})
 		}

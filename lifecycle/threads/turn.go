@@ -13,7 +13,7 @@ import (
 
 // takesTurn gives a turn the mode of what started it. A mode stays until another is sent,
 // so that the ordinary turn after another one gets one, too.
-func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) takesTurn(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if !f.o.Known() || call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
 	now, _ := f.known.get(id)
 	if now.fresh {
-		call.OnAnswer(func(a *bridge.Answer) {
+		call.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Result().Exists() {
 				f.known.change(id, func(t *thread) { t.fresh = false })
 			}
@@ -53,7 +53,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
 		return failed
 	}
 	if mode != nil {
-		call.OnAnswer(func(a *bridge.Answer) {
+		call.OnResponse(func(a *bridge.ServerResponse) {
 			if !a.Result().Exists() {
 				return
 			}
@@ -73,7 +73,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
 }
 
 // settingsUpdated takes note of what Codex says is in force in a thread.
-func (f *Feature) settingsUpdated(ctx context.Context, said *bridge.Said) {
+func (f *Feature) settingsUpdated(ctx context.Context, said *bridge.ServerMessage) {
 	p := said.Root().Get("params")
 	id, _ := p.Get("threadId").Text()
 	settings := p.Get("threadSettings")
@@ -100,7 +100,7 @@ func (f *Feature) settingsUpdated(ctx context.Context, said *bridge.Said) {
 
 // turnCompleted gives a session's thread up where a turn has shown that it can't be gone
 // on with.
-func (f *Feature) turnCompleted(ctx context.Context, said *bridge.Said) {
+func (f *Feature) turnCompleted(ctx context.Context, said *bridge.ServerMessage) {
 	p := said.Root().Get("params")
 	id, _ := p.Get("threadId").Text()
 	failed := p.Get("turn").Get("error")
@@ -122,7 +122,7 @@ func (f *Feature) turnCompleted(ctx context.Context, said *bridge.Said) {
 }
 
 // closed forgets a thread that Codex has put away. Its session stays this process's.
-func (f *Feature) closed(_ context.Context, said *bridge.Said) {
+func (f *Feature) closed(_ context.Context, said *bridge.ServerMessage) {
 	id, _ := said.Root().Get("params").Get("threadId").Text()
 	f.known.forget(id)
 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { bridgetest.Main(m) }
 type guard struct{}
 
 func (guard) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Client, Method: bridge.Other, Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+	return []bridge.Route{{From: bridge.Client, Method: bridge.Other, Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if call.Params.Get("cwd").Is("/forbidden") {
 			return rpc.Errorf(rpc.CodeRefused, "not there")
 		}

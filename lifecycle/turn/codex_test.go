@@ -71,7 +71,7 @@ func (c *codex) nap(most int) {
 	time.Sleep(d)
 }
 
-func (c *codex) Ask(_ context.Context, method string, params any) (rpc.Value, error) {
+func (c *codex) Call(_ context.Context, method string, params any) (rpc.Value, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return rpc.Value{}, err

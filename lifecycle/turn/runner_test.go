@@ -55,7 +55,7 @@ func (c *slow) run(ctx context.Context, r *Runner, text string, within time.Dura
 	return r.For(saying{c, text}).RunAt(ctx, place, "s", within)
 }
 
-func (c *slow) Ask(_ context.Context, method string, p any) (rpc.Value, error) {
+func (c *slow) Call(_ context.Context, method string, p any) (rpc.Value, error) {
 	th := c.threads[len(c.threads)-1]
 	answer := `{}`
 	if method == "turn/interrupt" {

@@ -11,9 +11,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Codex is asked for turns. *bridge.Peer is one.
+// Codex is asked for turns. *bridge.Conn is one.
 type Codex interface {
-	Ask(ctx context.Context, method string, params any) (rpc.Value, error)
+	Call(ctx context.Context, method string, params any) (rpc.Value, error)
 }
 
 const (
@@ -204,7 +204,7 @@ func (t *Thread) tryStart(ctx context.Context, params json.RawMessage) (*sentInp
 	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
-	result, err := t.codex.Ask(ctx, "turn/start", params)
+	result, err := t.codex.Call(ctx, "turn/start", params)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.wake()
@@ -243,7 +243,7 @@ func (t *Thread) steer(ctx context.Context, turn string, input []json.RawMessage
 	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
-	_, err := t.codex.Ask(ctx, "turn/steer", map[string]any{
+	_, err := t.codex.Call(ctx, "turn/steer", map[string]any{
 		"threadId": t.ID, "expectedTurnId": s.Turn, "input": input, "clientUserMessageId": s.client,
 	})
 	if err == nil {
@@ -265,7 +265,7 @@ func (t *Thread) Interrupt(ctx context.Context, turn string) error {
 	t.told(ctx, turn)
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
-	_, err := t.codex.Ask(ctx, "turn/interrupt", map[string]any{"threadId": t.ID, "turnId": turn})
+	_, err := t.codex.Call(ctx, "turn/interrupt", map[string]any{"threadId": t.ID, "turnId": turn})
 	if containsText(err, "no active turn") {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 // codexFunc is a Codex whose responses are those of the function.
 type codexFunc func(method string) (string, error)
 
-func (c codexFunc) Ask(_ context.Context, method string, _ any) (rpc.Value, error) {
+func (c codexFunc) Call(_ context.Context, method string, _ any) (rpc.Value, error) {
 	answer, err := c(method)
 	if err != nil {
 		return rpc.Value{}, err

@@ -105,7 +105,7 @@ func (c *conversation) compact(ctx context.Context, within time.Duration) (any, 
 		c.f.mu.Unlock()
 	}()
 	began := time.Now()
-	if _, err := c.f.peer.Request(ctx, "thread/compact/start", map[string]any{"threadId": c.thread.ID}); err != nil {
+	if _, err := c.f.peer.CallAsClient(ctx, "thread/compact/start", map[string]any{"threadId": c.thread.ID}); err != nil {
 		return nil, err
 	}
 	select {

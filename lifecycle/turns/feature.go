@@ -33,7 +33,7 @@ const mostMessages = 2000
 // Feature is a bridge.Feature.
 type Feature struct {
 	o         Options
-	peer      *bridge.Peer
+	peer      *bridge.Conn
 	runner    *turn.Runner
 	messages  *turn.Queue // in the order of their arrival
 	questions *openQuestions
@@ -66,7 +66,7 @@ func New(o Options) *Feature {
 }
 
 // Attach implements bridge.Attacher.
-func (f *Feature) Attach(p *bridge.Peer) { f.peer = p }
+func (f *Feature) Attach(p *bridge.Conn) { f.peer = p }
 
 // Methods are what a client may call.
 var Methods = []string{
@@ -77,11 +77,11 @@ var Methods = []string{
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	own := func(method string, begin func(rpc.Value) (later, error)) bridge.Route {
-		return bridge.Route{From: bridge.Client, Method: method, Why: "answered here", Call: f.own(begin)}
+		return bridge.Route{From: bridge.Client, Method: method, Why: "answered here", HandleClient: f.own(begin)}
 	}
 	return append([]bridge.Route{
-		{From: bridge.Client, Method: "initialize", Why: "whether the client knows the bridge, and answers questions", Call: f.initialize},
-		{From: bridge.Client, Method: "turn/start", Why: "a turn that the client starts itself", When: f.o.Known, Call: f.clientStarts},
+		{From: bridge.Client, Method: "initialize", Why: "whether the client knows the bridge, and answers questions", HandleClient: f.initialize},
+		{From: bridge.Client, Method: "turn/start", Why: "a turn that the client starts itself", When: f.o.Known, HandleClient: f.clientStarts},
 		own(Methods[0], f.preview),
 		own(Methods[1], f.upload),
 		own(Methods[2], f.compact),
@@ -108,8 +108,8 @@ type codex struct {
 }
 
 // Ask implements turn.Codex.
-func (c codex) Ask(ctx context.Context, method string, params any) (rpc.Value, error) {
-	result, err := c.f.peer.Request(ctx, method, params)
+func (c codex) Call(ctx context.Context, method string, params any) (rpc.Value, error) {
+	result, err := c.f.peer.CallAsClient(ctx, method, params)
 	if err == nil && method == "turn/start" {
 		c.f.began(c.thread)
 	}

@@ -16,8 +16,8 @@ const (
 )
 
 var (
-	isUserMessage  = bridge.OfType("userMessage")
-	isAgentMessage = bridge.OfType("agentMessage")
+	isUserMessage  = bridge.MatchItemType("userMessage")
+	isAgentMessage = bridge.MatchItemType("agentMessage")
 )
 
 // needed are the notifications that this package lives by.
@@ -27,14 +27,14 @@ var needed = append([]string{resolved, "thread/settings/updated"}, turn.EventMet
 // heard are the routes of what Codex tells of turns.
 func (f *Feature) heard() (routes []bridge.Route) {
 	for _, method := range needed {
-		r := bridge.Route{From: bridge.Codex, Method: method, Why: "what becomes of turns, for who has asked for them here", When: f.o.Known, Said: f.said, Needed: f.offered.Load}
+		r := bridge.Route{From: bridge.Codex, Method: method, Why: "what becomes of turns, for who has asked for them here", When: f.o.Known, HandleServer: f.said, Required: f.offered.Load}
 		switch method {
 		case delta:
 			r.When = func() bool { return f.collecting.Load() > 0 }
 		case itemStarted:
-			r.If = isUserMessage
+			r.Match = isUserMessage
 		case itemCompleted:
-			r.If = func(line []byte) bool {
+			r.Match = func(line []byte) bool {
 				return isUserMessage(line) || f.collecting.Load() > 0 && isAgentMessage(line)
 			}
 		}
@@ -44,7 +44,7 @@ func (f *Feature) heard() (routes []bridge.Route) {
 }
 
 // said takes what Codex tells.
-func (f *Feature) said(_ context.Context, said *bridge.Said) {
+func (f *Feature) said(_ context.Context, said *bridge.ServerMessage) {
 	if f.o.Known() {
 		f.take(said.Method, said.Root().Get("params"))
 	}
@@ -53,7 +53,7 @@ func (f *Feature) said(_ context.Context, said *bridge.Said) {
 func (f *Feature) take(method string, params rpc.Value) {
 	if method == resolved {
 		thread, _ := params.Get("threadId").Text()
-		if id, ok := rpc.IDOf(params.Get("requestId")); ok {
+		if id, ok := rpc.ParseID(params.Get("requestId")); ok {
 			f.questions.resolved(thread, id)
 		}
 		return
@@ -90,7 +90,7 @@ func (f *Feature) take(method string, params rpc.Value) {
 
 // initialize takes note of a client that knows the bridge: what is needed here it can't opt
 // out of.
-func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	own := call.Params.Get("capabilities").Get("bridge")
 	if !own.Exists() || call.Truncated() {
 		return nil // who comes after says what is to be said
@@ -103,13 +103,13 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 }
 
 // clientStarts notes that the client itself starts a turn.
-func (f *Feature) clientStarts(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) clientStarts(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
 	if call.Kind != rpc.Request || !f.o.Threads.Open(id) {
 		return nil
 	}
 	answered := f.conversation(id).thread.ClientStarts()
-	call.OnAnswer(func(a *bridge.Answer) {
+	call.OnResponse(func(a *bridge.ServerResponse) {
 		turn, _ := a.Result().Get("turn").Get("id").Text()
 		answered(turn)
 	})

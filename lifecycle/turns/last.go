@@ -50,15 +50,15 @@ type last struct{ f *Feature }
 // Routes implements bridge.Feature.
 func (l last) Routes() []bridge.Route {
 	routes := []bridge.Route{{
-		From: bridge.Codex, Method: userInput, Why: "the next message answers it, unless the client does", Said: l.asks,
+		From: bridge.Codex, Method: userInput, Why: "the next message answers it, unless the client does", HandleServer: l.asks,
 	}}
 	for _, method := range approvals {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "declined, where the client answers nothing itself", Said: l.declines})
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "declined, where the client answers nothing itself", HandleServer: l.declines})
 	}
 	return routes
 }
 
-func (l last) declines(ctx context.Context, said *bridge.Said) {
+func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 	if !l.f.silent.Load() || !said.ID.IsValid() {
 		return
 	}
@@ -81,7 +81,7 @@ func (l last) declines(ctx context.Context, said *bridge.Said) {
 
 // asks has the next message answer a question. A client that answers nothing is told of it
 // in words; another may answer as well, and is told when it need not any more.
-func (l last) asks(_ context.Context, said *bridge.Said) {
+func (l last) asks(_ context.Context, said *bridge.ServerMessage) {
 	if !l.f.o.Known() || !said.ID.IsValid() {
 		return
 	}
@@ -91,13 +91,13 @@ func (l last) asks(_ context.Context, said *bridge.Said) {
 		if len(answer.Questions(params)) == 0 {
 			return
 		}
-		either := said.Either()
+		either := said.Share()
 		thread, _ := params.Get("threadId").Text()
 		l.f.questions.ask(id, params, func(result json.RawMessage) { either.Reply(result) })
-		said.OnReply(func(*bridge.Reply) { l.f.questions.resolved(thread, id) })
+		said.OnResponse(func(*bridge.ClientResponse) { l.f.questions.resolved(thread, id) })
 		return
 	}
-	held := said.Hold(longest, func() []byte { return answer.Reply(nil, "") })
+	held := said.Withhold(longest, func() []byte { return answer.Reply(nil, "") })
 	lines := l.f.questions.ask(id, params, func(result json.RawMessage) { held.Reply(result) })
 	if lines == nil {
 		return

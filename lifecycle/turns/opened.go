@@ -68,7 +68,7 @@ func noThread(session string) error {
 }
 
 func (f *Feature) resumed(ctx context.Context, id string, p map[string]any, session string) (*conversation, string, error) {
-	result, err := f.peer.Request(ctx, "thread/resume", p)
+	result, err := f.peer.CallAsClient(ctx, "thread/resume", p)
 	if err != nil {
 		return nil, "", err
 	}
@@ -108,7 +108,7 @@ func (f *Feature) started(ctx context.Context, session string, start json.RawMes
 		p["modelProvider"] = encode(codexProvider(provider))
 	}
 	p["bridge"] = encode(about)
-	result, err := f.peer.Request(ctx, "thread/start", p)
+	result, err := f.peer.CallAsClient(ctx, "thread/start", p)
 	if err != nil {
 		return nil, "", err
 	}
@@ -175,7 +175,7 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 	}
 	if f.o.Threads.Open(b.ThreadID) {
 		// Codex may have put it away since, and can still go on with it.
-		if _, err := f.peer.Request(ctx, "thread/resume", map[string]any{"threadId": b.ThreadID}); err == nil {
+		if _, err := f.peer.CallAsClient(ctx, "thread/resume", map[string]any{"threadId": b.ThreadID}); err == nil {
 			return f.conversation(b.ThreadID), nil
 		} else if !turn.IsThreadGone(err) {
 			return nil, err

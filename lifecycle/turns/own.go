@@ -14,8 +14,8 @@ type later func(context.Context) (any, error)
 
 // own is a handler of a method of the bridge's own. begin runs with the client's messages,
 // in their order, and must not wait.
-func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context, *bridge.Call) *rpc.Error {
-	return func(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+	return func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !f.o.Known() || call.Kind != rpc.Request {
 			return nil
 		}
@@ -33,16 +33,16 @@ func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context
 		if err != nil {
 			return asError(err)
 		}
-		call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+		call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 			ctx, cancel := f.whileCodexRuns(ctx)
 			defer cancel()
 			result, err := rest(ctx)
-			aside.Behind() // the end of a turn is known before the client has heard of it
+			aside.AfterDelivery() // the end of a turn is known before the client has heard of it
 			if err != nil {
-				aside.Reply(rpc.ReplyError(m.ID, asError(err)))
+				aside.Reply(rpc.EncodeError(m.ID, asError(err)))
 				return
 			}
-			aside.Reply(rpc.Reply(m.ID, encode(result)))
+			aside.Reply(rpc.EncodeResult(m.ID, encode(result)))
 		})
 		return nil
 	}
@@ -55,7 +55,7 @@ func (f *Feature) whileCodexRuns(ctx context.Context) (context.Context, func()) 
 	go func() { // ends with the function that is returned
 		defer close(done)
 		select {
-		case <-f.peer.Ended():
+		case <-f.peer.CodexDone():
 			cancel(rpc.Errorf(rpc.CodeUpstream, "codex ended before the turn did; what it was asked may have been done in part"))
 		case <-ctx.Done():
 		}

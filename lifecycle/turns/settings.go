@@ -109,7 +109,7 @@ func (f *Feature) learnEfforts(ctx context.Context, level string) {
 	if known || !setting.IsMinimal(level) {
 		return
 	}
-	result, err := f.peer.Ask(ctx, "model/list", map[string]any{"limit": 100, "includeHidden": true})
+	result, err := f.peer.Call(ctx, "model/list", map[string]any{"limit": 100, "includeHidden": true})
 	if err != nil {
 		f.o.Log.Warn("codex does not list its models; those that refuse the effort minimal are guessed", "error", err)
 		return

@@ -108,7 +108,7 @@ func (d *uploader) upload(ctx context.Context, token string, now uploadRequest) 
 			params["reason"] = asked.Reason
 		}
 		one := uploadResult{Thread: thread}
-		if _, err := d.codex.Ask(ctx, "feedback/upload", params); err != nil {
+		if _, err := d.codex.Call(ctx, "feedback/upload", params); err != nil {
 			one.Error = err.Error()
 		}
 		out = append(out, one)

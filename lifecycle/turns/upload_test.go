@@ -18,7 +18,7 @@ import (
 // codex keeps what it is sent, and does not know the thread "bad".
 type fakeCodex struct{ sent []string }
 
-func (c *fakeCodex) Ask(_ context.Context, method string, params any) (rpc.Value, error) {
+func (c *fakeCodex) Call(_ context.Context, method string, params any) (rpc.Value, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return rpc.Value{}, err

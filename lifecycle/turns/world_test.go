@@ -30,7 +30,7 @@ type guard struct {
 }
 
 func (g *guard) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Client, Method: bridge.Other, Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+	return []bridge.Route{{From: bridge.Client, Method: bridge.Other, Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if call.Params.Get("cwd").Is("/forbidden") {
 			return rpc.Errorf(rpc.CodeRefused, "not there")
 		}
@@ -55,9 +55,9 @@ func (g *guard) Settled(_ context.Context, asked *rpc.Envelope, v policy.Verdict
 }
 
 // voice is how the bridge speaks to the client.
-type voice struct{ peer *bridge.Peer }
+type voice struct{ peer *bridge.Conn }
 
-func (v *voice) Attach(p *bridge.Peer)  { v.peer = p }
+func (v *voice) Attach(p *bridge.Conn)  { v.peer = p }
 func (v *voice) Routes() []bridge.Route { return nil }
 
 type world struct {
@@ -94,7 +94,7 @@ func newWorld(t *testing.T, thread config.Thread) *world {
 	v := &voice{}
 	w.feature = turns.New(turns.Options{
 		Threads: bound, Steering: func() config.Steering { return config.Steering{Mode: "steer"} }, Known: known,
-		Tell:  func(method string, params any) { v.peer.Tell(method, params) },
+		Tell:  func(method string, params any) { v.peer.Notify(method, params) },
 		Judge: w.guard, Log: log,
 	})
 	w.Conversation = bridgetest.Start(t, w.feature, bound, v, w.guard, w.feature.Last())

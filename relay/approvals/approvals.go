@@ -107,18 +107,18 @@ const (
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{{
-		From: bridge.Codex, Method: "serverRequest/resolved", Why: "who waits for the answer to that question gets none", Said: f.resolved,
+		From: bridge.Codex, Method: "serverRequest/resolved", Why: "who waits for the answer to that question gets none", HandleServer: f.resolved,
 	}}
 	for _, method := range kinds {
 		routes = append(routes, bridge.Route{
-			From: bridge.Codex, Method: method, Said: f.asked,
+			From: bridge.Codex, Method: method, HandleServer: f.asked,
 			Why: "answered from memory, or with the answer to the same question, or declined when there is none in time",
 		})
 	}
 	return append(routes, f.programs()...)
 }
 
-func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
+func (f *Feature) asked(ctx context.Context, said *bridge.ServerMessage) {
 	params := said.Root().Get("params")
 	if !said.ID.IsValid() || f.routed(ctx, said) || f.Judge.Mode() == config.Off {
 		return
@@ -131,7 +131,7 @@ func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
 	}
 	if !f.enforces() {
 		envelope := said.Clone()
-		said.OnReply(func(r *bridge.Reply) { f.recorded(ctx, envelope, r) })
+		said.OnResponse(func(r *bridge.ClientResponse) { f.recorded(ctx, envelope, r) })
 		return
 	}
 	if f.accepted(ctx, said) {
@@ -146,14 +146,14 @@ func (f *Feature) asked(ctx context.Context, said *bridge.Said) {
 	if !f.put(ctx, said, envelope, key, wait) {
 		return
 	}
-	said.OnReply(func(r *bridge.Reply) {
+	said.OnResponse(func(r *bridge.ClientResponse) {
 		f.recorded(ctx, envelope, r)
 		if ok {
 			f.remember(ctx, envelope.Method, r, key, what)
 		}
 		f.share(ctx, envelope.ID, outcome(envelope.Method, r.Line))
 	})
-	said.Within(wait, func() []byte {
+	said.TimeoutResult(wait, func() []byte {
 		no := f.late(ctx, envelope, wait)
 		f.share(ctx, envelope.ID, answer.Unavailable)
 		return no
@@ -168,7 +168,7 @@ func (f *Feature) late(ctx context.Context, asked *rpc.Envelope, wait time.Durat
 
 // accepted answers a question about a call that the person has been asked about by
 // the gate.
-func (f *Feature) accepted(ctx context.Context, said *bridge.Said) bool {
+func (f *Feature) accepted(ctx context.Context, said *bridge.ServerMessage) bool {
 	params := said.Root().Get("params")
 	if f.Gate == nil {
 		return false
@@ -186,7 +186,7 @@ func (f *Feature) accepted(ctx context.Context, said *bridge.Said) bool {
 }
 
 // fromMemory answers a question that was answered before.
-func (f *Feature) fromMemory(ctx context.Context, said *bridge.Said, key grants.Key) bool {
+func (f *Feature) fromMemory(ctx context.Context, said *bridge.ServerMessage, key grants.Key) bool {
 	grant, ok := f.Memory.Remembered(ctx, key)
 	if !ok {
 		return false
@@ -205,7 +205,7 @@ func (f *Feature) fromMemory(ctx context.Context, said *bridge.Said, key grants.
 
 // remember keeps a yes that was given for longer than once. The policy has made it one
 // for once by now.
-func (f *Feature) remember(ctx context.Context, method string, r *bridge.Reply, key grants.Key, what string) {
+func (f *Feature) remember(ctx context.Context, method string, r *bridge.ClientResponse, key grants.Key, what string) {
 	span := lasting(method, r.Root().Get("result"))
 	if span == grants.Off || outcome(method, r.Line) != answer.ApprovedOnce {
 		return
@@ -218,8 +218,8 @@ func (f *Feature) remember(ctx context.Context, method string, r *bridge.Reply, 
 func (f *Feature) enforces() bool { return f.Judge.Mode() == config.Enforce }
 
 // recorded records the client's consent, whole. If that fails under enforce, Codex gets a refusal.
-func (f *Feature) recorded(ctx context.Context, asked *rpc.Envelope, r *bridge.Reply) {
-	e, err := rpc.Open(r.Line)
+func (f *Feature) recorded(ctx context.Context, asked *rpc.Envelope, r *bridge.ClientResponse) {
+	e, err := rpc.ParseEnvelope(r.Line)
 	if err != nil || !grants.Consents(e.Root().Get("result")) {
 		return
 	}
@@ -233,7 +233,7 @@ func (f *Feature) recorded(ctx context.Context, asked *rpc.Envelope, r *bridge.R
 		return
 	}
 	f.Log.Error("an approval can't be put on record, and does not count", "method", asked.Method, "error", err)
-	r.Line = append(rpc.Reply(asked.ID, result(asked.Method, asked.Root().Get("params"), answer.Unavailable)), '\n')
+	r.Line = append(rpc.EncodeResult(asked.ID, result(asked.Method, asked.Root().Get("params"), answer.Unavailable)), '\n')
 }
 
 func (f *Feature) settled(ctx context.Context, asked *rpc.Envelope, v policy.Verdict, rule, reason string) bool {

@@ -20,7 +20,7 @@ const noTurn = "the question belongs to no turn that is running"
 // routed answers a question that is not the client's to answer: one that belongs to no turn
 // that is running, and a server's about an app for which the session's host has decided.
 // Without a policy only the latter is answered here.
-func (f *Feature) routed(ctx context.Context, said *bridge.Said) bool {
+func (f *Feature) routed(ctx context.Context, said *bridge.ServerMessage) bool {
 	params := said.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	switch said.Method {
@@ -37,7 +37,7 @@ func (f *Feature) routed(ctx context.Context, said *bridge.Said) bool {
 	return true
 }
 
-func (f *Feature) elicited(ctx context.Context, said *bridge.Said, thread string) bool {
+func (f *Feature) elicited(ctx context.Context, said *bridge.ServerMessage, thread string) bool {
 	params := said.Root().Get("params")
 	scope := answer.Scope{Turn: f.Sessions.Running(thread), Apps: f.Sessions.Apps(ctx, f.Judge.Session(thread))}
 	if scope.Apps == nil && !f.enforces() {
@@ -62,7 +62,7 @@ func (f *Feature) elicited(ctx context.Context, said *bridge.Said, thread string
 
 // consented answers a question to which the host has consented beforehand, where the policy
 // does not want a person to be asked, and the consent can be recorded.
-func (f *Feature) consented(ctx context.Context, said *bridge.Said) bool {
+func (f *Feature) consented(ctx context.Context, said *bridge.ServerMessage) bool {
 	params := said.Root().Get("params")
 	server, _ := params.Get("serverName").Text()
 	tool, _ := params.Get("_meta").Get("tool_name").Text()

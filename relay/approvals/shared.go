@@ -20,18 +20,18 @@ const (
 // waiter is a question that waits for the answer to the same one.
 type waiter struct {
 	asked *rpc.Envelope
-	held  *bridge.Held
+	held  *bridge.ServerRequest
 }
 
 // put says whether the client is to hear a question: not the second of two that are the
 // same, while the first has no answer, and not the thirteenth in a minute.
-func (f *Feature) put(ctx context.Context, said *bridge.Said, asked *rpc.Envelope, key grants.Key, wait time.Duration) bool {
+func (f *Feature) put(ctx context.Context, said *bridge.ServerMessage, asked *rpc.Envelope, key grants.Key, wait time.Duration) bool {
 	id, params := asked.ID.Key(), asked.Root().Get("params")
 	if params.Get("requestedSchema").Get("properties").Len() > 0 {
 		key = grants.Key{} // a form: what the person fills in is for this question
 	}
 	place := f.pending.Join(key, id, func() *waiter {
-		return &waiter{asked: asked, held: said.Hold(wait, func() []byte {
+		return &waiter{asked: asked, held: said.Withhold(wait, func() []byte {
 			f.pending.Settle(id)
 			return f.late(ctx, asked, wait)
 		})}
@@ -64,7 +64,7 @@ func (f *Feature) thread(params rpc.Value) string {
 	return f.Judge.Session(id)
 }
 
-func (f *Feature) refuse(ctx context.Context, said *bridge.Said, reason string) {
+func (f *Feature) refuse(ctx context.Context, said *bridge.ServerMessage, reason string) {
 	f.settled(ctx, said.Envelope, policy.Deny, ruleLimit, reason)
 	said.Reply(result(said.Method, said.Root().Get("params"), answer.Unavailable))
 }
@@ -92,8 +92,8 @@ func (f *Feature) share(ctx context.Context, id rpc.ID, o answer.Outcome) {
 // resolved takes note that codex waits for an answer no more: its turn has ended, or
 // there was one. Who waits for that of a question which has ended so is refused: what
 // the person would have said is not known.
-func (f *Feature) resolved(ctx context.Context, said *bridge.Said) {
-	if id, ok := rpc.IDOf(said.Root().Get("params").Get("requestId")); ok {
+func (f *Feature) resolved(ctx context.Context, said *bridge.ServerMessage) {
+	if id, ok := rpc.ParseID(said.Root().Get("params").Get("requestId")); ok {
 		f.share(ctx, id, answer.Unavailable)
 	}
 }

@@ -80,8 +80,8 @@ func shared(t *testing.T, session string, n int) (record string, answers []strin
 	current := func() config.Approvals {
 		return config.Approvals{Remember: "off", TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(time.Hour)}
 	}
-	change := func(f func()) func(context.Context, *bridge.Said) {
-		return func(context.Context, *bridge.Said) {
+	change := func(f func()) func(context.Context, *bridge.ServerMessage) {
+		return func(context.Context, *bridge.ServerMessage) {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			f()
@@ -91,12 +91,12 @@ func shared(t *testing.T, session string, n int) (record string, answers []strin
 		Approvals: current, Judge: j, Memory: grants.NewMemory(grants.Options{Approvals: current}),
 		Limiter: grants.NewLimiter(func() time.Duration { return 0 }), Sessions: none{}, Record: new(nolog), Log: slog.New(slog.DiscardHandler),
 	}), changes{
-		{From: bridge.Codex, Method: "leaves", Said: change(func() { j.leaves = true })},
-		{From: bridge.Codex, Method: "breaks", Said: change(func() { j.broken = errors.New("the disk is full") })},
+		{From: bridge.Codex, Method: "leaves", HandleServer: change(func() { j.leaves = true })},
+		{From: bridge.Codex, Method: "breaks", HandleServer: change(func() { j.broken = errors.New("the disk is full") })},
 	})
 	c.Bind("cwd", j.folder)
 	c.Play("session", session)
-	answers = c.CodexGets(n)
+	answers = c.NextToCodex(n)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return strings.Join(j.decided, "\n"), answers

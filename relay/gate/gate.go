@@ -49,7 +49,7 @@ type Options struct {
 // Gate is a bridge.Feature.
 type Gate struct {
 	o       Options
-	peer    *bridge.Peer
+	peer    *bridge.Conn
 	pending grants.Questions[chan answered]
 	items   items
 }
@@ -61,18 +61,18 @@ type answered struct{ yes, ended bool } // ended: without an answer
 func New(o Options) *Gate { return &Gate{o: o} }
 
 // Attach implements bridge.Attacher.
-func (g *Gate) Attach(peer *bridge.Peer) { g.peer = peer }
+func (g *Gate) Attach(peer *bridge.Conn) { g.peer = peer }
 
 // Routes implements bridge.Feature.
 func (g *Gate) Routes() []bridge.Route {
 	return []bridge.Route{{
 		From: bridge.Codex, Method: "item/started", Why: "the client has been told already, with the question about it",
-		Said: g.started, When: g.items.any,
+		HandleServer: g.started, When: g.items.any,
 	}}
 }
 
 // started keeps from the client the second start of an item.
-func (g *Gate) started(_ context.Context, said *bridge.Said) {
+func (g *Gate) started(_ context.Context, said *bridge.ServerMessage) {
 	params := said.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	if id, ok := params.Get("item").Get("id").Text(); ok && g.items.known(named(thread, id)) {
@@ -178,14 +178,14 @@ func (g *Gate) tooMany(ctx context.Context, q *question, reason string) error {
 func (g *Gate) put(ctx context.Context, q *question, key grants.Key) (yes bool, err error) {
 	if item := q.item("inProgress"); item != nil && g.o.Judge.Hears("item/started") {
 		g.items.announce(q.id())
-		g.peer.Tell("item/started", q.about("startedAtMs", item))
+		g.peer.Notify("item/started", q.about("startedAtMs", item))
 	}
 	defer func() {
 		if item := q.item("declined"); !yes && item != nil && g.o.Judge.Hears("item/completed") {
-			g.peer.Tell("item/completed", q.about("completedAtMs", item))
+			g.peer.Notify("item/completed", q.about("completedAtMs", item))
 		}
 	}()
-	result, err := g.peer.AskPerson(ctx, q.call.Thread(), q.method, q.params)
+	result, err := g.peer.AskUser(ctx, q.call.Thread(), q.method, q.params)
 	if late := context.Cause(ctx); err != nil && late != nil {
 		err = late
 		if settled := g.settled(context.WithoutCancel(ctx), q, policy.Deny, "approvals.timeout", late.Error()); settled != nil {
@@ -198,7 +198,7 @@ func (g *Gate) put(ctx context.Context, q *question, key grants.Key) (yes bool, 
 	said := q.read(result)
 	if said.cancel {
 		// As codex does it: of the call, the model is told nothing any more.
-		_, err := g.peer.Ask(ctx, "turn/interrupt", map[string]string{"threadId": q.call.Thread(), "turnId": q.call.TurnID})
+		_, err := g.peer.Call(ctx, "turn/interrupt", map[string]string{"threadId": q.call.Thread(), "turnId": q.call.TurnID})
 		return false, err
 	}
 	if !said.yes {

@@ -69,15 +69,15 @@ func (j *judge) Append(_ context.Context, d store.Decision) error {
 // a call is answered.
 type hooks struct {
 	gate *gate.Gate
-	peer *bridge.Peer
+	peer *bridge.Conn
 	told chan struct{} // closed when the call before this one has its answer; nil: there is none
 }
 
-func (h *hooks) Attach(p *bridge.Peer) { h.peer = p }
+func (h *hooks) Attach(p *bridge.Conn) { h.peer = p }
 
 func (h *hooks) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Codex, Method: "hook", Said: func(ctx context.Context, said *bridge.Said) {
+		{From: bridge.Codex, Method: "hook", HandleServer: func(ctx context.Context, said *bridge.ServerMessage) {
 			params := said.Clone().Root().Get("params")
 			said.Line = nil
 			call, err := hook.ParseCall(hook.PreToolUse, params.Get("payload").Raw())
@@ -98,19 +98,19 @@ func (h *hooks) Routes() []bridge.Route {
 				if before != nil {
 					<-before
 				}
-				h.peer.Tell("hook/answered", map[string]any{"call": call.ToolUseID, "decision": answer.Decision, "reason": answer.Reason})
+				h.peer.Notify("hook/answered", map[string]any{"call": call.ToolUseID, "decision": answer.Decision, "reason": answer.Reason})
 			}()
 		}},
-		{From: bridge.Codex, Method: "one waits", Said: func(context.Context, *bridge.Said) {
+		{From: bridge.Codex, Method: "one waits", HandleServer: func(context.Context, *bridge.ServerMessage) {
 			for h.gate.Waiting() != 1 {
 				time.Sleep(time.Millisecond)
 			}
 		}},
-		{From: bridge.Codex, Method: "question", Said: func(_ context.Context, said *bridge.Said) {
+		{From: bridge.Codex, Method: "question", HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
 			method, _ := said.Root().Get("params").Get("method").Text()
 			shown, ok := h.gate.Accepted(method, said.Root().Get("params").Get("params"))
 			said.Line = nil
-			h.peer.Tell("question/answered", map[string]any{"ok": ok, "shown": shown})
+			h.peer.Notify("question/answered", map[string]any{"ok": ok, "shown": shown})
 		}},
 	}
 }

@@ -127,7 +127,7 @@ func (q *question) asked(params map[string]any) (*rpc.Envelope, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rpc.Open(rpc.Call(rpc.NewStringID(q.call.ToolUseID), q.method, raw))
+	return rpc.ParseEnvelope(rpc.EncodeRequest(rpc.NewStringID(q.call.ToolUseID), q.method, raw))
 }
 
 // id names the question among those that are pending.

@@ -24,13 +24,13 @@ var Methods = []string{"bridge/grant/list", "bridge/grant/revoke"}
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: Methods[0], Why: "answered here", Call: f.own(f.list)},
-		{From: bridge.Client, Method: Methods[1], Why: "answered here", Call: f.own(f.revoke)},
+		{From: bridge.Client, Method: Methods[0], Why: "answered here", HandleClient: f.own(f.list)},
+		{From: bridge.Client, Method: Methods[1], Why: "answered here", HandleClient: f.own(f.revoke)},
 	}
 }
 
-func (f *Feature) own(answer func(context.Context, rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.Call) *rpc.Error {
-	return func(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) own(answer func(context.Context, rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+	return func(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !f.known() || call.Kind != rpc.Request {
 			return nil
 		}

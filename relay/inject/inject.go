@@ -45,7 +45,7 @@ type State struct {
 // to a policy: what a client says of hooks is theirs to take out.
 type Feature struct {
 	o    Options
-	peer *bridge.Peer
+	peer *bridge.Conn
 	used atomic.Bool // hooks were added to a thread
 
 	mu       sync.Mutex
@@ -62,22 +62,22 @@ func New(o Options) *Feature {
 }
 
 // Attach implements bridge.Attacher.
-func (f *Feature) Attach(p *bridge.Peer) { f.peer = p }
+func (f *Feature) Attach(p *bridge.Conn) { f.peer = p }
 
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{
-		{From: bridge.Codex, Method: "hook/completed", Why: "a hook of ours that failed has let its tool run", Said: f.completed, When: f.used.Load},
+		{From: bridge.Codex, Method: "hook/completed", Why: "a hook of ours that failed has let its tool run", HandleServer: f.completed, When: f.used.Load},
 	}
 	for _, method := range methods.Unloaded {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "its hooks are gone with it", Said: f.closed, When: f.used.Load})
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "its hooks are gone with it", HandleServer: f.closed, When: f.used.Load})
 	}
 	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
-		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the bridge's hooks are added", Call: f.opens})
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the bridge's hooks are added", HandleClient: f.opens})
 	}
 	for _, row := range methods.Rows() {
 		if row.Side == methods.ClientRequest && works(row) {
-			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: "only where the bridge's hooks are in force", Call: f.takesTurn})
+			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: "only where the bridge's hooks are in force", HandleClient: f.takesTurn})
 		}
 	}
 	return routes
@@ -109,7 +109,7 @@ func (f *Feature) InForce(id string, event hook.Event) bool {
 }
 
 // opens adds the hooks to a request that opens a thread.
-func (f *Feature) opens(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) opens(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	m, err := rpc.ParseMessage(call.Line) // as the features before have left it
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInternal, "%s as it was rewritten can't be read: %v", call.Method, err)
@@ -139,7 +139,7 @@ func (f *Feature) opens(ctx context.Context, call *bridge.Call) *rpc.Error {
 	default:
 		one.reason = reason
 	}
-	call.OnAnswer(func(a *bridge.Answer) {
+	call.OnResponse(func(a *bridge.ServerResponse) {
 		id, ok := a.Result().Get("thread").Get("id").Text()
 		if !ok {
 			return
@@ -149,7 +149,7 @@ func (f *Feature) opens(ctx context.Context, call *bridge.Call) *rpc.Error {
 		f.mu.Unlock()
 		if one.reason != "" {
 			f.without(one.reason)
-			a.After(func() { f.warn(one.reason) })
+			a.AfterSent(func() { f.warn(one.reason) })
 		}
 	})
 	return nil
@@ -177,7 +177,7 @@ func (p *Plan) into(m *rpc.Message) []byte {
 
 // takesTurn lets the model work in threads only whose hooks Codex says to be in
 // force.
-func (f *Feature) takesTurn(ctx context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) takesTurn(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
 	f.mu.Lock()
 	one := f.threads[id]
@@ -220,7 +220,7 @@ func (f *Feature) changed() {
 // warn tells the client that its thread has no hooks, in Codex's own words.
 func (f *Feature) warn(reason string) {
 	f.o.Log.Warn("a thread has no hooks", "reason", reason)
-	f.peer.Tell(warning, map[string]any{
+	f.peer.Notify(warning, map[string]any{
 		"summary": "The hooks of codex-bridge are not active in this thread.",
 		"details": reason,
 	})

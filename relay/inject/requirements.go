@@ -17,7 +17,7 @@ func (f *Feature) unavailable(ctx context.Context) string {
 	known := f.required
 	f.mu.Unlock()
 	if known == nil {
-		result, err := f.peer.Ask(ctx, "configRequirements/read", struct{}{})
+		result, err := f.peer.Call(ctx, "configRequirements/read", struct{}{})
 		if err != nil {
 			return fmt.Sprintf("codex's requirements can't be read: %v", err)
 		}

@@ -14,7 +14,7 @@ const patience = 10 * time.Second
 
 // completed counts the runs of our hooks. One that failed was none: Codex has let
 // its tool run, and is now told to end the turn.
-func (f *Feature) completed(ctx context.Context, said *bridge.Said) {
+func (f *Feature) completed(ctx context.Context, said *bridge.ServerMessage) {
 	params := said.Root().Get("params")
 	run := params.Get("run")
 	if !run.Get("sourcePath").Is(sources[0]) {
@@ -40,14 +40,14 @@ func (f *Feature) failed(ctx context.Context, params rpc.Value) {
 	go func() { // ends with codex's answer, or without patience; nothing here may wait for codex
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		if _, err := f.peer.Ask(ctx, "turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil {
+		if _, err := f.peer.Call(ctx, "turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil {
 			f.o.Log.Error("the turn whose hook failed could not be interrupted", "thread", thread, "turn", turn, "error", err)
 		}
 	}()
 }
 
 // closed forgets a thread.
-func (f *Feature) closed(_ context.Context, said *bridge.Said) {
+func (f *Feature) closed(_ context.Context, said *bridge.ServerMessage) {
 	id, _ := said.Root().Get("params").Get("threadId").Text()
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -23,13 +23,13 @@ type thread struct {
 // verify has Codex say, once, that the thread's hooks are trusted and enabled.
 // Until it has said so it is asked again with each turn. first tells that this call
 // has found it out.
-func (t *thread) verify(ctx context.Context, peer *bridge.Peer, id string) (reason string, first bool) {
+func (t *thread) verify(ctx context.Context, peer *bridge.Conn, id string) (reason string, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.verified || t.reason != "" {
 		return t.reason, false
 	}
-	result, err := peer.Ask(ctx, "hooks/list", map[string]any{"threadId": id})
+	result, err := peer.Call(ctx, "hooks/list", map[string]any{"threadId": id})
 	if err != nil {
 		return fmt.Sprintf("codex does not say which it has: %v", err), true
 	}

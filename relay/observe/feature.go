@@ -20,19 +20,19 @@ func New(ownSource string, observers ...Observer) *Feature {
 	return &Feature{observers: observers, own: ownSource}
 }
 
-var isCompaction = bridge.OfType("contextCompaction")
+var isCompaction = bridge.MatchItemType("contextCompaction")
 
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	route := func(method, why string, read func(rpc.Value) (Event, bool)) bridge.Route {
 		return bridge.Route{
 			From: bridge.Codex, Method: method, Why: why, When: f.wanted,
-			Said: func(_ context.Context, said *bridge.Said) { f.said(said, read) },
+			HandleServer: func(_ context.Context, said *bridge.ServerMessage) { f.said(said, read) },
 		}
 	}
 	item := func(method string) bridge.Route {
 		r := route(method, "for those who watch compactions", f.item)
-		r.If = isCompaction
+		r.Match = isCompaction
 		return r
 	}
 	const hooks, compactions, reviews = "for those who watch hooks", "for those who watch compactions", "for those who watch reviews"
@@ -57,7 +57,7 @@ func (f *Feature) wanted() bool {
 }
 
 // said tells those who want to hear. A message that somebody else wants comes here, too.
-func (f *Feature) said(said *bridge.Said, read func(rpc.Value) (Event, bool)) {
+func (f *Feature) said(said *bridge.ServerMessage, read func(rpc.Value) (Event, bool)) {
 	if !f.wanted() {
 		return
 	}

@@ -17,7 +17,7 @@ import (
 // Routes implements bridge.Feature.
 func (t *Telemetry) Routes() []bridge.Route {
 	route := func(method string, f func(params rpc.Value)) bridge.Route {
-		return bridge.Route{From: bridge.Codex, Method: method, Why: "for OpenTelemetry", Needed: func() bool { return true }, Said: func(_ context.Context, said *bridge.Said) {
+		return bridge.Route{From: bridge.Codex, Method: method, Why: "for OpenTelemetry", Required: func() bool { return true }, HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
 			f(said.Root().Get("params"))
 		}}
 	}

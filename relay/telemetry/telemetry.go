@@ -27,8 +27,8 @@ type Options struct {
 	Client  *Collector
 	Service string // the name that the collector knows us by
 	Version string
-	Bytes   *bridge.Bytes    // what the two sides have said; nil: it is not counted
-	Now     func() time.Time // nil: time.Now
+	Bytes   *bridge.ByteCounts // what the two sides have said; nil: it is not counted
+	Now     func() time.Time   // nil: time.Now
 }
 
 // Telemetry is a bridge.Feature that changes no message.

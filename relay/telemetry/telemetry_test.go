@@ -107,7 +107,7 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	var said bridge.Bytes
+	var said bridge.ByteCounts
 	said.FromClient.Store(7)
 	said.FromCodex.Store(9)
 	telemetry, err := telemetry.New(telemetry.Options{Client: client, Service: "s", Version: "1", Bytes: &said, Now: func() time.Time {

@@ -18,7 +18,7 @@ func BenchmarkPassed(b *testing.B) {
 	r, _ := recorder(b, trace.Limits{File: 1 << 40, Memory: 1 << 30})
 	b.ReportAllocs()
 	for range b.N/count + 1 {
-		r.Passed(run.Bytes(), count)
+		r.ForwardedLines(run.Bytes(), count)
 	}
 	r.Close()
 	if r.Lost() > 0 {

@@ -19,8 +19,8 @@ func TestConversationFamily(t *testing.T) {
 	tell := func(id string, lines ...string) {
 		r := trace.NewRecorder(trace.Options{Folder: folder, TraceID: id, Log: slog.New(slog.DiscardHandler)})
 		for _, line := range lines {
-			r.Heard(bridge.Codex, []byte(line))
-			r.Told(bridge.Client, []byte(line))
+			r.Received(bridge.Codex, []byte(line))
+			r.Sending(bridge.Client, []byte(line))
 		}
 		r.Close()
 	}

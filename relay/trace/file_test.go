@@ -22,8 +22,8 @@ func TestFullFile(t *testing.T) {
 	for i := range 400 {
 		fmt.Fprintf(&run, `{"method":"x","params":{"threadId":"t","n":%d}}`+"\n", i)
 	}
-	r.Passed(run.Bytes(), 400)
-	r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"u"}}`))
+	r.ForwardedLines(run.Bytes(), 400)
+	r.Received(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"u"}}`))
 	r.Close()
 	full, other := lines(t, filepath.Join(folder, "t.jsonl")), lines(t, filepath.Join(folder, "u.jsonl"))
 	if last := full[len(full)-1]; !strings.Contains(last, string(trace.Full)) || len(other) != 2 {
@@ -94,7 +94,7 @@ func TestForeignFiles(t *testing.T) {
 				}
 			}
 			r := recorderIn(folder, trace.Limits{})
-			r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
+			r.Received(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
 			r.Close()
 			for _, path := range []string{other, filepath.Join(folder, "t.jsonl"), other + "2"} {
 				if text, err := os.ReadFile(path); err == nil && string(text) != "mine" && len(text) > 0 {

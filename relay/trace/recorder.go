@@ -33,7 +33,7 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// Recorder is a bridge.Tap that writes what it is told. Nobody waits for it.
+// Recorder is a bridge.Observer that writes what it is told. Nobody waits for it.
 type Recorder struct {
 	limits Limits
 	now    func() time.Time
@@ -49,7 +49,7 @@ type told struct {
 	at       time.Time
 	heard    bool // else told
 	passed   bool // both: codex has said it, and the client gets it
-	party    bridge.Party
+	party    bridge.Side
 	line     []byte
 	long     int     // bytes, where line is only the start
 	run      *[]byte // lines that have passed, in place of line
@@ -83,11 +83,11 @@ func NewRecorder(o Options) *Recorder {
 	return r
 }
 
-// Heard implements bridge.Tap.
-func (r *Recorder) Heard(from bridge.Party, line []byte) { r.message(true, from, line) }
+// Received implements bridge.Observer.
+func (r *Recorder) Received(from bridge.Side, line []byte) { r.message(true, from, line) }
 
-// Told implements bridge.Tap.
-func (r *Recorder) Told(to bridge.Party, line []byte) { r.message(false, to, line) }
+// Sending implements bridge.Observer.
+func (r *Recorder) Sending(to bridge.Side, line []byte) { r.message(false, to, line) }
 
 // Decided is told what the policy changed or refused.
 func (r *Recorder) Decided(d store.Decision) { r.queue.Put(told{at: r.now(), decision: &d}, 1024, 1) }
@@ -101,7 +101,7 @@ func (r *Recorder) longest() int { return r.limits.Memory / 2 }
 
 const startOfLong = 4096
 
-func (r *Recorder) message(heard bool, party bridge.Party, line []byte) {
+func (r *Recorder) message(heard bool, party bridge.Side, line []byte) {
 	t := told{at: r.now(), heard: heard, party: party}
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) > r.longest() {
@@ -113,9 +113,9 @@ func (r *Recorder) message(heard bool, party bridge.Party, line []byte) {
 	}
 }
 
-// Passed implements bridge.Tap. Most of what codex says comes here, at the speed of the
+// ForwardedLines implements bridge.Observer. Most of what codex says comes here, at the speed of the
 // proxy: it costs a copy while there is room, and a comparison while there is none.
-func (r *Recorder) Passed(lines []byte, count int) {
+func (r *Recorder) ForwardedLines(lines []byte, count int) {
 	if !r.queue.Fits(len(lines), count) {
 		return
 	}
@@ -124,7 +124,7 @@ func (r *Recorder) Passed(lines []byte, count int) {
 
 // leastShared is the size from which on the memory of a run is used again. A short one has
 // just what it needs: many of them may be waiting.
-const leastShared = rpc.PumpBuffer / 4
+const leastShared = rpc.PumpBufferSize / 4
 
 // block is a copy of lines.
 func (r *Recorder) block(lines []byte) *[]byte {
@@ -134,15 +134,15 @@ func (r *Recorder) block(lines []byte) *[]byte {
 	}
 	block, _ := r.blocks.Get().(*[]byte)
 	if block == nil {
-		b := make([]byte, 0, rpc.PumpBuffer)
+		b := make([]byte, 0, rpc.PumpBufferSize)
 		block = &b
 	}
 	*block = append(*block, lines...)
 	return block
 }
 
-// PassedPart implements bridge.Tap.
-func (r *Recorder) PassedPart(text []byte, last bool) {
+// ForwardedPart implements bridge.Observer.
+func (r *Recorder) ForwardedPart(text []byte, last bool) {
 	p := &r.part
 	p.size += len(text)
 	switch {
@@ -214,7 +214,7 @@ func (r *Recorder) take(t told, pace *backlog.Pace[told]) {
 			pace.Rest()
 		}
 	}
-	if cap(*t.run) >= rpc.PumpBuffer {
+	if cap(*t.run) >= rpc.PumpBufferSize {
 		*t.run = (*t.run)[:0]
 		r.blocks.Put(t.run) // what is kept of them is copied
 	}

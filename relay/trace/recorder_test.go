@@ -43,12 +43,12 @@ func play(r *trace.Recorder, script string) {
 		if !ok {
 			continue
 		}
-		party := map[byte]bridge.Party{'e': bridge.Client, 'c': bridge.Codex}
+		party := map[byte]bridge.Side{'e': bridge.Client, 'c': bridge.Codex}
 		if way[0] != 'b' {
-			r.Heard(party[way[0]], []byte(text))
+			r.Received(party[way[0]], []byte(text))
 		}
 		if way[2] != 'b' {
-			r.Told(party[way[2]], []byte(text+"\n"))
+			r.Sending(party[way[2]], []byte(text+"\n"))
 		}
 	}
 }
@@ -59,7 +59,7 @@ func passes(r *trace.Recorder, script string, part int) {
 	var run bytes.Buffer
 	flush := func() {
 		if run.Len() > 0 {
-			r.Passed(run.Bytes(), bytes.Count(run.Bytes(), []byte{'\n'}))
+			r.ForwardedLines(run.Bytes(), bytes.Count(run.Bytes(), []byte{'\n'}))
 		}
 		for i := range run.Bytes() {
 			run.Bytes()[i] = 'x' // who is told must not keep it
@@ -74,10 +74,10 @@ func passes(r *trace.Recorder, script string, part int) {
 			play(r, line)
 		case part > 0:
 			for piece := range slices.Chunk([]byte(text), part) {
-				r.PassedPart(piece, false)
+				r.ForwardedPart(piece, false)
 				clear(piece)
 			}
-			r.PassedPart(nil, true)
+			r.ForwardedPart(nil, true)
 		default:
 			run.WriteString(text)
 		}
@@ -334,7 +334,7 @@ func TestBounds(t *testing.T) {
 		r := recorderIn(folder, l)
 		for range rapid.IntRange(1, 30).Draw(t, "n") {
 			text := strings.Repeat("word ", rapid.IntRange(0, 2000).Draw(t, "length"))
-			r.Heard(bridge.Codex, fmt.Appendf(nil, `{"method":"x","params":{"threadId":"t","text":%q}}`, text))
+			r.Received(bridge.Codex, fmt.Appendf(nil, `{"method":"x","params":{"threadId":"t","text":%q}}`, text))
 		}
 		r.Close()
 		text, err := os.ReadFile(filepath.Join(folder, "t.jsonl"))
@@ -381,9 +381,12 @@ func TestDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tell := range map[string]func(r *trace.Recorder, line []byte){
-		"heard":    func(r *trace.Recorder, line []byte) { r.Heard(bridge.Codex, line) },
-		"passed":   func(r *trace.Recorder, line []byte) { r.Passed(append(line, '\n'), 1) },
-		"in parts": func(r *trace.Recorder, line []byte) { r.PassedPart(line[:100], false); r.PassedPart(line[100:], true) },
+		"heard":  func(r *trace.Recorder, line []byte) { r.Received(bridge.Codex, line) },
+		"passed": func(r *trace.Recorder, line []byte) { r.ForwardedLines(append(line, '\n'), 1) },
+		"in parts": func(r *trace.Recorder, line []byte) {
+			r.ForwardedPart(line[:100], false)
+			r.ForwardedPart(line[100:], true)
+		},
 	} {
 		t.Run(name, func(t *testing.T) { testDropped(t, folder, name, tell) })
 	}
@@ -392,7 +395,7 @@ func TestDropped(t *testing.T) {
 func testDropped(t *testing.T, folder, name string, tell func(r *trace.Recorder, line []byte)) {
 	stuck := stuckLog{slog.DiscardHandler, make(chan struct{})}
 	r := trace.NewRecorder(trace.Options{Folder: folder, TraceID: "one", Limits: trace.Limits{Memory: 4096}, Log: slog.New(stuck)})
-	r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"bad"}}`))
+	r.Received(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"bad"}}`))
 	text := strings.Repeat("word ", 180)
 	for range 5000 {
 		tell(r, fmt.Appendf(nil, `{"method":"x","params":{"threadId":%q,"text":%q}}`, name, text))
@@ -429,19 +432,19 @@ func testDropped(t *testing.T, folder, name string, tell func(r *trace.Recorder,
 func TestLong(t *testing.T) {
 	long := []byte(`{"method":"y","params":{"threadId":"t","password":"` + strings.Repeat(canary, 8<<10) + `"}}`)
 	for name, tell := range map[string]func(*trace.Recorder){
-		"heard":  func(r *trace.Recorder) { r.Heard(bridge.Codex, long) },
-		"passed": func(r *trace.Recorder) { r.Passed(append(long, '\n'), 1) },
+		"heard":  func(r *trace.Recorder) { r.Received(bridge.Codex, long) },
+		"passed": func(r *trace.Recorder) { r.ForwardedLines(append(long, '\n'), 1) },
 		"in parts": func(r *trace.Recorder) {
 			for piece := range slices.Chunk(long, 10_000) {
-				r.PassedPart(piece, false)
+				r.ForwardedPart(piece, false)
 			}
-			r.PassedPart([]byte{'\n'}, true)
+			r.ForwardedPart([]byte{'\n'}, true)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// What passes in runs is no longer than a Pump's buffer.
 			r, folder := recorder(t, trace.Limits{Memory: 256 << 10, Event: 4096})
-			r.Heard(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
+			r.Received(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
 			tell(r)
 			r.Close()
 			text, err := os.ReadFile(filepath.Join(folder, "t.jsonl"))
@@ -463,15 +466,15 @@ func TestLong(t *testing.T) {
 func TestDecidedOfOpening(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})
 	for i, id := range []string{"t1", "t2"} {
-		r.Heard(bridge.Client, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"danger-full-access"}}`, i))
+		r.Received(bridge.Client, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"danger-full-access"}}`, i))
 		r.Decided(store.Decision{Method: "thread/start", Verdict: "rewrite", Reason: "cut down for " + id})
-		r.Told(bridge.Codex, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"read-only"}}`+"\n", i))
+		r.Sending(bridge.Codex, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"read-only"}}`+"\n", i))
 		play(r, fmt.Sprintf(`c>e {"id":%d,"result":{"thread":{"id":%q}}}`, i, id))
 	}
 	// One that is refused is of no thread.
-	r.Heard(bridge.Client, []byte(`{"id":2,"method":"thread/fork","params":{}}`))
+	r.Received(bridge.Client, []byte(`{"id":2,"method":"thread/fork","params":{}}`))
 	r.Decided(store.Decision{Method: "thread/fork", Verdict: "deny", Reason: "not this one"})
-	r.Told(bridge.Client, []byte(`{"id":2,"error":{"code":-32010,"message":"no"}}`+"\n"))
+	r.Sending(bridge.Client, []byte(`{"id":2,"error":{"code":-32010,"message":"no"}}`+"\n"))
 	r.Close()
 	want := map[string][]string{
 		"t1": {"1 decision > cut down for t1", "2 message client>bridge thread/start", "3 context.compiled bridge>codex thread/start", "4 session.started codex>client", "5 session.ended >"},

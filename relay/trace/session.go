@@ -30,7 +30,7 @@ type session struct {
 	Options
 	redactor redact.Redactor
 	seq      int64
-	held     [2]*message // heard, and not handed on yet; by bridge.Party
+	held     [2]*message // heard, and not handed on yet; by bridge.Side
 	early    []Event     // before the first thread; each file begins with them
 	opening  map[string][]opened
 	asked    map[string]asked // requests by asker
@@ -108,7 +108,7 @@ func (s *session) ours(m *message) bool {
 }
 
 // flush writes what was heard and ends at the bridge.
-func (s *session) flush(p bridge.Party) {
+func (s *session) flush(p bridge.Side) {
 	if m := s.held[p]; m != nil {
 		s.held[p] = nil
 		s.hop(m, p.String(), "bridge")
@@ -125,7 +125,7 @@ func (s *session) told(t told) {
 	m := read(t)
 	for p, h := range s.held {
 		if h != nil && (h.id != "" && h.id == m.id || h.id == "" && h.method != "" && h.method == m.method) {
-			s.flush(bridge.Party(p)) // what it answers, or was made of, stands before it
+			s.flush(bridge.Side(p)) // what it answers, or was made of, stands before it
 		}
 	}
 	s.hop(m, "bridge", t.party.String())
@@ -141,14 +141,14 @@ type message struct {
 func read(t told) *message {
 	m := &message{told: t}
 	if t.long > 0 {
-		id, method := rpc.Start(t.line)
+		id, method := rpc.ParsePrefix(t.line)
 		m.method = method
 		if id.IsValid() {
 			m.id = id.Key()
 		}
 		return m
 	}
-	e, err := rpc.Open(t.line)
+	e, err := rpc.ParseEnvelope(t.line)
 	if err != nil {
 		return m // told as what it is: so many bytes that can't be read
 	}

@@ -16,7 +16,7 @@ import (
 func player(t *testing.T) (s *session, codex, client func(format string, args ...any)) {
 	t.Helper()
 	s = newSession(Options{Folder: filepath.Join(t.TempDir(), FolderName), TraceID: "one", Log: slog.New(slog.DiscardHandler)}, Limits{}.orDefault())
-	passes := func(to bridge.Party) func(string, ...any) {
+	passes := func(to bridge.Side) func(string, ...any) {
 		return func(format string, args ...any) {
 			s.take(told{at: time.Unix(1_700_000_000, 0), passed: true, party: to, line: fmt.Appendf(nil, format, args...)})
 		}

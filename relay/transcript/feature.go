@@ -15,7 +15,7 @@ const (
 	planUpdated   = "turn/plan/updated"
 )
 
-var isCompaction = bridge.OfType("contextCompaction")
+var isCompaction = bridge.MatchItemType("contextCompaction")
 
 // threads is what is known of threads.
 type threads struct {
@@ -59,25 +59,25 @@ func (r *recent) has(id string) bool {
 func (m *Mirror) Routes() []bridge.Route {
 	const why = "for the transcript"
 	always := func() bool { return true } // it is configured
-	opened := func(_ context.Context, call *bridge.Call) *rpc.Error {
+	opened := func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if call.Kind == rpc.Request {
 			resume := call.Method == "thread/resume"
-			call.OnAnswer(func(a *bridge.Answer) { m.opened(a, resume) })
+			call.OnResponse(func(a *bridge.ServerResponse) { m.opened(a, resume) })
 		}
 		return nil
 	}
 	return []bridge.Route{
-		{From: bridge.Client, Method: "thread/start", Why: why, Call: opened},
-		{From: bridge.Client, Method: "thread/resume", Why: why, Call: opened},
-		{From: bridge.Client, Method: "thread/fork", Why: why, Call: opened},
-		{From: bridge.Codex, Method: itemCompleted, Why: why, Said: m.said, Needed: always},
-		{From: bridge.Codex, Method: planUpdated, Why: why, Said: m.said, Needed: always},
-		{From: bridge.Codex, Method: itemStarted, Why: why, Said: m.said, If: isCompaction, Needed: always},
+		{From: bridge.Client, Method: "thread/start", Why: why, HandleClient: opened},
+		{From: bridge.Client, Method: "thread/resume", Why: why, HandleClient: opened},
+		{From: bridge.Client, Method: "thread/fork", Why: why, HandleClient: opened},
+		{From: bridge.Codex, Method: itemCompleted, Why: why, HandleServer: m.said, Required: always},
+		{From: bridge.Codex, Method: planUpdated, Why: why, HandleServer: m.said, Required: always},
+		{From: bridge.Codex, Method: itemStarted, Why: why, HandleServer: m.said, Match: isCompaction, Required: always},
 	}
 }
 
 // opened takes note of a thread, and keeps what a resume tells of it.
-func (m *Mirror) opened(a *bridge.Answer, resume bool) {
+func (m *Mirror) opened(a *bridge.ServerResponse, resume bool) {
 	thread := a.Result().Get("thread")
 	id, _ := thread.Get("id").Text()
 	if id == "" {
@@ -92,7 +92,7 @@ func (m *Mirror) opened(a *bridge.Answer, resume bool) {
 	}
 }
 
-func (m *Mirror) said(_ context.Context, said *bridge.Said) {
+func (m *Mirror) said(_ context.Context, said *bridge.ServerMessage) {
 	params := said.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	item := params.Get("item")

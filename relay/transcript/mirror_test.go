@@ -109,13 +109,13 @@ func TestSession(t *testing.T) {
 func say(t *testing.T, m *transcript.Mirror, n int) {
 	t.Helper()
 	line := fmt.Appendf(nil, `{"method":"item/completed","params":{"threadId":"t","turnId":"u","completedAtMs":1772366400000,"item":{"type":"agentMessage","id":"i%d","text":"text %d"}}}`, n, n)
-	e, err := rpc.Open(line)
+	e, err := rpc.ParseEnvelope(line)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, route := range m.Routes() {
 		if route.Method == e.Method {
-			route.Said(t.Context(), &bridge.Said{Envelope: e, Line: line})
+			route.HandleServer(t.Context(), &bridge.ServerMessage{Envelope: e, Line: line})
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // called answers codex's call of a tool of the host's.
-func (f *Feature) called(ctx context.Context, said *bridge.Said) {
+func (f *Feature) called(ctx context.Context, said *bridge.ServerMessage) {
 	params := said.Root().Get("params")
 	var c tools.Call
 	c.Thread, _ = params.Get("threadId").Text()
@@ -33,7 +33,7 @@ func (f *Feature) called(ctx context.Context, said *bridge.Said) {
 		c.Cwd = f.threads.cwd(session)
 	}
 	runner, longest := f.answers()
-	held := said.Hold(longest, func() []byte { return unanswered })
+	held := said.Withhold(longest, func() []byte { return unanswered })
 	ctx, end := context.WithCancel(ctx)
 	one := &callUnderWay{thread: c.Thread, turn: c.Turn, id: c.ID, end: end}
 	f.running.add(one)
@@ -71,7 +71,7 @@ func (f *Feature) theirs(thread string, tool name) bool {
 
 // ended ends the call whose item codex has completed: at an interrupt that comes without
 // an answer.
-func (f *Feature) ended(_ context.Context, said *bridge.Said) {
+func (f *Feature) ended(_ context.Context, said *bridge.ServerMessage) {
 	params := said.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	id, _ := params.Get("item").Get("id").Text()
@@ -79,7 +79,7 @@ func (f *Feature) ended(_ context.Context, said *bridge.Said) {
 }
 
 // turnEnded ends the calls of a turn.
-func (f *Feature) turnEnded(_ context.Context, said *bridge.Said) {
+func (f *Feature) turnEnded(_ context.Context, said *bridge.ServerMessage) {
 	params := said.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turn").Get("id").Text()
@@ -87,4 +87,4 @@ func (f *Feature) turnEnded(_ context.Context, said *bridge.Said) {
 }
 
 // isCall tells whether an item is a tool call of the kind that is answered here.
-var isCall = bridge.OfType("dynamicToolCall")
+var isCall = bridge.MatchItemType("dynamicToolCall")

@@ -33,21 +33,21 @@ const warning = "configWarning"
 func (f *Feature) experimentRoutes() (routes []bridge.Route) {
 	for _, method := range unseen {
 		routes = append(routes, bridge.Route{
-			From: bridge.Codex, Method: method, Why: "sent only to clients that want what is experimental", Said: f.unsee,
-			When: f.experiment.ours.Load, Needed: func() bool { return false },
+			From: bridge.Codex, Method: method, Why: "sent only to clients that want what is experimental", HandleServer: f.unsee,
+			When: f.experiment.ours.Load, Required: func() bool { return false },
 		})
 	}
 	for _, method := range unasked {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "asked only of clients that want what is experimental", Said: f.refuse})
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "asked only of clients that want what is experimental", HandleServer: f.refuse})
 	}
 	for method := range unseenFields {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what is experimental of it is for clients that want that", Said: f.hide})
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what is experimental of it is for clients that want that", HandleServer: f.hide})
 	}
 	return routes
 }
 
 // initialize has Codex accept tools and permissions profiles.
-func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	m, err := rpc.ParseMessage(call.Line) // as the features before have left it
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInternal, "initialize as it was rewritten can't be read: %v", err)
@@ -80,11 +80,11 @@ func (f *Feature) initialize(_ context.Context, call *bridge.Call) *rpc.Error {
 }
 
 // hide takes out of a question what the client would not have seen.
-func (f *Feature) hide(_ context.Context, said *bridge.Said) {
+func (f *Feature) hide(_ context.Context, said *bridge.ServerMessage) {
 	if !f.experiment.ours.Load() || said.Line == nil {
 		return
 	}
-	e, err := rpc.Open(said.Line) // as the features before have left it
+	e, err := rpc.ParseEnvelope(said.Line) // as the features before have left it
 	if err != nil {
 		return
 	}
@@ -98,14 +98,14 @@ func (f *Feature) hide(_ context.Context, said *bridge.Said) {
 }
 
 // unsee keeps from the client what codex would not have sent it.
-func (f *Feature) unsee(_ context.Context, said *bridge.Said) {
+func (f *Feature) unsee(_ context.Context, said *bridge.ServerMessage) {
 	if f.experiment.ours.Load() {
 		said.Line = nil
 	}
 }
 
 // refuse answers what the client would not have been asked.
-func (f *Feature) refuse(_ context.Context, said *bridge.Said) {
+func (f *Feature) refuse(_ context.Context, said *bridge.ServerMessage) {
 	if f.experiment.ours.Load() && said.ID.IsValid() && said.Line != nil {
 		said.Refuse(rpc.Errorf(rpc.CodeInvalidRequest, "the client has not asked for what is experimental, as %s is", said.Method))
 	}

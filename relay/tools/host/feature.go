@@ -46,7 +46,7 @@ type Feature struct {
 	experiment experiment
 	threads    threads
 	running    running
-	peer       *bridge.Peer
+	peer       *bridge.Conn
 
 	changed chan struct{} // the catalogue is to be looked at
 	stop    chan struct{}
@@ -112,7 +112,7 @@ func (f *Feature) look() {
 }
 
 // Attach implements bridge.Attacher.
-func (f *Feature) Attach(peer *bridge.Peer) { f.peer = peer }
+func (f *Feature) Attach(peer *bridge.Conn) { f.peer = peer }
 
 // Start starts the servers, and waits for none of them.
 func (f *Feature) Start() {

@@ -60,6 +60,6 @@ func (f *Feature) check(id, path string) {
 // Warn warns a client that wants to hear warnings.
 func (f *Feature) Warn(thread, message string) {
 	if !f.peer.OptedOut(caution) {
-		f.peer.Tell(caution, map[string]any{"threadId": thread, "message": message})
+		f.peer.Notify(caution, map[string]any{"threadId": thread, "message": message})
 	}
 }

@@ -23,13 +23,13 @@ func (f *Feature) Own() Own { return Own{f} }
 func (o Own) Routes() []bridge.Route {
 	var routes []bridge.Route
 	for i, answer := range []func(rpc.Value) (any, *rpc.Error){o.register, o.unregister, o.list} {
-		routes = append(routes, bridge.Route{From: bridge.Client, Method: Methods[i], Why: "answered here", Call: o.own(answer)})
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: Methods[i], Why: "answered here", HandleClient: o.own(answer)})
 	}
 	return routes
 }
 
-func (o Own) own(answer func(rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.Call) *rpc.Error {
-	return func(_ context.Context, call *bridge.Call) *rpc.Error {
+func (o Own) own(answer func(rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+	return func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !o.f.o.Known() || call.Kind != rpc.Request {
 			return nil
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // starts adds the tools to a thread/start.
-func (f *Feature) starts(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) starts(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request || !f.offers() {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (f *Feature) starts(_ context.Context, call *bridge.Call) *rpc.Error {
 		mine[name{n.Namespace, n.Name}] = true
 	}
 	print, kept := host.Fingerprint(), bytes.Clone(sent)
-	call.OnAnswer(func(a *bridge.Answer) {
+	call.OnResponse(func(a *bridge.ServerResponse) {
 		if id, cwd, ok := opened(a); ok {
 			f.threads.put(id, &thread{cwd: cwd, own: mine, print: print})
 			f.threads.sends(kept)
@@ -89,13 +89,13 @@ func wrong(method string, err error) *rpc.Error {
 }
 
 // reopens takes note of a thread that codex knows.
-func (f *Feature) reopens(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) reopens(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request {
 		return nil
 	}
 	from, _ := call.Params.Get("threadId").Text()
 	resumes := call.Method == "thread/resume" && !f.o.Forked()
-	call.OnAnswer(func(a *bridge.Answer) {
+	call.OnResponse(func(a *bridge.ServerResponse) {
 		id, cwd, ok := opened(a)
 		if !ok {
 			return
@@ -103,7 +103,7 @@ func (f *Feature) reopens(_ context.Context, call *bridge.Call) *rpc.Error {
 		known := f.threads.reopened(from, id, cwd, f.catalogue.Last().Fingerprint())
 		path, _ := a.Result().Get("thread").Get("path").Text()
 		if !known && resumes && path != "" {
-			a.After(func() { f.tasks.Go(func() { f.check(id, path) }) })
+			a.AfterSent(func() { f.tasks.Go(func() { f.check(id, path) }) })
 		} else if !known {
 			f.threads.checked(id, f.catalogue.Last().Fingerprint())
 		}
@@ -111,7 +111,7 @@ func (f *Feature) reopens(_ context.Context, call *bridge.Call) *rpc.Error {
 	return nil
 }
 
-func opened(a *bridge.Answer) (id, cwd string, ok bool) {
+func opened(a *bridge.ServerResponse) (id, cwd string, ok bool) {
 	id, ok = a.Result().Get("thread").Get("id").Text()
 	cwd, _ = a.Result().Get("cwd").Text()
 	return id, cwd, ok
@@ -119,10 +119,10 @@ func opened(a *bridge.Answer) (id, cwd string, ok bool) {
 
 // turns takes note of a turn in another folder, where the thread stays once Codex has taken
 // the turn.
-func (f *Feature) turns(_ context.Context, call *bridge.Call) *rpc.Error {
+func (f *Feature) turns(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
 	if cwd, ok := call.Params.Get("cwd").Text(); ok && cwd != "" && call.Kind == rpc.Request {
-		call.OnAnswer(func(a *bridge.Answer) {
+		call.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Outcome() == bridge.Succeeded {
 				f.threads.moves(id, cwd)
 			}
@@ -132,7 +132,7 @@ func (f *Feature) turns(_ context.Context, call *bridge.Call) *rpc.Error {
 }
 
 // closed forgets a thread.
-func (f *Feature) closed(_ context.Context, said *bridge.Said) {
+func (f *Feature) closed(_ context.Context, said *bridge.ServerMessage) {
 	if id, ok := said.Root().Get("params").Get("threadId").Text(); ok {
 		f.running.end(func(c *callUnderWay) bool { return c.thread == id })
 		f.threads.forget(id)
@@ -149,7 +149,7 @@ func (f *Feature) tell(o *tools.Offer) {
 	if f.peer.OptedOut(warning) {
 		return
 	}
-	f.peer.Tell(warning, map[string]any{
+	f.peer.Notify(warning, map[string]any{
 		"summary": "The tools of codex-bridge have changed.",
 		"details": fmt.Sprintf("There are %d now. Threads that are open: %d. They go on with the tools they were started with, of which a call of one that is gone fails; "+
 			"start a new thread for the others.", len(o.Tools), n),

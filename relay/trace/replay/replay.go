@@ -98,7 +98,7 @@ func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	heard, framing := make(chan line), make(chan rpc.Sink, 1)
 	go func() { // ends with the input, or with the first message after the end of the play
 		defer close(heard)
-		source, sink := rpc.Recognise(in, out, p.options.Max)
+		source, sink := rpc.DetectFraming(in, out, p.options.Max)
 		framing <- sink
 		for {
 			l, err := next(source)
@@ -152,7 +152,7 @@ func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 // next is the client's next message.
 func next(source rpc.Source) (l line, err error) {
 	text, err := source.Next()
-	var refused *rpc.RefusedLine
+	var refused *rpc.MessageError
 	if errors.As(err, &refused) {
 		return l, refused.Err
 	}
@@ -261,7 +261,7 @@ func idKey(text []byte) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	id, ok := rpc.IDOf(doc.Root())
+	id, ok := rpc.ParseID(doc.Root())
 	return id.Key(), ok
 }
 
@@ -311,7 +311,7 @@ func (c *conversation) refuse(l line, err error) {
 	}
 	raw, e := json.Marshal(map[string]any{"id": l.ID, "error": map[string]any{"code": rpc.CodeInvalidRequest, "message": err.Error()}})
 	if e == nil {
-		c.sink.Message(raw)
+		c.sink.WriteMessage(raw)
 	}
 }
 
@@ -323,7 +323,7 @@ func (c *conversation) say(s step) error {
 		if !ok {
 			return nil // it answers what the file does not have
 		}
-		e, err := rpc.Open(text)
+		e, err := rpc.ParseEnvelope(text)
 		if err != nil {
 			return fmt.Errorf("event %d can't be played: %w", s.SourceSeq, err)
 		}
@@ -331,7 +331,7 @@ func (c *conversation) say(s step) error {
 		patch.Replace(e.Root().Get("id"), id)
 		text = patch.Bytes()
 	}
-	c.sink.Message(text)
+	c.sink.WriteMessage(text)
 	return c.sink.Err()
 }
 

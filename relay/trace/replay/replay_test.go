@@ -80,8 +80,8 @@ func record(t *testing.T, script string) string {
 		if s[0] == "c" {
 			from, to = to, from
 		}
-		r.Heard(from, []byte(s[1]))
-		r.Told(to, []byte(s[1]))
+		r.Received(from, []byte(s[1]))
+		r.Sending(to, []byte(s[1]))
 	}
 	r.Close()
 	return r.Where("t")
@@ -184,11 +184,11 @@ func TestConversation(t *testing.T) {
 	for n := range 2 {
 		r := trace.NewRecorder(trace.Options{Folder: folder, TraceID: fmt.Sprint(n), Log: slog.New(slog.DiscardHandler)})
 		hello := []byte(`{"method":"initialized","params":{"threadId":"t"}}`)
-		r.Heard(bridge.Client, hello)
-		r.Told(bridge.Codex, hello)
+		r.Received(bridge.Client, hello)
+		r.Sending(bridge.Codex, hello)
 		line := fmt.Appendf(nil, `{"method":"n%d","params":{"threadId":"t"}}`, n)
-		r.Heard(bridge.Codex, line)
-		r.Told(bridge.Client, line)
+		r.Received(bridge.Codex, line)
+		r.Sending(bridge.Client, line)
 		r.Close()
 	}
 	path := folder + "/t.jsonl"

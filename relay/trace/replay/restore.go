@@ -91,7 +91,7 @@ func fill(parts []*step, all string) error {
 		}
 		part := all[:n]
 		all = all[n:]
-		e, err := rpc.Open(s.Message)
+		e, err := rpc.ParseEnvelope(s.Message)
 		if err != nil {
 			return fmt.Errorf("event %d can't be played: %w", s.SourceSeq, err)
 		}

@@ -10,7 +10,7 @@ import (
 func TestSlowMessageLetsAnotherGoroutineRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reads atomic.Int32
-		w := newWatch(func() { reads.Add(1) })
+		w := newHandoverTimer(func() { reads.Add(1) })
 		handle := func(d time.Duration, of int32) int32 {
 			state := new(atomic.Int32)
 			state.Store(of)
@@ -21,15 +21,15 @@ func TestSlowMessageLetsAnotherGoroutineRead(t *testing.T) {
 			return state.Load()
 		}
 		for range 100 {
-			if got := handle(handover/10, handling); got != handling {
+			if got := handle(handoverAfter/10, handling); got != handling {
 				t.Fatalf("a quick message: state %d", got)
 			}
 		}
 		for range 3 {
-			if got := handle(2*handover, handling); got != handedOver {
+			if got := handle(2*handoverAfter, handling); got != handedOver {
 				t.Errorf("a slow message: state %d", got)
 			}
-			if got := handle(2*handover, held); got != held {
+			if got := handle(2*handoverAfter, blocked); got != blocked {
 				t.Errorf("a slow message that is held: state %d", got)
 			}
 			time.Sleep(time.Hour)

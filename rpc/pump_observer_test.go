@@ -9,18 +9,18 @@ import (
 )
 
 // watcher keeps what it is told, and how many lines that are.
-type watcher struct {
+type fakeObserver struct {
 	text  bytes.Buffer
 	lines int
 	open  bool // in a line that comes in parts
 }
 
-func (w *watcher) Passed(lines []byte, count int) {
+func (w *fakeObserver) ForwardedLines(lines []byte, count int) {
 	w.text.Write(lines)
 	w.lines += count
 }
 
-func (w *watcher) PassedPart(part []byte, last bool) {
+func (w *fakeObserver) ForwardedPart(part []byte, last bool) {
 	w.text.Write(part)
 	if w.open = !last; last {
 		w.lines++
@@ -28,7 +28,7 @@ func (w *watcher) PassedPart(part []byte, last bool) {
 }
 
 // check compares what was told with what was written.
-func (w *watcher) check(t *testing.T, events []string) {
+func (w *fakeObserver) check(t *testing.T, events []string) {
 	t.Helper()
 	var written strings.Builder
 	for _, e := range events {
@@ -48,7 +48,7 @@ func (w *watcher) check(t *testing.T, events []string) {
 
 // Who watches is told what passes, all of it and nothing else: in runs, in parts, gathered
 // for a client that needs the length first, and a last line without an end.
-func TestPumpWatched(t *testing.T) {
+func TestPumpObserved(t *testing.T) {
 	long := notification("m", 3*buffer)
 	for name, text := range map[string]string{
 		"run":                    notification("m", 80) + notification("n", 90) + notification("w", 70) + notification("m", 60),
@@ -63,20 +63,20 @@ func TestPumpWatched(t *testing.T) {
 		"line ends, and nothing": "\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{methods: []string{"w"}}
-			var w watcher
-			pump := rpc.NewPump(rpc.NewLines(d), d, d, 4*mib)
-			pump.Watch(&w)
+			d := &fakeHandler{methods: []string{"w"}}
+			var w fakeObserver
+			pump := rpc.NewPump(rpc.NewLineSink(d), d, d, 4*mib)
+			pump.Observe(&w)
 			if err := pump.Run(strings.NewReader(text)); err != nil {
 				t.Fatal(err)
 			}
 			w.check(t, d.events)
 		})
 	}
-	d := &desk{methods: []string{"w"}}
-	var w watcher
-	pump := rpc.NewPump(rpc.NewHeaders(d), d, d, 4*mib)
-	pump.Watch(&w)
+	d := &fakeHandler{methods: []string{"w"}}
+	var w fakeObserver
+	pump := rpc.NewPump(rpc.NewHeaderSink(d), d, d, 4*mib)
+	pump.Observe(&w)
 	if err := pump.Run(strings.NewReader(long + notification("w", 80))); err != nil {
 		t.Fatal(err)
 	}

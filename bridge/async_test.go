@@ -16,26 +16,26 @@ import (
 type twice struct{}
 
 func (twice) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Client, Method: "a/start", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+	return []bridge.Route{{From: bridge.Client, Method: "a/start", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		id := call.ID.Clone()
-		call.Aside(func(ctx context.Context, aside *bridge.Aside) {
+		call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
 			again := true
 			for _, method := range []string{"a/one", "a/two"} {
 				if !again {
 					return
 				}
 				again = false
-				m, err := rpc.ParseMessage(append(rpc.Call(id, method, []byte(`{"x":1}`)), '\n'))
+				m, err := rpc.ParseMessage(append(rpc.EncodeRequest(id, method, []byte(`{"x":1}`)), '\n'))
 				if err == nil {
-					err = aside.Ask(ctx, m, func(a *bridge.Answer) {
+					err = aside.Call(ctx, m, func(a *bridge.ServerResponse) {
 						if a.Root().Get("error").Exists() && method == "a/one" {
 							again = true
-							a.Keep()
+							a.Withhold()
 						}
 					})
 				}
 				if err != nil {
-					aside.Reply(rpc.ReplyError(id, err))
+					aside.Reply(rpc.EncodeError(id, err))
 				}
 			}
 		})
@@ -47,12 +47,12 @@ func (twice) Routes() []bridge.Route {
 type holds struct{ refuses *bool }
 
 func (h holds) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Client, Method: bridge.Other, Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+	return []bridge.Route{{From: bridge.Client, Method: bridge.Other, Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if *h.refuses && call.Method == "a/two" {
 			return rpc.Errorf(rpc.CodeRefused, "no")
 		}
 		call.Line = bytes.Replace(call.Line, []byte(`"x":1`), []byte(`"x":1,"held":true`), 1)
-		call.OnAnswer(func(a *bridge.Answer) { a.Line = bytes.Replace(a.Line, []byte(`"r"`), []byte(`"R"`), 1) })
+		call.OnResponse(func(a *bridge.ServerResponse) { a.Line = bytes.Replace(a.Line, []byte(`"r"`), []byte(`"R"`), 1) })
 		return nil
 	}}}
 }
@@ -61,8 +61,8 @@ func (h holds) Routes() []bridge.Route {
 type counts struct{ answers, none *atomic.Int64 }
 
 func (n counts) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Client, Method: "a/start", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
-		call.OnAnswer(func(a *bridge.Answer) {
+	return []bridge.Route{{From: bridge.Client, Method: "a/start", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+		call.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Envelope == nil {
 				n.none.Add(1)
 				return
@@ -115,16 +115,16 @@ type ends struct{ ended chan struct{} }
 
 func (e ends) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: "b/wait", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "b/wait", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
-			call.Aside(func(_ context.Context, aside *bridge.Aside) {
+			call.HandleAsync(func(_ context.Context, aside *bridge.AsyncRequest) {
 				<-e.ended
-				aside.Behind()
-				aside.Reply(rpc.Reply(id, []byte(`{}`)))
+				aside.AfterDelivery()
+				aside.Reply(rpc.EncodeResult(id, []byte(`{}`)))
 			})
 			return nil
 		}},
-		{From: bridge.Codex, Method: "b/end", Why: "t", Said: func(context.Context, *bridge.Said) {
+		{From: bridge.Codex, Method: "b/end", Why: "t", HandleServer: func(context.Context, *bridge.ServerMessage) {
 			e.ended <- struct{}{}
 			time.Sleep(time.Millisecond) // who would overtake has the time to
 		}},

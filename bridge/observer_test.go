@@ -14,22 +14,26 @@ import (
 )
 
 // tap writes down what it is told, a line each.
-type tap struct {
+type fakeObserver struct {
 	mu   sync.Mutex
 	told []string
 	part strings.Builder
 }
 
-func (t *tap) note(what, line string) {
+func (t *fakeObserver) note(what, line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.told = append(t.told, what+" "+strings.TrimSpace(line))
 }
 
-func (t *tap) Heard(from bridge.Party, line []byte) { t.note(from.String()+" says", string(line)) }
-func (t *tap) Told(to bridge.Party, line []byte)    { t.note(to.String()+" gets", string(line)) }
+func (t *fakeObserver) Received(from bridge.Side, line []byte) {
+	t.note(from.String()+" says", string(line))
+}
+func (t *fakeObserver) Sending(to bridge.Side, line []byte) {
+	t.note(to.String()+" gets", string(line))
+}
 
-func (t *tap) Passed(lines []byte, count int) {
+func (t *fakeObserver) ForwardedLines(lines []byte, count int) {
 	if strings.Count(string(lines), "\n") != count {
 		t.note("not as many lines:", string(lines))
 	}
@@ -38,7 +42,7 @@ func (t *tap) Passed(lines []byte, count int) {
 	}
 }
 
-func (t *tap) PassedPart(part []byte, last bool) {
+func (t *fakeObserver) ForwardedPart(part []byte, last bool) {
 	if t.part.Write(part); last {
 		t.note("passed", t.part.String())
 		t.part.Reset()
@@ -50,13 +54,13 @@ func (t *tap) PassedPart(part []byte, last bool) {
 // message longer than any that is gathered passes.
 func TestTap(t *testing.T) {
 	long := `{"method":"long","params":{"text":"` + strings.Repeat("word ", 400_000) + `"}}`
-	heard := &tap{}
-	c := bridgetest.Tapped(t, heard, feature{
-		{From: bridge.Codex, Method: "secret", Said: func(_ context.Context, s *bridge.Said) { s.Line = nil }},
-		{From: bridge.Codex, Method: "loud", Said: func(_ context.Context, s *bridge.Said) {
+	heard := &fakeObserver{}
+	c := bridgetest.StartObserved(t, heard, feature{
+		{From: bridge.Codex, Method: "secret", HandleServer: func(_ context.Context, s *bridge.ServerMessage) { s.Line = nil }},
+		{From: bridge.Codex, Method: "loud", HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
 			s.Line = []byte(strings.ToLower(string(s.Line)))
 		}},
-		{From: bridge.Client, Method: "refuse", Call: func(context.Context, *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "refuse", HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 			return rpc.Errorf(rpc.CodeRefused, "refused")
 		}},
 	})

@@ -13,12 +13,12 @@ import (
 // wanting are routes for what codex says in TestLost: it is looked at, and passes.
 func wanting() feature {
 	return feature{
-		{From: bridge.Client, Method: "watched", Call: func(_ context.Context, c *bridge.Call) *rpc.Error {
-			c.OnAnswer(func(*bridge.Answer) {})
+		{From: bridge.Client, Method: "watched", HandleClient: func(_ context.Context, c *bridge.ClientMessage) *rpc.Error {
+			c.OnResponse(func(*bridge.ServerResponse) {})
 			return nil
 		}},
-		{From: bridge.Codex, Method: "ask", Said: func(context.Context, *bridge.Said) {}},
-		{From: bridge.Codex, Method: "tell", Said: func(context.Context, *bridge.Said) {}},
+		{From: bridge.Codex, Method: "ask", HandleServer: func(context.Context, *bridge.ServerMessage) {}},
+		{From: bridge.Codex, Method: "tell", HandleServer: func(context.Context, *bridge.ServerMessage) {}},
 	}
 }
 
@@ -43,7 +43,7 @@ editor< {"id":1,"result":{}}
 `)
 	asked := make(chan error, 1)
 	go func() { // ends with its answer
-		_, err := v.peer.Ask(context.Background(), "own/question", nil)
+		_, err := v.peer.Call(context.Background(), "own/question", nil)
 		asked <- err
 	}()
 	c.Play("the bridge's own", `
@@ -58,14 +58,14 @@ codex> {"id":"$own","result":{"a":1,"a":2}}
 // Codex may end in the middle of an answer. That is none: the client gets what there is of
 // it, and then, on a line of its own, that codex has ended.
 func TestCutAnswer(t *testing.T) {
-	long := `{"id":1,"result":"` + strings.Repeat("x", 3*rpc.PumpBuffer)
+	long := `{"id":1,"result":"` + strings.Repeat("x", 3*rpc.PumpBufferSize)
 	for name, cut := range map[string]string{
 		"short": `{"id":1,"result":{"text":"half a`, "long": long, "no id yet": `{"id":1`, "a failure": `{"error":{"code":-1,"mess`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting()}})
 			c.Play("asked", "editor> {\"id\":1,\"method\":\"m\"}\ncodex< {\"id\":1,\"method\":\"m\"}")
-			c.CodexSaysPart(cut)
+			c.CodexSendsPart(cut)
 			c.CodexEnds()
 			c.Play("ended", "editor<= "+cut+"\neditor< {\"id\":1,\"error\":{\"code\":-32011,\"message\":\"<text>\"}}")
 		})
@@ -73,7 +73,7 @@ func TestCutAnswer(t *testing.T) {
 	t.Run("wanted", func(t *testing.T) {
 		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting()}})
 		c.Play("asked", "editor> {\"id\":1,\"method\":\"watched\"}\ncodex< {\"id\":1,\"method\":\"watched\"}")
-		c.CodexSaysPart(`{"id":1,"result":{"text":"half a`)
+		c.CodexSendsPart(`{"id":1,"result":{"text":"half a`)
 		c.CodexEnds()
 		c.Play("ended", `editor< {"id":1,"error":{"code":-32011,"message":"<text>"}}`)
 	})
@@ -81,7 +81,7 @@ func TestCutAnswer(t *testing.T) {
 		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting()}})
 		c.Play("asked", "editor> {\"id\":1,\"method\":\"m\"}\ncodex< {\"id\":1,\"method\":\"m\"}\n"+
 			"editor> {\"id\":2,\"method\":\"m\"}\ncodex< {\"id\":2,\"method\":\"m\"}")
-		c.CodexSaysPart(`{"id":1,"result":{}}`)
+		c.CodexSendsPart(`{"id":1,"result":{}}`)
 		c.CodexEnds()
 		c.Play("ended", "editor< {\"id\":1,\"result\":{}}\neditor< {\"id\":2,\"error\":{\"code\":-32011,\"message\":\"<text>\"}}")
 	})
@@ -90,11 +90,11 @@ func TestCutAnswer(t *testing.T) {
 // Of an answer with more values than are kept nothing is shown: what is missing could be
 // what counts.
 func TestResultOfTooMuch(t *testing.T) {
-	e, err := rpc.Open([]byte(`{"id":1,"result":{"a":1,"b":[` + strings.Repeat("0,", 1<<22) + `0],"c":1}}`))
+	e, err := rpc.ParseEnvelope([]byte(`{"id":1,"result":{"a":1,"b":[` + strings.Repeat("0,", 1<<22) + `0],"c":1}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := (&bridge.Answer{Envelope: e}); a.Result().Exists() {
+	if a := (&bridge.ServerResponse{Envelope: e}); a.Result().Exists() {
 		t.Error("a part of the answer is shown as the whole")
 	}
 }

@@ -12,25 +12,25 @@ import (
 // helps answers what codex asks with "ask" when the client says "help", unless the client
 // has answered itself. What it thinks of its answer, it tells the client.
 type helps struct {
-	held    *bridge.Held
+	held    *bridge.ServerRequest
 	replies int
 	heard   bool
 }
 
 func (h *helps) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Codex, Method: "ask", Why: "t", Said: func(_ context.Context, said *bridge.Said) {
-			h.held = said.Either()
-			said.OnReply(func(*bridge.Reply) { h.heard = true })
+		{From: bridge.Codex, Method: "ask", Why: "t", HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
+			h.held = said.Share()
+			said.OnResponse(func(*bridge.ClientResponse) { h.heard = true })
 		}},
-		{From: bridge.Client, Method: "help", Why: "t", Call: func(_ context.Context, call *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: "help", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			if h.held.Reply([]byte(`"from here"`)) {
 				h.replies++
 			}
 			call.Reply([]byte(`{}`))
 			return nil
 		}},
-		{From: bridge.Client, Method: bridge.Unasked, Why: "t", Call: func(context.Context, *bridge.Call) *rpc.Error {
+		{From: bridge.Client, Method: bridge.Unsolicited, Why: "t", HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 			return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
 		}},
 	}
