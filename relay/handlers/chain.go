@@ -13,24 +13,24 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// Chain answers hooks.
+// Chain decides on hooks. It may be used by many goroutines at once.
 type Chain struct {
-	o         Options
+	options   Options
 	hooks     atomic.Pointer[config.Hooks]
 	env       []string
 	log       *slog.Logger
-	revisions *revisions
-	questions *grants.Limiter
+	revisions *revisionLimiter
+	limiter   *grants.Limiter
 }
 
-// New makes a Chain.
+// New returns a Chain with the given options.
 func New(o Options) *Chain {
 	c := &Chain{
-		o: o, env: child.Environ(o.env(), "CODEX_HOME"), log: o.Log,
-		revisions: newRevisions(), questions: o.Limiter,
+		options: o, env: child.Environ(o.environ(), "CODEX_HOME"), log: o.Log,
+		revisions: newRevisionLimiter(), limiter: o.Limiter,
 	}
-	if c.questions == nil {
-		c.questions = grants.NewLimiter(nil)
+	if c.limiter == nil {
+		c.limiter = grants.NewLimiter(nil)
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -39,32 +39,32 @@ func New(o Options) *Chain {
 	return c
 }
 
-// SetConfig puts another configuration in force, for the calls that come.
+// SetConfig replaces the configuration for later calls.
 func (c *Chain) SetConfig(h config.Hooks) { c.hooks.Store(&h) }
 
-// Answer is the answer to one hook.
+// Answer returns the answer to one run of a hook. It returns when ctx ends at the latest.
 func (c *Chain) Answer(ctx context.Context, call *hook.Call) hook.Answer {
 	h := c.hooks.Load()
 	v, person := c.decide(ctx, h, call)
 	if person != nil {
-		v = c.person(ctx, with(call, v.Input), v, person)
-		if v.Decision != hook.Deny { // the rules may have changed since the person was asked
-			if now, denied := c.rules(ctx, with(call, v.Input)); denied {
+		v = c.askPerson(ctx, withInput(call, v.Input), v, person)
+		if v.Decision != hook.Deny { // the rules may have changed in the meantime
+			if now, denied := c.applyRules(ctx, withInput(call, v.Input)); denied {
 				v = now
 			}
 		}
 	}
-	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && c.o.Confine != nil {
-		v = c.confined(ctx, with(call, v.Input), v)
+	if call.Event == hook.PreToolUse && v.Decision != hook.Deny && c.options.Confine != nil {
+		v = c.confine(ctx, withInput(call, v.Input), v)
 	}
-	if call.Event == hook.PermissionRequest && v.Decision == hook.Allow && !c.permits(ctx, call) {
+	if call.Event == hook.PermissionRequest && v.Decision == hook.Allow && !c.permitsAllow(ctx, call) {
 		v = verdict{}
 	}
 	return v.Answer
 }
 
-// decide hears everybody but the person; who that is, when they are to be asked, comes
-// with the verdict.
+// decide consults everyone but the person. It returns the function that asks the person, if
+// that is needed.
 func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) (v verdict, person func(context.Context, *hook.Call) hook.Answer) {
 	if call.Event.Name() == "" {
 		return verdict{}, nil
@@ -75,7 +75,7 @@ func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) (v
 		defer cancel()
 	}
 	if call.Event.Decides() {
-		v, denied := c.rules(ctx, call)
+		v, denied := c.applyRules(ctx, call)
 		if denied {
 			return v, nil
 		}
@@ -97,13 +97,13 @@ func (c *Chain) decide(ctx context.Context, h *config.Hooks, call *hook.Call) (v
 	}
 }
 
-// person has a person say whether what all others let pass may run.
-func (c *Chain) person(ctx context.Context, call *hook.Call, passed verdict, ask func(context.Context, *hook.Call) hook.Answer) verdict {
-	s := step{by: "the person"}
+// askPerson asks a person whether a call that nothing else denied may run.
+func (c *Chain) askPerson(ctx context.Context, call *hook.Call, passed verdict, ask func(context.Context, *hook.Call) hook.Answer) verdict {
+	s := step{name: "the person"}
 	s.run = func(ctx context.Context, call *hook.Call) (opinion, error) {
 		return opinion{Answer: ask(ctx, call)}, nil
 	}
-	if _, v, denied := c.obey(ctx, call, s); denied {
+	if _, v, denied := c.enforce(ctx, call, s); denied {
 		return v
 	}
 	return passed
@@ -112,147 +112,147 @@ func (c *Chain) person(ctx context.Context, call *hook.Call, passed verdict, ask
 func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call, person func(context.Context, *hook.Call) hook.Answer) verdict {
 	last := verdict{person: person}
 	for _, s := range c.steps(h, call.Event) {
-		say, err := s.ask(ctx, call)
-		if err == nil && say.Decision != hook.Deny && say.Input != nil {
+		op, err := s.call(ctx, call)
+		if err == nil && op.Decision != hook.Deny && op.Input != nil {
 			var changed bool
-			if changed, err = rewritten(call, say.Input); changed {
-				call = with(call, say.Input)
-				v, denied := c.rules(ctx, call)
+			if changed, err = changesInput(call, op.Input); changed {
+				call = withInput(call, op.Input)
+				v, denied := c.applyRules(ctx, call)
 				if denied {
-					v.Reason = fmt.Sprintf("%s (The input as %s rewrote it.)", v.Reason, s.by)
+					v.Reason = fmt.Sprintf("%s (The input as %s rewrote it.)", v.Reason, s.name)
 					return v
 				}
-				last = verdict{Answer: hook.Answer{Input: say.Input}, person: v.person}
+				last = verdict{Answer: hook.Answer{Input: op.Input}, person: v.person}
 			}
 		}
 		switch {
 		case err != nil:
-			if v := c.fail(h, call, s, err); v.Decision != "" {
+			if v := c.failureVerdict(h, call, s, err); v.Decision != "" {
 				return v
 			}
-		case say.Decision == hook.Deny:
-			return s.verdict(say)
+		case op.Decision == hook.Deny:
+			return s.verdict(op)
 		}
 	}
 	return last
 }
 
-// permissionRequest: an allow here is the end of the question: Codex asks nobody
-// after it (measured). So all handlers must have been heard; a person is not
-// bothered with what a handler has allowed.
+// permissionRequest consults all handlers before it allows: after an allow, Codex asks
+// nothing more (measured). The client is not asked if a handler has allowed.
 func (c *Chain) permissionRequest(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	var last verdict
 	for _, s := range c.steps(h, call.Event) {
-		if s.client && (last.Decision == hook.Allow || !c.questions.Allow(call.SessionID)) {
+		if s.isClient && (last.Decision == hook.Allow || !c.limiter.Allow(call.SessionID)) {
 			continue
 		}
-		say, ok := c.hear(ctx, h, call, s, &last)
+		op, ok := c.consult(ctx, h, call, s, &last)
 		switch {
 		case !ok && last.Decision == hook.Deny:
 			return last
-		case ok && say.Decision == hook.Deny:
-			return s.verdict(say)
-		case ok && say.Decision == hook.Allow && last.Decision == "":
+		case ok && op.Decision == hook.Deny:
+			return s.verdict(op)
+		case ok && op.Decision == hook.Allow && last.Decision == "":
 			last = verdict{Answer: hook.Answer{Decision: hook.Allow}}
 		}
 	}
 	return last
 }
 
-// postToolUse: all of them look on; the first that blocks has its reason shown.
+// postToolUse consults every step. The first block counts.
 func (c *Chain) postToolUse(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	var last verdict
 	for _, s := range c.steps(h, call.Event) {
-		if say, ok := c.hear(ctx, h, call, s, &last); ok && say.Decision == hook.Block && last.Decision == "" {
-			last = s.verdict(say)
+		if op, ok := c.consult(ctx, h, call, s, &last); ok && op.Decision == hook.Block && last.Decision == "" {
+			last = s.verdict(op)
 		}
 	}
 	return last
 }
 
-// stop: the first opinion counts, where there is room for it.
+// stop takes the first opinion. A revision beyond the limit is skipped.
 func (c *Chain) stop(ctx context.Context, h *config.Hooks, call *hook.Call) verdict {
 	var last verdict
 	for _, s := range c.steps(h, call.Event) {
-		say, ok := c.hear(ctx, h, call, s, &last)
+		op, ok := c.consult(ctx, h, call, s, &last)
 		switch {
 		case !ok:
-		case say.Decision == hook.Finish:
-			return s.verdict(say)
-		case say.Decision == hook.Revise && c.revisions.take(call, h.MaxRevisions, say.retry):
-			return s.verdict(say)
+		case op.Decision == hook.Finish:
+			return s.verdict(op)
+		case op.Decision == hook.Revise && c.revisions.take(call, h.MaxRevisions, op.retry):
+			return s.verdict(op)
 		}
 	}
 	return last
 }
 
-// hear asks a step. Where it fails, it is not ok, and last is what counts then.
-func (c *Chain) hear(ctx context.Context, h *config.Hooks, call *hook.Call, s step, last *verdict) (say opinion, ok bool) {
-	say, err := s.ask(ctx, call)
+// consult calls a step. If the step fails, ok is false, and last is set to a denial where a
+// failure denies.
+func (c *Chain) consult(ctx context.Context, h *config.Hooks, call *hook.Call, s step, last *verdict) (op opinion, ok bool) {
+	op, err := s.call(ctx, call)
 	if err == nil {
-		return say, true
+		return op, true
 	}
-	if v := c.fail(h, call, s, err); v.Decision != "" {
+	if v := c.failureVerdict(h, call, s, err); v.Decision != "" {
 		*last = v
 	}
-	return say, false
+	return op, false
 }
 
-// obey hears a step whose failure is a denial, whatever hooks.on_failure says: that speaks of
-// handlers, neither of policy nor of a person.
-func (c *Chain) obey(ctx context.Context, call *hook.Call, s step) (say opinion, v verdict, denied bool) {
-	say, err := s.ask(ctx, call)
+// enforce calls a step of policy or of a person. Its failure is a denial whatever
+// hooks.on_failure says, because that setting is for handlers.
+func (c *Chain) enforce(ctx context.Context, call *hook.Call, s step) (op opinion, v verdict, denied bool) {
+	op, err := s.call(ctx, call)
 	switch {
 	case err != nil:
-		c.log.Error("hook", "event", call.Event, "by", s.by, "error", err)
-		return opinion{}, verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}}, true
-	case say.Decision == hook.Deny:
-		return say, s.verdict(say), true
+		c.log.Error("hook", "event", call.Event, "by", s.name, "error", err)
+		return opinion{}, verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: failureReason(call, s, err)}}, true
+	case op.Decision == hook.Deny:
+		return op, s.verdict(op), true
 	}
-	return say, verdict{}, false
+	return op, verdict{}, false
 }
 
-// rules asks policy.
-func (c *Chain) rules(ctx context.Context, call *hook.Call) (verdict, bool) {
-	if c.o.Rules == nil {
+// applyRules applies the rules of policy and reports whether they deny.
+func (c *Chain) applyRules(ctx context.Context, call *hook.Call) (verdict, bool) {
+	if c.options.Rules == nil {
 		return verdict{}, false
 	}
-	s := step{by: "the bridge's policy"}
+	s := step{name: "the bridge's policy"}
 	var ruling Ruling
-	s.run = func(ctx context.Context, call *hook.Call) (say opinion, err error) {
-		if ruling = c.o.Rules(ctx, call); ruling.Refusal != "" {
-			say.Decision, say.Reason = hook.Deny, ruling.Refusal
+	s.run = func(ctx context.Context, call *hook.Call) (op opinion, err error) {
+		if ruling = c.options.Rules(ctx, call); ruling.Refusal != "" {
+			op.Decision, op.Reason = hook.Deny, ruling.Refusal
 		}
-		return say, nil
+		return op, nil
 	}
-	if _, v, denied := c.obey(ctx, call, s); denied {
+	if _, v, denied := c.enforce(ctx, call, s); denied {
 		return v, true
 	}
 	return verdict{person: ruling.Person}, false
 }
 
-// confined holds what may run to where it may.
-func (c *Chain) confined(ctx context.Context, call *hook.Call, passed verdict) verdict {
-	s := step{by: "the bridge's policy"}
-	s.run = func(ctx context.Context, call *hook.Call) (say opinion, err error) {
-		if say.Input, say.Reason = c.o.Confine(ctx, call); say.Reason != "" {
-			say.Decision = hook.Deny
+// confine applies Options.Confine to a call that nothing denied.
+func (c *Chain) confine(ctx context.Context, call *hook.Call, passed verdict) verdict {
+	s := step{name: "the bridge's policy"}
+	s.run = func(ctx context.Context, call *hook.Call) (op opinion, err error) {
+		if op.Input, op.Reason = c.options.Confine(ctx, call); op.Reason != "" {
+			op.Decision = hook.Deny
 		}
-		return say, nil
+		return op, nil
 	}
-	say, v, denied := c.obey(ctx, call, s)
+	op, v, denied := c.enforce(ctx, call, s)
 	switch {
 	case denied:
 		return v
-	case say.Input != nil:
-		passed.Input = say.Input
+	case op.Input != nil:
+		passed.Input = op.Input
 	}
 	return passed
 }
 
-// permits reports whether policy lets an allow stand. A panic is a no.
-func (c *Chain) permits(ctx context.Context, call *hook.Call) (yes bool) {
-	if c.o.Permits == nil {
+// permitsAllow reports whether policy accepts an allow. A panic counts as false.
+func (c *Chain) permitsAllow(ctx context.Context, call *hook.Call) (yes bool) {
+	if c.options.Permits == nil {
 		return true
 	}
 	defer func() {
@@ -261,15 +261,111 @@ func (c *Chain) permits(ctx context.Context, call *hook.Call) (yes bool) {
 			yes = false
 		}
 	}()
-	return c.o.Permits(ctx, call)
+	return c.options.Permits(ctx, call)
 }
 
-// fail is what counts when a step has failed.
-func (c *Chain) fail(h *config.Hooks, call *hook.Call, s step, err error) verdict {
-	c.log.Warn("hook", "event", call.Event, "by", s.by, "where", s.where, "error", err)
+// failureVerdict returns the verdict after a failed step: a denial, or no opinion if the
+// event does not decide or on_failure is "allow".
+func (c *Chain) failureVerdict(h *config.Hooks, call *hook.Call, s step, err error) verdict {
+	c.log.Warn("hook", "event", call.Event, "by", s.name, "where", s.origin, "error", err)
 	var v verdict
 	if call.Event.Decides() && h.OnFailure != "allow" {
-		v.Answer = hook.Answer{Decision: hook.Deny, Reason: sorry(call, s, err)}
+		v.Answer = hook.Answer{Decision: hook.Deny, Reason: failureReason(call, s, err)}
 	}
 	return v
+}
+
+// step is a handler, the client, policy or a person, consulted in turn.
+type step struct {
+	name     string // for the model and the log
+	origin   string // where the handler is configured
+	isClient bool
+	run      func(context.Context, *hook.Call) (opinion, error)
+}
+
+// opinion is the result of a step.
+type opinion struct {
+	hook.Answer
+	retry *retry
+}
+
+// verdict is the answer of the chain. If person is set, that function decides instead.
+type verdict struct {
+	hook.Answer
+	person func(context.Context, *hook.Call) hook.Answer // Ruling.Person
+}
+
+// steps returns the handlers of an event and the client, in order.
+func (c *Chain) steps(h *config.Hooks, event hook.Event) []step {
+	var all []step
+	for _, handler := range h.Handlers {
+		if handler.Event == string(event) {
+			all = append(all, c.handlerStep(handler))
+		}
+	}
+	if c.options.Client != nil && c.clientOffers(event) {
+		all = append(all, step{name: "the editor", isClient: true, run: c.askClient})
+	}
+	return all
+}
+
+// clientOffers reports whether the client wants the event. A panic counts as true, so that
+// the failure is handled when the client is asked.
+func (c *Chain) clientOffers(event hook.Event) (yes bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			yes = true
+		}
+	}()
+	return c.options.Client.Offers(clientEventNames[event])
+}
+
+// call runs the step. A panic is returned as an error.
+func (s step) call(ctx context.Context, call *hook.Call) (op opinion, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			op, err = opinion{}, fmt.Errorf("it panicked: %v", p)
+		}
+	}()
+	return s.run(ctx, call)
+}
+
+// verdict returns the step's answer. A denial and a block always have a reason.
+func (s step) verdict(op opinion) verdict {
+	a := hook.Answer{Decision: op.Decision, Reason: op.Reason}
+	if a.Reason == "" {
+		switch a.Decision {
+		case hook.Deny:
+			a.Reason = fmt.Sprintf("Denied by %s, which gave no reason.", s.name)
+		case hook.Block:
+			a.Reason = fmt.Sprintf("Withheld by %s, which gave no reason.", s.name)
+		}
+	}
+	return verdict{Answer: a}
+}
+
+// askClient sends bridge/hook to the client.
+func (c *Chain) askClient(ctx context.Context, call *hook.Call) (opinion, error) {
+	result, err := c.options.Client.Ask(ctx, clientEventNames[call.Event], call.Payload)
+	if err != nil {
+		return opinion{}, fmt.Errorf("it did not answer bridge/hook: %w", err)
+	}
+	return parseClientOutput(call.Event, result)
+}
+
+// failureReason tells the model what failed and how to fix it.
+func failureReason(call *hook.Call, s step, err error) string {
+	what := "The tool was not run"
+	if call.ToolName != "" {
+		what = fmt.Sprintf("%q was not run", clip(call.ToolName, 200))
+	}
+	if call.Event == hook.PermissionRequest {
+		what = "Permission was not given"
+	}
+	where, hint := "", "Tell the user, and don't try another way."
+	if s.origin != "" {
+		where = " (" + s.origin + ")"
+		hint = "A handler exits with 0 and prints nothing or one JSON object, within its timeout. Tell the user, and don't try another way."
+	}
+	return fmt.Sprintf("%s: %s%s, which has to be asked first, failed: %s. %s", what, s.name, where, clip(err.Error(), maxReason), hint)
 }

@@ -26,7 +26,7 @@ func rules(deny string) func(context.Context, *hook.Call) handlers.Ruling {
 	}
 }
 
-func TestOrder(t *testing.T) {
+func TestAnswersInOrder(t *testing.T) {
 	pre, permission := hook.PreToolUse, hook.PermissionRequest
 	allow, deny := []string{"print", `{"decision":"allow"}`}, []string{"exit", "2", "handler"}
 	for _, tc := range []struct {
@@ -67,7 +67,7 @@ func TestOrder(t *testing.T) {
 			for _, how := range tc.handlers {
 				all = append(all, command(tc.event, how...))
 			}
-			c := handlers.New(handlers.Options{Hooks: hooks(all...), Rules: rules(tc.rule), Client: saying(tc.client)})
+			c := handlers.New(handlers.Options{Hooks: hooks(all...), Rules: rules(tc.rule), Client: clientWith(tc.client)})
 			got := c.Answer(t.Context(), call(t, tc.event, nil))
 			if tc.want.Reason == "*" && got.Reason != "" {
 				tc.want.Reason = got.Reason
@@ -79,8 +79,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A rewritten input is what the next one sees, and nothing else of the payload differs.
-func TestRewrittenIsPassedOn(t *testing.T) {
+// The next step gets the rewritten input. The rest of the payload is unchanged.
+func TestNextStepGetsRewrittenInput(t *testing.T) {
 	var seen map[string]any
 	c := handlers.New(handlers.Options{
 		Hooks: hooks(command(hook.PreToolUse, "print", `{"input":{"q":9007199254740993}}`)),
@@ -90,25 +90,25 @@ func TestRewrittenIsPassedOn(t *testing.T) {
 			return nil, errors.Join(d.Decode(&seen), map[bool]error{false: errors.New(event)}[event == "preToolUse"])
 		}),
 	})
-	asked := call(t, hook.PreToolUse, map[string]any{"cwd": "/none", "tool_name": "mcp__s__t", "tool_input": map[string]any{"q": json.Number("9007199254740992")}})
-	got := c.Answer(t.Context(), asked)
+	original := call(t, hook.PreToolUse, map[string]any{"cwd": "/none", "tool_name": "mcp__s__t", "tool_input": map[string]any{"q": json.Number("9007199254740992")}})
+	got := c.Answer(t.Context(), original)
 	want := map[string]any{"session_id": "s", "turn_id": "t", "cwd": "/none", "hook_event_name": "PreToolUse", "tool_name": "mcp__s__t",
 		"tool_input": map[string]any{"q": json.Number("9007199254740993")}}
 	if diff := cmp.Diff(want, seen); diff != "" || string(got.Input) != `{"q":9007199254740993}` {
 		t.Error(diff, got)
 	}
-	if string(asked.ToolInput) != `{"q":9007199254740992}` {
-		t.Errorf("the call was changed: %s", asked.ToolInput)
+	if string(original.ToolInput) != `{"q":9007199254740992}` {
+		t.Errorf("the call was changed: %s", original.ToolInput)
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestFailureIsADenialUnlessAllowed(t *testing.T) {
 	bad := errors.New("gone")
 	for name, o := range map[string]handlers.Options{
 		"client errs":        {Client: client(func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, bad })},
 		"client panics":      {Client: client(func(context.Context, string, json.RawMessage) (json.RawMessage, error) { panic(bad) })},
-		"client babbles":     {Client: saying(`{"decision":"deny","more":1}`)},
-		"client says a list": {Client: saying(`[]`)},
+		"client babbles":     {Client: clientWith(`{"decision":"deny","more":1}`)},
+		"client says a list": {Client: clientWith(`[]`)},
 	} {
 		for _, event := range hook.Events {
 			o.Hooks = hooks()
@@ -123,7 +123,7 @@ func TestFailures(t *testing.T) {
 			}
 		}
 	}
-	// Policy's own failure is not for on_failure to decide.
+	// on_failure does not apply to policy's own failure
 	o := handlers.Options{Hooks: config.Hooks{OnFailure: "allow"}, Rules: func(context.Context, *hook.Call) handlers.Ruling { panic(bad) }}
 	if got := handlers.New(o).Answer(t.Context(), call(t, hook.PreToolUse, nil)); got.Decision != hook.Deny {
 		t.Errorf("rules panic: %+v", got)
@@ -157,15 +157,15 @@ func TestRevisionsAreBounded(t *testing.T) {
 	check("a key", rounds("three", ""), 2)
 	answer = `{"decision":"revise","retry":{"instruction":"y","maxAttempts":9,"idempotencyKey":"l"}}`
 	check("another key has what is left of the turn", rounds("three", ""), 1)
-	for i := range 3000 { // the oldest are forgotten, and memory stays bounded
+	for i := range 3000 { // the oldest counters are dropped, so memory is bounded
 		c.Answer(t.Context(), call(t, hook.Stop, map[string]any{"turn_id": fmt.Sprint(i)}))
 	}
 	check("long after", rounds("three", ""), 3)
 }
 
-func TestQuestionsAreBounded(t *testing.T) {
+func TestClientIsAskedAtALimitedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := handlers.New(handlers.Options{Hooks: hooks(), Client: saying(`{"decision":"allow"}`)})
+		c := handlers.New(handlers.Options{Hooks: hooks(), Client: clientWith(`{"decision":"allow"}`)})
 		allowed := func(session string) (n int) {
 			for range 14 {
 				if c.Answer(t.Context(), call(t, hook.PermissionRequest, map[string]any{"session_id": session})).Decision == hook.Allow {
@@ -184,15 +184,15 @@ func TestQuestionsAreBounded(t *testing.T) {
 	})
 }
 
-// A person is asked last, about the input as it will run, and only where nobody else
-// has said no. Their no counts, and nothing that goes wrong on the way is a yes.
-func TestPerson(t *testing.T) {
+// A person is asked last, about the final input, and only if nothing has denied the call.
+// Only a clean yes lets it run.
+func TestPersonIsAskedLast(t *testing.T) {
 	pre := hook.PreToolUse
 	for name, tc := range map[string]struct {
 		handlers [][]string
 		person   hook.Answer
 		panics   bool
-		asked    string // the input that they were asked about; "" they were not
+		asked    string // the input that the person was shown; "": not asked
 		want     hook.Answer
 	}{
 		"yes":      {asked: `{"command":"make"}`},
@@ -230,9 +230,9 @@ func TestPerson(t *testing.T) {
 	}
 }
 
-// An allow that policy does not let stand is no opinion: Codex asks the client then. A
+// An allow that policy does not permit becomes no opinion, so that Codex asks the client. A
 // denial stays.
-func TestPermits(t *testing.T) {
+func TestPermitsTurnsAllowIntoNoOpinion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		say     string
 		permits func(context.Context, *hook.Call) bool
@@ -244,7 +244,7 @@ func TestPermits(t *testing.T) {
 		"denial":               {`{"decision":"deny"}`, func(context.Context, *hook.Call) bool { return false }, hook.Deny},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := handlers.New(handlers.Options{Hooks: hooks(), Permits: tc.permits, Client: saying(tc.say)})
+			c := handlers.New(handlers.Options{Hooks: hooks(), Permits: tc.permits, Client: clientWith(tc.say)})
 			if got := c.Answer(t.Context(), call(t, hook.PermissionRequest, nil)); got.Decision != tc.want {
 				t.Errorf("%+v, want %q", got, tc.want)
 			}

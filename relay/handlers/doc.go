@@ -1,12 +1,10 @@
-// Package handlers is what a native hook of Codex is answered: by the rules of
-// policy, by the commands of [[hooks.handler]], and by a client that offered it.
+// Package handlers decides on Codex's native hooks. It consults the rules of policy, the
+// commands of [[hooks.handler]], and a client that offers to answer hooks.
 //
-// It promises that a denial of one of them ends the matter; that one that fails
-// (does not start, is late, ends badly, says something that is no answer, panics)
-// is a denial where the event decides and hooks.on_failure does not say otherwise;
-// that a tool's input which one of them rewrote is judged by the rules again; and
-// that an answer comes when the context ends, at the latest. It does not promise
-// that Codex acts on the answer: that is between the hook's process and Codex.
+// A denial of one of them is final. A failure (no start, timeout, bad exit, invalid output,
+// panic) is a denial if the event decides, unless hooks.on_failure is "allow". A tool's
+// input that a handler rewrites goes through the rules again. An answer comes when the
+// context ends, at the latest. Package hook passes the answer to Codex.
 //
 // A Chain may be used by any number of goroutines.
 package handlers

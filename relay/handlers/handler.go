@@ -16,58 +16,59 @@ import (
 
 const (
 	maxOutput = 1 << 20 // bytes of a handler's stdout
-	maxStderr = 4 << 10 // of its stderr
+	maxStderr = 4 << 10 // bytes of a handler's stderr
 	maxReason = 64 << 10
 )
 
-var errLate = errors.New("late")
+var errTimeout = errors.New("late")
 
-// handler is a command of the configuration.
-func (c *Chain) handler(h config.Handler) step {
-	s := step{by: fmt.Sprintf("the hook handler %q", strings.Join(h.Command, " ")), where: h.Origin.String()}
+// handlerStep returns the step that runs a configured command.
+func (c *Chain) handlerStep(h config.Handler) step {
+	s := step{name: fmt.Sprintf("the hook handler %q", strings.Join(h.Command, " ")), origin: h.Origin.String()}
 	s.run = func(ctx context.Context, call *hook.Call) (opinion, error) {
 		if len(h.Command) == 0 {
-			return opinion{}, errors.New("it names no command")
+			return opinion{}, errors.New("its command is empty")
 		}
 		if limit := time.Duration(h.Timeout); limit > 0 {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeoutCause(ctx, limit, errLate)
+			ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
 			defer cancel()
 		}
 		r, err := child.Run(ctx, child.Command{
-			Args: h.Command, Dir: c.dir(call), Env: c.env, Stdin: call.Payload, Max: maxOutput, Tail: maxStderr,
+			Args: h.Command, Dir: c.handlerDir(call), Env: c.env, Stdin: call.Payload, Max: maxOutput, Tail: maxStderr,
 		})
-		said := strings.TrimSpace(strings.ToValidUTF8(string(r.Stderr), "\uFFFD"))
+		stderrText := strings.TrimSpace(strings.ToValidUTF8(string(r.Stderr), "\uFFFD"))
 		switch {
-		case errors.Is(err, errLate):
-			return opinion{}, fmt.Errorf("no answer within its timeout of %s%s", h.Timeout, stderr(said))
+		case errors.Is(err, errTimeout):
+			return opinion{}, fmt.Errorf("no answer within its timeout of %s%s", h.Timeout, stderrSuffix(stderrText))
 		case errors.Is(err, child.ErrTooLong):
 			return opinion{}, fmt.Errorf("it wrote more than %d bytes", maxOutput)
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-			return opinion{}, fmt.Errorf("no answer before the hook's time was up%s", stderr(said))
+			return opinion{}, fmt.Errorf("no answer before the hook's time was up%s", stderrSuffix(stderrText))
 		case err != nil:
 			return opinion{}, err
-		case r.Code == 2 && said != "":
-			return refusal(call.Event, said), nil
+		case r.Code == 2 && stderrText != "":
+			return exitRefusal(call.Event, stderrText), nil
 		case r.Code < 0:
-			return opinion{}, fmt.Errorf("it was ended by a signal%s", stderr(said))
+			return opinion{}, fmt.Errorf("it was ended by a signal%s", stderrSuffix(stderrText))
 		case r.Code != 0:
-			return opinion{}, fmt.Errorf("exit status %d%s", r.Code, stderr(said))
+			return opinion{}, fmt.Errorf("exit status %d%s", r.Code, stderrSuffix(stderrText))
 		}
-		return fromHandler(call.Event, r.Stdout)
+		return parseHandlerOutput(call.Event, r.Stdout)
 	}
 	return s
 }
 
-func stderr(said string) string {
-	if said == "" {
+func stderrSuffix(stderrText string) string {
+	if stderrText == "" {
 		return ""
 	}
-	return "; its last words: " + said
+	return "; stderr: " + stderrText
 }
 
-// refusal is what a hook says by exit status 2 and a text on stderr, as with Codex.
-func refusal(event hook.Event, text string) opinion {
+// exitRefusal returns the opinion for exit status 2 with a text on stderr, as Codex
+// interprets it.
+func exitRefusal(event hook.Event, text string) opinion {
 	decision := hook.Deny
 	switch event {
 	case hook.PostToolUse:
@@ -78,20 +79,20 @@ func refusal(event hook.Event, text string) opinion {
 	return opinion{Answer: hook.Answer{Decision: decision, Reason: text}}
 }
 
-// dir is where a handler runs; "": where the bridge does.
-func (c *Chain) dir(call *hook.Call) string {
-	if c.o.Dir != nil {
-		if dir := c.o.Dir(call.Thread()); folder(dir) {
+// handlerDir returns the folder in which a handler runs; "" means the bridge's own.
+func (c *Chain) handlerDir(call *hook.Call) string {
+	if c.options.Dir != nil {
+		if dir := c.options.Dir(call.Thread()); isDir(dir) {
 			return dir
 		}
 	}
-	if folder(call.Cwd) {
+	if isDir(call.Cwd) {
 		return call.Cwd
 	}
 	return ""
 }
 
-func folder(path string) bool {
+func isDir(path string) bool {
 	if !filepath.IsAbs(path) {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// failed in a table: a denial that names handler, place and cause.
+// failed marks a reason that must name the handler, its place and the cause.
 func TestHandlerAnswers(t *testing.T) {
 	const failed = "FAILED: "
 	pre, permission, post, stop := hook.PreToolUse, hook.PermissionRequest, hook.PostToolUse, hook.Stop
@@ -43,8 +43,8 @@ func TestHandlerAnswers(t *testing.T) {
 		{"rewrite to the same", pre, []string{"print", `{"input":{ "command" : "make" }}`}, "", "", ""},
 
 		{"exit 2 without a word", pre, []string{"exit", "2", " \n"}, hook.Deny, failed + "exit status 2", ""},
-		{"exit 1", pre, []string{"exit", "1", "boom"}, hook.Deny, failed + "exit status 1; its last words: boom", ""},
-		{"no JSON", pre, []string{"print", "fine"}, hook.Deny, failed + "no JSON object", ""},
+		{"exit 1", pre, []string{"exit", "1", "boom"}, hook.Deny, failed + "exit status 1; stderr: boom", ""},
+		{"no JSON", pre, []string{"print", "fine"}, hook.Deny, failed + "not a JSON object", ""},
 		{"two objects", pre, []string{"print", "{}{}"}, hook.Deny, failed + "can't be read", ""},
 		{"unknown member", pre, []string{"print", `{"decide":"deny"}`}, hook.Deny, failed + "decide", ""},
 		{"other case", pre, []string{"print", `{"Decision":"deny"}`}, hook.Deny, failed + "Decision", ""},
@@ -57,9 +57,9 @@ func TestHandlerAnswers(t *testing.T) {
 		{"codex: continue false", pre, []string{"print", `{"continue":false}`}, hook.Deny, failed + "continue:false", ""},
 		{"codex: context", pre, []string{"print", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"x"}}`}, hook.Deny, failed + "additionalContext", ""},
 		{"reason alone", pre, []string{"print", `{"reason":"no"}`}, hook.Deny, failed + "no decision", ""},
-		{"rewrite without command", pre, []string{"print", `{"input":{"cmd":"ls"}}`}, hook.Deny, failed + "rewrote", ""},
-		{"rewrite with more", pre, []string{"print", `{"input":{"command":"ls","timeout":1}}`}, hook.Deny, failed + "rewrote", ""},
-		{"rewrite to a text", pre, []string{"print", `{"input":"ls"}`}, hook.Deny, failed + "no JSON object", ""},
+		{"rewrite without command", pre, []string{"print", `{"input":{"cmd":"ls"}}`}, hook.Deny, failed + "accepts only", ""},
+		{"rewrite with more", pre, []string{"print", `{"input":{"command":"ls","timeout":1}}`}, hook.Deny, failed + "accepts only", ""},
+		{"rewrite to a text", pre, []string{"print", `{"input":"ls"}`}, hook.Deny, failed + "not a JSON object", ""},
 		{"too much", pre, []string{"much"}, hook.Deny, failed + "more than 1048576 bytes", ""},
 		{"deny and rewrite", pre, []string{"print", `{"decision":"deny","input":{"command":"ls"}}`}, hook.Deny, failed + "rewrote", ""},
 
@@ -120,7 +120,7 @@ func TestHandlerAnswers(t *testing.T) {
 	}
 }
 
-func TestHandlerIsNotThere(t *testing.T) {
+func TestMissingHandlerIsADenial(t *testing.T) {
 	h := command(hook.PreToolUse)
 	h.Command = []string{filepath.Join(t.TempDir(), "none")}
 	got := handlers.New(handlers.Options{Hooks: hooks(h)}).Answer(t.Context(), call(t, hook.PreToolUse, nil))
@@ -129,7 +129,7 @@ func TestHandlerIsNotThere(t *testing.T) {
 	}
 }
 
-func TestHandlerHangs(t *testing.T) {
+func TestHandlerTimeout(t *testing.T) {
 	t.Run("its own time", func(t *testing.T) {
 		h := command(hook.PreToolUse, "hang")
 		h.Timeout = config.Duration(50 * time.Millisecond)
@@ -181,7 +181,7 @@ func TestHandlerGetsPayloadFolderAndEnvironment(t *testing.T) {
 			t.Errorf("ran in %s, not %s", lines[0], want)
 		}
 		for _, name := range []string{"CODEX_BRIDGE_", "hunter2"} {
-			if strings.Contains(strings.ReplaceAll(got.Reason, "\nCODEX_BRIDGE_CHILD=", "\n"), name) { // that is what it is known by
+			if strings.Contains(strings.ReplaceAll(got.Reason, "\nCODEX_BRIDGE_CHILD=", "\n"), name) { // the variable that marks a child of the bridge
 				t.Errorf("the handler got %s", name)
 			}
 		}
@@ -194,7 +194,7 @@ func TestHandlerGetsPayloadFolderAndEnvironment(t *testing.T) {
 	check(dir)
 	o.Dir = func(session string) string { return map[string]string{"s": other}[session] }
 	check(other)
-	// A subagent works in its own thread.
+	// a subagent uses the folder of its own thread
 	c = call(t, hook.PreToolUse, map[string]any{"cwd": dir, "session_id": "parent", "agent_id": "s"})
 	check(other)
 	text, err := os.ReadFile(kept)
@@ -203,7 +203,7 @@ func TestHandlerGetsPayloadFolderAndEnvironment(t *testing.T) {
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentAnswers(t *testing.T) {
 	c := handlers.New(handlers.Options{Hooks: hooks(command(hook.PreToolUse, "exit", "2", "no"))})
 	var wg sync.WaitGroup
 	for range 200 {

@@ -1,6 +1,8 @@
 package handlers_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,9 +12,12 @@ import (
 	"time"
 
 	"codex-bridge/bridge/bridgetest"
+	"codex-bridge/bridge/config"
+	"codex-bridge/relay/handlers"
+	"codex-bridge/relay/hook"
 )
 
-// The test's own program is the handler: it must run where there is no shell.
+// TestMain runs the test binary as the handler, because there may be no shell.
 func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "handler", Play: handle}) }
 
 func handle(args []string) int {
@@ -26,14 +31,14 @@ func handle(args []string) int {
 		fmt.Fprint(os.Stderr, args[1])
 		fmt.Print(strings.Join(args[2:], ""))
 		return code
-	case "keep": // FILE: what came on stdin
+	case "keep": // FILE: writes stdin to it
 		text, _ := io.ReadAll(os.Stdin)
 		os.WriteFile(args[0], text, 0o600)
-	case "where": // denies with the folder, and the environment's names
+	case "where": // denies with the folder and the environment as the reason
 		dir, _ := os.Getwd()
 		fmt.Fprintf(os.Stderr, "%s\n%s", dir, strings.Join(os.Environ(), "\n"))
 		return 2
-	case "hang": // FILE, made when it hangs
+	case "hang": // FILE: created first
 		if len(args) > 0 {
 			os.WriteFile(args[0], nil, 0o600)
 		}
@@ -48,3 +53,59 @@ func handle(args []string) int {
 	}
 	return 0
 }
+
+// command is a handler that runs handle with the given arguments.
+func command(event hook.Event, how ...string) config.Handler {
+	return config.Handler{
+		Event: string(event), Command: append([]string{os.Args[0], "handler"}, how...),
+		Timeout: config.Duration(time.Minute), Origin: config.Origin{Layer: config.User, File: "/u/config.toml", Line: 7},
+	}
+}
+
+func hooks(all ...config.Handler) config.Hooks {
+	return config.Hooks{On: true, OnFailure: "deny", MaxRevisions: 3, Handlers: all}
+}
+
+// call returns a call with some members replaced.
+func call(t testing.TB, event hook.Event, members map[string]any) *hook.Call {
+	t.Helper()
+	all := map[string]any{"session_id": "s", "turn_id": "t", "cwd": t.TempDir(), "hook_event_name": event.Name()}
+	if event != hook.Stop {
+		all["tool_name"], all["tool_input"] = "Bash", map[string]any{"command": "make"}
+	}
+	for k, v := range members {
+		all[k] = v
+	}
+	return newCall(t, event, all)
+}
+
+func newCall(t testing.TB, event hook.Event, payload any) *hook.Call {
+	t.Helper()
+	text, err := json.Marshal(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &hook.Call{}
+	if err := json.Unmarshal(text, c); err != nil {
+		t.Fatal(err)
+	}
+	c.Event, c.Payload = event, text
+	return c
+}
+
+// client answers with a function.
+type client func(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error)
+
+func (client) Offers(string) bool { return true }
+
+func (c client) Ask(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
+	return c(ctx, event, payload)
+}
+
+func clientWith(text string) client {
+	return func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+		return json.RawMessage(text), nil
+	}
+}
+
+var _ handlers.Client = client(nil)

@@ -11,60 +11,58 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// Options make a Chain. All of them may be left out.
+// Options configure a Chain. All fields are optional.
 type Options struct {
 	Hooks config.Hooks
-	// Rules are policy's own; they are asked first, and again for an input that was
-	// rewritten.
+	// Rules applies policy's rules. It is called first, and again for each rewritten input.
 	Rules func(context.Context, *hook.Call) Ruling
-	// Confine has the last word on what nobody is against: with which input it may run, nil
-	// for the one it has, or why it must not.
+	// Confine is called last, if nothing denied the call. It returns the input to run with
+	// (nil: unchanged) or a reason for a denial.
 	Confine func(context.Context, *hook.Call) (input json.RawMessage, refusal string)
-	// Permits reports whether an allow for a PermissionRequest may be passed to Codex;
-	// nil: every allow may. One that may not becomes no opinion.
+	// Permits reports whether an allow for a PermissionRequest may be passed to Codex; nil:
+	// always. Otherwise the answer becomes no opinion.
 	Permits func(context.Context, *hook.Call) bool
-	// Client is asked last.
-	Client Asker
-	// Env is the environment of the bridge (nil: os.Environ), of which the handlers
-	// get a part.
+	// Client is consulted after the handlers.
+	Client Client
+	// Env is the bridge's environment; nil: os.Environ. Handlers get a part of it.
 	Env []string
-	// Dir is the folder of a thread, by its id, where handlers run; "" when it is
-	// not known. The folder that the hook names is what is left then: for a shell
-	// command Codex writes the working directory there that the model asked for
-	// (measured), which is no place to look up a handler's files.
+	// Dir returns the folder of the thread with the given id, or "" if it is not known.
+	// Handlers run there, else in the hook's cwd. For a shell command Codex sets cwd to the
+	// working directory that the model asked for (measured), which is no place to look up a
+	// handler's files.
 	Dir func(thread string) string
-	// Limiter bounds how often a person is asked; nil: one of its own.
+	// Limiter bounds how often the client is asked about permissions; nil: a new one.
 	Limiter *grants.Limiter
 	Log     *slog.Logger
 }
 
-// Ruling is what policy says of a call.
+// Ruling is policy's decision on a call.
 type Ruling struct {
-	Refusal string // why the tool must not run; "" nothing is against it
-	// Person asks a person, once everybody else has been heard; nil: nobody has to be
-	// asked. Only a denial of theirs counts. hooks.timeout is not theirs.
+	Refusal string // the reason for a denial; "": no denial
+	// Person asks a person after all other steps; nil: no person is asked. Only a denial
+	// counts. hooks.timeout does not apply.
 	Person func(context.Context, *hook.Call) hook.Answer
 }
 
-// Asker is a client that answers hooks.
-type Asker interface {
-	// Offers tells whether the client wants the event: preToolUse, postToolUse,
-	// permissionRequest, stop.
+// Client is a client that answers hooks.
+type Client interface {
+	// Offers reports whether the client wants an event: preToolUse, postToolUse,
+	// permissionRequest or stop.
 	Offers(event string) bool
-	// Ask puts the hook's payload to the client, as bridge/hook, and gives its result.
-	// It ends with the context.
+	// Ask sends bridge/hook with the payload to the client and returns its result. It
+	// returns when ctx ends.
 	Ask(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error)
 }
 
-// asked are the events by the names that clients know.
-var asked = map[hook.Event]string{
+// clientEventNames are the names of the events in the bridge's protocol.
+var clientEventNames = map[hook.Event]string{
 	hook.PreToolUse: "preToolUse", hook.PostToolUse: "postToolUse", hook.PermissionRequest: "permissionRequest", hook.Stop: "stop",
 }
 
-// ClientName is an event by the name that clients know.
-func ClientName(e hook.Event) string { return asked[e] }
+// ClientName returns the name of an event in the bridge's protocol.
+func ClientName(e hook.Event) string { return clientEventNames[e] }
 
-func (o Options) env() []string {
+func (o Options) environ() []string {
 	if o.Env != nil {
 		return o.Env
 	}
