@@ -10,7 +10,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// turnStart is what an editor says most of all; the text is the user's.
+// turnStart returns the request that an editor sends most, with the user's text.
 func turnStart(text string) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":11,"method":"turn/start","params":{"threadId":"01a1fb64-bf16-7433-afd1-f74813a2f120",`+
 		`"input":[{"type":"text","text":"%s","text_elements":[]},{"type":"localImage","path":"/home/user/project/screenshot.png"}],`+
@@ -63,14 +63,14 @@ func BenchmarkPatch(b *testing.B) {
 	}
 }
 
-// Notifications of 250 bytes, as codex says them while it works.
+// Notifications of 250 bytes, as Codex sends them during a turn.
 func BenchmarkPump(b *testing.B) {
 	delta := func(i int) string {
 		return fmt.Sprintf(`{"method":"item/agentMessage/delta","params":{"threadId":"01a1fb64-bf16-7433-afd1-f74813a2f120","turnId":"01a1fb64-bf29-7e02-8995-6f3dd20bb1dd","itemId":"msg_%d","delta":"some more words, to"},"emittedAtMs":1795219046162}`, i)
 	}
 	streams := map[string]func(i int) string{
 		"deltas": delta,
-		// The method is another one each time.
+		// Each has another method than the one before.
 		"mixed": func(i int) string {
 			return strings.Replace(delta(i), "agentMessage/delta", [...]string{"started", "completed", "plan/delta"}[i%3], 1)
 		},

@@ -11,10 +11,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Memory for messages is used again up to a bound, and given up above it.
-
-// A Sink keeps its memory for a message of rpc.PumpBufferSize bytes, its line end or header among them,
-// and for no longer one.
+// A Sink reuses its buffer for messages of up to rpc.PumpBufferSize bytes, with line end or
+// header. The buffer of a longer message is released.
 func TestSinkKeepsBuffersUpToBufferSize(t *testing.T) {
 	text := []byte(`{"a":"` + strings.Repeat("x", rpc.PumpBufferSize) + `"}`)
 	for name, test := range map[string]struct {
@@ -38,8 +36,8 @@ func TestSinkKeepsBuffersUpToBufferSize(t *testing.T) {
 	}
 }
 
-// A Source uses its memory for one message after the other. A message longer than rpc.MaxReusedSize
-// is not overwritten by the next one.
+// A Source reuses its memory for the next message. A message longer than rpc.MaxReusedSize is
+// not overwritten by the next one.
 func TestSourceReusesMemoryUpToABound(t *testing.T) {
 	line := func(n int, c string) string { return strings.Repeat(c, n-1) + "\n" }
 	t.Run("a short line", func(t *testing.T) {
@@ -55,7 +53,7 @@ func TestSourceReusesMemoryUpToABound(t *testing.T) {
 		}
 	})
 	t.Run("memory of the bound", func(t *testing.T) {
-		// With this bound of a message the memory comes to rpc.MaxReusedSize exactly.
+		// With this maximum the memory is exactly rpc.MaxReusedSize.
 		const n, max = rpc.MaxReusedSize - 100<<10, rpc.MaxReusedSize - 64<<10
 		in := strings.NewReader(strings.Repeat(line(n, "x"), 12))
 		s, _ := rpc.DetectFraming(in, io.Discard, max)
@@ -102,13 +100,13 @@ func TestSourceReadsInBlocks(t *testing.T) {
 	}
 }
 
-// collections returns how many garbage collections f forces.
+// collections returns the number of garbage collections that f forces.
 func collections(f func()) uint32 {
 	before, after := memStats(f)
 	return after.NumForcedGC - before.NumForcedGC
 }
 
-// The memory of a line of 16 MiB is given back at once, and nothing is done for a shorter one.
+// The memory of a line of 16 MiB is released at once, that of a shorter one is not.
 func TestMemoryOfHugeLinesIsReleased(t *testing.T) {
 	const huge = 16 * mib
 	for _, test := range []struct {
@@ -132,7 +130,7 @@ func TestMemoryOfHugeLinesIsReleased(t *testing.T) {
 			}
 		})
 		t.Run("source, "+test.name, func(t *testing.T) {
-			const behind = 64 << 10 // of a line over the bound, that is kept
+			const behind = 64 << 10 // kept of a line over the maximum
 			in := io.MultiReader(&endlessReader{text: strings.Repeat("x", 4096), n: test.n - behind - 1}, strings.NewReader("\n{}\n{}\n"))
 			s, _ := rpc.DetectFraming(in, io.Discard, test.max-behind)
 			if line, err := s.Next(); err != nil || len(line) != test.n-behind {
@@ -151,7 +149,7 @@ func TestMemoryOfHugeLinesIsReleased(t *testing.T) {
 	}
 }
 
-// Names of up to 64 bytes are kept, so that the next message costs none; at most 1,024 of them.
+// At most 1,024 names of up to 64 bytes are interned, so that the next message does not allocate them.
 func TestParserKeepsNames(t *testing.T) {
 	for n, want := range map[int]float64{64: 0, 65: 1} {
 		var p rpc.Parser
@@ -177,7 +175,7 @@ func TestParserKeepsNames(t *testing.T) {
 	}
 }
 
-// A wanted line of Codex costs twice its length at most, also when it is as long as may be.
+// A handled line of Codex takes at most twice its length, even one of the maximum length.
 func TestLongLineCostsLittleMemory(t *testing.T) {
 	line := notification("turn/completed", mib)
 	p := rpc.NewPump(rpc.NewLineSink(io.Discard), someWanted, someWanted, mib)

@@ -12,7 +12,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// All that real clients say is accepted, and goes on to codex as it came.
+// All messages of real clients are accepted, and forwarded to Codex byte for byte.
 func TestCapturesOfClients(t *testing.T) {
 	readers := map[string]func(io.Reader) io.Reader{
 		"whole":        func(r io.Reader) io.Reader { return r },
@@ -42,13 +42,13 @@ func TestCapturesOfClients(t *testing.T) {
 				out.Write(m.Bytes())
 			}
 			if !bytes.Equal(out.Bytes(), text) {
-				t.Errorf("%s, %s: what goes on to codex is not what came", name, how)
+				t.Errorf("%s, %s: Codex must get the lines of the client", name, how)
 			}
 		}
 	}
 }
 
-// The same, said by a client with the framing of LSP: codex gets the same lines.
+// With the framing of LSP Codex gets the same lines.
 func TestCapturesInHeaderFraming(t *testing.T) {
 	for name, text := range captures(t, "in") {
 		var in strings.Builder
@@ -67,20 +67,20 @@ func TestCapturesInHeaderFraming(t *testing.T) {
 			}
 			got = append(got, compact(t, []byte(line)))
 		}
-		// The white space between the top-level members goes with "jsonrpc".
+		// The white space between the top-level members is removed with "jsonrpc".
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q\nwant %q", name, got, want)
 		}
 	}
 }
 
-// some wants a part of what codex says in the captures.
+// newFakeHandler returns a handler for some of Codex's messages in the captures.
 func newFakeHandler() *fakeHandler {
 	return &fakeHandler{methods: []string{"turn/completed", "item/commandExecution/requestApproval", "warning"}, keys: []string{"2", "5"}}
 }
 
-// All that codex says passes byte by byte, and in whole lines, and what is wanted
-// is taken in its place, however the reads fall.
+// Codex's lines are forwarded byte for byte, as whole lines, and the wanted ones are
+// handled in order, wherever the reads end.
 func TestCapturesOfCodex(t *testing.T) {
 	for name, text := range captures(t, "out") {
 		for how, reader := range map[string]func(io.Reader) io.Reader{
@@ -93,18 +93,18 @@ func TestCapturesOfCodex(t *testing.T) {
 			d := &fakeHandler{}
 			d.pump(t, reader(bytes.NewReader(text)), mib)
 			if got := strings.Join(d.joined(), ""); got != "> "+string(text) || d.partial() != "" {
-				t.Errorf("%s, %s: what the client gets is not what codex said", name, how)
+				t.Errorf("%s, %s: the client must get the lines of Codex", name, how)
 			}
 			d = newFakeHandler()
 			d.pump(t, reader(bytes.NewReader(text)), mib)
 			if got := d.reset(); got != string(text) || d.partial() != "" {
-				t.Errorf("%s, %s: passed and taken lines are not what codex said", name, how)
+				t.Errorf("%s, %s: forwarded and handled lines must be those of Codex", name, how)
 			}
 		}
 	}
 }
 
-// again is the text that d was made of.
+// reset clears d and returns the text that its events were made of.
 func (d *fakeHandler) reset() string {
 	var b strings.Builder
 	for _, e := range d.events {
@@ -117,7 +117,7 @@ func (d *fakeHandler) reset() string {
 	return b.String()
 }
 
-// split gives the text in two reads.
+// split returns a reader that returns the text in two reads.
 func split(text []byte, at int) io.Reader {
 	return io.MultiReader(bytes.NewReader(text[:at]), bytes.NewReader(text[at:]))
 }
@@ -140,7 +140,7 @@ func TestSplitAtEveryByte(t *testing.T) {
 		if !slices.Equal(d.joined(), want.joined()) || d.partial() != "" {
 			t.Fatalf("split at byte %d: %q", at, d.joined())
 		}
-		// And with a buffer so short that most lines are long ones.
+		// A buffer so short that most lines are longer.
 		d = newFakeHandler()
 		if err := rpc.NewPumpSize(rpc.NewLineSink(d), d, d, mib, 64).Run(split(sample, at)); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestSplitAtEveryByte(t *testing.T) {
 	}
 }
 
-// sampleOfCodex has each form that a line of codex may have.
+// sampleOfCodex has each form of a line from Codex.
 const sampleOfCodex = `{"method":"item/agentMessage/delta","params":{"delta":"é"}}
 {"method":"turn/completed","params":{}}
 {"id":2,"result":{}}
@@ -171,7 +171,7 @@ func TestSplitCaptures(t *testing.T) {
 	for name, text := range captures(t, "out") {
 		want := newFakeHandler()
 		want.pump(t, bytes.NewReader(text), mib)
-		p := rpc.NewPump(nil, nil, nil, mib) // its buffer is used by all
+		p := rpc.NewPump(nil, nil, nil, mib) // all runs share its buffer
 		for at := 0; at < len(text); at += len(text)/300 + 1 {
 			d := newFakeHandler()
 			if err := p.With(rpc.NewLineSink(d), d, d).Run(split(text, at)); err != nil {

@@ -6,7 +6,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Clients tell errors apart by these numbers.
+// Clients depend on these numbers.
 func TestCodes(t *testing.T) {
 	for got, want := range map[rpc.Code]int{
 		rpc.CodeParse: -32700, rpc.CodeInvalidRequest: -32600, rpc.CodeUnknownMethod: -32601, rpc.CodeInvalidParams: -32602, rpc.CodeInternal: -32603,

@@ -7,16 +7,16 @@ import (
 	"syscall"
 )
 
-// JoinCalls are the calls by which the two ends of Join keep and pass on bytes.
+// JoinCalls records the calls by which the two ends of Join keep and forward bytes.
 type JoinCalls struct {
-	Log       []string      // "tee", "splice" and "write N", in their order
+	Log       []string      // "tee", "splice" and "write N", in order
 	NoSplice  func() bool   // reports whether the next splice fails
 	BehindTee func(nth int) // called after each tee
 	tees      int
 }
 
-// NoteCalls notes the calls of j, which Join has returned. ok is false if Join has returned what
-// it was given.
+// RecordCalls records the calls of j, a result of Join. ok is false if Join has returned its
+// arguments.
 func RecordCalls(j io.Reader) (calls *JoinCalls, ok bool) {
 	both, ok := j.(*joined)
 	if !ok {
@@ -57,5 +57,5 @@ func (w recordedWriter) Write(b []byte) (int, error) {
 	return w.Writer.Write(b)
 }
 
-// JoinBulk is the least run that Join passes on without a copy.
+// JoinBulk is the shortest run that Join forwards without a copy.
 const JoinBulk = minSplice

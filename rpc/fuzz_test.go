@@ -13,7 +13,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// seed adds what the tables and the captures know.
+// seed adds the texts of the tables and the captures.
 func seed(f *testing.F, add func(text []byte)) {
 	for _, test := range accepted {
 		if len(test.line) < 4096 {
@@ -30,9 +30,9 @@ func seed(f *testing.F, add func(text []byte)) {
 	}
 }
 
-// FuzzParser: what is taken is strict JSON within codex's limits, is understood as
-// encoding/json does, and is what codex takes; what is refused as no JSON is none,
-// or over a limit; and the refusal is an answer that a client can read.
+// FuzzParser checks that accepted lines are strict JSON within Codex's limits, which
+// encoding/json and Codex understand in the same way. A line rejected as JSON is not JSON
+// or over a limit. The error reply must be readable for a client.
 func FuzzParser(f *testing.F) {
 	seed(f, func(text []byte) { f.Add(text) })
 	f.Fuzz(func(t *testing.T, line []byte) {
@@ -53,7 +53,7 @@ func FuzzParser(f *testing.F) {
 		doc, valueErr := rpc.ParseValue(line)
 		_, openErr := rpc.ParseEnvelope(line)
 		rpc.ParsePrefix(line)
-		// The other parser goes no deeper than 10,000.
+		// The other parser has a maximum depth of 10,000.
 		if len(line) < 10000 && isStrict(line) {
 			s := shapeOf(t, line)
 			within := !s.private && s.members <= rpc.MaxMembers
@@ -80,7 +80,7 @@ func FuzzParser(f *testing.F) {
 	})
 }
 
-// picky wants methods and answers by chance, the same ones each time.
+// saltedFilter wants methods and responses by a hash of their names.
 type saltedFilter struct {
 	fakeHandler
 	salt byte
@@ -93,7 +93,7 @@ func (p *saltedFilter) WantsMethod(m []byte, _ bool) bool { return p.wantsName(m
 func (p *saltedFilter) WantsResponse(k []byte) bool       { return p.wantsName(k) }
 func (p *saltedFilter) MayWantResponse() bool             { return p.salt%2 == 0 }
 
-// wants is what p must do with a line that is strict.
+// wants reports whether p has to handle a strict line.
 func (p *saltedFilter) wants(line []byte) bool {
 	e, err := rpc.ParseEnvelope(line)
 	switch {
@@ -105,9 +105,9 @@ func (p *saltedFilter) wants(line []byte) bool {
 	return p.MayWantResponse() && p.wantsName([]byte(e.ID.Key()))
 }
 
-// FuzzPump: whatever comes, in whatever pieces and with whatever buffer, passed and
-// taken lines are what came, in its order; the pieces and the buffer change
-// nothing; who watches is told what passes; and a strict line is taken when it is wanted, and only then.
+// FuzzPump checks that forwarded and handled lines together are the input, in order. The
+// sizes of reads and of the buffer must not matter. The Observer sees all forwarded lines. A
+// strict line is handled if, and only if, it is wanted.
 func FuzzPump(f *testing.F) {
 	add := func(text []byte) {
 		f.Add(text, uint16(7), byte(0), byte(0))
@@ -121,7 +121,7 @@ func FuzzPump(f *testing.F) {
 			add(append(text, "\n{\"method\":\"m\"}\n"...))
 		}
 	})
-	p := rpc.NewPump(nil, nil, nil, mib) // its buffer is used by all
+	p := rpc.NewPump(nil, nil, nil, mib) // all runs share its buffer
 	f.Fuzz(func(t *testing.T, text []byte, piece uint16, size, salt byte) {
 		whole := &saltedFilter{salt: salt}
 		if err := p.With(rpc.NewLineSink(whole), whole, whole).Run(bytes.NewReader(text)); err != nil {
@@ -167,8 +167,8 @@ func FuzzPump(f *testing.F) {
 	})
 }
 
-// odd is a line that is a call and an answer, or a call of a method without a name:
-// codex says neither, and its first bytes may tell something else than the whole.
+// isUnparsed reports whether a line is both a request and a response, or a request with an
+// empty method. Codex sends neither, and the first bytes may differ from the whole.
 func isUnparsed(line []byte) bool {
 	e, err := rpc.ParseEnvelope(line)
 	if err != nil {
@@ -188,8 +188,8 @@ func (d *fakeHandler) handled() []string {
 	return lines
 }
 
-// FuzzSource: whatever comes, no message is over the bound, each is one line, the
-// pieces change nothing, and of lines nothing is lost but blank ones.
+// FuzzSource checks that no message is over the maximum and that each is one line. The
+// sizes of reads must not matter, and only blank lines may be dropped.
 func FuzzSource(f *testing.F) {
 	f.Add([]byte("{\"a\":1}\n\n{\"b\":2}\r\n{}"), uint16(100))
 	f.Add([]byte("\r\n"+framed(`{"jsonrpc":"2.0","id":1,"method":"m"}`)+framed("{\n}")+framed("x")), uint16(100))
@@ -218,7 +218,7 @@ func FuzzSource(f *testing.F) {
 				refused = true
 				continue
 			}
-			if len(line) > int(bound)+1 { // the line end of what had none
+			if len(line) > int(bound)+1 { // a line end may have been added
 				t.Fatalf("%q: a message of %d bytes, over %d", text, len(line), bound)
 			}
 			if _, err := p.Message([]byte(line), false); err == nil && strings.Contains(strings.TrimSuffix(line, "\n"), "\n") {
@@ -233,7 +233,7 @@ func FuzzSource(f *testing.F) {
 	})
 }
 
-// read is all that s gives, in no more steps than there are bytes.
+// read returns all messages of s, in no more steps than there are bytes.
 func read(t *testing.T, s rpc.Source, steps int) []string {
 	var all []string
 	for range steps + 2 {

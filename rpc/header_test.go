@@ -11,7 +11,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// framed is a message in the base protocol of LSP.
+// framed returns a message in the base protocol of LSP.
 func framed(body string) string {
 	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
 }
@@ -46,7 +46,7 @@ func TestHeaderFraming(t *testing.T) {
 		{"JSONRPC", framed(`{"JSONRPC":"2.0","id":1}`), []string{"{\"JSONRPC\":\"2.0\",\"id\":1}\n"}},
 		{"jsonrpc as a value", framed(`["jsonrpc"]`), []string{"[\"jsonrpc\"]\n"}},
 
-		// What is not strict goes on as it is, for the Parser to refuse.
+		// Text that is not strict JSON is returned unchanged; the Parser rejects it.
 		{"not JSON", framed("hello") + framed("{}"), []string{"hello", "{}\n"}},
 		{"no body", framed("") + framed("{}"), []string{"", "{}\n"}},
 		{"a blank body", framed("\r\n") + framed("{}"), []string{"\r\n", "{}\n"}},
@@ -57,7 +57,7 @@ func TestHeaderFraming(t *testing.T) {
 		{"too long", framed(`{"id":7,"method":"m","a":"`+strings.Repeat("x", max)+`"}`) + framed("{}"), []string{"-32014 7", "{}\n"}},
 		{"too long answer", framed(`{"id":7,"result":"`+strings.Repeat("x", max)+`"}`) + framed("{}"), []string{"-32014 null", "{}\n"}},
 		{"too long, with line ends", framed("{\"id\":7,\n\"method\":\"m\",\n\"a\":\""+strings.Repeat("\n", 100000)+`"}`) + framed("{}"), []string{"-32014 7", "{}\n"}},
-		// A client that ends in a message has ended, as far as anybody can tell.
+		// The end of the input within a message is the end of the client.
 		{"too long and cut off", "Content-Length: 1000\r\n\r\n" + `{"id":7,"method":"m","a":"`, nil},
 		{"huge and cut off", "Content-Length: 2147483647\r\n\r\n" + `{"id":7,"method":"m","a":"` + strings.Repeat("x", 100000), nil},
 
@@ -129,7 +129,7 @@ func TestDetectFraming(t *testing.T) {
 			if diff := cmp.Diff(test.want, sources(t, test.text, 1000)); diff != "" {
 				t.Error(diff)
 			}
-			// Both ends must have the same framing.
+			// Source and Sink must have the same framing.
 			var out strings.Builder
 			_, sink := rpc.DetectFraming(strings.NewReader(test.text), &out, 1000)
 			sink.WriteMessage([]byte(`{"a":1}`))
@@ -144,8 +144,8 @@ func TestDetectFraming(t *testing.T) {
 	}
 }
 
-// The first bytes must not be waited for longer than needed: a client says
-// nothing more before it was answered.
+// DetectFraming must not wait for more bytes than it needs: a client sends nothing more
+// until it has a response.
 func TestDetectFramingDoesNotWait(t *testing.T) {
 	for _, first := range []string{"{", "\n{", "h", "Content-Length:", "content-type:", "[", "Content-X"} {
 		r, w := io.Pipe()
@@ -157,7 +157,7 @@ func TestDetectFramingDoesNotWait(t *testing.T) {
 		if _, err := io.WriteString(w, first); err != nil {
 			t.Fatal(err)
 		}
-		<-done // or the test hangs
+		<-done // hangs if DetectFraming waits
 		w.Close()
 	}
 }

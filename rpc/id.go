@@ -7,25 +7,25 @@ import (
 	"go.lsp.dev/jsonrpc2"
 )
 
-// ID is the identifier of a request. It keeps the bytes it came with; two are
-// the same request's when their Keys are equal. 1 and "1" are not.
+// ID is the identifier of a request. It keeps its original bytes. Two IDs are equal
+// if their Keys are; 1 and "1" are not.
 //
-// Codex takes integers of 64 bits and strings, nothing else (measured: null,
-// fractions and larger numbers are dropped without a reply).
+// Measured: Codex takes 64-bit integers and strings. It drops messages with null,
+// fractions or larger numbers without a reply.
 type ID struct {
 	value jsonrpc2.ID
 	raw   []byte
 }
 
-// NewStringID is the id of a request of our own.
+// NewStringID returns an ID that is the string text.
 func NewStringID(text string) ID {
 	return ID{jsonrpc2.NewStringID(text), appendQuoted(nil, text)}
 }
 
-// IsValid tells whether there is an id.
+// IsValid reports whether id is set.
 func (id ID) IsValid() bool { return id.value.IsValid() }
 
-// Raw is the id as it was written; "null" when there is none.
+// Raw returns the id as it was written, or "null" if it is not set.
 func (id ID) Raw() []byte {
 	if !id.IsValid() {
 		return []byte("null")
@@ -33,9 +33,8 @@ func (id ID) Raw() []byte {
 	return id.raw
 }
 
-// Key identifies the request: the decimal number, or the text behind a quote.
-// It equals what answerKey makes of the id in Codex's answer, however the
-// client wrote it.
+// Key returns a map key for the request: the decimal number, or a quote and the text.
+// It equals the responseKey of the id in Codex's response, whatever escapes the client used.
 func (id ID) Key() string {
 	if n, ok := id.value.Number(); ok {
 		return strconv.FormatInt(n, 10)
@@ -46,10 +45,10 @@ func (id ID) Key() string {
 	return ""
 }
 
-// Clone is an ID that does not alias the text it was read from.
+// Clone returns a copy that does not alias the text it was parsed from.
 func (id ID) Clone() ID { return ID{id.value, bytes.Clone(id.raw)} }
 
-// IDOf reads an id as Codex takes it: a string, or an integer of 64 bits.
+// ParseID returns the id that v holds. ok is false unless v is a string or a 64-bit integer.
 func ParseID(v Value) (ID, bool) {
 	switch v.Kind() {
 	case String:
@@ -65,8 +64,8 @@ func ParseID(v Value) (ID, bool) {
 	return ID{}, false
 }
 
-// answerKey is the Key of an id as Codex writes it. For numbers and plain
-// strings it is a slice of raw, so that looking it up costs nothing.
+// responseKey returns the Key of an id as Codex writes it. For numbers and strings
+// without escapes the result is a slice of raw.
 func responseKey(raw []byte) []byte {
 	if len(raw) < 2 || raw[0] != '"' {
 		if string(raw) == "-0" {

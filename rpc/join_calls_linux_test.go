@@ -17,8 +17,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// lane is a Join between two pipes, used by hand in the place of a Pump. All that is in flight at
-// a time fits into the pipes, so that one goroutine can do both ends.
+// joinedPair is a Join between two pipes, which the test uses in place of a Pump. The bytes in
+// flight fit into the pipes, so one goroutine can use both ends.
 type joinedPair struct {
 	t         *testing.T
 	say, hear *os.File
@@ -46,14 +46,14 @@ func newJoinedPair(t *testing.T) *joinedPair {
 	}
 	l := &joinedPair{t: t, say: say, hear: hear, client: client, in: in, out: out.(interface{ WriteRun([]byte) (int, error) }),
 		calls: calls, buf: make([]byte, rpc.PumpBufferSize)}
-	t.Cleanup(func() { // the end of the input closes the pipe on the side
+	t.Cleanup(func() { // the end of the input closes the side pipe
 		say.Close()
 		_, _ = io.Copy(io.Discard, in)
 	})
 	return l
 }
 
-// text is n bytes of lines, no two of which are alike.
+// text returns n bytes of different lines.
 func (l *joinedPair) text(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
@@ -70,7 +70,7 @@ func (l *joinedPair) send(text string) {
 	}
 }
 
-// read reads text behind the kept bytes of the buffer.
+// read reads text into the buffer after the kept bytes.
 func (l *joinedPair) read(kept int, text string) {
 	l.t.Helper()
 	n, err := l.in.Read(l.buf[kept:])
@@ -79,7 +79,7 @@ func (l *joinedPair) read(kept int, text string) {
 	}
 }
 
-// pass writes the first n bytes of the buffer, and checks that they arrive.
+// forward writes the first n bytes of the buffer, and checks that they arrive.
 func (l *joinedPair) forward(n int) { l.t.Helper(); l.forwardRun(l.buf[:n]) }
 
 func (l *joinedPair) forwardRun(run []byte) {
@@ -102,7 +102,7 @@ func (l *joinedPair) wantArrival(want string) {
 	}
 }
 
-// take reads n bytes of a pipe, or as many as are there.
+// readN reads up to n bytes from a pipe.
 func readN(t *testing.T, f *os.File, n int) string {
 	t.Helper()
 	var got []byte
@@ -121,7 +121,7 @@ func readN(t *testing.T, f *os.File, n int) string {
 	return string(got)
 }
 
-// did compares the calls since the last time.
+// wantCalls compares the calls since the last time.
 func (l *joinedPair) wantCalls(what string, want ...string) {
 	l.t.Helper()
 	if !slices.Equal(l.calls.Log, want) {
@@ -130,7 +130,7 @@ func (l *joinedPair) wantCalls(what string, want ...string) {
 	l.calls.Log = nil
 }
 
-// warm passes one large run, with a copy: the next Read expects another.
+// warm forwards one large run, with a copy: the next Read expects another.
 func (l *joinedPair) warm() {
 	l.t.Helper()
 	text := l.text(rpc.JoinBulk)
@@ -140,7 +140,7 @@ func (l *joinedPair) warm() {
 	l.wantCalls("the first run", fmt.Sprint("write ", rpc.JoinBulk))
 }
 
-// After the first large run, Join passes runs of at least rpc.JoinBulk bytes on without a copy.
+// After the first large run, Join forwards runs of at least rpc.JoinBulk bytes without a copy.
 func TestJoinCopiesNoLargeRuns(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -153,7 +153,7 @@ func TestJoinCopiesNoLargeRuns(t *testing.T) {
 	}
 }
 
-// Short runs are copied; behind them nothing is kept for the next one.
+// Short runs are copied, and the next Read does not keep bytes.
 func TestJoinCopiesShortRuns(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -166,7 +166,7 @@ func TestJoinCopiesShortRuns(t *testing.T) {
 	}
 }
 
-// Of what one Read gave a Pump may take lines away; the runs around them go on without a copy.
+// A Pump may handle lines from the middle of a Read. The runs around them need no copy.
 func TestJoinForwardsRunsAroundAHandledLine(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -184,8 +184,8 @@ func TestJoinForwardsRunsAroundAHandledLine(t *testing.T) {
 	l.wantCalls("behind a line that was taken", "tee", "splice")
 }
 
-// What is left of a line is at the start of the buffer when the next Read comes. It is still on
-// the side, and goes on with the rest of its line without a copy.
+// The start of an incomplete line is moved to the start of the buffer before the next Read. It is
+// still in the side pipe, and is forwarded with the rest of its line without a copy.
 func TestJoinKeepsTheStartOfALine(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -203,8 +203,8 @@ func TestJoinKeepsTheStartOfALine(t *testing.T) {
 	}
 }
 
-// When nothing more is there yet, the start of a line is dropped from the side, which may be full.
-// It is copied then with the rest of its line, and what follows is not.
+// If no more input is available, the start of a line is discarded from the side pipe, which may
+// be full. It is then copied with the rest of its line; the following lines are not.
 func TestJoinCopiesTheStartOfALineThatWaits(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -224,7 +224,7 @@ func TestJoinCopiesTheStartOfALineThatWaits(t *testing.T) {
 	l.wantCalls("the run behind it", "tee", "tee", "write 1000", "splice")
 }
 
-// The parts of a line that is longer than the buffer have no line end to copy up to.
+// The parts of a line longer than the buffer have no line end to copy up to.
 func TestJoinCopiesAStartWithoutALineEnd(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -244,7 +244,7 @@ func TestJoinCopiesAStartWithoutALineEnd(t *testing.T) {
 	l.wantCalls("the long line", "tee", "tee", fmt.Sprint("write ", len(line)))
 }
 
-// A start of a line as long as rpc.JoinBulk is not kept on the side, which has no room for much.
+// A start of a line as long as rpc.JoinBulk is not kept in the side pipe, which has little room.
 func TestJoinDropsALargeStartOfALine(t *testing.T) {
 	line := strings.Repeat("y", 2*rpc.JoinBulk) + "\n"
 	for kept, want := range map[int][]string{
@@ -266,7 +266,7 @@ func TestJoinDropsALargeStartOfALine(t *testing.T) {
 	}
 }
 
-// What is not at the place of the last Read is written as it is.
+// Bytes outside the last Read are written with a copy.
 func TestJoinWritesOtherBytes(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -290,7 +290,7 @@ func TestJoinWritesOtherBytes(t *testing.T) {
 	l.wantCalls("all of it again", fmt.Sprint("write ", len(text)))
 }
 
-// A splice that fails, or that moves only a part, leaves the rest to another splice or to Write.
+// After a splice that fails, or moves only a part, another splice or Write moves the rest.
 func TestJoinGoesOnBehindAPartialSplice(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		l := newJoinedPair(t)
@@ -335,7 +335,7 @@ func TestJoinGoesOnBehindAPartialSplice(t *testing.T) {
 	}
 }
 
-// Where nothing can be spliced, Write takes all.
+// If splice never works, Write writes everything.
 func TestJoinWithoutSplice(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -349,7 +349,7 @@ func TestJoinWithoutSplice(t *testing.T) {
 	}
 }
 
-// At the end of the input the pipe on the side is closed, once, and what is left is written.
+// At the end of the input the side pipe is closed, once, and the remaining bytes are written.
 func TestJoinEnd(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -376,7 +376,7 @@ func TestJoinEnd(t *testing.T) {
 	l.wantCalls("the end again")
 }
 
-// At the end of the input, with nothing kept, one tee tells it.
+// At the end of the input, with nothing kept, there is only one tee.
 func TestJoinEndBehindALine(t *testing.T) {
 	l := newJoinedPair(t)
 	l.warm()
@@ -387,7 +387,7 @@ func TestJoinEndBehindALine(t *testing.T) {
 	l.wantCalls("the end", "tee")
 }
 
-// An error of the client is returned with the number of bytes that have arrived before it.
+// A write error is returned with the number of bytes that have arrived before it.
 func TestJoinWriteErrors(t *testing.T) {
 	t.Run("a run", func(t *testing.T) {
 		l := newJoinedPair(t)
@@ -424,7 +424,7 @@ func TestJoinWriteErrors(t *testing.T) {
 	})
 }
 
-// Only pipes and sockets are joined, and only when both ends are.
+// Join joins only pipes and sockets, and only if both ends are.
 func TestJoinReturnsOtherFilesUnchanged(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "regular")
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -468,11 +468,11 @@ func TestJoinReturnsOtherFilesUnchanged(t *testing.T) {
 			if want := slices.Contains(joined, from) && slices.Contains(joined, to); ok != want {
 				t.Errorf("from a %s to a %s: joined %v, want %v", from, to, ok, want)
 			}
-			if ok { // at the end it closes what it has opened
+			if ok { // closes the side pipe at the end
 				say.Close()
 				_, _ = io.Copy(io.Discard, in)
 			} else if in != codex || out != client {
-				t.Errorf("from a %s to a %s: Join has changed what it does not join", from, to)
+				t.Errorf("from a %s to a %s: Join must return other files unchanged", from, to)
 			}
 		}
 	}

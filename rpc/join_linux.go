@@ -9,20 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bulk is the least for which the shortcut is taken. Below, its three system
-// calls cost more than a copy, and each of its pieces takes a slot of the client's
-// pipe, of which there are 16 by default.
+// minSplice is the least number of bytes for tee and splice. Below it their three system
+// calls cost more than a copy. Each spliced piece also takes a slot of the client's pipe,
+// which has 16 by default.
 const minSplice = 32 << 10
 
-// Join makes of Codex's stdout and the client's the two ends for a Pump, between
-// which large runs pass without being copied back into the kernel: what is read is
-// kept in a pipe on the side (tee), and a run that nobody wants goes on from there
-// (splice). The Pump sees every byte all the same. Measured on pipes, against cat:
-// 0.5 to 0.6 of its time and 0.3 to 0.6 of its processor time; with copies, 0.75 and
-// 0.95.
+// Join returns a reader of in (Codex's stdout) and a writer to out (the client) for one
+// Pump. Large runs pass between the two without a copy back into the kernel: tee keeps
+// the bytes read in a second pipe, and splice forwards them from there. The Pump still
+// sees every byte. Measured on pipes, relative to cat: 0.5 to 0.6 of its time and 0.3 to
+// 0.6 of its processor time; with copies, 0.75 and 0.95.
 //
-// It returns what it was given where that can't be: when one of them is no pipe
-// or socket, and on systems other than Linux.
+// If in or out is not a pipe or socket, or the system is not Linux, Join returns in and out.
 func Join(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 	r, w := pipeConn(in), pipeConn(out)
 	if r == nil || w == nil {
@@ -32,12 +30,12 @@ func Join(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 	if unix.Pipe2(side[:], unix.O_CLOEXEC) != nil {
 		return in, out
 	}
-	_, _ = unix.FcntlInt(uintptr(side[1]), unix.F_SETPIPE_SZ, PumpBufferSize) // a smaller one does, too
+	_, _ = unix.FcntlInt(uintptr(side[1]), unix.F_SETPIPE_SZ, PumpBufferSize) // a smaller pipe works, too
 	j := &joined{in: in, out: out, from: r, to: w, side: side}
 	return j, j
 }
 
-// conduit is the connection below f when it is a pipe or a socket.
+// pipeConn returns the connection of f if it is a pipe or a socket, else nil.
 func pipeConn(f any) syscall.RawConn {
 	file, ok := f.(*os.File)
 	if !ok {
@@ -54,24 +52,24 @@ func pipeConn(f any) syscall.RawConn {
 	return conn
 }
 
-// joined is both ends. All but Write belongs to the Pump's goroutine.
+// joined implements both ends. Only Write may be called from another goroutine.
 type joined struct {
 	in       io.Reader
 	out      io.Writer
 	from, to syscall.RawConn // of in and out
 
-	// side has what the last Read gave, held, from at on. When at is negative it
-	// also has the -at bytes that were read before: a Pump has what is left of them
-	// right in front of held. What is written between two Reads out of that memory
-	// is what was read, since a Pump moves it only just before it reads.
+	// side contains the bytes of the last Read, held, from offset at on. If at is negative,
+	// side also contains the last -at bytes of earlier reads: those that the Pump has kept
+	// in front of held. The Pump moves its buffer only just before it reads, so until then
+	// the memory has the bytes that were read.
 	side   [2]int
 	held   []byte
 	at     int
-	busy   bool // since the last Read there was a run so large that a tee is worth it
-	closed bool // side is
+	busy   bool // since the last Read there was a run large enough for tee
+	closed bool // whether side is closed
 }
 
-// Write writes anything, as it is.
+// Write writes b to the client.
 func (j *joined) Write(b []byte) (int, error) { return j.out.Write(b) }
 
 // Read implements io.Reader.
@@ -85,7 +83,7 @@ func (j *joined) Read(b []byte) (int, error) {
 		}
 		return n, err
 	}
-	// This much is there, so it doesn't block.
+	// This much is available, so ReadFull doesn't block.
 	if m, err := io.ReadFull(j.in, b[:n]); err != nil {
 		j.close()
 		return m, err
@@ -94,14 +92,14 @@ func (j *joined) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// keep puts the next bytes of the input, up to max, into side, behind the kept
-// ones that are still there. n is 0 when it isn't worth it or can't be.
+// teeNext copies up to max of the next input bytes to side, after the kept ones that are
+// still there. n is 0 if that is not worth it or not possible.
 func (j *joined) teeNext(max int) (n, kept int) {
 	busy := j.busy
 	j.busy = false
 	kept = len(j.held) - j.at
 	if busy && 0 < kept && kept < minSplice {
-		// The start of a line. It must not wait, since side may be full.
+		// The start of a line is kept. A blocking tee could wait for ever, since side may be full.
 		if n = j.tee(max, unix.SPLICE_F_NONBLOCK); n > 0 {
 			return n, kept
 		}
@@ -112,9 +110,9 @@ func (j *joined) teeNext(max int) (n, kept int) {
 	return n, 0
 }
 
-// WriteRun writes what a Pump passes on. What isn't in side, such as the start of a
-// line that came with the Read before, is copied, up to a line end: no line is split
-// that wouldn't be.
+// WriteRun writes lines from the Pump. Bytes that are not in side, such as the start of a
+// line from an earlier Read, are copied, up to a line end: no line takes two writes because
+// of it.
 func (j *joined) WriteRun(b []byte) (n int, err error) {
 	j.busy = j.busy || len(b) >= minSplice
 	start, ok := j.offset(b)
@@ -135,7 +133,7 @@ func (j *joined) WriteRun(b []byte) (n int, err error) {
 		for len(b) > 0 {
 			m := j.splice(len(b))
 			if m <= 0 {
-				break // Write knows better what is wrong, if anything is
+				break // Write below reports the error, if there is one
 			}
 			j.at += m
 			n += m
@@ -149,8 +147,8 @@ func (j *joined) WriteRun(b []byte) (n int, err error) {
 	return n + m, err
 }
 
-// place is where b starts in held; negative when it starts in front. Both are
-// slices of one buffer when they have the same last byte.
+// offset returns where b starts in held; negative if it starts before. Both are slices of
+// one buffer if their backing arrays have the same last byte.
 func (j *joined) offset(b []byte) (start int, ok bool) {
 	if len(j.held) == 0 || len(b) == 0 {
 		return 0, false
@@ -164,7 +162,7 @@ func (j *joined) offset(b []byte) (start int, ok bool) {
 	return start, end > j.at && end <= len(j.held)
 }
 
-// drop forgets the next n bytes of side, and tells whether side can be used.
+// discard removes the next n bytes of side, and reports whether side can be used.
 func (j *joined) discard(n int) bool {
 	var b [4096]byte
 	for n > 0 && !j.closed {
@@ -181,8 +179,8 @@ func (j *joined) discard(n int) bool {
 	return !j.closed
 }
 
-// tee copies up to n bytes of the input to side, and waits for some unless the
-// flags say otherwise. It is 0 when that can't be.
+// tee copies up to n bytes of the input to side. Without SPLICE_F_NONBLOCK it waits for
+// input. It returns the number of bytes; 0 on failure.
 func (j *joined) tee(n, flags int) int {
 	var m int64
 	err := j.from.Control(func(fd uintptr) { m, _ = unix.Tee(int(fd), j.side[1], n, flags) })
@@ -192,7 +190,7 @@ func (j *joined) tee(n, flags int) int {
 	return max(0, int(m)) // -1 with an error
 }
 
-// splice moves up to n bytes of side to the output.
+// splice moves up to n bytes of side to the output. It returns the number; 0 on failure.
 func (j *joined) splice(n int) int {
 	var m int64
 	err := j.to.Control(func(fd uintptr) { m, _ = unix.Splice(j.side[0], nil, int(fd), nil, n, 0) })

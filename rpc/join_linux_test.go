@@ -15,7 +15,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// connect is a pipe or a socketpair, as blocking files.
+// connect returns a pipe or a socketpair, as blocking files.
 func connect(t *testing.T, socket bool) (r, w *os.File) {
 	t.Helper()
 	var fds [2]int
@@ -31,7 +31,7 @@ func connect(t *testing.T, socket bool) (r, w *os.File) {
 	return r, w
 }
 
-// marking wants some methods, and answers each of their lines with one of its own.
+// markingHandler wants some methods, and replaces each of their lines by one of its own.
 type markingHandler struct{ out rpc.Sink }
 
 func (m markingHandler) WantsMethod(method []byte, _ bool) bool { return string(method) == "wanted" }
@@ -42,7 +42,7 @@ func (m markingHandler) HandleTooLong([]byte)                   { m.out.WriteMes
 
 func mark(line []byte) []byte { return fmt.Appendf(nil, `{"method":"taken","params":%d}`, len(line)) }
 
-// traffic is what a codex could say, and what its client is to get.
+// randomLines returns lines from Codex, and the lines that the client must get.
 func randomLines(rnd *rand.Rand, size int, wanted float64) (in, out []byte) {
 	for len(in) < size {
 		method, length := "passed", rnd.IntN(500)
@@ -65,7 +65,7 @@ func randomLines(rnd *rand.Rand, size int, wanted float64) (in, out []byte) {
 	return in, out
 }
 
-// Every byte must arrive once, in its place, whatever is passed on without a copy.
+// Every byte must arrive once and in order, with or without a copy.
 func TestJoin(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -117,12 +117,12 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// speak writes in pieces of all sizes, and rests now and then.
+// writeRandomly writes in pieces of all sizes, with pauses.
 func writeRandomly(rnd *rand.Rand, say *os.File, text []byte) {
 	for len(text) > 0 {
 		n := min(len(text), 1+rnd.IntN(512<<rnd.IntN(11)))
 		if _, err := say.Write(text[:n]); err != nil {
-			break // the client is gone
+			break // the client has closed
 		}
 		text = text[n:]
 		if rnd.IntN(200) == 0 {
@@ -132,7 +132,7 @@ func writeRandomly(rnd *rand.Rand, say *os.File, text []byte) {
 	say.Close()
 }
 
-// What others say to the client meanwhile comes between lines.
+// Messages of other goroutines to the client come between lines.
 func TestJoinWithConcurrentWrites(t *testing.T) {
 	const voice = `{"method":"from another goroutine"}`
 	said, want := randomLines(rand.New(rand.NewPCG(7, 7)), 16<<20, 0)
@@ -172,7 +172,7 @@ func TestJoinWithConcurrentWrites(t *testing.T) {
 	}
 }
 
-// A client that goes does not stop codex: what it says is read to its end.
+// A client that closes does not stop Codex: its output is read to the end.
 func TestJoinWithClosedClient(t *testing.T) {
 	for _, socket := range []bool{false, true} {
 		said, _ := randomLines(rand.New(rand.NewPCG(9, 9)), 8<<20, 0)
@@ -194,7 +194,7 @@ func TestJoinWithClosedClient(t *testing.T) {
 	}
 }
 
-// Nothing but pipes and sockets can be joined; it works all the same.
+// Other files than pipes and sockets can't be joined, but work.
 func TestJoinOther(t *testing.T) {
 	said, want := randomLines(rand.New(rand.NewPCG(3, 3)), 2<<20, 0.01)
 	var got bytes.Buffer

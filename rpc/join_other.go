@@ -4,6 +4,5 @@ package rpc
 
 import "io"
 
-// Join makes of Codex's stdout and the client's the two ends for a Pump. Only
-// Linux can pass bytes on without copying them; here they are what they were.
+// Join returns in and out. On Linux it avoids copies between the two.
 func Join(in io.Reader, out io.Writer) (io.Reader, io.Writer) { return in, out }

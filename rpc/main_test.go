@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// captures are recorded conversations of real clients with codex 0.169.0, by
-// file name: "-in" is what the client said, "-out" what codex said.
+// captures returns recorded conversations of real clients with Codex 0.169.0, by file name:
+// "-in" has the client's lines, "-out" those of Codex.
 func captures(t testing.TB, side string) map[string][]byte {
 	t.Helper()
 	names, err := filepath.Glob("../testdata/captures/*-" + side + ".jsonl")
@@ -30,7 +30,7 @@ func captures(t testing.TB, side string) map[string][]byte {
 	return all
 }
 
-// capture is one of them.
+// capture returns the capture of that name.
 func capture(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../testdata/captures", name))
@@ -40,7 +40,7 @@ func capture(t testing.TB, name string) []byte {
 	return text
 }
 
-// captureLines are the lines of all captures of one side, with their line ends.
+// captureLines returns the lines of all captures of one side, with their line ends.
 func captureLines(t testing.TB, side string) []string {
 	t.Helper()
 	var lines []string

@@ -10,7 +10,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// endless gives text again and again, n bytes in all.
+// endlessReader returns n bytes of repeated text.
 type endlessReader struct {
 	text string
 	n    int
@@ -27,13 +27,13 @@ func (e *endlessReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// allocated returns the bytes that f allocates, whether it keeps them or not.
+// allocated returns the bytes that f allocates, including those that are freed.
 func allocated(f func()) uint64 {
 	before, after := memStats(f)
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// memStats returns the statistics of the memory before and after f.
+// memStats returns the memory statistics before and after f.
 func memStats(f func()) (before, after runtime.MemStats) {
 	runtime.ReadMemStats(&before)
 	f()
@@ -54,7 +54,7 @@ func TestMemory(t *testing.T) {
 	tooLarge := func(max int) string {
 		return fmt.Sprintf(" the message is longer than %d bytes; send less at once, or raise codex.max_message", max)
 	}
-	// 120 objects inside each other: a million keys that are all still open.
+	// 120 nested objects: a million keys in objects that are all still open.
 	manyKeys := []byte(`{"method":"m","params":` + strings.Repeat(strings.TrimSuffix(object(8000), "}")+`,"a":`, 120) + `0` + strings.Repeat("}", 120) + `}`)
 	tests := []struct {
 		name string

@@ -7,24 +7,24 @@ import (
 	"strconv"
 )
 
-// MessageKind is what a message is in JSON-RPC.
+// MessageKind is the type of a JSON-RPC message.
 type MessageKind uint8
 
-// The kinds of a message.
+// Kinds of messages.
 const (
 	Request       MessageKind = iota + 1 // method and id
-	Notification                         // method, no id
+	Notification                         // method without id
 	Response                             // id and result
 	ErrorResponse                        // id and error
 )
 
-// String is the kind as logs name it.
+// String returns the name of k for logs.
 func (k MessageKind) String() string {
 	return [...]string{"nothing", "request", "notification", "response", "failure"}[k]
 }
 
-// Message is one strictly parsed JSON-RPC message. It aliases its line and is
-// valid until the Parser that made it is used again.
+// Message is one strictly parsed JSON-RPC message. It aliases its line, and is
+// valid until the next call of its Parser.
 type Message struct {
 	Doc
 	Kind   MessageKind
@@ -35,28 +35,25 @@ type Message struct {
 	Error  Value
 }
 
-// Bytes is the line as the Parser got it, with its line end if it has one.
+// Bytes returns the line that was parsed, with its line end if it has one.
 func (m *Message) Bytes() []byte { return m.text }
 
-// Parser reads a client's messages strictly. It reuses its memory: a Message is
-// valid until the next call. It belongs to one goroutine.
+// Parser parses a client's messages strictly. It reuses its memory, so a Message is
+// valid until the next call. A Parser must not be used concurrently.
 type Parser struct {
 	p   parser
 	msg Message
-	// names are those of methods and members. A Message that outlives the Parser's
-	// next call was never valid, so nobody else reads them meanwhile.
+	// names interns the names of methods and members for one Message at a time.
 	names nameCache
 }
 
-// Message reads one line. With deep it keeps all values of the text, so that
-// Params can be looked into; without, only the envelope's.
-//
-// An error is a *RefusedLine: its Reply is what the client is to be told.
+// Message parses one line. If deep is true it keeps all values, so that Params can be
+// examined; otherwise only the members of the envelope. An error is a *MessageError.
 func (r *Parser) Message(line []byte, deep bool) (*Message, error) {
 	r.p.reset(line, deep, MaxDepth)
 	if err := r.p.parse(); err != nil {
 		return nil, &MessageError{ID: recoverID(line), Err: Errorf(CodeParse,
-			"the message is not strict JSON: %v; send one UTF-8 JSON object a line, without duplicate keys", err)}
+			"the message is not strict JSON: %v; send one UTF-8 JSON object per line, without duplicate keys", err)}
 	}
 	r.p.doc.names = &r.names
 	r.msg = Message{Doc: r.p.doc}
@@ -69,17 +66,17 @@ func (r *Parser) Message(line []byte, deep bool) (*Message, error) {
 func (r *Parser) parseEnvelope(m *Message) *Error {
 	root := Value{&m.Doc, 0}
 	if root.Kind() == Array {
-		return Errorf(CodeInvalidRequest, "a batch: Codex drops it without a reply; send one message a line")
+		return Errorf(CodeInvalidRequest, "batches are not supported: Codex drops them without a reply; send one message per line")
 	}
 	if root.Kind() != Object {
-		return Errorf(CodeInvalidRequest, "%v where a JSON-RPC message, an object, should stand", root.Kind())
+		return Errorf(CodeInvalidRequest, "a JSON-RPC message is an object, not %v", root.Kind())
 	}
 	id, method := root.Get("id"), root.Get("method")
 	m.Params, m.Result, m.Error = root.Get("params"), root.Get("result"), root.Get("error")
 	if id.Exists() {
 		var ok bool
 		if m.ID, ok = ParseID(id); !ok {
-			return Errorf(CodeInvalidRequest, "id is %s: Codex takes a 64-bit integer or a string, and drops the rest without a reply", clip(id.Raw()))
+			return Errorf(CodeInvalidRequest, "id is %s: Codex takes a 64-bit integer or a string, and drops other ids without a reply", clip(id.Raw()))
 		}
 	}
 	if method.Exists() {
@@ -89,7 +86,7 @@ func (r *Parser) parseEnvelope(m *Message) *Error {
 	case !id.Exists():
 		return Errorf(CodeInvalidRequest, "neither method nor id: not a JSON-RPC message")
 	case m.Result.Exists() == m.Error.Exists():
-		return Errorf(CodeInvalidRequest, "a message without a method is an answer and needs either result or error")
+		return Errorf(CodeInvalidRequest, "a message without a method is a response and needs either result or error")
 	case m.Result.Exists():
 		m.Kind = Response
 	case m.Error.Kind() != Object:
@@ -105,11 +102,11 @@ func (r *Parser) parseCall(m *Message, method Value) *Error {
 		return Errorf(CodeInvalidRequest, "method is %v, not a string", method.Kind())
 	}
 	if m.Result.Exists() || m.Error.Exists() {
-		return Errorf(CodeInvalidRequest, "both a call and an answer: method beside result or error")
+		return Errorf(CodeInvalidRequest, "a message with a method must not have result or error")
 	}
 	if k := m.Params.Kind(); k != Absent && k != Null && k != Object {
-		// Measured: Codex takes an array for an object, its elements in the order
-		// of the fields. What has no names can't be decided upon.
+		// Measured: Codex takes an array for an object, its elements in the order of
+		// the fields. The policy decides by name, so it can't decide an array.
 		return Errorf(CodeInvalidParams, "params is %v; Codex's methods take an object", k)
 	}
 	if raw := method.Raw(); bytes.IndexByte(raw, '\\') < 0 {
@@ -124,13 +121,13 @@ func (r *Parser) parseCall(m *Message, method Value) *Error {
 	return nil
 }
 
-// ParseMessage is Parser.Message for a line that is read once.
+// ParseMessage parses one line with a Parser of its own, with deep true.
 func ParseMessage(line []byte) (*Message, error) {
 	return new(Parser).Message(line, true)
 }
 
-// ParseValue reads any JSON text as strictly as a message, but as deep as it is:
-// what Codex sends may be deeper than what it takes.
+// ParseValue parses any JSON text as strictly as a message, but without MaxDepth:
+// Codex may send deeper values than it accepts.
 func ParseValue(text []byte) (*Doc, error) {
 	var p parser
 	p.reset(text, true, 1<<20)
@@ -141,14 +138,14 @@ func ParseValue(text []byte) (*Doc, error) {
 	return &p.doc, nil
 }
 
-// Envelope is what a line of Codex says around its payload.
+// Envelope is a message from Codex with its id and method.
 type Envelope struct {
 	Doc
 	ID     ID
 	Method string
 }
 
-// Open reads a whole line of Codex, of any form.
+// ParseEnvelope parses a whole line from Codex, with its members in any order.
 func ParseEnvelope(line []byte) (*Envelope, error) {
 	var p parser
 	p.reset(line, true, 1<<20)
@@ -163,7 +160,7 @@ func ParseEnvelope(line []byte) (*Envelope, error) {
 	return e, nil
 }
 
-// Clone is an Envelope that does not alias the line it was read from.
+// Clone returns a copy that does not alias the line it was parsed from.
 func (e *Envelope) Clone() *Envelope {
 	c := *e
 	c.text = bytes.Clone(e.text)
@@ -171,32 +168,33 @@ func (e *Envelope) Clone() *Envelope {
 	return &c
 }
 
-// Start returns the id and the method that the first bytes of a line of Codex tell, when the rest is
-// lost. An answer has no method.
+// ParsePrefix returns the id and method in the first bytes of a line from Codex. Either is
+// empty if the prefix does not contain it. A response has no method.
 func ParsePrefix(line []byte) (ID, string) {
 	root := parseLenient(line).Root()
 	id, _ := ParseID(root.Get("id"))
 	if _, err := ParseValue(id.Raw()); err != nil {
-		id = ID{} // not to be written into a reply
+		id = ID{} // invalid JSON must not get into a reply
 	}
 	method, _ := root.Get("method").Text()
 	return id.Clone(), method
 }
 
-// RefusedLine is a line of a client that is no strict JSON-RPC message.
+// MessageError is the error for a client's line that is not a strict JSON-RPC message, or is
+// too long. Its Err is the error to reply with.
 type MessageError struct {
-	ID  ID // of the request, when one can be read
+	ID  ID // of the request; not set if it can't be determined
 	Err *Error
 }
 
 func (e *MessageError) Error() string { return e.Err.Message }
 
-// Unwrap is the JSON-RPC error.
+// Unwrap returns the JSON-RPC error.
 func (e *MessageError) Unwrap() error { return e.Err }
 
-// requestID is the id to answer a refused message with: only that of a call.
-// An error that carried the id of a client's answer would be taken for the
-// answer to another request, since both sides count from 0.
+// requestID returns the id for the error reply to m, which is set only if m has a method.
+// Both sides count their ids from 0: an error with the id of a client's response would
+// look like the response to another request.
 func requestID(m *Message) ID {
 	root := m.Root()
 	if root.Kind() != Object || !root.Get("method").Exists() {
@@ -206,16 +204,16 @@ func requestID(m *Message) ID {
 	return id.Clone()
 }
 
-// salvage returns the id of a call in a line that does not parse.
+// recoverID returns the id of a request in a line that does not parse.
 func recoverID(line []byte) ID {
 	id := requestID(&Message{Doc: *parseLenient(line)})
 	if _, err := ParseValue(id.Raw()); err != nil {
-		return ID{} // not to be written into a reply
+		return ID{} // invalid JSON must not get into a reply
 	}
 	return id
 }
 
-// beforeBreak parses a line up to the place where it is no JSON any more.
+// parseLenient parses a line up to its first syntax error.
 func parseLenient(line []byte) *Doc {
 	var p parser
 	p.reset(line, false, 1<<16)
@@ -233,13 +231,13 @@ func parseLenient(line []byte) *Doc {
 	return &p.doc
 }
 
-// unfinished tells whether a text of that length breaks off inside n. A number
-// that it ends with may have gone on.
+// isUnfinished reports whether a text of that length ends inside n. A number at the
+// end of the text may be incomplete.
 func isUnfinished(n node, length int) bool {
 	return n.skip == 0 || n.kind == Number && int(n.end) == length
 }
 
-// Reply is the line that answers a request with a result.
+// EncodeResult returns the line of a response with a result, without a line end.
 func EncodeResult(id ID, result json.RawMessage) []byte {
 	out := append([]byte(`{"id":`), id.Raw()...)
 	out = append(out, `,"result":`...)
@@ -247,8 +245,8 @@ func EncodeResult(id ID, result json.RawMessage) []byte {
 	return append(out, '}')
 }
 
-// ReplyError is the line that answers a request with an error. err may be any
-// error; one that is no *Error is an internal one.
+// EncodeError returns the line of an error response, without a line end. If err does not
+// wrap an *Error, the code is CodeInternal.
 func EncodeError(id ID, err error) []byte {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -263,7 +261,8 @@ func EncodeError(id ID, err error) []byte {
 	return append(out, '}')
 }
 
-// Call is the line of a request; without an id, of a notification.
+// EncodeRequest returns the line of a request, or of a notification if id is not set. The
+// line has no line end. If params is nil the member is omitted.
 func EncodeRequest(id ID, method string, params json.RawMessage) []byte {
 	out := []byte{'{'}
 	if id.IsValid() {

@@ -45,7 +45,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// Without deep, the envelope is there and nothing below it.
+// Without deep, only the members of the envelope are kept.
 func TestShallowMessage(t *testing.T) {
 	var p rpc.Parser
 	m, err := p.Message([]byte(`{"id":1,"method":"m","params":{"a":{"b":1}},"trace":[1,2]}`), false)
@@ -60,8 +60,8 @@ func TestShallowMessage(t *testing.T) {
 	}
 }
 
-// Names are kept from message to message; one name must never come back for
-// another, not even when the client invents thousands.
+// Names are interned across messages. One name must never become another, even if the
+// client sends thousands of them.
 func TestMethodNames(t *testing.T) {
 	var p rpc.Parser
 	line := []byte(`{"method":"0000"}`)
@@ -102,7 +102,7 @@ func TestParseEnvelope(t *testing.T) {
 		{`{"method":"a\/b"}`, ``, "a/b"},
 		{`{"method":1,"id":null}`, ``, ""},
 		{`[]`, ``, ""},
-		// Deeper than what Codex takes; but this is what it says.
+		// Deeper than Codex accepts from a client, but Codex may send it.
 		{`{"id":3,"result":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, `3`, ""},
 	}
 	for _, test := range tests {
@@ -117,12 +117,12 @@ func TestParseEnvelope(t *testing.T) {
 	}
 	for _, line := range []string{``, `{`, `{"id":1}x`, `{"id":1,"id":2}`} {
 		if _, err := rpc.ParseEnvelope([]byte(line)); err == nil {
-			t.Errorf("Open(%q) says nothing", line)
+			t.Errorf("ParseEnvelope(%q) returns no error", line)
 		}
 	}
 }
 
-// What is kept longer than its line must not change with the line.
+// A clone must not change with the line.
 func TestClone(t *testing.T) {
 	line := []byte(`{"id":"abc","method":"m","params":{"a":"value"}}`)
 	e, err := rpc.ParseEnvelope(line)
@@ -199,7 +199,7 @@ func TestEncode(t *testing.T) {
 			`{"error":{"code":-32700,"message":"p"},"id":null}`},
 		{"any error", string(rpc.EncodeError(rpc.NewStringID("x"), errors.New("disk full"))),
 			`{"error":{"code":-32603,"message":"disk full"},"id":"x"}`},
-		// One byte that is not UTF-8 would end codex, and a client's parser too.
+		// One byte of invalid UTF-8 would end Codex, and a client's parser too.
 		{"error not in UTF-8", string(rpc.EncodeError(rpc.ID{}, errors.New("a\xffb"))),
 			`{"error":{"code":-32603,"message":"a\ufffdb"},"id":null}`},
 		{"call", string(rpc.EncodeRequest(rpc.NewStringID("x"), "m", []byte(`{}`))), `{"id":"x","method":"m","params":{}}`},
@@ -225,7 +225,7 @@ func TestIDs(t *testing.T) {
 		}
 		return m.ID.Key()
 	}
-	// What the client wrote, and what codex 0.169.0 writes in its answer (measured).
+	// The client's spelling, and the one in the response of Codex 0.169.0 (measured).
 	pairs := []struct{ asked, answered string }{
 		{`1`, `1`},
 		{`-0`, `0`},

@@ -15,11 +15,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// strictly asks another strict parser: it refuses duplicate keys, lone surrogates
-// and what is not UTF-8, as ours has to, and knows nothing of codex's limits.
+// isStrict uses another strict parser: it rejects duplicate keys, lone surrogates and
+// invalid UTF-8, too, but does not know Codex's limits.
 func isStrict(text []byte) bool { return jsontext.Value(text).IsValid() }
 
-// decode is encoding/json's reading of a text, with numbers as they are written.
+// decode parses a text with encoding/json, with numbers as they are written.
 func decode(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -33,7 +33,7 @@ func decode(text []byte) (any, error) {
 	return v, nil
 }
 
-// tree is the same of a Value.
+// tree returns the same for a Value.
 func tree(v rpc.Value) any {
 	switch v.Kind() {
 	case rpc.Null:
@@ -62,14 +62,14 @@ func tree(v rpc.Value) any {
 	panic("a value that is not there")
 }
 
-// shape is what limits a text beside its grammar.
+// shape has the properties of a text that are limited.
 type shape struct {
 	depth   int  // of arrays and objects
 	members int  // of an object and those around it
-	private bool // there is a key of serde_json's own
+	private bool // a key is one of serde_json's own
 }
 
-// shapeOf measures a strict text.
+// shapeOf returns the shape of a strict text.
 func shapeOf(t testing.TB, text []byte) shape {
 	var s shape
 	d := jsontext.NewDecoder(bytes.NewReader(text))
@@ -95,9 +95,8 @@ func shapeOf(t testing.TB, text []byte) shape {
 	}
 }
 
-// codexTakes tells whether codex 0.169.0 takes a line for a message, as far as
-// that was measured; it knows nothing of methods and params. That it is one line
-// is a Source's business.
+// codexAccepts reports whether Codex 0.169.0 accepts a line as a message, as far as measured.
+// It does not check method, params or line ends.
 func codexAccepts(line []byte) bool {
 	v, err := decode(line)
 	root, ok := v.(map[string]any)
@@ -124,7 +123,7 @@ func codexAccepts(line []byte) bool {
 	return isCall || hasID && (result || failed)
 }
 
-// same compares a Value with encoding/json's reading of its text.
+// same compares a Value with the result of encoding/json for its text.
 func same(t *testing.T, v rpc.Value, text []byte) {
 	t.Helper()
 	want, err := decode(text)
@@ -136,7 +135,7 @@ func same(t *testing.T, v rpc.Value, text []byte) {
 	}
 }
 
-// pretty is a tree as text: cmp.Diff takes ever so long for deep trees.
+// pretty returns a tree as text: cmp.Diff is slow for deep trees.
 func pretty(v any) string {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {

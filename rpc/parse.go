@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// MaxDepth is the number of arrays and objects that may lie inside each
-	// other. Measured on codex 0.169.0: 127 are taken, 128 are dropped without a
-	// reply (the recursion limit of serde_json).
+	// MaxDepth is the maximum depth of arrays and objects in a client's message. Measured
+	// with Codex 0.169.0: it takes 127, and drops a message with 128 without a reply (the
+	// recursion limit of serde_json).
 	MaxDepth = 127
-	// maxMembers bounds the members of an object and those around it, and with that
-	// the memory that the search for duplicate keys takes: 1.5 MiB.
+	// maxMembers is the maximum number of members of an object and those around it. It
+	// bounds the memory of the search for duplicate keys to 1.5 MiB.
 	maxMembers = 1 << 16
-	// maxNodes bounds what a Doc keeps of a client's text: 4 MiB. A text with more
-	// is still checked to its end, and then Truncated.
+	// maxNodes is how many values a Doc keeps of a client's text: 4 MiB. A longer text is
+	// still checked to its end, and is Truncated.
 	maxNodes = 1 << 17
-	// maxCodexNodes is the same for what Codex sends: the answer to a resume holds
-	// the history of the thread. It comes to 128 MiB for one that has as many.
+	// maxCodexNodes is maxNodes for messages from Codex: 128 MiB. The response to a resume
+	// holds the history of the thread.
 	maxCodexNodes = 1 << 22
-	// fewMembers is how many keys of an object are compared one by one; objects
-	// with more are sorted at their end.
+	// maxCompared is how many keys of an object are compared one by one. The keys of a
+	// larger object are sorted at its end.
 	maxCompared = 24
-	// privatePrefix starts the keys by which serde_json, as codex 0.169.0 is
-	// built, smuggles values past a reader: {"$serde_json::private::RawValue":
-	// "\"never\""} is taken for "never" (measured), and ...::Number for a number.
+	// privatePrefix starts the keys with which serde_json encodes special values. Measured
+	// with Codex 0.169.0: it takes {"$serde_json::private::RawValue":"\"never\""} for
+	// "never", and …::Number for a number. The policy would see an object.
 	privatePrefix = "$serde_json::private::"
 )
 
-// syntaxError is what is wrong with a text, and where.
+// syntaxError is a problem in a text and its offset in bytes.
 type syntaxError struct {
 	offset  int
 	problem string
@@ -40,30 +40,30 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.problem, e.offset+1) }
 
-// frame is an array or object that is open.
+// frame is an open array or object.
 type frame struct {
-	node   uint32 // its node, when kept
+	node   uint32 // its node, if kept
 	kept   bool
 	object bool
 	keys   int // where its keys start in parser.keys
 }
 
-// parser checks one JSON text and keeps its nodes. It is iterative: the depth of
-// a text costs no stack.
+// parser checks one JSON text and keeps its nodes. It is iterative, so the depth of a
+// text costs no stack.
 type parser struct {
 	doc  Doc
 	pos  int
-	deep bool // keep the nodes below the members of the outermost object, too
-	// maxDepth is MaxDepth for what a client sends.
+	deep bool // keep also nodes below the members of the outermost object
+	// maxDepth is MaxDepth for a client's message.
 	maxDepth int
 	maxNodes int
-	// lenient forgives what does not hinder finding the end of each value: a text
-	// that was refused is read once more for the id to answer to.
+	// lenient ignores faults that do not hinder finding the end of a value. With it an
+	// invalid text is parsed again, to find the id to reply to.
 	lenient bool
 
 	stack []frame
-	keys  [][]byte // of the objects that are open, unescaped
-	// key of the value that comes next, when it is a member.
+	keys  [][]byte // of the open objects, unescaped
+	// Key of the next value, if it is a member.
 	keyStart, keyEnd uint32
 	keyEscaped       bool
 }
@@ -76,14 +76,14 @@ func (p *parser) reset(text []byte, deep bool, maxDepth int) {
 	p.keyStart, p.keyEnd, p.keyEscaped = 0, 0, false
 }
 
-func (p *parser) fail(what string) error { return &syntaxError{p.pos, what} }
+func (p *parser) fail(problem string) error { return &syntaxError{p.pos, problem} }
 
-// failAt is fail for what a lenient look forgives.
-func (p *parser) failUnlessLenient(pos int, what string) error {
+// failUnlessLenient returns the error for a fault that a lenient parse ignores.
+func (p *parser) failUnlessLenient(pos int, problem string) error {
 	if p.lenient {
 		return nil
 	}
-	return &syntaxError{pos, what}
+	return &syntaxError{pos, problem}
 }
 
 func (p *parser) skipSpace() {
@@ -97,8 +97,7 @@ func (p *parser) skipSpace() {
 	}
 }
 
-// peek is the next byte, 0 at the end; a NUL byte is refused wherever it is
-// looked at, so the two need no telling apart.
+// peek returns the next byte, or 0 at the end. A NUL byte is an error wherever peek is used.
 func (p *parser) peek() byte {
 	if p.pos < len(p.doc.text) {
 		return p.doc.text[p.pos]
@@ -106,7 +105,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// parse checks the whole text: one value, and nothing but white space around it.
+// parse checks the whole text: one value and white space around it.
 func (p *parser) parse() error {
 	if uint64(len(p.doc.text)) > math.MaxUint32 { // nodes count in 32 bits
 		return p.fail("more than 4 GiB")
@@ -119,12 +118,12 @@ func (p *parser) parse() error {
 		if opened {
 			continue
 		}
-		// A value has ended. Close what ends with it, until the next one starts.
+		// Close all arrays and objects that end here.
 		for {
 			p.skipSpace()
 			if len(p.stack) == 0 {
 				if p.pos < len(p.doc.text) {
-					return p.fail("something after the end of the message")
+					return p.fail("text after the end of the message")
 				}
 				return nil
 			}
@@ -149,14 +148,14 @@ func (p *parser) parse() error {
 	}
 }
 
-// value reads a value. opened tells that it was the start of an array or object
-// that is not empty, whose first value comes next.
+// parseValue reads a value. opened reports that it is a non-empty array or object, whose
+// first value is next.
 func (p *parser) parseValue() (opened bool, err error) {
 	p.skipSpace()
 	switch c := p.peek(); c {
 	case '{', '[':
 		if len(p.stack) == p.maxDepth {
-			return false, p.fail(fmt.Sprintf("more than %d arrays and objects inside each other", p.maxDepth))
+			return false, p.fail(fmt.Sprintf("nested deeper than %d arrays and objects", p.maxDepth))
 		}
 		kind := Array
 		if c == '{' {
@@ -192,7 +191,7 @@ func (p *parser) parseValue() (opened bool, err error) {
 	}
 }
 
-// add keeps a node for the value that starts here.
+// addNode keeps a node for the value that starts here, if it is wanted.
 func (p *parser) addNode(kind Kind) (index uint32, kept bool) {
 	n := node{start: uint32(p.pos), kind: kind, keyStart: p.keyStart, keyEnd: p.keyEnd, keyEscaped: p.keyEscaped}
 	p.keyStart, p.keyEnd, p.keyEscaped = 0, 0, false
@@ -216,7 +215,7 @@ func (p *parser) endNode(i uint32, kept bool) {
 	}
 }
 
-// close ends the innermost array or object; the next byte is its bracket.
+// close ends the innermost array or object. The next byte is its bracket.
 func (p *parser) close() error {
 	f := p.stack[len(p.stack)-1]
 	p.pos++
@@ -236,7 +235,7 @@ func (p *parser) close() error {
 	return nil
 }
 
-// key reads the name of a member and its colon.
+// parseKey reads the key of a member and the colon after it.
 func (p *parser) parseKey() error {
 	p.skipSpace()
 	if p.peek() != '"' {
@@ -263,7 +262,7 @@ func (p *parser) parseKey() error {
 	return nil
 }
 
-// name checks the name of a member against the others of its object.
+// checkKey compares the key of a member with the others of its object.
 func (p *parser) checkKey(start, end int, escaped bool) error {
 	name := p.doc.text[start:end]
 	if escaped {
@@ -288,10 +287,10 @@ func (p *parser) checkKey(start, end int, escaped bool) error {
 }
 
 func (p *parser) duplicateKey(pos int, name []byte) error {
-	return &syntaxError{pos, fmt.Sprintf("the key %s twice in one object", clip(name))}
+	return &syntaxError{pos, fmt.Sprintf("duplicate key %s", clip(name))}
 }
 
-// text reads a string from behind its opening quote to behind its closing one.
+// parseString reads a string after its opening quote, with its closing quote.
 func (p *parser) parseString() (escaped bool, err error) {
 	b := p.doc.text
 	for {
@@ -325,31 +324,31 @@ func (p *parser) parseString() (escaped bool, err error) {
 	}
 }
 
-// escape reads one escape. A lone surrogate is refused: Codex drops the message.
+// parseEscape reads one escape. Half a surrogate pair is an error: Codex drops the message.
 func (p *parser) parseEscape() error {
 	b := p.doc.text[p.pos:]
 	if len(b) < 2 {
 		return p.fail("the text ends inside a string")
 	}
-	n, what := 2, ""
+	n, problem := 2, ""
 	switch b[1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 	case 'u':
 		switch r := hex4(b[2:]); {
 		case r < 0:
-			what = "a broken \\u escape"
+			problem = "a broken \\u escape"
 		case !utf16.IsSurrogate(r):
 			n = 6
 		case surrogatePair(b) < 0:
-			what = "half a surrogate pair"
+			problem = "half a surrogate pair"
 		default:
 			n = 12
 		}
 	default:
-		what = "an unknown escape"
+		problem = "an unknown escape"
 	}
-	if what != "" {
-		if err := p.failUnlessLenient(p.pos, what); err != nil {
+	if problem != "" {
+		if err := p.failUnlessLenient(p.pos, problem); err != nil {
 			return err
 		}
 	}
@@ -409,12 +408,12 @@ func (p *parser) skipDigits() bool {
 
 func (p *parser) unexpected(want string) error {
 	if p.pos >= len(p.doc.text) {
-		return p.fail("the text ends where " + want + " should stand")
+		return p.fail("the text ends; expected " + want)
 	}
-	return p.fail(fmt.Sprintf("%q where %s should stand", p.doc.text[p.pos], want))
+	return p.fail(fmt.Sprintf("unexpected %q; expected %s", p.doc.text[p.pos], want))
 }
 
-// clip is a piece of a client's text, short and quoted, for an error message.
+// clip returns the start of a client's text, quoted for an error message.
 func clip(text []byte) string {
 	if len(text) > 40 {
 		text = append(bytes.Clone(text[:40]), "..."...)

@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// Patch rewrites a message in its text: what no edit names keeps its bytes,
-// unknown members, key order and number spellings included. An object that
-// gains or loses a member loses the white space between its members. Of two edits
-// of one member the last counts; one below a value that is replaced or deleted
-// has no effect.
+// Patch rewrites the text of a message. Values without an edit keep their bytes:
+// unknown members, the order of keys and the spelling of numbers. An object that
+// gains or loses a member loses the white space between its members. The last of two
+// edits of one member wins. An edit below a replaced or deleted value has no effect.
 type Patch struct {
 	doc      *Doc
 	replaced map[uint32][]byte   // node → new text
 	deleted  map[uint32]bool     // member node
-	added    map[uint32][]member // object node → members behind its own
+	added    map[uint32][]member // object node → new members, after its own
 	touched  map[uint32]bool     // nodes with an edit in or below them
 }
 
@@ -23,16 +22,16 @@ type member struct {
 	raw []byte
 }
 
-// NewPatch is a Patch of m, which must have been parsed deep.
+// NewPatch returns a Patch of m, which must have been parsed with deep true.
 func NewPatch(m *Message) *Patch { return &Patch{doc: &m.Doc} }
 
-// NewEnvelopePatch is a Patch of a message of codex.
+// NewEnvelopePatch returns a Patch of a message from Codex.
 func NewEnvelopePatch(e *Envelope) *Patch { return &Patch{doc: &e.Doc} }
 
-// Changed tells whether there is any edit.
+// Changed reports whether the Patch has any edit.
 func (p *Patch) Changed() bool { return len(p.touched) > 0 }
 
-// Replace puts raw, a JSON text, in the place of v.
+// Replace replaces v by raw, a JSON text. It panics if v does not exist.
 func (p *Patch) Replace(v Value, raw []byte) {
 	if !v.Exists() {
 		panic("rpc: Patch.Replace of a value that is not there")
@@ -45,7 +44,8 @@ func (p *Patch) Replace(v Value, raw []byte) {
 	p.touch(v.i)
 }
 
-// Set replaces the member of object of that name, or adds it at the end.
+// Set replaces the member key of object, or adds it at the end. It panics if object is
+// not an object.
 func (p *Patch) Set(object Value, key string, raw []byte) {
 	if object.Kind() != Object {
 		panic("rpc: Patch.Set on " + object.Kind().String())
@@ -67,11 +67,11 @@ func (p *Patch) Set(object Value, key string, raw []byte) {
 	p.added[object.i] = append(p.added[object.i], member{key, raw})
 }
 
-// Delete takes the member of that name out of object, if it has one.
+// Delete removes the member key from object, if it exists.
 func (p *Patch) Delete(object Value, key string) {
 	v := object.Get(key)
 	if !v.Exists() {
-		if object.Kind() == Object && len(p.added[object.i]) > 0 { // by Set
+		if object.Kind() == Object && len(p.added[object.i]) > 0 { // added by Set
 			p.added[object.i] = slices.DeleteFunc(p.added[object.i], func(m member) bool { return m.key == key })
 		}
 		return
@@ -83,7 +83,7 @@ func (p *Patch) Delete(object Value, key string) {
 	p.touch(v.i)
 }
 
-// touch marks i and every value it lies in.
+// touch marks node i and all nodes that contain it.
 func (p *Patch) touch(i uint32) {
 	if p.touched == nil {
 		p.touched = make(map[uint32]bool)
@@ -98,7 +98,7 @@ func (p *Patch) touch(i uint32) {
 	}
 }
 
-// Bytes is the rewritten text; the text itself when nothing was changed.
+// Bytes returns the rewritten text, or the original if there is no edit.
 func (p *Patch) Bytes() []byte {
 	if !p.Changed() {
 		return p.doc.text
@@ -144,7 +144,7 @@ func (p *Patch) render(out []byte, i uint32) []byte {
 	return append(out, '}')
 }
 
-// membership tells whether members come or go in the object i itself.
+// membersChange reports whether the object i itself gains or loses members.
 func (p *Patch) membersChange(i uint32) bool {
 	if len(p.added[i]) > 0 {
 		return true
@@ -158,7 +158,7 @@ func (p *Patch) membersChange(i uint32) bool {
 	return false
 }
 
-// inPlace renders the children of i with everything between them as it was.
+// renderInPlace renders the children of i and keeps the text between them.
 func (p *Patch) renderInPlace(out []byte, i uint32) []byte {
 	n := &p.doc.nodes[i]
 	at := n.start
@@ -170,8 +170,8 @@ func (p *Patch) renderInPlace(out []byte, i uint32) []byte {
 	return append(out, p.doc.text[at:n.end]...)
 }
 
-// OneLine makes line ends between the tokens of a parsed text into spaces, in
-// place. Inside strings a strict text has none.
+// ReplaceNewlines replaces line feeds in a strict JSON text by spaces, in place. They can
+// only be between tokens: strings contain none.
 func ReplaceNewlines(text []byte) {
 	for i := bytes.IndexByte(text, '\n'); i >= 0; i = bytes.IndexByte(text, '\n') {
 		text[i] = ' '

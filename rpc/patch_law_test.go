@@ -15,19 +15,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// tester is what *testing.T and *rapid.T have in common.
+// tester has the common methods of *testing.T and *rapid.T.
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// model is what a Patch should make of a value, by a plainer way: a tree that is
-// changed, edit by edit, and then written.
+// model is a simpler implementation of Patch: a tree that each edit changes, and that is then
+// written.
 type model struct {
 	v        rpc.Value
 	name     string   // in its object
 	children []*model // in order
-	raw      string   // what it is replaced with, or ""
+	raw      string   // its replacement, or ""
 	deleted  bool
 	added    []added
 }
@@ -47,7 +47,7 @@ func modelOf(v rpc.Value) *model {
 	return m
 }
 
-// all is m and everything below it.
+// all returns m and all its descendants.
 func (m *model) all() []*model {
 	list := []*model{m}
 	for _, c := range m.children {
@@ -112,13 +112,13 @@ func (m *model) text() string {
 	return string(m.v.Raw())
 }
 
-// raws are what values are replaced with.
+// raws are replacement values.
 var raws = []string{`0`, `-1.50e+3`, `null`, `true`, `"x"`, `"\u00e9\n"`, `[]`, `{}`, `[1, {"a": 2}]`, `{"z":{"a":[null]}}`, ` "blank" `}
 
-// edit is one step of a Patch: which value, which name, what with, and what.
+// edit is one step of a Patch: the indexes of the value, the name, the new text and the method.
 type edit struct{ target, name, raw, what int }
 
-// names of members that an edit may be about: those there are and some new ones.
+// names returns names of members for edits: those that exist and some new ones.
 func (m *model) names() []string {
 	names := []string{"new", "a", "", "ü\"\n", "params"}
 	for _, c := range m.children {
@@ -127,8 +127,7 @@ func (m *model) names() []string {
 	return names
 }
 
-// checkPatch runs the edits on the Patch and on the model, and holds the result to
-// the laws of a Patch.
+// checkPatch makes the edits on the Patch and on the model, and compares the results.
 func checkPatch(t tester, line []byte, edits []edit) {
 	t.Helper()
 	m, err := rpc.ParseMessage(line)
@@ -170,7 +169,7 @@ func checkPatch(t tester, line []byte, edits []edit) {
 	if got, want := mustDecode(t, out), mustDecode(t, want); !reflect.DeepEqual(got, want) {
 		t.Fatalf("%q became %q (-want +got):\n%s", line, out, cmp.Diff(pretty(want), pretty(got)))
 	}
-	// And it is written as before, in the same order, but for white space.
+	// Untouched text is written as before, in the same order, except for white space.
 	if got, want := compact(t, out), compact(t, want); got != want {
 		t.Fatalf("%q became\n%q, want\n%q", line, got, want)
 	}
@@ -197,8 +196,8 @@ func compact(t tester, text []byte) string {
 	return b.String()
 }
 
-// splice is the text with the replaced values in their places; not ok when members
-// came or went, too.
+// splice returns the text with the replaced values. ok is false if members were also added
+// or removed.
 func splice(text []byte, root *model) (out []byte, ok bool) {
 	from, ok := 0, true
 	var walk func(m *model)
@@ -218,7 +217,7 @@ func splice(text []byte, root *model) (out []byte, ok bool) {
 	return append(out, text[from:]...), ok
 }
 
-// textOf draws a strict JSON text, with all the freedom that JSON leaves.
+// textOf draws a strict JSON text, with any spelling that JSON allows.
 func textOf(depth int) *rapid.Generator[string] {
 	space := rapid.SampledFrom([]string{"", "", "", " ", "\t", "\r", " \t "})
 	scalar := rapid.SampledFrom([]string{`0`, `-0`, `1.50`, `1e400`, `12345678901234567890`, `null`, `true`, `false`,

@@ -71,7 +71,7 @@ func TestPatch(t *testing.T) {
 			[]edit{set("params.a", "z", `0`), replace("params.b.1", `"two"`), del("params", "c"), set("params.b.0", "y", `null`), set("", "id", `"1"`)},
 			`{"id":"1","method":"m","params":{"a":{"x":1,"z":0},"b":[{"y":null}, "two"]}}`},
 		{"edits around each other", `{"method":"m","params":{"a":{"b":1}}}`, []edit{set("params.a", "b", `2`), set("params", "a", `3`)}, `{"method":"m","params":{"a":3}}`},
-		// What is gone can't be edited any more.
+		// A deleted value can't be edited.
 		{"edit below what is replaced", `{"method":"m","params":{"a":{"b":1}}}`, []edit{set("params", "a", `{"b":3}`), set("params.a", "b", `2`)}, `{"method":"m","params":{"a":{"b":3}}}`},
 		{"edit below what is deleted", `{"method":"m","params":{"a":{"b":1}}}`, []edit{del("params", "a"), set("params.a", "b", `2`)}, `{"method":"m","params":{}}`},
 	}
@@ -95,7 +95,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// at is the value at a path of keys and indexes with dots between them.
+// at returns the value at a path of keys and indexes, separated by dots.
 func at(v rpc.Value, path string) rpc.Value {
 	for len(path) > 0 {
 		var step string
@@ -134,7 +134,7 @@ func TestPatchChanged(t *testing.T) {
 	}
 }
 
-// What codex says may be rewritten, too; Open has looked into all of it.
+// Messages from Codex can be rewritten, too; ParseEnvelope keeps all values.
 func TestPatchOfAnEnvelope(t *testing.T) {
 	e, err := rpc.ParseEnvelope([]byte(`{"id":1,"result":{"a":{"b":1} , "userAgent":"x/0.169.0"}}`))
 	if err != nil {
@@ -148,8 +148,8 @@ func TestPatchOfAnEnvelope(t *testing.T) {
 	}
 }
 
-// These are mistakes of the caller's, and not to be passed over: the policy would
-// believe that it had set something.
+// These are mistakes of the caller. They must not be ignored: the policy would assume that
+// its edit was made.
 func TestPatchPanics(t *testing.T) {
 	m, err := rpc.ParseMessage([]byte(`{"method":"m","params":{"a":1}}`))
 	if err != nil {

@@ -6,91 +6,91 @@ import (
 	"io"
 )
 
-// Sieve says which lines of Codex somebody wants. It is asked on the hot path:
-// it must neither block nor allocate. When its answer for a notification changes,
-// the change counts from the next line that the Taker gets or the next read of
-// Codex's output on, whichever comes first.
+// Filter selects the lines from Codex that a Handler gets. Its methods are called for
+// every line: they must neither block nor allocate. If the result for a notification
+// changes, the Pump may use the old one until the next call of the Handler or the next
+// read of Codex's output.
 type Filter interface {
-	// WantsMethod is asked for notifications and requests.
+	// WantsMethod reports whether the Handler gets notifications, or requests, of a method.
 	WantsMethod(method []byte, request bool) bool
-	// WantsAnswer is asked for answers, with the Key of the request.
+	// WantsResponse reports whether the Handler gets the response to the request with this Key.
 	WantsResponse(key []byte) bool
-	// WantsAnswers tells whether WantsAnswer would say yes to any key.
+	// MayWantResponse reports whether WantsResponse can be true for any key.
 	MayWantResponse() bool
 }
 
-// LineSieve is a Sieve that wants some notifications of a method and lets others pass.
-// It is asked for those that WantsMethod wants, once they are there as a whole, and held
-// to the same.
+// LineFilter is a Filter that also selects single notifications by their content.
+// WantsLine is called with the whole line of a notification that WantsMethod selects. The
+// rules of Filter apply to it.
 type LineFilter interface {
 	WantsLine(method, line []byte) bool
 }
 
-// Taker gets the lines that a Sieve wants, in their place among the others: what
-// came before has been written, what comes behind has not. A line has no line
-// end and is valid during the call. The last one may be unfinished.
+// Handler handles the lines that a Filter selects, in order: earlier lines have been
+// written, later ones have not. A line has no line end and is valid during the call. The
+// last line may be incomplete.
 type Handler interface {
 	Handle(line []byte)
-	// TakeTooLong gets the first bytes of a wanted line that is longer than the
-	// bound. The rest of the line is lost.
-	HandleTooLong(start []byte)
+	// HandleTooLong gets the first bytes of a selected line that is longer than the Pump's
+	// maximum. The rest is discarded.
+	HandleTooLong(prefix []byte)
 }
 
-// Watcher is told what a Pump passes on, just before it is written. What is taken it is not
-// told. It must neither wait nor keep the bytes.
+// Observer sees the lines that a Pump forwards, just before they are written. It does not
+// see lines for the Handler. It must neither block nor keep the bytes.
 type Observer interface {
-	// Passed gets so many whole lines, each with its line end but perhaps the last of all.
+	// ForwardedLines gets count whole lines. Each has a line end, except perhaps Codex's last.
 	ForwardedLines(lines []byte, count int)
-	// PassedPart gets a line longer than the buffer in parts. The last one has the line end,
-	// unless Codex ended before it, and is empty then.
+	// ForwardedPart gets a line longer than the buffer in parts. The last part has the line
+	// end. If Codex ended before, the last part is empty.
 	ForwardedPart(part []byte, last bool)
 }
 
-// maxLost is how much is kept of a line whose rest is lost: its id and method stand there.
+// maxPrefix is how many bytes are kept of a truncated line: enough for its id and method.
 const maxPrefix = 4096
 
-// PumpBuffer is the size of a Pump's read buffer.
+// PumpBufferSize is the size of a Pump's read buffer in bytes.
 const PumpBufferSize = 256 << 10
 
-// Pump carries lines from Codex to the client: those nobody wants in runs, each
-// run with one write, straight from the read buffer. A line longer than the
-// buffer streams through as it comes, so that memory does not depend on its
-// length.
+// Pump copies lines from Codex to the client, except those for the Handler. It writes
+// consecutive lines with one write, straight from the read buffer, and does not decode
+// them. A line longer than the buffer is written in parts, so memory does not depend on
+// its length. A Pump must not be used concurrently.
 type Pump struct {
 	out        Sink
 	filter     Filter
-	lineFilter LineFilter // nil: of a method all are wanted, or none
+	lineFilter LineFilter // nil if the Filter is not one
 	handler    Handler
-	observer   Observer // nil: nobody
+	observer   Observer // may be nil
 	max        int
 
 	buf     []byte
-	r, w    int // buf[r:w] is read and not carried yet
-	scanned int // of the line at r, so much has no line end
+	r, w    int // buf[r:w] is read and not forwarded yet
+	scanned int // bytes from r that are known to have no line end
 
-	// passed is the start of the last passed notification, to where a request of
-	// that method would differ: a stream of deltas is decided by one comparison
-	// each. It is empty after each read and after each taken line, because the
-	// Sieve may want the method since.
+	// lastForwarded is the start of the last forwarded notification, up to the byte where
+	// a request would differ: for a stream of deltas one comparison decides each line. It is
+	// cleared after each read and each handled line, since the Filter may want the method then.
 	lastForwarded []byte
 
-	prefix    []byte // of the line that may have broken off
-	truncated bool   // it has
+	prefix    []byte // start of the line that may be truncated
+	truncated bool   // whether it is
 }
 
-// NewPump makes a Pump. max bounds a line that has to be gathered whole: one that
-// is wanted or, for a Sink that is no Streamer, any line.
-func NewPump(out Sink, sieve Filter, taker Handler, max int) *Pump {
-	lines, _ := sieve.(LineFilter)
-	return &Pump{out: out, filter: sieve, lineFilter: lines, handler: taker, max: max,
+// NewPump returns a Pump. maxLine is the maximum length in bytes of a line that must be in
+// memory as a whole: one for the Handler and, if out is not a Streamer, any line. If filter
+// is nil all lines are forwarded.
+func NewPump(out Sink, filter Filter, handler Handler, maxLine int) *Pump {
+	lineFilter, _ := filter.(LineFilter)
+	return &Pump{out: out, filter: filter, lineFilter: lineFilter, handler: handler, max: maxLine,
 		buf: make([]byte, PumpBufferSize), lastForwarded: make([]byte, 0, 128)}
 }
 
-// Watch has w told what passes. It is called before Run.
-func (p *Pump) Observe(w Observer) { p.observer = w }
+// Observe sets the Observer. It must be called before Run.
+func (p *Pump) Observe(o Observer) { p.observer = o }
 
-// Cut is the start of the last line when that has passed and broke off, because Codex ended
-// in the middle of it; else nil. Nobody can have understood it.
+// TruncatedLine returns the start of the last line if that was forwarded and incomplete,
+// because Codex ended within it; else nil.
 func (p *Pump) TruncatedLine() []byte {
 	if !p.truncated {
 		return nil
@@ -98,12 +98,12 @@ func (p *Pump) TruncatedLine() []byte {
 	return p.prefix
 }
 
-// begins keeps the start of a line that may break off.
+// keepPrefix keeps the start of a line that may be truncated.
 func (p *Pump) keepPrefix(line []byte) {
 	p.prefix = append(p.prefix[:0], line[:min(len(line), maxPrefix)]...)
 }
 
-// run writes lines that pass.
+// forward writes lines to the client.
 func (p *Pump) forward(lines []byte, count int) {
 	if p.observer != nil {
 		p.observer.ForwardedLines(lines, count)
@@ -111,9 +111,9 @@ func (p *Pump) forward(lines []byte, count int) {
 	p.out.WriteLines(lines)
 }
 
-// Run carries everything from in until its end, and returns what Read returned
-// unless that is io.EOF. A Sink that fails does not stop it: Codex goes on when
-// its client listens no more (measured), so what it says is read and dropped.
+// Run copies all lines from in until its end. It returns the error of Read, or nil for
+// io.EOF. After the Sink fails, Run reads on and drops the lines, since Codex goes on when
+// its client stops reading (measured).
 func (p *Pump) Run(in io.Reader) error {
 	for {
 		n, err := in.Read(p.buf[p.w:])
@@ -127,7 +127,7 @@ func (p *Pump) Run(in io.Reader) error {
 		p.w = copy(p.buf, p.buf[p.r:p.w])
 		p.r = 0
 		if err != nil {
-			if line := p.buf[:p.w]; p.w > 0 { // Codex died in mid-line; the client may have use for it
+			if line := p.buf[:p.w]; p.w > 0 { // Codex ended within a line
 				if p.isForwarded(line, true) {
 					p.forwardUnended(line)
 				} else {
@@ -142,7 +142,8 @@ func (p *Pump) Run(in io.Reader) error {
 	}
 }
 
-// last is run for a line without a line end. Where messages are framed a part of one is none.
+// forwardUnended forwards a line without a line end. With header framing an incomplete
+// message can't be sent.
 func (p *Pump) forwardUnended(line []byte) {
 	p.keepPrefix(line)
 	_, err := ParseValue(line)
@@ -152,7 +153,7 @@ func (p *Pump) forwardUnended(line []byte) {
 	}
 }
 
-// carry carries the whole lines of the buffer.
+// processLines forwards or handles the whole lines in the buffer.
 func (p *Pump) processLines() {
 	run, count := p.r, 0
 	for p.r < p.w {
@@ -182,11 +183,11 @@ func (p *Pump) processLines() {
 	}
 }
 
-// forget has the next notification of any method decided anew.
+// forgetForwarded makes the Filter decide the next notification again.
 func (p *Pump) forgetForwarded() { p.lastForwarded = p.lastForwarded[:0] }
 
-// passes decides by the start of a line, or by all of it when that is needed and
-// there.
+// isForwarded decides by the start of a line. If that is not enough and whole is true, it
+// parses the line.
 func (p *Pump) isForwarded(line []byte, whole bool) bool {
 	if p.filter == nil || (len(p.lastForwarded) > 0 && bytes.HasPrefix(line, p.lastForwarded)) {
 		return true
@@ -197,8 +198,8 @@ func (p *Pump) isForwarded(line []byte, whole bool) bool {
 		if p.filter.WantsMethod(g.method, g.id != nil) {
 			return whole && g.id == nil && p.lineFilter != nil && !p.lineFilter.WantsLine(g.method, line)
 		}
-		// cap(g.method) reaches to the end of line's backing array, so the length of
-		// what lies before it is the difference.
+		// cap(g.method) reaches to the end of line's backing array, so the difference of
+		// the capacities is the offset of the method.
 		upTo := cap(line) - cap(g.method) + len(g.method) + len(`","p`)
 		if g.id == nil && upTo <= len(line) {
 			p.lastForwarded = append(p.lastForwarded[:0], line[:upTo]...)
@@ -212,8 +213,8 @@ func (p *Pump) isForwarded(line []byte, whole bool) bool {
 	return false
 }
 
-// passesWhole decides on a line of no known form. What can't be read is passed:
-// the client is no worse off than without us.
+// isParsedForwarded decides a line in an unusual form. A line that can't be parsed is
+// forwarded, as it would be without the bridge.
 func (p *Pump) isParsedForwarded(line []byte) bool {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return true
@@ -228,7 +229,7 @@ func (p *Pump) isParsedForwarded(line []byte) bool {
 	return !p.filter.MayWantResponse() || !p.filter.WantsResponse([]byte(e.ID.Key()))
 }
 
-// long carries the line that fills the whole buffer, to its end.
+// processLongLine forwards or handles the line that fills the whole buffer, to its end.
 func (p *Pump) processLongLine(in io.Reader) error {
 	if s, ok := p.out.(Streamer); ok && p.isForwarded(p.buf, false) {
 		p.observePart(p.buf, false)
@@ -279,8 +280,8 @@ func (p *Pump) observePart(part []byte, last bool) {
 	}
 }
 
-// rest reads on to the end of a long line and hands each part to part, the last
-// one with the line end. What was read behind it is left in the buffer.
+// readRest reads the rest of a long line and calls part for each piece. The last piece has
+// the line end. Bytes after it stay in the buffer.
 func (p *Pump) readRest(in io.Reader, part func(part []byte, last bool)) error {
 	for {
 		n, err := in.Read(p.buf)

@@ -8,7 +8,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// sieve looks names up in maps, as the proxy does.
+// mapFilter looks names up in maps, as the proxy does.
 type mapFilter struct {
 	methods, keys map[string]bool
 }
@@ -41,7 +41,7 @@ func TestForwardedLinesCostNoAllocation(t *testing.T) {
 			in := bytes.NewReader(text)
 			s := someWanted
 			if name == "captured" || name == "captured, of a larger client" {
-				s.methods = nil // it is said there
+				s.methods = nil // the test wants responses only
 				s.keys = map[string]bool{`"own-1`: true}
 			}
 			p := rpc.NewPump(rpc.NewLineSink(io.Discard), s, s, 64*mib)
@@ -58,7 +58,7 @@ func TestForwardedLinesCostNoAllocation(t *testing.T) {
 	}
 }
 
-// The sink's part of a message of our own.
+// A Sink does not allocate for a message of the bridge.
 func TestMessageCostsNoAllocation(t *testing.T) {
 	sink := rpc.NewLineSink(io.Discard)
 	text := []byte(`{"method":"bridge/policy/applied","params":{}}`)
@@ -67,7 +67,7 @@ func TestMessageCostsNoAllocation(t *testing.T) {
 	}
 }
 
-// The goal is three (performance.md); what is left is a string id's text.
+// The goal is three (performance.md); the rest is the text of a string id.
 func TestParsingCostsFewAllocations(t *testing.T) {
 	var p rpc.Parser
 	number := turnStart("Please look at main.go.")

@@ -11,15 +11,15 @@ import (
 	"codex-bridge/rpc"
 )
 
-// choosy is a desk that wants lines by what stands in them.
+// lineFilter is a fakeHandler that wants lines by their content.
 type lineFilter struct{ fakeHandler }
 
 func (r *lineFilter) WantsLine(method, line []byte) bool {
 	return string(method) == "w" && bytes.Contains(line, []byte("yes"))
 }
 
-// Of one method some notifications are wanted and others pass, in their order: one that
-// has passed says nothing of the next. Requests are wanted all the same.
+// Of one method some notifications are wanted and others forwarded, in order. A forwarded one does
+// not decide the next. Requests are always wanted.
 func TestPumpLines(t *testing.T) {
 	no, yes := `{"method":"w","params":"no"}`, `{"method":"w","params":"yes"}`
 	request := `{"id":1,"method":"w","params":"no"}`
@@ -53,7 +53,7 @@ func TestPumpLines(t *testing.T) {
 	}
 }
 
-// awakening wants "w" once "now" has been taken, or once it is told.
+// laterFilter wants "w" once "now" was handled, or once the test says so.
 type laterFilter struct {
 	fakeHandler
 	wakes bool
@@ -68,8 +68,8 @@ func (r *laterFilter) Handle(line []byte) {
 	r.fakeHandler.Handle(line)
 }
 
-// What the Sieve wants since a line was taken, or since the last read, does not pass by the
-// memory of a line that passed before.
+// The result of the Filter may change after a handled line or a read. The memory of the last
+// forwarded line must not hide that.
 func TestPumpAsksFilterAgainAfterHandledLine(t *testing.T) {
 	w, now := `{"method":"w","params":1}`, `{"method":"now","params":1}`
 	t.Run("a taken line", func(t *testing.T) {
@@ -103,7 +103,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// asked wants no notifications, all requests and answers, and counts what it is asked.
+// countingFilter wants no notifications, all requests and responses, and counts its calls.
 type countingFilter struct {
 	fakeHandler
 	methods int
@@ -116,7 +116,7 @@ func (r *countingFilter) WantsMethod(_ []byte, request bool) bool {
 func (r *countingFilter) WantsResponse([]byte) bool { return true }
 func (r *countingFilter) MayWantResponse() bool     { return true }
 
-// A Sieve is asked once for notifications of one method behind each other, and for each request.
+// A Filter is asked once for a series of notifications of one method, and for each request.
 func TestPumpAsksOnceForAStream(t *testing.T) {
 	stream := strings.Repeat(`{"method":"m","params":1}`+"\n", 50)
 	request := `{"method":"m","id":1,"params":2}`
@@ -141,7 +141,7 @@ func TestPumpAsksOnceForAStream(t *testing.T) {
 	}
 }
 
-// What has no id is not taken for an answer, even by who wants all of them.
+// A message without an id is not a response, even if all responses are wanted.
 func TestPumpForwardsResponsesWithoutAnID(t *testing.T) {
 	text := `{"id":,"result":{}}` + "\n" + `{"id":,"error":{}}` + "\n"
 	r := &countingFilter{}
@@ -153,7 +153,7 @@ func TestPumpForwardsResponsesWithoutAnID(t *testing.T) {
 	}
 }
 
-// A line may end at any byte of the buffer, its last one and the middle among them.
+// A line may end at any byte of the buffer, including the last.
 func TestPumpLineEndsAnywhereInTheBuffer(t *testing.T) {
 	const size = 64
 	for n := 13; n <= 2*size; n++ {

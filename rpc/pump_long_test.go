@@ -14,13 +14,13 @@ import (
 
 const buffer = rpc.PumpBufferSize
 
-// notification of a method, n bytes long with its line end.
+// notification returns a notification of n bytes, with its line end.
 func notification(method string, n int) string {
 	start, end := `{"method":"`+method+`","params":{"text":"`, "\"}}\n"
 	return start + strings.Repeat("x", n-len(start)-len(end)) + end
 }
 
-// partial is the first write that does not end with a line end.
+// partial returns the first write that does not end with a line end.
 func (d *fakeHandler) partial() string {
 	for _, e := range d.events {
 		if strings.HasPrefix(e, "> ") && !strings.HasSuffix(e, "\n") {
@@ -30,7 +30,7 @@ func (d *fakeHandler) partial() string {
 	return ""
 }
 
-// about shows long events by their length.
+// abbreviate replaces long events by their length.
 func abbreviate(events []string) []string {
 	var all []string
 	for _, e := range events {
@@ -56,7 +56,7 @@ func TestPumpLongLines(t *testing.T) {
 	const max = 2 * mib
 	tests := []struct {
 		name, text string
-		want       []string // joined
+		want       []string // neighbouring writes joined
 		streams    bool     // a line may come in parts
 	}{
 		{"one byte less than the buffer", m(buffer - 1), []string{"> " + m(buffer-1)}, false},
@@ -96,7 +96,7 @@ func TestPumpLongLines(t *testing.T) {
 		{"name over the buffer", longName + "\n", []string{"> " + longName + "\n"}, false},
 		{"not JSON", strings.Repeat("x", 3*buffer) + "\n", []string{"> " + strings.Repeat("x", 3*buffer) + "\n"}, false},
 		{"blanks", strings.Repeat(" ", 3*buffer) + "\n", []string{"> " + strings.Repeat(" ", 3*buffer) + "\n"}, false},
-		// Nobody can tell whether it is wanted.
+		// The prefix does not contain the method.
 		{"unknown and too long", strings.Repeat("x", max) + "\n" + m(80), []string{"lost " + strings.Repeat("x", 4096), "> " + m(80)}, false},
 	}
 	readers := map[string]func(io.Reader) io.Reader{
@@ -124,8 +124,8 @@ func TestPumpLongLines(t *testing.T) {
 	}
 }
 
-// pieces gives at most n bytes at a time, and at most first the first time if that
-// is not 0.
+// pieceReader returns at most n bytes per read, and at most first bytes in the first read
+// if first is not 0.
 type pieceReader struct {
 	r        io.Reader
 	n, first int
@@ -139,8 +139,7 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 	return p.r.Read(b[:min(len(b), max(n, 1))])
 }
 
-// A framing that needs the length first can't stream: there the bound is one for
-// every line.
+// Header framing can't stream, so every line has a maximum length.
 func TestPumpLongLinesToHeaders(t *testing.T) {
 	const max = mib
 	m := func(n int) string { return notification("m", n) }
@@ -157,7 +156,7 @@ func TestPumpLongLinesToHeaders(t *testing.T) {
 	if !slices.Equal(d.events, want) {
 		t.Errorf("%q\nwant %q", abbreviate(d.events), abbreviate(want))
 	}
-	// Without a taker there is nobody to tell.
+	// Without a Handler the line is dropped.
 	d = &fakeHandler{}
 	if err := rpc.NewPump(rpc.NewHeaderSink(d), nil, nil, max).Run(strings.NewReader(m(2*max) + m(80))); err != nil {
 		t.Fatal(err)
@@ -167,8 +166,7 @@ func TestPumpLongLinesToHeaders(t *testing.T) {
 	}
 }
 
-// In the middle of a long line others want to speak to the client, and have to
-// wait for its end.
+// Messages of other goroutines wait for the end of a long line.
 func TestPumpBlocksOtherWritersDuringALongLine(t *testing.T) {
 	const speakers, messages = 4, 25
 	var d fakeHandler
@@ -204,8 +202,7 @@ func TestPumpBlocksOtherWritersDuringALongLine(t *testing.T) {
 	}
 }
 
-// starter closes start behind so many reads: then the others are in the middle of
-// what it reads.
+// burstReader closes start after some reads, so that others write in the middle of a line.
 type burstReader struct {
 	r     io.Reader
 	after int
@@ -219,12 +216,12 @@ func (s *burstReader) Read(b []byte) (int, error) {
 	return s.r.Read(b)
 }
 
-// A line that breaks off passes as far as it came where lines are what the client reads; of
-// framed messages a part is none. What its start tells is kept in either case.
+// A truncated line is forwarded up to its end with JSON Lines, and not at all with header
+// framing. Its start is kept in either case.
 func TestPumpTruncatedLine(t *testing.T) {
 	const whole = `{"id":1,"result":{}}`
 	for name, cut := range map[string]string{"short": `{"id":2,"res`, "long": `{"id":2,"result":"` + strings.Repeat("x", 2*buffer)} {
-		for _, end := range []string{cut, whole} { // whole, but for its line end
+		for _, end := range []string{cut, whole} { // whole lacks only its line end
 			lines, framed := &fakeHandler{}, &fakeHandler{}
 			pump := rpc.NewPump(rpc.NewLineSink(lines), lines, lines, mib)
 			if err := pump.Run(strings.NewReader(whole + "\n" + end)); err != nil {
@@ -249,7 +246,7 @@ func TestPumpTruncatedLine(t *testing.T) {
 	}
 }
 
-// A Read that gives nothing, as the last one of all does, is no reason for a write.
+// A Read without bytes, as the last one may be, causes no write.
 func TestPumpWritesNothingEmpty(t *testing.T) {
 	long := notification("m", 300)
 	empty := 0

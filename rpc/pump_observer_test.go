@@ -8,11 +8,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// watcher keeps what it is told, and how many lines that are.
+// fakeObserver keeps the forwarded bytes and the number of lines.
 type fakeObserver struct {
 	text  bytes.Buffer
 	lines int
-	open  bool // in a line that comes in parts
+	open  bool // within a line that comes in parts
 }
 
 func (w *fakeObserver) ForwardedLines(lines []byte, count int) {
@@ -27,7 +27,7 @@ func (w *fakeObserver) ForwardedPart(part []byte, last bool) {
 	}
 }
 
-// check compares what was told with what was written.
+// check compares the observed bytes with the written ones.
 func (w *fakeObserver) check(t *testing.T, events []string) {
 	t.Helper()
 	var written strings.Builder
@@ -46,8 +46,8 @@ func (w *fakeObserver) check(t *testing.T, events []string) {
 	}
 }
 
-// Who watches is told what passes, all of it and nothing else: in runs, in parts, gathered
-// for a client that needs the length first, and a last line without an end.
+// An Observer sees all forwarded lines and no others: runs, parts, lines gathered for header
+// framing, and a last line without a line end.
 func TestPumpObserved(t *testing.T) {
 	long := notification("m", 3*buffer)
 	for name, text := range map[string]string{
@@ -81,6 +81,6 @@ func TestPumpObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.text.String() != long || w.lines != 1 {
-		t.Errorf("told %d bytes, %d lines", w.text.Len(), w.lines)
+		t.Errorf("observed %d bytes, %d lines", w.text.Len(), w.lines)
 	}
 }

@@ -14,9 +14,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// desk wants some methods and answers, and keeps everything that happens in its
-// order: "> " is a write to the client, "take " a line that was wanted, "lost "
-// one that was too long.
+// fakeHandler wants some methods and responses, and keeps all events in order: "> " is a
+// write to the client, "take " a handled line, "lost " the start of a too long line.
 type fakeHandler struct {
 	methods, keys []string
 	events        []string
@@ -37,8 +36,8 @@ func (d *fakeHandler) Write(b []byte) (int, error) {
 
 func (d *fakeHandler) note(what string, b []byte) { d.events = append(d.events, what+string(b)) }
 
-// joined are the events with neighbouring writes put together: how many there are
-// depends on what each Read gives.
+// joined returns the events with neighbouring writes joined: their number depends on the
+// size of each Read.
 func (d *fakeHandler) joined() []string {
 	var all []string
 	for _, e := range d.events {
@@ -68,7 +67,7 @@ func TestPump(t *testing.T) {
 		{"longer name", `{"method":"ww","params":{}}`},
 		{"shorter name", `{"method":"","params":{}}`},
 		{"other case", `{"method":"W"}`},
-		{"request", `{"id":1,"method":"m","params":{}}`}, // 1 is codex's own id here
+		{"request", `{"id":1,"method":"m","params":{}}`}, // 1 is Codex's own id here
 		{"request with a string id", `{"id":"s","method":"m"}`},
 		{"answer", `{"id":2,"result":{}}`},
 		{"answer to a string", `{"id":"1","result":{}}`},
@@ -83,7 +82,7 @@ func TestPump(t *testing.T) {
 		{"null id", `{"error":{"code":1},"id":null}`},
 		{"method not a string", `{"method":1}`},
 		{"method in another case", `{"Method":"w"}`},
-		// What is no message is none of our business; the client may know better.
+		// The client may understand a line that is not a message.
 		{"not JSON", `hello`},
 		{"half", `{"params":{},"method":"w"`},
 		{"half a name", `{"method":"w`},
@@ -130,7 +129,7 @@ func TestPump(t *testing.T) {
 		{"result first", `{"result":{"id":2},"id":1}`},
 		{"other members", `{"emittedAtMs":5,"id":1,"result":{}}`},
 		{"white space, answer", `{"id": 1,"result":{}}`},
-		// Its method is known, and that it is broken will be seen by who wants it.
+		// Its method is known; the Handler finds that the line is broken.
 		{"broken behind its method", `{"method":"w","params":`},
 	}
 
@@ -141,7 +140,7 @@ func TestPump(t *testing.T) {
 			d := &fakeHandler{methods: wanted.methods, keys: wanted.keys}
 			d.pump(t, strings.NewReader(text), mib)
 			if diff := cmp.Diff([]string{"> " + text}, d.events); diff != "" {
-				t.Error(diff) // more than one write, too, would be a fault
+				t.Error(diff) // also if there is more than one write
 			}
 		})
 	}
@@ -190,8 +189,8 @@ func TestPump(t *testing.T) {
 	})
 }
 
-// The start of the last line that passed is kept: it must not decide on a method
-// that only begins alike, nor on one that is said in another form.
+// The start of the last forwarded line must not decide a method with the same prefix, or a
+// message in another form.
 func TestPumpDistinguishesMethodsWithACommonPrefix(t *testing.T) {
 	lines := []string{`{"method":"m"}`, `{"method":"mw"}`, `{"method":"m"}`, `{"method":"m/w"}`, `{"method":"m","params":{}}`,
 		`{"id":1,"method":"m"}`, `{"id":1,"method":"mw"}`, `{"id":11,"method":"mw"}`, `{"method":"ml"}`, `{"method":"mlw"}`, `{"method":"` + strings.Repeat("m", 300) + `"}`,
@@ -209,8 +208,8 @@ func TestPumpDistinguishesMethodsWithACommonPrefix(t *testing.T) {
 	}
 }
 
-// The last line has no line end when codex died in it. What nobody wants goes on
-// to the client; what somebody wants must not reach the client undecided.
+// The last line has no line end if Codex ended within it. It is forwarded unless the
+// Handler wants it: a wanted line must not reach the client undecided.
 func TestPumpLastLine(t *testing.T) {
 	tests := []struct {
 		name, text string
@@ -255,8 +254,8 @@ func TestPumpReadError(t *testing.T) {
 	}
 }
 
-// Codex goes on when its client listens no more (measured), and so must who reads
-// it: what is wanted is still taken, and nothing is left to read.
+// Codex goes on when its client stops reading (measured). The Pump still handles the wanted
+// lines and reads to the end.
 func TestPumpWithClosedClient(t *testing.T) {
 	var text strings.Builder
 	for range 5000 {
@@ -277,7 +276,7 @@ func TestPumpWithClosedClient(t *testing.T) {
 	}
 }
 
-// replier answers each line that it takes with one of its own.
+// replyingHandler writes a message for each line that it handles.
 type replyingHandler struct {
 	*fakeHandler
 	out rpc.Sink
@@ -285,8 +284,8 @@ type replyingHandler struct {
 
 func (r replyingHandler) Handle([]byte) { r.out.WriteMessage([]byte(`{"method":"instead"}`)) }
 
-// Between two of the Pump's writes the taker speaks to the client: its word comes
-// in the place of what it took.
+// The Handler may write to the client between two writes of the Pump. Its message takes the
+// place of the handled line.
 func TestPumpHandlerRepliesInPlace(t *testing.T) {
 	var out bytes.Buffer
 	r := replyingHandler{&fakeHandler{methods: []string{"w"}}, rpc.NewLineSink(&out)}
@@ -299,7 +298,7 @@ func TestPumpHandlerRepliesInPlace(t *testing.T) {
 	}
 }
 
-// With the base protocol of LSP each line becomes a message of its own.
+// With header framing each line becomes a message.
 func TestPumpToHeaders(t *testing.T) {
 	d := &fakeHandler{methods: []string{"w"}}
 	text := "{\"method\":\"m\"}\n{\"method\":\"w\"}\n{}\n{\"method\":\"n\"}\n"

@@ -7,21 +7,20 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 )
 
-// Sink takes messages for the client, from any goroutine. Each message arrives
-// with one write, as Codex writes them: there are clients that do not join
-// partial lines. After a failed write a Sink is dead and swallows what it gets.
-// Run, Open, Continue and Close are for the one goroutine of the Pump.
+// Sink sends messages to the client. WriteMessage and Err may be called concurrently; the
+// other methods belong to the Pump. Each message takes one write, as with Codex: some
+// clients do not join partial lines. After a failed write a Sink drops everything.
 type Sink interface {
-	// Run writes whole lines, each with its line end.
+	// WriteLines writes whole lines, each with its line end.
 	WriteLines(lines []byte)
-	// Message writes one message that has no line end.
+	// WriteMessage writes one message, which has no line end.
 	WriteMessage(text []byte)
-	// Err is why the Sink is dead; nil while it is not.
+	// Err returns the error of the first failed write, or nil.
 	Err() error
 }
 
-// Streamer is a Sink that takes a line in parts: Open, any number of Continue and
-// Close, during which everybody else waits.
+// Streamer is a Sink that can write a line in parts: BeginLine, any number of ContinueLine,
+// EndLine. In between, WriteMessage blocks.
 type Streamer interface {
 	Sink
 	BeginLine(part []byte)
@@ -29,22 +28,22 @@ type Streamer interface {
 	EndLine()
 }
 
-// Lines is a Streamer of JSON Lines.
+// LineSink is a Streamer that writes JSON Lines.
 type LineSink struct {
 	mu        sync.Mutex
 	w         io.Writer
 	run       runWriter // w, when it is one
 	err       error
 	buf       []byte
-	truncated bool // what passed last has no line end: Codex has ended in the middle of a line
+	truncated bool // the last forwarded line has no line end, because Codex ended within it
 }
 
-// runWriter is a writer that does better with what a Pump has just read (Join).
+// runWriter is a writer with a faster way to write what the Pump has just read (see Join).
 type runWriter interface {
 	WriteRun([]byte) (int, error)
 }
 
-// NewLines makes a Sink that writes to w.
+// NewLineSink returns a LineSink that writes to w.
 func NewLineSink(w io.Writer) *LineSink {
 	run, _ := w.(runWriter)
 	return &LineSink{w: w, run: run}
@@ -56,7 +55,7 @@ func (l *LineSink) write(b []byte) {
 	}
 }
 
-// pass is write for what the Pump passes on.
+// forward writes lines, or a part of one, from the Pump.
 func (l *LineSink) forward(b []byte) {
 	if len(b) > 0 {
 		l.truncated = b[len(b)-1] != '\n'
@@ -69,15 +68,15 @@ func (l *LineSink) forward(b []byte) {
 	}
 }
 
-// Run implements Sink.
+// WriteLines implements Sink.
 func (l *LineSink) WriteLines(lines []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forward(lines)
 }
 
-// Message implements Sink. Behind a line that broke off it begins one of its own: else the
-// client could read neither.
+// WriteMessage implements Sink. After a truncated line it starts a new one, so that the
+// client can parse the message.
 func (l *LineSink) WriteMessage(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,16 +91,16 @@ func (l *LineSink) WriteMessage(text []byte) {
 	}
 }
 
-// Open implements Streamer.
+// BeginLine implements Streamer.
 func (l *LineSink) BeginLine(part []byte) {
 	l.mu.Lock()
 	l.forward(part)
 }
 
-// Continue implements Streamer.
+// ContinueLine implements Streamer.
 func (l *LineSink) ContinueLine(part []byte) { l.forward(part) }
 
-// Close implements Streamer.
+// EndLine implements Streamer.
 func (l *LineSink) EndLine() { l.mu.Unlock() }
 
 // Err implements Sink.
@@ -111,9 +110,9 @@ func (l *LineSink) Err() error {
 	return l.err
 }
 
-// Headers is a Sink of the base protocol of LSP: every message with a
-// Content-Length header and "jsonrpc":"2.0", which Codex leaves out. It is no
-// Streamer, since the header needs the length first.
+// HeaderSink is a Sink for the base protocol of LSP. It adds a Content-Length header and
+// "jsonrpc":"2.0", which Codex omits, to every message. It is not a Streamer, since the
+// header contains the length.
 type HeaderSink struct {
 	mu  sync.Mutex
 	ch  channel.Channel
@@ -121,7 +120,7 @@ type HeaderSink struct {
 	buf []byte
 }
 
-// NewHeaders makes a Sink that writes to w.
+// NewHeaderSink returns a HeaderSink that writes to w.
 func NewHeaderSink(w io.Writer) *HeaderSink {
 	return &HeaderSink{ch: channel.Header("")(nil, nopCloser{w})}
 }
@@ -132,8 +131,8 @@ func (nopCloser) Close() error { return nil }
 
 var versionMember = []byte(`{"jsonrpc":"2.0"`)
 
-// Message implements Sink. What is no object is dropped: an LSP library would
-// end the connection over it.
+// WriteMessage implements Sink. It drops a text that is not an object, since an LSP library
+// would close the connection because of it.
 func (h *HeaderSink) WriteMessage(text []byte) {
 	text = trimSpace(text)
 	if len(text) < 2 || text[0] != '{' {
@@ -155,7 +154,7 @@ func (h *HeaderSink) WriteMessage(text []byte) {
 	}
 }
 
-// Run implements Sink.
+// WriteLines implements Sink.
 func (h *HeaderSink) WriteLines(lines []byte) {
 	for len(lines) > 0 {
 		line := lines

@@ -12,9 +12,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// recorder keeps each write. It fails from the write number failAt on, if that is
-// not 0. Like any writer it is used by one goroutine at a time: the race detector
-// tells if a Sink does not see to that.
+// recorder keeps each write. From write number failAt on it fails, unless that is 0. It has
+// no lock, so the race detector finds concurrent writes.
 type recorder struct {
 	writes []string
 	failAt int
@@ -42,7 +41,7 @@ func TestLineSink(t *testing.T) {
 	s.ContinueLine([]byte("lines "))
 	s.ContinueLine([]byte("end\n"))
 	s.EndLine()
-	s.WriteMessage([]byte(`"` + strings.Repeat("x", rpc.PumpBufferSize) + `"`)) // its memory is not kept
+	s.WriteMessage([]byte(`"` + strings.Repeat("x", rpc.PumpBufferSize) + `"`)) // its buffer is released
 	s.WriteMessage([]byte(`{"b":2}`))
 	want := []string{"{\"a\":1}\n", "{}\n[]\n", "\n", "long ", "lines ", "end\n",
 		`"` + strings.Repeat("x", rpc.PumpBufferSize) + "\"\n", "{\"b\":2}\n"}
@@ -54,7 +53,7 @@ func TestLineSink(t *testing.T) {
 	}
 }
 
-// What Codex has left unfinished is passed as it is; who says something then begins a new line.
+// A line that Codex has not finished is forwarded as it is. The next message starts a new line.
 func TestLineSinkAfterTruncatedLine(t *testing.T) {
 	var w recorder
 	s := rpc.NewLineSink(&w)
@@ -72,8 +71,7 @@ func TestLineSinkAfterTruncatedLine(t *testing.T) {
 	}
 }
 
-// A message handed over must not be written into: it may be a part of a longer
-// text.
+// A Sink must not write into a message: it may be a part of a longer text.
 func TestSinkDoesNotChangeTheMessage(t *testing.T) {
 	text := []byte(`{"a":1}{"b":2}`)
 	rpc.NewLineSink(&recorder{}).WriteMessage(text[:7])
@@ -119,7 +117,7 @@ func TestHeaderSink(t *testing.T) {
 					t.Errorf("Message:\n%s", diff)
 				}
 			}
-			// What this package writes it must be able to read.
+			// A Source must be able to read the result.
 			read, _ := rpc.DetectFraming(strings.NewReader(strings.Join(w.writes, "")), nil, 1<<30)
 			for range w.writes {
 				line, err := read.Next()
@@ -134,8 +132,7 @@ func TestHeaderSink(t *testing.T) {
 	}
 }
 
-// After a failed write half a message may be out: whatever came behind it would be
-// read as its rest.
+// After a failed write half a message may have been sent. Later bytes would become its rest.
 func TestSinkIsDeadAfterAFailure(t *testing.T) {
 	sinks := map[string]func(*recorder) rpc.Sink{
 		"lines":   func(r *recorder) rpc.Sink { return rpc.NewLineSink(r) },
@@ -165,8 +162,8 @@ func TestSinkIsDeadAfterAFailure(t *testing.T) {
 	}
 }
 
-// Messages come from many goroutines, also while a line is written in parts; each
-// has to arrive whole.
+// Messages come from many goroutines, also while a line is written in parts. Each must
+// arrive whole.
 func TestSinkFromManyGoroutines(t *testing.T) {
 	const speakers, messages = 8, 50
 	var w recorder

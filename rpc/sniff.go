@@ -2,10 +2,10 @@ package rpc
 
 import "bytes"
 
-// glance is what the first bytes of a line of Codex tell.
+// linePrefix is the method and id at the start of a line from Codex.
 type linePrefix struct {
 	method []byte // between its quotes
-	id     []byte // of an answer or a request, as Codex wrote it
+	id     []byte // as Codex wrote it; nil for a notification
 }
 
 var (
@@ -16,16 +16,16 @@ var (
 	responseNext = [...][]byte{[]byte(`,"result":`), []byte(`,"error":`)}
 )
 
-// look recognises the forms that codex 0.169.0 writes; of any other, and of bytes
-// that end too early, it tells nothing.
+// sniff recognises the forms that Codex 0.169.0 writes. For any other form, and for a
+// prefix that is too short, the result is empty.
 //
 //	{"method":"…","id":  requests
 //	{"method":"…", notifications
 //	{"id":…,"method":"…"
 //	{"id":…,"result":  and  {"id":…,"error":
 //
-// Failures, {"error":…,"id":…}, tell their id at the end. Methods of the
-// protocol have no escapes.
+// Error responses of the form {"error":…,"id":…} have their id at the end. Codex's methods
+// need no escapes.
 func sniff(line []byte) linePrefix {
 	switch {
 	case bytes.HasPrefix(line, methodStart):
@@ -65,8 +65,8 @@ func sniffMethod(rest []byte) linePrefix {
 	return g
 }
 
-// idToken is the number or string at the start of rest; ok only when its end is
-// seen.
+// scanID returns the number or string at the start of rest. ok is false if rest does not
+// contain its end.
 func scanID(rest []byte) (token []byte, ok bool) {
 	if len(rest) > 0 && rest[0] == '"' {
 		for i := 1; i < len(rest); i++ {

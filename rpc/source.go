@@ -11,43 +11,42 @@ import (
 	"strings"
 )
 
-// Source gives a client's messages, one at a time.
+// Source reads a client's messages.
 type Source interface {
-	// Next is the next message, ready to be written to Codex: on one line and with
-	// its line end, unless the client's last line had none. It is valid until the
-	// next call; one longer than MaxReused stays so.
+	// Next returns the next message as a line for Codex, with a line end unless the client's
+	// last line had none. The line is valid until the next call; a line longer than
+	// MaxReusedSize stays valid.
 	//
-	// A *RefusedLine is to be answered, and the next message asked for; io.EOF is
-	// the end; any other error ends the connection.
+	// A *MessageError concerns one message: send its Err to the client and call Next
+	// again. io.EOF is the end of the input. Any other error ends the connection.
 	Next() ([]byte, error)
 }
 
-// MaxReused bounds in bytes the memory that a Source uses for one message after the other.
+// MaxReusedSize is the size in bytes up to which a Source reuses memory for messages.
 const MaxReusedSize = 1 << 20
 
-// maxStart is how much of a message over the bound is looked at.
+// maxSearched is how many bytes of a too long message are searched for its id.
 const maxSearched = 64 << 10
 
-// headerNames are the only fields that the base protocol knows.
+// headerNames are the fields of the LSP base protocol.
 var headerNames = []string{"content-length", "content-type"}
 
-// Recognise tells the client's framing by its first bytes and returns
-// both ends for it: JSON Lines, or the base protocol of LSP when they are a
-// header. It blocks until the client says something, empty lines aside; at the end
-// of in it returns JSON Lines. max bounds a message in bytes, that of a line with
-// its line end.
-func DetectFraming(in io.Reader, out io.Writer, max int) (Source, Sink) {
+// DetectFraming detects the client's framing by its first bytes, and returns a Source and a
+// Sink for it: the LSP base protocol if they start a header, else JSON Lines. It skips
+// empty lines and blocks until the client has sent something else, or in ends. maxMessage is
+// the maximum length of a message in bytes; of a line, with its line end.
+func DetectFraming(in io.Reader, out io.Writer, maxMessage int) (Source, Sink) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	if isHeader(r) {
-		return &headerSource{r: r, max: max}, NewHeaderSink(out)
+		return &headerSource{r: r, max: maxMessage}, NewHeaderSink(out)
 	}
-	return &lineSource{r: r, max: max}, NewLineSink(out)
+	return &lineSource{r: r, max: maxMessage}, NewLineSink(out)
 }
 
 func isHeader(r *bufio.Reader) bool {
 	for c, err := r.ReadByte(); err == nil; c, err = r.ReadByte() {
 		if c != '\r' && c != '\n' {
-			_ = r.UnreadByte() // can't fail behind ReadByte
+			_ = r.UnreadByte() // can't fail after ReadByte
 			break
 		}
 	}
@@ -70,8 +69,7 @@ func isHeader(r *bufio.Reader) bool {
 	}
 }
 
-// tooLarge is the answer to a message over the bound; its id is looked for in what
-// was read of it, or in the first bytes of that.
+// newTooLargeError returns the error for a too long message, of which read is the start.
 func newTooLargeError(read []byte, max int) error {
 	return &MessageError{ID: recoverID(read[:min(len(read), maxSearched)]), Err: Errorf(CodeTooLarge,
 		"the message is longer than %d bytes; send less at once, or raise codex.max_message", max)}
@@ -81,11 +79,11 @@ func newTooLargeError(read []byte, max int) error {
 type lineSource struct {
 	r    *bufio.Reader
 	max  int
-	long []byte // a line longer than r's buffer
+	long []byte // buffer for a line longer than r's
 }
 
 func (s *lineSource) Next() ([]byte, error) {
-	if size := cap(s.long); size > MaxReusedSize { // most never send another
+	if size := cap(s.long); size > MaxReusedSize { // few clients send a second one
 		s.long = nil
 		releaseMemory(size)
 	}
@@ -97,7 +95,7 @@ func (s *lineSource) Next() ([]byte, error) {
 		if len(line) > s.max {
 			return nil, newTooLargeError(line, s.max)
 		}
-		if len(trimSpace(line)) > 0 { // Codex passes over blank lines, too
+		if len(trimSpace(line)) > 0 { // Codex skips blank lines, too
 			return line, nil
 		}
 		if err != nil {
@@ -106,8 +104,8 @@ func (s *lineSource) Next() ([]byte, error) {
 	}
 }
 
-// gather reads on a line that is longer than the buffer; of one over the bound it
-// keeps no more than tells so.
+// readLong reads the rest of a line that is longer than the buffer. Of a too long line it
+// keeps little more than the maximum.
 func (s *lineSource) readLong(start []byte) ([]byte, error) {
 	s.long = append(s.long[:0], start...)
 	for {
@@ -121,8 +119,8 @@ func (s *lineSource) readLong(start []byte) ([]byte, error) {
 	}
 }
 
-// huge is a line so long that its memory is given back at once: the collector would wait
-// until as much again is asked for, and the system for minutes.
+// minReleased is the size from which a buffer's memory is returned to the system at once.
+// The garbage collector would wait for further allocations, and the system for minutes.
 const minReleased = 16 << 20
 
 func releaseMemory(size int) {
@@ -131,18 +129,17 @@ func releaseMemory(size int) {
 	}
 }
 
-// gathered is line with part behind it, where a line comes to no more than max bytes. As
-// append does it a long one would take five times its length meanwhile; this comes to two or three.
-func appendLong(line, part []byte, max int) []byte {
+// appendLong appends part to line, whose final length is at most maxLen. While append grows
+// a long line it would take five times its length; appendLong takes two or three times.
+func appendLong(line, part []byte, maxLen int) []byte {
 	if n := len(line) + len(part); n > cap(line) {
-		line = append(make([]byte, 0, min(2*n, max)), line...)
+		line = append(make([]byte, 0, min(2*n, maxLen)), line...)
 	}
 	return append(line, part...)
 }
 
-// headerSource reads the base protocol of LSP. jrpc2's and go.lsp.dev/jsonrpc2's
-// readers do the same, but put no bound on a header line, and make room for any
-// length that is claimed before a byte of it has come.
+// headerSource reads the LSP base protocol. The readers of jrpc2 and go.lsp.dev/jsonrpc2 do
+// not limit a header line, and allocate the declared length before a byte has arrived.
 type headerSource struct {
 	r   *bufio.Reader
 	max int
@@ -169,14 +166,14 @@ func (s *headerSource) Next() ([]byte, error) {
 		}
 		return nil, newTooLargeError(start, s.max)
 	}
-	var body bytes.Buffer // grows with what comes, not with what is claimed
+	var body bytes.Buffer // grows with the bytes received, not to the declared size
 	if n, err := io.CopyN(&body, s.r, int64(size)); n < int64(size) {
 		return nil, inputError(err)
 	}
 	return s.toLine(body.Bytes()), nil
 }
 
-// ended is err, where the client's end inside a message is its end.
+// inputError returns io.EOF if the input ended within a message, else err.
 func inputError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
@@ -184,8 +181,8 @@ func inputError(err error) error {
 	return err
 }
 
-// line makes a body into a line for Codex. A text that is not strict is left as
-// it is, for the Parser to refuse.
+// toLine turns a body into a line for Codex. A body that is not strict JSON is returned
+// unchanged: the Parser rejects it.
 func (s *headerSource) toLine(body []byte) []byte {
 	s.p.reset(body, false, MaxDepth)
 	if s.p.parse() != nil {
@@ -201,8 +198,8 @@ func (s *headerSource) toLine(body []byte) []byte {
 	return append(body, '\n')
 }
 
-// header reads up to the blank line. A broken header ends the connection, since
-// nobody knows where the next message starts.
+// readHeader reads a header and its blank line. A broken header ends the connection, since
+// the start of the next message is unknown.
 func (s *headerSource) readHeader() (size int, err error) {
 	size = -1
 	for range maxHeaderLines {

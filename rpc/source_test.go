@@ -13,8 +13,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// said is everything a Source gives until its end: messages, refusals as
-// "code id", and in the end what ended it, unless that is io.EOF.
+// readAll returns all results of a Source: messages, errors as "code id", and the last error
+// unless that is io.EOF.
 func readAll(t *testing.T, s rpc.Source) []string {
 	t.Helper()
 	var all []string
@@ -37,8 +37,7 @@ func readAll(t *testing.T, s rpc.Source) []string {
 	}
 }
 
-// sources is what the Source of the text says, read in one piece and byte by byte;
-// both have to say the same.
+// sources returns the results of a Source for the text. Reads of one byte must give the same.
 func sources(t *testing.T, text string, max int) []string {
 	t.Helper()
 	s, _ := rpc.DetectFraming(strings.NewReader(text), io.Discard, max)
@@ -52,7 +51,7 @@ func sources(t *testing.T, text string, max int) []string {
 
 func TestJSONLines(t *testing.T) {
 	const max = 200
-	long := func(n int) string { // a call of n bytes with its line end
+	long := func(n int) string { // a request of n bytes with its line end
 		start, end := `{"id":7,"method":"m","params":{"a":"`, `"}}`+"\n"
 		return start + strings.Repeat("x", n-len(start)-len(end)) + end
 	}
@@ -66,7 +65,7 @@ func TestJSONLines(t *testing.T) {
 		{"blank lines", "{\"a\":1}\n\n \t\n\r\n{\"b\":2}\n\n", []string{"{\"a\":1}\n", "{\"b\":2}\n"}},
 		{"only blank lines", "\n\r\n  \n", nil},
 		{"blanks at the end", "{\"a\":1}\n  ", []string{"{\"a\":1}\n"}},
-		// Codex ignores such a line; so it must not get a line end from us.
+		// Codex ignores such a line, so the Source must not add a line end.
 		{"no line end", "{\"a\":1}\n{\"b\":2}", []string{"{\"a\":1}\n", "{\"b\":2}"}},
 		{"white space stays", "  {\"a\" : 1}\t\n", []string{"  {\"a\" : 1}\t\n"}},
 		{"not JSON", "hello\n{\"a\":1}\n", []string{"hello\n", "{\"a\":1}\n"}},
@@ -88,7 +87,7 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// Around the size of the read buffer, 64 KiB, and far behind it.
+// Lengths around the size of the read buffer, 64 KiB, and far beyond it.
 func TestLongJSONLines(t *testing.T) {
 	const buffer, max = 64 << 10, 4 << 20
 	call := func(n int) string { return `{"id":7,"method":"m","params":"` + strings.Repeat("x", n-34) + "\"}\n" }
@@ -96,7 +95,7 @@ func TestLongJSONLines(t *testing.T) {
 	var want []string
 	for _, n := range []int{buffer - 1, buffer, buffer + 1, 2 * buffer, 2*buffer + 1, 1 << 20, 1<<20 + 1, max - 1, max, 100} {
 		text.WriteString(call(n))
-		text.WriteString("{}\n") // a small one behind each
+		text.WriteString("{}\n") // a short one after each
 		want = append(want, call(n), "{}\n")
 	}
 	for _, n := range []int{max + 1, 2 * max, 3*max + 7} {
@@ -116,8 +115,8 @@ func TestLongJSONLines(t *testing.T) {
 	}
 }
 
-// Where only the first bytes of a message were kept, an id that goes on behind
-// them must not be taken for a shorter one: it may be another request's.
+// Only the first bytes of a too long message are kept. If they end within an id, its start
+// must not be used: it may be the id of another request.
 func TestTooLongIDIsNotTruncated(t *testing.T) {
 	const kept, max = 64 << 10, 100 << 10
 	for at := kept - 12; at < kept+2; at++ {

@@ -9,8 +9,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// accepted are lines that a client may send. Codex 0.169.0 takes all of them
-// (measured); a name says what is special about one.
+// accepted are valid lines of a client. Codex 0.169.0 takes all of them (measured). The name
+// states the special property.
 var accepted = []struct{ name, line string }{
 	{"request", `{"id":1,"method":"m","params":{}}`},
 	{"any order", `{"params":{},"method":"m","id":1}`},
@@ -33,7 +33,7 @@ var accepted = []struct{ name, line string }{
 	{"result and error deep down", `{"id":1,"method":"m","params":{"result":1,"error":1,"id":[]}}`},
 
 	{"id 0", `{"id":0,"method":"m"}`},
-	{"id -0", `{"id":-0,"method":"m"}`}, // measured: codex answers to 0
+	{"id -0", `{"id":-0,"method":"m"}`}, // measured: Codex replies with id 0
 	{"id -1", `{"id":-1,"method":"m"}`},
 	{"largest id", `{"id":9223372036854775807,"method":"m"}`},
 	{"smallest id", `{"id":-9223372036854775808,"method":"m"}`},
@@ -44,7 +44,7 @@ var accepted = []struct{ name, line string }{
 	{"DEL", "{\"method\":\"m\",\"params\":{\"t\":\"\x7f\"}}"},
 	{"U+2028", "{\"method\":\"m\",\"params\":{\"t\":\"\u2028\u2029\"}}"},
 	{"BOM inside a string", "{\"method\":\"m\",\"params\":{\"t\":\"\ufeff\"}}"},
-	{"replacement character", "{\"method\":\"m\",\"params\":{\"t\":\"\ufffd\"}}"}, // which Go's decoder gives for a broken byte, too
+	{"replacement character", "{\"method\":\"m\",\"params\":{\"t\":\"\ufffd\"}}"}, // Go's decoder returns it for invalid bytes, too
 	{"noncharacter", "{\"method\":\"m\",\"params\":{\"t\":\"\uffff\U0010ffff\"}}"},
 	{"all escapes", `{"method":"m","params":{"t":"\"\\\/\b\f\n\r\t\u0000\u00e9\uD83D\uDe00"}}`},
 	{"escaped control character in a key", `{"method":"m","params":{"\u0000":1}}`},
@@ -60,24 +60,24 @@ var accepted = []struct{ name, line string }{
 	{"nearly a private name", `{"method":"m","params":{"$serde_json::privat::RawValue":1,"$serde_json::private:":1,"x$serde_json::private::Number":1,"$":1}}`},
 	{"deepest", nested(126)},
 	{"deepest objects", nestedObjects(126)},
-	{"as many members as are compared one by one", `{"method":"m","params":` + object(rpc.FewMembers) + `}`},
-	{"one member more", `{"method":"m","params":` + object(rpc.FewMembers+1) + `}`},
+	{"as many members as are compared one by one", `{"method":"m","params":` + object(rpc.MaxCompared) + `}`},
+	{"one member more", `{"method":"m","params":` + object(rpc.MaxCompared+1) + `}`},
 	{"many members", `{"method":"m","params":` + object(5000) + `}`},
 	{"most members", `{"method":"m","params":` + object(rpc.MaxMembers-2) + `}`}, // and the two around them
 	{"many objects with many members", `{"method":"m","params":{"a":[` + strings.Repeat(object(30000)+",", 4) + `0]}}`},
 }
 
-// nested is a notification whose params, one object, holds arrays, n levels in all.
+// nested returns a notification whose params, one object, hold arrays, n levels in all.
 func nested(n int) string {
 	return `{"method":"m","params":{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}}`
 }
 
-// nestedObjects is a notification whose params are n objects inside each other.
+// nestedObjects returns a notification whose params are n nested objects.
 func nestedObjects(n int) string {
 	return `{"method":"m","params":` + strings.Repeat(`{"a":`, n) + `0` + strings.Repeat("}", n) + `}`
 }
 
-// object is an object with n different keys, and behind them the members more.
+// object returns an object with n different keys, and then the members more.
 func object(n int, more ...string) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -85,8 +85,7 @@ func object(n int, more ...string) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		// The keys are long, and their beginnings alike, so that only the whole of
-		// them tells them apart.
+		// The keys are long and have a common prefix, so only whole keys differ.
 		b.WriteString(`"member-` + strings.Repeat("x", i%3) + string(rune('a'+i%26)) + strconv.Itoa(i) + `":0`)
 	}
 	for i, m := range more {
@@ -122,19 +121,18 @@ const (
 	params  = rpc.CodeInvalidParams
 )
 
-// refused are lines that never reach codex, the code that the client is told and
-// the id it is told it under. Codex drops most of them without a reply; a
-// comment says where it does something else (all measured on 0.169.0).
+// refused are lines that never reach Codex, with the code and id of the error reply. Codex
+// drops most of them without a reply; comments state other behaviour (measured on 0.169.0).
 var refused = []struct {
 	name string
 	line string
 	code rpc.Code
 	id   string
-	says string // part of the message, where it matters
+	says string // part of the message, if it matters
 }{
 	// Not JSON.
 	{"nothing", ``, notJSON, `null`, "ends"},
-	{"garbage", `hello`, notJSON, `null`, "'h' where a value"},
+	{"garbage", `hello`, notJSON, `null`, "unexpected 'h'; expected a value"},
 	{"end in an object", `{"id":1,"method":"m"`, notJSON, `1`, "ends"},
 	{"end in a string", `{"id":1,"method":"m","params":{"a":"b`, notJSON, `1`, "ends inside a string"},
 	{"end in an escape", `{"id":1,"method":"m","params":{"a":"b\`, notJSON, `1`, "ends inside a string"},
@@ -217,23 +215,23 @@ var refused = []struct {
 	{"Latin-1", "{\"id\":1,\"method\":\"m\",\"params\":{\"t\":\"caf\xe9\"}}", notJSON, `1`, "not UTF-8"},
 
 	// Keys. Inside params codex takes the last of two.
-	{"key twice", `{"id":1,"method":"m","method":"n"}`, notJSON, `1`, `"method" twice`},
-	{"id twice", `{"id":1,"id":2,"method":"m"}`, notJSON, `1`, "twice"},
-	{"key twice, escaped", `{"id":1,"method":"m","m\u0065thod":"n"}`, notJSON, `1`, "twice"},
-	{"key twice, both escaped", `{"id":1,"\u006dethod":"m","m\u0065thod":"n"}`, notJSON, `1`, "twice"},
-	{"key twice, slash escaped", `{"id":1,"method":"m","params":{"a/b":1,"a\/b":2}}`, notJSON, `1`, "twice"},
-	{"key twice, beyond the basic plane", `{"id":1,"method":"m","params":{"😀":1,"\ud83d\ude00":2}}`, notJSON, `1`, "twice"},
-	{"key twice in params", `{"id":1,"method":"m","params":{"a":1,"a":1}}`, notJSON, `1`, "twice"},
-	{"empty key twice", `{"id":1,"method":"m","params":{"":1,"":1}}`, notJSON, `1`, "twice"},
-	{"key twice in an array", `{"id":1,"method":"m","params":{"a":[[{"b":1,"c":{},"b":1}]]}}`, notJSON, `1`, "twice"},
-	{"key twice around an object", `{"id":1,"method":"m","params":{"a":{"b":{"a":1}},"a":1}}`, notJSON, `1`, "twice"},
-	{"long key twice", `{"id":1,"method":"m","params":{"` + strings.Repeat("k", 300) + `":1,"` + strings.Repeat("k", 300) + `":2}}`, notJSON, `1`, "twice"},
-	{"deep key twice", `{"id":1,"method":"m","params":` + strings.Repeat(`{"a":`, 100) + `{"b":1,"b":2}` + strings.Repeat("}", 100) + `}`, notJSON, `1`, "twice"},
-	{"last compared key twice", `{"id":1,"method":"m","params":` + object(rpc.FewMembers-2, `"a":1`, `"a":2`) + `}`, notJSON, `1`, "twice"},
-	{"first sorted key twice", `{"id":1,"method":"m","params":` + object(rpc.FewMembers-1, `"a":1`, `"a":2`) + `}`, notJSON, `1`, "twice"},
-	{"key twice among many", `{"id":1,"method":"m","params":` + object(1000, `"member-a0":1`) + `}`, notJSON, `1`, "twice"},
-	{"key twice among many, escaped", `{"id":1,"method":"m","params":` + object(1000, `"z":1`, `"\u007a":1`) + `}`, notJSON, `1`, "twice"},
-	{"top-level key twice among many", object(50, `"id":1`, `"method":"m"`, `"z":1`, `"z":1`), notJSON, `1`, "twice"},
+	{"key twice", `{"id":1,"method":"m","method":"n"}`, notJSON, `1`, `duplicate key "method"`},
+	{"id twice", `{"id":1,"id":2,"method":"m"}`, notJSON, `1`, "duplicate key"},
+	{"key twice, escaped", `{"id":1,"method":"m","m\u0065thod":"n"}`, notJSON, `1`, "duplicate key"},
+	{"key twice, both escaped", `{"id":1,"\u006dethod":"m","m\u0065thod":"n"}`, notJSON, `1`, "duplicate key"},
+	{"key twice, slash escaped", `{"id":1,"method":"m","params":{"a/b":1,"a\/b":2}}`, notJSON, `1`, "duplicate key"},
+	{"key twice, beyond the basic plane", `{"id":1,"method":"m","params":{"😀":1,"\ud83d\ude00":2}}`, notJSON, `1`, "duplicate key"},
+	{"key twice in params", `{"id":1,"method":"m","params":{"a":1,"a":1}}`, notJSON, `1`, "duplicate key"},
+	{"empty key twice", `{"id":1,"method":"m","params":{"":1,"":1}}`, notJSON, `1`, "duplicate key"},
+	{"key twice in an array", `{"id":1,"method":"m","params":{"a":[[{"b":1,"c":{},"b":1}]]}}`, notJSON, `1`, "duplicate key"},
+	{"key twice around an object", `{"id":1,"method":"m","params":{"a":{"b":{"a":1}},"a":1}}`, notJSON, `1`, "duplicate key"},
+	{"long key twice", `{"id":1,"method":"m","params":{"` + strings.Repeat("k", 300) + `":1,"` + strings.Repeat("k", 300) + `":2}}`, notJSON, `1`, "duplicate key"},
+	{"deep key twice", `{"id":1,"method":"m","params":` + strings.Repeat(`{"a":`, 100) + `{"b":1,"b":2}` + strings.Repeat("}", 100) + `}`, notJSON, `1`, "duplicate key"},
+	{"last compared key twice", `{"id":1,"method":"m","params":` + object(rpc.MaxCompared-2, `"a":1`, `"a":2`) + `}`, notJSON, `1`, "duplicate key"},
+	{"first sorted key twice", `{"id":1,"method":"m","params":` + object(rpc.MaxCompared-1, `"a":1`, `"a":2`) + `}`, notJSON, `1`, "duplicate key"},
+	{"key twice among many", `{"id":1,"method":"m","params":` + object(1000, `"member-a0":1`) + `}`, notJSON, `1`, "duplicate key"},
+	{"key twice among many, escaped", `{"id":1,"method":"m","params":` + object(1000, `"z":1`, `"\u007a":1`) + `}`, notJSON, `1`, "duplicate key"},
+	{"top-level key twice among many", object(50, `"id":1`, `"method":"m"`, `"z":1`, `"z":1`), notJSON, `1`, "duplicate key"},
 	{"too many members", `{"id":1,"method":"m","params":` + object(rpc.MaxMembers-2) + `}`, notJSON, `1`, "members"},
 	{"too many members around each other", `{"id":1,"method":"m","params":` + object(30000, `"a":`+object(30000, `"a":`+object(30000))) + `}`, notJSON, `1`, "members"},
 
@@ -252,13 +250,13 @@ var refused = []struct {
 	{"too deep and broken", `{"id":1,"method":"m","params":` + strings.Repeat("[", 1000), notJSON, `1`, "127"},
 	{"much too deep", `{"id":1,"method":"m","params":` + strings.Repeat("[", 1e6) + strings.Repeat("]", 1e6) + `}`, notJSON, `1`, "127"},
 
-	// JSON, and no JSON-RPC.
+	// Valid JSON, but not JSON-RPC.
 	{"batch", `[{"id":1,"method":"m"}]`, invalid, `null`, "batch"},
 	{"empty batch", `[]`, invalid, `null`, "batch"},
-	{"string", `"m"`, invalid, `null`, "a string where"},
-	{"number", `1`, invalid, `null`, "a number where"},
-	{"null", `null`, invalid, `null`, "null where"},
-	{"boolean", `true`, invalid, `null`, "a boolean where"},
+	{"string", `"m"`, invalid, `null`, "not a string"},
+	{"number", `1`, invalid, `null`, "not a number"},
+	{"null", `null`, invalid, `null`, "not null"},
+	{"boolean", `true`, invalid, `null`, "not a boolean"},
 	{"empty object", `{}`, invalid, `null`, "neither method nor id"},
 	{"only jsonrpc", `{"jsonrpc":"2.0"}`, invalid, `null`, "neither method nor id"},
 	{"only an id", `{"id":1}`, invalid, `null`, "either result or error"},
@@ -282,14 +280,14 @@ var refused = []struct {
 	{"id an object", `{"id":{},"method":"m"}`, invalid, `null`, "id is"},
 	{"answer to null", `{"id":null,"result":{}}`, invalid, `null`, "id is"},
 
-	// Codex takes these for calls, and so the reply has the id.
-	{"method beside result", `{"id":1,"method":"m","result":{}}`, invalid, `1`, "both"},
-	{"method beside error", `{"id":1,"method":"m","error":{}}`, invalid, `1`, "both"},
-	{"method beside null result", `{"id":1,"method":"m","result":null}`, invalid, `1`, "both"},
-	{"notification beside result", `{"method":"m","result":{}}`, invalid, `null`, "both"},
+	// Codex takes these as requests, so the reply has the id.
+	{"method beside result", `{"id":1,"method":"m","result":{}}`, invalid, `1`, "must not have"},
+	{"method beside error", `{"id":1,"method":"m","error":{}}`, invalid, `1`, "must not have"},
+	{"method beside null result", `{"id":1,"method":"m","result":null}`, invalid, `1`, "must not have"},
+	{"notification beside result", `{"method":"m","result":{}}`, invalid, `null`, "must not have"},
 
-	// A reply with the id of a broken answer would be taken for the answer to one
-	// of the client's own requests: both sides count from 0.
+	// An error with the id of an invalid response would look like the response to one of
+	// the client's own requests: both sides count from 0.
 	{"result and error", `{"id":1,"result":{},"error":{}}`, invalid, `null`, "either result or error"},
 	{"error not an object", `{"id":1,"error":"no"}`, invalid, `null`, "error is a string"},
 	{"error null", `{"id":1,"error":null}`, invalid, `null`, "error is null"},
@@ -298,7 +296,7 @@ var refused = []struct {
 	{"answer twice", `{"id":1,"result":{},"result":{}}`, notJSON, `null`, ""},
 	{"answer, id behind the break", `{"result":{"a":"\ud800"},"id":1}`, notJSON, `null`, ""},
 
-	// Measured: codex takes an array for an object, by the order of the fields.
+	// Measured: Codex takes an array for an object, by the order of the fields.
 	{"params an array", `{"id":1,"method":"m","params":[]}`, params, `1`, "params is an array"},
 	{"params a string", `{"id":1,"method":"m","params":"x"}`, params, `1`, "params is a string"},
 	{"params a number", `{"id":"a","method":"m","params":0}`, params, `"a"`, "params is a number"},
@@ -323,7 +321,7 @@ func TestStrictParserRefuses(t *testing.T) {
 	}
 }
 
-// refusal is what a line that has to be refused is refused with.
+// parseError returns the error for a line that must be rejected.
 func parseError(t *testing.T, p *rpc.Parser, line string, deep bool) *rpc.MessageError {
 	t.Helper()
 	m, err := p.Message([]byte(line), deep)
@@ -334,7 +332,7 @@ func parseError(t *testing.T, p *rpc.Parser, line string, deep bool) *rpc.Messag
 	return refused
 }
 
-// What a Parser was used for before must not show.
+// A Parser must not depend on its earlier lines.
 func TestStrictParserIsReusable(t *testing.T) {
 	var used rpc.Parser
 	for _, test := range refused {
@@ -351,10 +349,10 @@ func TestStrictParserIsReusable(t *testing.T) {
 	}
 }
 
-// The id has to be found on either side of what is broken.
+// The id is found before and after the fault.
 func TestErrorCarriesTheID(t *testing.T) {
 	tests := []struct{ name, broken, behind string }{
-		// behind: the reply's id when the id stands behind the broken spot.
+		// behind: the reply's id if the id comes after the fault.
 		{"key twice", `"params":{"a":1,"a":2}`, `7`},
 		{"key twice at the top", `"x":1,"x":2`, `7`},
 		{"key twice among many", `"params":` + object(100, `"a":1`, `"a":2`), `7`},
@@ -371,7 +369,7 @@ func TestErrorCarriesTheID(t *testing.T) {
 		{"broken escape", `"params":{"a":"\u12"}`, `7`},
 		{"broken escape in a key", `"\u12":1`, `7`},
 		{"depth", `"params":` + strings.Repeat("[", 500) + strings.Repeat("]", 500), `7`},
-		// Here nobody knows where the value ends.
+		// The end of the value is unknown here.
 		{"comma", `"params":{"a":1,}`, `null`},
 		{"leading zero", `"params":{"a":01}`, `null`},
 		{"bracket", `"params":{"a":[}`, `null`},
@@ -387,7 +385,7 @@ func TestErrorCarriesTheID(t *testing.T) {
 					t.Errorf("the id in the reply to %.200q is %s, want %s", line, got, want)
 				}
 			}
-			// An answer's id is not to be found anywhere.
+			// The id of a response is never used.
 			for _, line := range []string{
 				`{"id":7,"result":{},` + test.broken + `}`,
 				`{` + test.broken + `,"error":{},"id":7}`,
@@ -400,7 +398,7 @@ func TestErrorCarriesTheID(t *testing.T) {
 	}
 }
 
-// A refusal may be answered when the line's memory is in use for the next one.
+// An error must stay valid when the memory of the line is reused.
 func TestErrorOutlivesItsLine(t *testing.T) {
 	for _, text := range []string{`{"id":"abc","method":"m",}`, `{"id":"abc","method":"m","params":1}`} {
 		line := []byte(text)
@@ -413,7 +411,7 @@ func TestErrorOutlivesItsLine(t *testing.T) {
 	}
 }
 
-// An id is written back as it came, and what is written must be JSON on one line.
+// An id is written back with its original bytes. They must be JSON on one line.
 func TestErrorNeverRepeatsAnInvalidID(t *testing.T) {
 	for _, id := range []string{"\"\xff\"", "\"a\nb\"", "\"\x00\"", `"\ud800"`, `"\x"`, `"\u12"`} {
 		line := `{"id":` + id + `,"method":"m"}`
@@ -428,14 +426,14 @@ func TestErrorNeverRepeatsAnInvalidID(t *testing.T) {
 	}
 }
 
-// The reply to every refused line is itself strict JSON on one line.
+// The reply to every rejected line is strict JSON on one line.
 func TestErrorRepliesAreStrict(t *testing.T) {
 	for _, test := range refused {
 		var p rpc.Parser
 		r := parseError(t, &p, test.line, true)
 		reply := rpc.EncodeError(r.ID, r)
 		m, err := rpc.ParseMessage(reply)
-		if test.id == "null" { // which the Parser takes from nobody
+		if test.id == "null" { // the Parser accepts no null id
 			if !isStrict(reply) || strings.ContainsRune(string(reply), '\n') {
 				t.Errorf("%s: the reply is %q", test.name, reply)
 			}

@@ -5,11 +5,10 @@ import (
 	"iter"
 )
 
-// Kind is the type of a JSON value. The zero Kind is that of a value that is
-// not there.
+// Kind is the type of a JSON value. The zero Kind is Absent.
 type Kind uint8
 
-// The kinds of a Value.
+// Kinds of a Value.
 const (
 	Absent Kind = iota
 	Null
@@ -20,18 +19,17 @@ const (
 	Object
 )
 
-// String is the kind as an error message names it.
+// String returns the kind for an error message, with an article.
 func (k Kind) String() string {
 	return [...]string{"nothing", "null", "a boolean", "a number", "a string", "an array", "an object"}[k]
 }
 
-// node is one value of a Doc. Nodes stand in the order of the text, so that the
-// children of node i are i+1 and then, from each, its skip, as long as that is
-// smaller than i's own skip.
+// node is one value of a Doc. Nodes are in the order of the text. The first child of node
+// i is i+1. The sibling after a child is its skip; the children end at i's own skip.
 type node struct {
 	start, end       uint32 // span of the value
 	keyStart, keyEnd uint32 // span between the quotes of its key; both 0 in arrays
-	skip             uint32 // index of the first node behind this value
+	skip             uint32 // index of the first node after this value
 	kind             Kind
 	keyEscaped       bool
 }
@@ -40,14 +38,13 @@ type node struct {
 type Doc struct {
 	text  []byte
 	nodes []node
-	// truncated: there were more values than the parser keeps (maxNodes).
+	// truncated is set if the text has more values than the parser keeps (maxNodes).
 	truncated bool
-	// names has the keys that the Parser has met; nil for a text of its own.
+	// names is the Parser's cache of names; nil if the Doc has no Parser.
 	names *nameCache
 }
 
-// names makes one string of each name, as long as there are not too many: a
-// client's messages have the same few hundred members time and again.
+// nameCache interns names, up to a bound. A client's messages repeat a few hundred names.
 type nameCache map[string]string
 
 func (n *nameCache) intern(raw []byte) string {
@@ -67,7 +64,7 @@ func (n *nameCache) intern(raw []byte) string {
 	return name
 }
 
-// Root is the outermost value.
+// Root returns the outermost value.
 func (d *Doc) Root() Value {
 	if len(d.nodes) == 0 {
 		return Value{}
@@ -75,12 +72,11 @@ func (d *Doc) Root() Value {
 	return Value{d, 0}
 }
 
-// Truncated tells that the text has more values than a Doc keeps, so that
-// what Get and Members show is not the whole. Such a text must not be decided
-// upon; refuse it.
+// Truncated reports whether the text has more values than a Doc keeps, so that Get and
+// Members may miss some. Policy must refuse such a text.
 func (d *Doc) Truncated() bool { return d.truncated }
 
-// Value is one value of a Doc. The zero Value is Absent; all methods work on it.
+// Value is one value of a Doc. The zero Value is Absent; all methods accept it.
 type Value struct {
 	doc *Doc
 	i   uint32
@@ -88,7 +84,7 @@ type Value struct {
 
 func (v Value) node() *node { return &v.doc.nodes[v.i] }
 
-// Kind is the value's type, Absent for the zero Value.
+// Kind returns the value's type; Absent for the zero Value.
 func (v Value) Kind() Kind {
 	if v.doc == nil {
 		return Absent
@@ -96,10 +92,10 @@ func (v Value) Kind() Kind {
 	return v.node().kind
 }
 
-// Exists tells whether the value is there; null is.
+// Exists reports whether v is not the zero Value. A null exists.
 func (v Value) Exists() bool { return v.doc != nil }
 
-// Raw is the value's text. It aliases the text that was parsed.
+// Raw returns the value's text. It aliases the parsed text.
 func (v Value) Raw() []byte {
 	if v.doc == nil {
 		return nil
@@ -108,7 +104,8 @@ func (v Value) Raw() []byte {
 	return v.doc.text[n.start:n.end:n.end]
 }
 
-// Get is the member of that name, Absent when v is no object or has none.
+// Get returns the member key of an object. The result is Absent if there is none, or if v
+// is not an object.
 func (v Value) Get(key string) Value {
 	if v.Kind() != Object {
 		return Value{}
@@ -122,7 +119,7 @@ func (v Value) Get(key string) Value {
 	return Value{}
 }
 
-// Members are the members of an object with their unescaped names, in order.
+// Members returns an iterator over the members of an object, with unescaped names.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		if v.Kind() != Object {
@@ -137,7 +134,7 @@ func (v Value) Members() iter.Seq2[string, Value] {
 	}
 }
 
-// Elements are the elements of an array, in order.
+// Elements returns an iterator over the elements of an array.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.Kind() != Array {
@@ -160,7 +157,7 @@ type Children struct {
 	named  bool
 }
 
-// Children returns the values in v; there are none in what is no object and no array.
+// Children returns the values in v. There are none unless v is an object or an array.
 func (v Value) Children() Children {
 	k := v.Kind()
 	if k != Object && k != Array {
@@ -169,8 +166,8 @@ func (v Value) Children() Children {
 	return Children{v.doc, v.i + 1, v.node().skip, k == Object}
 }
 
-// Next returns the next value, with its unescaped name when it is a member; ok is false
-// at the end.
+// Next returns the next value, with its unescaped name if it is a member. ok is false at
+// the end.
 func (c *Children) Next() (name string, value Value, ok bool) {
 	if c.i >= c.end {
 		return "", Value{}, false
@@ -183,7 +180,7 @@ func (c *Children) Next() (name string, value Value, ok bool) {
 	return name, value, true
 }
 
-// Len is the number of members or elements; 0 for everything else.
+// Len returns the number of members or elements; 0 for other values.
 func (v Value) Len() int {
 	n := 0
 	if k := v.Kind(); k != Object && k != Array {
@@ -196,7 +193,7 @@ func (v Value) Len() int {
 	return n
 }
 
-// Text is the unescaped text of a string.
+// Text returns the unescaped text of a string. ok is false for other values.
 func (v Value) Text() (text string, ok bool) {
 	if v.Kind() != String {
 		return "", false
@@ -205,8 +202,8 @@ func (v Value) Text() (text string, ok bool) {
 	return unquote(raw[1 : len(raw)-1]), true
 }
 
-// Is tells whether the value is the string text. It does not allocate for
-// strings without escapes.
+// Is reports whether v is the string text. It does not allocate for strings without
+// escapes.
 func (v Value) Is(text string) bool {
 	if v.Kind() != String {
 		return false
@@ -215,7 +212,7 @@ func (v Value) Is(text string) bool {
 	return equalsQuoted(raw[1:len(raw)-1], text)
 }
 
-// Bool is the value of a boolean.
+// Bool returns the value of a boolean. ok is false for other values.
 func (v Value) Bool() (value, ok bool) {
 	if v.Kind() != Bool {
 		return false, false
@@ -241,7 +238,7 @@ func (d *Doc) keyIs(i uint32, key string) bool {
 	return unquote(raw) == key
 }
 
-// quotedIs compares the inside of a JSON string with a plain text.
+// equalsQuoted reports whether the inside of a JSON string is text.
 func equalsQuoted(raw []byte, text string) bool {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw) == text

@@ -57,7 +57,7 @@ func TestValue(t *testing.T) {
 		t.Errorf("o.a is %s", got)
 	}
 	if v.Get("a").Get("b").Exists() || v.Get("s").Get("x").Exists() || v.Get("none").Get("x").Exists() {
-		t.Error("what is no object has members")
+		t.Error("a value that is not an object has members")
 	}
 }
 
@@ -77,7 +77,7 @@ func TestMembersAndElements(t *testing.T) {
 	}
 
 	for range v.Members() {
-		break // asking for no more must be allowed
+		break // an iterator must stop early
 	}
 	for range v.Get("a\n").Elements() {
 		break
@@ -144,8 +144,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// The word-wise search has to stop at the same byte as a search byte by byte,
-// wherever in its eight bytes that stands.
+// The search by words must stop at the same byte as a search by bytes, at every offset
+// within a word.
 func TestPlainLen(t *testing.T) {
 	slow := func(b []byte) int {
 		for i, c := range b {
@@ -170,7 +170,7 @@ func TestPlainLen(t *testing.T) {
 	}
 }
 
-// Whatever the parser takes, it understands as encoding/json does.
+// The parser and encoding/json understand accepted texts in the same way.
 func TestValuesEqualEncodingJSON(t *testing.T) {
 	for _, test := range accepted {
 		same(t, value(t, test.line), []byte(test.line))
@@ -180,7 +180,7 @@ func TestValuesEqualEncodingJSON(t *testing.T) {
 	}
 }
 
-// What Codex sends may be deeper than what it takes.
+// Codex may send deeper values than it accepts.
 func TestParseValueDepth(t *testing.T) {
 	const most = 1 << 20
 	for depth, ok := range map[int]bool{128: true, 10000: true, most: true, most + 1: false} {
@@ -192,7 +192,7 @@ func TestParseValueDepth(t *testing.T) {
 }
 
 func TestTruncated(t *testing.T) {
-	// root, "method", its value… three nodes stand around the elements.
+	// Three nodes come before the elements: root, "method" and its value.
 	line := func(elements int) string {
 		return `{"method":"m","params":{"a":[` + strings.TrimSuffix(strings.Repeat("0,", elements), ",") + `]},"id":7}`
 	}
@@ -205,7 +205,7 @@ func TestTruncated(t *testing.T) {
 		if m.Truncated() != truncated {
 			t.Errorf("with %d elements, truncated is %v", elements, m.Truncated())
 		}
-		// The envelope is whole all the same.
+		// The envelope is still complete.
 		if m.Kind != rpc.Request || string(m.ID.Raw()) != "7" || m.Method != "m" {
 			t.Errorf("with %d elements it is %v, id %s, method %q", elements, m.Kind, m.ID.Raw(), m.Method)
 		}
@@ -216,14 +216,14 @@ func TestTruncated(t *testing.T) {
 		if m, err = p.Message([]byte(line(3)), true); err != nil || m.Truncated() {
 			t.Errorf("after %d elements, the next is truncated: %v, %v", elements, m.Truncated(), err)
 		}
-		// Nobody looks below the envelope of a shallow one.
+		// A shallow parse does not keep nodes below the envelope.
 		if m, err = p.Message([]byte(line(elements)), false); err != nil || m.Truncated() {
 			t.Errorf("with %d elements, shallow: truncated %v, %v", elements, m.Truncated(), err)
 		}
 	}
 }
 
-// A text with more values than are kept is checked to its end.
+// A text with too many values is checked to its end.
 func TestTruncatedIsStillStrict(t *testing.T) {
 	many := strings.Repeat("0,", 2*rpc.MaxNodes)
 	for name, tail := range map[string]string{
