@@ -17,7 +17,6 @@ import (
 	"codex-bridge/lifecycle/turns"
 	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/gate"
-	"codex-bridge/relay/grants"
 	"codex-bridge/relay/telemetry"
 	"codex-bridge/relay/tools"
 	"codex-bridge/relay/tools/host"
@@ -100,17 +99,17 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	}
 	go watch(ctx, a.cfg, a.log, a.hello.Reloaded, a.guard.SetPolicy, relay.setConfig, a.tools.SetConfig, images.SetConfig, children.setConfig) // ends with ctx
 
-	memory := grants.NewMemory(grants.Options{Approvals: relay.approvals, Store: a.record.store, Secrets: secrets(a.cfg)})
-	a.hello.Offer(grants.Methods...)
+	memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: relay.approvals, Store: a.record.store, Secrets: secrets(a.cfg)})
+	a.hello.Offer(approvals.GrantMethods...)
 	bound, line := a.conversations()
 	relay.gate = gate.New(gate.Options{
 		Approvals: relay.approvals, Judge: a.guard, Memory: memory, Limiter: relay.limiter,
 		Record: recorder, Answers: line.Answers, Log: a.log,
 	})
-	a.adds(a.guard.Own(), line, a.hello, bound, images, children, grants.NewFeature(memory, a.hello.Known), a.tools.Own(),
+	a.adds(a.guard.Own(), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.Known), a.tools.Own(),
 		a.guard.Asking(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
 		approvals.New(approvals.Options{
-			Approvals: relay.approvals, Judge: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
+			Approvals: relay.approvals, Policy: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
 			Limiter: relay.limiter, Log: a.log,
 		}))
 	a.adds(injects...)

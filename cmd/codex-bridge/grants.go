@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"codex-bridge/bridge/store"
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 )
 
 type grantsCmd struct {
@@ -25,11 +25,11 @@ type listGrantsCmd struct {
 }
 
 func (c listGrantsCmd) Run(out io.Writer) error {
-	all := []grants.Grant{}
+	all := []approvals.Grant{}
 	err := readDecisions(func(ctx context.Context, s *store.Store) error {
 		kept, err := s.Grants(ctx)
 		for _, g := range kept {
-			all = append(all, grants.Grant{Grant: g, Remember: grants.Always})
+			all = append(all, approvals.Grant{Grant: g, Remember: approvals.Always})
 		}
 		return err
 	})

@@ -16,8 +16,8 @@ import (
 	"codex-bridge/bridge/guard"
 	"codex-bridge/bridge/hello"
 	"codex-bridge/bridge/policy"
+	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/gate"
-	"codex-bridge/relay/grants"
 	"codex-bridge/relay/handlers"
 	"codex-bridge/relay/hook"
 	"codex-bridge/relay/inject"
@@ -35,7 +35,7 @@ type hooks struct {
 	answer  *handlers.Chain
 	gate    *gate.Gate
 	inject  *inject.Feature
-	limiter *grants.Limiter // of what a person is asked, in whichever way
+	limiter *approvals.Limiter // of what a person is asked, in whichever way
 	log     *slog.Logger
 	config  atomic.Pointer[config.Config]
 	socket  func() (folder string, err error) // of the configuration at the start, whose folder the guard keeps from commands
@@ -45,7 +45,7 @@ type hooks struct {
 }
 
 func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Logger) (*hooks, []bridge.Feature) {
-	h := &hooks{guard: g, hello: hi, limiter: grants.NewLimiter(nil), log: log}
+	h := &hooks{guard: g, hello: hi, limiter: approvals.NewLimiter(nil), log: log}
 	h.config.Store(cfg)
 	h.socket = sync.OnceValues(func() (string, error) { return socketFolder(guard.WorldOf(cfg.Codex)) })
 	h.answer = handlers.New(handlers.Options{

@@ -8,7 +8,7 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/store"
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/redact"
 )
 
@@ -41,7 +41,7 @@ func (l *ledger) Append(ctx context.Context, d store.Decision) error {
 		return err
 	}
 	d.Reason = l.redactor.Text(d.Reason)
-	if d.Rule != grants.RulePerson {
+	if d.Rule != approvals.RulePerson {
 		return s.Append(ctx, d)
 	}
 	parts := split(d.Reason, partLength)

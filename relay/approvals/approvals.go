@@ -1,11 +1,15 @@
-// Package approvals answers what Codex asks in the person's place where the person has
-// answered exactly that before, and says no where nobody answers in time. While a
-// question is put, the same one waits for its answer; more than 12 questions in a minute
-// are not put.
+// Package approvals answers Codex's approval requests in the person's place. It remembers
+// approvals and answers an equal request from memory. Equal requests that are pending share
+// one answer, a request without an answer is declined after a timeout, and so are more
+// than 12 requests per minute. Package guard comes first: a request that policy allows or
+// refuses never reaches this package.
 //
-// It stands behind what holds questions to the policy: what that has refused, or
-// allowed by a rule, never comes here. What would leave the sandbox, or may, is never
-// answered from memory.
+// A remembered approval applies only to a request whose [Key] is equal, byte by byte, until
+// it expires or is revoked. A request that leaves the sandbox, or may, is never remembered.
+// If the store, the clock or the key fails, the person is asked. No key covers the files
+// that a command reads: an approved script may change.
+//
+// All types may be used by several goroutines.
 package approvals
 
 import (
@@ -19,82 +23,81 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/relay/answer"
-	"codex-bridge/relay/grants"
 	"codex-bridge/rpc"
 )
 
-// Judge is the policy of the conversation, as this package needs it.
-type Judge interface {
-	// Mode is the mode of the policy.
+// Policy is the policy of the conversation.
+type Policy interface {
+	// Mode returns the mode of the policy.
 	Mode() config.Mode
-	// Stays tells whether an accept keeps what is asked about in the sandbox.
+	// Stays reports whether an accepted request stays in the sandbox.
 	Stays(method string, params rpc.Value) bool
-	// Remains tells the same where it runs once only.
+	// Remains is Stays for a request that is accepted only once.
 	Remains(method string, params rpc.Value) bool
-	// Workspace is the folder of a thread; "" unknown.
+	// Workspace returns the folder of a thread, or "" if it is not known.
 	Workspace(thread string) string
-	// Sandbox is what the sandbox of a turn allows; "" unknown.
+	// Sandbox describes what a turn's sandbox allows; "" if that is not known.
 	Sandbox(thread, turn string) string
-	// Session is the thread in whose name a thread works: of a subagent's its parent's.
+	// Session returns the root thread of a subagent's thread, or else the thread itself.
 	Session(thread string) string
-	// Settled puts on record how a question was answered for the person; what is not on
-	// record must not be accepted.
+	// Settled logs how a question was answered for the person. After an error the question
+	// must not be accepted.
 	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
-	// Files returns the paths that the patch changes that a question is about; nil for another question, or if Codex has
-	// not named them.
+	// Files returns the paths that a question's patch changes; nil for other questions, and
+	// if Codex has not named them.
 	Files(params rpc.Value) []string
-	// Client is who answers, as it calls itself.
+	// Client returns the client's name and version.
 	Client() string
-	// Consents reports whether a server's tool may be consented to without a person.
+	// Consents reports whether a server's tool may run without asking the person.
 	Consents(params rpc.Value, use policy.ToolUse) bool
 }
 
-// Sessions are the threads of sessions, as this package needs them.
+// Sessions returns facts about the threads of sessions.
 type Sessions interface {
-	// Apps returns the apps that the host of a session has named for its thread; nil if it has named none,
-	// or if the thread has no session.
+	// Apps returns the apps that a session's host has named for the thread; nil if it has
+	// named none, or if the thread has no session.
 	Apps(ctx context.Context, thread string) *answer.Apps
-	// Running returns the turn that runs in a thread and takes input; "" unknown.
+	// Running returns the running turn of a thread that takes input; "" if none is known.
 	Running(thread string) string
 }
 
-// Gate asks about calls before Codex does.
+// Gate asks the person about tool calls before Codex does.
 type Gate interface {
-	// Accepted tells whether a person has said yes to this very call; shown, that they
-	// were told it leaves the sandbox.
+	// Accepted reports whether the person has accepted this call, and whether they were
+	// shown that it leaves the sandbox.
 	Accepted(method string, params rpc.Value) (shown, ok bool)
 }
 
-// Options are what a Feature is made of.
+// Options configure a Feature.
 type Options struct {
-	Approvals func() config.Approvals // those of the configuration at hand
-	Judge     Judge
-	Memory    *grants.Memory
-	Gate      Gate // nil: nobody is asked in codex's place
+	Approvals func() config.Approvals // the current configuration
+	Policy    Policy
+	Memory    *Memory
+	Gate      Gate // nil: no gate
 	Sessions  Sessions
-	// Record is the decision log, in which all that a person allows is written down.
-	Record grants.Recorder
-	// Limiter bounds the questions; nil: one of its own.
-	Limiter *grants.Limiter
+	// Record is the decision log; every consent of the person is written to it.
+	Record DecisionLog
+	// Limiter limits the questions; nil: a new one.
+	Limiter *Limiter
 	Log     *slog.Logger
 }
 
-// Feature is a bridge.Feature.
+// Feature answers or limits Codex's approval requests. It is a bridge.Feature.
 type Feature struct {
 	Options
-	pending grants.Questions[*waiter]
+	pending PendingQuestions[*waiter]
 }
 
-// New makes a Feature.
+// New returns a Feature.
 func New(o Options) *Feature {
 	if o.Limiter == nil {
-		o.Limiter = grants.NewLimiter(nil)
+		o.Limiter = NewLimiter(nil)
 	}
 	return &Feature{Options: o}
 }
 
-// kinds are the questions that are approvals.
-var kinds = []string{
+// approvalMethods are the methods of Codex's approval requests.
+var approvalMethods = []string{
 	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
 	"execCommandApproval", "applyPatchApproval", elicitation, userInput,
 }
@@ -107,150 +110,151 @@ const (
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{{
-		From: bridge.Codex, Method: "serverRequest/resolved", Why: "who waits for the answer to that question gets none", HandleServer: f.resolved,
+		From: bridge.Codex, Method: "serverRequest/resolved", Why: "requests that wait for the same answer are declined", HandleServer: f.handleResolved,
 	}}
-	for _, method := range kinds {
+	for _, method := range approvalMethods {
 		routes = append(routes, bridge.Route{
-			From: bridge.Codex, Method: method, HandleServer: f.asked,
-			Why: "answered from memory, or with the answer to the same question, or declined when there is none in time",
+			From: bridge.Codex, Method: method, HandleServer: f.handleQuestion,
+			Why: "answered from memory, or with the answer to an equal request, or declined after a timeout",
 		})
 	}
-	return append(routes, f.programs()...)
+	return append(routes, f.programRoutes()...)
 }
 
-func (f *Feature) asked(ctx context.Context, said *bridge.ServerMessage) {
-	params := said.Root().Get("params")
-	if !said.ID.IsValid() || f.routed(ctx, said) || f.Judge.Mode() == config.Off {
+func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
+	if !msg.ID.IsValid() || f.route(ctx, msg) || f.Policy.Mode() == config.Off {
 		return
 	}
-	if said.Method == elicitation && !params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") {
-		return // a question of a server's own, which takes as long as the person likes
+	if msg.Method == elicitation && !params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") {
+		return // the server's own question has no timeout
 	}
-	if said.Method == userInput && !policy.AsksConsent(said.Method, params) {
-		return // a question of the model's
+	if msg.Method == userInput && !policy.AsksConsent(msg.Method, params) {
+		return // a question of the model
 	}
 	if !f.enforces() {
-		envelope := said.Clone()
-		said.OnResponse(func(r *bridge.ClientResponse) { f.recorded(ctx, envelope, r) })
+		envelope := msg.Clone()
+		msg.OnResponse(func(r *bridge.ClientResponse) { f.recordConsent(ctx, envelope, r) })
 		return
 	}
-	if f.accepted(ctx, said) {
+	if f.answerFromGate(ctx, msg) {
 		return
 	}
-	key, what, ok := f.key(said.Method, params)
-	if ok && f.fromMemory(ctx, said, key) {
+	key, what, ok := f.requestKey(msg.Method, params)
+	if ok && f.answerFromMemory(ctx, msg, key) {
 		return
 	}
 	wait := time.Duration(f.Approvals().Timeout)
-	envelope := said.Clone()
-	if !f.put(ctx, said, envelope, key, wait) {
+	envelope := msg.Clone()
+	if !f.admit(ctx, msg, envelope, key, wait) {
 		return
 	}
-	said.OnResponse(func(r *bridge.ClientResponse) {
-		f.recorded(ctx, envelope, r)
+	msg.OnResponse(func(r *bridge.ClientResponse) {
+		f.recordConsent(ctx, envelope, r)
 		if ok {
 			f.remember(ctx, envelope.Method, r, key, what)
 		}
-		f.share(ctx, envelope.ID, outcome(envelope.Method, r.Line))
+		f.shareOutcome(ctx, envelope.ID, responseOutcome(envelope.Method, r.Line))
 	})
-	said.TimeoutResult(wait, func() []byte {
-		no := f.late(ctx, envelope, wait)
-		f.share(ctx, envelope.ID, answer.Unavailable)
+	msg.TimeoutResult(wait, func() []byte {
+		no := f.timeoutResult(ctx, envelope, wait)
+		f.shareOutcome(ctx, envelope.ID, answer.Unavailable)
 		return no
 	})
 }
 
-// late is the answer to a question that has none in time.
-func (f *Feature) late(ctx context.Context, asked *rpc.Envelope, wait time.Duration) []byte {
-	f.settled(ctx, asked, policy.Deny, "approvals.timeout", "no answer came within "+wait.String())
+// timeoutResult logs a timeout and returns the result for Codex.
+func (f *Feature) timeoutResult(ctx context.Context, asked *rpc.Envelope, wait time.Duration) []byte {
+	f.logDecision(ctx, asked, policy.Deny, "approvals.timeout", "no answer came within "+wait.String())
 	return result(asked.Method, asked.Root().Get("params"), answer.Unavailable)
 }
 
-// accepted answers a question about a call that the person has been asked about by
-// the gate.
-func (f *Feature) accepted(ctx context.Context, said *bridge.ServerMessage) bool {
-	params := said.Root().Get("params")
+// answerFromGate answers a question about a call that the gate has asked about.
+func (f *Feature) answerFromGate(ctx context.Context, msg *bridge.ServerMessage) bool {
+	params := msg.Root().Get("params")
 	if f.Gate == nil {
 		return false
 	}
-	shown, ok := f.Gate.Accepted(said.Method, params)
-	if !ok || !shown && !f.Judge.Remains(said.Method, params) {
+	shown, ok := f.Gate.Accepted(msg.Method, params)
+	if !ok || !shown && !f.Policy.Remains(msg.Method, params) {
 		return false
 	}
-	yes := result(said.Method, params, answer.ApprovedOnce)
-	if yes == nil || !f.settled(ctx, said.Envelope, policy.Accept, "policy.gate", "the person has said yes to this call, when the bridge asked") {
+	yes := result(msg.Method, params, answer.ApprovedOnce)
+	if yes == nil || !f.logDecision(ctx, msg.Envelope, policy.Accept, "policy.gate", "the user has accepted this call when the bridge asked") {
 		return false
 	}
-	said.Reply(yes)
+	msg.Reply(yes)
 	return true
 }
 
-// fromMemory answers a question that was answered before.
-func (f *Feature) fromMemory(ctx context.Context, said *bridge.ServerMessage, key grants.Key) bool {
-	grant, ok := f.Memory.Remembered(ctx, key)
+// answerFromMemory answers a question that a grant covers.
+func (f *Feature) answerFromMemory(ctx context.Context, msg *bridge.ServerMessage, key Key) bool {
+	grant, ok := f.Memory.Lookup(ctx, key)
 	if !ok {
 		return false
 	}
-	yes := result(said.Method, said.Root().Get("params"), answer.ApprovedOnce)
+	yes := result(msg.Method, msg.Root().Get("params"), answer.ApprovedOnce)
 	if yes == nil {
 		return false
 	}
 	reason := fmt.Sprintf("grant %s: allowed by %s until %s", grant.ID, grant.Client, grant.Expires.Format(time.RFC3339))
-	if !f.settled(ctx, said.Envelope, policy.Accept, "approvals.remember", reason) {
+	if !f.logDecision(ctx, msg.Envelope, policy.Accept, "approvals.remember", reason) {
 		return false
 	}
-	said.Reply(yes)
+	msg.Reply(yes)
 	return true
 }
 
-// remember keeps a yes that was given for longer than once. The policy has made it one
-// for once by now.
-func (f *Feature) remember(ctx context.Context, method string, r *bridge.ClientResponse, key grants.Key, what string) {
-	span := lasting(method, r.Root().Get("result"))
-	if span == grants.Off || outcome(method, r.Line) != answer.ApprovedOnce {
+// remember stores a consent for more than once. The policy has already changed the response
+// to Codex to a consent for once.
+func (f *Feature) remember(ctx context.Context, method string, r *bridge.ClientResponse, key Key, what string) {
+	span := consentSpan(method, r.Root().Get("result"))
+	if span == Off || responseOutcome(method, r.Line) != answer.ApprovedOnce {
 		return
 	}
-	if _, err := f.Memory.Remember(ctx, key, span, grants.Origin{Client: f.Judge.Client(), What: what}); err != nil {
+	if _, err := f.Memory.Remember(ctx, key, span, Origin{Client: f.Policy.Client(), What: what}); err != nil {
 		f.Log.Info("an approval is not remembered", "method", method, "error", err)
 	}
 }
 
-func (f *Feature) enforces() bool { return f.Judge.Mode() == config.Enforce }
+func (f *Feature) enforces() bool { return f.Policy.Mode() == config.Enforce }
 
-// recorded records the client's consent, whole. If that fails under enforce, Codex gets a refusal.
-func (f *Feature) recorded(ctx context.Context, asked *rpc.Envelope, r *bridge.ClientResponse) {
+// recordConsent logs the client's consent in full. If that fails under enforce, Codex gets
+// a refusal.
+func (f *Feature) recordConsent(ctx context.Context, asked *rpc.Envelope, r *bridge.ClientResponse) {
 	e, err := rpc.ParseEnvelope(r.Line)
-	if err != nil || !grants.Consents(e.Root().Get("result")) {
+	if err != nil || !IsConsent(e.Root().Get("result")) {
 		return
 	}
-	mode := f.Judge.Mode()
-	patch := f.Judge.Files(asked.Root().Get("params"))
-	if err = grants.Record(ctx, f.Record, mode, f.Judge.Client(), asked, patch, e.Root().Get("result")); err == nil {
+	mode := f.Policy.Mode()
+	patch := f.Policy.Files(asked.Root().Get("params"))
+	if err = RecordConsent(ctx, f.Record, mode, f.Policy.Client(), asked, patch, e.Root().Get("result")); err == nil {
 		return
 	}
 	if mode != config.Enforce {
-		f.Log.Error("an approval can't be put on record", "method", asked.Method, "error", err)
+		f.Log.Error("approval not logged", "method", asked.Method, "error", err)
 		return
 	}
-	f.Log.Error("an approval can't be put on record, and does not count", "method", asked.Method, "error", err)
+	f.Log.Error("approval not logged, so it does not count", "method", asked.Method, "error", err)
 	r.Line = append(rpc.EncodeResult(asked.ID, result(asked.Method, asked.Root().Get("params"), answer.Unavailable)), '\n')
 }
 
-func (f *Feature) settled(ctx context.Context, asked *rpc.Envelope, v policy.Verdict, rule, reason string) bool {
-	if err := f.Judge.Settled(ctx, asked, v, rule, reason); err != nil {
-		f.Log.Error("an approval can't be put on record", "method", asked.Method, "error", err)
+func (f *Feature) logDecision(ctx context.Context, asked *rpc.Envelope, v policy.Verdict, rule, reason string) bool {
+	if err := f.Policy.Settled(ctx, asked, v, rule, reason); err != nil {
+		f.Log.Error("approval not logged", "method", asked.Method, "error", err)
 		return false
 	}
 	return true
 }
 
-// result is the answer to a question; nil where there is none that says so.
+// result returns the result of a question with the given outcome, or nil if the method has
+// none.
 //
-// About a command Codex mostly offers no decline, but a cancel, which ends the turn. It
-// takes a decline all the same, and then the model is told and the turn goes on
-// (measured): so it is where nobody has answered.
+// For a command, Codex usually offers no decline but a cancel, which ends the turn. It
+// still accepts a decline: then the turn continues, and the model knows (measured). So a
+// question without an answer is declined.
 func result(method string, params rpc.Value, o answer.Outcome) []byte {
-	if method == kinds[0] && o == answer.Unavailable {
+	if method == approvalMethods[0] && o == answer.Unavailable {
 		return []byte(`{"decision":"decline"}`)
 	}
 	switch {
@@ -268,22 +272,22 @@ func result(method string, params rpc.Value, o answer.Outcome) []byte {
 	return raw
 }
 
-// key is what exactly is asked for; false, and zero, where it can't be said, or must
-// neither be remembered nor shared.
-func (f *Feature) key(method string, params rpc.Value) (key grants.Key, what string, ok bool) {
+// requestKey returns the key of a question and its text for lists. ok is false if the
+// question must be neither remembered nor shared.
+func (f *Feature) requestKey(method string, params rpc.Value) (requestKey Key, what string, ok bool) {
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
-	asked := grants.Asked{Provider: "codex", Session: f.Judge.Session(thread), Workspace: f.Judge.Workspace(thread), Sandbox: f.Judge.Sandbox(thread, turn)}
+	asked := Request{Provider: "codex", Session: f.Policy.Session(thread), Workspace: f.Policy.Workspace(thread), Sandbox: f.Policy.Sandbox(thread, turn)}
 	input := map[string]json.RawMessage{}
 	switch {
-	case !f.Judge.Stays(method, params):
-		return key, "", false
+	case !f.Policy.Stays(method, params):
+		return requestKey, "", false
 	case method == "item/commandExecution/requestApproval":
 		command := params.Get("command")
 		asked.Tool = "Bash"
 		asked.Cwd, _ = params.Get("cwd").Text()
 		if what, ok = command.Text(); !ok || asked.Cwd == "" {
-			return key, "", false
+			return requestKey, "", false
 		}
 		input["command"] = command.Raw()
 	case method == elicitation:
@@ -292,33 +296,33 @@ func (f *Feature) key(method string, params rpc.Value) (key grants.Key, what str
 		tool, _ := meta.Get("tool_name").Text()
 		arguments := meta.Get("tool_params")
 		if server == "" || tool == "" || !arguments.Exists() {
-			return key, "", false
+			return requestKey, "", false
 		}
 		asked.Tool = "mcp__" + server + "__" + tool
 		what = asked.Tool + " " + string(arguments.Raw())
 		input["server"], input["tool"], input["arguments"] = params.Get("serverName").Raw(), meta.Get("tool_name").Raw(), arguments.Raw()
 	default:
-		return key, "", false
+		return requestKey, "", false
 	}
 	raw, err := json.Marshal(input)
 	if err != nil {
-		return key, "", false
+		return requestKey, "", false
 	}
 	asked.Input = raw
-	key, err = grants.NewKey(asked)
-	return key, what, err == nil
+	requestKey, err = NewKey(asked)
+	return requestKey, what, err == nil
 }
 
-// lasting is for how long a yes was given.
-func lasting(method string, result rpc.Value) grants.Span {
+// consentSpan returns how long a consent is meant to last.
+func consentSpan(method string, result rpc.Value) Span {
 	decision, persist := result.Get("decision"), result.Get("_meta").Get("persist")
 	switch {
 	case method == elicitation && persist.Is("always"):
-		return grants.Always
+		return Always
 	case method == elicitation && persist.Is("session"), decision.Is("acceptForSession"):
-		return grants.Session
+		return Session
 	case decision.Get("acceptWithExecpolicyAmendment").Exists():
-		return grants.Always
+		return Always
 	}
-	return grants.Off
+	return Off
 }

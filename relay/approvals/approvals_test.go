@@ -16,18 +16,17 @@ import (
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/answer"
 	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/grants"
 )
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
 
-// record is a decision log that a test can break.
-type record struct{ err error }
+// brokenLog is a decision log that returns an error, if one is set.
+type brokenLog struct{ err error }
 
-func (r *record) Append(context.Context, store.Decision) error { return r.err }
+func (r *brokenLog) Append(context.Context, store.Decision) error { return r.err }
 
-// play plays a session through the guard and the feature, as the proxy has them.
-func play(t *testing.T, session, remember string, timeout time.Duration, log *record) {
+// play runs a session through the guard and the feature, in the proxy's order.
+func play(t *testing.T, session, remember string, timeout time.Duration, log *brokenLog) {
 	t.Helper()
 	cfg, err := config.Load(config.Options{User: file(t, `
 [policy]
@@ -46,7 +45,7 @@ escalation = "ask"
 		t.Fatal(err)
 	}
 	world := guard.World()
-	world.Programs, world.Links = nil, nil // the test's own program is in a temporary folder
+	world.Programs, world.Links = nil, nil // the test binary is in a temporary folder
 	if world.Start, err = world.Paths.Canonical(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
@@ -55,12 +54,12 @@ escalation = "ask"
 	current := func() config.Approvals {
 		return config.Approvals{Remember: remember, TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(timeout)}
 	}
-	memory := grants.NewMemory(grants.Options{Approvals: current, Store: func(context.Context) (*store.Store, error) {
+	memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: current, Store: func(context.Context) (*store.Store, error) {
 		return nil, errors.New("there is none")
 	}})
-	limiter := grants.NewLimiter(func() time.Duration { return 0 }) // all of it within a minute
-	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Judge: g, Memory: memory, Limiter: limiter,
-		Sessions: none{}, Record: log, Log: quiet}))
+	limiter := approvals.NewLimiter(func() time.Duration { return 0 }) // all within a minute
+	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Policy: g, Memory: memory, Limiter: limiter,
+		Sessions: fakeSessions{}, Record: log, Log: quiet}))
 	c.Bind("start", world.Start)
 	text, err := os.ReadFile("../../testdata/sessions/" + session)
 	if err != nil {
@@ -69,11 +68,11 @@ escalation = "ask"
 	c.Play(session, string(text))
 }
 
-// none are the sessions of a client that has none.
-type none struct{ turn string }
+// fakeSessions has no apps and one running turn.
+type fakeSessions struct{ turn string }
 
-func (none) Apps(context.Context, string) *answer.Apps { return nil }
-func (n none) Running(string) string                   { return n.turn }
+func (fakeSessions) Apps(context.Context, string) *answer.Apps { return nil }
+func (n fakeSessions) Running(string) string                   { return n.turn }
 
 func file(t *testing.T, text string) string {
 	t.Helper()
@@ -84,18 +83,28 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-func TestMemory(t *testing.T) { play(t, "approvals-memory.txt", "session", time.Hour, &record{}) }
-
-func TestLate(t *testing.T) { play(t, "approvals-late.txt", "off", time.Millisecond, &record{}) }
-
-// Identical questions that are pending are one to the person; others are not.
-func TestShared(t *testing.T) { play(t, "approvals-shared.txt", "off", time.Hour, &record{}) }
-
-func TestApart(t *testing.T) { play(t, "approvals-apart.txt", "off", time.Hour, &record{}) }
-
-func TestSharedLate(t *testing.T) {
-	play(t, "approvals-shared-late.txt", "off", 200*time.Millisecond, &record{})
+func TestQuestionsAreAnsweredFromMemory(t *testing.T) {
+	play(t, "approvals-memory.txt", "session", time.Hour, &brokenLog{})
 }
 
-// A model that asks on and on is told no in the person's place.
-func TestLimit(t *testing.T) { play(t, "approvals-limit.txt", "off", time.Hour, &record{}) }
+func TestQuestionTimesOut(t *testing.T) {
+	play(t, "approvals-late.txt", "off", time.Millisecond, &brokenLog{})
+}
+
+// An equal question that is pending is asked once.
+func TestEqualPendingQuestionsShareTheAnswer(t *testing.T) {
+	play(t, "approvals-shared.txt", "off", time.Hour, &brokenLog{})
+}
+
+func TestDifferentQuestionsAreAskedSeparately(t *testing.T) {
+	play(t, "approvals-apart.txt", "off", time.Hour, &brokenLog{})
+}
+
+func TestSharedQuestionsTimeOut(t *testing.T) {
+	play(t, "approvals-shared-late.txt", "off", 200*time.Millisecond, &brokenLog{})
+}
+
+// A model that keeps asking gets a refusal.
+func TestQuestionsBeyondTheLimitAreRejected(t *testing.T) {
+	play(t, "approvals-limit.txt", "off", time.Hour, &brokenLog{})
+}

@@ -6,7 +6,7 @@
 // and what becomes of it, so that a client needs to know nothing of the bridge.
 //
 // What is answered from memory, shared with an identical question, or declined because
-// too much is asked, is as relay/grants says. Every failure is a no.
+// too much is asked, is as package approvals says. Every failure is a no.
 //
 // A Gate may be used by many goroutines at once.
 package gate

@@ -1,7 +1,7 @@
 package gate
 
 // Waiting is how many wait for an answer to another's question.
-func (g *Gate) Waiting() int { return g.pending.Waiting() }
+func (g *Gate) Waiting() int { return g.pending.NumWaiting() }
 
 // Changes is changes.
 func Changes(patch, cwd string) []change { return changes(patch, cwd) }

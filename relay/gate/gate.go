@@ -11,7 +11,7 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/hook"
 	"codex-bridge/rpc"
 )
@@ -37,10 +37,10 @@ type Judge interface {
 type Options struct {
 	Approvals func() config.Approvals // those of the configuration at hand
 	Judge     Judge
-	Memory    *grants.Memory
-	Limiter   *grants.Limiter
+	Memory    *approvals.Memory
+	Limiter   *approvals.Limiter
 	// Record is the decision log, in which all that a person allows is written down.
-	Record grants.Recorder
+	Record approvals.DecisionLog
 	// Answers tells whether there is a person to be asked, and else why not; nil: there is.
 	Answers func() (ok bool, why string)
 	Log     *slog.Logger
@@ -50,7 +50,7 @@ type Options struct {
 type Gate struct {
 	o       Options
 	peer    *bridge.Conn
-	pending grants.Questions[chan answered]
+	pending approvals.PendingQuestions[chan answered]
 	items   items
 }
 
@@ -96,7 +96,7 @@ func (g *Gate) Ask(ctx context.Context, call *hook.Call, why Reason) hook.Answer
 	q := newQuestion(call, why, g.spans())
 	key, err := q.key(g.o.Judge)
 	if why.Leaves || err != nil {
-		key = grants.Key{} // like nothing else, and never remembered
+		key = approvals.Key{} // like nothing else, and never remembered
 	}
 	yes, err := g.outcome(ctx, q, key)
 	switch {
@@ -111,11 +111,11 @@ func (g *Gate) Ask(ctx context.Context, call *hook.Call, why Reason) hook.Answer
 func denied(reason string) hook.Answer { return hook.Answer{Decision: hook.Deny, Reason: reason} }
 
 // spans are the lasting answers that a person may be offered.
-func (g *Gate) spans() grants.Span { return grants.Span(g.o.Approvals().Remember) }
+func (g *Gate) spans() approvals.Span { return approvals.Span(g.o.Approvals().Remember) }
 
 // outcome is what becomes of a question: remembered, shared, or put.
-func (g *Gate) outcome(ctx context.Context, q *question, key grants.Key) (yes bool, err error) {
-	if grant, ok := g.o.Memory.Remembered(ctx, key); ok {
+func (g *Gate) outcome(ctx context.Context, q *question, key approvals.Key) (yes bool, err error) {
+	if grant, ok := g.o.Memory.Lookup(ctx, key); ok {
 		reason := fmt.Sprintf("grant %s: allowed by %s until %s", grant.ID, grant.Client, grant.Expires.Format(time.RFC3339))
 		if g.settled(ctx, q, policy.Accept, "approvals.remember", reason) == nil {
 			g.items.accept(q)
@@ -129,9 +129,9 @@ func (g *Gate) outcome(ctx context.Context, q *question, key grants.Key) (yes bo
 	}
 	var shared chan answered
 	switch g.pending.Join(key, q.id(), func() chan answered { shared = make(chan answered, 1); return shared }) {
-	case grants.Full:
+	case approvals.TooMany:
 		return false, g.tooMany(ctx, q, "too many wait for the answer to the same question")
-	case grants.Waits:
+	case approvals.Waiting:
 		select {
 		case same := <-shared:
 			return g.share(ctx, q, same)
@@ -146,7 +146,7 @@ func (g *Gate) outcome(ctx context.Context, q *question, key grants.Key) (yes bo
 		}
 	}()
 	if !g.o.Limiter.Allow(g.o.Judge.Session(q.call.Thread())) {
-		return false, g.tooMany(ctx, q, fmt.Sprintf("they were asked %d questions within a minute", grants.MostQuestions))
+		return false, g.tooMany(ctx, q, fmt.Sprintf("they were asked %d questions within a minute", approvals.MaxQuestions))
 	}
 	return g.put(ctx, q, key)
 }
@@ -175,7 +175,7 @@ func (g *Gate) tooMany(ctx context.Context, q *question, reason string) error {
 
 // put asks the person. The item is on its way for the client, then, as codex would say
 // it: before the question its start, and its end when the answer is no.
-func (g *Gate) put(ctx context.Context, q *question, key grants.Key) (yes bool, err error) {
+func (g *Gate) put(ctx context.Context, q *question, key approvals.Key) (yes bool, err error) {
 	if item := q.item("inProgress"); item != nil && g.o.Judge.Hears("item/started") {
 		g.items.announce(q.id())
 		g.peer.Notify("item/started", q.about("startedAtMs", item))
@@ -209,8 +209,8 @@ func (g *Gate) put(ctx context.Context, q *question, key grants.Key) (yes bool, 
 		return false, errors.New("what they have allowed can't be written to the decision log")
 	}
 	g.items.accept(q)
-	if said.span != grants.Off {
-		if _, err := g.o.Memory.Remember(ctx, key, said.span, grants.Origin{Client: g.o.Judge.Client(), What: q.what}); err != nil {
+	if said.span != approvals.Off {
+		if _, err := g.o.Memory.Remember(ctx, key, said.span, approvals.Origin{Client: g.o.Judge.Client(), What: q.what}); err != nil {
 			g.o.Log.Info("an approval is not remembered", "method", q.method, "error", err)
 		}
 	}
@@ -236,7 +236,7 @@ func (g *Gate) record(ctx context.Context, q *question, result rpc.Value) error 
 	if err != nil {
 		return err
 	}
-	return grants.Record(ctx, g.o.Record, config.Enforce, g.o.Judge.Client(), asked, nil, result)
+	return approvals.RecordConsent(ctx, g.o.Record, config.Enforce, g.o.Judge.Client(), asked, nil, result)
 }
 
 // Accepted tells whether a person has said yes to the very call that Codex asks about

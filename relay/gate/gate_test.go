@@ -17,8 +17,8 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
+	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/gate"
-	"codex-bridge/relay/grants"
 	"codex-bridge/relay/hook"
 	"codex-bridge/rpc"
 )
@@ -53,7 +53,7 @@ func (j *judge) Settled(_ context.Context, _ *rpc.Envelope, v policy.Verdict, ru
 	return nil
 }
 
-// Append implements grants.Recorder.
+// Append implements approvals.Recorder.
 func (j *judge) Append(_ context.Context, d store.Decision) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -149,12 +149,12 @@ func TestSessions(t *testing.T) {
 				set.approvals.Timeout = config.Duration(time.Hour)
 			}
 			current := func() config.Approvals { return set.approvals }
-			memory := grants.NewMemory(grants.Options{Approvals: current, Store: func(context.Context) (*store.Store, error) {
+			memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: current, Store: func(context.Context) (*store.Store, error) {
 				return nil, errors.New("there is none")
 			}})
 			g := gate.New(gate.Options{
 				Approvals: current, Judge: j, Memory: memory, Record: j, Log: slog.New(slog.DiscardHandler),
-				Limiter: grants.NewLimiter(func() time.Duration { return 0 }), // all of it within a minute
+				Limiter: approvals.NewLimiter(func() time.Duration { return 0 }), // all of it within a minute
 			})
 			c := bridgetest.Start(t, g, &hooks{gate: g})
 			c.Bind("cwd", folder)

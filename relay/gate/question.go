@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/hook"
 	"codex-bridge/rpc"
 )
@@ -31,7 +31,7 @@ type question struct {
 
 // newQuestion puts a call into the form in which Codex would ask about it. A tool that
 // Codex has no question for is asked about as one of a server's.
-func newQuestion(call *hook.Call, why Reason, lasting grants.Span) *question {
+func newQuestion(call *hook.Call, why Reason, lasting approvals.Span) *question {
 	q := &question{call: call, why: why, since: time.Now()}
 	command, isText := text(call.ToolInput, "command")
 	switch {
@@ -45,13 +45,13 @@ func newQuestion(call *hook.Call, why Reason, lasting grants.Span) *question {
 	return q
 }
 
-func (q *question) shell(command string, lasting grants.Span) {
+func (q *question) shell(command string, lasting approvals.Span) {
 	actions := []any{map[string]string{"type": "unknown", "command": command}}
 	decisions := []any{"accept"}
-	if !q.why.Leaves && lasting != grants.Off {
+	if !q.why.Leaves && lasting != approvals.Off {
 		decisions = append(decisions, "acceptForSession")
 	}
-	amendment := !q.why.Leaves && lasting == grants.Always
+	amendment := !q.why.Leaves && lasting == approvals.Always
 	if amendment {
 		decisions = append(decisions, map[string]any{"acceptWithExecpolicyAmendment": map[string]any{"execpolicy_amendment": []string{command}}})
 	}
@@ -85,7 +85,7 @@ func (q *question) patch(command string) {
 	q.part = map[string]any{"type": "fileChange", "changes": changes(command, q.call.Cwd)}
 }
 
-func (q *question) tool(lasting grants.Span) {
+func (q *question) tool(lasting approvals.Span) {
 	server, tool := "codex", q.call.ToolName
 	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
 		server, tool, _ = strings.Cut(rest, "__")
@@ -95,12 +95,12 @@ func (q *question) tool(lasting grants.Span) {
 		input = json.RawMessage("{}")
 	}
 	meta := map[string]any{"codex_approval_kind": "mcp_tool_call", "tool_name": tool, "tool_params": input}
-	var persist []grants.Span
-	if !q.why.Leaves && lasting != grants.Off {
-		persist = append(persist, grants.Session)
+	var persist []approvals.Span
+	if !q.why.Leaves && lasting != approvals.Off {
+		persist = append(persist, approvals.Session)
 	}
-	if !q.why.Leaves && lasting == grants.Always {
-		persist = append(persist, grants.Always)
+	if !q.why.Leaves && lasting == approvals.Always {
+		persist = append(persist, approvals.Always)
 	}
 	if persist != nil {
 		meta["persist"] = persist
@@ -158,15 +158,15 @@ func (q *question) about(when string, item map[string]any) map[string]any {
 }
 
 // key is what exactly is asked for.
-func (q *question) key(judge Judge) (grants.Key, error) {
+func (q *question) key(judge Judge) (approvals.Key, error) {
 	if q.method == aboutPatch {
-		return grants.Key{}, fmt.Errorf("a patch is not remembered")
+		return approvals.Key{}, fmt.Errorf("a patch is not remembered")
 	}
 	if q.method == aboutCommand && q.why.Shell == "" {
-		return grants.Key{}, fmt.Errorf("a command whose shell is not known is not remembered")
+		return approvals.Key{}, fmt.Errorf("a command whose shell is not known is not remembered")
 	}
 	thread := q.call.Thread()
-	return grants.NewKey(grants.Asked{
+	return approvals.NewKey(approvals.Request{
 		Provider: "codex", Session: judge.Session(thread), Workspace: judge.Workspace(thread), Tool: q.call.ToolName, Input: q.call.ToolInput,
 		Cwd: q.call.Cwd, Shell: q.why.Shell, Sandbox: judge.Sandbox(thread, q.call.TurnID),
 	})
@@ -193,7 +193,7 @@ func subject(method string, params rpc.Value) string {
 		meta := params.Get("_meta")
 		server, _ := params.Get("serverName").Text()
 		tool, _ := meta.Get("tool_name").Text()
-		input, err := grants.Canonical(meta.Get("tool_params").Raw())
+		input, err := approvals.Canonical(meta.Get("tool_params").Raw())
 		if err != nil {
 			return ""
 		}
@@ -205,15 +205,15 @@ func subject(method string, params rpc.Value) string {
 // say is what a person has said.
 type say struct {
 	yes, cancel bool
-	span        grants.Span
+	span        approvals.Span
 }
 
 // read takes an answer for a yes only in a form that was offered.
 func (q *question) read(result rpc.Value) say {
 	if q.method == aboutTool {
 		yes := result.Get("action").Is("accept")
-		s := say{yes: yes, span: grants.Off}
-		for _, span := range []grants.Span{grants.Session, grants.Always} {
+		s := say{yes: yes, span: approvals.Off}
+		for _, span := range []approvals.Span{approvals.Session, approvals.Always} {
 			if yes && result.Get("_meta").Get("persist").Is(string(span)) {
 				s.span = span
 			}
@@ -222,11 +222,11 @@ func (q *question) read(result rpc.Value) say {
 	}
 	switch decision := result.Get("decision"); {
 	case decision.Is("accept"):
-		return say{yes: true, span: grants.Off}
+		return say{yes: true, span: approvals.Off}
 	case decision.Is("acceptForSession"):
-		return say{yes: true, span: grants.Session}
+		return say{yes: true, span: approvals.Session}
 	case decision.Get("acceptWithExecpolicyAmendment").Exists():
-		return say{yes: q.method == aboutCommand, span: grants.Always}
+		return say{yes: q.method == aboutCommand, span: approvals.Always}
 	case decision.Is("cancel"):
 		return say{cancel: true}
 	}

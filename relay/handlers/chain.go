@@ -9,7 +9,7 @@ import (
 
 	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/config"
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/hook"
 )
 
@@ -20,7 +20,7 @@ type Chain struct {
 	env       []string
 	log       *slog.Logger
 	revisions *revisionLimiter
-	limiter   *grants.Limiter
+	limiter   *approvals.Limiter
 }
 
 // New returns a Chain with the given options.
@@ -30,7 +30,7 @@ func New(o Options) *Chain {
 		revisions: newRevisionLimiter(), limiter: o.Limiter,
 	}
 	if c.limiter == nil {
-		c.limiter = grants.NewLimiter(nil)
+		c.limiter = approvals.NewLimiter(nil)
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)

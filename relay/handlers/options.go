@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"codex-bridge/bridge/config"
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 	"codex-bridge/relay/hook"
 )
 
@@ -32,7 +32,7 @@ type Options struct {
 	// handler's files.
 	Dir func(thread string) string
 	// Limiter bounds how often the client is asked about permissions; nil: a new one.
-	Limiter *grants.Limiter
+	Limiter *approvals.Limiter
 	Log     *slog.Logger
 }
 

@@ -14,7 +14,7 @@ import (
 	"codex-bridge/bridge/store"
 	"codex-bridge/cmd/internal/editor"
 	"codex-bridge/cmd/internal/scripted"
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 )
 
 // rememberConfig allows by rule, remembers for good, and has the person asked about
@@ -41,17 +41,17 @@ func (w *world) grant(command string) {
 		w.t.Fatal(err)
 	}
 	cfg := config.Default().Approvals
-	cfg.Remember = string(grants.Always)
-	memory := grants.NewMemory(grants.Options{
+	cfg.Remember = string(approvals.Always)
+	memory := approvals.NewMemory(approvals.MemoryOptions{
 		Approvals: func() config.Approvals { return cfg },
 		Store:     func(context.Context) (*store.Store, error) { return s, nil },
 	})
-	key, err := grants.NewKey(grants.Asked{
+	key, err := approvals.NewKey(approvals.Request{
 		Provider: "codex", Session: "any", Workspace: w.workspace, Tool: "Bash", Cwd: w.workspace, Sandbox: "read-only",
 		Input: []byte(marshal(w.t, map[string]string{"command": "/bin/bash -lc '" + command + "'"})),
 	})
 	if err == nil {
-		_, err = memory.Remember(ctx, key, grants.Always, grants.Origin{Client: "a person", What: command})
+		_, err = memory.Remember(ctx, key, approvals.Always, approvals.Origin{Client: "a person", What: command})
 	}
 	if err := errors.Join(err, s.Close()); err != nil {
 		w.t.Fatal(err)

@@ -18,65 +18,63 @@ import (
 	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/grants"
 	"codex-bridge/rpc"
 )
 
-// judge is a policy that the test decides for.
-type judge struct {
+// fakePolicy is a policy that the test controls.
+type fakePolicy struct {
 	folder string
-	mode   config.Mode // enforce if empty
+	mode   config.Mode // default: enforce
 
-	mu      sync.Mutex
-	leaves  bool  // what is asked may leave the sandbox
-	broken  error // of the record
-	decided []string
+	mu        sync.Mutex
+	escalates bool  // requests may leave the sandbox
+	logErr    error // the error of Settled
+	decided   []string
 }
 
-func (j *judge) Mode() config.Mode {
+func (j *fakePolicy) Mode() config.Mode {
 	if j.mode == "" {
 		return config.Enforce
 	}
 	return j.mode
 }
 
-func (j *judge) Client() string { return "zed" }
+func (j *fakePolicy) Client() string { return "zed" }
 
-func (j *judge) Files(params rpc.Value) []string {
+func (j *fakePolicy) Files(params rpc.Value) []string {
 	if params.Get("itemId").Is("patch") {
 		return []string{"/srv/a", "/srv/b"}
 	}
 	return nil
 }
 
-func (j *judge) Workspace(string) string { return j.folder }
+func (j *fakePolicy) Workspace(string) string { return j.folder }
 
-func (j *judge) Sandbox(string, string) string { return "workspace-write" }
+func (j *fakePolicy) Sandbox(string, string) string { return "workspace-write" }
 
-func (j *judge) Session(thread string) string { return thread }
+func (j *fakePolicy) Session(thread string) string { return thread }
 
-func (j *judge) Consents(rpc.Value, policy.ToolUse) bool { return true }
+func (j *fakePolicy) Consents(rpc.Value, policy.ToolUse) bool { return true }
 
-func (j *judge) Remains(string, rpc.Value) bool { return true }
-func (j *judge) Stays(string, rpc.Value) bool {
+func (j *fakePolicy) Remains(string, rpc.Value) bool { return true }
+func (j *fakePolicy) Stays(string, rpc.Value) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return !j.leaves
+	return !j.escalates
 }
 
-func (j *judge) Settled(_ context.Context, asked *rpc.Envelope, v policy.Verdict, rule, _ string) error {
+func (j *fakePolicy) Settled(_ context.Context, asked *rpc.Envelope, v policy.Verdict, rule, _ string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.decided = append(j.decided, fmt.Sprintf("%s %s %s", asked.ID.Raw(), v, rule))
-	return j.broken
+	return j.logErr
 }
 
-// shared plays a session in which the judge changes its mind when codex says
-// "leaves" or "breaks", and returns what it has put on record and the n answers that
-// codex gets at the end.
-func shared(t *testing.T, session string, n int) (record string, answers []string) {
+// playShared plays a session in which the policy changes when Codex sends "leaves" or
+// "breaks". It returns what was logged and the last n answers to Codex.
+func playShared(t *testing.T, session string, n int) (record string, answers []string) {
 	t.Helper()
-	j := &judge{folder: t.TempDir()}
+	j := &fakePolicy{folder: t.TempDir()}
 	current := func() config.Approvals {
 		return config.Approvals{Remember: "off", TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(time.Hour)}
 	}
@@ -88,11 +86,11 @@ func shared(t *testing.T, session string, n int) (record string, answers []strin
 		}
 	}
 	c := bridgetest.Start(t, approvals.New(approvals.Options{
-		Approvals: current, Judge: j, Memory: grants.NewMemory(grants.Options{Approvals: current}),
-		Limiter: grants.NewLimiter(func() time.Duration { return 0 }), Sessions: none{}, Record: new(nolog), Log: slog.New(slog.DiscardHandler),
+		Approvals: current, Policy: j, Memory: approvals.NewMemory(approvals.MemoryOptions{Approvals: current}),
+		Limiter: approvals.NewLimiter(func() time.Duration { return 0 }), Sessions: fakeSessions{}, Record: new(discardLog), Log: slog.New(slog.DiscardHandler),
 	}), changes{
-		{From: bridge.Codex, Method: "leaves", HandleServer: change(func() { j.leaves = true })},
-		{From: bridge.Codex, Method: "breaks", HandleServer: change(func() { j.broken = errors.New("the disk is full") })},
+		{From: bridge.Codex, Method: "leaves", HandleServer: change(func() { j.escalates = true })},
+		{From: bridge.Codex, Method: "breaks", HandleServer: change(func() { j.logErr = errors.New("the disk is full") })},
 	})
 	c.Bind("cwd", j.folder)
 	c.Play("session", session)
@@ -113,8 +111,8 @@ editor< {"method":"item/commandExecution/requestApproval","id":0,"params":"$make
 codex>  {"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","itemId":"j","command":"make","cwd":"$cwd"}}
 `
 
-// A yes counts for who waits for it when it is on record and nothing has changed.
-func TestSharedYes(t *testing.T) {
+// A shared consent counts only if it is logged and nothing has changed.
+func TestSharedConsentMustBeLogged(t *testing.T) {
 	told := func(name string) string {
 		return fmt.Sprintf("codex> {\"method\":%q,\"params\":{}}\neditor< {\"method\":%[1]q,\"params\":{}}\n", name)
 	}
@@ -140,7 +138,7 @@ editor< {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":
 					want = append(want, fmt.Sprintf(`{"id":%d,"result":{"decision":%q}}`, id, decision))
 				}
 			}
-			record, got := shared(t, begins+test.session, len(want))
+			record, got := playShared(t, begins+test.session, len(want))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("codex gets (-want +got)\n%s", diff)
 			}
@@ -151,7 +149,7 @@ editor< {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":
 	}
 }
 
-// nolog is a decision log that keeps nothing.
-type nolog struct{}
+// discardLog is a decision log that keeps nothing.
+type discardLog struct{}
 
-func (*nolog) Append(context.Context, store.Decision) error { return nil }
+func (*discardLog) Append(context.Context, store.Decision) error { return nil }

@@ -1,4 +1,4 @@
-package grants
+package approvals
 
 import (
 	"context"
@@ -8,30 +8,30 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Feature answers bridge/grant/list and bridge/grant/revoke.
-type Feature struct {
-	memory *Memory
-	known  func() bool
+// GrantFeature answers bridge/grant/list and bridge/grant/revoke.
+type GrantFeature struct {
+	memory      *Memory
+	knowsBridge func() bool
 }
 
-// NewFeature makes a Feature. known tells whether the client knows the bridge; one
-// that does not gets codex's answer.
-func NewFeature(m *Memory, known func() bool) *Feature { return &Feature{m, known} }
+// NewGrantFeature returns a GrantFeature. knowsBridge reports whether the client has
+// offered capabilities.bridge; the requests of other clients go to Codex.
+func NewGrantFeature(m *Memory, known func() bool) *GrantFeature { return &GrantFeature{m, known} }
 
-// Methods are what a client may call.
-var Methods = []string{"bridge/grant/list", "bridge/grant/revoke"}
+// GrantMethods are the methods of GrantFeature.
+var GrantMethods = []string{"bridge/grant/list", "bridge/grant/revoke"}
 
 // Routes implements bridge.Feature.
-func (f *Feature) Routes() []bridge.Route {
+func (f *GrantFeature) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: Methods[0], Why: "answered here", HandleClient: f.own(f.list)},
-		{From: bridge.Client, Method: Methods[1], Why: "answered here", HandleClient: f.own(f.revoke)},
+		{From: bridge.Client, Method: GrantMethods[0], Why: "answered here", HandleClient: f.handler(f.list)},
+		{From: bridge.Client, Method: GrantMethods[1], Why: "answered here", HandleClient: f.handler(f.revoke)},
 	}
 }
 
-func (f *Feature) own(answer func(context.Context, rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+func (f *GrantFeature) handler(answer func(context.Context, rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
-		if !f.known() || call.Kind != rpc.Request {
+		if !f.knowsBridge() || call.Kind != rpc.Request {
 			return nil
 		}
 		if call.Truncated() {
@@ -50,7 +50,7 @@ func (f *Feature) own(answer func(context.Context, rpc.Value) (any, *rpc.Error))
 	}
 }
 
-func (f *Feature) list(ctx context.Context, _ rpc.Value) (any, *rpc.Error) {
+func (f *GrantFeature) list(ctx context.Context, _ rpc.Value) (any, *rpc.Error) {
 	all, err := f.memory.List(ctx)
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInternal, "%v", err)
@@ -58,8 +58,8 @@ func (f *Feature) list(ctx context.Context, _ rpc.Value) (any, *rpc.Error) {
 	return map[string]any{"grants": all}, nil
 }
 
-// revoke takes {ids: […]} or {all: true}, and answers with the ids that are gone.
-func (f *Feature) revoke(ctx context.Context, params rpc.Value) (any, *rpc.Error) {
+// revoke takes {ids: […]} or {all: true} and returns the ids of the revoked grants.
+func (f *GrantFeature) revoke(ctx context.Context, params rpc.Value) (any, *rpc.Error) {
 	var ids []string
 	all, _ := params.Get("all").Bool()
 	switch list := params.Get("ids"); {

@@ -1,4 +1,4 @@
-package grants
+package approvals
 
 import (
 	"bytes"
@@ -14,37 +14,38 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Recorder is the decision log.
-type Recorder interface {
+// DecisionLog records decisions.
+type DecisionLog interface {
 	Append(context.Context, store.Decision) error
 }
 
-// RulePerson is the rule of a decision that a person has made.
+// RulePerson is the rule of a person's decision.
 const RulePerson = "approvals.person"
 
-// maxRecord is the largest size of the record of one consent, in bytes.
+// maxRecord is the maximum length of a consent's record in bytes.
 const maxRecord = 1 << 20
 
-// recorded are the fields of a question that a consent covers. Those of a permission are in its answer,
-// which may have fewer of them.
-var recorded = []string{
+// recordedFields are the fields of a question that a consent covers. Granted permissions
+// are recorded from the answer, which may have fewer than were asked for.
+var recordedFields = []string{
 	"command", "cwd", "networkApprovalContext", "additionalPermissions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
 	"grantRoot", "serverName", "itemId", "callId", "questions", "message", "requestedSchema",
 }
 
-// recordedMeta are the fields of _meta in a question of an MCP server that tell what is allowed, or that its card shows.
-var recordedMeta = []string{
+// recordedMetaFields are the fields of _meta in an MCP server's question that describe what
+// is allowed.
+var recordedMetaFields = []string{
 	"connector_name", "tool_name", "tool_title", "tool_description", "tool_params", "tool_params_display",
 }
 
-// Consents reports whether the result of an approval allows anything.
-func Consents(result rpc.Value) bool {
+// IsConsent reports whether the result of an approval allows anything.
+func IsConsent(result rpc.Value) bool {
 	decision := result.Get("decision")
 	switch {
 	case result.Get("permissions").Exists():
 		return result.Get("permissions").Len() > 0
 	case result.Get("answers").Exists():
-		return allows(result.Get("answers"))
+		return hasAllowAnswer(result.Get("answers"))
 	case result.Get("action").Exists():
 		return result.Get("action").Is("accept")
 	case decision.Kind() == rpc.Object:
@@ -54,8 +55,8 @@ func Consents(result rpc.Value) bool {
 	return ok && word != "decline" && word != "cancel" && word != "denied" && word != "abort" && word != "timed_out"
 }
 
-// allows reports whether the answers to questions have one that begins with "Allow".
-func allows(answers rpc.Value) bool {
+// hasAllowAnswer reports whether an answer starts with "Allow".
+func hasAllowAnswer(answers rpc.Value) bool {
 	for _, given := range answers.Members() {
 		for one := range given.Get("answers").Elements() {
 			if text, _ := one.Text(); strings.HasPrefix(text, "Allow") {
@@ -66,18 +67,20 @@ func allows(answers rpc.Value) bool {
 	return false
 }
 
-// Record writes a person's consent to the decision log, whole: the card that they saw may have been cut. mode is that of
-// the policy. patch are the paths that a patch changes if the question does not name them. If it returns an error under enforce, the consent must not count.
-func Record(ctx context.Context, to Recorder, mode config.Mode, client string, asked *rpc.Envelope, patch []string, result rpc.Value) error {
+// RecordConsent writes a person's consent to the decision log, in full, because the editor
+// may have shown less. mode is the policy's mode. patch has the paths that a patch changes,
+// if the question does not name them. If RecordConsent returns an error under enforce, the
+// consent must not count.
+func RecordConsent(ctx context.Context, to DecisionLog, mode config.Mode, client string, asked *rpc.Envelope, patch []string, result rpc.Value) error {
 	params := asked.Root().Get("params")
 	all := map[string]json.RawMessage{"answer": result.Raw()}
-	for _, name := range recorded {
+	for _, name := range recordedFields {
 		if v := params.Get(name); v.Exists() && v.Kind() != rpc.Null {
 			all[name] = v.Raw()
 		}
 	}
 	if changes := params.Get("fileChanges"); changes.Kind() == rpc.Object {
-		all["files"] = files(changes)
+		all["files"] = patchFiles(changes)
 	} else if len(patch) > 0 {
 		raw, err := json.Marshal(patch)
 		if err != nil {
@@ -85,7 +88,7 @@ func Record(ctx context.Context, to Recorder, mode config.Mode, client string, a
 		}
 		all["files"] = raw
 	}
-	for _, name := range recordedMeta {
+	for _, name := range recordedMetaFields {
 		if v := params.Get("_meta").Get(name); v.Exists() {
 			all[name] = v.Raw()
 		}
@@ -111,8 +114,8 @@ func Record(ctx context.Context, to Recorder, mode config.Mode, client string, a
 	})
 }
 
-// files returns the paths that a patch changes, each with the kind of change, without the contents.
-func files(changes rpc.Value) json.RawMessage {
+// patchFiles returns the changed paths with the kind of each change, without contents.
+func patchFiles(changes rpc.Value) json.RawMessage {
 	all := make(map[string]map[string]json.RawMessage)
 	for path, change := range changes.Members() {
 		all[path] = make(map[string]json.RawMessage)
@@ -124,7 +127,7 @@ func files(changes rpc.Value) json.RawMessage {
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
-		panic(err) // texts, and JSON that was parsed
+		panic(err) // cannot fail: strings and parsed JSON
 	}
 	return raw
 }

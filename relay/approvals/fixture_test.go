@@ -1,4 +1,4 @@
-package grants_test
+package approvals_test
 
 import (
 	"context"
@@ -9,23 +9,23 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/store"
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is a memory whose clocks are the test's.
-type world struct {
-	*grants.Memory
+// fixture is a Memory with clocks that the test controls.
+type fixture struct {
+	*approvals.Memory
 	approvals config.Approvals
 	now       time.Time
 	elapsed   time.Duration
 	broken    error
 }
 
-func newWorld(t *testing.T, state string, remember grants.Span) *world {
+func newFixture(t *testing.T, state string, remember approvals.Span) *fixture {
 	t.Helper()
-	w := &world{now: noon, approvals: config.Approvals{Remember: string(remember), TTL: config.Duration(30 * time.Minute), Max: 3}}
+	w := &fixture{now: noon, approvals: config.Approvals{Remember: string(remember), TTL: config.Duration(30 * time.Minute), Max: 3}}
 	var s *store.Store
 	if state != "" {
 		var err error
@@ -34,7 +34,7 @@ func newWorld(t *testing.T, state string, remember grants.Span) *world {
 		}
 		t.Cleanup(func() { s.Close() })
 	}
-	w.Memory = grants.NewMemory(grants.Options{
+	w.Memory = approvals.NewMemory(approvals.MemoryOptions{
 		Approvals: func() config.Approvals { return w.approvals },
 		Store: func(context.Context) (*store.Store, error) {
 			if s == nil {
@@ -49,45 +49,45 @@ func newWorld(t *testing.T, state string, remember grants.Span) *world {
 	return w
 }
 
-func (w *world) remember(t *testing.T, k grants.Key, span grants.Span) *grants.Grant {
+func (w *fixture) remember(t *testing.T, k approvals.Key, span approvals.Span) *approvals.Grant {
 	t.Helper()
-	g, err := w.Remember(t.Context(), k, span, grants.Origin{Client: "zed", What: "make"})
+	g, err := w.Remember(t.Context(), k, span, approvals.Origin{Client: "zed", What: "make"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
 
-func (w *world) check(t *testing.T, step string, k grants.Key, want bool) {
+func (w *fixture) check(t *testing.T, step string, k approvals.Key, want bool) {
 	t.Helper()
-	if _, got := w.Remembered(t.Context(), k); got != want {
+	if _, got := w.Lookup(t.Context(), k); got != want {
 		t.Errorf("%s: remembered %v, want %v", step, got, want)
 	}
 }
 
-// asked is a request in a new folder.
-func asked(t *testing.T) grants.Asked {
+// newRequest returns a request in a new folder.
+func newRequest(t *testing.T) approvals.Request {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "w")
 	if err := os.MkdirAll(filepath.Join(root, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return grants.Asked{
+	return approvals.Request{
 		Provider: "codex", Session: "T", Workspace: root, Tool: "Bash", Cwd: filepath.Join(root, "sub"), Sandbox: "read-only",
 		Input: []byte(`{"command":["git","commit","-m","a b"],"env":{"HOME":"/h","LANG":"C"},"n":1}`),
 	}
 }
 
-func key(t testing.TB, a grants.Asked) grants.Key {
+func newKey(t testing.TB, a approvals.Request) approvals.Key {
 	t.Helper()
-	k, err := grants.NewKey(a)
+	k, err := approvals.NewKey(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k
 }
 
-func with(a grants.Asked, change func(*grants.Asked)) grants.Asked {
+func changed(a approvals.Request, change func(*approvals.Request)) approvals.Request {
 	change(&a)
 	return a
 }

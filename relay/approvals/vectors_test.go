@@ -1,4 +1,4 @@
-package grants_test
+package approvals_test
 
 import (
 	"encoding/json"
@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"codex-bridge/bridge/bridgetest/vectors"
-
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 )
 
 func TestHookRelayVectorsFingerprints(t *testing.T) {
@@ -29,17 +28,17 @@ func TestHookRelayVectorsFingerprints(t *testing.T) {
 	}
 	root := t.TempDir()
 	digest := func(p payload) string {
-		a := grants.Asked{Provider: "codex", Session: "T", Workspace: root, Tool: "Bash", Input: p.ToolInput, Sandbox: "read-only"}
+		a := approvals.Request{Provider: "codex", Session: "T", Workspace: root, Tool: "Bash", Input: p.ToolInput, Sandbox: "read-only"}
 		if a.Input == nil {
 			a.Input = []byte(`{}`)
 		}
-		if p.Cwd != "" { // a folder has to be there
+		if p.Cwd != "" { // the folder must exist
 			a.Cwd = filepath.Join(root, p.Cwd)
 			if err := os.MkdirAll(a.Cwd, 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return key(t, a).Digest()
+		return newKey(t, a).Digest()
 	}
 	for _, pair := range v.PermissionFingerprintPairs {
 		if got := digest(pair.A) == digest(pair.B); got != pair.Same {

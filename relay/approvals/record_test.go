@@ -12,31 +12,30 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/store"
 	"codex-bridge/relay/approvals"
-	"codex-bridge/relay/grants"
 )
 
-// kept is a decision log that a test reads, or breaks.
-type kept struct {
+// memoryLog is a decision log that keeps the decisions, or fails.
+type memoryLog struct {
 	reasons []string
 	modes   []string
 	err     error
 }
 
-func (k *kept) Append(_ context.Context, d store.Decision) error {
+func (k *memoryLog) Append(_ context.Context, d store.Decision) error {
 	k.reasons = append(k.reasons, d.Rule+": "+d.Reason)
 	k.modes = append(k.modes, d.Mode)
 	return k.err
 }
 
-func asking(t *testing.T, log *kept, running string) (*bridgetest.Conversation, *judge) {
+func newConversation(t *testing.T, log *memoryLog, running string) (*bridgetest.Conversation, *fakePolicy) {
 	t.Helper()
-	j := &judge{folder: t.TempDir()}
+	j := &fakePolicy{folder: t.TempDir()}
 	current := func() config.Approvals {
 		return config.Approvals{Remember: "off", TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(time.Hour)}
 	}
 	c := bridgetest.Start(t, approvals.New(approvals.Options{
-		Approvals: current, Judge: j, Memory: grants.NewMemory(grants.Options{Approvals: current}),
-		Limiter: grants.NewLimiter(nil), Sessions: none{running}, Record: log, Log: slog.New(slog.DiscardHandler),
+		Approvals: current, Policy: j, Memory: approvals.NewMemory(approvals.MemoryOptions{Approvals: current}),
+		Limiter: approvals.NewLimiter(nil), Sessions: fakeSessions{running}, Record: log, Log: slog.New(slog.DiscardHandler),
 	}))
 	c.Play("begun", `
 editor> {"method":"initialized"}
@@ -45,10 +44,10 @@ codex<  {"method":"initialized"}
 	return c, j
 }
 
-// A person's consent is recorded whole before Codex receives it. A refusal is not recorded.
+// The bridge logs a person's consent in full before Codex receives it, and logs no refusal.
 func TestPersonsConsentIsRecorded(t *testing.T) {
-	log := &kept{}
-	c, _ := asking(t, log, "")
+	log := &memoryLog{}
+	c, _ := newConversation(t, log, "")
 	c.Play("asked", `
 codex>  {"method":"item/permissions/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","permissions":{"network":{"enabled":true},"fileSystem":{"write":["/a","/b","/c","/d"]}}}}
 editor< {"method":"item/permissions/requestApproval","id":1,"params":"$1"}
@@ -81,7 +80,7 @@ codex<  {"id":4,"result":{"action":"accept","content":{}}}
 }
 
 func TestConsentWithoutRecordIsRefused(t *testing.T) {
-	c, _ := asking(t, &kept{err: errors.New("disk full")}, "")
+	c, _ := newConversation(t, &memoryLog{err: errors.New("disk full")}, "")
 	c.Play("asked", `
 codex>  {"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","command":"ls"}}
 editor< {"method":"item/commandExecution/requestApproval","id":1,"params":"$1"}
@@ -94,11 +93,11 @@ codex<  {"id":2,"result":{"permissions":{},"scope":"turn"}}
 `)
 }
 
-// The record of a consent to a patch has the paths, which the question of Codex does not name.
+// The log has a patch's paths even though Codex's question does not name them.
 func TestConsentToPatchIsRecordedWithItsFiles(t *testing.T) {
 	for _, mode := range []config.Mode{config.Enforce, config.Audit} {
-		log := &kept{}
-		c, j := asking(t, log, "")
+		log := &memoryLog{}
+		c, j := newConversation(t, log, "")
 		j.mode = mode
 		c.Play("asked", `
 codex>  {"method":"item/fileChange/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","itemId":"patch"}}
@@ -112,15 +111,16 @@ codex<  {"id":1,"result":{"decision":"accept"}}
 	}
 }
 
-// Under audit a consent is recorded, too, but counts without a record. With the policy off there is no record.
+// Under audit a consent is logged but does not depend on the log. With the policy off it is
+// not logged.
 func TestConsentWithoutEnforcement(t *testing.T) {
 	for _, test := range []struct {
 		mode     config.Mode
 		err      error
 		recorded int
 	}{{config.Audit, nil, 1}, {config.Audit, errors.New("disk full"), 1}, {config.Off, nil, 0}} {
-		log := &kept{err: test.err}
-		c, j := asking(t, log, "")
+		log := &memoryLog{err: test.err}
+		c, j := newConversation(t, log, "")
 		j.mode = test.mode
 		c.Play("asked", `
 codex>  {"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"u","command":"ls"}}
@@ -134,9 +134,10 @@ codex<  {"id":1,"result":{"decision":"accept"}}
 	}
 }
 
-// The bridge declines a question of a turn that is not the running one, without asking the person.
+// The bridge declines a question that does not belong to the running turn, without asking
+// the person.
 func TestQuestionOfAnotherTurnIsDeclined(t *testing.T) {
-	c, j := asking(t, &kept{}, "u")
+	c, j := newConversation(t, &memoryLog{}, "u")
 	c.Play("asked", `
 codex>  {"method":"item/commandExecution/requestApproval","id":1,"params":{"threadId":"t","turnId":"v","command":"ls"}}
 codex<  {"id":1,"result":{"decision":"decline"}}

@@ -1,20 +1,18 @@
-package grants_test
+package approvals_test
 
 import (
 	"strings"
 	"testing"
 
 	"codex-bridge/bridge/bridgetest"
-	"codex-bridge/relay/grants"
+	"codex-bridge/relay/approvals"
 )
 
-func TestMain(m *testing.M) { bridgetest.Main(m) }
-
-func TestFeature(t *testing.T) {
-	a := asked(t)
-	w := newWorld(t, "", grants.Session)
-	g := w.remember(t, key(t, a), grants.Session)
-	c := bridgetest.Start(t, grants.NewFeature(w.Memory, func() bool { return true }))
+func TestListAndRevokeGrants(t *testing.T) {
+	a := newRequest(t)
+	w := newFixture(t, "", approvals.Session)
+	g := w.remember(t, newKey(t, a), approvals.Session)
+	c := bridgetest.Start(t, approvals.NewGrantFeature(w.Memory, func() bool { return true }))
 	c.Bind("id", g.ID)
 	c.Bind("digest", g.Digest)
 	c.Bind("workspace", g.Workspace)
@@ -34,13 +32,13 @@ editor< {"id":6,"result":{"revoked":[]}}
 editor> {"id":7,"method":"bridge/grant/list"}
 editor< {"id":7,"result":{"grants":[]}}
 `)+"\n")
-	w.check(t, "revoked by the client", key(t, a), false)
+	w.check(t, "revoked by the client", newKey(t, a), false)
 }
 
-// A client that does not know the bridge gets codex's answer.
-func TestFeatureUnknown(t *testing.T) {
-	w := newWorld(t, "", grants.Session)
-	c := bridgetest.Start(t, grants.NewFeature(w.Memory, func() bool { return false }))
+// The requests of a client that does not know the bridge go to Codex.
+func TestGrantMethodsForUnknowingClientGoToCodex(t *testing.T) {
+	w := newFixture(t, "", approvals.Session)
+	c := bridgetest.Start(t, approvals.NewGrantFeature(w.Memory, func() bool { return false }))
 	c.Play("unknown", `editor> {"id":1,"method":"bridge/grant/list","params":{}}
 codex< {"id":1,"method":"bridge/grant/list","params":{}}
 codex> {"id":1,"error":{"code":-32600,"message":"no"}}

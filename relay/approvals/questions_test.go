@@ -1,6 +1,7 @@
-package grants_test
+package approvals_test
 
 import (
+	"codex-bridge/relay/approvals"
 	"slices"
 	"strconv"
 	"testing"
@@ -9,19 +10,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"codex-bridge/relay/grants"
 )
 
-func TestQuestions(t *testing.T) {
-	a := asked(t)
-	same, other := key(t, a), key(t, with(a, func(a *grants.Asked) { a.Escalated = true }))
-	var q grants.Questions[string]
-	join := func(k grants.Key, id string, want grants.Place) {
+func TestPendingQuestions(t *testing.T) {
+	a := newRequest(t)
+	same, other := newKey(t, a), newKey(t, changed(a, func(a *approvals.Request) { a.Escalated = true }))
+	var q approvals.PendingQuestions[string]
+	join := func(k approvals.Key, id string, want approvals.JoinResult) {
 		t.Helper()
 		made := false
 		got := q.Join(k, id, func() string { made = true; return id })
-		if got != want || made != (want == grants.Waits) {
+		if got != want || made != (want == approvals.Waiting) {
 			t.Errorf("%s: place %d, want %d; made to wait: %v", id, got, want, made)
 		}
 	}
@@ -31,47 +30,47 @@ func TestQuestions(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s", id, diff)
 		}
 	}
-	join(same, "1", grants.Leads)
-	join(same, "2", grants.Waits)
-	join(same, "3", grants.Waits)
-	join(same, "4", grants.Waits)
-	join(other, "5", grants.Leads) // what leaves the sandbox shares nothing with what does not
-	join(other, "6", grants.Waits)
-	join(grants.Key{}, "7", grants.Leads)
-	join(grants.Key{}, "8", grants.Leads)
+	join(same, "1", approvals.First)
+	join(same, "2", approvals.Waiting)
+	join(same, "3", approvals.Waiting)
+	join(same, "4", approvals.Waiting)
+	join(other, "5", approvals.First) // an escalated request is not equal to one that is not
+	join(other, "6", approvals.Waiting)
+	join(approvals.Key{}, "7", approvals.First)
+	join(approvals.Key{}, "8", approvals.First)
 	settle("9")
-	settle("3") // waits no more
+	settle("3")
 	settle("1", "2", "4")
 	settle("1")
 	settle("2")
-	join(same, "1", grants.Leads) // an old answer does not count for a new question
-	join(same, "2", grants.Waits)
-	join(other, "1", grants.Waits) // an id that was given again is that of the new question alone
-	join(same, "10", grants.Leads)
+	join(same, "1", approvals.First) // an old answer does not apply to a new question
+	join(same, "2", approvals.Waiting)
+	join(other, "1", approvals.Waiting) // a reused id belongs to the new question
+	join(same, "10", approvals.First)
 	settle("5", "6", "1")
 	settle("10")
 	for i := range 129 {
-		want := grants.Waits
+		want := approvals.Waiting
 		if i == 0 {
-			want = grants.Leads
+			want = approvals.First
 		}
 		join(same, strconv.Itoa(i), want)
 	}
-	join(same, "more", grants.Full)
+	join(same, "more", approvals.TooMany)
 	settle("more")
 	settle("128")
-	join(same, "again", grants.Waits)
+	join(same, "again", approvals.Waiting)
 }
 
-// However they come and go, each that waits is answered once, by the settling of the
-// question that it waits for, or leaves by itself.
-func TestQuestionsLaw(t *testing.T) {
-	a := asked(t)
-	keys := []grants.Key{key(t, a), key(t, with(a, func(a *grants.Asked) { a.Session = "U" })), {}}
+// Every waiting question is returned by exactly one Settle of the question it waits for, or
+// leaves by itself.
+func TestEachWaiterIsSettledOnce(t *testing.T) {
+	a := newRequest(t)
+	keys := []approvals.Key{newKey(t, a), newKey(t, changed(a, func(a *approvals.Request) { a.Session = "U" })), {}}
 	rapid.Check(t, func(t *rapid.T) {
-		var q grants.Questions[int]
+		var q approvals.PendingQuestions[int]
 		type put struct{ key, leader int }
-		open := map[int]put{} // all that joined and are not settled
+		open := map[int]put{} // joined and not settled
 		for id := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			if rapid.Bool().Draw(t, "join") {
 				k := rapid.IntRange(0, 2).Draw(t, "key")
@@ -82,7 +81,7 @@ func TestQuestionsLaw(t *testing.T) {
 					}
 				}
 				place := q.Join(keys[k], strconv.Itoa(id), func() int { return id })
-				if (place == grants.Leads) != (leader == id) {
+				if (place == approvals.First) != (leader == id) {
 					t.Fatalf("%d: %v, led by %d", id, place, leader)
 				}
 				open[id] = put{k, leader}
@@ -107,9 +106,9 @@ func TestQuestionsLaw(t *testing.T) {
 	})
 }
 
-func TestLimiter(t *testing.T) {
+func TestLimiterAllowsTwelvePerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := grants.NewLimiter(nil)
+		l := approvals.NewLimiter(nil)
 		ask := func(thread string, times int) (allowed int) {
 			for range times {
 				if l.Allow(thread) {

@@ -1,33 +1,32 @@
-package grants_test
+package approvals_test
 
 import (
 	"bytes"
+	"codex-bridge/relay/approvals"
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"codex-bridge/relay/grants"
 )
 
-// call is a request whose parts can be changed one by one.
-type call struct {
+// toolCall is a request whose parts a test can change one by one.
+type toolCall struct {
 	Command []string          `json:"command"`
 	Env     map[string]string `json:"env"`
 	Note    string            `json:"note"`
 }
 
-func (c call) clone() call {
+func (c toolCall) clone() toolCall {
 	env := make(map[string]string)
 	for name, value := range c.Env {
 		env[name] = value
 	}
-	return call{slices.Clone(c.Command), env, c.Note}
+	return toolCall{slices.Clone(c.Command), env, c.Note}
 }
 
-func (c call) same(d call) bool {
+func (c toolCall) same(d toolCall) bool {
 	if !slices.Equal(c.Command, d.Command) || c.Note != d.Note || len(c.Env) != len(d.Env) {
 		return false
 	}
@@ -39,22 +38,21 @@ func (c call) same(d call) bool {
 	return true
 }
 
-// odd are the texts that a text is changed by: what looks like something else, or
-// like nothing.
-var odd = []string{
+// oddTexts are replacements that look like other texts, or like none.
+var oddTexts = []string{
 	" ", "\t", "\n", "\u00a0", "\u200b", "\u202e", "\ufeff", "\u0301", "\x00", "'", `"`, `\`, "`", "$", ";", "|", "&", "*", "~", "#", ",", ":", "{", "}",
 	"а", "е", "о", "ⅰ", "ﬁ", "é", "e\u0301", "Å", "\u212b", "／", "‐", "–", "0", "1", "a", "/", ".", "..", "-", "--", "\u2028", "😀",
 }
 
-// likes are letters and what they are mistaken for.
-var likes = strings.NewReplacer("a", "а", "e", "е", "o", "о", "c", "с", "p", "р", "i", "і", "-", "‐", "/", "∕", " ", "\u00a0")
+// lookalikes are letters and others that look like them.
+var lookalikes = strings.NewReplacer("a", "а", "e", "е", "o", "о", "c", "с", "p", "р", "i", "і", "-", "‐", "/", "∕", " ", "\u00a0")
 
 func mutateText(r *rand.Rand, text string) string {
 	at := r.IntN(len(text) + 1)
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
 		at--
 	}
-	one := odd[r.IntN(len(odd))]
+	one := oddTexts[r.IntN(len(oddTexts))]
 	switch r.IntN(8) {
 	case 0:
 		return text + " "
@@ -63,7 +61,7 @@ func mutateText(r *rand.Rand, text string) string {
 	case 2:
 		return "'" + text + "'"
 	case 3:
-		return likes.Replace(text)
+		return lookalikes.Replace(text)
 	case 4:
 		return strings.ToUpper(text)
 	case 5:
@@ -73,7 +71,7 @@ func mutateText(r *rand.Rand, text string) string {
 	}
 }
 
-func mutate(r *rand.Rand, c call) call {
+func mutate(r *rand.Rand, c toolCall) toolCall {
 	c = c.clone()
 	i := r.IntN(len(c.Command))
 	switch r.IntN(10) {
@@ -81,7 +79,7 @@ func mutate(r *rand.Rand, c call) call {
 		j := r.IntN(len(c.Command))
 		c.Command[i], c.Command[j] = c.Command[j], c.Command[i]
 	case 1:
-		c.Command = slices.Insert(c.Command, i, odd[r.IntN(len(odd))])
+		c.Command = slices.Insert(c.Command, i, oddTexts[r.IntN(len(oddTexts))])
 	case 2:
 		c.Command = slices.Delete(c.Command, i, i+1)
 	case 3:
@@ -100,12 +98,11 @@ func mutate(r *rand.Rand, c call) call {
 	return c
 }
 
-// 100,000 changed requests, none of which was allowed; and the one that was, in
-// other spellings of the same JSON.
-func TestMutations(t *testing.T) {
+// None of 100,000 changed requests is granted; other spellings of the granted JSON are.
+func TestNoMutationOfARequestIsGranted(t *testing.T) {
 	const count = 100_000
-	a := asked(t)
-	first := call{[]string{"git", "commit", "-a", "-m", "say hello, peace", "--", "src/a.c"}, map[string]string{"HOME": "/home/me", "LANG": "C"}, ""}
+	a := newRequest(t)
+	first := toolCall{[]string{"git", "commit", "-a", "-m", "say hello, peace", "--", "src/a.c"}, map[string]string{"HOME": "/home/me", "LANG": "C"}, ""}
 	text := func(v any) []byte {
 		raw, err := json.Marshal(v)
 		if err != nil {
@@ -113,9 +110,9 @@ func TestMutations(t *testing.T) {
 		}
 		return raw
 	}
-	w := newWorld(t, "", grants.Session)
+	w := newFixture(t, "", approvals.Session)
 	a.Input = text(first)
-	w.remember(t, key(t, a), grants.Session)
+	w.remember(t, newKey(t, a), approvals.Session)
 	r := rand.New(rand.NewPCG(4, 5))
 	changed := 0
 	for range count {
@@ -137,16 +134,16 @@ func TestMutations(t *testing.T) {
 				continue
 			}
 		case 2:
-			b.Input = text(map[string]any{"note": c.Note, "env": c.Env, "command": c.Command}) // sorted, another order
+			b.Input = text(map[string]any{"note": c.Note, "env": c.Env, "command": c.Command}) // sorted: another order of members
 		}
 		if !same {
 			changed++
 		}
-		k, err := grants.NewKey(b)
+		k, err := approvals.NewKey(b)
 		if err != nil {
 			t.Fatalf("%s: %v", b.Input, err)
 		}
-		if _, hit := w.Remembered(t.Context(), k); hit != same {
+		if _, hit := w.Lookup(t.Context(), k); hit != same {
 			t.Fatalf("remembered %v, want %v: %s in %s, %s; allowed was %s", hit, same, b.Input, b.Cwd, b.Tool, a.Input)
 		}
 	}
@@ -155,8 +152,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// FuzzInput: two inputs have one key only when they are the same JSON, number by
-// number as they are written.
+// FuzzInput checks that two inputs have equal keys only if they are equal JSON, with
+// numbers compared as written.
 func FuzzInput(f *testing.F) {
 	f.Add([]byte(`{"a":["b"]}`), []byte(`{"a": ["\u0062"]}`))
 	f.Add([]byte(`["1\"a"]`), []byte(`["1","a"]`))
@@ -164,26 +161,26 @@ func FuzzInput(f *testing.F) {
 	f.Add([]byte(`[1,2]`), []byte(`[12]`))
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, one, other []byte) {
-		a := grants.Asked{Provider: "codex", Session: "T", Workspace: folder, Tool: "Bash"}
+		a := approvals.Request{Provider: "codex", Session: "T", Workspace: folder, Tool: "Bash"}
 		a.Input = one
-		k, err := grants.NewKey(a)
+		k, err := approvals.NewKey(a)
 		if err != nil {
 			return
 		}
 		a.Input = other
-		l, err := grants.NewKey(a)
+		l, err := approvals.NewKey(a)
 		if err != nil {
 			return
 		}
-		if got, want := k.Digest() == l.Digest(), bytes.Equal(plain(t, one), plain(t, other)); got != want {
+		if got, want := k.Digest() == l.Digest(), bytes.Equal(sortedJSON(t, one), sortedJSON(t, other)); got != want {
 			t.Errorf("%s and %s: one key %v, one value %v", one, other, got, want)
 		}
 	})
 }
 
-// plain is another way to one spelling: the standard library sorts members and keeps
-// the text of numbers.
-func plain(t *testing.T, text []byte) []byte {
+// sortedJSON computes a canonical form with the standard library: it sorts members and
+// keeps numbers as written.
+func sortedJSON(t *testing.T, text []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var v any
