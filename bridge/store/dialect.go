@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"strings"
@@ -17,13 +16,10 @@ type dialect struct {
 	lock string
 	// hasTable counts the tables named $1.
 	hasTable string
-	// keepRecord adds a record to a transcript; indexRecord puts its words into an index of
-	// their own, and unindexRecords takes them out of it: empty where they stand in the row.
-	keepRecord, indexRecord, unindexRecords string
-	// findRecords are the records that fit, the best first, with since as the table has it.
-	findRecords func(ctx context.Context, s *Store, f Search, since string) ([]Found, error)
-	// large is the constant of that name, but in tests.
-	large int64
+	// keepRecord adds a record to a transcript.
+	keepRecord string
+	// search returns the statements for a query, and their arguments; since is as in the table.
+	search func(f Search, q query, since string) (count string, find func(ranked bool) string, args []any)
 	// mend is what a person does about an error; empty where that is not known.
 	mend func(error) string
 	// secrets are never shown.

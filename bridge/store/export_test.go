@@ -27,12 +27,6 @@ func Chain(d Decision, count int) iter.Seq2[[]any, error] {
 	}
 }
 
-// Large makes the store one in which it matters from how many records on words are common.
-func (s *Store) Large(records int64) { s.large = records }
-
-// Indexed tells whether words are in an index of their own.
-func (s *Store) Indexed() bool { return s.indexRecord != "" }
-
 // StartOf tells a process from a later one of its id.
 var StartOf = startOf
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestOpenTogether(t *testing.T) {
 		}
 		wg.Wait()
 		s := open(t, o)
-		if head, err := s.Verify(t.Context()); err != nil || head.Seq != 10 || s.Version() != 4 {
+		if head, err := s.Verify(t.Context()); err != nil || head.Seq != 10 || s.Version() != 5 {
 			t.Error(head, s.Version(), err)
 		}
 		var rows int
@@ -48,9 +49,42 @@ func TestNewerVersion(t *testing.T) {
 		for _, o.ReadOnly = range []bool{false, true} {
 			_, err := store.Open(t.Context(), o)
 			var newer *store.VersionError
-			if !errors.As(err, &newer) || newer.Got != 99 || newer.Known != 4 {
+			if !errors.As(err, &newer) || newer.Got != 99 || newer.Known != 5 {
 				t.Errorf("Open says %v", err)
 			}
+		}
+	})
+}
+
+// Records that were kept with the schema 4 are searched with the index of the schema 5.
+func TestSearchIndexIsRebuilt(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		keep(t, s, 1, record("u", store.User, 0, "the pump"))
+		schema4 := []string{
+			"DROP TRIGGER transcript_inserted", "DROP TRIGGER transcript_deleted", "DROP TABLE transcript_words",
+			"CREATE VIRTUAL TABLE transcript_words USING fts5 (words, facets, content = '', contentless_delete = 1, tokenize = 'unicode61')",
+		}
+		if o.URL != "" {
+			schema4 = []string{
+				"ALTER TABLE transcript DROP COLUMN words", "ALTER TABLE transcript ADD COLUMN words TSVECTOR NOT NULL DEFAULT ''",
+				"CREATE INDEX transcript_words ON transcript USING gin (words)",
+			}
+		}
+		for _, statement := range append(schema4, "DELETE FROM schema_version WHERE version = 5") {
+			run(t, s.DB(), statement)
+		}
+		s.Close()
+
+		o.ReadOnly = true
+		if _, err := open(t, o).Find(t.Context(), store.Search{Query: "pump"}); err == nil || !strings.Contains(err.Error(), "earlier version") {
+			t.Errorf("Find in the schema 4: %v", err)
+		}
+		o.ReadOnly = false
+		s = open(t, o)
+		keep(t, s, 1, record("u", store.User, 1, "another pump"))
+		if got := find(t, s, store.Search{Query: "pump"}); len(got) != 2 {
+			t.Errorf("found %q", got)
 		}
 	})
 }

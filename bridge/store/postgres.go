@@ -33,7 +33,7 @@ var postgresDialect = dialect{
 	lock:       `SELECT pg_advisory_xact_lock(7163376010450423130)`,
 	hasTable:   `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1`,
 	mend:       func(error) string { return "" }, // the server says it
-	keepRecord: postgresKeep, findRecords: postgresFind, large: mostRanked,
+	keepRecord: postgresKeep, search: postgresSearch,
 }
 
 func openPostgres(ctx context.Context, o Options) (*Store, error) {

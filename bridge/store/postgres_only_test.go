@@ -69,7 +69,7 @@ func TestFewRights(t *testing.T) {
 	}
 	keep(t, few, 1, record("u", store.User, 0, "the pump"))
 	keep(t, few, 0, record("u", store.User, 0, "the pump"))
-	if got := find(t, few, "pump", store.Search{}); len(got) != 1 {
+	if got := find(t, few, store.Search{Query: "pump"}); len(got) != 1 {
 		t.Errorf("found %q", got)
 	}
 	if _, err := few.Purge(t.Context(), noon.Add(time.Hour)); err == nil || !strings.Contains(err.Error(), "permission denied") {

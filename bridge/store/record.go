@@ -48,11 +48,15 @@ type Record struct {
 
 const recordColumns = `thread, turn, kind, idx, item, name, state, time, text`
 
-// clean is the record as it can be kept: a text of a database is UTF-8, and PostgreSQL takes
-// no NUL.
+// cleanText returns text as a database takes it: as UTF-8, and without NUL.
+func cleanText(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// clean returns the record as a database takes it.
 func (r Record) clean() Record {
 	for _, text := range []*string{&r.Thread, &r.Turn, &r.Item, &r.Name, &r.State, &r.Text} {
-		*text = strings.ReplaceAll(strings.ToValidUTF8(*text, "\uFFFD"), "\x00", "\uFFFD")
+		*text = cleanText(*text)
 	}
 	r.Time = r.Time.UTC().Truncate(time.Microsecond)
 	return r
@@ -61,16 +65,6 @@ func (r Record) clean() Record {
 func (r Record) digest() string {
 	sum := sha256.Sum256([]byte(r.Text))
 	return hex.EncodeToString(sum[:8])
-}
-
-// facets are what SQLite's index knows of a record beside its words.
-func (r Record) facets() string { return kindFacet(r.Kind) + " " + threadFacet(r.Thread) }
-
-func kindFacet(k Kind) string { return "k" + string(k) }
-
-func threadFacet(thread string) string {
-	sum := sha256.Sum256([]byte(thread))
-	return "t" + hex.EncodeToString(sum[:8])
 }
 
 func (r *Record) from(scan func(...any) error, more ...any) error {

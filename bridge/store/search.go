@@ -2,61 +2,79 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
-
-	"codex-bridge/bridge/search"
+	"unicode"
 )
 
-// mostRanked is how many of the newest records that fit are ranked: a word that stands
-// everywhere says little, and its records are many.
-const mostRanked = 2000
+// maxRanked bounds how many records are ranked: to rank a word that is in most of a million
+// records takes seconds.
+const maxRanked = 2000
 
-// Search says what is looked for in the transcripts.
+// maxTerms bounds a query.
+const maxTerms = 32
+
+// ErrEmptyQuery is the error for a query without a word to search for.
+var ErrEmptyQuery = errors.New(`no word to search for; write words or "a phrase", and - before a word that must not be in a record`)
+
+// Search is a query of the transcripts.
 type Search struct {
-	Query  search.Query
-	Thread string    // empty: in all
-	Kind   Kind      // empty: all
-	Since  time.Time // zero: all
-	Limit  int       // at most so many; 0: 20
+	// Query has words and phrases in double quotes, which must all be in a record, in any case.
+	// A word or phrase after - must not be.
+	Query  string
+	Thread string    // id; empty: all threads
+	Kind   Kind      // empty: all kinds
+	Since  time.Time // zero: records of any time
+	Limit  int       // at most so many records; 0: 20
 }
 
-// Found is a record that fits, and the part of it that shows why.
+// Found is a record that matches.
 type Found struct {
 	Record
-	Snippet string  `json:"snippet"`
-	Score   float64 `json:"score"` // more fits better; of one search only
+	Snippet string  `json:"snippet"` // a part of the text on one line, with the matches in brackets
+	Score   float64 `json:"score"`   // more is better; 0 for all if the records are not ranked
 }
 
-// Find are the records that fit, the best first. Of those that fit the newest 2,000 are
-// ranked.
+// Find returns the records that match, the best first. Of 2,000 or more, it returns the newest
+// first, without a score. The error of a query without a word is ErrEmptyQuery.
 func (s *Store) Find(ctx context.Context, f Search) ([]Found, error) {
+	f.Thread = cleanText(f.Thread)
+	q, err := parseQuery(cleanText(f.Query))
+	if err != nil {
+		return nil, err
+	}
 	if s.version < transcriptsSince {
 		return nil, nil
+	}
+	if s.version < searchSince {
+		return nil, fmt.Errorf("the transcripts in %s have the index of an earlier version; start codex-bridge once from an editor, which makes a new one", s.where)
 	}
 	if f.Limit <= 0 {
 		f.Limit = 20
 	}
-	all, err := s.find(ctx, f)
-	if err != nil {
-		return nil, fmt.Errorf("the transcripts in %s can't be searched: %w", s.where, s.failed(err))
-	}
-	return all, nil
-}
-
-func (s *Store) find(ctx context.Context, f Search) ([]Found, error) {
 	since := ""
 	if !f.Since.IsZero() {
 		since = f.Since.UTC().Format(stampForm)
 	}
-	all, err := s.findRecords(ctx, s, f, since)
-	for i := range all {
-		all[i].Snippet = f.Query.Snippet(all[i].Text)
+	count, find, args := s.search(f, q, since)
+	var n int
+	if err := s.read.QueryRowContext(ctx, count, args...).Scan(&n); err != nil {
+		return nil, s.searchError(err)
 	}
-	return all, err
+	found, err := s.found(ctx, find(n < maxRanked), args...)
+	if err != nil {
+		return nil, s.searchError(err)
+	}
+	return found, nil
 }
 
-// found are the records of a statement, with the score that it gives each.
+func (s *Store) searchError(err error) error {
+	return fmt.Errorf("the transcripts in %s can't be searched: %w", s.where, s.failed(err))
+}
+
 func (s *Store) found(ctx context.Context, statement string, args ...any) (all []Found, err error) {
 	rows, err := s.read.QueryContext(ctx, statement, args...)
 	if err != nil {
@@ -65,10 +83,110 @@ func (s *Store) found(ctx context.Context, statement string, args ...any) (all [
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var one Found
-		if err := one.from(rows.Scan, &one.Score); err != nil {
+		var snippet sql.NullString
+		if err := one.from(rows.Scan, &snippet, &one.Score); err != nil {
 			return nil, err
 		}
+		one.Snippet = strings.Join(strings.Fields(snippet.String), " ")
 		all = append(all, one)
 	}
 	return all, rows.Err()
+}
+
+// query is a parsed Query: words and phrases without quotes.
+type query struct{ wanted, unwanted []string }
+
+func parseQuery(text string) (query, error) {
+	var q query
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		rest, minus := strings.CutPrefix(text, "-")
+		var term string
+		if phrase, ok := strings.CutPrefix(rest, `"`); ok {
+			term, text, _ = strings.Cut(phrase, `"`)
+		} else {
+			end := strings.IndexFunc(rest, func(r rune) bool { return r == '"' || unicode.IsSpace(r) })
+			if end < 0 {
+				end = len(rest)
+			}
+			term, text = rest[:end], rest[end:]
+		}
+		switch {
+		case !strings.ContainsFunc(term, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
+		case minus:
+			q.unwanted = append(q.unwanted, term)
+		default:
+			q.wanted = append(q.wanted, term)
+		}
+	}
+	if len(q.wanted) == 0 {
+		return query{}, ErrEmptyQuery
+	}
+	if n := len(q.wanted) + len(q.unwanted); n > maxTerms {
+		return query{}, fmt.Errorf("the query has %d terms; write at most %d", n, maxTerms)
+	}
+	return q, nil
+}
+
+// sqliteSearch returns the statement that counts the records that match, up to maxRanked, and the
+// one that finds them, both with the same arguments.
+func sqliteSearch(f Search, q query, since string) (count string, find func(ranked bool) string, args []any) {
+	quote := func(text string) string { return `"` + strings.ReplaceAll(text, `"`, ` `) + `"` }
+	var b strings.Builder
+	for i, term := range q.wanted {
+		if i > 0 {
+			b.WriteString(" AND ")
+		}
+		b.WriteString("text : " + quote(term))
+	}
+	if f.Thread != "" {
+		b.WriteString(" AND thread : " + quote(f.Thread))
+	}
+	if f.Kind != "" {
+		b.WriteString(" AND kind : " + quote(string(f.Kind)))
+	}
+	match := "(" + b.String() + ")"
+	for _, term := range q.unwanted {
+		match += " NOT text : " + quote(term)
+	}
+	// The bound on rowid is for speed. A phrase in the column thread also matches a longer id.
+	const from = `FROM transcript_words WHERE transcript_words MATCH $1
+		AND rowid >= coalesce((SELECT min(seq) FROM transcript WHERE $2 <> '' AND time >= $2), CASE $2 WHEN '' THEN 0 ELSE 9223372036854775807 END)
+		AND ($2 = '' OR (SELECT time FROM transcript WHERE seq = transcript_words.rowid) >= $2)
+		AND ($3 = '' OR (SELECT thread FROM transcript WHERE seq = transcript_words.rowid) = $3)`
+	find = func(ranked bool) string {
+		score, order := "0.0", "rowid DESC"
+		if ranked {
+			score, order = "-bm25(transcript_words, 1.0, 0.0, 0.0)", "score DESC, rowid DESC"
+		}
+		return fmt.Sprintf(`WITH hit AS MATERIALIZED (SELECT rowid AS id, %s AS score %s ORDER BY %s LIMIT %d)
+			SELECT %s, (SELECT snippet(transcript_words, 0, '[', ']', '…', 24) FROM transcript_words WHERE transcript_words MATCH $1 AND rowid = id), score
+			FROM hit JOIN transcript ON seq = id ORDER BY score DESC, seq DESC`, score, from, order, f.Limit, recordColumns)
+	}
+	return fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 %s LIMIT %d)`, from, maxRanked), find, []any{match, since, f.Thread}
+}
+
+// postgresSearch is sqliteSearch for PostgreSQL.
+func postgresSearch(f Search, q query, since string) (count string, find func(ranked bool) string, args []any) {
+	words := func(text string) string { // without punctuation, as in the column words
+		return `"` + strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ") + `" `
+	}
+	var b strings.Builder
+	for _, term := range q.wanted {
+		b.WriteString(words(term))
+	}
+	for _, term := range q.unwanted {
+		b.WriteString("-" + words(term))
+	}
+	const asked = `websearch_to_tsquery('simple', $1)`
+	const from = `FROM transcript WHERE words @@ ` + asked + ` AND ($2 = '' OR time >= $2) AND ($3 = '' OR thread = $3) AND ($4 = '' OR kind = $4)`
+	find = func(ranked bool) string {
+		score := "0::float8"
+		if ranked {
+			score = "ts_rank(words, " + asked + ", 1)::float8" // 1: a long text counts less
+		}
+		return fmt.Sprintf(`WITH hit AS MATERIALIZED (SELECT *, %s AS score %s ORDER BY score DESC, seq DESC LIMIT %d)
+			SELECT %s, ts_headline('simple', text, %s, 'StartSel=[, StopSel=], MaxWords=24, MinWords=12'), score
+			FROM hit ORDER BY score DESC, seq DESC`, score, from, f.Limit, recordColumns, asked)
+	}
+	return fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 %s LIMIT %d) AS hit`, from, maxRanked), find, []any{b.String(), since, f.Thread, string(f.Kind)}
 }

@@ -24,7 +24,7 @@ var sqliteDialect = dialect{
 	name:       "sqlite",
 	hasTable:   `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`,
 	mend:       sqliteMend,
-	keepRecord: sqliteKeep, indexRecord: sqliteIndex, unindexRecords: sqliteUnindex, findRecords: sqliteFind, large: large,
+	keepRecord: sqliteKeep, search: sqliteSearch,
 }
 
 func openSQLite(ctx context.Context, o Options) (*Store, error) {

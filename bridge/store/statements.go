@@ -9,9 +9,7 @@ const (
 
 	sqliteKeep = `INSERT INTO transcript (seq, thread, turn, kind, idx, item, name, state, time, text, digest)
 		SELECT $1, $2, $3, $4, ` + keepNumber + `, $5, $6, $7, $8, $9, $10` + keepWhere
-	sqliteIndex   = `INSERT INTO transcript_words (rowid, words, facets) VALUES ($1, $2, $3)`
-	sqliteUnindex = `DELETE FROM transcript_words WHERE rowid IN (SELECT seq FROM transcript WHERE time < $1 ORDER BY time, seq LIMIT $2)`
 
-	postgresKeep = `INSERT INTO transcript (seq, thread, turn, kind, idx, item, name, state, time, text, digest, words)
-		SELECT $1::bigint, $2::text, $3::text, $4::text, ` + keepNumber + `, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text, $12::text::tsvector` + keepWhere
+	postgresKeep = `INSERT INTO transcript (seq, thread, turn, kind, idx, item, name, state, time, text, digest)
+		SELECT $1::bigint, $2::text, $3::text, $4::text, ` + keepNumber + `, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text` + keepWhere
 )

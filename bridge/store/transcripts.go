@@ -5,13 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
-
-	"codex-bridge/bridge/search"
 )
 
 // transcriptsSince is the first version of the schema that has transcripts. A store that
 // is only read may be older: it has none.
 const transcriptsSince = 4
+
+// searchSince is the first version whose index Find can search.
+const searchSince = 5
 
 // purgeAtOnce is how many records go in one transaction, so that nobody waits long.
 const purgeAtOnce = 500
@@ -34,7 +35,7 @@ func (s *Store) Keep(ctx context.Context, records []Record) (int, error) {
 		defer func() { _ = insert.Close() }()
 		for _, r := range records {
 			r = r.clean()
-			kept, err := s.keep(ctx, tx, insert, seq+1, r)
+			kept, err := s.keep(ctx, insert, seq+1, r)
 			if err != nil {
 				return err
 			}
@@ -51,26 +52,18 @@ func (s *Store) Keep(ctx context.Context, records []Record) (int, error) {
 	return n, nil
 }
 
-func (s *Store) keep(ctx context.Context, tx *sql.Tx, insert *sql.Stmt, seq int64, r Record) (bool, error) {
+func (s *Store) keep(ctx context.Context, insert *sql.Stmt, seq int64, r Record) (bool, error) {
 	replayed := 0
 	if r.Replayed {
 		replayed = 1
 	}
 	args := []any{seq, r.Thread, r.Turn, string(r.Kind), r.Item, r.Name, r.State, r.Time.Format(stampForm), r.Text, r.digest(), replayed}
-	if s.indexRecord == "" {
-		args = append(args, search.Vector(r.Text))
-	}
 	result, err := insert.ExecContext(ctx, args...)
 	if err != nil {
 		return false, err
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return false, err
-	}
-	if s.indexRecord != "" {
-		_, err = tx.ExecContext(ctx, s.indexRecord, seq, search.Words(r.Text), r.facets())
-	}
-	return err == nil, err
+	n, err := result.RowsAffected()
+	return n > 0, err
 }
 
 // Records are those of a thread, in the order in which they were kept; of a turn, where
@@ -118,11 +111,6 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (int64, error) {
 	for {
 		var n int64
 		err := s.change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			if s.unindexRecords != "" {
-				if _, err := tx.ExecContext(ctx, s.unindexRecords, stamp, purgeAtOnce); err != nil {
-					return err
-				}
-			}
 			result, err := tx.ExecContext(ctx, `DELETE FROM transcript WHERE seq IN (SELECT seq FROM transcript WHERE time < $1 ORDER BY time, seq LIMIT $2)`, stamp, purgeAtOnce)
 			if err != nil {
 				return err

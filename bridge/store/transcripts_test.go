@@ -13,6 +13,7 @@ import (
 	"codex-bridge/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 func record(turn string, kind store.Kind, n int, text string) store.Record {
@@ -123,16 +124,15 @@ func TestKeepOdd(t *testing.T) {
 	})
 }
 
-func find(t testing.TB, s *store.Store, text string, f store.Search) []string {
+func find(t testing.TB, s *store.Store, f store.Search) []string {
 	t.Helper()
-	f.Query = parse(t, text)
 	all, err := s.Find(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := []string{}
 	for _, one := range all {
-		found = append(found, fmt.Sprintf("%s/%s/%d %s", one.Turn, one.Kind, one.Index, one.Snippet))
+		found = append(found, fmt.Sprintf("%s/%s/%d", one.Turn, one.Kind, one.Index))
 	}
 	return found
 }
@@ -143,42 +143,90 @@ func TestFind(t *testing.T) {
 		filler := strings.Repeat(" something else that is long", 40)
 		elsewhere := record("x", store.User, 9, "the pump elsewhere")
 		elsewhere.Thread = "other"
-		keep(t, s, 6,
+		longer := record("y", store.User, 10, "the pump of a longer id")
+		longer.Thread = "other-1"
+		keep(t, s, 7,
 			record("u", store.User, 1, "The pump reads a long line."+filler),
-			record("u", store.Assistant, 2, "Pump! The pump's line_end is lost: pump.go"),
-			record("u", store.Tool, 3, "nothing of that"),
+			record("u", store.Assistant, 2, "Pump! The pump's line_end is lost: rpc/pump.go"),
+			record("u", store.Tool, 3, "no word of it"),
 			record("v", store.User, 4, "pumps, CAFÉ"),
 			record("v", store.Assistant, 5, "the café is closed"),
-			elsewhere,
+			elsewhere, longer,
 		)
-		for _, c := range []struct {
-			text string
-			f    store.Search
-			want []string
+		for _, test := range []struct {
+			search store.Search
+			want   []string
 		}{
-			{"pump -elsewhere", store.Search{}, []string{"u/assistant/0 [Pump]! The [pump]'s line_end is lost: [pump].go",
-				"u/user/0 The [pump] reads a long line. something else that is long something else that is long something else that is long something else that …"}},
-			{"pump", store.Search{Thread: "other"}, []string{"x/user/0 the [pump] elsewhere"}},
-			{"pump", store.Search{Kind: store.User, Thread: "t"}, []string{
-				"u/user/0 The [pump] reads a long line. something else that is long something else that is long something else that is long something else that …"}},
-			{"pump*", store.Search{Since: noon.Add(4 * time.Minute), Thread: "t"}, []string{"v/user/0 [pumps], CAFÉ"}},
-			{"pump", store.Search{Since: noon.Add(time.Hour)}, []string{}},
-			{`"line end"`, store.Search{}, []string{"u/assistant/0 Pump! The pump's [line]_[end] is lost: pump.go"}},
-			{`"end line"`, store.Search{}, []string{}},
-			{"cafe closed", store.Search{}, []string{"v/assistant/0 the [café] is [closed]"}},
-			{"pump", store.Search{Limit: 1, Kind: store.Assistant}, []string{"u/assistant/0 [Pump]! The [pump]'s line_end is lost: [pump].go"}},
+			{store.Search{Query: "pump -elsewhere", Thread: "t"}, []string{"u/assistant/0", "u/user/0"}},
+			{store.Search{Query: "PUMP", Thread: "other"}, []string{"x/user/0"}},
+			{store.Search{Query: "pump", Kind: store.User, Thread: "t"}, []string{"u/user/0"}},
+			{store.Search{Query: "pumps", Since: noon.Add(4 * time.Minute), Thread: "t"}, []string{"v/user/0"}},
+			{store.Search{Query: "pump", Since: noon.Add(time.Hour)}, []string{}},
+			{store.Search{Query: `"line end"`}, []string{"u/assistant/0"}},
+			{store.Search{Query: "line_end rpc/pump.go"}, []string{"u/assistant/0"}},
+			{store.Search{Query: `"end line"`}, []string{}},
+			{store.Search{Query: "café closed"}, []string{"v/assistant/0"}},
+			{store.Search{Query: `pump -"long line" or`}, []string{}},
+			{store.Search{Query: "pump", Limit: 1, Kind: store.Assistant}, []string{"u/assistant/0"}},
+			{store.Search{Query: `text : pump* NEAR( ' \ :* & | !`}, []string{}},
 		} {
-			for _, large := range []int64{1_000_000, 1} { // ranked as among few, and as among many
-				s.Large(large)
-				if diff := cmp.Diff(c.want, find(t, s, c.text, c.f)); diff != "" {
-					t.Errorf("%s %+v, large from %d: -want +got\n%s", c.text, c.f, large, diff)
-				}
+			if diff := cmp.Diff(test.want, find(t, s, test.search)); diff != "" {
+				t.Errorf("%+v: -want +got\n%s", test.search, diff)
+			}
+		}
+		found, err := s.Find(t.Context(), store.Search{Query: "reads", Limit: 1})
+		if err != nil || len(found) != 1 || !strings.Contains(found[0].Snippet, "[reads] a long line.") || len(found[0].Snippet) > 200 || found[0].Score <= 0 {
+			t.Errorf("found %+v %v", found, err)
+		}
+		for _, query := range []string{"", " ", "-", "-pump", `""`, "!?"} {
+			if _, err := s.Find(t.Context(), store.Search{Query: query}); !errors.Is(err, store.ErrEmptyQuery) {
+				t.Errorf("%q: %v", query, err)
+			}
+		}
+		if _, err := s.Find(t.Context(), store.Search{Query: strings.Repeat("a ", 33)}); err == nil || !strings.Contains(err.Error(), "33 terms") {
+			t.Errorf("33 terms: %v", err)
+		}
+	})
+}
+
+// No text is an error of the database.
+func TestFindTakesAnyQuery(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		keep(t, s, 1, record("u", store.User, 0, "the pump"))
+		rapid.Check(t, func(t *rapid.T) {
+			query := "pump " + rapid.StringN(0, 40, -1).Draw(t, "query")
+			if _, err := s.Find(t.Context(), store.Search{Query: query, Thread: rapid.String().Draw(t, "thread")}); err != nil && !strings.Contains(err.Error(), "terms") {
+				t.Fatalf("%q: %v", query, err)
+			}
+		})
+	})
+}
+
+// Of 2,000 matches or more the newest come first, and of fewer the best.
+func TestFindMany(t *testing.T) {
+	onEach(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		var all []store.Record
+		for i := range 2100 {
+			all = append(all, record("u", store.User, i, "a pump fails now and then"))
+		}
+		all[50].Text = "pump, pump, pump"
+		all[1500].Text = "a pump, a pump and a valve"
+		all[1600].Text = "a valve of something that has a longer text than the other one has"
+		keep(t, s, len(all), all...)
+		for _, test := range []struct{ query, want string }{
+			{"pump", "u/user/2099"},
+			{"pump -fails", "u/user/50"},
+			{"valve", "u/user/1500"},
+		} {
+			if got := find(t, s, store.Search{Query: test.query, Limit: 1}); len(got) != 1 || got[0] != test.want {
+				t.Errorf("%s: found %q, want %s", test.query, got, test.want)
 			}
 		}
 	})
 }
 
-// What is purged is found no more; what is left is.
 func TestPurge(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
@@ -194,7 +242,7 @@ func TestPurge(t *testing.T) {
 		if left, err := s.CountRecords(t.Context()); left != 2 || err != nil {
 			t.Error(left, err)
 		}
-		if got := find(t, s, "word", store.Search{}); len(got) != 2 {
+		if got := find(t, s, store.Search{Query: "word"}); len(got) != 2 {
 			t.Errorf("found %q", got)
 		}
 		if n, err := s.Purge(t.Context(), noon); n != 0 || err != nil {
@@ -214,7 +262,7 @@ func TestTranscriptsReadOnly(t *testing.T) {
 		if _, err := s.Purge(t.Context(), noon); !errors.Is(err, store.ErrReadOnly) {
 			t.Errorf("Purge says %v", err)
 		}
-		if got := find(t, s, "x", store.Search{}); len(got) != 0 {
+		if got := find(t, s, store.Search{Query: "x"}); len(got) != 0 {
 			t.Errorf("found %q", got)
 		}
 	})

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge/bridge/search"
 	"codex-bridge/bridge/store"
 )
 
 type historyCmd struct {
-	Search searchHistoryCmd `cmd:"" help:"Search the transcripts; the best first. Between quotes of the shell: words, \"a phrase\", the beginning of a word with * behind it, - before what is not to be there."`
+	Search searchHistoryCmd `cmd:"" help:"Search the transcripts. Put the query in single quotes of the shell: words, \"a phrase\", and - before a word that must not be there. The best records come first; of 2,000 matches or more, the newest."`
 }
 
 type searchHistoryCmd struct {
@@ -35,14 +34,10 @@ func (c searchHistoryCmd) Run(out io.Writer) error {
 	if c.Kind != "" && !store.IsKind(c.Kind) {
 		return fmt.Errorf("--kind=%s: one of %v", c.Kind, store.Kinds)
 	}
-	query, err := search.Parse(strings.Join(c.Query, " "))
-	if err != nil {
-		return err
-	}
 	found := []store.Found{}
 	empty := false
-	err = readDecisions(func(ctx context.Context, s *store.Store) error {
-		all, err := s.Find(ctx, store.Search{Query: query, Thread: c.Thread, Kind: store.Kind(c.Kind), Since: c.Since.Time, Limit: c.Limit})
+	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+		all, err := s.Find(ctx, store.Search{Query: strings.Join(c.Query, " "), Thread: c.Thread, Kind: store.Kind(c.Kind), Since: c.Since.Time, Limit: c.Limit})
 		found = append(found, all...)
 		if err == nil && len(all) == 0 {
 			n, countErr := s.CountRecords(ctx)
@@ -62,7 +57,7 @@ func (c searchHistoryCmd) Run(out io.Writer) error {
 	case empty:
 		fmt.Fprintln(out, noHistory)
 	case len(found) == 0:
-		fmt.Fprintln(out, "nothing is like that")
+		fmt.Fprintln(out, "no matches")
 	}
 	for _, one := range found {
 		kind := string(one.Kind)
