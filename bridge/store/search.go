@@ -148,9 +148,9 @@ func sqliteSearch(f Search, q query, since string) (count string, find func(rank
 	for _, term := range q.unwanted {
 		match += " NOT text : " + quote(term)
 	}
-	// The bound on rowid is for speed. A phrase in the column thread also matches a longer id.
+	// The bound on rowid is for speed, and so is the +: min(seq) alone would walk the table. A phrase in the column thread also matches a longer id.
 	const from = `FROM transcript_words WHERE transcript_words MATCH $1
-		AND rowid >= coalesce((SELECT min(seq) FROM transcript WHERE $2 <> '' AND time >= $2), CASE $2 WHEN '' THEN 0 ELSE 9223372036854775807 END)
+		AND rowid >= coalesce((SELECT min(+seq) FROM transcript WHERE $2 <> '' AND time >= $2), CASE $2 WHEN '' THEN 0 ELSE 9223372036854775807 END)
 		AND ($2 = '' OR (SELECT time FROM transcript WHERE seq = transcript_words.rowid) >= $2)
 		AND ($3 = '' OR (SELECT thread FROM transcript WHERE seq = transcript_words.rowid) = $3)`
 	find = func(ranked bool) string {
