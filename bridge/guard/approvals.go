@@ -39,8 +39,8 @@ func (g *Guard) all(params rpc.Value, is func(*policy.Policy) bool) bool {
 	return !slices.ContainsFunc(g.policies(thread), func(p *policy.Policy) bool { return p.Mode() != config.Off && !is(p) })
 }
 
-// Hears tells whether the client wants a notification of codex's.
-func (g *Guard) Hears(method string) bool {
+// WantsNotification reports whether the client has not opted out of a notification.
+func (g *Guard) WantsNotification(method string) bool {
 	return !g.peer.OptedOut(method)
 }
 

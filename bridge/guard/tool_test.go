@@ -273,7 +273,7 @@ codex<  {"id":"`+call+`","result":{"decision":"decline"}}
 }
 
 // A client hears what it has not opted out of.
-func TestClientHears(t *testing.T) {
+func TestWantsNotification(t *testing.T) {
 	g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
 	c.Play("opted out", `
@@ -283,7 +283,7 @@ codex>  {"id":1,"result":{}}
 editor< {"id":1,"result":{}}
 `)
 	for method, want := range map[string]bool{"item/completed": false, "item/started": true} {
-		if got := g.Hears(method); got != want {
+		if got := g.WantsNotification(method); got != want {
 			t.Errorf("it hears %s: %t", method, got)
 		}
 	}

@@ -103,8 +103,8 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	a.hello.Offer(approvals.GrantMethods...)
 	bound, line := a.conversations()
 	relay.gate = gate.New(gate.Options{
-		Approvals: relay.approvals, Judge: a.guard, Memory: memory, Limiter: relay.limiter,
-		Record: recorder, Answers: line.Answers, Log: a.log,
+		Approvals: relay.approvals, Policy: a.guard, Memory: memory, Limiter: relay.limiter,
+		Record: recorder, HasPerson: line.Answers, Log: a.log,
 	})
 	a.adds(a.guard.Own(), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.Known), a.tools.Own(),
 		a.guard.Asking(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,

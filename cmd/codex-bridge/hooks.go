@@ -157,7 +157,7 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 	ruling := handlers.Ruling{Refusal: r.Refusal}
 	if r.Ask {
 		ruling.Person = func(ctx context.Context, call *hook.Call) hook.Answer {
-			return h.gate.Ask(ctx, call, gate.Reason{Text: r.Why, Leaves: r.Leaves, Shell: r.Shell})
+			return h.gate.Ask(ctx, call, gate.Reason{Text: r.Why, Escalated: r.Leaves, Shell: r.Shell})
 		}
 	}
 	return ruling

@@ -1,12 +1,12 @@
-// Package gate asks a person about a tool call in Codex's place.
+// Package gate asks the person about a tool call in Codex's place.
 //
-// Codex is asked to be on-request, so that what it runs stays in the sandbox; whoever
-// wants to be asked about everything is asked from the hook that sees each call. The
-// question is Codex's own, native one, between the start of the item that it is about
-// and what becomes of it, so that a client needs to know nothing of the bridge.
+// The bridge sets Codex to on-request, so that commands run in the sandbox. If the person
+// wants to be asked about every call, the gate asks from the pre_tool_use hook. It sends
+// Codex's own approval request, between item/started and the item's result, so a client
+// needs no support for the bridge.
 //
-// What is answered from memory, shared with an identical question, or declined because
-// too much is asked, is as package approvals says. Every failure is a no.
+// Remembered, shared and rate-limited answers work as in package approvals. Every failure
+// is a denial.
 //
 // A Gate may be used by many goroutines at once.
 package gate

@@ -1,7 +1,7 @@
 package gate
 
-// Waiting is how many wait for an answer to another's question.
+// Waiting returns how many questions wait for the answer to another.
 func (g *Gate) Waiting() int { return g.pending.NumWaiting() }
 
-// Changes is changes.
-func Changes(patch, cwd string) []change { return changes(patch, cwd) }
+// ParsePatch is parsePatch.
+func ParsePatch(patch, cwd string) []change { return parsePatch(patch, cwd) }

@@ -16,49 +16,50 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Judge is the policy of the conversation, as this package needs it.
-type Judge interface {
-	// Session is the thread in whose name a thread works.
+// Policy is the policy of the conversation.
+type Policy interface {
+	// Session returns the root thread of a subagent's thread, or else the thread itself.
 	Session(thread string) string
-	// Workspace is the folder of a thread; "" unknown.
+	// Workspace returns the folder of a thread, or "" if it is not known.
 	Workspace(thread string) string
-	// Sandbox is what the sandbox of a turn allows; "" unknown.
+	// Sandbox describes what a turn's sandbox allows; "" if that is not known.
 	Sandbox(thread, turn string) string
-	// Settled puts on record how a question was answered for the person; what is not on
-	// record must not be accepted.
+	// Settled logs how a question was answered for the person. After an error the call must
+	// not be accepted.
 	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
-	// Client is who answers, as it calls itself.
+	// Client returns the client's name and version.
 	Client() string
-	// Hears tells whether the client wants a notification.
-	Hears(method string) bool
+	// WantsNotification reports whether the client has not opted out of a notification.
+	WantsNotification(method string) bool
 }
 
-// Options are what a Gate is made of.
+// Options configure a Gate.
 type Options struct {
-	Approvals func() config.Approvals // those of the configuration at hand
-	Judge     Judge
+	Approvals func() config.Approvals // the current configuration
+	Policy    Policy
 	Memory    *approvals.Memory
 	Limiter   *approvals.Limiter
-	// Record is the decision log, in which all that a person allows is written down.
+	// Record is the decision log; every consent of the person is written to it.
 	Record approvals.DecisionLog
-	// Answers tells whether there is a person to be asked, and else why not; nil: there is.
-	Answers func() (ok bool, why string)
-	Log     *slog.Logger
+	// HasPerson reports whether a person can be asked, or else why not; nil: always.
+	HasPerson func() (ok bool, why string)
+	Log       *slog.Logger
 }
 
-// Gate is a bridge.Feature.
+// Gate asks the person about tool calls. It is a bridge.Feature.
 type Gate struct {
-	o       Options
+	options Options
 	peer    *bridge.Conn
-	pending approvals.PendingQuestions[chan answered]
-	items   items
+	pending approvals.PendingQuestions[chan sharedAnswer]
+	items   callTracker
 }
 
-// answered is what became of a question, for those that wait for the same.
-type answered struct{ yes, ended bool } // ended: without an answer
+// sharedAnswer is the answer to a question, for equal questions that wait. ended means that
+// there was none.
+type sharedAnswer struct{ accepted, ended bool } // ended: without an answer
 
-// New makes a Gate.
-func New(o Options) *Gate { return &Gate{o: o} }
+// New returns a Gate.
+func New(o Options) *Gate { return &Gate{options: o} }
 
 // Attach implements bridge.Attacher.
 func (g *Gate) Attach(peer *bridge.Conn) { g.peer = peer }
@@ -66,75 +67,75 @@ func (g *Gate) Attach(peer *bridge.Conn) { g.peer = peer }
 // Routes implements bridge.Feature.
 func (g *Gate) Routes() []bridge.Route {
 	return []bridge.Route{{
-		From: bridge.Codex, Method: "item/started", Why: "the client has been told already, with the question about it",
-		HandleServer: g.started, When: g.items.any,
+		From: bridge.Codex, Method: "item/started", Why: "the bridge has sent it already, with the approval request",
+		HandleServer: g.handleItemStarted, When: g.items.hasAnnounced,
 	}}
 }
 
-// started keeps from the client the second start of an item.
-func (g *Gate) started(_ context.Context, said *bridge.ServerMessage) {
-	params := said.Root().Get("params")
+// handleItemStarted drops the item/started of an item that the bridge has announced.
+func (g *Gate) handleItemStarted(_ context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
-	if id, ok := params.Get("item").Get("id").Text(); ok && g.items.known(named(thread, id)) {
-		said.Line = nil
+	if id, ok := params.Get("item").Get("id").Text(); ok && g.items.takeAnnounced(callID(thread, id)) {
+		msg.Line = nil
 	}
 }
 
-// Reason is why a person is asked.
+// Reason is why the person is asked, and what is known of the call.
 type Reason struct {
-	Text   string // "" none but that they want to be
-	Leaves bool   // the call would leave the sandbox: it is not remembered
-	Shell  string // that runs a command, with its flags; "" unknown: it is not remembered
+	Text      string // "": the person wants to be asked about every call
+	Escalated bool   // the call would leave the sandbox, so it is not remembered
+	Shell     string // the shell with its flags; "": unknown, so the call is not remembered
 }
 
-// Ask has a person say whether a tool call may run. The answer is a denial, or no
-// opinion: what they allow still is Codex's to run in its sandbox.
+// Ask asks the person whether a tool call may run. It returns a denial or no opinion: an
+// accepted call still runs in Codex's sandbox.
 func (g *Gate) Ask(ctx context.Context, call *hook.Call, why Reason) hook.Answer {
-	wait := time.Duration(g.o.Approvals().Timeout)
+	wait := time.Duration(g.options.Approvals().Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no answer came within %s", wait))
 	defer cancel()
-	q := newQuestion(call, why, g.spans())
-	key, err := q.key(g.o.Judge)
-	if why.Leaves || err != nil {
-		key = approvals.Key{} // like nothing else, and never remembered
+	q := newQuestion(call, why, g.rememberSpan())
+	key, err := q.key(g.options.Policy)
+	if why.Escalated || err != nil {
+		key = approvals.Key{} // shares nothing, and is never remembered
 	}
-	yes, err := g.outcome(ctx, q, key)
+	yes, err := g.decide(ctx, q, key)
 	switch {
 	case err != nil:
-		return denied("The user has not said yes: " + err.Error() + ". Tell them, and don't try another way.")
+		return denial("The user has not accepted this call: " + err.Error() + ". Tell them, and don't try another way.")
 	case !yes:
-		return denied("rejected by user")
+		return denial("rejected by user")
 	}
 	return hook.Answer{}
 }
 
-func denied(reason string) hook.Answer { return hook.Answer{Decision: hook.Deny, Reason: reason} }
+func denial(reason string) hook.Answer { return hook.Answer{Decision: hook.Deny, Reason: reason} }
 
-// spans are the lasting answers that a person may be offered.
-func (g *Gate) spans() approvals.Span { return approvals.Span(g.o.Approvals().Remember) }
+// rememberSpan returns the longest span that the person may choose.
+func (g *Gate) rememberSpan() approvals.Span { return approvals.Span(g.options.Approvals().Remember) }
 
-// outcome is what becomes of a question: remembered, shared, or put.
-func (g *Gate) outcome(ctx context.Context, q *question, key approvals.Key) (yes bool, err error) {
-	if grant, ok := g.o.Memory.Lookup(ctx, key); ok {
+// decide answers a question from memory, from an equal question, or by asking the person.
+func (g *Gate) decide(ctx context.Context, q *question, key approvals.Key) (yes bool, err error) {
+	if grant, ok := g.options.Memory.Lookup(ctx, key); ok {
 		reason := fmt.Sprintf("grant %s: allowed by %s until %s", grant.ID, grant.Client, grant.Expires.Format(time.RFC3339))
-		if g.settled(ctx, q, policy.Accept, "approvals.remember", reason) == nil {
+		if g.logDecision(ctx, q, policy.Accept, "approvals.remember", reason) == nil {
 			g.items.accept(q)
 			return true, nil
-		} // for the person to say, then
+		} // not logged: ask the person
 	}
-	if g.o.Answers != nil {
-		if ok, why := g.o.Answers(); !ok {
-			return false, errors.Join(errors.New(why), g.settled(ctx, q, policy.Deny, "approvals.nobody", why))
+	if g.options.HasPerson != nil {
+		if ok, why := g.options.HasPerson(); !ok {
+			return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, "approvals.nobody", why))
 		}
 	}
-	var shared chan answered
-	switch g.pending.Join(key, q.id(), func() chan answered { shared = make(chan answered, 1); return shared }) {
+	var shared chan sharedAnswer
+	switch g.pending.Join(key, q.id(), func() chan sharedAnswer { shared = make(chan sharedAnswer, 1); return shared }) {
 	case approvals.TooMany:
-		return false, g.tooMany(ctx, q, "too many wait for the answer to the same question")
+		return false, g.reject(ctx, q, "too many equal questions are pending")
 	case approvals.Waiting:
 		select {
 		case same := <-shared:
-			return g.share(ctx, q, same)
+			return g.useSharedAnswer(ctx, q, same)
 		case <-ctx.Done():
 			g.pending.Settle(q.id())
 			return false, context.Cause(ctx)
@@ -142,107 +143,109 @@ func (g *Gate) outcome(ctx context.Context, q *question, key approvals.Key) (yes
 	}
 	defer func() {
 		for _, waiting := range g.pending.Settle(q.id()) {
-			waiting <- answered{yes, err != nil}
+			waiting <- sharedAnswer{yes, err != nil}
 		}
 	}()
-	if !g.o.Limiter.Allow(g.o.Judge.Session(q.call.Thread())) {
-		return false, g.tooMany(ctx, q, fmt.Sprintf("they were asked %d questions within a minute", approvals.MaxQuestions))
+	if !g.options.Limiter.Allow(g.options.Policy.Session(q.call.Thread())) {
+		return false, g.reject(ctx, q, fmt.Sprintf("the user was asked %d questions within a minute", approvals.MaxQuestions))
 	}
-	return g.put(ctx, q, key)
+	return g.askPerson(ctx, q, key)
 }
 
-// share is what becomes of a question that has waited for the answer to the same one.
-func (g *Gate) share(ctx context.Context, q *question, same answered) (yes bool, err error) {
+// useSharedAnswer answers a question that has waited for the answer to an equal one.
+func (g *Gate) useSharedAnswer(ctx context.Context, q *question, same sharedAnswer) (yes bool, err error) {
 	const rule = "approvals.shared"
 	if same.ended {
-		const why = "the same question was put before, and ended without an answer"
-		return false, errors.Join(errors.New(why), g.settled(ctx, q, policy.Deny, rule, why))
+		const why = "an equal question ended without an answer"
+		return false, errors.Join(errors.New(why), g.logDecision(ctx, q, policy.Deny, rule, why))
 	}
-	if !same.yes {
-		return false, g.settled(ctx, q, policy.Deny, rule, "the client has refused the same, which it was asked before")
+	if !same.accepted {
+		return false, g.logDecision(ctx, q, policy.Deny, rule, "the client has refused an equal question")
 	}
-	if err := g.settled(ctx, q, policy.Accept, rule, "the client has allowed the same, which it was asked before"); err != nil {
+	if err := g.logDecision(ctx, q, policy.Accept, rule, "the client has allowed an equal question"); err != nil {
 		return false, err
 	}
 	g.items.accept(q)
 	return true, nil
 }
 
-// tooMany puts on record that the person is not asked, and why.
-func (g *Gate) tooMany(ctx context.Context, q *question, reason string) error {
-	return errors.Join(errors.New(reason), g.settled(ctx, q, policy.Deny, "approvals.limit", reason))
+// reject logs that the person is not asked, and returns the reason as an error.
+func (g *Gate) reject(ctx context.Context, q *question, reason string) error {
+	return errors.Join(errors.New(reason), g.logDecision(ctx, q, policy.Deny, "approvals.limit", reason))
 }
 
-// put asks the person. The item is on its way for the client, then, as codex would say
-// it: before the question its start, and its end when the answer is no.
-func (g *Gate) put(ctx context.Context, q *question, key approvals.Key) (yes bool, err error) {
-	if item := q.item("inProgress"); item != nil && g.o.Judge.Hears("item/started") {
+// askPerson asks the person. As Codex does, it sends item/started before the question, and
+// item/completed after a denial.
+func (g *Gate) askPerson(ctx context.Context, q *question, key approvals.Key) (yes bool, err error) {
+	if item := q.item("inProgress"); item != nil && g.options.Policy.WantsNotification("item/started") {
 		g.items.announce(q.id())
-		g.peer.Notify("item/started", q.about("startedAtMs", item))
+		g.peer.Notify("item/started", q.itemParams("startedAtMs", item))
 	}
 	defer func() {
-		if item := q.item("declined"); !yes && item != nil && g.o.Judge.Hears("item/completed") {
-			g.peer.Notify("item/completed", q.about("completedAtMs", item))
+		if item := q.item("declined"); !yes && item != nil && g.options.Policy.WantsNotification("item/completed") {
+			g.peer.Notify("item/completed", q.itemParams("completedAtMs", item))
 		}
 	}()
 	result, err := g.peer.AskUser(ctx, q.call.Thread(), q.method, q.params)
 	if late := context.Cause(ctx); err != nil && late != nil {
 		err = late
-		if settled := g.settled(context.WithoutCancel(ctx), q, policy.Deny, "approvals.timeout", late.Error()); settled != nil {
-			g.o.Log.Error("an approval can't be put on record", "method", q.method, "error", settled)
+		if settled := g.logDecision(context.WithoutCancel(ctx), q, policy.Deny, "approvals.timeout", late.Error()); settled != nil {
+			g.options.Log.Error("approval not logged", "method", q.method, "error", settled)
 		}
 	}
 	if err != nil {
 		return false, err
 	}
-	said := q.read(result)
-	if said.cancel {
-		// As codex does it: of the call, the model is told nothing any more.
+	answer := q.parseReply(result)
+	if answer.cancel {
+		// as Codex does: the turn ends, and the model gets no reason
 		_, err := g.peer.Call(ctx, "turn/interrupt", map[string]string{"threadId": q.call.Thread(), "turnId": q.call.TurnID})
 		return false, err
 	}
-	if !said.yes {
+	if !answer.accepted {
 		return false, nil
 	}
-	if err := g.record(ctx, q, result); err != nil {
-		g.o.Log.Error("an approval can't be put on record, and does not count", "method", q.method, "error", err)
-		return false, errors.New("what they have allowed can't be written to the decision log")
+	if err := g.recordConsent(ctx, q, result); err != nil {
+		g.options.Log.Error("approval not logged, so it does not count", "method", q.method, "error", err)
+		return false, errors.New("the user's approval can't be written to the decision log")
 	}
 	g.items.accept(q)
-	if said.span != approvals.Off {
-		if _, err := g.o.Memory.Remember(ctx, key, said.span, approvals.Origin{Client: g.o.Judge.Client(), What: q.what}); err != nil {
-			g.o.Log.Info("an approval is not remembered", "method", q.method, "error", err)
+	if answer.span != approvals.Off {
+		if _, err := g.options.Memory.Remember(ctx, key, answer.span, approvals.Origin{Client: g.options.Policy.Client(), What: q.summary}); err != nil {
+			g.options.Log.Info("an approval is not remembered", "method", q.method, "error", err)
 		}
 	}
 	return true, nil
 }
 
-// settled puts on record what was answered in the person's place.
-func (g *Gate) settled(ctx context.Context, q *question, v policy.Verdict, rule, reason string) error {
-	asked, err := q.asked(q.params)
+// logDecision logs an answer that the bridge gives for the person.
+func (g *Gate) logDecision(ctx context.Context, q *question, v policy.Verdict, rule, reason string) error {
+	asked, err := q.envelope(q.params)
 	if err != nil {
 		return err
 	}
-	return g.o.Judge.Settled(ctx, asked, v, rule, reason)
+	return g.options.Policy.Settled(ctx, asked, v, rule, reason)
 }
 
-// record records the person's consent, with the changes of a patch, which the question does not show.
-func (g *Gate) record(ctx context.Context, q *question, result rpc.Value) error {
+// recordConsent logs the person's consent, with a patch's changes, which the question does
+// not have.
+func (g *Gate) recordConsent(ctx context.Context, q *question, result rpc.Value) error {
 	params := maps.Clone(q.params)
-	if list, ok := q.part["changes"].([]change); ok {
-		params["fileChanges"] = files(list)
+	if list, ok := q.itemFields["changes"].([]change); ok {
+		params["fileChanges"] = legacyFileChanges(list)
 	}
-	asked, err := q.asked(params)
+	asked, err := q.envelope(params)
 	if err != nil {
 		return err
 	}
-	return approvals.RecordConsent(ctx, g.o.Record, config.Enforce, g.o.Judge.Client(), asked, nil, result)
+	return approvals.RecordConsent(ctx, g.options.Record, config.Enforce, g.options.Policy.Client(), asked, nil, result)
 }
 
-// Accepted tells whether a person has said yes to the very call that Codex asks about
-// by itself; shown, that they were told it leaves the sandbox. It counts once, and in the turn
-// of the call: a server's tool has no other name by which to tell a call from a later one.
+// Accepted reports whether the person has accepted the call that Codex asks about, and
+// whether they were shown that it leaves the sandbox. An acceptance counts once, and only
+// in the turn of the call: a server's tool call has no id that tells it from a later equal
+// one.
 func (g *Gate) Accepted(method string, params rpc.Value) (shown, ok bool) {
 	turn, _ := params.Get("turnId").Text()
-	return g.items.take(subject(method, params), turn)
+	return g.items.takeAccepted(subjectOf(method, params), turn)
 }

@@ -25,61 +25,60 @@ import (
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
 
-// judge is a policy whose log a test can break.
-type judge struct {
-	folder string
-	broken bool
-	deaf   bool
-	full   bool // the person's decisions can't be put on record
+// fakePolicy is a policy and a decision log that can fail.
+type fakePolicy struct {
+	folder          string
+	logFails        bool
+	optsOut         bool
+	consentLogFails bool // consents can't be logged
 
-	mu      sync.Mutex
-	rules   []string // by which was answered
-	allowed []string // what the person has, as it is on record
+	mu       sync.Mutex
+	rules    []string // of logged decisions
+	consents []string // the reasons of logged consents
 }
 
-func (j *judge) Session(thread string) string  { return thread }
-func (j *judge) Workspace(string) string       { return j.folder }
-func (j *judge) Sandbox(string, string) string { return "workspace-write" }
-func (j *judge) Client() string                { return "zed" }
-func (j *judge) Hears(string) bool             { return !j.deaf }
+func (j *fakePolicy) Session(thread string) string  { return thread }
+func (j *fakePolicy) Workspace(string) string       { return j.folder }
+func (j *fakePolicy) Sandbox(string, string) string { return "workspace-write" }
+func (j *fakePolicy) Client() string                { return "zed" }
+func (j *fakePolicy) WantsNotification(string) bool { return !j.optsOut }
 
-func (j *judge) Settled(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _ string) error {
+func (j *fakePolicy) Settled(_ context.Context, _ *rpc.Envelope, v policy.Verdict, rule, _ string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.broken {
+	if j.logFails {
 		return errors.New("disk full")
 	}
 	j.rules = append(j.rules, string(v)+" "+rule)
 	return nil
 }
 
-// Append implements approvals.Recorder.
-func (j *judge) Append(_ context.Context, d store.Decision) error {
+// Append implements approvals.DecisionLog.
+func (j *fakePolicy) Append(_ context.Context, d store.Decision) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.full {
+	if j.consentLogFails {
 		return errors.New("disk full")
 	}
-	j.allowed = append(j.allowed, d.Reason)
+	j.consents = append(j.consents, d.Reason)
 	return nil
 }
 
-// hooks asks the gate about each call that codex tells of by "hook", and tells the
-// client what came of it. By "question" it finds out whether codex's own question about
-// a call is answered.
-type hooks struct {
-	gate *gate.Gate
-	peer *bridge.Conn
-	told chan struct{} // closed when the call before this one has its answer; nil: there is none
+// fakeCodex calls the gate for each "hook" message and sends the answer to the client. For
+// a "question" message it calls Accepted.
+type fakeCodex struct {
+	gate     *gate.Gate
+	peer     *bridge.Conn
+	previous chan struct{} // closed when the previous call has its answer
 }
 
-func (h *hooks) Attach(p *bridge.Conn) { h.peer = p }
+func (h *fakeCodex) Attach(p *bridge.Conn) { h.peer = p }
 
-func (h *hooks) Routes() []bridge.Route {
+func (h *fakeCodex) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Codex, Method: "hook", HandleServer: func(ctx context.Context, said *bridge.ServerMessage) {
-			params := said.Clone().Root().Get("params")
-			said.Line = nil
+		{From: bridge.Codex, Method: "hook", HandleServer: func(ctx context.Context, msg *bridge.ServerMessage) {
+			params := msg.Clone().Root().Get("params")
+			msg.Line = nil
 			call, err := hook.ParseCall(hook.PreToolUse, params.Get("payload").Raw())
 			if err != nil {
 				panic(err)
@@ -90,11 +89,11 @@ func (h *hooks) Routes() []bridge.Route {
 			if !ok {
 				shell = "bash"
 			}
-			before, told := h.told, make(chan struct{})
-			h.told = told
-			go func() { // as the relay does
+			before, told := h.previous, make(chan struct{})
+			h.previous = told
+			go func() { // as the hook server does
 				defer close(told)
-				answer := h.gate.Ask(ctx, call, gate.Reason{Text: text, Leaves: leaves, Shell: shell})
+				answer := h.gate.Ask(ctx, call, gate.Reason{Text: text, Escalated: leaves, Shell: shell})
 				if before != nil {
 					<-before
 				}
@@ -106,31 +105,31 @@ func (h *hooks) Routes() []bridge.Route {
 				time.Sleep(time.Millisecond)
 			}
 		}},
-		{From: bridge.Codex, Method: "question", HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
-			method, _ := said.Root().Get("params").Get("method").Text()
-			shown, ok := h.gate.Accepted(method, said.Root().Get("params").Get("params"))
-			said.Line = nil
+		{From: bridge.Codex, Method: "question", HandleServer: func(_ context.Context, msg *bridge.ServerMessage) {
+			method, _ := msg.Root().Get("params").Get("method").Text()
+			shown, ok := h.gate.Accepted(method, msg.Root().Get("params").Get("params"))
+			msg.Line = nil
 			h.peer.Notify("question/answered", map[string]any{"ok": ok, "shown": shown})
 		}},
 	}
 }
 
-// TestSessions plays testdata/sessions/gate-*.txt, each with what its name stands for.
-func TestSessions(t *testing.T) {
+// Plays testdata/sessions/gate-*.txt.
+func TestRecordedSessions(t *testing.T) {
 	for name, set := range map[string]struct {
 		approvals config.Approvals
-		judge     *judge
-		rules     []string // on record; nil: they are not looked at
+		judge     *fakePolicy
+		rules     []string // expected in the log; nil: any
 	}{
 		"answers":    {},
-		"deaf":       {judge: &judge{deaf: true}},
+		"deaf":       {judge: &fakePolicy{optsOut: true}},
 		"late":       {approvals: config.Approvals{Timeout: config.Duration(time.Second)}},
 		"limit":      {},
 		"memory":     {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}},
 		"shared":     {rules: []string{"accept approvals.shared", "deny approvals.shared"}},
 		"turns":      {},
-		"unrecorded": {judge: &judge{full: true}},
-		"unlogged":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: &judge{broken: true}},
+		"unrecorded": {judge: &fakePolicy{consentLogFails: true}},
+		"unlogged":   {approvals: config.Approvals{Remember: "session", TTL: config.Duration(time.Hour), Max: 8}, judge: &fakePolicy{logFails: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder, err := filepath.EvalSymlinks(t.TempDir())
@@ -139,7 +138,7 @@ func TestSessions(t *testing.T) {
 			}
 			j := set.judge
 			if j == nil {
-				j = &judge{}
+				j = &fakePolicy{}
 			}
 			j.folder = folder
 			if set.approvals.Remember == "" {
@@ -153,10 +152,10 @@ func TestSessions(t *testing.T) {
 				return nil, errors.New("there is none")
 			}})
 			g := gate.New(gate.Options{
-				Approvals: current, Judge: j, Memory: memory, Record: j, Log: slog.New(slog.DiscardHandler),
-				Limiter: approvals.NewLimiter(func() time.Duration { return 0 }), // all of it within a minute
+				Approvals: current, Policy: j, Memory: memory, Record: j, Log: slog.New(slog.DiscardHandler),
+				Limiter: approvals.NewLimiter(func() time.Duration { return 0 }), // all within a minute
 			})
-			c := bridgetest.Start(t, g, &hooks{gate: g})
+			c := bridgetest.Start(t, g, &fakeCodex{gate: g})
 			c.Bind("cwd", folder)
 			text, err := os.ReadFile("../../testdata/sessions/gate-" + name + ".txt")
 			if err != nil {
@@ -165,8 +164,8 @@ func TestSessions(t *testing.T) {
 			c.Play(name, string(text))
 			j.mu.Lock()
 			defer j.mu.Unlock()
-			if name == "answers" && !slices.ContainsFunc(j.allowed, func(text string) bool { return strings.Contains(text, `"command":`) }) {
-				t.Errorf("of what was allowed is on record %q", j.allowed)
+			if name == "answers" && !slices.ContainsFunc(j.consents, func(text string) bool { return strings.Contains(text, `"command":`) }) {
+				t.Errorf("of what was allowed is on record %q", j.consents)
 			}
 			if set.rules != nil && !slices.Equal(j.rules, set.rules) {
 				t.Errorf("on record is %q", j.rules)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A pipe that has taken a file's place keeps nobody waiting for who writes to it.
-func TestOpenPipe(t *testing.T) {
+// A pipe in a file's place does not block until it has a writer.
+func TestOpenDoesNotWaitForAPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// change is one file of a patch, as Codex shows it in an item.
+// change is the change of one file, as in Codex's fileChange item.
 type change struct {
 	Path string `json:"path"`
 	Kind kind   `json:"kind"`
-	Diff string `json:"diff"` // of a file that is added or deleted, its content
+	Diff string `json:"diff"` // the content of a file that is added or deleted
 }
 
 type kind struct {
 	Type string `json:"type"`                // add, delete, update
-	Move string `json:"move_path,omitempty"` // of an update: where it goes
+	Move string `json:"move_path,omitempty"` // the new path of a moved file
 }
 
-// files returns the files of a patch by their paths, in the form of a legacy approval, without their
+// legacyFileChanges returns the changes in the format of applyPatchApproval, without
 // contents.
-func files(list []change) map[string]any {
+func legacyFileChanges(list []change) map[string]any {
 	all := make(map[string]any)
 	for _, c := range list {
 		all[c.Path] = map[string]any{"type": c.Kind.Type, "move_path": orNull(c.Kind.Move)}
@@ -30,7 +30,7 @@ func files(list []change) map[string]any {
 	return all
 }
 
-// The lines that begin the parts of a patch.
+// The lines that start the parts of a patch.
 const (
 	addFile    = "*** Add File: "
 	updateFile = "*** Update File: "
@@ -38,14 +38,14 @@ const (
 	moveTo     = "*** Move to: "
 )
 
-// look is what may still be read and compared for a patch: a model may name a long file any
-// number of times, and any number of hunks that are not in it.
-type look struct{ bytes, lines int }
+// readBudget limits the bytes read and the lines compared for a patch. A model may name a
+// long file many times, and many hunks that are not in it.
+type readBudget struct{ bytes, lines int }
 
-// changes are what a patch does to the files under cwd, for a person to look at. Of one that
-// takes too much to look at, the rest is shown as the model wrote it.
-func changes(patch, cwd string) []change {
-	left := look{bytes: 4 << 20, lines: 4_000_000}
+// parsePatch returns the changes of a patch to the files under cwd, for display. If the
+// budget runs out, the rest is shown as the model wrote it.
+func parsePatch(patch, cwd string) []change {
+	left := readBudget{bytes: 4 << 20, lines: 4_000_000}
 	list := []change{}
 	var body []string
 	flush := func() {
@@ -55,11 +55,11 @@ func changes(patch, cwd string) []change {
 		last := &list[len(list)-1]
 		switch last.Kind.Type {
 		case "add":
-			last.Diff = added(body)
+			last.Diff = addedText(body)
 		case "delete":
-			last.Diff = strings.Join(left.file(last.Path), "\n")
+			last.Diff = strings.Join(left.readLines(last.Path), "\n")
 		case "update":
-			last.Diff = left.unified(body, left.file(last.Path))
+			last.Diff = left.unifiedDiff(body, left.readLines(last.Path))
 		}
 		body = nil
 	}
@@ -94,7 +94,7 @@ func absolute(path, cwd string) string {
 	return filepath.Join(cwd, path)
 }
 
-func added(body []string) string {
+func addedText(body []string) string {
 	var text strings.Builder
 	for _, line := range body {
 		text.WriteString(strings.TrimPrefix(line, "+") + "\n")
@@ -102,9 +102,9 @@ func added(body []string) string {
 	return text.String()
 }
 
-// file are the lines of a file that is there to look at; nil where there is none. What is
-// no plain file, or a long one, is not read.
-func (l *look) file(path string) []string {
+// readLines returns the lines of a regular file, or nil if there is none, it is too long,
+// or the budget is used up.
+func (l *readBudget) readLines(path string) []string {
 	const longest = 1 << 20
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > int64(min(longest, l.bytes)) {
@@ -126,9 +126,9 @@ func (l *look) file(path string) []string {
 	return strings.Split(string(text), "\n")
 }
 
-// unified is the body of an update with the numbers of the lines, as far as its hunks
-// are found in the file.
-func (l *look) unified(body, file []string) string {
+// unifiedDiff returns the hunks of an update, with line numbers where they are found in the
+// file.
+func (l *readBudget) unifiedDiff(body, file []string) string {
 	var text strings.Builder
 	at, moved := 0, 0
 	for len(body) > 0 {
@@ -142,7 +142,7 @@ func (l *look) unified(body, file []string) string {
 		}
 		hunk := body[:end]
 		body = body[end:]
-		if title != "" { // the hunk lies behind a line that reads so
+		if title != "" { // the hunk starts after a line with this text
 			for i := at; i < len(file) && l.lines > 0; i++ {
 				l.lines--
 				if strings.TrimSpace(file[i]) == title {
@@ -151,7 +151,7 @@ func (l *look) unified(body, file []string) string {
 				}
 			}
 		}
-		old, grows := before(hunk)
+		old, grows := oldLines(hunk)
 		if start, ok := l.find(file, old, at); ok {
 			fmt.Fprintf(&text, "@@ -%d,%d +%d,%d @@\n", start+1, len(old), start+1+moved, len(old)+grows)
 			at, moved = start+len(old), moved+grows
@@ -165,8 +165,8 @@ func (l *look) unified(body, file []string) string {
 	return text.String()
 }
 
-// before is what a hunk wants to find, and by how many lines it makes the file longer.
-func before(hunk []string) (old []string, grows int) {
+// oldLines returns the lines that a hunk replaces, and by how many lines the file grows.
+func oldLines(hunk []string) (old []string, grows int) {
 	for _, line := range hunk {
 		switch {
 		case strings.HasPrefix(line, "+"):
@@ -181,9 +181,9 @@ func before(hunk []string) (old []string, grows int) {
 	return old, grows
 }
 
-// find is where the lines stand in the file from at on. Codex does not regard white
-// space at their ends, either.
-func (l *look) find(file, old []string, at int) (int, bool) {
+// find returns the index of the lines in the file from at on. Like Codex, it ignores
+// trailing white space.
+func (l *readBudget) find(file, old []string, at int) (int, bool) {
 	for i := at; i+len(old) <= len(file) && l.lines > 0; i++ {
 		l.lines--
 		same := true

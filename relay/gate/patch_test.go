@@ -10,8 +10,8 @@ import (
 	"codex-bridge/relay/gate"
 )
 
-// A person is shown what a patch does to each file, with the numbers of its lines.
-func TestChanges(t *testing.T) {
+// The person sees what a patch does to each file, with line numbers.
+func TestPatchShowsEachFileWithLineNumbers(t *testing.T) {
 	cwd := t.TempDir()
 	for name, text := range map[string]string{
 		"old":  "one\ntwo  \nthree\nfour\nfive\n",
@@ -37,7 +37,7 @@ func TestChanges(t *testing.T) {
 		"nothing":            {"", `[]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := json.Marshal(gate.Changes("*** Begin Patch\n"+test.patch+"*** End Patch", cwd))
+			got, err := json.Marshal(gate.ParsePatch("*** Begin Patch\n"+test.patch+"*** End Patch", cwd))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,8 +48,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What a patch has the bridge read and compare is bounded, however often it names a file.
-func TestChangesBounded(t *testing.T) {
+// The bytes and lines read are bounded, however often a patch names a file.
+func TestParsePatchReadsABoundedAmount(t *testing.T) {
 	cwd := t.TempDir()
 	for name, text := range map[string]string{"long": strings.Repeat("x", 1<<20), "lines": strings.Repeat("\n", 500_000)} {
 		if err := os.WriteFile(filepath.Join(cwd, name), []byte(text), 0o600); err != nil {
@@ -57,29 +57,29 @@ func TestChangesBounded(t *testing.T) {
 		}
 	}
 	shown := 0
-	for _, c := range gate.Changes(strings.Repeat("*** Delete File: long\n", 20), cwd) {
+	for _, c := range gate.ParsePatch(strings.Repeat("*** Delete File: long\n", 20), cwd) {
 		shown += len(c.Diff)
 	}
 	if shown != 4<<20 {
 		t.Errorf("%d bytes of files are shown", shown)
 	}
-	// The files of the kernel say that they are empty. The bridge's own environment is nobody's.
-	if c := gate.Changes("*** Delete File: /proc/self/environ\n", cwd); c[0].Diff != "" {
+	// Files in /proc have size 0. The bridge's environment must not be shown.
+	if c := gate.ParsePatch("*** Delete File: /proc/self/environ\n", cwd); c[0].Diff != "" {
 		t.Errorf("%d bytes of the environment are shown", len(c[0].Diff))
 	}
-	diff := gate.Changes("*** Update File: lines\n"+strings.Repeat("@@\n-nope\n", 20)+"@@\n-\n", cwd)[0].Diff
+	diff := gate.ParsePatch("*** Update File: lines\n"+strings.Repeat("@@\n-nope\n", 20)+"@@\n-\n", cwd)[0].Diff
 	if want := strings.Repeat("@@\n-nope\n", 20) + "@@\n-\n"; diff != want {
 		t.Errorf("the last hunk is still looked for: %q", diff)
 	}
 }
 
-// Whatever a model writes, a person is shown something.
-func FuzzChanges(f *testing.F) {
+// Any text of a model has something to show.
+func FuzzParsePatch(f *testing.F) {
 	f.Add("*** Begin Patch\n*** Update File: a\n@@ x\n-one\n+two\n*** End Patch")
 	f.Add("*** Move to: b\n@@\n@@\n")
 	cwd := f.TempDir()
 	f.Fuzz(func(t *testing.T, patch string) {
-		for _, c := range gate.Changes(patch, cwd) {
+		for _, c := range gate.ParsePatch(patch, cwd) {
 			if !filepath.IsAbs(c.Path) || c.Kind.Type == "" {
 				t.Errorf("%+v", c)
 			}

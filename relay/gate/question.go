@@ -11,81 +11,81 @@ import (
 	"codex-bridge/rpc"
 )
 
-// The questions that Codex asks about calls (0.169.0).
+// The methods of Codex's approval requests (0.169.0).
 const (
-	aboutCommand = "item/commandExecution/requestApproval"
-	aboutPatch   = "item/fileChange/requestApproval"
-	aboutTool    = "mcpServer/elicitation/request"
+	methodCommandApproval = "item/commandExecution/requestApproval"
+	methodPatchApproval   = "item/fileChange/requestApproval"
+	methodElicitation     = "mcpServer/elicitation/request"
 )
 
-// question is one about a call.
+// question is an approval request about a call.
 type question struct {
-	call   *hook.Call
-	why    Reason
-	since  time.Time
-	method string
-	params map[string]any
-	what   string // in a line, for people
-	part   map[string]any
+	call       *hook.Call
+	reason     Reason
+	startedAt  time.Time
+	method     string
+	params     map[string]any
+	summary    string // one line for people
+	itemFields map[string]any
 }
 
-// newQuestion puts a call into the form in which Codex would ask about it. A tool that
-// Codex has no question for is asked about as one of a server's.
+// newQuestion builds the request that Codex would send about the call. For tools that Codex
+// never asks about, it builds the request for an MCP tool.
 func newQuestion(call *hook.Call, why Reason, lasting approvals.Span) *question {
-	q := &question{call: call, why: why, since: time.Now()}
-	command, isText := text(call.ToolInput, "command")
+	q := &question{call: call, reason: why, startedAt: time.Now()}
+	command, isText := stringMember(call.ToolInput, "command")
 	switch {
 	case call.ToolName == "Bash" && isText:
-		q.shell(command, lasting)
+		q.fillCommand(command, lasting)
 	case call.ToolName == "apply_patch" && isText:
-		q.patch(command)
+		q.fillPatch(command)
 	default:
-		q.tool(lasting)
+		q.fillTool(lasting)
 	}
 	return q
 }
 
-func (q *question) shell(command string, lasting approvals.Span) {
+func (q *question) fillCommand(command string, lasting approvals.Span) {
 	actions := []any{map[string]string{"type": "unknown", "command": command}}
 	decisions := []any{"accept"}
-	if !q.why.Leaves && lasting != approvals.Off {
+	if !q.reason.Escalated && lasting != approvals.Off {
 		decisions = append(decisions, "acceptForSession")
 	}
-	amendment := !q.why.Leaves && lasting == approvals.Always
+	amendment := !q.reason.Escalated && lasting == approvals.Always
 	if amendment {
 		decisions = append(decisions, map[string]any{"acceptWithExecpolicyAmendment": map[string]any{"execpolicy_amendment": []string{command}}})
 	}
-	q.method, q.what = aboutCommand, command
-	q.params = q.common(map[string]any{
-		"kind": "command", "itemId": q.call.ToolUseID, "startedAtMs": q.since.UnixMilli(), "environmentId": "local",
-		"command": command, "cwd": q.call.Cwd, "commandActions": actions, "availableDecisions": append(decisions, "cancel"), // as codex offers it: decline is understood, too
+	q.method, q.summary = methodCommandApproval, command
+	q.params = q.withTurn(map[string]any{
+		"kind": "command", "itemId": q.call.ToolUseID, "startedAtMs": q.startedAt.UnixMilli(), "environmentId": "local",
+		"command": command, "cwd": q.call.Cwd, "commandActions": actions, "availableDecisions": append(decisions, "cancel"),
 	})
-	if amendment { // codex-acp answers "cancel" to a question that offers one and does not propose it
+	if amendment { // codex-acp answers "cancel" to an offered amendment that is not also proposed
 		q.params["proposedExecpolicyAmendment"] = []string{command}
 	}
-	shell := q.why.Shell
+	shell := q.reason.Shell
 	if shell == "" {
 		shell = "unknown"
 	}
 	q.params["reason"] = "shell: " + shell
-	if q.why.Text != "" {
-		q.params["reason"] = q.why.Text + " (shell: " + shell + ")"
+	if q.reason.Text != "" {
+		q.params["reason"] = q.reason.Text + " (shell: " + shell + ")"
 	}
-	q.part = map[string]any{
+	q.itemFields = map[string]any{
 		"type": "commandExecution", "command": command, "cwd": q.call.Cwd, "source": "agent", "commandActions": actions,
 		"processId": nil, "aggregatedOutput": nil, "exitCode": nil, "durationMs": nil,
 	}
 }
 
-func (q *question) patch(command string) {
-	q.method, q.what = aboutPatch, "apply_patch"
-	q.params = q.common(map[string]any{
-		"itemId": q.call.ToolUseID, "startedAtMs": q.since.UnixMilli(), "reason": orNull(q.why.Text), "grantRoot": nil,
+func (q *question) fillPatch(command string) {
+	q.method, q.summary = methodPatchApproval, "apply_patch"
+	q.params = q.withTurn(map[string]any{
+		"itemId": q.call.ToolUseID, "startedAtMs": q.startedAt.UnixMilli(), "reason": orNull(q.reason.Text), "grantRoot": nil,
 	})
-	q.part = map[string]any{"type": "fileChange", "changes": changes(command, q.call.Cwd)}
+	q.itemFields = map[string]any{"type": "fileChange", "changes": parsePatch(command, q.call.Cwd)}
 }
 
-func (q *question) tool(lasting approvals.Span) {
+func (q *question) fillTool(lasting approvals.Span) {
 	server, tool := "codex", q.call.ToolName
 	if rest, ok := strings.CutPrefix(tool, "mcp__"); ok {
 		server, tool, _ = strings.Cut(rest, "__")
@@ -96,33 +96,33 @@ func (q *question) tool(lasting approvals.Span) {
 	}
 	meta := map[string]any{"codex_approval_kind": "mcp_tool_call", "tool_name": tool, "tool_params": input}
 	var persist []approvals.Span
-	if !q.why.Leaves && lasting != approvals.Off {
+	if !q.reason.Escalated && lasting != approvals.Off {
 		persist = append(persist, approvals.Session)
 	}
-	if !q.why.Leaves && lasting == approvals.Always {
+	if !q.reason.Escalated && lasting == approvals.Always {
 		persist = append(persist, approvals.Always)
 	}
 	if persist != nil {
 		meta["persist"] = persist
 	}
 	message := fmt.Sprintf("Allow the tool %q to run?", q.call.ToolName)
-	if q.why.Text != "" {
-		message += " " + q.why.Text
+	if q.reason.Text != "" {
+		message += " " + q.reason.Text
 	}
-	q.method, q.what = aboutTool, q.call.ToolName+" "+string(input)
-	q.params = q.common(map[string]any{
+	q.method, q.summary = methodElicitation, q.call.ToolName+" "+string(input)
+	q.params = q.withTurn(map[string]any{
 		"serverName": server, "mode": "form", "message": message, "_meta": meta,
 		"requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}},
 	})
 }
 
-func (q *question) common(params map[string]any) map[string]any {
+func (q *question) withTurn(params map[string]any) map[string]any {
 	params["threadId"], params["turnId"] = q.call.Thread(), q.call.TurnID
 	return params
 }
 
-// asked returns the question in the form in which Codex would have sent it.
-func (q *question) asked(params map[string]any) (*rpc.Envelope, error) {
+// envelope returns the request as Codex would send it.
+func (q *question) envelope(params map[string]any) (*rpc.Envelope, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
@@ -130,50 +130,50 @@ func (q *question) asked(params map[string]any) (*rpc.Envelope, error) {
 	return rpc.ParseEnvelope(rpc.EncodeRequest(rpc.NewStringID(q.call.ToolUseID), q.method, raw))
 }
 
-// id names the question among those that are pending.
-func (q *question) id() string { return named(q.call.Thread(), q.call.ToolUseID) }
+// id identifies the question among the pending ones.
+func (q *question) id() string { return callID(q.call.Thread(), q.call.ToolUseID) }
 
-// named is the name of a call: its id is the model's, and may come in two threads.
-func named(thread, id string) string { return thread + "\x00" + id }
+// callID includes the thread: the model chooses the call's id, and two threads may use the
+// same.
+func callID(thread, id string) string { return thread + "\x00" + id }
 
-// item is the item that the question is about; nil where there is none before its call
-// has begun.
+// item returns the item that the question is about; nil if Codex creates the item later.
 func (q *question) item(status string) map[string]any {
-	if q.part == nil {
+	if q.itemFields == nil {
 		return nil
 	}
-	item := map[string]any{"id": q.call.ToolUseID, "status": status, "startedAtMs": q.since.UnixMilli(), "completedAtMs": nil}
+	item := map[string]any{"id": q.call.ToolUseID, "status": status, "startedAtMs": q.startedAt.UnixMilli(), "completedAtMs": nil}
 	if status != "inProgress" {
 		item["completedAtMs"] = time.Now().UnixMilli()
 	}
-	for name, v := range q.part {
+	for name, v := range q.itemFields {
 		item[name] = v
 	}
 	return item
 }
 
-// about is a notification about the item.
-func (q *question) about(when string, item map[string]any) map[string]any {
-	return q.common(map[string]any{"item": item, when: time.Now().UnixMilli()})
+// itemParams returns the params of a notification about the item.
+func (q *question) itemParams(when string, item map[string]any) map[string]any {
+	return q.withTurn(map[string]any{"item": item, when: time.Now().UnixMilli()})
 }
 
-// key is what exactly is asked for.
-func (q *question) key(judge Judge) (approvals.Key, error) {
-	if q.method == aboutPatch {
-		return approvals.Key{}, fmt.Errorf("a patch is not remembered")
+// key returns the key of the call for memory.
+func (q *question) key(p Policy) (approvals.Key, error) {
+	if q.method == methodPatchApproval {
+		return approvals.Key{}, fmt.Errorf("approvals of patches are not remembered")
 	}
-	if q.method == aboutCommand && q.why.Shell == "" {
-		return approvals.Key{}, fmt.Errorf("a command whose shell is not known is not remembered")
+	if q.method == methodCommandApproval && q.reason.Shell == "" {
+		return approvals.Key{}, fmt.Errorf("the shell is not known, so the approval is not remembered")
 	}
 	thread := q.call.Thread()
 	return approvals.NewKey(approvals.Request{
-		Provider: "codex", Session: judge.Session(thread), Workspace: judge.Workspace(thread), Tool: q.call.ToolName, Input: q.call.ToolInput,
-		Cwd: q.call.Cwd, Shell: q.why.Shell, Sandbox: judge.Sandbox(thread, q.call.TurnID),
+		Provider: "codex", Session: p.Session(thread), Workspace: p.Workspace(thread), Tool: q.call.ToolName, Input: q.call.ToolInput,
+		Cwd: q.call.Cwd, Shell: q.reason.Shell, Sandbox: p.Sandbox(thread, q.call.TurnID),
 	})
 }
 
-// subject names the call as Codex's own question about it would; "" where it can't be
-// named.
+// subject returns a name of the call that Codex's own request about it has too; "" if there
+// is none.
 func (q *question) subject() string {
 	raw, err := json.Marshal(q.params)
 	if err != nil {
@@ -183,13 +183,13 @@ func (q *question) subject() string {
 	if err != nil {
 		return ""
 	}
-	return subject(q.method, doc.Root())
+	return subjectOf(q.method, doc.Root())
 }
 
-func subject(method string, params rpc.Value) string {
+func subjectOf(method string, params rpc.Value) string {
 	thread, _ := params.Get("threadId").Text()
 	item, _ := params.Get("itemId").Text()
-	if method == aboutTool {
+	if method == methodElicitation {
 		meta := params.Get("_meta")
 		server, _ := params.Get("serverName").Text()
 		tool, _ := meta.Get("tool_name").Text()
@@ -202,17 +202,17 @@ func subject(method string, params rpc.Value) string {
 	return method + "\x00" + thread + "\x00" + item
 }
 
-// say is what a person has said.
-type say struct {
-	yes, cancel bool
-	span        approvals.Span
+// reply is the person's answer.
+type reply struct {
+	accepted, cancel bool
+	span             approvals.Span
 }
 
-// read takes an answer for a yes only in a form that was offered.
-func (q *question) read(result rpc.Value) say {
-	if q.method == aboutTool {
+// parseReply parses an answer. It accepts only the forms that were offered.
+func (q *question) parseReply(result rpc.Value) reply {
+	if q.method == methodElicitation {
 		yes := result.Get("action").Is("accept")
-		s := say{yes: yes, span: approvals.Off}
+		s := reply{accepted: yes, span: approvals.Off}
 		for _, span := range []approvals.Span{approvals.Session, approvals.Always} {
 			if yes && result.Get("_meta").Get("persist").Is(string(span)) {
 				s.span = span
@@ -222,18 +222,18 @@ func (q *question) read(result rpc.Value) say {
 	}
 	switch decision := result.Get("decision"); {
 	case decision.Is("accept"):
-		return say{yes: true, span: approvals.Off}
+		return reply{accepted: true, span: approvals.Off}
 	case decision.Is("acceptForSession"):
-		return say{yes: true, span: approvals.Session}
+		return reply{accepted: true, span: approvals.Session}
 	case decision.Get("acceptWithExecpolicyAmendment").Exists():
-		return say{yes: q.method == aboutCommand, span: approvals.Always}
+		return reply{accepted: q.method == methodCommandApproval, span: approvals.Always}
 	case decision.Is("cancel"):
-		return say{cancel: true}
+		return reply{cancel: true}
 	}
-	return say{}
+	return reply{}
 }
 
-func text(object json.RawMessage, name string) (string, bool) {
+func stringMember(object json.RawMessage, name string) (string, bool) {
 	doc, err := rpc.ParseValue(object)
 	if err != nil {
 		return "", false
