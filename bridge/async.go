@@ -6,34 +6,34 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Aside is a client's request that a feature answers by way of others. It is one
-// goroutine's.
+// AsyncRequest is a client's request that a feature answers with the help of other
+// requests. It must not be used concurrently.
 type AsyncRequest struct {
 	p       *Proxy
 	id      rpc.ID // of the client's request
 	feature int
-	// earlier is who waits for the answer to the client's own request: features before
-	// this one.
+	// earlierHandlers are the response handlers of earlier features for the client's request.
 	earlierHandlers []func(*ServerResponse)
 }
 
-// Ask sends codex a request in the client's name, and under the id of its own: it goes
-// the way of the client's messages through the features behind the one that asks, which
-// hold it to what they hold the client to. on gets the answer as they have left it, and
-// runs with codex's messages, as OnAnswer has it; unless it keeps the answer, the client
-// gets it. Ask returns when on has; its error is one of those features', of a codex that
-// has ended, or of ctx.
+// Call sends Codex a request in the client's name, with m's own id. The request passes the
+// later features as if the client had sent it, so they apply their checks. on gets the
+// response after those features. It runs in the order of Codex's messages, as with
+// OnResponse. Unless on withholds the response, it is sent to the client.
+//
+// Call returns after on. The error is that of a later feature, or states that Codex or ctx has
+// ended.
 func (a *AsyncRequest) Call(ctx context.Context, m *rpc.Message, on func(*ServerResponse)) error {
-	done, first := make(chan struct{}), make(chan struct{}, 1) // first is taken by the answer, or by who waits no more
+	done, first := make(chan struct{}), make(chan struct{}, 1) // the response or the end of ctx fills first
 	message := &ClientMessage{Message: m, Line: m.Bytes()}
 	routes := append(a.p.routesAfter(a.feature, m.Method), featureRoute{Route: Route{HandleClient: func(_ context.Context, message *ClientMessage) *rpc.Error {
-		message.OnResponse(func(answer *ServerResponse) {
+		message.OnResponse(func(response *ServerResponse) {
 			select {
 			case first <- struct{}{}:
-				a.handleResponse(answer, on)
+				a.handleResponse(response, on)
 				close(done)
 			default:
-				answer.Withhold()
+				response.Withhold()
 			}
 		})
 		return nil
@@ -49,12 +49,12 @@ func (a *AsyncRequest) Call(ctx context.Context, m *rpc.Message, on func(*Server
 	if message.reply != nil {
 		e, err := rpc.ParseEnvelope(message.reply)
 		if err != nil {
-			return rpc.Errorf(rpc.CodeInternal, "%s was answered here with what can't be read: %v", m.Method, err)
+			return rpc.Errorf(rpc.CodeInternal, "%s got a response from the bridge that can't be parsed: %v", m.Method, err)
 		}
-		answer := &ServerResponse{Envelope: e, Line: message.reply}
-		answer.runHandlers([]func(*ServerResponse){func(*ServerResponse) { a.handleResponse(answer, on) }})
-		if !answer.withheld {
-			a.p.respond(a.id, answer.Line)
+		response := &ServerResponse{Envelope: e, Line: message.reply}
+		response.runHandlers([]func(*ServerResponse){func(*ServerResponse) { a.handleResponse(response, on) }})
+		if !response.withheld {
+			a.p.respond(a.id, response.Line)
 		}
 		return nil
 	}
@@ -62,7 +62,7 @@ func (a *AsyncRequest) Call(ctx context.Context, m *rpc.Message, on func(*Server
 	case <-done:
 		return nil
 	case <-a.p.codexDone:
-		if a.p.state.dropRequest(m.ID.Key()) == nil { // it was codex's last word
+		if a.p.state.dropRequest(m.ID.Key()) == nil { // the response came just before the end
 			<-done
 			return nil
 		}
@@ -71,45 +71,45 @@ func (a *AsyncRequest) Call(ctx context.Context, m *rpc.Message, on func(*Server
 		select {
 		case first <- struct{}{}:
 			return rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", m.Method, context.Cause(ctx))
-		default: // it has just come
+		default: // the response has just come
 			<-done
 			return nil
 		}
 	}
 }
 
-// answered shows an answer to who has asked, and, when it is the client's, to those who
-// wait for that.
-func (a *AsyncRequest) handleResponse(answer *ServerResponse, on func(*ServerResponse)) {
-	if answer.Envelope == nil {
-		return // refused: Ask says so; or too long: the client is told
+// handleResponse calls on. If the response goes to the client it also runs the earlier
+// handlers.
+func (a *AsyncRequest) handleResponse(response *ServerResponse, on func(*ServerResponse)) {
+	if response.Envelope == nil {
+		return // Call returns the error, or the client gets it
 	}
-	if on(answer); answer.withheld || len(a.earlierHandlers) == 0 {
+	if on(response); response.withheld || len(a.earlierHandlers) == 0 {
 		return
 	}
-	e, err := rpc.ParseEnvelope(answer.Line)
+	e, err := rpc.ParseEnvelope(response.Line)
 	if err != nil {
-		a.p.opts.Log.Error("an answer as it was rewritten can't be read", "error", err)
+		a.p.opts.Log.Error("a rewritten response can't be parsed", "error", err)
 		return
 	}
-	answer.Envelope = e
-	a.runEarlier(answer)
+	response.Envelope = e
+	a.runEarlier(response)
 }
 
-// end tells those who wait for the client's answer.
-func (a *AsyncRequest) runEarlier(answer *ServerResponse) {
+// runEarlier runs the handlers of earlier features.
+func (a *AsyncRequest) runEarlier(response *ServerResponse) {
 	earlier := a.earlierHandlers
 	a.earlierHandlers = nil
 	for _, f := range earlier {
-		f(answer)
+		f(response)
 	}
 }
 
-// Behind waits until the client has been told what codex is saying just now: an answer that
-// is made of that stands behind it. It must not be called with codex's messages.
+// AfterDelivery waits until the client has been sent the message of Codex that is being
+// handled, so that a reply comes after it. A handler of Codex's messages must not call it.
 func (a *AsyncRequest) AfterDelivery() { a.p.state.awaitDelivery() }
 
-// Reply answers the client in codex's place.
+// Reply sends the client a response in place of Codex.
 func (a *AsyncRequest) Reply(line []byte) {
 	(&ServerResponse{}).runHandlers([]func(*ServerResponse){a.runEarlier})
 	a.p.respond(a.id, line)

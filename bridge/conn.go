@@ -10,16 +10,16 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Peer is a feature's own voice: requests to codex whose answers the client
-// never sees, and notifications to the client.
+// Conn sends a feature's own requests and notifications to Codex and the client. It may be
+// used concurrently.
 type Conn struct {
 	p       *Proxy
-	feature int // its place among the features
+	feature int // index of the feature
 }
 
-// Ask sends codex a request of our own and waits for its answer. It must not be
-// called by a handler of codex's messages. The error is a *rpc.Error when codex
-// answered with one.
+// Call sends Codex a request of the bridge and waits for the response. The client sees
+// neither. A handler of Codex's messages must not use it. The error is an *rpc.Error if Codex
+// returned one, Codex or ctx has ended, or the response can't be read.
 func (p *Conn) Call(ctx context.Context, method string, params any) (rpc.Value, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -28,14 +28,14 @@ func (p *Conn) Call(ctx context.Context, method string, params any) (rpc.Value, 
 	w := p.p.state.newRequest()
 	defer p.p.state.dropRequest(w.id.Key())
 	failed := make(chan error, 1)
-	go func() { // ends when the request is written; when ctx ends before that, it is not
+	go func() { // ends when the request is written or, before that, ctx ends
 		if err := p.p.state.toCodex.send(ctx, append(rpc.EncodeRequest(w.id, method, raw), '\n')); err != nil && !errors.Is(err, errWithdrawn) {
 			failed <- err
 		}
 	}()
 	select {
 	case err := <-failed:
-		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex takes no more requests: %v", err)
+		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "writing the request to codex failed: %v", err)
 	case e := <-w.response:
 		if e == nil {
 			return rpc.Value{}, rpc.Errorf(rpc.CodeTooLarge, "codex's answer to %s is too long, or can't be read", method)
@@ -52,13 +52,81 @@ func (p *Conn) Call(ctx context.Context, method string, params any) (rpc.Value, 
 	}
 }
 
-// Tell sends the client a notification. It may be called from anywhere but before
-// the client has said something. It does not wait long for a client that does not listen;
-// what it is told then, and has not been said, waits, and what is too much is not said.
+// CallAsClient sends Codex a request in the client's name, which the client has not sent in
+// this form. The request passes the later features as if the client had sent it, so they
+// apply their checks. The client does not see the response. If ctx ends, the request may
+// still be sent and answered.
+//
+// The error is an *rpc.Error if a later feature or Codex returned one, or Codex or ctx has
+// ended. A handler of messages must not use CallAsClient: it would wait for itself.
+func (p *Conn) CallAsClient(ctx context.Context, method string, params any) (rpc.Value, error) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return rpc.Value{}, err
+	}
+	id := p.p.state.requests.ids.next()
+	m, err := rpc.ParseMessage(append(rpc.EncodeRequest(id, method, raw), '\n'))
+	if err != nil {
+		return rpc.Value{}, err
+	}
+	answer := make(chan []byte, 1)
+	p.p.state.expectReply(id, answer)
+	defer p.p.state.forgetReply(id)
+	refused := make(chan *rpc.Error, 1)
+	go func() { // ends when the request is sent or, before that, ctx ends
+		msg := &ClientMessage{Message: m, Line: m.Bytes(), internal: true}
+		var err *rpc.Error
+		if busy := p.p.inTurn(ctx, m, func() { err = p.p.route(ctx, msg, p.p.routesAfter(p.feature, method)) }); busy != nil {
+			err = busy
+		}
+		if err != nil {
+			msg.notifyUnsent()
+			refused <- err
+		} else if msg.reply != nil {
+			p.p.state.deliverReply(id, msg.reply)
+		}
+	}()
+	select {
+	case err := <-refused:
+		return rpc.Value{}, err
+	case line := <-answer:
+		return result(method, line)
+	case <-p.p.codexDone:
+		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before it answered %s", method)
+	case <-ctx.Done():
+		return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "no answer to %s: %v", method, context.Cause(ctx))
+	}
+}
+
+// result returns the result in the line of a response, or its error.
+func result(method string, line []byte) (rpc.Value, error) {
+	e, err := rpc.ParseEnvelope(line)
+	if err != nil {
+		return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the answer to %s can't be read: %v", method, err)
+	}
+	failed := e.Root().Get("error")
+	if !failed.Exists() {
+		return e.Root().Get("result"), nil
+	}
+	message, _ := failed.Get("message").Text()
+	var code int32
+	if err := json.Unmarshal(failed.Get("code").Raw(), &code); err != nil {
+		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex refused %s: %s", method, message)
+	}
+	refused := rpc.Errorf(rpc.Code(code), "%s", message)
+	if data := failed.Get("data"); data.Exists() {
+		refused = rpc.WithData(refused, json.RawMessage(data.Raw()))
+	}
+	return rpc.Value{}, refused
+}
+
+// Notify sends the client a notification. It waits until the client has sent its first bytes,
+// and then a short time for the client to read. If the client does not read, notifications
+// are queued and, when the queue is full, dropped.
 func (p *Conn) Notify(method string, params any) {
 	raw, err := json.Marshal(params)
 	if err != nil {
-		panic(err) // a programming error: params is the bridge's own
+		panic(err) // the bridge's own params must be encodable
 	}
 	<-p.p.ready
 	p.p.state.toClient.notify(rpc.EncodeRequest(rpc.ID{}, method, raw), func() {
@@ -66,25 +134,24 @@ func (p *Conn) Notify(method string, params any) {
 	})
 }
 
-// AskClient sends the client a request of our own and waits for its answer, which
-// codex never sees. It must not be called by a handler of the client's messages. The
-// error is a *rpc.Error when the client answered with one, or not before ctx ended;
-// an answer that comes later is one to nothing.
+// CallClient sends the client a request of the bridge and waits for the response. Codex sees
+// neither. A handler of the client's messages must not use it. The error is an *rpc.Error if
+// the client returned one, or the client, Codex or ctx has ended. A later response is ignored.
 func (p *Conn) CallClient(ctx context.Context, method string, params any) (rpc.Value, error) {
 	return p.callClient(ctx, method, params, nil)
 }
 
-// AskPerson is AskClient for a question in the place of one of Codex's about a thread:
-// the client is told when it is no question any more, as Codex tells it.
+// AskUser is CallClient for a request that replaces a request of Codex in a thread. At its end
+// it sends the client serverRequest/resolved, as Codex does.
 func (p *Conn) AskUser(ctx context.Context, thread, method string, params any) (rpc.Value, error) {
 	return p.callClient(ctx, method, params, func(id rpc.ID) []byte {
-		params, _ := json.Marshal(map[string]any{"threadId": thread, "requestId": json.RawMessage(id.Raw())}) // of texts
+		params, _ := json.Marshal(map[string]any{"threadId": thread, "requestId": json.RawMessage(id.Raw())}) // strings can be encoded
 		return rpc.EncodeRequest(rpc.ID{}, "serverRequest/resolved", params)
 	})
 }
 
-// askClient has the client told what resolved, unless it is nil, says to it when its answer
-// is not waited for any more.
+// callClient implements CallClient. If resolved is not nil, its result is sent to the client at
+// the end.
 func (p *Conn) callClient(ctx context.Context, method string, params any, resolved func(rpc.ID) []byte) (rpc.Value, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -96,7 +163,7 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 		select {
 		case <-p.p.ready:
 		case <-ctx.Done():
-			return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client has not spoken yet: %v", context.Cause(ctx))
+			return rpc.Value{}, rpc.Errorf(rpc.CodeDeadline, "the client has sent nothing yet: %v", context.Cause(ctx))
 		}
 	}
 	id := p.p.state.serverRequests.ids.next()
@@ -118,7 +185,7 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 		}
 		return m.Root().Get("result"), nil
 	case <-p.p.clientDone:
-		return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the client left before it answered %s", method)
+		return rpc.Value{}, rpc.Errorf(rpc.CodeInternal, "the client disconnected before it answered %s", method)
 	case <-p.p.codexDone:
 		return rpc.Value{}, rpc.Errorf(rpc.CodeUpstream, "codex ended before the client answered %s", method)
 	case <-ctx.Done():
@@ -126,17 +193,18 @@ func (p *Conn) callClient(ctx context.Context, method string, params any, resolv
 	}
 }
 
-// Settled tells that codex waits no more for an answer to its request of that id:
-// an answer that still comes is one to nothing.
+// ForgetServerRequest removes Codex's pending request with this id, which Codex has resolved
+// itself. A later response of the client is unsolicited.
 func (p *Conn) ForgetServerRequest(id rpc.ID) { p.p.state.dropServerRequest(id.Key()) }
 
-// Ended is closed when codex has.
+// CodexDone returns a channel that is closed when Codex has exited.
 func (p *Conn) CodexDone() <-chan struct{} { return p.p.codexDone }
 
-// CodexPID is codex's process id.
+// CodexPID returns Codex's process id.
 func (p *Conn) CodexPID() int { return p.p.child.PID() }
 
-// until waits until a line is written; not much longer than ctx, and than codex lives.
+// awaitWritten waits until a line is written, Codex has exited, or ctx has ended at least
+// maxWriteWait ago.
 func (p *Proxy) awaitWritten(ctx context.Context, line *outgoingLine) {
 	select {
 	case <-line.written:
@@ -154,7 +222,7 @@ func (p *Proxy) awaitWritten(ctx context.Context, line *outgoingLine) {
 	}
 }
 
-// describe names a request in a log.
+// describe returns the method and id of a message for a log.
 func describe(m *rpc.Message) string {
 	if m.Kind == rpc.Request {
 		return fmt.Sprintf("%s (id %s)", m.Method, m.ID.Raw())

@@ -2,13 +2,12 @@ package bridge
 
 import "sync"
 
-// conversation is the in-flight state of one conversation: the requests that wait for
-// an answer, the client's messages that wait for their turn, and the lines that wait to
-// be written. One mutex guards all of it, so that what belongs together becomes visible
-// together. No function holds the mutex while it waits, writes or calls a handler.
+// conversation has all state of messages in flight: pending requests, the client's messages
+// that wait for their turn, and lines to be written. One mutex guards it, so related changes
+// become visible together. It is not held during waits, writes and calls of handlers.
 type conversation struct {
 	mu      sync.Mutex
-	changed sync.Cond // broadcast when something ends that a goroutine may wait for
+	changed sync.Cond // broadcast after every change that a goroutine may wait for
 
 	requests       pendingRequests
 	serverRequests pendingServerRequests
@@ -16,28 +15,27 @@ type conversation struct {
 	toCodex        outgoing
 	toClient       outgoing
 
-	asyncRequests taskGroup // requests that features answer by way of others
-	fallbacks     taskGroup // answers to questions that nobody has answered in time
-	delivering    bool      // a message of Codex is with its routes, or on its way to the client
-	deliveries    uint64    // how many of them are through
+	asyncRequests taskGroup // ClientMessage.HandleAsync
+	fallbacks     taskGroup // replies to server requests that were not answered in time
+	delivering    bool      // a message of Codex is being handled or written to the client
+	deliveries    uint64    // number of messages of Codex handled
 }
 
 const (
-	maxAsyncRequests = 4096 // requests of the client that are answered by way of others
-	// maxReplies bounds the answers of the bridge that wait for a Codex that does not read. At
-	// this bound, or at maxToCodex where there are two or more, Codex is not heard until it
-	// reads.
+	maxAsyncRequests = 4096
+	// maxReplies is the maximum number of replies that wait for a Codex that does not read. At
+	// this number, or at maxToCodex with two or more replies, the bridge stops reading Codex.
 	maxReplies = 4096
 	maxToCodex = 32 << 20 // bytes
-	// maxTold and maxToldBytes bound what waits for a client that does not read, for the
-	// bridge's notifications: more of them are dropped, which is logged.
+	// maxNotifications and maxNotificationBytes are the maximum for lines that wait for the
+	// client. Beyond it notifications of the bridge are dropped, and a warning is logged.
 	maxNotifications     = 1024
 	maxNotificationBytes = 4 << 20
-	// maxToClient bounds in bytes what waits for a client that does not read. Beyond it the
-	// bridge asks the client nothing, and a long answer of the bridge's own becomes an
-	// error. At twice that size the client is not heard until it reads.
+	// maxToClient is the maximum of bytes that wait for the client. Beyond it the bridge sends no
+	// requests of its own, and replaces a long response by an error. Beyond twice that size it
+	// stops reading the client.
 	maxToClient = 16 << 20
-	shortLine   = 4 << 10 // bytes of an answer that is never replaced
+	shortLine   = 4 << 10 // bytes of a response that is never replaced
 )
 
 func newConversation(toCodex func([]byte) error, toClient func([]byte) error) *conversation {
@@ -53,7 +51,7 @@ func newConversation(toCodex func([]byte) error, toClient func([]byte) error) *c
 	return c
 }
 
-// await waits until ready, which is called with the lock held.
+// await waits until ready returns true. ready is called with the lock held.
 func (c *conversation) await(ready func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +60,8 @@ func (c *conversation) await(ready func() bool) {
 	}
 }
 
-// take and taken enclose the handling of a message of Codex.
+// beginDelivery starts the handling of a message of Codex. It waits while too many replies to
+// Codex are queued. endDelivery ends the handling.
 func (c *conversation) beginDelivery() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +79,7 @@ func (c *conversation) endDelivery() {
 	c.changed.Broadcast()
 }
 
-// afterTaking waits until the message of Codex that is with its routes is through.
+// awaitDelivery waits until the current message of Codex, if any, has been handled.
 func (c *conversation) awaitDelivery() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,11 +92,11 @@ func (c *conversation) awaitDelivery() {
 // The conversation's mutex guards it.
 type taskGroup struct {
 	c   *conversation
-	max int // 0: no bound
+	max int // 0: unlimited
 	n   int
 }
 
-// start runs f in a goroutine of its own; false where max run already.
+// start runs f in a new goroutine. It returns false if max tasks are running.
 func (g *taskGroup) start(f func()) bool {
 	g.c.mu.Lock()
 	defer g.c.mu.Unlock()
@@ -109,7 +108,7 @@ func (g *taskGroup) startLocked(f func()) bool {
 		return false
 	}
 	g.n++
-	go func() { // ends with f
+	go func() { // ends after f
 		defer g.done()
 		f()
 	}()
@@ -123,5 +122,5 @@ func (g *taskGroup) done() {
 	g.c.changed.Broadcast()
 }
 
-// wait waits until no task runs.
+// wait waits until no task is running.
 func (g *taskGroup) wait() { g.c.await(func() bool { return g.n == 0 }) }

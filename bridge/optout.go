@@ -9,21 +9,21 @@ import (
 	"codex-bridge/rpc"
 )
 
-// optOuts is the one reader of capabilities.optOutNotificationMethods, by which a client
-// has Codex send a notification to nobody. What a feature needs it takes off the list, and
-// keeps from the client itself. It is the last of the features.
+// optOuts is the only reader of capabilities.optOutNotificationMethods, the list of
+// notifications that a client disables. It removes those that features require from the
+// list, and withholds them from the client itself. It is the last feature.
 type optOuts struct {
-	required map[string][]func() bool // by notification: when its routes need it
+	required map[string][]func() bool // by notification: Route.Required of its routes
 
-	// What holds since Codex has accepted an initialize; nil: nothing was opted out of.
+	// active is the list that Codex has accepted; nil if there is none.
 	active atomic.Pointer[optedOut]
 }
 
-// optedOut is the list of one initialize.
+// optedOut is the list in one initialize.
 type optedOut struct {
-	all        map[string]bool // the client does not want them
-	withheld   map[string]bool // of these, Codex sends them all the same
-	unreadable bool            // the list can't be read: anything may be on it
+	all        map[string]bool // all notifications in the list
+	withheld   map[string]bool // those removed from the list, and withheld by the bridge
+	unreadable bool            // the list can't be read, so it may contain any notification
 }
 
 func newOptOuts(features []Feature, enforces func() bool) *optOuts {
@@ -59,14 +59,14 @@ func (o *optOuts) isRequired(method string) bool {
 	return slices.ContainsFunc(o.required[method], func(needed func() bool) bool { return needed() })
 }
 
-// initialize takes what is needed off the client's list.
-func (o *optOuts) initialize(_ context.Context, call *ClientMessage) *rpc.Error {
-	m, failed := rpc.ParseMessage(call.Line) // as the features before have left it
+// initialize removes required notifications from the client's list.
+func (o *optOuts) initialize(_ context.Context, msg *ClientMessage) *rpc.Error {
+	m, failed := rpc.ParseMessage(msg.Line) // earlier features may have changed it
 	if failed != nil {
-		return rpc.Errorf(rpc.CodeInternal, "initialize as it was rewritten can't be read: %v", failed)
+		return rpc.Errorf(rpc.CodeInternal, "the rewritten initialize can't be parsed: %v", failed)
 	}
 	out, kept := o.read(m)
-	if out == nil || call.Kind != rpc.Request { // Codex does not act on a notification of that name
+	if out == nil || msg.Kind != rpc.Request { // Codex ignores initialize as a notification
 		return nil
 	}
 	if len(out.withheld) > 0 {
@@ -76,9 +76,9 @@ func (o *optOuts) initialize(_ context.Context, call *ClientMessage) *rpc.Error 
 		}
 		patch := rpc.NewPatch(m)
 		patch.Set(m.Params.Get("capabilities"), optOutKey, list)
-		call.Line = patch.Bytes()
+		msg.Line = patch.Bytes()
 	}
-	call.OnResponse(func(a *ServerResponse) {
+	msg.OnResponse(func(a *ServerResponse) {
 		if a.Envelope != nil && !a.Root().Get("error").Exists() {
 			o.active.Store(out)
 		}
@@ -88,8 +88,8 @@ func (o *optOuts) initialize(_ context.Context, call *ClientMessage) *rpc.Error 
 
 const optOutKey = "optOutNotificationMethods"
 
-// read reads the list of an initialize, and what of it is left for Codex; nil: there is
-// no list.
+// read returns the list in an initialize and the part of it that Codex gets. It returns nil if
+// there is no list.
 func (o *optOuts) read(m *rpc.Message) (*optedOut, []json.RawMessage) {
 	capabilities := m.Params.Get("capabilities")
 	list := capabilities.Get(optOutKey)
@@ -117,28 +117,28 @@ func (o *optOuts) read(m *rpc.Message) (*optedOut, []json.RawMessage) {
 	return out, kept
 }
 
-// withhold keeps a notification from the client.
-func (o *optOuts) withhold(_ context.Context, said *ServerMessage) {
-	if now := o.active.Load(); now != nil && now.withheld[said.Method] {
-		said.Line = nil
+// withhold withholds a notification from the client.
+func (o *optOuts) withhold(_ context.Context, msg *ServerMessage) {
+	if now := o.active.Load(); now != nil && now.withheld[msg.Method] {
+		msg.Line = nil
 	}
 }
 
-// OptedOut reports whether the client has opted out of a notification of Codex.
+// OptedOut reports whether the client has disabled a notification of Codex.
 func (p *Conn) OptedOut(method string) bool {
 	now := p.p.optOuts.active.Load()
 	return now != nil && now.all[method]
 }
 
-// Silenced returns the first of some notifications that Codex was told not to send; "" if
-// there is none. No feature needed them when the client opted out of them.
+// DisabledNotification returns the first of the methods that Codex does not send because the
+// client disabled it, or "" if there is none. No feature required it at that time.
 func (p *Conn) DisabledNotification(methods []string) string {
 	now := p.p.optOuts.active.Load()
 	if now == nil {
 		return ""
 	}
 	if now.unreadable {
-		return optOutKey + " that can't be read"
+		return optOutKey + " (unreadable)"
 	}
 	for _, method := range methods {
 		if now.all[method] && !now.withheld[method] {

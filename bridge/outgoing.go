@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// soon is how long a side that reads may take to be told something: it should hear of a
-// question before it hears that this is over, however short its time was.
+// maxWriteWait is how long the bridge waits for a side to read a line. A client that reads gets a
+// request before the notice that it was resolved, even if the timeout was very short.
 const maxWriteWait = 250 * time.Millisecond
 
-// outgoing are the lines for one side, in the order in which they are put. One goroutine
-// at a time writes. The conversation's mutex guards it.
+// outgoing is the queue of lines for one side. One goroutine at a time writes. The
+// conversation's mutex guards it.
 type outgoing struct {
 	c     *conversation
 	write func(line []byte) error
 
-	lines    []*outgoingLine // that wait; not the one that is written
-	queued   int             // lines of put that wait or are written: nobody waits with them
-	bytes    int             // of those
-	writing  bool            // a line is written
-	writes   uint64          // how many lines were written
-	slow     bool            // somebody has waited in vain since the last line was written
+	lines    []*outgoingLine // queued, without the one being written
+	queued   int             // lines of enqueue, queued or being written
+	bytes    int             // their size
+	writing  bool            // a goroutine is writing
+	writes   uint64          // number of lines written
+	slow     bool            // a wait has failed since the last write
 	dropping bool            // the last notification was dropped
 }
 
-// outgoingLine is a line on its way out.
+// outgoingLine is one line in an outgoing queue.
 type outgoingLine struct {
 	line    []byte
-	sync    bool          // its sender waits
-	err     error         // of the write; valid once written is closed
+	sync    bool          // send waits for the write, so the line does not count in queued
+	err     error         // of the write; valid after written is closed
 	written chan struct{} // closed when the line is written
 }
 
 var errWithdrawn = errors.New("not written in time")
 
-// put has a line written, and does not wait.
+// enqueue queues a line and does not wait.
 func (o *outgoing) enqueue(line []byte) *outgoingLine {
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
@@ -50,17 +50,17 @@ func (o *outgoing) enqueueLocked(line []byte) *outgoingLine {
 	return next
 }
 
-// add is called with the lock held.
+// add queues a line. The lock must be held.
 func (o *outgoing) add(next *outgoingLine) {
 	o.lines = append(o.lines, next)
 	if !o.writing {
 		o.writing = true
-		go o.writeQueued() // ends when no line waits
+		go o.writeQueued() // ends when the queue is empty
 	}
 }
 
-// send writes a line and waits until it is written. Where ctx ends before its turn comes
-// the line is not written: errWithdrawn.
+// send writes a line and waits for the write. If ctx ends while the line is queued, the line is
+// not written and the error is errWithdrawn.
 func (o *outgoing) send(ctx context.Context, line []byte) error {
 	o.c.mu.Lock()
 	if o.writing {
@@ -87,16 +87,16 @@ func (o *outgoing) send(ctx context.Context, line []byte) error {
 	if len(o.lines) == 0 {
 		o.writing = false
 	} else {
-		go o.writeQueued() // ends when no line waits
+		go o.writeQueued() // ends when the queue is empty
 	}
 	return err
 }
 
-// isFull reports whether a line that may be left out is too much. It is called with the
-// lock held.
+// isFull reports whether the queue has no room for a droppable line of that size. The lock
+// must be held.
 func (o *outgoing) isFull(size int) bool { return o.bytes > 0 && o.bytes+size > maxToClient }
 
-// withdraw takes a line of send back that is not being written yet.
+// withdraw removes a queued line of send. It returns false if the line is being written.
 func (o *outgoing) withdraw(target *outgoingLine) bool {
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
@@ -110,9 +110,9 @@ func (o *outgoing) withdraw(target *outgoingLine) bool {
 	return false
 }
 
-// tell is put for a notification, which is dropped where too much waits already; dropped
-// is called then, once until there is room again. tell waits until the line is written,
-// soon at most, and not where another waited in vain just before.
+// notify queues a notification, and waits up to maxWriteWait for the write. It does not wait
+// after another wait has just failed. If the queue is full it drops the notification; it
+// calls dropped for the first one until there is room again.
 func (o *outgoing) notify(line []byte, dropped func()) {
 	o.c.mu.Lock()
 	if o.queued > maxNotifications || o.queued > 0 && o.bytes+len(line) > maxNotificationBytes {
@@ -132,8 +132,8 @@ func (o *outgoing) notify(line []byte, dropped func()) {
 	}
 }
 
-// seen waits until a line is written, soon at most. It is not called while late is set: the
-// last wait was in vain.
+// awaitWritten waits up to maxWriteWait for the write of a line. It must not be called while
+// slow is set.
 func (o *outgoing) awaitWritten(next *outgoingLine) {
 	timer := time.NewTimer(maxWriteWait)
 	defer timer.Stop()
@@ -146,10 +146,10 @@ func (o *outgoing) awaitWritten(next *outgoingLine) {
 	}
 }
 
-// idle waits until no line waits.
+// awaitIdle waits until the queue is empty.
 func (o *outgoing) awaitIdle() { o.c.await(func() bool { return !o.writing }) }
 
-// unblocked waits for the write under way, if there is one.
+// awaitWrite waits for the end of the current write, if any.
 func (o *outgoing) awaitWrite() {
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()
@@ -158,14 +158,14 @@ func (o *outgoing) awaitWrite() {
 	}
 }
 
-// wrote takes note of a line that was written. It is called with the lock held.
+// noteWritten records a write. The lock must be held.
 func (o *outgoing) noteWritten() {
 	o.writes++
 	o.slow = false
 	o.c.changed.Broadcast()
 }
 
-// drain writes the lines that wait. Its caller has set busy.
+// writeQueued writes the queued lines. Its caller has set writing.
 func (o *outgoing) writeQueued() {
 	o.c.mu.Lock()
 	defer o.c.mu.Unlock()

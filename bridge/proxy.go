@@ -14,30 +14,30 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Options are what a Proxy is made of.
+// Options configure a Proxy.
 type Options struct {
-	In       io.Reader     // the client speaks here
-	Out      io.Writer     // the client listens here
-	Command  codex.Command // the real codex
+	In       io.Reader     // messages of the client
+	Out      io.Writer     // messages to the client
+	Command  codex.Command // starts Codex
 	Features []Feature
-	// AnswerAll has the client's requests answered that codex leaves behind when it ends,
-	// which codex itself does not do, and holds the client to ids that differ. It is asked for
-	// each request, and at the end; nil: no.
+	// AnswerAll reports whether the bridge keeps all requests of the client: their ids must
+	// differ, and those still pending when Codex exits get an error. Codex itself does
+	// neither. It is called for each request and at the end; nil means false.
 	AnswerAll func() bool
-	// Exited is called once if Codex ends by itself: the client has not ended its input, and no signal
-	// was passed on. It runs before AnswerAll's answers are sent; nil: not called.
+	// OnExit is called once if Codex exits by itself: the client has not closed its input, and no
+	// signal was passed on. It is called before the errors of AnswerAll are sent. It may be nil.
 	OnExit func(*os.ProcessState)
-	// Enforces tells whether a policy is in force; nil: no.
+	// Enforces reports whether a policy is enforced; nil means false.
 	Enforces   func() bool
-	Urgent     []string      // the client's requests that are taken where it has too many under way
-	ByteCounts *ByteCounts   // nil: nobody counts them
-	Observer   Observer      // nil: nobody
-	MaxMessage int           // bytes: of a client's message, and of what has to be gathered of codex's
-	Grace      time.Duration // for codex to end
+	Urgent     []string      // methods that do not wait and have twice the limits
+	ByteCounts *ByteCounts   // may be nil
+	Observer   Observer      // may be nil
+	MaxMessage int           // bytes of a client's message or a wanted one of Codex
+	Grace      time.Duration // time for Codex to exit
 	Log        *slog.Logger
 }
 
-// Proxy carries one conversation between a client and a codex of its own.
+// Proxy runs one conversation between a client and its own Codex process.
 type Proxy struct {
 	opts      Options
 	routes    *table
@@ -46,17 +46,17 @@ type Proxy struct {
 	child     *codex.Child
 	stdin     io.Writer       // of child
 	codexDone <-chan struct{} // closed when child has ended
-	// in and listen are child.Stdout and o.Out, joined.
+	// codexOut and clientOut are child.Stdout and opts.Out after rpc.Join.
 	codexOut  io.Reader
 	clientOut io.Writer
 
-	// ready is closed when the client's framing is known, and out is set.
+	// ready is closed when the client's framing is known and out is set.
 	ready      chan struct{}
 	out        rpc.Sink
-	clientDone chan struct{} // closed when the client has said all it will
+	clientDone chan struct{} // closed at the end of the client's input
 }
 
-// NewProxy makes a Proxy. It starts nothing.
+// NewProxy returns a Proxy. It does not start Codex. The error is about a feature's routes.
 func NewProxy(o Options) (*Proxy, error) {
 	if o.Enforces == nil {
 		o.Enforces = func() bool { return false }
@@ -84,9 +84,9 @@ func NewProxy(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// Run starts codex and carries the conversation until codex has ended; it
-// returns how it ended. stop passes on signals meant for codex. On Linux the
-// calling goroutine must be locked to its thread (see Start).
+// Run starts Codex and runs the conversation until Codex has exited. It returns Codex's exit
+// status. Signals from stop are passed on to Codex. On Linux the calling goroutine must be
+// locked to its thread (see codex.Start).
 func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessState, error) {
 	child, err := codex.Start(p.opts.Command)
 	if err != nil {
@@ -113,18 +113,18 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	requested := p.wait(stop)
 	state := child.Ended()
 	p.state.stopTimeouts()
-	// What codex has written last is still in the pipe.
+	// Codex's last output is still in the pipe.
 	select {
 	case <-drained:
-		child.Stdin.Close() // nobody waits for it any more
+		child.Stdin.Close() // ends a write that still waits
 		p.state.fallbacks.wait()
 		p.state.toCodex.awaitIdle()
 	case <-time.After(p.opts.Grace):
-		child.Stdout.Close() // somebody else holds the pipe open; see stdoutPipe
+		child.Stdout.Close() // another process holds the pipe open; see stdoutPipe
 	}
-	answered := make(chan struct{})
-	go func() { // they end with codex, unless a client does not listen
-		defer close(answered)
+	finished := make(chan struct{})
+	go func() { // ends soon after Codex, unless the client does not read
+		defer close(finished)
 		if !requested && p.opts.OnExit != nil {
 			p.opts.OnExit(state)
 		}
@@ -134,13 +134,13 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		p.state.toClient.awaitIdle()
 	}()
 	select {
-	case <-answered:
+	case <-finished:
 	case <-time.After(p.opts.Grace):
 	}
 	return state, nil
 }
 
-// answerLeft tells the client of the requests that codex has left without an answer.
+// failPending sends an error for each request of the client that Codex has not answered.
 func (p *Proxy) failPending() {
 	if !p.opts.AnswerAll() {
 		return
@@ -150,11 +150,11 @@ func (p *Proxy) failPending() {
 	}
 }
 
-// lastWords is how long what the client has said before it went may wait to be handled.
+// maxDrain is how long the client's last messages may wait to be handled after its end.
 const maxDrain = time.Minute
 
-// wait waits for Codex to end, and stops it once the client has gone or a signal has come, after the
-// messages that the client sent before. wanted reports that the client or a signal asked for the end.
+// wait waits for Codex to exit. It stops Codex after a signal, or after the client's end, when
+// the client's last messages have been handled. requested reports whether there was either.
 func (p *Proxy) wait(stop <-chan os.Signal) (requested bool) {
 	clientDone, handled := p.clientDone, make(chan struct{})
 	var expired <-chan time.Time
@@ -169,7 +169,7 @@ func (p *Proxy) wait(stop <-chan os.Signal) (requested bool) {
 			}
 		case <-clientDone:
 			clientDone, requested = nil, true
-			go func() { // ends with what the client has said last, or with codex
+			go func() { // ends after the client's last message, or with Codex
 				p.state.await(func() bool { return p.state.schedule.turns == 0 })
 				close(handled)
 			}()
@@ -177,7 +177,7 @@ func (p *Proxy) wait(stop <-chan os.Signal) (requested bool) {
 		case <-handled:
 			p.child.Stop(p.opts.Grace)
 			return requested
-		case <-expired: // codex does not read
+		case <-expired: // Codex does not read
 			p.child.Stop(p.opts.Grace)
 			return requested
 		case sig := <-stop:
@@ -194,97 +194,97 @@ func (p *Proxy) wait(stop <-chan os.Signal) (requested bool) {
 	}
 }
 
-// through takes a message of the client through its routes, and to codex unless one of
-// them has answered it.
-func (p *Proxy) route(ctx context.Context, call *ClientMessage, routes []featureRoute) *rpc.Error {
+// route passes a message of the client through the routes and, unless one of them answers it,
+// sends it to Codex.
+func (p *Proxy) route(ctx context.Context, msg *ClientMessage, routes []featureRoute) *rpc.Error {
 	for _, route := range routes {
-		err := route.HandleClient(ctx, call)
-		if err == nil && (len(call.onResponse) > 0 || call.async != nil) && call.Kind != rpc.Request {
-			err = rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", call.Method)
+		err := route.HandleClient(ctx, msg)
+		if err == nil && (len(msg.onResponse) > 0 || msg.async != nil) && msg.Kind != rpc.Request {
+			err = rpc.Errorf(rpc.CodeInvalidRequest, "%s is a request and needs an id", msg.Method)
 		}
 		if err != nil {
 			return err
 		}
-		if call.reply != nil {
+		if msg.reply != nil {
 			return nil
 		}
-		if call.async != nil {
-			aside := &AsyncRequest{p: p, id: call.ID.Clone(), feature: route.feature, earlierHandlers: call.onResponse}
-			if !p.state.asyncRequests.start(func() { call.async(ctx, aside) }) {
-				return rpc.Errorf(rpc.CodeOverloaded, "%d requests are under way already; wait for their answers, and try again", maxAsyncRequests)
+		if msg.async != nil {
+			request := &AsyncRequest{p: p, id: msg.ID.Clone(), feature: route.feature, earlierHandlers: msg.onResponse}
+			if !p.state.asyncRequests.start(func() { msg.async(ctx, request) }) {
+				return rpc.Errorf(rpc.CodeOverloaded, "%d requests are pending already; wait for their answers, and try again", maxAsyncRequests)
 			}
 			return nil
 		}
 	}
-	if call.Method == "" && p.state.serverRequests.ids.generated(call.ID.Key()) {
-		return nil // nobody here waits for it any more, and codex never has
+	if msg.Method == "" && p.state.serverRequests.ids.generated(msg.ID.Key()) {
+		return nil // a response that is no longer awaited; Codex has no such request
 	}
-	call.keepReading()
-	registered := len(call.onResponse) > 0 || call.internal || call.Kind == rpc.Request && p.opts.AnswerAll()
+	msg.keepReading()
+	registered := len(msg.onResponse) > 0 || msg.internal || msg.Kind == rpc.Request && p.opts.AnswerAll()
 	if registered {
-		abandoned, err := p.state.registerRequest(call.ID, p.isUrgent(call.Method), call.onResponse)
+		abandoned, err := p.state.registerRequest(msg.ID, p.isUrgent(msg.Method), msg.onResponse)
 		if err != nil {
 			return err
 		}
 		if abandoned != nil {
-			p.opts.Log.Warn("codex has not answered a request in a long time; its place goes to another", "id", string(abandoned.id.Raw()), "after", abandonedAfter)
+			p.opts.Log.Warn("codex did not answer a request; the bridge no longer waits for it", "id", string(abandoned.id.Raw()), "after", abandonedAfter)
 			new(ServerResponse).runHandlers(abandoned.handlers)
 		}
 	}
-	if err := p.state.toCodex.send(ctx, call.Line); errors.Is(err, errWithdrawn) {
-		if registered && p.state.dropRequest(call.ID.Key()) == nil {
-			call.onResponse = nil // it was abandoned, and they know
+	if err := p.state.toCodex.send(ctx, msg.Line); errors.Is(err, errWithdrawn) {
+		if registered && p.state.dropRequest(msg.ID.Key()) == nil {
+			msg.onResponse = nil // the request was abandoned, and its handlers were called
 		}
-		return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since codex does not read: %v", call.Method, context.Cause(ctx))
+		return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since codex does not read: %v", msg.Method, context.Cause(ctx))
 	}
 	return nil
 }
 
 func (p *Proxy) isUrgent(method string) bool { return slices.Contains(p.opts.Urgent, method) }
 
-// behind are the routes of a client's method in the features behind one.
+// routesAfter returns the routes of a client's method in the features after that one.
 func (p *Proxy) routesAfter(feature int, method string) []featureRoute {
 	return slices.DeleteFunc(slices.Clone(p.routes[Client].forMethod(method)), func(r featureRoute) bool { return r.feature <= feature })
 }
 
-// toClient answers a request: the client's, or one of ours.
+// respond sends the response to a request of the client or of the bridge.
 func (p *Proxy) respond(id rpc.ID, line []byte) {
 	if !p.state.deliverReply(id, line) {
 		p.sendResponse(id, line)
 	}
 }
 
-// answered gives the client's answer to a question of ours to who has asked. The
-// message is the parser's, and changes with the next.
+// deliverClientResponse passes the client's response to CallClient. It copies the message, since
+// the parser reuses it.
 func (p *Proxy) deliverClientResponse(q *pendingServerRequest, m *rpc.Message) {
 	kept, err := rpc.ParseMessage(bytes.Clone(m.Bytes()))
-	if err != nil { // it was parsed once
+	if err != nil { // can't happen: it was parsed before
 		p.opts.Log.Error("an answer can't be read again", "error", err)
 		return
 	}
-	q.response <- kept // holds one, and none was sent before
+	q.response <- kept // has room: at most one is sent
 }
 
-// refuse tells the client, and whoever waits for codex's answer that none will
-// come. A notification has nobody to tell.
-func (p *Proxy) reject(call *ClientMessage, err *rpc.Error) {
-	p.opts.Log.Warn("refused "+describe(call.Message), "code", err.Code, "error", err.Message)
-	call.notifyUnsent()
-	if call.Kind == rpc.Request {
-		p.sendResponse(call.ID, rpc.EncodeError(call.ID, err))
+// reject replies to a request with an error, and calls its response handlers. A notification
+// gets no reply.
+func (p *Proxy) reject(msg *ClientMessage, err *rpc.Error) {
+	p.opts.Log.Warn("refused "+describe(msg.Message), "code", err.Code, "error", err.Message)
+	msg.notifyUnsent()
+	if msg.Kind == rpc.Request {
+		p.sendResponse(msg.ID, rpc.EncodeError(msg.ID, err))
 	}
 }
 
-// reply writes an answer of our own to codex, and does not wait: it is called with codex's
-// messages, and codex need not listen before it has said all it wants to.
+// replyToCodex queues a line for Codex. It does not wait, since handlers of Codex's messages
+// use it and Codex may write before it reads.
 func (p *Proxy) replyToCodex(line []byte) { p.state.toCodex.enqueue(append(line, '\n')) }
 
-// replyLocked is reply with the state's lock held.
+// replyToCodexLocked is replyToCodex with the state's lock held.
 func (p *Proxy) replyToCodexLocked(line []byte) { p.state.toCodex.enqueueLocked(append(line, '\n')) }
 
-// say has the client get the answer to its request of that id, behind what it was told
-// before. Where too much waits for a client that does not read a long answer becomes an
-// error, and with still more say waits. A client that reads has the answer when say returns.
+// sendResponse queues a response for the client, and waits a short time for the write, so a
+// client that reads has it when sendResponse returns. If too much is queued, a long response
+// becomes an error. At twice that size sendResponse waits.
 func (p *Proxy) sendResponse(id rpc.ID, line []byte) {
 	c := p.state
 	c.mu.Lock()
@@ -301,27 +301,27 @@ func (p *Proxy) sendResponse(id rpc.ID, line []byte) {
 	}
 }
 
-// writeToCodex writes one line with one write.
+// writeToCodex writes a line with one write.
 func (p *Proxy) writeToCodex(line []byte) error {
 	if p.opts.Observer != nil {
 		p.opts.Observer.Sending(Codex, line)
 	}
 	_, err := p.stdin.Write(line)
 	if err != nil {
-		p.opts.Log.Debug("codex listens no more", "error", err)
+		p.opts.Log.Debug("writing to codex failed", "error", err)
 	}
 	return err
 }
 
-// fromCodex carries codex's messages to the client. Codex says nothing before it
-// was spoken to, so waiting for the client's framing holds nothing up.
+// fromCodex copies Codex's messages to the client. It waits until the client's framing is
+// known; Codex sends nothing before its first request.
 func (p *Proxy) fromCodex(ctx context.Context) {
 	select {
 	case <-p.ready:
 	case <-p.codexDone:
 		select {
 		case <-p.ready:
-		default: // ended before the client spoke: JSON Lines is what it expects
+		default: // Codex ended before the client sent anything: assume JSON Lines
 			p.pump(ctx, rpc.NewLineSink(p.clientOut))
 			return
 		}

@@ -11,19 +11,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// reader reads the client's messages. One goroutine at a time does, and handles a message
-// whose turn it is at once. If that takes long another goroutine reads on, so that a
-// message which has to wait does not hold up those that need not.
+// reader reads the client's messages, in one goroutine at a time. That goroutine also handles
+// a message whose turn has come. If that takes long, another goroutine continues to read,
+// so that later messages need not wait.
 type reader struct {
 	p        *Proxy
 	ctx      context.Context
 	source   rpc.Source
-	deep     bool // there are routes that look at the parameters
-	shared   bool // a message may be handled while others are read
+	deep     bool // some route may examine the params
+	shared   bool // messages may be handled concurrently
 	handover *handoverTimer
 }
 
-// fromClient carries the client's messages to Codex.
+// fromClient copies the client's messages to Codex.
 func (p *Proxy) fromClient(ctx context.Context) {
 	source, sink := rpc.DetectFraming(p.opts.In, p.clientOut, p.opts.MaxMessage)
 	p.out = p.observed(sink)
@@ -34,7 +34,7 @@ func (p *Proxy) fromClient(ctx context.Context) {
 	r.read()
 }
 
-// read reads until the client's input ends, or another goroutine reads on.
+// read reads until the end of the client's input, or until another goroutine takes over.
 func (r *reader) read() {
 	p := r.p
 	parser := new(rpc.Parser)
@@ -52,7 +52,7 @@ func (r *reader) read() {
 					return
 				}
 				if kept || len(line) > rpc.MaxReusedSize {
-					parser = new(rpc.Parser) // it holds the message
+					parser = new(rpc.Parser) // the message still uses the old one
 				}
 				continue
 			}
@@ -63,89 +63,88 @@ func (r *reader) read() {
 			continue
 		}
 		if !errors.Is(err, io.EOF) {
-			p.opts.Log.Error("the client can't be read any more", "error", err)
+			p.opts.Log.Error("reading from the client failed", "error", err)
 		}
 		close(p.clientDone)
 		return
 	}
 }
 
-// receive handles one message of the client, or has it wait. kept reports that the message
-// is in use still, replaced that another goroutine reads.
+// receive handles one message of the client, or queues it. kept reports whether the message is
+// still in use; replaced, whether another goroutine reads now.
 func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 	p := r.p
 	if p.opts.Observer != nil {
 		p.opts.Observer.Received(Client, m.Bytes())
 	}
-	call := &ClientMessage{Message: m, Line: m.Bytes()}
+	msg := &ClientMessage{Message: m, Line: m.Bytes()}
 	key := m.ID.Key()
 	if m.Method != "" {
 		if p.state.serverRequests.ids.generated(key) || p.state.requests.ids.generated(key) {
-			p.reject(call, rpc.Errorf(rpc.CodeInvalidRequest, "ids that begin as %s are the bridge's own; use another", m.ID.Raw()))
+			p.reject(msg, rpc.Errorf(rpc.CodeInvalidRequest, "id %s has the prefix of the bridge's own ids; use another", m.ID.Raw()))
 			return false, false
 		}
 		routes := activeRoutes(p.routes[Client].forMethod(m.Method))
 		if !r.deep || len(routes) == 0 && p.state.isIdle() {
-			p.handle(r.ctx, call, routes)
+			p.handle(r.ctx, msg, routes)
 			return false, false
 		}
 		at := p.orderOf(m)
 		if len(routes) == 0 && !at.immediate {
-			at = order{exclusive: true} // no feature may change the order
+			at = order{exclusive: true} // features must not change the order of other messages
 		}
-		return r.takeTurn(at, call, func() { p.handle(r.ctx, call, routes) })
+		return r.takeTurn(at, msg, func() { p.handle(r.ctx, msg, routes) })
 	}
-	question, ok := p.state.removeAnswered(key)
-	unasked := activeRoutes(p.routes[Client].named[Unsolicited])
+	request, ok := p.state.removeAnswered(key)
+	unsolicited := activeRoutes(p.routes[Client].named[Unsolicited])
 	switch {
-	case ok && question.response != nil:
-		p.deliverClientResponse(question, m)
-	case ok && len(question.handlers) > 0:
-		return r.takeTurn(order{immediate: true, unbounded: true}, call, func() {
+	case ok && request.response != nil:
+		p.deliverClientResponse(request, m)
+	case ok && len(request.handlers) > 0:
+		return r.takeTurn(order{immediate: true, unbounded: true}, msg, func() {
 			reply := &ClientResponse{Message: m, Line: m.Bytes()}
-			for _, f := range question.handlers {
+			for _, f := range request.handlers {
 				f(reply)
 			}
-			call.Line = reply.Line
-			p.handle(r.ctx, call, nil)
+			msg.Line = reply.Line
+			p.handle(r.ctx, msg, nil)
 		})
-	case ok || len(unasked) == 0:
-		p.handle(r.ctx, call, nil)
+	case ok || len(unsolicited) == 0:
+		p.handle(r.ctx, msg, nil)
 	default:
-		return r.takeTurn(order{lane: unsolicitedLane}, call, func() { p.handle(r.ctx, call, unasked) })
+		return r.takeTurn(order{lane: unsolicitedLane}, msg, func() { p.handle(r.ctx, msg, unsolicited) })
 	}
 	return false, false
 }
 
-// States of a message that the reading goroutine handles.
+// States of the message that the reading goroutine handles.
 const (
-	handling   = iota // another goroutine may read on
-	blocked           // it may not: all that could be done now is to wait for the same side
-	handedOver        // it does
+	handling   = iota // another goroutine may take over
+	blocked           // no other goroutine may: it would wait for the same side
+	handedOver        // another goroutine has taken over
 )
 
-// takeTurn has a message handled in its place among the others: at once, or when its turn
-// comes.
-func (r *reader) takeTurn(at order, call *ClientMessage, handle func()) (kept, replaced bool) {
+// takeTurn handles a message at once, or queues it until its turn.
+func (r *reader) takeTurn(at order, msg *ClientMessage, handle func()) (kept, replaced bool) {
 	p := r.p
-	t := &turn{order: at, bytes: len(call.Bytes())}
+	t := &turn{order: at, bytes: len(msg.Bytes())}
 	t.start = func() {
 		defer p.state.endTurn(t)
 		handle()
 	}
 	if !at.immediate {
-		p.state.toCodex.awaitWrite() // while Codex does not read nothing that waits could go on
+		p.state.toCodex.awaitWrite() // while Codex does not read, a queued message could not be sent
 	}
 	now, refused := p.state.beginTurn(t, p.maxWaiting())
 	if refused != nil {
-		p.reject(call, refused)
+		p.reject(msg, refused)
 		return false, false
 	}
 	if !now {
 		return true, false
 	}
 	state := new(atomic.Int32)
-	call.reading = state
+	msg.reading = state
 	r.handover.begin(state)
 	t.start()
 	r.handover.end(state)
@@ -153,18 +152,18 @@ func (r *reader) takeTurn(at order, call *ClientMessage, handle func()) (kept, r
 	return false, replaced
 }
 
-// watch has another goroutine read on while the handling of a message takes long: longer
-// than handover, at most twice that. One timer serves many messages, since setting one for
-// each wakes a thread of the scheduler, which takes longer than to handle the message.
+// handoverTimer makes another goroutine read while a message is being handled for longer than
+// handoverAfter; at most twice as long. It uses one timer for many messages: setting a timer
+// wakes a thread of the scheduler, which takes longer than handling a message.
 type handoverTimer struct {
 	read    func()
 	timer   *time.Timer
 	armed   atomic.Bool                  // the timer is set, or its function runs
-	current atomic.Pointer[atomic.Int32] // state of the message in hand
-	seen    *atomic.Int32                // the message in hand when the timer fired last; belongs to the timer's function
+	current atomic.Pointer[atomic.Int32] // state of the message being handled
+	seen    *atomic.Int32                // the message when the timer fired last; used only by the timer's function
 }
 
-// handover is how long handling a message may take before another goroutine reads on.
+// handoverAfter is how long a message may be handled before another goroutine reads.
 const handoverAfter = time.Millisecond
 
 func newHandoverTimer(read func()) *handoverTimer {
@@ -174,7 +173,7 @@ func newHandoverTimer(read func()) *handoverTimer {
 	return w
 }
 
-// begin is called by the reading goroutine before it handles a message, end afterwards.
+// begin is called by the reading goroutine before it handles a message, and end afterwards.
 func (w *handoverTimer) begin(state *atomic.Int32) {
 	w.current.Store(state)
 	w.arm()
@@ -188,8 +187,8 @@ func (w *handoverTimer) arm() {
 	}
 }
 
-// fired looks at the message in hand. If it is the one of the last time, this goroutine
-// reads on.
+// fired runs when the timer expires. If the message is the same as the last time, this
+// goroutine takes over the reading.
 func (w *handoverTimer) fired() {
 	state := w.current.Load()
 	if state != nil && state != w.seen {
@@ -204,22 +203,22 @@ func (w *handoverTimer) fired() {
 	if replaces {
 		w.read()
 	} else if w.current.Load() != nil {
-		w.arm() // it began in between
+		w.arm() // a message began in between
 	}
 }
 
-// hold keeps the reading goroutine, if that handles the message, from being replaced.
+// keepReading keeps the goroutine that handles the message from being replaced as reader.
 func (c *ClientMessage) keepReading() {
 	if c.reading != nil {
 		c.reading.CompareAndSwap(handling, blocked)
 	}
 }
 
-// handle takes a message through its routes, and answers it where they or a refusal do.
-func (p *Proxy) handle(ctx context.Context, call *ClientMessage, routes []featureRoute) {
-	if err := p.route(ctx, call, routes); err != nil {
-		p.reject(call, err)
-	} else if call.reply != nil {
-		p.sendResponse(call.ID, call.reply)
+// handle passes a message through its routes, and sends their reply or error.
+func (p *Proxy) handle(ctx context.Context, msg *ClientMessage, routes []featureRoute) {
+	if err := p.route(ctx, msg, routes); err != nil {
+		p.reject(msg, err)
+	} else if msg.reply != nil {
+		p.sendResponse(msg.ID, msg.reply)
 	}
 }

@@ -2,6 +2,8 @@ package bridge
 
 import (
 	"bytes"
+	"crypto/rand"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -12,25 +14,25 @@ import (
 type pendingRequest struct {
 	id       rpc.ID
 	since    time.Time
-	response chan *rpc.Envelope      // for Peer.Ask
-	handlers []func(*ServerResponse) // Call.OnAnswer
+	response chan *rpc.Envelope      // for Conn.Call
+	handlers []func(*ServerResponse) // ClientMessage.OnResponse
 }
 
-// pendingRequests are the requests to Codex that the bridge keeps until their answer, by
-// rpc.ID.Key: the client's and the bridge's own. The conversation's mutex guards it but
-// for ids and count.
+// pendingRequests are the requests to Codex, of the client and of the bridge, that the bridge
+// keeps until their response, by rpc.ID.Key. The conversation's mutex guards all fields
+// except ids and count.
 type pendingRequests struct {
-	ids   *idGenerator // of the bridge's own requests, whose answers never reach the client
-	count atomic.Int64 // len(byKey) and len(abandoned), to be read without the lock
+	ids   *idGenerator // for requests whose responses the client does not see
+	count atomic.Int64 // len(byKey)+len(abandoned), to be read without the lock
 
 	byKey map[string]*pendingRequest
-	// replies are where the answers to Peer.Request go. Each holds one.
+	// replies receive the responses for Conn.CallAsClient. Each has room for one.
 	replies map[string]chan<- []byte
-	last    *pendingRequest // most recently removed by wantsAnswer; restored if its answer was cut off
-	// abandoned are the keys of requests that were given up. Their answers may still come, so
-	// that their ids can't be used again.
+	last    *pendingRequest // most recently removed by wantsResponse; restored if its line was truncated
+	// abandoned has the keys of abandoned requests. Their responses may still come, so their ids
+	// can't be used again.
 	abandoned map[string]bool
-	// noneBefore is when a request may be old enough to be given up, by what is known.
+	// nextAbandon is the earliest time at which a request may be old enough to be abandoned.
 	nextAbandon time.Time
 }
 
@@ -38,19 +40,19 @@ func newPendingRequests() pendingRequests {
 	return pendingRequests{ids: newIDGenerator(), byKey: make(map[string]*pendingRequest), abandoned: make(map[string]bool), replies: make(map[string]chan<- []byte)}
 }
 
-// Bounds of what a client may have under way, where the bridge keeps its requests.
+// Limits for a client's requests that the bridge keeps.
 const (
-	maxPending = 4096    // requests; as many again of those that are urgent
-	maxIDLen   = 1 << 10 // bytes of an id, as it is written
-	// abandonedAfter is how long a request keeps its place when others need it. Codex drops
-	// some messages without an answer (docs/design.md).
+	maxPending = 4096    // requests; twice as many for urgent ones
+	maxIDLen   = 1 << 10 // bytes of an id as written
+	// abandonedAfter is the age at which a request is abandoned if there are too many. Codex
+	// drops some messages without a response (docs/design.md).
 	abandonedAfter = time.Minute
-	// maxAbandoned bounds the requests that are given up and never answered. Beyond it none
-	// is, and the client gets an error.
+	// maxAbandoned is the maximum number of abandoned requests. Beyond it the client gets an
+	// error for a new request.
 	maxAbandoned = 4 * maxPending
 )
 
-// newRequest registers a request of the bridge's own.
+// newRequest registers a request of the bridge.
 func (c *conversation) newRequest() *pendingRequest {
 	r := &pendingRequest{id: c.requests.ids.next(), since: time.Now(), response: make(chan *rpc.Envelope, 1)}
 	c.mu.Lock()
@@ -59,14 +61,13 @@ func (c *conversation) newRequest() *pendingRequest {
 	return r
 }
 
-// setRequest and removeRequest are called with the lock held.
+// setRequest adds a request. The lock must be held, as for the next two functions.
 func (c *conversation) setRequest(key string, r *pendingRequest) {
 	c.requests.byKey[key] = r
 	c.countRequests()
 }
 
-// countRequests counts the abandoned ones, too: their answers end them. It is called with
-// the lock held.
+// countRequests updates count. It counts abandoned requests, too: their responses remove them.
 func (c *conversation) countRequests() {
 	c.requests.count.Store(int64(len(c.requests.byKey) + len(c.requests.abandoned)))
 }
@@ -78,12 +79,12 @@ func (c *conversation) removeRequest(key string) *pendingRequest {
 	return r
 }
 
-// registerRequest keeps a request with its handlers. Two under one id could not be told
-// apart. Where too many are pending the oldest is given up, if it is old: an answer that
-// Codex gives to it after all passes to the client. The caller tells its handlers.
+// registerRequest adds a request with its handlers. The id must not be pending. If there are
+// too many requests it abandons the oldest one, if that is old, and returns it: the caller
+// runs its handlers. A late response to it is forwarded to the client.
 func (c *conversation) registerRequest(id rpc.ID, urgent bool, handlers []func(*ServerResponse)) (abandoned *pendingRequest, refused *rpc.Error) {
 	if len(id.Raw()) > maxIDLen {
-		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "an id of %d bytes; the longest that is kept has %d", len(id.Raw()), maxIDLen)
+		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "the id has %d bytes; the maximum is %d", len(id.Raw()), maxIDLen)
 	}
 	limit := maxPending
 	if urgent {
@@ -95,22 +96,22 @@ func (c *conversation) registerRequest(id rpc.ID, urgent bool, handlers []func(*
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.requests.byKey[key]; ok {
-		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "id %s is that of a request still under way; use each id once", id.Raw())
+		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "id %s belongs to a pending request; use each id once", id.Raw())
 	}
 	if c.requests.abandoned[key] {
-		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "id %s is that of a request which codex has not answered; use each id once", id.Raw())
+		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "id %s belongs to a request that codex has not answered; use each id once", id.Raw())
 	}
 	if n := len(c.requests.byKey); n >= limit && !c.requests.ids.generated(key) {
 		if abandoned = c.abandon(now); abandoned == nil {
-			return nil, rpc.Errorf(rpc.CodeOverloaded, "%d requests are under way already; read their answers, and try again", n)
+			return nil, rpc.Errorf(rpc.CodeOverloaded, "%d requests are pending already; read their answers, and try again", n)
 		}
 	}
 	c.setRequest(key, &pendingRequest{id: id, since: now, handlers: handlers})
 	return abandoned, nil
 }
 
-// abandon gives up the oldest request if it is old; nil: it is not. It is called with the
-// lock held.
+// abandon removes and returns the oldest request if it is old enough, else nil. The lock must
+// be held.
 func (c *conversation) abandon(now time.Time) *pendingRequest {
 	if now.Before(c.requests.nextAbandon) || len(c.requests.abandoned) >= maxAbandoned {
 		return nil
@@ -133,20 +134,20 @@ func (c *conversation) abandon(now time.Time) *pendingRequest {
 	return c.removeRequest(key)
 }
 
-// dropRequest removes a request.
+// dropRequest removes and returns a request, or nil.
 func (c *conversation) dropRequest(key string) *pendingRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.removeRequest(key)
 }
 
-// mayWantAnswer reports whether wantsAnswer may be true of an answer.
+// mayWantResponse reports whether wantsResponse can be true for any response.
 func (c *conversation) mayWantResponse() bool {
 	return c.requests.count.Load() > 0 || c.requests.ids.used()
 }
 
-// wantsAnswer reports whether an answer must not just pass: a handler wants it, or it is
-// to a request of the bridge's own. One that passes ends its request.
+// wantsResponse reports whether a response must be handled: a handler wants it, or the request
+// is one of the bridge. Else the response is forwarded, and the request removed.
 func (c *conversation) wantsResponse(key []byte) bool {
 	if c.requests.ids.generatedRaw(key) {
 		return true
@@ -168,7 +169,7 @@ func (c *conversation) wantsResponse(key []byte) bool {
 	return false
 }
 
-// restoreRequest is for an answer that has passed and was cut off: the request has none.
+// restoreRequest restores the request whose response was forwarded but truncated.
 func (c *conversation) restoreRequest(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +178,7 @@ func (c *conversation) restoreRequest(key string) {
 	}
 }
 
-// unanswered removes all requests and returns the ids of the client's.
+// unanswered removes all requests and returns the ids of the client's requests.
 func (c *conversation) unanswered() (ids []rpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,16 +192,15 @@ func (c *conversation) unanswered() (ids []rpc.ID) {
 	return ids
 }
 
-// expectReply has the answer to a request of Peer.Request, as the client would get it, go
-// to reply.
+// expectReply registers the channel for the response to a request of Conn.CallAsClient.
 func (c *conversation) expectReply(id rpc.ID, reply chan<- []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests.replies[id.Key()] = reply
 }
 
-// deliverReply gives an answer to the Peer.Request that waits for it; false: the answer is
-// the client's.
+// deliverReply passes a response to Conn.CallAsClient. It returns false if the response is for
+// the client.
 func (c *conversation) deliverReply(id rpc.ID, line []byte) bool {
 	key := id.Key()
 	if !c.requests.ids.generated(key) {
@@ -215,9 +215,36 @@ func (c *conversation) deliverReply(id rpc.ID, line []byte) bool {
 	return true
 }
 
-// forgetReply is for a Peer.Request that waits no more.
+// forgetReply removes the channel of Conn.CallAsClient.
 func (c *conversation) forgetReply(id rpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.requests.replies, id.Key())
+}
+
+// idGenerator creates ids for the bridge's own requests to one side. They have a random
+// prefix, which only that side sees.
+type idGenerator struct {
+	prefix string
+	n      atomic.Int64
+}
+
+func newIDGenerator() *idGenerator { return &idGenerator{prefix: "codex-bridge-" + rand.Text() + "-"} }
+
+func (g *idGenerator) next() rpc.ID {
+	return rpc.NewStringID(g.prefix + strconv.FormatInt(g.n.Add(1), 10))
+}
+
+// used reports whether any id was created.
+func (g *idGenerator) used() bool { return g.n.Load() > 0 }
+
+// generated reports whether the generator created the id with this rpc.ID.Key, or could have.
+func (g *idGenerator) generated(key string) bool { return hasPrefix(g, key) }
+
+// generatedRaw is generated for a key in bytes. It does not allocate.
+func (g *idGenerator) generatedRaw(key []byte) bool { return hasPrefix(g, key) }
+
+func hasPrefix[K string | []byte](g *idGenerator, key K) bool {
+	n := 1 + len(g.prefix)
+	return len(key) > n && key[0] == '"' && string(key[1:n]) == g.prefix
 }

@@ -7,55 +7,53 @@ import (
 	"codex-bridge/rpc"
 )
 
-// schedule decides when a message of the client is handled. Handling may wait: for Codex's
-// configuration, for the answer to a request that opens the thread, for a disk. The
-// package's documentation describes the order. The conversation's mutex guards it.
+// schedule decides when a message of the client is handled. Handling may wait for Codex or for
+// a disk. The package documentation states the order. The conversation's mutex guards it.
 type schedule struct {
-	// lanes are those in which a message is handled, with the messages that wait behind it.
+	// lanes are the lanes with a message being handled, and the messages queued behind it.
 	lanes map[string][]*turn
-	// backlog waits for an ordered message, or begins with one that waits for all lanes.
+	// backlog is the queue behind an exclusive message that is handled, or is first in it.
 	backlog       []*turn
-	exclusive     bool // an ordered message is handled
-	turns         int  // messages that wait or are handled
-	bytes         int  // of those
-	parallelLanes int  // lanes that were made for messages of their own
+	exclusive     bool // an exclusive message is being handled
+	turns         int  // messages queued or being handled
+	bytes         int  // their size
+	parallelLanes int  // number of lanes created for parallel messages
 }
 
-// turn is one message's turn to be handled.
+// turn is a message in the schedule.
 type turn struct {
 	order
 	bytes int
-	start func() // called in a goroutine of its own when the turn comes after all
+	start func() // called in a new goroutine if the turn does not come at once
 }
 
-// place is where a message stands among the others.
+// order determines which other messages a message waits for.
 type order struct {
 	lane string // messages of one lane are handled one after the other
-	// alone: the turn comes in the order of the lane, but the lane goes on while the message
-	// is handled.
+	// parallel: the message waits for its lane, but the next message does not wait for it.
 	parallel bool
-	// ordered: all messages before are handled first, and those behind wait.
+	// exclusive: all earlier messages are handled first, and later ones wait.
 	exclusive bool
-	// control: an answer or an interrupt, which waits for nothing.
+	// immediate: a response or an interrupt, which does not wait.
 	immediate bool
-	// must: it is never too much.
+	// unbounded: the limits do not apply.
 	unbounded bool
 }
 
 const (
 	sharedLane      = ""        // messages without a thread
-	unsolicitedLane = "answers" // answers to nothing
-	threadLane      = "thread " // and the thread's id
-	parallelLane    = "alone "  // and a number
+	unsolicitedLane = "answers" // responses without a pending request
+	threadLane      = "thread " // + thread id
+	parallelLane    = "alone "  // + number
 
-	maxTurns = 4096 // messages that wait or are handled
-	// maxWaiting bounds them in bytes, besides one of Options.MaxMessage.
+	maxTurns = 4096 // messages queued or being handled
+	// maxWaiting is their maximum size in bytes, besides one message of Options.MaxMessage.
 	maxWaiting = 16 << 20
 )
 
 func newSchedule() schedule { return schedule{lanes: make(map[string][]*turn)} }
 
-// placeOf is the place of a request or notification.
+// orderOf returns the order of a request or notification.
 func (p *Proxy) orderOf(m *rpc.Message) order {
 	switch {
 	case m.Method == "initialize" || m.Method == "initialized":
@@ -69,15 +67,15 @@ func (p *Proxy) orderOf(m *rpc.Message) order {
 	return order{lane: sharedLane, parallel: m.Method == "thread/start"}
 }
 
-// isIdle reports whether no message waits or is handled.
+// isIdle reports whether no message is queued or being handled.
 func (c *conversation) isIdle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.schedule.turns == 0
 }
 
-// begin asks for a message's turn. now reports that it has come; else t.start is called
-// when it does. The caller calls end afterwards. A message that is too much is refused.
+// beginTurn adds a message. now reports whether its turn has come; otherwise t.start is called
+// later. The caller calls endTurn after handling it. Beyond the limits the message is refused.
 func (c *conversation) beginTurn(t *turn, maxBytes int) (now bool, refused *rpc.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +85,7 @@ func (c *conversation) beginTurn(t *turn, maxBytes int) (now bool, refused *rpc.
 		maxTurns, maxBytes = 2*maxTurns, 2*maxBytes
 	}
 	if s.turns > 0 && !t.unbounded && (s.turns >= maxTurns || s.bytes+t.bytes > maxBytes) {
-		return false, rpc.Errorf(rpc.CodeBusy, "%d messages (%d bytes) wait already for messages before them; wait for answers, and try again", s.turns, s.bytes)
+		return false, rpc.Errorf(rpc.CodeBusy, "%d messages (%d bytes) are queued already; wait for answers, and try again", s.turns, s.bytes)
 	}
 	s.turns++
 	s.bytes += t.bytes
@@ -101,7 +99,7 @@ func (c *conversation) beginTurn(t *turn, maxBytes int) (now bool, refused *rpc.
 	return s.enter(t), nil
 }
 
-// enter gives t its turn, or has it wait; false.
+// enter starts the turn of t and returns true, or queues t and returns false.
 func (s *schedule) enter(t *turn) bool {
 	if t.exclusive {
 		if len(s.lanes) > 0 {
@@ -119,7 +117,7 @@ func (s *schedule) enter(t *turn) bool {
 	return true
 }
 
-// open has a message handled in its lane, in which none is.
+// occupy makes t the message being handled in its lane, which must be free.
 func (s *schedule) occupy(t *turn) {
 	if t.parallel {
 		s.parallelLanes++
@@ -128,7 +126,7 @@ func (s *schedule) occupy(t *turn) {
 	s.lanes[t.lane] = nil
 }
 
-// end is called when a message is handled.
+// endTurn removes a handled message and starts those that waited for it.
 func (c *conversation) endTurn(t *turn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +153,7 @@ func (c *conversation) endTurn(t *turn) {
 	c.changed.Broadcast()
 }
 
-// leave has the next messages of a lane handled.
+// leave starts the next messages of a lane.
 func (s *schedule) leave(lane string) {
 	for waits := s.lanes[lane]; len(waits) > 0; waits = waits[1:] {
 		next := waits[0]
@@ -170,8 +168,8 @@ func (s *schedule) leave(lane string) {
 	delete(s.lanes, lane)
 }
 
-// within handles a message of the bridge's own in its place. It waits for its turn, but
-// not longer than ctx.
+// inTurn handles a message of the bridge in its turn. It waits for the turn at most until ctx
+// ends.
 func (p *Proxy) inTurn(ctx context.Context, m *rpc.Message, handle func()) *rpc.Error {
 	came := make(chan struct{})
 	t := &turn{order: p.orderOf(m), bytes: len(m.Bytes())}
@@ -184,11 +182,11 @@ func (p *Proxy) inTurn(ctx context.Context, m *rpc.Message, handle func()) *rpc.
 		select {
 		case <-came:
 		case <-ctx.Done():
-			go func() { // ends when the turn comes, which nobody uses
+			go func() { // ends when the turn comes; it is not used
 				<-came
 				p.state.endTurn(t)
 			}()
-			return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since a message before it is still on its way: %v", m.Method, context.Cause(ctx))
+			return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since an earlier message is still being handled: %v", m.Method, context.Cause(ctx))
 		}
 	}
 	defer p.state.endTurn(t)

@@ -7,14 +7,14 @@ import (
 	"codex-bridge/rpc"
 )
 
-// taker is the proxy as the pump sees it.
+// serverHandler is the Filter and Handler of the Pump.
 type serverHandler struct {
 	p   *Proxy
 	ctx context.Context
 	out rpc.Sink
 }
 
-// WantsMethod implements rpc.Sieve.
+// WantsMethod implements rpc.Filter.
 func (t *serverHandler) WantsMethod(method []byte, request bool) bool {
 	routes := &t.p.routes[Codex]
 	named, ok := routes.named[string(method)] // does not allocate
@@ -32,7 +32,7 @@ func (t *serverHandler) WantsMethod(method []byte, request bool) bool {
 	return false
 }
 
-// WantsLine implements rpc.LineSieve.
+// WantsLine implements rpc.LineFilter.
 func (t *serverHandler) WantsLine(method, line []byte) bool {
 	named := t.p.routes[Codex].named[string(method)] // does not allocate
 	for i := range named {
@@ -43,13 +43,13 @@ func (t *serverHandler) WantsLine(method, line []byte) bool {
 	return false
 }
 
-// WantsAnswers implements rpc.Sieve.
+// MayWantResponse implements rpc.Filter.
 func (t *serverHandler) MayWantResponse() bool { return t.p.state.mayWantResponse() }
 
-// WantsAnswer implements rpc.Sieve.
+// WantsResponse implements rpc.Filter.
 func (t *serverHandler) WantsResponse(key []byte) bool { return t.p.state.wantsResponse(key) }
 
-// Take implements rpc.Taker.
+// Handle implements rpc.Handler.
 func (t *serverHandler) Handle(line []byte) {
 	t.p.state.beginDelivery()
 	defer t.p.state.endDelivery()
@@ -57,7 +57,7 @@ func (t *serverHandler) Handle(line []byte) {
 		t.p.opts.Observer.Received(Codex, line)
 	}
 	e, err := rpc.ParseEnvelope(line)
-	if err != nil { // wanted by its first bytes, and yet no message
+	if err != nil { // its first bytes are wanted, but it is not a message
 		t.drop(line, rpc.CodeUpstream, fmt.Sprintf("can't be read: %v", err), "")
 		return
 	}
@@ -65,33 +65,33 @@ func (t *serverHandler) Handle(line []byte) {
 		t.handleResponse(e.ID, e, line)
 		return
 	}
-	said := &ServerMessage{Envelope: e, Line: line, p: t.p}
+	msg := &ServerMessage{Envelope: e, Line: line, p: t.p}
 	for _, route := range t.p.routes[Codex].forMethod(e.Method) {
 		if route.Method == Other && !e.ID.IsValid() {
 			continue
 		}
-		if route.HandleServer(t.ctx, said); said.reply != nil || said.withheld {
-			break // who only wants to know is told also what the client does not hear
+		if route.HandleServer(t.ctx, msg); msg.reply != nil || msg.withheld {
+			break // a handler that sets only Line does not stop the others
 		}
 	}
 	if e.ID.IsValid() {
-		if len(said.onResponse) > 0 {
+		if len(msg.onResponse) > 0 {
 			*e = *e.Clone()
 		}
-		t.p.register(said)
+		t.p.register(msg)
 	}
-	if said.Line != nil {
-		t.out.WriteMessage(said.Line)
+	if msg.Line != nil {
+		t.out.WriteMessage(msg.Line)
 	}
 }
 
-// TakeTooLong implements rpc.Taker: nobody can decide on half a message.
+// HandleTooLong implements rpc.Handler. A part of a message can't be decided.
 func (t *serverHandler) HandleTooLong(start []byte) {
 	t.drop(start, rpc.CodeTooLarge, fmt.Sprintf("is longer than %d bytes", t.p.opts.MaxMessage), "; ask for less at once, or raise codex.max_message")
 }
 
-// lost is for a message that is wanted and can't be had. A request of the client gets an
-// error in place of its answer, and so does one of codex.
+// drop handles a wanted message that is too long or can't be parsed. Its request, of the client
+// or of Codex, gets an error.
 func (t *serverHandler) drop(start []byte, code rpc.Code, reason, hint string) {
 	id, method := rpc.ParsePrefix(start)
 	switch {
@@ -108,19 +108,19 @@ func (t *serverHandler) handleResponse(id rpc.ID, e *rpc.Envelope, line []byte) 
 	w := t.p.state.dropRequest(id.Key())
 	if w != nil && w.response != nil {
 		if e != nil {
-			e = e.Clone() // outlives the line
+			e = e.Clone() // used after the line
 		}
 		w.response <- e
 		return
 	}
-	answer := &ServerResponse{Envelope: e, Line: line}
+	response := &ServerResponse{Envelope: e, Line: line}
 	if w != nil {
-		answer.runHandlers(w.handlers)
+		response.runHandlers(w.handlers)
 	}
-	if !answer.withheld && !t.p.state.deliverReply(id, answer.Line) {
-		t.out.WriteMessage(answer.Line)
+	if !response.withheld && !t.p.state.deliverReply(id, response.Line) {
+		t.out.WriteMessage(response.Line)
 	}
-	for _, f := range answer.afterSent {
+	for _, f := range response.afterSent {
 		f()
 	}
 }

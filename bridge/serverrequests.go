@@ -6,22 +6,22 @@ import (
 	"codex-bridge/rpc"
 )
 
-// serverRequest is a question to the client: of Codex, or of the bridge's own.
+// pendingServerRequest is a request to the client, of Codex or of the bridge.
 type pendingServerRequest struct {
 	id       rpc.ID
-	answered bool                    // nothing more is to become of it
-	withheld bool                    // the client does not get it
-	handlers []func(*ClientResponse) // Said.OnReply; fixed once it is registered
-	response chan<- *rpc.Message     // for Peer.AskClient: the answer goes here, and no further
-	timer    *time.Timer             // nil: it waits for ever
+	answered bool                    // answered, resolved or removed
+	withheld bool                    // not sent to the client
+	handlers []func(*ClientResponse) // ServerMessage.OnResponse; not changed after registration
+	response chan<- *rpc.Message     // for Conn.CallClient, which alone gets the response
+	timer    *time.Timer             // nil: no timeout
 }
 
-// pendingServerRequests are the questions that have no answer yet, by rpc.ID.Key: those
-// the client has got, and those that are withheld from it. A client answers once: what
-// comes under the same id again is an answer to nothing, and so is an answer to what is
-// not registered. The conversation's mutex guards it but for ids.
+// pendingServerRequests are the requests to the client without a response, by rpc.ID.Key,
+// including withheld ones. A request has one response; a second one is unsolicited, and so is
+// a response to a request that is not registered. The conversation's mutex guards all fields
+// except ids.
 type pendingServerRequests struct {
-	ids    *idGenerator // of the bridge's own questions, whose answers are for nobody else
+	ids    *idGenerator // for requests of the bridge
 	byKey  map[string]*pendingServerRequest
 	closed bool
 }
@@ -30,8 +30,8 @@ func newPendingServerRequests() pendingServerRequests {
 	return pendingServerRequests{ids: newIDGenerator(), byKey: make(map[string]*pendingServerRequest)}
 }
 
-// ask registers a question of the bridge's own and has it written; false: too much waits
-// for the client already.
+// registerOwn registers a request of the bridge and queues it. It returns false if the queue to
+// the client is full.
 func (c *conversation) registerOwn(id rpc.ID, response chan<- *rpc.Message, line []byte) (*outgoingLine, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,39 +42,38 @@ func (c *conversation) registerOwn(id rpc.ID, response chan<- *rpc.Message, line
 	return c.toClient.enqueueLocked(line), true
 }
 
-// register makes a question of Codex known, with all its handlers and its deadline in one
-// step. It is called once all routes have seen the question, and before the client gets
-// it: until then an answer of the client is one to nothing. A question that was answered
-// by then is not registered.
-func (p *Proxy) register(said *ServerMessage) {
+// register adds a request of Codex with its handlers and timeout in one step. It is called
+// after all routes and before the client gets the request: a response before that is
+// unsolicited. A request that already has an answer is not added.
+func (p *Proxy) register(msg *ServerMessage) {
 	c := p.state
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := said.request
+	r := msg.request
 	if r == nil {
-		r = &pendingServerRequest{id: said.ID.Clone()}
+		r = &pendingServerRequest{id: msg.ID.Clone()}
 	}
 	if r.answered {
 		return
 	}
-	if said.reply != nil {
+	if msg.reply != nil {
 		r.answered = true
-		p.replyToCodexLocked(said.reply)
+		p.replyToCodexLocked(msg.reply)
 		return
 	}
-	if said.Line == nil && said.request == nil {
-		return // a feature keeps it to itself
+	if msg.Line == nil && msg.request == nil {
+		return // a handler keeps it from the client
 	}
-	r.withheld, r.handlers = said.Line == nil, said.onResponse
+	r.withheld, r.handlers = msg.Line == nil, msg.onResponse
 	key := r.id.Key()
 	if before := c.serverRequests.byKey[key]; before != nil {
-		c.removeServerRequest(key, before) // Codex asks something else under this id
+		c.removeServerRequest(key, before) // Codex reuses the id
 	}
 	c.serverRequests.byKey[key] = r
-	if said.fallback == nil {
+	if msg.fallback == nil {
 		return
 	}
-	method, after, instead := said.Method, said.timeout, said.fallback
+	method, after, fallback := msg.Method, msg.timeout, msg.fallback
 	r.timer = time.AfterFunc(after, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -82,14 +81,14 @@ func (p *Proxy) register(said *ServerMessage) {
 			return
 		}
 		c.removeServerRequest(key, r)
-		c.fallbacks.startLocked(func() { // instead may write to a disk
-			p.opts.Log.Warn("no answer came in time", "method", method, "after", after)
-			p.replyToCodex(instead(r.id))
+		c.fallbacks.startLocked(func() { // fallback may write to a disk
+			p.opts.Log.Warn("the client did not answer in time", "method", method, "after", after)
+			p.replyToCodex(fallback(r.id))
 		})
 	})
 }
 
-// answerQuestion has a feature answer r. false: it needs no answer any more.
+// answerServerRequest answers r for a feature. It returns false if r has an answer.
 func (p *Proxy) answerServerRequest(r *pendingServerRequest, result []byte) bool {
 	c := p.state
 	c.mu.Lock()
@@ -100,12 +99,12 @@ func (p *Proxy) answerServerRequest(r *pendingServerRequest, result []byte) bool
 	if key := r.id.Key(); c.serverRequests.byKey[key] == r {
 		c.removeServerRequest(key, r)
 	}
-	r.answered = true // perhaps before it is registered
+	r.answered = true // may be before register
 	p.replyToCodexLocked(rpc.EncodeResult(r.id, result))
 	return true
 }
 
-// takeAnswered removes the question that the client has answered.
+// removeAnswered removes and returns the request that the client has answered.
 func (c *conversation) removeAnswered(key string) (*pendingServerRequest, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +116,7 @@ func (c *conversation) removeAnswered(key string) (*pendingServerRequest, bool) 
 	return r, true
 }
 
-// dropQuestion is for a question that needs no answer any more.
+// dropServerRequest removes a request that needs no answer any more.
 func (c *conversation) dropServerRequest(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +125,7 @@ func (c *conversation) dropServerRequest(key string) {
 	}
 }
 
-// removeQuestion is called with the lock held.
+// removeServerRequest removes a request and stops its timer. The lock must be held.
 func (c *conversation) removeServerRequest(key string, r *pendingServerRequest) {
 	delete(c.serverRequests.byKey, key)
 	r.answered = true
@@ -135,7 +134,7 @@ func (c *conversation) removeServerRequest(key string, r *pendingServerRequest) 
 	}
 }
 
-// endQuestions stops all deadlines: Codex has ended.
+// stopTimeouts stops all timeouts after Codex has exited.
 func (c *conversation) stopTimeouts() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,14 +146,13 @@ func (c *conversation) stopTimeouts() {
 	}
 }
 
-// Held is a request of Codex that a feature may answer: one that the client does not get,
-// or that is answered by whoever is first. It may be used by several goroutines, and as
-// soon as Hold or Either has returned it.
+// ServerRequest is a request of Codex that a feature may answer, alone or in competition with
+// the client. It may be used concurrently, from the return of Withhold or Share on.
 type ServerRequest struct {
 	p       *Proxy
 	pending *pendingServerRequest
 }
 
-// Reply answers Codex. It is false when Codex waits for no answer any more: it has settled
-// the request itself, or there was one; one of the client's, too.
+// Reply answers Codex. It returns false if Codex has resolved the request, or it already has an
+// answer.
 func (h *ServerRequest) Reply(result []byte) bool { return h.p.answerServerRequest(h.pending, result) }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// table is all routes by side and method.
+// table has all routes by side and method.
 type table [2]sideRoutes
 
 type sideRoutes struct {
@@ -13,13 +13,13 @@ type sideRoutes struct {
 	other []featureRoute
 }
 
-// placed is a route, and the place of its feature among the features.
+// featureRoute is a route with the index of its feature.
 type featureRoute struct {
 	Route
 	feature int
 }
 
-// of are the routes for a method, in the order of their features.
+// forMethod returns the routes of a method, in the order of the features.
 func (s *sideRoutes) forMethod(method string) []featureRoute {
 	if routes, ok := s.named[method]; ok {
 		return routes
@@ -27,7 +27,7 @@ func (s *sideRoutes) forMethod(method string) []featureRoute {
 	return s.other
 }
 
-// active returns the routes of a client's message, or nil while none of them wants it.
+// activeRoutes returns all routes of a client's message, or nil if none is active.
 func activeRoutes(routes []featureRoute) []featureRoute {
 	for i := range routes {
 		if routes[i].When == nil || routes[i].When() {
@@ -47,7 +47,7 @@ func newTable(features []Feature) (*table, error) {
 		all[i] = f.Routes()
 		for _, r := range all[i] {
 			if (r.From == Client) != (r.HandleClient != nil) || (r.From == Codex) != (r.HandleServer != nil) {
-				return nil, fmt.Errorf("route %s from %s: the handler is not that side's", r.Method, r.From)
+				return nil, fmt.Errorf("route %s from %s: the handler is for the other side", r.Method, r.From)
 			}
 			if r.Method != Other {
 				t[r.From].named[r.Method] = nil
@@ -62,8 +62,8 @@ func newTable(features []Feature) (*table, error) {
 	return &t, nil
 }
 
-// add adds one feature's routes: its Other stands in for every name that another
-// feature has and it has not.
+// add adds the routes of one feature. Its Other route is added to every method that another
+// feature has a route for and this one has not.
 func (s *sideRoutes) add(from Side, feature int, routes []Route) {
 	var own []string
 	for _, r := range routes {
