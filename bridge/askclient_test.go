@@ -8,32 +8,32 @@ import (
 	"codex-bridge/rpc"
 )
 
-// curious asks the client something whenever codex says "need", which it keeps to itself,
-// and tells it the answer.
-type curious struct{ peer *bridge.Conn }
+// clientCaller sends the client a request when Codex sends "need", and passes the response on
+// to it. The client does not get "need".
+type clientCaller struct{ conn *bridge.Conn }
 
-func (c *curious) Attach(p *bridge.Conn) { c.peer = p }
+func (c *clientCaller) Attach(p *bridge.Conn) { c.conn = p }
 
-func (c *curious) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Codex, Method: "need", HandleServer: func(ctx context.Context, said *bridge.ServerMessage) {
-		said.Line = nil // which of the two came first would be anybody's guess
+func (c *clientCaller) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Codex, Method: "need", HandleServer: func(ctx context.Context, msg *bridge.ServerMessage) {
+		msg.Line = nil // the order of the two lines is not defined
 		go func() {
-			result, err := c.peer.CallClient(ctx, "own/question", map[string]int{"n": 1})
+			result, err := c.conn.CallClient(ctx, "own/question", map[string]int{"n": 1})
 			if err != nil {
-				c.peer.Notify("own/failed", map[string]string{"error": err.Error()})
+				c.conn.Notify("own/failed", map[string]string{"error": err.Error()})
 				return
 			}
 			text, _ := result.Get("n").Text()
-			c.peer.Notify("own/answered", map[string]string{"n": text})
+			c.conn.Notify("own/answered", map[string]string{"n": text})
 		}()
 	}}}
 }
 
-// A request of the bridge's own to the client: codex sees neither it nor its answer,
-// and a second answer is one to nothing.
-func TestAskClientSessions(t *testing.T) {
+// Codex sees neither a request of CallClient nor its response. A second response is
+// unsolicited.
+func TestCallClientSessions(t *testing.T) {
 	sessions(t, "asks-client", func(*testing.T) []bridge.Feature {
-		return []bridge.Feature{&curious{}, feature{
+		return []bridge.Feature{&clientCaller{}, feature{
 			{From: bridge.Client, Method: bridge.Unsolicited, HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 				return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
 			}},

@@ -12,10 +12,10 @@ import (
 	"codex-bridge/rpc"
 )
 
-// twice asks a/one in the place of a/start, and a/two when that fails.
-type twice struct{}
+// retrying calls a/one in place of a/start, and a/two if that fails.
+type retrying struct{}
 
-func (twice) Routes() []bridge.Route {
+func (retrying) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Client, Method: "a/start", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		id := call.ID.Clone()
 		call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
@@ -43,10 +43,10 @@ func (twice) Routes() []bridge.Route {
 	}}}
 }
 
-// holds marks what it lets pass, and refuses a/two when it is told to.
-type holds struct{ refuses *bool }
+// marking marks forwarded messages, and refuses a/two if the test says so.
+type marking struct{ refuses *bool }
 
-func (h holds) Routes() []bridge.Route {
+func (h marking) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Client, Method: bridge.Other, Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if *h.refuses && call.Method == "a/two" {
 			return rpc.Errorf(rpc.CodeRefused, "no")
@@ -57,10 +57,10 @@ func (h holds) Routes() []bridge.Route {
 	}}}
 }
 
-// counts marks what the client gets of a/start, and counts it.
-type counts struct{ answers, none *atomic.Int64 }
+// counting marks and counts the responses to a/start that the client gets.
+type counting struct{ answers, none *atomic.Int64 }
 
-func (n counts) Routes() []bridge.Route {
+func (n counting) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Client, Method: "a/start", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		call.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Envelope == nil {
@@ -69,17 +69,17 @@ func (n counts) Routes() []bridge.Route {
 			}
 			n.answers.Add(1)
 			if !a.Result().Is("R") {
-				a.Line = nil // it is to see what the client would
+				a.Line = nil // counting must get the client's response
 			}
 		})
 		return nil
 	}}}
 }
 
-func TestAside(t *testing.T) {
+func TestAsyncRequest(t *testing.T) {
 	refuses := false
-	seen := counts{new(atomic.Int64), new(atomic.Int64)}
-	c := bridgetest.Start(t, seen, twice{}, holds{&refuses})
+	seen := counting{new(atomic.Int64), new(atomic.Int64)}
+	c := bridgetest.Start(t, seen, retrying{}, marking{&refuses})
 	c.Play("aside", `
 editor> {"id":1,"method":"a/start","params":{}}
 codex< {"id":1,"method":"a/one","params":{"x":1,"held":true}}
@@ -110,10 +110,10 @@ editor< {"id":4,"error":{"code":-32010,"message":"no"}}
 	}
 }
 
-// ends answers b/wait when codex has said b/end.
-type ends struct{ ended chan struct{} }
+// ending answers b/wait when Codex has sent b/end.
+type ending struct{ ended chan struct{} }
 
-func (e ends) Routes() []bridge.Route {
+func (e ending) Routes() []bridge.Route {
 	return []bridge.Route{
 		{From: bridge.Client, Method: "b/wait", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
@@ -126,14 +126,14 @@ func (e ends) Routes() []bridge.Route {
 		}},
 		{From: bridge.Codex, Method: "b/end", Why: "t", HandleServer: func(context.Context, *bridge.ServerMessage) {
 			e.ended <- struct{}{}
-			time.Sleep(time.Millisecond) // who would overtake has the time to
+			time.Sleep(time.Millisecond) // time for another goroutine to overtake
 		}},
 	}
 }
 
-// An answer that is made of what codex says stands behind that.
-func TestAsideBehind(t *testing.T) {
-	c := bridgetest.Start(t, ends{make(chan struct{})})
+// A reply that is caused by a message of Codex comes after that message.
+func TestAsyncReplyComesAfterDelivery(t *testing.T) {
+	c := bridgetest.Start(t, ending{make(chan struct{})})
 	for range 20 {
 		c.Play("behind", `
 editor> {"id":1,"method":"b/wait"}

@@ -13,7 +13,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// heap is how much memory is in use.
+// heap returns the size of the memory in use.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -21,28 +21,28 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What waits for a client that does not read is bounded in bytes (R7): notifications are
-// dropped, questions are refused, and long answers become errors that the client gets.
+// The queue to a client that does not read is limited in bytes (R7): notifications are dropped,
+// requests refused, and long responses replaced by errors.
 func TestMemoryForStoppedClient(t *testing.T) {
 	const size, most = 2 << 20, 48 << 20
 	text := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
-	v := &voice{}
+	v := &connOnly{}
 	c := bridgetest.Start(t, v, feature{{From: bridge.Client, Method: "long", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		call.Reply(text)
 		return nil
 	}}})
 	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
-	left := clogged(t, c)
+	left := blockClient(t, c)
 	before := heap()
 	for range 150 {
-		v.peer.Notify("own/told", text)
+		v.conn.Notify("own/told", text)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	refused := 0
 	long := json.RawMessage(`"` + strings.Repeat("x", 6<<20) + `"`)
 	for range 4 {
-		_, err := v.peer.CallClient(over, "own/question", long)
+		_, err := v.conn.CallClient(over, "own/question", long)
 		if e := (*rpc.Error)(nil); errors.As(err, &e) && e.Code == rpc.CodeBusy {
 			refused++
 		}
@@ -73,8 +73,8 @@ func TestMemoryForStoppedClient(t *testing.T) {
 	}
 }
 
-// What waits for a Codex that does not read is bounded in bytes, too: it is not heard until
-// it reads, and every question gets its answer.
+// The queue to a Codex that does not read is limited in bytes, too: the bridge stops reading it
+// until it reads. Every request gets its response.
 func TestMemoryForStoppedCodex(t *testing.T) {
 	const questions, size, most = 2500, 64 << 10, 56 << 20
 	no := strings.Repeat("x", size)
@@ -83,12 +83,12 @@ func TestMemoryForStoppedCodex(t *testing.T) {
 	}}})
 	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
 	before := heap()
-	go func() { // ends when all are answered, at the latest
+	go func() { // ends at the latest when all are answered
 		for range questions {
 			c.CodexSends(`{"method":"ask","id":1,"params":{}}`)
 		}
 	}()
-	stopped(t, c.CodexReceives())
+	awaitBlocked(t, c.CodexReceives())
 	inTest := int64(cap(c.CodexReceives()) * size)
 	if more := heap() - before - inTest; more > most {
 		t.Errorf("%d MiB more are in use", more>>20)

@@ -22,19 +22,19 @@ func members(n int) string {
 
 func elements(n int) string { return "[" + strings.Repeat("0,", n-1) + "0]" }
 
-// digits are more than any type of numbers holds.
+// digits is a number that is too large for any numeric type.
 var digits = strings.Repeat("1234567890", 40)
 
-// extremes are values at and beyond the bounds of what a client may send; code is the
-// refusal's, 0: it passes. Of codex all of them pass.
+// extremes are values at and beyond the limits for a client. code is that of the error; 0 means
+// that the value is forwarded. Codex may send all of them.
 var extremes = []struct {
 	name, value string
 	code        rpc.Code
 }{
-	{"depth, the most", nested(125), 0}, // with the message and its params 127
+	{"maximum depth", nested(125), 0}, // with the message and its params 127
 	{"depth, one more", nested(126), rpc.CodeParse},
 	{"depth, 100,000", nested(100_000), rpc.CodeParse},
-	{"members, the most", members(1<<16 - 4), 0}, // with id, method, params and x
+	{"maximum number of members", members(1<<16 - 4), 0}, // with id, method, params and x
 	{"members, one more", members(1<<16 - 3), rpc.CodeParse},
 	{"elements, 300,000", elements(300_000), 0},
 	{"1e400", "1e400", 0},
@@ -51,8 +51,8 @@ var extremes = []struct {
 	{"half a megabyte of escapes", `"` + strings.Repeat(`\u0000`, 80_000) + `"`, 0},
 }
 
-// ids are those of requests of a client; code as in extremes. passes is how long ones fare
-// where nothing has to be kept.
+// ids of a client's requests; code as in extremes. passes is the result for an id if the bridge
+// does not keep requests.
 var ids = []struct {
 	name, id string
 	code     rpc.Code
@@ -74,8 +74,8 @@ var ids = []struct {
 	{"half a megabyte", `"` + strings.Repeat("x", 1<<19) + `"`, rpc.CodeInvalidRequest, true},
 }
 
-// Values and ids at the bounds and beyond, in both directions, where requests are kept and
-// where they are not: what passes does so byte for byte, and what does not is answered.
+// Values and ids at and beyond the limits, in both directions, with and without kept requests:
+// they are forwarded byte for byte, or rejected with an error.
 func TestExtremes(t *testing.T) {
 	for name, o := range map[string]bridge.Options{"kept": {AnswerAll: always}, "not kept": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestExtremes(t *testing.T) {
 					return
 				}
 				if code == rpc.CodeInvalidRequest && id[0] != '"' {
-					id = "null" // none that could be answered to
+					id = "null" // the id can't be used in a reply
 				}
 				c.Play(name, fmt.Sprintf("editor> %s\neditor< {\"id\":%s,\"error\":{\"code\":%d,\"message\":\"<text>\"}}", line, id, code))
 			}

@@ -11,18 +11,18 @@ import (
 	"codex-bridge/rpc"
 )
 
-// asksOwn asks for itself whenever the client says so, in each of the ways that there are,
-// and gives the client what came of it as {"own": …}.
-type asksOwn struct {
-	peer *bridge.Conn
+// ownCaller sends requests of its own when the client says so, in each possible way, and
+// sends the client the result as {"own": …}.
+type ownCaller struct {
+	conn *bridge.Conn
 
 	mu      sync.Mutex
 	givesUp []context.CancelFunc
 }
 
-func (a *asksOwn) Attach(p *bridge.Conn) { a.peer = p }
+func (a *ownCaller) Attach(p *bridge.Conn) { a.conn = p }
 
-func (a *asksOwn) Routes() []bridge.Route {
+func (a *ownCaller) Routes() []bridge.Route {
 	return []bridge.Route{
 		{From: bridge.Client, Method: "own/ask", Why: "t", HandleClient: a.ask},
 		{From: bridge.Client, Method: "own/stop", Why: "t", HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
@@ -34,12 +34,12 @@ func (a *asksOwn) Routes() []bridge.Route {
 			a.givesUp = nil
 			return nil
 		}},
-		{From: bridge.Codex, Method: "need", Why: "t", HandleServer: func(ctx context.Context, said *bridge.ServerMessage) {
-			said.Line = nil
-			params := bytes.Clone(said.Root().Get("params").Raw())
-			go func() { // ends with the client's answer, or with the conversation
-				result, err := a.peer.CallClient(ctx, "own/question", raw(params))
-				a.peer.Notify("own/answered", raw(own(result, err)))
+		{From: bridge.Codex, Method: "need", Why: "t", HandleServer: func(ctx context.Context, msg *bridge.ServerMessage) {
+			msg.Line = nil
+			params := bytes.Clone(msg.Root().Get("params").Raw())
+			go func() { // ends with the client's response, or with the conversation
+				result, err := a.conn.CallClient(ctx, "own/question", raw(params))
+				a.conn.Notify("own/answered", raw(own(result, err)))
 			}()
 		}},
 	}
@@ -56,7 +56,7 @@ func own(result rpc.Value, err error) []byte {
 	return append(append([]byte(`{"own":`), result.Raw()...), '}')
 }
 
-func (a *asksOwn) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+func (a *ownCaller) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, params := call.ID.Clone(), raw(bytes.Clone(call.Params.Raw()))
 	how, _ := call.Params.Get("how").Text()
 	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
@@ -64,18 +64,18 @@ func (a *asksOwn) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error 
 		var err error
 		switch how {
 		case "ask":
-			result, err = a.peer.Call(ctx, "own/question", params)
+			result, err = a.conn.Call(ctx, "own/question", params)
 		case "request":
-			result, err = a.peer.CallAsClient(ctx, "own/question", params)
-		default: // one that is given up, maybe before it was answered
+			result, err = a.conn.CallAsClient(ctx, "own/question", params)
+		default: // its context ends, perhaps before the response
 			ctx, cancel := context.WithCancel(ctx)
 			a.mu.Lock()
 			a.givesUp = append(a.givesUp, cancel)
 			a.mu.Unlock()
 			if how == "ask, given up" {
-				result, err = a.peer.Call(ctx, "own/question", params)
+				result, err = a.conn.Call(ctx, "own/question", params)
 			} else {
-				result, err = a.peer.CallAsClient(ctx, "own/question", params)
+				result, err = a.conn.CallAsClient(ctx, "own/question", params)
 			}
 		}
 		aside.Reply(rpc.EncodeResult(id, own(result, err)))
@@ -83,8 +83,8 @@ func (a *asksOwn) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error 
 	return nil
 }
 
-// watches marks the answers that it was promised.
-func watches() feature {
+// markingRoutes marks each response that it has asked for.
+func markingRoutes() feature {
 	return feature{{From: bridge.Client, Method: "watch", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		call.OnResponse(func(a *bridge.ServerResponse) {
 			a.Line = bytes.Replace(a.Line, []byte(`{"t":`), []byte(`{"watched":1,"t":`), 1)
@@ -93,33 +93,33 @@ func watches() feature {
 	}}}
 }
 
-// keepsQuestions holds what codex asks until codex says "release", answers what others may
-// answer, too, and hears what codex has settled.
-type keepsQuestions struct {
-	peer *bridge.Conn
-	held []*bridge.ServerRequest // of codex's messages alone, one after the other
+// requestKeeper withholds requests of Codex until Codex sends "release", answers shared ones,
+// and handles serverRequest/resolved.
+type requestKeeper struct {
+	conn *bridge.Conn
+	held []*bridge.ServerRequest // used only by handlers of Codex's messages, which run in order
 
 	answered atomic.Int64
 }
 
-func (k *keepsQuestions) Attach(p *bridge.Conn) { k.peer = p }
+func (k *requestKeeper) Attach(p *bridge.Conn) { k.conn = p }
 
-func (k *keepsQuestions) Routes() []bridge.Route {
+func (k *requestKeeper) Routes() []bridge.Route {
 	by := []byte(`{"by":"bridge"}`)
 	codex := func(method string, f func(*bridge.ServerMessage)) bridge.Route {
-		return bridge.Route{From: bridge.Codex, Method: method, Why: "t", HandleServer: func(_ context.Context, said *bridge.ServerMessage) { f(said) }}
+		return bridge.Route{From: bridge.Codex, Method: method, Why: "t", HandleServer: func(_ context.Context, msg *bridge.ServerMessage) { f(msg) }}
 	}
 	return []bridge.Route{
-		codex("ask/here", func(said *bridge.ServerMessage) {
-			said.Reply(by)
+		codex("ask/here", func(msg *bridge.ServerMessage) {
+			msg.Reply(by)
 			k.answered.Add(1)
 		}),
-		codex("ask/held", func(said *bridge.ServerMessage) {
-			k.held = append(k.held, said.Withhold(time.Hour, func() []byte { return by }))
+		codex("ask/held", func(msg *bridge.ServerMessage) {
+			k.held = append(k.held, msg.Withhold(time.Hour, func() []byte { return by }))
 		}),
-		codex("ask/either", func(said *bridge.ServerMessage) { k.held = append(k.held, said.Share()) }),
-		codex("ask/heard", func(said *bridge.ServerMessage) {
-			said.OnResponse(func(r *bridge.ClientResponse) {
+		codex("ask/either", func(msg *bridge.ServerMessage) { k.held = append(k.held, msg.Share()) }),
+		codex("ask/heard", func(msg *bridge.ServerMessage) {
+			msg.OnResponse(func(r *bridge.ClientResponse) {
 				r.Line = bytes.Replace(r.Line, []byte(`{"t":`), []byte(`{"judged":1,"t":`), 1)
 			})
 		}),
@@ -131,9 +131,9 @@ func (k *keepsQuestions) Routes() []bridge.Route {
 			}
 			k.held = nil
 		}),
-		codex("settled", func(said *bridge.ServerMessage) {
-			if id, ok := rpc.ParseID(said.Root().Get("params").Get("requestId")); ok {
-				k.peer.ForgetServerRequest(id)
+		codex("settled", func(msg *bridge.ServerMessage) {
+			if id, ok := rpc.ParseID(msg.Root().Get("params").Get("requestId")); ok {
+				k.conn.ForgetServerRequest(id)
 			}
 		}),
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// heardLine is a line that came to one of the sides.
-type heardLine struct {
+// receivedLine is a line that one of the sides received.
+type receivedLine struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -18,8 +18,8 @@ type heardLine struct {
 	} `json:"error"`
 }
 
-// inside are the members that the sides and the bridge put into params, results and errors.
-type inside struct {
+// payload has the members that the sides and the bridge put into params, results and errors.
+type payload struct {
 	Token   *int            `json:"t"`
 	Own     json.RawMessage `json:"own"`
 	By      string          `json:"by"`
@@ -28,10 +28,10 @@ type inside struct {
 	Fence   int             `json:"fence"`
 }
 
-func (p *play) read(line string) (heardLine, inside) {
+func (p *play) read(line string) (receivedLine, payload) {
 	p.t.Helper()
-	var h heardLine
-	var in inside
+	var h receivedLine
+	var in payload
 	if err := json.Unmarshal([]byte(line), &h); err != nil {
 		p.fail("%s: %v", line, err)
 	}
@@ -50,29 +50,29 @@ func (p *play) read(line string) (heardLine, inside) {
 	return h, in
 }
 
-// known is the id of a line: its place in spellings, or -1.
-func known(id json.RawMessage) int {
+// spellingIndex returns the index of an id in spellings, or -1.
+func spellingIndex(id json.RawMessage) int {
 	return slices.IndexFunc(spellings, func(all []string) bool { return slices.Contains(all, string(id)) })
 }
 
-func (p *play) of(token *int, line string) *saying {
-	if token == nil || *token < p.begin || *token >= len(p.said) {
-		p.fail("nobody has said %s", line)
+func (p *play) lookup(token *int, line string) *record {
+	if token == nil || *token < p.first || *token >= len(p.messages) {
+		p.fail("%s was never sent", line)
 	}
-	return p.said[*token]
+	return p.messages[*token]
 }
 
-// editorHears takes down what came to the editor.
-func (p *play) editorHears(line string) {
+// editorReceives records a line that the editor received.
+func (p *play) editorReceives(line string) {
 	p.t.Helper()
 	p.log = append(p.log, "editor< "+line)
 	h, in := p.read(line)
-	id := known(h.ID)
+	id := spellingIndex(h.ID)
 	switch {
 	case in.Fence > 0:
 		p.fences["editor"] = in.Fence
-	case h.Method == "own/question": // the bridge asks
-		p.ownHere[string(h.ID)] = p.of(in.Token, line)
+	case h.Method == "own/question": // a request of the bridge
+		p.ownHere[string(h.ID)] = p.lookup(in.Token, line)
 	case h.Method == "own/answered" || in.Own != nil && h.Method == "":
 		p.ownResult(in.Own, line)
 		p.owed--
@@ -82,10 +82,10 @@ func (p *play) editorHears(line string) {
 			}
 			p.ids[id].ownReplies++
 		}
-	case h.Error != nil && h.Error.Code != 7: // the bridge refuses
+	case h.Error != nil && h.Error.Code != 7: // an error of the bridge
 		if id >= 0 {
 			p.ids[id].refused++
-			p.ids[id].flying--
+			p.ids[id].pending--
 		} else if p.owed--; string(h.ID) != "null" && !strings.HasPrefix(string(h.ID), `"codex-bridge-`) {
 			p.fail("a refusal of an id that nobody used: %s", line)
 		}
@@ -94,42 +94,42 @@ func (p *play) editorHears(line string) {
 	}
 }
 
-// ownResult is the answer that the bridge got to a question of its own.
+// ownResult records the result of a request of the bridge.
 func (p *play) ownResult(result json.RawMessage, line string) {
 	p.t.Helper()
 	if string(result) == "null" {
-		return // given up, or refused
+		return // its context has ended, or it was refused
 	}
-	var in inside
+	var in payload
 	if err := json.Unmarshal(result, &in); err != nil {
 		p.fail("%s: %v", line, err)
 	}
-	p.of(in.Token, line).own++
+	p.lookup(in.Token, line).own++
 }
 
-// fromCodex is a line of codex's at the editor.
-func (p *play) fromCodex(h heardLine, in inside, line string) {
+// fromCodex records a line of Codex at the editor.
+func (p *play) fromCodex(h receivedLine, in payload, line string) {
 	p.t.Helper()
-	s := p.of(in.Token, line)
+	s := p.lookup(in.Token, line)
 	if s.token <= p.atEditor {
 		p.fail("out of order: %s", line)
 	}
 	p.atEditor = s.token
 	s.editor++
-	if s.id >= 0 && known(h.ID) != s.id {
+	if s.id >= 0 && spellingIndex(h.ID) != s.id {
 		p.fail("another id: %s", line)
 	}
-	s.mark = in.Watched > 0
+	s.marked = in.Watched > 0
 	switch {
 	case strings.HasPrefix(h.Method, "ask/"):
-		p.heard[s.id], p.ids[s.id].unheard = s, false
-	case h.Method == "" && s.id >= 0 && p.ids[s.id].flying > 0:
-		p.ids[s.id].flying--
+		p.received[s.id], p.ids[s.id].inFlight = s, false
+	case h.Method == "" && s.id >= 0 && p.ids[s.id].pending > 0:
+		p.ids[s.id].pending--
 	}
 }
 
-// codexHears takes down what came to codex.
-func (p *play) codexHears(line string) {
+// codexReceives records a line that Codex received.
+func (p *play) codexReceives(line string) {
 	p.t.Helper()
 	p.log = append(p.log, "codex< "+line)
 	h, in := p.read(line)
@@ -137,34 +137,34 @@ func (p *play) codexHears(line string) {
 		p.fences["codex"] = in.Fence
 		return
 	}
-	id := known(h.ID)
-	if in.By != "" { // the bridge has answered
+	id := spellingIndex(h.ID)
+	if in.By != "" { // a reply of the bridge
 		if id < 0 {
 			p.fail("an answer to nothing: %s", line)
 		}
 		p.byBridge++
 		p.ids[id].byBridge++
-		if q := p.asked[id]; q != nil && (q.what == "ask/here" || q.what == "ask/held" || q.what == "ask/either") {
-			delete(p.asked, id)
+		if q := p.serverRequests[id]; q != nil && (q.what == "ask/here" || q.what == "ask/held" || q.what == "ask/either") {
+			delete(p.serverRequests, id)
 		}
 		return
 	}
-	s := p.of(in.Token, line)
-	if h.Method == "own/question" { // in the order of goroutines
-		if p.ownCodex[string(h.ID)] != nil || !strings.HasPrefix(s.what, "own/ask") || known(h.ID) >= 0 {
+	s := p.lookup(in.Token, line)
+	if h.Method == "own/question" { // goroutines send these in any order
+		if p.ownCodex[string(h.ID)] != nil || !strings.HasPrefix(s.what, "own/ask") || spellingIndex(h.ID) >= 0 {
 			p.fail("a question under an id that is used: %s", line)
 		}
 		p.ownCodex[string(h.ID)] = s
 		return
 	}
-	if h.Method != "" { // an answer waits for nothing
+	if h.Method != "" { // responses are not ordered
 		if s.token <= p.atCodex {
 			p.fail("out of order: %s", line)
 		}
 		p.atCodex = s.token
 	}
 	s.codex++
-	s.mark = in.Judged > 0
+	s.marked = in.Judged > 0
 	if s.id >= 0 && id != s.id {
 		p.fail("another id: %s", line)
 	}
@@ -172,13 +172,13 @@ func (p *play) codexHears(line string) {
 	case h.Method == "plain" || h.Method == "watch":
 		c := &p.ids[id]
 		c.arrived++
-		if c.open = append(c.open, s); p.strict && len(c.open) > 1 && !c.stray {
+		if c.open = append(c.open, s); p.strict && len(c.open) > 1 && !c.strayResponse {
 			p.fail("two requests under one id: %s", line)
 		}
 	case h.Method == "" && id >= 0:
 		p.ids[id].answers++
-		if q := p.asked[id]; q != nil && q.what != "ask/here" && q.what != "ask/held" {
-			delete(p.asked, id)
+		if q := p.serverRequests[id]; q != nil && q.what != "ask/here" && q.what != "ask/held" {
+			delete(p.serverRequests, id)
 		}
 	}
 }

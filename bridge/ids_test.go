@@ -10,19 +10,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// wideEnv is set for the runs that take too long for every day.
+// wideEnv enables the runs that take too long for every day.
 const wideEnv = "CODEX_BRIDGE_WIDE"
 
-// Both sides use the same few ids, in several spellings, for all at once: requests, questions,
-// and answers that come in any order, twice, late, and to what was never asked; while the
-// bridge asks for itself on both sides. Whatever is said arrives where it belongs, once, and
-// what the bridge has asked itself stays between it and whom it has asked.
+// Both sides use the same few ids, in several spellings, for all messages at once. Responses come
+// in any order, twice, late, and unsolicited. The bridge sends requests of its own to both
+// sides. Each message must reach its receiver once, and the bridge's own requests must stay
+// between the bridge and their receiver.
 func TestIDs(t *testing.T) {
 	interleavings := 1000
 	if os.Getenv(wideEnv) != "" {
 		interleavings = 50_000
 	}
-	// Who is to stop an answer to nothing has to hear every question.
+	// A feature that stops unsolicited responses must see every request.
 	noAnswerUnasked := feature{
 		{From: bridge.Client, Method: bridge.Unsolicited, Why: "t", HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 			return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
@@ -31,8 +31,8 @@ func TestIDs(t *testing.T) {
 	}
 	for name, strict := range map[string]bool{"transparent": false, "strict": true} {
 		t.Run(name, func(t *testing.T) {
-			questions := &keepsQuestions{}
-			o := bridge.Options{Features: []bridge.Feature{&asksOwn{}, watches(), questions}}
+			questions := &requestKeeper{}
+			o := bridge.Options{Features: []bridge.Feature{&ownCaller{}, markingRoutes(), questions}}
 			if strict {
 				o.AnswerAll = always
 				o.Features = append(o.Features, noAnswerUnasked)
@@ -41,7 +41,7 @@ func TestIDs(t *testing.T) {
 			for seed := range interleavings {
 				p.interleave(uint64(seed))
 			}
-			t.Logf("%d interleavings, %d messages: %v", interleavings, p.messages, p.seen)
+			t.Logf("%d interleavings, %d messages: %v", interleavings, p.total, p.seen)
 		})
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"codex-bridge/rpc"
 )
 
-// TestInterleavings plays random conversations in fake time: a client, Codex and two features
-// do what they do at random times, and Codex ends in the middle of every fourth conversation.
-// Each conversation must keep four laws:
+// TestInterleavings plays random conversations in fake time. A client, Codex and two features act
+// at random times, and Codex ends in the middle of every fourth conversation. Each
+// conversation must keep four laws:
 //
-//   - No answer of the client reaches Codex that one of the features has not judged, and each
-//     question gets one answer.
+//   - Both features see each response of the client before Codex gets it, and each request of
+//     Codex gets one response.
 //   - A message waits only for those before it in its thread (or, without one, for those
-//     without), and keeps its order to them.
+//     without), and keeps its order with them.
 //   - Each request gets one response.
 //   - Each feature is called once with each response of Codex.
 func TestInterleavings(t *testing.T) {
@@ -45,21 +45,21 @@ func TestInterleavings(t *testing.T) {
 // interleaving is one random conversation.
 type interleaving struct {
 	t         *testing.T
-	random    *rand.Rand // of the script, which is made before anything runs
-	peer      *Conn
+	random    *rand.Rand // for the script, which is made before the start
+	conn      *Conn
 	requests  []*scriptedRequest
-	questions []*scriptedQuestion
+	questions []*scriptedServerRequest
 	toBridge  *queue        // Codex's output
-	ends      time.Duration // when Codex ends; 0: with the conversation
+	endsAt    time.Duration // when Codex ends; 0: after the conversation
 
-	mu        sync.Mutex
-	over      bool           // Codex has ended
-	answered  []int          // the requests that Codex has answered
-	heard     map[string]int // calls of OnAnswer, by feature and request
-	arrived   []int          // the requests at Codex, in their order
-	at        map[int]time.Time
-	responses map[string]int
-	answers   map[int][]string // to Codex's questions
+	mu           sync.Mutex
+	ended        bool           // Codex has ended
+	answered     []int          // requests that Codex has answered
+	handlerCalls map[string]int // calls of OnResponse, by feature and request
+	arrived      []int          // requests received by Codex, in order
+	at           map[int]time.Time
+	responses    map[string]int
+	answers      map[int][]string // to Codex's requests
 }
 
 // scriptedRequest is a request of the client. Its handler waits.
@@ -68,33 +68,33 @@ type scriptedRequest struct {
 	method           string
 	thread           string
 	waits            time.Duration
-	asks             bool          // it waits for an answer of Codex
-	never            bool          // Codex never answers it
-	earliest, latest time.Duration // it can reach Codex, but for the time of handing over
+	waitsForCodex    bool          // the handler waits for a response of Codex
+	unanswered       bool          // Codex never answers it
+	earliest, latest time.Duration // when it can reach Codex, without handovers
 }
 
-// scriptedQuestion is a question of Codex.
-type scriptedQuestion struct {
-	at      time.Duration
-	routing time.Duration   // how long the features look at it
-	early   []time.Duration // when the client answers it unasked
-	either  bool            // the bridge may answer it, too
-	replies time.Duration   // when, behind the features' first look
-	answers time.Duration   // when the client does, behind the question
+// scriptedServerRequest is a request of Codex.
+type scriptedServerRequest struct {
+	at             time.Duration
+	routing        time.Duration   // duration of the handlers
+	unsolicited    []time.Duration // responses of the client at these times
+	shared         bool            // the bridge may answer it, too
+	featureAnswers time.Duration   // when, after the handlers
+	clientAnswers  time.Duration   // when, after the request
 }
 
-const handedOverBy = 200 * time.Millisecond // more than all handovers of a conversation together
+const maxHandover = 200 * time.Millisecond // more than all handovers of a conversation take
 
 func newInterleaving(t *testing.T, seed uint64) *interleaving {
 	i := &interleaving{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), at: make(map[int]time.Time),
-		responses: make(map[string]int), answers: make(map[int][]string), heard: make(map[string]int),
+		responses: make(map[string]int), answers: make(map[int][]string), handlerCalls: make(map[string]int),
 	}
 	at := time.Duration(0)
-	last := map[string]time.Duration{} // by lane: when its last message is handled
+	last := map[string]time.Duration{} // by lane: end of its last message
 	for range 5 + i.random.IntN(25) {
 		at += i.pick(0, 0, 0, time.Millisecond, 300*time.Millisecond, time.Second)
-		r := &scriptedRequest{at: at, waits: i.pick(0, 0, time.Second, 2*time.Second), asks: i.random.IntN(2) == 0, never: i.random.IntN(10) == 0}
+		r := &scriptedRequest{at: at, waits: i.pick(0, 0, time.Second, 2*time.Second), waitsForCodex: i.random.IntN(2) == 0, unanswered: i.random.IntN(10) == 0}
 		switch i.random.IntN(6) {
 		case 0:
 			r.method = "model/list"
@@ -109,7 +109,7 @@ func newInterleaving(t *testing.T, seed uint64) *interleaving {
 		if r.method != "turn/interrupt" {
 			start = max(at, last[r.thread])
 		}
-		r.earliest, r.latest = start+r.waits, start+r.waits+handedOverBy
+		r.earliest, r.latest = start+r.waits, start+r.waits+maxHandover
 		if r.method != "turn/interrupt" && r.method != "thread/start" {
 			last[r.thread] = r.earliest
 		}
@@ -117,17 +117,17 @@ func newInterleaving(t *testing.T, seed uint64) *interleaving {
 	}
 	for range i.random.IntN(6) {
 		at := i.moment()
-		q := &scriptedQuestion{
-			at: at, routing: i.pick(0, 0, time.Millisecond), either: i.random.IntN(2) == 0,
-			replies: i.pick(0, 0, time.Millisecond, 2*time.Millisecond, 10*time.Millisecond, time.Hour), answers: i.pick(0, 0, time.Millisecond, 5*time.Millisecond),
+		q := &scriptedServerRequest{
+			at: at, routing: i.pick(0, 0, time.Millisecond), shared: i.random.IntN(2) == 0,
+			featureAnswers: i.pick(0, 0, time.Millisecond, 2*time.Millisecond, 10*time.Millisecond, time.Hour), clientAnswers: i.pick(0, 0, time.Millisecond, 5*time.Millisecond),
 		}
 		for range i.random.IntN(4) {
-			q.early = append(q.early, at+i.pick(-time.Millisecond, 0, 0, 500*time.Microsecond, time.Millisecond, 2*time.Millisecond))
+			q.unsolicited = append(q.unsolicited, at+i.pick(-time.Millisecond, 0, 0, 500*time.Microsecond, time.Millisecond, 2*time.Millisecond))
 		}
 		i.questions = append(i.questions, q)
 	}
 	if i.random.IntN(4) == 0 {
-		i.ends = i.moment()
+		i.endsAt = i.moment()
 	}
 	return i
 }
@@ -138,30 +138,30 @@ func (i *interleaving) moment() time.Duration {
 }
 func (i *interleaving) anyThread() string { return fmt.Sprint("t", i.random.IntN(3)) }
 
-func (i *interleaving) Attach(p *Conn) { i.peer = p }
+func (i *interleaving) Attach(p *Conn) { i.conn = p }
 
 // Routes implements Feature.
 func (i *interleaving) Routes() []Route {
 	return []Route{
 		{From: Client, Method: Other, HandleClient: i.handle},
 		{From: Client, Method: Unsolicited, HandleClient: func(context.Context, *ClientMessage) *rpc.Error { return rpc.Errorf(rpc.CodeRefused, "unasked") }},
-		{From: Codex, Method: "ask", HandleServer: func(_ context.Context, said *ServerMessage) {
-			n := number(said.Root().Get("params").Get("n"))
+		{From: Codex, Method: "ask", HandleServer: func(_ context.Context, msg *ServerMessage) {
+			n := number(msg.Root().Get("params").Get("n"))
 			q := i.questions[n]
-			if !q.either {
+			if !q.shared {
 				return
 			}
-			held := said.Share()
-			go func() { // ends when it has replied
-				time.Sleep(q.replies)
+			held := msg.Share()
+			go func() { // ends after its answer
+				time.Sleep(q.featureAnswers)
 				held.Reply([]byte(`{"by":"the bridge"}`))
 			}()
 		}},
 	}
 }
 
-// judge is a feature that holds answers to a policy. It looks at a question after the
-// interleaving, and puts its name behind what the features before it have left.
+// judge is a feature that checks responses. It runs after the interleaving, and appends its
+// name to the line.
 type judge struct {
 	i    *interleaving
 	name string
@@ -171,13 +171,13 @@ func (j judge) Routes() []Route {
 	return []Route{
 		{From: Client, Method: Other, HandleClient: func(_ context.Context, call *ClientMessage) *rpc.Error {
 			if call.Kind == rpc.Request {
-				j.i.hears(call, j.name)
+				j.i.countResponse(call, j.name)
 			}
 			return nil
 		}},
-		{From: Codex, Method: "ask", HandleServer: func(_ context.Context, said *ServerMessage) {
-			time.Sleep(j.i.questions[number(said.Root().Get("params").Get("n"))].routing)
-			said.OnResponse(func(r *ClientResponse) {
+		{From: Codex, Method: "ask", HandleServer: func(_ context.Context, msg *ServerMessage) {
+			time.Sleep(j.i.questions[number(msg.Root().Get("params").Get("n"))].routing)
+			msg.OnResponse(func(r *ClientResponse) {
 				m, err := rpc.ParseMessage(r.Line)
 				if err != nil {
 					j.i.t.Error(err)
@@ -191,19 +191,19 @@ func (j judge) Routes() []Route {
 	}
 }
 
-// hears counts the responses that a feature is called with.
-func (i *interleaving) hears(call *ClientMessage, feature string) {
+// countResponse counts the responses that a feature is called with.
+func (i *interleaving) countResponse(call *ClientMessage, feature string) {
 	name := fmt.Sprint(feature, number(call.Params.Get("n")))
 	call.OnResponse(func(a *ServerResponse) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		if a.Envelope != nil {
-			i.heard[name]++
+			i.handlerCalls[name]++
 		}
 	})
 }
 
-// judged is behind an answer that both judges have seen.
+// judged is the suffix of a response that both judges have seen.
 const judged = ", judged once, judged twice"
 
 func number(v rpc.Value) (n int) {
@@ -213,23 +213,23 @@ func number(v rpc.Value) (n int) {
 	return n
 }
 
-// handle keeps a message of the client for as long as it says.
+// handle keeps a message of the client for the scripted time.
 func (i *interleaving) handle(ctx context.Context, call *ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request {
 		return nil
 	}
 	r := i.requests[number(call.Params.Get("n"))]
-	if !r.asks || r.waits == 0 {
+	if !r.waitsForCodex || r.waits == 0 {
 		time.Sleep(r.waits)
-	} else if _, err := i.peer.Call(ctx, "own/ask", map[string]int64{"waits": int64(r.waits)}); err != nil {
+	} else if _, err := i.conn.Call(ctx, "own/ask", map[string]int64{"waits": int64(r.waits)}); err != nil {
 		return rpc.Errorf(rpc.CodeUpstream, "%v", err)
 	}
-	i.hears(call, "")
+	i.countResponse(call, "")
 	return nil
 }
 
-// queue is a pipe that holds all that a conversation says. Who writes to it does not wait,
-// which in fake time would be for ever where two write.
+// queue is a pipe with an unlimited buffer. A blocking pipe would deadlock in fake time when two
+// goroutines write.
 type queue struct {
 	parts chan []byte
 	rest  []byte
@@ -286,29 +286,29 @@ func (i *interleaving) play() {
 	ends := func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		if !i.over {
-			i.over = true
+		if !i.ended {
+			i.ended = true
 			codexOut.Close()
 			close(gone)
 			go p.state.stopTimeouts()
 		}
 	}
-	if i.ends > 0 {
+	if i.endsAt > 0 {
 		sides.Go(func() {
-			time.Sleep(i.ends)
+			time.Sleep(i.endsAt)
 			ends()
 		})
 	}
 	for n, r := range i.requests {
 		time.Sleep(time.Until(start.Add(r.at)))
-		if i.ends > 0 && r.at >= i.ends { // the bridge would have ended, too
+		if i.endsAt > 0 && r.at >= i.endsAt { // the bridge would have ended, too
 			break
 		}
 		i.write(client, fmt.Sprintf(`{"id":%d,"method":%q,"params":{"n":%d,"threadId":%s}}`, n, r.method, n, orNull(r.thread)))
 	}
 	time.Sleep(time.Minute)
 	synctest.Wait()
-	client.Close() // the client leaves, and Codex ends
+	client.Close() // then Codex ends, too
 	ends()
 	both.Wait()
 	p.state.stopTimeouts()
@@ -317,7 +317,7 @@ func (i *interleaving) play() {
 	out.Close()
 	stdin.Close()
 	sides.Wait()
-	time.Sleep(2 * time.Hour) // until the last goroutine of the features has ended
+	time.Sleep(2 * time.Hour) // until all goroutines of the features have ended
 	i.check(start)
 }
 
@@ -335,13 +335,13 @@ func (i *interleaving) write(w io.Writer, line string) {
 	}
 }
 
-// client reads what the client gets, and answers questions. The answers that it gives
-// unasked are written beside.
+// client reads the client's lines and answers requests. Unsolicited responses are written by
+// another goroutine.
 func (i *interleaving) client(w io.Writer, r io.Reader) {
 	var answering sync.WaitGroup
 	defer answering.Wait()
 	for n, q := range i.questions {
-		for _, at := range q.early {
+		for _, at := range q.unsolicited {
 			answering.Go(func() {
 				time.Sleep(at)
 				i.write(w, fmt.Sprintf(`{"id":"q%d","result":{"by":"the client, early"}}`, n))
@@ -362,23 +362,23 @@ func (i *interleaving) client(w io.Writer, r io.Reader) {
 		}
 		n := number(e.Root().Get("params").Get("n"))
 		answering.Go(func() {
-			time.Sleep(i.questions[n].answers)
+			time.Sleep(i.questions[n].clientAnswers)
 			i.write(w, fmt.Sprintf(`{"id":"q%d","result":{"by":"the client"}}`, n))
 		})
 	}
 }
 
-// codex reads what Codex gets, answers requests and asks its questions.
+// codex reads Codex's lines, answers requests and sends its own.
 func (i *interleaving) codex(r io.Reader) {
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	says := func(format string, args ...any) bool {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		if !i.over {
+		if !i.ended {
 			i.write(i.toBridge, fmt.Sprintf(format, args...))
 		}
-		return !i.over
+		return !i.ended
 	}
 	for n, q := range i.questions {
 		asking.Go(func() {
@@ -395,10 +395,10 @@ func (i *interleaving) codex(r io.Reader) {
 		id := string(e.ID.Raw())
 		params := e.Root().Get("params")
 		i.mu.Lock()
-		over := i.over
+		over := i.ended
 		i.mu.Unlock()
 		if over {
-			continue // nobody reads it
+			continue // the bridge has ended
 		}
 		switch {
 		case e.Method == "own/ask":
@@ -419,7 +419,7 @@ func (i *interleaving) codex(r io.Reader) {
 			n := number(params.Get("n"))
 			i.arrived = append(i.arrived, n)
 			i.at[n] = time.Now()
-			if !i.requests[n].never {
+			if !i.requests[n].unanswered {
 				asking.Go(func() {
 					if says(`{"id":%s,"result":{}}`, id) {
 						i.mu.Lock()
@@ -432,12 +432,12 @@ func (i *interleaving) codex(r io.Reader) {
 	}
 }
 
-// check holds what has come about to the laws.
+// check checks the laws.
 func (i *interleaving) check(start time.Time) {
 	for n := range i.questions {
 		answers := i.answers[n]
-		// The bridge reads nothing of Codex before the client has sent something.
-		if at := max(i.questions[n].at, i.requests[0].at); len(answers) == 0 && i.ends > 0 && at+handedOverBy > i.ends {
+		// The bridge does not read Codex before the client has sent something.
+		if at := max(i.questions[n].at, i.requests[0].at); len(answers) == 0 && i.endsAt > 0 && at+maxHandover > i.endsAt {
 			continue
 		}
 		if len(answers) != 1 || answers[0] != "the bridge" && !strings.HasSuffix(answers[0], judged) {
@@ -456,23 +456,23 @@ func (i *interleaving) check(start time.Time) {
 	}
 	for _, n := range i.answered {
 		for _, feature := range []string{"", ", judged once", ", judged twice"} {
-			if got := i.heard[fmt.Sprint(feature, n)]; got != 1 {
+			if got := i.handlerCalls[fmt.Sprint(feature, n)]; got != 1 {
 				i.t.Errorf("the feature %q is called %d times with the response to %d", feature, got, n)
 			}
 		}
 	}
 	for n, r := range i.requests {
-		if i.ends > 0 && r.at >= i.ends {
+		if i.endsAt > 0 && r.at >= i.endsAt {
 			break // it was not sent
 		}
 		if got := i.responses[fmt.Sprint(n)]; got != 1 {
 			i.t.Errorf("request %d gets %d responses", n, got)
 		}
-		if i.ends > 0 && r.latest >= i.ends {
+		if i.endsAt > 0 && r.latest >= i.endsAt {
 			continue // it may not reach codex
 		}
 		at, ok := i.at[n]
-		if took := at.Sub(start); !ok || took < r.earliest-handedOverBy || took > r.latest {
+		if took := at.Sub(start); !ok || took < r.earliest-maxHandover || took > r.latest {
 			i.t.Errorf("request %d (%s %s, at %v, waits %v) reaches codex: %t, at %v; it could at %v", n, r.method, r.thread, r.at, r.waits, ok, took, r.earliest)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"codex-bridge/bridge"
 )
 
-func TestOfType(t *testing.T) {
+func TestMatchItemType(t *testing.T) {
 	patch := bridge.MatchItemType("fileChange")
 	for _, c := range []struct {
 		line string
@@ -19,7 +19,7 @@ func TestOfType(t *testing.T) {
 		{`{"method":"item/started","params":{"item":{"type":"agentMessage","text":"a \"fileChange\" of \"type\""}}}`, false},
 		{`{"method":"item/started","params":{"item":{"type":"commandExecution","kind":"fileChange"}}}`, false},
 		{`{"method":"item/started","params":{"item":{"type":"fileChanges"}}}`, false},
-		// Whatever Codex does not write like this is searched, and read by who wants it.
+		// Any other form is searched, and parsed by the handler.
 		{`{"method":"item/started","params":{"item":{"id":"1","type":"fileChange"}}}`, true},
 		{`{"method":"item/started","params":{"threadId":"t","item":{"type":"fileChange"}}}`, true},
 		{`{"params":{"item":{"type":"fileChange"}},"method":"item/started"}`, true},
@@ -37,8 +37,8 @@ func TestOfType(t *testing.T) {
 	}
 }
 
-// A type that stands first is found however long the item is, and read without a copy.
-func TestOfTypeAllocs(t *testing.T) {
+// A type in its usual place is found in an item of any length, without a copy.
+func TestMatchItemTypeAllocs(t *testing.T) {
 	line := []byte(`{"method":"item/completed","params":{"item":{"type":"commandExecution","aggregatedOutput":"` + strings.Repeat("x", 1<<20) + `"}}}`)
 	is := bridge.MatchItemType("fileChange")
 	if n := testing.AllocsPerRun(100, func() { is(line) }); n > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tap writes down what it is told, a line each.
+// fakeObserver writes a line for each call.
 type fakeObserver struct {
 	mu   sync.Mutex
 	told []string
@@ -49,10 +49,10 @@ func (t *fakeObserver) ForwardedPart(part []byte, last bool) {
 	}
 }
 
-// A Tap is told what is said and who hears it: what passes, of methods that nobody knows too,
-// what is rewritten, held back and said by the bridge. It has nothing gathered for it: a
-// message longer than any that is gathered passes.
-func TestTap(t *testing.T) {
+// An Observer sees each message and its receiver: forwarded ones, also of unknown methods,
+// rewritten ones, withheld ones, and those of the bridge. Lines are not gathered for it: a line
+// longer than the maximum still passes.
+func TestObserver(t *testing.T) {
 	long := `{"method":"long","params":{"text":"` + strings.Repeat("word ", 400_000) + `"}}`
 	heard := &fakeObserver{}
 	c := bridgetest.StartObserved(t, heard, feature{

@@ -10,27 +10,27 @@ import (
 	"codex-bridge/bridge/bridgetest"
 )
 
-// listens is a feature that needs some notifications.
-type listens struct {
-	peer   *bridge.Conn
+// optOutFeature requires some notifications.
+type optOutFeature struct {
+	conn   *bridge.Conn
 	needed bool
 	heard  []string
 }
 
-func (l *listens) Attach(p *bridge.Conn) { l.peer = p }
+func (l *optOutFeature) Attach(p *bridge.Conn) { l.conn = p }
 
-func (l *listens) Routes() []bridge.Route {
-	said := func(_ context.Context, s *bridge.ServerMessage) { l.heard = append(l.heard, s.Method) }
+func (l *optOutFeature) Routes() []bridge.Route {
+	msg := func(_ context.Context, s *bridge.ServerMessage) { l.heard = append(l.heard, s.Method) }
 	return []bridge.Route{
-		{From: bridge.Codex, Method: "x/policy", HandleServer: said},
-		{From: bridge.Codex, Method: "x/always", HandleServer: said, Required: func() bool { return true }},
-		// Not of interest at the moment, and yet kept from the client.
-		{From: bridge.Codex, Method: "x/later", HandleServer: said, When: func() bool { return false }},
-		{From: bridge.Codex, Method: "x/sometimes", HandleServer: said, Required: func() bool { return l.needed }},
+		{From: bridge.Codex, Method: "x/policy", HandleServer: msg},
+		{From: bridge.Codex, Method: "x/always", HandleServer: msg, Required: func() bool { return true }},
+		// Not wanted now, but still withheld from the client.
+		{From: bridge.Codex, Method: "x/later", HandleServer: msg, When: func() bool { return false }},
+		{From: bridge.Codex, Method: "x/sometimes", HandleServer: msg, Required: func() bool { return l.needed }},
 	}
 }
 
-// What a feature needs can't be opted out of, and the client does not get it.
+// A client can't opt out of a notification that a feature requires, but does not get it.
 func TestOptOuts(t *testing.T) {
 	const all = `["x/policy","x/a\u006cways","x/later","x/sometimes","x/free",7]`
 	for _, c := range []struct {
@@ -45,12 +45,12 @@ func TestOptOuts(t *testing.T) {
 		{"policy", true, false, `["x/sometimes","x/free",7]`, []string{"x/sometimes", "x/free"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &listens{needed: c.needs}
+			f := &optOutFeature{needed: c.needs}
 			b := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{f}, Enforces: func() bool { return c.enforces }})
 			initialize := func(id int, list string) string {
 				return fmt.Sprintf(`{"id":%d,"method":"initialize","params":{"capabilities":{"optOutNotificationMethods":%s}}}`, id, list)
 			}
-			// What codex refuses counts for nothing.
+			// Codex rejects this initialize, so it has no effect.
 			text := "editor> " + initialize(1, `["x/always"]`) + "\ncodex< " + initialize(1, `[]`) + `
 codex> {"id":1,"error":{"code":-32600,"message":"no"}}
 editor< {"id":1,"error":{"code":-32600,"message":"no"}}
@@ -68,29 +68,29 @@ editor< {"id":2,"result":{}}
 			}
 			text += "codex> {\"method\":\"end\"}\neditor< {\"method\":\"end\"}\n"
 			b.Play(c.name, text)
-			if got := f.peer.DisabledNotification([]string{"x/other", "x/always", "x/policy"}); got != c.silenced {
+			if got := f.conn.DisabledNotification([]string{"x/other", "x/always", "x/policy"}); got != c.silenced {
 				t.Errorf("codex was told to be silent about %q, want %q", got, c.silenced)
 			}
-			if !f.peer.OptedOut("x/always") || !f.peer.OptedOut("x/free") || f.peer.OptedOut("x/other") {
+			if !f.conn.OptedOut("x/always") || !f.conn.OptedOut("x/free") || f.conn.OptedOut("x/other") {
 				t.Error("what the client has opted out of is not known")
 			}
 		})
 	}
 }
 
-// A list that can't be read may have anything on it.
-func TestOptOutsUnread(t *testing.T) {
+// An unreadable list may contain any notification.
+func TestUnreadableOptOuts(t *testing.T) {
 	for _, capabilities := range []string{`[true,false,["x/policy"]]`, `{"optOutNotificationMethods":{"0":"x/policy"}}`} {
-		f := &listens{}
+		f := &optOutFeature{}
 		line := `{"id":1,"method":"initialize","params":{"capabilities":` + capabilities + `}}`
 		bridgetest.Start(t, f).Play(capabilities, "editor> "+line+"\ncodex<= "+line+"\ncodex> {\"id\":1,\"result\":{}}\neditor< {\"id\":1,\"result\":{}}\n")
-		if f.peer.DisabledNotification([]string{"x/policy"}) == "" {
-			t.Errorf("%s: nothing is said to be silenced", capabilities)
+		if f.conn.DisabledNotification([]string{"x/policy"}) == "" {
+			t.Errorf("%s: no disabled notification", capabilities)
 		}
 	}
 }
 
-// Each name is looked at once: 60,000 took two minutes (R8).
+// Each name is compared once: 60,000 names once took two minutes (R8).
 func TestManyOptOuts(t *testing.T) {
 	names := make([]string, 60_000)
 	for i := range names {
@@ -104,5 +104,5 @@ func TestManyOptOuts(t *testing.T) {
 		}
 		return `{"id":1,"method":"initialize","params":{"capabilities":{"optOutNotificationMethods":` + string(raw) + `}}}`
 	}
-	bridgetest.Start(t, &listens{}).Play("many", "editor> "+list(names)+"\ncodex<= "+list(append(names[:1:1], names[2:len(names)-1]...))+"\n")
+	bridgetest.Start(t, &optOutFeature{}).Play("many", "editor> "+list(names)+"\ncodex<= "+list(append(names[:1:1], names[2:len(names)-1]...))+"\n")
 }

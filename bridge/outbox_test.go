@@ -14,8 +14,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// A codex that asks and does not read what it is answered has its answers wait, in their
-// order, without a goroutine each; beyond some thousand it is not heard until it reads.
+// Replies to a Codex that does not read are queued in order, without a goroutine each. Beyond
+// some thousand the bridge stops reading Codex.
 func TestRepliesToStoppedCodex(t *testing.T) {
 	const questions = 6000
 	no := strings.Repeat("x", 4<<10)
@@ -25,13 +25,13 @@ func TestRepliesToStoppedCodex(t *testing.T) {
 	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
 	before := runtime.NumGoroutine()
 	asked := make(chan struct{})
-	go func() { // ends when all are answered, at the latest
+	go func() { // ends at the latest when all are answered
 		defer close(asked)
 		for i := range questions {
 			c.CodexSends(fmt.Sprintf(`{"method":"ask","id":%d,"params":{}}`, i))
 		}
 	}()
-	stopped(t, c.CodexReceives())
+	awaitBlocked(t, c.CodexReceives())
 	if more := runtime.NumGoroutine() - before; more > 10 {
 		t.Errorf("%d goroutines more", more)
 	}
@@ -43,34 +43,33 @@ func TestRepliesToStoppedCodex(t *testing.T) {
 	<-asked
 }
 
-// clogged is a client that reads no more, with so much waiting for it that what is told it
-// is not written.
-func clogged(t *testing.T, c *bridgetest.Conversation) (lines int) {
+// blockClient stops reading as the client, and fills the queue until notifications are dropped.
+func blockClient(t *testing.T, c *bridgetest.Conversation) (lines int) {
 	t.Helper()
 	const told = 4000
-	go func() { // the end of the test ends it
+	go func() { // ends with the test
 		for range told {
 			c.CodexSends(`{"method":"tell","params":{"text":"` + strings.Repeat("x", 4000) + `"}}`)
 		}
 	}()
-	stopped(t, c.EditorReceives())
+	awaitBlocked(t, c.EditorReceives())
 	return told
 }
 
-// Who tells the client something does not wait until it listens. What was told comes in
-// order, as much as may wait.
-func TestTellStoppedClient(t *testing.T) {
+// Notify does not wait for a client that does not read. The queued notifications arrive in
+// order.
+func TestNotifyStoppedClient(t *testing.T) {
 	const most = 1024
-	v := &voice{}
+	v := &connOnly{}
 	c := bridgetest.Start(t, v)
 	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
-	left := clogged(t, c)
+	left := blockClient(t, c)
 	for i := range most + 10 {
-		v.peer.Notify("own/told", i)
+		v.conn.Notify("own/told", i)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := v.peer.AskUser(over, "thread", "own/question", nil); err == nil {
+	if _, err := v.conn.AskUser(over, "thread", "own/question", nil); err == nil {
 		t.Error("a question that nobody has heard is answered")
 	}
 	next, rest := 0, []string{}
@@ -88,25 +87,25 @@ func TestTellStoppedClient(t *testing.T) {
 			rest = append(rest, line)
 		}
 	}
-	if next < most || next > most+1 { // one may have been on its way already
+	if next < most || next > most+1 { // one may have been in the pipe already
 		t.Errorf("%d have come; %d may wait", next, most)
 	}
-	// A question and its end are never too much, and stand behind what was told before.
+	// A request and its serverRequest/resolved are never dropped, and come after earlier lines.
 	if len(rest) != 2 || !strings.Contains(rest[0], "own/question") || !strings.Contains(rest[1], "serverRequest/resolved") {
 		t.Errorf("and then: %s", rest)
 	}
 }
 
-// A request in the client's place ends in time, though codex reads nothing, and though a
-// message of the client's is stuck on its way there.
-func TestDeadlineOfRequest(t *testing.T) {
+// CallAsClient ends with its context even if Codex does not read and an earlier message of the
+// client is blocked.
+func TestCallAsClientEndsWithContext(t *testing.T) {
 	deadline := func(t *testing.T, err error) {
 		t.Helper()
 		if e := (*rpc.Error)(nil); !errors.As(err, &e) || e.Code != rpc.CodeDeadline {
 			t.Errorf("the request ends with %v", err)
 		}
 	}
-	v := &voice{}
+	v := &connOnly{}
 	c := bridgetest.Start(t, v)
 	t.Cleanup(func() {
 		go func() { // ends with the conversation
@@ -118,19 +117,19 @@ func TestDeadlineOfRequest(t *testing.T) {
 	for range cap(c.CodexReceives()) + 10 {
 		c.EditorSends(`{"method":"tell"}`)
 	}
-	stopped(t, c.CodexReceives())
-	for range 2 { // the first is stuck itself, the second behind it
+	awaitBlocked(t, c.CodexReceives())
+	for range 2 { // the first blocks in the write, the second behind it
 		over, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		_, err := v.peer.CallAsClient(over, "own/question", map[string]string{"text": strings.Repeat("x", 16<<20)})
+		_, err := v.conn.CallAsClient(over, "own/question", map[string]string{"text": strings.Repeat("x", 16<<20)})
 		cancel()
 		deadline(t, err)
 	}
 }
 
-// aside answers a client's request when it is told to, or gives up asking codex.
-type aside struct{ now, gaveUp chan struct{} }
+// asyncFeature answers a client's request when the test says so, or stops waiting for Codex.
+type asyncFeature struct{ now, gaveUp chan struct{} }
 
-func (a aside) Routes() []bridge.Route {
+func (a asyncFeature) Routes() []bridge.Route {
 	return []bridge.Route{
 		{From: bridge.Client, Method: "later", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
@@ -157,10 +156,10 @@ func (a aside) Routes() []bridge.Route {
 	}
 }
 
-// What a client has answered by way of other requests is bounded, as what it asks codex is.
-func TestTooManyAsides(t *testing.T) {
+// The number of asynchronous requests is limited.
+func TestTooManyAsyncRequests(t *testing.T) {
 	const most = 4096
-	a := aside{now: make(chan struct{})}
+	a := asyncFeature{now: make(chan struct{})}
 	c := bridgetest.Start(t, a)
 	for i := range most {
 		c.EditorSends(fmt.Sprintf(`{"id":%d,"method":"later"}`, i))
@@ -177,10 +176,10 @@ editor< {"id":"one more","error":{"code":-32001,"message":"<text>"}}
 	}
 }
 
-// Who has stopped waiting for codex's answer has answered the client: when it comes after
-// all, the client does not get it, too.
-func TestAsideGivesUp(t *testing.T) {
-	a := aside{gaveUp: make(chan struct{})}
+// If AsyncRequest.Call ends with its context, the feature answers the client. The client does not
+// get the late response of Codex.
+func TestAsyncCallEndsWithContext(t *testing.T) {
+	a := asyncFeature{gaveUp: make(chan struct{})}
 	c := bridgetest.Start(t, a)
 	c.Play("asked", `
 editor> {"id":1,"method":"impatient"}
@@ -195,12 +194,12 @@ editor< {"method":"next"}
 `)
 }
 
-// A question that has been answered from here before the client hears it has no end in
-// time any more: codex is answered once.
-func TestEitherAnsweredAtOnce(t *testing.T) {
-	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
-		said.TimeoutResult(time.Nanosecond, func() []byte { return []byte(`"too late"`) })
-		said.Share().Reply([]byte(`"from here"`))
+// A shared request that a feature answers before the client gets it has no timeout any more:
+// Codex gets one response.
+func TestSharedRequestAnsweredAtOnce(t *testing.T) {
+	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", HandleServer: func(_ context.Context, msg *bridge.ServerMessage) {
+		msg.TimeoutResult(time.Nanosecond, func() []byte { return []byte(`"too late"`) })
+		msg.Share().Reply([]byte(`"from here"`))
 	}}, {From: bridge.Client, Method: bridge.Unsolicited, HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 		return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
 	}}})

@@ -16,13 +16,14 @@ type outgoing struct {
 	c     *conversation
 	write func(line []byte) error
 
-	lines    []*outgoingLine // queued, without the one being written
-	queued   int             // lines of enqueue, queued or being written
-	bytes    int             // their size
-	writing  bool            // a goroutine is writing
-	writes   uint64          // number of lines written
-	slow     bool            // a wait has failed since the last write
-	dropping bool            // the last notification was dropped
+	lines  []*outgoingLine // queued, without the one being written
+	queued int             // lines of enqueue, queued or being written
+	bytes  int             // their size
+
+	writing  bool   // a goroutine is writing
+	writes   uint64 // number of lines written
+	slow     bool   // a wait has failed since the last write
+	dropping bool   // the last notification was dropped
 }
 
 // outgoingLine is one line in an outgoing queue.

@@ -12,11 +12,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// A client that has too many requests under way is told so, until some of them are answered.
-// What is urgent goes on, and so does what the bridge asks itself.
+// A client with too many pending requests gets errors until some are answered. Urgent requests
+// and those of the bridge are still sent.
 func TestOverload(t *testing.T) {
 	const most = 4096
-	v := &voice{}
+	v := &connOnly{}
 	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Urgent: []string{"turn/interrupt"}, Features: []bridge.Feature{v}})
 	for i := range most {
 		c.EditorSends(fmt.Sprintf(`{"id":%d,"method":"m"}`, i))
@@ -35,8 +35,8 @@ codex> {"id":"stop","result":{}}
 editor< {"id":"stop","result":{}}
 `)
 	asked := make(chan error, 1)
-	go func() { // ends with its answer
-		_, err := v.peer.Call(context.Background(), "own/question", nil)
+	go func() { // ends with its response
+		_, err := v.conn.Call(context.Background(), "own/question", nil)
 		asked <- err
 	}()
 	c.Play("the bridge's own", `
@@ -56,7 +56,7 @@ editor< {"id":7,"error":{"code":-32001,"message":"<text>"}}
 `)
 }
 
-// The bridge keeps no id that is long only to be kept; it passes where nothing is kept.
+// The bridge does not keep long ids. It forwards them if it does not keep requests.
 func TestLongIDs(t *testing.T) {
 	quoted := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
 	for name, o := range map[string]bridge.Options{"kept": {AnswerAll: always}, "not kept": {}} {
@@ -82,8 +82,8 @@ func TestLongIDs(t *testing.T) {
 
 func always() bool { return true }
 
-// What is kept of requests may change in the middle: a policy comes into force.
-func TestKeptFromNowOn(t *testing.T) {
+// A policy may take effect during a conversation; then the bridge starts to keep requests.
+func TestAnswerAllMayStartLater(t *testing.T) {
 	var on atomic.Bool
 	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: on.Load})
 	c.Play("not kept", `

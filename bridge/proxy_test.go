@@ -19,7 +19,7 @@ type feature []bridge.Route
 
 func (f feature) Routes() []bridge.Route { return f }
 
-// sessions plays every file of testdata/sessions whose name starts with prefix.
+// sessions plays every file in testdata/sessions whose name starts with prefix.
 func sessions(t *testing.T, prefix string, features func(t *testing.T) []bridge.Feature) {
 	t.Helper()
 	files, err := filepath.Glob("../testdata/sessions/" + prefix + "*.txt")
@@ -37,12 +37,12 @@ func sessions(t *testing.T, prefix string, features func(t *testing.T) []bridge.
 	}
 }
 
-// Without features the proxy is transparent, and answers what codex would drop.
+// Without features the proxy is transparent, and answers messages that Codex would drop.
 func TestTransparentSessions(t *testing.T) {
 	sessions(t, "transparent-", func(*testing.T) []bridge.Feature { return nil })
 }
 
-// The routes of TestRoutedSessions: one of each thing a handler can do.
+// The routes of TestRoutedSessions: one for each possibility of a handler.
 func TestRoutedSessions(t *testing.T) {
 	sessions(t, "routed-", func(*testing.T) []bridge.Feature {
 		return []bridge.Feature{
@@ -78,14 +78,14 @@ func TestRoutedSessions(t *testing.T) {
 	})
 }
 
-// asker asks codex before it lets a message pass.
-type asker struct{ peer *bridge.Conn }
+// asker calls Codex before it forwards a message.
+type asker struct{ conn *bridge.Conn }
 
-func (a *asker) Attach(p *bridge.Conn) { a.peer = p }
+func (a *asker) Attach(p *bridge.Conn) { a.conn = p }
 
 func (a *asker) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Client, Method: "ask", HandleClient: func(ctx context.Context, c *bridge.ClientMessage) *rpc.Error {
-		result, err := a.peer.Call(ctx, "own/question", map[string]int{"n": 1})
+		result, err := a.conn.Call(ctx, "own/question", map[string]int{"n": 1})
 		if err != nil {
 			return rpc.Errorf(rpc.CodeUpstream, "%v", err)
 		}
@@ -94,7 +94,7 @@ func (a *asker) Routes() []bridge.Route {
 	}}}
 }
 
-func TestRouteOfTheWrongSide(t *testing.T) {
+func TestRouteNeedsHandlerOfItsSide(t *testing.T) {
 	_, err := bridge.NewProxy(bridge.Options{Features: []bridge.Feature{feature{{From: bridge.Codex, Method: "x",
 		HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error { return nil }}}}})
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// mark notes in a client's message that a feature has seen it.
-func mark(name string) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+// markSeen appends the name of a feature to a client's message.
+func markSeen(name string) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(_ context.Context, c *bridge.ClientMessage) *rpc.Error {
 		var m struct {
 			ID     json.RawMessage `json:"id"`
@@ -33,21 +33,21 @@ func mark(name string) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	}
 }
 
-// settler tells the bridge what codex has settled.
-type settler struct{ peer *bridge.Conn }
+// resolver removes requests that Codex has resolved.
+type resolver struct{ conn *bridge.Conn }
 
-func (s *settler) Attach(p *bridge.Conn) { s.peer = p }
+func (s *resolver) Attach(p *bridge.Conn) { s.conn = p }
 
-func (s *settler) Routes() []bridge.Route {
-	return []bridge.Route{{From: bridge.Codex, Method: "settled", HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
-		if id, ok := rpc.ParseID(said.Root().Get("params").Get("requestId")); ok {
-			s.peer.ForgetServerRequest(id)
+func (s *resolver) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Codex, Method: "settled", HandleServer: func(_ context.Context, msg *bridge.ServerMessage) {
+		if id, ok := rpc.ParseID(msg.Root().Get("params").Get("requestId")); ok {
+			s.conn.ForgetServerRequest(id)
 		}
 	}}}
 }
 
-// What codex asks of its client, and what the client answers.
-func TestReplySessions(t *testing.T) {
+// Requests of Codex and the responses of the client.
+func TestClientResponseSessions(t *testing.T) {
 	pass := func(context.Context, *bridge.ClientMessage) *rpc.Error { return nil }
 	sessions(t, "replies-", func(*testing.T) []bridge.Feature {
 		return []bridge.Feature{
@@ -63,17 +63,17 @@ func TestReplySessions(t *testing.T) {
 						r.Line = append(rpc.EncodeResult(r.ID, append(append([]byte(`{"decision":"decline","of":`), asked...), '}')), '\n')
 					})
 				}},
-				{From: bridge.Client, Method: "both", HandleClient: mark("first")},
+				{From: bridge.Client, Method: "both", HandleClient: markSeen("first")},
 				{From: bridge.Client, Method: bridge.Unsolicited, HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 					return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
 				}},
 			},
-			&settler{},
+			&resolver{},
 			feature{
 				{From: bridge.Client, Method: "hello", HandleClient: pass},
-				{From: bridge.Client, Method: bridge.Other, HandleClient: mark("other")},
+				{From: bridge.Client, Method: bridge.Other, HandleClient: markSeen("other")},
 				{From: bridge.Codex, Method: bridge.Other, HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
-					if !strings.HasPrefix(s.Method, "ask/") { // none is to come here without an id
+					if !strings.HasPrefix(s.Method, "ask/") { // all others must have an id
 						s.Refuse(rpc.Errorf(rpc.CodeRefused, "unknown"))
 					}
 				}},

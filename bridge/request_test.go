@@ -11,19 +11,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// speaks asks b/any in words of its own when the client asks a/run, and tells the client
-// what came of it.
-type speaks struct{ peer *bridge.Conn }
+// clientImpersonator calls b/any in the client's name when the client sends a/run, and sends
+// the client the result.
+type clientImpersonator struct{ conn *bridge.Conn }
 
-func (s *speaks) Attach(p *bridge.Conn) { s.peer = p }
+func (s *clientImpersonator) Attach(p *bridge.Conn) { s.conn = p }
 
-func (s *speaks) Routes() []bridge.Route {
+func (s *clientImpersonator) Routes() []bridge.Route {
 	return []bridge.Route{
 		{From: bridge.Client, Method: "a/run", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
 			method, _ := call.Params.Get("method").Text()
 			call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
-				result, err := s.peer.CallAsClient(ctx, method, map[string]any{"x": 1})
+				result, err := s.conn.CallAsClient(ctx, method, map[string]any{"x": 1})
 				if err != nil {
 					aside.Reply(rpc.EncodeError(id, err))
 					return
@@ -32,18 +32,18 @@ func (s *speaks) Routes() []bridge.Route {
 			})
 			return nil
 		}},
-		// It does not see its own.
+		// A feature does not get its own requests.
 		{From: bridge.Client, Method: "b/any", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			return rpc.Errorf(rpc.CodeInternal, "it was asked itself")
 		}},
 	}
 }
 
-// others are the ways a feature has with a request: it marks b/any, refuses b/no, answers
-// b/here, and asks something else in place of b/aside.
-type others struct{ ended chan error }
+// handlers has each way to handle a request: it marks b/any, refuses b/no, answers b/here, and
+// calls another method in place of b/aside.
+type handlers struct{ ended chan error }
 
-func (o others) Routes() []bridge.Route {
+func (o handlers) Routes() []bridge.Route {
 	route := func(method string, f func(*bridge.ClientMessage) *rpc.Error) bridge.Route {
 		return bridge.Route{From: bridge.Client, Method: method, Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error { return f(call) }}
 	}
@@ -80,11 +80,11 @@ func (o others) Routes() []bridge.Route {
 	}
 }
 
-// A request of the bridge's own goes the way of the client's, and the answer to nobody but
-// who has asked.
-func TestRequest(t *testing.T) {
-	o := others{make(chan error, 1)}
-	c := bridgetest.Start(t, &speaks{}, o)
+// A request of CallAsClient passes the routes for client messages. Only the caller gets the
+// response.
+func TestCallAsClient(t *testing.T) {
+	o := handlers{make(chan error, 1)}
+	c := bridgetest.Start(t, &clientImpersonator{}, o)
 	c.Play("request", `
 editor> {"id":1,"method":"a/run","params":{"method":"b/any"}}
 codex< {"id":"$first","method":"b/any","params":{"x":1,"held":true}}
@@ -110,9 +110,9 @@ editor< {"id":5,"error":{"code":-32600,"message":"what?","data":[1]}}
 	}
 }
 
-// Codex ends before it has answered.
-func TestRequestAtTheEnd(t *testing.T) {
-	c := bridgetest.Start(t, &speaks{})
+// Codex ends before its response.
+func TestCallAsClientWhenCodexEnds(t *testing.T) {
+	c := bridgetest.Start(t, &clientImpersonator{})
 	c.Play("end", `
 editor> {"id":1,"method":"a/run","params":{"method":"b/other"}}
 codex< {"id":"$first","method":"b/other","params":{"x":1}}
@@ -123,15 +123,15 @@ editor< {"id":1,"error":{"code":-32011,"message":"<text>"}}
 `)
 }
 
-// impatient asks b/slow until the client says "enough", and tells it.
-type impatient struct {
-	peer   *bridge.Conn
+// cancelling calls b/slow until the client sends "enough", and reports the error to it.
+type cancelling struct {
+	conn   *bridge.Conn
 	enough chan struct{}
 }
 
-func (i *impatient) Attach(p *bridge.Conn) { i.peer = p }
+func (i *cancelling) Attach(p *bridge.Conn) { i.conn = p }
 
-func (i *impatient) Routes() []bridge.Route {
+func (i *cancelling) Routes() []bridge.Route {
 	return []bridge.Route{
 		{From: bridge.Client, Method: "a/run", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			id := call.ID.Clone()
@@ -142,7 +142,7 @@ func (i *impatient) Routes() []bridge.Route {
 					<-i.enough
 					cancel()
 				}()
-				_, err := i.peer.CallAsClient(ctx, "b/slow", map[string]any{})
+				_, err := i.conn.CallAsClient(ctx, "b/slow", map[string]any{})
 				aside.Reply(rpc.EncodeError(id, err))
 			})
 			return nil
@@ -154,9 +154,9 @@ func (i *impatient) Routes() []bridge.Route {
 	}
 }
 
-// An answer that nobody waits for any more is the client's as little as before.
-func TestRequestGivenUp(t *testing.T) {
-	c := bridgetest.Start(t, &impatient{enough: make(chan struct{})})
+// The client does not get a response that its caller no longer waits for.
+func TestLateResponseOfCallAsClientIsDropped(t *testing.T) {
+	c := bridgetest.Start(t, &cancelling{enough: make(chan struct{})})
 	c.Play("given up", `
 editor> {"id":1,"method":"a/run","params":{}}
 codex< {"id":"$slow","method":"b/slow","params":{}}

@@ -9,19 +9,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// helps answers what codex asks with "ask" when the client says "help", unless the client
-// has answered itself. What it thinks of its answer, it tells the client.
-type helps struct {
+// helping answers Codex's request "ask" when the client sends "help", unless the client has
+// answered. It reports to the client whether its answer counted.
+type helping struct {
 	held    *bridge.ServerRequest
 	replies int
 	heard   bool
 }
 
-func (h *helps) Routes() []bridge.Route {
+func (h *helping) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Codex, Method: "ask", Why: "t", HandleServer: func(_ context.Context, said *bridge.ServerMessage) {
-			h.held = said.Share()
-			said.OnResponse(func(*bridge.ClientResponse) { h.heard = true })
+		{From: bridge.Codex, Method: "ask", Why: "t", HandleServer: func(_ context.Context, msg *bridge.ServerMessage) {
+			h.held = msg.Share()
+			msg.OnResponse(func(*bridge.ClientResponse) { h.heard = true })
 		}},
 		{From: bridge.Client, Method: "help", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 			if h.held.Reply([]byte(`"from here"`)) {
@@ -36,9 +36,9 @@ func (h *helps) Routes() []bridge.Route {
 	}
 }
 
-// Of two that may answer, the first counts.
-func TestEither(t *testing.T) {
-	h := &helps{}
+// Of two answers the first counts.
+func TestShare(t *testing.T) {
+	h := &helping{}
 	c := bridgetest.Start(t, h)
 	c.Play("the bridge", `
 editor> {"id":1,"method":"hello"}

@@ -12,24 +12,24 @@ import (
 	"codex-bridge/rpc"
 )
 
-// voice is a feature that has nothing but its voice.
-type voice struct{ peer *bridge.Conn }
+// connOnly is a feature without routes.
+type connOnly struct{ conn *bridge.Conn }
 
-func (v *voice) Attach(p *bridge.Conn)  { v.peer = p }
-func (v *voice) Routes() []bridge.Route { return nil }
+func (v *connOnly) Attach(p *bridge.Conn)  { v.conn = p }
+func (v *connOnly) Routes() []bridge.Route { return nil }
 
-// stopped waits until as many lines wait at a side as the test takes; it reads no more then.
-func stopped(t *testing.T, heard <-chan string) {
+// awaitBlocked waits until the queue of a side has the lines of the test; the side does not read.
+func awaitBlocked(t *testing.T, heard <-chan string) {
 	t.Helper()
-	for end := time.Now().Add(patience); len(heard) < cap(heard); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); len(heard) < cap(heard); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d lines have come", len(heard))
 		}
 	}
 }
 
-// A question that the bridge can't even ask, because nobody listens, is over when its time is.
-func TestDeadlineOfWhatCannotBeSaid(t *testing.T) {
+// CallClient ends with its context even if the client does not read the request.
+func TestCallClientEndsWithContext(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	deadline := func(t *testing.T, err error) {
@@ -39,20 +39,20 @@ func TestDeadlineOfWhatCannotBeSaid(t *testing.T) {
 		}
 	}
 	t.Run("the client", func(t *testing.T) {
-		v := &voice{}
+		v := &connOnly{}
 		c := bridgetest.Start(t, v)
 		c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
-		go func() { // the end of the test ends it
+		go func() { // ends with the test
 			for range 4000 {
 				c.CodexSends(`{"method":"tell","params":{"text":"` + strings.Repeat("x", 4000) + `"}}`)
 			}
 		}()
-		stopped(t, c.EditorReceives())
-		_, err := v.peer.CallClient(over, "own/question", nil)
+		awaitBlocked(t, c.EditorReceives())
+		_, err := v.conn.CallClient(over, "own/question", nil)
 		deadline(t, err)
-		_, err = v.peer.AskUser(over, "thread", "own/question", nil)
+		_, err = v.conn.AskUser(over, "thread", "own/question", nil)
 		deadline(t, err)
-		// The other direction is not held up.
+		// The other direction is not blocked.
 		c.Play("on", "editor> {\"id\":1,\"method\":\"turn/interrupt\"}\ncodex< {\"id\":1,\"method\":\"turn/interrupt\"}")
 		told := 0
 		for told < 4000 {
@@ -62,7 +62,7 @@ func TestDeadlineOfWhatCannotBeSaid(t *testing.T) {
 		}
 	})
 	t.Run("codex", func(t *testing.T) {
-		v := &voice{}
+		v := &connOnly{}
 		c := bridgetest.Start(t, v)
 		t.Cleanup(func() {
 			go func() { // ends with the conversation
@@ -70,14 +70,14 @@ func TestDeadlineOfWhatCannotBeSaid(t *testing.T) {
 				}
 			}()
 		})
-		c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}") // it runs
+		c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}") // the proxy is running
 		for range cap(c.CodexReceives()) + 10 {
 			c.EditorSends(`{"method":"tell"}`)
 		}
-		stopped(t, c.CodexReceives())
-		_, err := v.peer.Call(over, "own/question", strings.Repeat("x", 16<<20))
+		awaitBlocked(t, c.CodexReceives())
+		_, err := v.conn.Call(over, "own/question", strings.Repeat("x", 16<<20))
 		deadline(t, err)
-		// The other direction is not held up.
+		// The other direction is not blocked.
 		c.Play("on", "codex> {\"method\":\"tell\"}\neditor< {\"method\":\"tell\"}")
 	})
 }

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Tasks may start while another goroutine waits for all to end, and more than max do not
-// start.
+// Tasks may start while another goroutine waits for all to end. More than max do not start.
 func TestTaskGroup(t *testing.T) {
 	c := newConversation(nil, nil)
 	g := &c.asyncRequests

@@ -9,10 +9,10 @@ import (
 	"codex-bridge/rpc"
 )
 
-// A question that the client does not answer in time is answered for it, once; what it
-// says then is an answer to nothing. Another is answered before.
-func TestWithinSessions(t *testing.T) {
-	sessions(t, "within", func(*testing.T) []bridge.Feature {
+// If the client does not answer in time the bridge answers, once. A later response of the client
+// is unsolicited.
+func TestTimeoutSessions(t *testing.T) {
+	sessions(t, "timeout", func(*testing.T) []bridge.Feature {
 		asks := func(d time.Duration) func(context.Context, *bridge.ServerMessage) {
 			return func(_ context.Context, s *bridge.ServerMessage) {
 				s.TimeoutResult(time.Hour, func() []byte { return []byte(`"too late"`) })

@@ -10,8 +10,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// wanting are routes for what codex says in TestLost: it is looked at, and passes.
-func wanting() feature {
+// observingRoutes are routes for messages that are examined and forwarded.
+func observingRoutes() feature {
 	return feature{
 		{From: bridge.Client, Method: "watched", HandleClient: func(_ context.Context, c *bridge.ClientMessage) *rpc.Error {
 			c.OnResponse(func(*bridge.ServerResponse) {})
@@ -22,11 +22,10 @@ func wanting() feature {
 	}
 }
 
-// A message of codex that somebody here has to look at, and that can't be read, is not lost
-// without a word: who waits for an answer gets one.
-func TestUnreadable(t *testing.T) {
-	v := &voice{}
-	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting(), v}})
+// If a wanted message of Codex can't be read, its request gets an error.
+func TestUnreadableMessageIsAnswered(t *testing.T) {
+	v := &connOnly{}
+	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{observingRoutes(), v}})
 	c.Play("unreadable", `
 editor> {"id":1,"method":"watched"}
 codex< {"id":1,"method":"watched"}
@@ -42,8 +41,8 @@ codex> {"id":1,"result":{}}
 editor< {"id":1,"result":{}}
 `)
 	asked := make(chan error, 1)
-	go func() { // ends with its answer
-		_, err := v.peer.Call(context.Background(), "own/question", nil)
+	go func() { // ends with its response
+		_, err := v.conn.Call(context.Background(), "own/question", nil)
 		asked <- err
 	}()
 	c.Play("the bridge's own", `
@@ -55,15 +54,15 @@ codex> {"id":"$own","result":{"a":1,"a":2}}
 	}
 }
 
-// Codex may end in the middle of an answer. That is none: the client gets what there is of
-// it, and then, on a line of its own, that codex has ended.
-func TestCutAnswer(t *testing.T) {
+// Codex may end within a response. The client gets the part and then, on a new line, the error
+// that Codex has ended.
+func TestTruncatedResponse(t *testing.T) {
 	long := `{"id":1,"result":"` + strings.Repeat("x", 3*rpc.PumpBufferSize)
 	for name, cut := range map[string]string{
 		"short": `{"id":1,"result":{"text":"half a`, "long": long, "no id yet": `{"id":1`, "a failure": `{"error":{"code":-1,"mess`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting()}})
+			c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{observingRoutes()}})
 			c.Play("asked", "editor> {\"id\":1,\"method\":\"m\"}\ncodex< {\"id\":1,\"method\":\"m\"}")
 			c.CodexSendsPart(cut)
 			c.CodexEnds()
@@ -71,14 +70,14 @@ func TestCutAnswer(t *testing.T) {
 		})
 	}
 	t.Run("wanted", func(t *testing.T) {
-		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting()}})
+		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{observingRoutes()}})
 		c.Play("asked", "editor> {\"id\":1,\"method\":\"watched\"}\ncodex< {\"id\":1,\"method\":\"watched\"}")
 		c.CodexSendsPart(`{"id":1,"result":{"text":"half a`)
 		c.CodexEnds()
 		c.Play("ended", `editor< {"id":1,"error":{"code":-32011,"message":"<text>"}}`)
 	})
-	t.Run("whole", func(t *testing.T) { // but for its line end
-		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{wanting()}})
+	t.Run("whole", func(t *testing.T) { // lacks only its line end
+		c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Features: []bridge.Feature{observingRoutes()}})
 		c.Play("asked", "editor> {\"id\":1,\"method\":\"m\"}\ncodex< {\"id\":1,\"method\":\"m\"}\n"+
 			"editor> {\"id\":2,\"method\":\"m\"}\ncodex< {\"id\":2,\"method\":\"m\"}")
 		c.CodexSendsPart(`{"id":1,"result":{}}`)
@@ -87,9 +86,9 @@ func TestCutAnswer(t *testing.T) {
 	})
 }
 
-// Of an answer with more values than are kept nothing is shown: what is missing could be
-// what counts.
-func TestResultOfTooMuch(t *testing.T) {
+// Of a response with more values than are kept no result is returned: the missing ones may
+// matter.
+func TestResultOfTruncatedEnvelopeIsAbsent(t *testing.T) {
 	e, err := rpc.ParseEnvelope([]byte(`{"id":1,"result":{"a":1,"b":[` + strings.Repeat("0,", 1<<22) + `0],"c":1}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -9,15 +9,15 @@ import (
 	"codex-bridge/rpc"
 )
 
-// holder holds what codex asks until codex says "release".
-type holder struct {
-	peer *bridge.Conn
-	held []*bridge.ServerRequest // of codex's messages alone, one after the other
+// withholding withholds requests of Codex until Codex sends "release".
+type withholding struct {
+	conn *bridge.Conn
+	held []*bridge.ServerRequest // used only by handlers of Codex's messages, which run in order
 }
 
-func (h *holder) Attach(p *bridge.Conn) { h.peer = p }
+func (h *withholding) Attach(p *bridge.Conn) { h.conn = p }
 
-func (h *holder) Routes() []bridge.Route {
+func (h *withholding) Routes() []bridge.Route {
 	hold := func(d time.Duration) func(context.Context, *bridge.ServerMessage) {
 		return func(_ context.Context, s *bridge.ServerMessage) {
 			h.held = append(h.held, s.Withhold(d, func() []byte { return []byte(`{"decision":"decline"}`) }))
@@ -36,16 +36,16 @@ func (h *holder) Routes() []bridge.Route {
 					late++
 				}
 			}
-			h.peer.Notify("released", map[string]int{"answered": answered, "late": late})
+			h.conn.Notify("released", map[string]int{"answered": answered, "late": late})
 		}},
 	}
 }
 
-// A request that is held is answered once, by who holds it or for want of time, and
-// by nobody else: neither the client nor a feature behind the holder hears of it.
-func TestHeldSessions(t *testing.T) {
-	sessions(t, "held", func(t *testing.T) []bridge.Feature {
-		return []bridge.Feature{&holder{}, &settler{}, feature{
+// A withheld request is answered once, by the feature or at its timeout. The client and later
+// features do not get it.
+func TestWithholdSessions(t *testing.T) {
+	sessions(t, "withhold", func(t *testing.T) []bridge.Feature {
+		return []bridge.Feature{&withholding{}, &resolver{}, feature{
 			{From: bridge.Client, Method: bridge.Unsolicited, HandleClient: func(context.Context, *bridge.ClientMessage) *rpc.Error {
 				return rpc.Errorf(rpc.CodeInvalidRequest, "an answer to nothing")
 			}},

@@ -39,21 +39,21 @@ import (
 const EnvSocket = "BRIDGETEST_SOCKET"
 
 // patience is for messages that must come; nothing depends on its length.
-const patience = 20 * time.Second
+const timeout = 20 * time.Second
 
 // Conversation is a running proxy with both its sides in the test's hands.
 type Conversation struct {
 	t      *testing.T
-	editor side
-	codex  side
+	editor peer
+	codex  peer
 	ended  chan error
 	bound  map[string]any
 }
 
-type side struct {
-	name string
-	w    io.WriteCloser
-	got  chan string
+type peer struct {
+	name     string
+	w        io.WriteCloser
+	received chan string
 }
 
 // Start starts a proxy with these features.
@@ -99,7 +99,7 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	outR, outW := io.Pipe()
 	o.In, o.Out = inR, outW
 	o.Command = codex.Command{Path: self, Env: append(os.Environ(), EnvSocket+"="+path)}
-	o.MaxMessage, o.Grace, o.Log = 1<<20, patience, slog.New(slog.DiscardHandler)
+	o.MaxMessage, o.Grace, o.Log = 1<<20, timeout, slog.New(slog.DiscardHandler)
 	p, err := bridge.NewProxy(o)
 	if err != nil {
 		t.Fatal(err)
@@ -114,19 +114,19 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.editor = side{"editor", inW, lines(outR)}
-	c.codex = side{"codex", conn, lines(conn)}
+	c.editor = peer{"editor", inW, lines(outR)}
+	c.codex = peer{"codex", conn, lines(conn)}
 	t.Cleanup(func() {
 		inW.Close()
 		conn.Close()
-		for range c.editor.got { // until the proxy has closed it
+		for range c.editor.received { // until the proxy has closed it
 		}
 		select {
 		case err := <-c.ended:
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			t.Error("the proxy does not end")
 		}
 	})
@@ -134,10 +134,10 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 }
 
 // EditorSays and CodexSays send a line, for a test that is no script.
-func (c *Conversation) EditorSends(line string) { c.says(c.editor, line) }
+func (c *Conversation) EditorSends(line string) { c.send(c.editor, line) }
 
 // CodexSays is EditorSays for the other side.
-func (c *Conversation) CodexSends(line string) { c.says(c.codex, line) }
+func (c *Conversation) CodexSends(line string) { c.send(c.codex, line) }
 
 // CodexSaysPart is CodexSays for the beginning of a line.
 func (c *Conversation) CodexSendsPart(text string) {
@@ -147,7 +147,7 @@ func (c *Conversation) CodexSendsPart(text string) {
 	}
 }
 
-func (c *Conversation) says(s side, line string) {
+func (c *Conversation) send(s peer, line string) {
 	c.t.Helper()
 	if _, err := io.WriteString(s.w, line+"\n"); err != nil {
 		c.t.Fatalf("%s: %v", s.name, err)
@@ -155,10 +155,10 @@ func (c *Conversation) says(s side, line string) {
 }
 
 // EditorHears and CodexHears have what has come to a side, a line each.
-func (c *Conversation) EditorReceives() <-chan string { return c.editor.got }
+func (c *Conversation) EditorReceives() <-chan string { return c.editor.received }
 
 // CodexHears is EditorHears for the other side.
-func (c *Conversation) CodexReceives() <-chan string { return c.codex.got }
+func (c *Conversation) CodexReceives() <-chan string { return c.codex.received }
 
 // Bind gives "$name" a value.
 func (c *Conversation) Bind(name string, value any) { c.bound[name] = value }
@@ -208,12 +208,12 @@ func (c *Conversation) NextToCodex(n int) []string {
 	var all []string
 	for range n {
 		select {
-		case got, ok := <-c.codex.got:
+		case got, ok := <-c.codex.received:
 			if !ok {
 				c.t.Fatal("codex gets nothing more")
 			}
 			all = append(all, strings.TrimSuffix(got, "\n"))
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			c.t.Fatalf("codex gets nothing; %s", c.pending())
 		}
 	}
@@ -235,7 +235,7 @@ func (c *Conversation) step(verb, text string) error {
 		return err
 	case "<", "<=":
 		select {
-		case got, ok := <-s.got:
+		case got, ok := <-s.received:
 			if !ok {
 				return fmt.Errorf("%s gets nothing more", s.name)
 			}
@@ -247,7 +247,7 @@ func (c *Conversation) step(verb, text string) error {
 				return nil
 			}
 			return c.same(text, got)
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			return fmt.Errorf("%s gets nothing; %s", s.name, c.pending())
 		}
 	}
@@ -269,9 +269,9 @@ func (c *Conversation) fill(text string) (string, error) {
 // pending is what has come and was not asked for.
 func (c *Conversation) pending() string {
 	var all []string
-	for _, s := range []side{c.editor, c.codex} {
+	for _, s := range []peer{c.editor, c.codex} {
 		select {
-		case got := <-s.got:
+		case got := <-s.received:
 			all = append(all, s.name+" has got "+got)
 		default:
 		}
