@@ -100,10 +100,10 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 		}
 	}
 	plan := &inject.Plan{
-		Events: inject.Select(events, approval), Idle: h.idle, Timeout: time.Duration(cfg.Timeout), Status: hookStatus,
+		Events: inject.SelectEvents(events, approval), IsIdle: h.idle, Timeout: time.Duration(cfg.Timeout), Status: hookStatus,
 	}
 	if h.guard.Policy().Gates() {
-		plan.Person = time.Duration(h.approvals().Timeout)
+		plan.PersonTimeout = time.Duration(h.approvals().Timeout)
 	}
 	allow := cfg.OnFailure == "allow"
 	plan.Command = func(e hook.Event) string { return server.Command(self, e, plan.Limit(e), allow) }

@@ -75,7 +75,7 @@ func (h *hooks) standsIn(event hook.Event, call tools.Call) bool {
 	if !cfg.On || !slices.Contains(cfg.Events, string(event)) {
 		return false
 	}
-	return !h.inject.InForce(h.guard.Session(call.Thread), event) && (event.Decides() || !h.idle(event))
+	return !h.inject.IsActive(h.guard.Session(call.Thread), event) && (event.Decides() || !h.idle(event))
 }
 
 // hookCall is a call of a tool as Codex describes it to a hook.

@@ -43,7 +43,7 @@ func newTelemetry(cfg *config.Config, bytes *bridge.ByteCounts, log *slog.Logger
 		log.Warn("nothing is exported to an OpenTelemetry collector", "error", err)
 		return nil
 	}
-	t, err := telemetry.New(telemetry.Options{Client: client, Bytes: bytes, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version})
+	t, err := telemetry.New(telemetry.Options{Collector: client, Bytes: bytes, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version})
 	if err != nil {
 		log.Warn("nothing is exported to an OpenTelemetry collector", "error", err)
 		return nil
@@ -61,7 +61,7 @@ type measured struct {
 func (m measured) Append(ctx context.Context, d store.Decision) error {
 	err := m.Recorder.Append(ctx, d)
 	if err == nil {
-		m.telemetry.Decided(d)
+		m.telemetry.RecordDecision(d)
 	}
 	return err
 }

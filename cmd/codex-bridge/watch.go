@@ -4,26 +4,26 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/hello"
 	"codex-bridge/relay/inject"
-	"codex-bridge/relay/observe"
+	"codex-bridge/relay/telemetry"
 )
 
 // watching has a client that knows the bridge see what codex tells of its own doings.
 // For another nothing is counted, and nothing read.
 type watching struct {
 	hello  *hello.Hello
-	counts *observe.Counts
+	counts *telemetry.Counts
 	hooks  *inject.Feature
 }
 
 // hooksState is what bridge/status has under hooks, and bridge/hooks/state tells.
 type hooksState struct {
 	inject.State
-	observe.Hooks
+	telemetry.HookCounts
 }
 
 func newWatch(hi *hello.Hello) *watching {
 	w := &watching{hello: hi}
-	w.counts = &observe.Counts{Wanted: hi.Known, Ran: w.tell}
+	w.counts = &telemetry.Counts{IsWanted: hi.Known, OnHookRun: w.tell}
 	return w
 }
 
@@ -36,7 +36,9 @@ func (w *watching) show(hooks *inject.Feature) {
 }
 
 // feature stands behind that of the hooks, which counts the bridge's own.
-func (w *watching) feature() bridge.Feature { return observe.New(inject.Source, w.counts) }
+func (w *watching) feature() bridge.Feature {
+	return telemetry.NewEventFeature(inject.Source, w.counts)
+}
 
 func (w *watching) state() hooksState { return hooksState{w.hooks.State(), w.counts.Hooks()} }
 

@@ -1,8 +1,9 @@
-// Package backlog is what waits to be written by one goroutine, while those who say it go on.
+// Package backlog provides a bounded queue between many producers and one goroutine that
+// writes.
 //
-// Who puts something in never waits: what does not fit, by number or by bytes, is dropped,
-// and the one who writes is told how many were, in their place. Put may be called from
-// everywhere at once, Next and More by one goroutine.
+// A producer never waits: a value that exceeds the limits is dropped, and the writer learns
+// how many were dropped at that point. Any goroutine may call Fits, Put and Drop. Only one
+// may call Next and TryNext.
 package backlog
 
 import (
@@ -10,13 +11,13 @@ import (
 	"sync/atomic"
 )
 
-// Queue is a backlog.
+// Queue is a bounded queue.
 type Queue[T any] struct {
-	most    int64
-	queue   chan entry[T]
-	waiting atomic.Int64 // bytes
-	dropped atomic.Int64 // since Next or More told
-	lost    atomic.Int64 // of all
+	maxBytes    int64
+	queue       chan entry[T]
+	queuedBytes atomic.Int64
+	unreported  atomic.Int64 // since the last Next or TryNext
+	dropped     atomic.Int64 // in total
 
 	once sync.Once
 	quit chan struct{}
@@ -27,73 +28,74 @@ type entry[T any] struct {
 	size  int64
 }
 
-// New makes a Queue of at most so many values and bytes.
+// New returns a Queue for at most count values with bytes bytes in all.
 func New[T any](count int, bytes int) *Queue[T] {
-	return &Queue[T]{most: int64(bytes), queue: make(chan entry[T], count), quit: make(chan struct{})}
+	return &Queue[T]{maxBytes: int64(bytes), queue: make(chan entry[T], count), quit: make(chan struct{})}
 }
 
-// Fits tells whether as many bytes would be taken. What is not is counted, as so many
-// dropped: it need not be copied first.
+// Fits reports whether a value of size bytes fits. If not, it counts count values as
+// dropped, so the caller need not build the value.
 func (q *Queue[T]) Fits(size, count int) bool {
-	if q.waiting.Load()+int64(size) <= q.most {
+	if q.queuedBytes.Load()+int64(size) <= q.maxBytes {
 		return true
 	}
 	q.Drop(count)
 	return false
 }
 
-// Put adds a value of that many bytes, which counts as so many, or drops it.
+// Put adds a value of size bytes that represents count values, or drops it.
 func (q *Queue[T]) Put(value T, size, count int) {
-	q.waiting.Add(int64(size))
+	q.queuedBytes.Add(int64(size))
 	select {
 	case q.queue <- entry[T]{value, int64(size)}:
 	default:
-		q.waiting.Add(-int64(size))
+		q.queuedBytes.Add(-int64(size))
 		q.Drop(count)
 	}
 }
 
-// Drop counts what was never put in.
+// Drop counts values that were not put.
 func (q *Queue[T]) Drop(count int) {
+	q.unreported.Add(int64(count))
 	q.dropped.Add(int64(count))
-	q.lost.Add(int64(count))
 }
 
-// Next waits for a value. It is false when the Queue was closed and is empty. dropped is how
-// many were lost since the last that was told, as good as is known: before this value, or
-// after the last.
+// Next waits for a value. ok is false if the Queue is closed and empty. dropped is the
+// number of values dropped since the previous call; under concurrent puts it is
+// approximate.
 func (q *Queue[T]) Next() (value T, dropped int64, ok bool) {
 	select {
 	case e := <-q.queue:
 		return q.take(e)
 	case <-q.quit:
-		return q.More()
+		return q.TryNext()
 	}
 }
 
-// More is Next without waiting.
-func (q *Queue[T]) More() (value T, dropped int64, ok bool) {
+// TryNext is Next without waiting.
+func (q *Queue[T]) TryNext() (value T, dropped int64, ok bool) {
 	select {
 	case e := <-q.queue:
 		return q.take(e)
 	default:
-		return value, q.dropped.Swap(0), false
+		return value, q.unreported.Swap(0), false
 	}
 }
 
 func (q *Queue[T]) take(e entry[T]) (T, int64, bool) {
-	q.waiting.Add(-e.size)
-	return e.value, q.dropped.Swap(0), true
+	q.queuedBytes.Add(-e.size)
+	return e.value, q.unreported.Swap(0), true
 }
 
-// Lost is how many were dropped, of all.
-func (q *Queue[T]) Lost() int64 { return q.lost.Load() }
+// Dropped returns the total number of dropped values.
+func (q *Queue[T]) Dropped() int64 { return q.dropped.Load() }
 
-// Dropping tells whether something was dropped that Next has not told yet.
-func (q *Queue[T]) Dropping() bool { return q.dropped.Load() > 0 }
+// IsDropping reports whether values were dropped since the last Next or TryNext.
+func (q *Queue[T]) IsDropping() bool { return q.unreported.Load() > 0 }
 
-// Close has Next end once all is taken. What is put in afterwards may stay.
+// Close makes Next return false once the queue is empty. A value that is put later may be
+// lost.
 func (q *Queue[T]) Close() { q.once.Do(func() { close(q.quit) }) }
 
-// Closed is closed by Close.
+// Closed returns a channel that Close closes.
 func (q *Queue[T]) Closed() <-chan struct{} { return q.quit }

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What does not fit is dropped and told, by bytes and by number.
-func TestDropped(t *testing.T) {
+// A value beyond the limits in bytes or in number is dropped and reported.
+func TestQueueDropsBeyondItsLimits(t *testing.T) {
 	q := backlog.New[string](3, 10)
 	put := func(text string) {
 		if q.Fits(len(text), 1) {
@@ -24,12 +24,12 @@ func TestDropped(t *testing.T) {
 		got = append(got, fmt.Sprint(v, " ", dropped, " ", ok))
 	}
 	put("12345")
-	put("123456") // too much
+	put("123456") // too many bytes
 	put("a")
 	put("b")
-	put("c") // too many
-	if !q.Dropping() || q.Lost() != 2 {
-		t.Errorf("dropping %t, lost %d", q.Dropping(), q.Lost())
+	put("c") // too many values
+	if !q.IsDropping() || q.Dropped() != 2 {
+		t.Errorf("dropping %t, lost %d", q.IsDropping(), q.Dropped())
 	}
 	next(q.Next)
 	put("0123456")
@@ -39,7 +39,7 @@ func TestDropped(t *testing.T) {
 		next(q.Next)
 	}
 	put("01234567890")
-	next(q.More)
+	next(q.TryNext)
 	next(q.Next)
 	want := []string{"12345 2 true", "a 0 true", "b 0 true", "0123456 0 true", " 1 false", " 0 false"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -47,8 +47,8 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// From everywhere at once: what is not taken is counted.
-func TestTogether(t *testing.T) {
+// All values from concurrent puts are received or counted as dropped.
+func TestConcurrentPuts(t *testing.T) {
 	const each, from = 1000, 8
 	q := backlog.New[int](16, 1<<20)
 	done := make(chan int64)

@@ -3,42 +3,42 @@ package backlog
 import "time"
 
 const (
-	// share is the part of a processor that is left to whoever writes while more comes than it
-	// can take anyway: one of so many.
-	share = 20
-	// stint is how long it works between two rests then.
-	stint = time.Millisecond
+	// restRatio limits the writer to one part in restRatio of a processor while values are
+	// being dropped.
+	restRatio = 20
+	// workPeriod is the time between two rests.
+	workPeriod = time.Millisecond
 )
 
-// Pace is how hard a Queue's goroutine may work. It is the goroutine's.
-type Pace[T any] struct {
-	queue *Queue[T]
-	since time.Time // the last rest; zero: no work since
+// Pacer limits the processor time of a Queue's writer. It must be used by the writer's
+// goroutine.
+type Pacer[T any] struct {
+	queue    *Queue[T]
+	lastRest time.Time // zero: no work yet
 }
 
-// Pace makes a Pace.
-func (q *Queue[T]) Pace() *Pace[T] { return &Pace[T]{queue: q} }
+// NewPacer returns a Pacer for the writer of q.
+func (q *Queue[T]) NewPacer() *Pacer[T] { return &Pacer[T]{queue: q} }
 
-// Begin is called with each value that was waited for.
-func (p *Pace[T]) Begin() { p.since = time.Now() }
+// Begin must be called after each wait for a value.
+func (p *Pacer[T]) Begin() { p.lastRest = time.Now() }
 
-// Rest is called between two pieces of work, as small as can be. While things are being
-// dropped it waits at times: what comes so fast is not kept as a whole, however hard one
-// works, and the processor is needed by those who say it. Otherwise, and once the Queue is
-// closed, it returns at once.
-func (p *Pace[T]) Rest() {
-	if !p.queue.Dropping() {
+// Rest must be called between small pieces of work. While values are being dropped it
+// sleeps at times: the writer can't keep up anyway, and the producers need the processor.
+// Otherwise, and when the Queue is closed, it returns at once.
+func (p *Pacer[T]) Rest() {
+	if !p.queue.IsDropping() {
 		return
 	}
-	worked := time.Since(p.since)
-	if worked < stint {
+	worked := time.Since(p.lastRest)
+	if worked < workPeriod {
 		return
 	}
-	timer := time.NewTimer((share - 1) * min(worked, 10*stint))
+	timer := time.NewTimer((restRatio - 1) * min(worked, 10*workPeriod))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-p.queue.quit:
 	}
-	p.since = time.Now()
+	p.lastRest = time.Now()
 }

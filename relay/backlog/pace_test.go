@@ -8,9 +8,9 @@ import (
 	"codex-bridge/relay/backlog"
 )
 
-// Who writes rests 19 times as long as it has worked, but only while things are dropped,
-// not for each small piece, not for ever, and not once it is to end.
-func TestRest(t *testing.T) {
+// The writer rests 19 times as long as it has worked, but only while values are dropped,
+// after a minimum of work, for a bounded time, and not after Close.
+func TestPacerRestsOnlyWhileDropping(t *testing.T) {
 	for name, test := range map[string]struct {
 		worked, want       time.Duration
 		nothing, told, end bool
@@ -25,14 +25,14 @@ func TestRest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := backlog.New[int](4, 10)
-				pace := q.Pace()
+				pace := q.NewPacer()
 				pace.Begin()
 				time.Sleep(test.worked)
 				if !test.nothing {
 					q.Drop(1)
 				}
 				if test.told {
-					q.More()
+					q.TryNext()
 				}
 				if test.end {
 					q.Close()
@@ -43,7 +43,7 @@ func TestRest(t *testing.T) {
 					t.Errorf("rested %v, want %v", rested, test.want)
 				}
 				began = time.Now()
-				pace.Rest() // it has not worked since
+				pace.Rest() // no work since the last rest
 				if rested := time.Since(began); !test.end && test.want > 0 && rested != 0 {
 					t.Errorf("rested again, %v", rested)
 				}

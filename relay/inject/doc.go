@@ -1,8 +1,8 @@
-// Package inject sees to it that Codex runs the bridge's hooks in every thread: it
-// adds them to the configuration that a thread is opened with, together with the
-// trust without which Codex skips them silently, has Codex say that they are trusted
-// and enabled before the thread takes a turn, and watches for runs that fail.
+// Package inject makes Codex run the bridge's hooks in every thread. It adds the hooks and
+// their trust to the configuration of each new thread; without the trust, Codex silently
+// skips them. It checks with hooks/list that they are trusted and enabled before the thread
+// takes a turn, and interrupts the turn of a hook that fails.
 //
-// What a hook is answered is not decided here; nor does it hold what a client may say
-// of hooks: under enforce the policy has taken that out before.
+// Package hook answers the hooks. The policy removes a client's own hooks before this
+// package sees a request.
 package inject

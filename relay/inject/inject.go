@@ -10,55 +10,53 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
 	"codex-bridge/relay/hook"
-	"codex-bridge/relay/observe"
+
 	"codex-bridge/rpc"
 )
 
-// Source is what Codex calls the file of hooks that come with a thread's configuration.
+// Source is Codex's name of the file for hooks in a thread's configuration.
 const Source = "/<session-flags>/config.toml"
 
-// warning is the notification by which Codex itself says that something of the
-// configuration has no effect.
-const warning = "configWarning"
+// configWarning is Codex's notification about configuration without effect.
+const configWarning = "configWarning"
 
-// Options are what a Feature is made of. The functions are called from several
-// goroutines at once.
+// Options configure a Feature. The functions must be safe for concurrent calls.
 type Options struct {
-	// Plan is what to install in a thread that is opened with this approvalPolicy
-	// (Absent when it is left out); nil: nothing. The error tells why it can't be.
+	// Plan returns the hooks for a thread with this approvalPolicy (Absent if it is
+	// omitted), or nil for none. The error says why the hooks can't be installed.
 	Plan func(approval rpc.Value) (*Plan, error)
 	Mode func() config.Mode
-	// Observe is told when hooks come into force, or don't; nil: nobody. Runs it is not
-	// told of: those are counted, and who watches them is another.
+	// Observe is called when hooks become active or inactive, but not after each run; nil:
+	// not called.
 	Observe func(State)
 	Log     *slog.Logger
 }
 
-// State is what is known of the hooks: whether they run, and how the runs ended.
+// State says whether the hooks are active and how their runs ended.
 type State struct {
-	Active bool         `json:"active"`
-	Reason string       `json:"reason,omitempty"` // why not
-	Runs   observe.Runs `json:"runs"`             // of our hooks
+	Active bool           `json:"active"`
+	Reason string         `json:"reason,omitempty"` // why they are not active
+	Runs   hook.RunCounts `json:"runs"`             // of the bridge's hooks
 }
 
-// Feature is a bridge.Feature. It must stand behind those that hold thread requests
-// to a policy: what a client says of hooks is theirs to take out.
+// Feature installs and verifies the bridge's hooks. It is a bridge.Feature and must come
+// after the guard, which removes the client's own hooks under enforce.
 type Feature struct {
-	o    Options
-	peer *bridge.Conn
-	used atomic.Bool // hooks were added to a thread
+	options  Options
+	peer     *bridge.Conn
+	hasHooks atomic.Bool // hooks were added to at least one thread
 
-	mu       sync.Mutex
-	threads  map[string]*thread
-	last     string // why the newest thread has no hooks; "" it has
-	opened   bool   // a thread was verified
-	runs     observe.Runs
-	required *requirements // nil: not read yet
+	mu           sync.Mutex
+	threads      map[string]*thread
+	lastFault    string // why the newest thread has no hooks; "": it has
+	opened       bool   // at least one thread was verified
+	runs         hook.RunCounts
+	requirements *requirements // nil: not read yet
 }
 
-// New makes a Feature.
+// New returns a Feature.
 func New(o Options) *Feature {
-	return &Feature{o: o, threads: make(map[string]*thread)}
+	return &Feature{options: o, threads: make(map[string]*thread)}
 }
 
 // Attach implements bridge.Attacher.
@@ -67,57 +65,57 @@ func (f *Feature) Attach(p *bridge.Conn) { f.peer = p }
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{
-		{From: bridge.Codex, Method: "hook/completed", Why: "a hook of ours that failed has let its tool run", HandleServer: f.completed, When: f.used.Load},
+		{From: bridge.Codex, Method: "hook/completed", Why: "after a hook of the bridge fails, the turn is interrupted", HandleServer: f.handleHookCompleted, When: f.hasHooks.Load},
 	}
 	for _, method := range methods.Unloaded {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "its hooks are gone with it", HandleServer: f.closed, When: f.used.Load})
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "the thread's hooks are forgotten", HandleServer: f.handleThreadClosed, When: f.hasHooks.Load})
 	}
 	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {
-		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the bridge's hooks are added", HandleClient: f.opens})
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the bridge's hooks are added", HandleClient: f.addHooks})
 	}
 	for _, row := range methods.Rows() {
-		if row.Side == methods.ClientRequest && works(row) {
-			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: "only where the bridge's hooks are in force", HandleClient: f.takesTurn})
+		if row.Side == methods.ClientRequest && runsModel(row) {
+			routes = append(routes, bridge.Route{From: bridge.Client, Method: row.Method, Why: "only if the bridge's hooks are active", HandleClient: f.requireHooks})
 		}
 	}
 	return routes
 }
 
-// works tells whether a method has the model work, and with it tools run.
-func works(row methods.Row) bool {
+// runsModel reports whether a method makes the model work, which may run tools.
+func runsModel(row methods.Row) bool {
 	return (row.Class == methods.Turn || row.Class == methods.ModelWork) && row.Verdict == methods.Gate
 }
 
-// State is what is known now.
+// State returns the current state.
 func (f *Feature) State() State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := State{Active: f.opened && f.last == "", Reason: f.last, Runs: f.runs}
-	if !f.opened && f.last == "" {
+	s := State{Active: f.opened && f.lastFault == "", Reason: f.lastFault, Runs: f.runs}
+	if !f.opened && f.lastFault == "" {
 		s.Reason = "no thread has taken a turn yet"
 	}
 	return s
 }
 
-// InForce tells whether Codex has said that a thread's hook for an event is trusted and
+// IsActive reports whether Codex has listed a thread's hook for an event as trusted and
 // enabled.
-func (f *Feature) InForce(id string, event hook.Event) bool {
+func (f *Feature) IsActive(id string, event hook.Event) bool {
 	f.mu.Lock()
 	one := f.threads[id]
 	f.mu.Unlock()
-	return one != nil && one.runs(event)
+	return one != nil && one.isActive(event)
 }
 
-// opens adds the hooks to a request that opens a thread.
-func (f *Feature) opens(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
-	m, err := rpc.ParseMessage(call.Line) // as the features before have left it
+// addHooks adds the hooks to a request that opens a thread.
+func (f *Feature) addHooks(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
+	m, err := rpc.ParseMessage(call.Line) // earlier features may have rewritten it
 	if err != nil {
-		return rpc.Errorf(rpc.CodeInternal, "%s as it was rewritten can't be read: %v", call.Method, err)
+		return rpc.Errorf(rpc.CodeInternal, "the rewritten %s can't be parsed: %v", call.Method, err)
 	}
 	if call.Kind != rpc.Request || m.Params.Kind() != rpc.Object {
 		return nil
 	}
-	plan, fault := f.o.Plan(m.Params.Get("approvalPolicy"))
+	plan, fault := f.options.Plan(m.Params.Get("approvalPolicy"))
 	if plan == nil && fault == nil {
 		return nil
 	}
@@ -126,16 +124,16 @@ func (f *Feature) opens(ctx context.Context, call *bridge.ClientMessage) *rpc.Er
 	if fault != nil {
 		reason = fault.Error()
 	} else if reason = f.unavailable(ctx); reason == "" {
-		reason = foreign(m.Params.Get("config"))
+		reason = conflictingConfig(m.Params.Get("config"))
 	}
 	switch {
 	case reason == "":
-		call.Line, one.trusted = plan.into(m), plan.Trusted()
-		f.used.Store(true)
-		f.o.Log.Debug("hooks are added", "method", call.Method, "line", string(call.Line))
-	case f.o.Mode() == config.Enforce:
-		// What waits in a thread's queue goes on by itself once it is open.
-		return refused(call.Method, reason)
+		call.Line, one.trusted = plan.addTo(m), plan.Trusted()
+		f.hasHooks.Store(true)
+		f.options.Log.Debug("hooks are added", "method", call.Method, "line", string(call.Line))
+	case f.options.Mode() == config.Enforce:
+		// a queue of the thread would run as soon as it is open
+		return notVerified(call.Method, reason)
 	default:
 		one.reason = reason
 	}
@@ -148,15 +146,15 @@ func (f *Feature) opens(ctx context.Context, call *bridge.ClientMessage) *rpc.Er
 		f.threads[id] = one
 		f.mu.Unlock()
 		if one.reason != "" {
-			f.without(one.reason)
+			f.setState(one.reason)
 			a.AfterSent(func() { f.warn(one.reason) })
 		}
 	})
 	return nil
 }
 
-// into adds the plan's keys to the configuration that a request carries.
-func (p *Plan) into(m *rpc.Message) []byte {
+// addTo returns the request with the plan's keys added to its config.
+func (p *Plan) addTo(m *rpc.Message) []byte {
 	patch := rpc.NewPatch(m)
 	if overlay := m.Params.Get("config"); overlay.Kind() == rpc.Object {
 		for _, key := range p.Keys() {
@@ -175,52 +173,52 @@ func (p *Plan) into(m *rpc.Message) []byte {
 	return patch.Bytes()
 }
 
-// takesTurn lets the model work in threads only whose hooks Codex says to be in
-// force.
-func (f *Feature) takesTurn(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
+// requireHooks rejects a request that makes the model work in a thread whose hooks Codex
+// does not list as active.
+func (f *Feature) requireHooks(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
 	f.mu.Lock()
 	one := f.threads[id]
 	f.mu.Unlock()
 	if one == nil {
-		return nil // opened by nobody here: codex knows no such thread, or it is the policy's to refuse
+		return nil // not opened here; Codex or the policy rejects it
 	}
 	reason, first := one.verify(ctx, f.peer, id)
-	if reason != "" && f.o.Mode() == config.Enforce {
-		return refused(call.Method, reason)
+	if reason != "" && f.options.Mode() == config.Enforce {
+		return notVerified(call.Method, reason)
 	}
 	if first && reason != one.reason {
 		f.warn(reason)
 	}
 	if first {
-		f.without(reason)
+		f.setState(reason)
 	}
 	return nil
 }
 
-func refused(method, reason string) *rpc.Error {
+func notVerified(method, reason string) *rpc.Error {
 	return rpc.Errorf(rpc.CodeNotVerified, "%s: the bridge's hooks are not active in this thread: %s", method, reason)
 }
 
-// without notes why a thread has no hooks, or that it has them.
-func (f *Feature) without(reason string) {
+// setState records why a thread has no hooks, or with "" that it has them.
+func (f *Feature) setState(reason string) {
 	f.mu.Lock()
-	f.last = reason
+	f.lastFault = reason
 	f.opened = f.opened || reason == ""
 	f.mu.Unlock()
-	f.changed()
+	f.notifyState()
 }
 
-func (f *Feature) changed() {
-	if f.o.Observe != nil {
-		f.o.Observe(f.State())
+func (f *Feature) notifyState() {
+	if f.options.Observe != nil {
+		f.options.Observe(f.State())
 	}
 }
 
-// warn tells the client that its thread has no hooks, in Codex's own words.
+// warn sends the client a configWarning that a thread has no hooks.
 func (f *Feature) warn(reason string) {
-	f.o.Log.Warn("a thread has no hooks", "reason", reason)
-	f.peer.Notify(warning, map[string]any{
+	f.options.Log.Warn("a thread has no hooks", "reason", reason)
+	f.peer.Notify(configWarning, map[string]any{
 		"summary": "The hooks of codex-bridge are not active in this thread.",
 		"details": reason,
 	})

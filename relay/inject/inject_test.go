@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
 
-// The sessions are those of a bridge that enforces, by their names, or has no policy.
-func TestSessions(t *testing.T) {
+// Each session is for a bridge that enforces, or that has no policy.
+func TestInjectSessions(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/sessions/inject-*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sessions: %v", err)
@@ -51,8 +51,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// What a thread without a plan sends passes as it came.
-func TestNoPlan(t *testing.T) {
+func TestRequestWithoutPlanIsUnchanged(t *testing.T) {
 	f := inject.New(inject.Options{
 		Plan: func(rpc.Value) (*inject.Plan, error) { return nil, nil },
 		Mode: func() config.Mode { return config.Enforce },
@@ -68,8 +67,7 @@ codex<= {"id":2,"method":"turn/start","params":{"threadId":"t1"}}
 `)
 }
 
-// The check value of the protocol's description.
-func TestTrusted(t *testing.T) {
+func TestTrustedHashMatchesTheProtocol(t *testing.T) {
 	plan := inject.Plan{
 		Events: []hook.Event{hook.PreToolUse}, Timeout: 4001 * time.Millisecond,
 		Command: func(hook.Event) string { return "/opt/hook pre" },

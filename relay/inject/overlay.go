@@ -11,28 +11,34 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Plan is what is to be installed in a thread.
+// Plan is the set of hooks to install in a thread.
 type Plan struct {
-	Events  []hook.Event            // the order does not matter
-	Command func(hook.Event) string // the command line that Codex runs; nil installs nothing
-	Idle    func(hook.Event) bool   // selected, and nothing to do: no process is started for it; nil: none is
-	Timeout time.Duration           // rounded up to seconds; 5 s when not above zero
-	Person  time.Duration           // how much longer the first event may take, in which a person is asked
-	Status  string                  // what Codex shows while a hook runs; "" nothing
+	// Events may be in any order.
+	Events []hook.Event
+	// Command returns the command line that Codex runs; nil: install nothing.
+	Command func(hook.Event) string
+	// IsIdle reports whether an event has nothing to do, so no process is started for it.
+	// nil: every event is active.
+	IsIdle func(hook.Event) bool
+	// Timeout is rounded up to seconds; default 5 s.
+	Timeout time.Duration
+	// PersonTimeout is added to the timeout of pre_tool_use, in which a person may be asked.
+	PersonTimeout time.Duration
+	// Status is what Codex shows while a hook runs; may be empty.
+	Status string
 }
 
-// Key is one key of a thread's configuration. The name is dotted.
+// Key is a key of a thread's configuration. Name is dotted.
 type Key struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// sources is what Codex calls the configuration that comes with a request, in the
-// keys of hooks.state: the first form is the one that 0.169.0 looks for (measured),
-// the second that of older versions.
-var sources = []string{Source, "<session-flags>/config.toml"}
+// sourceNames are Codex's names of a request's configuration in the keys of hooks.state.
+// Codex 0.169.0 looks for the first (measured), older versions for the second.
+var sourceNames = []string{Source, "<session-flags>/config.toml"}
 
-// handler is a hook as the configuration has it.
+// handler is a hook in Codex's configuration.
 type handler struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
@@ -42,7 +48,7 @@ type handler struct {
 }
 
 type group struct {
-	Hooks []handler `json:"hooks"` // without a matcher: all tools
+	Hooks []handler `json:"hooks"` // without a matcher: for all tools
 }
 
 // state is an entry of hooks.state.
@@ -51,7 +57,7 @@ type state struct {
 	Hash    string `json:"trusted_hash"`
 }
 
-// Keys are the keys that install the plan.
+// Keys returns the keys that install the plan.
 func (p Plan) Keys() []Key {
 	keys := []Key{{"features.hooks", json.RawMessage("true")}}
 	states := make(map[string]state)
@@ -62,8 +68,8 @@ func (p Plan) Keys() []Key {
 		groups := []group{}
 		if h, ok := p.handler(e); ok {
 			groups = []group{{[]handler{h}}}
-			for _, source := range sources {
-				states[place(source, e)] = state{Enabled: true, Hash: h.hash(e)}
+			for _, source := range sourceNames {
+				states[stateKey(source, e)] = state{Enabled: true, Hash: h.hash(e)}
 			}
 		}
 		keys = append(keys, Key{"hooks." + e.Name(), encode(groups)})
@@ -71,19 +77,18 @@ func (p Plan) Keys() []Key {
 	return append(keys, Key{"hooks.state", encode(states)})
 }
 
-// Trusted are the hooks that the plan installs, by the key under which hooks/list
-// shows them, with the hash that it must show.
+// Trusted returns the hash of each installed hook by its key in hooks/list.
 func (p Plan) Trusted() map[string]string {
 	trusted := make(map[string]string)
 	for _, e := range hook.Events {
 		if h, ok := p.handler(e); ok {
-			trusted[place(sources[0], e)] = h.hash(e)
+			trusted[stateKey(sourceNames[0], e)] = h.hash(e)
 		}
 	}
 	return trusted
 }
 
-func place(source string, e hook.Event) string { return source + ":" + string(e) + ":0:0" }
+func stateKey(source string, e hook.Event) string { return source + ":" + string(e) + ":0:0" }
 
 func (p Plan) selects(e hook.Event) bool {
 	for _, selected := range p.Events {
@@ -94,29 +99,29 @@ func (p Plan) selects(e hook.Event) bool {
 	return false
 }
 
-// handler is the hook of an event, false when none is installed.
+// handler returns the hook of an event, or false if none is installed.
 func (p Plan) handler(e hook.Event) (handler, bool) {
-	if !p.selects(e) || p.Command == nil || p.Idle != nil && p.Idle(e) {
+	if !p.selects(e) || p.Command == nil || p.IsIdle != nil && p.IsIdle(e) {
 		return handler{}, false
 	}
 	seconds := int64((p.Limit(e) + time.Second - 1) / time.Second)
 	return handler{Type: "command", Command: p.Command(e), Timeout: seconds, Status: p.Status}, true
 }
 
-// Limit is how long a hook of the event may take.
+// Limit returns the timeout of an event's hook.
 func (p Plan) Limit(e hook.Event) time.Duration {
 	limit := p.Timeout
 	if limit <= 0 {
 		limit = 5 * time.Second
 	}
 	if e == hook.PreToolUse {
-		limit += p.Person
+		limit += p.PersonTimeout
 	}
 	return limit
 }
 
-// hash is what Codex compares trusted_hash with: that of the hook in compact JSON
-// with sorted keys (measured; protocol.md has a check value).
+// hash returns Codex's trusted_hash: of the hook as compact JSON with sorted keys
+// (measured; protocol.md has a check value).
 func (h handler) hash(e hook.Event) string {
 	one := map[string]any{"type": h.Type, "command": h.Command, "timeout": h.Timeout, "async": h.Async}
 	if h.Status != "" {
@@ -126,20 +131,20 @@ func (h handler) hash(e hook.Event) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// encode writes <, > and & as they are: Codex does, and hashes that.
+// encode does not escape <, > and &, because Codex hashes the text without escapes.
 func encode(v any) json.RawMessage {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // texts, numbers and booleans always have a JSON form
+		panic(err) // cannot fail: strings, numbers and booleans
 	}
 	return bytes.TrimSpace(text.Bytes())
 }
 
-// Select are the events of a thread: those that are configured, else all but
-// permission_request, which has its use only where Codex asks nobody.
-func Select(configured []hook.Event, approval rpc.Value) []hook.Event {
+// SelectEvents returns the events for a thread: the configured ones, else all but
+// permission_request, which is needed only if Codex asks no approval.
+func SelectEvents(configured []hook.Event, approval rpc.Value) []hook.Event {
 	if len(configured) > 0 {
 		return configured
 	}

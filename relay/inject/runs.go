@@ -9,46 +9,46 @@ import (
 	"codex-bridge/rpc"
 )
 
-// patience is how long codex has to end a turn.
-const patience = 10 * time.Second
+// interruptTimeout is how long Codex may take to interrupt a turn.
+const interruptTimeout = 10 * time.Second
 
-// completed counts the runs of our hooks. One that failed was none: Codex has let
-// its tool run, and is now told to end the turn.
-func (f *Feature) completed(ctx context.Context, said *bridge.ServerMessage) {
-	params := said.Root().Get("params")
+// handleHookCompleted counts runs of the bridge's hooks. If one failed, Codex has run its
+// tool, so the turn is interrupted.
+func (f *Feature) handleHookCompleted(ctx context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
 	run := params.Get("run")
-	if !run.Get("sourcePath").Is(sources[0]) {
-		return // the user's own, a plugin's
+	if !run.Get("sourcePath").Is(sourceNames[0]) {
+		return // a hook of the user or of a plugin
 	}
 	status, _ := run.Get("status").Text()
 	f.mu.Lock()
 	f.runs.Add(status)
 	f.mu.Unlock()
 	if status == "failed" {
-		f.failed(ctx, params)
+		f.handleFailedRun(ctx, params)
 	}
 }
 
-func (f *Feature) failed(ctx context.Context, params rpc.Value) {
+func (f *Feature) handleFailedRun(ctx context.Context, params rpc.Value) {
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turnId").Text()
 	event, _ := params.Get("run").Get("eventName").Text()
-	f.o.Log.Error("a hook failed, and codex went on without its answer", "event", event, "thread", thread, "turn", turn)
-	if f.o.Mode() != config.Enforce || turn == "" {
+	f.options.Log.Error("a hook failed, and codex continued without its answer", "event", event, "thread", thread, "turn", turn)
+	if f.options.Mode() != config.Enforce || turn == "" {
 		return
 	}
-	go func() { // ends with codex's answer, or without patience; nothing here may wait for codex
-		ctx, cancel := context.WithTimeout(ctx, patience)
+	go func() { // a goroutine, because this handler must not wait for Codex
+		ctx, cancel := context.WithTimeout(ctx, interruptTimeout)
 		defer cancel()
 		if _, err := f.peer.Call(ctx, "turn/interrupt", map[string]any{"threadId": thread, "turnId": turn}); err != nil {
-			f.o.Log.Error("the turn whose hook failed could not be interrupted", "thread", thread, "turn", turn, "error", err)
+			f.options.Log.Error("the turn whose hook failed could not be interrupted", "thread", thread, "turn", turn, "error", err)
 		}
 	}()
 }
 
-// closed forgets a thread.
-func (f *Feature) closed(_ context.Context, said *bridge.ServerMessage) {
-	id, _ := said.Root().Get("params").Get("threadId").Text()
+// handleThreadClosed forgets a thread.
+func (f *Feature) handleThreadClosed(_ context.Context, msg *bridge.ServerMessage) {
+	id, _ := msg.Root().Get("params").Get("threadId").Text()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.threads, id)

@@ -13,16 +13,15 @@ import (
 
 // thread is a thread that was opened through the bridge.
 type thread struct {
-	trusted map[string]string // what hooks/list must show: key → hash
+	trusted map[string]string // key in hooks/list → required hash
 
 	mu       sync.Mutex
-	reason   string // why it has no hooks; "" it has, or nobody has looked yet
+	reason   string // why it has no hooks; "": it has, or they are not verified yet
 	verified bool
 }
 
-// verify has Codex say, once, that the thread's hooks are trusted and enabled.
-// Until it has said so it is asked again with each turn. first tells that this call
-// has found it out.
+// verify checks hooks/list until the hooks are trusted and enabled. first is true unless
+// the result was known before.
 func (t *thread) verify(ctx context.Context, peer *bridge.Conn, id string) (reason string, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,27 +30,27 @@ func (t *thread) verify(ctx context.Context, peer *bridge.Conn, id string) (reas
 	}
 	result, err := peer.Call(ctx, "hooks/list", map[string]any{"threadId": id})
 	if err != nil {
-		return fmt.Sprintf("codex does not say which it has: %v", err), true
+		return fmt.Sprintf("codex's hooks/list failed: %v", err), true
 	}
-	if reason := missing(result, t.trusted); reason != "" {
+	if reason := hookFaults(result, t.trusted); reason != "" {
 		return reason, true
 	}
 	t.verified = true
 	return "", true
 }
 
-// runs tells whether the thread's hook for an event is known to be in force.
-func (t *thread) runs(event hook.Event) bool {
+// isActive reports whether the thread's hook for an event is verified.
+func (t *thread) isActive(event hook.Event) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, installed := t.trusted[place(sources[0], event)]
+	_, installed := t.trusted[stateKey(sourceNames[0], event)]
 	return t.verified && installed
 }
 
-// missing is what a list of hooks lacks; "" nothing. Measured: a hook whose state does
-// not fit is listed as untrusted, one that is switched off as not enabled, and both
-// are skipped without a word.
-func missing(list rpc.Value, trusted map[string]string) string {
+// hookFaults returns what is wrong in a list of hooks, or "". Measured: Codex lists a hook
+// with the wrong hash as untrusted and a disabled one as not enabled, and silently skips
+// both.
+func hookFaults(list rpc.Value, trusted map[string]string) string {
 	found := make(map[string]rpc.Value)
 	for entry := range list.Get("data").Elements() {
 		for h := range entry.Get("hooks").Elements() {
@@ -63,30 +62,30 @@ func missing(list rpc.Value, trusted map[string]string) string {
 	var faults []string
 	for key, hash := range trusted {
 		h, ok := found[key]
-		name := strings.TrimSuffix(strings.TrimPrefix(key, sources[0]+":"), ":0:0")
+		name := strings.TrimSuffix(strings.TrimPrefix(key, sourceNames[0]+":"), ":0:0")
 		enabled, _ := h.Get("enabled").Bool()
 		status, _ := h.Get("trustStatus").Text()
 		switch {
 		case !ok:
-			faults = append(faults, name+" is not there")
+			faults = append(faults, name+" is missing")
 		case status != "trusted":
 			faults = append(faults, name+" is "+status)
 		case !enabled:
-			faults = append(faults, name+" is switched off")
+			faults = append(faults, name+" is disabled")
 		case !h.Get("currentHash").Is(hash):
-			faults = append(faults, name+" is another")
+			faults = append(faults, name+" has another hash")
 		}
 	}
 	if len(faults) == 0 {
 		return ""
 	}
-	return "codex's hooks/list: " + strings.Join(faults, ", ") + "; open the thread anew, or see codex-bridge doctor"
+	return "codex's hooks/list: " + strings.Join(faults, ", ") + "; reopen the thread, or run codex-bridge doctor"
 }
 
-// foreign tells why the bridge's hooks can't be added to a configuration that the
-// client lays over: it has hooks of its own there, and two forms of one table win
-// over each other by chance (measured). Under enforce the policy has taken them out.
-func foreign(overlay rpc.Value) string {
+// conflictingConfig returns a reason if the client's config has hooks of its own. Two forms
+// of one table override each other at random (measured). Under enforce the policy has
+// removed them.
+func conflictingConfig(overlay rpc.Value) string {
 	for key, v := range overlay.Members() {
 		top, rest, _ := strings.Cut(key, ".")
 		switch {
@@ -99,7 +98,7 @@ func foreign(overlay rpc.Value) string {
 		if rest != "" {
 			top += "." + rest
 		}
-		return "the client's configuration of the thread sets " + top + " itself; take it out there"
+		return "the client's thread configuration sets " + top + "; remove it there"
 	}
 	return ""
 }

@@ -1,7 +1,8 @@
-// Package telemetry tells a collector of OpenTelemetry how long turns, tools and hooks take,
-// how they end, and what the policy decides.
+// Package telemetry measures what Codex does. [Telemetry] exports the duration and status
+// of turns, tools and hooks, and the policy's decisions, to an OpenTelemetry collector.
+// [Counts] counts hook runs, compactions and automatic reviews for bridge/status.
 //
-// It tells names, outcomes, times and ids, and never what was said, asked or answered. No
-// message waits for it: what can't be sent as fast as it comes, or at all, is dropped. What a
-// client has opted out of hearing Codex does not say, and is not told here either.
+// Exported data has names, outcomes, times and ids, but no content of messages. No message
+// waits for an export: data that can't be sent is dropped. Codex does not send
+// notifications that the client has opted out of, so they are not measured.
 package telemetry

@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// Turns and items whose end is never told do not keep those that come from being told of.
-func TestUnended(t *testing.T) {
+// Turns and items without an end do not keep later ones from being exported.
+func TestOldestSpanIsAbandonedAtTheLimit(t *testing.T) {
 	server := httptest.NewServer(nil)
 	client, err := NewCollector(server.URL, nil)
-	server.Close() // nobody hears it
+	server.Close() // no collector listens
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Unix(1_700_000_000, 0)
-	one, err := New(Options{Client: client, Service: "s", Now: func() time.Time {
+	one, err := New(Options{Collector: client, Service: "s", Now: func() time.Time {
 		now = now.Add(time.Second)
 		return now
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range mostOpen + 3 {
-		one.begin(strconv.Itoa(n), "", "tool", n == 0)
+	for n := range maxOpen + 3 {
+		one.startSpan(strconv.Itoa(n), "", "tool", n == 0)
 	}
-	if len(one.open) != mostOpen {
+	if len(one.open) != maxOpen {
 		t.Errorf("%d are open", len(one.open))
 	}
-	if _, ok := one.end("2", "completed"); ok {
+	if _, ok := one.endSpan("2", "completed"); ok {
 		t.Error("the oldest is not the one that is given up")
 	}
-	if took, ok := one.end(strconv.Itoa(mostOpen+2), "completed"); !ok || took != time.Second {
+	if took, ok := one.endSpan(strconv.Itoa(maxOpen+2), "completed"); !ok || took != time.Second {
 		t.Errorf("the newest took %v, %v", took, ok)
 	}
 	if err := one.Close(context.Background()); err == nil {

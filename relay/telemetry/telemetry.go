@@ -3,12 +3,9 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"time"
-
-	"codex-bridge/bridge"
-	"codex-bridge/bridge/store"
-	"codex-bridge/rpc"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -17,21 +14,25 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/store"
+	"codex-bridge/rpc"
 )
 
-// mostOpen bounds the turns and items that are under way. Of some the end is never told.
-const mostOpen = 4096
+// maxOpen is how many turns and items may be open. Codex never reports the end of some.
+const maxOpen = 4096
 
-// Options are what a Telemetry is made of.
+// Options configure a Telemetry.
 type Options struct {
-	Client  *Collector
-	Service string // the name that the collector knows us by
-	Version string
-	Bytes   *bridge.ByteCounts // what the two sides have said; nil: it is not counted
-	Now     func() time.Time   // nil: time.Now
+	Collector *Collector
+	Service   string // the value of service.name
+	Version   string
+	Bytes     *bridge.ByteCounts // bytes of both directions; nil: not exported
+	Now       func() time.Time   // nil: time.Now
 }
 
-// Telemetry is a bridge.Feature that changes no message.
+// Telemetry exports traces and metrics. It is a bridge.Feature that changes no message.
 type Telemetry struct {
 	now    func() time.Time
 	traces *sdktrace.TracerProvider
@@ -40,23 +41,23 @@ type Telemetry struct {
 
 	turns, decisions metric.Int64Counter
 	inFlight         metric.Int64UpDownCounter
-	turnTook         metric.Float64Histogram
-	toolTook         metric.Float64Histogram
-	hookTook         metric.Float64Histogram
+	turnDuration     metric.Float64Histogram
+	toolDuration     metric.Float64Histogram
+	hookDuration     metric.Float64Histogram
 
 	mu   sync.Mutex
-	open map[string]*open // turns and items, by thread and id
+	open map[string]*openSpan // by thread and id
 }
 
-// open is a turn or an item that has not ended.
-type open struct {
-	ctx   context.Context // of its children
-	span  trace.Span
-	began time.Time
-	turn  bool
+// openSpan is a turn or an item that has not ended.
+type openSpan struct {
+	ctx    context.Context // the parent context of child spans
+	span   trace.Span
+	start  time.Time
+	isTurn bool
 }
 
-// New makes a Telemetry.
+// New returns a Telemetry. The caller must call Close.
 func New(o Options) (*Telemetry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -64,23 +65,23 @@ func New(o Options) (*Telemetry, error) {
 	who := resource.NewSchemaless(attribute.String("service.name", o.Service), attribute.String("service.version", o.Version))
 	t := &Telemetry{
 		now:    o.Now,
-		traces: sdktrace.NewTracerProvider(sdktrace.WithResource(who), sdktrace.WithBatcher(spanExporter{Collector: o.Client})),
-		meters: sdkmetric.NewMeterProvider(sdkmetric.WithResource(who), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metricExporter{Collector: o.Client}))),
-		open:   make(map[string]*open),
+		traces: sdktrace.NewTracerProvider(sdktrace.WithResource(who), sdktrace.WithBatcher(spanExporter{Collector: o.Collector})),
+		meters: sdkmetric.NewMeterProvider(sdkmetric.WithResource(who), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metricExporter{Collector: o.Collector}))),
+		open:   make(map[string]*openSpan),
 	}
 	t.tracer = t.traces.Tracer("codex-bridge", trace.WithInstrumentationVersion(o.Version))
 	m := t.meters.Meter("codex-bridge", metric.WithInstrumentationVersion(o.Version))
 	var errs [7]error
 	t.turns, errs[0] = m.Int64Counter("codex_bridge.turns", metric.WithDescription("turns that have ended, by status"), metric.WithUnit("{turn}"))
-	t.decisions, errs[1] = m.Int64Counter("codex_bridge.decisions", metric.WithDescription("what the policy changed or refused, by verdict"), metric.WithUnit("{decision}"))
-	t.inFlight, errs[2] = m.Int64UpDownCounter("codex_bridge.turns.in_flight", metric.WithDescription("turns under way"), metric.WithUnit("{turn}"))
-	// Seconds, with bounds from a hook's milliseconds to a turn's minutes.
+	t.decisions, errs[1] = m.Int64Counter("codex_bridge.decisions", metric.WithDescription("requests that the policy changed or refused, by verdict"), metric.WithUnit("{decision}"))
+	t.inFlight, errs[2] = m.Int64UpDownCounter("codex_bridge.turns.in_flight", metric.WithDescription("running turns"), metric.WithUnit("{turn}"))
+	// in seconds: from a hook's milliseconds to a turn's minutes
 	bounds := metric.WithExplicitBucketBoundaries(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
-	t.turnTook, errs[3] = m.Float64Histogram("codex_bridge.turn.duration", metric.WithUnit("s"), bounds)
-	t.toolTook, errs[4] = m.Float64Histogram("codex_bridge.tool.duration", metric.WithUnit("s"), bounds)
-	t.hookTook, errs[5] = m.Float64Histogram("codex_bridge.hook.duration", metric.WithUnit("s"), bounds)
+	t.turnDuration, errs[3] = m.Float64Histogram("codex_bridge.turn.duration", metric.WithUnit("s"), bounds)
+	t.toolDuration, errs[4] = m.Float64Histogram("codex_bridge.tool.duration", metric.WithUnit("s"), bounds)
+	t.hookDuration, errs[5] = m.Float64Histogram("codex_bridge.hook.duration", metric.WithUnit("s"), bounds)
 	if o.Bytes != nil {
-		_, errs[6] = m.Int64ObservableCounter("codex_bridge.bytes", metric.WithDescription("what client and codex have said"), metric.WithUnit("By"),
+		_, errs[6] = m.Int64ObservableCounter("codex_bridge.bytes", metric.WithDescription("bytes received from the client and from codex"), metric.WithUnit("By"),
 			metric.WithInt64Callback(func(_ context.Context, to metric.Int64Observer) error {
 				to.Observe(o.Bytes.FromClient.Load(), metric.WithAttributes(attribute.String("from", "client")))
 				to.Observe(o.Bytes.FromCodex.Load(), metric.WithAttributes(attribute.String("from", "codex")))
@@ -90,67 +91,67 @@ func New(o Options) (*Telemetry, error) {
 	return t, errors.Join(errs[:]...)
 }
 
-// Close sends what is left, as long as ctx lasts.
+// Close ends open spans and exports all pending data until ctx ends.
 func (t *Telemetry) Close(ctx context.Context) error {
 	t.mu.Lock()
 	for key := range t.open {
-		t.giveUp(key, "the conversation ended")
+		t.abandon(key, "the conversation ended")
 	}
 	t.mu.Unlock()
 	return errors.Join(t.traces.Shutdown(ctx), t.meters.Shutdown(ctx))
 }
 
-// Decided is told what is on record.
-func (t *Telemetry) Decided(d store.Decision) {
+// RecordDecision counts a logged decision.
+func (t *Telemetry) RecordDecision(d store.Decision) {
 	t.decisions.Add(context.Background(), 1, metric.WithAttributes(
 		attribute.String("verdict", d.Verdict), attribute.String("mode", d.Mode), attribute.String("method", d.Method)))
 }
 
-// begin opens a span below another one, if that is known.
-func (t *Telemetry) begin(key, below, name string, turn bool, attributes ...attribute.KeyValue) {
+// startSpan starts a span with the given parent, if that is open.
+func (t *Telemetry) startSpan(key, below, name string, turn bool, attributes ...attribute.KeyValue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open[key] != nil {
 		return
 	}
-	if len(t.open) >= mostOpen {
-		t.giveUp(t.oldest(), "its end was not told")
+	if len(t.open) >= maxOpen {
+		t.abandon(t.oldest(), "codex did not report its end")
 	}
 	ctx := context.Background()
 	if parent := t.open[below]; parent != nil {
 		ctx = parent.ctx
 	}
-	o := &open{began: t.now(), turn: turn}
-	o.ctx, o.span = t.tracer.Start(ctx, name, trace.WithTimestamp(o.began), trace.WithAttributes(attributes...))
+	o := &openSpan{start: t.now(), isTurn: turn}
+	o.ctx, o.span = t.tracer.Start(ctx, name, trace.WithTimestamp(o.start), trace.WithAttributes(attributes...))
 	t.open[key] = o
 	if turn {
 		t.inFlight.Add(ctx, 1)
 	}
 }
 
-// oldest is what has been open for longest. t.mu is held.
+// oldest returns the key of the oldest open span. t.mu is held.
 func (t *Telemetry) oldest() (key string) {
 	for other, o := range t.open {
-		if key == "" || o.began.Before(t.open[key].began) {
+		if key == "" || o.start.Before(t.open[key].start) {
 			key = other
 		}
 	}
 	return key
 }
 
-// giveUp ends a span of which nothing more will be heard. t.mu is held.
-func (t *Telemetry) giveUp(key, why string) {
+// abandon ends a span that Codex did not end. t.mu is held.
+func (t *Telemetry) abandon(key, why string) {
 	o := t.open[key]
 	delete(t.open, key)
 	o.span.SetStatus(codes.Error, why)
 	o.span.End(trace.WithTimestamp(t.now()))
-	if o.turn {
+	if o.isTurn {
 		t.inFlight.Add(o.ctx, -1)
 	}
 }
 
-// end ends a span, and tells how long it took; false: nobody saw it begin.
-func (t *Telemetry) end(key, status string) (time.Duration, bool) {
+// endSpan ends a span and returns its duration; ok is false if it was not started.
+func (t *Telemetry) endSpan(key, status string) (time.Duration, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	o := t.open[key]
@@ -160,19 +161,107 @@ func (t *Telemetry) end(key, status string) (time.Duration, bool) {
 	delete(t.open, key)
 	now := t.now()
 	o.span.SetAttributes(attribute.String("status", status))
-	if failed(status) {
+	if isFailure(status) {
 		o.span.SetStatus(codes.Error, status)
 	}
 	o.span.End(trace.WithTimestamp(now))
-	if o.turn {
+	if o.isTurn {
 		t.inFlight.Add(o.ctx, -1)
 	}
-	return now.Sub(o.began), true
+	return now.Sub(o.start), true
 }
 
-func failed(status string) bool { return status == "failed" || status == "error" }
+func isFailure(status string) bool { return status == "failed" || status == "error" }
 
-func text(v rpc.Value) string {
-	s, _ := v.Text()
-	return s
+// Routes implements bridge.Feature.
+func (t *Telemetry) Routes() []bridge.Route {
+	route := func(method string, f func(params rpc.Value)) bridge.Route {
+		return bridge.Route{From: bridge.Codex, Method: method, Why: "exported to OpenTelemetry", Required: func() bool { return true }, HandleServer: func(_ context.Context, msg *bridge.ServerMessage) {
+			f(msg.Root().Get("params"))
+		}}
+	}
+	return []bridge.Route{
+		route("turn/started", t.turnStarted),
+		route("turn/completed", t.turnCompleted),
+		route("item/started", t.itemStarted),
+		route("item/completed", t.itemCompleted),
+		route("hook/completed", t.hookCompleted),
+	}
+}
+
+func turnKey(thread, turn string) string        { return "turn " + thread + " " + turn }
+func itemKey(thread string, i rpc.Value) string { return "item " + thread + " " + text(i.Get("id")) }
+
+func (t *Telemetry) turnStarted(params rpc.Value) {
+	thread, turn := text(params.Get("threadId")), text(params.Get("turn").Get("id"))
+	t.startSpan(turnKey(thread, turn), "", "turn", true, attribute.String("codex.thread.id", thread), attribute.String("codex.turn.id", turn))
+}
+
+func (t *Telemetry) turnCompleted(params rpc.Value) {
+	turn := params.Get("turn")
+	status := text(turn.Get("status"))
+	took, ok := t.endSpan(turnKey(text(params.Get("threadId")), text(turn.Get("id"))), status)
+	if !ok {
+		return
+	}
+	with := metric.WithAttributes(attribute.String("status", status))
+	t.turns.Add(context.Background(), 1, with)
+	t.turnDuration.Record(context.Background(), took.Seconds(), with)
+}
+
+// toolNames are the names of the item types that run tools.
+var toolNames = map[string]string{
+	"commandExecution": "shell", "fileChange": "apply_patch", "mcpToolCall": "mcp", "dynamicToolCall": "dynamic", "webSearch": "web_search",
+	"collabAgentToolCall": "agents", "imageView": "view_image", "imageGeneration": "image_generation",
+}
+
+func (t *Telemetry) itemStarted(params rpc.Value) {
+	item := params.Get("item")
+	kind := toolNames[text(item.Get("type"))]
+	if kind == "" {
+		return
+	}
+	thread := text(params.Get("threadId"))
+	with := []attribute.KeyValue{attribute.String("tool", kind)}
+	if name := text(item.Get("tool")); name != "" {
+		with = append(with, attribute.String("tool.name", name))
+	}
+	t.startSpan(itemKey(thread, item), turnKey(thread, text(params.Get("turnId"))), "tool "+kind, false, with...)
+}
+
+func (t *Telemetry) itemCompleted(params rpc.Value) {
+	item := params.Get("item")
+	kind := toolNames[text(item.Get("type"))]
+	if kind == "" {
+		return
+	}
+	status := text(item.Get("status"))
+	if took, ok := t.endSpan(itemKey(text(params.Get("threadId")), item), status); ok {
+		t.toolDuration.Record(context.Background(), took.Seconds(), metric.WithAttributes(attribute.String("tool", kind), attribute.String("status", status)))
+	}
+}
+
+// hookCompleted records a run from its end alone, because Codex reports the duration.
+func (t *Telemetry) hookCompleted(params rpc.Value) {
+	run := params.Get("run")
+	event, status := text(run.Get("eventName")), text(run.Get("status"))
+	ms, err := strconv.ParseInt(string(run.Get("durationMs").Raw()), 10, 64)
+	if err != nil {
+		return // still running
+	}
+	took := time.Duration(max(0, ms)) * time.Millisecond
+	with := []attribute.KeyValue{attribute.String("event", event), attribute.String("status", status)}
+	t.hookDuration.Record(context.Background(), took.Seconds(), metric.WithAttributes(with...))
+	ctx := context.Background()
+	t.mu.Lock()
+	if turn := t.open[turnKey(text(params.Get("threadId")), text(params.Get("turnId")))]; turn != nil {
+		ctx = turn.ctx
+	}
+	t.mu.Unlock()
+	now := t.now()
+	_, span := t.tracer.Start(ctx, "hook "+event, trace.WithTimestamp(now.Add(-took)), trace.WithAttributes(with...))
+	if isFailure(status) {
+		span.SetStatus(codes.Error, status)
+	}
+	span.End(trace.WithTimestamp(now))
 }

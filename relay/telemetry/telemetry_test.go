@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
 
-// collector keeps what it is sent.
+// collector keeps the requests that it gets.
 type collector struct {
 	mu     sync.Mutex
 	status int
@@ -53,8 +53,8 @@ type point struct {
 	BucketCounts []string
 }
 
-// sent is what OTLP calls these; other names are errors.
-type sent struct {
+// otlpBody is OTLP's encoding; other names are errors.
+type otlpBody struct {
 	ResourceSpans []struct {
 		Resource   struct{ Attributes []attribute }
 		ScopeSpans []struct {
@@ -96,9 +96,9 @@ func names(list []attribute) string {
 	return strings.Join(all, " ")
 }
 
-// A turn with a tool and a hook is a span with two below it, and is counted; nothing that was
-// said is told.
-func TestSession(t *testing.T) {
+// A turn with a tool and a hook is a span with two children, and is counted. No content of
+// messages is exported.
+func TestTurnIsExportedAsSpansAndMetrics(t *testing.T) {
 	c := &collector{status: 200, bodies: make(map[string][]byte)}
 	server := httptest.NewServer(c)
 	defer server.Close()
@@ -110,7 +110,7 @@ func TestSession(t *testing.T) {
 	var said bridge.ByteCounts
 	said.FromClient.Store(7)
 	said.FromCodex.Store(9)
-	telemetry, err := telemetry.New(telemetry.Options{Client: client, Service: "s", Version: "1", Bytes: &said, Now: func() time.Time {
+	telemetry, err := telemetry.New(telemetry.Options{Collector: client, Service: "s", Version: "1", Bytes: &said, Now: func() time.Time {
 		now = now.Add(time.Second)
 		return now
 	}})
@@ -122,14 +122,14 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	bridgetest.Start(t, telemetry).Play("telemetry.txt", string(script))
-	telemetry.Decided(store.Decision{Method: "turn/start", Verdict: "rewrite", Mode: "enforce", Reason: "canary"})
+	telemetry.RecordDecision(store.Decision{Method: "turn/start", Verdict: "rewrite", Mode: "enforce", Reason: "canary"})
 	if err := telemetry.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if c.header.Get("X-Token") != "a b" || c.header.Get("Content-Type") != "application/json" {
 		t.Errorf("headers: %v", c.header)
 	}
-	var all sent
+	var all otlpBody
 	for _, path := range []string{"/v1/traces", "/v1/metrics"} {
 		if strings.Contains(string(c.bodies[path]), "canary") {
 			t.Errorf("%s has what was said", path)
@@ -188,9 +188,9 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// A collector that refuses, or is not there, is told to the log and to nobody else; an address
-// with a password is never shown.
-func TestRefused(t *testing.T) {
+// The error of a collector that rejects data or can't be reached goes to the log only, and
+// never shows an address with a password.
+func TestErrorsNeverShowTheAddress(t *testing.T) {
 	var mu sync.Mutex
 	var errs []string
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -206,11 +206,11 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one, err := telemetry.New(telemetry.Options{Client: client, Service: "s"})
+		one, err := telemetry.New(telemetry.Options{Collector: client, Service: "s"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		one.Decided(store.Decision{Verdict: "deny"})
+		one.RecordDecision(store.Decision{Verdict: "deny"})
 		if err := one.Close(context.Background()); err == nil {
 			t.Errorf("%s takes it", address)
 		} else {
@@ -221,7 +221,7 @@ func TestRefused(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	said := strings.Join(errs, "\n")
-	if !strings.Contains(said, "the collector refuses metrics: 503") || !strings.Contains(said, "refused") || strings.Contains(said, "hunter2") {
+	if !strings.Contains(said, "the collector rejected metrics: 503") || !strings.Contains(said, "refused") || strings.Contains(said, "hunter2") {
 		t.Errorf("the errors are\n%s", said)
 	}
 	for _, address := range []string{"", "localhost:4318", "ftp://x", "http://%zz"} {
@@ -231,8 +231,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What a collector's key is for, nobody else is told it.
-func TestRedirected(t *testing.T) {
+// The headers, which have the collector's key, go to no other host.
+func TestHeadersDoNotFollowRedirects(t *testing.T) {
 	other := &collector{status: 200, bodies: make(map[string][]byte)}
 	elsewhere := httptest.NewServer(other)
 	defer elsewhere.Close()
@@ -244,11 +244,11 @@ func TestRedirected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := telemetry.New(telemetry.Options{Client: client, Service: "s"})
+	one, err := telemetry.New(telemetry.Options{Collector: client, Service: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	one.Decided(store.Decision{Verdict: "deny"})
+	one.RecordDecision(store.Decision{Verdict: "deny"})
 	if err := one.Close(context.Background()); err == nil || !strings.Contains(err.Error(), "redirects") || strings.Contains(err.Error(), elsewhere.URL) {
 		t.Error(err)
 	}

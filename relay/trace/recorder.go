@@ -170,7 +170,7 @@ func (r *Recorder) ForwardedPart(text []byte, last bool) {
 }
 
 // Lost is how many events were not written because too many were waiting.
-func (r *Recorder) Lost() int64 { return r.queue.Lost() }
+func (r *Recorder) Lost() int64 { return r.queue.Dropped() }
 
 // Where is the file of a thread.
 func (r *Recorder) Where(thread string) string { return filepath.Join(r.s.Folder, FileName(thread)) }
@@ -184,7 +184,7 @@ func (r *Recorder) write() {
 		}
 	}
 	var untold int64
-	pace := r.queue.Pace()
+	pace := r.queue.NewPacer()
 	for {
 		t, dropped, ok := r.queue.Next()
 		untold += dropped
@@ -200,7 +200,7 @@ func (r *Recorder) write() {
 	}
 }
 
-func (r *Recorder) take(t told, pace *backlog.Pace[told]) {
+func (r *Recorder) take(t told, pace *backlog.Pacer[told]) {
 	if t.run == nil {
 		r.s.take(t)
 		pace.Rest()

@@ -78,7 +78,7 @@ func New(o Options) *Mirror {
 }
 
 // Lost is how many messages were dropped.
-func (m *Mirror) Lost() int64 { return m.queue.Lost() }
+func (m *Mirror) Lost() int64 { return m.queue.Dropped() }
 
 // put has a message kept. The line may change afterwards.
 func (m *Mirror) put(h heard, line []byte) {
@@ -100,7 +100,7 @@ func (m *Mirror) write() {
 				break
 			}
 			var more bool
-			if h, dropped, more = m.queue.More(); dropped > 0 {
+			if h, dropped, more = m.queue.TryNext(); dropped > 0 {
 				batch = m.gap(batch, dropped)
 			}
 			if !more {
@@ -150,7 +150,7 @@ func (m *Mirror) keep(batch []store.Record) {
 		case <-time.After(pause):
 			pause = min(2*pause, 10*time.Second)
 		}
-		if ended || m.queue.Dropping() {
+		if ended || m.queue.IsDropping() {
 			m.o.Log.Error("a part of the transcript is lost", "records", len(batch), "error", err)
 			return
 		}
