@@ -68,7 +68,7 @@ func secrets(cfg *config.Config) []string {
 			environ = append(environ, "TOKEN="+words[len(words)-1])
 		}
 	}
-	return redact.Environ(environ)
+	return redact.EnvironSecrets(environ)
 }
 
 // traced has a trace told of what is on record.

@@ -20,7 +20,7 @@ func newTranscript(cfg *config.Config, record *ledger, log *slog.Logger) *transc
 		return nil
 	}
 	return transcript.New(transcript.Options{
-		Store: record.store, Conversation: rand.Text(), Keep: time.Duration(cfg.Transcript.Keep), Secrets: secrets(cfg), Now: time.Now, Log: log,
+		Store: record.store, Conversation: rand.Text(), MaxAge: time.Duration(cfg.Transcript.Keep), Secrets: secrets(cfg), Now: time.Now, Log: log,
 	})
 }
 
@@ -29,7 +29,7 @@ func showTranscript(hi *hello.Hello, cfg *config.Config, m *transcript.Mirror) {
 	hi.Show("transcript", func() any {
 		status := map[string]any{"enabled": cfg.Transcript.Enabled}
 		if m != nil {
-			status["dropped"] = m.Lost()
+			status["dropped"] = m.Dropped()
 		}
 		return status
 	})

@@ -1,6 +1,6 @@
-// Package redact takes secrets out of what is kept for people to look at.
+// Package redact replaces secrets in text and JSON that is stored for people.
 //
-// It knows them by the names of fields, by their shape, and those that it is told. A secret
-// that looks like any other word, and that nobody names, is not found. A Redactor may be used
-// from everywhere at once.
+// It finds secrets by the names of fields, by their format, and secrets that it is given.
+// It does not find a secret that looks like an ordinary word and has no telling name. A
+// Redactor may be used concurrently.
 package redact

@@ -11,14 +11,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// shortest is how long a value has to be to be taken for a secret wherever it stands. What
-// is shorter would be found in ordinary words.
-const shortest = 8
+// minSecretLen is the minimum length of a secret that is searched for in all texts. Shorter
+// values occur in ordinary words.
+const minSecretLen = 8
 
-// forms are other spellings of a known secret: in JSON, in an address, and in base64, wherever
-// it begins there.
-func forms(secret string) (all []string) {
-	if len(secret) < shortest {
+// encodings returns other spellings of a secret: in JSON, in a URL, and in base64 at any
+// offset.
+func encodings(secret string) (all []string) {
+	if len(secret) < minSecretLen {
 		return nil
 	}
 	if quoted, err := jsontext.AppendQuote(nil, secret); err == nil {
@@ -31,7 +31,7 @@ func forms(secret string) (all []string) {
 	for shift := range 3 {
 		before := make([]byte, shift)
 		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			// The first letters hold what stands before as well, and the last what comes behind.
+			// the first and last letters also encode neighbouring bytes
 			text := alphabet.EncodeToString(append(before, secret...))
 			all = append(all, text[(shift*8+5)/6:(shift+len(secret))*8/6])
 		}
@@ -39,13 +39,13 @@ func forms(secret string) (all []string) {
 	return slices.DeleteFunc(all, func(form string) bool { return form == secret })
 }
 
-// Environ are the values of those variables whose names say that they are secrets. Paths
-// are none: what begins with a folder that is there.
-func Environ(environ []string) []string {
+// EnvironSecrets returns the values of environment variables whose names say that they are
+// secrets, except paths below an existing folder.
+func EnvironSecrets(environ []string) []string {
 	var all []string
 	for _, variable := range environ {
 		name, value, _ := strings.Cut(variable, "=")
-		if len(value) >= shortest && secretName(name) && !isPath(value) {
+		if len(value) >= minSecretLen && hasSecretWord(name) && !isPath(value) {
 			all = append(all, value)
 		}
 	}
@@ -55,7 +55,7 @@ func Environ(environ []string) []string {
 func isPath(value string) bool {
 	top, _, deeper := strings.Cut(strings.TrimPrefix(value, "/"), "/")
 	if !strings.HasPrefix(value, "/") || !deeper {
-		return false // a key in base64 may begin like a path
+		return false // a base64 key may start like a path
 	}
 	info, err := os.Stat("/" + top)
 	return err == nil && info.IsDir()

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the environment says is a secret is one wherever it stands.
-func TestEnviron(t *testing.T) {
-	known := redact.Environ([]string{
+// Secrets of the environment are replaced everywhere.
+func TestSecretsOfTheEnvironmentAreRedacted(t *testing.T) {
+	known := redact.EnvironSecrets([]string{
 		"SERVICE_PASSWORD=rosebud in the snow", "API_TOKEN=rosebud in", "HOME=rosebudhome", "SHORT_KEY=rose", "GPG_KEY=/home/u/key.asc", "BASE_KEY=/rosebud+/in64", "TOKEN", "=",
 	})
 	if diff := cmp.Diff([]string{"rosebud in the snow", "rosebud in", "/rosebud+/in64"}, known); diff != "" {
@@ -27,8 +27,8 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// A secret that is known is one in other spellings, too.
-func TestForms(t *testing.T) {
+// Known secrets are replaced in other spellings too.
+func TestEncodedSecretsAreRedacted(t *testing.T) {
 	const secret = `p"ä/s+w\örd&1`
 	r := redact.New(redact.Limits{}, secret)
 	quoted, err := json.Marshal(secret)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// expr is a regular expression that is compiled when it is first asked: most processes that
-// have this package take nothing out.
+// expr is a regular expression that is compiled at its first use, because most processes
+// never redact.
 type expr struct{ compiled func() *regexp.Regexp }
 
 func newExpr(text string) *expr {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Handler is a slog.Handler that takes secrets out of what it hands on. An attribute "field"
-// names the field that others are the values of.
+// Handler returns a slog.Handler that redacts messages and attributes. If a record has an
+// attribute "field", the attributes "from" and "to" are values of that field.
 func (r Redactor) Handler(h slog.Handler) slog.Handler { return handler{h, r} }
 
 type handler struct {
@@ -59,16 +59,16 @@ func (h handler) attr(a slog.Attr, field string) slog.Attr {
 		if v.Kind() == slog.KindAny {
 			text = fmt.Sprint(v.Any())
 		}
-		if (a.Key == "from" || a.Key == "to") && text != "" && secret(field) {
-			return slog.String(a.Key, gone)
+		if (a.Key == "from" || a.Key == "to") && text != "" && isSecretName(field) {
+			return slog.String(a.Key, placeholder)
 		}
-		return slog.String(a.Key, h.r.either(text))
+		return slog.String(a.Key, h.r.textOrJSON(text))
 	}
 	return a
 }
 
-// either is a text, or JSON in one.
-func (r Redactor) either(text string) string {
+// textOrJSON redacts a text as JSON if it is JSON.
+func (r Redactor) textOrJSON(text string) string {
 	if start := strings.TrimSpace(text); strings.HasPrefix(start, "{") || strings.HasPrefix(start, "[") || strings.HasPrefix(start, `"`) {
 		if clean, err := r.JSON([]byte(text)); err == nil {
 			return string(clean)

@@ -12,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is logged has no secrets: by the names of members of JSON, by that of the field which
-// is spoken of, by shape, and what is known.
-func TestHandler(t *testing.T) {
+// Logs have no secrets: by member names, by the "field" attribute, by format, or known.
+func TestLogHandlerRedacts(t *testing.T) {
 	var out bytes.Buffer
 	text := slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey || a.Key == slog.LevelKey {

@@ -10,23 +10,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// longPayload is the length, in bytes, from which on a field of that kind is no name or
-// address but the thing itself.
-const longPayload = 256
+// minPayloadLen is the length in bytes from which a field such as "image" is data and not a
+// name.
+const minPayloadLen = 256
 
-// blob is the length from which on a text of the alphabet of base64, without a space, is
-// taken for data that nobody reads.
-const blob = 1024
+// minBlobLen is the length in bytes from which text of base64's alphabet is data.
+const minBlobLen = 1024
 
-// Limits bound what is left. Left out, a limit has the value given here.
+// Limits limit what is kept. The zero value of a field means its default.
 type Limits struct {
-	Text  int // characters of a text; 20,000
-	Items int // elements of an array, members of an object; 100
-	Depth int // arrays and objects inside each other; 16
+	Text  int // characters of a text; default 20,000
+	Items int // elements of an array, members of an object; default 100
+	Depth int // nested arrays and objects; default 16
 }
 
-// orDefault fills in what is left out. Codex's messages nest to about ten: an item of a turn
-// of a thread that is resumed begins at six.
+// orDefault sets the defaults. Codex's messages nest to about ten: in a resumed thread, an
+// item of a turn starts at six.
 func (l Limits) orDefault() Limits {
 	set := func(n *int, d int) {
 		if *n <= 0 {
@@ -39,24 +38,24 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Redactor takes secrets out of JSON and holds it to limits. The order of members and the
-// spelling of numbers stay.
+// Redactor redacts and truncates JSON and text. It keeps the order of members and the
+// spelling of numbers.
 type Redactor struct {
 	limits Limits
 	known  *strings.Replacer // nil: none
 }
 
-// New makes a Redactor. The known texts are secrets wherever they stand.
+// New returns a Redactor. The known texts are replaced everywhere.
 func New(l Limits, known ...string) Redactor {
 	r := Redactor{limits: l.orDefault()}
 	for _, secret := range known {
-		known = append(slices.Clip(known), forms(secret)...)
+		known = append(slices.Clip(known), encodings(secret)...)
 	}
 	var pairs []string
-	// A secret may be the beginning of another: the longer one comes first.
+	// longest first: a secret may start with another
 	for _, secret := range slices.SortedFunc(slices.Values(known), func(a, b string) int { return len(b) - len(a) }) {
 		if secret != "" {
-			pairs = append(pairs, secret, gone)
+			pairs = append(pairs, secret, placeholder)
 		}
 	}
 	if len(pairs) > 0 {
@@ -65,18 +64,19 @@ func New(l Limits, known ...string) Redactor {
 	return r
 }
 
-// JSON is value without its secrets, within the limits. What is no JSON is an error.
+// JSON returns value without secrets and within the limits. It returns an error if value is
+// not JSON.
 func (r Redactor) JSON(value []byte) ([]byte, error) {
 	text, _, err := r.Stream(value, false)
 	return text, err
 }
 
-// Stream is JSON for a message that may be a part of a stream: a secret may be cut in two by
-// its parts, so that none of their texts is written; chars is how long the part was. Other
-// texts beside it, which a later Codex may have, are left out and not counted.
+// Stream is JSON for a message that may be a delta of a stream (part). A secret may be
+// split over deltas, so no text of a delta is kept; chars is its length. Unknown texts
+// beside the delta are dropped and not counted.
 func (r Redactor) Stream(value []byte, part bool) (text []byte, chars int, err error) {
 	var out bytes.Buffer
-	w := walk{Redactor: r, in: jsontext.NewDecoder(bytes.NewReader(value), options...), silent: part}
+	w := redaction{Redactor: r, in: jsontext.NewDecoder(bytes.NewReader(value), options...), isDelta: part}
 	w.out = jsontext.NewEncoder(&out, options...)
 	if err := w.value("", 0); err != nil {
 		return nil, 0, err
@@ -84,11 +84,13 @@ func (r Redactor) Stream(value []byte, part bool) (text []byte, chars int, err e
 	return bytes.TrimRight(out.Bytes(), "\n"), w.chars, nil
 }
 
-// Text is a text without what has the shape of a secret, within the limit of its length.
-func (r Redactor) Text(text string) string { return r.cut(scrub(r.hide(r.window(text)))) }
+// Text returns text without secrets, truncated to the limit.
+func (r Redactor) Text(text string) string {
+	return r.truncate(replaceSecrets(r.replaceKnown(r.truncateInput(text))))
+}
 
-// hide takes out what is known to be a secret.
-func (r Redactor) hide(text string) string {
+// replaceKnown replaces the known secrets.
+func (r Redactor) replaceKnown(text string) string {
 	if r.known == nil {
 		return text
 	}
@@ -99,25 +101,25 @@ var options = []jsontext.Options{
 	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(false),
 }
 
-type walk struct {
+type redaction struct {
 	Redactor
-	in     *jsontext.Decoder
-	out    *jsontext.Encoder
-	silent bool   // texts are parts of a stream
-	chars  int    // of the part
-	last   string // the text that was read last
+	in       *jsontext.Decoder
+	out      *jsontext.Encoder
+	isDelta  bool   // the message is a delta
+	chars    int    // length of the delta
+	lastText string // the last string that was read
 }
 
-// The names that values have which others say are secrets: {"name":"API_KEY","value":"…"}, and
+// Names for values that a neighbour marks as secret: {"name":"API_KEY","value":"…"} and
 // ["--token","…"].
 const (
-	holder   = "secret"
-	argument = "secret argument"
+	valueOfSecret    = "secret"
+	argumentOfSecret = "secret argument"
 )
 
-// names tells whether a member of an object may say what its value is called: that of a
-// variable, a header, or a key of a configuration that is written.
-func names(member string) bool {
+// isNameField reports whether a member may name the "value" beside it: of a variable, a
+// header, or a configuration key.
+func isNameField(member string) bool {
 	switch member {
 	case "name", "Name", "key", "Key", "keyPath":
 		return true
@@ -125,8 +127,8 @@ func names(member string) bool {
 	return false
 }
 
-// identifier tells whether a field of a part of a stream says what it is a part of.
-func identifier(name string) bool {
+// isIdentifier reports whether a field of a delta identifies its stream.
+func isIdentifier(name string) bool {
 	switch name {
 	case "id", "method", "type":
 		return true
@@ -134,14 +136,14 @@ func identifier(name string) bool {
 	return strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "Index")
 }
 
-func (w *walk) value(name string, depth int) error {
+func (w *redaction) value(name string, depth int) error {
 	switch kind := w.in.PeekKind(); {
 	case kind == '{' || kind == '[':
-		if secret(name) {
-			return w.replace(gone)
+		if isSecretName(name) {
+			return w.writeInstead(placeholder)
 		}
 		if depth >= w.limits.Depth {
-			return w.replace("<too deep>")
+			return w.writeInstead("<too deep>")
 		}
 		if kind == '{' {
 			return w.object(depth)
@@ -153,39 +155,39 @@ func (w *walk) value(name string, depth int) error {
 			return err
 		}
 		text := token.String()
-		w.last = text
-		if w.silent && depth > 1 && !identifier(name) {
+		w.lastText = text
+		if w.isDelta && depth > 1 && !isIdentifier(name) {
 			if depth == 2 && strings.HasPrefix(name, "delta") {
 				w.chars += utf8.RuneCountInString(text)
 			}
 			text = ""
 		}
 		return w.out.WriteToken(jsontext.String(w.text(name, text)))
-	case kind == '0' && secret(name) && !countName.MatchString(name):
-		return w.replace(gone)
+	case kind == '0' && isSecretName(name) && !countName.MatchString(name):
+		return w.writeInstead(placeholder)
 	}
-	raw, err := w.in.ReadValue() // a number, true, false, null, or an error
+	raw, err := w.in.ReadValue() // number, true, false, null or an error
 	if err != nil {
 		return err
 	}
 	return w.out.WriteValue(raw)
 }
 
-func secret(name string) bool { return secretName(name) && !countName.MatchString(name) }
+func isSecretName(name string) bool { return hasSecretWord(name) && !countName.MatchString(name) }
 
-// replace skips a value and writes a text in its place.
-func (w *walk) replace(text string) error {
+// writeInstead skips a value and writes a text.
+func (w *redaction) writeInstead(text string) error {
 	if err := w.in.SkipValue(); err != nil {
 		return err
 	}
 	return w.out.WriteToken(jsontext.String(text))
 }
 
-func (w *walk) object(depth int) error {
-	if err := w.both(); err != nil {
+func (w *redaction) object(depth int) error {
+	if err := w.copyBracket(); err != nil {
 		return err
 	}
-	named := false // as a secret, which another member holds
+	named := false // the object's name field is that of a secret
 	for n := 0; w.in.PeekKind() != '}'; n++ {
 		token, err := w.in.ReadToken()
 		if err != nil {
@@ -201,20 +203,20 @@ func (w *walk) object(depth int) error {
 		if err := w.out.WriteToken(jsontext.String(w.Text(name))); err != nil {
 			return err
 		}
-		w.last = ""
+		w.lastText = ""
 		if named && strings.EqualFold(name, "value") {
-			name = holder
+			name = valueOfSecret
 		}
 		if err := w.value(name, depth+1); err != nil {
 			return err
 		}
-		named = named || names(name) && secret(w.last)
+		named = named || isNameField(name) && isSecretName(w.lastText)
 	}
-	return w.both()
+	return w.copyBracket()
 }
 
-func (w *walk) array(name string, depth int) error {
-	if err := w.both(); err != nil {
+func (w *redaction) array(name string, depth int) error {
+	if err := w.copyBracket(); err != nil {
 		return err
 	}
 	inside, flag := name, false // the element before says that this one is a secret
@@ -225,20 +227,20 @@ func (w *walk) array(name string, depth int) error {
 			}
 			continue
 		}
-		w.last = ""
+		w.lastText = ""
 		if name = inside; flag {
-			name = argument
+			name = argumentOfSecret
 		}
 		if err := w.value(name, depth+1); err != nil {
 			return err
 		}
-		flag = strings.HasPrefix(w.last, "-") && flagName.MatchString(w.last)
+		flag = strings.HasPrefix(w.lastText, "-") && flagName.MatchString(w.lastText)
 	}
-	return w.both()
+	return w.copyBracket()
 }
 
-// both carries a bracket.
-func (w *walk) both() error {
+// copyBracket copies a bracket.
+func (w *redaction) copyBracket() error {
 	token, err := w.in.ReadToken()
 	if err != nil {
 		return err
@@ -246,36 +248,36 @@ func (w *walk) both() error {
 	return w.out.WriteToken(token)
 }
 
-// text is what is written for a text in a field.
-func (w *walk) text(name, text string) string {
+// text returns the redacted text of a field.
+func (w *redaction) text(name, text string) string {
 	switch {
 	case text == "":
 		return text
-	case secretName(name) && (name != argument || !strings.HasPrefix(text, "-")):
-		return gone
+	case hasSecretWord(name) && (name != argumentOfSecret || !strings.HasPrefix(text, "-")):
+		return placeholder
 	case strings.HasSuffix(strings.ToLower(name), "base64"):
 		return "<redacted payload>"
 	}
-	if head := dataHead(text); head != "" && (len(text) > longPayload || strings.Contains(head, "base64")) {
+	if head := dataURLHead(text); head != "" && (len(text) > minPayloadLen || strings.Contains(head, "base64")) {
 		return "<redacted data-uri " + itoa(len(head)-1) + " chars>"
 	}
-	if len(text) > longPayload && payloadName.MatchString(name) || len(text) >= blob && encoded.MatchString(text) {
+	if len(text) > minPayloadLen && payloadName.MatchString(name) || len(text) >= minBlobLen && base64Only.MatchString(text) {
 		return "<redacted payload>"
 	}
 	return w.Text(text)
 }
 
-// dataHead is the head of a data URL that is the whole text.
-func dataHead(text string) string {
-	if !startsWith(text, "data:") {
+// dataURLHead returns the part before the data if the whole text is a data URL.
+func dataURLHead(text string) string {
+	if !hasPrefixFold(text, "data:") {
 		return ""
 	}
-	return wholeData.FindString(text)
+	return wholeDataURL.FindString(text)
 }
 
-// window is as much of a long text as is looked at. It ends between words, so that no
-// secret is cut in two and its first half taken for a word.
-func (r Redactor) window(text string) string {
+// truncateInput limits the text that is searched. It cuts between words, so that half a
+// secret is not left.
+func (r Redactor) truncateInput(text string) string {
 	most := 2*r.limits.Text + 4096
 	if len(text) <= most {
 		return text
@@ -284,8 +286,8 @@ func (r Redactor) window(text string) string {
 	return text[:max(end, 0)] + " …"
 }
 
-// cut bounds what is left.
-func (r Redactor) cut(text string) string {
+// truncate limits the length of the result.
+func (r Redactor) truncate(text string) string {
 	if len(text) <= r.limits.Text {
 		return text
 	}

@@ -11,11 +11,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// canary is looked for in what is written.
+// canary is the secret.
 const canary = "Zq7Kx0Vw9Rt3Yb5N"
 
-// wrapped are the ways in which a secret comes; %s is where.
-var wrapped = []string{
+// contexts are texts with a secret at %s.
+var contexts = []string{
 	`{"password":"%s"}`, `{"a":[{"X-Api-Key":"%s"}]}`, `{"credentials":{"x":["%s"]}}`, `{"cookie":["%s"]}`,
 	`{"t":"Authorization: Bearer %s"}`, `{"t":"authorization=\"Custom %s\""}`, `{"t":"bearer %s,"}`, `{"t":"Basic %s"}`,
 	`{"t":"eyJ%s.abcdef.ghi"}`, `{"t":"eyJabcdefgh.%s.ghi"}`, `{"t":"eyJabcdefgh.abcd.%s"}`,
@@ -32,9 +32,8 @@ var wrapped = []string{
 	`{"env":[{"name":"X_API_KEY","value":"%s"}]}`, `{"command":["tool","--password","%s","x"]}`, `{"args":["--verbose","--api-key","%s"]}`,
 }
 
-// What has the look of a secret does not come out, wherever it stands.
-func TestSecrets(t *testing.T) {
-	for _, form := range wrapped {
+func TestSecretsAreRedacted(t *testing.T) {
+	for _, form := range contexts {
 		secret := canary
 		if strings.Contains(form, "AKIA") {
 			secret = strings.ToUpper(canary)
@@ -47,8 +46,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// What is none stays.
-func TestNoSecrets(t *testing.T) {
+func TestOtherTextsStay(t *testing.T) {
 	for _, line := range []string{
 		`{"tokenUsage":{"last":{"inputTokens":12,"outputTokens":1.50}}}`, `{"a":"a token of love, and the key of C"}`, `{"isSecret":false,"apiKey":null}`,
 		`{"text":"basic understanding"}`, `{"args":["--token","--verbose","x"]}`, `{"name":"HOME","value":"/root"}`, `{"t":"\\u0041 and \\u0022"}`,
@@ -71,8 +69,7 @@ func equal(a, b any) bool {
 	return err == nil && err2 == nil && string(x) == string(y)
 }
 
-// The limits hold for any value.
-func TestLimits(t *testing.T) {
+func TestLimitsHoldForAnyValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := redact.Limits{Text: rapid.IntRange(1, 40).Draw(t, "text"), Items: rapid.IntRange(1, 5).Draw(t, "items"), Depth: rapid.IntRange(1, 4).Draw(t, "depth")}
 		in, err := json.Marshal(value(t, 6))
@@ -87,7 +84,7 @@ func TestLimits(t *testing.T) {
 		if err := json.Unmarshal(out, &got); err != nil {
 			t.Fatal(err)
 		}
-		within(t, l, got, 0)
+		checkLimits(t, l, got, 0)
 	})
 }
 
@@ -103,7 +100,7 @@ func value(t *rapid.T, depth int) any {
 	return rapid.StringN(0, 80, -1).Draw(t, "string")
 }
 
-func within(t *rapid.T, l redact.Limits, v any, depth int) {
+func checkLimits(t *rapid.T, l redact.Limits, v any, depth int) {
 	most := max(l.Text+1, len("<redacted data-uri 0000 chars>"))
 	switch v := v.(type) {
 	case string:
@@ -115,26 +112,26 @@ func within(t *rapid.T, l redact.Limits, v any, depth int) {
 			t.Fatalf("%d elements at depth %d", len(v), depth)
 		}
 		for _, e := range v {
-			within(t, l, e, depth+1)
+			checkLimits(t, l, e, depth+1)
 		}
 	case map[string]any:
 		if len(v) > l.Items || depth >= l.Depth {
 			t.Fatalf("%d members at depth %d", len(v), depth)
 		}
 		for _, e := range v {
-			within(t, l, e, depth+1)
+			checkLimits(t, l, e, depth+1)
 		}
 	}
 }
 
-// A secret of any letters does not come out, whatever stands before it.
-func FuzzSecret(f *testing.F) {
+// A known secret of any letters is replaced in any context.
+func FuzzKnownSecret(f *testing.F) {
 	f.Add("", byte(0))
 	f.Add("say \"token\": ", byte(4))
 	f.Add("x=\\\n--", byte(14))
 	f.Add("eyJ", byte(9))
 	f.Fuzz(func(t *testing.T, before string, n byte) {
-		form := wrapped[int(n)%len(wrapped)]
+		form := contexts[int(n)%len(contexts)]
 		secret := canary
 		if strings.Contains(form, "AKIA") {
 			secret = strings.ToUpper(canary)

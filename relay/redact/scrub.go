@@ -7,98 +7,99 @@ import (
 	"sync"
 )
 
-// gone stands in the place of a secret.
-const gone = "<redacted>"
+// placeholder replaces a secret.
+const placeholder = "<redacted>"
 
-// inSecrets is what the name of a secret has in it.
-var inSecrets = []string{"authorization", "cookie", "credential", "key", "passphrase", "password", "passwd", "secret", "token"}
+// secretParts are parts of the names of secrets.
+var secretParts = []string{"authorization", "cookie", "credential", "key", "passphrase", "password", "passwd", "secret", "token"}
 
-// secretWords are found in the name of a secret.
-var secretWords = sync.OnceValue(func() *words { return newWords(inSecrets...) })
+// secretWordSet matches names of secrets.
+var secretWordSet = sync.OnceValue(func() *wordSet { return newWordSet(secretParts...) })
 
-func secretName(name string) bool { return secretWords().in(name) }
+func hasSecretWord(name string) bool { return secretWordSet().isIn(name) }
 
 var (
-	countName   = newExpr(`^(?:tokenUsage|tokens|tokensUsed|tokenBudget|contentTokenCount|[a-z][A-Za-z]*Tokens|[a-z_]*token_limit)$`)
-	payloadName = newExpr(`(?i)image|screenshot|attachment|audio`)
-	dataURL     = newExpr(`(?i)data:[a-z0-9.+/;=_-]*;base64,[A-Za-z0-9+/=_%-]*`)
-	wholeData   = newExpr(`(?i)^data:[^,]{0,200},`)
-	encoded     = newExpr(`^[A-Za-z0-9+/_=-]+$`)
-	// A word that only hints at a secret in prose names none: what is assigned to it is.
+	countName    = newExpr(`^(?:tokenUsage|tokens|tokensUsed|tokenBudget|contentTokenCount|[a-z][A-Za-z]*Tokens|[a-z_]*token_limit)$`)
+	payloadName  = newExpr(`(?i)image|screenshot|attachment|audio`)
+	dataURL      = newExpr(`(?i)data:[a-z0-9.+/;=_-]*;base64,[A-Za-z0-9+/=_%-]*`)
+	wholeDataURL = newExpr(`(?i)^data:[^,]{0,200},`)
+	base64Only   = newExpr(`^[A-Za-z0-9+/_=-]+$`)
+	// In prose, a word such as "token" is no name; only an assignment to it counts.
 	assignedTo = `[A-Za-z0-9_.-]*(?:cookie|credential|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|_key|passphrase|password|passwd|secret|token)[A-Za-z0-9_-]*`
 	quotedName = newExpr(`(?i)` + assignedTo + `(?:\\*["'])?\s*[:=]\s*\\*["']`)
 	flagName   = newExpr(`(?i)^--?` + assignedTo + `$`)
-	// JSON in a text may have letters of its names escaped.
+	// JSON in a text may have escaped letters in its names.
 	escape = newExpr(`\\u00[2-7][0-9A-Fa-f]`)
 )
 
-type shape struct {
+type replacement struct {
 	pattern *expr
-	instead string
+	with    string
 }
 
-// shapes are looked for in every text, in this order: what is longer comes first.
-var shapes = []shape{
-	{newExpr(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`), gone},
+// replacements are applied to every text in this order: longer formats first.
+var replacements = []replacement{
+	{newExpr(`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`), placeholder},
 	{newExpr(`eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`), "<redacted-jwt>"},
-	{newExpr(`(?i)(\b(?:set-)?cookie2?\s*:\s*)[^\r\n"'\\]+`), "${1}" + gone},
-	{newExpr(`(?i)(authorization(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)[^\r\n"'\\]+`), "${1}" + gone},
-	{newExpr(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{6,}`), "${1}" + gone},
-	{newExpr(`((?i:\bbasic\s+))[A-Za-z0-9+/_-]*(?:[0-9=+/]|[a-z][A-Z]|[A-Z]{2})[A-Za-z0-9+/_=-]*`), "${1}" + gone},
-	{newExpr(`(://)[^\s/:@"']{16,}(?::[^\s/"']*)?@`), "${1}" + gone + "@"}, // too long for a name
-	{newExpr(`(?i)(://[^\s/:@"']*:)[^\s/"']+@`), "${1}" + gone + "@"},
-	{newExpr(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), gone},
-	{newExpr(`\b(?:gh[a-z]_|github_pat_|glpat-|npm_|xox[a-z]-|xapp-|AIza|hf_|pypi-|dop_v1_|ya29\.|SG\.|AGE-SECRET-KEY-)[A-Za-z0-9_.-]{16,}`), gone},
-	{newExpr(`\b(?:AKIA|ASIA)[A-Z0-9]{16}`), gone},
-	{newExpr(`(?i)(` + assignedTo + `\s*:[ \t]*[|>][-+0-9]*[ \t]*\r?\n[ \t]+)[^\r\n]+(?:\r?\n[ \t]+[^\r\n]+)*`), "${1}" + gone}, // of YAML
+	{newExpr(`(?i)(\b(?:set-)?cookie2?\s*:\s*)[^\r\n"'\\]+`), "${1}" + placeholder},
+	{newExpr(`(?i)(authorization(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)[^\r\n"'\\]+`), "${1}" + placeholder},
+	{newExpr(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{6,}`), "${1}" + placeholder},
+	{newExpr(`((?i:\bbasic\s+))[A-Za-z0-9+/_-]*(?:[0-9=+/]|[a-z][A-Z]|[A-Z]{2})[A-Za-z0-9+/_=-]*`), "${1}" + placeholder},
+	{newExpr(`(://)[^\s/:@"']{16,}(?::[^\s/"']*)?@`), "${1}" + placeholder + "@"}, // too long for a user name
+	{newExpr(`(?i)(://[^\s/:@"']*:)[^\s/"']+@`), "${1}" + placeholder + "@"},
+	{newExpr(`\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}`), placeholder},
+	{newExpr(`\b(?:gh[a-z]_|github_pat_|glpat-|npm_|xox[a-z]-|xapp-|AIza|hf_|pypi-|dop_v1_|ya29\.|SG\.|AGE-SECRET-KEY-)[A-Za-z0-9_.-]{16,}`), placeholder},
+	{newExpr(`\b(?:AKIA|ASIA)[A-Z0-9]{16}`), placeholder},
+	{newExpr(`(?i)(` + assignedTo + `\s*:[ \t]*[|>][-+0-9]*[ \t]*\r?\n[ \t]+)[^\r\n]+(?:\r?\n[ \t]+[^\r\n]+)*`), "${1}" + placeholder}, // YAML
 }
 
-// unquoted are looked for when what stands in quotes is gone.
-var unquoted = []shape{
-	{newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + gone},
-	{newExpr(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + gone},
-	{newExpr(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid|sig|signature)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + gone},
+// unquotedReplacements are applied after quoted values are replaced.
+var unquotedReplacements = []replacement{
+	{newExpr(`(?i)(` + assignedTo + `(?:\\*["'])?\s*[:=]\s*)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
+	{newExpr(`(?i)(--?` + assignedTo + `\s+)[^\s"'<,;&-][^\s"',;&]*`), "${1}" + placeholder},
+	{newExpr(`(?i)(\b(?:session|sessionid|sid|csrf|xsrf|auth|jsessionid|phpsessid|sig|signature)=)[^\s"'<,;&\\][^\s"',;&\\]*`), "${1}" + placeholder},
 }
 
-// hints are parts that a text with a secret has: most texts have none of them, and no
-// pattern is tried on those.
-var hints = sync.OnceValue(func() *words {
-	return newWords(slices.Concat(inSecrets, []string{
+// hintSet has a part of every text with a secret. Most texts have none, and skip the
+// regular expressions.
+var hintSet = sync.OnceValue(func() *wordSet {
+	return newWordSet(slices.Concat(secretParts, []string{
 		"eyj", "bearer", "basic", "://", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "gh", "github_", "glpat", "npm_", "xox", "xapp-", "aiza", "akia", "asia", "hf_", "pypi-", "dop_v1_", "ya29.", "sg.",
 		"sess", "sid", "csrf", "xsrf", "auth", "sig=", "signature=", "data:", "-----begin",
 	})...)
 })
 
-// scrub takes out of a text what has the shape of a secret, and what data URLs carry.
-func scrub(text string) string {
+// replaceSecrets replaces texts in the format of a secret, and the data of data URLs.
+func replaceSecrets(text string) string {
 	if strings.Contains(text, `\u00`) {
-		plain := escape.ReplaceAllStringFunc(text, unescaped)
-		if clean := shaped(plain); clean != plain {
+		plain := escape.ReplaceAllStringFunc(text, unescapeLetter)
+		if clean := applyReplacements(plain); clean != plain {
 			return clean
 		}
 	}
-	return shaped(text)
+	return applyReplacements(text)
 }
 
-func shaped(text string) string {
-	if !hints().in(text) {
+func applyReplacements(text string) string {
+	if !hintSet().isIn(text) {
 		return text
 	}
 	text = dataURL.ReplaceAllStringFunc(text, func(url string) string {
 		return "<redacted data-uri " + itoa(strings.IndexByte(url, ',')) + " chars>"
 	})
-	for _, s := range shapes {
-		text = s.pattern.ReplaceAllString(text, s.instead)
+	for _, s := range replacements {
+		text = s.pattern.ReplaceAllString(text, s.with)
 	}
-	text = scrubQuoted(text)
-	for _, s := range unquoted {
-		text = s.pattern.ReplaceAllString(text, s.instead)
+	text = replaceQuoted(text)
+	for _, s := range unquotedReplacements {
+		text = s.pattern.ReplaceAllString(text, s.with)
 	}
 	return text
 }
 
-// unescaped is a letter of JSON that is written as its number. What could end a text stays.
-func unescaped(escape string) string {
+// unescapeLetter returns the letter, digit, "-" or "_" of a JSON escape. Other escapes
+// stay.
+func unescapeLetter(escape string) string {
 	n, err := strconv.ParseUint(escape[len(escape)-2:], 16, 8)
 	if c := byte(n); err == nil && (c == '_' || c == '-' || c >= '0' && c <= '9' || lower[c] >= 'a' && lower[c] <= 'z') {
 		return string(c)
@@ -106,8 +107,8 @@ func unescaped(escape string) string {
 	return escape
 }
 
-// scrubQuoted takes out what is assigned to the name of a secret in quotes.
-func scrubQuoted(text string) string {
+// replaceQuoted replaces quoted values that are assigned to the name of a secret.
+func replaceQuoted(text string) string {
 	var out strings.Builder
 	for {
 		at := quotedName.FindStringIndex(text)
@@ -115,10 +116,10 @@ func scrubQuoted(text string) string {
 			break
 		}
 		begin := at[1]
-		end := begin + quoted(text[begin:], text[begin-1], backslashes(text[:begin-1]))
+		end := begin + quotedLen(text[begin:], text[begin-1], trailingBackslashes(text[:begin-1]))
 		out.WriteString(text[:begin])
 		if end > begin {
-			out.WriteString(gone)
+			out.WriteString(placeholder)
 		}
 		text = text[end:]
 	}
@@ -129,14 +130,15 @@ func scrubQuoted(text string) string {
 	return out.String()
 }
 
-// longestQuoted is how far away the end of a text in quotes is looked for.
-const longestQuoted = 8192
+// maxQuoted is how far the closing quote is searched for.
+const maxQuoted = 8192
 
-// quoted is how long a text is that stands in quotes, which begin with so many backslashes:
-// those of JSON in a text of JSON do. Where they have no end, the text has that of its line.
-func quoted(text string, quote byte, escapes int) int {
+// quotedLen returns the length of a text up to its closing quote, where quotes are escaped
+// with escapes backslashes (in nested JSON). Without a closing quote it returns the length
+// of the line.
+func quotedLen(text string, quote byte, escapes int) int {
 	run := 0
-	for i := range min(len(text), longestQuoted) {
+	for i := range min(len(text), maxQuoted) {
 		switch {
 		case text[i] == '\\':
 			run++
@@ -152,5 +154,5 @@ func quoted(text string, quote byte, escapes int) int {
 	return len(text)
 }
 
-// backslashes is how many a text ends in.
-func backslashes(text string) int { return len(text) - len(strings.TrimRight(text, `\`)) }
+// trailingBackslashes counts the backslashes at the end of a text.
+func trailingBackslashes(text string) int { return len(text) - len(strings.TrimRight(text, `\`)) }

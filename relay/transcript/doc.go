@@ -1,12 +1,10 @@
-// Package transcript keeps what is said in threads in the state, so that it can be searched:
-// what the user and the model say, the model's reasoning and plans, what tools were asked and
-// answered, and where a thread was summed up.
+// Package transcript stores what threads contain, so that it can be searched: messages of
+// the user and the model, reasoning, plans, tool calls with their results, and compactions.
 //
-// It promises that no message waits for it. What comes faster than it can be kept, or while
-// the state can't be reached for long, is dropped, and the gap is on record. A record is kept
-// once, however often Codex tells it, after a resume too. Secrets are taken out as they are
-// of a trace. Threads that are ephemeral, and those that a client forks, are not kept from
-// before: of the first nothing is, of the second what comes.
+// No message waits for the store. Messages that come too fast, or while the store can't be
+// reached for long, are dropped, and a gap is recorded. A record is stored once, even if
+// Codex sends it again after a resume. Secrets are redacted as in a trace. Ephemeral
+// threads are not stored. Of a forked thread, only new records are.
 //
-// A Mirror's routes are called by the proxy; one goroutine of its own writes.
+// The proxy calls a Mirror's routes; one goroutine of the Mirror writes to the store.
 package transcript

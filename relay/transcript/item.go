@@ -11,18 +11,18 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// records are what a message has to keep.
-func (m *Mirror) records(h heard) []store.Record {
-	m.current = h.thread
+// records returns the records of a message.
+func (m *Mirror) records(h message) []store.Record {
+	m.lastThread = h.thread
 	line, err := m.redactor.JSON(h.line)
 	if err != nil {
-		m.o.Log.Error("a message can't be kept in the transcript", "error", err) // it was read once
+		m.options.Log.Error("message not stored in the transcript", "error", err)
 		return nil
 	}
 	if h.resume {
-		return m.resumed(h, line)
+		return m.resumedRecords(h, line)
 	}
-	var said struct {
+	var notification struct {
 		Params struct {
 			ThreadID, TurnID string
 			Item             item
@@ -31,35 +31,35 @@ func (m *Mirror) records(h heard) []store.Record {
 			Plan             []struct{ Step, Status string }
 		}
 	}
-	if !m.decode(line, &said) {
+	if !m.decode(line, &notification) {
 		return nil
 	}
-	p := said.Params
-	at := moment(p.CompletedAtMs, h.at)
+	p := notification.Params
+	at := timeOr(p.CompletedAtMs, h.at)
 	if h.method == planUpdated {
 		lines := []string{p.Explanation}
 		for _, step := range p.Plan {
 			lines = append(lines, fmt.Sprintf("%s: %s", step.Status, step.Step))
 		}
-		return m.named(p.ThreadID, p.TurnID, []store.Record{{Kind: store.Plan, Time: at, Text: join(lines...)}})
+		return m.withIDs(p.ThreadID, p.TurnID, []store.Record{{Kind: store.Plan, Time: at, Text: joinLines(lines...)}})
 	}
-	return m.named(p.ThreadID, p.TurnID, p.Item.records(at, h.method == itemCompleted))
+	return m.withIDs(p.ThreadID, p.TurnID, p.Item.records(at, h.method == itemCompleted))
 }
 
-// decode reads what it knows of a message. A member of another type than is known is left
-// out, and what is kept without it is better than nothing.
+// decode decodes the known members of a message. It omits a member of an unexpected type,
+// because the rest is still useful.
 func (m *Mirror) decode(line []byte, into any) bool {
 	err := json.Unmarshal(line, into)
 	var other *json.UnmarshalTypeError
 	if err != nil && !errors.As(err, &other) {
-		m.o.Log.Error("a message can't be kept in the transcript", "error", err)
+		m.options.Log.Error("message not stored in the transcript", "error", err)
 		return false
 	}
 	return true
 }
 
-// resumed are the records of a thread that Codex tells from its file.
-func (m *Mirror) resumed(h heard, line []byte) []store.Record {
+// resumedRecords returns the records in the result of thread/resume.
+func (m *Mirror) resumedRecords(h message, line []byte) []store.Record {
 	var answer struct {
 		Result struct {
 			Thread struct {
@@ -88,14 +88,14 @@ func (m *Mirror) resumed(h heard, line []byte) []store.Record {
 			for n := range records {
 				records[n].Replayed = true
 			}
-			all = append(all, m.named(h.thread, turn.ID, records)...)
+			all = append(all, m.withIDs(h.thread, turn.ID, records)...)
 		}
 	}
 	return all
 }
 
-// named are records with their thread and turn; without, they are nobody's.
-func (m *Mirror) named(thread, turn string, records []store.Record) []store.Record {
+// withIDs sets the thread and turn of the records. Without both ids it returns none.
+func (m *Mirror) withIDs(thread, turn string, records []store.Record) []store.Record {
 	if thread == "" || turn == "" {
 		return nil
 	}
@@ -105,17 +105,17 @@ func (m *Mirror) named(thread, turn string, records []store.Record) []store.Reco
 	return records
 }
 
-// item is one of a turn: the members of all types that have something to say.
+// item is an item of a turn: the members of all types that have text.
 type item struct {
 	Type, ID, Status            string
 	Text                        string
-	Content                     json.RawMessage // of a user's message a list of parts, of reasoning texts
+	Content                     json.RawMessage // a list of parts in a userMessage, of strings in reasoning
 	Summary                     []string
 	Command                     string
 	AggregatedOutput            string
 	Changes                     []struct{ Path, Diff string }
 	Server, Namespace           string
-	Tool                        any // the name of a tool; of a subagent's one what is done
+	Tool                        any // a tool's name; for subagents, an object
 	Name                        string
 	Arguments, Result, Error    any
 	ContentItems, Output        any
@@ -125,12 +125,12 @@ type item struct {
 	RevisedPrompt               any
 }
 
-// records are what there is to keep of an item that has ended, or begun.
+// records returns the records of an item that has started or ended.
 func (i item) records(at time.Time, ended bool) []store.Record {
-	r := store.Record{Item: i.ID, Time: moment(i.CompletedAtMs, at)}
+	r := store.Record{Item: i.ID, Time: timeOr(i.CompletedAtMs, at)}
 	switch i.Type {
 	case "userMessage":
-		r.Kind, r.Text = store.User, i.said()
+		r.Kind, r.Text = store.User, i.contentText()
 	case "agentMessage":
 		r.Kind, r.Text = store.Assistant, i.Text
 	case "exitedReviewMode":
@@ -138,16 +138,16 @@ func (i item) records(at time.Time, ended bool) []store.Record {
 	case "plan":
 		r.Kind, r.Text = store.Plan, i.Text
 	case "reasoning":
-		r.Kind, r.Text = store.Reasoning, join(join(i.Summary...), i.said())
+		r.Kind, r.Text = store.Reasoning, joinLines(joinLines(i.Summary...), i.contentText())
 	case "contextCompaction":
 		r.Kind, r.Name, r.Text = store.Compaction, "end", "the thread was summed up"
 		if !ended {
-			r.Name, r.Text, r.Time = "start", "the thread is being summed up", moment(i.StartedAtMs, at)
+			r.Name, r.Text, r.Time = "start", "the thread is being summed up", timeOr(i.StartedAtMs, at)
 		}
 		return []store.Record{r}
 	default:
 		r.Kind, r.State = store.Tool, i.Status
-		r.Name, r.Text = i.called()
+		r.Name, r.Text = i.toolCall()
 	}
 	if strings.TrimSpace(r.Text) == "" {
 		return nil
@@ -155,41 +155,41 @@ func (i item) records(at time.Time, ended bool) []store.Record {
 	return []store.Record{r}
 }
 
-// called is the name of a tool, and what it was asked and answered.
-func (i item) called() (name, text string) {
+// toolCall returns the name of a tool, and its input and output.
+func (i item) toolCall() (name, text string) {
 	switch i.Type {
 	case "commandExecution":
-		return "shell", join(i.Command, i.AggregatedOutput)
+		return "shell", joinLines(i.Command, i.AggregatedOutput)
 	case "fileChange":
 		var all []string
 		for _, change := range i.Changes {
 			all = append(all, change.Path, change.Diff)
 		}
-		return "apply_patch", join(all...)
+		return "apply_patch", joinLines(all...)
 	case "webSearch":
-		return "web_search", join(i.Query, texts(i.Result))
+		return "web_search", joinLines(i.Query, jsonText(i.Result))
 	case "imageView":
 		return "view_image", i.Path
 	case "hookPrompt":
-		return "hook", texts(i.Fragments)
+		return "hook", jsonText(i.Fragments)
 	}
 	tool, _ := i.Tool.(string)
 	name = cmp.Or(tool, i.Name, i.Type)
 	if space := cmp.Or(i.Server, i.Namespace); space != "" {
 		name = space + "/" + name
 	}
-	return name, join(i.Prompt, texts(i.Arguments), texts(i.Result), texts(i.ContentItems), texts(i.Output), texts(i.Error), texts(i.RevisedPrompt))
+	return name, joinLines(i.Prompt, jsonText(i.Arguments), jsonText(i.Result), jsonText(i.ContentItems), jsonText(i.Output), jsonText(i.Error), jsonText(i.RevisedPrompt))
 }
 
-// said are the texts of the parts of a message; of a part without one its kind.
-func (i item) said() string {
+// contentText returns the texts of a message's parts; for a part without text, its type.
+func (i item) contentText() string {
 	var parts []struct{ Type, Text, Path, Name string }
 	if json.Unmarshal(i.Content, &parts) != nil {
 		var list []string
 		if json.Unmarshal(i.Content, &list) != nil {
 			return ""
 		}
-		return join(list...)
+		return joinLines(list...)
 	}
 	var all []string
 	for _, p := range parts {
@@ -199,12 +199,12 @@ func (i item) said() string {
 			all = append(all, "("+p.Type+")")
 		}
 	}
-	return join(all...)
+	return joinLines(all...)
 }
 
-// texts is a value of JSON in words: the texts of lists and of the parts of answers, other
-// objects as they are.
-func texts(v any) string {
+// jsonText returns the text of a JSON value: the texts in lists and in parts of results,
+// and other objects as JSON.
+func jsonText(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -213,15 +213,15 @@ func texts(v any) string {
 	case []any:
 		var all []string
 		for _, e := range v {
-			all = append(all, texts(e))
+			all = append(all, jsonText(e))
 		}
-		return join(all...)
+		return joinLines(all...)
 	case map[string]any:
 		if text, ok := v["text"].(string); ok {
-			return text // a part of a tool's answer
+			return text // a part of a tool's result
 		}
 		if parts, ok := v["content"].([]any); ok {
-			return texts(parts) // a tool's answer
+			return jsonText(parts) // a tool's result
 		}
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
@@ -234,7 +234,7 @@ func texts(v any) string {
 	return fmt.Sprint(v)
 }
 
-func join(all ...string) string {
+func joinLines(all ...string) string {
 	var kept []string
 	for _, text := range all {
 		if strings.TrimSpace(text) != "" {
@@ -244,7 +244,7 @@ func join(all ...string) string {
 	return strings.Join(kept, "\n")
 }
 
-func moment(ms int64, or time.Time) time.Time {
+func timeOr(ms int64, or time.Time) time.Time {
 	if ms > 0 {
 		return time.UnixMilli(ms)
 	}

@@ -13,102 +13,102 @@ import (
 )
 
 const (
-	mostWaiting = 8192     // messages
-	mostMemory  = 16 << 20 // bytes of them
-	mostItems   = 1 << 20  // turns of a thread, items of a turn
-	mostAtOnce  = 64       // messages in one transaction
-	lastWords   = 3 * time.Second
+	maxQueued     = 8192     // messages
+	defaultMemory = 16 << 20 // bytes of them
+	maxItems      = 1 << 20  // turns of a thread, items of a turn
+	maxBatch      = 64       // messages in one transaction
+	closeTimeout  = 3 * time.Second
 )
 
-// Options are what a Mirror is made of.
+// Options configure a Mirror.
 type Options struct {
-	// Store opens the state when it is needed first. It is called again after an error.
+	// Store opens the store. It is called before the first write, and again after an error.
 	Store func(context.Context) (*store.Store, error)
-	// Conversation tells the gaps of this one from those of others.
+	// Conversation is an id that makes the ids of this conversation's gaps unique.
 	Conversation string
-	Secrets      []string      // texts that are secrets wherever they stand
-	Memory       int           // bytes that wait to be kept; 0: 16 MiB
-	Keep         time.Duration // records that are older go when the first is kept; 0: none
-	Pause        time.Duration // before the state is tried again; 0: 100 ms, and more each time
+	Secrets      []string      // texts to redact
+	MaxMemory    int           // bytes of queued messages; 0: 16 MiB
+	MaxAge       time.Duration // older records are deleted with the first write; 0: none
+	RetryDelay   time.Duration // delay before the first retry, doubled each time; 0: 100 ms
 	Now          func() time.Time
 	Log          *slog.Logger
 }
 
-// Mirror is a bridge.Feature that keeps what is said.
+// Mirror stores transcripts. It is a bridge.Feature.
 type Mirror struct {
-	o        Options
+	options  Options
 	redactor redact.Redactor
-	queue    *backlog.Queue[heard]
-	threads  threads
+	queue    *backlog.Queue[message]
+	threads  threadState
 	ctx      context.Context
 	cancel   context.CancelFunc
 	done     chan struct{}
 
-	// The goroutine's.
-	gaps    int
-	purged  bool
-	current string // the thread that was spoken of last
+	// Used only by the goroutine.
+	gaps       int
+	purged     bool
+	lastThread string // the thread of the last message
 }
 
-// heard is a message that has something to keep.
-type heard struct {
+// message is a message with records.
+type message struct {
 	at     time.Time
 	thread string
-	resume bool // the answer to thread/resume
+	resume bool // it is the response to thread/resume
 	method string
 	line   []byte
 }
 
-// New makes a Mirror, and starts what writes. It opens nothing before there is something to
-// keep.
+// New returns a Mirror and starts its goroutine. It opens the store only when there is a
+// record. The caller must call Close.
 func New(o Options) *Mirror {
-	if o.Pause <= 0 {
-		o.Pause = 100 * time.Millisecond
+	if o.RetryDelay <= 0 {
+		o.RetryDelay = 100 * time.Millisecond
 	}
-	if o.Memory <= 0 {
-		o.Memory = mostMemory
+	if o.MaxMemory <= 0 {
+		o.MaxMemory = defaultMemory
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Mirror{
-		o: o, redactor: redact.New(redact.Limits{Items: mostItems}, o.Secrets...), queue: backlog.New[heard](mostWaiting, o.Memory),
+		options: o, redactor: redact.New(redact.Limits{Items: maxItems}, o.Secrets...), queue: backlog.New[message](maxQueued, o.MaxMemory),
 		ctx: ctx, cancel: cancel, done: make(chan struct{}),
 	}
-	go m.write()
+	go m.run()
 	return m
 }
 
-// Lost is how many messages were dropped.
-func (m *Mirror) Lost() int64 { return m.queue.Dropped() }
+// Dropped returns the number of dropped messages.
+func (m *Mirror) Dropped() int64 { return m.queue.Dropped() }
 
-// put has a message kept. The line may change afterwards.
-func (m *Mirror) put(h heard, line []byte) {
+// enqueue queues a copy of the line.
+func (m *Mirror) enqueue(h message, line []byte) {
 	if m.queue.Fits(len(line), 1) {
-		h.at, h.line = m.o.Now(), bytes.Clone(line)
+		h.at, h.line = m.options.Now(), bytes.Clone(line)
 		m.queue.Put(h, len(line), 1)
 	}
 }
 
-// write is the goroutine that writes; it ends with Close.
-func (m *Mirror) write() {
+// run writes queued messages until Close.
+func (m *Mirror) run() {
 	defer close(m.done)
 	for {
 		h, dropped, ok := m.queue.Next()
-		batch := m.gap(nil, dropped)
+		batch := m.addGap(nil, dropped)
 		for n := 1; ok; n++ {
 			batch = append(batch, m.records(h)...)
-			if n == mostAtOnce {
+			if n == maxBatch {
 				break
 			}
 			var more bool
 			if h, dropped, more = m.queue.TryNext(); dropped > 0 {
-				batch = m.gap(batch, dropped)
+				batch = m.addGap(batch, dropped)
 			}
 			if !more {
 				break
 			}
 		}
 		if len(batch) > 0 {
-			m.keep(batch)
+			m.storeBatch(batch)
 		}
 		if !ok {
 			return
@@ -116,32 +116,32 @@ func (m *Mirror) write() {
 	}
 }
 
-// gap adds what is known of messages that were dropped.
-func (m *Mirror) gap(batch []store.Record, n int64) []store.Record {
+// addGap appends a record of n dropped messages.
+func (m *Mirror) addGap(batch []store.Record, n int64) []store.Record {
 	if n == 0 {
 		return batch
 	}
 	m.gaps++
 	return append(batch, store.Record{
-		Thread: m.current, Kind: store.Gap, Item: fmt.Sprintf("%s/%d", m.o.Conversation, m.gaps), Time: m.o.Now(),
+		Thread: m.lastThread, Kind: store.Gap, Item: fmt.Sprintf("%s/%d", m.options.Conversation, m.gaps), Time: m.options.Now(),
 		Text: fmt.Sprintf("%d messages are missing: they came faster than they could be kept", n),
 	})
 }
 
-// keep keeps records. While the state can't be reached it tries again, until others have to
-// be dropped for it, or the conversation has ended.
-func (m *Mirror) keep(batch []store.Record) {
-	pause := m.o.Pause
+// storeBatch stores records. If the store can't be reached it retries, until messages are
+// dropped meanwhile or the Mirror is closed.
+func (m *Mirror) storeBatch(batch []store.Record) {
+	pause := m.options.RetryDelay
 	for tried := 0; ; tried++ {
-		err := m.try(batch)
+		err := m.tryStore(batch)
 		if err == nil {
 			if tried > 0 {
-				m.o.Log.Warn("the transcript is kept again")
+				m.options.Log.Warn("the transcript is stored again")
 			}
 			return
 		}
 		if tried == 0 {
-			m.o.Log.Warn("the transcript waits: the state can't be written", "error", err)
+			m.options.Log.Warn("the transcript can't be stored; retrying", "error", err)
 		}
 		ended := false
 		select {
@@ -151,33 +151,33 @@ func (m *Mirror) keep(batch []store.Record) {
 			pause = min(2*pause, 10*time.Second)
 		}
 		if ended || m.queue.IsDropping() {
-			m.o.Log.Error("a part of the transcript is lost", "records", len(batch), "error", err)
+			m.options.Log.Error("records of the transcript are lost", "records", len(batch), "error", err)
 			return
 		}
 	}
 }
 
-func (m *Mirror) try(batch []store.Record) error {
-	s, err := m.o.Store(m.ctx)
+func (m *Mirror) tryStore(batch []store.Record) error {
+	s, err := m.options.Store(m.ctx)
 	if err != nil {
 		return err
 	}
 	if _, err = s.Keep(m.ctx, batch); err != nil {
 		return err
 	}
-	if m.o.Keep > 0 && !m.purged {
+	if m.options.MaxAge > 0 && !m.purged {
 		m.purged = true
-		if _, err := s.Purge(m.ctx, m.o.Now().Add(-m.o.Keep)); err != nil {
-			m.o.Log.Warn("old transcripts stay", "error", err)
+		if _, err := s.Purge(m.ctx, m.options.Now().Add(-m.options.MaxAge)); err != nil {
+			m.options.Log.Warn("old transcripts not deleted", "error", err)
 		}
 	}
 	return nil
 }
 
-// Close keeps what waits, as far as that takes no longer than a few seconds.
+// Close stores queued messages, for at most closeTimeout.
 func (m *Mirror) Close() {
 	m.queue.Close()
-	timer := time.AfterFunc(lastWords, m.cancel)
+	timer := time.AfterFunc(closeTimeout, m.cancel)
 	defer timer.Stop()
 	<-m.done
 	m.cancel()

@@ -27,33 +27,33 @@ func TestMain(m *testing.M) { bridgetest.Main(m) }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is a state, and what writes to it.
-type world struct {
+// fixture is a store and its log.
+type fixture struct {
 	t   *testing.T
 	s   *store.Store
-	log bytes.Buffer // read it after the Mirror was closed
+	log bytes.Buffer // read it only after Close
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	s, err := store.Open(t.Context(), store.Options{Folder: filepath.Join(t.TempDir(), "state")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &world{t: t, s: s}
+	return &fixture{t: t, s: s}
 }
 
-func (w *world) mirror(o transcript.Options) *transcript.Mirror {
+func (w *fixture) mirror(o transcript.Options) *transcript.Mirror {
 	if o.Store == nil {
 		o.Store = func(context.Context) (*store.Store, error) { return w.s, nil }
 	}
-	o.Conversation, o.Now, o.Pause = "c", func() time.Time { return noon }, time.Millisecond
+	o.Conversation, o.Now, o.RetryDelay = "c", func() time.Time { return noon }, time.Millisecond
 	o.Log = slog.New(slog.NewTextHandler(&w.log, nil))
 	return transcript.New(o)
 }
 
-// kept are the records of a thread, a line each.
-func (w *world) kept(thread string) []string {
+// records returns the records of a thread, one line each.
+func (w *fixture) records(thread string) []string {
 	w.t.Helper()
 	all, err := w.s.Records(context.Background(), thread, "")
 	if err != nil {
@@ -67,14 +67,13 @@ func (w *world) kept(thread string) []string {
 	return lines
 }
 
-// The same thread live and after a resume: what was kept is kept once, and what the mirror
-// has not heard comes with the resume.
-func TestSession(t *testing.T) {
+// A resumed thread adds only the records that the mirror does not have.
+func TestResumeAddsOnlyMissingRecords(t *testing.T) {
 	script, err := os.ReadFile("../../testdata/sessions/transcript.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
+	w := newFixture(t)
 	m := w.mirror(transcript.Options{})
 	bridgetest.Start(t, m).Play("transcript.txt", string(script))
 	m.Close()
@@ -92,21 +91,21 @@ func TestSession(t *testing.T) {
 		"12:00:07 w assistant 0 | not heard before",
 		"12:00:08 w assistant 1 | not heard before, either",
 	}
-	if diff := cmp.Diff(want, w.kept("t")); diff != "" {
+	if diff := cmp.Diff(want, w.records("t")); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	for _, ephemeral := range []string{"e", "child"} {
-		if got := w.kept(ephemeral); len(got) > 0 {
+		if got := w.records(ephemeral); len(got) > 0 {
 			t.Errorf("of the ephemeral thread %s is kept %q", ephemeral, got)
 		}
 	}
-	if m.Lost() != 0 || w.log.Len() > 0 {
-		t.Errorf("%d lost\n%s", m.Lost(), w.log.String())
+	if m.Dropped() != 0 || w.log.Len() > 0 {
+		t.Errorf("%d lost\n%s", m.Dropped(), w.log.String())
 	}
 }
 
-// say plays messages of Codex to a Mirror's routes, without a proxy.
-func say(t *testing.T, m *transcript.Mirror, n int) {
+// sendMessages sends n messages of Codex to a Mirror's routes, without a proxy.
+func sendMessages(t *testing.T, m *transcript.Mirror, n int) {
 	t.Helper()
 	line := fmt.Appendf(nil, `{"method":"item/completed","params":{"threadId":"t","turnId":"u","completedAtMs":1772366400000,"item":{"type":"agentMessage","id":"i%d","text":"text %d"}}}`, n, n)
 	e, err := rpc.ParseEnvelope(line)
@@ -120,9 +119,9 @@ func say(t *testing.T, m *transcript.Mirror, n int) {
 	}
 }
 
-// A state that can't be reached for a while loses nothing.
-func TestRecovery(t *testing.T) {
-	w := newWorld(t)
+// No record is lost while the store can't be reached for a while.
+func TestRecordsSurviveAnUnreachableStore(t *testing.T) {
+	w := newFixture(t)
 	var tries atomic.Int64
 	recovered := make(chan struct{})
 	m := w.mirror(transcript.Options{Store: func(context.Context) (*store.Store, error) {
@@ -134,39 +133,39 @@ func TestRecovery(t *testing.T) {
 		return w.s, nil
 	}})
 	for n := range 3 {
-		say(t, m, n)
+		sendMessages(t, m, n)
 	}
 	<-recovered
 	m.Close()
 	want := []string{"12:00:00 u assistant 0 | text 0", "12:00:00 u assistant 1 | text 1", "12:00:00 u assistant 2 | text 2"}
-	if diff := cmp.Diff(want, w.kept("t")); diff != "" {
+	if diff := cmp.Diff(want, w.records("t")); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if log := w.log.String(); strings.Count(log, "connection refused") != 1 || !strings.Contains(log, "is kept again") {
+	if log := w.log.String(); strings.Count(log, "connection refused") != 1 || !strings.Contains(log, "is stored again") {
 		t.Errorf("the log has\n%s", log)
 	}
 }
 
-// What comes while the state is busy is dropped once there is too much of it; nobody waits,
-// and the gap is on record.
-func TestGap(t *testing.T) {
-	w := newWorld(t)
+// While the store is busy, messages beyond the limit are dropped without waiting, and the
+// gap is recorded.
+func TestDroppedMessagesAreRecordedAsAGap(t *testing.T) {
+	w := newFixture(t)
 	var once sync.Once
 	began, free := make(chan struct{}), make(chan struct{})
-	m := w.mirror(transcript.Options{Memory: 1000, Store: func(context.Context) (*store.Store, error) {
+	m := w.mirror(transcript.Options{MaxMemory: 1000, Store: func(context.Context) (*store.Store, error) {
 		once.Do(func() { close(began) })
 		<-free
 		return w.s, nil
 	}})
-	say(t, m, 0)
+	sendMessages(t, m, 0)
 	<-began
 	for n := range 1000 {
-		say(t, m, n+1)
+		sendMessages(t, m, n+1)
 	}
 	close(free)
 	m.Close()
-	got := w.kept("t")
-	lost := m.Lost()
+	got := w.records("t")
+	lost := m.Dropped()
 	if lost < 900 || int64(len(got)) != 1001-lost+1 {
 		t.Fatalf("%d kept, %d lost", len(got), lost)
 	}
@@ -181,13 +180,13 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// A state that can't be reached at all holds nothing up at the end.
-func TestGivesUp(t *testing.T) {
-	w := newWorld(t)
+// A store that can't be reached does not delay Close.
+func TestCloseDoesNotWaitForAnUnreachableStore(t *testing.T) {
+	w := newFixture(t)
 	m := w.mirror(transcript.Options{Store: func(context.Context) (*store.Store, error) { return nil, errors.New("connection refused") }})
-	say(t, m, 0)
+	sendMessages(t, m, 0)
 	m.Close()
-	if log := w.log.String(); !strings.Contains(log, "a part of the transcript is lost") {
+	if log := w.log.String(); !strings.Contains(log, "records of the transcript are lost") {
 		t.Errorf("the log has\n%s", log)
 	}
 }
