@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"codex-bridge/relay/trace"
-	"codex-bridge/relay/trace/page"
 	"codex-bridge/relay/trace/replay"
 )
 
@@ -163,13 +162,13 @@ func (c traceHTMLCmd) Run(out rawOutput) error {
 		return err
 	}
 	_ = f.Close()
-	events, err := trace.Family(f.Name())
+	events, err := trace.WithSubagents(f.Name())
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}
-	m, err := page.Read(sequence(events))
+	m, err := trace.NewPage(sequence(events))
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Trace, err)
 	}
-	return page.Write(out, m)
+	return m.Write(out)
 }

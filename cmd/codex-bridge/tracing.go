@@ -100,7 +100,7 @@ func showTrace(hi *hello.Hello, cfg *config.Config, r *trace.Recorder) {
 	hi.Show("trace", func() any {
 		status := map[string]any{"enabled": cfg.Trace.Enabled}
 		if r != nil {
-			status["dropped"] = r.Lost()
+			status["dropped"] = r.Dropped()
 		}
 		return status
 	})

@@ -8,8 +8,8 @@ import (
 	"codex-bridge/relay/trace"
 )
 
-// BenchmarkPassed is what it takes to write a part of a stream that has passed.
-func BenchmarkPassed(b *testing.B) {
+// BenchmarkForwarded writes a delta that was forwarded.
+func BenchmarkForwarded(b *testing.B) {
 	const count = 500
 	var run bytes.Buffer
 	for i := range count {
@@ -21,7 +21,7 @@ func BenchmarkPassed(b *testing.B) {
 		r.ForwardedLines(run.Bytes(), count)
 	}
 	r.Close()
-	if r.Lost() > 0 {
-		b.Fatal(r.Lost(), "were lost")
+	if r.Dropped() > 0 {
+		b.Fatal(r.Dropped(), "were lost")
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// coarse is by how much the time of a file may lie before that of what was written to it.
-const coarse = 2 * time.Second
+// mtimeSlack is how much earlier than its last event the modification time of a file may be.
+const mtimeSlack = 2 * time.Second
 
-// Conversation are the events of one conversation, in the order in which they happened: those
-// of the file at path, and those of the other threads that were spoken of in it, whose files
-// lie beside it. traceID empty: the last one of the file.
+// Conversation returns the events of one conversation in their order: those of the file at path, and
+// those of its other threads, whose files are in the same folder. If traceID is "", the conversation is
+// the last one of the file.
 func Conversation(path, traceID string) ([]Event, error) {
-	all, err := eventsOf(path, func(Event) bool { return true })
+	all, err := readEvents(path, func(Event) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -33,21 +33,21 @@ func Conversation(path, traceID string) ([]Event, error) {
 		return nil, err
 	}
 	for _, f := range beside {
-		if filepath.Base(f.Path) == filepath.Base(path) || f.Modified.Before(began.Add(-coarse)) {
+		if filepath.Base(f.Path) == filepath.Base(path) || f.Modified.Before(began.Add(-mtimeSlack)) {
 			continue
 		}
-		more, err := eventsOf(f.Path, ours)
+		more, err := readEvents(f.Path, ours)
 		if err != nil {
-			continue // it is no trace, or gone: what was asked for is the file at path
+			continue // not a trace, or deleted
 		}
 		all = append(all, more...)
 	}
-	// What was said before the first thread stands in each file.
+	// Events before the first thread are in each file.
 	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Compare(a.SourceSeq, b.SourceSeq) })
 	return slices.CompactFunc(all, func(a, b Event) bool { return a.SourceSeq == b.SourceSeq }), nil
 }
 
-func eventsOf(path string, wanted func(Event) bool) ([]Event, error) {
+func readEvents(path string, wanted func(Event) bool) ([]Event, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -65,15 +65,15 @@ func eventsOf(path string, wanted func(Event) bool) ([]Event, error) {
 	return all, nil
 }
 
-// Family are the events of a file, and of the subagents that its thread had, as far as their
-// files lie beside it: conversation by conversation, in the order in which they happened.
-func Family(path string) ([]Event, error) {
-	told, err := NewTree(path).Next()
+// WithSubagents returns the events of a file and of the subagents of its thread, whose files are in
+// the same folder. They are ordered by conversation, then by number.
+func WithSubagents(path string) ([]Event, error) {
+	events, err := NewTree(path).Next()
 	if err != nil {
 		return nil, err
 	}
 	var all []Event
-	for _, one := range told {
+	for _, one := range events {
 		if one.Type != Damaged {
 			all = append(all, one.Event)
 		}
@@ -81,16 +81,16 @@ func Family(path string) ([]Event, error) {
 	return all, nil
 }
 
-// agents are the threads that were started by a call, which has ended.
-func agents(e Event) []string {
+// subagentIDs returns the ids of the threads that a completed call has started.
+func subagentIDs(e Event) []string {
 	if e.Type != ToolResult {
 		return nil
 	}
-	s, err := Open(e)
+	s, err := Decode(e)
 	if err != nil {
 		return nil
 	}
-	list, _ := at(s.Params, "item")["receiverThreadIds"].([]any)
+	list, _ := object(s.Params, "item")["receiverThreadIds"].([]any)
 	var all []string
 	for _, one := range list {
 		if id, ok := one.(string); ok {

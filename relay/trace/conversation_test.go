@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Of a conversation about several threads each file has its thread; together they are the
-// conversation again, and a thread with its subagents is less than that.
-func TestConversationFamily(t *testing.T) {
+// Each thread of a conversation has a file. Conversation merges all of them, WithSubagents those of a
+// thread and its subagents.
+func TestConversationOfSeveralFiles(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), trace.FolderName)
 	tell := func(id string, lines ...string) {
 		r := trace.NewRecorder(trace.Options{Folder: folder, TraceID: id, Log: slog.New(slog.DiscardHandler)})
@@ -38,7 +38,7 @@ func TestConversationFamily(t *testing.T) {
 		}
 		var all []string
 		for _, e := range events {
-			s, err := trace.Open(e)
+			s, err := trace.Decode(e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestConversationFamily(t *testing.T) {
 			t.Errorf("%q: -want +got\n%s", id, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"hello", "a", "item/completed", "b", "d", "item/completed", "e", "f", "h"}, names(trace.Family(path))); diff != "" {
+	if diff := cmp.Diff([]string{"hello", "a", "item/completed", "b", "d", "item/completed", "e", "f", "h"}, names(trace.WithSubagents(path))); diff != "" {
 		t.Errorf("with its subagents: -want +got\n%s", diff)
 	}
 	if _, err := trace.Conversation(filepath.Join(folder, "none.jsonl"), ""); err == nil {

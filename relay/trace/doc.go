@@ -1,11 +1,10 @@
-// Package trace keeps what was said in a thread, so that a person can look at it and a
-// program can play it again: a file of JSON Lines a thread, in the state folder.
+// Package trace records the messages of threads, for a person to read and a program to replay: one
+// file of JSON Lines per thread, in the state folder. A page shows a trace in a browser.
 //
-// It promises that nothing waits for it. What comes faster than it can be written is
-// dropped, counted, and the count is written down. Secrets are taken out by the names of
-// fields and by their shape before anything is written; a secret that looks like any other
-// word is not found. A file is its owner's alone, is never reached by a symbolic link, and
-// neither a line nor the file grows beyond its bound.
+// A Recorder never waits for the disk. If messages come faster than it writes, it drops events and
+// writes how many. Before it writes, it redacts secrets by the names of fields and by their form; it
+// cannot find a secret that looks like a word. Only the owner can read a file, no file is opened
+// through a symbolic link, and lines and files have a maximum size.
 //
-// A Recorder may be told from everywhere at once. Everything else belongs to one goroutine.
+// A Recorder is safe for concurrent use, except ForwardedPart. Other types belong to one goroutine.
 package trace

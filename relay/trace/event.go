@@ -15,39 +15,39 @@ const (
 	SchemaVersion = 1
 )
 
-// Type is what an event is about.
+// Type is the type of an event.
 type Type string
 
-// The types. What is on none of them is a message like any other.
+// The types of events. A message of no other type has the type Message.
 const (
-	SessionStarted   Type = "session.started"    // a thread was opened: what codex answered
-	ContextCompiled  Type = "context.compiled"   // a request that opens a thread, as codex gets it: instructions, tools, configuration
-	PromptSubmitted  Type = "prompt.submitted"   // a turn was asked for, or steered
-	ToolCall         Type = "tool.call"          // an item that acts has begun
-	ToolResult       Type = "tool.result"        // and ended; data.unfinished: nobody said how
-	ToolTimeout      Type = "tool.timeout"       // a tool of the host's had no result in time
-	ApprovalAsked    Type = "approval.requested" // codex, or the bridge, asks
-	ApprovalAnswered Type = "approval.resolved"  // data.outcome
-	HookStarted      Type = "hook.started"
-	HookCompleted    Type = "hook.completed"
-	Decided          Type = "decision" // the policy changed or refused something
-	ModelCompleted   Type = "model.completed"
-	ClientClosed     Type = "turn.client_closed" // a turn was under way when the conversation ended
-	SessionEnded     Type = "session.ended"
-	Message          Type = "message"
-	Dropped          Type = "trace.dropped"   // data.events were not written
-	Full             Type = "trace.file_full" // the last line of a file at its limit
-	Damaged          Type = "trace.damaged"   // in no file: a line that was cut in writing
+	SessionStarted    Type = "session.started"    // Codex's response to a request that opens a thread
+	ContextCompiled   Type = "context.compiled"   // that request as Codex receives it: instructions, tools, configuration
+	PromptSubmitted   Type = "prompt.submitted"   // turn/start or turn/steer
+	ToolCall          Type = "tool.call"          // a tool call started
+	ToolResult        Type = "tool.result"        // a tool call ended; data.unfinished: without a result
+	ToolTimeout       Type = "tool.timeout"       // a host tool had no result in time
+	ApprovalRequested Type = "approval.requested" // by Codex, or by the bridge
+	ApprovalResolved  Type = "approval.resolved"  // data.outcome is the decision
+	HookStarted       Type = "hook.started"
+	HookCompleted     Type = "hook.completed"
+	Decided           Type = "decision" // the policy changed or refused a message
+	ModelCompleted    Type = "model.completed"
+	ClientClosed      Type = "turn.client_closed" // the conversation ended during a turn
+	SessionEnded      Type = "session.ended"
+	Message           Type = "message"
+	Dropped           Type = "trace.dropped"   // data.events were dropped
+	FileFull          Type = "trace.file_full" // the last line of a file of maximum size
+	Damaged           Type = "trace.damaged"   // in no file: Read returns it for a truncated line
 )
 
-// Event is one line.
+// Event is one line of a trace.
 type Event struct {
-	TraceID    string          `json:"traceId"` // one conversation between a client and a codex
+	TraceID    string          `json:"traceId"` // of the conversation
 	Source     string          `json:"source"`
 	Type       Type            `json:"type"`
 	Time       time.Time       `json:"ts"`
-	Seq        int64           `json:"seq"`       // in the file, for this conversation
-	SourceSeq  int64           `json:"sourceSeq"` // in the conversation, over all threads
+	Seq        int64           `json:"seq"`       // number in the file, within the conversation
+	SourceSeq  int64           `json:"sourceSeq"` // number in the conversation, over all threads
 	ThreadID   string          `json:"sessionId"`
 	SessionKey string          `json:"sessionKey,omitempty"`
 	TurnID     string          `json:"runId,omitempty"`
@@ -58,15 +58,15 @@ type Event struct {
 	Data       json.RawMessage `json:"data"`
 }
 
-// Hop is the data of an event that is a message: from whom to whom. What the bridge does
-// not hand on ends at it, what it says itself begins there.
+// Hop is the data of an event that is a message. From and To are "client", "codex" or "bridge": a
+// message that the bridge does not forward ends at the bridge.
 type Hop struct {
 	From    string          `json:"from"`
 	To      string          `json:"to"`
-	Chars   int             `json:"chars,omitempty"` // of a part of a stream, whose text stands in the item at its end
+	Chars   int             `json:"chars,omitempty"` // length of a delta, whose text is in the completed item
 	Outcome string          `json:"outcome,omitempty"`
 	Message json.RawMessage `json:"message,omitempty"`
-	Elided  int             `json:"elidedBytes,omitempty"` // of a message that is too long to be looked at
+	Elided  int             `json:"elidedBytes,omitempty"` // length of a message that is too long, or no JSON
 }
 
 type line struct {
@@ -75,18 +75,18 @@ type line struct {
 	Event
 }
 
-// Line is the event's line without its line end, redacted and within the limits.
+// Line returns the line of the event, without a line end, redacted and within the limits.
 func (e Event) Line(l Limits) ([]byte, error) {
-	l = l.orDefault()
+	l = l.withDefaults()
 	data, err := redact.New(l.Limits).JSON(e.Data)
 	if err != nil {
-		return nil, fmt.Errorf("the data of %s is no JSON: %w", e.Type, err)
+		return nil, fmt.Errorf("the data of %s is not JSON: %w", e.Type, err)
 	}
 	e.Data = data
 	return e.encode(l)
 }
 
-// encode is Line for data that is redacted.
+// encode is Line for redacted data.
 func (e Event) encode(l Limits) ([]byte, error) {
 	e.Source = "bridge"
 	text, err := marshal(line{Schema, SchemaVersion, e})
@@ -101,7 +101,7 @@ func (e Event) encode(l Limits) ([]byte, error) {
 	return marshal(line{Schema, SchemaVersion, e})
 }
 
-// marshal leaves < and > as they are: a trace is read in a terminal.
+// marshal does not escape < and >, so that people can read the file.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

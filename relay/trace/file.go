@@ -10,22 +10,21 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// room is kept for the line that says that a file is full.
-const room = 640
+// fullLen is reserved for the event FileFull.
+const fullLen = 640
 
-// file is a thread's file. It is opened with the first line, and is not written to beyond
-// its bound.
+// file is the file of a thread. It is opened with the first line, and never exceeds maxSize.
 type file struct {
-	path   string
-	most   int64
-	f      *os.File
-	size   int64
-	closed bool // nothing is written any more
+	path    string
+	maxSize int64
+	f       *os.File // nil if it is not open
+	size    int64
+	closed  bool // takes no more lines
 }
 
 var errFull = errors.New("the file is full")
 
-// write adds a line with one write.
+// write appends a line with one system call. It returns errFull if only the last line has room.
 func (f *file) write(line []byte, last bool) error {
 	if f.closed {
 		return errFull
@@ -36,11 +35,11 @@ func (f *file) write(line []byte, last bool) error {
 			return err
 		}
 	}
-	most := f.most - room
+	limit := f.maxSize - fullLen
 	if last {
-		most = f.most
+		limit = f.maxSize
 	}
-	if f.size+int64(len(line))+1 > most {
+	if f.size+int64(len(line))+1 > limit {
 		return errFull
 	}
 	n, err := f.f.Write(append(line, '\n'))
@@ -48,16 +47,15 @@ func (f *file) write(line []byte, last bool) error {
 	return err
 }
 
-// open opens a file that is its owner's alone. One that is not there is made with O_EXCL,
-// and one that is there is compared once it is open: a symbolic link is never followed to
-// something that is then written.
+// open opens or creates a file that only its owner can access. It creates the file with O_EXCL, and
+// checks the identity of an existing one after opening, so that it never writes through a symbolic link.
 func (f *file) open() error {
 	if err := store.PrivateFolder(filepath.Dir(f.path)); err != nil {
 		return err
 	}
-	made, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	created, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
-		f.f = made
+		f.f = created
 		return nil
 	}
 	if !errors.Is(err, fs.ErrExist) {
@@ -66,7 +64,7 @@ func (f *file) open() error {
 	if err := store.PrivateFile(f.path); err != nil {
 		return err
 	}
-	there, err := os.Lstat(f.path)
+	before, err := os.Lstat(f.path)
 	if err != nil {
 		return err
 	}
@@ -75,18 +73,18 @@ func (f *file) open() error {
 		return err
 	}
 	info, err := opened.Stat()
-	if err == nil && !os.SameFile(there, info) {
-		err = fmt.Errorf("%s was replaced while it was opened; see who else writes there", f.path)
+	if err == nil && !os.SameFile(before, info) {
+		err = fmt.Errorf("%s was replaced while it was opened; check which other program writes there", f.path)
 	}
 	if err != nil {
 		return errors.Join(err, opened.Close())
 	}
 	f.f, f.size = opened, info.Size()
-	return f.mend()
+	return f.endLastLine()
 }
 
-// mend ends a line that was cut by a crash, so that the next is one of its own.
-func (f *file) mend() error {
+// endLastLine ends a line that a crash has truncated.
+func (f *file) endLastLine() error {
 	if f.size == 0 {
 		return nil
 	}
@@ -104,7 +102,7 @@ func (f *file) mend() error {
 	return err
 }
 
-// close ends the file. It is opened again when there is more.
+// close closes the file. The next write opens it again.
 func (f *file) close() error {
 	if f.f == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A file that is full takes no more, whatever comes; the others do.
+// A full file takes no more events, while others do.
 func TestFullFile(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{File: 4096})
 	var run bytes.Buffer
@@ -26,12 +26,12 @@ func TestFullFile(t *testing.T) {
 	r.Received(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"u"}}`))
 	r.Close()
 	full, other := lines(t, filepath.Join(folder, "t.jsonl")), lines(t, filepath.Join(folder, "u.jsonl"))
-	if last := full[len(full)-1]; !strings.Contains(last, string(trace.Full)) || len(other) != 2 {
+	if last := full[len(full)-1]; !strings.Contains(last, string(trace.FileFull)) || len(other) != 2 {
 		t.Errorf("%q, %q", last, other)
 	}
 }
 
-// A line that was cut by a crash spoils no other.
+// A line that a crash has truncated damages no other line.
 func TestCut(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})
 	play(r, `c>e {"method":"x","params":{"threadId":"t"}}`)
@@ -64,7 +64,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// No link is followed, and nothing is written where others can read.
+// Symbolic links, and folders that other users can read, are refused.
 func TestForeignFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // modes say nothing there

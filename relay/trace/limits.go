@@ -2,16 +2,16 @@ package trace
 
 import "codex-bridge/relay/redact"
 
-// Limits bound what is written. Left out, a limit has the value given here.
+// Limits bound the files and the queue. A limit of 0 has the default given here.
 type Limits struct {
-	Event  int   // bytes of a line; 256 KiB
-	File   int64 // bytes of a file; 50 MiB
-	Memory int   // bytes that wait to be written; 8 MiB
+	Event  int   // bytes of a line; default 256 KiB
+	File   int64 // bytes of a file; default 50 MiB
+	Memory int   // bytes of queued messages; default 8 MiB
 	redact.Limits
 }
 
-// orDefault fills in what is left out.
-func (l Limits) orDefault() Limits {
+// withDefaults returns l with the defaults set.
+func (l Limits) withDefaults() Limits {
 	set := func(n *int, d int) {
 		if *n <= 0 {
 			*n = d

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// File is one of the traces.
+// File is the file of a trace.
 type File struct {
-	Name     string    `json:"name"` // without its ending: the thread, as a rule
+	Name     string    `json:"name"` // without .jsonl; usually the id of the thread
 	Path     string    `json:"path"`
 	Bytes    int64     `json:"bytes"`
 	Modified time.Time `json:"modified"`
 }
 
-// List are the traces in a folder, the newest last. A folder that is not there has none.
+// List returns the traces in a folder, the newest last. A folder that does not exist has none.
 func List(folder string) ([]File, error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func List(folder string) ([]File, error) {
 		}
 		info, err := entry.Info()
 		if err != nil {
-			continue // it has just gone
+			continue // just deleted
 		}
 		all = append(all, File{name, filepath.Join(folder, entry.Name()), info.Size(), info.ModTime()})
 	}

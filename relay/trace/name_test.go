@@ -8,7 +8,7 @@ import (
 	"codex-bridge/relay/trace"
 )
 
-// A thread has one file, by its name; ids that are no names are told apart.
+// Different ids have different file names.
 func TestFileName(t *testing.T) {
 	if got := trace.FileName("sess/1"); !strings.HasPrefix(got, "sess_1") || !strings.HasSuffix(got, ".jsonl") {
 		t.Errorf("the file of sess/1 is %s", got)

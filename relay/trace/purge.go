@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Purge takes away the files of a folder whose last event was written before a time, and
-// tells which they were. A link stays, and what it leads to.
+// Purge deletes the files of a folder whose last event was written before a time, and returns them. It
+// leaves symbolic links and their targets.
 func Purge(folder string, before time.Time) ([]File, error) {
 	all, err := List(folder)
 	if err != nil {
 		return nil, err
 	}
-	var gone []File
+	var purged []File
 	var failed []error
 	for _, f := range all {
 		if !f.Modified.Before(before) {
@@ -24,7 +24,7 @@ func Purge(folder string, before time.Time) ([]File, error) {
 			failed = append(failed, err)
 			continue
 		}
-		gone = append(gone, f)
+		purged = append(purged, f)
 	}
-	return gone, errors.Join(failed...)
+	return purged, errors.Join(failed...)
 }

@@ -49,7 +49,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// A Recorder takes away what is old before it writes.
+// A Recorder purges old files when it starts.
 func TestKeep(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), trace.FolderName)
 	if err := os.Mkdir(folder, 0o700); err != nil {

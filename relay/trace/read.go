@@ -9,21 +9,21 @@ import (
 	"iter"
 )
 
-// longest is the length from which on a line is no event: well above any limit.
-const longest = 64 << 20
+// maxLineLen bounds a line: no limit allows a longer event.
+const maxLineLen = 64 << 20
 
-// FormatError is a line that is no event.
+// FormatError is the error for a line that is not an event.
 type FormatError struct {
 	Line int
 	Why  string
 }
 
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("line %d is no event of a trace: %s", e.Line, e.Why)
+	return fmt.Sprintf("line %d is not an event of a trace: %s", e.Line, e.Why)
 }
 
-// Read are the events of a file. A last line without its end is being written, or was cut
-// by a crash: it is left out. One that was cut and has others behind it is Damaged. The Event's data is its own.
+// Read returns the events of a file. It omits a last line without a line end, which is being written or
+// was truncated by a crash. For a truncated line before others it returns an event of type Damaged.
 func Read(in io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		b := bufio.NewReaderSize(in, 64<<10)
@@ -54,8 +54,8 @@ func readLine(b *bufio.Reader) ([]byte, error) {
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return nil, err
 		}
-		if len(all) > longest {
-			return nil, fmt.Errorf("a line is longer than %d bytes; it is no trace", longest)
+		if len(all) > maxLineLen {
+			return nil, fmt.Errorf("a line is longer than %d bytes; it is not a trace", maxLineLen)
 		}
 	}
 }
@@ -77,27 +77,27 @@ func decode(text []byte, n int) (Event, error) {
 	return l.Event, nil
 }
 
-// Step is an event with its data read.
-type Step struct {
+// DecodedEvent is an event with its data decoded.
+type DecodedEvent struct {
 	Event
 	Hop
 	Method string
-	ID     string // of a request or an answer, as JSON
+	ID     string // of a request or a response, as JSON
 	Params map[string]any
 	Result any
 	Error  map[string]any
-	Notes  map[string]any // the data, where it is no message
+	Fields map[string]any // the data, if it is not a message
 }
 
-// Open reads the data of an event.
-func Open(e Event) (Step, error) {
-	s := Step{Event: e}
+// Decode decodes the data of an event.
+func Decode(e Event) (DecodedEvent, error) {
+	s := DecodedEvent{Event: e}
 	if err := json.Unmarshal(e.Data, &s.Hop); err != nil {
-		return s, fmt.Errorf("the data of event %d (%s) can't be read: %w", e.SourceSeq, e.Type, err)
+		return s, fmt.Errorf("the data of event %d (%s) cannot be decoded: %w", e.SourceSeq, e.Type, err)
 	}
 	if s.Message == nil {
-		if err := json.Unmarshal(e.Data, &s.Notes); err != nil {
-			return s, fmt.Errorf("the data of event %d (%s) can't be read: %w", e.SourceSeq, e.Type, err)
+		if err := json.Unmarshal(e.Data, &s.Fields); err != nil {
+			return s, fmt.Errorf("the data of event %d (%s) cannot be decoded: %w", e.SourceSeq, e.Type, err)
 		}
 		return s, nil
 	}
@@ -109,7 +109,7 @@ func Open(e Event) (Step, error) {
 		Error  any
 	}
 	if err := json.Unmarshal(s.Message, &m); err != nil {
-		return s, fmt.Errorf("the message of event %d can't be read: %w", e.SourceSeq, err)
+		return s, fmt.Errorf("the message of event %d cannot be decoded: %w", e.SourceSeq, err)
 	}
 	s.Method, s.ID, s.Result = m.Method, string(m.ID), m.Result
 	s.Params, _ = m.Params.(map[string]any)

@@ -16,70 +16,71 @@ import (
 // FolderName is the folder of the traces in the state folder.
 const FolderName = "traces"
 
-// most is how many messages may wait to be written.
-const most = 8192
+// maxQueued bounds the messages that wait to be written.
+const maxQueued = 8192
 
-// Options are what a Recorder is made of.
+// Options configure a Recorder.
 type Options struct {
-	Folder  string // where the files are
-	TraceID string // tells this conversation from others on the same threads
+	Folder  string // of the files
+	TraceID string // distinguishes this conversation from others with the same threads
 	Limits  Limits
-	Secrets []string         // texts that are secrets wherever they stand
-	Keep    time.Duration    // files whose last event is older go first of all; 0: none
+	Secrets []string         // texts to redact everywhere
+	Keep    time.Duration    // NewRecorder purges files whose last event is older; 0: none
 	Now     func() time.Time // nil: time.Now
-	// SessionKey returns the session that a thread belongs to, "" for none; nil: there are no sessions. It is called
-	// for each event.
+	// SessionKey returns the session of a thread, or "". It is called for each event. It may be nil.
 	SessionKey func(thread string) string
 	Log        *slog.Logger
 }
 
-// Recorder is a bridge.Observer that writes what it is told. Nobody waits for it.
+// Recorder is a bridge.Observer that writes the messages of a conversation to files. Its methods do
+// not wait for the disk, and are safe for concurrent use, except ForwardedPart, which belongs to one
+// goroutine.
 type Recorder struct {
 	limits Limits
 	now    func() time.Time
-	queue  *backlog.Queue[told]
-	blocks sync.Pool // of *[]byte, for runs
-	part   part      // codex's
+	queue  *backlog.Queue[record]
+	blocks sync.Pool // of *[]byte, for forwarded lines
+	part   partialLine
 	done   chan struct{}
-	s      *session // the goroutine's
+	writer *writer // belongs to the goroutine of run
 }
 
-// told is what the Recorder was told.
-type told struct {
-	at       time.Time
-	heard    bool // else told
-	passed   bool // both: codex has said it, and the client gets it
-	party    bridge.Side
-	line     []byte
-	long     int     // bytes, where line is only the start
-	run      *[]byte // lines that have passed, in place of line
-	decision *store.Decision
-	timeout  *Timeout
+// record is one entry of the queue: a message, forwarded lines, a decision or a timeout.
+type record struct {
+	at        time.Time
+	received  bool // the message came from side; else it is sent to side
+	forwarded bool // the message came from the other side and is sent to side unchanged
+	side      bridge.Side
+	line      []byte
+	longLen   int     // if not 0, the length of the message, of which line is a prefix
+	lines     *[]byte // forwarded lines, instead of line
+	decision  *store.Decision
+	timeout   *Timeout
 }
 
-// Timeout is a call of a tool of the host's that had no result in time.
+// Timeout is a call of a host tool that had no result in time.
 type Timeout struct {
 	Thread, Turn, Call string
 	Tool               string
 	After              time.Duration
 }
 
-// part is a line that passes in parts.
-type part struct {
-	line []byte
-	size int
-	lost bool // there is no room for it
+// partialLine collects a line that is forwarded in parts.
+type partialLine struct {
+	line    []byte
+	size    int
+	dropped bool // the queue had no room
 }
 
-// NewRecorder starts a Recorder. It makes no file before a thread is spoken of.
+// NewRecorder starts a Recorder. It creates no file before a message names a thread.
 func NewRecorder(o Options) *Recorder {
-	limits := o.Limits.orDefault()
-	r := &Recorder{limits: limits, now: o.Now, queue: backlog.New[told](most, limits.Memory), done: make(chan struct{})}
+	limits := o.Limits.withDefaults()
+	r := &Recorder{limits: limits, now: o.Now, queue: backlog.New[record](maxQueued, limits.Memory), done: make(chan struct{})}
 	if r.now == nil {
 		r.now = time.Now
 	}
-	r.s = newSession(o, r.limits)
-	go r.write()
+	r.writer = newWriter(o, r.limits)
+	go r.run()
 	return r
 }
 
@@ -89,46 +90,47 @@ func (r *Recorder) Received(from bridge.Side, line []byte) { r.message(true, fro
 // Sending implements bridge.Observer.
 func (r *Recorder) Sending(to bridge.Side, line []byte) { r.message(false, to, line) }
 
-// Decided is told what the policy changed or refused.
-func (r *Recorder) Decided(d store.Decision) { r.queue.Put(told{at: r.now(), decision: &d}, 1024, 1) }
+// Decided records a decision of the policy.
+func (r *Recorder) Decided(d store.Decision) {
+	r.queue.Put(record{at: r.now(), decision: &d}, 1024, 1)
+}
 
 // TimedOut records that a tool had no result in time.
-func (r *Recorder) TimedOut(t Timeout) { r.queue.Put(told{at: r.now(), timeout: &t}, 1024, 1) }
+func (r *Recorder) TimedOut(t Timeout) { r.queue.Put(record{at: r.now(), timeout: &t}, 1024, 1) }
 
-// longest is how long a line may be to be kept as a whole until it is written; of a longer
-// one its start is.
-func (r *Recorder) longest() int { return r.limits.Memory / 2 }
+// maxLineLen is the length up to which a queued line is whole. Of a longer one, the queue has the
+// first prefixLen bytes.
+func (r *Recorder) maxLineLen() int { return r.limits.Memory / 2 }
 
-const startOfLong = 4096
+const prefixLen = 4096
 
-func (r *Recorder) message(heard bool, party bridge.Side, line []byte) {
-	t := told{at: r.now(), heard: heard, party: party}
+func (r *Recorder) message(received bool, side bridge.Side, line []byte) {
+	rec := record{at: r.now(), received: received, side: side}
 	line = bytes.TrimRight(line, "\r\n")
-	if len(line) > r.longest() {
-		t.long, line = len(line), line[:min(len(line), startOfLong)]
+	if len(line) > r.maxLineLen() {
+		rec.longLen, line = len(line), line[:min(len(line), prefixLen)]
 	}
 	if r.queue.Fits(len(line), 1) {
-		t.line = bytes.Clone(line)
-		r.queue.Put(t, len(line), 1)
+		rec.line = bytes.Clone(line)
+		r.queue.Put(rec, len(line), 1)
 	}
 }
 
-// ForwardedLines implements bridge.Observer. Most of what codex says comes here, at the speed of the
-// proxy: it costs a copy while there is room, and a comparison while there is none.
+// ForwardedLines implements bridge.Observer. Most messages of Codex come here, at the speed of the
+// proxy. It costs a copy, or a comparison while the queue is full.
 func (r *Recorder) ForwardedLines(lines []byte, count int) {
 	if !r.queue.Fits(len(lines), count) {
 		return
 	}
-	r.queue.Put(told{at: r.now(), passed: true, party: bridge.Client, run: r.block(lines)}, len(lines), count)
+	r.queue.Put(record{at: r.now(), forwarded: true, side: bridge.Client, lines: r.copyLines(lines)}, len(lines), count)
 }
 
-// leastShared is the size from which on the memory of a run is used again. A short one has
-// just what it needs: many of them may be waiting.
-const leastShared = rpc.PumpBufferSize / 4
+// minPooled is the size from which copies use pooled buffers. A shorter copy is allocated with its
+// exact size, since many may be waiting.
+const minPooled = rpc.PumpBufferSize / 4
 
-// block is a copy of lines.
-func (r *Recorder) block(lines []byte) *[]byte {
-	if len(lines) < leastShared {
+func (r *Recorder) copyLines(lines []byte) *[]byte {
+	if len(lines) < minPooled {
 		lines = bytes.Clone(lines)
 		return &lines
 	}
@@ -146,81 +148,83 @@ func (r *Recorder) ForwardedPart(text []byte, last bool) {
 	p := &r.part
 	p.size += len(text)
 	switch {
-	case p.lost:
-	case p.size > r.longest():
-		p.line = p.line[:min(len(p.line), startOfLong)]
+	case p.dropped:
+	case p.size > r.maxLineLen():
+		p.line = p.line[:min(len(p.line), prefixLen)]
 	case r.queue.Fits(p.size, 0):
 		p.line = append(p.line, text...)
 	default:
-		p.line, p.lost = nil, true
+		p.line, p.dropped = nil, true
 	}
 	if !last {
 		return
 	}
-	t := told{at: r.now(), passed: true, party: bridge.Client, line: bytes.TrimRight(p.line, "\r\n")}
-	if p.size > r.longest() {
-		t.long, t.line = p.size, bytes.Clone(t.line)
+	rec := record{at: r.now(), forwarded: true, side: bridge.Client, line: bytes.TrimRight(p.line, "\r\n")}
+	if p.size > r.maxLineLen() {
+		rec.longLen, rec.line = p.size, bytes.Clone(rec.line)
 	}
-	if p.lost {
+	if p.dropped {
 		r.queue.Drop(1)
 	} else {
-		r.queue.Put(t, len(t.line), 1)
+		r.queue.Put(rec, len(rec.line), 1)
 	}
-	*p = part{}
+	*p = partialLine{}
 }
 
-// Lost is how many events were not written because too many were waiting.
-func (r *Recorder) Lost() int64 { return r.queue.Dropped() }
+// Dropped returns how many events were dropped because the queue was full.
+func (r *Recorder) Dropped() int64 { return r.queue.Dropped() }
 
-// Where is the file of a thread.
-func (r *Recorder) Where(thread string) string { return filepath.Join(r.s.Folder, FileName(thread)) }
+// Path returns the file of a thread.
+func (r *Recorder) Path(thread string) string {
+	return filepath.Join(r.writer.Folder, FileName(thread))
+}
 
-// write is the goroutine that writes; it ends with Close.
-func (r *Recorder) write() {
+// run writes the queue to the files until Close.
+func (r *Recorder) run() {
 	defer close(r.done)
-	if r.s.Keep > 0 {
-		if _, err := Purge(r.s.Folder, r.now().Add(-r.s.Keep)); err != nil {
-			r.s.Log.Warn("old traces stay", "error", err)
+	if r.writer.Keep > 0 {
+		if _, err := Purge(r.writer.Folder, r.now().Add(-r.writer.Keep)); err != nil {
+			r.writer.Log.Warn("cannot purge old traces", "error", err)
 		}
 	}
-	var untold int64
+	var unreported int64 // dropped events without an event that says so
 	pace := r.queue.NewPacer()
 	for {
-		t, dropped, ok := r.queue.Next()
-		untold += dropped
+		rec, dropped, ok := r.queue.Next()
+		unreported += dropped
 		if !ok {
-			r.s.end(r.now(), untold)
+			r.writer.end(r.now(), unreported)
 			return
 		}
-		if untold > 0 && r.s.droppedEvents(t.at, untold) {
-			untold = 0
+		if unreported > 0 && r.writer.writeDropped(rec.at, unreported) {
+			unreported = 0
 		}
 		pace.Begin()
-		r.take(t, pace)
+		r.write(rec, pace)
 	}
 }
 
-func (r *Recorder) take(t told, pace *backlog.Pacer[told]) {
-	if t.run == nil {
-		r.s.take(t)
+func (r *Recorder) write(rec record, pace *backlog.Pacer[record]) {
+	if rec.lines == nil {
+		r.writer.write(rec)
 		pace.Rest()
 		return
 	}
-	lines := *t.run
+	lines := *rec.lines
 	for len(lines) > 0 {
-		t.line, lines, _ = bytes.Cut(lines, []byte{'\n'})
-		if t.line = bytes.TrimRight(t.line, "\r"); len(t.line) > 0 {
-			r.s.take(t)
+		rec.line, lines, _ = bytes.Cut(lines, []byte{'\n'})
+		if rec.line = bytes.TrimRight(rec.line, "\r"); len(rec.line) > 0 {
+			r.writer.write(rec)
 			pace.Rest()
 		}
 	}
-	if cap(*t.run) >= rpc.PumpBufferSize {
-		*t.run = (*t.run)[:0]
-		r.blocks.Put(t.run) // what is kept of them is copied
+	if cap(*rec.lines) >= rpc.PumpBufferSize {
+		*rec.lines = (*rec.lines)[:0]
+		r.blocks.Put(rec.lines) // the writer has copies of what it keeps
 	}
 }
 
-// Close writes what waits, ends what has no end, and closes the files.
+// Close writes the queue, ends open calls and threads, and closes the files.
 func (r *Recorder) Close() {
 	r.queue.Close()
 	<-r.done

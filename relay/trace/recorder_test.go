@@ -36,7 +36,8 @@ func recorderIn(folder string, l trace.Limits) *trace.Recorder {
 	})
 }
 
-// play tells a recorder a conversation: "who>who line"; with b for the bridge.
+// play passes a conversation to a recorder. Each line is "from>to message", where c is Codex, e the editor
+// and b the bridge.
 func play(r *trace.Recorder, script string) {
 	for line := range strings.Lines(script) {
 		way, text, ok := strings.Cut(strings.TrimSpace(line), " ")
@@ -53,9 +54,9 @@ func play(r *trace.Recorder, script string) {
 	}
 }
 
-// passes is play, where what goes from codex to the editor as it is passes the bridge in
-// runs; in parts each as long.
-func passes(r *trace.Recorder, script string, part int) {
+// playForwarded is play, with messages from Codex to the editor as forwarded lines, or, if part is not 0,
+// in parts of that length.
+func playForwarded(r *trace.Recorder, script string, part int) {
 	var run bytes.Buffer
 	flush := func() {
 		if run.Len() > 0 {
@@ -108,7 +109,7 @@ e>b {"id":9,"method":"fs/remove","params":{}}
 b>e {"id":9,"error":{"code":-32010,"message":"no"}}
 `
 
-// lines are the events of a thread's file in short.
+// lines returns the events of a file in short form.
 func lines(t *testing.T, path string) []string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -140,13 +141,12 @@ func lines(t *testing.T, path string) []string {
 	return all
 }
 
-// A conversation is taken down: each message once, where it passes unchanged; what has
-// begun and not ended is ended.
+// A message that is forwarded unchanged is one event, and open items are ended.
 func TestTurn(t *testing.T) {
 	for name, tell := range map[string]func(*trace.Recorder, string){
 		"one by one": play,
-		"in runs":    func(r *trace.Recorder, script string) { passes(r, script, 0) },
-		"in parts":   func(r *trace.Recorder, script string) { passes(r, script, 7) },
+		"in runs":    func(r *trace.Recorder, script string) { playForwarded(r, script, 0) },
+		"in parts":   func(r *trace.Recorder, script string) { playForwarded(r, script, 7) },
 	} {
 		t.Run(name, func(t *testing.T) { testTurn(t, tell) })
 	}
@@ -201,8 +201,8 @@ func testTurn(t *testing.T, tell func(r *trace.Recorder, script string)) {
 	}
 }
 
-// An answer to a question of the bridge's own is written when it comes.
-func TestOwn(t *testing.T) {
+// A response to a request of the bridge is written at once.
+func TestResponseToBridge(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})
 	play(r, `
 c>e {"method":"turn/started","params":{"threadId":"t1","turn":{"id":"u1"}}}
@@ -227,8 +227,8 @@ c>e {"method":"turn/completed","params":{"threadId":"t1","turn":{"id":"u1","stat
 	}
 }
 
-// Client and codex count their requests each for itself: what one answers is told apart from
-// what the other does, also where the bridge has put both questions in other words.
+// The client and Codex may use the same ids. Their responses are assigned to the right requests, also if the
+// bridge has changed both requests.
 func TestSameIDs(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})
 	play(r, `
@@ -275,9 +275,8 @@ b>e {"id":6,"result":{"thread":{"id":"t2"},"x":1}}
 	}
 }
 
-// A thread that codex has put away has ended; what comes of it later is one file with what was
-// before, and the file is open no longer than it takes to write that.
-func TestPutAway(t *testing.T) {
+// A thread ends when Codex unloads it. Later events are in the same file, which is not kept open.
+func TestUnloadedThread(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})
 	play(r, `
 e>c {"method":"initialized"}
@@ -307,8 +306,8 @@ c>e {"method":"thread/name/updated","params":{"threadId":"t1"}}
 	}
 }
 
-// What ends in the middle of a turn is ended: its calls, its questions, the turn.
-func TestBroken(t *testing.T) {
+// If the conversation ends during a turn, its calls, approval requests and the turn are ended.
+func TestEndDuringTurn(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})
 	head, _, _ := strings.Cut(turn, `e>c {"id":7`)
 	play(r, head)
@@ -323,7 +322,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// Neither a line nor a file grows beyond its bound.
+// Lines and files never exceed their maximum sizes.
 func TestBounds(t *testing.T) {
 	root := t.TempDir()
 	n := 0
@@ -354,17 +353,16 @@ func TestBounds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if last.Type != trace.SessionEnded && last.Type != trace.Full {
+		if last.Type != trace.SessionEnded && last.Type != trace.FileFull {
 			t.Fatalf("the last event is %s", last.Type)
 		}
 	})
 }
 
-// canary is looked for in what is written.
+// canary must not be in a file.
 const canary = "Zq7Kx0Vw9Rt3Yb5N"
 
-// stuckLog is a log that waits with every line: here, with that of a file that can't be
-// opened.
+// stuckLog is a log that blocks: here, when a file cannot be opened.
 type stuckLog struct {
 	slog.Handler
 	free chan struct{}
@@ -374,7 +372,7 @@ func (s stuckLog) Enabled(context.Context, slog.Level) bool { return true }
 
 func (s stuckLog) Handle(context.Context, slog.Record) error { <-s.free; return nil }
 
-// What would have to wait is dropped, counted, and the count is written.
+// Events beyond the queue are dropped, and their number is written.
 func TestDropped(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), trace.FolderName)
 	if err := os.MkdirAll(filepath.Join(folder, "bad.jsonl"), 0o700); err != nil {
@@ -402,8 +400,8 @@ func testDropped(t *testing.T, folder, name string, tell func(r *trace.Recorder,
 	}
 	close(stuck.free)
 	r.Close()
-	if r.Lost() < 4990 { // four go into the memory
-		t.Fatalf("%d messages were lost while nothing could be written", r.Lost())
+	if r.Dropped() < 4990 { // four go into the memory
+		t.Fatalf("%d messages were lost while nothing could be written", r.Dropped())
 	}
 	file, err := os.ReadFile(filepath.Join(folder, trace.FileName(name)))
 	if err != nil {
@@ -423,13 +421,13 @@ func testDropped(t *testing.T, folder, name string, tell func(r *trace.Recorder,
 			kept++
 		}
 	}
-	if lost != r.Lost() || lost+kept != 5000 {
-		t.Errorf("%d kept, %d told as lost, %d lost", kept, lost, r.Lost())
+	if lost != r.Dropped() || lost+kept != 5000 {
+		t.Errorf("%d kept, %d told as lost, %d lost", kept, lost, r.Dropped())
 	}
 }
 
-// A message that is too long to be looked at is told by its length.
-func TestLong(t *testing.T) {
+// The event of a message that is too long has its length.
+func TestLongMessage(t *testing.T) {
 	long := []byte(`{"method":"y","params":{"threadId":"t","password":"` + strings.Repeat(canary, 8<<10) + `"}}`)
 	for name, tell := range map[string]func(*trace.Recorder){
 		"heard":  func(r *trace.Recorder) { r.Received(bridge.Codex, long) },
@@ -442,7 +440,7 @@ func TestLong(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// What passes in runs is no longer than a Pump's buffer.
+			// Forwarded lines are not longer than the buffer of a Pump.
 			r, folder := recorder(t, trace.Limits{Memory: 256 << 10, Event: 4096})
 			r.Received(bridge.Codex, []byte(`{"method":"x","params":{"threadId":"t"}}`))
 			tell(r)
@@ -451,8 +449,8 @@ func TestLong(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := bytes.Count(text, []byte{'\n'}); n != 3 || r.Lost() > 0 || strings.Contains(string(text), canary) {
-				t.Errorf("%d events, %d lost: %.2000s", n, r.Lost(), text)
+			if n := bytes.Count(text, []byte{'\n'}); n != 3 || r.Dropped() > 0 || strings.Contains(string(text), canary) {
+				t.Errorf("%d events, %d lost: %.2000s", n, r.Dropped(), text)
 			}
 			if elided := strings.Contains(string(text), `"elidedBytes":131`); elided != (name != "passed") {
 				t.Errorf("%.2000s", text)
@@ -461,9 +459,8 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// What is decided of a request that opens a thread stands in the file of that thread, and in
-// its place: not in that of the thread before, nor at the beginning of each.
-func TestDecidedOfOpening(t *testing.T) {
+// The decision about a request that opens a thread is in the file of that thread only.
+func TestDecisionOfOpeningRequest(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})
 	for i, id := range []string{"t1", "t2"} {
 		r.Received(bridge.Client, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"danger-full-access"}}`, i))
@@ -471,7 +468,7 @@ func TestDecidedOfOpening(t *testing.T) {
 		r.Sending(bridge.Codex, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"read-only"}}`+"\n", i))
 		play(r, fmt.Sprintf(`c>e {"id":%d,"result":{"thread":{"id":%q}}}`, i, id))
 	}
-	// One that is refused is of no thread.
+	// A refused request has no thread.
 	r.Received(bridge.Client, []byte(`{"id":2,"method":"thread/fork","params":{}}`))
 	r.Decided(store.Decision{Method: "thread/fork", Verdict: "deny", Reason: "not this one"})
 	r.Sending(bridge.Client, []byte(`{"id":2,"error":{"code":-32010,"message":"no"}}`+"\n"))

@@ -8,11 +8,10 @@ import (
 	"unicode"
 )
 
-// Show writes an event as a person reads it: a line or a few, those of a subagent indented,
-// with the end of its id. What is of no interest to one, parts of streams and
-// acknowledgements, is left out unless all is wanted.
-func Show(out io.Writer, e Told, all bool) error {
-	s, err := Open(e.Event)
+// Show writes an event for people, in one line or more. Events of a subagent are indented, and have the
+// end of its id. Unless all is set, Show omits deltas and acknowledgements.
+func Show(out io.Writer, e TreeEvent, all bool) error {
+	s, err := Decode(e.Event)
 	if err != nil {
 		return err
 	}
@@ -23,24 +22,23 @@ func Show(out io.Writer, e Told, all bool) error {
 		}
 		text = strings.TrimSpace(s.Method + " " + s.ID)
 	}
-	way := ""
+	direction := ""
 	if s.From != "" && (all || s.From == "bridge" || s.To == "bridge") {
-		way = " " + s.From + "→" + s.To
+		direction = " " + s.From + "→" + s.To
 	}
-	whose := strings.Repeat("    ", e.Depth)
+	prefix := strings.Repeat("    ", e.Depth)
 	if e.Depth > 0 {
-		whose += Plain(e.Agent()) + " "
+		prefix += Plain(e.Agent()) + " "
 	}
-	more := "\n" + strings.Repeat(" ", 32+len(whose))
-	_, err = fmt.Fprintf(out, "%s %s%-18s%s %s\n", e.Time.Local().Format("15:04:05.000"), whose, Plain(string(e.Type)), way, strings.ReplaceAll(Plain(text), "\n", more))
+	indent := "\n" + strings.Repeat(" ", 32+len(prefix))
+	_, err = fmt.Fprintf(out, "%s %s%-18s%s %s\n", e.Time.Local().Format("15:04:05.000"), prefix, Plain(string(e.Type)), direction, strings.ReplaceAll(Plain(text), "\n", indent))
 	return err
 }
 
-// Agent is what a subagent is called, whose event it is: "agent", and the end of its id.
+// Agent returns the name of a subagent: "agent" and the end of the id of its thread.
 func (e Event) Agent() string { return "agent " + e.ThreadID[max(0, len(e.ThreadID)-4):] }
 
-// Plain is a text for a terminal: what would move the cursor, change colours or hide what
-// stands beside it is shown as what it is.
+// Plain returns a text for a terminal, with control and other unprintable characters replaced.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
@@ -50,67 +48,67 @@ func Plain(text string) string {
 	}, text)
 }
 
-// Summary is an event in words; empty where there is nothing to tell.
-func Summary(s Step) string {
+// Summary describes an event in words. It returns "" for deltas and acknowledgements.
+func Summary(s DecodedEvent) string {
 	switch s.Type {
 	case Decided:
-		return strings.TrimSpace(fmt.Sprintf("%v %v %v: %v", note(s, "verdict"), note(s, "method"), note(s, "rule"), note(s, "reason")))
+		return strings.TrimSpace(fmt.Sprintf("%v %v %v: %v", scalar(s.Fields, "verdict"), scalar(s.Fields, "method"), scalar(s.Fields, "rule"), scalar(s.Fields, "reason")))
 	case Dropped:
-		return fmt.Sprintf("%v events were not written: they came too fast", note(s, "events"))
+		return fmt.Sprintf("%v events were not written: messages came too fast", scalar(s.Fields, "events"))
 	case Damaged:
-		return "a line was cut in writing; the program ended there"
-	case Full:
-		return "the file is at its limit; what follows is not here"
+		return "a line is truncated; the program was killed there"
+	case FileFull:
+		return "the file has its maximum size; later events are omitted"
 	case SessionStarted:
 		return fmt.Sprintf("thread %s, %s, in %s", s.ThreadID, s.Model, s.Workspace)
 	case SessionEnded:
 		return "the conversation ended"
 	case ClientClosed:
-		return "the conversation ended in the middle of a turn"
+		return "the conversation ended during a turn"
 	case ToolTimeout:
-		return fmt.Sprintf("%v had no result within %v ms", note(s, "tool"), note(s, "timeoutMs"))
+		return fmt.Sprintf("%v had no result within %v ms", scalar(s.Fields, "tool"), scalar(s.Fields, "timeoutMs"))
 	case PromptSubmitted:
 		return "» " + inputText(s.Params["input"])
 	case HookStarted, HookCompleted:
-		run := at(s.Params, "run")
-		return strings.TrimSpace(word(run, "eventName") + " " + word(run, "status") + " " + millis(run) + " " + entries(run))
-	case ApprovalAsked:
-		return strings.TrimSpace(s.Method + " " + word(s.Params, "command") + " " + word(s.Params, "reason"))
-	case ApprovalAnswered:
-		if s.Notes != nil {
-			return "unanswered: " + word(s.Notes, "reason")
+		run := object(s.Params, "run")
+		return strings.TrimSpace(scalar(run, "eventName") + " " + scalar(run, "status") + " " + duration(run) + " " + joinEntries(run))
+	case ApprovalRequested:
+		return strings.TrimSpace(s.Method + " " + scalar(s.Params, "command") + " " + scalar(s.Params, "reason"))
+	case ApprovalResolved:
+		if s.Fields != nil {
+			return "unanswered: " + scalar(s.Fields, "reason")
 		}
 		return s.Outcome
 	case ToolCall:
-		return item(at(s.Params, "item"))
+		return summarizeItem(object(s.Params, "item"))
 	case ToolResult:
-		if s.Notes != nil {
-			return word(s.Notes, "kind") + " unfinished: " + word(s.Notes, "reason")
+		if s.Fields != nil {
+			return scalar(s.Fields, "kind") + " unfinished: " + scalar(s.Fields, "reason")
 		}
-		return item(at(s.Params, "item")) + " " + s.Outcome
+		return summarizeItem(object(s.Params, "item")) + " " + s.Outcome
 	case ModelCompleted:
-		return "turn " + s.Outcome + " " + word(at(at(s.Params, "turn"), "error"), "message")
+		return "turn " + s.Outcome + " " + scalar(object(object(s.Params, "turn"), "error"), "message")
 	}
-	return said(s)
+	return summarizeMessage(s)
 }
 
-func said(s Step) string {
+func summarizeMessage(s DecodedEvent) string {
 	if s.Error != nil {
 		return fmt.Sprintf("error: %v", s.Error["message"])
 	}
 	switch s.Method {
 	case "item/completed":
-		i := at(s.Params, "item")
-		switch word(i, "type") {
+		i := object(s.Params, "item")
+		switch scalar(i, "type") {
 		case "agentMessage", "plan":
-			return word(i, "text")
+			return scalar(i, "text")
 		case "reasoning":
-			return "(" + strings.TrimSpace(words(i["summary"])+" "+words(i["content"])) + ")"
+			return "(" + strings.TrimSpace(joinTexts(i["summary"])+" "+joinTexts(i["content"])) + ")"
 		}
 	case "thread/compacted":
-		return "the thread was summed up"
+		return "the thread was compacted"
 	case "error":
-		return word(at(s.Params, "error"), "message")
+		return scalar(object(s.Params, "error"), "message")
 	}
 	if s.To == "bridge" || s.From == "bridge" {
 		return s.Method
@@ -121,30 +119,28 @@ func said(s Step) string {
 	return ""
 }
 
-// item is a tool's call in words.
-func item(i map[string]any) string {
-	text := word(i, "type")
+// summarizeItem describes a tool call.
+func summarizeItem(i map[string]any) string {
+	text := scalar(i, "type")
 	for _, name := range []string{"command", "server", "namespace", "tool", "query"} {
-		if w := word(i, name); w != "" {
+		if w := scalar(i, name); w != "" {
 			text += " " + w
 		}
 	}
 	changes, _ := i["changes"].([]any)
 	for _, c := range changes {
 		change, _ := c.(map[string]any)
-		text += " " + word(change, "path")
+		text += " " + scalar(change, "path")
 	}
 	return text
 }
 
-func note(s Step, name string) any { return word(s.Notes, name) }
-
-func at(v map[string]any, name string) map[string]any {
+func object(v map[string]any, name string) map[string]any {
 	m, _ := v[name].(map[string]any)
 	return m
 }
 
-func word(v map[string]any, name string) string {
+func scalar(v map[string]any, name string) string {
 	switch x := v[name].(type) {
 	case string:
 		return x
@@ -154,7 +150,7 @@ func word(v map[string]any, name string) string {
 	return ""
 }
 
-func words(v any) string {
+func joinTexts(v any) string {
 	list, _ := v.([]any)
 	var all []string
 	for _, e := range list {
@@ -165,19 +161,19 @@ func words(v any) string {
 	return strings.Join(all, "\n")
 }
 
-func millis(run map[string]any) string {
-	if ms := word(run, "durationMs"); ms != "" {
+func duration(run map[string]any) string {
+	if ms := scalar(run, "durationMs"); ms != "" {
 		return ms + " ms"
 	}
 	return ""
 }
 
-func entries(run map[string]any) string {
+func joinEntries(run map[string]any) string {
 	list, _ := run["entries"].([]any)
 	var all []string
 	for _, e := range list {
 		m, _ := e.(map[string]any)
-		if t := word(m, "text"); t != "" {
+		if t := scalar(m, "text"); t != "" {
 			all = append(all, t)
 		}
 	}
@@ -189,9 +185,9 @@ func inputText(v any) string {
 	var all []string
 	for _, e := range list {
 		m, _ := e.(map[string]any)
-		if t := word(m, "text"); t != "" {
+		if t := scalar(m, "text"); t != "" {
 			all = append(all, t)
-		} else if t := word(m, "type"); t != "" {
+		} else if t := scalar(m, "type"); t != "" {
 			all = append(all, "["+t+"]")
 		}
 	}

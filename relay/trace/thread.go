@@ -10,84 +10,83 @@ import (
 	"codex-bridge/rpc"
 )
 
-// mostOpen is how many calls and questions without an end are kept of a thread.
-const mostOpen = 1024
+// maxOpen bounds the open items of a thread.
+const maxOpen = 1024
 
-// thread is what is known of one thread in this conversation.
+// thread is the state of one thread in this conversation.
 type thread struct {
 	id                         string
 	file                       *file
 	seq                        int64
-	ended                      bool // the file takes no more
-	unloaded                   bool // codex has it no more; what comes all the same is written, and it is forgotten again
+	ended                      bool // the file takes no more events
+	unloaded                   bool // Codex has unloaded the thread
 	turn                       string
-	session                    string // that the thread belongs to, as far as is known
+	session                    string // the last known key
 	workspace, model, provider string
-	open                       map[string]begun
-	order                      []string // of open
+	open                       map[string]openItem
+	order                      []string // keys of open, the oldest first
 }
 
-// begun is a call or a question that has not ended.
-type begun struct {
+// openItem is a tool call or an approval request that has not ended.
+type openItem struct {
 	turn, kind string
 	approval   bool
 }
 
 func newThread(id string, f *file) *thread {
-	return &thread{id: id, file: f, open: make(map[string]begun)}
+	return &thread{id: id, file: f, open: make(map[string]openItem)}
 }
 
-func (t *thread) begin(key string, b begun) {
-	if _, ok := t.open[key]; !ok && len(t.open) < mostOpen {
-		t.open[key] = b
+func (t *thread) begin(key string, item openItem) {
+	if _, ok := t.open[key]; !ok && len(t.open) < maxOpen {
+		t.open[key] = item
 		t.order = append(t.order, key)
 	}
 }
 
-func (t *thread) close(key string) {
+func (t *thread) end(key string) {
 	if _, ok := t.open[key]; ok {
 		delete(t.open, key)
 		t.order = slices.DeleteFunc(t.order, func(k string) bool { return k == key })
 	}
 }
 
-// idle tells whether nothing of a thread has begun that has not ended.
-func (t *thread) idle() bool { return t.turn == "" && len(t.open) == 0 }
+// isIdle reports whether the thread has no turn and no open item.
+func (t *thread) isIdle() bool { return t.turn == "" && len(t.open) == 0 }
 
-// past are threads that were not spoken of for long, and those that codex has no more:
-// something may be said of them all the same. One that has been there for very long is
-// forgotten, and then as good as new.
-type past struct {
-	of    map[string]*thread
+// inactiveThreads are idle and unloaded threads, which may still get events. Beyond maxInactive the
+// oldest is forgotten: a later event starts it anew.
+type inactiveThreads struct {
+	byID  map[string]*thread
 	order []string // the oldest first
 }
 
-func (p *past) add(t *thread) {
-	if p.of == nil {
-		p.of = make(map[string]*thread)
+func (i *inactiveThreads) add(t *thread) {
+	if i.byID == nil {
+		i.byID = make(map[string]*thread)
 	}
-	if p.of[t.id] != nil {
-		return // what concerns no thread is written to the last one
+	if i.byID[t.id] != nil {
+		return // an event without a thread was written to the last thread
 	}
-	p.of[t.id] = t
-	if p.order = append(p.order, t.id); len(p.order) > mostPast {
-		delete(p.of, p.order[0])
-		p.order = p.order[1:]
+	i.byID[t.id] = t
+	if i.order = append(i.order, t.id); len(i.order) > maxInactive {
+		delete(i.byID, i.order[0])
+		i.order = i.order[1:]
 	}
 }
 
-// take gives one back; nil: there is none.
-func (p *past) take(id string) *thread {
-	t := p.of[id]
+// take removes and returns a thread, or nil.
+func (i *inactiveThreads) take(id string) *thread {
+	t := i.byID[id]
 	if t != nil {
-		delete(p.of, id)
-		p.order = slices.DeleteFunc(p.order, func(other string) bool { return other == id })
+		delete(i.byID, id)
+		i.order = slices.DeleteFunc(i.order, func(other string) bool { return other == id })
 	}
 	return t
 }
 
-// acts are the items that do something.
-func acts(kind string) bool {
+// isAction reports whether items of a type are tool calls.
+func isAction(kind string) bool {
 	switch kind {
 	case "commandExecution", "fileChange", "mcpToolCall", "dynamicToolCall", "webSearch", "collabAgentToolCall", "imageView", "imageGeneration":
 		return true
@@ -95,29 +94,29 @@ func acts(kind string) bool {
 	return false
 }
 
-// classify tells what a message is about.
-func classify(m *message, to string, of asked, params, result rpc.Value) (t Type, outcome string) {
+// classify returns the type of an event for a message, and its outcome if it has one.
+func classify(m *message, to string, req request, params, result rpc.Value) (t Type, outcome string) {
 	switch {
-	case m.method == "" && of.approval:
-		return ApprovalAnswered, answerOf(result)
-	case m.method == "" && (opens(of.method) || of.method == "thread/resume") && result.Exists():
+	case m.method == "" && req.approval:
+		return ApprovalResolved, approvalOutcome(result)
+	case m.method == "" && (opensThread(req.method) || req.method == "thread/resume") && result.Exists():
 		return SessionStarted, ""
 	case m.method == "":
 		return Message, ""
-	case of.approval:
-		return ApprovalAsked, ""
-	case to == "codex" && (opens(m.method) || m.method == "thread/resume"):
+	case req.approval:
+		return ApprovalRequested, ""
+	case to == "codex" && (opensThread(m.method) || m.method == "thread/resume"):
 		return ContextCompiled, ""
 	}
 	switch m.method {
 	case "turn/start", "turn/steer":
 		return PromptSubmitted, ""
 	case "item/started":
-		if acts(text(params.Get("item").Get("type"))) {
+		if isAction(text(params.Get("item").Get("type"))) {
 			return ToolCall, ""
 		}
 	case "item/completed":
-		if item := params.Get("item"); acts(text(item.Get("type"))) {
+		if item := params.Get("item"); isAction(text(item.Get("type"))) {
 			return ToolResult, text(item.Get("status"))
 		}
 	case "hook/started":
@@ -130,15 +129,15 @@ func classify(m *message, to string, of asked, params, result rpc.Value) (t Type
 	return Message, ""
 }
 
-// answerOf is what was answered to a question, in Codex's word.
-func answerOf(result rpc.Value) string {
+// approvalOutcome returns the decision of a response in Codex's words, or "error".
+func approvalOutcome(result rpc.Value) string {
 	if !result.Exists() {
 		return "error"
 	}
 	for _, name := range []string{"decision", "action"} {
 		v := result.Get(name)
-		if word := text(v); word != "" {
-			return word
+		if decision := text(v); decision != "" {
+			return decision
 		}
 		for name := range v.Members() {
 			return name
@@ -147,47 +146,47 @@ func answerOf(result rpc.Value) string {
 	return "answered"
 }
 
-// follow keeps account of what has begun and not ended.
-func (s *session) follow(t *thread, e Event, m *message, params rpc.Value) {
+// track updates the open items and the turn of a thread.
+func (w *writer) track(t *thread, e Event, m *message, params rpc.Value) {
 	item := params.Get("item")
 	switch {
 	case e.Type == ToolCall:
-		t.begin("item "+text(item.Get("id")), begun{turn: e.TurnID, kind: text(item.Get("type"))})
+		t.begin("item "+text(item.Get("id")), openItem{turn: e.TurnID, kind: text(item.Get("type"))})
 	case e.Type == ToolResult:
-		t.close("item " + text(item.Get("id")))
-	case e.Type == ApprovalAsked:
-		t.begin("ask "+m.id, begun{turn: e.TurnID, kind: m.method, approval: true})
-	case e.Type == ApprovalAnswered:
-		t.close("ask " + m.id)
+		t.end("item " + text(item.Get("id")))
+	case e.Type == ApprovalRequested:
+		t.begin("ask "+m.id, openItem{turn: e.TurnID, kind: m.method, approval: true})
+	case e.Type == ApprovalResolved:
+		t.end("ask " + m.id)
 	case m.method == "turn/started":
 		t.turn = e.TurnID
 	case e.Type == ModelCompleted:
-		s.finish(t, e.Time, e.TurnID, "the turn ended")
+		w.endOpenItems(t, e.Time, e.TurnID, "the turn ended")
 		t.turn = ""
 	case slices.Contains(methods.Unloaded, m.method):
-		s.finish(t, e.Time, "", "the thread was put away")
+		w.endOpenItems(t, e.Time, "", "the thread was unloaded")
 		t.unloaded = true
-		s.append(Event{Type: SessionEnded, Time: e.Time, ThreadID: t.id, Data: json.RawMessage("{}")})
+		w.append(Event{Type: SessionEnded, Time: e.Time, ThreadID: t.id, Data: json.RawMessage("{}")})
 	}
 }
 
-// finish closes what has no end; turn empty: of all turns.
-func (s *session) finish(t *thread, at time.Time, turn, reason string) {
+// endOpenItems writes an end for the open items of a turn, or of all turns if turn is "".
+func (w *writer) endOpenItems(t *thread, at time.Time, turn, reason string) {
 	for _, key := range slices.Clone(t.order) {
-		b := t.open[key]
-		if turn != "" && b.turn != turn {
+		item := t.open[key]
+		if turn != "" && item.turn != turn {
 			continue
 		}
-		t.close(key)
+		t.end(key)
 		_, id, _ := strings.Cut(key, " ")
-		e := Event{Type: ToolResult, Time: at, ThreadID: t.id, TurnID: b.turn}
-		data := map[string]any{"unfinished": true, "outcome": "unfinished", "reason": reason, "kind": b.kind, "itemId": id}
-		if b.approval {
-			e.Type, data["outcome"] = ApprovalAnswered, "unanswered"
+		e := Event{Type: ToolResult, Time: at, ThreadID: t.id, TurnID: item.turn}
+		data := map[string]any{"unfinished": true, "outcome": "unfinished", "reason": reason, "kind": item.kind, "itemId": id}
+		if item.approval {
+			e.Type, data["outcome"] = ApprovalResolved, "unanswered"
 			delete(data, "itemId")
 			data["requestId"] = id
 		}
-		e.Data = s.marshal(data)
-		s.append(e)
+		e.Data = w.marshal(data)
+		w.append(e)
 	}
 }

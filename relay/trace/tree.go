@@ -11,119 +11,117 @@ import (
 	"time"
 )
 
-// Told is an event of a thread, or of one of its subagents.
-type Told struct {
+// TreeEvent is an event of a thread or of one of its subagents.
+type TreeEvent struct {
 	Event
-	Depth int // 0: the thread's own; 1: a subagent's; 2: a subagent's of it …
-	at    position
+	Depth    int // 0: of the thread; 1: of its subagent; 2: of a subagent's subagent …
+	position position
 }
 
-// position is where an event stands among those of a Tree.
+// position orders the events of a Tree.
 type position struct {
-	order int // of the conversation
-	seq   int64
+	conversation int
+	seq          int64
 }
 
-// Tree reads a trace with those of the subagents that its thread had, as far as their files
-// lie beside it, and goes on where it was. It is not to be used by several goroutines at once.
+// Tree reads a trace and those of the subagents of its thread, whose files are in the same folder. It
+// can go on reading while the files grow. It belongs to one goroutine.
 type Tree struct {
-	Alone bool // without the subagents
-	files []*growing
-	names map[string]bool
-	known map[eventName]bool
-	order map[string]int // of the conversations, in the thread's own file
+	Alone         bool // omit the subagents
+	files         []*fileTail
+	names         map[string]bool // of files
+	seen          map[eventKey]bool
+	conversations map[string]int // in the file of the thread, in their order
 }
 
-// eventName tells an event from all others.
-type eventName struct {
+// eventKey identifies an event.
+type eventKey struct {
 	trace string
 	seq   int64
 }
 
-// NewTree begins at the beginning of a file.
+// NewTree returns a Tree that starts at the beginning of a file.
 func NewTree(path string) *Tree {
 	return &Tree{
-		files: []*growing{{path: path}}, names: map[string]bool{filepath.Base(path): true},
-		known: make(map[eventName]bool), order: make(map[string]int),
+		files: []*fileTail{{path: path}}, names: map[string]bool{filepath.Base(path): true},
+		seen: make(map[eventKey]bool), conversations: make(map[string]int),
 	}
 }
 
-// Next are the events that were not read yet, conversation by conversation, in the order in
-// which they happened. None means that nothing was written since. With an error come those
-// before it.
-func (t *Tree) Next() ([]Told, error) {
-	var all []Told
+// Next returns the events that were written since the last call, ordered by conversation, then by
+// number. With an error it returns the events before it.
+func (t *Tree) Next() ([]TreeEvent, error) {
+	var all []TreeEvent
 	var failed error
-	for i := 0; i < len(t.files); i++ { // those of subagents are added
+	for i := 0; i < len(t.files); i++ { // add appends the files of subagents
 		f := t.files[i]
 		events, err := f.next()
 		if i == 0 {
-			failed = err
+			failed = err // the file of a subagent may be deleted, or not a trace
 		}
-		// Without its file there is nothing to see of a subagent, and what is no trace has no more.
 		for _, e := range events {
-			if told, ok := t.place(f, e); ok {
-				all = append(all, told)
+			if te, ok := t.add(f, e); ok {
+				all = append(all, te)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Told) int {
-		return cmp.Or(cmp.Compare(a.at.order, b.at.order), cmp.Compare(a.at.seq, b.at.seq))
+	slices.SortStableFunc(all, func(a, b TreeEvent) int {
+		return cmp.Or(cmp.Compare(a.position.conversation, b.position.conversation), cmp.Compare(a.position.seq, b.position.seq))
 	})
 	return all, failed
 }
 
-// place tells where an event stands. What was said before the first thread stands in each file,
-// and so does what opened another one; of other conversations of a subagent's the thread knows
-// nothing.
-func (t *Tree) place(f *growing, e Event) (Told, bool) {
-	if e.Type == Damaged { // nothing is known of it but what is before it
+// add returns the event of a file with its position. It returns false for an event that is in several
+// files, such as one before the first thread, and has been returned; and for an event of a conversation
+// that has the subagent, but not the thread.
+func (t *Tree) add(f *fileTail, e Event) (TreeEvent, bool) {
+	if e.Type == Damaged { // it has the position of the event before it
 		e.Time, e.ThreadID = f.time, f.thread
-		return Told{e, f.depth, f.last}, f.thread != ""
+		return TreeEvent{e, f.depth, f.last}, f.thread != ""
 	}
-	order, ours := t.order[e.TraceID]
-	if !ours && f.depth == 0 {
-		order, ours = len(t.order), true
-		t.order[e.TraceID] = order
+	conversation, known := t.conversations[e.TraceID]
+	if !known && f.depth == 0 {
+		conversation, known = len(t.conversations), true
+		t.conversations[e.TraceID] = conversation
 	}
-	name := eventName{e.TraceID, e.SourceSeq}
-	if !ours || f.depth > 0 && t.known[name] {
-		return Told{}, false
+	key := eventKey{e.TraceID, e.SourceSeq}
+	if !known || f.depth > 0 && t.seen[key] {
+		return TreeEvent{}, false
 	}
-	t.known[name] = true
-	f.last, f.time, f.thread = position{order, e.SourceSeq}, e.Time, e.ThreadID
+	t.seen[key] = true
+	f.last, f.time, f.thread = position{conversation, e.SourceSeq}, e.Time, e.ThreadID
 	if t.Alone {
-		return Told{e, f.depth, f.last}, true
+		return TreeEvent{e, f.depth, f.last}, true
 	}
-	for _, thread := range agents(e) {
+	for _, thread := range subagentIDs(e) {
 		if name := FileName(thread); !t.names[name] {
 			t.names[name] = true
-			t.files = append(t.files, &growing{path: filepath.Join(filepath.Dir(f.path), name), depth: f.depth + 1})
+			t.files = append(t.files, &fileTail{path: filepath.Join(filepath.Dir(f.path), name), depth: f.depth + 1})
 		}
 	}
-	return Told{e, f.depth, f.last}, true
+	return TreeEvent{e, f.depth, f.last}, true
 }
 
-// growing is a file that is read as far as it is written.
-type growing struct {
-	path  string
-	depth int
-	at    int64 // how far it was read
-	lines int
-	// Of the last event of it that was told.
+// fileTail reads a file that may grow.
+type fileTail struct {
+	path   string
+	depth  int
+	offset int64 // of the first unread byte
+	lines  int   // that were read
+	// Of the last event.
 	last   position
 	time   time.Time
 	thread string
 }
 
-// next are the events of the lines that were added and have their end.
-func (g *growing) next() ([]Event, error) {
-	f, err := os.Open(g.path)
+// next returns the events of the complete lines that were added.
+func (t *fileTail) next() ([]Event, error) {
+	f, err := os.Open(t.path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if _, err := f.Seek(g.at, io.SeekStart); err != nil {
+	if _, err := f.Seek(t.offset, io.SeekStart); err != nil {
 		return nil, err
 	}
 	var all []Event
@@ -135,12 +133,12 @@ func (g *growing) next() ([]Event, error) {
 		if err != nil {
 			return all, err
 		}
-		e, err := decode(text, g.lines+1)
+		e, err := decode(text, t.lines+1)
 		if err != nil {
 			return all, err
 		}
-		g.at += int64(len(text))
-		g.lines++
+		t.offset += int64(len(text))
+		t.lines++
 		all = append(all, e)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// putDown adds an event to a thread's file, a second after the one before it.
-func putDown(t *testing.T, folder, thread string, conversation string, n int, kind trace.Type, data string) {
+// appendEvent adds an event to the file of a thread, a second after the previous one.
+func appendEvent(t *testing.T, folder, thread string, conversation string, n int, kind trace.Type, data string) {
 	t.Helper()
 	e := trace.Event{TraceID: conversation, Type: kind, Time: time.Date(2026, 3, 1, 9, 0, n, 0, time.Local), SourceSeq: int64(n), ThreadID: thread, Data: []byte(data)}
 	line, err := e.Line(trace.Limits{})
@@ -50,8 +50,7 @@ func said(thread, text string) string {
 	return fmt.Sprintf(`{"from":"codex","to":"client","message":{"method":"item/completed","params":{"threadId":%q,"item":{"id":"m","type":"agentMessage","text":%q}}}}`, thread, text)
 }
 
-// What is written to the files of a thread and its subagents is shown in the order in which it
-// happened, each line once, whenever it is looked at.
+// Next returns each event of a thread and its subagents once, in order, while the files grow.
 func TestTree(t *testing.T) {
 	folder := t.TempDir()
 	tree := trace.NewTree(filepath.Join(folder, trace.FileName("root")))
@@ -76,16 +75,16 @@ func TestTree(t *testing.T) {
 	if _, err := tree.Next(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a file it says %v", err)
 	}
-	putDown(t, folder, "root", "one", 1, trace.PromptSubmitted, prompt("root", "see to the pump"))
-	putDown(t, folder, "child", "one", 1, trace.PromptSubmitted, prompt("root", "see to the pump")) // what opened it
-	putDown(t, folder, "root", "one", 2, trace.ToolCall, call("root", "c", ""))
-	putDown(t, folder, "child", "one", 3, trace.Message, said("child", "I begin,\nand go on."))
-	putDown(t, folder, "child", "other", 1, trace.Message, said("child", "another conversation"))
-	putDown(t, folder, "child", "one", 4, trace.ToolResult, call("child", "d", "completed", "grandchild", "no file"))
-	putDown(t, folder, "grandchild", "one", 6, trace.Message, said("grandchild", "so do I"))
-	putDown(t, folder, "root", "one", 7, trace.Message, said("root", "it is seen to"))
-	putDown(t, folder, "root", "one", 5, trace.ToolResult, call("root", "c", "completed", "child"))
-	putDown(t, folder, "root", "two", 1, trace.PromptSubmitted, prompt("root", "and again"))
+	appendEvent(t, folder, "root", "one", 1, trace.PromptSubmitted, prompt("root", "see to the pump"))
+	appendEvent(t, folder, "child", "one", 1, trace.PromptSubmitted, prompt("root", "see to the pump")) // what opened it
+	appendEvent(t, folder, "root", "one", 2, trace.ToolCall, call("root", "c", ""))
+	appendEvent(t, folder, "child", "one", 3, trace.Message, said("child", "I begin,\nand go on."))
+	appendEvent(t, folder, "child", "other", 1, trace.Message, said("child", "another conversation"))
+	appendEvent(t, folder, "child", "one", 4, trace.ToolResult, call("child", "d", "completed", "grandchild", "no file"))
+	appendEvent(t, folder, "grandchild", "one", 6, trace.Message, said("grandchild", "so do I"))
+	appendEvent(t, folder, "root", "one", 7, trace.Message, said("root", "it is seen to"))
+	appendEvent(t, folder, "root", "one", 5, trace.ToolResult, call("root", "c", "completed", "child"))
+	appendEvent(t, folder, "root", "two", 1, trace.PromptSubmitted, prompt("root", "and again"))
 	look(tree, `
 09:00:01.000 prompt.submitted   » see to the pump
 09:00:02.000 tool.call          collabAgentToolCall spawnAgent
@@ -99,20 +98,20 @@ func TestTree(t *testing.T) {
 `)
 	look(tree, "")
 
-	// A line is shown once it has its end, and a subagent's file may come later than its call.
+	// Next returns complete lines only. The file of a subagent may be created after its call.
 	added(t, folder, "root", `{"traceSchema":"codex-bridge-tr`)
-	putDown(t, folder, "child", "two", 2, trace.Message, said("child", "once more"))
+	appendEvent(t, folder, "child", "two", 2, trace.Message, said("child", "once more"))
 	look(tree, "\n09:00:02.000     agent hild message            once more\n")
 	added(t, folder, "root", "\n")
-	putDown(t, folder, "no file", "two", 3, trace.Message, said("no file", "here I am"))
+	appendEvent(t, folder, "no file", "two", 3, trace.Message, said("no file", "here I am"))
 	look(tree, `
-09:00:01.000 trace.damaged      a line was cut in writing; the program ended there
+09:00:01.000 trace.damaged      a line is truncated; the program was killed there
 09:00:03.000         agent file message            here I am
 `)
 	added(t, folder, "child", "what is no trace\n")
-	putDown(t, folder, "root", "two", 4, trace.Message, said("root", "the end"))
+	appendEvent(t, folder, "root", "two", 4, trace.Message, said("root", "the end"))
 	look(tree, `
-09:00:02.000     agent hild trace.damaged      a line was cut in writing; the program ended there
+09:00:02.000     agent hild trace.damaged      a line is truncated; the program was killed there
 09:00:04.000 message            the end
 `)
 	look(alone, `
@@ -121,7 +120,7 @@ func TestTree(t *testing.T) {
 09:00:05.000 tool.result        collabAgentToolCall spawnAgent completed
 09:00:07.000 message            it is seen to
 09:00:01.000 prompt.submitted   » and again
-09:00:01.000 trace.damaged      a line was cut in writing; the program ended there
+09:00:01.000 trace.damaged      a line is truncated; the program was killed there
 09:00:04.000 message            the end
 `)
 

@@ -61,13 +61,13 @@ func TestTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := trace.Open(e)
+		s, err := trace.Decode(e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		outcome := s.Outcome
-		if s.Notes != nil {
-			outcome, _ = s.Notes["verdict"].(string)
+		if s.Fields != nil {
+			outcome, _ = s.Fields["verdict"].(string)
 		}
 		seen[strings.TrimSpace(string(e.Type)+" "+outcome)]++
 	}

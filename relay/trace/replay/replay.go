@@ -13,30 +13,30 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Options say how a trace is played.
+// Options configure a Player.
 type Options struct {
-	// Speed is how much faster than it was; 0: without any pause.
+	// Speed is the factor by which the replay is faster than the recording; 0: no pauses.
 	Speed float64
-	// TraceID is the conversation of the file that is played; empty: the last one.
+	// TraceID is the conversation to play; empty: the last one of the trace.
 	TraceID string
-	// Max bounds a message of the client; 0: 64 MiB.
+	// Max is the maximum size of a message of the client in bytes; 0: 64 MiB.
 	Max int
 }
 
-// PathError is where the client leaves what was recorded.
+// PathError is the error for a client that sends another message than the recorded one.
 type PathError struct {
 	Step int64  // the number of the event, its sourceSeq
-	Want string // what the client did then
-	Got  string // and does now
+	Want string // the recorded method
+	Got  string // the method that the client has sent
 }
 
 func (e *PathError) Error() string {
-	return fmt.Sprintf("the client leaves the recorded path at event %d: it sends %s, where the recording has %s", e.Step, e.Got, e.Want)
+	return fmt.Sprintf("the client sent %[2]s at event %[1]d, where the recording has %[3]s", e.Step, e.Got, e.Want)
 }
 
-// step is one event as the client sees it.
+// step is a message that the client has sent or received.
 type step struct {
-	trace.Step
+	trace.DecodedEvent
 	fromClient bool
 }
 
@@ -46,10 +46,10 @@ type Player struct {
 	steps   []step
 }
 
-// ErrEmpty is a trace in which no client took part.
+// ErrEmpty is the error for a trace without a message of a client.
 var ErrEmpty = errors.New("there is no conversation with a client in this trace")
 
-// New reads a trace.
+// New returns a Player for the events of a trace.
 func New(events iter.Seq2[trace.Event, error], o Options) (*Player, error) {
 	if o.Max == 0 {
 		o.Max = 64 << 20
@@ -72,7 +72,7 @@ func New(events iter.Seq2[trace.Event, error], o Options) (*Player, error) {
 		if e.TraceID != o.TraceID {
 			continue
 		}
-		s, err := trace.Open(e)
+		s, err := trace.Decode(e)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func New(events iter.Seq2[trace.Event, error], o Options) (*Player, error) {
 			continue
 		}
 		if s.Message == nil {
-			return nil, fmt.Errorf("event %d was too long to be kept, so that it can't be played; raise trace.max_event", e.SourceSeq)
+			return nil, fmt.Errorf("the message of event %d was too long to record, so the trace cannot be replayed; raise trace.max_event and record again", e.SourceSeq)
 		}
 		p.steps = append(p.steps, step{s, s.From == "client"})
 	}
@@ -90,14 +90,13 @@ func New(events iter.Seq2[trace.Event, error], o Options) (*Player, error) {
 	return p, restore(p.steps)
 }
 
-// Play plays to a client. It returns nil when the client has gone, or has heard everything
-// and gone.
+// Play plays to a client until the end of in. It returns nil at that end.
 func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	heard, framing := make(chan line), make(chan rpc.Sink, 1)
-	go func() { // ends with the input, or with the first message after the end of the play
-		defer close(heard)
+	lines, framing := make(chan line), make(chan rpc.Sink, 1)
+	go func() { // ends with in, or with the first message after Play has returned
+		defer close(lines)
 		source, sink := rpc.DetectFraming(in, out, p.options.Max)
 		framing <- sink
 		for {
@@ -107,7 +106,7 @@ func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 			}
 			l.err = err
 			select {
-			case heard <- l:
+			case lines <- l:
 			case <-ctx.Done():
 				return
 			}
@@ -116,9 +115,9 @@ func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 			}
 		}
 	}()
-	c := &conversation{heard: heard, client: make(map[string]json.RawMessage)}
+	c := &conversation{lines: lines, client: make(map[string]json.RawMessage)}
 	select {
-	case c.sink = <-framing: // codex says nothing before it is spoken to
+	case c.sink = <-framing: // the client speaks first
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -135,21 +134,21 @@ func (p *Player) Play(ctx context.Context, in io.Reader, out io.Writer) error {
 			c.ahead = c.ahead[1:]
 		} else {
 			if err = p.pause(ctx, s.Time.Sub(last)); err == nil {
-				err = c.say(s)
+				err = c.send(s)
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return nil // the client has heard enough
+			return nil // the client has ended the conversation
 		}
 		if err != nil {
 			return err
 		}
 		last = s.Time
 	}
-	return c.rest(ctx)
+	return c.drain(ctx)
 }
 
-// next is the client's next message.
+// next returns the next message of the client.
 func next(source rpc.Source) (l line, err error) {
 	text, err := source.Next()
 	var refused *rpc.MessageError
@@ -160,7 +159,7 @@ func next(source rpc.Source) (l line, err error) {
 		err = json.Unmarshal(text, &l)
 		var other *json.UnmarshalTypeError
 		if errors.As(err, &other) {
-			err = nil // params of another form name no thread
+			err = nil // params of another form have no thread
 		}
 	}
 	return l, err
@@ -190,46 +189,45 @@ type line struct {
 
 func (l line) String() string {
 	if l.Method == "" {
-		return "an answer to " + string(l.ID)
+		return "a response to " + string(l.ID)
 	}
 	return l.Method
 }
 
-// conversation is one play.
+// conversation is the state of one replay.
 type conversation struct {
 	sink   rpc.Sink
-	heard  <-chan line
-	early  []line                     // what came before its place
-	ahead  []step                     // what the client has still to send, beginning with what is waited for
-	client map[string]json.RawMessage // the client's ids, by those of the recording
+	lines  <-chan line
+	early  []line                     // received before their step
+	ahead  []step                     // of the client, from the current one on
+	client map[string]json.RawMessage // ids of the client, by recorded id
 }
 
-// expect waits for what the client sent at this place. An answer may come earlier or later
-// than it did, since codex took it at any time, too; and what a client does in one thread is
-// in no sure order with what it does in another.
+// expect waits for the message of a step. Responses may come at any time, and messages of different
+// threads in any order.
 func (c *conversation) expect(ctx context.Context, want step) error {
 	for i, l := range c.early {
-		if l.fits(want) {
+		if l.matches(want) {
 			c.early = append(c.early[:i], c.early[i+1:]...)
-			c.met(l, want)
+			c.recordID(l, want)
 			return nil
 		}
 	}
 	for {
 		select {
-		case l, ok := <-c.heard:
+		case l, ok := <-c.lines:
 			switch {
 			case !ok:
 				return io.EOF
 			case l.err != nil:
-				return fmt.Errorf("the client can't be read: %w", l.err)
-			case l.fits(want):
-				c.met(l, want)
+				return fmt.Errorf("cannot read from the client: %w", l.err)
+			case l.matches(want):
+				c.recordID(l, want)
 				return nil
-			case l.Method == "" || c.comes(l, want):
+			case l.Method == "" || c.isLater(l, want):
 				c.early = append(c.early, l)
 			default:
-				return c.leave(l, want)
+				return c.fail(l, want)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -237,8 +235,8 @@ func (c *conversation) expect(ctx context.Context, want step) error {
 	}
 }
 
-// fits tells whether a message is the one of a step.
-func (l line) fits(want step) bool {
+// matches reports whether a message is that of a step.
+func (l line) matches(want step) bool {
 	switch {
 	case l.Method != want.Method:
 		return false
@@ -248,12 +246,11 @@ func (l line) fits(want step) bool {
 	return l.Params.ThreadID == "" || want.thread() == "" || l.Params.ThreadID == want.thread()
 }
 
-// sameID tells whether two ids are one, as Codex does: however they are written. Lua's
-// encoders write "a\/b".
+// sameID reports whether two ids are equal, also if they are escaped differently, as in "a\/b".
 func sameID(a, b []byte) bool {
 	ka, ok := idKey(a)
-	kb, too := idKey(b)
-	return ok && too && ka == kb
+	kb, ok2 := idKey(b)
+	return ok && ok2 && ka == kb
 }
 
 func idKey(text []byte) (string, bool) {
@@ -265,7 +262,7 @@ func idKey(text []byte) (string, bool) {
 	return id.Key(), ok
 }
 
-// thread is the one that a message is about, or opens.
+// thread returns the thread that a message names or opens, or "".
 func (s step) thread() string {
 	if id, ok := s.Params["threadId"].(string); ok {
 		return id
@@ -276,29 +273,28 @@ func (s step) thread() string {
 	return ""
 }
 
-// comes tells whether a message is one that is still to come, of another thread than that
-// which is waited for.
-func (c *conversation) comes(l line, want step) bool {
+// isLater reports whether a message belongs to a later step of another thread.
+func (c *conversation) isLater(l line, want step) bool {
 	for _, s := range c.ahead {
-		if id := s.thread(); id != "" && l.fits(s) {
+		if id := s.thread(); id != "" && l.matches(s) {
 			return id != want.thread()
 		}
 	}
 	return false
 }
 
-// met notes the id that the client gave to its message.
-func (c *conversation) met(l line, want step) {
+// recordID keeps the id that the client has given to a request.
+func (c *conversation) recordID(l line, want step) {
 	if want.ID != "" && want.Method != "" {
 		c.client[want.ID] = l.ID
 	}
 }
 
-// leave tells the client that it is on its own.
-func (c *conversation) leave(got line, want step) error {
+// fail answers a message that does not match with an error, and returns it.
+func (c *conversation) fail(got line, want step) error {
 	name := want.Method
 	if name == "" {
-		name = "an answer to " + want.ID
+		name = "a response to " + want.ID
 	}
 	err := &PathError{want.SourceSeq, name, got.String()}
 	c.refuse(got, err)
@@ -315,17 +311,17 @@ func (c *conversation) refuse(l line, err error) {
 	}
 }
 
-// say says what was said, with the client's id where it is an answer.
-func (c *conversation) say(s step) error {
+// send sends a recorded message, a response with the id of the client.
+func (c *conversation) send(s step) error {
 	text := []byte(s.Message)
 	if s.Method == "" {
 		id, ok := c.client[s.ID]
 		if !ok {
-			return nil // it answers what the file does not have
+			return nil // the request is not in the trace
 		}
 		e, err := rpc.ParseEnvelope(text)
 		if err != nil {
-			return fmt.Errorf("event %d can't be played: %w", s.SourceSeq, err)
+			return fmt.Errorf("event %d cannot be replayed: %w", s.SourceSeq, err)
 		}
 		patch := rpc.NewEnvelopePatch(e)
 		patch.Replace(e.Root().Get("id"), id)
@@ -335,16 +331,16 @@ func (c *conversation) say(s step) error {
 	return c.sink.Err()
 }
 
-// rest waits for the client to go. What it still asks for was not recorded.
-func (c *conversation) rest(ctx context.Context) error {
+// drain refuses requests until the end of the input.
+func (c *conversation) drain(ctx context.Context) error {
 	for {
 		select {
-		case l, ok := <-c.heard:
+		case l, ok := <-c.lines:
 			if !ok {
 				return nil
 			}
 			if l.err != nil {
-				return fmt.Errorf("the client can't be read: %w", l.err)
+				return fmt.Errorf("cannot read from the client: %w", l.err)
 			}
 			if l.Method != "" {
 				err := &PathError{Step: 0, Want: "its end", Got: l.Method}

@@ -84,7 +84,7 @@ func record(t *testing.T, script string) string {
 		r.Sending(to, []byte(s[1]))
 	}
 	r.Close()
-	return r.Where("t")
+	return r.Path("t")
 }
 
 func player(t *testing.T, path string, o replay.Options) *replay.Player {
@@ -166,13 +166,13 @@ func TestGone(t *testing.T) {
 func TestLeaves(t *testing.T) {
 	head, _, _ := strings.Cut(recorded, `e {"id":2`)
 	err := play(t, player(t, record(t, recorded), replay.Options{}), head+`e {"id":9,"method":"thread/list"}
-c {"id":9,"error":{"code":-32600,"message":"the client leaves the recorded path at event 6: it sends thread/list, where the recording has turn/start"}}`)
+c {"id":9,"error":{"code":-32600,"message":"the client sent thread/list at event 6, where the recording has turn/start"}}`)
 	var left *replay.PathError
 	if !errors.As(err, &left) || left.Got != "thread/list" || left.Want != "turn/start" {
 		t.Errorf("%v", err)
 	}
 	err = play(t, player(t, record(t, recorded), replay.Options{}), recorded+`e {"id":9,"method":"thread/list"}
-c {"id":9,"error":{"code":-32600,"message":"the client leaves the recorded path at event 0: it sends thread/list, where the recording has its end"}}`)
+c {"id":9,"error":{"code":-32600,"message":"the client sent thread/list at event 0, where the recording has its end"}}`)
 	if !errors.As(err, &left) || left.Want != "its end" {
 		t.Errorf("%v", err)
 	}
@@ -271,7 +271,7 @@ c {"id":"a","result":{}}
 e {"id":"b","method":"thread/start","params":{"cwd":"/w"}}
 c {"id":"b","result":{"thread":{"id":"t"}}}
 e {"id":"c","method":"turn/interrupt","params":{"threadId":"t"}}
-c {"id":"c","error":{"code":-32600,"message":"the client leaves the recorded path at event 5: it sends turn/interrupt, where the recording has turn/start"}}
+c {"id":"c","error":{"code":-32600,"message":"the client sent turn/interrupt at event 5, where the recording has turn/start"}}
 `)
 	if !errors.As(err, &left) {
 		t.Errorf("%v", err)

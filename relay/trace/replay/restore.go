@@ -11,28 +11,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stream is a text that was sent in parts.
+// stream identifies a text that was sent as deltas.
 type stream struct{ item, method, index string }
 
-// restore gives the parts of streams their text again: it stands in the item at its end, and
-// of each part is known how long it was. A secret in it is redacted there, and then the last
-// part has what is left.
+// restore sets the texts of deltas. A trace has only their lengths, and the text in the completed item. If
+// that is redacted, the last delta has a different length.
 func restore(steps []step) error {
-	parts := make(map[stream][]*step)
+	deltas := make(map[stream][]*step)
 	for i := range steps {
 		s := &steps[i]
 		switch {
 		case s.Chars > 0 && !s.fromClient:
 			key := stream{text(s.Params, "itemId"), s.Method, index(s.Params)}
-			parts[key] = append(parts[key], s)
+			deltas[key] = append(deltas[key], s)
 		case s.Method == "item/completed":
 			item, _ := s.Params["item"].(map[string]any)
-			for key, all := range parts {
+			for key, all := range deltas {
 				if key.item == text(item, "id") {
 					if err := fill(all, whole(item, key)); err != nil {
 						return err
 					}
-					delete(parts, key)
+					delete(deltas, key)
 				}
 			}
 		}
@@ -54,10 +53,10 @@ func index(params map[string]any) string {
 	return ""
 }
 
-// whole is the text that a stream came to.
+// whole returns the complete text of a stream.
 func whole(item map[string]any, key stream) string {
 	n, _ := strconv.Atoi(key.index)
-	at := func(name string) string {
+	element := func(name string) string {
 		list, _ := item[name].([]any)
 		if n < len(list) {
 			s, _ := list[n].(string)
@@ -71,29 +70,29 @@ func whole(item map[string]any, key stream) string {
 	case strings.HasPrefix(key.method, "item/commandExecution/"):
 		return text(item, "aggregatedOutput")
 	case strings.HasPrefix(key.method, "item/reasoning/summary"):
-		return at("summary")
+		return element("summary")
 	case strings.HasPrefix(key.method, "item/reasoning/"):
-		return at("content")
+		return element("content")
 	}
 	return ""
 }
 
-// fill gives each part as much as it had.
-func fill(parts []*step, all string) error {
-	for i, s := range parts {
+// fill splits a text into the deltas.
+func fill(deltas []*step, all string) error {
+	for i, s := range deltas {
 		n := 0
 		for k := 0; k < s.Chars && n < len(all); k++ {
 			_, size := utf8.DecodeRuneInString(all[n:])
 			n += size
 		}
-		if i == len(parts)-1 {
+		if i == len(deltas)-1 {
 			n = len(all)
 		}
 		part := all[:n]
 		all = all[n:]
 		e, err := rpc.ParseEnvelope(s.Message)
 		if err != nil {
-			return fmt.Errorf("event %d can't be played: %w", s.SourceSeq, err)
+			return fmt.Errorf("event %d cannot be replayed: %w", s.SourceSeq, err)
 		}
 		raw, err := jsontext.AppendQuote(nil, part)
 		if err != nil {

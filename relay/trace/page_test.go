@@ -1,4 +1,4 @@
-package page_test
+package trace_test
 
 import (
 	"bytes"
@@ -12,22 +12,21 @@ import (
 	"time"
 
 	"codex-bridge/relay/trace"
-	"codex-bridge/relay/trace/page"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 )
 
-var began = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+var pageStart = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// events are a conversation: each line a type and its data, a second apart.
-func events(script string) iter.Seq2[trace.Event, error] {
+// pageEvents returns the events of a conversation: each line a type and its data, a second apart.
+func pageEvents(script string) iter.Seq2[trace.Event, error] {
 	return func(yield func(trace.Event, error) bool) {
 		n := int64(0)
 		for line := range strings.Lines(strings.TrimSpace(script)) {
 			kind, data, _ := strings.Cut(strings.TrimSpace(line), " ")
 			n++
-			e := trace.Event{TraceID: "x", Type: trace.Type(kind), Time: began.Add(time.Duration(n-1) * time.Second), SourceSeq: n, ThreadID: "t", TurnID: "u", Model: "m", Workspace: "/w", Data: json.RawMessage(data)}
+			e := trace.Event{TraceID: "x", Type: trace.Type(kind), Time: pageStart.Add(time.Duration(n-1) * time.Second), SourceSeq: n, ThreadID: "t", TurnID: "u", Model: "m", Workspace: "/w", Data: json.RawMessage(data)}
 			if !yield(e, nil) {
 				return
 			}
@@ -35,7 +34,7 @@ func events(script string) iter.Seq2[trace.Event, error] {
 	}
 }
 
-const turn = `
+const pageTurn = `
 session.started {"from":"codex","to":"client","message":{"id":1,"result":{"thread":{"id":"t"}}}}
 prompt.submitted {"from":"client","to":"codex","message":{"id":2,"method":"turn/start","params":{"input":[{"type":"text","text":"do it"}]}}}
 hook.started {"from":"codex","to":"client","message":{"method":"hook/started","params":{"run":{"id":"h","eventName":"preToolUse","status":"running"}}}}
@@ -50,22 +49,22 @@ message {"from":"codex","to":"client","message":{"method":"item/completed","para
 session.ended {}
 `
 
-func write(t testing.TB, script string) string {
+func writePage(t testing.TB, script string) string {
 	t.Helper()
-	m, err := page.Read(events(script))
+	m, err := trace.NewPage(pageEvents(script))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := page.Write(&b, m); err != nil {
+	if err := m.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
-// The rows of a turn, with what was decided.
+// Decisions are in the row of the tool call that they are about.
 func TestRows(t *testing.T) {
-	m, err := page.Read(events(turn))
+	m, err := trace.NewPage(pageEvents(pageTurn))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +89,10 @@ session ok 100+0 the conversation ended []
 	}
 }
 
-// The page is named by its first prompt, and what a subagent did is shown as the subagent's.
+// The first prompt is the title of the page. Rows of a subagent have its name.
 func TestSubagent(t *testing.T) {
-	own := events(turn)
-	m, err := page.Read(func(yield func(trace.Event, error) bool) {
+	own := pageEvents(pageTurn)
+	m, err := trace.NewPage(func(yield func(trace.Event, error) bool) {
 		for e := range own {
 			if !yield(e, nil) {
 				return
@@ -120,7 +119,7 @@ func TestSubagent(t *testing.T) {
 	}
 }
 
-// shape is what of a page is markup: its tags with their attributes but those that hold text.
+// shape returns the markup of a page: its tags, and their attributes without texts.
 func shape(t testing.TB, text string) string {
 	t.Helper()
 	var b strings.Builder
@@ -145,9 +144,9 @@ func shape(t testing.TB, text string) string {
 	}
 }
 
-// The page has what it says it has, and loads nothing.
+// The page has the elements that its script uses, and loads nothing.
 func TestPage(t *testing.T) {
-	text := write(t, turn)
+	text := writePage(t, pageTurn)
 	for _, want := range []string{
 		"default-src 'none'", "prefers-color-scheme: dark", "<polyline", "mkdir x", "Nothing is touched", "It was refused.", "client answered decline", `margin-left:45.4`,
 	} {
@@ -163,12 +162,12 @@ func TestPage(t *testing.T) {
 			t.Errorf("%q is on the page", never)
 		}
 	}
-	if !strings.Contains(write(t, ""), "Nothing happened") {
+	if !strings.Contains(writePage(t, ""), "Nothing happened") {
 		t.Error("an empty trace has no page that says so")
 	}
 }
 
-// Nothing that stands in a trace is markup.
+// No text of a trace is markup.
 func FuzzMarkup(f *testing.F) {
 	for _, seed := range []string{
 		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</style><script>", "'-alert(1)-'", "{{.}}", "</pre></details>", "javascript:alert(1)", "\x00<b>", "<!--",
@@ -197,7 +196,7 @@ func FuzzMarkup(f *testing.F) {
 		if strings.ContainsAny(evil, "\n") { // a second line is shown below the first
 			evil = strings.ReplaceAll(evil, "\n", " ")
 		}
-		if got, want := shape(t, write(t, fill(evil))), shape(t, write(t, fill("x"))); got != want {
+		if got, want := shape(t, writePage(t, fill(evil))), shape(t, writePage(t, fill("x"))); got != want {
 			t.Errorf("%q changes the markup\n%s\n%s", evil, got, want)
 		}
 	})

@@ -1,4 +1,4 @@
-package page
+package trace
 
 import (
 	"bytes"
@@ -9,29 +9,26 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"codex-bridge/relay/trace"
 )
 
-// Kinds of rows, in the order of the filters.
-var Kinds = []string{"prompt", "message", "reasoning", "tool", "hook", "approval", "decision", "session", "other"}
+// rowKinds are the kinds of rows, in the order of the filters.
+var rowKinds = []string{"prompt", "message", "reasoning", "tool", "hook", "approval", "decision", "session", "other"}
 
-// Row is one thing that happened, with a bar from its start to its end.
+// Row is one line of a Page: an event, or the events of one item, with a bar from start to end.
 type Row struct {
 	Kind, Title, Text, State string // State: ok, denied, failed, open, none
 	Turn                     string
-	Agent                    string // whose it is, where it is a subagent's
+	Agent                    string // name of the subagent, or ""
 	Start, End               time.Time
 	Left, Width              float64  // percent
-	Decisions                []string // what the policy, a person or a hook said of it
+	Decisions                []string // by the policy, a person or a hook
 	JSON                     []string
 	key                      string
 }
 
-// At is when it began, since the first event.
-func (r *Row) at(first time.Time) string { return short(r.Start.Sub(first)) }
+func (r *Row) at(first time.Time) string { return formatDuration(r.Start.Sub(first)) }
 
-func short(d time.Duration) string {
+func formatDuration(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.3f s", d.Seconds())
@@ -41,15 +38,15 @@ func short(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Usage is what the model had used at a time.
+// Usage is the number of tokens that the model has used at a time.
 type Usage struct {
 	At                   time.Time
 	Input, Output, Total float64
 }
 
-// Model is a trace as the page shows it.
-type Model struct {
-	Thread, Name, Workspace string
+// Page is a trace as a page for a browser.
+type Page struct {
+	Thread, Name, Workspace string // Name: of the model
 	Title                   string // the first prompt
 	First, Last             time.Time
 	Events                  int
@@ -57,32 +54,32 @@ type Model struct {
 	Usage                   []Usage
 }
 
-// Read makes a Model of the events of a file.
-func Read(events iter.Seq2[trace.Event, error]) (*Model, error) {
-	b := builder{open: make(map[string]*Row)}
+// NewPage returns the page of the events of a thread and its subagents.
+func NewPage(events iter.Seq2[Event, error]) (*Page, error) {
+	b := pageBuilder{open: make(map[string]*Row)}
 	for e, err := range events {
 		if err != nil {
 			return nil, err
 		}
-		if e.Type == trace.Damaged {
+		if e.Type == Damaged {
 			continue
 		}
-		s, err := trace.Open(e)
+		s, err := Decode(e)
 		if err != nil {
 			return nil, err
 		}
 		b.add(s)
 	}
 	b.finish()
-	return &b.Model, nil
+	return &b.Page, nil
 }
 
-type builder struct {
-	Model
+type pageBuilder struct {
+	Page
 	open map[string]*Row
 }
 
-func (b *builder) add(s trace.Step) {
+func (b *pageBuilder) add(s DecodedEvent) {
 	if b.Events == 0 {
 		b.First = s.Time
 	}
@@ -95,13 +92,13 @@ func (b *builder) add(s trace.Step) {
 	}
 	if s.From == "codex" && s.Method == "thread/tokenUsage/updated" {
 		if !own {
-			return // the chart is the thread's
+			return // the chart is of the thread
 		}
 		total := object(object(s.Params, "tokenUsage"), "total")
 		b.Usage = append(b.Usage, Usage{s.Time, number(total, "inputTokens"), number(total, "outputTokens"), number(total, "totalTokens")})
 		return
 	}
-	kind, key, ends := place(s)
+	kind, key, ends := rowOf(s)
 	if kind == "" {
 		return
 	}
@@ -119,11 +116,11 @@ func (b *builder) add(s trace.Step) {
 			b.open[key] = row
 		}
 	}
-	if text := trace.Summary(s); text != "" {
-		if row.Kind == "approval" && s.Type == trace.ApprovalAnswered {
-			row.Decisions = append(row.Decisions, fmt.Sprintf("%s answered %s", cmp.Or(s.From, "nobody"), text))
+	if text := Summary(s); text != "" {
+		if row.Kind == "approval" && s.Type == ApprovalResolved {
+			row.Decisions = append(row.Decisions, fmt.Sprintf("%s answered %s", cmp.Or(s.From, "no one"), text))
 		} else {
-			row.Title, row.Text, _ = strings.Cut(title(s, text), "\n")
+			row.Title, row.Text, _ = strings.Cut(rowTitle(s, text), "\n")
 			if kind == "prompt" {
 				b.Title = cmp.Or(b.Title, row.Title)
 			}
@@ -135,22 +132,22 @@ func (b *builder) add(s trace.Step) {
 	row.JSON = append(row.JSON, pretty(s.Data))
 	row.End = s.Time
 	if key == "" || ends {
-		row.State = state(s)
+		row.State = stateOf(s)
 	}
 }
 
-// title is what is shown of an event beside its kind and its state.
-func title(s trace.Step, text string) string {
+// rowTitle returns the title of a row: the summary without the kind and the outcome.
+func rowTitle(s DecodedEvent, text string) string {
 	switch s.Type {
-	case trace.PromptSubmitted:
+	case PromptSubmitted:
 		return strings.TrimPrefix(text, "» ")
-	case trace.ToolCall, trace.ToolResult:
-		kind := word(object(s.Params, "item"), "type")
+	case ToolCall, ToolResult:
+		kind := scalar(object(s.Params, "item"), "type")
 		text = strings.TrimSuffix(text, " "+s.Outcome)
 		if rest, ok := strings.CutPrefix(text, kind+" "); ok && kind != "" {
-			return names[kind] + rest
+			return itemNames[kind] + rest
 		}
-	case trace.ApprovalAsked:
+	case ApprovalRequested:
 		if rest, ok := strings.CutPrefix(text, s.Method+" "); ok {
 			return rest
 		}
@@ -158,62 +155,63 @@ func title(s trace.Step, text string) string {
 	return text
 }
 
-// names are what kinds of items are called where what they do does not say it.
-var names = map[string]string{"fileChange": "patch ", "mcpToolCall": "server ", "webSearch": "web ", "imageView": "image ", "collabAgentToolCall": "agents: "}
+// itemNames are the prefixes of titles of items whose summary does not show their type.
+var itemNames = map[string]string{"fileChange": "patch ", "mcpToolCall": "server ", "webSearch": "web ", "imageView": "image ", "collabAgentToolCall": "agents: "}
 
-// place tells where an event is shown: rows of one key are one, which ends with ends.
-func place(s trace.Step) (kind, key string, ends bool) {
+// rowOf returns the kind and key of the row of an event, or "" if it has none. Events with the same key
+// share a row; ends reports whether the event ends it.
+func rowOf(s DecodedEvent) (kind, key string, ends bool) {
 	item := object(s.Params, "item")
-	id := word(item, "id")
+	id := scalar(item, "id")
 	switch s.Type {
-	case trace.PromptSubmitted:
+	case PromptSubmitted:
 		return "prompt", "", true
-	case trace.ToolCall, trace.ToolResult:
-		if s.Notes != nil {
-			id = word(s.Notes, "itemId")
+	case ToolCall, ToolResult:
+		if s.Fields != nil {
+			id = scalar(s.Fields, "itemId")
 		}
-		return "tool", "item " + id, s.Type == trace.ToolResult
-	case trace.ToolTimeout:
+		return "tool", "item " + id, s.Type == ToolResult
+	case ToolTimeout:
 		return "tool", "", true
-	case trace.HookStarted, trace.HookCompleted:
-		return "hook", "hook " + word(object(s.Params, "run"), "id") + s.TurnID, s.Type == trace.HookCompleted
-	case trace.ApprovalAsked, trace.ApprovalAnswered:
+	case HookStarted, HookCompleted:
+		return "hook", "hook " + scalar(object(s.Params, "run"), "id") + s.TurnID, s.Type == HookCompleted
+	case ApprovalRequested, ApprovalResolved:
 		id = s.ID
-		if s.Notes != nil {
-			id = word(s.Notes, "requestId")
+		if s.Fields != nil {
+			id = scalar(s.Fields, "requestId")
 		}
-		return "approval", "ask " + id + s.TurnID, s.Type == trace.ApprovalAnswered
-	case trace.Decided:
+		return "approval", "ask " + id + s.TurnID, s.Type == ApprovalResolved
+	case Decided:
 		return "decision", "", true
-	case trace.SessionStarted, trace.SessionEnded, trace.ClientClosed, trace.ModelCompleted, trace.Dropped, trace.Full:
+	case SessionStarted, SessionEnded, ClientClosed, ModelCompleted, Dropped, FileFull:
 		return "session", "", true
 	}
 	if s.Method == "item/started" || s.Method == "item/completed" {
-		switch word(item, "type") {
+		switch scalar(item, "type") {
 		case "agentMessage", "plan":
 			kind = "message"
 		case "reasoning":
 			kind = "reasoning"
 		default:
-			return "", "", false // what the client has said itself
+			return "", "", false // a message of the user, which is a prompt
 		}
 		return kind, "item " + id, s.Method == "item/completed"
 	}
-	if s.Chars == 0 && trace.Summary(s) != "" {
+	if s.Chars == 0 && Summary(s) != "" {
 		return "other", "", true
 	}
 	return "", "", false
 }
 
-func state(s trace.Step) string {
-	word := s.Outcome
-	if s.Notes != nil {
-		word, _ = s.Notes["verdict"].(string)
-		if w, ok := s.Notes["outcome"].(string); ok {
-			word = w
+func stateOf(s DecodedEvent) string {
+	outcome := s.Outcome
+	if s.Fields != nil {
+		outcome, _ = s.Fields["verdict"].(string)
+		if w, ok := s.Fields["outcome"].(string); ok {
+			outcome = w
 		}
 	}
-	switch word {
+	switch outcome {
 	case "blocked", "declined", "decline", "denied", "deny", "cancel", "abort", "stopped":
 		return "denied"
 	case "failed", "error", "unfinished", "unanswered", "interrupted":
@@ -225,8 +223,8 @@ func state(s trace.Step) string {
 	return "ok"
 }
 
-// finish gives every row its bar, and what was decided while it was under way.
-func (b *builder) finish() {
+// finish sets the bars of the rows, and the decisions about them.
+func (b *pageBuilder) finish() {
 	all := max(b.Last.Sub(b.First), time.Millisecond)
 	for _, r := range b.Rows {
 		if r.State == "open" {
@@ -237,15 +235,15 @@ func (b *builder) finish() {
 		r.Left = min(max(r.Left, 0), 99.7)
 		r.Width = min(r.Width, 100-r.Left)
 		if r.Kind == "decision" {
-			b.behind(r)
+			b.addDecision(r)
 		}
 	}
 	slices.SortStableFunc(b.Rows, func(x, y *Row) int { return x.Start.Compare(y.Start) })
 }
 
-// behind writes a decision to what it was about: what was under way then in the same turn,
-// and began last.
-func (b *builder) behind(decision *Row) {
+// addDecision adds a decision to the row that it is about: the last one of the same turn that started
+// before it, and ended after it.
+func (b *pageBuilder) addDecision(decision *Row) {
 	var about *Row
 	for _, r := range b.Rows {
 		if (r.Kind == "tool" || r.Kind == "approval" || r.Kind == "hook") && r.Turn == decision.Turn && r.Turn != "" &&
@@ -264,16 +262,6 @@ func pretty(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return b.String()
-}
-
-func object(v map[string]any, name string) map[string]any {
-	m, _ := v[name].(map[string]any)
-	return m
-}
-
-func word(v map[string]any, name string) string {
-	s, _ := v[name].(string)
-	return s
 }
 
 func number(v map[string]any, name string) float64 {
