@@ -120,7 +120,7 @@ func TestCallAsClientEndsWithContext(t *testing.T) {
 	awaitBlocked(t, c.CodexReceives())
 	for range 2 { // the first blocks in the write, the second behind it
 		over, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		_, err := v.conn.CallAsClient(over, "own/question", map[string]string{"text": strings.Repeat("x", 16<<20)})
+		_, err := v.conn.CallAsClient(over, "own/question", map[string]string{"text": strings.Repeat("x", 8<<20)})
 		cancel()
 		deadline(t, err)
 	}

@@ -94,7 +94,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 	}
 	p.child, p.stdin, p.codexDone = child, child.Stdin, child.Done()
 	if f, ok := p.opts.Out.(*os.File); ok {
-		codex.Widen(f)
+		codex.GrowPipe(f)
 	}
 	p.codexOut, p.clientOut = rpc.Join(child.Stdout, p.opts.Out)
 	if p.opts.ByteCounts != nil {
@@ -111,7 +111,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) (*os.ProcessStat
 		p.fromCodex(ctx)
 	}()
 	requested := p.wait(stop)
-	state := child.Ended()
+	state := child.ExitState()
 	p.state.stopTimeouts()
 	// Codex's last output is still in the pipe.
 	select {
@@ -183,10 +183,10 @@ func (p *Proxy) wait(stop <-chan os.Signal) (requested bool) {
 		case sig := <-stop:
 			requested = true
 			p.child.Signal(sig)
-			if p.child.EndsWithin(p.opts.Grace) {
+			if p.child.ExitsWithin(p.opts.Grace) {
 				return requested
 			}
-			if codex.EndsIt(sig) {
+			if codex.IsTermination(sig) {
 				p.child.Kill()
 				return requested
 			}

@@ -18,12 +18,12 @@ var errClosed = errors.New("the connection was closed")
 // Client is the connection to a server. All methods may be called by any number of
 // goroutines at once; Close must be called, and ends all others.
 type Client struct {
-	o       Options
+	opts    Options
 	session *child.Session
 	queue   chan []byte
-	over    chan struct{} // nothing is sent or comes any more
+	done    chan struct{} // nothing is sent or comes any more
 	work    sync.WaitGroup
-	asked   chan struct{} // a place for each request of the server's
+	slots   chan struct{} // a place for each request of the server's
 	ctx     context.Context
 	cancel  context.CancelFunc
 	detach  func() bool
@@ -43,12 +43,12 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 		return nil, fmt.Errorf("the app-server %q: %w", o.Command, err)
 	}
 	c := &Client{
-		o: o, session: session, queue: make(chan []byte, maxQueue), over: make(chan struct{}),
-		asked: make(chan struct{}, maxAsked), pending: make(map[string]chan *rpc.Envelope),
+		opts: o, session: session, queue: make(chan []byte, maxQueue), done: make(chan struct{}),
+		slots: make(chan struct{}, maxServerRequests), pending: make(map[string]chan *rpc.Envelope),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.detach = context.AfterFunc(ctx, func() {
-		c.end(context.Cause(ctx))
+		c.fail(context.Cause(ctx))
 		session.Kill()
 	})
 	c.work.Go(c.read)
@@ -73,20 +73,20 @@ func (c *Client) Call(ctx context.Context, method string, params any) (rpc.Value
 	if err != nil {
 		return rpc.Value{}, fmt.Errorf("%s: %w", method, err)
 	}
-	id, answer := c.expect()
-	defer c.forget(id)
+	id, response := c.register()
+	defer c.unregister(id)
 	if err := c.send(ctx, rpc.EncodeRequest(id, method, raw)); err != nil {
 		return rpc.Value{}, fmt.Errorf("%s: %w", method, err)
 	}
 	select {
-	case e := <-answer:
-		return result(e)
-	case <-c.over:
+	case e := <-response:
+		return parseResult(e)
+	case <-c.done:
 		select {
-		case e := <-answer: // it was the last that came
-			return result(e)
+		case e := <-response: // it was the last that came
+			return parseResult(e)
 		default:
-			return rpc.Value{}, fmt.Errorf("no answer to %s: %w", method, c.why())
+			return rpc.Value{}, fmt.Errorf("no answer to %s: %w", method, c.Err())
 		}
 	case <-ctx.Done():
 		return rpc.Value{}, fmt.Errorf("no answer to %s: %w", method, context.Cause(ctx))
@@ -106,20 +106,17 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 }
 
 // Done is closed when the server answers no more.
-func (c *Client) Done() <-chan struct{} { return c.over }
-
-// Err is why the server answers no more; nil as long as it may.
-func (c *Client) Err() error { return c.why() }
+func (c *Client) Done() <-chan struct{} { return c.done }
 
 // How is how the server ended, such as "exit status 1"; call it after Close.
-func (c *Client) How() string { return c.session.How() }
+func (c *Client) Status() string { return c.session.Status() }
 
 // Close ends the server with what it has started: end of input, then a signal to
 // terminate, then the end of all; without politeness when ctx is done. It waits for
 // handlers that run, whose ctx has ended. The error is that something can't be ended.
 func (c *Client) Close(ctx context.Context) error {
-	c.end(errClosed)
-	err := c.session.End(ctx, c.o.Grace)
+	c.fail(errClosed)
+	err := c.session.End(ctx, c.opts.Grace)
 	c.detach()
 	c.cancel()
 	c.work.Wait()
@@ -127,35 +124,36 @@ func (c *Client) Close(ctx context.Context) error {
 }
 
 // end notes why nothing comes any more, and tells whether it was not over yet.
-func (c *Client) end(reason error) bool {
+func (c *Client) fail(reason error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reason != nil {
 		return false
 	}
 	c.reason = reason
-	close(c.over)
+	close(c.done)
 	c.cancel()
 	return true
 }
 
-func (c *Client) why() error {
+// Err returns the reason why the connection has ended, or nil.
+func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.reason
 }
 
-func (c *Client) expect() (rpc.ID, <-chan *rpc.Envelope) {
-	answer := make(chan *rpc.Envelope, 1)
+func (c *Client) register() (rpc.ID, <-chan *rpc.Envelope) {
+	response := make(chan *rpc.Envelope, 1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++
 	id := rpc.NewStringID(strconv.FormatInt(c.n, 10))
-	c.pending[id.Key()] = answer
-	return id, answer
+	c.pending[id.Key()] = response
+	return id, response
 }
 
-func (c *Client) forget(id rpc.ID) {
+func (c *Client) unregister(id rpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.pending, id.Key())
@@ -163,15 +161,15 @@ func (c *Client) forget(id rpc.ID) {
 
 func (c *Client) send(ctx context.Context, line []byte) error {
 	select {
-	case <-c.over:
-		return c.why()
+	case <-c.done:
+		return c.Err()
 	default:
 	}
 	select {
 	case c.queue <- append(line, '\n'):
 		return nil
-	case <-c.over:
-		return c.why()
+	case <-c.done:
+		return c.Err()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -186,7 +184,7 @@ func (c *Client) write() {
 			if _, err := c.session.Write(line); err != nil {
 				return
 			}
-		case <-c.over:
+		case <-c.done:
 			return
 		}
 	}

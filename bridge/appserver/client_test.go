@@ -59,8 +59,8 @@ func TestCall(t *testing.T) {
 	if _, err := c.Call(t.Context(), "echo", func() {}); err == nil || !strings.Contains(err.Error(), "echo") {
 		t.Error(err)
 	}
-	if err := c.Close(t.Context()); err != nil || c.How() != "exit status 0" || stderr.String() != "end of input" {
-		t.Error(err, c.How(), stderr.String())
+	if err := c.Close(t.Context()); err != nil || c.Status() != "exit status 0" || stderr.String() != "end of input" {
+		t.Error(err, c.Status(), stderr.String())
 	}
 	if _, err := c.Call(t.Context(), "echo", nil); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Error(err)
@@ -89,7 +89,7 @@ func TestOrder(t *testing.T) {
 	var got []string
 	c := start(t, appserver.Options{Handle: func(_ context.Context, m *appserver.Message) {
 		got = append(got, string(m.Params.Raw()))
-		if m.IsRequest() || m.Answer(nil) == nil {
+		if m.IsRequest() || m.Reply(nil) == nil {
 			t.Error("a notification could be answered")
 		}
 	}}, "talk")
@@ -124,7 +124,7 @@ func TestQuestion(t *testing.T) {
 		want   string
 	}{
 		{"answered", func(m *appserver.Message) {
-			if err := m.Answer(map[string]any{"decision": "accept"}); err != nil {
+			if err := m.Reply(map[string]any{"decision": "accept"}); err != nil {
 				t.Error(err)
 			}
 			if err := m.Refuse(io.EOF); !errors.Is(err, appserver.ErrAnswered) {

@@ -17,7 +17,7 @@ import (
 )
 
 // The test's own program is the server.
-func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "serve", Play: serve}) }
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "serve", Run: serve}) }
 
 type message struct {
 	ID     json.RawMessage `json:"id,omitempty"`

@@ -27,19 +27,19 @@ type Message struct {
 func (m *Message) IsRequest() bool { return m.id.IsValid() }
 
 // Answer answers a request. Only the first answer counts.
-func (m *Message) Answer(result any) error {
+func (m *Message) Reply(result any) error {
 	raw, err := json.Marshal(result)
 	if err != nil {
 		return err
 	}
-	return m.settle(rpc.EncodeResult(m.id, raw))
+	return m.reply(rpc.EncodeResult(m.id, raw))
 }
 
 // Refuse answers a request with an error, a *rpc.Error or any other. Only the first answer
 // counts.
-func (m *Message) Refuse(err error) error { return m.settle(rpc.EncodeError(m.id, err)) }
+func (m *Message) Refuse(err error) error { return m.reply(rpc.EncodeError(m.id, err)) }
 
-func (m *Message) settle(line []byte) error {
+func (m *Message) reply(line []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.answered || !m.IsRequest() {

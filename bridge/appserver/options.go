@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	maxLine  = 64 << 20 // bytes of a message, unless Options say otherwise
-	maxAsked = 256      // requests of the server's that wait for an answer
-	maxQueue = 64       // lines that wait to be written
-	grace    = 2 * time.Second
+	maxLine           = 64 << 20 // bytes of a message, unless Options say otherwise
+	maxServerRequests = 256      // requests of the server's that wait for an answer
+	maxQueue          = 64       // lines that wait to be written
+	grace             = 2 * time.Second
 )
 
 // Options say which server is started, and who hears it.

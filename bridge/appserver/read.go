@@ -14,7 +14,7 @@ import (
 
 // farewell is how long the end of a server is waited for that has closed its output, to
 // tell how it ended.
-const farewell = time.Second
+const maxExitWait = time.Second
 
 // errTooLong says that a message is longer than Options.MaxLine.
 var errTooLong = errors.New("it sent a message that is too long")
@@ -23,12 +23,12 @@ var errTooLong = errors.New("it sent a message that is too long")
 // end.
 func (c *Client) read() {
 	lines := bufio.NewReaderSize(c.session, 64<<10)
-	for c.why() == nil {
-		line, err := next(lines, c.o.MaxLine)
+	for c.Err() == nil {
+		line, err := readLine(lines, c.opts.MaxLine)
 		if err == nil {
-			err = c.heard(line)
+			err = c.handle(line)
 		}
-		if err != nil && c.end(c.ended(err)) {
+		if err != nil && c.fail(c.exitError(err)) {
 			c.session.Kill()
 		}
 	}
@@ -36,13 +36,13 @@ func (c *Client) read() {
 }
 
 // next is the next line that is not blank, in memory of its own.
-func next(lines *bufio.Reader, most int) ([]byte, error) {
+func readLine(lines *bufio.Reader, maxLen int) ([]byte, error) {
 	for {
 		var line []byte
 		for {
 			part, err := lines.ReadSlice('\n')
-			if line = append(line, part...); len(line) > most {
-				return nil, fmt.Errorf("%w: more than %d bytes", errTooLong, most)
+			if line = append(line, part...); len(line) > maxLen {
+				return nil, fmt.Errorf("%w: more than %d bytes", errTooLong, maxLen)
 			}
 			if err == nil {
 				break
@@ -59,7 +59,7 @@ func next(lines *bufio.Reader, most int) ([]byte, error) {
 
 // heard hands a message on. An error is the end: what can't be read may have been an
 // answer.
-func (c *Client) heard(line []byte) error {
+func (c *Client) handle(line []byte) error {
 	e, err := rpc.ParseEnvelope(line)
 	switch {
 	case err != nil:
@@ -69,48 +69,48 @@ func (c *Client) heard(line []byte) error {
 	case e.Method == "":
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if answer, ok := c.pending[e.ID.Key()]; ok {
+		if response, ok := c.pending[e.ID.Key()]; ok {
 			delete(c.pending, e.ID.Key())
-			answer <- e
+			response <- e
 		}
 		return nil
 	}
 	m := &Message{Method: e.Method, Params: e.Root().Get("params"), id: e.ID}
 	if !m.IsRequest() {
-		c.o.Handle(c.ctx, m)
+		c.opts.Handle(c.ctx, m)
 		return nil
 	}
 	m.send = func(line []byte) error { return c.send(c.ctx, line) }
 	select {
-	case c.asked <- struct{}{}:
+	case c.slots <- struct{}{}:
 	default:
-		return fmt.Errorf("it asks for more than %d things at once", maxAsked)
+		return fmt.Errorf("it asks for more than %d things at once", maxServerRequests)
 	}
 	c.work.Go(func() {
-		defer func() { <-c.asked }()
-		c.o.Handle(c.ctx, m)
+		defer func() { <-c.slots }()
+		c.opts.Handle(c.ctx, m)
 		_ = m.Refuse(rpc.Errorf(rpc.CodeUnknownMethod, "%s is not answered here", m.Method)) // unless it has been answered, or nobody hears it
 	})
 	return nil
 }
 
 // ended says of the end of the output how the server ended.
-func (c *Client) ended(err error) error {
+func (c *Client) exitError(err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err
 	}
-	late := time.NewTimer(farewell)
+	late := time.NewTimer(maxExitWait)
 	defer late.Stop()
 	select {
 	case <-c.session.Exited():
-		return fmt.Errorf("the app-server has ended, %s", c.session.How())
+		return fmt.Errorf("the app-server has ended, %s", c.session.Status())
 	case <-late.C:
 		return errors.New("the app-server closed its output")
 	}
 }
 
 // result is what an answer brings.
-func result(e *rpc.Envelope) (rpc.Value, error) {
+func parseResult(e *rpc.Envelope) (rpc.Value, error) {
 	failed := e.Root().Get("error")
 	if !failed.Exists() {
 		return e.Root().Get("result"), nil

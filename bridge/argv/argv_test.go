@@ -114,9 +114,9 @@ func TestItems(t *testing.T) {
 			{Name: "-s", At: 3, Len: 1, State: argv.Unknown}, {Value: "x", At: 4, Len: 1},
 		}},
 		{"--search=x -c -x app-server -c", []argv.Item{
-			{Name: "--search", Value: "x", At: 0, Len: 1, State: argv.Broken},
-			{Name: "--config", Value: "-x", At: 1, Len: 2, State: argv.Broken},
-			{Name: "--config", At: 4, Len: 1, State: argv.Broken},
+			{Name: "--search", Value: "x", At: 0, Len: 1, State: argv.Invalid},
+			{Name: "--config", Value: "-x", At: 1, Len: 2, State: argv.Invalid},
+			{Name: "--config", At: 4, Len: 1, State: argv.Invalid},
 		}},
 		{"exec --yolo", nil},
 	} {

@@ -6,18 +6,18 @@ import (
 )
 
 // spec is one flag.
-type spec struct {
-	name  string   // the long name
-	other []string // its short name and aliases
-	takes arity
+type flagSpec struct {
+	name    string   // the long name
+	aliases []string // its short name and aliases
+	values  arity
 }
 
 type arity uint8
 
 const (
-	nothing arity = iota
-	one           // the next argument, whatever it is
-	many          // all arguments up to the next flag (measured: `codex -i x app-server` opens two images)
+	noValue    arity = iota
+	oneValue         // the next argument, whatever it is
+	manyValues       // all arguments up to the next flag (measured: `codex -i x app-server` opens two images)
 )
 
 // Flags of codex 0.169.0: those of --help, and the hidden ones that its own
@@ -25,60 +25,60 @@ const (
 // abbreviated: --conf is refused (measured).
 var (
 	// everywhere stand before the command and after it.
-	everywhere = []spec{
-		{"--config", []string{"-c"}, one},
-		{"--enable", nil, one},
-		{"--disable", nil, one},
+	commonFlags = []flagSpec{
+		{"--config", []string{"-c"}, oneValue},
+		{"--enable", nil, oneValue},
+		{"--disable", nil, oneValue},
 	}
-	rootFlags = []spec{
-		{"--remote", nil, one},
-		{"--remote-auth-token-env", nil, one},
-		{"--strict-config", nil, nothing},
-		{"--image", []string{"-i"}, many},
-		{"--model", []string{"-m"}, one},
-		{"--oss", nil, nothing},
-		{"--local-provider", nil, one},
-		{"--profile", []string{"-p"}, one},
-		{"--sandbox", []string{"-s"}, one},
-		{"--approve-for-me", []string{"--not-so-yolo"}, nothing},
-		{"--dangerously-bypass-approvals-and-sandbox", []string{"--yolo"}, nothing},
-		{"--dangerously-bypass-hook-trust", nil, nothing},
-		{"--cd", []string{"-C"}, one},
-		{"--worktree", nil, nothing},
-		{"--add-dir", nil, one},
-		{"--ask-for-approval", []string{"-a"}, one},
-		{"--search", nil, nothing},
-		{"--no-alt-screen", nil, nothing},
-		{"--no-daemon", nil, nothing},
+	rootFlags = []flagSpec{
+		{"--remote", nil, oneValue},
+		{"--remote-auth-token-env", nil, oneValue},
+		{"--strict-config", nil, noValue},
+		{"--image", []string{"-i"}, manyValues},
+		{"--model", []string{"-m"}, oneValue},
+		{"--oss", nil, noValue},
+		{"--local-provider", nil, oneValue},
+		{"--profile", []string{"-p"}, oneValue},
+		{"--sandbox", []string{"-s"}, oneValue},
+		{"--approve-for-me", []string{"--not-so-yolo"}, noValue},
+		{"--dangerously-bypass-approvals-and-sandbox", []string{"--yolo"}, noValue},
+		{"--dangerously-bypass-hook-trust", nil, noValue},
+		{"--cd", []string{"-C"}, oneValue},
+		{"--worktree", nil, noValue},
+		{"--add-dir", nil, oneValue},
+		{"--ask-for-approval", []string{"-a"}, oneValue},
+		{"--search", nil, noValue},
+		{"--no-alt-screen", nil, noValue},
+		{"--no-daemon", nil, noValue},
 	}
-	appServerFlags = []spec{
-		{"--strict-config", nil, nothing},
-		{"--startup-sign-out", nil, nothing},
-		{"--print-startup-config", nil, nothing},
-		{"--startup-client-info", nil, one},
-		{"--cloud-skills-snapshot", nil, one},
-		{"--code-mode-host", nil, one},
-		{"--listen", nil, one},
-		{"--stdio", nil, nothing},
-		{"--remote-control", nil, nothing},
-		{"--managed-daemon", nil, nothing},
-		{"--analytics-default-enabled", nil, nothing},
-		{"--ws-auth", nil, one},
-		{"--ws-token-file", nil, one},
-		{"--ws-token-sha256", nil, one},
-		{"--ws-shared-secret-file", nil, one},
-		{"--ws-issuer", nil, one},
-		{"--ws-audience", nil, one},
-		{"--ws-max-clock-skew-seconds", nil, one},
+	appServerFlags = []flagSpec{
+		{"--strict-config", nil, noValue},
+		{"--startup-sign-out", nil, noValue},
+		{"--print-startup-config", nil, noValue},
+		{"--startup-client-info", nil, oneValue},
+		{"--cloud-skills-snapshot", nil, oneValue},
+		{"--code-mode-host", nil, oneValue},
+		{"--listen", nil, oneValue},
+		{"--stdio", nil, noValue},
+		{"--remote-control", nil, noValue},
+		{"--managed-daemon", nil, noValue},
+		{"--analytics-default-enabled", nil, noValue},
+		{"--ws-auth", nil, oneValue},
+		{"--ws-token-file", nil, oneValue},
+		{"--ws-token-sha256", nil, oneValue},
+		{"--ws-shared-secret-file", nil, oneValue},
+		{"--ws-issuer", nil, oneValue},
+		{"--ws-audience", nil, oneValue},
+		{"--ws-max-clock-skew-seconds", nil, oneValue},
 	}
-	rootAll      = slices.Concat(everywhere, rootFlags)
-	appServerAll = slices.Concat(everywhere, appServerFlags)
+	allRootFlags      = slices.Concat(commonFlags, rootFlags)
+	allAppServerFlags = slices.Concat(commonFlags, appServerFlags)
 )
 
 func isFlag(arg string) bool { return strings.HasPrefix(arg, "-") && len(arg) > 1 }
 
 // flag reads the flag at args[at].
-func flag(table []spec, args []string, at int) Item {
+func parseFlag(table []flagSpec, args []string, at int) Item {
 	arg := args[at]
 	item := Item{At: at, Len: 1}
 	name, value, attached := arg, "", false
@@ -88,7 +88,7 @@ func flag(table []spec, args []string, at int) Item {
 		// -cVALUE and -c=VALUE are the same (measured).
 		name, value, attached = arg[:2], strings.TrimPrefix(arg[2:], "="), true
 	}
-	i := slices.IndexFunc(table, func(s spec) bool { return s.name == name || slices.Contains(s.other, name) })
+	i := slices.IndexFunc(table, func(s flagSpec) bool { return s.name == name || slices.Contains(s.aliases, name) })
 	if i < 0 {
 		item.Name, item.State = arg, Unknown
 		if strings.HasPrefix(arg, "--") {
@@ -98,23 +98,23 @@ func flag(table []spec, args []string, at int) Item {
 	}
 	item.Name, item.Value = table[i].name, value
 	switch {
-	case table[i].takes == nothing:
+	case table[i].values == noValue:
 		if attached {
-			item.State = Broken
+			item.State = Invalid
 		}
 	case attached:
-	case table[i].takes == many:
+	case table[i].values == manyValues:
 		for next := at + 1; next < len(args) && !strings.HasPrefix(args[next], "-"); next++ {
 			item.Len++
 		}
 	case at+1 == len(args):
-		item.State = Broken
+		item.State = Invalid
 	default:
 		item.Len, item.Value = 2, args[at+1]
 		if isFlag(item.Value) {
 			// Codex refuses a value that begins with a dash. One that took it would
 			// find its command behind it, and so do we.
-			item.State = Broken
+			item.State = Invalid
 		}
 	}
 	return item

@@ -36,14 +36,14 @@ type State uint8
 
 // The states.
 const (
-	Fine    State = iota
+	Valid   State = iota
 	Unknown       // no flag of the codex that was measured
-	Broken        // a value is missing, or there is one too many; codex refuses it (measured)
+	Invalid       // a value is missing, or there is one too many; codex refuses it (measured)
 )
 
 // known tells whether every flag was: an unknown one may take the next word for
 // its value, and what looks like --help may then be none.
-func (l Line) known() bool {
+func (l Line) allKnown() bool {
 	for _, item := range l.Items {
 		if item.State == Unknown {
 			return false

@@ -30,10 +30,10 @@ func Parse(args []string) Line {
 		case arg == "--":
 			return l // only a prompt may follow
 		case isHelp(arg) || arg == "-V" || arg == "--version":
-			l.Info = l.known()
+			l.Info = l.allKnown()
 			return l
 		case isFlag(arg):
-			item := flag(rootAll, args, i)
+			item := parseFlag(allRootFlags, args, i)
 			l.Items = append(l.Items, item)
 			i += item.Len
 			continue
@@ -43,7 +43,7 @@ func Parse(args []string) Line {
 		}
 		if slices.Contains(commands, arg) {
 			l.Command = arg
-			l.rest(i + 1)
+			l.parseRest(i + 1)
 			return l
 		}
 		l.Items = append(l.Items, Item{Value: args[i], At: i, Len: 1})
@@ -55,28 +55,28 @@ func Parse(args []string) Line {
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" }
 
 // rest reads what follows the command.
-func (l *Line) rest(at int) {
+func (l *Line) parseRest(at int) {
 	switch l.Command {
 	case AppServer:
-		l.appServer(at)
+		l.parseAppServer(at)
 	case "help", "completion":
-		l.Info = l.known()
+		l.Info = l.allKnown()
 	default:
-		l.second(at)
+		l.parseSecond(at)
 	}
 }
 
 // appServer reads the app-server's own arguments and finds out whether it serves
 // stdio.
-func (l *Line) appServer(at int) {
+func (l *Line) parseAppServer(at int) {
 	for i := at; i < len(l.Args); {
 		arg := l.Args[i]
 		switch {
 		case isHelp(arg) || arg == "help":
-			l.Second, l.Info = arg, l.known()
+			l.Second, l.Info = arg, l.allKnown()
 			return
 		case isFlag(arg) && arg != "--":
-			item := flag(appServerAll, l.Args, i)
+			item := parseFlag(allAppServerFlags, l.Args, i)
 			l.Items = append(l.Items, item)
 			i += item.Len
 			if item.Name == "--print-startup-config" || item.Name == "--listen" && item.Value != "stdio://" {
@@ -84,7 +84,7 @@ func (l *Line) appServer(at int) {
 				return
 			}
 		case slices.Contains(generators, arg):
-			l.Second, l.Info = arg, l.known()
+			l.Second, l.Info = arg, l.allKnown()
 			return
 		case arg == "daemon" || arg == "proxy":
 			l.Second = arg
@@ -98,19 +98,19 @@ func (l *Line) appServer(at int) {
 }
 
 // second finds the first word after another command.
-func (l *Line) second(at int) {
+func (l *Line) parseSecond(at int) {
 	for i := at; i < len(l.Args); {
 		arg := l.Args[i]
 		if isHelp(arg) {
-			l.Info = l.known()
+			l.Info = l.allKnown()
 			return
 		}
 		if !isFlag(arg) {
 			l.Second = arg
 			return
 		}
-		item := flag(everywhere, l.Args, i)
-		if item.State != Fine {
+		item := parseFlag(commonFlags, l.Args, i)
+		if item.State != Valid {
 			return // it may take the next word for its value
 		}
 		i += item.Len

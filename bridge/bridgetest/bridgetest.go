@@ -47,7 +47,7 @@ type Conversation struct {
 	editor peer
 	codex  peer
 	ended  chan error
-	bound  map[string]any
+	names  map[string]any
 }
 
 type peer struct {
@@ -104,7 +104,7 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Conversation{t: t, ended: make(chan error, 1), bound: make(map[string]any)}
+	c := &Conversation{t: t, ended: make(chan error, 1), names: make(map[string]any)}
 	go func() {
 		_, err := p.Run(context.Background(), nil)
 		outW.Close()
@@ -161,7 +161,7 @@ func (c *Conversation) EditorReceives() <-chan string { return c.editor.received
 func (c *Conversation) CodexReceives() <-chan string { return c.codex.received }
 
 // Bind gives "$name" a value.
-func (c *Conversation) Bind(name string, value any) { c.bound[name] = value }
+func (c *Conversation) Bind(name string, value any) { c.names[name] = value }
 
 // CodexEnds has codex end; what the editor gets of that can still be played.
 func (c *Conversation) CodexEnds() { c.codex.w.Close() }
@@ -228,7 +228,7 @@ func (c *Conversation) step(verb, text string) error {
 	}
 	switch strings.TrimPrefix(verb, s.name) {
 	case ">":
-		text, err := c.fill(text)
+		text, err := c.replaceNames(text)
 		if err == nil {
 			_, err = io.WriteString(s.w, text+"\n")
 		}
@@ -241,12 +241,12 @@ func (c *Conversation) step(verb, text string) error {
 			}
 			got = strings.TrimSuffix(got, "\n")
 			if strings.HasSuffix(verb, "=") {
-				if text, err := c.fill(text); err != nil || got != text {
+				if text, err := c.replaceNames(text); err != nil || got != text {
 					return errors.Join(err, fmt.Errorf("%s gets\n%s", s.name, got))
 				}
 				return nil
 			}
-			return c.same(text, got)
+			return c.compare(text, got)
 		case <-time.After(timeout):
 			return fmt.Errorf("%s gets nothing; %s", s.name, c.pending())
 		}
@@ -255,8 +255,8 @@ func (c *Conversation) step(verb, text string) error {
 }
 
 // fill puts values in the place of the names that are bound.
-func (c *Conversation) fill(text string) (string, error) {
-	for name, value := range c.bound {
+func (c *Conversation) replaceNames(text string) (string, error) {
+	for name, value := range c.names {
 		raw, err := json.Marshal(value)
 		if err != nil {
 			return "", err
@@ -279,7 +279,7 @@ func (c *Conversation) pending() string {
 	return strings.Join(all, "; ")
 }
 
-func (c *Conversation) same(want, got string) error {
+func (c *Conversation) compare(want, got string) error {
 	var w, g any
 	if err := json.Unmarshal([]byte(want), &w); err != nil {
 		return fmt.Errorf("the script's JSON: %w", err)
@@ -287,7 +287,7 @@ func (c *Conversation) same(want, got string) error {
 	if err := json.Unmarshal([]byte(got), &g); err != nil {
 		return fmt.Errorf("not JSON: %s", got)
 	}
-	w = c.bind(w, g)
+	w = c.bindNames(w, g)
 	if diff := cmp.Diff(w, g); diff != "" {
 		return fmt.Errorf("got %s\n(-want +got)\n%s", got, diff)
 	}
@@ -295,14 +295,14 @@ func (c *Conversation) same(want, got string) error {
 }
 
 // bind puts what is meant in the place of "$name" and "<text>".
-func (c *Conversation) bind(want, got any) any {
+func (c *Conversation) bindNames(want, got any) any {
 	switch w := want.(type) {
 	case string:
 		if name, ok := strings.CutPrefix(w, "$"); ok {
-			if value, known := c.bound[name]; known {
+			if value, known := c.names[name]; known {
 				return value
 			}
-			c.bound[name] = got
+			c.names[name] = got
 			return got
 		}
 		if _, isText := got.(string); w == "<text>" && isText {
@@ -312,14 +312,14 @@ func (c *Conversation) bind(want, got any) any {
 		if g, ok := got.(map[string]any); ok {
 			for key, value := range w {
 				if member, there := g[key]; there {
-					w[key] = c.bind(value, member)
+					w[key] = c.bindNames(value, member)
 				}
 			}
 		}
 	case []any:
 		if g, ok := got.([]any); ok {
 			for i := range min(len(w), len(g)) {
-				w[i] = c.bind(w[i], g[i])
+				w[i] = c.bindNames(w[i], g[i])
 			}
 		}
 	}

@@ -24,7 +24,7 @@ var unchecked = map[string]string{
 }
 
 // source is what is read of a package.
-type source struct {
+type packageInfo struct {
 	starts  bool // has a go statement, or calls what starts a goroutine
 	tested  bool
 	checked bool
@@ -32,10 +32,10 @@ type source struct {
 }
 
 // module is the module's packages, by their folders.
-func module(t *testing.T) map[string]*source {
+func readModule(t *testing.T) map[string]*packageInfo {
 	t.Helper()
 	const root = "../.."
-	all := make(map[string]*source)
+	all := make(map[string]*packageInfo)
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func module(t *testing.T) map[string]*source {
 		}
 		folder = filepath.ToSlash(folder)
 		if all[folder] == nil {
-			all[folder] = &source{}
+			all[folder] = &packageInfo{}
 		}
 		return all[folder].read(file)
 	})
@@ -66,7 +66,7 @@ func module(t *testing.T) map[string]*source {
 }
 
 // read takes in one file.
-func (s *source) read(file string) error {
+func (s *packageInfo) read(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -101,8 +101,8 @@ func (s *source) read(file string) error {
 
 // Every package that starts goroutines, itself or by a package that it is made of, fails its
 // tests when one is left behind.
-func TestLeaksLookedFor(t *testing.T) {
-	all := module(t)
+func TestPackagesCheckForGoroutineLeaks(t *testing.T) {
+	all := readModule(t)
 	var starts func(folder string) string
 	known := make(map[string]string)
 	starts = func(folder string) string { // the package that does, "" none

@@ -15,7 +15,7 @@ import (
 // role's name: what a test starts has to run where there is no shell.
 type Role struct {
 	Name string
-	Play func(args []string) int // those behind the name; the exit status
+	Run  func(args []string) int // those behind the name; the exit status
 }
 
 // Main is for TestMain. It fails a package whose tests leave a goroutine behind. The test
@@ -24,7 +24,7 @@ type Role struct {
 func Main(m *testing.M, roles ...Role) {
 	for _, r := range roles {
 		if len(os.Args) > 1 && os.Args[1] == r.Name {
-			syscall.Exit(r.Play(os.Args[2:])) // os.Exit waits a second under the race detector
+			syscall.Exit(r.Run(os.Args[2:])) // os.Exit waits a second under the race detector
 		}
 	}
 	PlayCodex()
@@ -39,13 +39,13 @@ func Main(m *testing.M, roles ...Role) {
 // package whose TestMain is not Main calls it there.
 func PlayCodex() {
 	if path := os.Getenv(EnvSocket); path != "" {
-		syscall.Exit(HandOver(path)) // os.Exit waits a second under the race detector
+		syscall.Exit(Relay(path)) // os.Exit waits a second under the race detector
 	}
 }
 
 // HandOver passes the streams of this process to who listens at a socket, and returns what it
 // is to exit with.
-func HandOver(socket string) int {
+func Relay(socket string) int {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

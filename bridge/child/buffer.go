@@ -2,15 +2,15 @@ package child
 
 // head keeps what is written up to max, and says once that more came. (A
 // bytes.Buffer inside would bring a ReadFrom along that knows no max.)
-type head struct {
-	kept []byte
-	max  int
-	full func()
+type limitedBuffer struct {
+	kept   []byte
+	max    int
+	onFull func()
 }
 
-func (h *head) Write(p []byte) (int, error) {
+func (h *limitedBuffer) Write(p []byte) (int, error) {
 	if len(h.kept)+len(p) > h.max {
-		h.full()
+		h.onFull()
 		return 0, ErrTooLong
 	}
 	h.kept = append(h.kept, p...)

@@ -8,7 +8,7 @@ import (
 
 // kept are the variables that commands of the host get. A list of what is kept, not
 // of what is taken out: nobody can name all variables that hold a secret.
-var kept = []string{
+var keptVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR", "TMP", "TEMP",
 	"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
@@ -24,7 +24,7 @@ func Environ(base []string, also ...string) []string {
 		if runtime.GOOS == "windows" {
 			name = strings.ToUpper(name)
 		}
-		if slices.Contains(kept, name) || slices.Contains(also, name) || strings.HasPrefix(name, "LC_") {
+		if slices.Contains(keptVariables, name) || slices.Contains(also, name) || strings.HasPrefix(name, "LC_") {
 			env = append(env, pair)
 		}
 	}

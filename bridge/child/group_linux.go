@@ -22,13 +22,13 @@ func (*group) prepare(cmd *exec.Cmd) {
 func (*group) started(*exec.Cmd) {}
 
 // expected is called before the child is started that will be watched.
-func (*group) expected() { expect() }
+func (*group) prepareSentry() { ensureSentry() }
 
 // watched has the group end with us even when we are killed.
-func (g *group) watched(cmd *exec.Cmd) { watch(cmd.Process.Pid, g.marked) }
+func (g *group) watch(cmd *exec.Cmd) { watch(cmd.Process.Pid, g.marked) }
 
 // ended waits for the child's end, and lets what it left be.
-func (*group) ended(cmd *exec.Cmd) error {
+func (*group) wait(cmd *exec.Cmd) error {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	unwatch(cmd.Process.Pid)
@@ -46,7 +46,7 @@ func (*group) kill(cmd *exec.Cmd) {
 
 // wait waits for the child's end and kills what it left, as alone does: somebody else may
 // have killed it, and then nobody else knows what it had started.
-func (g *group) wait(cmd *exec.Cmd) { _ = g.alone(cmd, func() {}) }
+func (g *group) waitAndKill(cmd *exec.Cmd) { _ = g.waitSettleAndKill(cmd, func() {}) }
 
 // mark adds to a child's environment what its orphans are known by.
 func (g *group) mark(env []string) []string {
@@ -57,7 +57,7 @@ func (g *group) mark(env []string) []string {
 // alone waits for the child's end, settles, and kills what it left, before the child is
 // reaped. What has left the group was handed to us when the child ended, if we are the
 // reaper of orphans, and is known by its environment.
-func (g *group) alone(cmd *exec.Cmd, settle func()) error {
+func (g *group) waitSettleAndKill(cmd *exec.Cmd, settle func()) error {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	settle()
@@ -88,21 +88,21 @@ func (*group) strays(cmd *exec.Cmd, exited <-chan struct{}) strays {
 	}
 	s := strays{}
 	for _, pid := range Descendants(cmd.Process.Pid) {
-		s[pid] = since(pid)
+		s[pid] = startTime(pid)
 	}
 	return s
 }
 
 func (s strays) kill() {
 	for pid, began := range s {
-		if began != "" && since(pid) == began {
+		if began != "" && startTime(pid) == began {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 }
 
 // since is when a process was started, in the kernel's own words; "" there is none.
-func since(pid int) string {
+func startTime(pid int) string {
 	const starttime = 22 - 3 // in proc(5), counted from the field after the name
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

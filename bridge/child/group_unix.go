@@ -15,13 +15,13 @@ func (*group) prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Se
 func (*group) started(*exec.Cmd) {}
 
 // expected is called before the child is started that will be watched.
-func (*group) expected() { expect() }
+func (*group) prepareSentry() { ensureSentry() }
 
 // watched has the group end with us even when we are killed.
-func (*group) watched(cmd *exec.Cmd) { watch(cmd.Process.Pid, "") }
+func (*group) watch(cmd *exec.Cmd) { watch(cmd.Process.Pid, "") }
 
 // ended waits for the child's end, and lets what it left be.
-func (*group) ended(cmd *exec.Cmd) error {
+func (*group) wait(cmd *exec.Cmd) error {
 	err := Wait(cmd)
 	unwatch(cmd.Process.Pid)
 	return err
@@ -33,7 +33,7 @@ func (*group) kill(cmd *exec.Cmd) {
 }
 
 // wait waits for the child's end and kills what it left in its group.
-func (*group) wait(cmd *exec.Cmd) {
+func (*group) waitAndKill(cmd *exec.Cmd) {
 	_ = Wait(cmd)
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	unwatch(cmd.Process.Pid)
@@ -43,7 +43,7 @@ func (*group) wait(cmd *exec.Cmd) {
 func (*group) mark(env []string) []string { return env }
 
 // alone waits for the child's end, settles, and kills what it left in its group.
-func (*group) alone(cmd *exec.Cmd, settle func()) error {
+func (*group) waitSettleAndKill(cmd *exec.Cmd, settle func()) error {
 	err := Wait(cmd)
 	settle()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -65,24 +65,24 @@ func (g *group) kill(cmd *exec.Cmd)    { g.job.Kill(cmd) }
 func (g *group) release()              { g.job.Close() }
 
 // wait waits for the child's end and ends what is left in the job.
-func (g *group) wait(cmd *exec.Cmd) {
+func (g *group) waitAndKill(cmd *exec.Cmd) {
 	_ = Wait(cmd)
 	g.job.Kill(cmd)
 }
 
 // expected is called before the child is started that will be watched.
-func (*group) expected() {}
+func (*group) prepareSentry() {}
 
 // watched has the group end with us even when we are killed: the job does.
-func (*group) watched(*exec.Cmd) {}
+func (*group) watch(*exec.Cmd) {}
 
-func (*group) ended(cmd *exec.Cmd) error { return Wait(cmd) }
+func (*group) wait(cmd *exec.Cmd) error { return Wait(cmd) }
 
 // mark adds to a child's environment what its orphans are known by: the job knows them.
 func (*group) mark(env []string) []string { return env }
 
 // alone waits for the child's end, settles, and ends what is left in the job.
-func (g *group) alone(cmd *exec.Cmd, settle func()) error {
+func (g *group) waitSettleAndKill(cmd *exec.Cmd, settle func()) error {
 	err := Wait(cmd)
 	settle()
 	g.job.Kill(cmd)

@@ -57,7 +57,7 @@ func Wait(cmd *exec.Cmd) error {
 func reap() {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
-	for _, pid := range Of(os.Getpid()) {
+	for _, pid := range Children(os.Getpid()) {
 		if !reaper.own[pid] {
 			var status unix.WaitStatus
 			_, _ = unix.Wait4(pid, &status, unix.WNOHANG, nil)
@@ -71,7 +71,7 @@ func reap() {
 func killOrphans(mark string) {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
-	for _, pid := range Of(os.Getpid()) {
+	for _, pid := range Children(os.Getpid()) {
 		if reaper.own[pid] {
 			continue
 		}
@@ -88,14 +88,14 @@ func killOrphans(mark string) {
 // Descendants are the children of pid and theirs, zombies included.
 func Descendants(pid int) []int {
 	var all []int
-	for _, c := range Of(pid) {
+	for _, c := range Children(pid) {
 		all = append(append(all, c), Descendants(c)...)
 	}
 	return all
 }
 
 // Of are the children of pid, zombies included.
-func Of(pid int) []int {
+func Children(pid int) []int {
 	var all []int
 	tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 	for _, task := range tasks {

@@ -11,12 +11,12 @@ import (
 
 // Command is a program that is run once.
 type Command struct {
-	Args  []string // the program and its arguments
-	Dir   string
-	Env   []string
-	Stdin []byte
-	Max   int // bytes of stdout; a child that writes more is ended
-	Tail  int // bytes of stderr that are kept, the last ones
+	Args      []string // the program and its arguments
+	Dir       string
+	Env       []string
+	Stdin     []byte
+	MaxStdout int // bytes of stdout; a child that writes more is ended
+	MaxStderr int // bytes of stderr that are kept, the last ones
 	// Grace is for a child that must leave nothing behind: when it has ended, its output
 	// is read for that long at most, and what it left running is ended. 0: what it left
 	// with its output open is waited for, and nothing else is looked for.
@@ -28,7 +28,7 @@ type Result struct {
 	Stdout []byte
 	Stderr []byte
 	Code   int    // -1: by a signal
-	How    string // such as "exit status 1"
+	Status string // such as "exit status 1"
 }
 
 // ErrTooLong says that the child wrote more than Command.Max.
@@ -47,13 +47,13 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err := context.Cause(ctx); err != nil {
 		return Result{}, err
 	}
-	stdout := &head{max: c.Max, full: func() { cancel(ErrTooLong) }}
-	stderr := &Tail{Max: c.Tail}
+	stdout := &limitedBuffer{max: c.MaxStdout, onFull: func() { cancel(ErrTooLong) }}
+	stderr := &Tail{Max: c.MaxStderr}
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
 	var g group
 	cmd.Env = g.mark(cmd.Environ())
-	g.expected()
+	g.prepareSentry()
 	g.prepare(cmd)
 	defer g.release()
 	cmd.Cancel = func() error { g.kill(cmd); return nil }
@@ -70,15 +70,15 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("it can't be started: %w", err)
 	}
 	g.started(cmd)
-	g.watched(cmd)
-	read := s.carry(c.Stdin, stdout, stderr)
+	g.watch(cmd)
+	read := s.transfer(c.Stdin, stdout, stderr)
 	if c.Grace > 0 {
-		err = g.alone(cmd, func() { drained(ctx, read, c.Grace) })
-		drained(context.WithoutCancel(ctx), read, c.Grace) // what was written before the end; nobody is left that could write more
+		err = g.waitSettleAndKill(cmd, func() { awaitOutput(ctx, read, c.Grace) })
+		awaitOutput(context.WithoutCancel(ctx), read, c.Grace) // what was written before the end; nobody is left that could write more
 		s.close()
 		<-read
 	} else {
-		err = g.ended(cmd)
+		err = g.wait(cmd)
 		select {
 		case <-read:
 		case <-ctx.Done():
@@ -94,11 +94,11 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil && !errors.As(err, &ended) {
 		return Result{}, err
 	}
-	return Result{Stdout: stdout.kept, Stderr: stderr.Kept, Code: cmd.ProcessState.ExitCode(), How: cmd.ProcessState.String()}, nil
+	return Result{Stdout: stdout.kept, Stderr: stderr.Kept, Code: cmd.ProcessState.ExitCode(), Status: cmd.ProcessState.String()}, nil
 }
 
 // drained waits for the end of the output of a child that has ended.
-func drained(ctx context.Context, read <-chan struct{}, grace time.Duration) {
+func awaitOutput(ctx context.Context, read <-chan struct{}, grace time.Duration) {
 	late := time.NewTimer(grace)
 	defer late.Stop()
 	select {

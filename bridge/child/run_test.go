@@ -18,7 +18,7 @@ import (
 	"codex-bridge/bridge/child"
 )
 
-func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "child", Play: be}) }
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "child", Run: be}) }
 
 // stray starts a child that leaves the group, where the system lets it be found.
 var stray func(addresses ...string)
@@ -100,7 +100,7 @@ func be(args []string) int {
 }
 
 func command(args ...string) child.Command {
-	return child.Command{Args: append([]string{os.Args[0], "child"}, args...), Env: os.Environ(), Max: 1 << 16, Tail: 10}
+	return child.Command{Args: append([]string{os.Args[0], "child"}, args...), Env: os.Environ(), MaxStdout: 1 << 16, MaxStderr: 10}
 }
 
 func TestRun(t *testing.T) {
@@ -164,7 +164,7 @@ func TestRunWithGrace(t *testing.T) {
 	ran := make(chan error)
 	go func() {
 		got, err := child.Run(t.Context(), c)
-		if string(got.Stdout) != "answer" || got.How != "exit status 0" {
+		if string(got.Stdout) != "answer" || got.Status != "exit status 0" {
 			t.Errorf("%+v", got)
 		}
 		ran <- err
@@ -199,7 +199,7 @@ func TestRunWithGraceHearsTheRest(t *testing.T) {
 	}
 	c = command("both")
 	c.Grace = time.Hour
-	if got, err := child.Run(t.Context(), c); err != nil || string(got.Stdout) != "<>" || got.How != "exit status 3" {
+	if got, err := child.Run(t.Context(), c); err != nil || string(got.Stdout) != "<>" || got.Status != "exit status 3" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -39,14 +39,14 @@ done`
 
 // watch has the sentry know of a group, by the number of its first process. What has left
 // the group it finds by the mark in the environment, where there is one.
-func watch(group int, mark string) { tellSentry("+ " + strconv.Itoa(group) + " " + mark) }
+func watch(group int, mark string) { writeSentry("+ " + strconv.Itoa(group) + " " + mark) }
 
 // unwatch is called before the number can be another's.
-func unwatch(group int) { tellSentry("- " + strconv.Itoa(group)) }
+func unwatch(group int) { writeSentry("- " + strconv.Itoa(group)) }
 
 // expect has the sentry there before the child is: to start it takes a while, in which the
 // bridge may be killed.
-func expect() {
+func ensureSentry() {
 	sentry.mu.Lock()
 	defer sentry.mu.Unlock()
 	if !sentry.tried {
@@ -55,7 +55,7 @@ func expect() {
 	}
 }
 
-func tellSentry(line string) {
+func writeSentry(line string) {
 	sentry.mu.Lock()
 	defer sentry.mu.Unlock()
 	if sentry.in != nil {

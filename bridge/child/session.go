@@ -15,22 +15,22 @@ import (
 const (
 	// settle is how long the output of a child that has ended is read on. What it left
 	// running outside of our reach may hold the pipe open for ever.
-	settle = time.Second
+	drainTimeout = time.Second
 	// unkillable is how long a child is waited for that was killed.
-	unkillable = time.Second
+	killTimeout = time.Second
 )
 
 // Session is a child that is spoken with for as long as it lives: Write writes to
 // its stdin, Read reads its stdout. Each may be used by one goroutine at a time, and
 // both at once; the other methods by any number.
 type Session struct {
-	cmd    *exec.Cmd
-	group  group
-	pipes  *streams
-	stderr io.Writer
-	input  sync.Once
-	output sync.Once
-	exited chan struct{}
+	cmd        *exec.Cmd
+	group      group
+	pipes      *streams
+	stderr     io.Writer
+	stdinOnce  sync.Once
+	stdoutOnce sync.Once
+	exited     chan struct{}
 }
 
 // Open starts a program. What it writes to stderr goes to stderr, from a goroutine of
@@ -64,12 +64,12 @@ func Open(args []string, dir string, env []string, stderr io.Writer) (*Session, 
 func (s *Session) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	s.group.expected()
+	s.group.prepareSentry()
 	err := Start(s.cmd)
 	if err == nil {
 		s.group.started(s.cmd)
-		s.group.watched(s.cmd)
-		for _, f := range s.pipes.theirs {
+		s.group.watch(s.cmd)
+		for _, f := range s.pipes.childEnds {
 			f.Close()
 		}
 	}
@@ -77,25 +77,25 @@ func (s *Session) run(started chan<- error) {
 	if err != nil {
 		return
 	}
-	stderr := s.pipes.ours[2]
+	stderr := s.pipes.parentEnds[2]
 	var read sync.WaitGroup
 	read.Go(func() { _, _ = io.Copy(s.stderr, stderr) })
-	s.group.wait(s.cmd)
-	for _, f := range s.pipes.ours[1:] {
-		_ = f.SetReadDeadline(time.Now().Add(settle)) // Windows has none for pipes, and the job has ended all that could write
+	s.group.waitAndKill(s.cmd)
+	for _, f := range s.pipes.parentEnds[1:] {
+		_ = f.SetReadDeadline(time.Now().Add(drainTimeout)) // Windows has none for pipes, and the job has ended all that could write
 	}
 	read.Wait()
 	stderr.Close()
-	s.closeInput()
+	s.closeStdin()
 	close(s.exited)
 	s.group.release()
 }
 
 // Read reads what the child writes to its stdout. After an error there is no more.
 func (s *Session) Read(p []byte) (int, error) {
-	n, err := s.pipes.ours[1].Read(p)
+	n, err := s.pipes.parentEnds[1].Read(p)
 	if err != nil {
-		s.closeOutput()
+		s.closeStdout()
 		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
 			err = io.EOF
 		}
@@ -105,17 +105,17 @@ func (s *Session) Read(p []byte) (int, error) {
 
 // Write writes to the child's stdin. It blocks while the child reads nothing; the
 // child's end ends it.
-func (s *Session) Write(p []byte) (int, error) { return s.pipes.ours[0].Write(p) }
+func (s *Session) Write(p []byte) (int, error) { return s.pipes.parentEnds[0].Write(p) }
 
-func (s *Session) closeInput()  { s.input.Do(func() { s.pipes.ours[0].Close() }) }
-func (s *Session) closeOutput() { s.output.Do(func() { s.pipes.ours[1].Close() }) }
+func (s *Session) closeStdin()  { s.stdinOnce.Do(func() { s.pipes.parentEnds[0].Close() }) }
+func (s *Session) closeStdout() { s.stdoutOnce.Do(func() { s.pipes.parentEnds[1].Close() }) }
 
 // Exited is closed when the child and what it left in its group have ended, and all of
 // its stderr has been written.
 func (s *Session) Exited() <-chan struct{} { return s.exited }
 
 // How is how the child ended, such as "exit status 1"; call it after Exited.
-func (s *Session) How() string {
+func (s *Session) Status() string {
 	if s.cmd.ProcessState == nil { // somebody else has waited for it
 		return "unknown"
 	}
@@ -135,15 +135,15 @@ func (s *Session) Kill() {
 // later a signal to terminate, and after as long again the end of all. When ctx is
 // done the rest of politeness is left out. The error is that it can't be ended.
 func (s *Session) End(ctx context.Context, grace time.Duration) error {
-	defer s.closeOutput()
+	defer s.closeStdout()
 	strays := s.group.strays(s.cmd, s.exited)
 	defer strays.kill()
-	s.closeInput()
+	s.closeStdin()
 	if s.endsWithin(ctx, grace) || s.group.terminate(s.cmd) && s.endsWithin(ctx, grace) {
 		return nil
 	}
 	s.Kill()
-	if !s.endsWithin(context.WithoutCancel(ctx), settle+unkillable) {
+	if !s.endsWithin(context.WithoutCancel(ctx), drainTimeout+killTimeout) {
 		return fmt.Errorf("process %d can't be ended", s.cmd.Process.Pid)
 	}
 	return nil

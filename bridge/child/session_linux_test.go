@@ -42,7 +42,7 @@ func TestSessionEndsStrays(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		before := child.Of(os.Getpid())
+		before := child.Children(os.Getpid())
 		s := open(t, io.Discard, "stray", l.Addr().String())
 		conn, err := l.Accept()
 		if err != nil {
@@ -52,7 +52,7 @@ func TestSessionEndsStrays(t *testing.T) {
 		if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		for _, pid := range child.Of(os.Getpid()) {
+		for _, pid := range child.Children(os.Getpid()) {
 			if command, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); slices.Contains(before, pid) || !strings.Contains(string(command), "stray") {
 				continue
 			}
@@ -64,8 +64,8 @@ func TestSessionEndsStrays(t *testing.T) {
 			t.Error(err)
 		}
 		<-s.Exited()
-		if s.How() != name {
-			t.Errorf("%s, and not %s", s.How(), name)
+		if s.Status() != name {
+			t.Errorf("%s, and not %s", s.Status(), name)
 		}
 	}
 }

@@ -42,8 +42,8 @@ func TestSession(t *testing.T) {
 	if err := s.End(t.Context(), time.Minute); err != nil {
 		t.Error(err)
 	}
-	if s.How() != "exit status 0" || stderr.String() != "end of input" {
-		t.Errorf("%s, %q", s.How(), stderr.String())
+	if s.Status() != "exit status 0" || stderr.String() != "end of input" {
+		t.Errorf("%s, %q", s.Status(), stderr.String())
 	}
 	if _, err := lines.ReadByte(); err != io.EOF {
 		t.Error(err)
@@ -77,8 +77,8 @@ func TestSessionEndsTheDeaf(t *testing.T) {
 	if err := s.End(ctx, time.Hour); err != nil {
 		t.Error(err)
 	}
-	if s.How() == "exit status 0" {
-		t.Error(s.How())
+	if s.Status() == "exit status 0" {
+		t.Error(s.Status())
 	}
 }
 

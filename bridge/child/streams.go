@@ -10,7 +10,7 @@ import (
 
 // streams are the pipes to a child's stdin, stdout and stderr.
 type streams struct {
-	ours, theirs []*os.File // in that order
+	parentEnds, childEnds []*os.File // in that order
 }
 
 // open makes the pipes and gives cmd its ends.
@@ -22,25 +22,25 @@ func open(cmd *exec.Cmd) (*streams, error) {
 			s.close()
 			return nil, err
 		}
-		s.ours, s.theirs = append(s.ours, r), append(s.theirs, w)
+		s.parentEnds, s.childEnds = append(s.parentEnds, r), append(s.childEnds, w)
 	}
-	s.ours[0], s.theirs[0] = s.theirs[0], s.ours[0]
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.theirs[0], s.theirs[1], s.theirs[2]
+	s.parentEnds[0], s.childEnds[0] = s.childEnds[0], s.parentEnds[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.childEnds[0], s.childEnds[1], s.childEnds[2]
 	return s, nil
 }
 
 // carry moves what is read and written, once the child has been started. The channel
 // is closed when the child's output has ended, or our ends are closed.
-func (s *streams) carry(stdin []byte, stdout, stderr io.Writer) <-chan struct{} {
-	for _, f := range s.theirs {
+func (s *streams) transfer(stdin []byte, stdout, stderr io.Writer) <-chan struct{} {
+	for _, f := range s.childEnds {
 		f.Close()
 	}
 	var both sync.WaitGroup
-	both.Go(func() { drain(stdout, s.ours[1]) })
-	both.Go(func() { drain(stderr, s.ours[2]) })
+	both.Go(func() { drain(stdout, s.parentEnds[1]) })
+	both.Go(func() { drain(stderr, s.parentEnds[2]) })
 	both.Go(func() {
-		_, _ = s.ours[0].Write(stdin) // a child need not read it
-		s.ours[0].Close()
+		_, _ = s.parentEnds[0].Write(stdin) // a child need not read it
+		s.parentEnds[0].Close()
 	})
 	read := make(chan struct{})
 	go func() {
@@ -59,7 +59,7 @@ func drain(w io.Writer, r io.Reader) {
 }
 
 func (s *streams) close() {
-	for _, f := range append(s.ours[:len(s.ours):len(s.ours)], s.theirs...) {
+	for _, f := range append(s.parentEnds[:len(s.parentEnds):len(s.parentEnds)], s.childEnds...) {
 		f.Close()
 	}
 }

@@ -7,10 +7,10 @@ import "syscall"
 // Become replaces this process by the real codex: same arguments, streams,
 // signals and status, since it is the same process. It returns only on failure.
 func Become(codex string, args, env []string) (status int, err error) {
-	env, err = nested(env)
+	env, err = childEnviron(env)
 	if err != nil {
 		return 0, err
 	}
 	err = syscall.Exec(codex, append([]string{codex}, args...), env)
-	return 0, &FindError{codex + " can't be run: " + err.Error(), install}
+	return 0, &FindError{codex + " can't be run: " + err.Error(), installHint}
 }

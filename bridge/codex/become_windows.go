@@ -11,7 +11,7 @@ import (
 // it gets our streams and its status is returned to be ours. Ctrl-C reaches both,
 // since they share the console; codex decides.
 func Become(codex string, args, env []string) (status int, err error) {
-	env, err = nested(env)
+	env, err = childEnviron(env)
 	if err != nil {
 		return 0, err
 	}
@@ -24,7 +24,7 @@ func Become(codex string, args, env []string) (status int, err error) {
 		return exit.ExitCode(), nil
 	}
 	if err != nil {
-		return 0, &FindError{codex + " can't be run: " + err.Error(), install}
+		return 0, &FindError{codex + " can't be run: " + err.Error(), installHint}
 	}
 	return 0, nil
 }

@@ -31,7 +31,7 @@ type Command struct {
 // locked to its thread for as long as codex is to run: the kernel sends the
 // death signal when that thread ends.
 func Start(c Command) (*Child, error) {
-	env, err := nested(c.Env)
+	env, err := childEnviron(c.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func Start(c Command) (*Child, error) {
 	if err != nil {
 		return nil, errors.Join(err, inR.Close(), inW.Close())
 	}
-	Widen(outR)
-	Widen(inW)
+	GrowPipe(outR)
+	GrowPipe(inW)
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = inR, outW, os.Stderr, env
 	started := &Child{Stdin: inW, Stdout: outR, cmd: cmd, done: make(chan struct{})}
@@ -55,7 +55,7 @@ func Start(c Command) (*Child, error) {
 	if err != nil {
 		inW.Close()
 		outR.Close()
-		return nil, &FindError{c.Path + " can't be run: " + err.Error(), install}
+		return nil, &FindError{c.Path + " can't be run: " + err.Error(), installHint}
 	}
 	started.tree.started(cmd)
 	go func() {
@@ -81,18 +81,18 @@ func (c *Child) Signal(sig os.Signal) {
 // later SIGTERM, and at the end of grace SIGKILL for it and all that it started.
 func (c *Child) Stop(grace time.Duration) {
 	c.Stdin.Close()
-	if c.EndsWithin(grace / 3) {
+	if c.ExitsWithin(grace / 3) {
 		return
 	}
 	c.Signal(terminate)
-	if c.EndsWithin(grace - grace/3) {
+	if c.ExitsWithin(grace - grace/3) {
 		return
 	}
 	c.Kill()
 }
 
 // EndsWithin waits for codex to end, for d at most, and tells whether it did.
-func (c *Child) EndsWithin(d time.Duration) bool {
+func (c *Child) ExitsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -112,7 +112,7 @@ func (c *Child) Kill() {
 // Ended is how codex ended; call it after Done. When it was killed, what it had
 // started is killed too: on EOF and SIGTERM codex sees to that itself, after
 // kill -9 its commands would run on (measured).
-func (c *Child) Ended() *os.ProcessState {
+func (c *Child) ExitState() *os.ProcessState {
 	state := c.cmd.ProcessState
 	if !state.Exited() {
 		c.tree.kill(c.cmd)

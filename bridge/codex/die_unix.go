@@ -9,7 +9,7 @@ import (
 )
 
 // die ends this process by sig.
-func die(sig syscall.Signal) {
+func dieBySignal(sig syscall.Signal) {
 	signal.Reset(sig)
 	_ = syscall.Kill(os.Getpid(), sig)
 }

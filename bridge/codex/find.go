@@ -21,21 +21,21 @@ const envDepth = "CODEX_BRIDGE_DEPTH"
 const maxDepth = 8
 
 // FindError says why there is no codex to start. It asks for exit status 127.
-type FindError struct{ Problem, Mend string }
+type FindError struct{ Problem, Hint string }
 
-func (e *FindError) Error() string { return e.Problem + "; " + e.Mend }
+func (e *FindError) Error() string { return e.Problem + "; " + e.Hint }
 
-const install = "install it with \"npm install -g @openai/codex\", or name it with " + Env + " or codex.command"
+const installHint = "install it with \"npm install -g @openai/codex\", or name it with " + Env + " or codex.command"
 
 // Find is the path of the real codex: from CODEX_BRIDGE_CODEX, then from
 // the configuration (codex.command: a path, or a name to be looked up), then
 // "codex" in PATH. In PATH it passes over ourselves; being named is an error.
 func Find(configured string) (string, error) {
 	if named := os.Getenv(Env); named != "" {
-		return named, check(named, Env)
+		return named, checkNamed(named, Env)
 	}
 	if filepath.Base(configured) != configured {
-		return configured, check(configured, "codex.command")
+		return configured, checkNamed(configured, "codex.command")
 	}
 	if configured == "" {
 		configured = "codex"
@@ -43,9 +43,9 @@ func Find(configured string) (string, error) {
 	return lookup(configured)
 }
 
-func check(path, from string) error {
-	if err := executable(path); err != nil {
-		return &FindError{fmt.Sprintf("%s names %s, which can't be run: %v", from, path, err), install}
+func checkNamed(path, from string) error {
+	if err := checkExecutable(path); err != nil {
+		return &FindError{fmt.Sprintf("%s names %s, which can't be run: %v", from, path, err), installHint}
 	}
 	if isSelf(path) {
 		return &FindError{fmt.Sprintf("%s names %s, which is codex-bridge itself", from, path), "name the real codex"}
@@ -61,7 +61,7 @@ func lookup(name string) (string, error) {
 		}
 		for _, ext := range extensions() {
 			path := filepath.Join(dir, name+ext)
-			if !filepath.IsAbs(path) || executable(path) != nil { // as os/exec: nothing from the current folder
+			if !filepath.IsAbs(path) || checkExecutable(path) != nil { // as os/exec: nothing from the current folder
 				continue
 			}
 			if isSelf(path) {
@@ -72,9 +72,9 @@ func lookup(name string) (string, error) {
 		}
 	}
 	if self {
-		return "", &FindError{fmt.Sprintf("the only %q in PATH is codex-bridge itself", name), install}
+		return "", &FindError{fmt.Sprintf("the only %q in PATH is codex-bridge itself", name), installHint}
 	}
-	return "", &FindError{fmt.Sprintf("no %q in PATH", name), install}
+	return "", &FindError{fmt.Sprintf("no %q in PATH", name), installHint}
 }
 
 // extensions are what Windows adds to the name of a program.
@@ -85,7 +85,7 @@ func extensions() []string {
 	return []string{""}
 }
 
-func executable(path string) error {
+func checkExecutable(path string) error {
 	info, err := os.Stat(path)
 	var perr *os.PathError
 	switch {
@@ -118,7 +118,7 @@ func isSelf(path string) bool {
 // nested is the environment for a codex that we start, and an error when it was
 // us who started ourselves time and again: Find sees a copy or a link of
 // the program, but not a script that calls it.
-func nested(env []string) ([]string, error) {
+func childEnviron(env []string) ([]string, error) {
 	depth, _ := strconv.Atoi(os.Getenv(envDepth))
 	if depth >= maxDepth {
 		return nil, &FindError{fmt.Sprintf("codex-bridge was started by itself %d times over: the codex it finds calls it again", depth),

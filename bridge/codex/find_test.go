@@ -80,7 +80,7 @@ func TestFind(t *testing.T) {
 				return
 			}
 			var find *codex.FindError
-			if !errors.As(err, &find) || !strings.Contains(find.Problem, c.problem) || find.Mend == "" {
+			if !errors.As(err, &find) || !strings.Contains(find.Problem, c.problem) || find.Hint == "" {
 				t.Errorf("got %q, %v; want an error with %q and its mend", got, err, c.problem)
 			}
 			if err != nil && strings.Contains(err.Error(), "\n") {

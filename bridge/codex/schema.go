@@ -49,16 +49,16 @@ var schemaFiles = map[methods.Side]string{
 // Schema runs codex for its version and its JSON schema, in a temporary folder:
 // with the experimental methods and without, to tell them apart. c.Args go before
 // codex's command.
-func Schema(ctx context.Context, c Command) (*Protocol, error) {
+func LoadProtocol(ctx context.Context, c Command) (*Protocol, error) {
 	dir, err := os.MkdirTemp("", "codex-bridge-schema-")
 	if err != nil {
 		return nil, err
 	}
-	p, err := schema(ctx, c, dir)
+	p, err := loadProtocol(ctx, c, dir)
 	return p, errors.Join(err, os.RemoveAll(dir))
 }
 
-func schema(ctx context.Context, c Command, dir string) (*Protocol, error) {
+func loadProtocol(ctx context.Context, c Command, dir string) (*Protocol, error) {
 	version, err := c.version(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func schema(ctx context.Context, c Command, dir string) (*Protocol, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.tellExperimental(plain)
+	p.markExperimental(plain)
 	return p, nil
 }
 
@@ -89,7 +89,7 @@ func (c Command) WriteSchema(ctx context.Context, dir string) error {
 }
 
 // tellExperimental marks what a schema without experimental methods does not have.
-func (p *Protocol) tellExperimental(plain map[methods.Side]map[string]MethodShape) {
+func (p *Protocol) markExperimental(plain map[methods.Side]map[string]MethodShape) {
 	for side, list := range p.Methods {
 		for name, shape := range list {
 			stable, ok := plain[side][name]
@@ -111,19 +111,19 @@ func (p *Protocol) tellExperimental(plain map[methods.Side]map[string]MethodShap
 // output runs codex for a moment and returns what it prints on stdout.
 func (c Command) output(ctx context.Context, args ...string) (string, error) {
 	what := strings.Join(append([]string{c.Path}, args[:min(2, len(args))]...), " ")
-	env, err := nested(c.Env)
+	env, err := childEnviron(c.Env)
 	if err != nil {
 		return "", err
 	}
 	ended, err := child.Run(ctx, child.Command{
-		Args: slices.Concat([]string{c.Path}, c.Args, args), Env: env, Max: maxOutput, Tail: 4096,
+		Args: slices.Concat([]string{c.Path}, c.Args, args), Env: env, MaxStdout: maxOutput, MaxStderr: 4096,
 		Grace: time.Second, // a child of a script may hold its output open
 	})
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", what, err)
 	case ended.Code != 0:
-		return "", fmt.Errorf("%s: %s: %s", what, ended.How, strings.TrimSpace(string(ended.Stderr)))
+		return "", fmt.Errorf("%s: %s: %s", what, ended.Status, strings.TrimSpace(string(ended.Stderr)))
 	}
 	return string(ended.Stdout), nil
 }
@@ -140,7 +140,7 @@ func readSchema(dir string) (map[methods.Side]map[string]MethodShape, error) {
 	return all, nil
 }
 
-func readSide(dir, name string, answers bool) (map[string]MethodShape, error) {
+func readSide(dir, name string, hasResponses bool) (map[string]MethodShape, error) {
 	var file struct {
 		OneOf       []schemaMethod        `json:"oneOf"`
 		Definitions map[string]schemaNode `json:"definitions"`
@@ -154,12 +154,12 @@ func readSide(dir, name string, answers bool) (map[string]MethodShape, error) {
 			return nil, fmt.Errorf("%s: a variant has no single method name; codex writes its schema in another way now", name)
 		}
 		shape := MethodShape{Params: m.Properties.Params.members(file.Definitions)}
-		if answers {
-			var answer schemaNode
-			if err := readJSON(filepath.Join(dir, m.answerFile()), &answer); err != nil {
+		if hasResponses {
+			var response schemaNode
+			if err := readJSON(filepath.Join(dir, m.responseFile()), &response); err != nil {
 				return nil, err
 			}
-			shape.Answer = answer.members(nil)
+			shape.Answer = response.members(nil)
 		}
 		list[m.Properties.Method.Enum[0]] = shape
 	}

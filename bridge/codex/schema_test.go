@@ -77,7 +77,7 @@ func schemaFiles() map[string]string {
 }
 
 func TestSchema(t *testing.T) {
-	got, err := codex.Schema(t.Context(), printer(t, schemaFiles()))
+	got, err := codex.LoadProtocol(t.Context(), printer(t, schemaFiles()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,18 +112,18 @@ func TestSchemaFails(t *testing.T) {
 	} {
 		files := schemaFiles()
 		files[c.file] = c.text
-		if p, err := codex.Schema(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if p, err := codex.LoadProtocol(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %s: %v, %v, want %q", c.file, c.text, p, err, c.want)
 		}
 	}
 	files := schemaFiles()
 	delete(files, "full/ServerRequest.json")
-	if _, err := codex.Schema(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), "ServerRequest.json") {
+	if _, err := codex.LoadProtocol(t.Context(), printer(t, files)); err == nil || !strings.Contains(err.Error(), "ServerRequest.json") {
 		t.Errorf("without ServerRequest.json: %v", err)
 	}
 	c := printer(t, schemaFiles())
 	c.Args = []string{"--before"}
-	if _, err := codex.Schema(t.Context(), c); err == nil || !strings.Contains(err.Error(), "what is --before --version") {
+	if _, err := codex.LoadProtocol(t.Context(), c); err == nil || !strings.Contains(err.Error(), "what is --before --version") {
 		t.Errorf("a codex that fails: %v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestSchemaHangs(t *testing.T) {
 		_, _ = os.ReadFile(started) // until the script is there
 		cancel()
 	}()
-	if _, err := codex.Schema(ctx, codex.Command{Path: script}); !errors.Is(err, context.Canceled) {
+	if _, err := codex.LoadProtocol(ctx, codex.Command{Path: script}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was given up", err)
 	}
 }

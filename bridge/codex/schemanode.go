@@ -20,7 +20,7 @@ type schemaMethod struct {
 
 // answerFile is where a server request's answer is described: codex names it after
 // the params.
-func (m schemaMethod) answerFile() string {
+func (m schemaMethod) responseFile() string {
 	return strings.TrimSuffix(path.Base(m.Properties.Params.Ref), "Params") + "Response.json"
 }
 

@@ -25,21 +25,21 @@ func Signals() <-chan os.Signal {
 }
 
 // EndsIt tells whether codex is to be gone some time after this signal.
-func EndsIt(sig os.Signal) bool { return sig != syscall.SIGUSR1 && sig != syscall.SIGUSR2 }
+func IsTermination(sig os.Signal) bool { return sig != syscall.SIGUSR1 && sig != syscall.SIGUSR2 }
 
 // Mirror ends this process as codex ended: with its status, or by its signal.
-func Mirror(state *os.ProcessState) {
+func ExitLike(state *os.ProcessState) {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
 		os.Exit(state.ExitCode())
 	}
 	sig := status.Signal()
-	noCore()
-	die(sig)
+	disableCoreDump()
+	dieBySignal(sig)
 	time.Sleep(time.Second) // it comes to another thread, a moment later
 	// A signal that does not end us, or not yet: the shell's way of saying it.
 	os.Exit(128 + int(sig))
 }
 
 // noCore: the memory worth looking at was codex's, not ours.
-func noCore() { _ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) }
+func disableCoreDump() { _ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) }

@@ -13,7 +13,7 @@ func Signals() <-chan os.Signal {
 }
 
 // EndsIt tells whether codex is to be gone some time after this signal.
-func EndsIt(os.Signal) bool { return true }
+func IsTermination(os.Signal) bool { return true }
 
 // Mirror ends this process with codex's status.
-func Mirror(state *os.ProcessState) { os.Exit(state.ExitCode()) }
+func ExitLike(state *os.ProcessState) { os.Exit(state.ExitCode()) }

@@ -20,7 +20,7 @@ const pipeSize = 1 << 20
 
 // Widen makes a pipe larger. On a socketpair, which Node gives its children, and
 // over the user's pipe quota it fails, and that does no harm.
-func Widen(f *os.File) {
+func GrowPipe(f *os.File) {
 	if conn, err := f.SyscallConn(); err == nil {
 		_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
 	}

@@ -11,7 +11,7 @@ import (
 var terminate = os.Kill
 
 // Widen makes a pipe larger, where the system can.
-func Widen(*os.File) {}
+func GrowPipe(*os.File) {}
 
 func stdoutPipe() (r, w *os.File, err error) { return os.Pipe() }
 

@@ -42,7 +42,7 @@ type Program struct {
 	version string
 	err     error
 
-	sufficient atomic.Pointer[string] // the minimum that version was last found to meet
+	metMinimum atomic.Pointer[string] // the minimum that version was last found to meet
 }
 
 // NewProgram makes a Program. c.Args go before --version. It starts nothing.
@@ -79,18 +79,18 @@ func (p *Program) Version(ctx context.Context) (string, error) {
 
 // AtLeast returns an error if the program's version is lower than minimum, or can't be
 // found out.
-func (p *Program) AtLeast(ctx context.Context, minimum string) error {
-	if met := p.sufficient.Load(); met != nil && *met == minimum {
+func (p *Program) RequireVersion(ctx context.Context, minimum string) error {
+	if met := p.metMinimum.Load(); met != nil && *met == minimum {
 		return nil
 	}
 	version, err := p.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("the version of codex is unknown, and %s or later is needed: %w; run that command by hand, or name another codex with %s or codex.command", minimum, err, Env)
 	}
-	if err := TooOld(version, minimum); err != nil {
+	if err := CheckVersion(version, minimum); err != nil {
 		return err
 	}
-	p.sufficient.Store(&minimum)
+	p.metMinimum.Store(&minimum)
 	return nil
 }
 
@@ -155,7 +155,7 @@ func numbers(version string) (list []int, rest string) {
 }
 
 // TooOld returns an error if version is lower than minimum.
-func TooOld(version, minimum string) error {
+func CheckVersion(version, minimum string) error {
 	if CompareVersions(version, minimum) < 0 {
 		return fmt.Errorf("codex is %s; %s or later is needed: update it, or lower codex.min_version", version, minimum)
 	}

@@ -60,7 +60,7 @@ func TestProgramVersion(t *testing.T) {
 			if text, err := os.ReadFile(calls); err != nil || len(text) != 1 {
 				t.Errorf("it was run %d times (%v)", len(text), err)
 			}
-			err := p.AtLeast(t.Context(), "0.150.1")
+			err := p.RequireVersion(t.Context(), "0.150.1")
 			if (err == nil) != (c.version == "0.150.1") {
 				t.Errorf("AtLeast: %v", err)
 			}
@@ -72,7 +72,7 @@ func TestPreReleasesOfOneVersionAreEqual(t *testing.T) {
 	if got := codex.CompareVersions("0.169.0-alpha.10", "0.169.0-alpha.2"); got != 0 {
 		t.Errorf("CompareVersions = %d, want 0", got)
 	}
-	if err := codex.TooOld("0.169.0-alpha.10", "0.169.0-alpha.2"); err != nil {
+	if err := codex.CheckVersion("0.169.0-alpha.10", "0.169.0-alpha.2"); err != nil {
 		t.Error(err)
 	}
 }
@@ -82,7 +82,7 @@ func TestTooOld(t *testing.T) {
 		version string
 		bad     bool
 	}{{"0.169.0", false}, {"0.125.0", false}, {"0.124.9", true}, {"0.125.0-alpha", true}, {"1.0", false}, {"", true}} {
-		if err := codex.TooOld(c.version, "0.125.0"); (err != nil) != c.bad {
+		if err := codex.CheckVersion(c.version, "0.125.0"); (err != nil) != c.bad {
 			t.Errorf("TooOld(%q) = %v", c.version, err)
 		}
 	}

@@ -104,11 +104,11 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 		return policy.Looser(policy.InForce(than.Root()), policy.InForce(settings.Root()))
 	}
 	home := g.world.CodexHome
-	its, own := rollout.Settings(home, one.Rollout, ""), rollout.Settings(home, caller.Rollout, turn)
+	its, own := rollout.TurnSettings(home, one.Rollout, ""), rollout.TurnSettings(home, caller.Rollout, turn)
 	if its == nil || own == nil || looser(own, its) {
 		return true
 	}
-	its, own = rollout.Applied(home, one.Rollout), rollout.Applied(home, caller.Rollout)
+	its, own = rollout.AppliedSettings(home, one.Rollout), rollout.AppliedSettings(home, caller.Rollout)
 	return its != nil && own != nil && looser(own, its)
 }
 

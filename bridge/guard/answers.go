@@ -69,7 +69,7 @@ func (g *Guard) escalation(method string, params rpc.Value, state policy.State) 
 		return rules.EscalationUnknown
 	}
 	if call, ok := params.Get(key).Text(); ok && state.Thread != nil {
-		return rollout.Find(state.CodexHome, state.Thread.Rollout, call).Escalation
+		return rollout.FindCall(state.CodexHome, state.Thread.Rollout, call).Escalation
 	}
 	return rules.EscalationUnknown
 }

@@ -24,7 +24,7 @@ func TestChildSettingsAreLookedUpOnceATurn(t *testing.T) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.known[id] == nil {
-			return &child{Spawned: rollout.Spawned{Path: path}}
+			return &child{Subagent: rollout.Subagent{Path: path}}
 		}
 		return c.known[id]
 	}

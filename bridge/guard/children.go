@@ -23,7 +23,7 @@ type children struct {
 // child is a subagent's thread, with what was in force in the turn that was asked about
 // last.
 type child struct {
-	rollout.Spawned
+	rollout.Subagent
 	turn     string // "" none was asked about, or nothing is known of it
 	settings *rpc.Doc
 }
@@ -42,11 +42,11 @@ func (c *children) find(codexHome, id string) *child {
 	if one != nil {
 		return one
 	}
-	spawned, err := rollout.FindSpawned(codexHome, id)
+	spawned, err := rollout.FindSubagent(codexHome, id)
 	if err != nil {
 		return nil
 	}
-	one = &child{Spawned: spawned}
+	one = &child{Subagent: spawned}
 	c.put(id, one)
 	return one
 }
@@ -66,9 +66,9 @@ func (c *children) inForce(codexHome, id, turn string, one *child) *rpc.Doc {
 	if turn != "" && one.turn == turn {
 		return one.settings
 	}
-	settings := rollout.Settings(codexHome, one.Path, turn)
+	settings := rollout.TurnSettings(codexHome, one.Path, turn)
 	if settings != nil && turn != "" {
-		c.put(id, &child{Spawned: one.Spawned, turn: turn, settings: settings})
+		c.put(id, &child{Subagent: one.Subagent, turn: turn, settings: settings})
 	}
 	return settings
 }

@@ -62,9 +62,9 @@ func (g *Guard) ownRules(t *policy.Thread) *userrules.Set {
 		return own
 	}
 	project := g.userRules.Read(inProjects(t, "rules")...)
-	own.Rules = append(own.Rules, project.Lets()...)
-	if own.Fault == nil {
-		own.Fault = project.Fault
+	own.Rules = append(own.Rules, project.Allowing()...)
+	if own.Err == nil {
+		own.Err = project.Err
 	}
 	return own
 }

@@ -212,13 +212,13 @@ func (g *Guard) repositoryPrograms(ctx context.Context, folder string) ([]gitKey
 	ended, err := processes.Run(ctx, processes.Command{
 		Args: []string{git, "-c", "safe.bareRepository=explicit", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
 			"config", "--list", "--includes", "--show-scope", "--show-origin", "-z"},
-		Dir: folder, Env: env, Max: 4 << 20, Tail: 1 << 10,
+		Dir: folder, Env: env, MaxStdout: 4 << 20, MaxStderr: 1 << 10,
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case ended.Code != 0:
-		return nil, errors.New(strings.TrimSpace(ended.How + ": " + string(ended.Stderr)))
+		return nil, errors.New(strings.TrimSpace(ended.Status + ": " + string(ended.Stderr)))
 	}
 	return programKeys(string(ended.Stdout), func(file string) bool { return !g.mayChange(folder, file) })
 }

@@ -57,13 +57,13 @@ func (r *gitRepository) git(args ...string) string {
 	r.t.Helper()
 	ended, err := r.run(args...)
 	if err != nil || ended.Code != 0 {
-		r.t.Fatalf("git %q: %v %s\n%s", args, err, ended.How, ended.Stderr)
+		r.t.Fatalf("git %q: %v %s\n%s", args, err, ended.Status, ended.Stderr)
 	}
 	return strings.TrimSpace(string(ended.Stdout))
 }
 
 func (r *gitRepository) run(args ...string) (processes.Result, error) {
-	return processes.Run(r.t.Context(), processes.Command{Args: append([]string{"git"}, args...), Dir: r.folder, Env: r.env, Max: 1 << 20, Tail: 1 << 10})
+	return processes.Run(r.t.Context(), processes.Command{Args: append([]string{"git"}, args...), Dir: r.folder, Env: r.env, MaxStdout: 1 << 20, MaxStderr: 1 << 10})
 }
 
 // status runs git as Codex does at the start of a turn, and reports whether it ran the

@@ -152,7 +152,7 @@ func (g *Guard) Routes() []bridge.Route {
 			When: func() bool { return g.isActive() || g.opensUnenforced() },
 		})
 	}
-	for _, method := range methods.Unloaded {
+	for _, method := range methods.UnloadNotifications {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what was verified of it is not true of the next that has its id", HandleServer: g.unloaded})
 	}
 	for _, row := range methods.Rows() {
@@ -234,7 +234,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Err
 	if d.Untrusted != "" && p.Mode() == config.Enforce {
 		g.keptUntrusted(call, d.Untrusted, state)
 	}
-	if call.Method == "thread/unsubscribe" || slices.Contains(methods.Unloading, call.Method) {
+	if call.Method == "thread/unsubscribe" || slices.Contains(methods.UnloadRequests, call.Method) {
 		g.threads.awaitAll(patient, thread, g.peer.CodexDone())
 		if patient.Err() != nil {
 			return rpc.Errorf(rpc.CodeDeadline, "%s: Codex has not answered the request that opens a thread; send it again", call.Method)
@@ -243,7 +243,7 @@ func (g *Guard) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Err
 	if call.Method == "thread/unsubscribe" {
 		g.unsubscribe(call, thread)
 	}
-	if slices.Contains(methods.Unloading, call.Method) && call.Kind == rpc.Request {
+	if slices.Contains(methods.UnloadRequests, call.Method) && call.Kind == rpc.Request {
 		call.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Outcome() != bridge.Failed {
 				g.threads.unverified(thread)

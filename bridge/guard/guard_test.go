@@ -64,7 +64,7 @@ func (f versionFunc) supported(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return codex.TooOld(version, "0.125.0")
+	return codex.CheckVersion(version, "0.125.0")
 }
 
 // The sessions are txtar files: the version of codex, where it is another than the

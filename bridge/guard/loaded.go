@@ -51,7 +51,7 @@ func openedBefore(method string) *rpc.Error {
 // has, if that is not known, or if Codex has loaded the thread: it then ignores the cwd of a resume,
 // unless the client has unsubscribed from the thread.
 func (g *Guard) openedIn(ctx context.Context, id string) string {
-	opened, last := rollout.Moved(g.world.CodexHome, id)
+	opened, last := rollout.Folders(g.world.CodexHome, id)
 	if opened == "" || opened == last {
 		return ""
 	}

@@ -33,7 +33,7 @@ func (g *Guard) agent(ctx context.Context, p *policy.Policy, t *policy.Thread, u
 	case policy.ResumesAgent(use.Name):
 		// Measured: any thread on disk can be resumed, with the model of its last turn.
 		id, _ := use.Input.Get("id").Text()
-		last := rollout.LastSettings(g.world.CodexHome, id)
+		last := rollout.LastTurnSettings(g.world.CodexHome, id)
 		if last == nil {
 			return &policy.AgentSettings{Unknown: "its last turn is not in Codex's files"}
 		}

@@ -49,7 +49,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 	}
 	state := g.callState(ctx, thread, turn, use, call)
 	if state.Thread != nil {
-		call := rollout.Find(state.CodexHome, state.Thread.Rollout, use.ID)
+		call := rollout.FindCall(state.CodexHome, state.Thread.Rollout, use.ID)
 		state.Escalation, state.Requested = call.Escalation, call.Requested
 		use.Shell, use.Flags = call.Shell, call.Flags
 	}

@@ -78,7 +78,7 @@ func TestRowsAreSound(t *testing.T) {
 		if !slices.Contains([]methods.Verdict{methods.Pass, methods.Rewrite, methods.Gate, methods.Deny}, row.Verdict) {
 			t.Errorf("%s: verdict %q", name, row.Verdict)
 		}
-		if !row.Side.Client() && row.Verdict != methods.Pass && row.Side != methods.ServerRequest {
+		if !row.Side.IsFromClient() && row.Verdict != methods.Pass && row.Side != methods.ServerRequest {
 			t.Errorf("%s: a notification of codex is %s", name, row.Verdict)
 		}
 		if r := []rune(row.Why); len(r) == 0 || len(r) > 120 || unicode.IsUpper(r[0]) {
@@ -184,7 +184,7 @@ func TestUnder(t *testing.T) {
 		{methods.Row{Side: methods.ServerNotification, Verdict: methods.Pass}, "ask", methods.Pass},
 		{methods.Row{Side: methods.ServerNotification, Verdict: methods.Pass}, "deny", methods.Pass},
 	} {
-		if got := c.row.Under(c.override); got != c.want {
+		if got := c.row.Override(c.override); got != c.want {
 			t.Errorf("%s %s under %q: %s, want %s", c.row.Side, c.row.Verdict, c.override, got, c.want)
 		}
 	}

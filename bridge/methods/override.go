@@ -5,8 +5,8 @@ package methods
 // answers no in the client's place, and with "ask" no rule consents. "allow" lifts
 // a refusal and nothing else: what is judged by its fields stays judged, since the
 // fields have rules of their own in the policy.
-func (r Row) Under(override string) Verdict {
-	if !r.Side.Overridable() {
+func (r Row) Override(override string) Verdict {
+	if !r.Side.IsOverridable() {
 		return r.Verdict
 	}
 	switch override {

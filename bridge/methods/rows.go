@@ -20,7 +20,7 @@ func sorted(groups ...[]Row) []Row {
 }
 
 // places are where a row stands in all.
-var places = func() [sides]map[string]int {
+var indexes = func() [sides]map[string]int {
 	var index [sides]map[string]int
 	for side := range index {
 		index[side] = make(map[string]int)
@@ -37,7 +37,7 @@ func Lookup(side Side, method string) (Row, bool) {
 	if side >= sides {
 		return Row{}, false
 	}
-	i, ok := places[side][method]
+	i, ok := indexes[side][method]
 	if !ok {
 		return Row{}, false
 	}

@@ -18,11 +18,11 @@ func (s Side) String() string {
 }
 
 // Client says whether the client speaks.
-func (s Side) Client() bool { return s == ClientRequest || s == ClientNotification }
+func (s Side) IsFromClient() bool { return s == ClientRequest || s == ClientNotification }
 
 // Overridable says whether policy.methods has a say: what codex tells its client has
 // happened already.
-func (s Side) Overridable() bool { return s != ServerNotification }
+func (s Side) IsOverridable() bool { return s != ServerNotification }
 
 // MarshalText writes the side as String does.
 func (s Side) MarshalText() ([]byte, error) {

@@ -57,7 +57,7 @@ func (p *Policy) DecideAnswer(asked Asked, m *rpc.Message, st State) Decision {
 		return Decision{Verdict: Pass, Message: m.Bytes()} // an error is a refusal to Codex (measured)
 	}
 	return p.plain(p.decideAnswer(asked, m, st), m, func(m *rpc.Message) *shape.Mismatch {
-		return shape.Answer(asked.Method, m.Result)
+		return shape.CheckResponse(asked.Method, m.Result)
 	}, asked.Method, "result")
 }
 

@@ -128,7 +128,7 @@ func (c *argsCall) plain(item argv.Item) {
 		// See below; known or not.
 	case item.State == argv.Unknown:
 		c.refuse(shown, argMode, "this flag is not known here, and what it does can't be judged", "leave it out, or put it into codex.args, which no rule holds")
-	case item.State == argv.Broken:
+	case item.State == argv.Invalid:
 		c.refuse(shown, argMode, "its value is missing, or there is one where none belongs", "write it as codex --help does")
 	case item.Name == "":
 		c.refuse("the word "+argText(item.Value), argMode, "beside "+argv.AppServer+" there is no place for one", "leave it out")

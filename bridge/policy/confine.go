@@ -20,11 +20,11 @@ func (p *Policy) Confine(t ToolUse, st State, own *userrules.Set) Decision {
 		return Decision{Verdict: Pass}
 	}
 	v := own.Judge(command)
-	switch v.Fate {
+	switch v.Outcome {
 	case userrules.Stays:
 		return Decision{Verdict: Pass}
 	case userrules.Leaves:
-		from, to := text(command), text(userrules.Keep(command))
+		from, to := text(command), text(userrules.Wrap(command))
 		return Decision{Verdict: Rewrite, Message: fmt.Appendf(nil, `{"command":%s}`, to), Changes: []Change{{
 			Field: "tool_input.command", Rule: ruleSandbox, Reason: v.Reason, Origin: p.origin(ruleSandbox), From: from, To: to,
 		}}}

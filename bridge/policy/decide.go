@@ -26,7 +26,7 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 	}
 	known, verdict, ok := p.verdict(m)
 	if verdict == methods.Ask && st.Consented {
-		verdict = known.Under("allow")
+		verdict = known.Override("allow")
 	}
 	switch verdict {
 	case methods.Pass, methods.Rewrite:
@@ -89,7 +89,7 @@ func (p *Policy) unanswerable(m *rpc.Message) (Decision, bool) {
 func (p *Policy) Judges(m *rpc.Message) bool {
 	row, verdict, _ := p.verdict(m)
 	if verdict == methods.Ask { // as it is judged once a person has agreed
-		verdict = row.Under("allow")
+		verdict = row.Override("allow")
 	}
 	switch verdict {
 	case methods.Deny:

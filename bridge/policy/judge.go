@@ -30,7 +30,7 @@ func (p *Policy) verdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
 			row.Verdict = methods.Pass
 		}
 	}
-	return row, row.Under(override), known
+	return row, row.Override(override), known
 }
 
 // refused is the decision about a method that may not be used.

@@ -41,7 +41,7 @@ const ruleShape = "protocol"
 
 func plainParams(m *rpc.Message) *shape.Mismatch {
 	if m.Kind == rpc.Notification {
-		return shape.Notification(m.Method, m.Params)
+		return shape.CheckNotification(m.Method, m.Params)
 	}
-	return shape.Request(m.Method, m.Params)
+	return shape.CheckRequest(m.Method, m.Params)
 }

@@ -220,7 +220,7 @@ var clientMethods = sync.OnceValues(func() ([]string, map[string][]string) {
 	var names []string
 	members := make(map[string][]string)
 	for _, row := range methods.Rows() {
-		if row.Side.Client() {
+		if row.Side.IsFromClient() {
 			shape := schema.Methods[row.Side.String()][row.Method]
 			names = append(names, row.Method)
 			members[row.Method] = slices.Concat(shape.Params, shape.ExperimentalParams)
@@ -335,7 +335,7 @@ func TestSequences(t *testing.T) {
 				row, known = methods.Lookup(methods.ClientNotification, m.Method)
 			}
 			override := overrides[m.Method]
-			switch verdict := row.Under(override); {
+			switch verdict := row.Override(override); {
 			case !known && cfg.UnknownMethods != "allow" && override != "allow":
 				t.Fatalf("an unknown method passed: %s", line)
 			case known && (verdict == methods.Deny || verdict == methods.Ask), override == "deny", override == "ask":

@@ -14,23 +14,23 @@ import (
 // force. An entry "deny" of the bridge's profile stays where a change of settings takes the profile away. The
 // type of the sandboxPolicy is readOnly if no entry can be written, workspaceWrite if one can, and
 // dangerFullAccess for any other profile. The temporary folders are entries of their own.
-func Applied(codexHome, path string) *rpc.Doc {
-	return lastOf(codexHome, path, func(tail []byte) (found *rpc.Doc, done bool) {
+func AppliedSettings(codexHome, path string) *rpc.Doc {
+	return searchTail(codexHome, path, func(tail []byte) (found *rpc.Doc, done bool) {
 		for line := range linesWith(tail, `"thread_settings_applied"`) {
 			if line == nil {
 				continue // the one before it counts, beside the last turn's
 			}
 			payload := line.Root().Get("payload")
 			if line.Root().Get("type").Is("event_msg") && payload.Get("type").Is("thread_settings_applied") {
-				found = applied(payload.Get("thread_settings"))
+				found = convertApplied(payload.Get("thread_settings"))
 			}
 		}
 		return found, found != nil
 	})
 }
 
-func applied(settings rpc.Value) *rpc.Doc {
-	out := rename(settings)
+func convertApplied(settings rpc.Value) *rpc.Doc {
+	out := renameMembers(settings)
 	profile := settings.Get("permission_profile")
 	kind, files := "dangerFullAccess", profile.Get("file_system")
 	written := make(map[string]bool) // kinds of special paths that can be written

@@ -12,11 +12,11 @@ import (
 // tool is the one tool of codex 0.169.0 that runs commands, with or without
 // features.unified_exec (measured: shell, shell_command, local_shell and
 // container.exec are no calls that it supports).
-const tool = "exec_command"
+const commandTool = "exec_command"
 
 // harmless are the arguments of it that say nothing of the sandbox. Of one that is
 // not known nobody can tell. prefix_rule goes with an escalation only.
-var harmless = []string{"cmd", "justification", "max_output_tokens", "tty", "workdir", "yield_time_ms"}
+var neutralArguments = []string{"cmd", "justification", "max_output_tokens", "tty", "workdir", "yield_time_ms"}
 
 // readCall reads a function_call that asks for a command in the sandbox, or that surely
 // asks for one outside of it. It returns false for any other.
@@ -25,7 +25,7 @@ var harmless = []string{"cmd", "justification", "max_output_tokens", "tty", "wor
 // ignores an argument that it does not know, and prefix_rule without an escalation.
 func readCall(item rpc.Value) (Call, bool) {
 	text, ok := item.Get("arguments").Text()
-	if !ok || !item.Get("name").Is(tool) || given(item.Get("namespace")) {
+	if !ok || !item.Get("name").Is(commandTool) || isSet(item.Get("namespace")) {
 		return Call{}, false
 	}
 	arguments, err := rpc.ParseValue([]byte(text))
@@ -38,7 +38,7 @@ func readCall(item rpc.Value) (Call, bool) {
 	call, rule := Call{Escalation: rules.Sandboxed}, false
 	for name, v := range arguments.Root().Members() {
 		switch {
-		case !given(v):
+		case !isSet(v):
 		case name == "shell":
 			text, _ := v.Text()
 			if call.Shell = shellName(text); call.Shell == "" {
@@ -49,7 +49,7 @@ func readCall(item rpc.Value) (Call, bool) {
 			if login, _ := v.Bool(); login {
 				call.Flags = "-lc"
 			}
-		case slices.Contains(harmless, name):
+		case slices.Contains(neutralArguments, name):
 		case name == "prefix_rule":
 			rule = true
 		case name == "sandbox_permissions" && v.Is("use_default"):
@@ -83,7 +83,7 @@ func shellName(text string) string {
 }
 
 // usualShell is the shell of calls that name none, as Codex tells the model.
-func usualShell(line []byte) (string, bool) {
+func defaultShell(line []byte) (string, bool) {
 	if !bytes.Contains(line, []byte(`"world_state"`)) {
 		return "", false
 	}
@@ -94,4 +94,4 @@ func usualShell(line []byte) (string, bool) {
 	return doc.Root().Get("payload").Get("state").Get("environments").Get("environments").Get("local").Get("shell").Text()
 }
 
-func given(v rpc.Value) bool { return v.Exists() && v.Kind() != rpc.Null }
+func isSet(v rpc.Value) bool { return v.Exists() && v.Kind() != rpc.Null }

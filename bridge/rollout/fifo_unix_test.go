@@ -17,7 +17,7 @@ func TestFindPipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := rollout.Find(home, pipe, "call_1").Escalation; got != unknown {
+	if got := rollout.FindCall(home, pipe, "call_1").Escalation; got != unknown {
 		t.Errorf("got %d", got)
 	}
 }

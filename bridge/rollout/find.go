@@ -14,7 +14,7 @@ import (
 
 // most is how much of the file's end is looked at. A call is asked about as soon as
 // it is made, so that it is among the last lines.
-const most = 4 << 20
+const maxTail = 4 << 20
 
 // Call is what the model's own call of a command says.
 type Call struct {
@@ -36,11 +36,11 @@ type Call struct {
 //
 // A model may use an id twice: all the calls that have it must be plain, and name one
 // shell.
-func Find(codexHome, path, callID string) Call {
-	if codexHome == "" || !filepath.IsAbs(path) || !plainID(callID) {
+func FindCall(codexHome, path, callID string) Call {
+	if codexHome == "" || !filepath.IsAbs(path) || !isPlainID(callID) {
 		return Call{}
 	}
-	tail, head, err := read(codexHome, path, most)
+	tail, head, err := readEnds(codexHome, path, maxTail)
 	if err != nil {
 		return Call{}
 	}
@@ -48,14 +48,14 @@ func Find(codexHome, path, callID string) Call {
 	usual, known := "", false
 	for line := range bytes.Lines(tail) {
 		if bytes.Contains(line, []byte(`"world_state"`)) {
-			if shell, ok := usualShell(line); ok {
+			if shell, ok := defaultShell(line); ok {
 				usual, known = shell, true
 			}
 		}
 		if !bytes.Contains(line, []byte(callID)) {
 			continue
 		}
-		switch one := judge(line, callID); {
+		switch one := parseCall(line, callID); {
 		case one.Escalation == rules.Escalated:
 			escalated, doubtful = true, doubtful || !one.Requested
 		case one.Escalation == rules.EscalationUnknown:
@@ -70,7 +70,7 @@ func Find(codexHome, path, callID string) Call {
 	}
 	if found.Shell == "" && !known {
 		for line := range bytes.Lines(head) {
-			if shell, ok := usualShell(line); ok {
+			if shell, ok := defaultShell(line); ok {
 				usual = shell
 			}
 		}
@@ -91,22 +91,22 @@ func Find(codexHome, path, callID string) Call {
 
 // plainID tells whether an id is written in one way only, so that its bytes can be
 // looked for.
-func plainID(id string) bool {
-	const longest = 256
+func isPlainID(id string) bool {
+	const maxLen = 256
 	for _, c := range []byte(id) {
 		if c <= ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '/' {
 			return false
 		}
 	}
-	return id != "" && len(id) <= longest
+	return id != "" && len(id) <= maxLen
 }
 
 // beginning is how much of the file's beginning is read where the end is not all of it.
-const beginning = 1 << 20
+const maxHead = 1 << 20
 
 // read returns the end of the file, at most that many bytes, from the start of a line on,
 // and the beginning if that is not in it.
-func read(codexHome, path string, most int64) (tail, head []byte, err error) {
+func readEnds(codexHome, path string, maxBytes int64) (tail, head []byte, err error) {
 	f, err := open(codexHome, path)
 	if err != nil {
 		return nil, nil, err
@@ -119,14 +119,14 @@ func read(codexHome, path string, most int64) (tail, head []byte, err error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, errForeign
 	}
-	start := max(0, info.Size()-most)
+	start := max(0, info.Size()-maxBytes)
 	tail = make([]byte, info.Size()-start)
 	if _, err := io.ReadFull(io.NewSectionReader(f, start, int64(len(tail))), tail); err != nil {
 		return nil, nil, err
 	}
 	if start > 0 {
 		_, tail, _ = bytes.Cut(tail, []byte{'\n'})
-		head = make([]byte, min(start, beginning))
+		head = make([]byte, min(start, maxHead))
 		if _, err := io.ReadFull(io.NewSectionReader(f, 0, int64(len(head))), head); err != nil {
 			return nil, nil, err
 		}
@@ -170,7 +170,7 @@ func openIn(folder, name string) (*os.File, error) {
 }
 
 // judge says what a line makes of the call: the zero Call where it does not speak of it.
-func judge(line []byte, callID string) Call {
+func parseCall(line []byte, callID string) Call {
 	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
 	if err != nil {
 		return Call{Escalation: rules.Escalated} // a line that names the call and can't be read

@@ -81,7 +81,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, path := write(t, tt.text)
-			if got := rollout.Find(home, path, "call_1").Escalation; got != tt.want {
+			if got := rollout.FindCall(home, path, "call_1").Escalation; got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -102,7 +102,7 @@ func TestFindRequested(t *testing.T) {
 		call("other", `{"cmd":"ls","sandbox_permissions":"require_escalated"}`):                  false,
 	} {
 		home, path := write(t, text)
-		if got := rollout.Find(home, path, "call_1"); got.Requested != want {
+		if got := rollout.FindCall(home, path, "call_1"); got.Requested != want {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
@@ -147,7 +147,7 @@ func TestFindForeign(t *testing.T) {
 		"a long id":             {home, path, strings.Repeat("c", 257), unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := rollout.Find(tt.home, tt.path, tt.id).Escalation; got != tt.want {
+			if got := rollout.FindCall(tt.home, tt.path, tt.id).Escalation; got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -162,7 +162,7 @@ func FuzzFind(f *testing.F) {
 		home, path := write(t, call("exec_command", arguments))
 		var read map[string]any
 		err := json.Unmarshal([]byte(arguments), &read)
-		if got := rollout.Find(home, path, "call_1").Escalation; got == sandboxed &&
+		if got := rollout.FindCall(home, path, "call_1").Escalation; got == sandboxed &&
 			(err != nil || read["sandbox_permissions"] != nil && read["sandbox_permissions"] != "use_default" || read["additional_permissions"] != nil) {
 			t.Errorf("%s counts as plain", arguments)
 		}

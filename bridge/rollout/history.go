@@ -17,15 +17,15 @@ import (
 const (
 	// mostHistory is how much of a thread's files is read for its history, and the
 	// longest line of them.
-	mostHistory = 64 << 20
+	maxHistory = 64 << 20
 	// mostForks is how many threads a history may come from.
-	mostForks = 16
+	maxForks = 16
 )
 
 var (
 	errMeta    = errors.New("it does not begin with what thread it is of")
 	errForks   = errors.New("it comes from too many threads")
-	errHistory = fmt.Errorf("it is longer than %d MiB", mostHistory>>20)
+	errHistory = fmt.Errorf("it is longer than %d MiB", maxHistory>>20)
 )
 
 // History is what the model is told of a thread: raw items of the Responses API, the
@@ -33,8 +33,8 @@ var (
 // was forked it is that of the thread before, too. What can't be told whole is an error: a
 // record of a kind that is not known may have changed what came before.
 func History(codexHome, path string) ([]json.RawMessage, error) {
-	h := history{codexHome: codexHome, left: mostHistory}
-	if err := h.read(path, -1, 0); err != nil {
+	h := history{codexHome: codexHome, remaining: maxHistory}
+	if err := h.readFile(path, -1, 0); err != nil {
 		return nil, fmt.Errorf("the history of the thread: %w", err)
 	}
 	return h.items, nil
@@ -42,14 +42,14 @@ func History(codexHome, path string) ([]json.RawMessage, error) {
 
 type history struct {
 	codexHome string
-	left      int64
+	remaining int64
 	items     []json.RawMessage
-	begun     bool // what comes is no longer what every thread begins with
+	started   bool // what comes is no longer what every thread begins with
 }
 
 // read reads one file, up to the record of that ordinal; -1 is all of it.
-func (h *history) read(path string, before int64, depth int) error {
-	if depth == mostForks {
+func (h *history) readFile(path string, before int64, depth int) error {
+	if depth == maxForks {
 		return errForks
 	}
 	f, err := open(h.codexHome, path)
@@ -64,13 +64,13 @@ func (h *history) read(path string, before int64, depth int) error {
 	if !info.Mode().IsRegular() {
 		return errForeign
 	}
-	if h.left -= info.Size(); h.left < 0 {
+	if h.remaining -= info.Size(); h.remaining < 0 {
 		return errHistory
 	}
-	return h.lines(f, info, before, depth)
+	return h.readLines(f, info, before, depth)
 }
 
-func (h *history) lines(f *os.File, info os.FileInfo, before int64, depth int) error {
+func (h *history) readLines(f *os.File, info os.FileInfo, before int64, depth int) error {
 	lines := bufio.NewReaderSize(io.LimitReader(f, info.Size()), 1<<20)
 	for n := 0; ; n++ {
 		line, err := lines.ReadBytes('\n')
@@ -91,9 +91,9 @@ func (h *history) lines(f *os.File, info os.FileInfo, before int64, depth int) e
 			return nil
 		}
 		if n == 0 {
-			err = h.begin(doc.Root(), depth)
+			err = h.readMeta(doc.Root(), depth)
 		} else {
-			err = h.record(doc.Root())
+			err = h.readRecord(doc.Root())
 		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n+1, err)
@@ -102,7 +102,7 @@ func (h *history) lines(f *os.File, info os.FileInfo, before int64, depth int) e
 }
 
 // begin reads the first record of a file, which names the thread that it goes on with.
-func (h *history) begin(record rpc.Value, depth int) error {
+func (h *history) readMeta(record rpc.Value, depth int) error {
 	meta := record.Get("payload")
 	if !record.Get("type").Is("session_meta") || meta.Kind() != rpc.Object {
 		return errMeta
@@ -119,30 +119,30 @@ func (h *history) begin(record rpc.Value, depth int) error {
 	if !ok || before < 0 {
 		return fmt.Errorf("it does not say how much of the thread %s it goes on with", id)
 	}
-	path, err := find(h.codexHome, id)
+	path, err := findFile(h.codexHome, id)
 	if err != nil {
 		return fmt.Errorf("the thread %s that it goes on with: %w", id, err)
 	}
-	return h.read(path, before, depth+1)
+	return h.readFile(path, before, depth+1)
 }
 
 // record reads another one. Measured with 0.169.0: these are all kinds that there are in
 // the files of threads that ran turns, called tools, and were compacted, forked and
 // reverted (which writes the file anew).
-func (h *history) record(record rpc.Value) error {
+func (h *history) readRecord(record rpc.Value) error {
 	payload := record.Get("payload")
 	kind, _ := record.Get("type").Text()
 	switch kind {
 	case "turn_context":
-		h.begun = true
+		h.started = true
 	case "response_item":
 		if payload.Kind() != rpc.Object {
 			return errors.New("an item that is none")
 		}
 		item := payload.Raw()
-		if !h.begun {
+		if !h.started {
 			var err error
-			if item, err = ownWords(payload); err != nil || item == nil {
+			if item, err = withoutInstructions(payload); err != nil || item == nil {
 				return err
 			}
 		}
@@ -168,14 +168,14 @@ func (h *history) record(record rpc.Value) error {
 }
 
 // anew are the beginnings of what Codex tells every thread itself, at its first turn.
-var anew = []string{
+var instructionPrefixes = []string{
 	"<skills_instructions>", "<permissions instructions>", "<tools>", "<collaboration_mode>", "<apps_instructions>", "<plugins_instructions>",
 	"<personality_spec>", "<environment_context>", "# AGENTS.md instructions",
 }
 
 // ownWords is an item from before the first turn without what Codex tells every thread:
 // what is left are the developer's own instructions. nil: nothing is left.
-func ownWords(item rpc.Value) (json.RawMessage, error) {
+func withoutInstructions(item rpc.Value) (json.RawMessage, error) {
 	content := item.Get("content")
 	if content.Kind() != rpc.Array {
 		return item.Raw(), nil
@@ -183,7 +183,7 @@ func ownWords(item rpc.Value) (json.RawMessage, error) {
 	kept := []json.RawMessage{}
 	for part := range content.Elements() {
 		text, _ := part.Get("text").Text()
-		if !slices.ContainsFunc(anew, func(tag string) bool { return strings.HasPrefix(text, tag) }) {
+		if !slices.ContainsFunc(instructionPrefixes, func(tag string) bool { return strings.HasPrefix(text, tag) }) {
 			kept = append(kept, part.Raw())
 		}
 	}

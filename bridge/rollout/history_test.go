@@ -51,14 +51,14 @@ func TestTools(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
-			got, err := rollout.Tools(home, recorded(t, home, newer, begins(tt.members)))
+			got, err := rollout.DynamicTools(home, recorded(t, home, newer, begins(tt.members)))
 			if string(got) != tt.want || (err == nil) != (tt.want != "") {
 				t.Errorf("got %s, %v", got, err)
 			}
 		})
 	}
 	home := t.TempDir()
-	if got, err := rollout.Tools(home, recorded(t, home, newer, item("x"))); err == nil {
+	if got, err := rollout.DynamicTools(home, recorded(t, home, newer, item("x"))); err == nil {
 		t.Errorf("of what is no thread: %s", got)
 	}
 }

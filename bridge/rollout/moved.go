@@ -4,12 +4,12 @@ import "codex-bridge/rpc"
 
 // Moved returns the folder in which a thread was opened, and the one in which it works now, as Codex
 // has written them down. The thread is found by its id alone; "" is a folder that is not known.
-func Moved(codexHome, id string) (opened, last string) {
-	path, err := find(codexHome, id)
+func Folders(codexHome, id string) (opened, last string) {
+	path, err := findFile(codexHome, id)
 	if err != nil {
 		return "", ""
 	}
-	line, err := first(codexHome, path)
+	line, err := readFirstLine(codexHome, path)
 	if err != nil {
 		return "", ""
 	}
@@ -18,9 +18,9 @@ func Moved(codexHome, id string) (opened, last string) {
 		return "", ""
 	}
 	opened, _ = doc.Root().Get("payload").Get("cwd").Text()
-	settings := Applied(codexHome, path)
+	settings := AppliedSettings(codexHome, path)
 	if settings == nil { // Codex before 0.169 writes none
-		settings = Settings(codexHome, path, "")
+		settings = TurnSettings(codexHome, path, "")
 	}
 	if settings != nil {
 		last, _ = settings.Root().Get("cwd").Text()

@@ -36,7 +36,7 @@ func TestMoved(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if opened, last := rollout.Moved(home, id); opened != test.opened || last != test.last {
+			if opened, last := rollout.Folders(home, id); opened != test.opened || last != test.last {
 				t.Errorf("got %q and %q, want %q and %q", opened, last, test.opened, test.last)
 			}
 		})
@@ -76,7 +76,7 @@ func TestApplied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home, path := write(t, test.text)
 			got := ""
-			if doc := rollout.Applied(home, path); doc != nil {
+			if doc := rollout.AppliedSettings(home, path); doc != nil {
 				got = string(doc.Root().Raw())
 			}
 			if got != test.want {

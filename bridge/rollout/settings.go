@@ -15,7 +15,7 @@ var sandboxes = map[string]string{
 }
 
 // renamed are the members of a turn's context that settings have by another name.
-var renamed = map[string]string{
+var settingNames = map[string]string{
 	"cwd": "cwd", "model": "model", "effort": "effort", "approval_policy": "approvalPolicy", "approvals_reviewer": "approvalsReviewer",
 	"active_permission_profile": "activePermissionProfile", "collaboration_mode": "collaborationMode",
 }
@@ -23,15 +23,15 @@ var renamed = map[string]string{
 // Settings is what was in force when a turn began, in the form of the threadSettings of
 // thread/settings/updated; nil when that is not known. turn may be empty: then it is the
 // last turn's.
-func Settings(codexHome, path, turn string) *rpc.Doc {
-	return lastOf(codexHome, path, func(tail []byte) (found *rpc.Doc, done bool) {
+func TurnSettings(codexHome, path, turn string) *rpc.Doc {
+	return searchTail(codexHome, path, func(tail []byte) (found *rpc.Doc, done bool) {
 		for line := range linesWith(tail, `"turn_context"`) {
 			if line == nil {
 				return nil, true // it may be the one that counts
 			}
 			context := line.Root().Get("payload")
 			if line.Root().Get("type").Is("turn_context") && (turn == "" || context.Get("turn_id").Is(turn)) {
-				found = settings(context)
+				found = convertContext(context)
 			}
 		}
 		return found, found != nil
@@ -39,12 +39,12 @@ func Settings(codexHome, path, turn string) *rpc.Doc {
 }
 
 // mostForSettings is how many bytes of a file's end are looked at for settings: the outputs of commands follow them.
-const mostForSettings = 16 * most
+const maxSettingsTail = 16 * maxTail
 
 // lastOf calls search with more and more of a file's end, until search is done or all of it was searched.
-func lastOf(codexHome, path string, search func(tail []byte) (found *rpc.Doc, done bool)) *rpc.Doc {
-	for size := int64(most); size <= mostForSettings; size *= 4 {
-		tail, head, err := read(codexHome, path, size)
+func searchTail(codexHome, path string, search func(tail []byte) (found *rpc.Doc, done bool)) *rpc.Doc {
+	for size := int64(maxTail); size <= maxSettingsTail; size *= 4 {
+		tail, head, err := readEnds(codexHome, path, size)
 		if err != nil {
 			return nil
 		}
@@ -74,16 +74,16 @@ func linesWith(tail []byte, text string) iter.Seq[*rpc.Doc] {
 }
 
 // LastSettings is Settings of the last turn of a thread, which is found by its id alone.
-func LastSettings(codexHome, id string) *rpc.Doc {
-	path, err := find(codexHome, id)
+func LastTurnSettings(codexHome, id string) *rpc.Doc {
+	path, err := findFile(codexHome, id)
 	if err != nil {
 		return nil
 	}
-	return Settings(codexHome, path, "")
+	return TurnSettings(codexHome, path, "")
 }
 
-func settings(context rpc.Value) *rpc.Doc {
-	out := rename(context)
+func convertContext(context rpc.Value) *rpc.Doc {
+	out := renameMembers(context)
 	sandbox := map[string]json.RawMessage{"writableRoots": json.RawMessage("[]")}
 	for name, v := range context.Get("sandbox_policy").Members() {
 		switch name {
@@ -108,9 +108,9 @@ func settings(context rpc.Value) *rpc.Doc {
 }
 
 // rename returns the members of Codex's file that settings have, by the names that they have there.
-func rename(written rpc.Value) map[string]json.RawMessage {
+func renameMembers(written rpc.Value) map[string]json.RawMessage {
 	out := make(map[string]json.RawMessage)
-	for from, to := range renamed {
+	for from, to := range settingNames {
 		if v := written.Get(from); v.Exists() {
 			out[to] = v.Raw()
 		}

@@ -44,7 +44,7 @@ func TestFindShell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, path := write(t, tt.text)
-			if got := rollout.Find(home, path, "call_1"); got.Shell != tt.shell || got.Flags != tt.flags {
+			if got := rollout.FindCall(home, path, "call_1"); got.Shell != tt.shell || got.Flags != tt.flags {
 				t.Errorf("%+v, want %q %q", got, tt.shell, tt.flags)
 			}
 		})

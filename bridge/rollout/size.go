@@ -4,7 +4,7 @@ import "os"
 
 // Size is how large the file of a thread is, in bytes.
 func Size(codexHome, id string) (int64, error) {
-	path, err := find(codexHome, id)
+	path, err := findFile(codexHome, id)
 	if err != nil {
 		return 0, err
 	}

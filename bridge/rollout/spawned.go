@@ -15,7 +15,7 @@ import (
 )
 
 // Spawned is the thread of a subagent, as codex has written it down.
-type Spawned struct {
+type Subagent struct {
 	Path   string // its rollout file
 	Parent string // the id of the thread that has spawned it
 }
@@ -26,43 +26,43 @@ var threadID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f
 
 // longestMeta is how much of a file's first line is looked at: it holds the model's
 // instructions, some 20 KiB.
-const longestMeta = 1 << 20
+const maxFirstLine = 1 << 20
 
-var errNotSpawned = errors.New("not the thread of a subagent")
+var errNotSubagent = errors.New("not the thread of a subagent")
 
 // FindSpawned finds the rollout file of a subagent's thread, by its id alone, below
 // CODEX_HOME/sessions. Two files of one id are none.
-func FindSpawned(codexHome, id string) (Spawned, error) {
-	path, err := find(codexHome, id)
+func FindSubagent(codexHome, id string) (Subagent, error) {
+	path, err := findFile(codexHome, id)
 	if err != nil {
-		return Spawned{}, errNotSpawned
+		return Subagent{}, errNotSubagent
 	}
-	line, err := first(codexHome, path)
+	line, err := readFirstLine(codexHome, path)
 	if err != nil {
-		return Spawned{}, err
+		return Subagent{}, err
 	}
 	doc, err := rpc.ParseValue(line)
 	if err != nil {
-		return Spawned{}, err
+		return Subagent{}, err
 	}
 	meta := doc.Root().Get("payload")
 	parent, _ := meta.Get("parent_thread_id").Text()
 	spawn := meta.Get("source").Get("subagent").Get("thread_spawn").Get("parent_thread_id")
 	if !doc.Root().Get("type").Is("session_meta") || !meta.Get("id").Is(id) || parent == "" || parent == id || !spawn.Is(parent) {
-		return Spawned{}, errNotSpawned
+		return Subagent{}, errNotSubagent
 	}
-	return Spawned{Path: path, Parent: parent}, nil
+	return Subagent{Path: path, Parent: parent}, nil
 }
 
 var errNotOne = errors.New("there is not one file of that id")
 
 // find finds the rollout file of a thread by its id alone. Two of one id are none.
-func find(codexHome, id string) (string, error) {
+func findFile(codexHome, id string) (string, error) {
 	if codexHome == "" || !threadID.MatchString(id) {
 		return "", errNotOne
 	}
 	var paths []string
-	for _, folder := range days(codexHome, id) {
+	for _, folder := range dayFolders(codexHome, id) {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
 			continue // no thread was begun on that day
@@ -81,7 +81,7 @@ func find(codexHome, id string) (string, error) {
 
 // days are the folders of the day on which the thread was made, of the one before and
 // of the one after: codex names them by the local time, wherever that is.
-func days(codexHome, id string) []string {
+func dayFolders(codexHome, id string) []string {
 	raw, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
 	if err != nil {
 		return nil
@@ -99,7 +99,7 @@ func days(codexHome, id string) []string {
 }
 
 // first is the first line of a file.
-func first(codexHome, path string) ([]byte, error) {
+func readFirstLine(codexHome, path string) ([]byte, error) {
 	f, err := open(codexHome, path)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func first(codexHome, path string) ([]byte, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, errForeign
 	}
-	line, err := bufio.NewReader(io.LimitReader(f, longestMeta)).ReadBytes('\n')
+	line, err := bufio.NewReader(io.LimitReader(f, maxFirstLine)).ReadBytes('\n')
 	if err != nil {
 		return nil, err // half a line among them
 	}

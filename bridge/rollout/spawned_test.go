@@ -59,11 +59,11 @@ func TestFindSpawned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			path := put(t, home, tt.day, tt.file, tt.text)
-			got, err := rollout.FindSpawned(home, childID)
+			got, err := rollout.FindSubagent(home, childID)
 			if (err == nil) != tt.found {
 				t.Fatalf("found %v, error %v", got, err)
 			}
-			if want := (rollout.Spawned{Path: path, Parent: parentID}); tt.found && got != want {
+			if want := (rollout.Subagent{Path: path, Parent: parentID}); tt.found && got != want {
 				t.Errorf("got %v, want %v", got, want)
 			}
 		})
@@ -83,7 +83,7 @@ func TestFindSpawnedDoubts(t *testing.T) {
 	if err := os.Symlink(away, link); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := rollout.FindSpawned(home, childID); err == nil {
+	if got, err := rollout.FindSubagent(home, childID); err == nil {
 		t.Errorf("behind a link: %v", got)
 	}
 	if err := os.Remove(link); err != nil {
@@ -91,18 +91,18 @@ func TestFindSpawnedDoubts(t *testing.T) {
 	}
 	put(t, home, "2024/06/10", file, meta)
 	for _, id := range []string{"", "..", "*", childID + "*", strings.ToUpper(childID[:35] + "a"), strings.Replace(childID, "-7", "-4", 1)} {
-		if got, err := rollout.FindSpawned(home, id); err == nil {
+		if got, err := rollout.FindSubagent(home, id); err == nil {
 			t.Errorf("%q: %v", id, got)
 		}
 	}
-	if _, err := rollout.FindSpawned("", childID); err == nil {
+	if _, err := rollout.FindSubagent("", childID); err == nil {
 		t.Error("found without a home")
 	}
-	if _, err := rollout.FindSpawned(home, childID); err != nil {
+	if _, err := rollout.FindSubagent(home, childID); err != nil {
 		t.Errorf("not found alone: %v", err)
 	}
 	put(t, home, "2024/06/09", file, meta)
-	if got, err := rollout.FindSpawned(home, childID); err == nil {
+	if got, err := rollout.FindSubagent(home, childID); err == nil {
 		t.Errorf("there twice: %v", got)
 	}
 }
@@ -132,7 +132,7 @@ func TestSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home, path := write(t, tt.text)
 			got := ""
-			if doc := rollout.Settings(home, path, tt.turn); doc != nil {
+			if doc := rollout.TurnSettings(home, path, tt.turn); doc != nil {
 				got = string(doc.Root().Raw())
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -12,8 +12,8 @@ var errNoMeta = errors.New("its first line tells nothing of the thread")
 // Tools are the dynamic tools that a thread was started with, as Codex keeps them: the
 // list of thread/start, empty where there are none. Measured: a fork has those of the
 // thread it comes from, and neither thread/resume nor thread/fork can give it others.
-func Tools(codexHome, path string) (json.RawMessage, error) {
-	line, err := first(codexHome, path)
+func DynamicTools(codexHome, path string) (json.RawMessage, error) {
+	line, err := readFirstLine(codexHome, path)
 	if err != nil {
 		return nil, err
 	}

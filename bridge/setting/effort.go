@@ -14,7 +14,7 @@ const (
 var efforts = []string{low, "medium", "high", "xhigh", "max", "ultra"}
 
 // without lists models that refuse minimal, for a Codex that does not list them.
-var without = []string{"gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.3-codex-spark", "gpt-5.2"}
+var refusesMinimalModels = []string{"gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.3-codex-spark", "gpt-5.2"}
 
 // Effort returns the reasoning effort of a turn for a level of thinking; "" is the model's
 // usual effort. offered are the efforts that model/list names for the model, nil where it
@@ -35,5 +35,5 @@ func Effort(level, model string, offered []string) string {
 func IsMinimal(level string) bool { return level == minimal }
 
 func refusesMinimal(model string) bool {
-	return slices.Contains(without, strings.ToLower(strings.TrimSpace(model)))
+	return slices.Contains(refusesMinimalModels, strings.ToLower(strings.TrimSpace(model)))
 }

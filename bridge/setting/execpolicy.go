@@ -44,7 +44,7 @@ type ExecPolicy struct {
 	Mode     string // "" if no layer says anything
 	Security string
 	Ask      string
-	Touched  bool // whether a layer says anything
+	IsSet    bool // whether a layer says anything
 }
 
 // ResolveExec returns the exec policy of layers. A later layer replaces the values of the earlier ones. The result is
@@ -52,16 +52,16 @@ type ExecPolicy struct {
 func ResolveExec(layers []ExecLayer, floor ExecLayer) ExecPolicy {
 	p := ExecPolicy{Security: SecurityFull, Ask: AskOff}
 	for _, l := range layers {
-		p = p.under(l)
+		p = p.with(l)
 	}
-	security, ask := stricter(securities, p.Security, floor.Security), stronger(asks, p.Ask, floor.Ask)
+	security, ask := earlier(securities, p.Security, floor.Security), later(asks, p.Ask, floor.Ask)
 	if security != p.Security || ask != p.Ask {
 		p = ExecPolicy{modeOf(security, ask), security, ask, true}
 	}
 	return p
 }
 
-func (p ExecPolicy) under(l ExecLayer) ExecPolicy {
+func (p ExecPolicy) with(l ExecLayer) ExecPolicy {
 	if m, ok := modes[l.Mode]; ok {
 		return ExecPolicy{l.Mode, m.Security, m.Ask, true}
 	}
@@ -92,14 +92,14 @@ func modeOf(security, ask string) string {
 
 // stricter returns the word that comes first in order, and stronger the one that comes last. An unknown floor does not
 // count.
-func stricter(order []string, is, floor string) string {
+func earlier(order []string, is, floor string) string {
 	if i := slices.Index(order, floor); i >= 0 && i < slices.Index(order, is) {
 		return floor
 	}
 	return is
 }
 
-func stronger(order []string, is, floor string) string {
+func later(order []string, is, floor string) string {
 	if slices.Index(order, floor) > slices.Index(order, is) {
 		return floor
 	}

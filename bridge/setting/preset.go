@@ -33,19 +33,19 @@ func ResolvePreset(in PresetInput) (Values, error) {
 	if in.Preset != "" && in.Preset != PresetYolo && in.Preset != PresetGuardian {
 		return Values{}, fmt.Errorf("%q is not a preset; write %s or %s", in.Preset, PresetYolo, PresetGuardian)
 	}
-	v, forced, err := in.forced()
+	v, forced, err := in.forcedValues()
 	if err != nil {
 		return Values{}, err
 	}
 	if !forced {
-		v = in.usual()
+		v = in.defaultValues()
 	}
 	v.Approval = Approval(v.Approval)
 	return v, nil
 }
 
 // usual returns the values where the exec policy forces none. The requirements count unless a preset was chosen.
-func (in PresetInput) usual() Values {
+func (in PresetInput) defaultValues() Values {
 	switch in.Preset {
 	case PresetGuardian:
 		return guardian
@@ -66,17 +66,17 @@ var (
 )
 
 // forced returns the values that the exec policy demands; ok is false if it demands none.
-func (in PresetInput) forced() (v Values, ok bool, err error) {
+func (in PresetInput) forcedValues() (v Values, ok bool, err error) {
 	x := in.Exec
 	switch {
-	case !x.Touched:
+	case !x.IsSet:
 		return Values{}, false, nil
 	case x.Security == SecurityFull && x.Ask == AskAlways:
-		v, err = in.asks(DangerFullAccess, User)
+		v, err = in.askingValues(DangerFullAccess, User)
 	case x.Mode == ModeAsk:
-		v, err = in.asks(WorkspaceWrite, User)
+		v, err = in.askingValues(WorkspaceWrite, User)
 	case x.Mode == ModeAuto:
-		v, err = in.asks(WorkspaceWrite, AutoReview, GuardianSubagent)
+		v, err = in.askingValues(WorkspaceWrite, AutoReview, GuardianSubagent)
 	case x.Mode == SecurityFull:
 		return Values{}, false, nil
 	default:
@@ -86,7 +86,7 @@ func (in PresetInput) forced() (v Values, ok bool, err error) {
 }
 
 // asks returns the values where Codex asks one of the reviewers. The sandbox is at most the given one.
-func (in PresetInput) asks(sandbox string, reviewers ...string) (Values, error) {
+func (in PresetInput) askingValues(sandbox string, reviewers ...string) (Values, error) {
 	r := in.Requirements
 	v := Values{Approval: r.Approval(OnRequest), Reviewer: r.Reviewer(reviewers...)}
 	if v.Approval == "" || v.Reviewer == "" {

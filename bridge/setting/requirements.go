@@ -26,7 +26,7 @@ func RequirementsPath(goos, programData string) string {
 	return "/etc/codex/requirements.toml"
 }
 
-type file struct {
+type requirementsFile struct {
 	Sandboxes []any `toml:"allowed_sandbox_modes"`
 	Approvals []any `toml:"allowed_approval_policies"`
 	Reviewers []any `toml:"allowed_approvals_reviewers"`
@@ -39,7 +39,7 @@ type file struct {
 // ParseRequirements reads the text of requirements.toml for the machine host. A text that is not TOML is an error: it
 // may forbid something. Unknown words are left out; a list that has no others allows all.
 func ParseRequirements(text []byte, host string) (*Requirements, error) {
-	var f file
+	var f requirementsFile
 	if _, err := toml.Decode(string(text), &f); err != nil {
 		return nil, fmt.Errorf("the requirements of this machine can't be read: %w", err)
 	}

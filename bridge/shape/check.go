@@ -18,18 +18,18 @@ type Mismatch struct {
 
 // Request checks the params of a client's request. A method that the schema does not
 // have is not checked.
-func Request(method string, params rpc.Value) *Mismatch {
-	return check(codexSides().requests.of(method), params)
+func CheckRequest(method string, params rpc.Value) *Mismatch {
+	return check(tables().requests.lookup(method), params)
 }
 
 // Notification checks the params of a client's notification.
-func Notification(method string, params rpc.Value) *Mismatch {
-	return check(codexSides().notifications.of(method), params)
+func CheckNotification(method string, params rpc.Value) *Mismatch {
+	return check(tables().notifications.lookup(method), params)
 }
 
 // Answer checks the result that a client gives to a request of Codex.
-func Answer(method string, result rpc.Value) *Mismatch {
-	return check(codexSides().answers.of(method), result)
+func CheckResponse(method string, result rpc.Value) *Mismatch {
+	return check(tables().responses.lookup(method), result)
 }
 
 // check looks at the outermost value. Whether it may be left out is Codex's to say.
@@ -47,22 +47,22 @@ func check(n *node, v rpc.Value) *Mismatch {
 func (n *node) check(v rpc.Value) *Mismatch {
 	kind := v.Kind()
 	switch {
-	case n.free:
-		return private(v)
+	case n.anyValue:
+		return checkPrivate(v)
 	case n.ref != nil && (kind != rpc.Null || n.kinds&(1<<rpc.Null) == 0):
 		return n.ref.check(v)
 	case n.any != nil && n.kinds&(1<<kind) == 0:
-		return n.oneOf(v)
+		return n.checkAny(v)
 	case n.tag != "" && kind == rpc.Object:
-		return n.tagged(v)
+		return n.checkTagged(v)
 	case n.kinds&(1<<kind) == 0:
 		return n.mismatch(v)
 	}
 	switch kind {
 	case rpc.Array:
-		return n.elements(v)
+		return n.checkElements(v)
 	case rpc.Object:
-		return n.object(v)
+		return n.checkObject(v)
 	}
 	return nil
 }
@@ -71,9 +71,9 @@ func (n *node) mismatch(v rpc.Value) *Mismatch {
 	return &Mismatch{Found: v.Kind().String(), Want: n.want}
 }
 
-func (n *node) elements(v rpc.Value) *Mismatch {
+func (n *node) checkElements(v rpc.Value) *Mismatch {
 	if n.elem == nil {
-		return private(v)
+		return checkPrivate(v)
 	}
 	elements := v.Children()
 	for i := 0; ; i++ {
@@ -87,7 +87,7 @@ func (n *node) elements(v rpc.Value) *Mismatch {
 	}
 }
 
-func (n *node) object(v rpc.Value) *Mismatch {
+func (n *node) checkObject(v rpc.Value) *Mismatch {
 	members := v.Children()
 	for {
 		name, member, more := members.Next()
@@ -103,7 +103,7 @@ func (n *node) object(v rpc.Value) *Mismatch {
 		}
 		var m *Mismatch
 		if known == nil {
-			m = private(member)
+			m = checkPrivate(member)
 		} else {
 			m = known.check(member)
 		}
@@ -114,14 +114,14 @@ func (n *node) object(v rpc.Value) *Mismatch {
 }
 
 // tagged looks at the variant that an object names.
-func (n *node) tagged(v rpc.Value) *Mismatch {
+func (n *node) checkTagged(v rpc.Value) *Mismatch {
 	tag := v.Get(n.tag)
 	switch {
 	case !tag.Exists() && n.untagged != nil:
-		if m := n.untagged.missing(v); m != nil {
+		if m := n.untagged.checkRequired(v); m != nil {
 			return m
 		}
-		return n.untagged.object(v)
+		return n.untagged.checkObject(v)
 	case !tag.Exists():
 		return (&Mismatch{Found: "nothing", Want: "the name of a variant"}).in("." + n.tag)
 	case tag.Kind() != rpc.String:
@@ -140,12 +140,12 @@ func (n *node) tagged(v rpc.Value) *Mismatch {
 
 // oneOf looks for an alternative that fits. Of several that don't it tells what is
 // wrong with the one that fits best.
-func (n *node) oneOf(v rpc.Value) *Mismatch {
+func (n *node) checkAny(v rpc.Value) *Mismatch {
 	var deepest *Mismatch
 	for _, one := range n.any {
 		m := one.check(v)
 		if m == nil {
-			m = one.missing(v)
+			m = one.checkRequired(v)
 		}
 		if m == nil {
 			return nil
@@ -162,7 +162,7 @@ func (n *node) oneOf(v rpc.Value) *Mismatch {
 
 // missing looks for the members that tell an alternative from another. In general Codex
 // says itself what is missing.
-func (n *node) missing(v rpc.Value) *Mismatch {
+func (n *node) checkRequired(v rpc.Value) *Mismatch {
 	for n.ref != nil {
 		n = n.ref
 	}
@@ -187,7 +187,7 @@ func (m *Mismatch) in(path string) *Mismatch {
 var privatePrefixes = []string{"$__toml_private_", "$__serde_"}
 
 // private looks for such a key in a value that may be anything.
-func private(v rpc.Value) *Mismatch {
+func checkPrivate(v rpc.Value) *Mismatch {
 	if k := v.Kind(); k != rpc.Object && k != rpc.Array {
 		return nil
 	}
@@ -195,23 +195,23 @@ func private(v rpc.Value) *Mismatch {
 	if raw := v.Raw(); !bytes.Contains(raw, []byte("$__")) && bytes.IndexByte(raw, '\\') < 0 {
 		return nil
 	}
-	return walk(v)
+	return findPrivate(v)
 }
 
-func walk(v rpc.Value) *Mismatch {
+func findPrivate(v rpc.Value) *Mismatch {
 	for name, member := range v.Members() {
 		for _, prefix := range privatePrefixes {
 			if strings.HasPrefix(name, prefix) {
 				return (&Mismatch{Found: "a key that begins with " + prefix, Want: "a key of yours"}).in("." + name)
 			}
 		}
-		if m := walk(member); m != nil {
+		if m := findPrivate(member); m != nil {
 			return m.in("." + name)
 		}
 	}
 	i := 0
 	for element := range v.Elements() {
-		if m := walk(element); m != nil {
+		if m := findPrivate(element); m != nil {
 			return m.in("[" + strconv.Itoa(i) + "]")
 		}
 		i++
@@ -246,7 +246,7 @@ func kindOf(letter rune) rpc.Kind {
 }
 
 func wordOf(letter rune) string {
-	if letter == Anytype {
+	if letter == AnyKind {
 		return "anything"
 	}
 	return kindOf(letter).String()

@@ -31,9 +31,9 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s %s has no shape", side, name)
 			}
 			// Each shape can be decoded when a message needs it.
-			shape.Request(name, null.Root())
-			shape.Notification(name, null.Root())
-			shape.Answer(name, null.Root())
+			shape.CheckRequest(name, null.Root())
+			shape.CheckNotification(name, null.Root())
+			shape.CheckResponse(name, null.Root())
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch m := shape.Request(c.method, doc.Root()); {
+		switch m := shape.CheckRequest(c.method, doc.Root()); {
 		case m == nil && c.found != "":
 			t.Errorf("%s %s passes", c.method, c.params)
 		case m != nil && (m.Path != c.path || m.Found != c.found || m.Want == ""):
@@ -98,11 +98,11 @@ func TestCaptures(t *testing.T) {
 			var wrong *shape.Mismatch
 			switch m.Kind {
 			case rpc.Request:
-				wrong = shape.Request(m.Method, m.Params)
+				wrong = shape.CheckRequest(m.Method, m.Params)
 			case rpc.Notification:
-				wrong = shape.Notification(m.Method, m.Params)
+				wrong = shape.CheckNotification(m.Method, m.Params)
 			case rpc.Response:
-				wrong = shape.Answer(asked[m.ID.Key()], m.Result)
+				wrong = shape.CheckResponse(asked[m.ID.Key()], m.Result)
 			}
 			if checked++; wrong != nil {
 				t.Errorf("%s: %s\n%+v", filepath.Base(file), line, *wrong)
@@ -138,7 +138,7 @@ func BenchmarkRequest(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if shape.Request("turn/start", doc.Root()) != nil {
+		if shape.CheckRequest("turn/start", doc.Root()) != nil {
 			b.Fatal("refused")
 		}
 	}

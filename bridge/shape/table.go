@@ -49,7 +49,7 @@ const (
 	String  = 's'
 	Array   = 'a'
 	Object  = 'o'
-	Anytype = '*'
+	AnyKind = '*'
 )
 
 // Table is the shapes of one Codex.
@@ -62,12 +62,12 @@ type Table struct {
 }
 
 //go:embed codex.json
-var text []byte
+var tableJSON []byte
 
 // Codex returns the table of the measured Codex. It must not be changed.
 var Codex = sync.OnceValue(func() *Table {
 	t := new(Table)
-	if err := json.Unmarshal(text, t); err != nil {
+	if err := json.Unmarshal(tableJSON, t); err != nil {
 		panicTable(err)
 	}
 	return t
@@ -82,7 +82,7 @@ type nodes struct {
 }
 
 // of returns the node of a method, nil for a method that the table does not have.
-func (n *nodes) of(method string) *node {
+func (n *nodes) lookup(method string) *node {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
 	known, ok := n.byName[method]
@@ -94,11 +94,11 @@ func (n *nodes) of(method string) *node {
 }
 
 // sides are the nodes that messages of the client are checked against.
-type sides struct{ requests, notifications, answers *nodes }
+type sides struct{ requests, notifications, responses *nodes }
 
-var codexSides = sync.OnceValue(func() sides {
+var tables = sync.OnceValue(func() sides {
 	var t struct{ Requests, Notifications, Answers, Definitions map[string]json.RawMessage }
-	if err := json.Unmarshal(text, &t); err != nil {
+	if err := json.Unmarshal(tableJSON, &t); err != nil {
 		panicTable(err)
 	}
 	c := &compiler{definitions: t.Definitions, shapes: make(map[string]*Shape), done: make(map[string]*node)}
@@ -124,7 +124,7 @@ func panicTable(err error) {
 // node is a Shape that is fast to check.
 type node struct {
 	kinds    uint8 // a bit for each rpc.Kind
-	free     bool  // anything
+	anyValue bool  // anything
 	ref      *node
 	any      []*node
 	elem     *node
@@ -172,7 +172,7 @@ func (c *compiler) node(s *Shape) *node {
 }
 
 func (c *compiler) fill(n *node, s *Shape) {
-	n.free = strings.ContainsRune(s.Kinds, Anytype)
+	n.anyValue = strings.ContainsRune(s.Kinds, AnyKind)
 	for _, letter := range s.Kinds {
 		n.kinds |= 1 << kindOf(letter)
 	}

@@ -3,5 +3,5 @@ package userrules
 // Parse is a Set of one file's text.
 func Parse(text string) *Set {
 	found, err := load("own.rules", []byte(text))
-	return &Set{Rules: found, Fault: err}
+	return &Set{Rules: found, Err: err}
 }

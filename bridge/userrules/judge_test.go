@@ -36,10 +36,10 @@ func read(t *testing.T, files map[string]string) *userrules.Set {
 // What is said to stay and leave with Codex itself is in the end-to-end tests.
 func TestJudge(t *testing.T) {
 	set := read(t, map[string]string{"own.rules": own})
-	if set.Fault != nil {
-		t.Fatal(set.Fault)
+	if set.Err != nil {
+		t.Fatal(set.Err)
 	}
-	for line, want := range map[string]userrules.Fate{
+	for line, want := range map[string]userrules.Outcome{
 		"git status":         userrules.Leaves,
 		"git status; ls -l":  userrules.Leaves,
 		"git log | ls":       userrules.Leaves,
@@ -86,11 +86,11 @@ func TestJudge(t *testing.T) {
 		"ls \\":                          userrules.Unsure,
 		"ls " + strings.Repeat("a", 1e5): userrules.Unsure, // too long to be read
 	} {
-		if v := set.Judge(line); v.Fate != want || (v.Reason == "") != (want == userrules.Stays) {
+		if v := set.Judge(line); v.Outcome != want || (v.Reason == "") != (want == userrules.Stays) {
 			t.Errorf("%.40q: %+v, want %d", line, v, want)
 		}
 	}
-	if n := len(set.Lets()); n != 5 {
+	if n := len(set.Allowing()); n != 5 {
 		t.Errorf("%d rules let something out", n)
 	}
 }
@@ -99,7 +99,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeNothingAllowed(t *testing.T) {
 	set := read(t, map[string]string{"own.rules": "prefix_rule(pattern=[\"rm\"], decision=\"prompt\")\n"})
 	for _, line := range []string{"rm a", "rm ~/a", "rm\fa", "(", "ls \\", ""} {
-		if v := set.Judge(line); v.Fate != userrules.Stays {
+		if v := set.Judge(line); v.Outcome != userrules.Stays {
 			t.Errorf("%q: %+v", line, v)
 		}
 	}
@@ -109,9 +109,9 @@ func TestJudgeNothingAllowed(t *testing.T) {
 func TestJudgeShell(t *testing.T) {
 	for _, pattern := range []string{`["bash"]`, `[["x", "/bin/zsh"], "-lc"]`, `["C:\\Windows\\System32\\cmd.exe"]`} {
 		set := read(t, map[string]string{"own.rules": "prefix_rule(pattern=" + pattern + ")\n"})
-		for line, want := range map[string]userrules.Fate{"(ls)": userrules.Unsure, "ls > a": userrules.Unsure, "ls -l a": userrules.Stays} {
-			if v := set.Judge(line); v.Fate != want {
-				t.Errorf("%s: %s: %+v (%v)", pattern, line, v, set.Fault)
+		for line, want := range map[string]userrules.Outcome{"(ls)": userrules.Unsure, "ls > a": userrules.Unsure, "ls -l a": userrules.Stays} {
+			if v := set.Judge(line); v.Outcome != want {
+				t.Errorf("%s: %s: %+v (%v)", pattern, line, v, set.Err)
 			}
 		}
 	}
@@ -119,16 +119,16 @@ func TestJudgeShell(t *testing.T) {
 
 // A rule for one line of a shell lets that line out if it allows it.
 func TestJudgeLineOfShell(t *testing.T) {
-	for decision, want := range map[string]userrules.Fate{"allow": userrules.Leaves, "prompt": userrules.Stays, "forbidden": userrules.Stays} {
+	for decision, want := range map[string]userrules.Outcome{"allow": userrules.Leaves, "prompt": userrules.Stays, "forbidden": userrules.Stays} {
 		set := read(t, map[string]string{"own.rules": `prefix_rule(pattern=["/bin/zsh", "-lc", "make all"], decision="` + decision + "\")\n"})
-		if v := set.Judge("make all"); v.Fate != want {
-			t.Errorf("%s: got %+v, want %d (%v)", decision, v, want, set.Fault)
+		if v := set.Judge("make all"); v.Outcome != want {
+			t.Errorf("%s: got %+v, want %d (%v)", decision, v, want, set.Err)
 		}
 	}
 }
 
 func TestKeep(t *testing.T) {
-	if got := userrules.Keep("a # b"); got != "{ a # b\n}" {
+	if got := userrules.Wrap("a # b"); got != "{ a # b\n}" {
 		t.Errorf("%q", got)
 	}
 }

@@ -31,7 +31,7 @@ func load(file string, text []byte) (found []Rule, err error) {
 			return nil, fmt.Errorf("%s: the decision %q is not allow, prompt or forbidden", b.Name(), r.Decision)
 		}
 		var err error
-		if r.Pattern, err = tokens(pattern); err != nil {
+		if r.Pattern, err = parsePattern(pattern); err != nil {
 			return nil, fmt.Errorf("%s: %w", b.Name(), err)
 		}
 		found = append(found, r)
@@ -60,7 +60,7 @@ func load(file string, text []byte) (found []Rule, err error) {
 }
 
 // tokens are a pattern: words, and lists of words of which one may stand there.
-func tokens(pattern starlark.Value) ([][]string, error) {
+func parsePattern(pattern starlark.Value) ([][]string, error) {
 	list, ok := pattern.(starlark.Iterable)
 	if !ok {
 		return nil, fmt.Errorf("the pattern is a %s, and no list", pattern.Type())

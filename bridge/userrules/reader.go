@@ -28,17 +28,17 @@ type Reader struct {
 }
 
 type entry struct {
-	files []seen
+	files []fileState
 	set   *Set
 }
 
 // seen is a file as it was when it was read.
-type seen struct {
+type fileState struct {
 	path string
 	info fs.FileInfo
 }
 
-func (s seen) same(o seen) bool {
+func (s fileState) isUnchanged(o fileState) bool {
 	return s.path == o.path && os.SameFile(s.info, o.info) && s.info.Size() == o.info.Size() && s.info.ModTime().Equal(o.info.ModTime())
 }
 
@@ -49,38 +49,38 @@ func (r *Reader) Read(folders ...string) *Set {
 	defer r.mu.Unlock()
 	all := new(Set)
 	for _, folder := range folders {
-		one := r.folder(folder)
+		one := r.readFolder(folder)
 		all.Rules = append(all.Rules, one.Rules...)
-		if all.Fault == nil {
-			all.Fault = one.Fault
+		if all.Err == nil {
+			all.Err = one.Err
 		}
 	}
 	return all
 }
 
-func (r *Reader) folder(folder string) *Set {
+func (r *Reader) readFolder(folder string) *Set {
 	files, err := list(folder)
 	if err != nil {
-		return &Set{Fault: err}
+		return &Set{Err: err}
 	}
 	known, ok := r.sets[folder]
 	if len(files) == 0 && !ok {
 		return new(Set)
 	}
-	if ok && slices.EqualFunc(known.files, files, seen.same) {
+	if ok && slices.EqualFunc(known.files, files, fileState.isUnchanged) {
 		return known.set
 	}
 	set := new(Set)
 	for _, file := range files {
-		found, err := read(file)
+		found, err := readFile(file)
 		if err != nil {
-			set.Fault = fmt.Errorf("the rules for commands in %s can't be read: %w; put them right, or take the file away", file.path, err)
+			set.Err = fmt.Errorf("the rules for commands in %s can't be read: %w; put them right, or take the file away", file.path, err)
 			break
 		}
 		set.Rules = append(set.Rules, found...)
 	}
 	if ok {
-		set = known.set.joined(set)
+		set = known.set.merge(set)
 	}
 	if r.sets == nil {
 		r.sets = make(map[string]entry)
@@ -91,17 +91,17 @@ func (r *Reader) folder(folder string) *Set {
 
 // joined returns what may count where it is not known which of two versions does: what one
 // of them lets out, and of the rest what both have. The fault is that of the later one.
-func (s *Set) joined(later *Set) *Set {
-	if later.Fault != nil { // its rules are not known
-		return &Set{Rules: s.Rules, Fault: later.Fault}
+func (s *Set) merge(later *Set) *Set {
+	if later.Err != nil { // its rules are not known
+		return &Set{Rules: s.Rules, Err: later.Err}
 	}
 	all := &Set{}
 	for _, r := range later.Rules {
-		if r.Decision == Allow || s.Fault != nil || s.has(r) {
+		if r.Decision == Allow || s.Err != nil || s.has(r) {
 			all.Rules = append(all.Rules, r)
 		}
 	}
-	for _, r := range s.Lets() {
+	for _, r := range s.Allowing() {
 		if !all.has(r) {
 			all.Rules = append(all.Rules, r)
 		}
@@ -117,7 +117,7 @@ func (s *Set) has(one Rule) bool {
 }
 
 // list are the files of a folder; links are followed, as Codex does.
-func list(folder string) ([]seen, error) {
+func list(folder string) ([]fileState, error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -125,7 +125,7 @@ func list(folder string) ([]seen, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the folder of rules for commands can't be read: %w; let its owner read it", err)
 	}
-	var files []seen
+	var files []fileState
 	for _, e := range entries {
 		if !strings.EqualFold(filepath.Ext(e.Name()), ".rules") {
 			continue
@@ -140,14 +140,14 @@ func list(folder string) ([]seen, error) {
 		case info.IsDir():
 			continue
 		}
-		if files = append(files, seen{path, info}); len(files) > maxFiles {
+		if files = append(files, fileState{path, info}); len(files) > maxFiles {
 			return nil, fmt.Errorf("%s has more than %d files of rules for commands; take some away", folder, maxFiles)
 		}
 	}
 	return files, nil
 }
 
-func read(file seen) ([]Rule, error) {
+func readFile(file fileState) ([]Rule, error) {
 	switch {
 	case !file.info.Mode().IsRegular():
 		return nil, errors.New("it is no regular file")

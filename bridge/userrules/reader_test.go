@@ -33,8 +33,8 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := read(t, map[string]string{"own.rules": tt.text})
 			v := set.Judge("ls")
-			if set.Fault == nil || v.Fate != userrules.Unsure || !strings.Contains(v.Reason, tt.want) || !strings.Contains(v.Reason, "own.rules") || !strings.Contains(v.Reason, "put them right") {
-				t.Errorf("%+v: %v", v, set.Fault)
+			if set.Err == nil || v.Outcome != userrules.Unsure || !strings.Contains(v.Reason, tt.want) || !strings.Contains(v.Reason, "own.rules") || !strings.Contains(v.Reason, "put them right") {
+				t.Errorf("%+v: %v", v, set.Err)
 			}
 			if strings.Count(v.Reason, "own.rules:") > 1 {
 				t.Errorf("more than one place: %s", v.Reason)
@@ -42,8 +42,8 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	set := read(t, map[string]string{"a.rules": "first()", "b.rules": "second()"})
-	if set.Fault == nil || !strings.Contains(set.Fault.Error(), "undefined: first") {
-		t.Errorf("of two faults not the first: %v", set.Fault)
+	if set.Err == nil || !strings.Contains(set.Err.Error(), "undefined: first") {
+		t.Errorf("of two faults not the first: %v", set.Err)
 	}
 }
 
@@ -59,7 +59,9 @@ func TestReader(t *testing.T) {
 		return path
 	}
 	var r userrules.Reader
-	fate := func(line string) userrules.Fate { return r.Read(filepath.Join(dir, "none"), dir).Judge(line).Fate }
+	fate := func(line string) userrules.Outcome {
+		return r.Read(filepath.Join(dir, "none"), dir).Judge(line).Outcome
+	}
 	if fate("ls") != userrules.Stays {
 		t.Error("there are no rules")
 	}
@@ -104,7 +106,7 @@ func TestReader(t *testing.T) {
 	if err := os.Symlink(os.DevNull, filepath.Join(dir, "device.rules")); err != nil {
 		t.Fatal(err)
 	}
-	if v := r.Read(dir).Judge("ls"); v.Fate != userrules.Unsure || !strings.Contains(v.Reason, "no regular file") {
+	if v := r.Read(dir).Judge("ls"); v.Outcome != userrules.Unsure || !strings.Contains(v.Reason, "no regular file") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -125,7 +127,7 @@ func TestReaderReadsAFileOnce(t *testing.T) {
 		}
 	}
 	var r userrules.Reader
-	lets := func() string { return r.Read(dir).Lets()[0].String() }
+	lets := func() string { return r.Read(dir).Allowing()[0].String() }
 	write("ls", at)
 	first := lets()
 	write("rm", at) // as long, at the same time
@@ -148,17 +150,17 @@ func TestBounds(t *testing.T) {
 	for n := range 256 {
 		files[fmt.Sprintf("%d.rules", n)] = ""
 	}
-	if fault := read(t, files).Fault; fault != nil {
+	if fault := read(t, files).Err; fault != nil {
 		t.Errorf("256 files: %v", fault)
 	}
 	files["more.rules"] = ""
-	if fault := read(t, files).Fault; fault == nil || !strings.Contains(fault.Error(), "more than 256 files") {
+	if fault := read(t, files).Err; fault == nil || !strings.Contains(fault.Error(), "more than 256 files") {
 		t.Errorf("257 files: %v", fault)
 	}
 	const rule = `prefix_rule(pattern=["ls"])`
 	set := read(t, map[string]string{"own.rules": strings.Repeat("#", 1<<20-len(rule)-1) + "\n" + rule})
-	if set.Fault != nil || len(set.Lets()) != 1 {
-		t.Errorf("a file of 1 MiB: %v, %d rules", set.Fault, len(set.Lets()))
+	if set.Err != nil || len(set.Allowing()) != 1 {
+		t.Errorf("a file of 1 MiB: %v, %d rules", set.Err, len(set.Allowing()))
 	}
 }
 
@@ -169,7 +171,7 @@ func FuzzJudge(f *testing.F) {
 	f.Add(`prefix_rule(pattern=["bash"])`, "(ls)")
 	f.Add("for x in [\"a\"]:\n  prefix_rule(pattern=[x])\n", "a <<X\nX")
 	f.Fuzz(func(t *testing.T, text, line string) {
-		if v := userrules.Parse(text).Judge(line); (v.Reason == "") != (v.Fate == userrules.Stays) {
+		if v := userrules.Parse(text).Judge(line); (v.Reason == "") != (v.Outcome == userrules.Stays) {
 			t.Errorf("%q: %+v", line, v)
 		}
 	})
@@ -192,7 +194,7 @@ func TestRulesOfBothVersions(t *testing.T) {
 		if name == "no rule that asks" {
 			want = userrules.Leaves
 		}
-		if v := r.Read(dir).Judge("git push"); v.Fate != want {
+		if v := r.Read(dir).Judge("git push"); v.Outcome != want {
 			t.Errorf("%s: got %+v, want %d", name, v, want)
 		}
 	}

@@ -33,7 +33,7 @@ func (r *Rule) String() string {
 }
 
 // may tells whether a command may have the rule's prefix.
-func (r *Rule) may(c rules.Command) bool {
+func (r *Rule) mayMatch(c rules.Command) bool {
 	if c.Opaque {
 		return true
 	}
@@ -53,7 +53,7 @@ func (r *Rule) may(c rules.Command) bool {
 
 // has tells whether a command has it for sure, as it is written: by the path of a program
 // rules for its name count only where there are none for the path.
-func (r *Rule) has(c rules.Command) bool {
+func (r *Rule) matches(c rules.Command) bool {
 	if c.Opaque || len(c.Words) < len(r.Pattern) {
 		return false
 	}
@@ -74,11 +74,11 @@ func isShell(program string) bool {
 }
 
 // ofAnyShell tells whether the rule speaks of [SHELL, FLAG, LINE] with any line.
-func (r *Rule) ofAnyShell() bool {
+func (r *Rule) isForAnyShell() bool {
 	return len(r.Pattern) <= 2 && slices.ContainsFunc(r.Pattern[0], isShell)
 }
 
 // ofShell tells whether it speaks of [SHELL, FLAG, line] with this line.
-func (r *Rule) ofShell(line string) bool {
+func (r *Rule) isForShellLine(line string) bool {
 	return len(r.Pattern) == 3 && slices.ContainsFunc(r.Pattern[0], isShell) && slices.Contains(r.Pattern[2], line)
 }

@@ -13,23 +13,23 @@ import (
 type Set struct {
 	Rules []Rule
 	// Fault is why a file can't be read; then nothing is known of its rules.
-	Fault error
+	Err error
 }
 
 // Fate is what becomes of a line by the rules.
-type Fate int
+type Outcome int
 
 // The fates.
 const (
-	Stays  Fate = iota // no rule lets it out
-	Leaves             // one does, and Keep keeps it in
-	Unsure             // one may, and Keep would not do
+	Stays  Outcome = iota // no rule lets it out
+	Leaves                // one does, and Keep keeps it in
+	Unsure                // one may, and Keep would not do
 )
 
 // Verdict is a fate and its reason: "" of what stays.
 type Verdict struct {
-	Fate   Fate
-	Reason string
+	Outcome Outcome
+	Reason  string
 }
 
 // Judge tells what the rules do to a line that a shell would be given.
@@ -38,37 +38,37 @@ type Verdict struct {
 // it a line is kept inside whatever it seems to say, as soon as any rule lets something
 // out: Codex takes form feeds and continued lines for blanks, and bash does not (measured).
 func (s *Set) Judge(line string) Verdict {
-	if s.Fault != nil {
-		return Verdict{Unsure, s.Fault.Error()}
+	if s.Err != nil {
+		return Verdict{Unsure, s.Err.Error()}
 	}
 	commands, outside := rules.Commands(line), rules.Outside(line)
 	if isPatch(line) {
 		outside = ""
 	}
-	out := s.allowed(commands)
-	if lets := s.Lets(); outside != "" && len(lets) > 0 {
+	out := s.findAllowing(commands)
+	if lets := s.Allowing(); outside != "" && len(lets) > 0 {
 		out = &lets[0]
 	}
-	if r := s.Shell(); r != nil && (out != nil || !plain.MatchString(line)) {
+	if r := s.AllowingShell(); r != nil && (out != nil || !plainLine.MatchString(line)) {
 		return Verdict{Unsure, r.String() + " lets a shell out of the sandbox, and with it whatever it runs"}
 	}
 	for i := range s.Rules {
-		if r := &s.Rules[i]; r.Decision == Allow && r.ofShell(line) {
-			return kept(r)
+		if r := &s.Rules[i]; r.Decision == Allow && r.isForShellLine(line) {
+			return leaves(r)
 		}
 	}
 	switch {
 	case out == nil:
 		return Verdict{}
-	case outside == "" && s.any(commands, (*Rule).has): // codex asks about it, or refuses it
+	case outside == "" && s.hasRestriction(commands, (*Rule).matches): // codex asks about it, or refuses it
 		return Verdict{}
-	case !strings.ContainsAny(line, expanding) && s.any(commands, (*Rule).may):
-		return Verdict{Unsure, lets(out) + ", unless another one asks about it, which can't be told; quote its words with '…'"}
+	case !strings.ContainsAny(line, expansionChars) && s.hasRestriction(commands, (*Rule).mayMatch):
+		return Verdict{Unsure, reasonFor(out) + ", unless another one asks about it, which can't be told; quote its words with '…'"}
 	}
 	if strings.HasSuffix(strings.TrimRight(line, " \t\r\n"), `\`) {
-		return Verdict{Unsure, lets(out) + ", and the line ends in a backslash"}
+		return Verdict{Unsure, reasonFor(out) + ", and the line ends in a backslash"}
 	}
-	return kept(out)
+	return leaves(out)
 }
 
 // patchLine is a patch as models write it in a shell.
@@ -90,27 +90,27 @@ func isPatch(line string) bool {
 }
 
 // kept is what leaves, and would not with Keep. PowerShell takes braces for a text.
-func kept(by *Rule) Verdict {
+func leaves(by *Rule) Verdict {
 	if runtime.GOOS == "windows" {
-		return Verdict{Unsure, lets(by)}
+		return Verdict{Unsure, reasonFor(by)}
 	}
-	return Verdict{Leaves, lets(by)}
+	return Verdict{Leaves, reasonFor(by)}
 }
 
-func lets(r *Rule) string { return r.String() + " lets it out of the sandbox, or may" }
+func reasonFor(r *Rule) string { return r.String() + " lets it out of the sandbox, or may" }
 
 // expanding has no plain line but within quotes (measured): no rule for its commands speaks of
 // one that expands something.
-const expanding = "$`<>(){}*?["
+const expansionChars = "$`<>(){}*?["
 
 // plain are lines that Codex surely takes for one command and its words: one with a
 // redirection, it does not.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./ -]*$`)
+var plainLine = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./ -]*$`)
 
 // allowed is a rule by which the commands may be let out; nil, one of them is not.
-func (s *Set) allowed(commands []rules.Command) (by *Rule) {
+func (s *Set) findAllowing(commands []rules.Command) (by *Rule) {
 	for _, c := range commands {
-		found := s.find(c, Allow, (*Rule).may)
+		found := s.find(c, Allow, (*Rule).mayMatch)
 		if found == nil {
 			return nil
 		}
@@ -122,18 +122,18 @@ func (s *Set) allowed(commands []rules.Command) (by *Rule) {
 }
 
 // any tells whether a rule that asks or forbids speaks of one of the commands.
-func (s *Set) any(commands []rules.Command, speaks func(*Rule, rules.Command) bool) bool {
+func (s *Set) hasRestriction(commands []rules.Command, applies func(*Rule, rules.Command) bool) bool {
 	for _, c := range commands {
-		if s.find(c, Prompt, speaks) != nil || s.find(c, Forbidden, speaks) != nil {
+		if s.find(c, Prompt, applies) != nil || s.find(c, Forbidden, applies) != nil {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *Set) find(c rules.Command, decision string, speaks func(*Rule, rules.Command) bool) *Rule {
+func (s *Set) find(c rules.Command, decision string, applies func(*Rule, rules.Command) bool) *Rule {
 	for i := range s.Rules {
-		if r := &s.Rules[i]; r.Decision == decision && speaks(r, c) {
+		if r := &s.Rules[i]; r.Decision == decision && applies(r, c) {
 			return r
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Set) find(c rules.Command, decision string, speaks func(*Rule, rules.Co
 }
 
 // Lets are the rules that let commands out.
-func (s *Set) Lets() (all []Rule) {
+func (s *Set) Allowing() (all []Rule) {
 	for _, r := range s.Rules {
 		if r.Decision == Allow {
 			all = append(all, r)
@@ -151,9 +151,9 @@ func (s *Set) Lets() (all []Rule) {
 }
 
 // Shell is a rule that lets a shell out, with whatever it reads; nil: there is none.
-func (s *Set) Shell() *Rule {
+func (s *Set) AllowingShell() *Rule {
 	for i := range s.Rules {
-		if r := &s.Rules[i]; r.Decision == Allow && r.ofAnyShell() {
+		if r := &s.Rules[i]; r.Decision == Allow && r.isForAnyShell() {
 			return r
 		}
 	}
@@ -162,4 +162,4 @@ func (s *Set) Shell() *Rule {
 
 // Keep is a line that does the same, and of which no rule for its commands speaks: to Codex
 // braces are not plain (measured).
-func Keep(line string) string { return fmt.Sprintf("{ %s\n}", line) }
+func Wrap(line string) string { return fmt.Sprintf("{ %s\n}", line) }

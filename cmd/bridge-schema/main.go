@@ -44,7 +44,7 @@ func run(root string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	p, err := codex.Schema(ctx, codex.Command{Path: path})
+	p, err := codex.LoadProtocol(ctx, codex.Command{Path: path})
 	if err != nil {
 		return err
 	}

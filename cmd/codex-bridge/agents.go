@@ -78,14 +78,14 @@ func newAgents(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Lo
 		Settings: func() acp.Settings { return agentSettings(a.config.Load()) },
 		Env:      env, Dir: dir, Version: Version, Log: log,
 		Judge:   acp.Judge{Policy: g, Person: acp.NewClientApprover(hi, a.patience)}.Decide,
-		Tell:    func(u acp.Update) { hi.Tell(acp.UpdateMethod, u) },
+		Tell:    func(u acp.Update) { hi.Notify(acp.UpdateMethod, u) },
 		Journal: journal,
 		// An editor that asks for one has it: the session is called by its key.
 		Place: acp.Place{Prepare: func(acp.Requester) error { return nil }},
 	})
-	a.Feature = acp.NewFeature(a.Agents, hi.Known, g.Sandboxed, depth())
-	hi.Offer(acp.Methods...)
-	hi.Show("agents", func() any { return a.List() })
+	a.Feature = acp.NewFeature(a.Agents, hi.KnowsBridge, g.Sandboxed, depth())
+	hi.AddMethods(acp.Methods...)
+	hi.AddStatus("agents", func() any { return a.List() })
 	return a, nil
 }
 

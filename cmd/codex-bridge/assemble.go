@@ -50,7 +50,7 @@ func assemble(ctx context.Context, cfg *config.Config, command codex.Command, re
 		AnswerAll:  func() bool { return a.guard.Policy().Mode() != config.Off },
 		Enforces:   func() bool { return a.guard.Enforces() },
 		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},
-		OnExit:     func(state *os.ProcessState) { a.hello.Exited(state) },
+		OnExit:     func(state *os.ProcessState) { a.hello.NotifyExited(state) },
 		MaxMessage: int(cfg.Codex.MaxMessage),
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
@@ -82,10 +82,10 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 		return err
 	}
 	a.program = codex.NewProgram(codex.Command{Path: command.Path, Args: a.cfg.Codex.Args, Env: command.Env})
-	a.guard.Requires(func(ctx context.Context) error { return a.program.AtLeast(ctx, a.cfg.Codex.MinVersion) })
+	a.guard.Requires(func(ctx context.Context) error { return a.program.RequireVersion(ctx, a.cfg.Codex.MinVersion) })
 	go a.warnTooOld(ctx) // ends with ctx
 	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
-	a.hello.Show("codexRules", func() any { return userRules(a.guard.UserRules()) })
+	a.hello.AddStatus("codexRules", func() any { return userRules(a.guard.UserRules()) })
 	var after []tools.After
 	if tracer != nil {
 		after = append(after, timeouts(tracer))
@@ -97,16 +97,16 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 	if err != nil {
 		return err
 	}
-	go watch(ctx, a.cfg, a.log, a.hello.Reloaded, a.guard.SetPolicy, relay.setConfig, a.tools.SetConfig, images.SetConfig, children.setConfig) // ends with ctx
+	go watch(ctx, a.cfg, a.log, a.hello.NotifyReloaded, a.guard.SetPolicy, relay.setConfig, a.tools.SetConfig, images.SetConfig, children.setConfig) // ends with ctx
 
 	memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: relay.approvals, Store: a.record.store, Secrets: secrets(a.cfg)})
-	a.hello.Offer(approvals.GrantMethods...)
+	a.hello.AddMethods(approvals.GrantMethods...)
 	bound, line := a.conversations()
 	relay.gate = gate.New(gate.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: memory, Limiter: relay.limiter,
 		Record: recorder, HasPerson: line.Answers, Log: a.log,
 	})
-	a.adds(a.guard.Own(), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.Known), a.tools.Own(),
+	a.adds(a.guard.Own(), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.Own(),
 		a.guard.Asking(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
 		approvals.New(approvals.Options{
 			Approvals: relay.approvals, Policy: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
@@ -138,7 +138,7 @@ func (a *assembly) warnTooOld(ctx context.Context) {
 	if place == "" || a.guard.Enforces() {
 		return
 	}
-	if err := a.program.AtLeast(ctx, a.cfg.Codex.MinVersion); err != nil && ctx.Err() == nil {
+	if err := a.program.RequireVersion(ctx, a.cfg.Codex.MinVersion); err != nil && ctx.Err() == nil {
 		a.log.Warn("codex is used although it does not satisfy codex.min_version; only policy.mode \"enforce\" refuses it", "reason", err, "set", place)
 	}
 }
@@ -159,24 +159,24 @@ func (a *assembly) recorder(tracer *trace.Recorder, report *telemetry.Telemetry)
 func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 	home := a.guard.CodexHome()
 	of := threads.Options{
-		Store: a.record.store, Thread: a.relay.thread, Known: a.hello.Known, Offered: a.tools.Offered, Now: time.Now, Log: a.log,
+		Store: a.record.store, Thread: a.relay.thread, Known: a.hello.KnowsBridge, Offered: a.tools.Offered, Now: time.Now, Log: a.log,
 		Size: func(thread string) (int64, error) { return rollout.Size(home, thread) },
 	}
 	if host.Configured(a.cfg) {
 		of.Kept, of.Warn = a.tools.Kept, a.tools.Warn
-		of.Settings = func(path string) *rpc.Doc { return rollout.Settings(home, path, "") }
+		of.Settings = func(path string) *rpc.Doc { return rollout.TurnSettings(home, path, "") }
 		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(home, path) }
 	}
 	bound := threads.New(of)
 	a.bound = bound
-	a.hello.Offer(threads.Methods...)
+	a.hello.AddMethods(threads.Methods...)
 	line := turns.New(turns.Options{
-		Threads: bound, Steering: a.relay.steering, Known: a.hello.Known, Tell: a.hello.Tell, Judge: a.guard, Log: a.log,
+		Threads: bound, Steering: a.relay.steering, Known: a.hello.KnowsBridge, Tell: a.hello.Notify, Judge: a.guard, Log: a.log,
 	})
-	a.hello.Offer(turns.Methods...)
-	a.hello.Show("turns", func() any { return line.State() })
-	a.hello.Show("sessions", func() any { return bound.State().Sessions })
-	a.hello.Show("threads", func() any {
+	a.hello.AddMethods(turns.Methods...)
+	a.hello.AddStatus("turns", func() any { return line.State() })
+	a.hello.AddStatus("sessions", func() any { return bound.State().Sessions })
+	a.hello.AddStatus("threads", func() any {
 		if a.guard.Enforces() {
 			return a.guard.Threads()
 		}

@@ -178,7 +178,7 @@ func examineCodex(cfg *config.Config) []finding {
 	if err != nil {
 		var find *codex.FindError
 		if errors.As(err, &find) {
-			return []finding{{"codex", broken, find.Problem, find.Mend}}
+			return []finding{{"codex", broken, find.Problem, find.Hint}}
 		}
 		return []finding{{"codex", broken, err.Error(), ""}}
 	}
@@ -192,8 +192,8 @@ func examineCodex(cfg *config.Config) []finding {
 	switch {
 	case err != nil:
 		found.State, found.Detail, found.Mend = broken, err.Error(), "run it by hand, or name another one with "+codex.Env
-	case codex.TooOld(version, cfg.Codex.MinVersion) != nil:
-		found.State, found.Detail = broken, codex.TooOld(version, cfg.Codex.MinVersion).Error()
+	case codex.CheckVersion(version, cfg.Codex.MinVersion) != nil:
+		found.State, found.Detail = broken, codex.CheckVersion(version, cfg.Codex.MinVersion).Error()
 	case codex.CompareVersions(version, methods.Measured) > 0:
 		found.State, found.Mend = warn, "newer than "+methods.Measured+", on which this bridge was measured: fields that it does not know pass"
 	}
@@ -214,11 +214,11 @@ func ask(cfg *config.Config, path string, args ...string) (string, error) {
 	defer cancel()
 	ended, err := child.Run(ctx, child.Command{
 		Args: append([]string{path}, args...), Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
-		Max: 1 << 20, Tail: 4096,
+		MaxStdout: 1 << 20, MaxStderr: 4096,
 		Grace: time.Second, // for what a wrapper leaves behind, with our pipe
 	})
 	if err == nil && ended.Code != 0 {
-		err = errors.New(ended.How)
+		err = errors.New(ended.Status)
 	}
 	return string(ended.Stdout) + string(ended.Stderr), err
 }

@@ -44,7 +44,7 @@ func examineMethods(cfg *config.Config, path, version string) []finding {
 func compareMethods(cfg *config.Config, path, version string) (codex.Protocol, finding) {
 	ctx, cancel := context.WithTimeout(context.Background(), schemaTime)
 	defer cancel()
-	p, err := codex.Schema(ctx, codex.Command{
+	p, err := codex.LoadProtocol(ctx, codex.Command{
 		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	})
 	mend := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", methods.Measured, unknownMethods(cfg))
@@ -56,7 +56,7 @@ func compareMethods(cfg *config.Config, path, version string) (codex.Protocol, f
 	for _, side := range methods.Sides() {
 		if unknown, _ := methods.Diff(side, p.Names(side)); len(unknown) > 0 {
 			news = append(news, side.String()+" "+strings.Join(unknown, ", "))
-			asked = asked || side.Client()
+			asked = asked || side.IsFromClient()
 		}
 	}
 	if news == nil {

@@ -21,10 +21,10 @@ func examineUserRules(cfg *config.Config) []finding {
 		return []finding{{name, warn, "those of the user's own let commands out of the sandbox without a question: no hook sees them", `set "pre_tool_use" in hooks.events`}}
 	}
 	set := new(userrules.Reader).Read(guard.RuleFolders(guard.WorldOf(cfg.Codex))...)
-	lets := set.Lets()
-	switch shell := set.Shell(); {
-	case set.Fault != nil:
-		return []finding{{name, broken, set.Fault.Error(), "until then no command runs"}}
+	lets := set.Allowing()
+	switch shell := set.AllowingShell(); {
+	case set.Err != nil:
+		return []finding{{name, broken, set.Err.Error(), "until then no command runs"}}
 	case shell != nil:
 		return []finding{{name, warn, shell.String() + " lets a shell out of the sandbox, and with it whatever it runs", "take it out: until then nothing runs but a command with plain words"}}
 	case len(lets) == 0:
@@ -49,9 +49,9 @@ func examineRules(cfg *config.Config) []finding {
 
 // userRules is the row of bridge/status.
 func userRules(set *userrules.Set) map[string]any {
-	row := map[string]any{"lets": len(set.Lets())}
-	if set.Fault != nil {
-		row["fault"] = set.Fault.Error()
+	row := map[string]any{"lets": len(set.Allowing())}
+	if set.Err != nil {
+		row["fault"] = set.Err.Error()
 	}
 	return row
 }

@@ -21,13 +21,13 @@ const toolsGrace = 1500 * time.Millisecond
 // newTools makes what offers the host's tools. It is closed by closeTools.
 func newTools(cfg *config.Config, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger, after ...tools.After) *host.Feature {
 	f := host.New(host.Options{
-		Config: cfg, Version: Version, Known: hi.Known, Session: g.Session, CodexHome: g.CodexHome(),
+		Config: cfg, Version: Version, Known: hi.KnowsBridge, Session: g.Session, CodexHome: g.CodexHome(),
 		Experimental: func() bool { return g.Policy().UsesProfiles() },
 		Forked:       func() bool { return relay.thread().OnStaleTools == config.Fork },
 		Before:       []tools.Before{relay.beforeTool}, Handlers: []tools.Handler{relay.afterTool}, After: after, Log: log,
 	})
-	hi.Offer(host.Methods...)
-	hi.Show("tools", func() any { return f.Status() })
+	hi.AddMethods(host.Methods...)
+	hi.AddStatus("tools", func() any { return f.Status() })
 	return f
 }
 

@@ -92,9 +92,9 @@ func newWorker(command codex.Command, hold image.Policy, stderr io.Writer) *imag
 // newImages makes what answers bridge/image/describe: with a codex like that of the
 // conversation, and beside it.
 func newImages(cfg *config.Config, command codex.Command, g *guard.Guard, hi *hello.Hello) *image.Feature {
-	f := image.NewFeature(newWorker(command, g, os.Stderr), cfg.Image, hi.Known)
-	hi.Offer(image.Method)
-	hi.Show("images", func() any { return f.State() })
+	f := image.NewFeature(newWorker(command, g, os.Stderr), cfg.Image, hi.KnowsBridge)
+	hi.AddMethods(image.Method)
+	hi.AddStatus("images", func() any { return f.State() })
 	return f
 }
 

@@ -102,7 +102,7 @@ func (r methodRow) note() string {
 		return r.Why
 	case r.Origin == "":
 		return fmt.Sprintf("%s (the table: %s)", r.Why, r.BuiltIn)
-	case !r.Side.Overridable():
+	case !r.Side.IsOverridable():
 		return fmt.Sprintf("%s (policy.methods, %s, has no effect: what codex tells can't be overridden)", r.Why, r.Origin)
 	case r.BuiltIn == "":
 		return fmt.Sprintf("%s (policy.methods, %s)", r.Why, r.Origin)
@@ -118,14 +118,14 @@ func methodRows(cfg *config.Config) []methodRow {
 	for _, row := range methods.Rows() {
 		r := methodRow{Side: row.Side, Method: row.Method, Class: row.Class, Verdict: row.Verdict, Fields: row.Fields, Why: row.Why}
 		if override, ok := overrides[row.Method]; ok {
-			r.Verdict, r.Origin = row.Under(override), overrideOrigin(cfg, row.Method)
+			r.Verdict, r.Origin = row.Override(override), overrideOrigin(cfg, row.Method)
 		}
 		rows = append(rows, r.under(cfg, row.Verdict))
 	}
 	for name, override := range overrides {
 		if len(sidesOf(name)) == 0 {
 			r := methodRow{Method: name, Class: unknownClass, Why: strange(name), Origin: overrideOrigin(cfg, name)}
-			r.Verdict = methods.Row{Verdict: methods.Deny}.Under(override)
+			r.Verdict = methods.Row{Verdict: methods.Deny}.Override(override)
 			rows = append(rows, r.under(cfg, r.Verdict))
 		}
 	}
@@ -168,7 +168,7 @@ func sidesOf(name string) []methods.Side {
 // something: when a client may send it, or codex ask it.
 func strange(name string) string {
 	sides := sidesOf(name)
-	if slices.ContainsFunc(sides, methods.Side.Overridable) {
+	if slices.ContainsFunc(sides, methods.Side.IsOverridable) {
 		return ""
 	}
 	if len(sides) > 0 {

@@ -42,7 +42,7 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	if err := record.Close(); err != nil {
 		log.Error("the decision log was not closed in good order", "error", err)
 	}
-	codex.Mirror(state) // ends the process
+	codex.ExitLike(state) // ends the process
 	return nil
 }
 

@@ -117,7 +117,7 @@ func (t *talk) run() error {
 	var answered *rpc.Error
 	if err != nil && !errors.As(err, &answered) {
 		answered = rpc.Errorf(rpc.CodeUpstream, "%v", err)
-		if status := strings.TrimPrefix(t.client.How(), "exit status "); status == "2" || status == "127" {
+		if status := strings.TrimPrefix(t.client.Status(), "exit status "); status == "2" || status == "127" {
 			t.screen.Aside(func(stderr io.Writer) { fmt.Fprintf(stderr, "%s", said.String()) })
 			return silent(map[string]int{"2": exitConfig, "127": exitNotFound}[status])
 		}
@@ -210,7 +210,7 @@ func (t *talk) handle(ctx context.Context, m *appserver.Message) {
 	defer cancel()
 	defer context.AfterFunc(t.asking, cancel)()
 	if result, ok := t.person.Answer(ctx, m.Method, m.Params); ok {
-		_ = m.Answer(result) // of a bridge that has ended
+		_ = m.Reply(result) // of a bridge that has ended
 	}
 }
 

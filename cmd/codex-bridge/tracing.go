@@ -97,7 +97,7 @@ func timeouts(r *trace.Recorder) tools.After {
 
 // showTrace has bridge/status show the trace.
 func showTrace(hi *hello.Hello, cfg *config.Config, r *trace.Recorder) {
-	hi.Show("trace", func() any {
+	hi.AddStatus("trace", func() any {
 		status := map[string]any{"enabled": cfg.Trace.Enabled}
 		if r != nil {
 			status["dropped"] = r.Dropped()

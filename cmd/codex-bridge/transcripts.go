@@ -26,7 +26,7 @@ func newTranscript(cfg *config.Config, record *ledger, log *slog.Logger) *transc
 
 // showTranscript has bridge/status show the transcript.
 func showTranscript(hi *hello.Hello, cfg *config.Config, m *transcript.Mirror) {
-	hi.Show("transcript", func() any {
+	hi.AddStatus("transcript", func() any {
 		status := map[string]any{"enabled": cfg.Transcript.Enabled}
 		if m != nil {
 			status["dropped"] = m.Dropped()

@@ -49,7 +49,7 @@ func TestVersionVectors(t *testing.T) {
 		t.Fatal("no cases")
 	}
 	// The bridge's own floor is higher: enforcement needs a release on which it was verified.
-	if codex.TooOld(config.Default().Codex.MinVersion, v.MinVersion) != nil {
+	if codex.CheckVersion(config.Default().Codex.MinVersion, v.MinVersion) != nil {
 		t.Errorf("the default of codex.min_version is %s, older than the floor %s", config.Default().Codex.MinVersion, v.MinVersion)
 	}
 	for _, c := range v.VersionCompare {

@@ -105,7 +105,7 @@ func commandLine(t *testing.T, args ...string) (stdout, stderr string, err error
 	t.Helper()
 	r := runProgram(t, os.Environ(), "", args...)
 	if r.Code != 0 {
-		err = errors.New(r.How)
+		err = errors.New(r.Status)
 	}
 	return string(r.Stdout), string(r.Stderr), err
 }
@@ -121,7 +121,7 @@ func runProgram(t *testing.T, environ []string, stdin string, args ...string) (r
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err = child.Run(t.Context(), child.Command{Args: append([]string{program}, args...), Env: environ, Stdin: []byte(stdin), Max: 1 << 20, Tail: 1 << 16})
+	r, err = child.Run(t.Context(), child.Command{Args: append([]string{program}, args...), Env: environ, Stdin: []byte(stdin), MaxStdout: 1 << 20, MaxStderr: 1 << 16})
 	if err != nil {
 		t.Fatal(err)
 	}

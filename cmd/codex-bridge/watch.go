@@ -23,16 +23,16 @@ type hooksState struct {
 
 func newWatch(hi *hello.Hello) *watching {
 	w := &watching{hello: hi}
-	w.counts = &telemetry.Counts{IsWanted: hi.Known, OnHookRun: w.tell}
+	w.counts = &telemetry.Counts{IsWanted: hi.KnowsBridge, OnHookRun: w.tell}
 	return w
 }
 
 // show has bridge/status show what is counted.
 func (w *watching) show(hooks *inject.Feature) {
 	w.hooks = hooks
-	w.hello.Show("hooks", func() any { return w.state() })
-	w.hello.Show("compactions", func() any { return w.counts.Compactions() })
-	w.hello.Show("reviews", func() any { return w.counts.Reviews() })
+	w.hello.AddStatus("hooks", func() any { return w.state() })
+	w.hello.AddStatus("compactions", func() any { return w.counts.Compactions() })
+	w.hello.AddStatus("reviews", func() any { return w.counts.Reviews() })
 }
 
 // feature stands behind that of the hooks, which counts the bridge's own.
@@ -43,4 +43,4 @@ func (w *watching) feature() bridge.Feature {
 func (w *watching) state() hooksState { return hooksState{w.hooks.State(), w.counts.Hooks()} }
 
 // tell has the client hear of a change.
-func (w *watching) tell() { w.hello.Tell("bridge/hooks/state", w.state()) }
+func (w *watching) tell() { w.hello.Notify("bridge/hooks/state", w.state()) }

@@ -141,7 +141,7 @@ func (a *agent) why(ctx context.Context, err error) error {
 	defer late.Stop()
 	select {
 	case <-a.child.Exited():
-		return fmt.Errorf("it has ended, %s%s", a.child.How(), a.stderr.said())
+		return fmt.Errorf("it has ended, %s%s", a.child.Status(), a.stderr.said())
 	case <-late.C:
 	}
 	if a.alive() {

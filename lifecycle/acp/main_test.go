@@ -19,7 +19,7 @@ import (
 
 // The test's own program is the agent.
 func TestMain(m *testing.M) {
-	bridgetest.Main(m, bridgetest.Role{Name: "agent", Play: be}, bridgetest.Role{Name: "held", Play: func(args []string) int {
+	bridgetest.Main(m, bridgetest.Role{Name: "agent", Run: be}, bridgetest.Role{Name: "held", Run: func(args []string) int {
 		signal.Ignore(syscall.SIGTERM)
 		hold(args[0])
 		return 0

@@ -118,5 +118,5 @@ func decline(m *appserver.Message) {
 		_ = m.Refuse(err)
 		return
 	}
-	_ = m.Answer(result)
+	_ = m.Reply(result)
 }

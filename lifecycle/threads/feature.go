@@ -81,7 +81,7 @@ func (f *Feature) Routes() []bridge.Route {
 		{From: bridge.Client, Method: Methods[1], Why: "answered here", HandleClient: f.own(f.list)},
 		{From: bridge.Client, Method: Methods[2], Why: "answered here", HandleClient: f.own(f.read)},
 	}
-	for _, method := range methods.Unloaded {
+	for _, method := range methods.UnloadNotifications {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "nothing has to be known of it any more", HandleServer: f.closed, When: f.known.any})
 	}
 	return routes

@@ -20,7 +20,7 @@ const (
 )
 
 // EventMethods are the notifications that ReadEvent reads.
-var EventMethods = append([]string{"turn/started", "item/agentMessage/delta", "item/started", "item/completed", "turn/completed", "error"}, methods.Unloaded...)
+var EventMethods = append([]string{"turn/started", "item/agentMessage/delta", "item/started", "item/completed", "turn/completed", "error"}, methods.UnloadNotifications...)
 
 // Event is what a notification of Codex tells of a turn.
 type Event struct {

@@ -35,7 +35,7 @@ func (c *Chain) handlerStep(h config.Handler) step {
 			defer cancel()
 		}
 		r, err := child.Run(ctx, child.Command{
-			Args: h.Command, Dir: c.handlerDir(call), Env: c.env, Stdin: call.Payload, Max: maxOutput, Tail: maxStderr,
+			Args: h.Command, Dir: c.handlerDir(call), Env: c.env, Stdin: call.Payload, MaxStdout: maxOutput, MaxStderr: maxStderr,
 		})
 		stderrText := strings.TrimSpace(strings.ToValidUTF8(string(r.Stderr), "\uFFFD"))
 		switch {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestMain runs the test binary as the handler, because there may be no shell.
-func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "handler", Play: handle}) }
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "handler", Run: handle}) }
 
 func handle(args []string) int {
 	how, args := args[0], args[1:]

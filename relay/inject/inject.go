@@ -67,7 +67,7 @@ func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{
 		{From: bridge.Codex, Method: "hook/completed", Why: "after a hook of the bridge fails, the turn is interrupted", HandleServer: f.handleHookCompleted, When: f.hasHooks.Load},
 	}
-	for _, method := range methods.Unloaded {
+	for _, method := range methods.UnloadNotifications {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "the thread's hooks are forgotten", HandleServer: f.handleThreadClosed, When: f.hasHooks.Load})
 	}
 	for _, method := range []string{"thread/start", "thread/resume", "thread/fork"} {

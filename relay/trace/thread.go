@@ -163,7 +163,7 @@ func (w *writer) track(t *thread, e Event, m *message, params rpc.Value) {
 	case e.Type == ModelCompleted:
 		w.endOpenItems(t, e.Time, e.TurnID, "the turn ended")
 		t.turn = ""
-	case slices.Contains(methods.Unloaded, m.method):
+	case slices.Contains(methods.UnloadNotifications, m.method):
 		w.endOpenItems(t, e.Time, "", "the thread was unloaded")
 		t.unloaded = true
 		w.append(Event{Type: SessionEnded, Time: e.Time, ThreadID: t.id, Data: json.RawMessage("{}")})

@@ -51,7 +51,7 @@ func (m *maker) plain(s *shape.Shape) string {
 	s, _ = m.resolve(s)
 	is := func(kind rune) bool { return strings.ContainsRune(s.Kinds, kind) }
 	switch {
-	case is(shape.Anytype):
+	case is(shape.AnyKind):
 		return `{}`
 	case s.Tag != "":
 		return m.plain(s.Variants[slices.Sorted(maps.Keys(s.Variants))[0]])
@@ -104,7 +104,7 @@ func (m *maker) visit(s *shape.Shape, also string, path []string, around func(st
 	private := func() {
 		add("private key", `{"$serde_json::private::RawValue":`+strconv.Quote(plain)+`}`)
 	}
-	if is(shape.Anytype) {
+	if is(shape.AnyKind) {
 		add("private key", `{"$serde_json::private::RawValue":"{}"}`)
 		add("private key", `{"$__toml_private_datetime":"1979-05-27"}`)
 		return

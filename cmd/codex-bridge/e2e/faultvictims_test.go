@@ -87,7 +87,7 @@ func (v party) dies(c *conversation) bool {
 
 // of are the victim's processes: the bridge has started it.
 func (v party) of(c *conversation) []int {
-	return slices.DeleteFunc(child.Of(c.Process.Pid), func(pid int) bool {
+	return slices.DeleteFunc(child.Children(c.Process.Pid), func(pid int) bool {
 		folder := filepath.Join("/proc", strconv.Itoa(pid))
 		program, err := os.Readlink(filepath.Join(folder, "exe"))
 		line, _ := os.ReadFile(filepath.Join(folder, "cmdline"))

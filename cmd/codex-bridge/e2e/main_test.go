@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if socket := os.Getenv(standInEnv); socket != "" {
-		os.Exit(bridgetest.HandOver(socket))
+		os.Exit(bridgetest.Relay(socket))
 	}
 	if os.Getenv(mcpEnv) != "" {
 		os.Exit(mcp())

@@ -90,8 +90,8 @@ func (u userRule) run(t *testing.T, bridgeConfig string, argv ...string) (outsid
 
 	// What Codex lets out is never said to stay.
 	set := new(userrules.Reader).Read(filepath.Dir(filepath.Join(w.root, file)))
-	if v := set.Judge(command); set.Fault != nil || u.leaves && v.Fate == userrules.Stays || u.unsure != (v.Fate == userrules.Unsure) {
-		t.Errorf("it is judged %+v (%v)", v, set.Fault)
+	if v := set.Judge(command); set.Err != nil || u.leaves && v.Outcome == userrules.Stays || u.unsure != (v.Outcome == userrules.Unsure) {
+		t.Errorf("it is judged %+v (%v)", v, set.Err)
 	}
 	return err == nil, told
 }

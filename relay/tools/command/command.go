@@ -89,7 +89,7 @@ func (c *Commands) Run(ctx context.Context, call tools.Call) (tools.Result, erro
 	}
 	r, err := child.Run(ctx, child.Command{
 		Args: t.Command, Dir: call.Cwd, Env: c.env, Stdin: append(slices.Clip([]byte(call.Arguments)), '\n'),
-		Max: maxOutput, Tail: maxStderr, Grace: grace,
+		MaxStdout: maxOutput, MaxStderr: maxStderr, Grace: grace,
 	})
 	said := strings.TrimSpace(strings.ToValidUTF8(string(r.Stderr), "\uFFFD"))
 	switch {
@@ -100,7 +100,7 @@ func (c *Commands) Run(ctx context.Context, call tools.Call) (tools.Result, erro
 	case err != nil:
 		return tools.Result{}, fmt.Errorf("the tool can't be run: %w", err)
 	case r.Code != 0:
-		result := tools.Result{Content: []tools.Content{{Text: fmt.Sprintf("The tool failed: %s%s\n", r.How, stderr(said))}}, Failed: true}
+		result := tools.Result{Content: []tools.Content{{Text: fmt.Sprintf("The tool failed: %s%s\n", r.Status, stderr(said))}}, Failed: true}
 		if printed, err := Parse(r.Stdout); err == nil {
 			result.Content = append(result.Content, printed.Content...)
 		} else {

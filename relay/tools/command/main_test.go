@@ -14,7 +14,7 @@ import (
 )
 
 // The test's own program is the tool: it must run where there is no shell.
-func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "tool", Play: be}) }
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "tool", Run: be}) }
 
 func be(args []string) int {
 	what, args := args[0], args[1:]

@@ -14,7 +14,7 @@ import (
 
 // TestMain: the test program is its own codex, and its own tool.
 func TestMain(m *testing.M) {
-	bridgetest.Main(m, bridgetest.Role{Name: "tool", Play: func([]string) int {
+	bridgetest.Main(m, bridgetest.Role{Name: "tool", Run: func([]string) int {
 		arguments, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("got %s", arguments)
 		return 0

@@ -19,7 +19,7 @@ func (f *Feature) Kept(path string) (stale []string, theirs json.RawMessage, err
 	if !f.offers() {
 		return nil, nil, nil
 	}
-	has, err := rollout.Tools(f.o.CodexHome, path)
+	has, err := rollout.DynamicTools(f.o.CodexHome, path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("what tools the thread was started with: %w", err)
 	}

@@ -25,7 +25,7 @@ func (f *Feature) Routes() []bridge.Route {
 		bridge.Route{From: bridge.Codex, Method: "item/completed", Why: "a tool call that has been ended", HandleServer: f.ended, When: f.running.any, Match: isCall},
 		bridge.Route{From: bridge.Codex, Method: "turn/completed", Why: "its tool calls end with it", HandleServer: f.turnEnded, When: f.running.any},
 	)
-	for _, method := range methods.Unloaded {
+	for _, method := range methods.UnloadNotifications {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "its tool calls end with it", HandleServer: f.closed})
 	}
 	return routes

@@ -190,7 +190,7 @@ func (c *conn) end(err error) {
 	if errors.Is(err, io.EOF) {
 		how = "it closed its stdout"
 		if c.exits() {
-			how = "it has ended, " + c.session.How()
+			how = "it has ended, " + c.session.Status()
 		}
 	}
 	c.session.Kill()

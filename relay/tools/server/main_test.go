@@ -20,7 +20,7 @@ import (
 )
 
 // The test's own program is the servers.
-func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "serve", Play: serve}) }
+func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "serve", Run: serve}) }
 
 func serve(args []string) int {
 	how, args := args[0], args[1:]
