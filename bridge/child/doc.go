@@ -1,12 +1,11 @@
-// Package child is the one place that makes child processes: Run for one that is
-// given its input and asked for its output, Start and Wait for codex itself. A
-// child that is started in another way is taken from who waits for it: on Linux
-// the bridge is the reaper of orphans.
+// Package child starts all child processes of the bridge: Run runs a program with given input
+// and returns its output, Open starts one to talk to, and Start and Wait are for Codex. On Linux
+// the bridge reaps orphans, and would also reap a child that was started in another way.
 //
-// It promises that what Run has started is gone when Run returns because its time
-// was up, with what the child has started, as far as the system lets us find that
-// (the process group; on Linux all descendants; on Windows the job), and that a
-// child does not outlive the bridge on Linux and Windows. The groups of children do not
-// outlive a bridge that was killed on any Unix that has a shell; on Linux neither does what
-// has left them, unless it has cleared its environment. Safe for concurrent use.
+// When the time of Run is up, the child and its descendants are killed, as far as the system can
+// find them: the process group; on Linux all descendants; on Windows the job.
+//
+// If the bridge is killed, its children end on Linux and Windows, and their process groups on
+// any Unix with a shell. On Linux, descendants that have left the group end too, unless they
+// have cleared their environment. All functions may be called concurrently.
 package child

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// kept are the variables that commands of the host get. A list of what is kept, not
-// of what is taken out: nobody can name all variables that hold a secret.
+// keptVariables are the variables that the user's commands get. It lists the harmless ones,
+// since a list of all that may hold a secret can't be complete.
 var keptVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR", "TMP", "TEMP",
 	"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
@@ -15,8 +15,8 @@ var keptVariables = []string{
 	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
 }
 
-// Environ is the part of base that a command of the host gets: what a program needs
-// to run, and the variables named in also.
+// Environ returns the part of base that the user's commands get: keptVariables, the variables
+// named in also, and LC_*.
 func Environ(base []string, also ...string) []string {
 	env := []string{}
 	for _, pair := range base {

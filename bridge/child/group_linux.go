@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a child and what it started: its process group, and on Linux also those
-// that have left the group.
+// group is a child with its descendants: its process group, and those that have left the
+// group.
 type group struct{ marked string }
 
 func (*group) prepare(cmd *exec.Cmd) {
@@ -21,13 +21,13 @@ func (*group) prepare(cmd *exec.Cmd) {
 
 func (*group) started(*exec.Cmd) {}
 
-// expected is called before the child is started that will be watched.
+// prepareSentry must be called before the child is started.
 func (*group) prepareSentry() { ensureSentry() }
 
-// watched has the group end with us even when we are killed.
+// watch has the sentry kill the group if the bridge is killed.
 func (g *group) watch(cmd *exec.Cmd) { watch(cmd.Process.Pid, g.marked) }
 
-// ended waits for the child's end, and lets what it left be.
+// wait waits for the child to end, and does not touch its descendants.
 func (*group) wait(cmd *exec.Cmd) error {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
@@ -44,19 +44,19 @@ func (*group) kill(cmd *exec.Cmd) {
 	}
 }
 
-// wait waits for the child's end and kills what it left, as alone does: somebody else may
-// have killed it, and then nobody else knows what it had started.
+// waitAndKill waits for the child to end and kills its descendants. Another process may have
+// killed the child, so its descendants are found by their mark.
 func (g *group) waitAndKill(cmd *exec.Cmd) { _ = g.waitSettleAndKill(cmd, func() {}) }
 
-// mark adds to a child's environment what its orphans are known by.
+// mark adds a variable to the child's environment, by which its orphans are found.
 func (g *group) mark(env []string) []string {
 	g.marked = "CODEX_BRIDGE_CHILD=" + rand.Text()
 	return append(env, g.marked)
 }
 
-// alone waits for the child's end, settles, and kills what it left, before the child is
-// reaped. What has left the group was handed to us when the child ended, if we are the
-// reaper of orphans, and is known by its environment.
+// waitSettleAndKill waits for the child to end, calls settle, and kills its descendants before
+// the child is reaped. Processes that have left the group are children of the bridge by now, if
+// it is the reaper of orphans; they are found by their environment.
 func (g *group) waitSettleAndKill(cmd *exec.Cmd, settle func()) error {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
@@ -67,7 +67,7 @@ func (g *group) waitSettleAndKill(cmd *exec.Cmd, settle func()) error {
 	return Wait(cmd)
 }
 
-// terminate asks the group to end; it tells whether that can be done here.
+// terminate sends SIGTERM to the group. It reports whether the system can do that.
 func (*group) terminate(cmd *exec.Cmd) bool {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 	return true
@@ -75,9 +75,8 @@ func (*group) terminate(cmd *exec.Cmd) bool {
 
 func (*group) release() {}
 
-// strays are what a child has started, by number and time of start, so that another
-// process that has got the number meanwhile is not taken for it. They can't be found
-// any more when the child has ended.
+// strays are the descendants of a child, with their start times: a process id may be reused.
+// They can't be found after the child has ended.
 type strays map[int]string
 
 func (*group) strays(cmd *exec.Cmd, exited <-chan struct{}) strays {
@@ -101,9 +100,9 @@ func (s strays) kill() {
 	}
 }
 
-// since is when a process was started, in the kernel's own words; "" there is none.
+// startTime returns when a process was started, in clock ticks as the kernel writes it, or "".
 func startTime(pid int) string {
-	const starttime = 22 - 3 // in proc(5), counted from the field after the name
+	const starttime = 22 - 3 // field number in proc(5), counted after the name
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return ""

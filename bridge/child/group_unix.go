@@ -7,20 +7,20 @@ import (
 	"syscall"
 )
 
-// group is a child and what it started: its process group.
+// group is a child with its descendants: its process group.
 type group struct{}
 
 func (*group) prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func (*group) started(*exec.Cmd) {}
 
-// expected is called before the child is started that will be watched.
+// prepareSentry must be called before the child is started.
 func (*group) prepareSentry() { ensureSentry() }
 
-// watched has the group end with us even when we are killed.
+// watch has the sentry kill the group if the bridge is killed.
 func (*group) watch(cmd *exec.Cmd) { watch(cmd.Process.Pid, "") }
 
-// ended waits for the child's end, and lets what it left be.
+// wait waits for the child to end, and does not touch its descendants.
 func (*group) wait(cmd *exec.Cmd) error {
 	err := Wait(cmd)
 	unwatch(cmd.Process.Pid)
@@ -32,17 +32,17 @@ func (*group) kill(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 }
 
-// wait waits for the child's end and kills what it left in its group.
+// waitAndKill waits for the child to end and kills its group.
 func (*group) waitAndKill(cmd *exec.Cmd) {
 	_ = Wait(cmd)
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	unwatch(cmd.Process.Pid)
 }
 
-// mark adds to a child's environment what its orphans are known by: here, nothing.
+// mark returns env: orphans are not found by their environment here.
 func (*group) mark(env []string) []string { return env }
 
-// alone waits for the child's end, settles, and kills what it left in its group.
+// waitSettleAndKill waits for the child to end, calls settle, and kills its group.
 func (*group) waitSettleAndKill(cmd *exec.Cmd, settle func()) error {
 	err := Wait(cmd)
 	settle()
@@ -51,7 +51,7 @@ func (*group) waitSettleAndKill(cmd *exec.Cmd, settle func()) error {
 	return err
 }
 
-// terminate asks the group to end; it tells whether that can be done here.
+// terminate sends SIGTERM to the group. It reports whether the system can do that.
 func (*group) terminate(cmd *exec.Cmd) bool {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 	return true
@@ -59,7 +59,7 @@ func (*group) terminate(cmd *exec.Cmd) bool {
 
 func (*group) release() {}
 
-// strays are what has left the group; here it is not known.
+// strays would be processes that have left the group; they are not known here.
 type strays struct{}
 
 func (*group) strays(*exec.Cmd, <-chan struct{}) strays { return strays{} }

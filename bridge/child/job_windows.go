@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Job is a child and what it started: they end with us.
+// Job is a child with its descendants, which end with the bridge.
 type Job struct{ handle windows.Handle }
 
-// Prepare says how cmd is to be started.
+// Prepare creates the job and sets how cmd is started.
 func (j *Job) Prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 	job, err := windows.CreateJobObject(nil, nil)
@@ -28,7 +28,7 @@ func (j *Job) Prepare(cmd *exec.Cmd) {
 	j.handle = job
 }
 
-// Started takes cmd into the job.
+// Started adds the started cmd to the job.
 func (j *Job) Started(cmd *exec.Cmd) {
 	if j.handle == 0 {
 		return
@@ -41,7 +41,7 @@ func (j *Job) Started(cmd *exec.Cmd) {
 	_ = windows.CloseHandle(process)
 }
 
-// Kill ends all that is in the job.
+// Kill ends all processes in the job.
 func (j *Job) Kill(cmd *exec.Cmd) {
 	if j.handle != 0 {
 		_ = windows.TerminateJobObject(j.handle, 1)
@@ -49,7 +49,7 @@ func (j *Job) Kill(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 }
 
-// Close gives the job back, and ends what is still in it.
+// Close closes the job, which ends all processes in it.
 func (j *Job) Close() {
 	if j.handle != 0 {
 		_ = windows.CloseHandle(j.handle)
@@ -64,24 +64,24 @@ func (g *group) started(cmd *exec.Cmd) { g.job.Started(cmd) }
 func (g *group) kill(cmd *exec.Cmd)    { g.job.Kill(cmd) }
 func (g *group) release()              { g.job.Close() }
 
-// wait waits for the child's end and ends what is left in the job.
+// waitAndKill waits for the child to end, and ends the others in the job.
 func (g *group) waitAndKill(cmd *exec.Cmd) {
 	_ = Wait(cmd)
 	g.job.Kill(cmd)
 }
 
-// expected is called before the child is started that will be watched.
+// prepareSentry does nothing: the job ends with the bridge.
 func (*group) prepareSentry() {}
 
-// watched has the group end with us even when we are killed: the job does.
+// watch does nothing, like prepareSentry.
 func (*group) watch(*exec.Cmd) {}
 
 func (*group) wait(cmd *exec.Cmd) error { return Wait(cmd) }
 
-// mark adds to a child's environment what its orphans are known by: the job knows them.
+// mark returns env: the job knows its processes.
 func (*group) mark(env []string) []string { return env }
 
-// alone waits for the child's end, settles, and ends what is left in the job.
+// waitSettleAndKill waits for the child to end, calls settle, and ends the others in the job.
 func (g *group) waitSettleAndKill(cmd *exec.Cmd, settle func()) error {
 	err := Wait(cmd)
 	settle()
@@ -89,10 +89,10 @@ func (g *group) waitSettleAndKill(cmd *exec.Cmd, settle func()) error {
 	return err
 }
 
-// terminate can't be asked for here.
+// terminate returns false: Windows has no such signal.
 func (*group) terminate(*exec.Cmd) bool { return false }
 
-// strays are what has left the job: nothing.
+// strays would be processes that have left the job; there are none.
 type strays struct{}
 
 func (*group) strays(*exec.Cmd, <-chan struct{}) strays { return strays{} }

@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reaper collects orphans that were handed to us, so that they do not stay as
-// zombies for as long as codex runs. Children that were started by Start are left
-// to os/exec; it would take the end of any other from who waits for it.
+// reaper reaps orphans, which are children of the bridge on Linux, so that they do not stay
+// zombies. It leaves children of Start to os/exec. It would also reap a child that was
+// started in another way, whose Wait then fails.
 var reaper struct {
 	mu   sync.Mutex
 	own  map[int]bool
 	once sync.Once
 }
 
-// Start starts cmd; the reaper keeps its hands off it until Wait has returned.
+// Start starts cmd. The reaper does not touch it until Wait has returned.
 func Start(cmd *exec.Cmd) error {
 	reaper.once.Do(func() {
 		ended := make(chan os.Signal, 1)
@@ -45,7 +45,7 @@ func Start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// Wait waits for a command that Start has started.
+// Wait waits for a command of Start.
 func Wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	reaper.mu.Lock()
@@ -65,9 +65,8 @@ func reap() {
 	}
 }
 
-// killOrphans kills the orphans that were handed to us and have the mark in their
-// environment, with what they have started. The reaper waits meanwhile, so that none of
-// the numbers becomes another's.
+// killOrphans kills the orphans with the mark in their environment, and their descendants. The
+// reaper waits meanwhile, so that no process id is reused.
 func killOrphans(mark string) {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
@@ -85,7 +84,7 @@ func killOrphans(mark string) {
 	}
 }
 
-// Descendants are the children of pid and theirs, zombies included.
+// Descendants returns the ids of all descendants of a process, including zombies.
 func Descendants(pid int) []int {
 	var all []int
 	for _, c := range Children(pid) {
@@ -94,7 +93,7 @@ func Descendants(pid int) []int {
 	return all
 }
 
-// Of are the children of pid, zombies included.
+// Children returns the ids of a process's children, including zombies.
 func Children(pid int) []int {
 	var all []int
 	tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")

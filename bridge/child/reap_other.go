@@ -4,8 +4,8 @@ package child
 
 import "os/exec"
 
-// Start starts cmd. Orphans are not handed to us here.
+// Start starts cmd.
 func Start(cmd *exec.Cmd) error { return cmd.Start() }
 
-// Wait waits for a command that Start has started.
+// Wait waits for a command of Start.
 func Wait(cmd *exec.Cmd) error { return cmd.Wait() }

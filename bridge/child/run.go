@@ -9,38 +9,37 @@ import (
 	"time"
 )
 
-// Command is a program that is run once.
+// Command is a program for Run.
 type Command struct {
 	Args      []string // the program and its arguments
 	Dir       string
 	Env       []string
 	Stdin     []byte
-	MaxStdout int // bytes of stdout; a child that writes more is ended
-	MaxStderr int // bytes of stderr that are kept, the last ones
-	// Grace is for a child that must leave nothing behind: when it has ended, its output
-	// is read for that long at most, and what it left running is ended. 0: what it left
-	// with its output open is waited for, and nothing else is looked for.
+	MaxStdout int // bytes of stdout; the child is killed if it writes more
+	MaxStderr int // bytes of stderr to keep, from its end
+	// Grace, if not 0, bounds how long output is read after the child has ended. Then its
+	// descendants are killed. If it is 0, Run waits for descendants that hold the output open,
+	// and kills none.
 	Grace time.Duration
 }
 
-// Result is how a child ended by itself.
+// Result describes the end of a child that has ended by itself.
 type Result struct {
 	Stdout []byte
 	Stderr []byte
-	Code   int    // -1: by a signal
+	Code   int    // -1: ended by a signal
 	Status string // such as "exit status 1"
 }
 
-// ErrTooLong says that the child wrote more than Command.Max.
+// ErrTooLong means that the child wrote more than Command.MaxStdout.
 var ErrTooLong = errors.New("it wrote more than is read")
 
-// Run runs c to its end, or until ctx is done. The end is that of the child and of
-// its output: what it left running with its stdout open is waited for, unless there is
-// a Grace. (After a fixed time the rest would be lost on a busy machine, and a denial
-// with it: measured with 200 children on two cores and a quarter of a second.)
+// Run runs c until it has ended or ctx is done. Unless there is a Grace, it also waits for
+// descendants that hold stdout open. (A fixed time would lose the rest on a busy machine, and a
+// denial in it: measured with 200 children on two cores and a quarter of a second.)
 //
-// The error is that it could not be started, that its time was up (ctx's cause), or
-// ErrTooLong; how the child ended is no error.
+// The error says that c can't be started, is ctx's cause, or ErrTooLong. A failure of the child
+// itself is not an error.
 func Run(ctx context.Context, c Command) (Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -74,7 +73,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	read := s.transfer(c.Stdin, stdout, stderr)
 	if c.Grace > 0 {
 		err = g.waitSettleAndKill(cmd, func() { awaitOutput(ctx, read, c.Grace) })
-		awaitOutput(context.WithoutCancel(ctx), read, c.Grace) // what was written before the end; nobody is left that could write more
+		awaitOutput(context.WithoutCancel(ctx), read, c.Grace) // output in the pipe; all writers are dead
 		s.close()
 		<-read
 	} else {
@@ -97,7 +96,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	return Result{Stdout: stdout.kept, Stderr: stderr.Kept, Code: cmd.ProcessState.ExitCode(), Status: cmd.ProcessState.String()}, nil
 }
 
-// drained waits for the end of the output of a child that has ended.
+// awaitOutput waits up to grace for the end of an ended child's output.
 func awaitOutput(ctx context.Context, read <-chan struct{}, grace time.Duration) {
 	late := time.NewTimer(grace)
 	defer late.Stop()

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "child", Run: be}) }
 
-// stray starts a child that leaves the group, where the system lets it be found.
+// stray starts a child that leaves the group, if the system can find it.
 var stray func(addresses ...string)
 
 func be(args []string) int {
@@ -31,7 +31,7 @@ func be(args []string) int {
 		fmt.Printf("<%s>", text)
 		fmt.Fprint(os.Stderr, strings.Repeat("x", 100)+"end")
 		return 3
-	case "parent": // ends at once, or not, and leaves one behind that holds its output
+	case "parent": // starts a child that holds its output, and may end
 		cmd := exec.Command(os.Args[0], "child", "held", args[0])
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
@@ -40,7 +40,7 @@ func be(args []string) int {
 		if args[1] == "stays" {
 			_ = cmd.Wait()
 		}
-	case "leaves": // one that holds its output, and one that has left the group where that can be had; ends when both run
+	case "leaves": // starts two children, one of which leaves the group if possible, and ends
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			panic(err)
@@ -56,10 +56,10 @@ func be(args []string) int {
 		}
 		_, _ = l.Accept()
 		fmt.Print("answer")
-	case "late": // ends before its child does, which prints
+	case "late": // ends before its child, which prints
 		cmd := exec.Command(os.Args[0], "child", "rest")
 		cmd.Stdout = os.Stdout
-		if _, err := cmd.StdinPipe(); err != nil { // which ends with us
+		if _, err := cmd.StdinPipe(); err != nil { // ends with this process
 			panic(err)
 		}
 		if err := cmd.Start(); err != nil {
@@ -71,19 +71,19 @@ func be(args []string) int {
 	case "echo":
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		fmt.Fprint(os.Stderr, "end of input")
-	case "deaf": // to the end of its input and to SIGTERM
+	case "deaf": // ignores the end of its input and SIGTERM
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
 		select {}
-	case "stray": // leaves one in a session of its own, and ends with its input
+	case "stray": // leaves a child in another session, and ends with its input
 		stray(args[0])
 		_, _ = io.Copy(io.Discard, os.Stdin)
-	case "held": // until the test closes the connection
+	case "held": // runs until the test closes the connection
 		conn, err := net.Dial("tcp", args[0])
 		if err != nil {
 			panic(err)
 		}
-		if len(args) > 1 { // tells that it runs
+		if len(args) > 1 { // reports that it runs
 			if _, err := net.Dial("tcp", args[1]); err != nil {
 				panic(err)
 			}
@@ -119,7 +119,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What the child has started goes with it, whether the child itself still runs or not.
+// Run kills the descendants of a child, whether it still runs or not.
 func TestRunEndsTheTree(t *testing.T) {
 	for _, parent := range []string{"stays", "goes"} {
 		t.Run(parent, func(t *testing.T) {
@@ -144,15 +144,15 @@ func TestRunEndsTheTree(t *testing.T) {
 			if err := <-ran; !errors.Is(err, late) {
 				t.Error(err)
 			}
-			if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") { // ends when the grandchild does
+			if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") { // ends with the grandchild
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// A child with a grace is answered for when it has ended, whoever holds its output, and
-// leaves nothing behind.
+// With a Grace, Run returns soon after the child has ended, even if a descendant holds its
+// output, and leaves no process.
 func TestRunWithGrace(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -180,7 +180,7 @@ func TestRunWithGrace(t *testing.T) {
 		}
 		defer conn.Close()
 		defer func() {
-			if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") { // ends when what was left does
+			if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") { // ends with the descendant
 				t.Error(err)
 			}
 		}()
@@ -190,7 +190,7 @@ func TestRunWithGrace(t *testing.T) {
 	}
 }
 
-// What writes on after the child's end, as in a shell's pipeline, is heard to its end.
+// Output of a descendant after the child's end, as in a shell's pipeline, is read to its end.
 func TestRunWithGraceHearsTheRest(t *testing.T) {
 	c := command("late")
 	c.Grace = time.Hour

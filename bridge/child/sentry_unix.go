@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// sentry is a process that outlives the bridge by a moment: it hears of the groups of
-// children, and when the bridge is gone, killed for instance, it kills those that are left.
-// The death signal reaches a child alone, and not what the child has started.
+// sentry is a process that outlives the bridge for a moment. The bridge writes it the process
+// groups of its children. When the bridge is gone it kills the groups that are left. The
+// kernel's death signal reaches only a child, not its descendants.
 //
-// It is a shell: it takes 1 MiB, starts in a millisecond, and nothing waits for it. Where
-// there is none, a group outlives a bridge that is killed.
+// The sentry is a shell: it takes 1 MiB and starts in a millisecond. Without a shell, a group
+// outlives a bridge that is killed.
 var sentry struct {
 	mu    sync.Mutex
-	in    *os.File // nil: there is none
+	in    *os.File // nil if it does not run
 	tried bool
 }
 
@@ -37,15 +37,15 @@ for g in $groups; do
 	done
 done`
 
-// watch has the sentry know of a group, by the number of its first process. What has left
-// the group it finds by the mark in the environment, where there is one.
+// watch adds a group to the sentry, by the id of its first process. The sentry finds processes
+// that have left the group by the mark in their environment, if there is one.
 func watch(group int, mark string) { writeSentry("+ " + strconv.Itoa(group) + " " + mark) }
 
-// unwatch is called before the number can be another's.
+// unwatch removes a group. It must be called before the process id can be reused.
 func unwatch(group int) { writeSentry("- " + strconv.Itoa(group)) }
 
-// expect has the sentry there before the child is: to start it takes a while, in which the
-// bridge may be killed.
+// ensureSentry starts the sentry before a child: its start takes a while, and the bridge may be
+// killed in between.
 func ensureSentry() {
 	sentry.mu.Lock()
 	defer sentry.mu.Unlock()
@@ -59,11 +59,11 @@ func writeSentry(line string) {
 	sentry.mu.Lock()
 	defer sentry.mu.Unlock()
 	if sentry.in != nil {
-		_, _ = sentry.in.WriteString(line + "\n") // a sentry that is gone can't be told
+		_, _ = sentry.in.WriteString(line + "\n") // the sentry may have been killed
 	}
 }
 
-// startSentry starts it in a session of its own: signals of a terminal are not for it.
+// startSentry starts the sentry in a session of its own, away from signals of a terminal.
 func startSentry() *os.File {
 	out, in, err := os.Pipe()
 	if err != nil {

@@ -13,16 +13,15 @@ import (
 )
 
 const (
-	// settle is how long the output of a child that has ended is read on. What it left
-	// running outside of our reach may hold the pipe open for ever.
+	// drainTimeout is how long output is read after the child has ended: a stray process may
+	// hold the pipe open for ever.
 	drainTimeout = time.Second
-	// unkillable is how long a child is waited for that was killed.
+	// killTimeout is how long End waits for a killed child.
 	killTimeout = time.Second
 )
 
-// Session is a child that is spoken with for as long as it lives: Write writes to
-// its stdin, Read reads its stdout. Each may be used by one goroutine at a time, and
-// both at once; the other methods by any number.
+// Session is a running child: Write writes to its stdin, Read reads its stdout. Read and Write
+// may run at the same time, but neither twice. The other methods may be called concurrently.
 type Session struct {
 	cmd        *exec.Cmd
 	group      group
@@ -33,16 +32,16 @@ type Session struct {
 	exited     chan struct{}
 }
 
-// Open starts a program. What it writes to stderr goes to stderr, from a goroutine of
-// the session. env is the whole environment. A session must be read to its end, or
-// ended by End or Kill; its goroutines end with the child.
+// Open starts a program. A goroutine copies its stderr to stderr. env is the whole environment.
+// The caller must read the session to its end, or call End or Kill. The session's goroutines
+// end with the child.
 func Open(args []string, dir string, env []string, stderr io.Writer) (*Session, error) {
 	if len(args) == 0 {
 		return nil, errors.New("it names no program")
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	s := &Session{cmd: cmd, stderr: stderr, exited: make(chan struct{})}
-	cmd.Dir, cmd.Env = dir, s.group.mark(append([]string{}, env...)) // nil would be the bridge's own
+	cmd.Dir, cmd.Env = dir, s.group.mark(append([]string{}, env...)) // nil would mean the bridge's environment
 	s.group.prepare(cmd)
 	var err error
 	if s.pipes, err = open(cmd); err != nil {
@@ -59,8 +58,8 @@ func Open(args []string, dir string, env []string, stderr io.Writer) (*Session, 
 	return s, nil
 }
 
-// run starts the child and sees it to its end. Linux sends the death signal when the
-// thread that started the child ends, so it stays with this goroutine.
+// run starts the child and waits for its end. Linux sends the death signal when the thread that
+// started the child ends, so this goroutine keeps the thread.
 func (s *Session) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -82,7 +81,7 @@ func (s *Session) run(started chan<- error) {
 	read.Go(func() { _, _ = io.Copy(s.stderr, stderr) })
 	s.group.waitAndKill(s.cmd)
 	for _, f := range s.pipes.parentEnds[1:] {
-		_ = f.SetReadDeadline(time.Now().Add(drainTimeout)) // Windows has none for pipes, and the job has ended all that could write
+		_ = f.SetReadDeadline(time.Now().Add(drainTimeout)) // fails on Windows, where the job has ended all writers
 	}
 	read.Wait()
 	stderr.Close()
@@ -91,7 +90,7 @@ func (s *Session) run(started chan<- error) {
 	s.group.release()
 }
 
-// Read reads what the child writes to its stdout. After an error there is no more.
+// Read reads the child's stdout. It returns io.EOF after the end or a Kill.
 func (s *Session) Read(p []byte) (int, error) {
 	n, err := s.pipes.parentEnds[1].Read(p)
 	if err != nil {
@@ -103,37 +102,36 @@ func (s *Session) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the child's stdin. It blocks while the child reads nothing; the
-// child's end ends it.
+// Write writes to the child's stdin. It blocks until the child reads or ends.
 func (s *Session) Write(p []byte) (int, error) { return s.pipes.parentEnds[0].Write(p) }
 
 func (s *Session) closeStdin()  { s.stdinOnce.Do(func() { s.pipes.parentEnds[0].Close() }) }
 func (s *Session) closeStdout() { s.stdoutOnce.Do(func() { s.pipes.parentEnds[1].Close() }) }
 
-// Exited is closed when the child and what it left in its group have ended, and all of
-// its stderr has been written.
+// Exited returns a channel that is closed when the child and its group have ended, and all of
+// its stderr has been copied.
 func (s *Session) Exited() <-chan struct{} { return s.exited }
 
-// How is how the child ended, such as "exit status 1"; call it after Exited.
+// Status returns how the child ended, such as "exit status 1". Call it after Exited.
 func (s *Session) Status() string {
-	if s.cmd.ProcessState == nil { // somebody else has waited for it
+	if s.cmd.ProcessState == nil { // reaped by another Wait
 		return "unknown"
 	}
 	return s.cmd.ProcessState.String()
 }
 
-// Kill ends the child and what it has started, and does not wait.
+// Kill kills the child with its descendants, and does not wait.
 func (s *Session) Kill() {
 	select {
-	case <-s.exited: // its number may be another's by now
+	case <-s.exited: // the process id may have been reused
 	default:
 		s.group.kill(s.cmd)
 	}
 }
 
-// End ends the child with what it has started, politely first: end of input, grace
-// later a signal to terminate, and after as long again the end of all. When ctx is
-// done the rest of politeness is left out. The error is that it can't be ended.
+// End ends the child with its descendants. It closes stdin, sends a signal to terminate after
+// grace, and kills all after another grace. When ctx is done it kills at once. The error says
+// that the child can't be killed.
 func (s *Session) End(ctx context.Context, grace time.Duration) error {
 	defer s.closeStdout()
 	strays := s.group.strays(s.cmd, s.exited)

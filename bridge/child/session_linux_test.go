@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil { // as the bridge is
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil { // as in the bridge
 		panic(err)
 	}
 	stray = func(addresses ...string) {
@@ -30,8 +30,8 @@ func init() {
 	}
 }
 
-// What has left the group ends, too, when the child ends as it is asked to, and when
-// somebody else kills it.
+// Descendants that have left the group are killed, too, when the child ends by itself or is
+// killed by another process.
 func TestSessionEndsStrays(t *testing.T) {
 	for name, end := range map[string]func(s *child.Session, pid int) error{
 		"exit status 0":  func(s *child.Session, _ int) error { return s.End(t.Context(), time.Minute) },

@@ -65,8 +65,7 @@ func TestSessionOfNothing(t *testing.T) {
 	}
 }
 
-// What hears neither the end of its input nor SIGTERM is killed, and at once when
-// there is no time for politeness.
+// A child that ignores the end of its input and SIGTERM is killed; at once if ctx is done.
 func TestSessionEndsTheDeaf(t *testing.T) {
 	s := open(t, io.Discard, "deaf")
 	if _, err := bufio.NewReader(s).ReadString('\n'); err != nil {
@@ -82,7 +81,7 @@ func TestSessionEndsTheDeaf(t *testing.T) {
 	}
 }
 
-// What a child has started ends with it, whether it is killed or goes by itself.
+// The descendants of a child end with it, whether it is killed or ends by itself.
 func TestSessionEndsTheTree(t *testing.T) {
 	for _, parent := range []string{"stays", "goes"} {
 		t.Run(parent, func(t *testing.T) {
@@ -91,7 +90,7 @@ func TestSessionEndsTheTree(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			if parent == "goes" { // before its child has come so far, perhaps
+			if parent == "goes" { // perhaps before its child runs
 				s := open(t, io.Discard, "parent", l.Addr().String(), parent)
 				if rest, err := io.ReadAll(s); err != nil || len(rest) > 0 {
 					t.Errorf("%q, %v", rest, err)
@@ -106,7 +105,7 @@ func TestSessionEndsTheTree(t *testing.T) {
 			}
 			defer conn.Close()
 			s.Kill()
-			if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") { // ends when the grandchild does
+			if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") { // ends with the grandchild
 				t.Error(err)
 			}
 		})

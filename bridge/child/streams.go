@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// streams are the pipes to a child's stdin, stdout and stderr.
+// streams are the pipes to a child.
 type streams struct {
-	parentEnds, childEnds []*os.File // in that order
+	parentEnds, childEnds []*os.File // of stdin, stdout and stderr
 }
 
-// open makes the pipes and gives cmd its ends.
+// open creates the pipes and sets cmd's ends.
 func open(cmd *exec.Cmd) (*streams, error) {
 	s := &streams{}
 	for range 3 {
@@ -29,8 +29,8 @@ func open(cmd *exec.Cmd) (*streams, error) {
 	return s, nil
 }
 
-// carry moves what is read and written, once the child has been started. The channel
-// is closed when the child's output has ended, or our ends are closed.
+// transfer copies input and output after the child was started. The channel is closed when the
+// output has ended or the parent's ends are closed.
 func (s *streams) transfer(stdin []byte, stdout, stderr io.Writer) <-chan struct{} {
 	for _, f := range s.childEnds {
 		f.Close()
@@ -39,7 +39,7 @@ func (s *streams) transfer(stdin []byte, stdout, stderr io.Writer) <-chan struct
 	both.Go(func() { drain(stdout, s.parentEnds[1]) })
 	both.Go(func() { drain(stderr, s.parentEnds[2]) })
 	both.Go(func() {
-		_, _ = s.parentEnds[0].Write(stdin) // a child need not read it
+		_, _ = s.parentEnds[0].Write(stdin) // the child may not read it
 		s.parentEnds[0].Close()
 	})
 	read := make(chan struct{})
@@ -50,8 +50,8 @@ func (s *streams) transfer(stdin []byte, stdout, stderr io.Writer) <-chan struct
 	return read
 }
 
-// drain reads to the end even when nobody wants more, so that the child is not
-// stopped by a full pipe before it is ended.
+// drain reads to the end even after ErrTooLong, so that a full pipe does not block the child
+// before it is killed.
 func drain(w io.Writer, r io.Reader) {
 	if _, err := io.Copy(w, r); errors.Is(err, ErrTooLong) {
 		_, _ = io.Copy(io.Discard, r)
@@ -62,4 +62,35 @@ func (s *streams) close() {
 	for _, f := range append(s.parentEnds[:len(s.parentEnds):len(s.parentEnds)], s.childEnds...) {
 		f.Close()
 	}
+}
+
+// limitedBuffer keeps up to max bytes, and calls onFull at the first write beyond. It does
+// not embed a bytes.Buffer, whose ReadFrom has no limit.
+type limitedBuffer struct {
+	kept   []byte
+	max    int
+	onFull func()
+}
+
+func (h *limitedBuffer) Write(p []byte) (int, error) {
+	if len(h.kept)+len(p) > h.max {
+		h.onFull()
+		return 0, ErrTooLong
+	}
+	h.kept = append(h.kept, p...)
+	return len(p), nil
+}
+
+// Tail keeps the last Max bytes written. It must not be used concurrently.
+type Tail struct {
+	Max  int
+	Kept []byte
+}
+
+func (t *Tail) Write(p []byte) (int, error) {
+	t.Kept = append(t.Kept, p...)
+	if over := len(t.Kept) - t.Max; over > 0 {
+		t.Kept = append(t.Kept[:0], t.Kept[over:]...)
+	}
+	return len(p), nil
 }
