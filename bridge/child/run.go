@@ -32,7 +32,7 @@ type Result struct {
 }
 
 // ErrTooLong means that the child wrote more than Command.MaxStdout.
-var ErrTooLong = errors.New("it wrote more than is read")
+var ErrTooLong = errors.New("its output is too long")
 
 // Run runs c until it has ended or ctx is done. Unless there is a Grace, it also waits for
 // descendants that hold stdout open. (A fixed time would lose the rest on a busy machine, and a

@@ -4,8 +4,7 @@ package codex
 
 import "syscall"
 
-// Become replaces this process by the real codex: same arguments, streams,
-// signals and status, since it is the same process. It returns only on failure.
+// Become replaces this process by Codex with these arguments. It returns only on failure.
 func Become(codex string, args, env []string) (status int, err error) {
 	env, err = childEnviron(env)
 	if err != nil {

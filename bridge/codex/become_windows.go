@@ -7,9 +7,9 @@ import (
 	"os/signal"
 )
 
-// Become runs the real codex in our place: Windows can't replace a process, so
-// it gets our streams and its status is returned to be ours. Ctrl-C reaches both,
-// since they share the console; codex decides.
+// Become runs Codex with the streams of this process and returns its status, since Windows
+// can't replace a process. Ctrl-C reaches both, as they share the console; this process
+// ignores it.
 func Become(codex string, args, env []string) (status int, err error) {
 	env, err = childEnviron(env)
 	if err != nil {

@@ -9,27 +9,26 @@ import (
 	"codex-bridge/bridge/child"
 )
 
-// Child is the real codex as a child process: in a group of its own, with pipes
-// of ours for stdin and stdout, and our own stderr.
+// Child is a running Codex: in its own process group, with pipes to stdin and stdout, and the
+// bridge's stderr. Its methods may be called concurrently.
 type Child struct {
-	Stdin  *os.File // codex reads from it
-	Stdout *os.File // codex writes to it
+	Stdin  *os.File // writes to Codex
+	Stdout *os.File // reads from Codex
 
 	cmd  *exec.Cmd
 	tree tree
-	done chan struct{} // closed when codex has ended
+	done chan struct{} // closed when Codex has exited
 }
 
-// Command says how to start codex.
+// Command describes how to start Codex.
 type Command struct {
 	Path string
 	Args []string
 	Env  []string
 }
 
-// Start starts codex. On Linux it must be called from a goroutine that stays
-// locked to its thread for as long as codex is to run: the kernel sends the
-// death signal when that thread ends.
+// Start starts Codex. On Linux the calling goroutine must stay locked to its thread until Codex
+// exits: the kernel sends Codex the death signal when that thread ends.
 func Start(c Command) (*Child, error) {
 	env, err := childEnviron(c.Env)
 	if err != nil {
@@ -59,26 +58,26 @@ func Start(c Command) (*Child, error) {
 	}
 	started.tree.started(cmd)
 	go func() {
-		_ = child.Wait(cmd) // how it ended is in cmd.ProcessState
+		_ = child.Wait(cmd) // the result is in cmd.ProcessState
 		close(started.done)
 	}()
 	return started, nil
 }
 
-// PID is codex's process id.
+// PID returns Codex's process id.
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 
-// Done is closed when codex has ended.
+// Done returns a channel that is closed when Codex has exited.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Signal sends a signal to codex alone: what it has started is its own business.
-// (npm's codex is a Node script that passes signals on to the program.)
+// Signal sends a signal to Codex alone. (npm's codex is a Node script that passes signals on to
+// the program.)
 func (c *Child) Signal(sig os.Signal) {
-	_ = c.cmd.Process.Signal(sig) // it may have ended
+	_ = c.cmd.Process.Signal(sig) // Codex may have exited
 }
 
-// Stop ends codex within grace, politely first: end of input, a third of grace
-// later SIGTERM, and at the end of grace SIGKILL for it and all that it started.
+// Stop ends Codex within grace. It closes stdin, sends SIGTERM after a third of grace, and at
+// the end of grace kills Codex and its descendants.
 func (c *Child) Stop(grace time.Duration) {
 	c.Stdin.Close()
 	if c.ExitsWithin(grace / 3) {
@@ -91,7 +90,7 @@ func (c *Child) Stop(grace time.Duration) {
 	c.Kill()
 }
 
-// EndsWithin waits for codex to end, for d at most, and tells whether it did.
+// ExitsWithin waits up to d for Codex to exit, and reports whether it has.
 func (c *Child) ExitsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -103,15 +102,15 @@ func (c *Child) ExitsWithin(d time.Duration) bool {
 	}
 }
 
-// Kill ends codex and all that it started, at once.
+// Kill kills Codex and its descendants, and waits for Codex to exit.
 func (c *Child) Kill() {
 	c.tree.kill(c.cmd)
 	<-c.done
 }
 
-// Ended is how codex ended; call it after Done. When it was killed, what it had
-// started is killed too: on EOF and SIGTERM codex sees to that itself, after
-// kill -9 its commands would run on (measured).
+// ExitState returns how Codex exited; call it after Done. If a signal killed Codex, ExitState
+// kills its descendants: at the end of its input and on SIGTERM Codex ends its commands itself,
+// but after SIGKILL they would run on (measured).
 func (c *Child) ExitState() *os.ProcessState {
 	state := c.cmd.ProcessState
 	if !state.Exited() {

@@ -6,11 +6,11 @@ import (
 	"unsafe"
 )
 
-// die ends this process by sig. Go keeps handlers of its own for signals that end
-// a process with a core (SIGABRT, SIGQUIT: it would print its goroutines and exit
-// with 2) and ignores others, so the kernel's default is put back without it.
+// dieBySignal ends this process by sig. Go handles signals that dump core (SIGABRT, SIGQUIT)
+// itself, by printing goroutines and exiting with 2, and ignores others. So the kernel's
+// default handler is restored by a system call.
 func dieBySignal(sig syscall.Signal) {
-	var defaults [4]uintptr // a struct sigaction of zeros: SIG_DFL, no flags
+	var defaults [4]uintptr // a zero struct sigaction: SIG_DFL, no flags
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&defaults)), 0, 8, 0, 0)
 	_ = syscall.Kill(os.Getpid(), sig)
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// die ends this process by sig.
+// dieBySignal ends this process by sig.
 func dieBySignal(sig syscall.Signal) {
 	signal.Reset(sig)
 	_ = syscall.Kill(os.Getpid(), sig)

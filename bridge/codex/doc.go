@@ -1,8 +1,7 @@
-// Package codex is the real codex as a program: where it is, what an argument
-// list asks of it, which version it has, how it is started as a child, ended
-// with all that it started, and mirrored in the way it ended. Nobody else starts
-// it.
+// Package codex finds, starts and stops the real Codex. It determines its version and protocol,
+// kills it with its descendants, and ends the bridge in the same way as Codex ended. No other
+// package starts Codex.
 //
-// A Child may be used by several goroutines, but for Start (see there). What
-// differs between systems is in the files named for them.
+// All functions may be called concurrently; for Start see there. Files are named for the system
+// that they are for.
 package codex

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Environ is base with the variables of add, without those named in remove, added
-// ones included. Names are trimmed; on Windows their case does not count.
+// Environ returns base with the variables of add, without those named in remove, which also
+// applies to add. Names in remove are trimmed; on Windows their case does not matter.
 func Environ(base []string, add map[string]string, remove []string) []string {
 	return environ(base, add, remove, runtime.GOOS)
 }

@@ -1,4 +1,4 @@
 package codex
 
-// EnvironOn is Environ as on another system.
+// EnvironOn is Environ on another system.
 var EnvironOn = environ

@@ -10,26 +10,26 @@ import (
 	"strconv"
 )
 
-// Env names the real codex, before the configuration and PATH.
+// Env is the environment variable with the path of Codex. It overrides the configuration and PATH.
 const Env = "CODEX_BRIDGE_CODEX"
 
-// envDepth counts how often a bridge was started by a codex of a bridge.
+// envDepth is the variable that counts nested bridges.
 const envDepth = "CODEX_BRIDGE_DEPTH"
 
-// maxDepth is far above what a person nests, and low enough that a codex that
-// is a script around ourselves ends before it hurts.
+// maxDepth is the maximum number of nested bridges: more than people need, and few enough to
+// stop a codex that is a script around the bridge.
 const maxDepth = 8
 
-// FindError says why there is no codex to start. It asks for exit status 127.
+// FindError means that there is no Codex to start. The program then exits with status 127.
 type FindError struct{ Problem, Hint string }
 
 func (e *FindError) Error() string { return e.Problem + "; " + e.Hint }
 
 const installHint = "install it with \"npm install -g @openai/codex\", or name it with " + Env + " or codex.command"
 
-// Find is the path of the real codex: from CODEX_BRIDGE_CODEX, then from
-// the configuration (codex.command: a path, or a name to be looked up), then
-// "codex" in PATH. In PATH it passes over ourselves; being named is an error.
+// Find returns the path of Codex: from CODEX_BRIDGE_CODEX, else from configured (codex.command: a
+// path, or a name to look up), else "codex" in PATH. In PATH it skips the bridge itself; a path
+// to the bridge is an error.
 func Find(configured string) (string, error) {
 	if named := os.Getenv(Env); named != "" {
 		return named, checkNamed(named, Env)
@@ -61,7 +61,7 @@ func lookup(name string) (string, error) {
 		}
 		for _, ext := range extensions() {
 			path := filepath.Join(dir, name+ext)
-			if !filepath.IsAbs(path) || checkExecutable(path) != nil { // as os/exec: nothing from the current folder
+			if !filepath.IsAbs(path) || checkExecutable(path) != nil { // like os/exec, skip the current folder
 				continue
 			}
 			if isSelf(path) {
@@ -77,7 +77,7 @@ func lookup(name string) (string, error) {
 	return "", &FindError{fmt.Sprintf("no %q in PATH", name), installHint}
 }
 
-// extensions are what Windows adds to the name of a program.
+// extensions returns the extensions of programs on Windows.
 func extensions() []string {
 	if runtime.GOOS == "windows" {
 		return []string{".exe", ".cmd", ".bat"}
@@ -101,7 +101,7 @@ func checkExecutable(path string) error {
 	return nil
 }
 
-// isSelf tells whether path is our own program, under any name.
+// isSelf reports whether path is this program, under any name.
 func isSelf(path string) bool {
 	own, err := os.Executable()
 	if err != nil {
@@ -115,13 +115,12 @@ func isSelf(path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// nested is the environment for a codex that we start, and an error when it was
-// us who started ourselves time and again: Find sees a copy or a link of
-// the program, but not a script that calls it.
+// childEnviron returns the environment for Codex. It is an error if bridges are nested too
+// deeply: Find detects a copy or link of the program, but not a script that calls it.
 func childEnviron(env []string) ([]string, error) {
 	depth, _ := strconv.Atoi(os.Getenv(envDepth))
 	if depth >= maxDepth {
-		return nil, &FindError{fmt.Sprintf("codex-bridge was started by itself %d times over: the codex it finds calls it again", depth),
+		return nil, &FindError{fmt.Sprintf("codex-bridge was started by itself %d times: the codex that it finds starts it again", depth),
 			"name the real codex with " + Env}
 	}
 	return append(slices.Clip(env), envDepth+"="+strconv.Itoa(depth+1)), nil

@@ -16,29 +16,29 @@ import (
 	"codex-bridge/bridge/methods"
 )
 
-// Protocol is the names of one codex's protocol, by side and method.
+// Protocol has the methods of one Codex, by side and method.
 type Protocol struct {
 	Version string                                  `json:"version"`
 	Methods map[methods.Side]map[string]MethodShape `json:"methods"`
 }
 
-// MethodShape is what a method's params, and a server request's answer, may hold:
-// the names of their members, sorted, those of all variants together.
+// MethodShape has the names of the members of a method's params, and of a server request's
+// response. They are sorted, and include all variants.
 type MethodShape struct {
 	Experimental bool     `json:"experimental,omitempty"`
 	Params       []string `json:"params"`
-	// ExperimentalParams are those of Params that codex takes only from a client
-	// with the capability experimentalApi.
+	// ExperimentalParams are those of Params that Codex accepts only from a client with the
+	// capability experimentalApi.
 	ExperimentalParams []string `json:"experimentalParams,omitempty"`
 	Answer             []string `json:"answer,omitempty"`
 }
 
-// Names are the methods of a side, sorted.
+// Names returns the methods of a side, sorted.
 func (p *Protocol) Names(side methods.Side) []string {
 	return slices.Sorted(maps.Keys(p.Methods[side]))
 }
 
-// schemaFiles are the files in which codex lists its methods.
+// schemaFiles are the files of the JSON schema that list the methods.
 var schemaFiles = map[methods.Side]string{
 	methods.ClientRequest:      "ClientRequest.json",
 	methods.ClientNotification: "ClientNotification.json",
@@ -46,9 +46,8 @@ var schemaFiles = map[methods.Side]string{
 	methods.ServerNotification: "ServerNotification.json",
 }
 
-// Schema runs codex for its version and its JSON schema, in a temporary folder:
-// with the experimental methods and without, to tell them apart. c.Args go before
-// codex's command.
+// LoadProtocol runs Codex to get its version and its JSON schema, with and without experimental
+// methods, in a temporary folder. c.Args go before Codex's command.
 func LoadProtocol(ctx context.Context, c Command) (*Protocol, error) {
 	dir, err := os.MkdirTemp("", "codex-bridge-schema-")
 	if err != nil {
@@ -82,13 +81,13 @@ func loadProtocol(ctx context.Context, c Command, dir string) (*Protocol, error)
 	return p, nil
 }
 
-// WriteSchema runs codex to write its JSON schema to a folder, experimental methods included.
+// WriteSchema runs Codex to write its JSON schema to a folder, with experimental methods.
 func (c Command) WriteSchema(ctx context.Context, dir string) error {
 	_, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", dir)
 	return err
 }
 
-// tellExperimental marks what a schema without experimental methods does not have.
+// markExperimental marks methods and params that the schema without experimental methods lacks.
 func (p *Protocol) markExperimental(plain map[methods.Side]map[string]MethodShape) {
 	for side, list := range p.Methods {
 		for name, shape := range list {
@@ -108,7 +107,7 @@ func (p *Protocol) markExperimental(plain map[methods.Side]map[string]MethodShap
 	}
 }
 
-// output runs codex for a moment and returns what it prints on stdout.
+// output runs Codex with args and returns its stdout.
 func (c Command) output(ctx context.Context, args ...string) (string, error) {
 	what := strings.Join(append([]string{c.Path}, args[:min(2, len(args))]...), " ")
 	env, err := childEnviron(c.Env)
@@ -117,7 +116,7 @@ func (c Command) output(ctx context.Context, args ...string) (string, error) {
 	}
 	ended, err := child.Run(ctx, child.Command{
 		Args: slices.Concat([]string{c.Path}, c.Args, args), Env: env, MaxStdout: maxOutput, MaxStderr: 4096,
-		Grace: time.Second, // a child of a script may hold its output open
+		Grace: time.Second, // a descendant of a script may hold the output open
 	})
 	switch {
 	case err != nil:
@@ -151,7 +150,7 @@ func readSide(dir, name string, hasResponses bool) (map[string]MethodShape, erro
 	list := make(map[string]MethodShape)
 	for _, m := range file.OneOf {
 		if len(m.Properties.Method.Enum) != 1 {
-			return nil, fmt.Errorf("%s: a variant has no single method name; codex writes its schema in another way now", name)
+			return nil, fmt.Errorf("%s: a variant has no single method name; the schema of this codex has an unknown form", name)
 		}
 		shape := MethodShape{Params: m.Properties.Params.members(file.Definitions)}
 		if hasResponses {
@@ -164,7 +163,7 @@ func readSide(dir, name string, hasResponses bool) (map[string]MethodShape, erro
 		list[m.Properties.Method.Enum[0]] = shape
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s names no method; codex writes its schema in another way now", name)
+		return nil, fmt.Errorf("%s names no method; the schema of this codex has an unknown form", name)
 	}
 	return list, nil
 }

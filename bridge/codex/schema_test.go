@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// printer is a codex that is a script: it copies prepared schemas, those in full
-// when asked for the experimental ones.
+// printer writes a script that plays Codex: it copies prepared schemas, with experimental methods if
+// asked for them.
 func printer(t *testing.T, files map[string]string) codex.Command {
 	t.Helper()
 	dir := t.TempDir()
@@ -99,10 +99,10 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// A schema that is written in another way must not look like one with fewer names.
+// An unknown form of schema must be an error, and not a schema with fewer methods.
 func TestSchemaFails(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
-		{"version", "hello\n", "is expected"},
+		{"version", "hello\n", "expected a version"},
 		{"full/ClientRequest.json", `{"oneOf": []}`, "names no method"},
 		{"full/ClientRequest.json", `{"anyOf": [{}]}`, "names no method"},
 		{"full/ClientRequest.json", `{"oneOf": [{"properties": {"method": {"const": "a"}}}]}`, "no single method name"},
@@ -128,7 +128,7 @@ func TestSchemaFails(t *testing.T) {
 	}
 }
 
-// A codex that never ends is given up with its context.
+// A Codex that does not end is killed with its context.
 func TestSchemaHangs(t *testing.T) {
 	dir := t.TempDir()
 	script, started := filepath.Join(dir, "codex"), filepath.Join(dir, "started")
@@ -141,7 +141,7 @@ func TestSchemaHangs(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		_, _ = os.ReadFile(started) // until the script is there
+		_, _ = os.ReadFile(started) // until the script runs
 		cancel()
 	}()
 	if _, err := codex.LoadProtocol(ctx, codex.Command{Path: script}); !errors.Is(err, context.Canceled) {

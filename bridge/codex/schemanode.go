@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// schemaMethod is one variant of a list of methods in codex's JSON schema.
+// schemaMethod is one variant in a list of methods in Codex's JSON schema.
 type schemaMethod struct {
 	Properties struct {
 		Method struct {
@@ -18,14 +18,14 @@ type schemaMethod struct {
 	} `json:"properties"`
 }
 
-// answerFile is where a server request's answer is described: codex names it after
-// the params.
+// responseFile returns the file that describes a server request's response. Codex derives its
+// name from that of the params.
 func (m schemaMethod) responseFile() string {
 	return strings.TrimSuffix(path.Base(m.Properties.Params.Ref), "Params") + "Response.json"
 }
 
-// schemaNode is the part of a JSON schema that tells the names of members. The
-// members' own schemas are not looked into.
+// schemaNode is the part of a JSON schema with the names of members. The schemas of the members
+// are not examined.
 type schemaNode struct {
 	Ref        string                     `json:"$ref"`
 	Properties map[string]json.RawMessage `json:"properties"`
@@ -34,7 +34,7 @@ type schemaNode struct {
 	AllOf      []schemaNode               `json:"allOf"`
 }
 
-// UnmarshalJSON reads a schema; true and false are schemas too, without members.
+// UnmarshalJSON parses a schema. true and false are schemas without members.
 func (n *schemaNode) UnmarshalJSON(text []byte) error {
 	if s := string(text); s == "true" || s == "false" {
 		*n = schemaNode{}
@@ -44,7 +44,7 @@ func (n *schemaNode) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(n))
 }
 
-// members are the names of the members that a value may have, sorted.
+// members returns the names of the members that a value may have, sorted.
 func (n schemaNode) members(definitions map[string]schemaNode) []string {
 	names := make(map[string]bool)
 	seen := make(map[string]bool)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// forwarded are the signals an editor or a person may send us and mean codex.
+// forwarded are the signals that the bridge passes on to Codex.
 var forwarded = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
 }
 
-// Signals is the channel for Run. SIGPIPE is caught and dropped: a client that
-// closes its end of our stdout must not end codex (measured); it is not ignored,
-// since codex would inherit that.
+// Signals returns a channel with the signals to pass on. SIGPIPE is caught and dropped: a client
+// that closes its end of stdout must not end Codex (measured). It is not ignored, since Codex
+// would inherit that.
 func Signals() <-chan os.Signal {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	stop := make(chan os.Signal, len(forwarded))
@@ -24,10 +24,10 @@ func Signals() <-chan os.Signal {
 	return stop
 }
 
-// EndsIt tells whether codex is to be gone some time after this signal.
+// IsTermination reports whether Codex should exit soon after this signal.
 func IsTermination(sig os.Signal) bool { return sig != syscall.SIGUSR1 && sig != syscall.SIGUSR2 }
 
-// Mirror ends this process as codex ended: with its status, or by its signal.
+// ExitLike ends this process as Codex ended: with its status or by its signal.
 func ExitLike(state *os.ProcessState) {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
@@ -36,10 +36,10 @@ func ExitLike(state *os.ProcessState) {
 	sig := status.Signal()
 	disableCoreDump()
 	dieBySignal(sig)
-	time.Sleep(time.Second) // it comes to another thread, a moment later
-	// A signal that does not end us, or not yet: the shell's way of saying it.
+	time.Sleep(time.Second) // another thread may get the signal a moment later
+	// The signal did not end this process, so use the exit status of a shell.
 	os.Exit(128 + int(sig))
 }
 
-// noCore: the memory worth looking at was codex's, not ours.
+// disableCoreDump prevents a core dump of the bridge, whose memory is of no use.
 func disableCoreDump() { _ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) }

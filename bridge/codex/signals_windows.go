@@ -5,15 +5,15 @@ import (
 	"os/signal"
 )
 
-// Signals is the channel for Run.
+// Signals returns a channel with the signals to pass on.
 func Signals() <-chan os.Signal {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt)
 	return stop
 }
 
-// EndsIt tells whether codex is to be gone some time after this signal.
+// IsTermination reports whether Codex should exit soon after this signal.
 func IsTermination(os.Signal) bool { return true }
 
-// Mirror ends this process with codex's status.
+// ExitLike ends this process with Codex's status.
 func ExitLike(state *os.ProcessState) { os.Exit(state.ExitCode()) }

@@ -10,13 +10,13 @@ import (
 
 var terminate os.Signal = syscall.SIGTERM
 
-// Widen makes a pipe larger, where the system can.
+// GrowPipe does nothing on this system.
 func GrowPipe(*os.File) {}
 
 func stdoutPipe() (r, w *os.File, err error) { return os.Pipe() }
 
-// tree is codex and what it started: its process group. There is no death
-// signal here; when we are killed, codex sees the end of its input and ends.
+// tree is Codex with its process group. There is no death signal; if the bridge is killed, Codex
+// sees the end of its input and exits.
 type tree struct{}
 
 func (*tree) prepare(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -7,15 +7,15 @@ import (
 	"codex-bridge/bridge/child"
 )
 
-// terminate: Windows has no polite signal; the end of input was it.
+// terminate is os.Kill: Windows has no SIGTERM.
 var terminate = os.Kill
 
-// Widen makes a pipe larger, where the system can.
+// GrowPipe does nothing on this system.
 func GrowPipe(*os.File) {}
 
 func stdoutPipe() (r, w *os.File, err error) { return os.Pipe() }
 
-// tree is codex and what it started: a job that ends with us.
+// tree is Codex with its descendants: a job that ends with the bridge.
 type tree struct{ job child.Job }
 
 func (t *tree) prepare(cmd *exec.Cmd) { t.job.Prepare(cmd) }

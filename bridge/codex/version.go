@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// versionLine is all that codex --version prints on stdout: "codex-cli 0.169.0".
+// versionLine matches the output of codex --version: "codex-cli 0.169.0".
 var versionLine = regexp.MustCompile(`^codex-cli (\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)\r?\n?$`)
 
-// ParseVersion returns the version in the output of codex --version, "" when the
-// output has any other form.
+// ParseVersion returns the version in the output of codex --version, or "" if the output has
+// another form.
 func ParseVersion(output string) string {
 	if m := versionLine.FindStringSubmatch(output); m != nil {
 		return m[1]
@@ -25,30 +25,30 @@ func ParseVersion(output string) string {
 }
 
 const (
-	// versionTimeout bounds codex --version. It takes some 0.2 s with npm's Node script.
+	// versionTimeout is the timeout of codex --version. It takes some 0.2 s with npm's Node script.
 	versionTimeout = 20 * time.Second
-	// maxOutput bounds what codex prints, in bytes.
+	// maxOutput is the maximum output of Codex in bytes.
 	maxOutput = 1 << 20
 )
 
-// Program is a codex executable that is asked for its version once. The userAgent
-// in the answer to initialize is no source for it: it begins with the name that the
-// client gives itself. Safe for concurrent use.
+// Program is a Codex executable and its version, which is determined once. The userAgent in the
+// response to initialize is not used, since the client can set it. Its methods may be called
+// concurrently.
 type Program struct {
-	command Command // without the arguments of the app-server
+	command Command // without arguments
 
 	once    sync.Once
 	done    chan struct{} // closed when version and err are set
 	version string
 	err     error
 
-	metMinimum atomic.Pointer[string] // the minimum that version was last found to meet
+	metMinimum atomic.Pointer[string] // the minimum of the last successful RequireVersion
 }
 
-// NewProgram makes a Program. c.Args go before --version. It starts nothing.
+// NewProgram returns a Program, and starts nothing. c.Args go before --version.
 func NewProgram(c Command) *Program { return &Program{command: c, done: make(chan struct{})} }
 
-// Start runs codex --version in the background, unless that was done before.
+// Start runs codex --version in the background, unless it was started before.
 func (p *Program) Start() {
 	p.once.Do(func() {
 		go func() { // ends within versionTimeout
@@ -60,8 +60,7 @@ func (p *Program) Start() {
 	})
 }
 
-// Version returns the version of the program. It starts codex --version where Start
-// has not, and waits for it.
+// Version returns the version of the program. It calls Start and waits for the result.
 func (p *Program) Version(ctx context.Context) (string, error) {
 	p.Start()
 	select {
@@ -73,12 +72,11 @@ func (p *Program) Version(ctx context.Context) (string, error) {
 	case <-p.done:
 		return p.version, p.err
 	case <-ctx.Done():
-		return "", fmt.Errorf("%s --version has not ended yet: %w", p.command.Path, context.Cause(ctx))
+		return "", fmt.Errorf("%s --version has not finished: %w", p.command.Path, context.Cause(ctx))
 	}
 }
 
-// AtLeast returns an error if the program's version is lower than minimum, or can't be
-// found out.
+// RequireVersion returns an error if the program's version is lower than minimum or unknown.
 func (p *Program) RequireVersion(ctx context.Context, minimum string) error {
 	if met := p.metMinimum.Load(); met != nil && *met == minimum {
 		return nil
@@ -94,7 +92,7 @@ func (p *Program) RequireVersion(ctx context.Context, minimum string) error {
 	return nil
 }
 
-// version runs codex --version and reads its output.
+// version runs codex --version and parses its output.
 func (c Command) version(ctx context.Context) (string, error) {
 	output, err := c.output(ctx, "--version")
 	if err != nil {
@@ -102,7 +100,7 @@ func (c Command) version(ctx context.Context) (string, error) {
 	}
 	version := ParseVersion(output)
 	if version == "" {
-		return "", fmt.Errorf("%s --version prints %q where \"codex-cli 0.169.0\" or the like is expected", c.Path, clip(output))
+		return "", fmt.Errorf("%s --version printed %q; expected a version such as \"codex-cli 0.169.0\"", c.Path, clip(output))
 	}
 	return version, nil
 }
@@ -112,9 +110,9 @@ func clip(text string) string {
 	return text[:min(len(text), maxShown)]
 }
 
-// CompareVersions orders two versions by their numbers; omitted ones count as 0. Of two
-// versions with the same numbers, the one with a suffix (a pre-release, a build) comes
-// first. Two suffixes of the same numbers are equal, whatever they are.
+// CompareVersions compares two versions by their numbers; missing ones count as 0. Of two versions
+// with the same numbers, one with a suffix (a pre-release or a build) is lower. Two suffixes are
+// equal.
 func CompareVersions(a, b string) int {
 	an, arest := numbers(a)
 	bn, brest := numbers(b)
@@ -154,7 +152,7 @@ func numbers(version string) (list []int, rest string) {
 	return list, version[end:]
 }
 
-// TooOld returns an error if version is lower than minimum.
+// CheckVersion returns an error if version is lower than minimum.
 func CheckVersion(version, minimum string) error {
 	if CompareVersions(version, minimum) < 0 {
 		return fmt.Errorf("codex is %s; %s or later is needed: update it, or lower codex.min_version", version, minimum)

@@ -32,16 +32,15 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-// A program is asked once, with its own arguments and environment, and what it says of
-// itself in any other way is no version.
+// Codex is run once, with its own arguments and environment. Output in another form is an error.
 func TestProgramVersion(t *testing.T) {
 	for _, c := range []struct{ name, script, version, fault string }{
 		{"a version", `echo "codex-cli $WANT"`, "0.150.1", ""},
 		{"on stderr", `echo "codex-cli 9.9.9" >&2; echo "codex-cli 0.150.0"`, "0.150.0", ""},
-		{"only on stderr", `echo "codex-cli 9.9.9" >&2`, "", "where"},
-		{"more than a version", `echo hello; echo "codex-cli 9.9.9"`, "", "where"},
+		{"only on stderr", `echo "codex-cli 9.9.9" >&2`, "", "expected a version"},
+		{"more than a version", `echo hello; echo "codex-cli 9.9.9"`, "", "expected a version"},
 		{"it fails", `echo "codex-cli 9.9.9"; echo why >&2; exit 3`, "", "exit status 3: why"},
-		{"too much", `yes`, "", "more than is read"},
+		{"too much", `yes`, "", "too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			script, calls := filepath.Join(t.TempDir(), "codex"), filepath.Join(t.TempDir(), "calls")

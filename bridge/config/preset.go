@@ -61,7 +61,7 @@ func (m *merger) profiled(l *layer, off bool) {
 	}
 	// A later layer may only tighten: the earlier ones are its floor.
 	floor := setting.ExecLayer{}
-	if m.exec.IsSet {
+	if m.exec.Touched {
 		floor = setting.ExecLayer{Security: m.exec.Security, Ask: m.exec.Ask}
 	}
 	m.layers = append(m.layers, own)
@@ -84,7 +84,7 @@ func (m *merger) profiled(l *layer, off bool) {
 	if out.Reviewer != setting.User && r.Reviewer(setting.User) != "" {
 		reviewers = append(reviewers, setting.User)
 	}
-	forced := in.Exec.IsSet && in.Exec.Mode != setting.SecurityFull
+	forced := in.Exec.Touched && in.Exec.Mode != setting.SecurityFull
 	m.stands(at, "policy.approval", reflect.ValueOf(approvals), forced, off)
 	m.stands(at, "policy.sandbox", reflect.ValueOf(out.Sandbox), forced, off)
 	m.stands(at, "policy.reviewers", reflect.ValueOf(reviewers), forced, off)

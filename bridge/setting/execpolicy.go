@@ -44,7 +44,7 @@ type ExecPolicy struct {
 	Mode     string // "" if no layer says anything
 	Security string
 	Ask      string
-	IsSet    bool // whether a layer says anything
+	Touched  bool // whether a layer says anything
 }
 
 // ResolveExec returns the exec policy of layers. A later layer replaces the values of the earlier ones. The result is

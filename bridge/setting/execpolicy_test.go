@@ -29,7 +29,7 @@ func TestExecLaws(t *testing.T) {
 		if again := setting.ResolveExec(append(layers, layers[1]), floor); again != held {
 			t.Fatalf("said twice: %+v, once: %+v", again, held)
 		}
-		if held.IsSet != (held.Mode != "") {
+		if held.Touched != (held.Mode != "") {
 			t.Fatalf("%+v", held)
 		}
 	})

@@ -69,7 +69,7 @@ var (
 func (in PresetInput) forcedValues() (v Values, ok bool, err error) {
 	x := in.Exec
 	switch {
-	case !x.IsSet:
+	case !x.Touched:
 		return Values{}, false, nil
 	case x.Security == SecurityFull && x.Ask == AskAlways:
 		v, err = in.askingValues(DangerFullAccess, User)

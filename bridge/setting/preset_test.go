@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	ask        = setting.ExecPolicy{Mode: "ask", Security: "allowlist", Ask: "on-miss", IsSet: true}
-	auto       = setting.ExecPolicy{Mode: "auto", Security: "allowlist", Ask: "on-miss", IsSet: true}
-	fullAlways = setting.ExecPolicy{Mode: "ask", Security: "full", Ask: "always", IsSet: true}
+	ask        = setting.ExecPolicy{Mode: "ask", Security: "allowlist", Ask: "on-miss", Touched: true}
+	auto       = setting.ExecPolicy{Mode: "auto", Security: "allowlist", Ask: "on-miss", Touched: true}
+	fullAlways = setting.ExecPolicy{Mode: "ask", Security: "full", Ask: "always", Touched: true}
 )
 
 func TestResolvePreset(t *testing.T) {
@@ -47,7 +47,7 @@ func TestResolvePresetErrors(t *testing.T) {
 		in   setting.PresetInput
 	}{
 		{"preset", setting.PresetInput{Preset: "Yolo"}},
-		{"may not be run", setting.PresetInput{Exec: setting.ExecPolicy{Mode: "deny", Security: "deny", Ask: "off", IsSet: true}}},
+		{"may not be run", setting.PresetInput{Exec: setting.ExecPolicy{Mode: "deny", Security: "deny", Ask: "off", Touched: true}}},
 		{"ask user", setting.PresetInput{Exec: ask, Requirements: &setting.Requirements{Approvals: []string{"never"}}}},
 		{"ask auto_review", setting.PresetInput{Exec: auto, Requirements: &setting.Requirements{Reviewers: []string{"user"}}}},
 		{"narrow enough", setting.PresetInput{Exec: ask, Requirements: &setting.Requirements{Sandboxes: []string{"danger-full-access"}}}},
@@ -81,7 +81,7 @@ func TestPresetLaws(t *testing.T) {
 			t.Fatalf("%+v is no policy", got)
 		}
 		x := in.Exec
-		if x.IsSet && (x.Ask == "always" || x.Security == "allowlist") {
+		if x.Touched && (x.Ask == "always" || x.Security == "allowlist") {
 			if got.Approval != "on-request" || x.Security == "allowlist" && got.Sandbox == "danger-full-access" {
 				t.Fatalf("%+v under %+v", got, x)
 			}

@@ -137,7 +137,7 @@ func (c runtimeCase) lines(t *testing.T) (lines []string, ok bool) {
 		return nil, false
 	}
 	switch x := c.Input.ExecPolicy; {
-	case x != nil && x.IsSet && a.Mode == "":
+	case x != nil && x.Touched && a.Mode == "":
 		lines = append(lines, fmt.Sprintf("security = %q\nask = %q", x.Security, x.Ask))
 		if x.Mode == setting.ModeAuto {
 			lines[0] = `preset = "auto"`
@@ -306,7 +306,7 @@ func execOutcome(exec setting.ExecPolicy) (p policyOfThread, ok bool) {
 	case exec.Mode == "full":
 		return policyOfThread{"never", "danger-full-access", "user"}, true
 	}
-	return policyOfThread{}, !exec.IsSet
+	return policyOfThread{}, !exec.Touched
 }
 
 // Of the layers of a case that say something, the first is the user's file, and the second that of the workspace: a later
@@ -377,7 +377,7 @@ func TestExecPolicyVectors(t *testing.T) {
 				}
 			case err != nil:
 				t.Error(err)
-			case !c.Output.IsSet:
+			case !c.Output.Touched:
 				if on {
 					t.Errorf("no layer has a value, and there is a policy: %+v", got)
 				}
