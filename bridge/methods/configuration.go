@@ -1,25 +1,25 @@
 package methods
 
-// configurationRows change what codex does from now on, in every thread.
+// configurationRows change Codex's configuration, for all threads.
 var configurationRows = []Row{
 	{
 		ClientRequest, "initialize", Configuration, Rewrite, []string{"capabilities"},
-		"what the connection may ask and is told; the bridge's own capability is taken out",
+		"sets the capabilities of the connection; the bridge's own capability is removed",
 	},
-	{ClientNotification, "initialized", Configuration, Pass, nil, "the end of the handshake"},
+	{ClientNotification, "initialized", Configuration, Pass, nil, "ends the handshake"},
 	{
 		ClientRequest, "config/value/write", Configuration, Deny, nil,
-		"sets any key of the user's configuration, in a file of the client's choice: hooks, servers, trust, policy",
+		"sets any key of the user's configuration, in a file that the client names: hooks, servers, trust, policy",
 	},
 	{
 		ClientRequest, "config/batchWrite", Configuration, Deny, nil,
-		"sets any keys of the user's configuration, and in running threads at once: a trusted hook was switched off so",
+		"sets any keys of the user's configuration, also in running threads: a trusted hook was disabled in this way",
 	},
-	{ClientRequest, "config/mcpServer/reload", Configuration, Deny, nil, "starts the command of a freshly written server at once"},
+	{ClientRequest, "config/mcpServer/reload", Configuration, Deny, nil, "starts the commands of newly configured servers"},
 	{
 		ClientRequest, "modelProvider/config/write", Configuration, Deny, nil,
-		"chooses where every conversation is sent, and the command that fetches its key",
+		"sets where all conversations are sent, and the command that fetches the key",
 	},
-	{ClientRequest, "experimentalFeature/enablement/set", Configuration, Deny, nil, "switches features of every thread, hooks among them"},
-	{ClientRequest, "skills/config/write", Configuration, Deny, nil, "switches skills on or off in the user's configuration"},
+	{ClientRequest, "experimentalFeature/enablement/set", Configuration, Deny, nil, "enables or disables features of all threads, including hooks"},
+	{ClientRequest, "skills/config/write", Configuration, Deny, nil, "enables or disables skills in the user's configuration"},
 }

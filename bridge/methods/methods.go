@@ -1,70 +1,131 @@
-// Package methods is the table of every name in Codex's protocol: what a
-// message does, and what becomes of it when policy enforces. It is data, and
-// knows of no policy; a name without a row is one that nobody has judged.
+// Package methods is the table of all methods of Codex's protocol: what each does, and whether an
+// enforcing policy forwards, checks or refuses it. A method without a row is unknown. The
+// package has no knowledge of a particular policy.
 //
-// The rows are kept complete by tests against the schema that codex itself
-// prints (testdata/schema, `make schema`). Nothing here changes after the start:
-// every function may be called from everywhere at once.
+// Tests compare the rows with the schema that Codex itself prints (testdata/schema, `make
+// schema`). The data does not change, so all functions may be called concurrently.
 package methods
 
-// Measured is the codex whose schema the rows cover.
+import "fmt"
+
+// Measured is the version of Codex whose schema the rows cover.
 const Measured = "0.169.0"
 
-// Side tells the four kinds of messages apart: a name may stand on more than one.
+// Side is the sender and kind of a message. A method may exist on more than one side.
 type Side uint8
 
-// The sides, by who speaks and whether an answer is due.
+// The sides.
 const (
 	ClientRequest Side = iota
 	ClientNotification
 	ServerRequest
 	ServerNotification
 
-	sides // how many there are
+	sides // number of sides
 )
 
-// Class is what a message does to the world; for a message from codex, what it
-// speaks of.
+// Class is the effect of a message; for a message of Codex, its subject.
 type Class string
 
 // The classes.
 const (
-	Read          Class = "read"          // asks; changes nothing
-	Thread        Class = "thread"        // opens a thread, or sets what its turns may do
+	Read          Class = "read"          // changes nothing
+	Thread        Class = "thread"        // opens a thread, or sets the permissions of its turns
 	Turn          Class = "turn"          // starts, steers or ends a turn
-	ModelWork     Class = "model work"    // has the model work without turn/start
+	ModelWork     Class = "model work"    // uses the model without turn/start
 	Execute       Class = "execute"       // runs a program
-	FileWrite     Class = "file write"    // changes files of the client's choice
-	FileRead      Class = "file read"     // reads files, or names of files, of the client's choice
-	Configuration Class = "configuration" // changes what codex does from now on, in every thread
-	Extension     Class = "extension"     // brings code, skills, servers or executors in
-	Account       Class = "account"       // credentials, and what the account pays
-	Remote        Class = "remote"        // lets others in, or data out
-	State         Class = "state"         // changes codex's own records: names, archives, memories
+	FileWrite     Class = "file write"    // changes files that the client names
+	FileRead      Class = "file read"     // reads files or names of files
+	Configuration Class = "configuration" // changes Codex's configuration, for all threads
+	Extension     Class = "extension"     // adds code, skills, servers or executors
+	Account       Class = "account"       // credentials and costs of the account
+	Remote        Class = "remote"        // admits other devices, or sends data out
+	State         Class = "state"         // changes Codex's own records: names, archives, memories
 )
 
-// Verdict is what becomes of a message when policy enforces and says nothing of
-// its own about the method.
+// Verdict is what an enforcing policy does with a message unless it overrides the method.
 type Verdict string
 
 // The verdicts.
 const (
-	Pass    Verdict = "pass"    // as it came
-	Rewrite Verdict = "rewrite" // its fields are held to the policy
-	Gate    Verdict = "gate"    // only on a thread that was verified; its fields are held to the policy
+	Pass    Verdict = "pass"    // forwarded
+	Rewrite Verdict = "rewrite" // its Fields are checked, and rewritten if necessary
+	Gate    Verdict = "gate"    // like Rewrite, and only on a verified thread
 	Deny    Verdict = "deny"    // refused
-	Ask     Verdict = "ask"     // a person is asked; in no row, only in policy.methods
+	Ask     Verdict = "ask"     // the user decides; only by policy.methods
 )
 
-// Row is one method of one side.
+// Row describes one method of one side.
 type Row struct {
 	Side    Side
 	Method  string
 	Class   Class
 	Verdict Verdict
-	// Fields are the members of params (of the answer, for a server request) that
-	// decide; empty where the method alone does.
+	// Fields are the members of params (for a server request, of the response) that the policy
+	// checks. They are empty if the method alone decides.
 	Fields []string
-	// Why is one line for people: the reason for the verdict.
+	// Why is one line for people: the effect, or the reason for the verdict.
 	Why string
+}
+
+var sideNames = [sides]string{"client request", "client notification", "server request", "server notification"}
+
+// Sides returns all sides.
+func Sides() []Side {
+	return []Side{ClientRequest, ClientNotification, ServerRequest, ServerNotification}
+}
+
+// String returns the side as `codex-bridge methods` prints it.
+func (s Side) String() string {
+	if s < sides {
+		return sideNames[s]
+	}
+	return fmt.Sprintf("side %d", uint8(s))
+}
+
+// IsFromClient reports whether the client sends the message.
+func (s Side) IsFromClient() bool { return s == ClientRequest || s == ClientNotification }
+
+// IsOverridable reports whether policy.methods applies. It does not apply to notifications of
+// Codex, which report past events.
+func (s Side) IsOverridable() bool { return s != ServerNotification }
+
+// MarshalText returns the text of String.
+func (s Side) MarshalText() ([]byte, error) {
+	if s >= sides {
+		return nil, fmt.Errorf("unknown side %d", uint8(s))
+	}
+	return []byte(sideNames[s]), nil
+}
+
+// UnmarshalText parses the text of MarshalText.
+func (s *Side) UnmarshalText(text []byte) error {
+	for side, name := range sideNames {
+		if name == string(text) {
+			*s = Side(side)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown side %q", text)
+}
+
+// Override returns the verdict with an override of [policy.methods]: "allow", "deny", "ask", or
+// "" for none. Notifications of Codex can't be overridden. For a request of Codex, "deny"
+// declines in the client's place, and with "ask" no rule consents. "allow" only lifts Deny: Fields
+// are still checked, since the policy has rules for them.
+func (r Row) Override(override string) Verdict {
+	if !r.Side.IsOverridable() {
+		return r.Verdict
+	}
+	switch override {
+	case "deny":
+		return Deny
+	case "ask":
+		return Ask
+	case "allow":
+		if r.Verdict == Deny {
+			return Pass
+		}
+	}
+	return r.Verdict
 }

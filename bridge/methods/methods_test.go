@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write docs/methods.md")
 
 const schemaDir = "../../testdata/schema/"
 
-// measured is the schema of the codex that the rows are about.
+// measured returns the schema of the Codex that the rows are for.
 func measured(t *testing.T) *codex.Protocol {
 	t.Helper()
 	var p codex.Protocol
@@ -42,7 +42,7 @@ func read(t *testing.T, path string, into any) {
 	}
 }
 
-// Every name has its row, and every row its name.
+// Every method has a row, and every row a method.
 func TestRowsAreComplete(t *testing.T) {
 	p := measured(t)
 	total := 0
@@ -62,7 +62,7 @@ func TestRowsAreComplete(t *testing.T) {
 	}
 }
 
-// A row is well made, and the members it names are members.
+// All fields of rows are valid, and Fields are members of the schema.
 func TestRowsAreSound(t *testing.T) {
 	p := measured(t)
 	var last methods.Row
@@ -139,7 +139,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// What Rows returns is the caller's own.
+// The caller may change the result of Rows.
 func TestRowsAreCopies(t *testing.T) {
 	rows := methods.Rows()
 	for i := range rows {
@@ -150,12 +150,12 @@ func TestRowsAreCopies(t *testing.T) {
 	}
 	for _, row := range methods.Rows() {
 		if row.Verdict == "changed" || slices.Contains(row.Fields, "changed") {
-			t.Fatalf("%s changed for everybody", row.Method)
+			t.Fatalf("%s changed", row.Method)
 		}
 	}
 }
 
-func TestUnder(t *testing.T) {
+func TestOverride(t *testing.T) {
 	client := func(v methods.Verdict) methods.Row { return methods.Row{Side: methods.ClientRequest, Verdict: v} }
 	server := func(v methods.Verdict) methods.Row { return methods.Row{Side: methods.ServerRequest, Verdict: v} }
 	for _, c := range []struct {
@@ -203,18 +203,17 @@ func TestSideText(t *testing.T) {
 	}
 	var side methods.Side
 	if err := side.UnmarshalText([]byte("client")); err == nil {
-		t.Error("a side of another name is read")
+		t.Error("an unknown side is accepted")
 	}
 	if _, err := methods.Side(4).MarshalText(); err == nil {
-		t.Error("a fifth side is written")
+		t.Error("a fifth side has a text")
 	}
 	if got := methods.Side(4).String(); got != "side 4" {
 		t.Error(got)
 	}
 }
 
-// What older versions had and this one has not is unknown on purpose: a name that
-// is taken into the table again changes this list.
+// Methods of older versions only are unknown on purpose: a new row for one changes this list.
 func TestOlderVersions(t *testing.T) {
 	var versions map[string]map[string][]string
 	read(t, schemaDir+"methods-by-version.json", &versions)
@@ -254,7 +253,7 @@ func TestOlderVersions(t *testing.T) {
 	}
 }
 
-// A change of a verdict is a change of this page.
+// docs/methods.md shows the current verdicts.
 func TestMarkdownIsCurrent(t *testing.T) {
 	const file = "../../docs/methods.md"
 	got := methods.Markdown()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// all are the rows, sorted by side, then method.
+// all has all rows, sorted by side, then method.
 var all = sorted(
 	readRows, threadRows, turnRows, modelWorkRows, executeRows, fileWriteRows, fileReadRows, configurationRows,
 	extensionRows, accountRows, remoteRows, stateRows, serverRequestRows, serverNotificationRows,
@@ -19,7 +19,7 @@ func sorted(groups ...[]Row) []Row {
 	return rows
 }
 
-// places are where a row stands in all.
+// indexes are the indexes of the rows in all.
 var indexes = func() [sides]map[string]int {
 	var index [sides]map[string]int
 	for side := range index {
@@ -31,8 +31,8 @@ var indexes = func() [sides]map[string]int {
 	return index
 }()
 
-// Lookup returns the row of a method. It is false for a name that nobody has
-// judged. The row's Fields must not be changed. It allocates nothing.
+// Lookup returns the row of a method, or false if there is none. The row's Fields must not be
+// changed. Lookup does not allocate.
 func Lookup(side Side, method string) (Row, bool) {
 	if side >= sides {
 		return Row{}, false
@@ -44,7 +44,7 @@ func Lookup(side Side, method string) (Row, bool) {
 	return all[i], true
 }
 
-// Rows returns all rows, sorted by side, then method. They are the caller's own.
+// Rows returns a copy of all rows, sorted by side, then method.
 func Rows() []Row {
 	rows := slices.Clone(all)
 	for i := range rows {
@@ -64,8 +64,8 @@ func Names(side Side) []string {
 	return names
 }
 
-// Diff holds the names that a codex has on one side against the rows: the names
-// without a row, and the rows without a name. Both are sorted.
+// Diff compares the methods that a Codex has on one side with the rows. It returns methods without
+// a row, and rows without a method. Both are sorted.
 func Diff(side Side, names []string) (unknown, gone []string) {
 	for _, name := range names {
 		if _, ok := Lookup(side, name); !ok {
@@ -80,3 +80,12 @@ func Diff(side Side, names []string) (unknown, gone []string) {
 	slices.Sort(unknown)
 	return unknown, gone
 }
+
+// UnloadNotifications are the notifications that Codex has unloaded a thread. Measured with
+// 0.169.0: after thread/archive and thread/delete Codex sends the second and the third, and not
+// thread/closed.
+var UnloadNotifications = []string{"thread/closed", "thread/archived", "thread/deleted"}
+
+// UnloadRequests are the requests that make Codex unload a thread. Its response may come before
+// the notification.
+var UnloadRequests = []string{"thread/archive", "thread/delete"}

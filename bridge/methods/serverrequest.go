@@ -1,23 +1,22 @@
 package methods
 
-// serverRequestRows are what codex asks the client. The verdict is about the
-// answer, and so are the fields.
+// serverRequestRows are requests of Codex to the client. Verdict and Fields concern the response.
 var serverRequestRows = []Row{
 	{
 		ServerRequest, "item/commandExecution/requestApproval", Execute, Rewrite, []string{"decision"},
-		"may a command run? An answer must be one that was offered, and opens no more than that",
+		"asks whether a command may run; the answer must be one that codex offered, and allows no more",
 	},
 	{
 		ServerRequest, "item/fileChange/requestApproval", FileWrite, Rewrite, []string{"decision"},
-		"may files change? An accepted change is written anywhere, whatever the sandbox",
+		"asks whether files may change; an accepted change is written anywhere, without the sandbox",
 	},
 	{
 		ServerRequest, "item/permissions/requestApproval", Thread, Rewrite, []string{"permissions", "scope"},
-		"may the turn do more? A grant widens the sandbox, of a read-only thread too",
+		"asks for more permissions of a turn; granting them widens the sandbox, also of a read-only thread",
 	},
 	{
 		ServerRequest, "mcpServer/elicitation/request", Execute, Rewrite, []string{"_meta", "action"},
-		"may a tool of a server run? Or a server asks for input",
+		"asks whether a tool of a server may run, or for input to a server",
 	},
 	{
 		ServerRequest, "applyPatchApproval", FileWrite, Rewrite, []string{"decision"},
@@ -29,10 +28,10 @@ var serverRequestRows = []Row{
 	},
 	{
 		ServerRequest, "item/tool/requestUserInput", Turn, Rewrite, []string{"answers"},
-		"the model asks a person, and what they answer is theirs; but a consent to a tool, asked this way, holds once",
+		"the model asks the user; a consent to a tool that is asked in this way is valid once",
 	},
-	{ServerRequest, "item/tool/call", Execute, Pass, nil, "has the client run a tool that it offered"},
+	{ServerRequest, "item/tool/call", Execute, Pass, nil, "lets the client run a tool that it offered"},
 	{ServerRequest, "currentTime/read", Read, Pass, nil, "asks for the client's clock"},
-	{ServerRequest, "attestation/generate", Account, Pass, nil, "asks the client to vouch for itself"},
-	{ServerRequest, "account/chatgptAuthTokens/refresh", Account, Pass, nil, "asks the client, which signed in with tokens of its own, for fresh ones"},
+	{ServerRequest, "attestation/generate", Account, Pass, nil, "asks the client for an attestation"},
+	{ServerRequest, "account/chatgptAuthTokens/refresh", Account, Pass, nil, "asks a client that signed in with its own tokens for new ones"},
 }

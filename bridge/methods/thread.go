@@ -1,7 +1,7 @@
 package methods
 
-// threadRows open threads and set what their turns may do; turnRows start, steer
-// and end turns.
+// threadRows open threads and set the permissions of their turns; turnRows start, steer and end
+// turns.
 var threadRows = []Row{
 	{
 		ClientRequest, "thread/start", Thread, Rewrite,
@@ -9,7 +9,7 @@ var threadRows = []Row{
 			"approvalPolicy", "approvalsReviewer", "config", "cwd", "environments", "model", "permissions",
 			"runtimeWorkspaceRoots", "sandbox", "selectedCapabilityRoots",
 		},
-		"opens a thread: policy, folder and configuration of all its turns; may trust the folder's own configuration",
+		"opens a thread: sets policy, folder and configuration of all its turns; may trust the folder's own configuration",
 	},
 	{
 		ClientRequest, "thread/resume", Thread, Rewrite,
@@ -17,7 +17,7 @@ var threadRows = []Row{
 			"approvalPolicy", "approvalsReviewer", "config", "cwd", "history", "model", "path", "permissions",
 			"runtimeWorkspaceRoots", "sandbox", "threadId",
 		},
-		"opens a stored thread; may bring another file or an invented history in place of it",
+		"opens a stored thread; may replace it by another file or an invented history",
 	},
 	{
 		ClientRequest, "thread/fork", Thread, Rewrite,
@@ -25,7 +25,7 @@ var threadRows = []Row{
 			"approvalPolicy", "approvalsReviewer", "config", "cwd", "model", "path", "permissions",
 			"runtimeWorkspaceRoots", "sandbox", "threadId",
 		},
-		"opens a copy of a thread, with a policy, folder and configuration of its own",
+		"opens a copy of a thread with its own policy, folder and configuration",
 	},
 	{
 		ClientRequest, "thread/settings/update", Thread, Gate,
@@ -33,12 +33,12 @@ var threadRows = []Row{
 			"approvalPolicy", "approvalsReviewer", "collaborationMode", "cwd", "disabledPluginIds", "effort", "environments",
 			"model", "permissions", "sandboxPolicy", "threadId",
 		},
-		"policy, folder and model from the next turn on",
+		"sets policy, folder and model from the next turn on",
 	},
 	{
 		ClientRequest, "turn/settings/update", Thread, Gate,
 		[]string{"approvalsReviewer", "effort", "environments", "model", "threadId"},
-		"reviewer, executor and model in the middle of a turn",
+		"sets reviewer, executor and model during a turn",
 	},
 }
 
@@ -49,14 +49,14 @@ var turnRows = []Row{
 			"approvalPolicy", "approvalsReviewer", "collaborationMode", "cwd", "disabledPluginIds", "effort", "environments",
 			"model", "permissions", "runtimeWorkspaceRoots", "sandboxPolicy", "threadId", "toolOutput",
 		},
-		"has the model work, under policy, folder and model of this turn and those after it",
+		"starts a turn; sets policy, folder and model of this turn and later ones",
 	},
 	{ClientRequest, "turn/steer", Turn, Gate, []string{"threadId"}, "gives a running turn new input"},
 	{ClientRequest, "turn/interrupt", Turn, Pass, nil, "ends a turn"},
 	{ClientRequest, "thread/sample/cancel", Turn, Pass, nil, "ends a sample"},
 	{ClientRequest, "thread/goal/clear", Turn, Pass, nil, "ends the work on a goal"},
-	{ClientRequest, "thread/queue/delete", Turn, Pass, nil, "takes an input back that waits"},
+	{ClientRequest, "thread/queue/delete", Turn, Pass, nil, "removes a queued input"},
 	{ClientRequest, "thread/realtime/stop", Turn, Pass, nil, "ends a voice session"},
-	{ClientRequest, "thread/increment_elicitation", Turn, Pass, nil, "stops a turn's clock while a person is asked elsewhere"},
-	{ClientRequest, "thread/decrement_elicitation", Turn, Pass, nil, "lets a turn's clock run on"},
+	{ClientRequest, "thread/increment_elicitation", Turn, Pass, nil, "pauses a turn's timeout during a question to the user"},
+	{ClientRequest, "thread/decrement_elicitation", Turn, Pass, nil, "resumes a turn's timeout"},
 }

@@ -26,7 +26,7 @@ func TestDemo(t *testing.T) {
 		"ok codex itself says: the hook has blocked it",
 		"ok tools called: 2; the editor was asked to run none of them",
 		"ok error -32700",
-		"ok thread/shellCommand: runs a shell command outside every sandbox",
+		"ok thread/shellCommand: runs a shell command without a sandbox",
 		"ok nothing of it was run, and the project was not made a trusted one",
 		"ok the bridge's hook kept it in the read-only sandbox of the thread, without a question",
 		"16 decisions, none changed",
