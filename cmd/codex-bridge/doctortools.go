@@ -33,7 +33,7 @@ func examineTools(cfg *config.Config) []finding {
 			all = append(all, finding{"tool", broken, fmt.Sprintf("%s: %v (%s)", name, err, origin(cfg, config.Key("tools", name))), "name a program that is there, and that may be run"})
 			continue
 		}
-		if !slices.ContainsFunc(offer.Left, func(l tools.Left) bool { return l.Tool == name || l.Tool == tools.Namespace+"."+name }) {
+		if !slices.ContainsFunc(offer.Omitted, func(l tools.OmittedTool) bool { return l.Tool == name || l.Tool == tools.DefaultNamespace+"."+name }) {
 			all = append(all, finding{"tool", fine, fmt.Sprintf("%s: %s", name, path), ""})
 		}
 	}
@@ -49,7 +49,7 @@ func examineTools(cfg *config.Config) []finding {
 		}
 		all = append(all, f)
 	}
-	for _, l := range offer.Left {
+	for _, l := range offer.Omitted {
 		all = append(all, finding{"tool", warn, l.String(), "no thread is offered it"})
 	}
 	return all

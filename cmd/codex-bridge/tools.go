@@ -53,20 +53,20 @@ func (c listToolsCmd) Run(out io.Writer) error {
 			encoder := json.NewEncoder(out)
 			encoder.SetIndent("", "  ")
 			encoder.SetEscapeHTML(false)
-			if err := encoder.Encode(map[string]any{"tools": rows, "leftOut": append([]tools.Left{}, offer.Left...), "servers": servers}); err != nil {
+			if err := encoder.Encode(map[string]any{"tools": rows, "leftOut": append([]tools.OmittedTool{}, offer.Omitted...), "servers": servers}); err != nil {
 				return err
 			}
-		} else if err := printTools(out, rows, offer.Left, servers); err != nil {
+		} else if err := printTools(out, rows, offer.Omitted, servers); err != nil {
 			return err
 		}
-		if failed || len(offer.Left) > 0 {
+		if failed || len(offer.Omitted) > 0 {
 			return silent(exitFailed)
 		}
 		return nil
 	})
 }
 
-func printTools(out io.Writer, rows []toolRow, left []tools.Left, servers []server.Status) error {
+func printTools(out io.Writer, rows []toolRow, left []tools.OmittedTool, servers []server.Status) error {
 	if len(rows)+len(left)+len(servers) == 0 {
 		_, err := fmt.Fprintln(out, "no tools are configured; [tools.NAME] and [tool_servers.NAME] of the configuration are, see docs/tools.md")
 		return err
@@ -110,9 +110,9 @@ func (c callToolCmd) Run(out io.Writer) error {
 	var answer tools.Answer
 	err = withTools(func(cfg *config.Config, kit *host.Kit, catalogue *tools.Catalogue) error {
 		offer := settled(kit, catalogue)
-		i := slices.IndexFunc(offer.Tools, func(s tools.Spec) bool { return s.Called() == c.Name })
+		i := slices.IndexFunc(offer.Tools, func(s tools.Spec) bool { return s.DisplayName() == c.Name })
 		if i < 0 {
-			for _, l := range offer.Left {
+			for _, l := range offer.Omitted {
 				if l.Tool == c.Name {
 					return errors.New(l.String())
 				}
@@ -176,7 +176,7 @@ func withTools(do func(*config.Config, *host.Kit, *tools.Catalogue) error) error
 }
 
 // settled is what is offered when all servers are ready, or have failed.
-func settled(kit *host.Kit, catalogue *tools.Catalogue) *tools.Offer {
+func settled(kit *host.Kit, catalogue *tools.Catalogue) *tools.Snapshot {
 	kit.Start()
-	return catalogue.Look()
+	return catalogue.Refresh()
 }

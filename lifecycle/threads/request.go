@@ -110,7 +110,7 @@ func (r *request) fingerprint() (string, error) {
 		}
 	}
 	if offered == nil {
-		return tools.None, nil
+		return tools.NoTools, nil
 	}
 	return tools.Fingerprint(offered)
 }

@@ -15,99 +15,99 @@ const (
 	maxCatalogue   = 4 << 20  // bytes of all descriptions and schemas
 )
 
-// Catalogue is what the providers offer. It may be used by many goroutines at once.
+// Catalogue checks the tools of its providers. It may be used by many goroutines at once.
 type Catalogue struct {
-	mu        sync.Mutex
-	providers []Provider
-	round     int // of Set
-	last      *Offer
+	mu         sync.Mutex
+	providers  []Provider
+	generation int // incremented by Set
+	last       *Snapshot
 }
 
-// NewCatalogue makes a catalogue. Of two tools with the same name that of the earlier
-// provider is taken.
+// NewCatalogue returns a catalogue. Of two tools with the same name, the earlier provider's
+// is used.
 func NewCatalogue(providers ...Provider) *Catalogue {
 	c := &Catalogue{}
 	c.Set(providers...)
 	return c
 }
 
-// Set puts other providers in force, for the calls that come.
+// Set replaces the providers for later calls.
 func (c *Catalogue) Set(providers ...Provider) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.providers, c.last = slices.Clone(providers), nil
-	c.round++
+	c.generation++
 }
 
-// Left is a tool that is left out of the catalogue.
-type Left struct {
+// OmittedTool is a tool that the catalogue does not offer.
+type OmittedTool struct {
 	Tool   string `json:"tool"`
 	Origin string `json:"origin"`
 	Reason string `json:"reason"`
 }
 
-// String says it to people.
-func (l Left) String() string {
+// String returns a sentence for people.
+func (l OmittedTool) String() string {
 	return fmt.Sprintf("the tool %q of %s is left out: %s", l.Tool, l.Origin, l.Reason)
 }
 
-// tool is one that is offered.
+// tool is an offered tool.
 type tool struct {
 	spec     Spec
 	schema   *schema
 	provider Provider
 }
 
-// Offer is the catalogue at one time. It does not change.
-type Offer struct {
-	Tools []Spec // sorted by namespace and name
-	Left  []Left // in the order in which they were offered
+// Snapshot is the content of a catalogue at one time. It is immutable.
+type Snapshot struct {
+	Tools   []Spec        // sorted by namespace and name
+	Omitted []OmittedTool // in the providers' order
 
-	tools []*tool // of Tools, in that order
+	tools []*tool // in the order of Tools
 	byKey map[string]*tool
 }
 
-// Look asks the providers what they have, and checks what is new.
-func (c *Catalogue) Look() *Offer {
+// Refresh gets the providers' tools and checks new and changed ones.
+func (c *Catalogue) Refresh() *Snapshot {
 	c.mu.Lock()
-	providers, last, round := c.providers, c.last, c.round
+	providers, last, round := c.providers, c.last, c.generation
 	c.mu.Unlock()
 
 	offered := make([][]Spec, len(providers))
 	faults := make([]string, len(providers))
-	var asked sync.WaitGroup // one may take its time
+	var wg sync.WaitGroup // a provider may be slow
 	for i, p := range providers {
-		asked.Go(func() {
+		wg.Go(func() {
 			defer func() {
 				if fault := recover(); fault != nil {
-					faults[i] = fmt.Sprintf("what it offers could not be found out: %v", fault)
+					faults[i] = fmt.Sprintf("its tools could not be listed: %v", fault)
 				}
 			}()
 			offered[i] = p.Specs()
 		})
 	}
-	asked.Wait()
-	o := &Offer{byKey: map[string]*tool{}}
+	wg.Wait()
+	o := &Snapshot{byKey: map[string]*tool{}}
 	size := 0
 	for i, specs := range offered {
 		if faults[i] != "" {
-			o.Left = append(o.Left, Left{"*", fmt.Sprintf("provider %d", i+1), faults[i]})
+			o.Omitted = append(o.Omitted, OmittedTool{"*", fmt.Sprintf("provider %d", i+1), faults[i]})
 		}
 		for _, s := range specs {
-			t, reason := take(s, last)
+			t, reason := newTool(s, last)
 			if reason == "" {
 				reason = o.conflict(s)
 			}
 			if n := size + len(s.Description) + len(s.InputSchema); reason == "" && (n > maxCatalogue || len(o.tools) == maxTools) {
-				reason = fmt.Sprintf("there are too many tools; %d are offered at most, and %d bytes of their descriptions and schemas", maxTools, maxCatalogue)
+				reason = fmt.Sprintf("there are too many tools; the limits are %d tools and %d bytes of descriptions and schemas", maxTools, maxCatalogue)
 			}
 			if reason != "" {
-				o.Left = append(o.Left, Left{called(s.Namespace, s.Name), s.Origin, reason})
+				o.Omitted = append(o.Omitted, OmittedTool{displayName(s.Namespace, s.Name), s.Origin, reason})
 				continue
 			}
 			t.provider = providers[i]
 			size += len(s.Description) + len(s.InputSchema)
-			o.byKey[key(s.Namespace, s.Name)] = t
+			o.byKey[codeModeName(s.Namespace, s.Name)] = t
 			o.tools = append(o.tools, t)
 		}
 	}
@@ -120,16 +120,17 @@ func (c *Catalogue) Look() *Offer {
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.round == round {
+	if c.generation == round {
 		c.last = o
 	}
 	return o
 }
 
-// take checks a tool by itself; one that was checked before is not checked again.
-func take(s Spec, last *Offer) (*tool, string) {
+// newTool checks a tool and returns it, or the reason why it can't be used. An unchanged
+// tool of the last snapshot is not checked again.
+func newTool(s Spec, last *Snapshot) (*tool, string) {
 	if last != nil {
-		if t := last.byKey[key(s.Namespace, s.Name)]; t != nil && t.spec.equal(s) {
+		if t := last.byKey[codeModeName(s.Namespace, s.Name)]; t != nil && t.spec.equal(s) {
 			return &tool{spec: s, schema: t.schema}, ""
 		}
 	}
@@ -138,7 +139,7 @@ func take(s Spec, last *Offer) (*tool, string) {
 	}
 	switch {
 	case s.Searchable && s.Namespace == "":
-		return nil, "it is found by search only, and has no namespace, without which Codex does not take it"
+		return nil, "it is searchable but has no namespace, which Codex requires"
 	case len(bytes.TrimSpace([]byte(s.Description))) == 0:
 		return nil, "it has no description; the model would not know what it is for"
 	case len(s.Description) > maxDescription:
@@ -158,30 +159,30 @@ func (s Spec) equal(other Spec) bool {
 		s.Searchable == other.Searchable && s.Origin == other.Origin && bytes.Equal(s.InputSchema, other.InputSchema)
 }
 
-// conflict tells which tool has the name of s already; "" none.
-func (o *Offer) conflict(s Spec) string {
-	t := o.byKey[key(s.Namespace, s.Name)]
+// conflict returns a reason if the name of s is taken, else "".
+func (o *Snapshot) conflict(s Spec) string {
+	t := o.byKey[codeModeName(s.Namespace, s.Name)]
 	if t == nil {
 		return ""
 	}
 	if t.spec.Namespace == s.Namespace && t.spec.Name == s.Name {
 		return fmt.Sprintf("%s has a tool of that name already", t.spec.Origin)
 	}
-	return fmt.Sprintf("in code mode it has the same name as %q of %s", called(t.spec.Namespace, t.spec.Name), t.spec.Origin)
+	return fmt.Sprintf("in code mode it has the same name as %q of %s", displayName(t.spec.Namespace, t.spec.Name), t.spec.Origin)
 }
 
-// Last is what the last Look has found; without one, an Offer of nothing.
-func (c *Catalogue) Last() *Offer {
+// Last returns the result of the last Refresh, or an empty Snapshot.
+func (c *Catalogue) Last() *Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last == nil {
-		return &Offer{}
+		return &Snapshot{}
 	}
 	return c.last
 }
 
-// find finds the tool of a call. The last look tells which one it is: what it has been
-// since, its provider knows.
+// find returns the tool of a call, or nil. It uses the last snapshot, and refreshes it if
+// the tool is not in it.
 func (c *Catalogue) find(namespace, name string) *tool {
 	c.mu.Lock()
 	last := c.last
@@ -189,18 +190,18 @@ func (c *Catalogue) find(namespace, name string) *tool {
 	if t := last.find(namespace, name); t != nil {
 		return t
 	}
-	return c.Look().find(namespace, name)
+	return c.Refresh().find(namespace, name)
 }
 
-// Has tells whether a tool is the host's.
+// Has reports whether the catalogue has a tool.
 func (c *Catalogue) Has(namespace, name string) bool { return c.find(namespace, name) != nil }
 
-// Has tells whether a tool is offered.
-func (o *Offer) Has(namespace, name string) bool { return o.find(namespace, name) != nil }
+// Has reports whether the snapshot has a tool.
+func (o *Snapshot) Has(namespace, name string) bool { return o.find(namespace, name) != nil }
 
-// Reserves tells whether a tool of that name can't be one of the client's: the host has it,
-// or its namespace.
-func (o *Offer) Reserves(namespace, name string) bool {
+// Reserves reports whether the client can't use a tool name, because the catalogue has that
+// tool or its namespace.
+func (o *Snapshot) Reserves(namespace, name string) bool {
 	if o.Has(namespace, name) {
 		return true
 	}
@@ -212,11 +213,11 @@ func (o *Offer) Reserves(namespace, name string) bool {
 	return false
 }
 
-func (o *Offer) find(namespace, name string) *tool {
+func (o *Snapshot) find(namespace, name string) *tool {
 	if o == nil {
 		return nil
 	}
-	t := o.byKey[key(namespace, name)]
+	t := o.byKey[codeModeName(namespace, name)]
 	if t == nil || t.spec.Namespace != namespace || t.spec.Name != name {
 		return nil
 	}

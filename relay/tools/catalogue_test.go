@@ -11,9 +11,9 @@ import (
 	"codex-bridge/relay/tools"
 )
 
-// What Codex would refuse, or take and never offer, is left out, with the reason, and
-// all else is offered. The rules of Codex's are measured with 0.169.0.
-func TestCatalogueChecks(t *testing.T) {
+// The catalogue omits, with a reason, each tool that Codex would reject or never offer.
+// Codex's rules are measured with 0.169.0.
+func TestCatalogueOmitsUnusableTools(t *testing.T) {
 	deep := func(n int) string {
 		return `{"type":"object","properties":` + strings.Repeat(`{"a":{"type":"object","properties":`, n) + `{}` + strings.Repeat(`}}`, n) + `}`
 	}
@@ -21,42 +21,42 @@ func TestCatalogueChecks(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		spec tools.Spec
-		want string // in the reason; "" offered
+		want string // part of the reason; "": offered
 	}{
 		{"plain", spec("a"), ""},
-		{"longest", spec(strings.Repeat("a", 128), within(strings.Repeat("n", 64))), ""},
+		{"longest", spec(strings.Repeat("a", 128), inNamespace(strings.Repeat("n", 64))), ""},
 		{"one character", spec("_"), ""},
 		{"too long", spec(strings.Repeat("a", 129)), "more than 128"},
 		{"no name", spec(""), "no name"},
-		{"a dot", spec("a.b"), "other characters"},
-		{"another script", spec("é"), "other characters"},
-		{"a line's end", spec("a\n"), "other characters"},
-		{"mcp", spec("mcp"), "MCP's own"},
-		{"mcp__x", spec("mcp__x"), "MCP's own"},
+		{"a dot", spec("a.b"), "may have only"},
+		{"another script", spec("é"), "may have only"},
+		{"a line's end", spec("a\n"), "may have only"},
+		{"mcp", spec("mcp"), "reserved for MCP"},
+		{"mcp__x", spec("mcp__x"), "reserved for MCP"},
 		{"mcp_x", spec("mcp_x"), ""},
-		{"long namespace", spec("a", within(strings.Repeat("n", 65))), "more than 64"},
-		{"namespace with a space", spec("a", within("a b")), "other characters"},
-		{"reserved namespace", spec("a", within("python")), "reserved"},
-		{"namespace mcp", spec("a", within("mcp__x")), "reserved"},
-		{"namespace of Codex", spec("a", within("multi_agent_v1")), "Codex's own"},
-		{"namespace of Codex in code mode", spec("a", within("multi-agent-v1")), "Codex's own"},
-		{"namespace in capitals", spec("a", within("Python")), ""},
+		{"long namespace", spec("a", inNamespace(strings.Repeat("n", 65))), "more than 64"},
+		{"namespace with a space", spec("a", inNamespace("a b")), "may have only"},
+		{"reserved namespace", spec("a", inNamespace("python")), "reserved"},
+		{"namespace mcp", spec("a", inNamespace("mcp__x")), "reserved"},
+		{"namespace of Codex", spec("a", inNamespace("multi_agent_v1")), "Codex's own"},
+		{"namespace of Codex in code mode", spec("a", inNamespace("multi-agent-v1")), "Codex's own"},
+		{"namespace in capitals", spec("a", inNamespace("Python")), ""},
 		{"shell", spec("exec_command"), "one of Codex's own tools"},
 		{"patch", spec("apply_patch"), "one of Codex's own tools"},
 		{"a tool that is off by default", spec("update_plan"), "one of Codex's own tools"},
 		{"the same in code mode", spec("exec-command"), "one of Codex's own tools"},
 		{"a tool of a namespace of Codex", spec("spawn_agent"), "one of Codex's own tools"},
 		{"the same, in code mode", spec("clock__curr_time"), "one of Codex's own tools"},
-		{"in a namespace of ours", spec("exec_command", within("n")), ""},
-		{"searchable", spec("a", within("n"), searchable), ""},
+		{"in a namespace of ours", spec("exec_command", inNamespace("n")), ""},
+		{"searchable", spec("a", inNamespace("n"), searchable), ""},
 		{"searchable without a namespace", spec("a", searchable), "no namespace"},
 		{"no description", spec("a", description("")), "no description"},
 		{"a blank description", spec("a", description(" \n")), "no description"},
 		{"a long description", spec("a", description(strings.Repeat("x", 32<<10+1))), "its description has more than"},
 		{"a broken description", spec("a", description("x\xff")), "UTF-8"},
 
-		{"no schema", spec("a", schema(``)), "no JSON"},
-		{"two schemas", spec("a", schema(`{"type":"object"} {}`)), "no JSON"},
+		{"no schema", spec("a", schema(``)), "not JSON"},
+		{"two schemas", spec("a", schema(`{"type":"object"} {}`)), "not JSON"},
 		{"a schema that is true", spec("a", schema(`true`)), `type "object"`},
 		{"null", spec("a", schema(`null`)), `type "object"`},
 		{"a text", spec("a", schema(`{"type":"string"}`)), `type "object"`},
@@ -81,45 +81,45 @@ func TestCatalogueChecks(t *testing.T) {
 		{"a reference to elsewhere", spec("a", schema(`{"type":"object","properties":{"a":{"$ref":"https://example.com/x"}}}`)), "refers to another document"},
 		{"a file", spec("a", schema(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`)), "refers to another document"},
 		{"a tree", spec("a", schema(`{"type":"object","properties":{"left":{"$ref":"#"},"if":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}}`)), ""},
-		{"a circle", spec("a", schema(`{"type":"object","allOf":[{"$ref":"#"}]}`)), "refers to itself without end"},
-		{"a circle of an empty reference", spec("a", schema(`{"type":"object","not":{"$ref":""}}`)), "refers to itself without end"},
-		{"a circle further in", spec("a", schema(`{"type":"object","properties":{"a":{"$ref":"#/$defs/A~1%20"}},"$defs":{"A/ ":{"if":{"$ref":"#/$defs/B/oneOf/0"}},"B":{"oneOf":[{"$ref":"#/$defs/A~1%20"}]}}}`)), "refers to itself without end"},
-		{"a circle by a name", spec("a", schema(`{"type":"object","$defs":{"A":{"$anchor":"n","dependentSchemas":{"x":{"$ref":"#n"}}}}}`)), "refers to itself without end"},
+		{"a circle", spec("a", schema(`{"type":"object","allOf":[{"$ref":"#"}]}`)), "refers to itself endlessly"},
+		{"a circle of an empty reference", spec("a", schema(`{"type":"object","not":{"$ref":""}}`)), "refers to itself endlessly"},
+		{"a circle further in", spec("a", schema(`{"type":"object","properties":{"a":{"$ref":"#/$defs/A~1%20"}},"$defs":{"A/ ":{"if":{"$ref":"#/$defs/B/oneOf/0"}},"B":{"oneOf":[{"$ref":"#/$defs/A~1%20"}]}}}`)), "refers to itself endlessly"},
+		{"a circle by a name", spec("a", schema(`{"type":"object","$defs":{"A":{"$anchor":"n","dependentSchemas":{"x":{"$ref":"#n"}}}}}`)), "refers to itself endlessly"},
 		{"a reference that is told by the value", spec("a", schema(`{"type":"object","$dynamicAnchor":"n","allOf":[{"$dynamicRef":"#n"}]}`)), ""},
-		{"a tower", spec("a", schema(tower(8))), ""},
-		{"a chain that is too long", spec("a", schema(chain(100))), "more than 100 of its parts"},
-		{"a chain", spec("a", schema(chain(90))), ""},
-		{"a tower that is too high", spec("a", schema(tower(40))), "more than 10000"},
+		{"a tower", spec("a", schema(nestedAlternatives(8))), ""},
+		{"a chain that is too long", spec("a", schema(refChain(100))), "nested more than 100 deep"},
+		{"a chain", spec("a", schema(refChain(90))), ""},
+		{"a tower that is too high", spec("a", schema(nestedAlternatives(40))), "more than 10000"},
 		{"an older draft", spec("a", schema(`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"type":"number","minimum":0,"exclusiveMinimum":true}}}`)), ""},
 		{"a pattern of another language", spec("a", schema(`{"type":"object","properties":{"a":{"type":"string","pattern":"^(?!x)"}}}`)), ""},
 		{"a property called pattern", spec("a", schema(`{"type":"object","properties":{"pattern":{"type":"string"},"enum":{"type":"string"},"id":{"type":"string"}}}`)), ""},
-		{"a number out of range", spec("a", schema(`{"type":"object","properties":{"a":{"minimum":1e999}}}`)), "no JSON"},
+		{"a number out of range", spec("a", schema(`{"type":"object","properties":{"a":{"minimum":1e999}}}`)), "not JSON"},
 		{"as deep as goes", spec("a", schema(deep(20))), ""},
 		{"too deep", spec("a", schema(deep(40))), "deeper"},
 		{"too deep in a value", spec("a", schema(`{"type":"object","default":`+strings.Repeat("[", 70)+strings.Repeat("]", 70)+`}`)), "deeper"},
 		{"large", spec("a", schema(`{"type":"object","title":"`+strings.Repeat("x", 256<<10)+`"}`)), "its schema has more than"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			o := tools.NewCatalogue(&provider{specs: []tools.Spec{test.spec}}).Look()
+			o := tools.NewCatalogue(&provider{specs: []tools.Spec{test.spec}}).Refresh()
 			switch {
-			case test.want == "" && (len(o.Tools) != 1 || len(o.Left) != 0):
-				t.Errorf("left out: %v", o.Left)
+			case test.want == "" && (len(o.Tools) != 1 || len(o.Omitted) != 0):
+				t.Errorf("left out: %v", o.Omitted)
 			case test.want == "":
-			case len(o.Tools) != 0 || len(o.Left) != 1:
+			case len(o.Tools) != 0 || len(o.Omitted) != 1:
 				t.Errorf("offered: %v", o.Tools)
-			case !strings.Contains(o.Left[0].Reason, test.want) || o.Left[0].Origin != test.spec.Origin:
-				t.Errorf("%+v", o.Left[0])
+			case !strings.Contains(o.Omitted[0].Reason, test.want) || o.Omitted[0].Origin != test.spec.Origin:
+				t.Errorf("%+v", o.Omitted[0])
 			}
 		})
 	}
 }
 
 func TestCatalogueOrderAndDuplicates(t *testing.T) {
-	a := &provider{specs: []tools.Spec{spec("b"), spec("a"), spec("z", within("n"))}}
+	a := &provider{specs: []tools.Spec{spec("b"), spec("a"), spec("z", inNamespace("n"))}}
 	b := &provider{specs: []tools.Spec{
-		spec("a", from("second")), spec("a", within("n")), spec("B", from("capital")), spec("n__z", from("flat")), spec("x-y"), spec("x_y"), spec("c"),
+		spec("a", from("second")), spec("a", inNamespace("n")), spec("B", from("capital")), spec("n__z", from("flat")), spec("x-y"), spec("x_y"), spec("c"),
 	}}
-	o := tools.NewCatalogue(a, b).Look()
+	o := tools.NewCatalogue(a, b).Refresh()
 	var names []string
 	for _, s := range o.Tools {
 		names = append(names, s.Namespace+"/"+s.Name)
@@ -127,12 +127,12 @@ func TestCatalogueOrderAndDuplicates(t *testing.T) {
 	if diff := cmp.Diff([]string{"/B", "/a", "/b", "/c", "/x-y", "n/a", "n/z"}, names); diff != "" {
 		t.Error(diff)
 	}
-	want := []tools.Left{
+	want := []tools.OmittedTool{
 		{Tool: "a", Origin: "second", Reason: "tools.a has a tool of that name already"},
 		{Tool: "n__z", Origin: "flat", Reason: `in code mode it has the same name as "n.z" of tools.z`},
 		{Tool: "x_y", Origin: "tools.x_y", Reason: `in code mode it has the same name as "x-y" of tools.x-y`},
 	}
-	if diff := cmp.Diff(want, o.Left); diff != "" {
+	if diff := cmp.Diff(want, o.Omitted); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -142,54 +142,53 @@ func TestCatalogueBounds(t *testing.T) {
 	for i := range 1025 {
 		many.specs = append(many.specs, spec(fmt.Sprintf("t%04d", i)))
 	}
-	if o := tools.NewCatalogue(many).Look(); len(o.Tools) != 1024 || len(o.Left) != 1 || o.Left[0].Tool != "t1024" {
-		t.Errorf("%d offered, %v", len(o.Tools), o.Left)
+	if o := tools.NewCatalogue(many).Refresh(); len(o.Tools) != 1024 || len(o.Omitted) != 1 || o.Omitted[0].Tool != "t1024" {
+		t.Errorf("%d offered, %v", len(o.Tools), o.Omitted)
 	}
 	large := &provider{}
 	for i := range 17 {
 		large.specs = append(large.specs, spec(fmt.Sprintf("t%02d", i), schema(`{"type":"object","title":"`+strings.Repeat("x", 250<<10)+`"}`)))
 	}
-	if o := tools.NewCatalogue(large).Look(); len(o.Tools) != 16 || len(o.Left) != 1 {
-		t.Errorf("%d offered, %d left", len(o.Tools), len(o.Left))
+	if o := tools.NewCatalogue(large).Refresh(); len(o.Tools) != 16 || len(o.Omitted) != 1 {
+		t.Errorf("%d offered, %d left", len(o.Tools), len(o.Omitted))
 	}
 }
 
-type broken struct{ provider }
+type brokenProvider struct{ provider }
 
-func (broken) Specs() []tools.Spec { panic("broken") }
+func (brokenProvider) Specs() []tools.Spec { panic("broken") }
 
-// One provider that can't say what it has does not keep the others out; what they have
-// changes from one look to the next.
-func TestCatalogueChanges(t *testing.T) {
+// A provider that fails does not hide the others, whose tools may change.
+func TestCatalogueSkipsABrokenProvider(t *testing.T) {
 	p := &provider{specs: []tools.Spec{spec("a")}}
-	c := tools.NewCatalogue(&broken{}, p)
-	first := c.Look()
-	if len(first.Tools) != 1 || len(first.Left) != 1 || !strings.Contains(first.Left[0].String(), "broken") {
+	c := tools.NewCatalogue(&brokenProvider{}, p)
+	first := c.Refresh()
+	if len(first.Tools) != 1 || len(first.Omitted) != 1 || !strings.Contains(first.Omitted[0].String(), "broken") {
 		t.Errorf("%+v", first)
 	}
-	if first.Fingerprint() != c.Look().Fingerprint() {
+	if first.Fingerprint() != c.Refresh().Fingerprint() {
 		t.Error("it changes by itself")
 	}
 	p.specs = []tools.Spec{spec("a", schema(`{"type":"object","required":["x"]}`)), spec("b")}
-	second := c.Look()
+	second := c.Refresh()
 	if first.Fingerprint() == second.Fingerprint() || len(first.Tools) != 1 || !c.Has("", "b") || c.Has("n", "b") {
 		t.Errorf("%s\n%s", first.Fingerprint(), second.Fingerprint())
 	}
 	p.specs[1].Description = "another wording"
-	if third := c.Look(); third.Fingerprint() != second.Fingerprint() || third.Tools[1].Description != "another wording" {
+	if third := c.Refresh(); third.Fingerprint() != second.Fingerprint() || third.Tools[1].Description != "another wording" {
 		t.Errorf("%+v", third.Tools)
 	}
 	c.Set()
-	if o := c.Look(); len(o.Tools) != 0 || o.Fingerprint() != tools.None || c.Has("", "a") {
+	if o := c.Refresh(); len(o.Tools) != 0 || o.Fingerprint() != tools.NoTools || c.Has("", "a") {
 		t.Errorf("%+v", o)
 	}
 }
 
 func TestMerge(t *testing.T) {
 	host := tools.NewCatalogue(&provider{specs: []tools.Spec{
-		spec("h"), spec("s", within("host"), searchable), spec("r", within("host")),
+		spec("h"), spec("s", inNamespace("host"), searchable), spec("r", inNamespace("host")),
 		spec("choice", schema(`{"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}`)),
-	}}).Look()
+	}}).Refresh()
 	const object = `"description":"what it does","inputSchema":{"properties":{},"type":"object"}`
 	const choice = `"description":"what it does","inputSchema":{"properties":{"a":{},"b":{}},"type":"object"}`
 	nested := `{"type":"function","name":"choice",` + choice + `},{"type":"function","name":"h",` + object + `},` +
@@ -227,11 +226,11 @@ func TestMerge(t *testing.T) {
 				t.Error(diff)
 			}
 			if !json.Valid(got) {
-				t.Error("no JSON")
+				t.Error("not JSON")
 			}
 		})
 	}
-	none := tools.NewCatalogue().Look()
+	none := tools.NewCatalogue().Refresh()
 	for _, client := range []string{``, `null`, `{}`, ` [{"name":"x"}]`} {
 		if got, err := none.Merge(json.RawMessage(client)); err != nil || string(got) != client {
 			t.Errorf("%q became %q, %v", client, got, err)
@@ -239,8 +238,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// chain is a schema of so many references behind each other.
-func chain(n int) string {
+// refChain returns a schema with n nested references.
+func refChain(n int) string {
 	var defs []string
 	for i := range n {
 		defs = append(defs, fmt.Sprintf(`"%d":{"$ref":"#/$defs/%d"}`, i, i+1))
@@ -248,8 +247,8 @@ func chain(n int) string {
 	return fmt.Sprintf(`{"type":"object","$ref":"#/$defs/0","$defs":{%s,"%d":{}}}`, strings.Join(defs, ","), n)
 }
 
-// tower is a schema of so many lines, by which a value is held against 2^n others.
-func tower(n int) string {
+// nestedAlternatives returns a schema of n lines that checks a value against 2^n schemas.
+func nestedAlternatives(n int) string {
 	var defs []string
 	for i := range n {
 		defs = append(defs, fmt.Sprintf(`"%d":{"allOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, i+1, i+1))

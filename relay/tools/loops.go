@@ -9,13 +9,19 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// LoopLimits are the limits at which a model is warned of a loop, or stopped: numbers of calls in one turn.
+// LoopLimits are the numbers of calls in a turn at which a model is warned of a loop, or
+// stopped.
 type LoopLimits struct {
-	Window   int // calls that are remembered
-	Warning  int // equal calls, or calls that alternate, before the model is warned
-	Unknown  int // calls of a tool that does not exist before the next one is refused
-	Critical int // equal calls with equal outcomes before the next one is refused
-	Breaker  int // the same, with refused calls among them, before the model is told to stop
+	// Window is how many calls are remembered.
+	Window int
+	// Warning is how many equal or alternating calls there are before the model is warned.
+	Warning int
+	// Unknown is how many calls of a missing tool there are before the next is refused.
+	Unknown int
+	// Critical is how many equal calls with equal outcomes there are before the next is refused.
+	Critical int
+	// Breaker is the same, refused calls included, before the model is told to stop.
+	Breaker int
 }
 
 // DefaultLoopLimits returns the default limits.
@@ -37,7 +43,7 @@ func newAttempt(call Call, unknown, poll bool) attempt {
 		text = call.Arguments
 	}
 	digest := sha256.Sum256(text)
-	return attempt{key(call.Namespace, call.Name), string(digest[:]), unknown, poll}
+	return attempt{codeModeName(call.Namespace, call.Name), string(digest[:]), unknown, poll}
 }
 
 // same reports whether two attempts call a tool with the same arguments.
@@ -81,7 +87,7 @@ func (v loopVerdict) text() string {
 // loopDetector judges each call of one turn by the calls before it. It has no clock.
 type loopDetector struct {
 	limits LoopLimits
-	past   []pastCall // the oldest first
+	past   []pastCall // oldest first
 }
 
 type pastCall struct {
@@ -210,7 +216,7 @@ func (l *loopDetectors) of(call Call) *loopDetector {
 		return &t.loopDetector
 	}
 	if len(l.turns) >= maxDetectors {
-		for thread := range l.turns { // any one: the model may repeat itself a few times more
+		for thread := range l.turns { // any one: at worst a loop runs longer
 			delete(l.turns, thread)
 			break
 		}
@@ -234,7 +240,7 @@ func (l *loopDetectors) judge(call Call, a attempt) loopVerdict {
 
 // ran records a call that ran, with its answer.
 func (l *loopDetectors) ran(call Call, a attempt, answer Answer) {
-	text, _ := json.Marshal(answer) // texts
+	text, _ := json.Marshal(answer) // cannot fail: strings
 	outcome := sha256.Sum256(text)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// calls is a history: n rounds of the same calls, with the same outcome or always another one.
-type calls struct {
+// history is n rounds of the same calls, with equal or always different outcomes.
+type history struct {
 	n      int
 	of     []attempt
 	change bool
@@ -25,38 +25,38 @@ var (
 )
 
 func TestLoopDetector(t *testing.T) {
-	one := func(n int, c attempt) calls { return calls{n: n, of: []attempt{c}} }
+	one := func(n int, c attempt) history { return history{n: n, of: []attempt{c}} }
 	for _, test := range []struct {
 		name    string
-		history []calls
+		history []history
 		call    attempt
 		want    loopVerdict
 	}{
 		{"nothing before", nil, a, loopVerdict{}},
-		{"below the warning", []calls{one(9, a)}, a, loopVerdict{}},
-		{"the warning", []calls{one(10, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 10}},
-		{"other arguments", []calls{one(20, a)}, a2, loopVerdict{}},
-		{"another tool", []calls{one(20, a)}, b, loopVerdict{}},
-		{"scattered ones are counted", []calls{one(5, a), one(3, b), one(5, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 10}},
-		{"below the critical", []calls{one(19, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 19}},
-		{"the critical", []calls{one(20, a)}, a, loopVerdict{action: loopBlock, detector: "repeat", count: 20}},
-		{"with other outcomes there is only a warning", []calls{{25, []attempt{a}, true}}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 25}},
-		{"one other outcome begins anew", []calls{one(10, a), {1, []attempt{a}, true}, one(12, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 23}},
-		{"the breaker", []calls{one(30, a)}, a, loopVerdict{action: loopBlock, detector: "breaker", count: 30}},
-		{"what is out of the window is forgotten", []calls{one(21, a), one(11, b), one(9, a2)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 10}},
-		{"unknown, below", []calls{one(9, ghost)}, ghost, loopVerdict{}},
-		{"unknown", []calls{one(5, ghost), one(5, ghos2)}, ghost, loopVerdict{action: loopBlock, detector: "unknown", count: 10}},
-		{"another that is unknown", []calls{one(10, ghost)}, spook, loopVerdict{}},
-		{"a poll with news", []calls{{25, []attempt{poll}, true}}, poll, loopVerdict{}},
-		{"a poll without", []calls{one(10, poll)}, poll, loopVerdict{action: loopWarn, detector: "poll", count: 10}},
-		{"a poll without for long", []calls{one(20, poll)}, poll, loopVerdict{action: loopBlock, detector: "poll", count: 20}},
-		{"two in turn, below", []calls{{4, []attempt{a, b}, false}}, a, loopVerdict{}},
-		{"two in turn", []calls{{5, []attempt{a, b}, false}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 10}},
-		{"two in turn, the other next", []calls{{5, []attempt{a, b}, false}}, b, loopVerdict{}},
-		{"two in turn, for long", []calls{{10, []attempt{a, b}, false}}, a, loopVerdict{action: loopBlock, detector: "pingPong", count: 20}},
-		{"two in turn, with news", []calls{{10, []attempt{a, b}, true}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 20}},
-		{"two in turn after something else", []calls{one(1, a2), {5, []attempt{a, b}, false}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 10}},
-		{"three in turn", []calls{{9, []attempt{a, b, a2}, false}}, a, loopVerdict{}},
+		{"below the warning", []history{one(9, a)}, a, loopVerdict{}},
+		{"the warning", []history{one(10, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 10}},
+		{"other arguments", []history{one(20, a)}, a2, loopVerdict{}},
+		{"another tool", []history{one(20, a)}, b, loopVerdict{}},
+		{"scattered ones are counted", []history{one(5, a), one(3, b), one(5, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 10}},
+		{"below the critical", []history{one(19, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 19}},
+		{"the critical", []history{one(20, a)}, a, loopVerdict{action: loopBlock, detector: "repeat", count: 20}},
+		{"with other outcomes there is only a warning", []history{{25, []attempt{a}, true}}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 25}},
+		{"one other outcome begins anew", []history{one(10, a), {1, []attempt{a}, true}, one(12, a)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 23}},
+		{"the breaker", []history{one(30, a)}, a, loopVerdict{action: loopBlock, detector: "breaker", count: 30}},
+		{"what is out of the window is forgotten", []history{one(21, a), one(11, b), one(9, a2)}, a, loopVerdict{action: loopWarn, detector: "repeat", count: 10}},
+		{"unknown, below", []history{one(9, ghost)}, ghost, loopVerdict{}},
+		{"unknown", []history{one(5, ghost), one(5, ghos2)}, ghost, loopVerdict{action: loopBlock, detector: "unknown", count: 10}},
+		{"another that is unknown", []history{one(10, ghost)}, spook, loopVerdict{}},
+		{"a poll with news", []history{{25, []attempt{poll}, true}}, poll, loopVerdict{}},
+		{"a poll without", []history{one(10, poll)}, poll, loopVerdict{action: loopWarn, detector: "poll", count: 10}},
+		{"a poll without for long", []history{one(20, poll)}, poll, loopVerdict{action: loopBlock, detector: "poll", count: 20}},
+		{"two in turn, below", []history{{4, []attempt{a, b}, false}}, a, loopVerdict{}},
+		{"two in turn", []history{{5, []attempt{a, b}, false}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 10}},
+		{"two in turn, the other next", []history{{5, []attempt{a, b}, false}}, b, loopVerdict{}},
+		{"two in turn, for long", []history{{10, []attempt{a, b}, false}}, a, loopVerdict{action: loopBlock, detector: "pingPong", count: 20}},
+		{"two in turn, with news", []history{{10, []attempt{a, b}, true}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 20}},
+		{"two in turn after something else", []history{one(1, a2), {5, []attempt{a, b}, false}}, a, loopVerdict{action: loopWarn, detector: "pingPong", count: 10}},
+		{"three in turn", []history{{9, []attempt{a, b, a2}, false}}, a, loopVerdict{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := &loopDetector{limits: DefaultLoopLimits()}

@@ -15,7 +15,7 @@ const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcS
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// provider is one of tests: its tools are functions.
+// provider is a Provider of functions.
 type provider struct {
 	specs   []tools.Spec
 	timeout time.Duration
@@ -36,7 +36,7 @@ func spec(name string, with ...func(*tools.Spec)) tools.Spec {
 	return s
 }
 
-func within(namespace string) func(*tools.Spec) {
+func inNamespace(namespace string) func(*tools.Spec) {
 	return func(s *tools.Spec) { s.Namespace = namespace }
 }
 
@@ -59,8 +59,8 @@ func result(texts ...string) (r tools.Result) {
 	return r
 }
 
-// one makes a runner of one tool, t1, that does what run does.
-func one(t *testing.T, o tools.Options, run func(context.Context, tools.Call) (tools.Result, error), with ...func(*tools.Spec)) *tools.Runner {
+// newRunner returns a runner of one tool, t1, that calls run.
+func newRunner(t *testing.T, o tools.Options, run func(context.Context, tools.Call) (tools.Result, error), with ...func(*tools.Spec)) *tools.Runner {
 	t.Helper()
 	r := tools.NewRunner(tools.NewCatalogue(&provider{specs: []tools.Spec{spec("t1", with...)}, run: run}), o)
 	t.Cleanup(r.Close)

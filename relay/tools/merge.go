@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// A Conflict is a tool of the client's that has the name of one of the host's. What the
-// host has configured is not to be replaced, nor hidden, by what a client brings.
+// Conflict is the error for a client's tool with the name of one of the host's. A client
+// must not replace or hide the host's tools.
 type Conflict struct {
-	Tool   string // as the client calls it
-	Host   string // the origin of the host's
+	Tool   string // as the client names it
+	Host   string // the origin of the host's tool
 	Reason string
 }
 
@@ -18,17 +18,17 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("the client's tool %q in dynamicTools %s of %s; give it another name", c.Tool, c.Reason, c.Host)
 }
 
-// function is a tool as Codex takes it, in either form.
+// function is a tool in Codex's format, in either form.
 type function struct {
 	Type        string          `json:"type,omitempty"`
-	Namespace   string          `json:"namespace,omitempty"` // in the older form
+	Namespace   string          `json:"namespace,omitempty"` // only in the older form
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 	Defer       bool            `json:"deferLoading,omitempty"`
 }
 
-// namespace is what holds functions of the newer form.
+// namespace contains functions in the newer form.
 type namespace struct {
 	Type        string     `json:"type"`
 	Name        string     `json:"name"`
@@ -36,11 +36,10 @@ type namespace struct {
 	Tools       []function `json:"tools"`
 }
 
-// Merge is what a thread/start is to offer: the client's own dynamicTools as they came,
-// and after them the host's, in the form that the client has chosen. Without tools of
-// the host it is what the client sent. The error is a *Conflict, or that the client's
-// can't be read.
-func (o *Offer) Merge(client json.RawMessage) (json.RawMessage, error) {
+// Merge returns the dynamicTools of a thread/start: the client's unchanged, followed by the
+// host's in the client's form. Without host tools it returns the client's. The error is a
+// *Conflict, or says that the client's value is invalid.
+func (o *Snapshot) Merge(client json.RawMessage) (json.RawMessage, error) {
 	if len(o.tools) == 0 {
 		return client, nil
 	}
@@ -55,23 +54,23 @@ func (o *Offer) Merge(client json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	for _, t := range theirs {
-		if host := o.byKey[key(t.namespace, t.name)]; host != nil {
-			return nil, &Conflict{called(t.namespace, t.name), host.spec.Origin, fmt.Sprintf("has the name of the tool %q", called(host.spec.Namespace, host.spec.Name))}
+		if host := o.byKey[codeModeName(t.namespace, t.name)]; host != nil {
+			return nil, &Conflict{displayName(t.namespace, t.name), host.spec.Origin, fmt.Sprintf("has the name of the tool %q", displayName(host.spec.Namespace, host.spec.Name))}
 		}
 		if host := namespaces[t.namespace]; host != nil {
-			return nil, &Conflict{called(t.namespace, t.name), host.spec.Origin, fmt.Sprintf("has the namespace of the tool %q", called(host.spec.Namespace, host.spec.Name))}
+			return nil, &Conflict{displayName(t.namespace, t.name), host.spec.Origin, fmt.Sprintf("has the namespace of the tool %q", displayName(host.spec.Namespace, host.spec.Name))}
 		}
 	}
 	var ours json.RawMessage
-	if older(client) {
-		ours, err = json.Marshal(o.flat())
+	if isOlderForm(client) {
+		ours, err = json.Marshal(o.olderForm())
 	} else {
-		ours, err = json.Marshal(o.nested())
+		ours, err = json.Marshal(o.newerForm())
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(theirs) == 0 && empty(client) {
+	if len(theirs) == 0 && isEmptyList(client) {
 		return ours, nil
 	}
 	client = bytes.TrimSpace(client)
@@ -80,24 +79,24 @@ func (o *Offer) Merge(client json.RawMessage) (json.RawMessage, error) {
 	return joined, nil
 }
 
-func empty(list json.RawMessage) bool {
+func isEmptyList(list json.RawMessage) bool {
 	var elements []json.RawMessage
 	return len(list) == 0 || json.Unmarshal(list, &elements) == nil && len(elements) == 0
 }
 
-// Fingerprint is that of the host's tools alone.
-func (o *Offer) Fingerprint() string {
-	text, err := json.Marshal(o.flat())
+// Fingerprint returns the fingerprint of the host's tools alone.
+func (o *Snapshot) Fingerprint() string {
+	text, err := json.Marshal(o.olderForm())
 	if err == nil {
 		var print string
 		if print, err = Fingerprint(text); err == nil {
 			return print
 		}
 	}
-	return "invalid: " + err.Error() // schemas have been read before, so that it is not to be had
+	return "invalid: " + err.Error() // does not occur: the schemas were parsed before
 }
 
-func (o *Offer) flat() []function {
+func (o *Snapshot) olderForm() []function {
 	list := make([]function, len(o.tools))
 	for i, t := range o.tools {
 		list[i] = t.function()
@@ -106,7 +105,7 @@ func (o *Offer) flat() []function {
 	return list
 }
 
-func (o *Offer) nested() []any {
+func (o *Snapshot) newerForm() []any {
 	var list []any
 	var last *namespace
 	for _, t := range o.tools {
@@ -117,7 +116,7 @@ func (o *Offer) nested() []any {
 			continue
 		}
 		if last == nil || last.Name != t.spec.Namespace {
-			// The words are those that Codex itself has for a namespace of the older form.
+			// Codex's own text for a namespace of the older form.
 			last = &namespace{"namespace", t.spec.Namespace, fmt.Sprintf("Tools in the %s namespace.", t.spec.Namespace), nil}
 			list = append(list, last)
 		}

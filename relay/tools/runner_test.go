@@ -19,7 +19,7 @@ import (
 	"codex-bridge/relay/tools"
 )
 
-func fails(t *testing.T, a tools.Answer, want string) {
+func checkFailure(t *testing.T, a tools.Answer, want string) {
 	t.Helper()
 	if got := strings.Join(texts(a), ""); a.Success || !strings.Contains(got, want) {
 		t.Errorf("%v %q, want %q", a.Success, got, want)
@@ -30,7 +30,7 @@ func limits(timeout, most time.Duration) config.ToolLimits {
 	return config.ToolLimits{Timeout: config.Duration(timeout), MaxTimeout: config.Duration(most)}
 }
 
-func TestAnswerOrder(t *testing.T) {
+func TestStepsRunInOrder(t *testing.T) {
 	var order []string
 	note := func(format string, args ...any) { order = append(order, fmt.Sprintf(format, args...)) }
 	o := tools.Options{
@@ -63,7 +63,7 @@ func TestAnswerOrder(t *testing.T) {
 			func(context.Context, tools.Call, tools.Answer) { note("after all") },
 		},
 	}
-	r := one(t, o, func(_ context.Context, call tools.Call) (tools.Result, error) {
+	r := newRunner(t, o, func(_ context.Context, call tools.Call) (tools.Result, error) {
 		note("run %s %s", call.Name, call.Arguments)
 		return result("ran"), nil
 	}, schema(`{"type":"object","properties":{"id":{"enum":["new"]}}}`))
@@ -76,8 +76,8 @@ func TestAnswerOrder(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong, the call is answered with a text that the model can use.
-func TestAnswerFailures(t *testing.T) {
+// Every failure is answered with a text that helps the model.
+func TestEveryFailureIsAnswered(t *testing.T) {
 	before := func(f tools.Before) tools.Options { return tools.Options{Before: []tools.Before{f}} }
 	handle := func(f func(tools.Result) (tools.Result, error)) tools.Options {
 		return tools.Options{Handlers: []tools.Handler{func(_ context.Context, _ tools.Call, r tools.Result) (tools.Result, error) { return f(r) }}}
@@ -92,9 +92,9 @@ func TestAnswerFailures(t *testing.T) {
 		want   string
 	}{
 		{name: "refused", o: before(func(_ context.Context, c tools.Call) (tools.Call, string) { return c, "not on Sundays" }), want: "not on Sundays"},
-		{name: "who is asked panics", o: before(func(context.Context, tools.Call) (tools.Call, string) { panic("x") }), want: "what has to allow it failed"},
-		{name: "who is asked leaves", o: before(func(context.Context, tools.Call) (tools.Call, string) { runtime.Goexit(); return tools.Call{}, "" }), want: "what has to allow it failed"},
-		{name: "an argument is missing", schema: typed, args: `{"n":1}`, want: `its arguments are not what the tool takes: required: missing properties: ["id"]. Mend`},
+		{name: "who is asked panics", o: before(func(context.Context, tools.Call) (tools.Call, string) { panic("x") }), want: "a check that must allow it failed"},
+		{name: "who is asked leaves", o: before(func(context.Context, tools.Call) (tools.Call, string) { runtime.Goexit(); return tools.Call{}, "" }), want: "a check that must allow it failed"},
+		{name: "an argument is missing", schema: typed, args: `{"n":1}`, want: `its arguments do not match its schema: required: missing properties: ["id"]. Fix`},
 		{name: "an argument of another type", schema: typed, args: `{"id":5}`, want: `/id: type: 5 has type "integer", want "string"`},
 		{name: "an argument too many", schema: typed, args: `{"id":"x","m":1}`, want: `unexpected additional properties ["m"]`},
 		{name: "no object", schema: typed, args: `[1]`, want: `missing properties`},
@@ -126,8 +126,8 @@ func TestAnswerFailures(t *testing.T) {
 			}
 			answers := 0
 			test.o.After = append(test.o.After, func(context.Context, tools.Call, tools.Answer) { answers++ })
-			got := one(t, test.o, run, with...).Answer(t.Context(), call(test.args))
-			fails(t, got, test.want)
+			got := newRunner(t, test.o, run, with...).Answer(t.Context(), call(test.args))
+			checkFailure(t, got, test.want)
 			if len(got.Items) > 1 && test.name != "it fails" || strings.Contains(strings.Join(texts(got), ""), "secret") || answers != 1 {
 				t.Errorf("%d, %+v", answers, got)
 			}
@@ -135,14 +135,14 @@ func TestAnswerFailures(t *testing.T) {
 	}
 }
 
-func TestAnswerOfNoTool(t *testing.T) {
+func TestUnknownToolIsAFailure(t *testing.T) {
 	asked := 0
-	p := &provider{specs: []tools.Spec{spec("a"), spec("b", within("n"))}, run: says("x")}
+	p := &provider{specs: []tools.Spec{spec("a"), spec("b", inNamespace("n"))}, run: says("x")}
 	c := tools.NewCatalogue(p)
 	r := tools.NewRunner(c, tools.Options{Before: []tools.Before{func(_ context.Context, c tools.Call) (tools.Call, string) { asked++; return c, "" }}})
 	defer r.Close()
 	for _, missing := range []tools.Call{{Name: "z"}, {Name: "b"}, {Name: "a", Namespace: "n"}, {Name: "n__b"}, {}} {
-		fails(t, r.Answer(t.Context(), missing), "There is no tool")
+		checkFailure(t, r.Answer(t.Context(), missing), "There is no tool")
 	}
 	if asked != 0 {
 		t.Errorf("asked %d times", asked)
@@ -152,11 +152,11 @@ func TestAnswerOfNoTool(t *testing.T) {
 		t.Errorf("a tool that has come is not found: %+v", got)
 	}
 	c.Set()
-	fails(t, r.Answer(t.Context(), tools.Call{Name: "a"}), "There is no tool")
+	checkFailure(t, r.Answer(t.Context(), tools.Call{Name: "a"}), "There is no tool")
 }
 
-// A tool that does not end when its time is up is left to itself.
-func TestAnswerTimes(t *testing.T) {
+// A tool that ignores its timeout is abandoned.
+func TestToolTimeouts(t *testing.T) {
 	stubborn := func(done <-chan struct{}) func(context.Context, tools.Call) (tools.Result, error) {
 		return func(context.Context, tools.Call) (tools.Result, error) { <-done; return result("too late"), nil }
 	}
@@ -216,9 +216,8 @@ func TestAnswerTimes(t *testing.T) {
 	}
 }
 
-// Who is asked before and who handles the result have a limit, too, and one that does not
-// heed it is left to itself.
-func TestAnswerTimesOfOthers(t *testing.T) {
+// The steps before a call and its handlers have a timeout too, and are abandoned after it.
+func TestTimeoutsOfOtherSteps(t *testing.T) {
 	for _, heeds := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			done := make(chan struct{})
@@ -229,38 +228,38 @@ func TestAnswerTimesOfOthers(t *testing.T) {
 				}
 				<-ctx.Done()
 			}
-			before := one(t, tools.Options{Limits: limits(time.Second, time.Minute), Before: []tools.Before{
+			before := newRunner(t, tools.Options{Limits: limits(time.Second, time.Minute), Before: []tools.Before{
 				func(ctx context.Context, c tools.Call) (tools.Call, string) { wait(ctx); return c, "" },
 			}}, says("x"))
-			fails(t, before.Answer(t.Context(), call("{}")), "its time was up")
-			handler := one(t, tools.Options{Limits: limits(time.Second, time.Minute), Handlers: []tools.Handler{
+			checkFailure(t, before.Answer(t.Context(), call("{}")), "its timeout passed")
+			handler := newRunner(t, tools.Options{Limits: limits(time.Second, time.Minute), Handlers: []tools.Handler{
 				func(ctx context.Context, _ tools.Call, r tools.Result) (tools.Result, error) {
 					wait(ctx)
 					return r, ctx.Err()
 				},
 			}}, says("x"))
-			fails(t, handler.Answer(t.Context(), call("{}")), "is withheld")
+			checkFailure(t, handler.Answer(t.Context(), call("{}")), "is withheld")
 			close(done)
 		})
 	}
 }
 
-// After an interrupt the handlers can't be asked, so that nothing of the tool's is shown.
-func TestInterruptWithHandlers(t *testing.T) {
+// After an interrupt no handler can run, so nothing of the tool's output is shown.
+func TestInterruptHidesResultFromHandlers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r := one(t, tools.Options{Handlers: []tools.Handler{
+	r := newRunner(t, tools.Options{Handlers: []tools.Handler{
 		func(context.Context, tools.Call, tools.Result) (tools.Result, error) { return result("public"), nil },
 	}}, func(context.Context, tools.Call) (tools.Result, error) { cancel(); return result("secret"), nil })
 	got := r.Answer(ctx, call("{}"))
-	fails(t, got, "The tool was ended: the turn was interrupted.")
+	checkFailure(t, got, "The tool was ended: the turn was interrupted.")
 	if strings.Contains(strings.Join(texts(got), ""), "secret") {
 		t.Errorf("%+v", got)
 	}
 }
 
-// So many of one tool run at once, of others as many, and who waits for all of its time
-// is told.
-func TestAnswersAtOnce(t *testing.T) {
+// Calls of one tool run in parallel up to the limit, tools do not share it, and a call that
+// waits for its whole timeout fails.
+func TestParallelCallsOfAToolAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most, other atomic.Int32
 		p := &provider{specs: []tools.Spec{spec("t1"), spec("t2")}}
@@ -291,7 +290,7 @@ func TestAnswersAtOnce(t *testing.T) {
 				if got.Success {
 					ok.Add(1)
 				} else {
-					fails(t, got, "4.5s")
+					checkFailure(t, got, "4.5s")
 					late.Add(1)
 				}
 			})
@@ -304,25 +303,25 @@ func TestAnswersAtOnce(t *testing.T) {
 	})
 }
 
-type mute struct {
+type blockedProvider struct {
 	provider
 	asked chan struct{}
 	done  chan struct{}
 }
 
-func (m *mute) Specs() []tools.Spec { close(m.asked); <-m.done; return nil }
+func (m *blockedProvider) Specs() []tools.Spec { close(m.asked); <-m.done; return nil }
 
-// A provider that does not say what it has keeps no call from being answered.
-func TestAnswerOfAMuteProvider(t *testing.T) {
+// A provider that blocks in Specs does not keep a call from being answered.
+func TestBlockedProviderDoesNotBlockAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, interrupted := range []bool{true, false} {
-			m := &mute{asked: make(chan struct{}), done: make(chan struct{})}
+			m := &blockedProvider{asked: make(chan struct{}), done: make(chan struct{})}
 			r := tools.NewRunner(tools.NewCatalogue(m), tools.Options{})
 			ctx, cancel := context.WithCancel(t.Context())
 			if interrupted {
 				go func() { <-m.asked; cancel() }()
 			}
-			fails(t, r.Answer(ctx, call("{}")), "The call was not run: ")
+			checkFailure(t, r.Answer(ctx, call("{}")), "The call was not run: ")
 			cancel()
 			close(m.done)
 			r.Close()
@@ -330,11 +329,11 @@ func TestAnswerOfAMuteProvider(t *testing.T) {
 	})
 }
 
-// Close answers what runs, and what comes after.
-func TestClose(t *testing.T) {
+// Close answers running and later calls.
+func TestCloseAnswersRunningCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
-		r := one(t, tools.Options{}, func(ctx context.Context, _ tools.Call) (tools.Result, error) {
+		r := newRunner(t, tools.Options{}, func(ctx context.Context, _ tools.Call) (tools.Result, error) {
 			<-ctx.Done()
 			time.Sleep(time.Second)
 			ended = true
@@ -347,13 +346,13 @@ func TestClose(t *testing.T) {
 		if !ended {
 			t.Error("it still runs")
 		}
-		fails(t, <-answered, "the bridge is being shut down")
-		fails(t, r.Answer(context.Background(), call("{}")), "the bridge is being shut down")
+		checkFailure(t, <-answered, "the bridge is shutting down")
+		checkFailure(t, r.Answer(context.Background(), call("{}")), "the bridge is shutting down")
 	})
 }
 
-// Calls, changes of the catalogue and the end, all at once: each call has one answer.
-func TestAllAtOnce(t *testing.T) {
+// With concurrent calls, catalogue changes and Close, each call has one answer.
+func TestEachConcurrentCallHasOneAnswer(t *testing.T) {
 	p := &provider{specs: []tools.Spec{spec("t1")}, run: says("x")}
 	c := tools.NewCatalogue(p)
 	var after atomic.Int32
@@ -368,7 +367,7 @@ func TestAllAtOnce(t *testing.T) {
 			case 0:
 				c.Set(p)
 			case 1:
-				c.Look()
+				c.Refresh()
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			if i%3 == 0 {
@@ -387,12 +386,12 @@ func TestAllAtOnce(t *testing.T) {
 	}
 }
 
-// Repeats with the same outcome are noted, and then refused; those of another turn are
-// its own.
-func TestLoops(t *testing.T) {
+// Repeats with the same outcome get a note, and are then refused. Each turn is counted
+// separately.
+func TestRepeatedCallsAreRefused(t *testing.T) {
 	limit := tools.DefaultLoopLimits()
 	ran := 0
-	r := one(t, tools.Options{Loops: &limit}, func(context.Context, tools.Call) (tools.Result, error) {
+	r := newRunner(t, tools.Options{Loops: &limit}, func(context.Context, tools.Call) (tools.Result, error) {
 		ran++
 		return result("same"), nil
 	})
@@ -408,10 +407,10 @@ func TestLoops(t *testing.T) {
 				t.Fatalf("%d: %+v", i, got)
 			}
 		default:
-			fails(t, got, "Refused")
+			checkFailure(t, got, "Refused")
 		}
 	}
-	fails(t, r.Answer(t.Context(), call(`{"b":2,"a":1}`)), "Stop here")
+	checkFailure(t, r.Answer(t.Context(), call(`{"b":2,"a":1}`)), "Stop here")
 	if ran != 20 {
 		t.Errorf("ran %d times", ran)
 	}
@@ -422,9 +421,9 @@ func TestLoops(t *testing.T) {
 	}
 	next.Name = "nothing"
 	for range 10 {
-		fails(t, r.Answer(t.Context(), next), "There is no tool")
+		checkFailure(t, r.Answer(t.Context(), next), "There is no tool")
 	}
-	fails(t, r.Answer(t.Context(), next), "does not exist; it has been called 10 times")
+	checkFailure(t, r.Answer(t.Context(), next), "does not exist; it has been called 10 times")
 }
 
 func BenchmarkAnswer(b *testing.B) {

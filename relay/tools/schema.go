@@ -16,23 +16,22 @@ import (
 
 const (
 	maxSchema = 256 << 10 // bytes
-	// maxDepth is how deep the JSON of a schema may go. A line that goes deeper than 128 is
-	// dropped by Codex without a word, and the turn with it (measured with 0.169.0).
+	// maxDepth is the maximum nesting of a schema's JSON. Codex silently drops a line
+	// nested deeper than 128, and with it the turn (measured with 0.169.0).
 	maxDepth = 64
 )
 
 // schema is the schema of a tool's arguments.
 type schema struct {
-	offered  json.RawMessage // what Codex is told
+	offered  json.RawMessage // the schema that Codex gets
 	resolved *jsonschema.Resolved
 }
 
-// newSchema checks a schema. What is wrong with it is told by the error, by itself or by
-// what it would be for Codex: that takes less than JSON Schema allows (measured with
-// 0.169.0), and the model's provider takes arguments of type object only.
+// newSchema parses and checks a schema. Codex accepts less than JSON Schema allows
+// (measured with 0.169.0), and the model's provider only arguments of type object.
 //
-// The library is the one that costs nothing at the bridge's start; another compiles the
-// schemas of all drafts then, which takes 3 ms. A schema takes this one 30 µs.
+// This library costs nothing at the bridge's start; another one compiles the schemas of all
+// drafts then, which takes 3 ms. Compiling a schema takes about 30 µs.
 func newSchema(text json.RawMessage) (*schema, error) {
 	if len(text) > maxSchema {
 		return nil, fmt.Errorf("its schema has more than %d bytes", maxSchema)
@@ -41,14 +40,14 @@ func newSchema(text json.RawMessage) (*schema, error) {
 	d.UseNumber()
 	var root any
 	if err := d.Decode(&root); err != nil {
-		return nil, errors.New("its schema is no JSON")
+		return nil, errors.New("its schema is not JSON")
 	}
-	if err := json.Unmarshal(text, new(any)); err != nil { // more than one value, or a number that Codex can't read either
-		return nil, fmt.Errorf("its schema is no JSON: %w", err)
+	if err := json.Unmarshal(text, new(any)); err != nil { // several values, or a number that Codex can't read
+		return nil, fmt.Errorf("its schema is not JSON: %w", err)
 	}
 	table, ok := root.(map[string]any)
 	if !ok || table["type"] != "object" {
-		return nil, errors.New(`its schema is not one of type "object"; arguments are always an object`)
+		return nil, errors.New(`its schema must have the type "object", because arguments are an object`)
 	}
 	if err := checkSchema(table, "", maxDepth); err != nil {
 		return nil, err
@@ -57,27 +56,27 @@ func newSchema(text json.RawMessage) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its schema is not valid: %w", err)
 	}
-	return &schema{offered(table), resolved}, nil
+	return &schema{schemaForCodex(table), resolved}, nil
 }
 
-// choices are refused by OpenAI's models at the root of a schema, and with them the whole
-// turn.
-var choices = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else"}
+// rootKeywords are rejected by OpenAI's models at the root of a schema, and the whole turn
+// with them.
+var rootKeywords = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else"}
 
-// offered is the schema as Codex is told it: without the choices at its root, which
-// still hold for the arguments. (The order of the keys Codex does not keep.)
-func offered(table map[string]any) json.RawMessage {
+// schemaForCodex returns the schema without the rootKeywords. The bridge still checks
+// arguments against them. Codex does not keep the order of keys.
+func schemaForCodex(table map[string]any) json.RawMessage {
 	table = maps.Clone(table)
-	for _, k := range choices {
+	for _, k := range rootKeywords {
 		delete(table, k)
 	}
-	text, _ := json.Marshal(table) // of what was read
+	text, _ := json.Marshal(table)
 	return text
 }
 
 var typeNames = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// checkSchema checks what Codex reads of a schema. at is the place in it.
+// checkSchema checks the parts of a schema that Codex reads. at is the JSON pointer of v.
 func checkSchema(v any, at string, depth int) error {
 	wrong := func(key, want string) error { return fmt.Errorf("its schema has no %s at %s/%s", want, at, key) }
 	if depth <= 0 {
@@ -92,7 +91,7 @@ func checkSchema(v any, at string, depth int) error {
 	}
 	for _, k := range slices.Sorted(maps.Keys(table)) {
 		member := table[k]
-		if member == nil && k != "items" && k != "additionalProperties" && k != "not" { // as servers in Go write a list of nothing
+		if member == nil && k != "items" && k != "additionalProperties" && k != "not" { // servers written in Go encode an empty list so
 			continue
 		}
 		switch k {
@@ -139,7 +138,7 @@ func checkSchema(v any, at string, depth int) error {
 				return err
 			}
 		default:
-			if !shallow(member, depth-1) {
+			if !isShallow(member, depth-1) {
 				return fmt.Errorf("its schema is nested deeper than %d", maxDepth)
 			}
 		}
@@ -157,26 +156,26 @@ func checkType(v any) bool {
 	return false
 }
 
-// shallow tells whether a value that is no schema is nested no deeper than depth.
-func shallow(v any, depth int) bool {
+// isShallow reports whether a value that is not a schema is nested no deeper than depth.
+func isShallow(v any, depth int) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, e := range v {
-			if !shallow(e, depth-1) {
+			if !isShallow(e, depth-1) {
 				return false
 			}
 		}
 		return depth > 0
 	case []any:
-		return depth > 0 && !slices.ContainsFunc(v, func(e any) bool { return !shallow(e, depth-1) })
+		return depth > 0 && !slices.ContainsFunc(v, func(e any) bool { return !isShallow(e, depth-1) })
 	}
 	return true
 }
 
-var errElsewhere = errors.New("it refers to another document")
+var errOtherDocument = errors.New("it refers to another document")
 
 func compile(table map[string]any) (*jsonschema.Resolved, error) {
-	plain, _ := known(table).(map[string]any)
+	plain, _ := supportedSchema(table).(map[string]any)
 	text, err := json.Marshal(plain)
 	if err != nil {
 		return nil, err
@@ -186,23 +185,23 @@ func compile(table map[string]any) (*jsonschema.Resolved, error) {
 		return nil, err
 	}
 	resolved, err := s.Resolve(&jsonschema.ResolveOptions{
-		Loader: func(*url.URL) (*jsonschema.Schema, error) { return nil, errElsewhere }, // neither disk nor network
+		Loader: func(*url.URL) (*jsonschema.Schema, error) { return nil, errOtherDocument }, // no disk or network access
 	})
 	if err != nil {
 		return nil, err
 	}
-	return resolved, bounded(plain)
+	return resolved, checkCost(plain)
 }
 
-// known is a schema without what the library can't read and the model does not need
-// checked: the name of an older draft, the bounds as an older draft writes them, patterns
-// of another language's, references of which only the value tells where they lead.
-func known(v any) any {
+// supportedSchema returns a schema without keywords that the library can't read and that
+// need not be checked: the draft's name, boolean bounds of an older draft, patterns that
+// are not Go's, and dynamic references.
+func supportedSchema(v any) any {
 	switch v := v.(type) {
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			list[i] = known(e)
+			list[i] = supportedSchema(e)
 		}
 		return list
 	case map[string]any:
@@ -218,11 +217,11 @@ func known(v any) any {
 					continue
 				}
 			case "pattern":
-				if text, ok := e.(string); ok && !goPattern(text) {
+				if text, ok := e.(string); ok && !isGoPattern(text) {
 					continue
 				}
 			case "patternProperties":
-				if patterns, ok := e.(map[string]any); ok && slices.ContainsFunc(slices.Collect(maps.Keys(patterns)), func(p string) bool { return !goPattern(p) }) {
+				if patterns, ok := e.(map[string]any); ok && slices.ContainsFunc(slices.Collect(maps.Keys(patterns)), func(p string) bool { return !isGoPattern(p) }) {
 					free = true
 					continue
 				}
@@ -234,7 +233,7 @@ func known(v any) any {
 				table[k] = e
 				continue
 			}
-			table[k] = known(e)
+			table[k] = supportedSchema(e)
 		}
 		if free {
 			delete(table, "additionalProperties")
@@ -245,16 +244,16 @@ func known(v any) any {
 	return v
 }
 
-func goPattern(s string) bool {
+func isGoPattern(s string) bool {
 	_, err := regexp.Compile(s)
 	return err == nil
 }
 
-// check tells what is wrong with arguments; "" nothing. The model reads it.
+// check returns what is wrong with the arguments, for the model, or "".
 func (s *schema) check(arguments json.RawMessage) string {
 	var v any
 	if err := json.Unmarshal(arguments, &v); err != nil {
-		return "they are no JSON"
+		return "they are not JSON"
 	}
 	err := s.resolved.Validate(v)
 	if err == nil {
@@ -262,5 +261,5 @@ func (s *schema) check(arguments json.RawMessage) string {
 	}
 	text := strings.ReplaceAll(err.Error(), "validating root: ", "")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "validating /properties/", "/"), "<anonymous schema>", "{…}")
-	return first(text, 1000)
+	return truncate(text, 1000)
 }

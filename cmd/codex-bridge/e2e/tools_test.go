@@ -128,7 +128,7 @@ func TestHostTools(t *testing.T) {
 		{"closes", `{}`, "within its timeout of 400ms"},
 		{"forks", `{}`, "forked"},
 		{"strays", `{}`, "strayed"},
-		{"counts", `{"n":"one"}`, "not what the tool takes"},
+		{"counts", `{"n":"one"}`, "do not match its schema"},
 		{"counts", `{"n":1}`, `counted {"n":1}`},
 	} {
 		if told := c.calls(thread, test.tool, test.arguments); !strings.Contains(told, test.want) || len(told) > 17_000 {
@@ -429,7 +429,7 @@ func TestHostToolServers(t *testing.T) {
 	for _, test := range []struct{ tool, arguments, want string }{
 		{"everything/echo", `{"message":"hello"}`, "Echo: hello"},
 		{"everything/get-sum", `{"a":2,"b":40}`, "42"},
-		{"everything/get-sum", `{"a":"x"}`, "not what the tool takes"},
+		{"everything/get-sum", `{"a":"x"}`, "do not match its schema"},
 		{"small/touch", `{"path":"` + w.root + `/touched"}`, ""},
 		{"small/die", `{}`, "it has ended"},
 		{"small/touch", `{"path":"` + w.root + `/again"}`, ""},

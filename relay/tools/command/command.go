@@ -62,7 +62,7 @@ func New(o Options) *Commands {
 		schema, _ := json.Marshal(t.InputSchema) // checked by config
 		spec := tools.Spec{Name: name, Description: t.Description, InputSchema: schema, Origin: origin}
 		if t.Loading == config.Searchable {
-			spec.Namespace, spec.Searchable = tools.Namespace, true
+			spec.Namespace, spec.Searchable = tools.DefaultNamespace, true
 		}
 		c.specs = append(c.specs, spec)
 	}

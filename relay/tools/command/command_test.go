@@ -55,8 +55,8 @@ func TestSpecs(t *testing.T) {
 	if c.Timeout("b") != time.Minute || c.Timeout("a") != 0 || c.Timeout("z") != 0 {
 		t.Error("timeouts")
 	}
-	if o := tools.NewCatalogue(c).Look(); len(o.Left) > 0 {
-		t.Error(o.Left)
+	if o := tools.NewCatalogue(c).Refresh(); len(o.Omitted) > 0 {
+		t.Error(o.Omitted)
 	}
 	if _, err := c.Run(t.Context(), tools.Call{Name: "z"}); err == nil || !strings.Contains(err.Error(), "no longer configured") {
 		t.Error(err)

@@ -57,7 +57,7 @@ type Feature struct {
 	limits  config.ToolLimits
 	runner  *tools.Runner
 	retired []*tools.Runner
-	left    map[tools.Left]bool // of which the log has been told
+	left    map[tools.OmittedTool]bool // of which the log has been told
 }
 
 // New makes a Feature, which has to be closed.
@@ -78,7 +78,7 @@ func New(o Options) *Feature {
 		o.Forked = func() bool { return false }
 	}
 	f := &Feature{
-		o: o, configured: Configured(o.Config), registered: newRegistered(), left: map[tools.Left]bool{},
+		o: o, configured: Configured(o.Config), registered: newRegistered(), left: map[tools.OmittedTool]bool{},
 		changed: make(chan struct{}, 1), stop: make(chan struct{}), limits: o.Config.ToolLimits,
 	}
 	f.kit = NewKit(o.Config, f.kitOptions())
@@ -178,7 +178,7 @@ func (f *Feature) answers() (*tools.Runner, time.Duration) {
 // attend looks at the catalogue when it may have changed, until Close.
 func (f *Feature) attend() {
 	for {
-		o := f.catalogue.Look()
+		o := f.catalogue.Refresh()
 		f.report(o)
 		f.tell(o)
 		select {
@@ -194,13 +194,13 @@ func (f *Feature) attend() {
 const mostLeft = 4096
 
 // report has the log say, once, what is left out.
-func (f *Feature) report(o *tools.Offer) {
+func (f *Feature) report(o *tools.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.left) > mostLeft {
 		clear(f.left)
 	}
-	for _, l := range o.Left {
+	for _, l := range o.Omitted {
 		if !f.left[l] {
 			f.left[l] = true
 			f.o.Log.Warn("a tool is not offered", "tool", l.Tool, "origin", l.Origin, "reason", l.Reason)

@@ -28,7 +28,7 @@ func (f *Feature) Kept(path string) (stale []string, theirs json.RawMessage, err
 	if err != nil {
 		return nil, nil, err
 	}
-	if stale, err = tools.Differ(has, all, sure); err != nil || sure {
+	if stale, err = tools.ChangedTools(has, all, sure); err != nil || sure {
 		return stale, theirs, err
 	}
 	theirs, err = tools.Without(has, func(namespace, name string) bool {

@@ -107,12 +107,12 @@ type row struct {
 func (o Own) list(rpc.Value) (any, *rpc.Error) {
 	host := o.f.catalogue.Last()
 	rows := []row{}
-	for _, offer := range []*tools.Offer{host, o.f.registered.offer()} {
+	for _, offer := range []*tools.Snapshot{host, o.f.registered.offer()} {
 		for _, s := range offer.Tools {
 			rows = append(rows, row{s.Namespace, s.Name, s.Description, s.InputSchema, s.Searchable, s.Origin})
 		}
 	}
-	return map[string]any{"tools": rows, "leftOut": append([]tools.Left{}, host.Left...), "fingerprint": o.fingerprint()}, nil
+	return map[string]any{"tools": rows, "leftOut": append([]tools.OmittedTool{}, host.Omitted...), "fingerprint": o.fingerprint()}, nil
 }
 
 func (o Own) print() any { return map[string]string{"fingerprint": o.fingerprint()} }

@@ -19,25 +19,25 @@ const origin = "bridge/tool/register"
 type registered struct {
 	mu    sync.Mutex
 	specs []tools.Spec
-	now   *tools.Offer // of specs
+	now   *tools.Snapshot // of specs
 }
 
-func newRegistered() *registered { return &registered{now: &tools.Offer{}} }
+func newRegistered() *registered { return &registered{now: &tools.Snapshot{}} }
 
-func (r *registered) offer() *tools.Offer {
+func (r *registered) offer() *tools.Snapshot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now
 }
 
 // add registers all of specs, or none of them.
-func (r *registered) add(specs []tools.Spec, host *tools.Offer) (*tools.Offer, error) {
+func (r *registered) add(specs []tools.Spec, host *tools.Snapshot) (*tools.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := slices.Concat(r.specs, specs)
-	o := tools.NewCatalogue(listed(all)).Look()
-	if len(o.Left) > 0 {
-		return nil, errors.New("the tool " + quote(o.Left[0].Tool) + " can't be registered: " + o.Left[0].Reason)
+	o := tools.NewCatalogue(listed(all)).Refresh()
+	if len(o.Omitted) > 0 {
+		return nil, errors.New("the tool " + quote(o.Omitted[0].Tool) + " can't be registered: " + o.Omitted[0].Reason)
 	}
 	theirs, err := o.Merge(nil)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *registered) add(specs []tools.Spec, host *tools.Offer) (*tools.Offer, e
 }
 
 // remove takes out all of names, or none of them.
-func (r *registered) remove(names []tools.Name) (*tools.Offer, error) {
+func (r *registered) remove(names []tools.Name) (*tools.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rest := slices.Clone(r.specs)
@@ -62,7 +62,7 @@ func (r *registered) remove(names []tools.Name) (*tools.Offer, error) {
 		}
 		rest = slices.Delete(rest, i, i+1)
 	}
-	r.specs, r.now = rest, tools.NewCatalogue(listed(rest)).Look()
+	r.specs, r.now = rest, tools.NewCatalogue(listed(rest)).Refresh()
 	return r.now, nil
 }
 

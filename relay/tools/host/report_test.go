@@ -14,9 +14,9 @@ func TestReportBounded(t *testing.T) {
 	f := New(Options{Config: config.Default()})
 	const each = 100
 	for n := range 10 * mostLeft / each {
-		o := &tools.Offer{}
+		o := &tools.Snapshot{}
 		for i := range each {
-			o.Left = append(o.Left, tools.Left{Tool: strconv.Itoa(n*each + i), Origin: "tool_servers.x", Reason: "its name has other characters"})
+			o.Omitted = append(o.Omitted, tools.OmittedTool{Tool: strconv.Itoa(n*each + i), Origin: "tool_servers.x", Reason: "its name has other characters"})
 		}
 		f.report(o)
 	}

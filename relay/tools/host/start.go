@@ -61,10 +61,10 @@ func (f *Feature) offers() bool {
 
 // merged is what a client names with what it has registered, and all of it with the
 // host's. It waits for servers that are starting.
-func (f *Feature) merged(sent json.RawMessage) (theirs, all json.RawMessage, host *tools.Offer, err error) {
-	host = &tools.Offer{}
+func (f *Feature) merged(sent json.RawMessage) (theirs, all json.RawMessage, host *tools.Snapshot, err error) {
+	host = &tools.Snapshot{}
 	if f.configured {
-		host = f.catalogue.Look()
+		host = f.catalogue.Refresh()
 	}
 	if theirs, err = f.registered.offer().Merge(sent); err != nil {
 		return nil, nil, nil, err
@@ -140,7 +140,7 @@ func (f *Feature) closed(_ context.Context, said *bridge.ServerMessage) {
 }
 
 // tell has the client hear that threads go on with other tools than there are now.
-func (f *Feature) tell(o *tools.Offer) {
+func (f *Feature) tell(o *tools.Snapshot) {
 	n := f.threads.outdated(o.Fingerprint())
 	if n == 0 {
 		return

@@ -10,12 +10,12 @@ import (
 
 // Status is what bridge/status has under tools.
 type Status struct {
-	Fingerprint string          `json:"fingerprint"` // of the host's and the registered ones
-	Host        []string        `json:"host"`
-	Registered  []string        `json:"registered"`
-	LeftOut     []tools.Left    `json:"leftOut"`
-	Servers     []server.Status `json:"servers"`
-	Running     int64           `json:"running"` // calls
+	Fingerprint string              `json:"fingerprint"` // of the host's and the registered ones
+	Host        []string            `json:"host"`
+	Registered  []string            `json:"registered"`
+	LeftOut     []tools.OmittedTool `json:"leftOut"`
+	Servers     []server.Status     `json:"servers"`
+	Running     int64               `json:"running"` // calls
 }
 
 // Status is what is known now; it asks nobody.
@@ -26,21 +26,21 @@ func (f *Feature) Status() Status {
 	f.mu.Unlock()
 	s := Status{
 		Fingerprint: fingerprint(o, own), Host: called(o), Registered: called(own),
-		LeftOut: append([]tools.Left{}, o.Left...), Servers: kit.Servers(), Running: f.running.count.Load(),
+		LeftOut: append([]tools.OmittedTool{}, o.Omitted...), Servers: kit.Servers(), Running: f.running.count.Load(),
 	}
 	return s
 }
 
-func called(o *tools.Offer) []string {
+func called(o *tools.Snapshot) []string {
 	list := []string{}
 	for _, s := range o.Tools {
-		list = append(list, s.Called())
+		list = append(list, s.DisplayName())
 	}
 	return list
 }
 
 // fingerprint is short: it is compared, and not read.
-func fingerprint(offers ...*tools.Offer) string {
+func fingerprint(offers ...*tools.Snapshot) string {
 	sum := sha256.New()
 	for _, o := range offers {
 		sum.Write([]byte(o.Fingerprint() + "\n"))

@@ -32,19 +32,19 @@ func TestAnswerOnTheWire(t *testing.T) {
 func TestConvertImages(t *testing.T) {
 	encode := func(data string) string { return base64.StdEncoding.EncodeToString([]byte(data)) }
 	const png, jpeg, gif, webp = "\x89PNG\r\n\x1a\nxx", "\xff\xd8\xff\xe0", "GIF89a..", "RIFF....WEBPVP8 "
-	for _, test := range []struct{ name, url, want string }{ // want: the URL, or what the text in its place has
+	for _, test := range []struct{ name, url, want string }{ // want: the URL, or a part of the text
 		{"png", pixel, pixel},
 		{"a wrong label", "data:image/jpeg;base64," + encode(png), "data:image/png;base64," + encode(png)},
 		{"no label", "data:;base64," + encode(jpeg), "data:image/jpeg;base64," + encode(jpeg)},
 		{"capitals and parameters", "DATA:image/GIF;charset=x;BASE64," + encode(gif), "data:image/gif;base64," + encode(gif)},
 		{"lines", "data:image/webp;base64," + encode(webp)[:6] + "\r\n " + encode(webp)[6:], "data:image/webp;base64," + encode(webp)},
 		{"without the padding", strings.TrimRight(pixel, "="), pixel},
-		{"not base64", "data:image/png;base64,%%%", "no base64"},
-		{"a bit too much", "data:image/png;base64," + encode(png) + "A", "no base64"},
-		{"nothing", "data:image/png;base64,", "neither PNG"},
-		{"a text", "data:image/png;base64," + encode("hello"), "neither PNG"},
-		{"svg", "data:image/svg+xml;base64," + encode("<svg/>"), "neither PNG"},
-		{"a wave file", "data:image/webp;base64," + encode("RIFF....WAVEfmt "), "neither PNG"},
+		{"not base64", "data:image/png;base64,%%%", "not base64"},
+		{"a bit too much", "data:image/png;base64," + encode(png) + "A", "not base64"},
+		{"nothing", "data:image/png;base64,", "not PNG"},
+		{"a text", "data:image/png;base64," + encode("hello"), "not PNG"},
+		{"svg", "data:image/svg+xml;base64," + encode("<svg/>"), "not PNG"},
+		{"a wave file", "data:image/webp;base64," + encode("RIFF....WAVEfmt "), "not PNG"},
 		{"not in base64", "data:image/png,abc", "only data URLs"},
 		{"a file", "file:///etc/passwd", "only data URLs"},
 		{"an address", "https://example.com/x.png", "only data URLs"},
@@ -80,9 +80,9 @@ func TestConvertTexts(t *testing.T) {
 		most    int
 		want    []string
 	}{
-		{"nothing", nil, false, 100, []string{"(The tool has said nothing.)"}},
-		{"empty texts", []string{"", ""}, false, 100, []string{"(The tool has said nothing.)"}},
-		{"nothing of a failure", []string{""}, true, 100, []string{"The tool has failed, and has said nothing of why."}},
+		{"nothing", nil, false, 100, []string{"(The tool returned no output.)"}},
+		{"empty texts", []string{"", ""}, false, 100, []string{"(The tool returned no output.)"}},
+		{"nothing of a failure", []string{""}, true, 100, []string{"The tool failed without an error message."}},
 		{"as many as go", []string{"abc", "de"}, false, 5, []string{"abc", "de"}},
 		{"no characters", []string{"a\xffb"}, false, 100, []string{"a\uFFFDb"}},
 		{"a limit shorter than the notice", []string{"abcdefgh"}, false, 5, []string{"\n[The"}},
@@ -105,9 +105,9 @@ func TestConvertTexts(t *testing.T) {
 	}
 }
 
-// Whatever a tool says: the texts are within the limit by any count of characters, no
-// character is cut in two, and what is shown is the beginning of what was said.
-func TestConvertLaws(t *testing.T) {
+// For any result, the texts are within the limit by any count, no character is split, and
+// the start of the text is shown.
+func TestConvertKeepsTheTextLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		said := rapid.SliceOfN(rapid.StringOf(rapid.SampledFrom([]rune("aé€😀\n"))), 0, 6).Draw(t, "said")
 		most := rapid.IntRange(1, 200).Draw(t, "most")

@@ -18,8 +18,8 @@ func fingerprint(t *testing.T, list json.RawMessage) string {
 	return print
 }
 
-// Both forms of the wire have the same fingerprint, whatever the words for a namespace.
-func TestFingerprintOfForms(t *testing.T) {
+// Both forms have the same fingerprint, whatever a namespace's description.
+func TestFingerprintIsEqualForBothForms(t *testing.T) {
 	flat := `[{"name":"a","description":"x","inputSchema":{"type":"object"},"namespace":"n","deferLoading":true},{"inputSchema":true,"name":"b","description":"y"}]`
 	nested := `[{"type":"function","name":"b","description":"z","inputSchema":true},
 		{"type":"namespace","name":"n","description":"q","tools":[{"type":"function","deferLoading":true,"name":"a","description":"w","inputSchema":{"type":"object"}}]}]`
@@ -27,7 +27,7 @@ func TestFingerprintOfForms(t *testing.T) {
 		t.Errorf("%s\n%s", a, b)
 	}
 	for _, nothing := range []string{"", "null", "[]", " [ ] "} {
-		if got := fingerprint(t, json.RawMessage(nothing)); got != tools.None {
+		if got := fingerprint(t, json.RawMessage(nothing)); got != tools.NoTools {
 			t.Errorf("%q: %s", nothing, got)
 		}
 	}
@@ -38,8 +38,8 @@ func TestFingerprintOfForms(t *testing.T) {
 	}
 }
 
-// What is the same JSON has the same fingerprint, and a schema that is not has another.
-func TestFingerprintLaws(t *testing.T) {
+// Equal JSON has an equal fingerprint; a different schema has another.
+func TestFingerprintDependsOnTheJSONOnly(t *testing.T) {
 	value := rapid.Deferred(func() *rapid.Generator[any] {
 		return rapid.OneOf(rapid.Bool().AsAny(), rapid.Int32().AsAny(), rapid.StringMatching(`[a-z<"é]{0,4}`).AsAny(),
 			rapid.MapOfN(rapid.StringMatching(`[a-c]{1,2}`), rapid.Int8().AsAny(), 0, 4).AsAny())
