@@ -5,37 +5,76 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"sync"
+	"time"
 
 	"codex-bridge/bridge/child"
 	"codex-bridge/rpc"
 )
 
-// errClosed is why a call has no answer that was under way at Close.
+const (
+	maxLine           = 64 << 20 // bytes of a message; default of Options.MaxLine
+	maxServerRequests = 256      // pending requests of the server
+	maxQueue          = 64       // queued lines
+	grace             = 2 * time.Second
+)
+
+// Options configure a server and its connection.
+type Options struct {
+	Command []string
+	Dir     string
+	Env     []string      // the whole environment
+	Stderr  io.Writer     // gets the server's stderr; nil discards it
+	Grace   time.Duration // time for each step of Close; 0 means 2 s
+	MaxLine int           // maximum bytes of a message of the server; 0 means 64 MiB
+	// Handle gets the server's requests and notifications. A request without an answer gets error
+	// -32601. Handle must not call the server during a notification, since no response is read
+	// then. ctx ends with the connection.
+	Handle func(ctx context.Context, m *Message)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Stderr == nil {
+		o.Stderr = io.Discard
+	}
+	if o.Grace <= 0 {
+		o.Grace = grace
+	}
+	if o.MaxLine <= 0 {
+		o.MaxLine = maxLine
+	}
+	if o.Handle == nil {
+		o.Handle = func(context.Context, *Message) {}
+	}
+	return o
+}
+
+// errClosed is the reason of calls that are pending at Close.
 var errClosed = errors.New("the connection was closed")
 
-// Client is the connection to a server. All methods may be called by any number of
-// goroutines at once; Close must be called, and ends all others.
+// Client is the connection to a server. All methods may be called concurrently. Close must be
+// called; it ends the other calls.
 type Client struct {
 	opts    Options
 	session *child.Session
 	queue   chan []byte
-	done    chan struct{} // nothing is sent or comes any more
+	done    chan struct{} // closed when the connection has ended
 	work    sync.WaitGroup
-	slots   chan struct{} // a place for each request of the server's
+	slots   chan struct{} // one for each pending request of the server
 	ctx     context.Context
 	cancel  context.CancelFunc
 	detach  func() bool
 
 	mu      sync.Mutex
-	reason  error // once over
+	reason  error // why the connection has ended, or nil
 	n       int64
 	pending map[string]chan *rpc.Envelope
 }
 
-// Start starts a server. When ctx is done it is killed with what it has started; Close is
-// still to be called.
+// Start starts a server. When ctx is done the server and its descendants are killed; Close must
+// still be called.
 func Start(ctx context.Context, o Options) (*Client, error) {
 	o = o.withDefaults()
 	session, err := child.Open(o.Command, o.Dir, o.Env, o.Stderr)
@@ -56,8 +95,7 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
-// Initialize opens the conversation: the request, and the notification that follows its
-// answer.
+// Initialize sends the initialize request, and the notification initialized after its response.
 func (c *Client) Initialize(ctx context.Context, params any) (rpc.Value, error) {
 	result, err := c.Call(ctx, "initialize", params)
 	if err != nil {
@@ -66,8 +104,8 @@ func (c *Client) Initialize(ctx context.Context, params any) (rpc.Value, error) 
 	return result, c.Notify(ctx, "initialized", nil)
 }
 
-// Call asks the server. A call that it refuses is a *rpc.Error with the server's code and
-// data; every other error says why there is no answer.
+// Call sends a request and waits for the response. If the server returns an error, it is an
+// *rpc.Error with the server's code and data. Any other error states why there is no response.
 func (c *Client) Call(ctx context.Context, method string, params any) (rpc.Value, error) {
 	raw, err := encode(params)
 	if err != nil {
@@ -83,7 +121,7 @@ func (c *Client) Call(ctx context.Context, method string, params any) (rpc.Value
 		return parseResult(e)
 	case <-c.done:
 		select {
-		case e := <-response: // it was the last that came
+		case e := <-response: // the last one before the end
 			return parseResult(e)
 		default:
 			return rpc.Value{}, fmt.Errorf("no answer to %s: %w", method, c.Err())
@@ -93,7 +131,7 @@ func (c *Client) Call(ctx context.Context, method string, params any) (rpc.Value
 	}
 }
 
-// Notify tells the server something.
+// Notify sends a notification to the server.
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	raw, err := encode(params)
 	if err == nil {
@@ -105,15 +143,15 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// Done is closed when the server answers no more.
+// Done returns a channel that is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// How is how the server ended, such as "exit status 1"; call it after Close.
+// Status returns how the server ended, such as "exit status 1". Call it after Close.
 func (c *Client) Status() string { return c.session.Status() }
 
-// Close ends the server with what it has started: end of input, then a signal to
-// terminate, then the end of all; without politeness when ctx is done. It waits for
-// handlers that run, whose ctx has ended. The error is that something can't be ended.
+// Close ends the server and its descendants: it closes stdin, sends a signal to terminate, and
+// kills them, each after Options.Grace, or at once when ctx is done. It cancels the ctx of
+// running handlers and waits for them. The error says that a process can't be killed.
 func (c *Client) Close(ctx context.Context) error {
 	c.fail(errClosed)
 	err := c.session.End(ctx, c.opts.Grace)
@@ -123,7 +161,7 @@ func (c *Client) Close(ctx context.Context) error {
 	return err
 }
 
-// end notes why nothing comes any more, and tells whether it was not over yet.
+// fail ends the connection with a reason. It returns false if it has ended before.
 func (c *Client) fail(reason error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,8 +213,8 @@ func (c *Client) send(ctx context.Context, line []byte) error {
 	}
 }
 
-// write writes what is in line. A server that has closed its input may still say why on its
-// output, so that is not the end.
+// write writes the queued lines. After a write error it returns without ending the connection: the
+// server may still write the reason to its output.
 func (c *Client) write() {
 	for {
 		select {
@@ -190,7 +228,7 @@ func (c *Client) write() {
 	}
 }
 
-// encode is params as JSON; nil are none.
+// encode returns params as JSON; nil for nil.
 func encode(params any) (json.RawMessage, error) {
 	if params == nil {
 		return nil, nil

@@ -84,7 +84,7 @@ func TestCallsAtOnce(t *testing.T) {
 	calls.Wait()
 }
 
-// Notifications come in their order, and before an answer that follows them.
+// Notifications are handled in order, and before the response that follows them.
 func TestOrder(t *testing.T) {
 	var got []string
 	c := start(t, appserver.Options{Handle: func(_ context.Context, m *appserver.Message) {
@@ -132,7 +132,7 @@ func TestQuestion(t *testing.T) {
 			}
 		}, `{"id":"1","result":{"decision":"accept"}}`},
 		{"refused", func(m *appserver.Message) { _ = m.Refuse(rpc.Errorf(-1, "no")) }, `{"error":{"code":-1,"message":"no"},"id":"1"}`},
-		{"left", func(*appserver.Message) {}, `{"error":{"code":-32601,"message":"question is not answered here"},"id":"1"}`},
+		{"left", func(*appserver.Message) {}, `{"error":{"code":-32601,"message":"question is not supported"},"id":"1"}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			heard := make(chan string, 3)
@@ -157,7 +157,7 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// A call that can't be answered any more says why.
+// A call without a response returns the reason.
 func TestNoAnswer(t *testing.T) {
 	t.Run("server dies", func(t *testing.T) {
 		c := start(t, appserver.Options{}, "talk")
@@ -183,7 +183,7 @@ func TestNoAnswer(t *testing.T) {
 		}
 	})
 	for how, want := range map[string]string{
-		"garbage": "no message", "cut": "ended", "long": "too long", "greedy": "at once",
+		"garbage": "invalid message", "cut": "ended", "long": "too long", "greedy": "pending requests",
 	} {
 		t.Run(how, func(t *testing.T) {
 			c := start(t, appserver.Options{MaxLine: 1 << 16, Handle: func(ctx context.Context, m *appserver.Message) {
@@ -204,7 +204,7 @@ func TestStartOfNothing(t *testing.T) {
 	}
 }
 
-// Nothing is left of a server that hears nobody, whether it is closed or its time is up.
+// Close, and the end of ctx, leave no process of a server that ignores both.
 func TestNothingIsLeft(t *testing.T) {
 	for _, how := range []string{"closed", "cancelled"} {
 		t.Run(how, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestNothingIsLeft(t *testing.T) {
 			} else if err := c.Close(ctx); err != nil {
 				t.Error(err)
 			}
-			if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") { // ends when the grandchild does
+			if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") { // ends with the grandchild
 				t.Error(err)
 			}
 			if err := c.Close(t.Context()); err != nil {

@@ -1,11 +1,9 @@
-// Package appserver speaks with an app-server that is a child of ours: the real codex, or
-// codex-bridge in its place. It is the client's side of the protocol and nothing more: what
-// is sent is the caller's business, and held to no policy here.
+// Package appserver is a client of an app-server that it starts: Codex, or codex-bridge in its
+// place. It does not apply a policy.
 //
-// It promises that a call has one outcome (an answer, an error of the server's, or the reason
-// why none will come), that what the server asks is answered, and that nothing of the server
-// is left when Close has returned. It does not promise that a server is one of Codex's.
+// A call has one outcome: a result, an error of the server, or the reason why there is none. Every
+// request of the server gets a response. After Close no process of the server is left.
 //
-// Notifications are handed over one at a time, in the server's order; a request of the
-// server's after the notifications before it, and beside those that follow.
+// Notifications are handled one at a time, in the server's order. A request of the server is
+// handled after the notifications before it, and concurrently with later ones.
 package appserver

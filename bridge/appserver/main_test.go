@@ -16,7 +16,7 @@ import (
 	"codex-bridge/bridge/bridgetest"
 )
 
-// The test's own program is the server.
+// The test program is the server.
 func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "serve", Run: serve}) }
 
 type message struct {
@@ -38,14 +38,14 @@ func serve(args []string) int {
 	case "long":
 		fmt.Printf("{\"method\":\"long\",\"params\":{\"text\":%q}}\n", strings.Repeat("x", 1<<20))
 		io.Copy(io.Discard, os.Stdin)
-	case "cut": // in the middle of a message
+	case "cut": // ends within a message
 		fmt.Print(`{"method":"cu`)
 	case "greedy":
 		for i := range 1000 {
 			fmt.Printf("{\"id\":%d,\"method\":\"ask\"}\n", i)
 		}
 		io.Copy(io.Discard, os.Stdin)
-	case "deaf": // to the end of its input and to SIGTERM; its child, too, holds a connection
+	case "deaf": // ignores the end of its input and SIGTERM; its child, too, holds a connection
 		signal.Ignore(syscall.SIGTERM)
 		held := exec.Command(os.Args[0], "serve", "held", args[0])
 		if err := held.Start(); err != nil {
@@ -60,7 +60,7 @@ func serve(args []string) int {
 	return 0
 }
 
-// talk does as it is told by the methods that it is called with.
+// talk acts by the methods that it is called with.
 func talk() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
@@ -69,11 +69,11 @@ func talk() {
 			panic(err)
 		}
 		switch m.Method {
-		case "": // an answer, told on
+		case "": // a response, which is reported
 			say(message{Method: "answered", Params: lines.Bytes()})
 		case "refuse":
 			say(message{ID: m.ID, Error: json.RawMessage(`{"code":-32010,"message":"not \"allowed\"","data":{"rule":"x"}}`)})
-		case "ask": // a notification, a request, and the answer
+		case "ask": // sends a notification and a request, and then responds
 			say(message{Method: "before", Params: m.Params})
 			say(message{ID: json.RawMessage(`"1"`), Method: "question", Params: m.Params})
 			say(message{ID: m.ID, Result: json.RawMessage(`{}`)})

@@ -16,10 +16,10 @@ type want struct {
 	Info    bool
 }
 
-// What each of these does was measured on codex 0.169.0.
+// The results were measured on Codex 0.169.0.
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
-		args string // words; _ stands for an empty one
+		args string // words; _ is an empty one
 		want want
 	}{
 		{"app-server", want{Proxy: true, Command: "app-server"}},
@@ -37,13 +37,13 @@ func TestParse(t *testing.T) {
 		{"app-server --bogus", want{Proxy: true, Command: "app-server"}},
 		{"app-server -c proxy", want{Proxy: true, Command: "app-server"}},
 		{"app-server --ws-auth help", want{Proxy: true, Command: "app-server"}},
-		// A prompt may stand before the command.
+		// A prompt may come before the command.
 		{"hello app-server", want{Proxy: true, Command: "app-server"}},
 		{"_ app-server", want{Proxy: true, Command: "app-server"}},
 		{"-ix app-server", want{Proxy: true, Command: "app-server"}},
 		{"--image=x app-server", want{Proxy: true, Command: "app-server"}},
 		{"-i x -m m app-server", want{Proxy: true, Command: "app-server"}},
-		// Not on stdio, or not serving.
+		// An app-server that does not serve stdio.
 		{"app-server --listen ws://127.0.0.1:1", want{Command: "app-server", Second: "--listen"}},
 		{"app-server --listen=off", want{Command: "app-server", Second: "--listen"}},
 		{"app-server --help", want{Command: "app-server", Second: "--help", Info: true}},
@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 		{"help app-server", want{Command: "help", Info: true}},
 		{"completion bash", want{Command: "completion", Info: true}},
 		{"app-server -c a=1 generate-ts", want{Command: "app-server", Second: "generate-ts", Info: true}},
-		// A flag of another codex might take the next word for its value.
+		// The next word may be the value of an unknown flag.
 		{"--new --help", want{}},
 		{"--new help app-server", want{Command: "help"}},
 		{"app-server --new generate-ts", want{Command: "app-server", Second: "generate-ts"}},
@@ -91,7 +91,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// How an argument list falls apart.
+// Items of an argument list.
 func TestItems(t *testing.T) {
 	for _, c := range []struct {
 		args string
@@ -127,9 +127,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// Whatever the arguments are, the items stand in order, apart from each other and
-// inside of the list, and where codex could find its app-server the line is either
-// the proxy's or has a name that says how it is not.
+// For all arguments, items are in order, do not overlap, and are within the list. Where Codex
+// could find its app-server, the line is the proxy's or Second says why not.
 func FuzzParse(f *testing.F) {
 	f.Add("-c a=1 app-server --listen off")
 	f.Add("hello -i x y -- app-server")

@@ -1,10 +1,9 @@
-// Package argv reads the argument list of codex as codex itself does: which
-// command it names, which flags stand where and with which values.
+// Package argv parses the argument list of Codex as Codex does: its command, and its flags with
+// their values. It does not apply a policy.
 //
-// It promises to take for the proxy's everything that codex could take for an
-// app-server on stdio: a mistake to the other side would be a way around the
-// policy. It promises nothing about arguments that follow another command, but
-// for the first word. It judges nothing.
+// Every list that Codex could take for an app-server on stdio is the proxy's, since a mistake the
+// other way would bypass the policy. Of the arguments after another command it parses only the
+// first word.
 //
-// All of it is pure and may be used from any number of goroutines.
+// The functions are pure.
 package argv

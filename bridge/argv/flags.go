@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// spec is one flag.
+// flagSpec describes one flag.
 type flagSpec struct {
 	name    string   // the long name
 	aliases []string // its short name and aliases
@@ -20,11 +20,10 @@ const (
 	manyValues       // all arguments up to the next flag (measured: `codex -i x app-server` opens two images)
 )
 
-// Flags of codex 0.169.0: those of --help, and the hidden ones that its own
-// completion script and its suggestions for misspelt flags name. Flags are not
-// abbreviated: --conf is refused (measured).
+// Flags of Codex 0.169.0: those of --help, and hidden ones from its completion script and its
+// suggestions for misspelt flags. Flags can't be abbreviated: Codex refuses --conf (measured).
 var (
-	// everywhere stand before the command and after it.
+	// commonFlags may stand before and after the command.
 	commonFlags = []flagSpec{
 		{"--config", []string{"-c"}, oneValue},
 		{"--enable", nil, oneValue},
@@ -77,7 +76,7 @@ var (
 
 func isFlag(arg string) bool { return strings.HasPrefix(arg, "-") && len(arg) > 1 }
 
-// flag reads the flag at args[at].
+// parseFlag parses the flag at args[at].
 func parseFlag(table []flagSpec, args []string, at int) Item {
 	arg := args[at]
 	item := Item{At: at, Len: 1}
@@ -85,7 +84,7 @@ func parseFlag(table []flagSpec, args []string, at int) Item {
 	if strings.HasPrefix(arg, "--") {
 		name, value, attached = strings.Cut(arg, "=")
 	} else if len(arg) > 2 {
-		// -cVALUE and -c=VALUE are the same (measured).
+		// -cVALUE and -c=VALUE are equal (measured).
 		name, value, attached = arg[:2], strings.TrimPrefix(arg[2:], "="), true
 	}
 	i := slices.IndexFunc(table, func(s flagSpec) bool { return s.name == name || slices.Contains(s.aliases, name) })
@@ -112,8 +111,8 @@ func parseFlag(table []flagSpec, args []string, at int) Item {
 	default:
 		item.Len, item.Value = 2, args[at+1]
 		if isFlag(item.Value) {
-			// Codex refuses a value that begins with a dash. One that took it would
-			// find its command behind it, and so do we.
+			// Codex refuses a value that starts with a dash. A Codex that accepted it would look for
+			// its command after it, as this parser does.
 			item.State = Invalid
 		}
 	}

@@ -1,48 +1,48 @@
 package argv
 
-// Line is an argument list (without the program's name) that was read.
+// Line is a parsed argument list, without the program's name.
 type Line struct {
 	Args []string
-	// Command is codex's subcommand, aliases resolved; "" when there is none:
-	// codex opens its terminal interface.
+	// Command is Codex's subcommand, with aliases resolved. If it is "" Codex opens its terminal
+	// interface.
 	Command string
-	// Second is the first word after the command ("add" of `mcp add`), or "" where
-	// there is none or it can't be told from the value of a flag. For an app-server
-	// that does not serve stdio it is the word or flag that says so.
+	// Second is the first word after the command ("add" in `mcp add`). It is "" if there is none,
+	// or if it may be the value of a flag. For an app-server that does not serve stdio it is the
+	// word or flag that says so.
 	Second string
-	// Proxy: `codex app-server` on stdio, which goes through the bridge. Every
-	// other line becomes the real codex.
+	// Proxy reports `codex app-server` on stdio, which the bridge runs as a proxy. Every other
+	// line is passed to Codex.
 	Proxy bool
-	// Info: it asks for help, the version or a completion script, and does nothing.
+	// Info reports a request for help, the version or a completion script.
 	Info bool
-	// Items are the arguments before the command, in order; for an app-server
-	// those after it, too. The command itself is not among them.
+	// Items are the arguments before the command, in order; for an app-server, also those after
+	// it. The command itself is not among them.
 	Items []Item
 }
 
 // Item is a flag with its values, or a word.
 type Item struct {
-	// Name is the flag's long name ("--config" for -c); a flag that is not known
-	// is named as it was written. "" for a word.
+	// Name is the flag's long name ("--config" for -c). An unknown flag has the name as written.
+	// For a word it is "".
 	Name  string
-	Value string // of the flag; the word itself
-	At    int    // Args[At:At+Len] is what it takes up
+	Value string // of the flag, or the word
+	At    int    // the item is Args[At:At+Len]
 	Len   int
 	State State
 }
 
-// State says how well an item was understood.
+// State is the result of parsing an item.
 type State uint8
 
-// The states.
+// States of an Item.
 const (
 	Valid   State = iota
-	Unknown       // no flag of the codex that was measured
-	Invalid       // a value is missing, or there is one too many; codex refuses it (measured)
+	Unknown       // not a flag of the measured Codex
+	Invalid       // a value is missing, or not expected; Codex refuses it (measured)
 )
 
-// known tells whether every flag was: an unknown one may take the next word for
-// its value, and what looks like --help may then be none.
+// allKnown reports whether all flags are known. The word after an unknown flag may be its value,
+// even if it looks like --help.
 func (l Line) allKnown() bool {
 	for _, item := range l.Items {
 		if item.State == Unknown {

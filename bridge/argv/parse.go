@@ -2,12 +2,12 @@ package argv
 
 import "slices"
 
-// AppServer is the one command that goes through the bridge.
+// AppServer is the only command that the bridge runs as a proxy.
 const AppServer = "app-server"
 
-// commands are codex's subcommands (codex 0.169.0: --help, and the completion
-// script for the hidden ones). What is not among them is a prompt, and a command
-// may still follow it (measured: `codex hello app-server` starts the app-server).
+// commands are the subcommands of Codex 0.169.0, from --help and the completion script. Any other
+// word is a prompt, and a command may still follow it (measured: `codex hello app-server` starts
+// the app-server).
 var commands = []string{
 	AppServer, "agents", "exec", "review", "login", "logout", "mcp", "plugin", "remote-control",
 	"completion", "update", "doctor", "sandbox", "debug", "apply", "resume", "queue",
@@ -16,12 +16,12 @@ var commands = []string{
 	"tcp-tunnel", "git-credential", "execpolicy", "responses-api-proxy", "stdio-to-uds",
 }
 
-// generators are the app-server's commands that print its protocol.
+// generators are the subcommands of app-server that print its protocol.
 var generators = []string{"generate-ts", "generate-json-schema", "generate-internal-json-schema"}
 
 var aliases = map[string]string{"e": "exec", "a": "apply", "cloud-tasks": "cloud"}
 
-// Parse reads codex's argument list.
+// Parse parses Codex's argument list.
 func Parse(args []string) Line {
 	l := Line{Args: args}
 	for i := 0; i < len(args); {
@@ -54,7 +54,7 @@ func Parse(args []string) Line {
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" }
 
-// rest reads what follows the command.
+// parseRest parses the arguments after the command.
 func (l *Line) parseRest(at int) {
 	switch l.Command {
 	case AppServer:
@@ -66,8 +66,7 @@ func (l *Line) parseRest(at int) {
 	}
 }
 
-// appServer reads the app-server's own arguments and finds out whether it serves
-// stdio.
+// parseAppServer parses the arguments of app-server, and determines whether it serves stdio.
 func (l *Line) parseAppServer(at int) {
 	for i := at; i < len(l.Args); {
 		arg := l.Args[i]
@@ -97,7 +96,7 @@ func (l *Line) parseAppServer(at int) {
 	l.Proxy = true
 }
 
-// second finds the first word after another command.
+// parseSecond finds the first word after another command.
 func (l *Line) parseSecond(at int) {
 	for i := at; i < len(l.Args); {
 		arg := l.Args[i]
@@ -111,7 +110,7 @@ func (l *Line) parseSecond(at int) {
 		}
 		item := parseFlag(commonFlags, l.Args, i)
 		if item.State != Valid {
-			return // it may take the next word for its value
+			return // the next word may be its value
 		}
 		i += item.Len
 	}
