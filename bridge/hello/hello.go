@@ -1,8 +1,8 @@
-// Package hello is what an editor that knows the bridge may use of it: the offer
-// in initialize, bridge/status and bridge/policy/explain (contract, section 3).
+// Package hello implements the bridge's own capability for editors: the offer in initialize,
+// bridge/status and bridge/policy/explain (contract, section 3).
 //
-// A client that offers nothing sees nothing of this: its initialize passes as it
-// came, and a bridge/… request goes to codex, which does not know it.
+// A client without capabilities.bridge sees nothing of it: initialize passes unchanged, and a
+// bridge/… request goes to Codex, which does not know it. A Hello may be used concurrently.
 package hello
 
 import (
@@ -22,11 +22,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// protocolVersion is the version of the bridge's own methods.
+// protocolVersion is the version of the bridge/… methods.
 const protocolVersion = 1
 
-// patience is how long bridge/status waits for codex's version, which takes some 0.2 s
-// and is known by then where a policy enforces.
+// versionTimeout is how long bridge/status waits for Codex's version. That takes some 0.2 s, and is
+// known before if a policy is enforced.
 const versionTimeout = 5 * time.Second
 
 // Hello is a bridge.Feature.
@@ -38,22 +38,21 @@ type Hello struct {
 	started time.Time
 	log     *slog.Logger
 
-	methods []string              // methods that other features answer
-	states  map[string]func() any // what other features have for bridge/status
+	methods []string              // of other features
+	states  map[string]func() any // members of bridge/status, by name
 
-	known        atomic.Bool // the client knows the bridge
+	known        atomic.Bool // the client offered capabilities.bridge
 	elicitations atomic.Bool // the client declared that it shows elicitations
 
 	mu    sync.Mutex
-	hooks []string // the hooks that the client wants to be asked about
+	hooks []string // events for which the client wants bridge/hook
 }
 
-// Offer adds methods to the offer that others answer, for clients that are Known.
-// Call it before the conversation starts.
+// AddMethods adds methods of other features to the offer. It must be called before the
+// conversation starts.
 func (h *Hello) AddMethods(methods ...string) { h.methods = append(h.methods, methods...) }
 
-// Show has bridge/status show a state under a name. Call it before the conversation
-// starts.
+// AddStatus adds a member to bridge/status. It must be called before the conversation starts.
 func (h *Hello) AddStatus(name string, state func() any) {
 	if h.states == nil {
 		h.states = make(map[string]func() any)
@@ -61,8 +60,8 @@ func (h *Hello) AddStatus(name string, state func() any) {
 	h.states[name] = state
 }
 
-// New makes a Hello. version is the bridge's own; codex returns that of the codex
-// program, and is not called before somebody needs it.
+// New returns a Hello. version is that of the bridge; codex returns the version of Codex, and is
+// called only when it is needed.
 func New(version string, codex func(context.Context) (string, error), g *guard.Guard, log *slog.Logger) *Hello {
 	h := &Hello{version: version, codex: codex, guard: g, started: time.Now(), log: log}
 	g.OnApplied(h.notifyApplied)
@@ -81,16 +80,16 @@ func (h *Hello) Routes() []bridge.Route {
 	}
 }
 
-// ownMethods are what the answer to initialize lists.
+// builtinMethods are the methods of this package.
 var builtinMethods = []string{"bridge/policy/explain", "bridge/status"}
 
 func (h *Hello) initialize(ctx context.Context, msg *bridge.ClientMessage) *rpc.Error {
 	if msg.Truncated() {
-		return rpc.Errorf(rpc.CodeTooLarge, "initialize has more values than are looked at; send less")
+		return rpc.Errorf(rpc.CodeTooLarge, "initialize has too many values; send less")
 	}
 	capabilities := msg.Params.Get("capabilities")
 	offer := capabilities.Get("bridge")
-	known := offer.Exists() // the message itself is gone when the answer comes
+	known := offer.Exists() // the message is not valid when the response comes
 	elicitations := declaresElicitations(capabilities)
 	var hooks []string
 	for event := range offer.Get("hooks").Elements() {
@@ -100,7 +99,7 @@ func (h *Hello) initialize(ctx context.Context, msg *bridge.ClientMessage) *rpc.
 	}
 	if known {
 		if v := string(offer.Get("version").Raw()); v != "1" {
-			return rpc.Errorf(rpc.CodeInvalidParams, "capabilities.bridge.version is %s, this bridge speaks %d", orNone(v), protocolVersion)
+			return rpc.Errorf(rpc.CodeInvalidParams, "capabilities.bridge.version is %s; this bridge supports %d", orNone(v), protocolVersion)
 		}
 		patch := rpc.NewPatch(msg.Message)
 		patch.Delete(capabilities, "bridge")
@@ -108,13 +107,13 @@ func (h *Hello) initialize(ctx context.Context, msg *bridge.ClientMessage) *rpc.
 		if err != nil {
 			return rpc.Errorf(rpc.CodeInternal, "initialize without capabilities.bridge: %v", err)
 		}
-		// Who comes after sees, and may rewrite, what is left.
+		// Later features may rewrite the new message.
 		msg.Message, msg.Line = m, m.Bytes()
 	}
 	if h.guard.Enforces() {
-		// The guard refuses a codex whose version is not known, or too old.
+		// The guard refuses a Codex whose version is unknown or too old.
 		if version, err := h.codex(ctx); err == nil && version != methods.Measured {
-			h.log.Warn("this codex is not the one that the method table was measured on; what it has beyond that is unknown, see codex-bridge doctor",
+			h.log.Warn("this codex is not the version that the method table was made for; its other methods are unknown, see codex-bridge doctor",
 				"codex", version, "measured", methods.Measured)
 		}
 	}
@@ -124,7 +123,7 @@ func (h *Hello) initialize(ctx context.Context, msg *bridge.ClientMessage) *rpc.
 	msg.OnResponse(func(a *bridge.ServerResponse) {
 		result := a.Result()
 		if result.Kind() != rpc.Object || a.Truncated() {
-			return // codex refused, or is not itself
+			return // Codex returned an error, or an unexpected result
 		}
 		h.elicitations.Store(elicitations)
 		if !known {
@@ -149,7 +148,7 @@ func (h *Hello) response() []byte {
 	})
 }
 
-// own is a handler that answers here, for clients that know the bridge.
+// handler returns a handler that replies in place of Codex to clients that know the bridge.
 func (h *Hello) handler(f func(*bridge.ClientMessage) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(_ context.Context, msg *bridge.ClientMessage) *rpc.Error {
 		if !h.KnowsBridge() || msg.Kind != rpc.Request {
@@ -164,7 +163,7 @@ func (h *Hello) handler(f func(*bridge.ClientMessage) (any, *rpc.Error)) func(co
 	}
 }
 
-// Known tells whether the client knows the bridge.
+// KnowsBridge reports whether the client has offered capabilities.bridge.
 func (h *Hello) KnowsBridge() bool {
 	return h.known.Load()
 }
@@ -193,11 +192,11 @@ func (h *Hello) status(*bridge.ClientMessage) (any, *rpc.Error) {
 	return status, nil
 }
 
-// applied tells the client what the policy has made of a message.
+// notifyApplied sends bridge/policy/applied: the policy has changed or refused a message.
 func (h *Hello) notifyApplied(a guard.Applied) { h.Notify("bridge/policy/applied", a) }
 
-// Exited sends bridge/upstream/exited: Codex has ended, though neither the client nor a signal asked for
-// it. exitCode is null if a signal ended Codex.
+// NotifyExited sends bridge/upstream/exited: Codex has exited, though neither the client nor a
+// signal asked for it. exitCode is null if a signal ended Codex.
 func (h *Hello) NotifyExited(state *os.ProcessState) {
 	params := map[string]any{"exitCode": nil, "reason": state.String()}
 	if state.Exited() {
@@ -206,8 +205,8 @@ func (h *Hello) NotifyExited(state *os.ProcessState) {
 	h.Notify("bridge/upstream/exited", params)
 }
 
-// Reloaded sends bridge/config/changed: the configuration files have changed. With err the changed
-// configuration is not valid, and the old one stays effective.
+// NotifyReloaded sends bridge/config/changed: the configuration files have changed. If err is not
+// nil, the new configuration is invalid and the old one stays effective.
 func (h *Hello) NotifyReloaded(err error) {
 	params := map[string]any{"mode": h.guard.Policy().Mode(), "error": nil}
 	if err != nil {
@@ -216,43 +215,43 @@ func (h *Hello) NotifyReloaded(err error) {
 	h.Notify("bridge/config/changed", params)
 }
 
-// Tell sends a notification of the bridge's own to a client that knows it.
+// Notify sends a bridge/… notification to a client that knows the bridge.
 func (h *Hello) Notify(method string, params any) {
 	if h.KnowsBridge() {
 		h.conn.Notify(method, params)
 	}
 }
 
-// Wants tells whether the client wants to be asked about an event of Codex's hooks,
-// preToolUse and so on.
+// Wants reports whether the client wants bridge/hook for an event of Codex's hooks, such as
+// preToolUse.
 func (h *Hello) Wants(event string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Contains(h.hooks, event)
 }
 
-// Hook asks the client about one run of a hook: bridge/hook.
+// Hook sends the client bridge/hook for one run of a hook, and returns the result.
 func (h *Hello) Hook(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error) {
 	result, err := h.conn.CallClient(ctx, "bridge/hook", map[string]any{"event": event, "payload": payload})
 	return result.Raw(), err
 }
 
-// declaresElicitations reports whether capabilities of initialize say that the client shows elicitations of MCP servers.
-// Codex sends plain forms to every client (measured with 0.169), so that only these declarations tell: of the extension
-// openai/form, in its two forms, and of the bridge's own capability.
+// declaresElicitations reports whether capabilities declare that the client shows elicitations of
+// MCP servers. Codex sends plain forms to every client (measured with 0.169). So only these
+// declarations count: both forms of the extension openai/form, and capabilities.bridge.
 func declaresElicitations(capabilities rpc.Value) bool {
 	legacy, _ := capabilities.Get("mcpServerOpenaiFormElicitation").Bool()
 	own, _ := capabilities.Get("bridge").Get("elicitations").Bool()
 	return legacy || own || capabilities.Get("extensions").Get("openai/form").Kind() == rpc.Object
 }
 
-// ShowsElicitations reports whether the client declared that it shows elicitations of MCP servers.
+// ShowsElicitations reports whether the client declares that it shows elicitations of MCP servers.
 func (h *Hello) ShowsElicitations() bool { return h.elicitations.Load() }
 
-// ElicitationServer is the serverName of the bridge's own elicitations.
+// ElicitationServer is the serverName in elicitations of the bridge.
 const ElicitationServer = "codex-bridge"
 
-// Elicit asks the client for a yes or no, as a form without fields. The client is told when the question is settled.
+// Elicit asks the user for a yes or no, by a form without fields.
 func (h *Hello) Elicit(ctx context.Context, thread, message string) (json.RawMessage, error) {
 	result, err := h.conn.AskUser(ctx, thread, "mcpServer/elicitation/request", map[string]any{
 		"threadId": thread, "turnId": nil, "serverName": ElicitationServer, "mode": "form", "message": message,
@@ -261,11 +260,11 @@ func (h *Hello) Elicit(ctx context.Context, thread, message string) (json.RawMes
 	return result.Raw(), err
 }
 
-// explain says what the policy makes of {message: …}, as it would arrive now.
+// explain returns what the policy would do with {message: …} now.
 func (h *Hello) explain(msg *bridge.ClientMessage) (any, *rpc.Error) {
 	message := msg.Params.Get("message")
 	if message.Kind() != rpc.Object {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.message is %v; give the message to be explained, an object", message.Kind())
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.message is %v; it must be the message to explain, an object", message.Kind())
 	}
 	m, err := rpc.ParseMessage(message.Raw())
 	if err != nil {
@@ -277,14 +276,14 @@ func (h *Hello) explain(msg *bridge.ClientMessage) (any, *rpc.Error) {
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("hello: %v", err)) // the bridge's own values always have a JSON form
+		panic(fmt.Sprintf("hello: %v", err))
 	}
 	return raw
 }
 
 func orNone(text string) string {
 	if text == "" {
-		return "not there"
+		return "missing"
 	}
 	return text
 }

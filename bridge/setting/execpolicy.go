@@ -2,24 +2,24 @@ package setting
 
 import "slices"
 
-// The securities of an exec policy, from the strictest: how many commands may run.
+// Securities of an exec policy, from the strictest to the loosest: which commands may run.
 const (
 	SecurityDeny      = "deny"
 	SecurityAllowlist = "allowlist"
 	SecurityFull      = "full"
 )
 
-// The asks of an exec policy, from never to always: when a person is asked.
+// Asks of an exec policy, from never to always: when the user is asked.
 const (
 	AskOff    = "off"
-	AskOnMiss = "on-miss" // about commands that no list allows
+	AskOnMiss = "on-miss" // for commands that no list allows
 	AskAlways = "always"
 )
 
-// The modes of an exec policy that are not also a security.
+// Modes of an exec policy that are not also a security.
 const (
 	ModeAsk  = "ask"
-	ModeAuto = "auto" // a model reviews commands instead of the person
+	ModeAuto = "auto" // a model reviews commands instead of the user
 )
 
 var (
@@ -27,7 +27,7 @@ var (
 	asks       = []string{AskOff, AskOnMiss, AskAlways}
 )
 
-// modes are the modes, each of which is short for a security and an ask.
+// modes are the security and the ask that each mode stands for.
 var modes = map[string]ExecLayer{
 	SecurityDeny:      {Security: SecurityDeny, Ask: AskOff},
 	SecurityAllowlist: {Security: SecurityAllowlist, Ask: AskOff},
@@ -36,15 +36,15 @@ var modes = map[string]ExecLayer{
 	SecurityFull:      {Security: SecurityFull, Ask: AskOff},
 }
 
-// ExecLayer is what one configuration file says of an exec policy. An unknown word counts as "", which says nothing.
+// ExecLayer has the values of an exec policy in one configuration file. An unknown word counts as "".
 type ExecLayer struct{ Mode, Security, Ask string }
 
-// ExecPolicy is an exec policy: how freely commands may run, and when a person is asked.
+// ExecPolicy is an exec policy: which commands may run, and when the user is asked.
 type ExecPolicy struct {
-	Mode     string // "" if no layer says anything
+	Mode     string // "" if no layer has a value
 	Security string
 	Ask      string
-	Touched  bool // whether a layer says anything
+	Touched  bool // whether a layer has a value
 }
 
 // ResolveExec returns the exec policy of layers. A later layer replaces the values of the earlier ones. The result is
@@ -90,8 +90,8 @@ func modeOf(security, ask string) string {
 	return ModeAsk
 }
 
-// stricter returns the word that comes first in order, and stronger the one that comes last. An unknown floor does not
-// count.
+// earlier returns the word that comes first in order, and later the one that comes last. An unknown
+// floor is ignored.
 func earlier(order []string, is, floor string) string {
 	if i := slices.Index(order, floor); i >= 0 && i < slices.Index(order, is) {
 		return floor

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// The presets.
+// Presets.
 const (
-	PresetYolo     = "yolo"     // Codex asks nothing, and has no sandbox
+	PresetYolo     = "yolo"     // no approvals and no sandbox
 	PresetGuardian = "guardian" // a model reviews actions that leave the workspace
 )
 
@@ -18,7 +18,7 @@ type PresetInput struct {
 	Requirements *Requirements // nil if the machine has none
 }
 
-// Values are the settings that a preset stands for.
+// Values are the settings of a thread.
 type Values struct{ Approval, Reviewer, Sandbox string }
 
 var (
@@ -44,7 +44,8 @@ func ResolvePreset(in PresetInput) (Values, error) {
 	return v, nil
 }
 
-// usual returns the values where the exec policy forces none. The requirements count unless a preset was chosen.
+// defaultValues returns the values if the exec policy forces none. Requirements apply unless a
+// preset was chosen.
 func (in PresetInput) defaultValues() Values {
 	switch in.Preset {
 	case PresetGuardian:
@@ -65,7 +66,7 @@ var (
 	errSandbox = errors.New("this machine allows Codex no sandbox that is narrow enough")
 )
 
-// forced returns the values that the exec policy demands; ok is false if it demands none.
+// forcedValues returns the values that the exec policy demands; ok is false if it demands none.
 func (in PresetInput) forcedValues() (v Values, ok bool, err error) {
 	x := in.Exec
 	switch {
@@ -85,7 +86,7 @@ func (in PresetInput) forcedValues() (v Values, ok bool, err error) {
 	return v, err == nil, err
 }
 
-// asks returns the values where Codex asks one of the reviewers. The sandbox is at most the given one.
+// askingValues returns values with one of the reviewers. The sandbox is at most the given one.
 func (in PresetInput) askingValues(sandbox string, reviewers ...string) (Values, error) {
 	r := in.Requirements
 	v := Values{Approval: r.Approval(OnRequest), Reviewer: r.Reviewer(reviewers...)}

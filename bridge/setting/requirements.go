@@ -36,8 +36,9 @@ type requirementsFile struct {
 	} `toml:"remote_sandbox_config"`
 }
 
-// ParseRequirements reads the text of requirements.toml for the machine host. A text that is not TOML is an error: it
-// may forbid something. Unknown words are left out; a list that has no others allows all.
+// ParseRequirements parses the text of requirements.toml for the machine host. Invalid TOML is an
+// error, since it may forbid something. Unknown words are ignored; a list without known words
+// allows all.
 func ParseRequirements(text []byte, host string) (*Requirements, error) {
 	var f requirementsFile
 	if _, err := toml.Decode(string(text), &f); err != nil {
@@ -59,20 +60,21 @@ func ParseRequirements(text []byte, host string) (*Requirements, error) {
 	return r, nil
 }
 
-// The values in the order in which they are preferred if the widest is not allowed.
+// Values in the order of preference if the widest is not allowed.
 var (
 	preferredApprovals = []string{OnRequest, OnFailure, Untrusted, Never}
 	preferredReviewers = []string{AutoReview, GuardianSubagent, User}
 	preferredSandboxes = []string{WorkspaceWrite, ReadOnly, DangerFullAccess}
 )
 
-// Sandbox returns the first allowed mode of some, or of all in the order of preference; "" if none is allowed.
+// Sandbox returns the first allowed mode in of, or in the order of preference if of is empty. It
+// returns "" if none is allowed.
 func (r *Requirements) Sandbox(of ...string) string { return first(r.list(0), of, preferredSandboxes) }
 
-// Approval does the same for approval policies.
+// Approval is Sandbox for approval policies.
 func (r *Requirements) Approval(of ...string) string { return first(r.list(1), of, preferredApprovals) }
 
-// Reviewer does the same for reviewers.
+// Reviewer is Sandbox for reviewers.
 func (r *Requirements) Reviewer(of ...string) string { return first(r.list(2), of, preferredReviewers) }
 
 // list returns one of the lists; nil if r is nil.
@@ -95,7 +97,7 @@ func first(allowed, of, all []string) string {
 	return ""
 }
 
-// sandbox reads a mode's name without regard to case, spaces, dashes and underscores.
+// sandboxMode parses a mode's name, ignoring case, spaces, dashes and underscores.
 func sandboxMode(word string) string {
 	for _, mode := range Sandboxes {
 		if plainWord(mode) == plainWord(word) {

@@ -9,30 +9,30 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Mismatch is a value of another shape than Codex's schema gives it.
+// Mismatch describes a value whose shape is not that of Codex's schema.
 type Mismatch struct {
-	Path  string // from params or result on: "capabilities.extensions"
+	Path  string // below params or result, such as "capabilities.extensions"
 	Found string
 	Want  string
 }
 
-// Request checks the params of a client's request. A method that the schema does not
-// have is not checked.
+// CheckRequest checks the params of a client's request. It returns nil if they match, or if the
+// schema does not have the method.
 func CheckRequest(method string, params rpc.Value) *Mismatch {
 	return check(tables().requests.lookup(method), params)
 }
 
-// Notification checks the params of a client's notification.
+// CheckNotification checks the params of a client's notification, like CheckRequest.
 func CheckNotification(method string, params rpc.Value) *Mismatch {
 	return check(tables().notifications.lookup(method), params)
 }
 
-// Answer checks the result that a client gives to a request of Codex.
+// CheckResponse checks the result of a client's response to a request of Codex, like CheckRequest.
 func CheckResponse(method string, result rpc.Value) *Mismatch {
 	return check(tables().responses.lookup(method), result)
 }
 
-// check looks at the outermost value. Whether it may be left out is Codex's to say.
+// check checks params or a result. Codex itself checks whether they may be omitted.
 func check(n *node, v rpc.Value) *Mismatch {
 	if n == nil || !v.Exists() {
 		return nil
@@ -113,7 +113,7 @@ func (n *node) checkObject(v rpc.Value) *Mismatch {
 	}
 }
 
-// tagged looks at the variant that an object names.
+// checkTagged checks an object against the variant that it names.
 func (n *node) checkTagged(v rpc.Value) *Mismatch {
 	tag := v.Get(n.tag)
 	switch {
@@ -129,7 +129,7 @@ func (n *node) checkTagged(v rpc.Value) *Mismatch {
 	}
 	variant, ok := n.variants[string(tag.Raw()[1:len(tag.Raw())-1])] // does not allocate
 	if !ok {
-		name, _ := tag.Text() // it may be escaped
+		name, _ := tag.Text() // may have escapes
 		variant, ok = n.variants[name]
 	}
 	if !ok {
@@ -138,8 +138,8 @@ func (n *node) checkTagged(v rpc.Value) *Mismatch {
 	return variant.check(v)
 }
 
-// oneOf looks for an alternative that fits. Of several that don't it tells what is
-// wrong with the one that fits best.
+// checkAny checks for a matching alternative. If there is none, it returns the mismatch with the
+// longest path.
 func (n *node) checkAny(v rpc.Value) *Mismatch {
 	var deepest *Mismatch
 	for _, one := range n.any {
@@ -160,8 +160,8 @@ func (n *node) checkAny(v rpc.Value) *Mismatch {
 	return deepest
 }
 
-// missing looks for the members that tell an alternative from another. In general Codex
-// says itself what is missing.
+// checkRequired checks for the members that distinguish alternatives. Codex itself checks for
+// other missing members.
 func (n *node) checkRequired(v rpc.Value) *Mismatch {
 	for n.ref != nil {
 		n = n.ref
@@ -182,16 +182,16 @@ func (m *Mismatch) in(path string) *Mismatch {
 	return m
 }
 
-// privatePrefixes start the keys by which the libraries that Codex reads with pass values
-// to themselves. Package rpc refuses serde_json's everywhere.
+// privatePrefixes start the keys that Codex's decoders use for special values. Package rpc refuses
+// those of serde_json everywhere.
 var privatePrefixes = []string{"$__toml_private_", "$__serde_"}
 
-// private looks for such a key in a value that may be anything.
+// checkPrivate searches for such a key in a value of any shape.
 func checkPrivate(v rpc.Value) *Mismatch {
 	if k := v.Kind(); k != rpc.Object && k != rpc.Array {
 		return nil
 	}
-	// A dollar sign may be written as an escape.
+	// A dollar sign may be written as an escape, so a backslash needs the search, too.
 	if raw := v.Raw(); !bytes.Contains(raw, []byte("$__")) && bytes.IndexByte(raw, '\\') < 0 {
 		return nil
 	}
@@ -242,7 +242,7 @@ func kindOf(letter rune) rpc.Kind {
 	case Object:
 		return rpc.Object
 	}
-	return rpc.Absent // "*"; never a value's
+	return rpc.Absent // "*", which no value has
 }
 
 func wordOf(letter rune) string {

@@ -13,7 +13,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// The table is that of the measured codex, and has a shape for each of its methods.
+// The table is that of the measured Codex, and has a shape for each of its methods.
 func TestTable(t *testing.T) {
 	table := shape.Codex()
 	null, err := rpc.ParseValue([]byte("null"))
@@ -30,7 +30,7 @@ func TestTable(t *testing.T) {
 			if shapes[name] == nil {
 				t.Errorf("%s %s has no shape", side, name)
 			}
-			// Each shape can be decoded when a message needs it.
+			// The shape must be decodable.
 			shape.CheckRequest(name, null.Root())
 			shape.CheckNotification(name, null.Root())
 			shape.CheckResponse(name, null.Root())
@@ -76,14 +76,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What real clients were seen to send passes.
+// Messages of real clients match.
 func TestCaptures(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/captures/*-in.jsonl")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no captures: %v", err)
 	}
 	for _, file := range files {
-		asked := make(map[string]string) // methods of codex's requests by id
+		asked := make(map[string]string) // methods of Codex's requests by id
 		each(t, strings.TrimSuffix(file, "in.jsonl")+"out.jsonl", func(line []byte) {
 			if e, err := rpc.ParseEnvelope(line); err == nil && e.Method != "" && e.ID.IsValid() {
 				asked[e.ID.Key()] = e.Method

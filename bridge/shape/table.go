@@ -1,15 +1,12 @@
-// Package shape holds what a client sends to the plain shape that Codex's own JSON
-// schema gives it.
+// Package shape checks that a client's messages have the shape of Codex's own JSON schema.
 //
-// Codex reads with serde, which takes many forms of one value: an array in place of a
-// struct, a map with one key in place of an enum's name, an array in place of a tagged
-// object. The bridge judges the form that the schema describes, and no other. Check says
-// what in a message has another form.
+// Codex decodes with serde, which accepts several forms of a value: an array for a struct, a map
+// with one key for the name of an enum, an array for a tagged object. The policy examines only
+// the form in the schema, so messages with another form must be refused.
 //
-// The table, codex.json, is written by cmd/bridge-schema from the schema that Codex
-// prints. The shapes of a method are decoded when the first message has that method: few
-// methods are used in a conversation, and all shapes take 12 ms and 2 MiB. The package is
-// pure.
+// cmd/bridge-schema writes the table, codex.json, from the schema that Codex prints. The shapes of
+// a method are decoded at its first message: few methods are used in a conversation, and all
+// shapes take 12 ms and 2 MiB. The functions may be called concurrently.
 package shape
 
 import (
@@ -20,28 +17,28 @@ import (
 	"sync"
 )
 
-// Shape is what a value may be. Exactly one of Ref, Any and Kinds (with what belongs to
-// it) says so; with Ref and Any, Kinds are allowed as well.
+// Shape describes the values that are valid: by Ref, Any, or Kinds with the other fields. With Ref
+// and Any, Kinds are valid as well.
 type Shape struct {
 	Ref   string   `json:"ref,omitempty"`
-	Any   []*Shape `json:"any,omitempty"`  // one of them
-	Kinds string   `json:"k,omitempty"`    // letters of kinds; "*" is anything
-	Elem  *Shape   `json:"of,omitempty"`   // of an array; nil: anything
-	Enum  []string `json:"enum,omitempty"` // the strings that Codex knows
+	Any   []*Shape `json:"any,omitempty"`  // alternatives
+	Kinds string   `json:"k,omitempty"`    // letters of kinds
+	Elem  *Shape   `json:"of,omitempty"`   // of an array; nil means anything
+	Enum  []string `json:"enum,omitempty"` // known strings
 
 	Members  map[string]*Shape `json:"has,omitempty"`
 	Required []string          `json:"must,omitempty"`
-	// Refused are members that the schema does not have and Codex reads all the same.
+	// Refused are members that the schema lacks, but Codex reads.
 	Refused []string `json:"refused,omitempty"`
-	Closed  bool     `json:"closed,omitempty"` // no other members
-	Values  *Shape   `json:"values,omitempty"` // of members beside Members; nil: anything
+	Closed  bool     `json:"closed,omitempty"` // no other members are valid
+	Values  *Shape   `json:"values,omitempty"` // of other members; nil means anything
 
-	Tag      string            `json:"tag,omitempty"` // the member that names the variant
+	Tag      string            `json:"tag,omitempty"` // the member with the name of the variant
 	Variants map[string]*Shape `json:"variants,omitempty"`
-	Untagged *Shape            `json:"untagged,omitempty"` // an object without the tag; nil: there is none
+	Untagged *Shape            `json:"untagged,omitempty"` // an object without the tag; nil if invalid
 }
 
-// The letters of Shape.Kinds.
+// Letters in Shape.Kinds.
 const (
 	Null    = 'z'
 	Bool    = 'b'
@@ -52,19 +49,19 @@ const (
 	AnyKind = '*'
 )
 
-// Table is the shapes of one Codex.
+// Table has the shapes of one Codex.
 type Table struct {
 	Version       string            `json:"version"`
 	Requests      map[string]*Shape `json:"requests"`      // params of the client's requests
-	Notifications map[string]*Shape `json:"notifications"` // params of its notifications
-	Answers       map[string]*Shape `json:"answers"`       // results that it gives to Codex
+	Notifications map[string]*Shape `json:"notifications"` // params of the client's notifications
+	Answers       map[string]*Shape `json:"answers"`       // results of the client's responses
 	Definitions   map[string]*Shape `json:"definitions"`
 }
 
 //go:embed codex.json
 var tableJSON []byte
 
-// Codex returns the table of the measured Codex. It must not be changed.
+// Codex returns the table of the measured Codex. The caller must not change it.
 var Codex = sync.OnceValue(func() *Table {
 	t := new(Table)
 	if err := json.Unmarshal(tableJSON, t); err != nil {
@@ -73,15 +70,15 @@ var Codex = sync.OnceValue(func() *Table {
 	return t
 })
 
-// nodes are the shapes of one side's methods with references resolved, as far as messages
-// have needed them. They are safe for concurrent use.
+// nodes are the compiled shapes of one side's methods that messages have needed so far. It may be
+// used concurrently.
 type nodes struct {
 	c      *compiler
 	shapes map[string]json.RawMessage
 	byName map[string]*node
 }
 
-// of returns the node of a method, nil for a method that the table does not have.
+// lookup returns the node of a method, or nil if the table does not have the method.
 func (n *nodes) lookup(method string) *node {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
@@ -93,7 +90,7 @@ func (n *nodes) lookup(method string) *node {
 	return known
 }
 
-// sides are the nodes that messages of the client are checked against.
+// sides are the nodes for a client's messages.
 type sides struct{ requests, notifications, responses *nodes }
 
 var tables = sync.OnceValue(func() sides {
@@ -116,15 +113,15 @@ func decode(text json.RawMessage) *Shape {
 	return s
 }
 
-// panicTable is for a table that was not written by cmd/bridge-schema. A test decodes all of it.
+// panicTable panics because of an invalid table. A test decodes all of it.
 func panicTable(err error) {
 	panic(fmt.Sprintf("bridge/shape/codex.json: %v; write it with `make schema`", err))
 }
 
-// node is a Shape that is fast to check.
+// node is a compiled Shape.
 type node struct {
 	kinds    uint8 // a bit for each rpc.Kind
-	anyValue bool  // anything
+	anyValue bool  // everything is valid
 	ref      *node
 	any      []*node
 	elem     *node
@@ -136,15 +133,15 @@ type node struct {
 	tag      string
 	variants map[string]*node
 	untagged *node
-	want     string // for people
+	want     string // for error messages
 }
 
-// compiler makes nodes of shapes.
+// compiler compiles shapes to nodes.
 type compiler struct {
 	mu          sync.Mutex
 	definitions map[string]json.RawMessage
-	shapes      map[string]*Shape // definitions that were decoded
-	done        map[string]*node  // by definition
+	shapes      map[string]*Shape // decoded definitions
+	done        map[string]*node  // compiled definitions
 }
 
 // shape returns a definition.
@@ -161,7 +158,7 @@ func (c *compiler) shape(name string) *Shape {
 	return s
 }
 
-// node is called with the lock held, as all that it calls.
+// node compiles a shape. The lock must be held, as for the methods that it calls.
 func (c *compiler) node(s *Shape) *node {
 	if s == nil {
 		return nil
@@ -204,12 +201,12 @@ func (c *compiler) definition(name string) *node {
 		return n
 	}
 	n := new(node)
-	c.done[name] = n // before what is in it: definitions may lead back
+	c.done[name] = n // before fill, since definitions may be recursive
 	c.fill(n, c.shape(name))
 	return n
 }
 
-// describe is a shape in words.
+// describe returns a shape in words.
 func (c *compiler) describe(s *Shape) string {
 	for seen := 0; s.Ref != "" && seen < 10; seen++ {
 		d := *c.shape(s.Ref)
