@@ -394,6 +394,8 @@ func TestResumeWithoutSandbox(t *testing.T) {
 	const policy = "[policy]\ngate = false\nsandbox = \"workspace-write\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\nprotected_paths = [\"secrets\"]\n"
 	const asks = `
 editor> {"id":1,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"on-request","approvalsReviewer":"user"}}
+codex<  {"id":"$list","method":"thread/loaded/list","params":{"limit":1000}}
+codex>  {"id":"$list","result":{"data":[]}}
 codex<  {"id":"$read","method":"thread/read","params":{"threadId":"t1","includeTurns":false}}
 `
 	w := world(t)
@@ -413,7 +415,7 @@ codex<  {"id":"$read","method":"thread/read","params":{"threadId":"t1","includeT
 	c.Play("unknown", asks+`codex>  {"id":"$read","error":{"code":-32600,"message":"no rollout found"}}
 editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/resume","rule":"policy.protected_paths","field":"params.threadId","reason":"<text>","origin":"<text>","mend":"send sandbox"}}}
 `)
-	c.Play("known", strings.ReplaceAll(asks, "$read", "$again")+`codex>  {"id":"$again","result":{"thread":{"id":"t1","path":"$rollout"}}}
+	c.Play("known", strings.NewReplacer("$read", "$again", "$list", "$relist").Replace(asks)+`codex>  {"id":"$again","result":{"thread":{"id":"t1","path":"$rollout"}}}
 codex<  {"id":"$config","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}
 codex>  {"id":"$config","result":{"config":{},"layers":[]}}
 codex<  {"id":1,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":"read-only","config":"$overlay"}}

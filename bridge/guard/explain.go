@@ -86,7 +86,7 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	state.Workspaces = g.threads.workspaces()
 	state.Thread, state.Defaults = s.Thread, s.Defaults
 	state.Escalation = rules.Sandboxed
-	state.Stored = &policy.Stored{}
+	state.Stored, state.NotLoaded = &policy.Stored{}, true
 	if s.Thread != nil {
 		state.Stored.Sandbox = s.Thread.Sandbox
 	}

@@ -306,10 +306,14 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 // informed decides, and asks codex for what the decision turns out to need.
 func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.ClientMessage, m *rpc.Message, state *policy.State) policy.Decision {
 	d := p.Decide(m, *state)
-	// At most: the folder, the configuration, that with the project's own, and the
-	// thread's last sandbox.
-	for range 4 {
+	// At most: the folder, the configuration, that with the project's own, the
+	// thread's last sandbox, and the profile of a loaded thread.
+	for range 5 {
 		switch {
+		case d.NeedsLoaded:
+			id, _ := m.Params.Get("threadId").Text()
+			state.Loaded = g.loadedProfile(ctx, id)
+			state.NotLoaded = state.Loaded == nil
 		case d.NeedsStored:
 			state.Stored = g.stored(ctx, call)
 			if state.Stored == nil {
@@ -347,9 +351,6 @@ func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) pol
 		}
 		if m.Method == "thread/resume" {
 			state.Loaded, state.Unsubscribed = g.threads.profile(id)
-			if state.Loaded == nil { // a subagent has the profile of its parent
-				state.Loaded, _ = g.threads.profile(g.origin(id))
-			}
 		}
 	}
 	return state

@@ -1,16 +1,27 @@
 package guard
 
-import "codex-bridge/bridge/policy"
+import (
+	"context"
+	"slices"
 
-// loadedThread is what the guard remembers of a thread as long as Codex may have it in memory, also while the thread
-// takes no turn.
+	"codex-bridge/bridge/policy"
+)
+
+// loadedThread is what the guard remembers of a thread that Codex may have in memory, also while the thread takes no
+// turn. When Codex unloads the thread, its subagents may stay loaded, with the settings and the profile that they have.
 type loadedThread struct {
 	enforced     bool           // a request under an enforced policy opened it
 	workspaces   []string       // all that it has had; its commands may still write them
 	varied       bool           // its sandbox or approvals have changed; an agent of it may have the earlier ones
 	unsubscribed bool           // the client has sent thread/unsubscribe since it opened the thread
-	fence        *policy.Fence  // the profile with which Codex has loaded it
+	unloaded     bool           // Codex has unloaded it once; a subagent of it may have an earlier profile
+	fence        *policy.Fence  // the profile with which Codex has loaded it; nil if it has not
 	last         *policy.Thread // as it was last verified; nil if it never was
+}
+
+// unload forgets what ends when Codex unloads the thread.
+func (l *loadedThread) unload() {
+	*l = loadedThread{unloaded: true, varied: l.varied, last: l.last}
 }
 
 // recordLocked returns the record of a thread, a new one if there is none.
@@ -59,6 +70,29 @@ func (t *threads) profile(id string) (fence *policy.Fence, unsubscribed bool) {
 		return one.fence, one.unsubscribed
 	}
 	return nil, false
+}
+
+// loadedProfile returns the profile of a thread that the guard has no profile of. It returns nil if Codex says that it has
+// not loaded the thread, and an empty profile, which protects nothing, if the profile is not known.
+func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Fence {
+	if loaded, err := g.loaded(ctx); err == nil && !slices.Contains(loaded, id) {
+		return nil
+	}
+	// A subagent has the profile that its parent had when it was started.
+	if fence := g.threads.onlyProfile(g.origin(id)); fence != nil {
+		return fence
+	}
+	return &policy.Fence{}
+}
+
+// onlyProfile returns the profile with which Codex has loaded a thread, nil if the thread may have had another one before.
+func (t *threads) onlyProfile(id string) *policy.Fence {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one := t.loaded[id]; one != nil && !one.unloaded {
+		return one.fence
+	}
+	return nil
 }
 
 // mayHave records that Codex may have loaded a thread with a profile. It does nothing for a thread without an id.

@@ -1,7 +1,8 @@
 package guard
 
 import (
-	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"codex-bridge/bridge/config"
@@ -23,7 +24,8 @@ func TestLoadedThread(t *testing.T) {
 		{"and with the first one again", func(t *threads) { t.loaded["t"].verified(readOnly); t.loaded["t"].verified(workspace) }, true},
 		{"unsubscribed", func(t *threads) { t.unsubscribe("t", true) }, true},
 		{"unverified", func(t *threads) { t.unverified("t") }, true},
-		{"unloaded", func(t *threads) { t.unverified("t"); t.unloaded("t") }, false},
+		{"unloaded", func(t *threads) { t.unloaded("t") }, false},
+		{"changed and unloaded", func(t *threads) { t.unverified("t"); t.unloaded("t") }, true}, // an agent may stay loaded
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			threads := threads{known: map[string]*thread{"t": {Thread: workspace}}}
@@ -36,7 +38,7 @@ func TestLoadedThread(t *testing.T) {
 			if got := threads.isVariedLocked("t"); got != test.varied {
 				t.Errorf("its settings have changed: %v", got)
 			}
-			if got, unsubscribed := threads.profile("t"); unsubscribed != (test.name == "unsubscribed") || (got == nil) != (test.name == "unloaded") || got != nil && !got.On {
+			if got, unsubscribed := threads.profile("t"); unsubscribed != (test.name == "unsubscribed") || (got == nil) != strings.HasSuffix(test.name, "unloaded") || got != nil && !got.On {
 				t.Errorf("profile %v, unsubscribed %v", got, unsubscribed)
 			}
 			if threads.loaded[""] != nil {
@@ -82,39 +84,70 @@ func TestUnverifiedThreadIsVaried(t *testing.T) {
 	}
 }
 
-// A resume is decided with the profile of the loaded thread: its own, or that of the thread whose subagent it is.
+// A thread that Codex has loaded has the profile of its own record, or of the thread whose subagent it is. The profile of any
+// other loaded thread is unknown.
+func TestLoadedProfile(t *testing.T) {
+	const parent, child, other = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b", "01900000-0000-7000-8000-00000000000c"
+	has := func(name string) policy.Fence { return policy.Fence{On: true, Roots: []string{name}} }
+	for _, test := range []struct {
+		name   string
+		change func(t *threads)
+		id     string
+		loaded string // Codex's answer
+		want   string // nil, unknown or the name of the profile
+	}{
+		{"parent loaded", func(t *threads) { t.mayHave(parent, has("parent")) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
+		{"not loaded", func(t *threads) { t.mayHave(parent, has("parent")) }, child, `"result":{"data":["` + parent + `"]}`, "nil"},
+		{"no record of the parent", func(*threads) {}, child, `"result":{"data":["` + child + `"]}`, "unknown"},
+		{"parent unloaded", func(t *threads) { t.mayHave(parent, has("parent")); t.unloaded(parent) }, child, `"result":{"data":["` + child + `"]}`, "unknown"},
+		{"parent unloaded and resumed", func(t *threads) {
+			t.mayHave(parent, has("parent"))
+			t.unloaded(parent)
+			t.mayHave(parent, has("later"))
+		}, child, `"result":{"data":["` + child + `"]}`, "unknown"},
+		{"another thread", func(t *threads) { t.mayHave(parent, has("parent")) }, other, `"result":{"data":["` + other + `"]}`, "unknown"},
+		{"no list", func(t *threads) { t.mayHave(parent, has("parent")) }, other, `"error":{"code":-32600,"message":"no"}`, "unknown"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newAgentWorld(t, nil)
+			w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl", `{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+child+
+				`","parent_thread_id":"`+parent+`","cwd":"`+w.root+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parent+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
+			w.start()
+			test.change(&w.g.threads)
+			found := make(chan *policy.Fence, 1)
+			go func() { found <- w.g.loadedProfile(t.Context(), test.id) }()
+			w.answer("thread/loaded/list", `{"limit":1000}`, test.loaded)
+			got := "nil"
+			if fence := <-found; fence != nil {
+				got = "unknown"
+				if fence.On {
+					got = fence.Roots[0]
+				}
+			}
+			if got != test.want {
+				t.Errorf("the profile is %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// The guard has a profile for the thread of a resume, and for no other method.
 func TestProfileOfResumedThread(t *testing.T) {
-	const parent, child = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
 	for _, mode := range []config.Mode{config.Enforce, config.Audit} {
 		w := newAgentWorld(t, func(p *config.Policy) { p.Mode = mode })
-		w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl", `{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+child+
-			`","parent_thread_id":"`+parent+`","cwd":"`+w.root+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parent+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
-		w.g.threads.known = map[string]*thread{parent: {Thread: policy.Thread{ID: parent}}, child: {Thread: policy.Thread{ID: child}}}
+		w.g.threads.known = map[string]*thread{"t": {Thread: policy.Thread{ID: "t"}}}
 		w.start()
-		of := func(method, id string) string {
-			m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"` + method + `","params":{"threadId":"` + id + `"}}`))
+		w.g.threads.mayHave("t", policy.Fence{Roots: []string{"own"}})
+		for method, want := range map[string]bool{"thread/resume": true, "thread/fork": false} {
+			m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"` + method + `","params":{"threadId":"t"}}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			fence := w.g.state(context.Background(), w.g.Policy(), m).Loaded
-			if fence == nil {
-				return ""
-			}
-			return fence.Roots[0]
-		}
-		check := func(method, id, want string) {
-			t.Helper()
-			if got := of(method, id); got != want {
-				t.Errorf("%s: %s of %s has the profile of %q, want %q", mode, method, id, got, want)
+			fence := w.g.state(t.Context(), w.g.Policy(), m).Loaded
+			if got := fence != nil && slices.Equal(fence.Roots, []string{"own"}); got != want {
+				t.Errorf("%s: %s has the profile %+v", mode, method, fence)
 			}
 		}
-		check("thread/resume", child, "")
-		w.g.threads.mayHave(parent, policy.Fence{Roots: []string{"parent"}})
-		check("thread/resume", parent, "parent")
-		check("thread/resume", child, "parent")
-		check("thread/fork", parent, "")
-		w.g.threads.mayHave(child, policy.Fence{Roots: []string{"child"}})
-		check("thread/resume", child, "child")
 	}
 }
 

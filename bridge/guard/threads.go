@@ -337,7 +337,9 @@ func (t *threads) unloaded(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.held, id)
-	delete(t.loaded, id)
+	if one := t.loaded[id]; one != nil {
+		one.unload()
+	}
 	t.writable.unloaded(id)
 	if t.known[id] != nil {
 		delete(t.known, id)

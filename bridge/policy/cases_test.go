@@ -96,6 +96,7 @@ type world struct {
 	Stands       string
 	Loaded       *policy.Fence
 	Unsubscribed bool
+	NotAsked     bool // whether Codex has loaded the thread
 	Opened       string
 	Nowhere      bool
 	Defaults     json.RawMessage
@@ -170,7 +171,7 @@ func setState(t *testing.T, st *policy.State, text string) {
 		t.Fatal(err)
 	}
 	st.Start, st.Home, st.Thread, st.Stands, st.Nowhere = w.Start, w.Home, w.Thread, w.Stands, w.Nowhere
-	st.Loaded, st.Unsubscribed = w.Loaded, w.Unsubscribed
+	st.Loaded, st.Unsubscribed, st.NotLoaded = w.Loaded, w.Unsubscribed, w.Loaded == nil && !w.NotAsked
 	if st.Loaded != nil { // as fenceEntries writes it
 		if inner, ok := st.Loaded.Entries[":workspace_roots"].(map[string]any); ok {
 			roots := make(map[string]string)
@@ -244,6 +245,9 @@ func printed(d policy.Decision, line string) string {
 	}
 	if d.NeedsStored {
 		b.WriteString("needs> stored\n")
+	}
+	if d.NeedsLoaded {
+		b.WriteString("needs> loaded\n")
 	}
 	if d.Untrusted != "" {
 		b.WriteString("untrusted> " + d.Untrusted + "\n")

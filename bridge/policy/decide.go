@@ -115,6 +115,7 @@ type call struct {
 
 	needsFolder bool       // State.Stands is missed
 	needsStored bool       // State.Stored is missed
+	needsLoaded bool       // State.Loaded is missed
 	readFor     string     // the cwd that State.Defaults should be read for
 	own         trustLevel // what the user's own configuration says of the folder
 	untrusted   string     // the folder that the overlay makes untrusted
@@ -169,6 +170,10 @@ func (c *call) decision() Decision {
 	if c.err == nil && c.needsFolder {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleTrust, "the folder that the thread stands in could not be found out", "send its cwd")
 		return Decision{Verdict: Deny, Err: c.err, NeedsFolder: true}
+	}
+	if c.err == nil && c.needsLoaded {
+		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "Codex was not asked whether it has loaded the thread", "resume the thread again")
+		return Decision{Verdict: Deny, Err: c.err, NeedsLoaded: true}
 	}
 	if c.err == nil && c.needsStored {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the thread's sandbox could not be found out", "send sandbox")

@@ -73,6 +73,8 @@ type Decision struct {
 	// stands.
 	// NeedsStored: State.Stored is missing.
 	NeedsStored bool
+	// NeedsLoaded: State.Loaded or State.NotLoaded is missing.
+	NeedsLoaded bool
 	NeedsFolder bool
 	// Untrusted is the folder whose own configuration is kept from being loaded; ""
 	// when it is loaded, or when the user's own configuration distrusts it anyway.

@@ -111,6 +111,10 @@ func (c *call) fence([]string) {
 		return
 	}
 	c.defineFence()
+	if c.m.Method == "thread/resume" && c.sent.Fence.On && c.st.Loaded == nil && !c.st.NotLoaded {
+		c.needsLoaded = true
+		return
+	}
 	// Measured: Codex ignores the overlay of a loaded thread, unless the client has unsubscribed from it.
 	loaded := c.st.Loaded != nil && c.m.Method == "thread/resume"
 	if loaded && !c.keepFence() || !c.sent.Fence.On {
@@ -177,7 +181,7 @@ func (c *call) keepFence() bool {
 		return false
 	}
 	c.refuse(rpc.CodeNotVerified, "params.threadId", ruleProtected,
-		"Codex has the thread in memory with a permissions profile that does not protect what has to be protected now", "start another thread, or start Codex again and resume this one then")
+		"Codex has the thread in memory, and its permissions profile is unknown or does not protect what has to be protected now", "start another thread, or start Codex again and resume this one then")
 	return false
 }
 

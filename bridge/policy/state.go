@@ -68,9 +68,10 @@ type State struct {
 	// Opened is the canonical folder in which the thread of a resume or fork was opened. It is "" unless a turn has
 	// moved the thread since, and Codex has not loaded it.
 	Opened string
-	// Loaded is the permissions profile with which Codex has loaded the thread of a resume; nil if it has not, as
-	// far as is known.
-	Loaded *Fence
+	// Loaded is the permissions profile with which Codex has loaded the thread of a resume: empty if Codex has loaded the
+	// thread with another profile than a known one; nil if it has not loaded it (NotLoaded), or was not asked yet.
+	Loaded    *Fence
+	NotLoaded bool
 	// Unsubscribed reports that the client has sent thread/unsubscribe since, so that Codex may load the thread anew.
 	Unsubscribed bool
 	// Stored is the sandbox of the thread's last turn, of a resume or fork; nil: not

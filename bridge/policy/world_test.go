@@ -113,6 +113,7 @@ func state() policy.State {
 		Temps:     []policy.TempFolder{{Name: "/tmp", Path: "/tmp"}, {Name: "$TMPDIR", Path: "/var/tmp/t"}},
 		Thread:    &policy.Thread{ID: "T", Workspace: "/code/proj"},
 		Defaults:  &policy.Defaults{},
+		NotLoaded: true,
 		Paths:     disk,
 		Repositories: repositories{
 			"/code/proj/sub":       {"/code/proj"},

@@ -1,0 +1,131 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"testing"
+
+	"codex-bridge/cmd/internal/scripted"
+)
+
+// unloadAtOnce has Codex unload threads without a client after a second, not after half an hour.
+const unloadAtOnce = "thread_unload_delay_secs = 1\n"
+
+// unload has Codex unload a thread.
+func (a *agreeable) unload(thread string) {
+	mark := a.Mark()
+	a.must("thread/unsubscribe", map[string]any{"threadId": thread})
+	a.waitFor(mark, "thread/closed", nil)
+}
+
+// An agent that a wider turn has started stays loaded when Codex unloads its parent. A narrower turn gives it no work by
+// its name, also after the parent was resumed.
+func TestNamedAgentOfUnloadedThread(t *testing.T) {
+	t.Parallel()
+	for name, argv := range map[string][]string{"bridge": proxyArgv, "control: Codex alone": {codexPath, "app-server"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{mute: "many", config: gitConfig, codexConfig: unloadAtOnce + "[features.multi_agent_v2]\nenabled = true\ntool_namespace = \"team\"\n"})
+			a := w.agreeable(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			turn, mark := a.begin(thread, `CALL: team/spawn_agent {"task_name":"a","message":"SAY: hello","fork_turns":"none"}`)
+			a.end(thread, turn, mark)
+			a.agentEnds(thread, mark)
+			a.unload(thread)
+			a.must("thread/resume", map[string]any{"threadId": thread, "sandbox": "read-only"})
+			w.model.Add(scripted.Step{When: "BEGIN", Reply: scripted.Reply{scripted.Call{Tool: "followup_task", Namespace: "team", Arguments: []byte(`{"target":"a","message":"AGENT"}`)}}})
+			for range 2 { // for the thread itself, and for the agent
+				w.model.Add(scripted.Step{When: "", Reply: scripted.Reply{scripted.Run("touch made")}})
+			}
+			turn, mark = a.begin(thread, "BEGIN")
+			a.end(thread, turn, mark)
+			refused := false
+			for _, r := range w.model.Requests() {
+				for _, output := range r.ToolOutputs() {
+					refused = refused || strings.Contains(output, "can't be told")
+				}
+			}
+			if want := name == "bridge"; refused != want || w.left("workspace/made") == want {
+				t.Errorf("refused: %v, made: %v", refused, w.left("workspace/made"))
+			}
+			a.quit()
+		})
+	}
+}
+
+// Codex has loaded a thread, and the bridge does not know with which profile: the profile may lack a path that has become
+// protected since. Such a thread is not opened.
+func TestLoadedThreadWithUnknownProfile(t *testing.T) {
+	t.Parallel()
+	const config = "[codex]\nshutdown_grace = \"1m\"\nmax_message = \"%s\"\n[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"
+	child := func(a *agreeable, thread string) string {
+		id, _ := a.spawn(thread, "SAY: hello")
+		return id
+	}
+	for name, test := range map[string]struct {
+		maxMessage   string
+		instructions int                                      // length of baseInstructions
+		load         func(a *agreeable, thread string) string // returns the thread to resume
+		unload       func(a *agreeable, thread string)        // nil: the parent stays loaded
+	}{
+		"agent of a loaded thread":    {load: child},
+		"agent of an unloaded thread": {load: child, unload: func(a *agreeable, thread string) { a.unload(thread) }},
+		"agent of an unloaded, resumed thread": {load: child, unload: func(a *agreeable, thread string) {
+			a.unload(thread)
+			a.must("thread/resume", map[string]any{"threadId": thread})
+		}},
+		"agent with a long first line": {load: child, instructions: 1_200_000},
+		"fork whose answer is too long": {maxMessage: "256KiB", load: func(a *agreeable, thread string) string {
+			a.turn(thread, "SAY: "+strings.Repeat("x", 200_000))
+			a.turn(thread, "SAY: "+strings.Repeat("y", 200_000))
+			mark := a.Mark()
+			_, _ = a.Call(a.ctx, "thread/fork", map[string]any{"threadId": thread}) // the bridge returns an error
+			return a.waitFor(mark, "thread/started", nil).Param("thread", "id")
+		}},
+	} {
+		for by, argv := range map[string][]string{"bridge": proxyArgv, "control: Codex alone": {codexPath, "app-server"}} {
+			t.Run(name+"/"+by, func(t *testing.T) {
+				t.Parallel()
+				base := fmt.Sprintf(config, cmp.Or(test.maxMessage, "64MiB"))
+				w := newWorld(t, options{config: base + "protected_paths = [\".github\"]\n", mute: "the configuration changes, and lines are long", codexConfig: unloadAtOnce})
+				w.write("workspace/secrets/key", "old")
+				w.write("workspace/write.sh", "echo new > secrets/key")
+				bridge := by == "bridge"
+				a := w.agreeable(argv...)
+				params := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+				if test.instructions > 0 {
+					params["baseInstructions"] = strings.Repeat("x", test.instructions)
+				}
+				thread := a.thread(params)
+				id := test.load(a, thread)
+				if bridge {
+					w.write("config.toml", base+"protected_paths = [\".github\", \"secrets\"]\n")
+					if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if test.unload != nil {
+					test.unload(a, thread)
+				}
+				_, err := a.Call(a.ctx, "thread/resume", map[string]any{"threadId": id, "excludeTurns": true, "sandbox": "workspace-write"})
+				if bridge {
+					if err == nil || err.Code != -32013 {
+						t.Errorf("the resume: %v", err)
+					}
+				} else {
+					if err != nil {
+						t.Fatal(err)
+					}
+					a.turn(id, "RUN: sh write.sh")
+				}
+				if got := strings.TrimSpace(w.read("workspace/secrets/key")); (got == "old") != bridge {
+					t.Errorf("the file is %q", got)
+				}
+				a.quit()
+			})
+		}
+	}
+}
