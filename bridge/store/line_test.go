@@ -59,13 +59,13 @@ func checkLine(t interface{ Errorf(string, ...any) }, line, hash string) {
 // The example of the documentation is a real one: it verifies by the rules that
 // stand there, and the same decisions give the same lines.
 func TestDocumentedExample(t *testing.T) {
-	text, err := os.ReadFile("../../docs/decisions.md")
+	text, err := os.ReadFile("../../docs/guides/approvals.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := regexp.MustCompile(`(?m)^    (\{"client".*\})$`).FindAllStringSubmatch(string(text), -1)
 	if len(lines) != 2 {
-		t.Fatalf("%d lines of the export in docs/decisions.md, want 2", len(lines))
+		t.Fatalf("%d lines of the export in docs/guides/approvals.md, want 2", len(lines))
 	}
 	s := open(t, backends[0].fresh(t))
 	previous := zeros
@@ -96,7 +96,7 @@ func TestDocumentedExample(t *testing.T) {
 		}
 	}
 	if want := previous + ":2"; !strings.Contains(string(text), want) {
-		t.Errorf("docs/decisions.md has no head %s", want)
+		t.Errorf("docs/guides/approvals.md has no head %s", want)
 	}
 }
 

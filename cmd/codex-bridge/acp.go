@@ -230,7 +230,7 @@ func (c listAgentsCmd) Run(out io.Writer) error {
 		return json.NewEncoder(out).Encode(map[string]any{"enabled": cfg.ACP.Enabled, "agents": rows})
 	}
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(out, "no agents are configured; [acp.agents.NAME] of the configuration are, see docs/agents.md")
+		_, err := fmt.Fprintln(out, "no agents are configured; [acp.agents.NAME] of the configuration are, see docs/guides/agents.md")
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)

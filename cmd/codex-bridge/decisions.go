@@ -17,7 +17,7 @@ import (
 type decisionsCmd struct {
 	List   listDecisionsCmd   `cmd:"" help:"List what was changed or refused, the newest last."`
 	Verify verifyDecisionsCmd `cmd:"" help:"Check that no decision was changed, taken out, put in or moved."`
-	Export exportDecisionsCmd `cmd:"" help:"Write all decisions as JSON Lines (docs/decisions.md)."`
+	Export exportDecisionsCmd `cmd:"" help:"Write all decisions as JSON Lines (docs/guides/approvals.md)."`
 }
 
 type listDecisionsCmd struct {

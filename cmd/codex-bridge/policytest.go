@@ -8,7 +8,7 @@ import (
 )
 
 type policyTestCmd struct {
-	Files   []string `arg:"" name:"file" help:"Files of cases: TOML, or JSON Lines (.jsonl). See docs/policy-tests.md."`
+	Files   []string `arg:"" name:"file" help:"Files of cases: TOML, or JSON Lines (.jsonl). See docs/reference/cli.md."`
 	Verbose bool     `short:"v" help:"Name the cases that are right, too."`
 }
 

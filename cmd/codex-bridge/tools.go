@@ -68,7 +68,7 @@ func (c listToolsCmd) Run(out io.Writer) error {
 
 func printTools(out io.Writer, rows []toolRow, left []tools.OmittedTool, servers []server.Status) error {
 	if len(rows)+len(left)+len(servers) == 0 {
-		_, err := fmt.Fprintln(out, "no tools are configured; [tools.NAME] and [tool_servers.NAME] of the configuration are, see docs/tools.md")
+		_, err := fmt.Fprintln(out, "no tools are configured; [tools.NAME] and [tool_servers.NAME] of the configuration are, see docs/guides/tools.md")
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)

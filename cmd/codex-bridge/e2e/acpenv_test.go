@@ -12,7 +12,7 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// The ways in which editors hand the bridge to codex-acp, as docs/editors.md has them.
+// The ways in which editors hand the bridge to codex-acp, as docs/guides/editors.md has them.
 // That a command is asked about shows the bridge in between: codex alone would not ask.
 func TestACPEnvironments(t *testing.T) {
 	t.Parallel()

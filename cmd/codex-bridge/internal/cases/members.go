@@ -114,7 +114,7 @@ func (t *table) done() error {
 		return t.err
 	}
 	if len(t.members) > 0 {
-		return fmt.Errorf("unknown key %s; see docs/policy-tests.md", strings.Join(slices.Sorted(maps.Keys(t.members)), ", "))
+		return fmt.Errorf("unknown key %s; see docs/reference/cli.md", strings.Join(slices.Sorted(maps.Keys(t.members)), ", "))
 	}
 	return nil
 }
