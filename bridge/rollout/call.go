@@ -9,20 +9,20 @@ import (
 	"codex-bridge/rpc"
 )
 
-// tool is the one tool of codex 0.169.0 that runs commands, with or without
-// features.unified_exec (measured: shell, shell_command, local_shell and
-// container.exec are no calls that it supports).
+// commandTool is the only tool of Codex 0.169.0 that runs commands, with or without
+// features.unified_exec (measured: it does not support shell, shell_command, local_shell and
+// container.exec).
 const commandTool = "exec_command"
 
-// harmless are the arguments of it that say nothing of the sandbox. Of one that is
-// not known nobody can tell. prefix_rule goes with an escalation only.
+// neutralArguments are the arguments that do not affect the sandbox. The effect of an unknown one is
+// unknown. prefix_rule is only valid with an escalation.
 var neutralArguments = []string{"cmd", "justification", "max_output_tokens", "tty", "workdir", "yield_time_ms"}
 
-// readCall reads a function_call that asks for a command in the sandbox, or that surely
-// asks for one outside of it. It returns false for any other.
+// readCall parses a function_call that asks for a command in the sandbox, or certainly for one
+// outside. It returns false for any other.
 //
-// Measured: null is as good as left out. Codex refuses arguments with a name twice. It
-// ignores an argument that it does not know, and prefix_rule without an escalation.
+// Measured: null is equal to a missing argument. Codex refuses duplicate arguments. It ignores
+// unknown arguments, and prefix_rule without an escalation.
 func readCall(item rpc.Value) (Call, bool) {
 	text, ok := item.Get("arguments").Text()
 	if !ok || !item.Get("name").Is(commandTool) || isSet(item.Get("namespace")) {
@@ -65,15 +65,14 @@ func readCall(item rpc.Value) (Call, bool) {
 	return call, !rule
 }
 
-// unknownShell stands for one that the call names, and that is not known here.
+// unknownShell is a shell that the call names, but that is unknown here.
 const unknownShell = "?"
 
-// shellName is the shell that Codex runs where it is asked for that one; "" if it is not
-// known.
+// shellName returns the shell that Codex runs for the requested one, or "" if it is unknown.
 //
-// Measured: Codex goes by the last part of a path without what follows its dot, takes
-// bash, zsh and sh from where the system keeps them, whatever the path, and for any other
-// name /bin/sh, unless it is one of PowerShell or cmd that is installed.
+// Measured: Codex uses the last part of a path, without an extension. It takes bash, zsh and sh
+// from the folders of the system, whatever the path. For any other name it runs /bin/sh, except
+// for an installed PowerShell or cmd.
 func shellName(text string) string {
 	name := text[strings.LastIndexByte(text, '/')+1:]
 	if slices.Contains([]string{"bash", "zsh", "sh"}, name) {
@@ -82,7 +81,7 @@ func shellName(text string) string {
 	return ""
 }
 
-// usualShell is the shell of calls that name none, as Codex tells the model.
+// defaultShell returns the shell of calls that name none, as Codex states it to the model.
 func defaultShell(line []byte) (string, bool) {
 	if !bytes.Contains(line, []byte(`"world_state"`)) {
 		return "", false

@@ -1,14 +1,11 @@
-// Package rollout reads what codex itself has written down of a thread: its rollout
-// file, JSON Lines below CODEX_HOME/sessions.
+// Package rollout reads Codex's own record of a thread: its rollout file, JSON Lines below
+// CODEX_HOME/sessions.
 //
-// Measured: when codex asks about a command, the model's call already stands there
-// under the call_id that the question has for its itemId, on a fresh, a resumed and
-// a forked thread. The question itself does not tell whether the model asked for the
-// command to run outside of the sandbox.
+// Measured: when Codex asks about a command, the model's call is already in the file. Its call_id is
+// the itemId of the request, on a fresh, a resumed and a forked thread. The request itself does not
+// say whether the model asked to run the command outside the sandbox.
 //
-// What it promises: Sandboxed is said of a call only that was read whole and asks for
-// nothing but the sandbox. It reads a bounded part of a regular file of codex's own,
-// and never waits for one. What it does not: commands that code mode runs have no
-// call of their own, and are unknown. It holds no state; anyone may call it at any
-// time.
+// A call is Sandboxed only if it was parsed as a whole and asks only for the sandbox. The package
+// reads a limited part of regular files, and does not block. Commands of code mode have no call
+// of their own, and are unknown. The functions may be called concurrently.
 package rollout

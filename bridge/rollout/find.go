@@ -12,30 +12,29 @@ import (
 	"codex-bridge/rpc"
 )
 
-// most is how much of the file's end is looked at. A call is asked about as soon as
-// it is made, so that it is among the last lines.
+// maxTail is how many bytes of the file's end are searched for a call. Codex asks for an approval
+// as soon as the call is made, so the call is in the last lines.
 const maxTail = 4 << 20
 
-// Call is what the model's own call of a command says.
+// Call has the data of the model's call of a command.
 type Call struct {
-	// Escalation says whether it asked to run outside of the sandbox.
+	// Escalation is whether the call asked to run outside the sandbox.
 	Escalation rules.Escalation
-	// Requested reports that each call of the id has sandbox_permissions require_escalated,
-	// and no argument that is not known here. Other calls are Escalated for safety only:
-	// Codex may run them inside of the sandbox, without a question.
+	// Requested reports that each call of the id has sandbox_permissions require_escalated and
+	// only known arguments. Other calls are Escalated to be safe: Codex may run them in the
+	// sandbox, without an approval.
 	Requested bool
-	// Shell is the name of the shell that runs it, "bash", "zsh" or "sh"; "" unknown.
+	// Shell is the shell that runs the command, "bash", "zsh" or "sh"; "" if unknown.
 	Shell string
-	// Flags are what the call says of login shells: "-lc", "-c", or "" where it leaves
-	// that to Codex.
+	// Flags are the shell's flags if the call has the argument login: "-lc" or "-c". Otherwise
+	// they are "", and Codex decides.
 	Flags string
 }
 
-// Find returns what the model's call of that id says. codexHome is CODEX_HOME, path the
-// rollout file of the thread.
+// FindCall returns the model's call with an id. codexHome is CODEX_HOME, path the rollout file of
+// the thread. The zero Call means that it is unknown.
 //
-// A model may use an id twice: all the calls that have it must be plain, and name one
-// shell.
+// A model may use an id twice. Then all calls must be in the sandbox and have the same shell.
 func FindCall(codexHome, path, callID string) Call {
 	if codexHome == "" || !filepath.IsAbs(path) || !isPlainID(callID) {
 		return Call{}
@@ -89,8 +88,8 @@ func FindCall(codexHome, path, callID string) Call {
 	return found
 }
 
-// plainID tells whether an id is written in one way only, so that its bytes can be
-// looked for.
+// isPlainID reports whether an id has only one spelling in JSON, so that its bytes can be searched
+// for.
 func isPlainID(id string) bool {
 	const maxLen = 256
 	for _, c := range []byte(id) {
@@ -101,11 +100,11 @@ func isPlainID(id string) bool {
 	return id != "" && len(id) <= maxLen
 }
 
-// beginning is how much of the file's beginning is read where the end is not all of it.
+// maxHead is how many bytes of the file's start are read if the end is not the whole file.
 const maxHead = 1 << 20
 
-// read returns the end of the file, at most that many bytes, from the start of a line on,
-// and the beginning if that is not in it.
+// readEnds returns the end of the file, at most maxBytes and from the start of a line. If that is
+// not the whole file it also returns the start.
 func readEnds(codexHome, path string, maxBytes int64) (tail, head []byte, err error) {
 	f, err := open(codexHome, path)
 	if err != nil {
@@ -134,10 +133,10 @@ func readEnds(codexHome, path string, maxBytes int64) (tail, head []byte, err er
 	return tail, head, nil
 }
 
-var errForeign = errors.New("not a rollout file of codex's own")
+var errForeign = errors.New("not a rollout file of codex")
 
-// open opens a file below codex's folders of sessions, and no other, wherever links
-// lead. Anything but a file is not waited for.
+// open opens a file below Codex's session folders, after resolving links. It does not block on
+// pipes and other special files.
 func open(codexHome, path string) (*os.File, error) {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
@@ -169,11 +168,11 @@ func openIn(folder, name string) (*os.File, error) {
 	return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// judge says what a line makes of the call: the zero Call where it does not speak of it.
+// parseCall returns the call in a line, or the zero Call if the line has no call with this id.
 func parseCall(line []byte, callID string) Call {
 	doc, err := rpc.ParseValue(bytes.TrimRight(line, "\r\n"))
 	if err != nil {
-		return Call{Escalation: rules.Escalated} // a line that names the call and can't be read
+		return Call{Escalation: rules.Escalated} // the line contains the id, but is invalid
 	}
 	item := doc.Root().Get("payload")
 	if !doc.Root().Get("type").Is("response_item") || !item.Get("call_id").Is(callID) {

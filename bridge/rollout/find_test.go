@@ -17,7 +17,7 @@ const (
 	sandboxed = rules.Sandboxed
 )
 
-// call is a line of a rollout file.
+// call returns a line of a rollout file.
 func call(name, arguments string) string {
 	text, err := json.Marshal(arguments)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Codex surely asks about a call only if all calls of its id ask for no sandbox.
+// Codex certainly asks about a call only if all calls of its id ask for no sandbox.
 func TestFindRequested(t *testing.T) {
 	plain := call("exec_command", `{"cmd":"ls"}`)
 	out := call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated","justification":"j","prefix_rule":["ls"],"shell":"sh"}`)
@@ -108,7 +108,7 @@ func TestFindRequested(t *testing.T) {
 	}
 }
 
-// Only files of codex's own are read, and only ids that have one spelling.
+// Only Codex's own files are read, and only ids with one spelling are searched.
 func TestFindForeign(t *testing.T) {
 	plain := call("exec_command", `{"cmd":"ls"}`)
 	home, path := write(t, plain)
@@ -154,7 +154,7 @@ func TestFindForeign(t *testing.T) {
 	}
 }
 
-// Whatever stands in the file, a call that names an escalation is none that stays.
+// In no file a call that names an escalation is Sandboxed.
 func FuzzFind(f *testing.F) {
 	f.Add(`{"cmd":"ls"}`)
 	f.Add(`{"cmd":"ls","sandbox_permissions":"require_escalated"}`)

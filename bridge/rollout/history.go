@@ -15,23 +15,22 @@ import (
 )
 
 const (
-	// mostHistory is how much of a thread's files is read for its history, and the
-	// longest line of them.
+	// maxHistory is the maximum size of a thread's files, and of a line.
 	maxHistory = 64 << 20
-	// mostForks is how many threads a history may come from.
+	// maxForks is the maximum number of threads in a history.
 	maxForks = 16
 )
 
 var (
-	errMeta    = errors.New("it does not begin with what thread it is of")
+	errMeta    = errors.New("its first line does not describe the thread")
 	errForks   = errors.New("it comes from too many threads")
 	errHistory = fmt.Errorf("it is longer than %d MiB", maxHistory>>20)
 )
 
-// History is what the model is told of a thread: raw items of the Responses API, the
-// oldest first, without what Codex tells each thread anew when it begins. Of a thread that
-// was forked it is that of the thread before, too. What can't be told whole is an error: a
-// record of a kind that is not known may have changed what came before.
+// History returns the model's context of a thread: raw items of the Responses API, from the
+// oldest. It omits the items that Codex adds to every thread at its start. For a forked thread it
+// includes the history of the original. An incomplete history is an error, and so is an unknown
+// kind of record, since it may change earlier items.
 func History(codexHome, path string) ([]json.RawMessage, error) {
 	h := history{codexHome: codexHome, remaining: maxHistory}
 	if err := h.readFile(path, -1, 0); err != nil {
@@ -44,10 +43,10 @@ type history struct {
 	codexHome string
 	remaining int64
 	items     []json.RawMessage
-	started   bool // what comes is no longer what every thread begins with
+	started   bool // the items that every thread starts with have ended
 }
 
-// read reads one file, up to the record of that ordinal; -1 is all of it.
+// readFile reads one file up to the record with the ordinal before; -1 means all of it.
 func (h *history) readFile(path string, before int64, depth int) error {
 	if depth == maxForks {
 		return errForks
@@ -75,7 +74,7 @@ func (h *history) readLines(f *os.File, info os.FileInfo, before int64, depth in
 	for n := 0; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // half a line is one that codex did not finish
+			return nil // Codex did not finish the last line
 		}
 		if err != nil {
 			return err
@@ -101,7 +100,7 @@ func (h *history) readLines(f *os.File, info os.FileInfo, before int64, depth in
 	}
 }
 
-// begin reads the first record of a file, which names the thread that it goes on with.
+// readMeta reads the first record of a file, and first the thread that it was forked from.
 func (h *history) readMeta(record rpc.Value, depth int) error {
 	meta := record.Get("payload")
 	if !record.Get("type").Is("session_meta") || meta.Kind() != rpc.Object {
@@ -117,18 +116,18 @@ func (h *history) readMeta(record rpc.Value, depth int) error {
 	}
 	before, ok := ordinal(meta.Get("forked_from_ordinal_exclusive"))
 	if !ok || before < 0 {
-		return fmt.Errorf("it does not say how much of the thread %s it goes on with", id)
+		return fmt.Errorf("it does not state how much of the thread %s it continues", id)
 	}
 	path, err := findFile(h.codexHome, id)
 	if err != nil {
-		return fmt.Errorf("the thread %s that it goes on with: %w", id, err)
+		return fmt.Errorf("the thread %s that it continues: %w", id, err)
 	}
 	return h.readFile(path, before, depth+1)
 }
 
-// record reads another one. Measured with 0.169.0: these are all kinds that there are in
-// the files of threads that ran turns, called tools, and were compacted, forked and
-// reverted (which writes the file anew).
+// readRecord reads another record. Measured with 0.169.0: these are all kinds in the files of
+// threads that ran turns, called tools, and were compacted, forked and reverted (which writes a
+// new file).
 func (h *history) readRecord(record rpc.Value) error {
 	payload := record.Get("payload")
 	kind, _ := record.Get("type").Text()
@@ -137,7 +136,7 @@ func (h *history) readRecord(record rpc.Value) error {
 		h.started = true
 	case "response_item":
 		if payload.Kind() != rpc.Object {
-			return errors.New("an item that is none")
+			return errors.New("an item that is not an object")
 		}
 		item := payload.Raw()
 		if !h.started {
@@ -150,7 +149,7 @@ func (h *history) readRecord(record rpc.Value) error {
 	case "compacted":
 		list := payload.Get("replacement_history")
 		if list.Kind() != rpc.Array {
-			return errors.New("a compaction that does not say what is left")
+			return errors.New("a compaction without the remaining items")
 		}
 		h.items = nil
 		for item := range list.Elements() {
@@ -158,23 +157,23 @@ func (h *history) readRecord(record rpc.Value) error {
 		}
 	case "event_msg":
 		if payload.Get("type").Is("thread_rolled_back") {
-			return errors.New("turns were taken back")
+			return errors.New("turns were rolled back")
 		}
 	case "world_state", "token_usage_record":
 	default:
-		return fmt.Errorf("a record of the kind %q, which is not known", kind)
+		return fmt.Errorf("a record of the unknown kind %q", kind)
 	}
 	return nil
 }
 
-// anew are the beginnings of what Codex tells every thread itself, at its first turn.
+// instructionPrefixes are the prefixes of texts that Codex adds to every thread at its first turn.
 var instructionPrefixes = []string{
 	"<skills_instructions>", "<permissions instructions>", "<tools>", "<collaboration_mode>", "<apps_instructions>", "<plugins_instructions>",
 	"<personality_spec>", "<environment_context>", "# AGENTS.md instructions",
 }
 
-// ownWords is an item from before the first turn without what Codex tells every thread:
-// what is left are the developer's own instructions. nil: nothing is left.
+// withoutInstructions returns an item from before the first turn without the texts that Codex adds
+// to every thread. The rest are the developer's own instructions. It returns nil if there is none.
 func withoutInstructions(item rpc.Value) (json.RawMessage, error) {
 	content := item.Get("content")
 	if content.Kind() != rpc.Array {
@@ -201,7 +200,7 @@ func withoutInstructions(item rpc.Value) (json.RawMessage, error) {
 	return json.Marshal(members)
 }
 
-// ordinal is a record's place in its file.
+// ordinal returns the index of a record in its file.
 func ordinal(v rpc.Value) (int64, bool) {
 	n, err := strconv.ParseInt(string(v.Raw()), 10, 64)
 	return n, err == nil && n >= 0

@@ -15,11 +15,10 @@ const (
 	newer = "01900000-0000-7000-8000-000000000002"
 )
 
-// recorded writes a thread's file where codex keeps it, a record a line, each with its
-// ordinal.
+// recorded writes a thread's file in Codex's folder, with a record per line, each with its ordinal.
 func recorded(t *testing.T, home, id string, records ...string) string {
 	t.Helper()
-	folder := filepath.Join(home, "sessions", "2024", "06", "10") // the day in the ids
+	folder := filepath.Join(home, "sessions", "2024", "06", "10") // the day of the ids
 	path := filepath.Join(folder, "rollout-2024-06-10T00-00-00-"+id+".jsonl")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
@@ -69,7 +68,7 @@ func TestHistory(t *testing.T) {
 	forked := func(members string) string { return begins(`"forked_from_id":"` + older + `"` + members) }
 	for name, tt := range map[string]struct {
 		records []string
-		want    string // "" an error
+		want    string // "" means an error
 	}{
 		"instructions": {[]string{begins(""),
 			`"type":"response_item","payload":{"role":"developer","content":[{"text":"be kind"},{"text":"<tools>\nx"},{"text":"<mine>x</mine>"}]}`,
@@ -128,7 +127,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// Half a line is one that codex did not finish.
+// An incomplete last line is ignored.
 func TestHistoryHalf(t *testing.T) {
 	home := t.TempDir()
 	path := recorded(t, home, newer, begins(""), turn, item("a"))

@@ -8,26 +8,25 @@ import (
 	"codex-bridge/rpc"
 )
 
-// sandboxes are the types of a sandbox, in the words of the file and in those of
-// codex's notifications.
+// sandboxes are the types of a sandbox in Codex's notifications, by those in the file.
 var sandboxes = map[string]string{
 	"read-only": "readOnly", "workspace-write": "workspaceWrite", "danger-full-access": "dangerFullAccess", "external-sandbox": "externalSandbox",
 }
 
-// renamed are the members of a turn's context that settings have by another name.
+// settingNames are the names of settings, by those of members of a turn's context.
 var settingNames = map[string]string{
 	"cwd": "cwd", "model": "model", "effort": "effort", "approval_policy": "approvalPolicy", "approvals_reviewer": "approvalsReviewer",
 	"active_permission_profile": "activePermissionProfile", "collaboration_mode": "collaborationMode",
 }
 
-// Settings is what was in force when a turn began, in the form of the threadSettings of
-// thread/settings/updated; nil when that is not known. turn may be empty: then it is the
-// last turn's.
+// TurnSettings returns the effective settings at the start of a turn, in the form of the
+// threadSettings of thread/settings/updated, or nil if they are unknown. If turn is "" it is the
+// last turn.
 func TurnSettings(codexHome, path, turn string) *rpc.Doc {
 	return searchTail(codexHome, path, func(tail []byte) (found *rpc.Doc, done bool) {
 		for line := range linesWith(tail, `"turn_context"`) {
 			if line == nil {
-				return nil, true // it may be the one that counts
+				return nil, true // this line may be the right one
 			}
 			context := line.Root().Get("payload")
 			if line.Root().Get("type").Is("turn_context") && (turn == "" || context.Get("turn_id").Is(turn)) {
@@ -38,10 +37,11 @@ func TurnSettings(codexHome, path, turn string) *rpc.Doc {
 	})
 }
 
-// mostForSettings is how many bytes of a file's end are looked at for settings: the outputs of commands follow them.
+// maxSettingsTail is how many bytes of a file's end are searched for settings: outputs of commands
+// come after them.
 const maxSettingsTail = 16 * maxTail
 
-// lastOf calls search with more and more of a file's end, until search is done or all of it was searched.
+// searchTail calls search with ever more of a file's end, until search is done or has all of it.
 func searchTail(codexHome, path string, search func(tail []byte) (found *rpc.Doc, done bool)) *rpc.Doc {
 	for size := int64(maxTail); size <= maxSettingsTail; size *= 4 {
 		tail, head, err := readEnds(codexHome, path, size)
@@ -55,7 +55,7 @@ func searchTail(codexHome, path string, search func(tail []byte) (found *rpc.Doc
 	return nil
 }
 
-// linesWith yields the lines that have a text in them; nil for a line that can't be read.
+// linesWith yields the lines that contain a text; nil for a line that is not valid.
 func linesWith(tail []byte, text string) iter.Seq[*rpc.Doc] {
 	return func(yield func(*rpc.Doc) bool) {
 		for line := range bytes.Lines(tail) {
@@ -73,7 +73,7 @@ func linesWith(tail []byte, text string) iter.Seq[*rpc.Doc] {
 	}
 }
 
-// LastSettings is Settings of the last turn of a thread, which is found by its id alone.
+// LastTurnSettings is TurnSettings for the last turn of a thread, which is found by its id.
 func LastTurnSettings(codexHome, id string) *rpc.Doc {
 	path, err := findFile(codexHome, id)
 	if err != nil {
@@ -89,7 +89,7 @@ func convertContext(context rpc.Value) *rpc.Doc {
 		switch name {
 		case "type":
 			word, _ := v.Text()
-			sandbox["type"], _ = json.Marshal(sandboxes[word]) // a text: it can't fail
+			sandbox["type"], _ = json.Marshal(sandboxes[word]) // a string can be encoded
 		case "writable_roots":
 			sandbox["writableRoots"] = v.Raw()
 		case "network_access":
@@ -107,7 +107,7 @@ func convertContext(context rpc.Value) *rpc.Doc {
 	return document(out)
 }
 
-// rename returns the members of Codex's file that settings have, by the names that they have there.
+// renameMembers returns the members of Codex's record that are settings, with their new names.
 func renameMembers(written rpc.Value) map[string]json.RawMessage {
 	out := make(map[string]json.RawMessage)
 	for from, to := range settingNames {
@@ -118,7 +118,7 @@ func renameMembers(written rpc.Value) map[string]json.RawMessage {
 	return out
 }
 
-// document is an object of these members; nil if one of them is no JSON.
+// document returns an object with these members, or nil if one is not valid JSON.
 func document(members map[string]json.RawMessage) *rpc.Doc {
 	text, err := json.Marshal(members)
 	if err != nil {
@@ -129,4 +129,54 @@ func document(members map[string]json.RawMessage) *rpc.Doc {
 		return nil
 	}
 	return doc
+}
+
+// AppliedSettings returns the settings that Codex last recorded for a thread, in the form of the
+// threadSettings of thread/settings/updated, or nil if they are unknown. Unlike TurnSettings it
+// includes a change of settings without a turn.
+//
+// Measured with Codex 0.169: it records no sandbox policy, but the file system and network of the
+// profile in use. An entry "deny" of the bridge's profile stays when a change of settings removes
+// the profile. The type of the sandboxPolicy is readOnly if no entry can be written,
+// workspaceWrite if one can, and dangerFullAccess for any other profile. The temporary folders are
+// separate entries.
+func AppliedSettings(codexHome, path string) *rpc.Doc {
+	return searchTail(codexHome, path, func(tail []byte) (found *rpc.Doc, done bool) {
+		for line := range linesWith(tail, `"thread_settings_applied"`) {
+			if line == nil {
+				continue // the previous record is used, and TurnSettings
+			}
+			payload := line.Root().Get("payload")
+			if line.Root().Get("type").Is("event_msg") && payload.Get("type").Is("thread_settings_applied") {
+				found = convertApplied(payload.Get("thread_settings"))
+			}
+		}
+		return found, found != nil
+	})
+}
+
+func convertApplied(settings rpc.Value) *rpc.Doc {
+	out := renameMembers(settings)
+	profile := settings.Get("permission_profile")
+	kind, files := "dangerFullAccess", profile.Get("file_system")
+	written := make(map[string]bool) // kinds of writable special paths
+	if profile.Get("type").Is("managed") && files.Get("type").Is("restricted") && files.Get("entries").Kind() == rpc.Array {
+		kind = "readOnly"
+		for entry := range files.Get("entries").Elements() {
+			if access, _ := entry.Get("access").Text(); access != "read" && access != "none" && access != "deny" {
+				kind = "workspaceWrite"
+				special, _ := entry.Get("path").Get("value").Get("kind").Text()
+				written[special] = true
+			}
+		}
+	}
+	sandbox, err := json.Marshal(map[string]any{
+		"type": kind, "networkAccess": !profile.Get("network").Is("restricted"),
+		"excludeSlashTmp": kind == "workspaceWrite" && !written["slash_tmp"], "excludeTmpdirEnvVar": kind == "workspaceWrite" && !written["tmpdir"],
+	})
+	if err != nil {
+		return nil
+	}
+	out["sandboxPolicy"] = sandbox
+	return document(out)
 }

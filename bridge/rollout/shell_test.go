@@ -8,12 +8,12 @@ import (
 	"codex-bridge/bridge/rollout"
 )
 
-// worldState is what Codex writes of the shell that it uses for calls that name none.
+// worldState returns Codex's record of its default shell.
 func worldState(shell string) string {
 	return fmt.Sprintf(`{"type":"world_state","payload":{"state":{"environments":{"environments":{"local":{"shell":%q}}}}}}`+"\n", shell)
 }
 
-// The shell is that of the call, or the one that Codex uses, and else unknown.
+// The shell is that of the call or Codex's default, otherwise unknown.
 func TestFindShell(t *testing.T) {
 	of := func(arguments string) string { return call("exec_command", `{"cmd":"ls"`+arguments+`}`) }
 	bash := worldState("bash")

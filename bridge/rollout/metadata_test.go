@@ -70,8 +70,8 @@ func TestFindSpawned(t *testing.T) {
 	}
 }
 
-// What is there twice, behind a link that leads away, or under an id that codex does
-// not make, is not there.
+// A file is not found if it exists twice, behind a link to another folder, or with an id that Codex
+// does not create.
 func TestFindSpawnedDoubts(t *testing.T) {
 	const file = "rollout-2024-06-10T02-35-18-" + childID + ".jsonl"
 	home := t.TempDir()
@@ -107,7 +107,7 @@ func TestFindSpawnedDoubts(t *testing.T) {
 	}
 }
 
-// turnContext is a turn's line as codex writes it.
+// turnContext returns a turn's line as Codex writes it.
 func turnContext(turn, rest string) string {
 	return `{"timestamp":"2026-01-01T00:00:00Z","type":"turn_context","payload":{"turn_id":"` + turn + `","cwd":"/w",` + rest + `}}` + "\n"
 }

@@ -10,7 +10,7 @@ import (
 	"codex-bridge/bridge/rollout"
 )
 
-// A pipe that nobody writes to is not waited for.
+// FindCall does not block on a pipe without a writer.
 func TestFindPipe(t *testing.T) {
 	home, path := write(t, "")
 	pipe := filepath.Join(filepath.Dir(path), "pipe.jsonl")
