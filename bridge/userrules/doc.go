@@ -1,17 +1,12 @@
-// Package userrules reads a user's own rules for commands ($CODEX_HOME/rules/*.rules), by which
-// Codex runs commands outside its sandbox, and tells what they do to a command line.
+// Package userrules reads the user's rules for commands ($CODEX_HOME/rules/*.rules), by which Codex
+// runs commands outside its sandbox, and determines their effect on a command line.
 //
-// Measured with Codex 0.169.0: a command runs outside the sandbox and without a question,
-// whatever the thread's policy, when each simple command of the line has a prefix_rule with
-// the decision "allow" and the line is plain: words, && || ; | and nothing else. Of any other
-// line the whole is matched, as [SHELL, "-lc", LINE].
-// Programs are matched by name where no rule has their path. Of several rules for a command
-// the strictest counts, and so it does for a line. A file that can't be read makes Codex leave
-// all rules out.
+// Measured with Codex 0.169.0: a line runs outside the sandbox and without an approval, under any
+// policy, if it is plain (words, && || ; | and nothing else) and each of its commands matches a
+// prefix_rule with the decision "allow". Of any other line the whole is matched, as [SHELL, "-lc",
+// LINE]. Programs match by name unless a rule has their path. Of several rules for a command, and of
+// several commands in a line, the strictest applies. If a file can't be read Codex ignores all rules.
 //
-// It promises that a line which Codex may let out is never said to stay: what is not sure
-// leaves. It reads no other files than those of the folders it is given, and runs a rules file
-// (they are Starlark) with a bound on steps and nothing to call but what makes rules.
-//
-// A Reader may be used by several goroutines; a Set is not changed.
+// A line that may leave the sandbox is never reported as Stays. Rules files are Starlark: they are
+// run with a limited number of steps and only the functions for rules.
 package userrules

@@ -1,6 +1,6 @@
 package userrules
 
-// Parse is a Set of one file's text.
+// Parse returns the Set of one file's text.
 func Parse(text string) *Set {
 	found, err := load("own.rules", []byte(text))
 	return &Set{Rules: found, Err: err}

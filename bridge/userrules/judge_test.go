@@ -9,7 +9,7 @@ import (
 	"codex-bridge/bridge/userrules"
 )
 
-// own are rules as people have them.
+// own are typical rules of users.
 const own = `
 prefix_rule(pattern=["git", ["status", "log"]], decision="allow", justification="reads", match=["git status"], not_match=["git push"])
 prefix_rule(pattern=["ls"])
@@ -33,7 +33,7 @@ func read(t *testing.T, files map[string]string) *userrules.Set {
 	return new(userrules.Reader).Read(dir)
 }
 
-// What is said to stay and leave with Codex itself is in the end-to-end tests.
+// The end-to-end tests compare outcomes with Codex itself.
 func TestJudge(t *testing.T) {
 	set := read(t, map[string]string{"own.rules": own})
 	if set.Err != nil {
@@ -45,13 +45,13 @@ func TestJudge(t *testing.T) {
 		"git log | ls":       userrules.Leaves,
 		"/usr/bin/git log":   userrules.Leaves,
 		"/opt/make":          userrules.Leaves,
-		"ls $(pwd)":          userrules.Leaves, // codex may read it otherwise
-		"pwd":                userrules.Stays,  // no rule's
+		"ls $(pwd)":          userrules.Leaves, // Codex may read it in another way
+		"pwd":                userrules.Stays,  // no rule
 		"pwd > a":            userrules.Stays,
 		"pwd\f":              userrules.Leaves,
 		"git\fstatus\f/../e": userrules.Leaves,
 		"pwd #":              userrules.Leaves,
-		// Codex takes a patch out of a line by itself.
+		// Codex applies a patch in a line itself.
 		"apply_patch <<'EOF'\n*** Begin Patch\n+E $x\n*** End Patch\nEOF\n": userrules.Stays,
 		"cd a/b && apply_patch <<'E'\n*** Begin Patch\n*** End Patch\nE":    userrules.Stays,
 		"apply_patch <<'E'\n*** Begin Patch\nE; ls\n*** End Patch\nE":       userrules.Leaves,
@@ -61,7 +61,7 @@ func TestJudge(t *testing.T) {
 		"apply_patch <<'E'\n*** Begin Patch\n*** End Patch\nF":              userrules.Leaves,
 		"apply_patch\f<<'E'\n*** Begin Patch\n*** End Patch\nE":             userrules.Leaves,
 		"ls && apply_patch <<'E'\n*** Begin Patch\n*** End Patch\nE":        userrules.Leaves,
-		"rm ~/a":                         userrules.Unsure, // codex would ask about rm, perhaps
+		"rm ~/a":                         userrules.Unsure, // Codex may ask about rm
 		"rm *":                           userrules.Leaves,
 		"touch x\\":                      userrules.Unsure,
 		"ls $x":                          userrules.Leaves,
@@ -72,19 +72,19 @@ func TestJudge(t *testing.T) {
 		"(cd x; make)":                   userrules.Leaves,
 		"ls <<X":                         userrules.Leaves,
 		"ls 'never closed":               userrules.Unsure, // it may be rm, too
-		"npm run deploy":                 userrules.Stays,  // codex refuses it
-		"npm run $x":                     userrules.Leaves, // of which no rule speaks
+		"npm run deploy":                 userrules.Stays,  // Codex refuses it
+		"npm run $x":                     userrules.Leaves, // no rule matches it
 		"npm run ~":                      userrules.Unsure,
-		"ls; rm a":                       userrules.Stays, // rm is asked about
+		"ls; rm a":                       userrules.Stays, // Codex asks about rm
 		"ls; /bin/rm a":                  userrules.Stays, // no rule allows it
 		"make":                           userrules.Stays,
 		"git push":                       userrules.Stays,
 		"git status && git push":         userrules.Stays,
 		"(cd x; make) ":                  userrules.Leaves,
 		"bash -c 'git status'":           userrules.Stays,
-		"":                               userrules.Leaves, // though nothing runs
+		"":                               userrules.Leaves, // though it runs nothing
 		"ls \\":                          userrules.Unsure,
-		"ls " + strings.Repeat("a", 1e5): userrules.Unsure, // too long to be read
+		"ls " + strings.Repeat("a", 1e5): userrules.Unsure, // too long
 	} {
 		if v := set.Judge(line); v.Outcome != want || (v.Reason == "") != (want == userrules.Stays) {
 			t.Errorf("%.40q: %+v, want %d", line, v, want)
@@ -95,7 +95,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Where no rule lets anything out, nothing is kept in.
+// Without an Allow rule every line stays.
 func TestJudgeNothingAllowed(t *testing.T) {
 	set := read(t, map[string]string{"own.rules": "prefix_rule(pattern=[\"rm\"], decision=\"prompt\")\n"})
 	for _, line := range []string{"rm a", "rm ~/a", "rm\fa", "(", "ls \\", ""} {
@@ -105,7 +105,7 @@ func TestJudgeNothingAllowed(t *testing.T) {
 	}
 }
 
-// A rule for a shell lets out what Codex does not take apart, and braces would not help.
+// A rule for a shell allows lines that Codex does not split, and braces do not prevent that.
 func TestJudgeShell(t *testing.T) {
 	for _, pattern := range []string{`["bash"]`, `[["x", "/bin/zsh"], "-lc"]`, `["C:\\Windows\\System32\\cmd.exe"]`} {
 		set := read(t, map[string]string{"own.rules": "prefix_rule(pattern=" + pattern + ")\n"})
@@ -117,7 +117,7 @@ func TestJudgeShell(t *testing.T) {
 	}
 }
 
-// A rule for one line of a shell lets that line out if it allows it.
+// A rule for one line of a shell, with the decision Allow, allows that line.
 func TestJudgeLineOfShell(t *testing.T) {
 	for decision, want := range map[string]userrules.Outcome{"allow": userrules.Leaves, "prompt": userrules.Stays, "forbidden": userrules.Stays} {
 		set := read(t, map[string]string{"own.rules": `prefix_rule(pattern=["/bin/zsh", "-lc", "make all"], decision="` + decision + "\")\n"})

@@ -9,10 +9,10 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// maxSteps bounds what a file computes; each rule takes some ten.
+// maxSteps is the maximum number of steps of a file; each rule takes some ten.
 const maxSteps = 1_000_000
 
-// dialect is what Codex's reader takes beside plain Starlark, as far as there is such a thing.
+// dialect has the extensions of Starlark that Codex accepts, if they exist here.
 var dialect = &syntax.FileOptions{Set: true, TopLevelControl: true, GlobalReassign: true}
 
 // load runs a file and returns its rules.
@@ -42,13 +42,13 @@ func load(file string, text []byte) (found []Rule, err error) {
 	}
 	_, err = starlark.ExecFileOptions(dialect, thread, file, text, starlark.StringDict{
 		"prefix_rule": starlark.NewBuiltin("prefix_rule", make),
-		// Where programs lie: they are matched by name here wherever they do.
+		// Paths of programs are ignored: programs match by name in any folder.
 		"host_executable": starlark.NewBuiltin("host_executable", nothing),
 		"network_rule":    starlark.NewBuiltin("network_rule", nothing),
 	})
 	var at *starlark.EvalError
 	if errors.As(err, &at) {
-		// The frames of builtins have no place in the file.
+		// Frames of builtins have no position in the file.
 		for _, frame := range slices.Backward(at.CallStack) {
 			if frame.Pos.Filename() == file {
 				err = fmt.Errorf("%s: %w", frame.Pos, err)
@@ -59,7 +59,7 @@ func load(file string, text []byte) (found []Rule, err error) {
 	return found, err
 }
 
-// tokens are a pattern: words, and lists of words of which one may stand there.
+// parsePattern parses a pattern: words, and lists of alternative words.
 func parsePattern(pattern starlark.Value) ([][]string, error) {
 	list, ok := pattern.(starlark.Iterable)
 	if !ok {

@@ -12,16 +12,16 @@ import (
 	"sync"
 )
 
-// Bounds of what is read.
+// Limits of the files.
 const (
 	maxFile  = 1 << 20 // bytes
 	maxFiles = 256     // of a folder
 )
 
-// Reader reads the rules of folders, and again when a file has changed. Codex keeps in
-// memory what it has read when a thread was opened (measured with 0.169), so a Reader keeps
-// every rule that it has ever read that lets a command out, and of the others only those
-// that every version had.
+// Reader reads the rules of folders, and again when a file has changed. Codex keeps the rules that
+// it has read when a thread was opened (measured with 0.169). So a Reader keeps every Allow rule
+// that it has ever read, and of the others only those that all versions had. It may be used
+// concurrently.
 type Reader struct {
 	mu   sync.Mutex
 	sets map[string]entry // by folder
@@ -32,7 +32,7 @@ type entry struct {
 	set   *Set
 }
 
-// seen is a file as it was when it was read.
+// fileState is a file as it was when it was read.
 type fileState struct {
 	path string
 	info fs.FileInfo
@@ -42,8 +42,8 @@ func (s fileState) isUnchanged(o fileState) bool {
 	return s.path == o.path && os.SameFile(s.info, o.info) && s.info.Size() == o.info.Size() && s.info.ModTime().Equal(o.info.ModTime())
 }
 
-// Read is what the files *.rules of the folders say, in the order of their names. A folder
-// that is not there says nothing.
+// Read returns the rules of the files *.rules in the folders, in the order of their names. A
+// missing folder has no rules.
 func (r *Reader) Read(folders ...string) *Set {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func (r *Reader) readFolder(folder string) *Set {
 	for _, file := range files {
 		found, err := readFile(file)
 		if err != nil {
-			set.Err = fmt.Errorf("the rules for commands in %s can't be read: %w; put them right, or take the file away", file.path, err)
+			set.Err = fmt.Errorf("the rules for commands in %s can't be read: %w; correct them, or remove the file", file.path, err)
 			break
 		}
 		set.Rules = append(set.Rules, found...)
@@ -89,10 +89,10 @@ func (r *Reader) readFolder(folder string) *Set {
 	return set
 }
 
-// joined returns what may count where it is not known which of two versions does: what one
-// of them lets out, and of the rest what both have. The fault is that of the later one.
+// merge returns the rules that apply if either of two versions may be the effective one: all Allow
+// rules, and the other rules that both have. Err is that of the later version.
 func (s *Set) merge(later *Set) *Set {
-	if later.Err != nil { // its rules are not known
+	if later.Err != nil { // its rules are unknown
 		return &Set{Rules: s.Rules, Err: later.Err}
 	}
 	all := &Set{}
@@ -109,14 +109,14 @@ func (s *Set) merge(later *Set) *Set {
 	return all
 }
 
-// has tells whether the set has a rule of the same pattern and decision.
+// has reports whether the set has a rule with the same pattern and decision.
 func (s *Set) has(one Rule) bool {
 	return slices.ContainsFunc(s.Rules, func(r Rule) bool {
 		return r.Decision == one.Decision && slices.EqualFunc(r.Pattern, one.Pattern, slices.Equal)
 	})
 }
 
-// list are the files of a folder; links are followed, as Codex does.
+// list returns the rules files in a folder. It follows links, as Codex does.
 func list(folder string) ([]fileState, error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,7 +133,7 @@ func list(folder string) ([]fileState, error) {
 		path := filepath.Join(folder, e.Name())
 		info, err := os.Stat(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // a link to nothing
+		case errors.Is(err, fs.ErrNotExist): // a broken link
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("the rules for commands can't be read: %w; let their owner read them", err)
@@ -141,7 +141,7 @@ func list(folder string) ([]fileState, error) {
 			continue
 		}
 		if files = append(files, fileState{path, info}); len(files) > maxFiles {
-			return nil, fmt.Errorf("%s has more than %d files of rules for commands; take some away", folder, maxFiles)
+			return nil, fmt.Errorf("%s has more than %d files of rules for commands; remove some", folder, maxFiles)
 		}
 	}
 	return files, nil
@@ -150,7 +150,7 @@ func list(folder string) ([]fileState, error) {
 func readFile(file fileState) ([]Rule, error) {
 	switch {
 	case !file.info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	case file.info.Size() > maxFile:
 		return nil, fmt.Errorf("it is longer than %d bytes", maxFile)
 	}

@@ -12,7 +12,7 @@ import (
 	"codex-bridge/bridge/userrules"
 )
 
-// What can't be read is told with its place and its mend, and lets nothing run.
+// An error names the file and a fix, and makes every line Unsure.
 func TestFaults(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"syntax":      {"prefix_rule(\n", "got end of file"},
@@ -33,7 +33,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := read(t, map[string]string{"own.rules": tt.text})
 			v := set.Judge("ls")
-			if set.Err == nil || v.Outcome != userrules.Unsure || !strings.Contains(v.Reason, tt.want) || !strings.Contains(v.Reason, "own.rules") || !strings.Contains(v.Reason, "put them right") {
+			if set.Err == nil || v.Outcome != userrules.Unsure || !strings.Contains(v.Reason, tt.want) || !strings.Contains(v.Reason, "own.rules") || !strings.Contains(v.Reason, "correct them") {
 				t.Errorf("%+v: %v", v, set.Err)
 			}
 			if strings.Count(v.Reason, "own.rules:") > 1 {
@@ -47,7 +47,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Files are read in the order of their names, and again when one has changed.
+// Files are read in the order of their names, and again after a change.
 func TestReader(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -73,7 +73,7 @@ func TestReader(t *testing.T) {
 	if fate("ls") != userrules.Leaves || fate("cat") != userrules.Stays {
 		t.Error("what counts are files *.rules")
 	}
-	write("b.rules", `prefix_rule(pattern=["rm"])`) // as long
+	write("b.rules", `prefix_rule(pattern=["rm"])`) // same length
 	if err := os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestReader(t *testing.T) {
 	if fate("rm") != userrules.Leaves {
 		t.Error("a file that Codex has read counts no more")
 	}
-	// A rule that asks holds a command only if Codex has it for sure.
+	// A rule that asks has an effect only if Codex certainly has it.
 	write("a.rules", `prefix_rule(pattern=["rm"], decision="prompt")`)
 	if fate("rm") != userrules.Leaves {
 		t.Error("a rule counts that Codex may not have read")
@@ -106,13 +106,13 @@ func TestReader(t *testing.T) {
 	if err := os.Symlink(os.DevNull, filepath.Join(dir, "device.rules")); err != nil {
 		t.Fatal(err)
 	}
-	if v := r.Read(dir).Judge("ls"); v.Outcome != userrules.Unsure || !strings.Contains(v.Reason, "no regular file") {
+	if v := r.Read(dir).Judge("ls"); v.Outcome != userrules.Unsure || !strings.Contains(v.Reason, "not a regular file") {
 		t.Errorf("%+v", v)
 	}
 }
 
-// A file is not read again while it is the same, by its place, size and time: a decision takes
-// no time then. Another size or time is another file.
+// A file with the same path, size and time is not read again, so decisions are fast. Another size
+// or time means another file.
 func TestReaderReadsAFileOnce(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "own.rules")
@@ -130,7 +130,7 @@ func TestReaderReadsAFileOnce(t *testing.T) {
 	lets := func() string { return r.Read(dir).Allowing()[0].String() }
 	write("ls", at)
 	first := lets()
-	write("rm", at) // as long, at the same time
+	write("rm", at) // same length and time
 	if got := lets(); got != first {
 		t.Errorf("a file that is the same was read again: %s, before %s", got, first)
 	}
@@ -144,7 +144,7 @@ func TestReaderReadsAFileOnce(t *testing.T) {
 	}
 }
 
-// A folder may have so many files, and a file so many bytes, and no more.
+// The number of files in a folder, and their size, is limited.
 func TestBounds(t *testing.T) {
 	files := make(map[string]string)
 	for n := range 256 {
@@ -164,8 +164,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// FuzzJudge: whatever stands in the files, and whatever is run, there is a verdict; what is
-// not said to stay has a reason.
+// FuzzJudge checks that every line has a verdict for any files, with a reason unless it is Stays.
 func FuzzJudge(f *testing.F) {
 	f.Add(own, "git status; ls")
 	f.Add(`prefix_rule(pattern=["bash"])`, "(ls)")
@@ -177,8 +176,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// A rule that asks counts where both versions of a file have it, and where the first could not be
-// read.
+// A rule that asks is kept if both versions of a file have it, or if the first could not be read.
 func TestRulesOfBothVersions(t *testing.T) {
 	const first = "prefix_rule(pattern=[\"git\"])\nprefix_rule(pattern=[\"git\", \"push\"], decision=\"prompt\")\n"
 	for name, before := range map[string]string{"the same rules": first, "a fault": "prefix_rule(", "no rule that asks": "prefix_rule(pattern=[\"git\"])\n"} {

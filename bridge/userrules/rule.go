@@ -9,14 +9,14 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// The decisions of a rule.
+// Decisions of a rule.
 const (
 	Allow     = "allow"
 	Prompt    = "prompt"
 	Forbidden = "forbidden"
 )
 
-// Rule is a prefix_rule: a command whose words begin with one of each alternatives.
+// Rule is a prefix_rule. It matches a command whose first words are each among the alternatives.
 type Rule struct {
 	Pattern  [][]string
 	Decision string
@@ -32,7 +32,7 @@ func (r *Rule) String() string {
 	return fmt.Sprintf("the rule for %q at %s:%d", strings.Join(words, " "), r.File, r.Line)
 }
 
-// may tells whether a command may have the rule's prefix.
+// mayMatch reports whether the rule may match a command.
 func (r *Rule) mayMatch(c rules.Command) bool {
 	if c.Opaque {
 		return true
@@ -51,8 +51,8 @@ func (r *Rule) mayMatch(c rules.Command) bool {
 	return true
 }
 
-// has tells whether a command has it for sure, as it is written: by the path of a program
-// rules for its name count only where there are none for the path.
+// matches reports whether the rule certainly matches a command as written. A program with a path is
+// compared with its path only: Codex uses rules for its name only if there is none for the path.
 func (r *Rule) matches(c rules.Command) bool {
 	if c.Opaque || len(c.Words) < len(r.Pattern) {
 		return false
@@ -65,7 +65,7 @@ func (r *Rule) matches(c rules.Command) bool {
 	return true
 }
 
-// shells are what may read a line that is not plain.
+// shells are programs that Codex may run a line with.
 var shells = []string{"bash", "zsh", "sh", "dash", "ash", "ksh", "fish", "pwsh", "powershell", "cmd"}
 
 func isShell(program string) bool {
@@ -73,12 +73,12 @@ func isShell(program string) bool {
 	return slices.Contains(shells, strings.TrimSuffix(name, ".exe"))
 }
 
-// ofAnyShell tells whether the rule speaks of [SHELL, FLAG, LINE] with any line.
+// isForAnyShell reports whether the rule matches [SHELL, FLAG, LINE] with any line.
 func (r *Rule) isForAnyShell() bool {
 	return len(r.Pattern) <= 2 && slices.ContainsFunc(r.Pattern[0], isShell)
 }
 
-// ofShell tells whether it speaks of [SHELL, FLAG, line] with this line.
+// isForShellLine reports whether the rule matches [SHELL, FLAG, line] for this line.
 func (r *Rule) isForShellLine(line string) bool {
 	return len(r.Pattern) == 3 && slices.ContainsFunc(r.Pattern[0], isShell) && slices.Contains(r.Pattern[2], line)
 }

@@ -9,34 +9,34 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// Set is what some files say.
+// Set has the rules of some files. It must not be changed.
 type Set struct {
 	Rules []Rule
-	// Fault is why a file can't be read; then nothing is known of its rules.
+	// Err is set if a file can't be read; then its rules are unknown.
 	Err error
 }
 
-// Fate is what becomes of a line by the rules.
+// Outcome is what the rules do with a line.
 type Outcome int
 
-// The fates.
+// Outcomes.
 const (
-	Stays  Outcome = iota // no rule lets it out
-	Leaves                // one does, and Keep keeps it in
-	Unsure                // one may, and Keep would not do
+	Stays  Outcome = iota // in the sandbox: no rule allows it outside
+	Leaves                // the sandbox by a rule, unless Wrap is used
+	Unsure                // it may leave the sandbox, even with Wrap
 )
 
-// Verdict is a fate and its reason: "" of what stays.
+// Verdict is an outcome and its reason, which is "" for Stays.
 type Verdict struct {
 	Outcome Outcome
 	Reason  string
 }
 
-// Judge tells what the rules do to a line that a shell would be given.
+// Judge returns what the rules do with a line for a shell.
 //
-// Codex's own reading of a line is known in the grammar of package rules only. Outside of
-// it a line is kept inside whatever it seems to say, as soon as any rule lets something
-// out: Codex takes form feeds and continued lines for blanks, and bash does not (measured).
+// Only lines in the grammar of package rules are certainly read by Codex in the same way. If any
+// rule is Allow, another line is treated as leaving: Codex takes form feeds and continued lines for
+// blanks, and bash does not (measured).
 func (s *Set) Judge(line string) Verdict {
 	if s.Err != nil {
 		return Verdict{Unsure, s.Err.Error()}
@@ -60,10 +60,10 @@ func (s *Set) Judge(line string) Verdict {
 	switch {
 	case out == nil:
 		return Verdict{}
-	case outside == "" && s.hasRestriction(commands, (*Rule).matches): // codex asks about it, or refuses it
+	case outside == "" && s.hasRestriction(commands, (*Rule).matches): // Codex asks about it, or refuses it
 		return Verdict{}
 	case !strings.ContainsAny(line, expansionChars) && s.hasRestriction(commands, (*Rule).mayMatch):
-		return Verdict{Unsure, reasonFor(out) + ", unless another one asks about it, which can't be told; quote its words with '…'"}
+		return Verdict{Unsure, reasonFor(out) + ", but another rule may ask about it, which is unknown; quote its words with '…'"}
 	}
 	if strings.HasSuffix(strings.TrimRight(line, " \t\r\n"), `\`) {
 		return Verdict{Unsure, reasonFor(out) + ", and the line ends in a backslash"}
@@ -71,11 +71,11 @@ func (s *Set) Judge(line string) Verdict {
 	return leaves(out)
 }
 
-// patchLine is a patch as models write it in a shell.
+// patchLine matches a patch as models write it for a shell.
 var patchLine = regexp.MustCompile(`^(?:cd [A-Za-z0-9_./-]+ && )?apply_patch <<'([A-Z_]+)'\n([^\x00-\x08\x0b-\x1f]*\n)([A-Z_]+)\n*$`)
 
-// isPatch reports whether a line is a patch, which Codex takes out of it only where there
-// are no braces (measured). No line of it may look like its end.
+// isPatch reports whether a line is a patch, which Codex applies itself unless the line has braces
+// (measured). No line in it may look like its end.
 func isPatch(line string) bool {
 	m := patchLine.FindStringSubmatch(line)
 	if m == nil || m[1] != m[3] {
@@ -89,7 +89,7 @@ func isPatch(line string) bool {
 	return true
 }
 
-// kept is what leaves, and would not with Keep. PowerShell takes braces for a text.
+// leaves returns Leaves. On Windows it returns Unsure, since PowerShell takes braces for text.
 func leaves(by *Rule) Verdict {
 	if runtime.GOOS == "windows" {
 		return Verdict{Unsure, reasonFor(by)}
@@ -97,17 +97,17 @@ func leaves(by *Rule) Verdict {
 	return Verdict{Leaves, reasonFor(by)}
 }
 
-func reasonFor(r *Rule) string { return r.String() + " lets it out of the sandbox, or may" }
+func reasonFor(r *Rule) string { return r.String() + " allows it outside the sandbox, or may" }
 
-// expanding has no plain line but within quotes (measured): no rule for its commands speaks of
-// one that expands something.
+// expansionChars do not occur in a plain line, except within quotes (measured). So no rule matches a
+// command that expands something.
 const expansionChars = "$`<>(){}*?["
 
-// plain are lines that Codex surely takes for one command and its words: one with a
-// redirection, it does not.
+// plainLine matches lines that Codex certainly takes for one command and its words. It does not
+// match redirections.
 var plainLine = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./ -]*$`)
 
-// allowed is a rule by which the commands may be let out; nil, one of them is not.
+// findAllowing returns a rule that may allow all commands outside, or nil.
 func (s *Set) findAllowing(commands []rules.Command) (by *Rule) {
 	for _, c := range commands {
 		found := s.find(c, Allow, (*Rule).mayMatch)
@@ -121,7 +121,7 @@ func (s *Set) findAllowing(commands []rules.Command) (by *Rule) {
 	return by
 }
 
-// any tells whether a rule that asks or forbids speaks of one of the commands.
+// hasRestriction reports whether a rule that asks or forbids applies to one of the commands.
 func (s *Set) hasRestriction(commands []rules.Command, applies func(*Rule, rules.Command) bool) bool {
 	for _, c := range commands {
 		if s.find(c, Prompt, applies) != nil || s.find(c, Forbidden, applies) != nil {
@@ -140,7 +140,7 @@ func (s *Set) find(c rules.Command, decision string, applies func(*Rule, rules.C
 	return nil
 }
 
-// Lets are the rules that let commands out.
+// Allowing returns the rules with the decision Allow.
 func (s *Set) Allowing() (all []Rule) {
 	for _, r := range s.Rules {
 		if r.Decision == Allow {
@@ -150,7 +150,7 @@ func (s *Set) Allowing() (all []Rule) {
 	return all
 }
 
-// Shell is a rule that lets a shell out, with whatever it reads; nil: there is none.
+// AllowingShell returns a rule that allows a shell, with any line, or nil.
 func (s *Set) AllowingShell() *Rule {
 	for i := range s.Rules {
 		if r := &s.Rules[i]; r.Decision == Allow && r.isForAnyShell() {
@@ -160,6 +160,6 @@ func (s *Set) AllowingShell() *Rule {
 	return nil
 }
 
-// Keep is a line that does the same, and of which no rule for its commands speaks: to Codex
-// braces are not plain (measured).
+// Wrap returns a line with the same effect that no rule for its commands matches: Codex does not
+// take a line with braces for plain (measured).
 func Wrap(line string) string { return fmt.Sprintf("{ %s\n}", line) }
