@@ -1,16 +1,15 @@
-// Package bridgetest plays conversations through a real Proxy between a scripted
-// editor and a scripted codex, from text files:
+// Package bridgetest plays conversations through a real Proxy between a scripted editor and a
+// scripted Codex, from text files:
 //
 //	editor> {…}   the editor sends this line
-//	codex<  {…}   codex must get this message, and none before it
-//	codex>  {…}   codex sends this line
-//	editor< {…}   the editor must get this message, and none before it
+//	codex<  {…}   Codex must receive this message next
+//	codex>  {…}   Codex sends this line
+//	editor< {…}   the editor must receive this message next
 //	editor<= …    the same, byte for byte (also codex<=)
-//	# …           a remark
+//	# …           a comment
 //
-// Messages are compared as JSON values. A string "$name" stands for any value
-// the first time, and for that same value from then on, also in what is sent;
-// "<text>" for any text.
+// Messages are compared as JSON values. The string "$name" matches any value the first time, and
+// then stands for that value, also in lines to send. "<text>" matches any string.
 package bridgetest
 
 import (
@@ -35,13 +34,13 @@ import (
 	"codex-bridge/bridge/codex"
 )
 
-// EnvSocket is the variable with the socket of the test that plays Codex; see PlayCodex.
+// EnvSocket is the environment variable with the socket of the test; see PlayCodex.
 const EnvSocket = "BRIDGETEST_SOCKET"
 
-// patience is for messages that must come; nothing depends on its length.
+// timeout is for messages that must come. No result depends on its length.
 const timeout = 20 * time.Second
 
-// Conversation is a running proxy with both its sides in the test's hands.
+// Conversation is a running proxy. The test controls both sides.
 type Conversation struct {
 	t      *testing.T
 	editor peer
@@ -56,22 +55,22 @@ type peer struct {
 	received chan string
 }
 
-// Start starts a proxy with these features.
+// Start starts a proxy with features.
 func Start(t *testing.T, features ...bridge.Feature) *Conversation {
 	t.Helper()
 	return StartAs(t, bridge.Options{Features: features})
 }
 
-// Tapped is Start with a Tap.
+// StartObserved is Start with an Observer.
 func StartObserved(t *testing.T, tap bridge.Observer, features ...bridge.Feature) *Conversation {
 	t.Helper()
 	return StartAs(t, bridge.Options{Observer: tap, Features: features})
 }
 
-// StartAs is Start with options: all but the two sides, which are the test's.
+// StartAs is Start with options. It sets the options for the two sides.
 func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	t.Helper()
-	// A socket's path is short by nature, a test's folder may not be.
+	// The path of a socket has a short maximum length, but a test's folder may be long.
 	dir, err := os.MkdirTemp("", "bt")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +90,7 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The editor's messages wait in a pipe of the system's, as they do in life.
+	// A pipe of the system buffers the editor's messages, as in real use.
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +118,7 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	t.Cleanup(func() {
 		inW.Close()
 		conn.Close()
-		for range c.editor.received { // until the proxy has closed it
+		for range c.editor.received { // until the proxy closes it
 		}
 		select {
 		case err := <-c.ended:
@@ -133,13 +132,13 @@ func StartAs(t *testing.T, o bridge.Options) *Conversation {
 	return c
 }
 
-// EditorSays and CodexSays send a line, for a test that is no script.
+// EditorSends sends a line of the editor.
 func (c *Conversation) EditorSends(line string) { c.send(c.editor, line) }
 
-// CodexSays is EditorSays for the other side.
+// CodexSends sends a line of Codex.
 func (c *Conversation) CodexSends(line string) { c.send(c.codex, line) }
 
-// CodexSaysPart is CodexSays for the beginning of a line.
+// CodexSendsPart sends the start of a line of Codex.
 func (c *Conversation) CodexSendsPart(text string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.codex.w, text); err != nil {
@@ -154,16 +153,16 @@ func (c *Conversation) send(s peer, line string) {
 	}
 }
 
-// EditorHears and CodexHears have what has come to a side, a line each.
+// EditorReceives returns the channel with the lines that the editor receives.
 func (c *Conversation) EditorReceives() <-chan string { return c.editor.received }
 
-// CodexHears is EditorHears for the other side.
+// CodexReceives returns the channel with the lines that Codex receives.
 func (c *Conversation) CodexReceives() <-chan string { return c.codex.received }
 
 // Bind gives "$name" a value.
 func (c *Conversation) Bind(name string, value any) { c.names[name] = value }
 
-// CodexEnds has codex end; what the editor gets of that can still be played.
+// CodexEnds ends Codex. The lines that the editor receives afterwards can still be played.
 func (c *Conversation) CodexEnds() { c.codex.w.Close() }
 
 func lines(r io.Reader) chan string {
@@ -183,7 +182,7 @@ func lines(r io.Reader) chan string {
 	return got
 }
 
-// Play plays a script; name is what failures call it.
+// Play plays a script. Failures contain name.
 func (c *Conversation) Play(name string, script string) {
 	c.t.Helper()
 	n := 0
@@ -201,8 +200,7 @@ func (c *Conversation) Play(name string, script string) {
 	}
 }
 
-// CodexGets are the next messages that codex gets, sorted: for those that come in no
-// order.
+// NextToCodex returns the next n messages that Codex receives, sorted, if their order is undefined.
 func (c *Conversation) NextToCodex(n int) []string {
 	c.t.Helper()
 	var all []string
@@ -210,11 +208,11 @@ func (c *Conversation) NextToCodex(n int) []string {
 		select {
 		case got, ok := <-c.codex.received:
 			if !ok {
-				c.t.Fatal("codex gets nothing more")
+				c.t.Fatal("codex receives nothing more")
 			}
 			all = append(all, strings.TrimSuffix(got, "\n"))
 		case <-time.After(timeout):
-			c.t.Fatalf("codex gets nothing; %s", c.pending())
+			c.t.Fatalf("codex receives nothing; %s", c.pending())
 		}
 	}
 	slices.Sort(all)
@@ -237,24 +235,24 @@ func (c *Conversation) step(verb, text string) error {
 		select {
 		case got, ok := <-s.received:
 			if !ok {
-				return fmt.Errorf("%s gets nothing more", s.name)
+				return fmt.Errorf("%s receives nothing more", s.name)
 			}
 			got = strings.TrimSuffix(got, "\n")
 			if strings.HasSuffix(verb, "=") {
 				if text, err := c.replaceNames(text); err != nil || got != text {
-					return errors.Join(err, fmt.Errorf("%s gets\n%s", s.name, got))
+					return errors.Join(err, fmt.Errorf("%s receives\n%s", s.name, got))
 				}
 				return nil
 			}
 			return c.compare(text, got)
 		case <-time.After(timeout):
-			return fmt.Errorf("%s gets nothing; %s", s.name, c.pending())
+			return fmt.Errorf("%s receives nothing; %s", s.name, c.pending())
 		}
 	}
-	return fmt.Errorf("no such step")
+	return fmt.Errorf("unknown step")
 }
 
-// fill puts values in the place of the names that are bound.
+// replaceNames replaces bound names by their values.
 func (c *Conversation) replaceNames(text string) (string, error) {
 	for name, value := range c.names {
 		raw, err := json.Marshal(value)
@@ -266,13 +264,13 @@ func (c *Conversation) replaceNames(text string) (string, error) {
 	return text, nil
 }
 
-// pending is what has come and was not asked for.
+// pending returns the messages that were received and not expected.
 func (c *Conversation) pending() string {
 	var all []string
 	for _, s := range []peer{c.editor, c.codex} {
 		select {
 		case got := <-s.received:
-			all = append(all, s.name+" has got "+got)
+			all = append(all, s.name+" has received "+got)
 		default:
 		}
 	}
@@ -294,7 +292,7 @@ func (c *Conversation) compare(want, got string) error {
 	return nil
 }
 
-// bind puts what is meant in the place of "$name" and "<text>".
+// bindNames replaces "$name" and "<text>" in want, and binds new names.
 func (c *Conversation) bindNames(want, got any) any {
 	switch w := want.(type) {
 	case string:

@@ -13,25 +13,25 @@ import (
 	"testing"
 )
 
-// unchecked are packages that can start a goroutine and whose tests do not look for what is
-// left of them, and why.
+// unchecked are the packages that can start a goroutine and whose tests do not check for leaks, with
+// the reason.
 var unchecked = map[string]string{
 	"cmd/codex-bridge":                 "most of its tests run the program as a process, and testscript ends this one",
-	"cmd/codex-bridge/internal/follow": "one that reads the terminal's keys lives as long as the process",
-	"cmd/bridge-schema":                "it is a program that ends",
-	"cmd/bridge-bench":                 "it is a program that ends",
-	"cmd/bridge-mutate":                "it is a program that ends",
+	"cmd/codex-bridge/internal/follow": "the reader of the terminal lives as long as the process",
+	"cmd/bridge-schema":                "it is a short-lived program",
+	"cmd/bridge-bench":                 "it is a short-lived program",
+	"cmd/bridge-mutate":                "it is a short-lived program",
 }
 
-// source is what is read of a package.
+// packageInfo describes a package.
 type packageInfo struct {
-	starts  bool // has a go statement, or calls what starts a goroutine
+	starts  bool // has a go statement, or calls a function that starts a goroutine
 	tested  bool
 	checked bool
 	imports []string // of this module
 }
 
-// module is the module's packages, by their folders.
+// readModule returns the packages of the module by folder.
 func readModule(t *testing.T) map[string]*packageInfo {
 	t.Helper()
 	const root = "../.."
@@ -65,7 +65,7 @@ func readModule(t *testing.T) map[string]*packageInfo {
 	return all
 }
 
-// read takes in one file.
+// read adds one file.
 func (s *packageInfo) read(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -99,13 +99,12 @@ func (s *packageInfo) read(file string) error {
 	return nil
 }
 
-// Every package that starts goroutines, itself or by a package that it is made of, fails its
-// tests when one is left behind.
+// The tests of each package that starts goroutines, itself or by an import, must check for leaks.
 func TestPackagesCheckForGoroutineLeaks(t *testing.T) {
 	all := readModule(t)
 	var starts func(folder string) string
 	known := make(map[string]string)
-	starts = func(folder string) string { // the package that does, "" none
+	starts = func(folder string) string { // returns the package that starts goroutines, or ""
 		if by, ok := known[folder]; ok {
 			return by
 		}
@@ -135,13 +134,13 @@ func TestPackagesCheckForGoroutineLeaks(t *testing.T) {
 				t.Errorf("%s is excused (%s) and needs no excuse", folder, reason)
 			}
 		case s.checked == excused && excused:
-			t.Errorf("%s is excused (%s), and looks for goroutines", folder, reason)
+			t.Errorf("%s is excused (%s), but checks for leaks", folder, reason)
 		case !s.checked && !excused:
-			t.Errorf("%s starts goroutines, by %s, and its tests do not look for those that are left: "+
+			t.Errorf("%s starts goroutines, by %s, and its tests do not check for leaks: "+
 				"func TestMain(m *testing.M) { bridgetest.Main(m) }", folder, by)
 		}
 	}
 	if known[path.Join("bridge", "child")] == "" || known[path.Join("bridge", "search")] != "" {
-		t.Error("who starts goroutines is not found out")
+		t.Error("packages that start goroutines are not recognised")
 	}
 }

@@ -11,16 +11,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Role is what the test program is when the first argument that it is started with is the
-// role's name: what a test starts has to run where there is no shell.
+// Role is a program that the test program plays if its first argument is Name. Tests use it to start
+// programs on systems without a shell.
 type Role struct {
 	Name string
-	Run  func(args []string) int // those behind the name; the exit status
+	Run  func(args []string) int // gets the arguments after the name; returns the exit status
 }
 
-// Main is for TestMain. It fails a package whose tests leave a goroutine behind. The test
-// program is also its own scripted codex, a process that passes its streams to the test, and
-// plays the roles.
+// Main implements TestMain. It fails a package whose tests leave a goroutine behind. The test program
+// also plays the roles, and Codex: a process that connects its streams to the test.
 func Main(m *testing.M, roles ...Role) {
 	for _, r := range roles {
 		if len(os.Args) > 1 && os.Args[1] == r.Name {
@@ -28,23 +27,22 @@ func Main(m *testing.M, roles ...Role) {
 		}
 	}
 	PlayCodex()
-	// What lives as long as the process: who reaps its children, and who reads a client that
-	// never leaves.
+	// These goroutines live as long as the process: the reaper of child processes, and the reader of a
+	// client that does not close its input.
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("codex-bridge/bridge/child.Start.func1.1"),
 		goleak.IgnoreAnyFunction("codex-bridge/bridge.(*Proxy).fromClient"))
 }
 
-// PlayCodex ends this process as the scripted codex of a test, if it was started as that. A
-// package whose TestMain is not Main calls it there.
+// PlayCodex plays Codex and ends the process, if the process was started for that. A package whose
+// TestMain does not call Main must call it.
 func PlayCodex() {
 	if path := os.Getenv(EnvSocket); path != "" {
 		syscall.Exit(Relay(path)) // os.Exit waits a second under the race detector
 	}
 }
 
-// HandOver passes the streams of this process to who listens at a socket, and returns what it
-// is to exit with.
+// Relay connects the streams of this process to a socket, and returns the exit status.
 func Relay(socket string) int {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
