@@ -11,7 +11,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/tools"
 	"codex-bridge/relay/tools/host"
-	"codex-bridge/relay/tools/server"
+	"codex-bridge/relay/tools/provider"
 )
 
 // examineTools starts the servers, has them list their tools, and ends them. Commands are
@@ -40,7 +40,7 @@ func examineTools(cfg *config.Config) []finding {
 	for _, s := range servers {
 		f := finding{"tool server", fine, fmt.Sprintf("%s: started, %d tools, ended", s.Name, s.Tools), ""}
 		switch {
-		case s.State != server.Ready:
+		case s.State != provider.Ready:
 			f.State, f.Detail, f.Mend = broken, fmt.Sprintf("%s: %s: %s", s.Name, s.State, s.Error), "run its command by hand, or see CODEX_BRIDGE_LOG=debug"
 		case s.Error != "":
 			f.State, f.Detail = warn, fmt.Sprintf("%s: %s", s.Name, s.Error)

@@ -18,7 +18,7 @@ import (
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/tools"
 	"codex-bridge/relay/tools/host"
-	"codex-bridge/relay/tools/server"
+	"codex-bridge/relay/tools/provider"
 )
 
 type toolsCmd struct {
@@ -48,7 +48,7 @@ func (c listToolsCmd) Run(out io.Writer) error {
 			rows = append(rows, toolRow{s.Namespace, s.Name, s.Description, s.InputSchema, s.Searchable, s.Origin})
 		}
 		servers := kit.Servers()
-		failed := slices.ContainsFunc(servers, func(s server.Status) bool { return s.State != server.Ready })
+		failed := slices.ContainsFunc(servers, func(s provider.Status) bool { return s.State != provider.Ready })
 		if c.JSON {
 			encoder := json.NewEncoder(out)
 			encoder.SetIndent("", "  ")
@@ -66,7 +66,7 @@ func (c listToolsCmd) Run(out io.Writer) error {
 	})
 }
 
-func printTools(out io.Writer, rows []toolRow, left []tools.OmittedTool, servers []server.Status) error {
+func printTools(out io.Writer, rows []toolRow, left []tools.OmittedTool, servers []provider.Status) error {
 	if len(rows)+len(left)+len(servers) == 0 {
 		_, err := fmt.Fprintln(out, "no tools are configured; [tools.NAME] and [tool_servers.NAME] of the configuration are, see docs/guides/tools.md")
 		return err

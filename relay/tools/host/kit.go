@@ -13,8 +13,7 @@ import (
 	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/command"
-	"codex-bridge/relay/tools/server"
+	"codex-bridge/relay/tools/provider"
 )
 
 // KitOptions make a Kit.
@@ -29,14 +28,14 @@ type KitOptions struct {
 
 // Kit is what a configuration has of tools: the commands, and the servers.
 type Kit struct {
-	commands *command.Commands
+	commands *provider.Commands
 	servers  []member // by name
 }
 
 type member struct {
 	name   string
 	config config.ToolServer
-	*server.Server
+	*provider.Server
 }
 
 // NewKit makes the tools of a configuration, and starts nothing.
@@ -45,11 +44,11 @@ func NewKit(cfg *config.Config, o KitOptions) *Kit { return next(nil, cfg, o) }
 // next is the kit of a changed configuration. Servers that stay as they are are taken
 // over from the one before.
 func next(before *Kit, cfg *config.Config, o KitOptions) *Kit {
-	k := &Kit{commands: command.New(command.Options{Tools: cfg.Tools, Place: cfg.Place})}
+	k := &Kit{commands: provider.NewCommands(provider.CommandOptions{Tools: cfg.Tools, Place: cfg.Place})}
 	for _, name := range slices.Sorted(maps.Keys(cfg.ToolServers)) {
 		one := member{name: name, config: cfg.ToolServers[name]}
 		if one.Server = before.same(one); one.Server == nil {
-			one.Server = server.New(server.Options{
+			one.Server = provider.NewServer(provider.ServerOptions{
 				Name: name, Config: one.config, Env: child.Environ(os.Environ()), Version: o.Version,
 				Searchable: one.config.Loading == config.Searchable, Startup: o.Patience, Log: o.Log, OnChange: o.OnChange,
 			})
@@ -59,7 +58,7 @@ func next(before *Kit, cfg *config.Config, o KitOptions) *Kit {
 	return k
 }
 
-func (k *Kit) same(one member) *server.Server {
+func (k *Kit) same(one member) *provider.Server {
 	if k != nil {
 		for _, other := range k.servers {
 			if other.name == one.name && reflect.DeepEqual(other.config, one.config) {
@@ -93,8 +92,8 @@ func (k *Kit) Start() {
 }
 
 // Servers are the servers as they are now.
-func (k *Kit) Servers() []server.Status {
-	list := make([]server.Status, len(k.servers))
+func (k *Kit) Servers() []provider.Status {
+	list := make([]provider.Status, len(k.servers))
 	for i, one := range k.servers {
 		list[i] = one.Status()
 	}

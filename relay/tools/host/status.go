@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 
 	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/server"
+	"codex-bridge/relay/tools/provider"
 )
 
 // Status is what bridge/status has under tools.
@@ -14,7 +14,7 @@ type Status struct {
 	Host        []string            `json:"host"`
 	Registered  []string            `json:"registered"`
 	LeftOut     []tools.OmittedTool `json:"leftOut"`
-	Servers     []server.Status     `json:"servers"`
+	Servers     []provider.Status   `json:"servers"`
 	Running     int64               `json:"running"` // calls
 }
 

@@ -1,4 +1,4 @@
-package command_test
+package provider_test
 
 import (
 	"encoding/json"
@@ -10,12 +10,12 @@ import (
 	"codex-bridge/bridge/child"
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/command"
+	"codex-bridge/relay/tools/provider"
 )
 
-// What a call costs beside the command itself: compare with BenchmarkCommandAlone.
+// BenchmarkAnswer includes the command itself: compare it with BenchmarkCommandAlone.
 func BenchmarkAnswer(b *testing.B) {
-	r := tools.NewRunner(tools.NewCatalogue(command.New(command.Options{Tools: map[string]config.Tool{
+	r := tools.NewRunner(tools.NewCatalogue(provider.NewCommands(provider.CommandOptions{Tools: map[string]config.Tool{
 		"x": {Description: "d", InputSchema: map[string]any{"type": "object", "required": []any{"id"}}, Command: []string{os.Args[0], "tool", "say", "hello"}},
 	}})), tools.Options{})
 	defer r.Close()
@@ -33,7 +33,7 @@ func BenchmarkCommandAlone(b *testing.B) {
 		cmd.Stdin = strings.NewReader("{}\n")
 		var out strings.Builder
 		cmd.Stdout = &out
-		if err := child.Start(cmd); err != nil { // not by itself, or the reaper takes it
+		if err := child.Start(cmd); err != nil { // cmd.Start would race with the reaper
 			b.Fatal(err)
 		}
 		if err := child.Wait(cmd); err != nil || out.String() != "hello" {

@@ -1,4 +1,4 @@
-package server_test
+package provider_test
 
 import (
 	"context"
@@ -8,10 +8,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
-
-	"codex-bridge/bridge/bridgetest"
 
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
@@ -19,15 +16,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The test's own program is the servers.
-func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "serve", Run: serve}) }
-
-func serve(args []string) int {
+func playServer(args []string) int {
 	how, args := args[0], args[1:]
 	switch how {
 	case "mcp":
 		return serveMCP()
-	case "noisy": // between its messages
+	case "noisy": // prints other lines too
 		fmt.Println("[INFO] a server starts\n\n{'a': 1}\n{\"level\": 30}\n   \t\n" + strings.Repeat("x", 1<<20))
 		return serveMCP()
 	case "once": // FILE: dies at once when it is there
@@ -38,9 +32,9 @@ func serve(args []string) int {
 		}
 		file.Close()
 		return serveMCP()
-	case "strict": // ends at anything before initialize
+	case "strict": // exits on any message before initialize
 		return serveStrict(false)
-	case "full": // reads nothing after its tools were listed
+	case "full": // reads nothing after listing its tools
 		return serveStrict(true)
 	case "jsonrpc":
 		return serveJSONRPC()
@@ -50,9 +44,9 @@ func serve(args []string) int {
 	case "silent":
 		fmt.Println("thinking")
 		io.Copy(io.Discard, os.Stdin)
-	case "deaf": // reads nothing, and stays
+	case "deaf": // reads nothing and stays
 		time.Sleep(time.Hour)
-	case "endless": // a message without an end
+	case "endless": // sends a message without an end
 		fmt.Print(`{"a":"`)
 		for {
 			if _, err := fmt.Print(strings.Repeat("x", 1<<16)); err != nil {
@@ -67,7 +61,7 @@ type text struct {
 	Text string `json:"text"`
 }
 
-// newMCP is an MCP server with a tool for each way to answer.
+// newMCP returns an MCP server with a tool for each kind of result.
 func newMCP() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, &mcp.ServerOptions{PageSize: 3})
 	add := func(name string, run func(context.Context, *mcp.ServerSession, text) *mcp.CallToolResult) {
@@ -146,7 +140,8 @@ func serveMCP() int {
 	return 0
 }
 
-// serveStrict is a server that knows of nothing before initialize, or after its tools.
+// serveStrict exits on a message before initialize. With stops, it reads nothing after
+// listing its tools.
 func serveStrict(stops bool) int {
 	in := json.NewDecoder(os.Stdin)
 	for first := true; ; first = false {
@@ -175,7 +170,7 @@ func serveStrict(stops bool) int {
 	}
 }
 
-// serveJSONRPC is a server of the bridge's own protocol.
+// serveJSONRPC speaks the bridge's own protocol.
 func serveJSONRPC() int {
 	names := []string{"echo", "items", "other", "odd", "refuse", "die", "hang", "learn"}
 	running := make(chan context.CancelFunc, 1)

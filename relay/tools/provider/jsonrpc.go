@@ -1,4 +1,4 @@
-package server
+package provider
 
 import (
 	"context"
@@ -11,59 +11,59 @@ import (
 	"codex-bridge/relay/tools"
 )
 
-// jsonrpcPeer is a child that speaks two methods of our own, tools/list and tools/call.
+// jsonrpcPeer is a child that speaks the bridge's own protocol: tools/list and tools/call.
 type jsonrpcPeer struct {
-	s      *Server
-	conn   *conn
-	client *jrpc2.Client
-	news   chan struct{}
+	server  *Server
+	conn    *conn
+	client  *jrpc2.Client
+	changes chan struct{}
 }
 
 func (s *Server) openJSONRPC(context.Context) (peer, error) {
-	c, err := s.open()
+	c, err := s.startProcess()
 	if err != nil {
 		return nil, err
 	}
-	p := &jsonrpcPeer{s: s, conn: c, news: make(chan struct{}, 1)}
+	p := &jsonrpcPeer{server: s, conn: c, changes: make(chan struct{}, 1)}
 	p.client = jrpc2.NewClient(c, &jrpc2.ClientOptions{
 		OnNotify: func(r *jrpc2.Request) {
 			if r.Method() == "tools/changed" {
 				select {
-				case p.news <- struct{}{}:
+				case p.changes <- struct{}{}:
 				default:
 				}
 			}
 		},
 		OnCancel: func(client *jrpc2.Client, r *jrpc2.Response) {
-			_ = client.Notify(s.grace, "$/cancelRequest", map[string]any{"id": json.RawMessage(r.ID())}) // it may have ended
+			_ = client.Notify(s.shutdownCtx, "$/cancelRequest", map[string]any{"id": json.RawMessage(r.ID())}) // an error means that the server has ended
 		},
-		OnStop: func(_ *jrpc2.Client, err error) { c.end(err) }, // should the cause be another than Recv's
+		OnStop: func(_ *jrpc2.Client, err error) { c.setEnded(err) }, // if Recv was not the cause
 	})
 	return p, nil
 }
 
-func (p *jsonrpcPeer) changed() <-chan struct{} { return p.news }
-func (p *jsonrpcPeer) gone() <-chan struct{}    { return p.conn.over }
-func (p *jsonrpcPeer) reason() error            { return p.conn.why() }
+func (p *jsonrpcPeer) changed() <-chan struct{} { return p.changes }
+func (p *jsonrpcPeer) done() <-chan struct{}    { return p.conn.done }
+func (p *jsonrpcPeer) err() error               { return p.conn.closeErr() }
 
 func (p *jsonrpcPeer) close(ctx context.Context) {
-	p.conn.finish(ctx, p.s.o.Grace)
-	_ = p.client.Close() // it has ended
+	p.conn.shutdown(ctx, p.server.options.Grace)
+	_ = p.client.Close() // the connection has ended
 }
 
-func (p *jsonrpcPeer) list(ctx context.Context) (offer, error) {
+func (p *jsonrpcPeer) list(ctx context.Context) (toolList, error) {
 	var list struct {
-		Tools []listed `json:"tools"`
+		Tools []listedTool `json:"tools"`
 	}
-	if err := p.ask(ctx, "tools/list", map[string]any{}, &list); err != nil {
-		return offer{}, err
+	if err := p.request(ctx, "tools/list", map[string]any{}, &list); err != nil {
+		return toolList{}, err
 	}
-	return p.s.take(list.Tools), nil
+	return p.server.newToolList(list.Tools), nil
 }
 
 func (p *jsonrpcPeer) call(ctx context.Context, name string, call tools.Call) (tools.Result, error) {
 	var answer json.RawMessage
-	err := p.ask(ctx, "tools/call", struct {
+	err := p.request(ctx, "tools/call", struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 		ThreadID  string          `json:"threadId"`
@@ -72,36 +72,36 @@ func (p *jsonrpcPeer) call(ctx context.Context, name string, call tools.Call) (t
 	if err != nil {
 		return tools.Result{}, err
 	}
-	return fromJSON(answer)
+	return convertJSONResult(answer)
 }
 
-func (p *jsonrpcPeer) ask(ctx context.Context, method string, params, result any) error {
+func (p *jsonrpcPeer) request(ctx context.Context, method string, params, result any) error {
 	err := p.client.CallResult(ctx, method, params, result)
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w%s", context.Cause(ctx), p.conn.noise())
+		return fmt.Errorf("%w%s", context.Cause(ctx), p.conn.skippedNote())
 	}
-	if why := p.conn.why(); why != nil {
+	if why := p.conn.closeErr(); why != nil {
 		return why
 	}
 	var refusal *jrpc2.Error
 	if errors.As(err, &refusal) {
-		return fmt.Errorf("it refuses: %s (code %d)", clip(refusal.Message, maxSaid), refusal.Code)
+		return fmt.Errorf("it returned an error: %s (code %d)", clip(refusal.Message, maxShown), refusal.Code)
 	}
 	return fmt.Errorf("its answer to %s can't be read: %w", method, err)
 }
 
-// fromJSON makes a result of an answer: a text, {contentItems, success} as Codex has
-// it, or any other JSON, which is shown as it is.
-func fromJSON(answer json.RawMessage) (tools.Result, error) {
+// convertJSONResult converts a result: a string, {contentItems, success} as Codex defines
+// it, or other JSON, which is shown as text.
+func convertJSONResult(answer json.RawMessage) (tools.Result, error) {
 	var text string
 	if json.Unmarshal(answer, &text) == nil {
 		return tools.Result{Content: []tools.Content{{Text: text}}}, nil
 	}
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(answer, &members) // no object has no members
+	_ = json.Unmarshal(answer, &members) // other JSON has no members
 	if members["contentItems"] == nil {
 		return tools.Result{Content: []tools.Content{{Text: string(answer)}}}, nil
 	}

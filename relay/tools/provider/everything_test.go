@@ -1,4 +1,4 @@
-package server_test
+package provider_test
 
 import (
 	"encoding/json"
@@ -10,13 +10,13 @@ import (
 	"codex-bridge/relay/tools"
 )
 
-// A server that others have written, as people use it.
-func TestEverything(t *testing.T) {
+// A server of others, as people use it.
+func TestEverythingServer(t *testing.T) {
 	script, err := filepath.Abs("../../../testdata/npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := open(t, config.ToolServer{Command: []string{"node", script, "stdio"}, Protocol: "mcp"})
+	w := newFixture(t, config.ToolServer{Command: []string{"node", script, "stdio"}, Protocol: "mcp"})
 	for _, name := range []string{"echo", "get-sum", "get-tiny-image"} {
 		if !strings.Contains(" "+w.names()+" ", " "+name+" ") {
 			t.Fatalf("no %s among %s; %+v", name, w.names(), w.Status())

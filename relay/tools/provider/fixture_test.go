@@ -1,4 +1,4 @@
-package server_test
+package provider_test
 
 import (
 	"context"
@@ -12,59 +12,59 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/server"
+	"codex-bridge/relay/tools/provider"
 )
 
-// plenty is the time of what is to happen, on the slowest machine.
-const plenty = time.Minute
+// longTimeout is for events that must happen, on the slowest machine.
+const longTimeout = time.Minute
 
-// world is a server and what it told its owner.
-type world struct {
+// fixture is a server with its changes.
+type fixture struct {
 	t *testing.T
-	*server.Server
+	*provider.Server
 	changes chan struct{}
 }
 
-func open(t *testing.T, c config.ToolServer, change ...func(*server.Options)) *world {
+func newFixture(t *testing.T, c config.ToolServer, change ...func(*provider.ServerOptions)) *fixture {
 	t.Helper()
-	w := &world{t: t, changes: make(chan struct{}, 100)}
+	w := &fixture{t: t, changes: make(chan struct{}, 100)}
 	if c.Namespace == "" {
 		c.Namespace = "space"
 	}
-	o := server.Options{
-		Name: "test", Config: c, Env: os.Environ(), Version: "1.2.3", Startup: plenty, Grace: 200 * time.Millisecond,
+	o := provider.ServerOptions{
+		Name: "test", Config: c, Env: os.Environ(), Version: "1.2.3", Startup: longTimeout, Grace: 200 * time.Millisecond,
 		OnChange: func() { w.changes <- struct{}{} },
 	}
 	for _, f := range change {
 		f(&o)
 	}
-	w.Server = server.New(o)
+	w.Server = provider.NewServer(o)
 	t.Cleanup(func() { w.Close(context.Background()) })
 	return w
 }
 
-func own(how string, args ...string) config.ToolServer {
+func testServer(how string, args ...string) config.ToolServer {
 	return config.ToolServer{Command: append([]string{os.Args[0], "serve", how}, args...), Protocol: "mcp"}
 }
 
-func ownJSONRPC(how string) config.ToolServer {
-	c := own(how)
+func testJSONRPCServer(how string) config.ToolServer {
+	c := testServer(how)
 	c.Protocol = "jsonrpc"
 	return c
 }
 
-func (w *world) call(ctx context.Context, name, text string) (tools.Result, error) {
+func (w *fixture) call(ctx context.Context, name, text string) (tools.Result, error) {
 	arguments, _ := json.Marshal(map[string]string{"text": text})
 	return w.Run(ctx, tools.Call{Thread: "thread", Namespace: "space", Name: name, Arguments: arguments, Cwd: "/cwd"})
 }
 
-// says calls a tool that is to succeed with a text.
-func (w *world) says(name, text, want string) {
+// checkText calls a tool that must return a text.
+func (w *fixture) checkText(name, text, want string) {
 	w.t.Helper()
-	w.gives(name, text, tools.Result{Content: []tools.Content{{Text: want}}})
+	w.checkResult(name, text, tools.Result{Content: []tools.Content{{Text: want}}})
 }
 
-func (w *world) gives(name, text string, want tools.Result) {
+func (w *fixture) checkResult(name, text string, want tools.Result) {
 	w.t.Helper()
 	got, err := w.call(w.t.Context(), name, text)
 	if err != nil {
@@ -76,8 +76,8 @@ func (w *world) gives(name, text string, want tools.Result) {
 	}
 }
 
-// fails calls a tool that is to end in an error with these words.
-func (w *world) fails(name, text string, words ...string) {
+// checkError calls a tool that must fail with these words.
+func (w *fixture) checkError(name, text string, words ...string) {
 	w.t.Helper()
 	got, err := w.call(w.t.Context(), name, text)
 	if err == nil {
@@ -96,10 +96,10 @@ func contains(t *testing.T, text string, words ...string) {
 	}
 }
 
-// until waits for the owner to be told of a state.
-func (w *world) until(what string, holds func() bool) {
+// waitUntil waits for OnChange until a condition holds.
+func (w *fixture) waitUntil(what string, holds func() bool) {
 	w.t.Helper()
-	late := time.After(plenty)
+	late := time.After(longTimeout)
 	for !holds() {
 		select {
 		case <-w.changes:
@@ -109,7 +109,7 @@ func (w *world) until(what string, holds func() bool) {
 	}
 }
 
-func (w *world) names() string {
+func (w *fixture) names() string {
 	var names []string
 	for _, spec := range w.Specs() {
 		names = append(names, spec.Name)
@@ -117,10 +117,10 @@ func (w *world) names() string {
 	return strings.Join(names, " ")
 }
 
-// written waits for a file to have a content.
-func written(t *testing.T, file, want string) {
+// waitForFile waits until a file has the content.
+func waitForFile(t *testing.T, file, want string) {
 	t.Helper()
-	for late := time.Now().Add(plenty); ; time.Sleep(time.Millisecond) {
+	for late := time.Now().Add(longTimeout); ; time.Sleep(time.Millisecond) {
 		if got, _ := os.ReadFile(file); string(got) == want {
 			return
 		}

@@ -1,4 +1,4 @@
-package server
+package provider
 
 import (
 	"bytes"
@@ -19,28 +19,28 @@ const (
 	maxSchema      = 256 << 10
 )
 
-// offer is what a server says it has.
-type offer struct {
+// toolList is a server's list of tools.
+type toolList struct {
 	specs []tools.Spec
-	names map[string]string // the server's own name of a tool by ours, where they differ
-	note  string            // what was left out
+	names map[string]string // the server's name of a renamed tool by the new name
+	note  string            // which tools were omitted
 }
 
-// listed is a tool as a server lists it.
-type listed struct {
+// listedTool is a tool in a server's list.
+type listedTool struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-var unfit = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+var invalidChars = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-// take makes specs of what a server lists. Where Codex takes no such name, as MCP's
-// "files.read" is, the tool gets one with _ in its place; should that be another
-// tool's, it keeps its own, and the catalogue will say that it is left out.
-func (s *Server) take(list []listed) offer {
-	o := offer{names: map[string]string{}}
+// newToolList converts a server's list. A name that Codex would reject, such as MCP's
+// "files.read", gets "_" for the invalid characters. If another tool has that name, it
+// stays as it is, and the catalogue omits the tool.
+func (s *Server) newToolList(list []listedTool) toolList {
+	o := toolList{names: map[string]string{}}
 	if len(list) > maxTools {
 		o.note = fmt.Sprintf("%d of its %d tools are left out: %d are offered at most", len(list)-maxTools, len(list), maxTools)
 		list = list[:maxTools]
@@ -55,13 +55,13 @@ func (s *Server) take(list []listed) offer {
 			continue
 		}
 		spec := tools.Spec{
-			Namespace: s.o.Config.Namespace, Name: t.Name, Description: describe(t), InputSchema: t.InputSchema,
-			Searchable: s.o.Searchable, Origin: s.origin,
+			Namespace: s.options.Config.Namespace, Name: t.Name, Description: description(t), InputSchema: t.InputSchema,
+			Searchable: s.options.Searchable, Origin: s.origin,
 		}
 		if len(spec.InputSchema) == 0 || string(spec.InputSchema) == "null" {
 			spec.InputSchema = json.RawMessage(`{"type":"object"}`)
 		}
-		if fit := unfit.ReplaceAllString(t.Name, "_"); fit != t.Name && !taken[fit] {
+		if fit := invalidChars.ReplaceAllString(t.Name, "_"); fit != t.Name && !taken[fit] {
 			taken[fit] = true
 			o.names[fit] = t.Name
 			spec.Name = fit
@@ -71,7 +71,7 @@ func (s *Server) take(list []listed) offer {
 	return o
 }
 
-func describe(t listed) string {
+func description(t listedTool) string {
 	text := t.Description
 	if text == "" {
 		text = t.Title
@@ -82,7 +82,7 @@ func describe(t listed) string {
 	return clip(text, maxDescription)
 }
 
-// clip cuts a text to n bytes, and a mark that it was cut.
+// clip cuts a text to n bytes and marks the cut.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -93,7 +93,7 @@ func clip(s string, n int) string {
 	return s[:n] + " …"
 }
 
-func (o offer) equal(other offer) bool {
+func (o toolList) equal(other toolList) bool {
 	same := func(a, b tools.Spec) bool {
 		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.InputSchema, b.InputSchema)
 	}

@@ -1,4 +1,4 @@
-package command
+package provider
 
 import (
 	"context"
@@ -18,24 +18,24 @@ import (
 )
 
 const (
-	maxOutput = 64 << 20 // bytes of stdout
-	maxStderr = 4 << 10  // of stderr, the last ones
-	// grace is how long what a command left behind may still write to its output, as the
-	// end of a shell's pipeline does.
-	grace = 250 * time.Millisecond
+	maxCommandOutput = 64 << 20 // bytes of stdout
+	maxCommandStderr = 4 << 10  // the last bytes of stderr
+	// outputGrace is how long processes that a command left behind may still write to its
+	// output, as in a shell's pipeline.
+	outputGrace = 250 * time.Millisecond
 )
 
-// Options make Commands.
-type Options struct {
+// CommandOptions configure Commands.
+type CommandOptions struct {
 	Tools map[string]config.Tool // by name
-	// Place tells where a key of the configuration was written (nil: not known), as
-	// config.Config.Place does.
+	// Place returns where a configuration key was set, or "", like config.Config.Place.
+	// nil: not known.
 	Place func(key string) string
-	// Env is the environment of the bridge (nil: os.Environ), of which commands get a part.
+	// Env is the bridge's environment; nil: os.Environ. Commands get a part of it.
 	Env []string
 }
 
-// Commands is the provider of the host's commands.
+// Commands is the Provider of the configured commands.
 type Commands struct {
 	tools map[string]config.Tool
 	specs []tools.Spec
@@ -44,9 +44,9 @@ type Commands struct {
 
 var _ tools.Provider = (*Commands)(nil)
 
-// New makes the provider. A schema that has no form in JSON stays out of its tool's
-// spec, which the catalogue then leaves out.
-func New(o Options) *Commands {
+// NewCommands returns the provider. A tool whose schema can't be encoded gets an empty one,
+// and the catalogue omits it.
+func NewCommands(o CommandOptions) *Commands {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
@@ -69,14 +69,13 @@ func New(o Options) *Commands {
 	return c
 }
 
-// Specs are the commands, by name.
+// Specs returns the tools, sorted by name.
 func (c *Commands) Specs() []tools.Spec { return slices.Clone(c.specs) }
 
-// Timeout is that of the tool's section.
+// Timeout returns the tool's configured timeout.
 func (c *Commands) Timeout(name string) time.Duration { return time.Duration(c.tools[name].Timeout) }
 
-// Run runs the command of a tool. When ctx ends, what it had printed until then comes
-// with the error.
+// Run runs a tool's command. When ctx ends, the error comes with the output so far.
 func (c *Commands) Run(ctx context.Context, call tools.Call) (tools.Result, error) {
 	t, ok := c.tools[call.Name]
 	if !ok || len(t.Command) == 0 {
@@ -84,48 +83,48 @@ func (c *Commands) Run(ctx context.Context, call tools.Call) (tools.Result, erro
 	}
 	if call.Cwd != "" {
 		if info, err := os.Stat(call.Cwd); err != nil || !info.IsDir() || !filepath.IsAbs(call.Cwd) {
-			return tools.Result{}, fmt.Errorf("the tool can't be run: the thread's folder %q is not there", call.Cwd)
+			return tools.Result{}, fmt.Errorf("the tool can't be run: the thread's folder %q does not exist", call.Cwd)
 		}
 	}
 	r, err := child.Run(ctx, child.Command{
 		Args: t.Command, Dir: call.Cwd, Env: c.env, Stdin: append(slices.Clip([]byte(call.Arguments)), '\n'),
-		MaxStdout: maxOutput, MaxStderr: maxStderr, Grace: grace,
+		MaxStdout: maxCommandOutput, MaxStderr: maxCommandStderr, Grace: outputGrace,
 	})
 	said := strings.TrimSpace(strings.ToValidUTF8(string(r.Stderr), "\uFFFD"))
 	switch {
 	case ctx.Err() != nil:
-		return unfinished(r, said), context.Cause(ctx)
+		return partialResult(r, said), context.Cause(ctx)
 	case errors.Is(err, child.ErrTooLong):
-		return tools.Result{}, fmt.Errorf("the tool was ended: it printed more than %d MiB%s", maxOutput>>20, stderr(said))
+		return tools.Result{}, fmt.Errorf("the tool was ended: it printed more than %d MiB%s", maxCommandOutput>>20, stderrNote(said))
 	case err != nil:
 		return tools.Result{}, fmt.Errorf("the tool can't be run: %w", err)
 	case r.Code != 0:
-		result := tools.Result{Content: []tools.Content{{Text: fmt.Sprintf("The tool failed: %s%s\n", r.Status, stderr(said))}}, Failed: true}
-		if printed, err := Parse(r.Stdout); err == nil {
+		result := tools.Result{Content: []tools.Content{{Text: fmt.Sprintf("The tool failed: %s%s\n", r.Status, stderrNote(said))}}, Failed: true}
+		if printed, err := ParseOutput(r.Stdout); err == nil {
 			result.Content = append(result.Content, printed.Content...)
 		} else {
-			result.Content = append(result.Content, text(r.Stdout)...)
+			result.Content = append(result.Content, textContent(r.Stdout)...)
 		}
 		return result, nil
 	}
-	return Parse(r.Stdout)
+	return ParseOutput(r.Stdout)
 }
 
-func stderr(said string) string {
+func stderrNote(said string) string {
 	if said == "" {
 		return "."
 	}
-	return "; its last words on stderr:\n" + said
+	return "; stderr:\n" + said
 }
 
-// unfinished is what was heard of a command that was ended.
-func unfinished(r child.Result, said string) tools.Result {
+// partialResult returns the output of a command that was ended.
+func partialResult(r child.Result, said string) tools.Result {
 	var result tools.Result
 	if said != "" {
-		result.Content = append(result.Content, tools.Content{Text: "\nIts last words on stderr:\n" + said + "\n"})
+		result.Content = append(result.Content, tools.Content{Text: "\nstderr:\n" + said + "\n"})
 	}
-	if rest := text(r.Stdout); len(rest) > 0 {
-		result.Content = append(append(result.Content, tools.Content{Text: "\nIt had printed:\n"}), rest...)
+	if rest := textContent(r.Stdout); len(rest) > 0 {
+		result.Content = append(append(result.Content, tools.Content{Text: "\nstdout:\n"}), rest...)
 	}
 	return result
 }

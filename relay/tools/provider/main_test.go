@@ -1,4 +1,4 @@
-package command_test
+package provider_test
 
 import (
 	"fmt"
@@ -13,10 +13,12 @@ import (
 	"codex-bridge/bridge/bridgetest"
 )
 
-// The test's own program is the tool: it must run where there is no shell.
-func TestMain(m *testing.M) { bridgetest.Main(m, bridgetest.Role{Name: "tool", Run: be}) }
+// TestMain runs the test binary as a tool or a server, because there may be no shell.
+func TestMain(m *testing.M) {
+	bridgetest.Main(m, bridgetest.Role{Name: "tool", Run: playTool}, bridgetest.Role{Name: "serve", Run: playServer})
+}
 
-func be(args []string) int {
+func playTool(args []string) int {
 	what, args := args[0], args[1:]
 	switch what {
 	case "say": // TEXT, CODE, STDERR
@@ -28,7 +30,7 @@ func be(args []string) int {
 			code, _ := strconv.Atoi(args[1])
 			return code
 		}
-	case "echo": // what came on stdin, the folder and the environment's names
+	case "echo": // prints stdin, the folder and the environment's names
 		text, _ := io.ReadAll(os.Stdin)
 		dir, _ := os.Getwd()
 		fmt.Printf("%s|%s|", text, dir)
@@ -42,21 +44,21 @@ func be(args []string) int {
 		self, _ := os.FindProcess(os.Getpid())
 		_ = self.Kill()
 		select {}
-	case "closes": // stdout, tells so, and goes on until it is told
+	case "closes": // closes stdout and waits for the test
 		os.Stdout.Close()
 		conn, err := net.Dial("tcp", args[0])
 		if err != nil {
 			return 1
 		}
 		_, _ = io.Copy(io.Discard, conn)
-	case "leaves": // one behind, that holds stdout
+	case "leaves": // leaves a child that holds stdout
 		cmd := exec.Command(os.Args[0], "tool", "hangs", args[0])
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
 			return 1
 		}
 		fmt.Print("the answer")
-	case "hangs": // until it is ended; says so, and tells that it runs
+	case "hangs": // connects to the test and waits until it is ended
 		fmt.Print("begun")
 		fmt.Fprint(os.Stderr, "and waits")
 		conn, err := net.Dial("tcp", args[0])

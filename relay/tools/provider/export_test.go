@@ -1,4 +1,4 @@
-package server
+package provider
 
 import (
 	"bufio"
@@ -10,15 +10,15 @@ import (
 	"codex-bridge/relay/tools"
 )
 
-// Fake is a server that is no process, so that a test can have time pass.
+// Fake is a server without a process, for tests with a fake clock.
 type Fake struct {
 	Tools []string
 	Gone  chan struct{} // closed when it dies
 }
 
-// NewFake makes a Server whose starts are dial's.
-func NewFake(o Options, dial func(context.Context) (*Fake, error)) *Server {
-	s := New(o)
+// NewFake returns a Server that dial starts.
+func NewFake(o ServerOptions, dial func(context.Context) (*Fake, error)) *Server {
+	s := NewServer(o)
 	s.dial = func(ctx context.Context) (peer, error) {
 		f, err := dial(ctx)
 		if err != nil {
@@ -34,12 +34,12 @@ type fake struct {
 	*Fake
 }
 
-func (f fake) list(context.Context) (offer, error) {
-	var list []listed
+func (f fake) list(context.Context) (toolList, error) {
+	var list []listedTool
 	for _, name := range f.Tools {
-		list = append(list, listed{Name: name})
+		list = append(list, listedTool{Name: name})
 	}
-	return f.s.take(list), nil
+	return f.s.newToolList(list), nil
 }
 
 func (f fake) call(context.Context, string, tools.Call) (tools.Result, error) {
@@ -47,11 +47,11 @@ func (f fake) call(context.Context, string, tools.Call) (tools.Result, error) {
 }
 
 func (f fake) changed() <-chan struct{} { return nil }
-func (f fake) gone() <-chan struct{}    { return f.Gone }
-func (f fake) reason() error            { return errors.New("it has died") }
+func (f fake) done() <-chan struct{}    { return f.Gone }
+func (f fake) err() error               { return errors.New("it has died") }
 func (f fake) close(context.Context)    {}
 
-// Messages are those that a child's stdout has, read in pieces of size bytes.
+// Messages returns the messages in a child's stdout, read in pieces of size bytes.
 func Messages(stdout io.Reader, size int) []string {
 	var all []string
 	c := &conn{lines: bufio.NewReaderSize(stdout, size), log: slog.New(slog.DiscardHandler)}

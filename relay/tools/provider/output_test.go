@@ -1,4 +1,4 @@
-package command_test
+package provider_test
 
 import (
 	"encoding/json"
@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/command"
+	"codex-bridge/relay/tools/provider"
 )
 
-func TestParse(t *testing.T) {
+func TestParseOutput(t *testing.T) {
 	x := []tools.Content{{Text: "x"}}
 	for _, test := range []struct {
 		name, printed string
@@ -34,10 +34,10 @@ func TestParse(t *testing.T) {
 		{name: "an exit code that is none", printed: `{"contentItems":[],"details":{"exitCode":"x"}}`, fault: "details"},
 		{name: "another kind", printed: `{"contentItems":[{"type":"inputAudio","audioUrl":"data:,"}]}`, want: tools.Result{Content: []tools.Content{{Text: `[41 bytes of a content of the type "inputAudio", which is not passed on]`}}}},
 		{name: "an image that is nowhere", printed: `{"contentItems":[{"type":"inputImage","imageUrl":""}]}`, want: tools.Result{Content: []tools.Content{{Image: "data:,"}}}},
-		{name: "null", printed: `{"contentItems":null}`, fault: "no list"},
-		{name: "an object", printed: `{"contentItems":{}}`, fault: "no list"},
-		{name: "a text in the list", printed: `{"contentItems":["x"]}`, fault: "contentItems[0] is no object"},
-		{name: "null in the list", printed: `{"contentItems":[null]}`, fault: "contentItems[0] is no object"},
+		{name: "null", printed: `{"contentItems":null}`, fault: "is not a list"},
+		{name: "an object", printed: `{"contentItems":{}}`, fault: "is not a list"},
+		{name: "a text in the list", printed: `{"contentItems":["x"]}`, fault: "contentItems[0] is not an object"},
+		{name: "null in the list", printed: `{"contentItems":[null]}`, fault: "contentItems[0] is not an object"},
 		{name: "no type", printed: `{"contentItems":[{"text":"x"}]}`, fault: "contentItems[0] has no type"},
 		{name: "no text", printed: `{"contentItems":[{"type":"inputText"}]}`, fault: "contentItems[0] has no text"},
 		{name: "a text that is a number", printed: `{"contentItems":[{"type":"inputText","text":5}]}`, fault: "contentItems[0] has no text"},
@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 		{name: "success of a text", printed: `{"contentItems":[],"success":"yes"}`, fault: "neither true nor false"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := command.Parse([]byte(test.printed))
+			got, err := provider.ParseOutput([]byte(test.printed))
 			if test.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), test.fault) {
 					t.Errorf("%+v, %v", got, err)
@@ -62,9 +62,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Whatever a tool prints: it is text as it is, or an object that was understood, and
-// Codex can read what becomes of it.
-func FuzzParse(f *testing.F) {
+// Any output is returned as text, or parsed, and Codex accepts the result.
+func FuzzParseOutput(f *testing.F) {
 	for _, seed := range []string{
 		"x", "", "{", `{"contentItems":[]}`, `{"contentItems":[{"type":"inputText","text":"\ud800"}],"success":false,"details":{"status":"failed","exitCode":1e400}}`,
 		`{"contentItems":[{"type":"inputImage","imageUrl":"data:image/png;base64,iVBORw0KGgo="}]}`, "a\xff", `{"contentItems":[{"type":"inputImage","imageUrl":""}],"contentItems":[1]}`,
@@ -72,7 +71,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, printed []byte) {
-		r, err := command.Parse(printed)
+		r, err := provider.ParseOutput(printed)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package server_test
+package provider_test
 
 import (
 	"context"
@@ -16,23 +16,23 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/server"
+	"codex-bridge/relay/tools/provider"
 )
 
-var _ tools.Provider = (*server.Server)(nil)
+var _ tools.Provider = (*provider.Server)(nil)
 
 const known = "all big die echo fail files_read hang hush learn sample structured where"
 
-func TestMCP(t *testing.T) {
+func TestMCPServer(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := open(t, own("noisy"), func(o *server.Options) {
+	w := newFixture(t, testServer("noisy"), func(o *provider.ServerOptions) {
 		o.Dir, o.Env = dir, []string{"A=b", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}
 		o.Searchable = true
 	})
-	if got := w.Status(); got != (server.Status{Name: "test", State: server.Idle}) {
+	if got := w.Status(); got != (provider.Status{Name: "test", State: provider.Idle}) {
 		t.Errorf("%+v", got)
 	}
 	if got := w.names(); got != known {
@@ -45,18 +45,18 @@ func TestMCP(t *testing.T) {
 	if diff := cmp.Diff(want, spec); diff != "" {
 		t.Error(diff)
 	}
-	if got := w.Status(); got != (server.Status{Name: "test", State: server.Ready, Tools: 12}) {
+	if got := w.Status(); got != (provider.Status{Name: "test", State: provider.Ready, Tools: 12}) {
 		t.Errorf("%+v", got)
 	}
 	if w.Timeout("echo") != 0 {
 		t.Error("a timeout")
 	}
-	w.says("echo", "hi", "hi")
-	w.says("files_read", "", "read")
-	w.says("structured", "", `{"a":1}`)
-	w.says("sample", "", "true true")
-	w.gives("fail", "sorry", tools.Result{Failed: true, Content: []tools.Content{{Text: "sorry"}}})
-	w.gives("all", "", tools.Result{Content: []tools.Content{
+	w.checkText("echo", "hi", "hi")
+	w.checkText("files_read", "", "read")
+	w.checkText("structured", "", `{"a":1}`)
+	w.checkText("sample", "", "true true")
+	w.checkResult("fail", "sorry", tools.Result{Failed: true, Content: []tools.Content{{Text: "sorry"}}})
+	w.checkResult("all", "", tools.Result{Content: []tools.Content{
 		{Text: "a text"},
 		{Image: "data:image/png;base64,cG5n"},
 		{Text: "[audio, audio/wav, 4 bytes: not shown]"},
@@ -65,7 +65,7 @@ func TestMCP(t *testing.T) {
 		{Image: "data:image/gif;base64,Z2lm"},
 		{Text: "[resource file:///d, application/octet-stream, 4 bytes: not shown]"},
 	}})
-	w.fails("nothing", "", `tool server "test": it refuses: `, "nothing", "(code -32602)")
+	w.checkError("nothing", "", `tool server "test": it returned an error: `, "nothing", "(code -32602)")
 	r, err := w.call(t.Context(), "where", "")
 	if err != nil {
 		t.Fatal(err)
@@ -81,35 +81,35 @@ func TestMCP(t *testing.T) {
 	}
 }
 
-func TestMuch(t *testing.T) {
-	w := open(t, own("mcp"))
+func TestServerWithManyTools(t *testing.T) {
+	w := newFixture(t, testServer("mcp"))
 	r, err := w.call(t.Context(), "big", "")
 	if err != nil || len(r.Content) != 1 || len(r.Content[0].Text) != 32<<20 {
 		t.Error(len(r.Content), err)
 	}
 	var all sync.WaitGroup
 	for i := range 50 {
-		all.Go(func() { w.says("echo", fmt.Sprint(i), fmt.Sprint(i)) })
+		all.Go(func() { w.checkText("echo", fmt.Sprint(i), fmt.Sprint(i)) })
 	}
 	all.Wait()
 }
 
-// A server that says its tools are others is asked for them, and the owner is told.
-func TestChanged(t *testing.T) {
-	for name, w := range map[string]*world{"mcp": open(t, own("mcp")), "jsonrpc": open(t, ownJSONRPC("jsonrpc"))} {
+// When the server reports changed tools, they are listed again, and OnChange is called.
+func TestChangedToolsAreListedAgain(t *testing.T) {
+	for name, w := range map[string]*fixture{"mcp": newFixture(t, testServer("mcp")), "jsonrpc": newFixture(t, testJSONRPCServer("jsonrpc"))} {
 		t.Run(name, func(t *testing.T) {
 			before := w.names()
 			if _, err := w.call(t.Context(), "learn", "zzz"); err != nil {
 				t.Fatal(err)
 			}
-			w.until("offered", func() bool { return w.names() == before+" zzz" })
+			w.waitUntil("offered", func() bool { return w.names() == before+" zzz" })
 		})
 	}
 }
 
-// A call that is given up is given up by the server, too, and the server lives on.
-func TestCancel(t *testing.T) {
-	for name, w := range map[string]*world{"mcp": open(t, own("mcp")), "jsonrpc": open(t, ownJSONRPC("jsonrpc")), "web": open(t, web(t))} {
+// A cancelled call is cancelled at the server, which keeps running.
+func TestCancelledCallLeavesServerRunning(t *testing.T) {
+	for name, w := range map[string]*fixture{"mcp": newFixture(t, testServer("mcp")), "jsonrpc": newFixture(t, testJSONRPCServer("jsonrpc")), "web": newFixture(t, httpTransport(t))} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "file")
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -118,13 +118,13 @@ func TestCancel(t *testing.T) {
 				_, err := w.call(ctx, "hang", file)
 				done <- err
 			}()
-			written(t, file, "running")
+			waitForFile(t, file, "running")
 			enough := errors.New("enough")
 			cancel(enough)
 			if err := <-done; !errors.Is(err, enough) {
 				t.Error(err)
 			}
-			written(t, file, "cancelled")
+			waitForFile(t, file, "cancelled")
 			if _, err := w.call(t.Context(), "echo", "x"); err != nil {
 				t.Error(err)
 			}
@@ -132,10 +132,9 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A server that dies fails the calls that are under way, with what it said last; the next
-// call finds it again.
-func TestDies(t *testing.T) {
-	for name, w := range map[string]*world{"mcp": open(t, own("mcp")), "jsonrpc": open(t, ownJSONRPC("jsonrpc"))} {
+// When a server dies, its running calls fail with its stderr. The next call restarts it.
+func TestCallFailsWhenServerDies(t *testing.T) {
+	for name, w := range map[string]*fixture{"mcp": newFixture(t, testServer("mcp")), "jsonrpc": newFixture(t, testJSONRPCServer("jsonrpc"))} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "file")
 			done := make(chan error, 1)
@@ -143,8 +142,8 @@ func TestDies(t *testing.T) {
 				_, err := w.call(t.Context(), "hang", file)
 				done <- err
 			}()
-			written(t, file, "running")
-			w.fails("die", "out of luck", `tool server "test": it has ended, exit status 3; its last words: out of luck`)
+			waitForFile(t, file, "running")
+			w.checkError("die", "out of luck", `tool server "test": it has ended, exit status 3; stderr: out of luck`)
 			if err := <-done; err == nil {
 				t.Error("the other call succeeded")
 			} else {
@@ -153,44 +152,44 @@ func TestDies(t *testing.T) {
 			if _, err := w.call(t.Context(), "echo", "x"); err != nil {
 				t.Error(err)
 			}
-			if got := w.Status(); got.State != server.Ready || got.Restarts != 1 || got.Error != "" {
+			if got := w.Status(); got.State != provider.Ready || got.Restarts != 1 || got.Error != "" {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
 }
 
-// One that can't answer any more is ended.
-func TestClosesStdout(t *testing.T) {
-	w := open(t, own("mcp"))
-	w.fails("hush", "", "it closed its stdout")
-	w.says("echo", "again", "again")
+// A server that closes its stdout is ended.
+func TestServerThatClosesStdoutIsEnded(t *testing.T) {
+	w := newFixture(t, testServer("mcp"))
+	w.checkError("hush", "", "it closed its stdout")
+	w.checkText("echo", "again", "again")
 }
 
-// One that was there and is not to be had again is an error after one more try.
-func TestDoesNotComeBack(t *testing.T) {
-	w := open(t, own("once", filepath.Join(t.TempDir(), "file")))
-	w.fails("die", "first", "first")
-	w.fails("echo", "x", "exit status 5", "there is one already")
-	if got := w.names(); got != known { // it is still being tried
+// If a server that was ready can't be started again, a call fails after one more try.
+func TestServerThatCannotRestartIsAnError(t *testing.T) {
+	w := newFixture(t, testServer("once", filepath.Join(t.TempDir(), "file")))
+	w.checkError("die", "first", "first")
+	w.checkError("echo", "x", "exit status 5", "there is one already")
+	if got := w.names(); got != known { // it is still being restarted
 		t.Error(got)
 	}
 }
 
-func TestNeverThere(t *testing.T) {
+func TestServerThatNeverStarts(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		how   string
 		words []string
 	}{
-		{"ends", "broken", []string{"it has ended, exit status 4; its last words: no such configuration"}},
-		{"does not answer", "silent", []string{"no answer within $LIMIT", `no messages: 1, the last of them "thinking"`}},
+		{"ends", "broken", []string{"it has ended, exit status 4; stderr: no such configuration"}},
+		{"does not answer", "silent", []string{"no answer within $LIMIT", `not messages: 1, the last: "thinking"`}},
 		{"does not read", "deaf", []string{"no answer within $LIMIT"}},
 		{"has no end", "endless", []string{"a message of more than 67108864 bytes"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, c := range []config.ToolServer{own(tt.how), ownJSONRPC(tt.how)} {
-				// Where the machine is busy, the server may not come to its message within the limit.
+			for _, c := range []config.ToolServer{testServer(tt.how), testJSONRPCServer(tt.how)} {
+				// on a busy machine the server may not print its message in time
 				limit := 200 * time.Millisecond
 				for ; !failsToStart(t, c, limit, tt.words); limit *= 4 {
 					if limit > time.Minute {
@@ -200,15 +199,15 @@ func TestNeverThere(t *testing.T) {
 			}
 		})
 	}
-	w := open(t, own(""))
-	w.fails("x", "", "it has ended, exit status 0")
+	w := newFixture(t, testServer(""))
+	w.checkError("x", "", "it has ended, exit status 0")
 }
 
 // failsToStart reports whether both the status and a call say why a server has not started, with all of words;
 // a server that does not answer gets limit for it. The test fails if the server has tools.
 func failsToStart(t *testing.T, c config.ToolServer, limit time.Duration, words []string) bool {
 	t.Helper()
-	w := open(t, c, func(o *server.Options) {
+	w := newFixture(t, c, func(o *provider.ServerOptions) {
 		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, "$LIMIT") }) {
 			o.Handshake = limit
 		}
@@ -231,17 +230,16 @@ func failsToStart(t *testing.T, c config.ToolServer, limit time.Duration, words 
 	return true
 }
 
-// A server that is no program is an error that says so.
-func TestNoProgram(t *testing.T) {
-	c := own("mcp")
+func TestMissingProgramIsAnError(t *testing.T) {
+	c := testServer("mcp")
 	c.Command[0] = filepath.Join(t.TempDir(), "nothing")
-	w := open(t, c)
-	w.fails("echo", "x", "it can't be started", "nothing")
+	w := newFixture(t, c)
+	w.checkError("echo", "x", "it can't be started", "nothing")
 }
 
-// Servers exist that end at anything before initialize.
-func TestOlderMCP(t *testing.T) {
-	w := open(t, own("strict"))
+// Some servers exit on any message before initialize.
+func TestServerThatRequiresInitialize(t *testing.T) {
+	w := newFixture(t, testServer("strict"))
 	want := []tools.Spec{
 		{Name: "a", Description: "a", InputSchema: []byte(`{"type":"object"}`)},
 		{Name: "b.c", Description: "B", InputSchema: []byte(`{"type":"object"}`)}, // not b_c, which is another tool
@@ -254,12 +252,12 @@ func TestOlderMCP(t *testing.T) {
 	if diff := cmp.Diff(want, w.Specs()); diff != "" {
 		t.Error(diff)
 	}
-	w.fails("a", "", "not today") // by a code that the SDK has for a connection that is lost
+	w.checkError("a", "", "not today") // with a code that the SDK uses for a lost connection
 }
 
-// What a server leaves unread is bounded, and does not hold up who calls.
-func TestUnread(t *testing.T) {
-	w := open(t, own("full"))
+// The messages that a server leaves unread are bounded and do not block callers.
+func TestUnreadMessagesAreBounded(t *testing.T) {
+	w := newFixture(t, testServer("full"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	if _, err := w.call(ctx, "a", "x"); err == nil {
@@ -281,43 +279,43 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-func TestJSONRPC(t *testing.T) {
-	w := open(t, ownJSONRPC("jsonrpc"))
+func TestJSONRPCServer(t *testing.T) {
+	w := newFixture(t, testJSONRPCServer("jsonrpc"))
 	if got := w.names(); got != "echo items other odd refuse die hang learn" {
 		t.Error(got)
 	}
-	w.says("echo", "hi", "hi thread /cwd")
-	w.says("other", "", `{"a":[1,2]}`)
-	w.gives("items", "", tools.Result{Failed: true, Content: []tools.Content{
+	w.checkText("echo", "hi", "hi thread /cwd")
+	w.checkText("other", "", `{"a":[1,2]}`)
+	w.checkResult("items", "", tools.Result{Failed: true, Content: []tools.Content{
 		{Text: "t"}, {Image: "data:image/png;base64,AA=="}, {Text: `[content of the unknown type "x": not shown]`},
 	}})
-	w.fails("odd", "", "its answer can't be read")
-	w.fails("refuse", "", "it refuses: not refuse (code -7)")
+	w.checkError("odd", "", "its answer can't be read")
+	w.checkError("refuse", "", "it returned an error: not refuse (code -7)")
 }
 
-// Close ends the calls, too, and a child that is deaf to all politeness.
-func TestClose(t *testing.T) {
-	w := open(t, own("mcp"))
+// Close ends running calls, and kills a child that ignores its closed stdin.
+func TestCloseEndsCallsAndServer(t *testing.T) {
+	w := newFixture(t, testServer("mcp"))
 	file := filepath.Join(t.TempDir(), "file")
 	done := make(chan error, 1)
 	go func() {
 		_, err := w.call(t.Context(), "hang", file)
 		done <- err
 	}()
-	written(t, file, "running")
+	waitForFile(t, file, "running")
 	w.Close(t.Context())
 	contains(t, (<-done).Error(), "it is closed")
-	w.fails("echo", "x", "it is closed")
+	w.checkError("echo", "x", "it is closed")
 	if got := w.Specs(); got != nil {
 		t.Error(got)
 	}
 	w.Close(t.Context())
 
-	idle := open(t, own("mcp"))
+	idle := newFixture(t, testServer("mcp"))
 	idle.Close(t.Context())
-	idle.fails("echo", "x", "it is closed")
+	idle.checkError("echo", "x", "it is closed")
 
-	deaf := open(t, own("deaf"), func(o *server.Options) { o.Grace = time.Hour })
+	deaf := newFixture(t, testServer("deaf"), func(o *provider.ServerOptions) { o.Grace = time.Hour })
 	deaf.Start()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

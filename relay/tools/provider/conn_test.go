@@ -1,4 +1,4 @@
-package server_test
+package provider_test
 
 import (
 	"encoding/json"
@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge/relay/tools/server"
+	"codex-bridge/relay/tools/provider"
 )
 
-// Messages are the lines that are objects, however they come.
+// The messages are the lines that are objects, whatever the size of the reads.
 func FuzzMessages(f *testing.F) {
 	f.Add("{}\n[1]\n{\"a\":1}\r\n  {} \n\n{\n{}", uint8(0))
 	f.Add(strings.Repeat(" ", 40)+"{}"+strings.Repeat("\t", 40)+"\n"+strings.Repeat("x", 1100)+"\n{}\n", uint8(1))
@@ -23,7 +23,7 @@ func FuzzMessages(f *testing.F) {
 				want = append(want, line)
 			}
 		}
-		if diff := cmp.Diff(want, server.Messages(strings.NewReader(stdout), int(size))); diff != "" {
+		if diff := cmp.Diff(want, provider.Messages(strings.NewReader(stdout), int(size))); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -1,4 +1,4 @@
-package command_test
+package provider_test
 
 import (
 	"context"
@@ -19,17 +19,17 @@ import (
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/relay/tools"
-	"codex-bridge/relay/tools/command"
+	"codex-bridge/relay/tools/provider"
 )
 
-// commands is a provider with the one tool x.
-func commands(args ...string) *command.Commands {
-	return command.New(command.Options{Tools: map[string]config.Tool{"x": {Command: append([]string{os.Args[0], "tool"}, args...)}}})
+// newCommands returns a provider of the tool x.
+func newCommands(args ...string) *provider.Commands {
+	return provider.NewCommands(provider.CommandOptions{Tools: map[string]config.Tool{"x": {Command: append([]string{os.Args[0], "tool"}, args...)}}})
 }
 
-func run(t *testing.T, ctx context.Context, args ...string) (string, tools.Result, error) { //nolint:revive // t goes first
+func runCommand(t *testing.T, ctx context.Context, args ...string) (string, tools.Result, error) { //nolint:revive // t goes first
 	t.Helper()
-	r, err := commands(args...).Run(ctx, tools.Call{Name: "x", Arguments: json.RawMessage(`{"a":1}`), Cwd: t.TempDir()})
+	r, err := newCommands(args...).Run(ctx, tools.Call{Name: "x", Arguments: json.RawMessage(`{"a":1}`), Cwd: t.TempDir()})
 	var all strings.Builder
 	for _, c := range r.Content {
 		all.WriteString(c.Text)
@@ -37,8 +37,8 @@ func run(t *testing.T, ctx context.Context, args ...string) (string, tools.Resul
 	return all.String(), r, err
 }
 
-func TestSpecs(t *testing.T) {
-	c := command.New(command.Options{
+func TestCommandSpecs(t *testing.T) {
+	c := provider.NewCommands(provider.CommandOptions{
 		Tools: map[string]config.Tool{
 			"b": {Description: "B", InputSchema: map[string]any{"type": "object"}, Command: []string{"b"}, Timeout: config.Duration(time.Minute)},
 			"a": {Description: "A", InputSchema: map[string]any{"type": "object", "required": []any{"x"}}, Command: []string{"a"}, Loading: config.Searchable},
@@ -63,8 +63,8 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-// A tool gets its arguments, the thread's folder, and of the environment what it needs.
-func TestWhatAToolGets(t *testing.T) {
+// A command gets its arguments, the thread's folder and a part of the environment.
+func TestCommandInput(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "secret")
 	t.Setenv("CODEX_HOME", "/c")
 	t.Setenv("CODEX_BRIDGE_STATE", "/s")
@@ -73,7 +73,7 @@ func TestWhatAToolGets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := commands("echo").Run(t.Context(), tools.Call{Name: "x", Arguments: json.RawMessage(`{"a":"é"}`), Cwd: dir})
+	r, err := newCommands("echo").Run(t.Context(), tools.Call{Name: "x", Arguments: json.RawMessage(`{"a":"é"}`), Cwd: dir})
 	if err != nil || len(r.Content) != 1 {
 		t.Fatal(r, err)
 	}
@@ -92,15 +92,15 @@ func TestWhatAToolGets(t *testing.T) {
 			t.Errorf("%s in the environment", name)
 		}
 	}
-	if _, err := commands("echo").Run(t.Context(), tools.Call{Name: "x", Cwd: filepath.Join(dir, "gone")}); err == nil || !strings.Contains(err.Error(), "is not there") {
+	if _, err := newCommands("echo").Run(t.Context(), tools.Call{Name: "x", Cwd: filepath.Join(dir, "gone")}); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Error(err)
 	}
-	if _, err := commands("echo").Run(t.Context(), tools.Call{Name: "x", Cwd: "."}); err == nil {
+	if _, err := newCommands("echo").Run(t.Context(), tools.Call{Name: "x", Cwd: "."}); err == nil {
 		t.Error("a relative folder")
 	}
 }
 
-func TestWhatAToolSays(t *testing.T) {
+func TestCommandOutput(t *testing.T) {
 	const object = `{"contentItems":[{"type":"inputText","text":"half"}]}`
 	for _, test := range []struct {
 		name   string
@@ -112,17 +112,17 @@ func TestWhatAToolSays(t *testing.T) {
 		{name: "a text", args: []string{"say", "hello\n"}, want: "hello\n"},
 		{name: "nothing", args: []string{"say", ""}},
 		{name: "an object", args: []string{"say", object}, want: "half"},
-		{name: "an object that can't be read", args: []string{"say", `{"contentItems":5}`}, fault: "they are no list"},
-		{name: "an exit status", args: []string{"say", "so far", "3", "what\nwent wrong\n"}, want: "The tool failed: exit status 3; its last words on stderr:\nwhat\nwent wrong\nso far", failed: true},
+		{name: "an object that can't be read", args: []string{"say", `{"contentItems":5}`}, fault: "contentItems is not a list"},
+		{name: "an exit status", args: []string{"say", "so far", "3", "what\nwent wrong\n"}, want: "The tool failed: exit status 3; stderr:\nwhat\nwent wrong\nso far", failed: true},
 		{name: "an exit status and nothing", args: []string{"say", "", "1", ""}, want: "The tool failed: exit status 1.\n", failed: true},
 		{name: "an exit status and an object", args: []string{"say", object, "1", ""}, want: "The tool failed: exit status 1.\nhalf", failed: true},
 		{name: "an exit status and a bad object", args: []string{"say", `{"contentItems":5}`, "1", ""}, want: "The tool failed: exit status 1.\n" + `{"contentItems":5}`, failed: true},
 		{name: "words on stderr alone", args: []string{"say", "fine", "0", "chatter"}, want: "fine"},
-		{name: "a long stderr", args: []string{"say", "", "1", strings.Repeat("x", 5000) + "end"}, want: "The tool failed: exit status 1; its last words on stderr:\n" + strings.Repeat("x", 4093) + "end\n", failed: true},
+		{name: "a long stderr", args: []string{"say", "", "1", strings.Repeat("x", 5000) + "end"}, want: "The tool failed: exit status 1; stderr:\n" + strings.Repeat("x", 4093) + "end\n", failed: true},
 		{name: "too much", args: []string{"much"}, fault: "more than 64 MiB"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, r, err := run(t, t.Context(), test.args...)
+			got, r, err := runCommand(t, t.Context(), test.args...)
 			if test.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), test.fault) {
 					t.Errorf("%v", err)
@@ -137,19 +137,18 @@ func TestWhatAToolSays(t *testing.T) {
 			}
 		})
 	}
-	got, r, err := run(t, t.Context(), "dies")
+	got, r, err := runCommand(t, t.Context(), "dies")
 	if err != nil || !r.Failed || !strings.HasPrefix(got, "The tool failed: ") || !strings.HasSuffix(got, "what is left\nhalf of") {
 		t.Errorf("%q, %v", got, err)
 	}
-	gone := command.New(command.Options{Tools: map[string]config.Tool{"x": {Command: []string{filepath.Join(t.TempDir(), "gone")}}}})
+	gone := provider.NewCommands(provider.CommandOptions{Tools: map[string]config.Tool{"x": {Command: []string{filepath.Join(t.TempDir(), "gone")}}}})
 	if _, err := gone.Run(t.Context(), tools.Call{Name: "x"}); err == nil || !strings.HasPrefix(err.Error(), "the tool can't be run: ") {
 		t.Error(err)
 	}
 }
 
-// listener is asked by the tool's children, so that a test knows that they run, and that
-// they have ended.
-func listener(t *testing.T) net.Listener {
+// The tool's processes connect to this listener, so a test sees that they run and end.
+func listenForTool(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -159,7 +158,7 @@ func listener(t *testing.T) net.Listener {
 	return l
 }
 
-func ends(t *testing.T, conn net.Conn) {
+func waitForEnd(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if _, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Error(err)
@@ -167,12 +166,12 @@ func ends(t *testing.T, conn net.Conn) {
 	conn.Close()
 }
 
-// A tool that closes its output has not ended yet.
-func TestToolThatClosesItsOutput(t *testing.T) {
-	l := listener(t)
+// A command that closes its stdout has not ended.
+func TestCommandThatClosesStdoutIsStillAwaited(t *testing.T) {
+	l := listenForTool(t)
 	done := make(chan error)
 	go func() {
-		got, r, err := run(t, t.Context(), "closes", l.Addr().String())
+		got, r, err := runCommand(t, t.Context(), "closes", l.Addr().String())
 		if got != "" || r.Failed {
 			err = fmt.Errorf("%q, %+v, %w", got, r, err)
 		}
@@ -193,28 +192,29 @@ func TestToolThatClosesItsOutput(t *testing.T) {
 	}
 }
 
-// A tool is answered for when it has ended, though it left one behind that holds its
-// output, and that one goes.
-func TestToolThatLeavesAChild(t *testing.T) {
-	l := listener(t)
-	got, r, err := run(t, t.Context(), "leaves", l.Addr().String())
+// A command's result does not wait for a process that it left behind, and that process is
+// ended.
+func TestChildLeftBehindIsEnded(t *testing.T) {
+	l := listenForTool(t)
+	got, r, err := runCommand(t, t.Context(), "leaves", l.Addr().String())
 	if err != nil || r.Failed || !strings.Contains(got, "the answer") {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
-// When the call ends, so does all of the tool, and what it had said comes with it.
-func TestToolThatHangs(t *testing.T) {
+// When the context ends, all processes of the command end, and the output so far is
+// returned.
+func TestCommandEndsWithItsContext(t *testing.T) {
 	for _, how := range []string{"hangs", "hangs with a child"} {
 		t.Run(how, func(t *testing.T) {
-			l := listener(t)
+			l := listenForTool(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			late := errors.New("late")
 			done := make(chan error)
 			go func() {
-				got, _, err := run(t, ctx, how, l.Addr().String())
-				// Of what it has said a busy machine may not have read all.
-				if all := "\nIts last words on stderr:\nand waits\n\nIt had printed:\nbegun"; !strings.Contains(all, got) {
+				got, _, err := runCommand(t, ctx, how, l.Addr().String())
+				// a busy machine may not have read all output
+				if all := "\nstderr:\nand waits\n\nstdout:\nbegun"; !strings.Contains(all, got) {
 					t.Errorf("%q", got)
 				}
 				done <- err
@@ -227,13 +227,13 @@ func TestToolThatHangs(t *testing.T) {
 			if err := <-done; !errors.Is(err, late) {
 				t.Error(err)
 			}
-			ends(t, conn)
+			waitForEnd(t, conn)
 		})
 	}
 }
 
-func TestFiftyAtOnce(t *testing.T) {
-	r := tools.NewRunner(tools.NewCatalogue(command.New(command.Options{Tools: map[string]config.Tool{
+func TestFiftyConcurrentCommands(t *testing.T) {
+	r := tools.NewRunner(tools.NewCatalogue(provider.NewCommands(provider.CommandOptions{Tools: map[string]config.Tool{
 		"x": {Description: "d", InputSchema: map[string]any{"type": "object"}, Command: []string{os.Args[0], "tool", "echo"}},
 	}})), tools.Options{})
 	defer r.Close()
