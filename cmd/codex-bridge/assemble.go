@@ -106,7 +106,7 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 		Approvals: relay.approvals, Policy: a.guard, Memory: memory, Limiter: relay.limiter,
 		Record: recorder, HasPerson: line.Answers, Log: a.log,
 	})
-	a.adds(a.guard.Own(), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.Own(),
+	a.adds(a.guard.Own(), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
 		a.guard.Asking(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
 		approvals.New(approvals.Options{
 			Approvals: relay.approvals, Policy: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
@@ -159,11 +159,11 @@ func (a *assembly) recorder(tracer *trace.Recorder, report *telemetry.Telemetry)
 func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 	home := a.guard.CodexHome()
 	of := threads.Options{
-		Store: a.record.store, Thread: a.relay.thread, Known: a.hello.KnowsBridge, Offered: a.tools.Offered, Now: time.Now, Log: a.log,
+		Store: a.record.store, Thread: a.relay.thread, Known: a.hello.KnowsBridge, Offered: a.tools.OfferedTools, Now: time.Now, Log: a.log,
 		Size: func(thread string) (int64, error) { return rollout.Size(home, thread) },
 	}
 	if host.Configured(a.cfg) {
-		of.Kept, of.Warn = a.tools.Kept, a.tools.Warn
+		of.Kept, of.Warn = a.tools.StaleTools, a.tools.Warn
 		of.Settings = func(path string) *rpc.Doc { return rollout.TurnSettings(home, path, "") }
 		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(home, path) }
 	}

@@ -20,7 +20,7 @@ func examineTools(cfg *config.Config) []finding {
 	if !host.Configured(cfg) {
 		return nil
 	}
-	kit := host.NewKit(cfg, host.KitOptions{Version: Version, Log: logger(cfg), Patience: 20 * time.Second})
+	kit := host.NewToolSet(cfg, host.ToolSetOptions{Version: Version, Log: logger(cfg), Startup: 20 * time.Second})
 	offer := settled(kit, tools.NewCatalogue(kit.Providers()...))
 	servers := kit.Servers()
 	kit.Close(context.Background())

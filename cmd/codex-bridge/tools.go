@@ -41,7 +41,7 @@ type toolRow struct {
 }
 
 func (c listToolsCmd) Run(out io.Writer) error {
-	return withTools(func(_ *config.Config, kit *host.Kit, catalogue *tools.Catalogue) error {
+	return withTools(func(_ *config.Config, kit *host.ToolSet, catalogue *tools.Catalogue) error {
 		offer := settled(kit, catalogue)
 		rows := []toolRow{}
 		for _, s := range offer.Tools {
@@ -108,7 +108,7 @@ func (c callToolCmd) Run(out io.Writer) error {
 	}
 	call := tools.Call{Thread: "none", Turn: "none", ID: "none", Arguments: json.RawMessage(c.Args), Cwd: folder}
 	var answer tools.Answer
-	err = withTools(func(cfg *config.Config, kit *host.Kit, catalogue *tools.Catalogue) error {
+	err = withTools(func(cfg *config.Config, kit *host.ToolSet, catalogue *tools.Catalogue) error {
 		offer := settled(kit, catalogue)
 		i := slices.IndexFunc(offer.Tools, func(s tools.Spec) bool { return s.DisplayName() == c.Name })
 		if i < 0 {
@@ -165,18 +165,18 @@ func (c callToolCmd) print(out io.Writer, answer tools.Answer) error {
 }
 
 // withTools has do see the tools of the configuration, whose servers end after it.
-func withTools(do func(*config.Config, *host.Kit, *tools.Catalogue) error) error {
+func withTools(do func(*config.Config, *host.ToolSet, *tools.Catalogue) error) error {
 	cfg, err := loadConfig()
 	if err != nil {
 		return err
 	}
-	kit := host.NewKit(cfg, host.KitOptions{Version: Version, Log: logger(cfg), Patience: time.Minute})
+	kit := host.NewToolSet(cfg, host.ToolSetOptions{Version: Version, Log: logger(cfg), Startup: time.Minute})
 	defer kit.Close(context.Background())
 	return do(cfg, kit, tools.NewCatalogue(kit.Providers()...))
 }
 
 // settled is what is offered when all servers are ready, or have failed.
-func settled(kit *host.Kit, catalogue *tools.Catalogue) *tools.Snapshot {
+func settled(kit *host.ToolSet, catalogue *tools.Catalogue) *tools.Snapshot {
 	kit.Start()
 	return catalogue.Refresh()
 }

@@ -4,64 +4,66 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"sync"
+	"sync/atomic"
 
 	"codex-bridge/bridge"
 	"codex-bridge/relay/tools"
 )
 
-// called answers codex's call of a tool of the host's.
-func (f *Feature) called(ctx context.Context, said *bridge.ServerMessage) {
-	params := said.Root().Get("params")
+// handleCall answers Codex's call of a host tool.
+func (f *Feature) handleCall(ctx context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
 	var c tools.Call
 	c.Thread, _ = params.Get("threadId").Text()
 	c.Turn, _ = params.Get("turnId").Text()
 	c.ID, _ = params.Get("callId").Text()
 	c.Namespace, _ = params.Get("namespace").Text()
 	c.Name, _ = params.Get("tool").Text()
-	if !said.ID.IsValid() || said.Line == nil || c.Thread == "" || c.Turn == "" || c.Name == "" {
+	if !msg.ID.IsValid() || msg.Line == nil || c.Thread == "" || c.Turn == "" || c.Name == "" {
 		return
 	}
 	session := c.Thread
 	if !f.threads.has(session) {
-		session = f.o.Session(session)
+		session = f.options.Session(session)
 	}
-	if f.theirs(session, name{c.Namespace, c.Name}) {
+	if f.isClientTool(session, toolName{c.Namespace, c.Name}) {
 		return
 	}
 	c.Arguments = bytes.Clone(params.Get("arguments").Raw())
 	if c.Cwd = f.threads.cwd(c.Thread); c.Cwd == "" {
 		c.Cwd = f.threads.cwd(session)
 	}
-	runner, longest := f.answers()
-	held := said.Withhold(longest, func() []byte { return unanswered })
+	runner, longest := f.currentRunner()
+	held := msg.Withhold(longest, func() []byte { return noAnswerResult })
 	ctx, end := context.WithCancel(ctx)
-	one := &callUnderWay{thread: c.Thread, turn: c.Turn, id: c.ID, end: end}
+	one := &runningCall{thread: c.Thread, turn: c.Turn, id: c.ID, cancel: end}
 	f.running.add(one)
 	f.tasks.Go(func() {
 		defer end()
 		defer f.running.remove(one)
 		answer, err := json.Marshal(runner.Answer(ctx, c))
 		if err != nil {
-			f.o.Log.Error("the answer to a tool call has no form in JSON", "tool", c.Name, "error", err)
-			answer = unanswered
+			f.options.Log.Error("tool result not encodable", "tool", c.Name, "error", err)
+			answer = noAnswerResult
 		}
 		held.Reply(answer)
 	})
 }
 
-// unanswered is what codex is told when nothing else can be said: without an answer its
-// turn would hang (measured with 0.169.0).
-var unanswered = []byte(`{"contentItems":[{"type":"inputText","text":"The tool was not answered in time."}],"success":false}`)
+// noAnswerResult is the last resort: without an answer the turn would hang (measured with
+// 0.169.0).
+var noAnswerResult = []byte(`{"contentItems":[{"type":"inputText","text":"The tool was not answered in time."}],"success":false}`)
 
-// theirs tells whether a call is for the client. Of a thread that was started through the
-// bridge it is known which tools are; of another, which codex keeps with its tools, the
-// name tells, and what nobody has is the client's where it is known to have any.
-func (f *Feature) theirs(thread string, tool name) bool {
-	clients, sure := f.threads.whose(thread, tool)
+// isClientTool reports whether a call is for the client. For a thread started through the
+// bridge, the client's tools are known. Otherwise the name decides. An unknown tool is the
+// client's if the client has any.
+func (f *Feature) isClientTool(thread string, tool toolName) bool {
+	clients, sure := f.threads.isClientTool(thread, tool)
 	switch {
 	case sure:
 		return clients
-	case f.registered.offer().Has(tool.namespace, tool.tool):
+	case f.registered.current().Has(tool.namespace, tool.tool):
 		return true
 	case f.catalogue.Last().Has(tool.namespace, tool.tool):
 		return false
@@ -69,22 +71,68 @@ func (f *Feature) theirs(thread string, tool name) bool {
 	return clients
 }
 
-// ended ends the call whose item codex has completed: at an interrupt that comes without
-// an answer.
-func (f *Feature) ended(_ context.Context, said *bridge.ServerMessage) {
-	params := said.Root().Get("params")
+// handleItemCompleted ends the call of a completed item: after an interrupt, Codex
+// completes it without an answer.
+func (f *Feature) handleItemCompleted(_ context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	id, _ := params.Get("item").Get("id").Text()
-	f.running.end(func(c *callUnderWay) bool { return c.thread == thread && c.id == id })
+	f.running.end(func(c *runningCall) bool { return c.thread == thread && c.id == id })
 }
 
-// turnEnded ends the calls of a turn.
-func (f *Feature) turnEnded(_ context.Context, said *bridge.ServerMessage) {
-	params := said.Root().Get("params")
+// handleTurnCompleted ends the calls of a turn.
+func (f *Feature) handleTurnCompleted(_ context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	turn, _ := params.Get("turn").Get("id").Text()
-	f.running.end(func(c *callUnderWay) bool { return c.thread == thread && c.turn == turn })
+	f.running.end(func(c *runningCall) bool { return c.thread == thread && c.turn == turn })
 }
 
-// isCall tells whether an item is a tool call of the kind that is answered here.
+// isCall reports whether an item is a dynamic tool call.
 var isCall = bridge.MatchItemType("dynamicToolCall")
+
+// runningCalls are the calls that are not answered yet.
+type runningCalls struct {
+	count atomic.Int64 // len(calls), read without the lock
+
+	mu    sync.Mutex
+	calls map[*runningCall]struct{}
+}
+
+type runningCall struct {
+	thread, turn, id string
+	cancel           context.CancelFunc
+}
+
+func (r *runningCalls) add(c *runningCall) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls == nil {
+		r.calls = make(map[*runningCall]struct{})
+	}
+	r.calls[c] = struct{}{}
+	r.count.Store(int64(len(r.calls)))
+}
+
+func (r *runningCalls) remove(c *runningCall) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.calls, c)
+	r.count.Store(int64(len(r.calls)))
+}
+
+// any reports whether calls are running.
+func (r *runningCalls) any() bool { return r.count.Load() > 0 }
+
+// end cancels the calls that fit.
+func (r *runningCalls) end(fits func(*runningCall) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.calls {
+		if fits(c) {
+			c.cancel()
+		}
+	}
+}
+
+func (r *runningCalls) endAll() { r.end(func(*runningCall) bool { return true }) }

@@ -8,61 +8,59 @@ import (
 	"codex-bridge/rpc"
 )
 
-// What codex says only where the client has asked for what is experimental, which tools
-// need. Measured with 0.169.0, one conversation with and one without; the request and the
-// field are by codex's schemas, of which those without `--experimental` lack them.
+// Messages and fields that Codex sends only with the capability experimentalApi, which
+// tools require. Measured with 0.169.0 in two conversations; the request and the field are
+// those that the schemas without `--experimental` lack.
 var (
-	unseen       = []string{"thread/readState/changed"}
-	unasked      = []string{"currentTime/read"}
-	unseenFields = map[string][]string{"item/commandExecution/requestApproval": {"additionalPermissions"}}
+	experimentalNotifications = []string{"thread/readState/changed"}
+	experimentalRequests      = []string{"currentTime/read"}
+	experimentalFields        = map[string][]string{"item/commandExecution/requestApproval": {"additionalPermissions"}}
 )
 
-// experiment is whether codex was asked, for the client or in its name, for what is
-// experimental.
-type experiment struct {
-	on   atomic.Bool // codex takes tools
-	ours atomic.Bool // the client has not asked for it
+// experimentalAPI tells whether Codex's capability experimentalApi is on.
+type experimentalAPI struct {
+	on            atomic.Bool // the capability is on
+	addedByBridge atomic.Bool // the bridge added it for a client that did not ask for it
 }
 
-// warning is the notification by which Codex itself says that something of the
-// configuration has no effect.
-const warning = "configWarning"
+// configWarning is Codex's notification about configuration without effect.
+const configWarning = "configWarning"
 
-// experimentRoutes keep from the client what Codex sends because of the bridge's use of
-// experimentalApi.
+// experimentRoutes keeps messages from the client that Codex sends only because the bridge
+// added experimentalApi.
 func (f *Feature) experimentRoutes() (routes []bridge.Route) {
-	for _, method := range unseen {
+	for _, method := range experimentalNotifications {
 		routes = append(routes, bridge.Route{
-			From: bridge.Codex, Method: method, Why: "sent only to clients that want what is experimental", HandleServer: f.unsee,
-			When: f.experiment.ours.Load, Required: func() bool { return false },
+			From: bridge.Codex, Method: method, Why: "only for clients with experimentalApi", HandleServer: f.dropUnlessExperimental,
+			When: f.experiment.addedByBridge.Load, Required: func() bool { return false },
 		})
 	}
-	for _, method := range unasked {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "asked only of clients that want what is experimental", HandleServer: f.refuse})
+	for _, method := range experimentalRequests {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "only for clients with experimentalApi", HandleServer: f.rejectUnlessExperimental})
 	}
-	for method := range unseenFields {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "what is experimental of it is for clients that want that", HandleServer: f.hide})
+	for method := range experimentalFields {
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "experimental fields are only for clients with experimentalApi", HandleServer: f.removeExperimentalFields})
 	}
 	return routes
 }
 
-// initialize has Codex accept tools and permissions profiles.
+// initialize sets experimentalApi, so that Codex accepts tools and permission profiles.
 func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
-	m, err := rpc.ParseMessage(call.Line) // as the features before have left it
+	m, err := rpc.ParseMessage(call.Line) // earlier features may have rewritten it
 	if err != nil {
-		return rpc.Errorf(rpc.CodeInternal, "initialize as it was rewritten can't be read: %v", err)
+		return rpc.Errorf(rpc.CodeInternal, "the rewritten initialize can't be parsed: %v", err)
 	}
 	capabilities := m.Params.Get("capabilities")
-	on, said := capabilities.Get("experimentalApi").Bool()
+	on, isBool := capabilities.Get("experimentalApi").Bool()
 	if on {
 		f.experiment.on.Store(true)
 		return nil
 	}
-	if !f.configured && !f.o.Experimental() || m.Params.Kind() != rpc.Object {
+	if !f.configured && !f.options.Experimental() || m.Params.Kind() != rpc.Object {
 		return nil
 	}
-	if value := capabilities.Get("experimentalApi"); value.Exists() && !said && value.Kind() != rpc.Null {
-		return nil // codex will say what is wrong with it
+	if value := capabilities.Get("experimentalApi"); value.Exists() && !isBool && value.Kind() != rpc.Null {
+		return nil // Codex reports the error
 	}
 	patch := rpc.NewPatch(m)
 	switch capabilities.Kind() {
@@ -75,38 +73,38 @@ func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc
 	}
 	call.Line = patch.Bytes()
 	f.experiment.on.Store(true)
-	f.experiment.ours.Store(true)
+	f.experiment.addedByBridge.Store(true)
 	return nil
 }
 
-// hide takes out of a question what the client would not have seen.
-func (f *Feature) hide(_ context.Context, said *bridge.ServerMessage) {
-	if !f.experiment.ours.Load() || said.Line == nil {
+// removeExperimentalFields removes fields that the client did not ask for.
+func (f *Feature) removeExperimentalFields(_ context.Context, msg *bridge.ServerMessage) {
+	if !f.experiment.addedByBridge.Load() || msg.Line == nil {
 		return
 	}
-	e, err := rpc.ParseEnvelope(said.Line) // as the features before have left it
+	e, err := rpc.ParseEnvelope(msg.Line) // earlier features may have rewritten it
 	if err != nil {
 		return
 	}
 	patch := rpc.NewEnvelopePatch(e)
-	for _, field := range unseenFields[said.Method] {
+	for _, field := range experimentalFields[msg.Method] {
 		patch.Delete(e.Root().Get("params"), field)
 	}
 	if patch.Changed() {
-		said.Line = patch.Bytes()
+		msg.Line = patch.Bytes()
 	}
 }
 
-// unsee keeps from the client what codex would not have sent it.
-func (f *Feature) unsee(_ context.Context, said *bridge.ServerMessage) {
-	if f.experiment.ours.Load() {
-		said.Line = nil
+// dropUnlessExperimental drops a notification that the client did not ask for.
+func (f *Feature) dropUnlessExperimental(_ context.Context, msg *bridge.ServerMessage) {
+	if f.experiment.addedByBridge.Load() {
+		msg.Line = nil
 	}
 }
 
-// refuse answers what the client would not have been asked.
-func (f *Feature) refuse(_ context.Context, said *bridge.ServerMessage) {
-	if f.experiment.ours.Load() && said.ID.IsValid() && said.Line != nil {
-		said.Refuse(rpc.Errorf(rpc.CodeInvalidRequest, "the client has not asked for what is experimental, as %s is", said.Method))
+// rejectUnlessExperimental rejects a request that the client did not ask for.
+func (f *Feature) rejectUnlessExperimental(_ context.Context, msg *bridge.ServerMessage) {
+	if f.experiment.addedByBridge.Load() && msg.ID.IsValid() && msg.Line != nil {
+		msg.Refuse(rpc.Errorf(rpc.CodeInvalidRequest, "the client has not set experimentalApi, which %s requires", msg.Method))
 	}
 }

@@ -12,55 +12,54 @@ import (
 	"codex-bridge/relay/tools"
 )
 
-// Options make a Feature. Config is needed.
+// Options configure a Feature. Config is required.
 type Options struct {
-	Config  *config.Config // as it is at the start
+	Config  *config.Config // at the start
 	Version string         // of the bridge
-	// Known tells whether the client knows the bridge; nil: it does not.
+	// Known reports whether the client knows the bridge; nil: it does not.
 	Known func() bool
-	// Session is the thread in whose name a thread works, of a subagent's its parent's;
-	// nil: itself.
+	// Session returns the root thread of a subagent's thread; nil: the thread itself.
 	Session func(thread string) string
-	// CodexHome is codex's own folder; "" not known.
+	// CodexHome is CODEX_HOME; "": not known.
 	CodexHome string
-	// Experimental reports whether the bridge uses what Codex offers only with the
-	// capability experimentalApi, for another reason than tools; nil: it does not.
+	// Experimental reports whether the bridge needs experimentalApi for other reasons than
+	// tools; nil: no.
 	Experimental func() bool
-	// Forked tells that a thread that was started with other tools is not resumed: who
-	// sees to that warns of it, too.
+	// Forked reports whether threads with outdated tools are forked on resume, with their
+	// own warning; nil: no.
 	Forked func() bool
-	// Before, Handlers and After are the Runner's.
+	// Before, Handlers and After are passed to the Runner.
 	Before   []tools.Before
 	Handlers []tools.Handler
 	After    []tools.After
 	Log      *slog.Logger
 }
 
-// Feature is a bridge.Feature. It stands behind what holds requests to a policy: what is
-// offered here is not the client's.
+// Feature adds tools and answers calls. It is a bridge.Feature and must come after the
+// policy, which does not apply to the host's tools.
 type Feature struct {
-	o          Options
-	configured bool // there were tools at the start: the routes are there
+	options    Options
+	configured bool // the configuration had tools at the start, so the routes exist
 	catalogue  *tools.Catalogue
-	registered *registered
-	experiment experiment
-	threads    threads
-	running    running
+	registered *registeredTools
+	experiment experimentalAPI
+	threads    threadStates
+	running    runningCalls
 	peer       *bridge.Conn
 
-	changed chan struct{} // the catalogue is to be looked at
+	refresh chan struct{} // requests a refresh of the catalogue
 	stop    chan struct{}
-	tasks   sync.WaitGroup // calls, the one that attends, and servers that are ending
+	tasks   sync.WaitGroup // calls, refreshLoop, and servers that are closing
 
 	mu      sync.Mutex
-	kit     *Kit
+	toolSet *ToolSet
 	limits  config.ToolLimits
 	runner  *tools.Runner
 	retired []*tools.Runner
-	left    map[tools.OmittedTool]bool // of which the log has been told
+	logged  map[tools.OmittedTool]bool // omitted tools that were logged
 }
 
-// New makes a Feature, which has to be closed.
+// New returns a Feature. The caller must call Close.
 func New(o Options) *Feature {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -78,24 +77,24 @@ func New(o Options) *Feature {
 		o.Forked = func() bool { return false }
 	}
 	f := &Feature{
-		o: o, configured: Configured(o.Config), registered: newRegistered(), left: map[tools.OmittedTool]bool{},
-		changed: make(chan struct{}, 1), stop: make(chan struct{}), limits: o.Config.ToolLimits,
+		options: o, configured: Configured(o.Config), registered: newRegistered(), logged: map[tools.OmittedTool]bool{},
+		refresh: make(chan struct{}, 1), stop: make(chan struct{}), limits: o.Config.ToolLimits,
 	}
-	f.kit = NewKit(o.Config, f.kitOptions())
-	f.catalogue = tools.NewCatalogue(f.kit.Providers()...)
+	f.toolSet = NewToolSet(o.Config, f.toolSetOptions())
+	f.catalogue = tools.NewCatalogue(f.toolSet.Providers()...)
 	f.runner = f.newRunner()
 	return f
 }
 
-// Configured tells whether a configuration has tools.
+// Configured reports whether a configuration has tools.
 func Configured(cfg *config.Config) bool { return len(cfg.Tools)+len(cfg.ToolServers) > 0 }
 
-func (f *Feature) kitOptions() KitOptions {
-	return KitOptions{Version: f.o.Version, Log: f.o.Log, OnChange: f.look}
+func (f *Feature) toolSetOptions() ToolSetOptions {
+	return ToolSetOptions{Version: f.options.Version, Log: f.options.Log, OnChange: f.requestRefresh}
 }
 
 func (f *Feature) newRunner() *tools.Runner {
-	o := tools.Options{Limits: f.limits, Before: f.o.Before, Handlers: f.o.Handlers, After: f.o.After, Log: f.o.Log}
+	o := tools.Options{Limits: f.limits, Before: f.options.Before, Handlers: f.options.Handlers, After: f.options.After, Log: f.options.Log}
 	if f.limits.Loops {
 		limits := tools.DefaultLoopLimits()
 		o.Loops = &limits
@@ -103,10 +102,10 @@ func (f *Feature) newRunner() *tools.Runner {
 	return tools.NewRunner(f.catalogue, o)
 }
 
-// look has the catalogue looked at. It does not wait.
-func (f *Feature) look() {
+// requestRefresh requests a refresh of the catalogue. It does not wait.
+func (f *Feature) requestRefresh() {
 	select {
-	case f.changed <- struct{}{}:
+	case f.refresh <- struct{}{}:
 	default:
 	}
 }
@@ -114,23 +113,23 @@ func (f *Feature) look() {
 // Attach implements bridge.Attacher.
 func (f *Feature) Attach(peer *bridge.Conn) { f.peer = peer }
 
-// Start starts the servers, and waits for none of them.
+// Start starts the servers without waiting for them.
 func (f *Feature) Start() {
 	if !f.configured {
 		return
 	}
-	f.kit.Start()
-	f.tasks.Go(f.attend)
+	f.toolSet.Start()
+	f.tasks.Go(f.refreshLoop)
 }
 
-// Close ends the calls, which are answered, and the servers with what they have started;
-// when ctx is done it goes on without politeness. No message may come any more.
+// Close answers and ends the calls, and closes the servers. When ctx is done it kills them.
+// No message may arrive after Close is called.
 func (f *Feature) Close(ctx context.Context) {
 	close(f.stop)
 	f.running.endAll()
 	f.mu.Lock()
 	runners := append([]*tools.Runner{f.runner}, f.retired...)
-	kit := f.kit
+	kit := f.toolSet
 	f.mu.Unlock()
 	for _, r := range runners {
 		r.Close()
@@ -139,19 +138,18 @@ func (f *Feature) Close(ctx context.Context) {
 	f.tasks.Wait()
 }
 
-// SetConfig puts changed tools in force: for the calls at once, for what is offered with
-// the next thread.
+// SetConfig replaces the tools: at once for calls, with the next thread for offers.
 func (f *Feature) SetConfig(cfg *config.Config) {
 	if !f.configured {
 		if Configured(cfg) {
-			f.o.Log.Warn("the configuration had no tools when the bridge was started; those it has now are offered once it is started again")
+			f.options.Log.Warn("the configuration had no tools when the bridge started; restart the bridge to offer them")
 		}
 		return
 	}
 	f.mu.Lock()
-	before := f.kit
-	f.kit = next(before, cfg, f.kitOptions())
-	now := f.kit
+	before := f.toolSet
+	f.toolSet = newToolSet(before, cfg, f.toolSetOptions())
+	now := f.toolSet
 	if cfg.ToolLimits != f.limits {
 		f.limits = cfg.ToolLimits
 		f.retired = append([]*tools.Runner{f.runner}, f.retired...)
@@ -160,50 +158,50 @@ func (f *Feature) SetConfig(cfg *config.Config) {
 	f.mu.Unlock()
 	f.catalogue.Set(now.Providers()...)
 	now.Start()
-	gone := before.without(now)
+	gone := before.minus(now)
 	f.tasks.Go(func() { gone.Close(context.Background()) })
-	f.look()
+	f.requestRefresh()
 }
 
-// answers is who answers a call that comes now, and how long that may take: what is
-// asked before, the tool and the handlers have the longest time of a call each.
-func (f *Feature) answers() (*tools.Runner, time.Duration) {
+// currentRunner returns the Runner for a new call and the call's longest duration. Each
+// step before it, the tool and each handler may take the maximum timeout.
+func (f *Feature) currentRunner() (*tools.Runner, time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	longest := time.Duration(cmp.Or(f.limits.MaxTimeout, config.Default().ToolLimits.MaxTimeout))
-	steps := 2 + len(f.o.Before) + len(f.o.Handlers)
+	steps := 2 + len(f.options.Before) + len(f.options.Handlers)
 	return f.runner, time.Duration(steps)*longest + time.Minute
 }
 
-// attend looks at the catalogue when it may have changed, until Close.
-func (f *Feature) attend() {
+// refreshLoop refreshes the catalogue on request until Close.
+func (f *Feature) refreshLoop() {
 	for {
 		o := f.catalogue.Refresh()
-		f.report(o)
-		f.tell(o)
+		f.logOmitted(o)
+		f.warnOutdated(o)
 		select {
-		case <-f.changed:
+		case <-f.refresh:
 		case <-f.stop:
 			return
 		}
 	}
 }
 
-// mostLeft is how many tools that were left out are remembered: a server may name others each
-// time that it is asked.
-const mostLeft = 4096
+// maxLogged is how many omitted tools are remembered, because a server may list others each
+// time.
+const maxLogged = 4096
 
-// report has the log say, once, what is left out.
-func (f *Feature) report(o *tools.Snapshot) {
+// logOmitted logs each omitted tool once.
+func (f *Feature) logOmitted(o *tools.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.left) > mostLeft {
-		clear(f.left)
+	if len(f.logged) > maxLogged {
+		clear(f.logged)
 	}
 	for _, l := range o.Omitted {
-		if !f.left[l] {
-			f.left[l] = true
-			f.o.Log.Warn("a tool is not offered", "tool", l.Tool, "origin", l.Origin, "reason", l.Reason)
+		if !f.logged[l] {
+			f.logged[l] = true
+			f.options.Log.Warn("a tool is not offered", "tool", l.Tool, "origin", l.Origin, "reason", l.Reason)
 		}
 	}
 }

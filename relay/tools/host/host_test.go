@@ -12,7 +12,7 @@ import (
 	"codex-bridge/relay/tools/host"
 )
 
-// TestMain: the test program is its own codex, and its own tool.
+// TestMain runs the test binary as Codex or as a tool.
 func TestMain(m *testing.M) {
 	bridgetest.Main(m, bridgetest.Role{Name: "tool", Run: func([]string) int {
 		arguments, _ := io.ReadAll(os.Stdin)
@@ -35,11 +35,11 @@ func start(t *testing.T, names ...string) *bridgetest.Conversation {
 	f := host.New(host.Options{Config: cfg, Known: func() bool { return true }})
 	f.Start()
 	t.Cleanup(func() { f.Close(context.Background()) })
-	return bridgetest.Start(t, f.Own(), f)
+	return bridgetest.Start(t, f.ToolMethods(), f)
 }
 
-// Without tools all passes as it came, but for what the client registers.
-func TestWithoutTools(t *testing.T) {
+// Without tools all messages pass unchanged, except for what the client registers.
+func TestMessagesAreUnchangedWithoutTools(t *testing.T) {
 	start(t).Play("none", `
 editor> {"id":1, "method":"initialize", "params":{"capabilities":{}}}
 codex<= {"id":1, "method":"initialize", "params":{"capabilities":{}}}
@@ -56,7 +56,7 @@ editor<= {"method":"thread/readState/changed","params":{ }}
 `)
 }
 
-func TestRegistered(t *testing.T) {
+func TestRegisterTools(t *testing.T) {
 	start(t).Play("registered", `
 editor> {"id":1,"method":"initialize","params":{"capabilities":{"experimentalApi":true}}}
 codex<= {"id":1,"method":"initialize","params":{"capabilities":{"experimentalApi":true}}}
@@ -75,9 +75,8 @@ editor< {"id":8,"result":{"tools":[],"leftOut":[],"fingerprint":"$none"}}
 `)
 }
 
-// What the client would not have seen it does not see, and of the calls those of its own
-// tools only.
-func TestTools(t *testing.T) {
+// The client does not see experimental messages, and only calls of its own tools.
+func TestClientSeesOnlyCallsOfItsOwnTools(t *testing.T) {
 	start(t, "a").Play("tools", `
 editor> {"id":1,"method":"initialize","params":{"clientInfo":{},"capabilities":{"optOutNotificationMethods":["x"]}}}
 codex<  {"id":1,"method":"initialize","params":{"clientInfo":{},"capabilities":{"optOutNotificationMethods":["x"],"experimentalApi":true}}}
@@ -106,8 +105,8 @@ editor< {"id":13,"method":"item/commandExecution/requestApproval","params":{"com
 `)
 }
 
-// Where nobody but the host has tools, what is not known is answered here.
-func TestUnknownTool(t *testing.T) {
+// If only the host has tools, the bridge answers calls of unknown tools.
+func TestUnknownToolIsAnsweredByTheBridge(t *testing.T) {
 	start(t, "a").Play("unknown", `
 editor> {"id":1,"method":"initialize","params":{}}
 codex<  {"id":1,"method":"initialize","params":{"capabilities":{"experimentalApi":true}}}

@@ -11,31 +11,31 @@ import (
 	"codex-bridge/relay/tools"
 )
 
-// origin is where a tool comes from that the client has registered.
+// origin is the origin of a tool that the client has registered.
 const origin = "bridge/tool/register"
 
-// registered are the tools of the client's own that are offered with every thread it
-// starts. Their calls go to the client.
-type registered struct {
-	mu    sync.Mutex
-	specs []tools.Spec
-	now   *tools.Snapshot // of specs
+// registeredTools are the client's own tools for every thread it starts. Their calls go to
+// the client.
+type registeredTools struct {
+	mu       sync.Mutex
+	specs    []tools.Spec
+	snapshot *tools.Snapshot
 }
 
-func newRegistered() *registered { return &registered{now: &tools.Snapshot{}} }
+func newRegistered() *registeredTools { return &registeredTools{snapshot: &tools.Snapshot{}} }
 
-func (r *registered) offer() *tools.Snapshot {
+func (r *registeredTools) current() *tools.Snapshot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.now
+	return r.snapshot
 }
 
-// add registers all of specs, or none of them.
-func (r *registered) add(specs []tools.Spec, host *tools.Snapshot) (*tools.Snapshot, error) {
+// add registers all of specs, or none on an error.
+func (r *registeredTools) add(specs []tools.Spec, host *tools.Snapshot) (*tools.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := slices.Concat(r.specs, specs)
-	o := tools.NewCatalogue(listed(all)).Refresh()
+	o := tools.NewCatalogue(clientTools(all)).Refresh()
 	if len(o.Omitted) > 0 {
 		return nil, errors.New("the tool " + quote(o.Omitted[0].Tool) + " can't be registered: " + o.Omitted[0].Reason)
 	}
@@ -46,12 +46,12 @@ func (r *registered) add(specs []tools.Spec, host *tools.Snapshot) (*tools.Snaps
 	if _, err := host.Merge(theirs); err != nil {
 		return nil, err
 	}
-	r.specs, r.now = all, o
+	r.specs, r.snapshot = all, o
 	return o, nil
 }
 
-// remove takes out all of names, or none of them.
-func (r *registered) remove(names []tools.Name) (*tools.Snapshot, error) {
+// remove removes all of names, or none on an error.
+func (r *registeredTools) remove(names []tools.Name) (*tools.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rest := slices.Clone(r.specs)
@@ -62,21 +62,21 @@ func (r *registered) remove(names []tools.Name) (*tools.Snapshot, error) {
 		}
 		rest = slices.Delete(rest, i, i+1)
 	}
-	r.specs, r.now = rest, tools.NewCatalogue(listed(rest)).Refresh()
-	return r.now, nil
+	r.specs, r.snapshot = rest, tools.NewCatalogue(clientTools(rest)).Refresh()
+	return r.snapshot, nil
 }
 
-// listed is a provider of tools that are run elsewhere.
-type listed []tools.Spec
+// clientTools is a provider of tools that the client runs.
+type clientTools []tools.Spec
 
-func (l listed) Specs() []tools.Spec          { return l }
-func (l listed) Timeout(string) time.Duration { return 0 }
+func (l clientTools) Specs() []tools.Spec          { return l }
+func (l clientTools) Timeout(string) time.Duration { return 0 }
 
-func (l listed) Run(context.Context, tools.Call) (tools.Result, error) {
-	return tools.Result{}, errors.New("the tool is the client's, which was not asked")
+func (l clientTools) Run(context.Context, tools.Call) (tools.Result, error) {
+	return tools.Result{}, errors.New("the client runs this tool")
 }
 
 func quote(s string) string {
-	raw, _ := json.Marshal(s) // a text
+	raw, _ := json.Marshal(s) // cannot fail: a string
 	return string(raw)
 }

@@ -8,20 +8,19 @@ import (
 	"codex-bridge/relay/tools"
 )
 
-// A server that has other tools each time, none of which can be offered, is not remembered for
-// all of them.
-func TestReportBounded(t *testing.T) {
+// The log does not remember every omitted tool of a server that lists others each time.
+func TestLoggedToolsAreBounded(t *testing.T) {
 	f := New(Options{Config: config.Default()})
 	const each = 100
-	for n := range 10 * mostLeft / each {
+	for n := range 10 * maxLogged / each {
 		o := &tools.Snapshot{}
 		for i := range each {
 			o.Omitted = append(o.Omitted, tools.OmittedTool{Tool: strconv.Itoa(n*each + i), Origin: "tool_servers.x", Reason: "its name has other characters"})
 		}
-		f.report(o)
+		f.logOmitted(o)
 	}
-	if len(f.left) > mostLeft+each {
-		t.Errorf("%d are remembered", len(f.left))
+	if len(f.logged) > maxLogged+each {
+		t.Errorf("%d are remembered", len(f.logged))
 	}
 	f.Close(t.Context())
 }

@@ -5,28 +5,28 @@ import (
 	"codex-bridge/bridge/methods"
 )
 
-// Routes implements bridge.Feature. Without tools in the configuration it looks only at
-// what Codex sends because of the capability experimentalApi.
+// Routes implements bridge.Feature. Without tools in the configuration it only handles the
+// effects of experimentalApi.
 func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{
-		{From: bridge.Client, Method: "initialize", Why: "codex takes tools, and permissions profiles, only where what is experimental is asked for", HandleClient: f.initialize},
-		{From: bridge.Client, Method: "thread/start", Why: "tools are added: the host's, and those the client has registered", HandleClient: f.starts},
+		{From: bridge.Client, Method: "initialize", Why: "codex accepts tools and permission profiles only with experimentalApi", HandleClient: f.initialize},
+		{From: bridge.Client, Method: "thread/start", Why: "the host's and the registered tools are added", HandleClient: f.addTools},
 	}
 	routes = append(routes, f.experimentRoutes()...)
 	if !f.configured {
 		return routes
 	}
 	for _, method := range []string{"thread/resume", "thread/fork"} {
-		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the folder of its tool calls", HandleClient: f.reopens})
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "the folder of its tool calls", HandleClient: f.handleReopen})
 	}
 	routes = append(routes,
-		bridge.Route{From: bridge.Client, Method: "turn/start", Why: "the folder of its tool calls", HandleClient: f.turns},
-		bridge.Route{From: bridge.Codex, Method: "item/tool/call", Why: "the host's tools are run here", HandleServer: f.called},
-		bridge.Route{From: bridge.Codex, Method: "item/completed", Why: "a tool call that has been ended", HandleServer: f.ended, When: f.running.any, Match: isCall},
-		bridge.Route{From: bridge.Codex, Method: "turn/completed", Why: "its tool calls end with it", HandleServer: f.turnEnded, When: f.running.any},
+		bridge.Route{From: bridge.Client, Method: "turn/start", Why: "the folder of its tool calls", HandleClient: f.handleTurnStart},
+		bridge.Route{From: bridge.Codex, Method: "item/tool/call", Why: "the host's tools are run here", HandleServer: f.handleCall},
+		bridge.Route{From: bridge.Codex, Method: "item/completed", Why: "a completed item ends its tool call", HandleServer: f.handleItemCompleted, When: f.running.any, Match: isCall},
+		bridge.Route{From: bridge.Codex, Method: "turn/completed", Why: "the turn's tool calls end", HandleServer: f.handleTurnCompleted, When: f.running.any},
 	)
 	for _, method := range methods.UnloadNotifications {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "its tool calls end with it", HandleServer: f.closed})
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "the thread's tool calls end", HandleServer: f.handleThreadClosed})
 	}
 	return routes
 }

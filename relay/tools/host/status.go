@@ -8,30 +8,30 @@ import (
 	"codex-bridge/relay/tools/provider"
 )
 
-// Status is what bridge/status has under tools.
+// Status is the member tools of bridge/status.
 type Status struct {
-	Fingerprint string              `json:"fingerprint"` // of the host's and the registered ones
+	Fingerprint string              `json:"fingerprint"` // of the host's and the registered tools
 	Host        []string            `json:"host"`
 	Registered  []string            `json:"registered"`
 	LeftOut     []tools.OmittedTool `json:"leftOut"`
 	Servers     []provider.Status   `json:"servers"`
-	Running     int64               `json:"running"` // calls
+	Running     int64               `json:"running"` // number of running calls
 }
 
-// Status is what is known now; it asks nobody.
+// Status returns the current status without asking any server.
 func (f *Feature) Status() Status {
-	o, own := f.catalogue.Last(), f.registered.offer()
+	o, own := f.catalogue.Last(), f.registered.current()
 	f.mu.Lock()
-	kit := f.kit
+	kit := f.toolSet
 	f.mu.Unlock()
 	s := Status{
-		Fingerprint: fingerprint(o, own), Host: called(o), Registered: called(own),
+		Fingerprint: fingerprint(o, own), Host: displayNames(o), Registered: displayNames(own),
 		LeftOut: append([]tools.OmittedTool{}, o.Omitted...), Servers: kit.Servers(), Running: f.running.count.Load(),
 	}
 	return s
 }
 
-func called(o *tools.Snapshot) []string {
+func displayNames(o *tools.Snapshot) []string {
 	list := []string{}
 	for _, s := range o.Tools {
 		list = append(list, s.DisplayName())
@@ -39,7 +39,7 @@ func called(o *tools.Snapshot) []string {
 	return list
 }
 
-// fingerprint is short: it is compared, and not read.
+// fingerprint returns a short digest for comparison.
 func fingerprint(offers ...*tools.Snapshot) string {
 	sum := sha256.New()
 	for _, o := range offers {

@@ -6,35 +6,34 @@ import (
 	"sync"
 )
 
-// thread is one that was opened through the bridge.
+// thread is a thread that was opened through the bridge.
 type thread struct {
 	cwd string
-	// own are the client's tools; nil where it is not known which they are, since the
-	// thread was started by another process.
-	own   map[name]bool
-	print string // of the host's tools, as the thread has last been told
-	// unsure tells that it is not known yet which tools the thread has.
-	unsure bool
+	// clientTools are the client's tools; nil if they are not known, because another
+	// process started the thread.
+	clientTools map[toolName]bool
+	fingerprint string // of the host's tools that the client was last informed of
+	// isUnchecked is true until the thread's tools have been compared to the current ones.
+	isUnchecked bool
 }
 
-// name is a tool's whole name.
-type name struct{ namespace, tool string }
+// toolName is a tool's qualified name.
+type toolName struct{ namespace, tool string }
 
-// threads are the threads by id.
-type threads struct {
-	mu     sync.Mutex
-	known  map[string]*thread
-	theirs bool // the client has offered tools of its own
-	last   json.RawMessage
-	seen   bool            // the client has started a thread, with last for its dynamicTools
-	lent   json.RawMessage // not the client's own words for its tools
+// threadStates are the open threads by id.
+type threadStates struct {
+	mu             sync.Mutex
+	known          map[string]*thread
+	hasClientTools bool // the client has sent tools of its own
+	last           json.RawMessage
+	hasLast        bool            // last is the dynamicTools of a thread/start of the client
+	substituted    json.RawMessage // a list that the bridge computed in place of the client's
 }
 
-// maxThreads bounds what is remembered. Of a thread that is forgotten the calls are told
-// apart by their names.
+// maxThreads is how many threads are remembered. The calls of others are assigned by name.
 const maxThreads = 4096
 
-func (t *threads) put(id string, one *thread) {
+func (t *threadStates) put(id string, one *thread) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil {
@@ -47,62 +46,63 @@ func (t *threads) put(id string, one *thread) {
 		}
 	}
 	t.known[id] = one
-	t.theirs = t.theirs || len(one.own) > 0
+	t.hasClientTools = t.hasClientTools || len(one.clientTools) > 0
 }
 
-// reopened takes note of a thread that codex has had before, as the other one or itself.
-// It is not known what that was started with unless it was opened here.
-func (t *threads) reopened(from, id, cwd, print string) (known bool) {
+// addReopened records a thread that was resumed, or forked from another. Its tools are
+// known only if that was opened here.
+func (t *threadStates) addReopened(from, id, cwd, print string) (known bool) {
 	t.mu.Lock()
 	old := t.known[from]
-	one := &thread{cwd: cwd, print: print, unsure: old == nil}
+	one := &thread{cwd: cwd, fingerprint: print, isUnchecked: old == nil}
 	if old != nil {
-		one.own, one.print, one.unsure = old.own, old.print, old.unsure
+		one.clientTools, one.fingerprint, one.isUnchecked = old.clientTools, old.fingerprint, old.isUnchecked
 	}
 	t.mu.Unlock()
 	t.put(id, one)
 	return old != nil
 }
 
-// checked takes note that a thread has been told about its tools.
-func (t *threads) checked(id, print string) {
+// setChecked records that a thread's tools have been compared.
+func (t *threadStates) setChecked(id, print string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.known[id]; one != nil && one.unsure {
-		one.unsure, one.print = false, print
+	if one := t.known[id]; one != nil && one.isUnchecked {
+		one.isUnchecked, one.fingerprint = false, print
 	}
 }
 
-// sends takes note of the client's own tools in a thread/start.
-func (t *threads) sends(list json.RawMessage) {
+// setClientTools records the client's own tools in a thread/start.
+func (t *threadStates) setClientTools(list json.RawMessage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.lent == nil || !bytes.Equal(t.lent, list) {
-		t.last, t.seen = list, true
+	if t.substituted == nil || !bytes.Equal(t.substituted, list) {
+		t.last, t.hasLast = list, true
 	}
 }
 
-// lends takes note of a list that is no client's own, though it stands for one.
-func (t *threads) lends(list json.RawMessage) {
+// setSubstituted records a list that was computed in place of the client's.
+func (t *threadStates) setSubstituted(list json.RawMessage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lent = list
+	t.substituted = list
 }
 
-// sent are the client's own tools; sure, that it has named them, or that there are none.
-func (t *threads) sent() (list json.RawMessage, sure bool) {
+// clientToolList returns the client's own tools; sure is true if the client has sent them,
+// or that it has none.
+func (t *threadStates) clientToolList() (list json.RawMessage, sure bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.last, t.seen
+	return t.last, t.hasLast
 }
 
-func (t *threads) has(id string) bool {
+func (t *threadStates) has(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.known[id] != nil
 }
 
-func (t *threads) moves(id, cwd string) {
+func (t *threadStates) setCwd(id, cwd string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one := t.known[id]; one != nil {
@@ -110,14 +110,14 @@ func (t *threads) moves(id, cwd string) {
 	}
 }
 
-func (t *threads) forget(id string) {
+func (t *threadStates) forget(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.known, id)
 }
 
-// cwd is a thread's folder; "" not known.
-func (t *threads) cwd(id string) string {
+// cwd returns a thread's folder; "" if it is not known.
+func (t *threadStates) cwd(id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one := t.known[id]; one != nil {
@@ -126,26 +126,26 @@ func (t *threads) cwd(id string) string {
 	return ""
 }
 
-// whose tells whether a tool of a thread is the client's; sure, that it is known.
-func (t *threads) whose(id string, tool name) (clients, sure bool) {
+// isClientTool reports whether a thread's tool is the client's; sure is false for a guess.
+func (t *threadStates) isClientTool(id string, tool toolName) (clients, sure bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.known[id]
-	if one == nil || one.own == nil {
-		return t.theirs, false
+	if one == nil || one.clientTools == nil {
+		return t.hasClientTools, false
 	}
-	return one.own[tool], true
+	return one.clientTools[tool], true
 }
 
-// outdated counts the threads that have been told of other tools than those of print, as
-// which it is noted that they are told.
-func (t *threads) outdated(print string) int {
+// markOutdated counts the threads whose client was informed of other tools, and marks them
+// as informed.
+func (t *threadStates) markOutdated(print string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := 0
 	for _, one := range t.known {
-		if one.print != print && !one.unsure {
-			one.print = print
+		if one.fingerprint != print && !one.isUnchecked {
+			one.fingerprint = print
 			n++
 		}
 	}

@@ -9,28 +9,28 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Methods are what a client that knows the bridge may call.
+// Methods are the methods of ToolMethods.
 var Methods = []string{"bridge/tool/register", "bridge/tool/unregister", "bridge/tool/list"}
 
-// Own is the bridge.Feature that answers Methods. It stands before what holds messages to
-// a policy, which knows codex's methods only.
-type Own struct{ f *Feature }
+// ToolMethods is the bridge.Feature that answers Methods. It must come before the policy,
+// which knows only Codex's methods.
+type ToolMethods struct{ f *Feature }
 
-// Own is the part that stands before.
-func (f *Feature) Own() Own { return Own{f} }
+// ToolMethods returns the feature that answers Methods.
+func (f *Feature) ToolMethods() ToolMethods { return ToolMethods{f} }
 
 // Routes implements bridge.Feature.
-func (o Own) Routes() []bridge.Route {
+func (o ToolMethods) Routes() []bridge.Route {
 	var routes []bridge.Route
 	for i, answer := range []func(rpc.Value) (any, *rpc.Error){o.register, o.unregister, o.list} {
-		routes = append(routes, bridge.Route{From: bridge.Client, Method: Methods[i], Why: "answered here", HandleClient: o.own(answer)})
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: Methods[i], Why: "answered here", HandleClient: o.handler(answer)})
 	}
 	return routes
 }
 
-func (o Own) own(answer func(rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+func (o ToolMethods) handler(answer func(rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
-		if !o.f.o.Known() || call.Kind != rpc.Request {
+		if !o.f.options.Known() || call.Kind != rpc.Request {
 			return nil
 		}
 		if call.Truncated() {
@@ -49,15 +49,15 @@ func (o Own) own(answer func(rpc.Value) (any, *rpc.Error)) func(context.Context,
 	}
 }
 
-// register takes {tools: […]}, in either form of dynamicTools, and answers with the
-// fingerprint of what the next thread will be offered.
-func (o Own) register(params rpc.Value) (any, *rpc.Error) {
+// register takes {tools: […]}, in either form of dynamicTools, and returns the fingerprint
+// of the tools for the next thread.
+func (o ToolMethods) register(params rpc.Value) (any, *rpc.Error) {
 	list := params.Get("tools")
 	if list.Kind() != rpc.Array || list.Len() == 0 {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "give params.tools, a list of tools as in dynamicTools of thread/start")
 	}
 	if !o.f.experiment.on.Load() {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "codex takes tools only from clients that set capabilities.experimentalApi in initialize, which this one has not")
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "codex accepts tools only from a client that sets capabilities.experimentalApi in initialize")
 	}
 	specs, err := tools.Specs(list.Raw(), origin)
 	if err != nil {
@@ -66,11 +66,11 @@ func (o Own) register(params rpc.Value) (any, *rpc.Error) {
 	if _, err := o.f.registered.add(specs, o.f.catalogue.Last()); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools: %v", err)
 	}
-	return o.print(), nil
+	return o.fingerprintResult(), nil
 }
 
-// unregister takes {tools: […]}, names, or objects with name and namespace.
-func (o Own) unregister(params rpc.Value) (any, *rpc.Error) {
+// unregister takes {tools: […]}: names, or objects with name and namespace.
+func (o ToolMethods) unregister(params rpc.Value) (any, *rpc.Error) {
 	var names []tools.Name
 	for element := range params.Get("tools").Elements() {
 		n := tools.Name{}
@@ -81,7 +81,7 @@ func (o Own) unregister(params rpc.Value) (any, *rpc.Error) {
 			n.Name, _ = element.Get("name").Text()
 		}
 		if n.Name == "" {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools has what is no name, and no object with a name: %s", element.Raw())
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools has an element that is neither a name nor an object with a name: %s", element.Raw())
 		}
 		names = append(names, n)
 	}
@@ -91,7 +91,7 @@ func (o Own) unregister(params rpc.Value) (any, *rpc.Error) {
 	if _, err := o.f.registered.remove(names); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.tools: %v", err)
 	}
-	return o.print(), nil
+	return o.fingerprintResult(), nil
 }
 
 type row struct {
@@ -103,11 +103,11 @@ type row struct {
 	Origin      string          `json:"origin"`
 }
 
-// list answers with all tools that the next thread will be offered, and those left out.
-func (o Own) list(rpc.Value) (any, *rpc.Error) {
+// list returns the tools for the next thread, and the omitted ones.
+func (o ToolMethods) list(rpc.Value) (any, *rpc.Error) {
 	host := o.f.catalogue.Last()
 	rows := []row{}
-	for _, offer := range []*tools.Snapshot{host, o.f.registered.offer()} {
+	for _, offer := range []*tools.Snapshot{host, o.f.registered.current()} {
 		for _, s := range offer.Tools {
 			rows = append(rows, row{s.Namespace, s.Name, s.Description, s.InputSchema, s.Searchable, s.Origin})
 		}
@@ -115,6 +115,10 @@ func (o Own) list(rpc.Value) (any, *rpc.Error) {
 	return map[string]any{"tools": rows, "leftOut": append([]tools.OmittedTool{}, host.Omitted...), "fingerprint": o.fingerprint()}, nil
 }
 
-func (o Own) print() any { return map[string]string{"fingerprint": o.fingerprint()} }
+func (o ToolMethods) fingerprintResult() any {
+	return map[string]string{"fingerprint": o.fingerprint()}
+}
 
-func (o Own) fingerprint() string { return fingerprint(o.f.catalogue.Last(), o.f.registered.offer()) }
+func (o ToolMethods) fingerprint() string {
+	return fingerprint(o.f.catalogue.Last(), o.f.registered.current())
+}
