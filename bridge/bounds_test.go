@@ -24,7 +24,7 @@ func heap() int64 {
 // The queue to a client that does not read is limited in bytes (R7): notifications are dropped,
 // requests refused, and long responses replaced by errors.
 func TestMemoryForStoppedClient(t *testing.T) {
-	const size, most = 2 << 20, 48 << 20
+	const size, limit = 2 << 20, 48 << 20
 	text := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
 	v := &connOnly{}
 	c := bridgetest.Start(t, v, feature{{From: bridge.Client, Method: "long", Why: "t", HandleClient: func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
@@ -54,7 +54,7 @@ func TestMemoryForStoppedClient(t *testing.T) {
 		c.EditorSends(`{"id":1,"method":"long"}`)
 	}
 	c.Play("all are handled", "editor> {\"method\":\"next\"}\ncodex< {\"method\":\"next\"}")
-	if more := heap() - before; more > most {
+	if more := heap() - before; more > limit {
 		t.Errorf("%d MiB more are in use", more>>20)
 	}
 	answers, errs := 0, 0
@@ -76,7 +76,7 @@ func TestMemoryForStoppedClient(t *testing.T) {
 // The queue to a Codex that does not read is limited in bytes, too: the bridge stops reading it
 // until it reads. Every request gets its response.
 func TestMemoryForStoppedCodex(t *testing.T) {
-	const questions, size, most = 2500, 64 << 10, 56 << 20
+	const questions, size, limit = 2500, 64 << 10, 56 << 20
 	no := strings.Repeat("x", size)
 	c := bridgetest.Start(t, feature{{From: bridge.Codex, Method: "ask", Why: "t", HandleServer: func(_ context.Context, s *bridge.ServerMessage) {
 		s.Refuse(rpc.Errorf(rpc.CodeRefused, "%s", no))
@@ -90,7 +90,7 @@ func TestMemoryForStoppedCodex(t *testing.T) {
 	}()
 	awaitBlocked(t, c.CodexReceives())
 	inTest := int64(cap(c.CodexReceives()) * size)
-	if more := heap() - before - inTest; more > most {
+	if more := heap() - before - inTest; more > limit {
 		t.Errorf("%d MiB more are in use", more>>20)
 	}
 	for range questions {

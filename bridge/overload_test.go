@@ -15,10 +15,10 @@ import (
 // A client with too many pending requests gets errors until some are answered. Urgent requests
 // and those of the bridge are still sent.
 func TestOverload(t *testing.T) {
-	const most = 4096
+	const limit = 4096
 	v := &connOnly{}
 	c := bridgetest.StartAs(t, bridge.Options{AnswerAll: always, Urgent: []string{"turn/interrupt"}, Features: []bridge.Feature{v}})
-	for i := range most {
+	for i := range limit {
 		c.EditorSends(fmt.Sprintf(`{"id":%d,"method":"m"}`, i))
 		if got := <-c.CodexReceives(); !strings.Contains(got, fmt.Sprintf(`"id":%d,`, i)) {
 			t.Fatalf("codex gets %s", got)

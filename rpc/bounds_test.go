@@ -163,15 +163,15 @@ func TestParserKeepsNames(t *testing.T) {
 		}
 	}
 	var p rpc.Parser
-	most := 0
+	maxNames := 0
 	for i := range 3000 {
 		if _, err := p.Message(fmt.Appendf(nil, `{"method":"%d"}`, i), false); err != nil {
 			t.Fatal(err)
 		}
-		most = max(most, rpc.MethodNames(&p))
+		maxNames = max(maxNames, rpc.MethodNames(&p))
 	}
-	if most != 1024 {
-		t.Errorf("%d names were kept, want 1024", most)
+	if maxNames != 1024 {
+		t.Errorf("%d names were kept, want 1024", maxNames)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestCapturesOfCodex(t *testing.T) {
 func (d *fakeHandler) reset() string {
 	var b strings.Builder
 	for _, e := range d.events {
-		if line, ok := strings.CutPrefix(e, "take "); ok {
+		if line, ok := strings.CutPrefix(e, "handle "); ok {
 			b.WriteString(line + "\n")
 			continue
 		}

@@ -43,10 +43,10 @@ func ResponseKey(raw []byte) []byte { return responseKey(raw) }
 func PlainLen(b []byte) int { return plainLen(b) }
 
 // ParseNodes is ParseValue with another maximum number of values.
-func ParseNodes(text []byte, most int) (*Doc, error) {
+func ParseNodes(text []byte, maxNodes int) (*Doc, error) {
 	var p parser
 	p.reset(text, true, MaxDepth)
-	p.maxNodes = most
+	p.maxNodes = maxNodes
 	err := p.parse()
 	return &p.doc, err
 }

@@ -181,7 +181,7 @@ func isUnparsed(line []byte) bool {
 func (d *fakeHandler) handled() []string {
 	var lines []string
 	for _, e := range d.events {
-		if line, ok := strings.CutPrefix(e, "take "); ok {
+		if line, ok := strings.CutPrefix(e, "handle "); ok {
 			lines = append(lines, line)
 		}
 	}

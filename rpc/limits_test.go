@@ -41,10 +41,10 @@ func TestErrorsNameTheOffset(t *testing.T) {
 // Of an outermost array that is too large rpc.MaxMembers more values are kept than of inner
 // values.
 func TestTruncatedArray(t *testing.T) {
-	const most = 10
-	kept := most + rpc.MaxMembers - 1 // and the array itself
-	for n, truncated := range map[int]bool{most - 1: false, most: true, kept: true, kept + 1: true, kept + 100: true} {
-		doc, err := rpc.ParseNodes([]byte("["+strings.TrimSuffix(strings.Repeat("0,", n), ",")+"]"), most)
+	const limit = 10
+	kept := limit + rpc.MaxMembers - 1 // and the array itself
+	for n, truncated := range map[int]bool{limit - 1: false, limit: true, kept: true, kept + 1: true, kept + 100: true} {
+		doc, err := rpc.ParseNodes([]byte("["+strings.TrimSuffix(strings.Repeat("0,", n), ",")+"]"), limit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func TestPumpLines(t *testing.T) {
 		in.WriteString(l.line + "\n")
 		switch last := len(want) - 1; {
 		case l.taken:
-			want = append(want, "take "+l.line)
+			want = append(want, "handle "+l.line)
 		case last >= 0 && strings.HasPrefix(want[last], "> "):
 			want[last] += l.line + "\n"
 		default:
@@ -77,7 +77,7 @@ func TestPumpAsksFilterAgainAfterHandledLine(t *testing.T) {
 		if err := rpc.NewPump(rpc.NewLineSink(r), r, r, mib).Run(strings.NewReader(w + "\n" + now + "\n" + w + "\n")); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"> " + w + "\n", "take " + now, "take " + w}, r.events); diff != "" {
+		if diff := cmp.Diff([]string{"> " + w + "\n", "handle " + now, "handle " + w}, r.events); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	})
@@ -93,7 +93,7 @@ func TestPumpAsksFilterAgainAfterHandledLine(t *testing.T) {
 		if err := rpc.NewPump(rpc.NewLineSink(r), r, r, mib).Run(io.MultiReader(strings.NewReader(w+"\n"), second)); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"> " + w + "\n", "take " + w}, r.events); diff != "" {
+		if diff := cmp.Diff([]string{"> " + w + "\n", "handle " + w}, r.events); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	})
@@ -129,7 +129,7 @@ func TestPumpAsksOnceForAStream(t *testing.T) {
 		{"nothing behind the first byte of params", strings.Repeat(`{"method":"m","p`+"\n", 3), 1, []string{"> " + strings.Repeat(`{"method":"m","p`+"\n", 3)}},
 		{"no name", `{"method":"","params":1}` + "\n", 1, []string{"> " + `{"method":"","params":1}` + "\n"}},
 		{"two streams", stream + strings.ReplaceAll(stream, `"m"`, `"n"`), 2, []string{"> " + stream + strings.ReplaceAll(stream, `"m"`, `"n"`)}},
-		{"a request in it", stream + request + "\n" + stream, 3, []string{"> " + stream, "take " + request, "> " + stream}},
+		{"a request in it", stream + request + "\n" + stream, 3, []string{"> " + stream, "handle " + request, "> " + stream}},
 	} {
 		r := &countingFilter{}
 		if err := rpc.NewPump(rpc.NewLineSink(r), r, r, mib).Run(strings.NewReader(test.text)); err != nil {

@@ -45,7 +45,7 @@ func abbreviate(events []string) []string {
 func TestPumpLongLines(t *testing.T) {
 	m := func(n int) string { return notification("m", n) }
 	w := func(n int) string { return notification("w", n) }
-	take := func(n int) string { return "take " + strings.TrimSuffix(w(n), "\n") }
+	take := func(n int) string { return "handle " + strings.TrimSuffix(w(n), "\n") }
 	call := `{"id":5,"method":"m","params":"` + strings.Repeat("x", buffer) + `"}`
 	answer := `{"id":1,"result":"` + strings.Repeat("x", buffer) + `"}`
 	failure := `{"error":{"message":"` + strings.Repeat("x", buffer) + `"},"id":1}`
@@ -82,22 +82,22 @@ func TestPumpLongLines(t *testing.T) {
 		{"wanted among passed ones", m(90) + w(buffer+1) + m(80) + w(90) + w(3*buffer) + m(buffer+1) + w(80),
 			[]string{"> " + m(90), take(buffer + 1), "> " + m(80), take(90), take(3 * buffer), "> " + m(buffer+1), take(80)}, true},
 		{"wanted: no line end", strings.TrimSuffix(w(3*buffer), "\n"), []string{take(3 * buffer)}, false},
-		{"wanted: too long", m(90) + w(max+1) + m(80), []string{"> " + m(90), "lost " + w(max)[:4096], "> " + m(80)}, false},
-		{"wanted: much too long", m(90) + w(2*max) + w(80), []string{"> " + m(90), "lost " + w(max)[:4096], take(80)}, false},
-		{"wanted: too long and no line end", strings.TrimSuffix(w(max+1), "\n") + "x", []string{"lost " + w(max)[:4096]}, false},
+		{"wanted: too long", m(90) + w(max+1) + m(80), []string{"> " + m(90), "too long " + w(max)[:4096], "> " + m(80)}, false},
+		{"wanted: much too long", m(90) + w(2*max) + w(80), []string{"> " + m(90), "too long " + w(max)[:4096], take(80)}, false},
+		{"wanted: too long and no line end", strings.TrimSuffix(w(max+1), "\n") + "x", []string{"too long " + w(max)[:4096]}, false},
 
 		{"call", call + "\n", []string{"> " + call + "\n"}, true},
-		{"wanted answer", answer + "\n", []string{"take " + answer}, false},
-		{"wanted failure, id last", failure + "\n", []string{"take " + failure}, false},
+		{"wanted answer", answer + "\n", []string{"handle " + answer}, false},
+		{"wanted failure, id last", failure + "\n", []string{"handle " + failure}, false},
 		{"failure, id last", strings.ReplaceAll(failure, `"id":1`, `"id":2`) + "\n", []string{"> " + strings.ReplaceAll(failure, `"id":1`, `"id":2`) + "\n"}, false},
-		{"escaped method", escaped + "\n", []string{"take " + escaped}, false},
-		{"method last", late + "\n", []string{"take " + late}, false},
+		{"escaped method", escaped + "\n", []string{"handle " + escaped}, false},
+		{"method last", late + "\n", []string{"handle " + late}, false},
 		{"id over the buffer", longID + "\n", []string{"> " + longID + "\n"}, false},
 		{"name over the buffer", longName + "\n", []string{"> " + longName + "\n"}, false},
 		{"not JSON", strings.Repeat("x", 3*buffer) + "\n", []string{"> " + strings.Repeat("x", 3*buffer) + "\n"}, false},
 		{"blanks", strings.Repeat(" ", 3*buffer) + "\n", []string{"> " + strings.Repeat(" ", 3*buffer) + "\n"}, false},
 		// The prefix does not contain the method.
-		{"unknown and too long", strings.Repeat("x", max) + "\n" + m(80), []string{"lost " + strings.Repeat("x", 4096), "> " + m(80)}, false},
+		{"unknown and too long", strings.Repeat("x", max) + "\n" + m(80), []string{"too long " + strings.Repeat("x", 4096), "> " + m(80)}, false},
 	}
 	readers := map[string]func(io.Reader) io.Reader{
 		"whole":           func(r io.Reader) io.Reader { return r },
@@ -147,8 +147,8 @@ func TestPumpLongLinesToHeaders(t *testing.T) {
 	message := func(n int) string {
 		return "> " + framed(`{"jsonrpc":"2.0",`+strings.TrimSuffix(m(n), "\n")[1:])
 	}
-	want := []string{message(90), message(buffer + 1), message(max), "lost " + m(max)[:4096],
-		"take " + strings.TrimSuffix(notification("w", 3*buffer), "\n"), message(80)}
+	want := []string{message(90), message(buffer + 1), message(max), "too long " + m(max)[:4096],
+		"handle " + strings.TrimSuffix(notification("w", 3*buffer), "\n"), message(80)}
 	d := &fakeHandler{methods: []string{"w"}}
 	if err := rpc.NewPump(rpc.NewHeaderSink(d), d, d, max).Run(strings.NewReader(text)); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 )
 
 // fakeHandler wants some methods and responses, and keeps all events in order: "> " is a
-// write to the client, "take " a handled line, "lost " the start of a too long line.
+// write to the client, "handle " a handled line, "too long " the start of a too long line.
 type fakeHandler struct {
 	methods, keys []string
 	events        []string
@@ -26,8 +26,8 @@ func (d *fakeHandler) WantsMethod(m []byte, _ bool) bool {
 }
 func (d *fakeHandler) WantsResponse(k []byte) bool { return slices.Contains(d.keys, string(k)) }
 func (d *fakeHandler) MayWantResponse() bool       { return len(d.keys) > 0 }
-func (d *fakeHandler) Handle(line []byte)          { d.note("take ", line) }
-func (d *fakeHandler) HandleTooLong(start []byte)  { d.note("lost ", start) }
+func (d *fakeHandler) Handle(line []byte)          { d.note("handle ", line) }
+func (d *fakeHandler) HandleTooLong(start []byte)  { d.note("too long ", start) }
 
 func (d *fakeHandler) Write(b []byte) (int, error) {
 	d.note("> ", b)
@@ -148,13 +148,13 @@ func TestPump(t *testing.T) {
 		t.Run("takes "+test.name, func(t *testing.T) {
 			d := &fakeHandler{methods: wanted.methods, keys: wanted.keys}
 			d.pump(t, strings.NewReader(before+"\n"+test.line+"\n"+behind+"\n"), mib)
-			if diff := cmp.Diff([]string{"> " + before + "\n", "take " + test.line, "> " + behind + "\n"}, d.events); diff != "" {
+			if diff := cmp.Diff([]string{"> " + before + "\n", "handle " + test.line, "> " + behind + "\n"}, d.events); diff != "" {
 				t.Error(diff)
 			}
 			// The only line.
 			d = &fakeHandler{methods: wanted.methods, keys: wanted.keys}
 			d.pump(t, strings.NewReader(test.line+"\n"), mib)
-			if diff := cmp.Diff([]string{"take " + test.line}, d.events); diff != "" {
+			if diff := cmp.Diff([]string{"handle " + test.line}, d.events); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -167,7 +167,7 @@ func TestPump(t *testing.T) {
 		for i := range max(len(passes), len(takes)) {
 			pass, take := passes[i%len(passes)].line, takes[i%len(takes)].line
 			text.WriteString(pass + "\n" + pass + "\n" + take + "\n")
-			want = append(want, "> "+pass+"\n"+pass+"\n", "take "+take)
+			want = append(want, "> "+pass+"\n"+pass+"\n", "handle "+take)
 		}
 		d.pump(t, strings.NewReader(text.String()), mib)
 		if diff := cmp.Diff(want, d.events); diff != "" {
@@ -219,9 +219,9 @@ func TestPumpLastLine(t *testing.T) {
 		{"whole", `{"method":"m"}`, []string{`> {"method":"m"}`}},
 		{"half", `{"method":"m","par`, []string{`> {"method":"m","par`}},
 		{"behind another", `{"method":"m"}` + "\n" + `{"me`, []string{`> {"method":"m"}` + "\n", `> {"me`}},
-		{"wanted", `{"method":"w"}`, []string{`take {"method":"w"}`}},
-		{"wanted half", `{"method":"w","par`, []string{`take {"method":"w","par`}},
-		{"wanted answer", `{"id":1,"result":`, []string{`take {"id":1,"result":`}},
+		{"wanted", `{"method":"w"}`, []string{`handle {"method":"w"}`}},
+		{"wanted half", `{"method":"w","par`, []string{`handle {"method":"w","par`}},
+		{"wanted answer", `{"id":1,"result":`, []string{`handle {"id":1,"result":`}},
 		{"half a wanted name", `{"method":"w`, []string{`> {"method":"w`}},
 	}
 	for _, test := range tests {
@@ -305,7 +305,7 @@ func TestPumpToHeaders(t *testing.T) {
 	if err := rpc.NewPump(rpc.NewHeaderSink(d), d, d, mib).Run(strings.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"> " + framed(`{"jsonrpc":"2.0","method":"m"}`), `take {"method":"w"}`,
+	want := []string{"> " + framed(`{"jsonrpc":"2.0","method":"m"}`), `handle {"method":"w"}`,
 		"> " + framed(`{"jsonrpc":"2.0"}`), "> " + framed(`{"jsonrpc":"2.0","method":"n"}`)}
 	if diff := cmp.Diff(want, d.events); diff != "" {
 		t.Error(diff)

@@ -70,7 +70,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func TestCallsAtOnce(t *testing.T) {
+func TestConcurrentCalls(t *testing.T) {
 	c := start(t, appserver.Options{}, "talk")
 	var calls sync.WaitGroup
 	for i := range 200 {
@@ -117,7 +117,7 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
-func TestQuestion(t *testing.T) {
+func TestServerRequest(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		handle func(m *appserver.Message)
@@ -158,7 +158,7 @@ func TestQuestion(t *testing.T) {
 }
 
 // A call without a response returns the reason.
-func TestNoAnswer(t *testing.T) {
+func TestCallWithoutResponse(t *testing.T) {
 	t.Run("server dies", func(t *testing.T) {
 		c := start(t, appserver.Options{}, "talk")
 		_, err := c.Call(t.Context(), "die", nil)
@@ -196,7 +196,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-func TestStartOfNothing(t *testing.T) {
+func TestStartWithoutProgram(t *testing.T) {
 	for _, command := range [][]string{nil, {t.TempDir()}} {
 		if _, err := appserver.Start(t.Context(), appserver.Options{Command: command}); err == nil {
 			t.Errorf("%q was started", command)
@@ -205,7 +205,7 @@ func TestStartOfNothing(t *testing.T) {
 }
 
 // Close, and the end of ctx, leave no process of a server that ignores both.
-func TestNothingIsLeft(t *testing.T) {
+func TestCloseLeavesNoProcess(t *testing.T) {
 	for _, how := range []string{"closed", "cancelled"} {
 		t.Run(how, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")

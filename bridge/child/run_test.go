@@ -120,7 +120,7 @@ func TestRun(t *testing.T) {
 }
 
 // Run kills the descendants of a child, whether it still runs or not.
-func TestRunEndsTheTree(t *testing.T) {
+func TestRunKillsDescendants(t *testing.T) {
 	for _, parent := range []string{"stays", "goes"} {
 		t.Run(parent, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -191,7 +191,7 @@ func TestRunWithGrace(t *testing.T) {
 }
 
 // Output of a descendant after the child's end, as in a shell's pipeline, is read to its end.
-func TestRunWithGraceHearsTheRest(t *testing.T) {
+func TestRunWithGraceReadsLateOutput(t *testing.T) {
 	c := command("late")
 	c.Grace = time.Hour
 	if got, err := child.Run(t.Context(), c); err != nil || string(got.Stdout) != "the rest" {

@@ -57,7 +57,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-func TestSessionOfNothing(t *testing.T) {
+func TestOpenWithoutProgram(t *testing.T) {
 	for _, args := range [][]string{nil, {t.TempDir()}} {
 		if s, err := child.Open(args, "", nil, io.Discard); err == nil {
 			t.Errorf("%q was opened: %v", args, s)
@@ -66,7 +66,7 @@ func TestSessionOfNothing(t *testing.T) {
 }
 
 // A child that ignores the end of its input and SIGTERM is killed; at once if ctx is done.
-func TestSessionEndsTheDeaf(t *testing.T) {
+func TestSessionKillsUnresponsiveChild(t *testing.T) {
 	s := open(t, io.Discard, "deaf")
 	if _, err := bufio.NewReader(s).ReadString('\n'); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestSessionEndsTheDeaf(t *testing.T) {
 }
 
 // The descendants of a child end with it, whether it is killed or ends by itself.
-func TestSessionEndsTheTree(t *testing.T) {
+func TestSessionKillsDescendants(t *testing.T) {
 	for _, parent := range []string{"stays", "goes"} {
 		t.Run(parent, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -90,7 +90,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestStartedByItself(t *testing.T) {
+func TestStartRefusesDeepNesting(t *testing.T) {
 	t.Setenv("CODEX_BRIDGE_DEPTH", "8")
 	_, err := codex.Start(codex.Command{Path: "/bin/sh"})
 	var find *codex.FindError

@@ -76,7 +76,7 @@ func schemaFiles() map[string]string {
 	return files
 }
 
-func TestSchema(t *testing.T) {
+func TestLoadProtocol(t *testing.T) {
 	got, err := codex.LoadProtocol(t.Context(), printer(t, schemaFiles()))
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestSchema(t *testing.T) {
 }
 
 // An unknown form of schema must be an error, and not a schema with fewer methods.
-func TestSchemaFails(t *testing.T) {
+func TestLoadProtocolErrors(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"version", "hello\n", "expected a version"},
 		{"full/ClientRequest.json", `{"oneOf": []}`, "names no method"},
@@ -129,7 +129,7 @@ func TestSchemaFails(t *testing.T) {
 }
 
 // A Codex that does not end is killed with its context.
-func TestSchemaHangs(t *testing.T) {
+func TestLoadProtocolEndsWithContext(t *testing.T) {
 	dir := t.TempDir()
 	script, started := filepath.Join(dir, "codex"), filepath.Join(dir, "started")
 	if err := unix.Mkfifo(started, 0o600); err != nil {

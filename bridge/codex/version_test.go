@@ -76,7 +76,7 @@ func TestPreReleasesOfOneVersionAreEqual(t *testing.T) {
 	}
 }
 
-func TestTooOld(t *testing.T) {
+func TestCheckVersion(t *testing.T) {
 	for _, c := range []struct {
 		version string
 		bad     bool

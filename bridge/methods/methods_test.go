@@ -63,7 +63,7 @@ func TestRowsAreComplete(t *testing.T) {
 }
 
 // All fields of rows are valid, and Fields are members of the schema.
-func TestRowsAreSound(t *testing.T) {
+func TestRowsAreValid(t *testing.T) {
 	p := measured(t)
 	var last methods.Row
 	for i, row := range methods.Rows() {

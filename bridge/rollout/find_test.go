@@ -40,7 +40,7 @@ func write(t *testing.T, text string) (home, path string) {
 	return home, path
 }
 
-func TestFind(t *testing.T) {
+func TestFindCall(t *testing.T) {
 	plain := call("exec_command", `{"cmd":"ls"}`)
 	output := `{"type":"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"x"}}` + "\n"
 	for name, tt := range map[string]struct {
@@ -89,7 +89,7 @@ func TestFind(t *testing.T) {
 }
 
 // Codex certainly asks about a call only if all calls of its id ask for no sandbox.
-func TestFindRequested(t *testing.T) {
+func TestFindCallRequested(t *testing.T) {
 	plain := call("exec_command", `{"cmd":"ls"}`)
 	out := call("exec_command", `{"cmd":"ls","sandbox_permissions":"require_escalated","justification":"j","prefix_rule":["ls"],"shell":"sh"}`)
 	for text, want := range map[string]bool{
@@ -109,7 +109,7 @@ func TestFindRequested(t *testing.T) {
 }
 
 // Only Codex's own files are read, and only ids with one spelling are searched.
-func TestFindForeign(t *testing.T) {
+func TestFindCallReadsOnlyCodexFiles(t *testing.T) {
 	plain := call("exec_command", `{"cmd":"ls"}`)
 	home, path := write(t, plain)
 	other, foreign := write(t, plain)

@@ -39,7 +39,7 @@ func item(text string) string { return `"type":"response_item","payload":{"text"
 
 const turn = `"type":"turn_context","payload":{}`
 
-func TestTools(t *testing.T) {
+func TestDynamicTools(t *testing.T) {
 	for name, tt := range map[string]struct{ members, want string }{
 		"none":      {``, "[]"},
 		"null":      {`"dynamic_tools":null`, "[]"},
@@ -128,7 +128,7 @@ func TestSize(t *testing.T) {
 }
 
 // An incomplete last line is ignored.
-func TestHistoryHalf(t *testing.T) {
+func TestHistoryIgnoresIncompleteLine(t *testing.T) {
 	home := t.TempDir()
 	path := recorded(t, home, newer, begins(""), turn, item("a"))
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)

@@ -31,7 +31,7 @@ func put(t *testing.T, home, day, name, text string) string {
 	return path
 }
 
-func TestFindSpawned(t *testing.T) {
+func TestFindSubagent(t *testing.T) {
 	const day, file = "2024/06/10", "rollout-2024-06-10T02-35-18-" + childID + ".jsonl"
 	for name, tt := range map[string]struct {
 		day, file, text string
@@ -72,7 +72,7 @@ func TestFindSpawned(t *testing.T) {
 
 // A file is not found if it exists twice, behind a link to another folder, or with an id that Codex
 // does not create.
-func TestFindSpawnedDoubts(t *testing.T) {
+func TestFindSubagentErrors(t *testing.T) {
 	const file = "rollout-2024-06-10T02-35-18-" + childID + ".jsonl"
 	home := t.TempDir()
 	away := put(t, t.TempDir(), "2024/06/10", file, meta)
@@ -112,7 +112,7 @@ func turnContext(turn, rest string) string {
 	return `{"timestamp":"2026-01-01T00:00:00Z","type":"turn_context","payload":{"turn_id":"` + turn + `","cwd":"/w",` + rest + `}}` + "\n"
 }
 
-func TestSettings(t *testing.T) {
+func TestTurnSettings(t *testing.T) {
 	const policy = `"approval_policy":"on-request","approvals_reviewer":"user","model":"m","effort":"low","unknown":1,"sandbox_policy":`
 	sandboxed := turnContext("t1", policy+`{"type":"workspace-write","writable_roots":["/r"],"network_access":true,"exclude_slash_tmp":true}`)
 	readOnly := turnContext("t2", policy+`{"type":"read-only"}`)

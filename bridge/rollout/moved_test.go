@@ -10,7 +10,7 @@ import (
 	"codex-bridge/bridge/rollout"
 )
 
-func TestMoved(t *testing.T) {
+func TestFolders(t *testing.T) {
 	const id, other = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
 	const turn = `{"type":"turn_context","payload":{"turn_id":"u","cwd":"/last"}}` + "\n"
 	const applied = `{"type":"event_msg","payload":{"type":"thread_settings_applied","thread_settings":{"cwd":"/now"}}}` + "\n"
@@ -44,7 +44,7 @@ func TestMoved(t *testing.T) {
 }
 
 // The sandbox type follows from the paths that can be written.
-func TestApplied(t *testing.T) {
+func TestAppliedSettings(t *testing.T) {
 	line := func(profile string) string {
 		return `{"type":"event_msg","payload":{"type":"thread_settings_applied","thread_settings":{"cwd":"/w","approval_policy":"never","permission_profile":` + profile + "}}}\n"
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // FindCall does not block on a pipe without a writer.
-func TestFindPipe(t *testing.T) {
+func TestFindCallDoesNotBlockOnPipe(t *testing.T) {
 	home, path := write(t, "")
 	pipe := filepath.Join(filepath.Dir(path), "pipe.jsonl")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

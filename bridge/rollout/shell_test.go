@@ -14,7 +14,7 @@ func worldState(shell string) string {
 }
 
 // The shell is that of the call or Codex's default, otherwise unknown.
-func TestFindShell(t *testing.T) {
+func TestFindCallShell(t *testing.T) {
 	of := func(arguments string) string { return call("exec_command", `{"cmd":"ls"`+arguments+`}`) }
 	bash := worldState("bash")
 	for name, tt := range map[string]struct{ text, shell, flags string }{

@@ -96,7 +96,7 @@ func TestJudge(t *testing.T) {
 }
 
 // Without an Allow rule every line stays.
-func TestJudgeNothingAllowed(t *testing.T) {
+func TestJudgeWithoutAllowRules(t *testing.T) {
 	set := read(t, map[string]string{"own.rules": "prefix_rule(pattern=[\"rm\"], decision=\"prompt\")\n"})
 	for _, line := range []string{"rm a", "rm ~/a", "rm\fa", "(", "ls \\", ""} {
 		if v := set.Judge(line); v.Outcome != userrules.Stays {
@@ -118,7 +118,7 @@ func TestJudgeShell(t *testing.T) {
 }
 
 // A rule for one line of a shell, with the decision Allow, allows that line.
-func TestJudgeLineOfShell(t *testing.T) {
+func TestJudgeRuleForShellLine(t *testing.T) {
 	for decision, want := range map[string]userrules.Outcome{"allow": userrules.Leaves, "prompt": userrules.Stays, "forbidden": userrules.Stays} {
 		set := read(t, map[string]string{"own.rules": `prefix_rule(pattern=["/bin/zsh", "-lc", "make all"], decision="` + decision + "\")\n"})
 		if v := set.Judge("make all"); v.Outcome != want {
@@ -127,7 +127,7 @@ func TestJudgeLineOfShell(t *testing.T) {
 	}
 }
 
-func TestKeep(t *testing.T) {
+func TestWrap(t *testing.T) {
 	if got := userrules.Wrap("a # b"); got != "{ a # b\n}" {
 		t.Errorf("%q", got)
 	}

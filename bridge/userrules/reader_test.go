@@ -13,7 +13,7 @@ import (
 )
 
 // An error names the file and a fix, and makes every line Unsure.
-func TestFaults(t *testing.T) {
+func TestErrors(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"syntax":      {"prefix_rule(\n", "got end of file"},
 		"unknown":     {"\nallow_all()\n", "own.rules:2:1: undefined: allow_all"},
@@ -145,7 +145,7 @@ func TestReaderReadsAFileOnce(t *testing.T) {
 }
 
 // The number of files in a folder, and their size, is limited.
-func TestBounds(t *testing.T) {
+func TestLimits(t *testing.T) {
 	files := make(map[string]string)
 	for n := range 256 {
 		files[fmt.Sprintf("%d.rules", n)] = ""

@@ -59,12 +59,12 @@ func blockClient(t *testing.T, c *bridgetest.Conversation) (lines int) {
 // Notify does not wait for a client that does not read. The queued notifications arrive in
 // order.
 func TestNotifyStoppedClient(t *testing.T) {
-	const most = 1024
+	const limit = 1024
 	v := &connOnly{}
 	c := bridgetest.Start(t, v)
 	c.Play("hello", "editor> {\"method\":\"hello\"}\ncodex< {\"method\":\"hello\"}")
 	left := blockClient(t, c)
-	for i := range most + 10 {
+	for i := range limit + 10 {
 		v.conn.Notify("own/told", i)
 	}
 	over, cancel := context.WithCancel(t.Context())
@@ -87,8 +87,8 @@ func TestNotifyStoppedClient(t *testing.T) {
 			rest = append(rest, line)
 		}
 	}
-	if next < most || next > most+1 { // one may have been in the pipe already
-		t.Errorf("%d have come; %d may wait", next, most)
+	if next < limit || next > limit+1 { // one may have been in the pipe already
+		t.Errorf("%d have come; %d may wait", next, limit)
 	}
 	// A request and its serverRequest/resolved are never dropped, and come after earlier lines.
 	if len(rest) != 2 || !strings.Contains(rest[0], "own/question") || !strings.Contains(rest[1], "serverRequest/resolved") {
@@ -158,10 +158,10 @@ func (a asyncFeature) Routes() []bridge.Route {
 
 // The number of asynchronous requests is limited.
 func TestTooManyAsyncRequests(t *testing.T) {
-	const most = 4096
+	const limit = 4096
 	a := asyncFeature{now: make(chan struct{})}
 	c := bridgetest.Start(t, a)
-	for i := range most {
+	for i := range limit {
 		c.EditorSends(fmt.Sprintf(`{"id":%d,"method":"later"}`, i))
 	}
 	c.Play("too many", `
@@ -169,7 +169,7 @@ editor> {"id":"one more","method":"later"}
 editor< {"id":"one more","error":{"code":-32001,"message":"<text>"}}
 `)
 	close(a.now)
-	for range most {
+	for range limit {
 		if got := <-c.EditorReceives(); !strings.Contains(got, `"result":{}`) {
 			t.Fatalf("the editor gets %s", got)
 		}
