@@ -96,7 +96,7 @@ soak: setup ## one conversation with everything on, for hours: DURATION=2h
 	CODEX_BRIDGE_SOAK=$(DURATION) CODEX_BRIDGE_SOAK_TURNS=$(TURNS) go test -timeout 0 -count=1 -v -run '^TestSoak$$' ./cmd/codex-bridge/e2e
 
 # Fails when codex has a name without a row in bridge/methods, or the other way round.
-schema: setup ## the names of the codex at hand, and docs/methods.md
+schema: setup ## the names of the codex at hand, and docs/reference/methods.md
 	CODEX_BRIDGE_CODEX=$(CODEX) go run ./cmd/bridge-schema
 
 cross: ## other platforms compile: TARGETS="linux/arm64 …"

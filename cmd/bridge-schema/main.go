@@ -1,7 +1,7 @@
 // Command bridge-schema holds the method table against the codex at hand. It has
 // codex print the schema of its protocol, keeps the names in
 // testdata/schema/VERSION.json, the forms of a client's messages in
-// bridge/shape/codex.json, and writes docs/methods.md from the table.
+// bridge/shape/codex.json, and writes docs/reference/methods.md from the table.
 //
 //	go run ./cmd/bridge-schema [-root DIR]
 //
@@ -57,7 +57,7 @@ func run(root string) error {
 	if err := write(filepath.Join(root, "testdata", "schema", p.Version+".json"), text.Bytes()); err != nil {
 		return err
 	}
-	if err := write(filepath.Join(root, "docs", "methods.md"), methods.Markdown()); err != nil {
+	if err := write(filepath.Join(root, "docs", "reference", "methods.md"), methods.Markdown()); err != nil {
 		return err
 	}
 	if err := writeShapes(ctx, root, codex.Command{Path: path}, p.Version); err != nil {

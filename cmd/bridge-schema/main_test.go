@@ -32,7 +32,7 @@ func atHand(t *testing.T) {
 func TestFilesAreCurrent(t *testing.T) {
 	atHand(t)
 	root := t.TempDir()
-	for _, dir := range []string{"testdata/schema", "docs", "bridge/shape"} {
+	for _, dir := range []string{"testdata/schema", "docs/reference", "bridge/shape"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestFilesAreCurrent(t *testing.T) {
 	if err := run(root); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{"testdata/schema/" + methods.Measured + ".json", "docs/methods.md", "bridge/shape/codex.json"} {
+	for _, name := range []string{"testdata/schema/" + methods.Measured + ".json", "docs/reference/methods.md", "bridge/shape/codex.json"} {
 		want, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)
