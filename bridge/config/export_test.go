@@ -76,6 +76,37 @@ func Tables() (keys, orders, workspace []string) {
 	return keys, orders, workspaceMay
 }
 
+// Bounds returns the least and the most of a number, a duration in nanoseconds or a size;
+// both are 0 without bounds.
+func Bounds(pattern string) (least, most int64) { return specs[pattern].least, specs[pattern].most }
+
+// KeyOrder returns the keys of a section in the order of the type that has them.
+func KeyOrder(section string) []string {
+	t := reflect.TypeFor[Config]()
+	for name := range strings.SplitSeq(section, ".") {
+		for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+			if field := t.Field(i); field.Tag.Get("toml") == strings.TrimSuffix(name, "[]") {
+				t = field.Type
+				break
+			}
+		}
+		if name == "*" || strings.HasSuffix(name, "[]") {
+			t = t.Elem()
+		}
+	}
+	var names []string
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if name := field.Tag.Get("toml"); field.IsExported() && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// DurationForm is the pattern of a duration in the schema.
+func DurationForm() string { return durationForm.String() }
+
 // WorkspaceAllows, DecodeTOML and Narrower are tested by themselves.
 var (
 	WorkspaceAllows = workspaceAllows

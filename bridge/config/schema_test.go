@@ -46,7 +46,7 @@ func validate(t *testing.T, tree map[string]any) error {
 
 // The checked-in schema is what the tables say.
 func TestSchemaIsCurrent(t *testing.T) {
-	const file = "../../docs/config.schema.json"
+	const file = "../../docs/reference/config.schema.json"
 	if *update {
 		if err := os.WriteFile(file, config.Schema(), 0o644); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 // Every key of the schema has a description and stands in the user's
 // reference, and every row of the tables is a key.
 func TestTablesAgree(t *testing.T) {
-	docs, err := os.ReadFile("../../docs/configuration.md")
+	docs, err := os.ReadFile("../../docs/reference/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestTablesAgree(t *testing.T) {
 					t.Errorf("%s has no description", at)
 				}
 				if !strings.Contains(string(docs), "`"+name+"`") && !strings.Contains(string(docs), "["+at+"]") && !strings.Contains(string(docs), "["+at+".NAME]") {
-					t.Errorf("docs/configuration.md has nothing on %s", at)
+					t.Errorf("docs/reference/configuration.md has nothing on %s", at)
 				}
 			}
 		}
@@ -137,7 +137,7 @@ func find(list []string, want string) (int, bool) {
 
 // The examples of the user's reference are configurations.
 func TestDocumentedExamples(t *testing.T) {
-	docs, err := os.ReadFile("../../docs/configuration.md")
+	docs, err := os.ReadFile("../../docs/reference/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
