@@ -23,17 +23,17 @@ import (
 )
 
 type acpCmd struct {
-	Spawn spawnCmd      `cmd:"" help:"Run a task, and stream what the agent says of it. Exits with 0 when the agent has ended its turn, with 1 when not."`
-	List  listAgentsCmd `cmd:"" help:"List the agents that are configured."`
+	Spawn spawnCmd      `cmd:"" help:"Run a task and print the agent's output; its tools and decisions go to stderr."`
+	List  listAgentsCmd `cmd:"" help:"List the configured agents."`
 }
 
 type spawnCmd struct {
-	Task    string        `arg:"" help:"What the agent is told."`
-	Agent   string        `help:"The agent; acp.default_agent of the configuration when left out."`
-	Cwd     string        `help:"The folder it works in; this one when left out." placeholder:"DIR"`
-	Resume  string        `help:"A session of the agent's own to go on with." placeholder:"ID"`
-	Timeout time.Duration `help:"How long it may take." default:"1h"`
-	JSON    bool          `help:"Print the answer to the spawn and each update as a line of JSON." name:"json"`
+	Task    string        `arg:"" help:"The task."`
+	Agent   string        `help:"The agent; by default acp.default_agent."`
+	Cwd     string        `help:"The agent's folder; by default this one." placeholder:"DIR"`
+	Resume  string        `help:"Continue this session of the agent." placeholder:"ID"`
+	Timeout time.Duration `help:"Cancel the task after this time." default:"1h"`
+	JSON    bool          `help:"Print the result of bridge/acp/spawn, then each update, as a line of JSON." name:"json"`
 }
 
 func (c spawnCmd) Run(out io.Writer) error {
@@ -208,7 +208,7 @@ func asks(a acp.Ask) string {
 }
 
 type listAgentsCmd struct {
-	JSON bool `help:"Print them as JSON." name:"json"`
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 // agentRow is an agent as the list has it. The names of the members are kept.

@@ -66,7 +66,8 @@ func spotsOf(n *kong.Node, path string) []spot {
 
 func (p *spot) add(word, help string) {
 	p.words = append(p.words, word)
-	p.help[word], _, _ = strings.Cut(help, ".")
+	help, _, _ = strings.Cut(help, ". ") // the first sentence
+	p.help[word] = strings.TrimSuffix(help, ".")
 }
 
 // bash is a function that follows the words so far from place to place.

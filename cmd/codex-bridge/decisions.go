@@ -15,18 +15,18 @@ import (
 )
 
 type decisionsCmd struct {
-	List   listDecisionsCmd   `cmd:"" help:"List what was changed or refused, the newest last."`
-	Verify verifyDecisionsCmd `cmd:"" help:"Check that no decision was changed, taken out, put in or moved."`
-	Export exportDecisionsCmd `cmd:"" help:"Write all decisions as JSON Lines (docs/guides/approvals.md)."`
+	List   listDecisionsCmd   `cmd:"" help:"List logged decisions, the newest last."`
+	Verify verifyDecisionsCmd `cmd:"" help:"Check that no decision is changed, missing or out of order."`
+	Export exportDecisionsCmd `cmd:"" help:"Print all decisions as JSON Lines."`
 }
 
 type listDecisionsCmd struct {
-	Since   moment `help:"Only those since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
-	Thread  string `help:"Only those of a thread."`
-	Method  string `help:"Only those about a method."`
-	Verdict string `help:"Only those with a verdict, such as deny or rewrite."`
-	Limit   int    `help:"At most so many, the newest; 0 for all." default:"50"`
-	JSON    bool   `help:"Print them as JSON." name:"json"`
+	Since   moment `help:"Only decisions since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
+	Thread  string `help:"Only decisions of a thread."`
+	Method  string `help:"Only decisions about a method."`
+	Verdict string `help:"Only decisions with a verdict, such as deny or rewrite."`
+	Limit   int    `help:"The number of decisions, the newest; 0 for all." default:"50"`
+	JSON    bool   `help:"Print JSON." name:"json"`
 }
 
 func (c listDecisionsCmd) Run(out io.Writer) error {
@@ -107,7 +107,7 @@ func writeTable(out io.Writer, all []store.Entry) error {
 }
 
 type verifyDecisionsCmd struct {
-	Head noted `help:"A head noted earlier, HASH or HASH:NUMBER, as this command prints it: check that it is still in the log."`
+	Head noted `help:"Check that a head that this command printed earlier, HASH or HASH:NUMBER, is still in the log."`
 }
 
 func (c verifyDecisionsCmd) Run(out io.Writer) error {

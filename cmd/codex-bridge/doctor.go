@@ -19,7 +19,7 @@ import (
 )
 
 type doctorCmd struct {
-	JSON bool `help:"Print the findings as JSON." name:"json"`
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 // finding is one line of the doctor's.

@@ -17,9 +17,9 @@ import (
 )
 
 type explainCmd struct {
-	File      string `arg:"" optional:"" help:"The message, one JSON object; standard input when left out." type:"existingfile"`
-	Workspace string `help:"The folder the thread works in." default:"." type:"existingdir"`
-	JSON      bool   `help:"Print the decision as JSON." name:"json"`
+	File      string `arg:"" optional:"" help:"The message, one JSON object; by default standard input." type:"existingfile"`
+	Workspace string `help:"The thread's folder." default:"." type:"existingdir"`
+	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
 func (c explainCmd) Run(in io.Reader, out io.Writer) error {

@@ -16,12 +16,12 @@ import (
 )
 
 type grantsCmd struct {
-	List   listGrantsCmd   `cmd:"" help:"List the approvals that are remembered for always; those for a session live and end with their bridge."`
-	Revoke revokeGrantsCmd `cmd:"" help:"Take remembered approvals away; it counts at once, in bridges that run, too."`
+	List   listGrantsCmd   `cmd:"" help:"List the approvals that the bridge keeps for always."`
+	Revoke revokeGrantsCmd `cmd:"" help:"Forget remembered approvals at once, also in running bridges."`
 }
 
 type listGrantsCmd struct {
-	JSON bool `help:"Print them as JSON." name:"json"`
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 func (c listGrantsCmd) Run(out io.Writer) error {
@@ -59,8 +59,8 @@ func (c listGrantsCmd) Run(out io.Writer) error {
 const noGrants = "no approval is remembered for always"
 
 type revokeGrantsCmd struct {
-	IDs []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
-	All bool     `help:"All of them."`
+	IDs []string `arg:"" optional:"" name:"id" help:"Ids from the list."`
+	All bool     `help:"Forget all approvals."`
 }
 
 func (c revokeGrantsCmd) Run(out io.Writer) error {

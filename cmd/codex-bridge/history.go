@@ -13,16 +13,16 @@ import (
 )
 
 type historyCmd struct {
-	Search searchHistoryCmd `cmd:"" help:"Search the transcripts. Put the query in single quotes of the shell: words, \"a phrase\", and - before a word that must not be there. The best records come first; of 2,000 matches or more, the newest."`
+	Search searchHistoryCmd `cmd:"" help:"Search the transcripts, the best match first; of 2,000 matches or more, the newest. Put the query in single quotes: words, \"a phrase\", -without."`
 }
 
 type searchHistoryCmd struct {
-	Query  []string `arg:"" help:"What to look for."`
-	Thread string   `help:"Only in a thread."`
-	Since  moment   `help:"Only since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
+	Query  []string `arg:"" help:"The query."`
+	Thread string   `help:"Only records of a thread."`
+	Since  moment   `help:"Only records since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
 	Kind   string   `help:"Only records of a kind: user, assistant, reasoning, plan, tool, compaction or gap."`
-	Limit  int      `help:"At most so many." default:"20"`
-	JSON   bool     `help:"Print them as JSON." name:"json"`
+	Limit  int      `help:"The number of results." default:"20"`
+	JSON   bool     `help:"Print JSON." name:"json"`
 }
 
 const noHistory = "no transcripts; they are kept where the configuration has \"enabled = true\" under [transcript]"

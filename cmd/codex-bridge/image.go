@@ -20,14 +20,14 @@ import (
 )
 
 type imageCmd struct {
-	Describe describeImageCmd `cmd:"" help:"Print what the model says of the images. Nothing of it is in the list of threads."`
+	Describe describeImageCmd `cmd:"" help:"Print the model's description of images, in a thread that no list shows."`
 }
 
 type describeImageCmd struct {
-	File    []string      `arg:"" help:"PNG, JPEG, GIF or WebP files; up to 16, of 20 MiB each and 40 MiB together."`
-	Prompt  string        `help:"What is to be said of them; what they show, when left out."`
-	Model   string        `help:"The model; image.model of the configuration when left out, or the first that takes images."`
-	Timeout time.Duration `help:"How long it may take, codex's start included; image.timeout of the configuration when left out."`
+	File    []string      `arg:"" help:"1 to 16 PNG, JPEG, GIF or WebP files, of at most 20 MiB each and 40 MiB together."`
+	Prompt  string        `help:"What to describe; by default what the images show."`
+	Model   string        `help:"The model; by default image.model, or the first that takes images."`
+	Timeout time.Duration `help:"The time limit, Codex's start included (100ms to 1h); by default image.timeout."`
 	JSON    bool          `help:"Print {text, model}." name:"json"`
 }
 

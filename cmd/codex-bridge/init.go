@@ -22,8 +22,8 @@ var starters embed.FS
 
 type initCmd struct {
 	Profile   string `help:"How strict: ${enum}." enum:"careful,team,locked" default:"careful"`
-	Workspace bool   `help:"Write a .codex-bridge.toml for this folder, which can only tighten the user's own file."`
-	Stdout    bool   `help:"Print it, and write nothing."`
+	Workspace bool   `help:"Write a .codex-bridge.toml for this folder."`
+	Stdout    bool   `help:"Print the file, and write nothing."`
 	Schema    bool   `help:"Print the JSON Schema of the configuration, and write nothing."`
 }
 

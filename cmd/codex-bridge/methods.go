@@ -13,8 +13,8 @@ import (
 )
 
 type methodsCmd struct {
-	JSON    bool   `help:"Print the rows as a JSON array." name:"json"`
-	Side    string `help:"Only what this side says: ${enum}." enum:"client-request,client-notification,server-request,server-notification,all" default:"all"`
+	JSON    bool   `help:"Print JSON." name:"json"`
+	Side    string `help:"Only the methods of a side: ${enum}." enum:"client-request,client-notification,server-request,server-notification,all" default:"all"`
 	Class   string `help:"Only the methods of a class: ${enum}." enum:"thread,turn,model-work,execute,file-write,file-read,configuration,extension,account,remote,state,read,unknown,all" default:"all"`
 	Verdict string `help:"Only the methods with a verdict: ${enum}." enum:"pass,rewrite,gate,deny,ask,all" default:"all"`
 }

@@ -16,28 +16,28 @@ var Version = "dev"
 
 // cli are our own commands. Everything else is codex's.
 type cli struct {
-	Demo       demoCmd       `cmd:"" help:"Run a whole conversation, offline, against the real codex, and show what a policy does to it."`
-	Init       initCmd       `cmd:"" help:"Write a commented starter configuration; never over one that is there."`
-	Policy     policyCmd     `cmd:"" help:"Look at what the policy does to a message."`
-	Doctor     doctorCmd     `cmd:"" help:"Check codex, the configuration and the folders; one line per check, with a suggested fix."`
-	Methods    methodsCmd    `cmd:"" help:"List every method of codex: what it does, what becomes of it under the configuration at hand, and why."`
-	Decisions  decisionsCmd  `cmd:"" help:"Look at the log of what was changed or refused, and verify it."`
-	Grants     grantsCmd     `cmd:"" help:"Look at the approvals that are remembered in the state, and revoke them."`
-	Tools      toolsCmd      `cmd:"" help:"Look at the host's tools, and try one without a model."`
+	Demo       demoCmd       `cmd:"" help:"Run an offline conversation with the real Codex, and show what a policy does."`
+	Init       initCmd       `cmd:"" help:"Write a commented configuration. It never overwrites a file."`
+	Policy     policyCmd     `cmd:"" help:"Explain and test the policy."`
+	Doctor     doctorCmd     `cmd:"" help:"Check Codex, the configuration and the folders: one line per check, with a suggested fix."`
+	Methods    methodsCmd    `cmd:"" help:"List every method of Codex, its class, its verdict under your configuration, and the reason."`
+	Decisions  decisionsCmd  `cmd:"" help:"Show and verify the decision log."`
+	Grants     grantsCmd     `cmd:"" help:"Show and revoke remembered approvals."`
+	Tools      toolsCmd      `cmd:"" help:"Show your tools, and try one without a model."`
 	Run        runCmd        `cmd:"" help:"Run one turn of a session, and print the reply."`
-	Threads    threadsCmd    `cmd:"" help:"Look at the threads that sessions have, and why; forget them, take them over from a file, write them to one."`
-	Image      imageCmd      `cmd:"" help:"Have codex describe images, beside any conversation."`
-	Acp        acpCmd        `cmd:"" help:"Have an agent that speaks the Agent Client Protocol do a task, under the policy."`
-	Trace      traceCmd      `cmd:"" help:"Look at what was captured of conversations, and play it again."`
-	History    historyCmd    `cmd:"" help:"Search what was said in threads, where the configuration keeps it."`
-	Purge      purgeCmd      `cmd:"" help:"Take away what is older than the configuration keeps it: traces and transcripts."`
-	Completion completionCmd `cmd:"" help:"Print what a shell completes these commands by."`
-	Version    versionCmd    `cmd:"" help:"Print the version of codex-bridge (\"--version\" is codex's own)."`
+	Threads    threadsCmd    `cmd:"" help:"Show, clear, import and export the threads of sessions."`
+	Image      imageCmd      `cmd:"" help:"Describe images, outside any conversation."`
+	Acp        acpCmd        `cmd:"" help:"Run an agent of the Agent Client Protocol under the policy."`
+	Trace      traceCmd      `cmd:"" help:"Show and replay recorded traces."`
+	History    historyCmd    `cmd:"" help:"Search transcripts."`
+	Purge      purgeCmd      `cmd:"" help:"Remove traces, transcripts and agents' logs that are older than the configuration keeps them."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Version    versionCmd    `cmd:"" help:"Print the version of codex-bridge (\"--version\" prints that of Codex)."`
 }
 
 type policyCmd struct {
-	Explain explainCmd    `cmd:"" help:"Read one message and print the verdict, what codex would get, and the rule and reason of every change."`
-	Test    policyTestCmd `cmd:"" help:"Run files of cases: a message or a command line, and what must become of it."`
+	Explain explainCmd    `cmd:"" help:"Read a message; print the verdict, the message that Codex would get, and the rule and reason of each change."`
+	Test    policyTestCmd `cmd:"" help:"Run files of test cases for a policy."`
 }
 
 // ownCommands are the commands of cli.
@@ -52,8 +52,8 @@ func runOwn(args []string) int {
 	var c cli
 	out := &safeWriter{w: os.Stdout}
 	parser, err := kong.New(&c, kong.Name("codex-bridge"), kong.UsageOnError(),
-		kong.Description("A proxy between an editor and \"codex app-server\" that holds the conversation to a policy.\n"+
-			"\"codex-bridge app-server\" is the proxy; every command that is not listed here becomes the real codex."),
+		kong.Description("A proxy between an editor and \"codex app-server\" that enforces a policy.\n"+
+			"\"codex-bridge app-server\" is the proxy; every command that is not listed here runs the real Codex."),
 		kong.BindTo(os.Stdin, (*io.Reader)(nil)), kong.BindTo(os.Stdout, (*rawOutput)(nil)), kong.BindTo(out, (*io.Writer)(nil)))
 	if err != nil {
 		panic(err) // the declaration above is broken

@@ -8,8 +8,8 @@ import (
 )
 
 type policyTestCmd struct {
-	Files   []string `arg:"" name:"file" help:"Files of cases: TOML, or JSON Lines (.jsonl). See docs/reference/cli.md."`
-	Verbose bool     `short:"v" help:"Name the cases that are right, too."`
+	Files   []string `arg:"" name:"file" help:"TOML files, or JSON Lines (.jsonl). See docs/reference/cli.md."`
+	Verbose bool     `short:"v" help:"Also name the cases that pass."`
 }
 
 // Run plays every case of every file. A file that does not load is told before any

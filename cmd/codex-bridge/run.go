@@ -29,23 +29,23 @@ const (
 )
 
 type runCmd struct {
-	Session string        `required:"" placeholder:"KEY" help:"The session: the same key goes on with the same conversation."`
-	JSON    bool          `name:"json" help:"Print every event of the conversation, and the result last, a line of JSON each."`
+	Session string        `required:"" placeholder:"KEY" help:"The key of the session; the same key continues the same conversation."`
+	JSON    bool          `name:"json" help:"Print each event, then the result, as a line of JSON."`
 	Timeout time.Duration `default:"20m" help:"Interrupt a turn that takes longer."`
-	Cwd     string        `default:"." placeholder:"FOLDER" help:"Where the session's thread works, if it has to be started."`
-	Model   string        `help:"The model of the session's thread, if it has to be started."`
-	Sandbox string        `enum:",read-only,workspace-write,danger-full-access" default:"" help:"The sandbox of the session's thread, if it has to be started: read-only, workspace-write or danger-full-access."`
-	Trigger string        `enum:"user,cron,heartbeat" default:"user" help:"What starts the turn: user, cron or heartbeat. The model is told of the last two."`
-	Text    []string      `arg:"" optional:"" help:"What to say. Without it, or with -, standard input is read."`
+	Cwd     string        `default:"." placeholder:"FOLDER" help:"The folder of a new thread."`
+	Model   string        `help:"The model of a new thread."`
+	Sandbox string        `enum:",read-only,workspace-write,danger-full-access" default:"" help:"The sandbox of a new thread: read-only, workspace-write or danger-full-access."`
+	Trigger string        `enum:"user,cron,heartbeat" default:"user" help:"What starts the turn: user, cron or heartbeat. The model reads about the last two."`
+	Text    []string      `arg:"" optional:"" help:"The message; by default, or with -, standard input."`
 }
 
-// Help tells what the exit status says.
+// Help describes the output and the exit status.
 func (runCmd) Help() string {
-	return `The reply goes to standard output: as it comes to a terminal, else the last message, once it is whole.
-On a terminal you are asked for approvals; without one they are declined.
+	return `The reply goes to standard output: on a terminal as it comes, else the last message. Questions, progress and errors go to stderr.
+On a terminal the bridge asks you for approvals; without one, and with --json, it declines them.
 
-Exit status: 0 the turn has completed, 1 it has failed, 2 the call or the configuration is wrong, 3 another process
-has the session, 4 the policy refuses, 124 the turn took too long, 127 codex was not found, 130 it was interrupted.`
+Exit status: 0 completed, 1 failed, 2 wrong call or configuration, 3 another process has the session, 4 refused by the policy,
+124 timeout, 127 Codex not found, 130 interrupted.`
 }
 
 // Run runs one turn.

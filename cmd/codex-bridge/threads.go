@@ -14,17 +14,17 @@ import (
 )
 
 type threadsCmd struct {
-	List   listThreadsCmd  `cmd:"" help:"List the sessions that have a thread, those that changed last first."`
-	Show   showThreadCmd   `cmd:"" help:"Show the thread of a session: since when, why it has this one, what it was started with, who writes it."`
-	Clear  clearThreadCmd  `cmd:"" help:"Forget the thread of a session; its next start makes another. Codex keeps the thread itself."`
-	Import importThreadCmd `cmd:"" help:"Take a binding over from the file beside a session's own (FILE.codex-app-server.json)."`
-	Export exportThreadCmd `cmd:"" help:"Write the binding of a session to the file beside a session's own."`
+	List   listThreadsCmd  `cmd:"" help:"List the sessions with a thread, the last changed first."`
+	Show   showThreadCmd   `cmd:"" help:"Show the thread of a session: its reason, its fingerprints and the process that holds it."`
+	Clear  clearThreadCmd  `cmd:"" help:"Forget the thread of a session. The next start makes another; Codex keeps the thread."`
+	Import importThreadCmd `cmd:"" help:"Import a binding from the file beside a session's file (FILE.codex-app-server.json)."`
+	Export exportThreadCmd `cmd:"" help:"Write the binding of a session to the file beside a session's file."`
 }
 
 const noSessions = "no session has a thread"
 
 type listThreadsCmd struct {
-	JSON bool `help:"Print them as JSON." name:"json"`
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 func (c listThreadsCmd) Run(out io.Writer) error {
@@ -86,8 +86,8 @@ func writeJSON(out io.Writer, v any) error {
 }
 
 type showThreadCmd struct {
-	Session string `arg:"" help:"The key of the session, as the list shows it."`
-	JSON    bool   `help:"Print it as JSON." name:"json"`
+	Session string `arg:"" help:"The key of the session."`
+	JSON    bool   `help:"Print JSON." name:"json"`
 }
 
 func (c showThreadCmd) Run(out io.Writer) error {

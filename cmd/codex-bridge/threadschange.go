@@ -15,9 +15,9 @@ import (
 )
 
 type clearThreadCmd struct {
-	Session string `arg:"" help:"The key of the session, as the list shows it."`
-	Thread  string `help:"Only if this is its thread." placeholder:"ID"`
-	Force   bool   `help:"Also when another process holds the session, as one on a machine that is gone does for good."`
+	Session string `arg:"" help:"The key of the session."`
+	Thread  string `help:"Only if the session has this thread." placeholder:"ID"`
+	Force   bool   `help:"Also if another process holds the session, such as one on a lost machine."`
 }
 
 func (c clearThreadCmd) Run(out io.Writer) error {
@@ -88,8 +88,8 @@ func changeSession(key string, force bool, change func(context.Context, *store.S
 }
 
 type importThreadCmd struct {
-	File    string `arg:"" help:"The session's own file; the binding is read from the one beside it."`
-	Session string `help:"The key that the session has here; without it, the path of its file." placeholder:"KEY"`
+	File    string `arg:"" help:"The session's file."`
+	Session string `help:"The session's key; by default the path of its file." placeholder:"KEY"`
 }
 
 func (c importThreadCmd) Run(out io.Writer) error {
@@ -133,8 +133,8 @@ func (c importThreadCmd) Run(out io.Writer) error {
 }
 
 type exportThreadCmd struct {
-	Session string `arg:"" help:"The key of the session, as the list shows it."`
-	File    string `arg:"" help:"The session's own file; the binding is written beside it."`
+	Session string `arg:"" help:"The key of the session."`
+	File    string `arg:"" help:"The session's file."`
 }
 
 func (c exportThreadCmd) Run(out io.Writer) error {

@@ -22,12 +22,12 @@ import (
 )
 
 type toolsCmd struct {
-	List listToolsCmd `cmd:"" help:"List the tools that threads are offered, and those that are left out. Servers are started for it, and ended."`
-	Call callToolCmd  `cmd:"" help:"Call a tool as the model would, and print what the model would be told. Policy and hooks are not asked."`
+	List listToolsCmd `cmd:"" help:"List the tools that threads get, and the omitted ones. Starts the servers, and ends them."`
+	Call callToolCmd  `cmd:"" help:"Call a tool and print what the model would read. Skips policy and hooks."`
 }
 
 type listToolsCmd struct {
-	JSON bool `help:"Print them as JSON." name:"json"`
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 // toolRow is a tool as the list has it. The names of the members are kept.
@@ -91,10 +91,10 @@ func printTools(out io.Writer, rows []toolRow, left []tools.OmittedTool, servers
 }
 
 type callToolCmd struct {
-	Name      string `arg:"" help:"As the list shows it: NAME, or NAMESPACE.NAME."`
+	Name      string `arg:"" help:"NAME or NAMESPACE.NAME."`
 	Args      string `default:"{}" help:"The arguments, a JSON object."`
-	ThreadCwd string `help:"The folder of the thread; this one when left out." placeholder:"DIR"`
-	JSON      bool   `help:"Print the answer that codex would get." name:"json"`
+	ThreadCwd string `help:"The thread's folder; by default this one." placeholder:"DIR"`
+	JSON      bool   `help:"Print the response that Codex would get." name:"json"`
 }
 
 func (c callToolCmd) Run(out io.Writer) error {

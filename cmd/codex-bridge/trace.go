@@ -19,14 +19,14 @@ import (
 )
 
 type traceCmd struct {
-	List   traceListCmd   `cmd:"" help:"List what was captured, the newest last."`
-	Show   traceShowCmd   `cmd:"" help:"Show a trace as a person reads it."`
-	HTML   traceHTMLCmd   `cmd:"" name:"html" help:"Write a trace as one page that loads nothing, for a browser."`
-	Replay traceReplayCmd `cmd:"" help:"Play a trace to a client, as an app-server on stdin and stdout."`
+	List   traceListCmd   `cmd:"" help:"List traces, the newest last."`
+	Show   traceShowCmd   `cmd:"" help:"Print a trace in readable form."`
+	HTML   traceHTMLCmd   `cmd:"" name:"html" help:"Print a trace as one self-contained HTML page."`
+	Replay traceReplayCmd `cmd:"" help:"Replay a trace as an app-server on stdin and stdout."`
 }
 
 type traceListCmd struct {
-	JSON bool `help:"Print them as JSON." name:"json"`
+	JSON bool `help:"Print JSON." name:"json"`
 }
 
 func (c traceListCmd) Run(out io.Writer) error {
@@ -79,10 +79,10 @@ func openTrace(name string) (*os.File, error) {
 }
 
 type traceShowCmd struct {
-	Trace      string `arg:"" help:"A thread, or a file; its subagents' traces are shown with it, as far as they lie beside it."`
-	All        bool   `help:"Every message, with who said it to whom."`
-	ThreadOnly bool   `help:"Without the thread's subagents."`
-	Follow     bool   `short:"f" help:"Go on with what is written from now on, until interrupted."`
+	Trace      string `arg:"" help:"A thread or a file. Includes traces of its subagents in the same folder."`
+	All        bool   `help:"Every message, with sender and receiver."`
+	ThreadOnly bool   `help:"Without subagents."`
+	Follow     bool   `short:"f" help:"Print new events until interrupted."`
 }
 
 func (c traceShowCmd) Run(out io.Writer) error {
@@ -117,9 +117,9 @@ func (c traceShowCmd) Run(out io.Writer) error {
 }
 
 type traceReplayCmd struct {
-	Trace        string  `arg:"" help:"A thread, or a file; the other threads of the conversation are played with it."`
-	Speed        float64 `help:"How much faster than it was; 0 for no pauses at all." default:"0"`
-	Conversation string  `help:"The traceId of one of the conversations in the file; else the last."`
+	Trace        string  `arg:"" help:"A thread or a file, with the other threads of its conversation."`
+	Speed        float64 `help:"The speed, 1 as recorded; 0 for no pauses." default:"0"`
+	Conversation string  `help:"The traceId of a conversation in the file; by default the last."`
 }
 
 func (c traceReplayCmd) Run(in io.Reader, out rawOutput) error {
@@ -153,7 +153,7 @@ func sequence(events []trace.Event) iter.Seq2[trace.Event, error] {
 }
 
 type traceHTMLCmd struct {
-	Trace string `arg:"" help:"A thread, or a file."`
+	Trace string `arg:"" help:"A thread or a file."`
 }
 
 func (c traceHTMLCmd) Run(out rawOutput) error {
