@@ -80,6 +80,9 @@ func Tables() (keys, orders, workspace []string) {
 // both are 0 without bounds.
 func Bounds(pattern string) (least, most int64) { return specs[pattern].least, specs[pattern].most }
 
+// Tightens returns what a later layer may do to a key, in words, or "".
+func Tightens(pattern string) string { return tighten[pattern].words }
+
 // KeyOrder returns the keys of a section in the order of the type that has them.
 func KeyOrder(section string) []string {
 	t := reflect.TypeFor[Config]()

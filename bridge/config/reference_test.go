@@ -117,7 +117,7 @@ func keyTable(section string, schema map[string]any) string {
 				panic(err)
 			}
 			code := "`" + strings.ReplaceAll(string(text), `","`, `", "`) + "`"
-			if key["enum"] != nil {
+			if key["enum"] != nil || key["type"] == "boolean" {
 				value = strings.Replace(value, code, "**"+code+"**", 1)
 			} else {
 				value += ", **" + code + "**"
@@ -131,10 +131,18 @@ func keyTable(section string, schema map[string]any) string {
 // keyType returns the type of a value in words.
 func keyType(key string, schema map[string]any) string {
 	least, most := config.Bounds(key)
+	tightens := config.Tightens(key)
 	if enum, ok := schema["enum"].([]any); ok {
 		words := make([]string, len(enum))
 		for i, word := range enum {
 			words[i] = fmt.Sprintf("`%q`", word)
+		}
+		if scale, ok := strings.CutPrefix(tightens, "only move along "); ok {
+			words = strings.Split(scale, " → ")
+			for i, word := range words {
+				words[i] = fmt.Sprintf("`%q`", word)
+			}
+			return strings.Join(words, "→")
 		}
 		return strings.Join(words, ", ")
 	}
@@ -146,6 +154,14 @@ func keyType(key string, schema map[string]any) string {
 		if schema["pattern"] == config.DurationForm() {
 			return bounded("duration", least, most, func(n int64) string { return config.Duration(time.Duration(n)).String() })
 		}
+	case "boolean":
+		switch tightens {
+		case "only change it to true":
+			return "`false`→`true`"
+		case "only change it to false":
+			return "`true`→`false`"
+		}
+		return "`true`, `false`"
 	case "integer":
 		return bounded("number", least, most, func(n int64) string { return fmt.Sprint(n) })
 	case "array":

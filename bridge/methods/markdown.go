@@ -19,12 +19,12 @@ const methodsIntro = `# Methods
 Every method in the protocol of Codex %s, and what the bridge does with it under ` + "`mode = \"enforce\"`" + `. To print the table for your
 configuration, with a reason for each method, run ` + "`codex-bridge methods`" + `. ` + "`make schema`" + ` writes this page from the table in the program.
 
-| verdict | the bridge |
-|---|---|
-| pass | forwards the message unchanged |
-| rewrite | checks fields against the [policy](policy.md); replaces or removes a forbidden value, or refuses the message |
-| gate | does the same, and only for a [verified](policy.md#verification) thread |
-| deny | refuses the message with error -32010 |
+verdict | the bridge
+--- | ---
+pass | forwards the message unchanged
+rewrite | checks fields against the [policy](policy.md); replaces or removes a forbidden value, or refuses the message
+gate | does the same, and only for a [verified](policy.md#verification) thread
+deny | refuses the message with error -32010
 
 To change a verdict, use [` + "`[policy.methods]`" + `](policy.md#policymethods). The bridge refuses a request that is not on this
 page, and drops such a notification of the client, unless ` + "`policy.unknown_methods = \"allow\"`" + `.
@@ -35,34 +35,69 @@ page, and drops such a notification of the client, unless ` + "`policy.unknown_m
 func Markdown() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, methodsIntro, Measured)
-	b.WriteString("\n## Refused requests\n\n| method | class | reason |\n|---|---|---|\n")
-	writeRows(&b, ClientRequest, []Verdict{Deny}, func(r Row) string { return r.Why })
-	b.WriteString("\n## Checked requests\n\nThe bridge also checks `threadId` of each gated method.\n\n| method | class | verdict | fields |\n|---|---|---|---|\n")
-	writeRows(&b, ClientRequest, []Verdict{Rewrite, Gate}, func(r Row) string { return string(r.Verdict) + " | " + r.fields() })
+	b.WriteString("\n## Refused requests\n")
+	for _, class := range classOrder {
+		rows := rowsOf(ClientRequest, class, Deny)
+		if rows != nil {
+			fmt.Fprintf(&b, "\n%s:\n\n", strings.ToUpper(string(class[:1]))+string(class[1:]))
+		}
+		for _, row := range rows {
+			fmt.Fprintf(&b, "- `%s`: %s\n", row.Method, row.Why)
+		}
+	}
+	b.WriteString("\n## Checked requests\n\nFor each gated method the bridge also checks `threadId`.\n\nmethods | class | verdict | fields\n--- | --- | --- | ---\n")
+	writeChecked(&b)
 	b.WriteString("\n## Forwarded requests\n\n")
 	writeNames(&b, ClientRequest)
 	b.WriteString("\n## Client notifications\n\n")
 	writeNames(&b, ClientNotification)
-	b.WriteString("\n## Server requests\n\nThe verdict and the fields are those of the client's response.\n\n| method | class | verdict | fields | question |\n|---|---|---|---|---|\n")
-	writeRows(&b, ServerRequest, []Verdict{Rewrite, Pass}, func(r Row) string {
-		return string(r.Verdict) + " | " + r.fields() + " | " + r.Why
-	})
+	b.WriteString("\n## Server requests\n\nThe bridge checks these fields of the client's response.\n\nmethod | class | fields | question\n--- | --- | --- | ---\n")
+	for _, class := range classOrder {
+		for _, row := range rowsOf(ServerRequest, class, Rewrite, Pass) {
+			fields := row.fields()
+			if row.Verdict == Pass {
+				fields = "none"
+			}
+			fmt.Fprintf(&b, "`%s` | %s | %s | %s\n", row.Method, class, fields, row.Why)
+		}
+	}
 	b.WriteString("\n## Server notifications\n\nThe bridge forwards all of them. It compares `thread/settings/updated` with the policy: a thread whose settings the policy does not\n" +
 		"allow runs no turn. `[policy.methods]` does not apply to them.\n\n")
 	writeNames(&b, ServerNotification)
 	return b.Bytes()
 }
 
-// writeRows writes the rows of a side with one of the verdicts, class by class. cells
-// returns the cells behind method and class.
-func writeRows(b *bytes.Buffer, side Side, verdicts []Verdict, cells func(Row) string) {
-	for _, class := range classOrder {
-		for _, verdict := range verdicts {
-			for _, row := range all {
-				if row.Side == side && row.Class == class && row.Verdict == verdict {
-					fmt.Fprintf(b, "| `%s` | %s | %s |\n", row.Method, class, cells(row))
-				}
+// rowsOf returns the rows of a side and a class with one of the verdicts, verdict by verdict.
+func rowsOf(side Side, class Class, verdicts ...Verdict) (rows []Row) {
+	for _, verdict := range verdicts {
+		for _, row := range all {
+			if row.Side == side && row.Class == class && row.Verdict == verdict {
+				rows = append(rows, row)
 			}
+		}
+	}
+	return rows
+}
+
+// writeChecked writes the client requests whose fields decide. Methods of a class with the
+// same verdict and fields share a line.
+func writeChecked(b *bytes.Buffer) {
+	for _, class := range classOrder {
+		var order []string
+		names := make(map[string][]string)
+		for _, row := range rowsOf(ClientRequest, class, Rewrite, Gate) {
+			fields := row.fields()
+			if fields == "" {
+				fields = "`threadId`"
+			}
+			rest := fmt.Sprintf("%s | %s | %s", class, row.Verdict, fields)
+			if names[rest] == nil {
+				order = append(order, rest)
+			}
+			names[rest] = append(names[rest], "`"+row.Method+"`")
+		}
+		for _, rest := range order {
+			fmt.Fprintf(b, "%s | %s\n", strings.Join(names[rest], ", "), rest)
 		}
 	}
 }
