@@ -16,6 +16,6 @@
 // it judges six methods. Every other one passes; the table of methods is the
 // place for more.
 //
-// The rules stand in docs/policy.md, the measured facts of codex beside the code
+// The rules stand in docs/reference/policy.md, the measured facts of codex beside the code
 // that leans on them.
 package policy

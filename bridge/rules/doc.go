@@ -15,5 +15,5 @@
 // know what a command does. Rules are a person's intent, the sandbox is the
 // boundary.
 //
-// docs/rules.md tells the whole of it to whoever writes rules.
+// docs/reference/rules.md describes the language for users.
 package rules

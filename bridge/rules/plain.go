@@ -2,7 +2,7 @@ package rules
 
 import "strings"
 
-// This file is the grammar of docs/rules.md, "Lines that can be allowed". bash, dash,
+// This file is the grammar of docs/reference/rules.md, "Lines that a rule can allow". bash, dash,
 // zsh and Codex read each of its lines in the same way, which the tests show with the
 // real shells. Keep both in step, and leave out whatever is in doubt: a line outside of
 // the grammar is asked about.

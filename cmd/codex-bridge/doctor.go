@@ -128,7 +128,7 @@ func examinePolicy(cfg *config.Config) []finding {
 			strings.Join(cfg.Policy.Approval, " or "), strings.Join(cfg.Policy.Reviewers, " or "), cfg.Policy.Sandbox, cfg.Policy.Network)
 	}
 	if _, err := policy.New(cfg.Policy, cfg.Place); err != nil {
-		mode.State, mode.Detail, mode.Mend = broken, err.Error(), "see docs/configuration.md"
+		mode.State, mode.Detail, mode.Mend = broken, err.Error(), "see docs/reference/configuration.md"
 	}
 	all := []finding{mode}
 	if f, ok := examineCommands(cfg); ok {

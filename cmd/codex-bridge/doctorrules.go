@@ -40,7 +40,7 @@ func examineRules(cfg *config.Config) []finding {
 		if names := rules.Unseen(rule.Tool); len(names) > 0 {
 			all = append(all, finding{
 				"rules", warn, fmt.Sprintf("%s: tool = %q also matches %s, for which Codex calls no hook: there the rule does nothing", rule.Origin, rule.Tool, strings.Join(names, ", ")),
-				"docs/rules.md, \"Tools\", says what to use instead",
+				"docs/reference/rules.md, \"Tools\", says what to use instead",
 			})
 		}
 	}
