@@ -113,7 +113,7 @@ var specs = map[string]spec{
 
 	"tools":                {doc: "Your own tools for the model, by name.", names: toolName, nameWants: "1 to 128 letters, digits, _ or -", nameCheck: checkToolName},
 	"tools.*":              {required: []string{"description", "command"}},
-	"tools.*.description":  {doc: "What the tool does, for the model.", filled: true},
+	"tools.*.description":  {doc: "A description of the tool for the model.", filled: true},
 	"tools.*.input_schema": {doc: "JSON Schema of the arguments, of type object, without references to other documents.", schema: true},
 	"tools.*.command":      {doc: "Program and arguments. The tool's arguments are JSON on stdin.", program: true},
 	"tools.*.timeout":      {doc: "How long a call may run.", least: ms, most: hour},
@@ -137,8 +137,8 @@ var specs = map[string]spec{
 	"thread":                        {doc: "What the bridge adds to threads. Without this section it adds nothing."},
 	"thread.service_name":           {doc: "Service name, if the client sends none."},
 	"thread.developer_instructions": {doc: "Instructions before those of the client."},
-	"thread.cron_instructions":      {doc: "What the model reads in a turn by a schedule; empty: a built-in text."},
-	"thread.heartbeat_instructions": {doc: "What the model reads in a turn by a timer; empty: a built-in text."},
+	"thread.cron_instructions":      {doc: "Text for the model in a turn by a schedule; empty: a built-in text."},
+	"thread.heartbeat_instructions": {doc: "Text for the model in a turn by a timer; empty: a built-in text."},
 	"thread.config":                 {doc: "Codex configuration below the client's: the client's values win. No dates."},
 
 	"thread.code_mode":      {doc: "Whether the model writes programs that call tools; overrides the client's features.code_mode.", enum: []string{CodeModeOnly, CodeModeOff}},

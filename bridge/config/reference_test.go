@@ -186,5 +186,5 @@ func bounded(name string, least, most int64, show func(int64) string) string {
 	if least == 0 {
 		return fmt.Sprintf("%s, up to %s", name, show(most))
 	}
-	return fmt.Sprintf("%s, %s to %s", name, show(least), show(most))
+	return fmt.Sprintf("%s to %s", show(least), show(most))
 }

@@ -3,6 +3,7 @@ package methods
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -102,16 +103,15 @@ func writeChecked(b *bytes.Buffer) {
 	}
 }
 
-// writeNames writes the methods of a side that pass, a list item for each class.
+// writeNames writes the methods of a side that pass, in list items for each class.
 func writeNames(b *bytes.Buffer, side Side) {
+	const most = 24 // names in an item
 	for _, class := range classOrder {
-		var names []string
-		for _, row := range all {
-			if row.Side == side && row.Class == class && row.Verdict == Pass {
-				names = append(names, "`"+row.Method+"`")
+		for rows := range slices.Chunk(rowsOf(side, class, Pass), most) {
+			names := make([]string, len(rows))
+			for i, row := range rows {
+				names[i] = "`" + row.Method + "`"
 			}
-		}
-		if names != nil {
 			fmt.Fprintf(b, "- %s: %s\n", class, strings.Join(names, ", "))
 		}
 	}
