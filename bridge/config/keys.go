@@ -114,7 +114,7 @@ var specs = map[string]spec{
 	"tools":                {doc: "Your own tools for the model, by name.", names: toolName, nameWants: "1 to 128 letters, digits, _ or -", nameCheck: checkToolName},
 	"tools.*":              {required: []string{"description", "command"}},
 	"tools.*.description":  {doc: "A description of the tool for the model.", filled: true},
-	"tools.*.input_schema": {doc: "JSON Schema of the arguments, of type object, without references to other documents.", schema: true},
+	"tools.*.input_schema": {doc: "JSON Schema of the arguments, of type object, without references to other documents; by default no arguments.", schema: true},
 	"tools.*.command":      {doc: "Program and arguments. The tool's arguments are JSON on stdin.", program: true},
 	"tools.*.timeout":      {doc: "How long a call may run.", least: ms, most: hour},
 	"tools.*.loading":      {doc: "The model gets the tool at once, or finds it by search in the namespace host.", enum: []string{Direct, Searchable}},

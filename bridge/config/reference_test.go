@@ -98,7 +98,7 @@ func sections(schema map[string]any, at string, found func(string)) {
 func keyTable(section string, schema map[string]any) string {
 	properties, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)
-	lines := []string{"key | value | meaning", "--- | --- | ---"}
+	lines := []string{"key | value | meaning", "---|---|---"}
 	for _, name := range config.KeyOrder(section) {
 		key := properties[name].(map[string]any)
 		if items, ok := key["items"].(map[string]any); ok && items["properties"] != nil {

@@ -21,7 +21,7 @@ Every method in the protocol of Codex %s, and what the bridge does with it under
 configuration, with a reason for each method, run ` + "`codex-bridge methods`" + `. ` + "`make schema`" + ` writes this page from the table in the program.
 
 verdict | the bridge
---- | ---
+---|---
 pass | forwards the message unchanged
 rewrite | checks fields against the [policy](policy.md); replaces or removes a forbidden value, or refuses the message
 gate | does the same, and only for a [verified](policy.md#verification) thread
@@ -46,13 +46,13 @@ func Markdown() []byte {
 			fmt.Fprintf(&b, "- `%s`: %s\n", row.Method, row.Why)
 		}
 	}
-	b.WriteString("\n## Checked requests\n\nFor each gated method the bridge also checks `threadId`.\n\nmethods | class | verdict | fields\n--- | --- | --- | ---\n")
+	b.WriteString("\n## Checked requests\n\nFor each gated method the bridge also checks `threadId`.\n\nmethods | class | verdict | fields\n---|---|---|---\n")
 	writeChecked(&b)
 	b.WriteString("\n## Forwarded requests\n\n")
 	writeNames(&b, ClientRequest)
 	b.WriteString("\n## Client notifications\n\n")
 	writeNames(&b, ClientNotification)
-	b.WriteString("\n## Server requests\n\nThe bridge checks these fields of the client's response.\n\nmethod | class | fields | question\n--- | --- | --- | ---\n")
+	b.WriteString("\n## Server requests\n\nThe bridge checks these fields of the client's response.\n\nmethod | class | fields | question\n---|---|---|---\n")
 	for _, class := range classOrder {
 		for _, row := range rowsOf(ServerRequest, class, Rewrite, Pass) {
 			fields := row.fields()
