@@ -113,7 +113,7 @@ func told(ctx context.Context, err error) error {
 // decline answers what Codex asks in the course of a job. One that hears no answer has
 // ended.
 func decline(m *appserver.Message) {
-	result, err := answer.Nobody(m.Method, m.Params)
+	result, err := answer.Unattended(m.Method, m.Params)
 	if err != nil {
 		_ = m.Refuse(err)
 		return

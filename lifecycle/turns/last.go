@@ -71,7 +71,7 @@ func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 		said.Reply([]byte(`{"decision":"decline"}`))
 		return
 	}
-	no, err := answer.Nobody(said.Method, said.Root().Get("params"))
+	no, err := answer.Unattended(said.Method, said.Root().Get("params"))
 	if err != nil {
 		said.Refuse(asError(err))
 		return

@@ -6,34 +6,34 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Approval is the result that answers an approval; ok is false for a method that
-// is no approval, and the result is then nil: only an error says no to it.
+// Approval returns the result of an approval request. ok is false for other methods; only
+// an error refuses those.
 //
-// A permission request is granted as it was asked; policy cuts it down. With
-// ApprovedSession Codex remembers the consent, in its own rules where it offers
-// nothing less lasting: where the bridge remembers, the outcome is ApprovedOnce.
+// A permission request is granted as asked; the policy reduces it later. With
+// ApprovedSession, Codex remembers the consent, in its own rules if it offers nothing
+// shorter. If the bridge remembers, the outcome must be ApprovedOnce.
 func Approval(method string, params rpc.Value, o Outcome) (result json.RawMessage, ok bool) {
 	switch method {
 	case "item/commandExecution/requestApproval":
-		return decided(command(params.Get("availableDecisions"), o)), true
+		return decisionResult(commandDecision(params.Get("availableDecisions"), o)), true
 	case "item/fileChange/requestApproval":
-		return decided(quote(fileChange(o))), true
+		return decisionResult(quote(fileDecision(o))), true
 	case "item/permissions/requestApproval":
-		return permissions(params.Get("permissions"), o), true
+		return permissionsResult(params.Get("permissions"), o), true
 	case "execCommandApproval", "applyPatchApproval":
-		return decided(legacy(o)), true
+		return decisionResult(legacyDecision(o)), true
 	}
 	return nil, false
 }
 
-func decided(decision []byte) json.RawMessage {
+func decisionResult(decision []byte) json.RawMessage {
 	return marshal(map[string]json.RawMessage{"decision": decision})
 }
 
-// command is the decision about a command: one that was offered, where one was that
-// says no more than the outcome. Where no refusal was offered one is sent all the
-// same: what codex does not take as a decision rejects the command (measured).
-func command(offered rpc.Value, o Outcome) []byte {
+// commandDecision returns an offered decision that allows no more than the outcome. If no
+// refusal is offered, it returns one anyway: Codex rejects the command on a decision that
+// it does not accept (measured).
+func commandDecision(offered rpc.Value, o Outcome) []byte {
 	yes, no := []string(nil), []string{"decline", "cancel"}
 	switch o {
 	case ApprovedOnce:
@@ -42,7 +42,7 @@ func command(offered rpc.Value, o Outcome) []byte {
 		if offers(offered, "acceptForSession") {
 			return quote("acceptForSession")
 		}
-		if raw := amendment(offered); raw != nil {
+		if raw := allowingAmendment(offered); raw != nil {
 			return raw
 		}
 		yes = []string{"accept"}
@@ -69,9 +69,9 @@ func offers(list rpc.Value, name string) bool {
 	return false
 }
 
-// amendment is the first change of codex's own rules on offer that allows. One that
-// refuses a host is on offer beside it, and is no consent.
-func amendment(list rpc.Value) []byte {
+// allowingAmendment returns the first offered change of Codex's rules that allows
+// something. An offer to refuse a host is not a consent.
+func allowingAmendment(list rpc.Value) []byte {
 	for e := range list.Elements() {
 		if e.Kind() != rpc.Object || e.Len() != 1 {
 			continue
@@ -85,7 +85,7 @@ func amendment(list rpc.Value) []byte {
 	return nil
 }
 
-func fileChange(o Outcome) string {
+func fileDecision(o Outcome) string {
 	switch o {
 	case ApprovedOnce:
 		return "accept"
@@ -97,7 +97,7 @@ func fileChange(o Outcome) string {
 	return "decline"
 }
 
-func legacy(o Outcome) []byte {
+func legacyDecision(o Outcome) []byte {
 	switch o {
 	case ApprovedOnce:
 		return quote("approved")
@@ -106,13 +106,13 @@ func legacy(o Outcome) []byte {
 	case Cancelled:
 		return quote("abort")
 	case Unavailable:
-		return []byte(`{"denied":{"rejection":"nobody could be asked for approval"}}`)
+		return []byte(`{"denied":{"rejection":"no person could be asked for approval"}}`)
 	}
 	return []byte(`{"denied":{"rejection":"approval was refused"}}`)
 }
 
-// permissions grants what codex has a meaning for, and nothing else.
-func permissions(asked rpc.Value, o Outcome) json.RawMessage {
+// permissionsResult grants only the permissions that Codex defines.
+func permissionsResult(asked rpc.Value, o Outcome) json.RawMessage {
 	granted, scope := make(map[string]json.RawMessage), "turn"
 	if o.Approved() {
 		for _, key := range [...]string{"network", "fileSystem"} {
@@ -129,7 +129,7 @@ func permissions(asked rpc.Value, o Outcome) json.RawMessage {
 
 func quote(text string) []byte { return marshal(text) }
 
-// marshal is for texts, booleans and JSON that was parsed: it can't fail.
+// marshal can't fail: v has only strings, booleans and parsed JSON.
 func marshal(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

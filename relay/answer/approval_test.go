@@ -11,7 +11,7 @@ import (
 	"codex-bridge/relay/answer"
 )
 
-// legacyFits tells whether a result is one of the legacy approvals' schema.
+// legacyFits reports whether a result fits the schema of the legacy approvals.
 func legacyFits(raw []byte) bool {
 	var plain struct{ Decision string }
 	if json.Unmarshal(raw, &plain) == nil {
@@ -28,8 +28,7 @@ var asked = []string{
 	"execCommandApproval", "applyPatchApproval",
 }
 
-// An answer to an approval is one that codex reads, and no outcome but an approval
-// says yes.
+// Codex can read every answer to an approval, and only an approval consents.
 func TestApprovalProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		offer := rapid.SampledFrom([]string{

@@ -9,11 +9,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Card is what a person is shown of a question. A host's own gateway cuts longer
-// texts: these fit.
+// Card is the text that a person sees for a question. It fits into a host's gateway, which
+// cuts longer texts.
 type Card struct {
 	Title, Description string
-	// More are lines that belong below the description: what it has cut.
+	// More has lines to show below the description: the parts that it has cut.
 	More []string
 }
 
@@ -21,11 +21,11 @@ const (
 	titleLength       = 80
 	descriptionLength = 256
 	valueLength       = 72
-	wholeLength       = 4000 // of a text that a person has to see whole
+	wholeLength       = 4000 // of a text that must be shown in full
 )
 
-// ApprovalCard shows an approval; session says to whose conversation it belongs, and
-// may be empty. ok is false for a method that nobody is asked about.
+// ApprovalCard returns the card of an approval request. session names the conversation and
+// may be empty. ok is false for methods without a card.
 func ApprovalCard(method string, params rpc.Value, session string) (card Card, ok bool) {
 	var lines func(detail) []string
 	switch method {
@@ -44,7 +44,7 @@ func ApprovalCard(method string, params rpc.Value, session string) (card Card, o
 	}
 	tail := ""
 	if session != "" {
-		tail = "\nSession: " + fit(session, 80, asPath)
+		tail = "\nSession: " + cleanAndCount(session, 80, asPath)
 	}
 	card.Description = fitted(max(descriptionLength-len([]rune(tail)), 0), lines) + tail
 	if method == "item/commandExecution/requestApproval" {
@@ -55,17 +55,16 @@ func ApprovalCard(method string, params rpc.Value, session string) (card Card, o
 			card.More = append(card.More, line)
 		}
 	}
-	if line := homes(params); line != "" && strings.ContainsAny(card.Description+strings.Join(card.More, ""), "~～") {
+	if line := homesLine(params); line != "" && strings.ContainsAny(card.Description+strings.Join(card.More, ""), "~～") {
 		card.More = append(card.More, line)
 	}
 	return card, true
 }
 
-// shell is the program by which Codex starts a command.
+// shell matches the shell that Codex runs a command with.
 var shell = regexp.MustCompile(`^(?:/[\w./-]*/)?(?:ba|z|da|k)?sh -l?c `)
 
-// wholeCommand returns the line for a command that the description has cut, or has replaced by the commands that Codex
-// has read in it; nil if it has all of it.
+// wholeCommand returns a line with the whole command; nil if the description has all of it.
 func wholeCommand(params rpc.Value, description string) []string {
 	whole := words(params.Get("command"))
 	texts := commandTexts(params)
@@ -76,23 +75,23 @@ func wholeCommand(params rpc.Value, description string) []string {
 	inner := shell.ReplaceAllString(whole, "")
 	covered := whole == read || inner == read || inner == "'"+read+"'"
 	clean := Clean(whole)
-	if covered && lost(whole, clean) == 0 && strings.Contains(description, "Command: "+asText.Replace(Clean(compact(read)))) {
+	if covered && countRemoved(whole, clean) == 0 && strings.Contains(description, "Command: "+asText.Replace(Clean(hideHomes(read)))) {
 		return nil
 	}
-	if clean == "" && lost(whole, clean) == 0 {
+	if clean == "" && countRemoved(whole, clean) == 0 {
 		return nil
 	}
-	return []string{"Whole command: " + fit(compact(whole), wholeLength, asText)}
+	return []string{"Whole command: " + cleanAndCount(hideHomes(whole), wholeLength, asText)}
 }
 
-// detail is how much a card shows of its lists: the rest of a list is counted.
+// detail is how many values and members a card shows; it counts the others.
 type detail struct{ values, members int }
 
-// details begin with the usual one. The others are for cards that would be cut: a count
-// tells a person more than an end that is missing.
+// details are tried in order until a card fits: a count is more useful than a cut end.
 var details = []detail{{2, 6}, {1, 6}, {1, 3}, {0, 3}, {0, 1}}
 
-// fitted returns the lines with the most detail that has room. Where none has, the last lines are counted.
+// fitted returns the lines with the most detail that fits. If none fits, it counts the last
+// lines.
 func fitted(room int, lines func(detail) []string) string {
 	var all []string
 	for _, d := range details {
@@ -102,26 +101,26 @@ func fitted(room int, lines func(detail) []string) string {
 		}
 	}
 	for kept := len(all) - 1; kept > 0; kept-- {
-		if text := strings.Join(all[:kept], "\n") + rest(len(all)-kept); clip(text, room) == text {
+		if text := strings.Join(all[:kept], "\n") + moreLines(len(all)-kept); clip(text, room) == text {
 			return text
 		}
 	}
 	more := ""
 	if len(all) > 1 {
-		more = rest(len(all) - 1)
+		more = moreLines(len(all) - 1)
 	}
-	return short(all[0], room-len(more)) + more
+	return truncateAndCount(all[0], room-len(more)) + more
 }
 
-func rest(lines int) string {
+func moreLines(lines int) string {
 	if lines == 1 {
 		return "\n(+1 more line)"
 	}
 	return fmt.Sprintf("\n(+%d more lines)", lines)
 }
 
-// samples shows the first values of a list, and how many there are besides.
-func samples(values []string, most int) string {
+// firstValues returns the first values of a list and the number of the others.
+func firstValues(values []string, most int) string {
 	switch n := len(values) - most; {
 	case len(values) == 0:
 		return "none"
@@ -134,7 +133,7 @@ func samples(values []string, most int) string {
 	}
 }
 
-// commandLines show the command, as codex has read it where it has, and what else is
+// commandLines returns the command, in Codex's parsed form if there is one, and what is
 // asked with it.
 func commandLines(method string, params rpc.Value, d detail) []string {
 	more := commandDetails(params, d)
@@ -148,11 +147,11 @@ func commandLines(method string, params rpc.Value, d detail) []string {
 	return append(reasonLines(method, params), more...)
 }
 
-// commandTexts are the commands that codex has read, else the text or the words that the command is.
+// commandTexts returns the commands that Codex has parsed, or else the command itself.
 func commandTexts(params rpc.Value) (texts []string) {
 	for e := range params.Get("commandActions").Elements() {
 		text := words(e.Get("command"))
-		if text == "" { // Codex has not read all of it
+		if text == "" { // Codex has not parsed all of it
 			return []string{words(params.Get("command"))}
 		}
 		texts = append(texts, text)
@@ -163,21 +162,21 @@ func commandTexts(params rpc.Value) (texts []string) {
 	return texts
 }
 
-// commandShown joins commands, and counts those that it has no room for.
+// commandShown joins the commands that fit and counts the others.
 func commandShown(texts []string, most int) string {
 	for kept := len(texts); ; kept-- {
 		more := ""
 		if n := len(texts) - kept; n > 0 {
 			more = fmt.Sprintf(" (+%d more)", n)
 		}
-		all := compact(strings.Join(texts[:kept], " && "))
+		all := hideHomes(strings.Join(texts[:kept], " && "))
 		if text := preview(all, most-len(more)); kept == 1 || text == preview(all, len(all)) {
 			return text + more
 		}
 	}
 }
 
-// words returns a text, or the elements of a list with spaces between them.
+// words returns a string, or the elements of a list joined by spaces.
 func words(v rpc.Value) string {
 	if text, ok := v.Text(); ok {
 		return text
@@ -189,7 +188,7 @@ func words(v rpc.Value) string {
 	return strings.Join(all, " ")
 }
 
-// plain returns a text as it is, and any other value as JSON.
+// plain returns a string as it is, and any other value as JSON.
 func plain(v rpc.Value) string {
 	if text, ok := v.Text(); ok {
 		return text
@@ -197,12 +196,11 @@ func plain(v rpc.Value) string {
 	return string(v.Raw())
 }
 
-// fileLines show why files are to be changed, and the folder that the person would open for
-// the rest of the session.
+// fileLines returns the reason of a file change, and the folder that would become writable.
 func fileLines(method string, params rpc.Value) []string {
 	lines := reasonLines(method, params)
 	if root, ok := params.Get("grantRoot").Text(); ok && root != "" {
-		lines = append(lines, "Write access: "+shown(root))
+		lines = append(lines, "Write access: "+shortValue(root))
 	}
 	return lines
 }
@@ -214,19 +212,19 @@ func reasonLines(method string, params rpc.Value) []string {
 	return []string{"Request method: " + method}
 }
 
-// Reason returns the reason of a question as one line; "" if it has none. A card of a command has no room
-// for it.
+// Reason returns the reason of a question as one line; "" if it has none. The card of a
+// command has no room for it.
 func Reason(params rpc.Value) string {
 	text, _ := params.Get("reason").Text()
 	if Clean(text) == "" {
 		return ""
 	}
-	return "Reason: " + fit(compact(text), 180, asText)
+	return "Reason: " + cleanAndCount(hideHomes(text), 180, asText)
 }
 
 func commandDetails(params rpc.Value, d detail) (lines []string) {
 	if at := params.Get("networkApprovalContext"); at.Kind() == rpc.Object {
-		lines = append(lines, "Network: "+shown(plain(at.Get("protocol")))+" "+host(at.Get("host"))+others(at, "protocol", "host"))
+		lines = append(lines, "Network: "+shortValue(plain(at.Get("protocol")))+" "+host(at.Get("host"))+otherMembers(at, "protocol", "host"))
 	}
 	if more := params.Get("additionalPermissions"); more.Kind() == rpc.Object && more.Len() > 0 {
 		for i, line := range permissionLines(more, d) {
@@ -238,59 +236,59 @@ func commandDetails(params rpc.Value, d detail) (lines []string) {
 	}
 	var rule, hosts []string
 	for e := range params.Get("proposedExecpolicyAmendment").Elements() {
-		rule = append(rule, shown(plain(e)))
+		rule = append(rule, shortValue(plain(e)))
 	}
 	if len(rule) > 0 {
-		lines = append(lines, "Proposed exec policy: "+samples(rule, d.values))
+		lines = append(lines, "Proposed exec policy: "+firstValues(rule, d.values))
 	}
 	for e := range params.Get("proposedNetworkPolicyAmendments").Elements() {
-		hosts = append(hosts, shown(plain(e.Get("action")))+" "+host(e.Get("host"))+others(e, "action", "host"))
+		hosts = append(hosts, shortValue(plain(e.Get("action")))+" "+host(e.Get("host"))+otherMembers(e, "action", "host"))
 	}
 	if len(hosts) > 0 {
-		lines = append(lines, "Proposed network policy: "+samples(hosts, d.values))
+		lines = append(lines, "Proposed network policy: "+firstValues(hosts, d.values))
 	}
 	return lines
 }
 
-// host shows a host name in lower case.
-func host(v rpc.Value) string { return shown(strings.ToLower(plain(v))) }
+// host returns a host name in lower case.
+func host(v rpc.Value) string { return shortValue(strings.ToLower(plain(v))) }
 
-// others shows the members of an object beside those that are named.
-func others(v rpc.Value, named ...string) string {
+// otherMembers returns the members of an object that are not named.
+func otherMembers(v rpc.Value, named ...string) string {
 	text := ""
 	for key, m := range v.Members() {
 		if m.Kind() != rpc.Null && !slices.Contains(named, key) {
-			text += " " + shown(key+": "+string(m.Raw()))
+			text += " " + shortValue(key+": "+string(m.Raw()))
 		}
 	}
 	return text
 }
 
-// shown is a value in few words.
-func shown(text string) string {
-	if text = fit(compact(text), valueLength, asPath); text == "" {
+// shortValue returns a value in few characters.
+func shortValue(text string) string {
+	if text = cleanAndCount(hideHomes(text), valueLength, asPath); text == "" {
 		return "?"
 	}
 	return text
 }
 
-// Files shows which files a patch changes, in a line.
+// Files returns a line with the files that a patch changes.
 func Files(paths []string) string {
 	const most, length = 6, 120
 	list := make([]string, len(paths))
 	for i, path := range paths {
-		list[i] = fit(path, length, asPath)
+		list[i] = cleanAndCount(path, length, asPath)
 	}
-	return "Files: " + samples(list, most)
+	return "Files: " + firstValues(list, most)
 }
 
-// Lasting returns a text for the person: what ApprovedSession allows beyond this call, or "". It may be a
-// permanent rule of Codex.
-func Lasting(method string, params rpc.Value) string {
+// SessionScope returns a text for the person about what ApprovedSession allows beyond this
+// call, or "". That may be a permanent rule of Codex.
+func SessionScope(method string, params rpc.Value) string {
 	const session = "for this session"
 	switch method {
 	case "item/commandExecution/requestApproval":
-		return lastingCommand(params.Get("availableDecisions"))
+		return commandSessionScope(params.Get("availableDecisions"))
 	case "mcpServer/elicitation/request":
 		hints := persistHints(params)
 		switch {
@@ -303,11 +301,11 @@ func Lasting(method string, params rpc.Value) string {
 	return session
 }
 
-func lastingCommand(offered rpc.Value) string {
+func commandSessionScope(offered rpc.Value) string {
 	if offers(offered, "acceptForSession") {
 		return "for this session"
 	}
-	raw := amendment(offered)
+	raw := allowingAmendment(offered)
 	if raw == nil {
 		return ""
 	}
@@ -319,5 +317,5 @@ func lastingCommand(offered rpc.Value) string {
 		return "always, for the host " + host(at.Get("host"))
 	}
 	rule := words(doc.Root().Get("acceptWithExecpolicyAmendment").Get("execpolicy_amendment"))
-	return "always, for commands that begin with " + fit(compact(rule), wholeLength, asText)
+	return "always, for commands that begin with " + cleanAndCount(hideHomes(rule), wholeLength, asText)
 }

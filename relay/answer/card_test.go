@@ -57,7 +57,7 @@ func TestApprovalCard(t *testing.T) {
 
 // The card names everything that a consent for the session allows beyond the call, and shows a rule of
 // Codex in full.
-func TestLasting(t *testing.T) {
+func TestSessionScope(t *testing.T) {
 	const command = "item/commandExecution/requestApproval"
 	for _, c := range []struct{ method, params, want string }{
 		{command, `{}`, "for this session"},
@@ -69,7 +69,7 @@ func TestLasting(t *testing.T) {
 		{"mcpServer/elicitation/request", `{"_meta":{"persist":"session"}}`, "for this session"},
 		{"mcpServer/elicitation/request", `{"_meta":{"persist":[]}}`, ""},
 	} {
-		if got := answer.Lasting(c.method, value(t, []byte(c.params))); got != c.want {
+		if got := answer.SessionScope(c.method, value(t, []byte(c.params))); got != c.want {
 			t.Errorf("%s is %q, want %q", c.params, got, c.want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestCardsHideNothing(t *testing.T) {
 	if got := answer.Files([]string{"/a" + strings.Repeat("\u200b", 5000) + "/etc"}); got != "Files: /a/etc (5000 characters not shown)" {
 		t.Error(got)
 	}
-	if got := answer.Lasting(command, value(t, []byte(`{"availableDecisions":[{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["git","`+strings.Repeat("x", 300)+`","end"]}}]}`))); !strings.HasSuffix(got, "x end") {
+	if got := answer.SessionScope(command, value(t, []byte(`{"availableDecisions":[{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["git","`+strings.Repeat("x", 300)+`","end"]}}]}`))); !strings.HasSuffix(got, "x end") {
 		t.Error(got)
 	}
 	card, _ := answer.ApprovalCard(command, value(t, []byte(`{"command":"/bin/bash -lc 'go test'","commandActions":[{"command":"go test"}]}`)), "")
@@ -150,7 +150,7 @@ func TestElicitationCardHidesNothing(t *testing.T) {
 	}
 }
 
-// What a card has no room for is counted: commands, lines, and the values of lists.
+// A card counts the commands, lines and list values that it has no room for.
 func TestCardCountsWhatItLeavesOut(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	actions := func(commands ...string) string {

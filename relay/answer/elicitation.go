@@ -8,9 +8,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Elicitation is the result that answers a server's question whether a tool may run.
-// What is not routed to a consent (see Route) is declined, and so is a consent
-// for which the question's form has no place.
+// Elicitation returns the result of an MCP server's elicitation about running a tool. It
+// declines unless the route consents (see Route), and if the form has no field for a
+// consent.
 func Elicitation(route Route, params rpc.Value, o Outcome) json.RawMessage {
 	no := marshal(map[string]any{"action": "decline", "content": nil, "_meta": nil})
 	if !hasForm(params) {
@@ -19,7 +19,7 @@ func Elicitation(route Route, params rpc.Value, o Outcome) json.RawMessage {
 	switch {
 	case route == ToPlugin:
 		if o.Approved() {
-			o = ApprovedOnce // nobody was asked
+			o = ApprovedOnce // the host has consented, no person was asked
 		}
 	case route != ToPerson:
 		return no
@@ -31,7 +31,7 @@ func Elicitation(route Route, params rpc.Value, o Outcome) json.RawMessage {
 		return no
 	}
 	hints := persistHints(params)
-	content, ok := fill(params.Get("requestedSchema"), o, hints)
+	content, ok := fillForm(params.Get("requestedSchema"), o, hints)
 	if !ok {
 		return no
 	}
@@ -42,7 +42,7 @@ func Elicitation(route Route, params rpc.Value, o Outcome) json.RawMessage {
 	return marshal(map[string]any{"action": "accept", "content": content, "_meta": meta})
 }
 
-// persistHints are the ways in which the consent may last, the longest first.
+// persistHints returns how long a consent may last, the longest first.
 func persistHints(params rpc.Value) []string {
 	offered := params.Get("_meta").Get("persist")
 	if !offered.Exists() {
@@ -61,9 +61,9 @@ func persistHints(params rpc.Value) []string {
 	return out
 }
 
-// fill is the content that says yes; nil for a form without fields. It is not ok
-// where the form has no field for a yes, or requires one that nobody has filled.
-func fill(schema rpc.Value, o Outcome, hints []string) (content map[string]json.RawMessage, ok bool) {
+// fillForm returns the content of a consent; nil for a form without fields. ok is false if
+// no field is for a consent, or a required field can't be filled.
+func fillForm(schema rpc.Value, o Outcome, hints []string) (content map[string]json.RawMessage, ok bool) {
 	fields := schema.Get("properties")
 	if fields.Len() == 0 {
 		return nil, schema.Get("required").Len() == 0
@@ -74,11 +74,11 @@ func fill(schema rpc.Value, o Outcome, hints []string) (content map[string]json.
 		var v []byte
 		switch kindOf(name, f) {
 		case approvalField:
-			v = consent(name, f, o)
+			v = consentValue(name, f, o)
 			approved = approved || v != nil
 		case persistField:
 			if o == ApprovedSession {
-				v = lasting(f, hints)
+				v = durationValue(f, hints)
 			}
 		default:
 			v = f.Get("default").Raw()
@@ -112,28 +112,28 @@ var (
 	lastingWords  = []string{"session", "always", "forever", "permanently", "persist", "remember"}
 )
 
-// kindOf reads what a field is for. Its name weighs more than what is written about
-// it: "approve this call, for the session if you like" is a consent.
+// kindOf returns the purpose of a field. Its name counts more than its description:
+// "approve this call, for the session if you like" is a consent.
 func kindOf(name string, f rpc.Value) fieldKind {
 	about := text(f, "title") + " " + text(f, "description")
 	switch {
-	case says(name, persistWords):
+	case hasWord(name, persistWords):
 		return persistField
-	case says(name, approvalWords), says(about, approvalWords):
+	case hasWord(name, approvalWords), hasWord(about, approvalWords):
 		return approvalField
-	case says(about, persistWords):
+	case hasWord(about, persistWords):
 		return persistField
 	}
 	return otherField
 }
 
-// says tells whether a text has one of the words, whole.
-func says(text string, any []string) bool {
+// hasWord reports whether a text has one of the words as a whole.
+func hasWord(text string, any []string) bool {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < '0' || r > '9' && r < 'a' || r > 'z' && r < 0x80 })
 	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(any, w) })
 }
 
-// choice is one of a field's options.
+// choice is an option of a field.
 type choice struct {
 	value       []byte
 	text, label string
@@ -164,12 +164,12 @@ func choices(f rpc.Value) (out []choice) {
 	return out
 }
 
-// consent is the value of a field that says yes. A consent for once never takes an
-// option that lasts, though it be the only yes.
-// Nor is a switch set that says no, or that says it lasts.
-func consent(name string, f rpc.Value, o Outcome) []byte {
+// consentValue returns the value of a field for a consent. A consent for once never selects
+// an option that lasts, even if there is no other, nor a switch whose text refuses or
+// lasts.
+func consentValue(name string, f rpc.Value, o Outcome) []byte {
 	if f.Get("type").Is("boolean") {
-		if about := name + " " + text(f, "title"); says(about, negativeWords) || o != ApprovedSession && says(about, lastingWords) {
+		if about := name + " " + text(f, "title"); hasWord(about, negativeWords) || o != ApprovedSession && hasWord(about, lastingWords) {
 			return nil
 		}
 		return []byte("true")
@@ -178,8 +178,8 @@ func consent(name string, f rpc.Value, o Outcome) []byte {
 	for _, c := range choices(f) {
 		both := c.text + " " + c.label
 		switch {
-		case !says(both, positiveWords) || says(both, negativeWords):
-		case says(both, lastingWords):
+		case !hasWord(both, positiveWords) || hasWord(both, negativeWords):
+		case hasWord(both, lastingWords):
 			lasts = first(lasts, c.value)
 		default:
 			once = first(once, c.value)
@@ -198,8 +198,8 @@ func first(a, b []byte) []byte {
 	return b
 }
 
-// lasting is the option of a field that says for how long.
-func lasting(f rpc.Value, hints []string) []byte {
+// durationValue returns the option of a field for how long the consent lasts.
+func durationValue(f rpc.Value, hints []string) []byte {
 	for _, hint := range hints {
 		for _, c := range choices(f) {
 			if strings.EqualFold(c.text, hint) {

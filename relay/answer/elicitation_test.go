@@ -37,7 +37,7 @@ func TestElicitation(t *testing.T) {
 	}
 }
 
-// A consent needs a route and a yes, and one for once leaves nothing behind.
+// A consent needs a route and an approval, and a consent for once does not last.
 func FuzzElicitation(f *testing.F) {
 	f.Add(2, 3, `{"mode":"form","requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean"}}}}`)
 	f.Fuzz(func(t *testing.T, route, outcome int, params string) {

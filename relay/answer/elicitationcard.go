@@ -9,14 +9,14 @@ import (
 	"codex-bridge/rpc"
 )
 
-// ElicitationCard shows a server's question whether a tool may run.
+// ElicitationCard returns the card of an MCP server's elicitation about running a tool.
 func ElicitationCard(params rpc.Value) Card {
 	const length, value, most, depth = 200, 120, 8, 3
 	meta := params.Get("_meta")
 	omitted := 0
 	say := func(v rpc.Value, key string) string {
 		clean := Clean(text(v, key))
-		omitted += lost(text(v, key), clean)
+		omitted += countRemoved(text(v, key), clean)
 		shown, more := cut(clean, length)
 		return asText.Replace(shown) + more
 	}
@@ -40,35 +40,35 @@ func ElicitationCard(params rpc.Value) Card {
 	add := func(name string, v rpc.Value) {
 		text, cut := outline(v, depth)
 		omitted += cut
-		given = append(given, "- "+fit(name, 80, asText)+": "+fit(compact(text), value, asText))
+		given = append(given, "- "+cleanAndCount(name, 80, asText)+": "+cleanAndCount(hideHomes(text), value, asText))
 	}
 	display := meta.Get("tool_params_display")
 	for e := range display.Elements() {
 		add(first2(text(e, "display_name"), text(e, "name")), e.Get("value"))
 	}
 	for key, v := range meta.Get("tool_params").Members() {
-		if !displays(display, key, v) {
+		if !isDisplayed(display, key, v) {
 			add(key, v)
 		}
 	}
 	lines = append(lines, listed("Parameters:", "- Additional parameters: %d more", given, most)...)
 	var fields []string
 	for key, f := range params.Get("requestedSchema").Get("properties").Members() {
-		fields = append(fields, "- "+fit(first2(text(f, "title"), key), 80, asText))
+		fields = append(fields, "- "+cleanAndCount(first2(text(f, "title"), key), 80, asText))
 	}
 	lines = append(lines, listed("Fields:", "- Additional fields: %d more", fields, most)...)
 	card := Card{Title: heading, Description: strings.TrimSpace(strings.Join(lines, "\n"))}
 	if omitted > 0 {
 		card.More = []string{fmt.Sprintf("Not shown: %d characters", omitted)}
 	}
-	if line := homes(meta); line != "" && strings.ContainsAny(card.Description, "~～") {
+	if line := homesLine(meta); line != "" && strings.ContainsAny(card.Description, "~～") {
 		card.More = append(card.More, line)
 	}
 	return card
 }
 
 // displays reports whether the parameters for display have a parameter with this value.
-func displays(display rpc.Value, name string, v rpc.Value) bool {
+func isDisplayed(display rpc.Value, name string, v rpc.Value) bool {
 	for e := range display.Elements() {
 		if e.Get("name").Is(name) && bytes.Equal(e.Get("value").Raw(), v.Raw()) {
 			return true
@@ -95,7 +95,7 @@ func first2(a, b string) string {
 	return b
 }
 
-// outline is a value as JSON, down to a depth. cut is how many characters are below it.
+// outline returns a value as JSON down to a depth. cut is how many characters are below it.
 func outline(v rpc.Value, depth int) (_ string, cut int) {
 	if s, ok := v.Text(); ok {
 		return quoteText(s), 0

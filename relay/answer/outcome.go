@@ -1,15 +1,21 @@
 package answer
 
-// Outcome is how a question ended. The zero value is a no.
+import (
+	"encoding/json"
+
+	"codex-bridge/rpc"
+)
+
+// Outcome is the outcome of a question. The zero value is a refusal.
 type Outcome int
 
 // The outcomes.
 const (
 	Denied          Outcome = iota
-	Unavailable             // nobody could be asked, or nobody answered
-	Cancelled               // the turn ended before the answer
-	ApprovedOnce            // for this one call
-	ApprovedSession         // and for the like of it; Codex remembers it
+	Unavailable             // no person could be asked, or none answered
+	Cancelled               // the turn ended without an answer
+	ApprovedOnce            // for this call
+	ApprovedSession         // for equal calls too; Codex remembers it
 )
 
 func (o Outcome) String() string {
@@ -28,5 +34,26 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// Approved tells whether the outcome is a yes.
+// Approved reports whether the outcome is a consent.
 func (o Outcome) Approved() bool { return o == ApprovedOnce || o == ApprovedSession }
+
+// noToolRunner is the text for the model.
+const noToolRunner = "No client can run this tool."
+
+// Unattended returns the result of a request when no person can be asked, as in a turn of
+// the bridge: a refusal in Codex's format. For a method without one it returns a JSON-RPC
+// error.
+func Unattended(method string, params rpc.Value) (json.RawMessage, error) {
+	switch method {
+	case "item/tool/call": // without a result the turn would hang
+		return marshal(map[string]any{"success": false, "contentItems": []any{map[string]any{"type": "inputText", "text": noToolRunner}}}), nil
+	case "item/tool/requestUserInput":
+		return json.RawMessage(`{"answers":{}}`), nil
+	case "mcpServer/elicitation/request":
+		return json.RawMessage(`{"action":"decline"}`), nil
+	}
+	if result, ok := Approval(method, params, Denied); ok {
+		return result, nil
+	}
+	return nil, rpc.Errorf(rpc.CodeUnknownMethod, "%s: no client can answer this request", method)
+}

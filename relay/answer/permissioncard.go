@@ -7,7 +7,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// permissionLines tell what is asked for, and first of all what is grave about it.
+// permissionLines describes the requested permissions, the risks first.
 func permissionLines(asked rpc.Value, d detail) []string {
 	network, files := asked.Get("network"), asked.Get("fileSystem")
 	var kinds []string
@@ -27,18 +27,18 @@ func permissionLines(asked rpc.Value, d detail) []string {
 		name  string
 		v     rpc.Value
 		value func(rpc.Value) string
-	}{{"Network ", network, host}, {"File system ", files, entry}} {
+	}{{"Network ", network, host}, {"File system ", files, entryText}} {
 		if text := members(part.v, part.value, d); text != "" {
 			lines = append(lines, part.name+text)
 		}
 	}
-	if other := others(asked, kinds...); other != "" {
+	if other := otherMembers(asked, kinds...); other != "" {
 		lines = append(lines, "Not granted:"+other)
 	}
 	return lines
 }
 
-// members show each member of an object with its value, or with those of its list.
+// members lists the members of an object with their values.
 func members(v rpc.Value, value func(rpc.Value) string, d detail) string {
 	var all []string
 	for key, m := range v.Members() {
@@ -51,11 +51,11 @@ func members(v rpc.Value, value func(rpc.Value) string, d detail) string {
 			for e := range m.Elements() {
 				list = append(list, value(e))
 			}
-			text = samples(list, d.values)
+			text = firstValues(list, d.values)
 		} else {
 			text = value(m)
 		}
-		all = append(all, shown(key)+": "+text)
+		all = append(all, shortValue(key)+": "+text)
 	}
 	if n := len(all) - d.members; n > 0 {
 		return fmt.Sprintf("%s (+%d more)", strings.Join(all[:d.members], "; "), n)
@@ -63,36 +63,36 @@ func members(v rpc.Value, value func(rpc.Value) string, d detail) string {
 	return strings.Join(all, "; ")
 }
 
-// entry shows an entry of fileSystem.entries as its access and its path; any other value as
-// it is. A folder that Codex has a name for is shown by that.
-func entry(e rpc.Value) string {
+// entryText returns the access and path of an entry of fileSystem.entries, or another value
+// as it is. For a special folder it returns Codex's name.
+func entryText(e rpc.Value) string {
 	access, path := e.Get("access"), e.Get("path")
 	if e.Kind() != rpc.Object || !access.Exists() || !path.Exists() {
-		return shown(plain(e))
+		return shortValue(plain(e))
 	}
-	return shown(plain(access)) + " " + place(path) + others(e, "access", "path")
+	return shortValue(plain(access)) + " " + entryPath(path) + otherMembers(e, "access", "path")
 }
 
-// place shows the path of an entry.
-func place(path rpc.Value) string {
+// entryPath returns the path of an entry.
+func entryPath(path rpc.Value) string {
 	for _, name := range [...]string{"path", "pattern"} {
 		if text, ok := path.Get(name).Text(); ok && text != "" {
-			return shown(text) + others(path, "type", name)
+			return shortValue(text) + otherMembers(path, "type", name)
 		}
 	}
 	named := path.Get("value")
 	if text, ok := named.Text(); ok && text != "" {
-		return shown(text) + others(path, "type", "value")
+		return shortValue(text) + otherMembers(path, "type", "value")
 	}
 	for _, name := range [...]string{"path", "kind"} {
 		if text, ok := named.Get(name).Text(); ok && text != "" {
 			if below, ok := named.Get("subpath").Text(); ok && below != "" {
 				text += "/" + below
 			}
-			return shown(text) + others(path, "type", "value") + others(named, "kind", name, "subpath")
+			return shortValue(text) + otherMembers(path, "type", "value") + otherMembers(named, "kind", name, "subpath")
 		}
 	}
-	return shown(plain(path))
+	return shortValue(plain(path))
 }
 
 func risks(network, files rpc.Value) (found []string) {
@@ -122,7 +122,7 @@ func risks(network, files rpc.Value) (found []string) {
 	return found
 }
 
-// privateHost tells whether a pattern of hosts names those of a network of one's own.
+// privateHost reports whether a pattern matches hosts of a private network.
 func privateHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, end := range [...]string{".internal", ".local", ".localhost", ".lan", ".corp", ".home", ".intranet", ".private", ".home.arpa"} {
@@ -138,7 +138,7 @@ func privateHost(host string) bool {
 	return false
 }
 
-// eachText visits every text of a value.
+// eachText calls visit for every string in a value.
 func eachText(v rpc.Value, visit func(string)) {
 	if text, ok := v.Text(); ok {
 		visit(text)

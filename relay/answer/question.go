@@ -8,20 +8,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Question is one that the model asks the user.
+// Question is a question of the model to the user.
 type Question struct {
 	ID, Header, Text string
-	Other            bool // an answer of one's own is taken beside the options
+	Other            bool // other answers than the options are accepted
 	Secret           bool
 	Options          []Option
 }
 
-// Option is an answer to choose.
+// Option is an answer to choose from.
 type Option struct{ Label, Description string }
 
-// Questions are those of an item/tool/requestUserInput that can be asked: with an id
-// of their own, a header and a text. Where there are none, the answer is
-// Reply(nil, ""), at once.
+// Questions returns the questions of an item/tool/requestUserInput that can be asked: those
+// with a unique id, a header and a text. If there are none, the result is Reply(nil, "").
 func Questions(params rpc.Value) (out []Question) {
 	seen := make(map[string]bool)
 	for e := range params.Get("questions").Elements() {
@@ -47,7 +46,7 @@ func text(v rpc.Value, key string) string {
 	return strings.TrimSpace(t)
 }
 
-// Prompt are the lines by which a chat asks the questions.
+// Prompt returns the lines of a chat message with the questions.
 func Prompt(questions []Question) []string {
 	if len(questions) == 0 {
 		return nil
@@ -76,9 +75,8 @@ func Prompt(questions []Question) []string {
 	return lines
 }
 
-// Reply is the result that answers the questions with what a person wrote. An answer
-// that was not to choose is none. Without questions, or when the turn is over,
-// Reply(nil, "") answers nothing.
+// Reply returns the result for a person's message. An answer that is not an option, where
+// only options are accepted, is omitted. Reply(nil, "") has no answers.
 func Reply(questions []Question, message string) json.RawMessage {
 	type answers struct {
 		Answers []string `json:"answers"`
@@ -94,20 +92,21 @@ func Reply(questions []Question, message string) json.RawMessage {
 	return marshal(map[string]any{"answers": all})
 }
 
-// split finds for each question the words that answer it: by key, else by line.
+// split returns the part of the message that answers each question: by key, or else by
+// line.
 func split(questions []Question, message string) []string {
 	words := make([]string, len(questions))
 	if len(questions) == 1 {
 		words[0] = strings.TrimSpace(message)
 		return words
 	}
-	var free []string // by line; empty for a line that names its question
+	var free []string // by line; empty for a line with a key
 	for line := range strings.Lines(message) {
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue
 		}
-		if i, rest, ok := keyed(questions, line); ok {
+		if i, rest, ok := parseKeyed(questions, line); ok {
 			words[i], line = rest, ""
 		}
 		free = append(free, line)
@@ -120,22 +119,21 @@ func split(questions []Question, message string) []string {
 	return words
 }
 
-// keyed reads "key: words" or "key = words". A key that could mean two questions
-// means none.
-func keyed(questions []Question, line string) (which int, words string, ok bool) {
+// parseKeyed parses "key: words" or "key = words". An ambiguous key is ignored.
+func parseKeyed(questions []Question, line string) (which int, words string, ok bool) {
 	for at, r := range line {
 		if r != ':' && r != '=' {
 			continue
 		}
 		key := strings.TrimSpace(line[:at])
-		if i, found := named(questions, key); found {
+		if i, found := findQuestion(questions, key); found {
 			return i, strings.TrimSpace(line[at+1:]), true
 		}
 	}
 	return 0, "", false
 }
 
-func named(questions []Question, key string) (which int, ok bool) {
+func findQuestion(questions []Question, key string) (which int, ok bool) {
 	for _, of := range [...]func(int, Question) string{
 		func(_ int, q Question) string { return q.ID },
 		func(_ int, q Question) string { return q.Header },
@@ -155,7 +153,7 @@ func named(questions []Question, key string) (which int, ok bool) {
 	return 0, false
 }
 
-// choose is the answer that words mean, as codex knows it.
+// choose returns the answer in Codex's spelling.
 func (q Question) choose(words string) (string, bool) {
 	if words == "" {
 		return "", false

@@ -25,8 +25,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// Every question gets an answer, and where there are options and nothing else is
-// taken, one of them or none.
+// Every question gets an answer: one of its options or none, if only options are accepted.
 func FuzzReply(f *testing.F) {
 	f.Add(`{"questions":[{"id":"a","header":"h","question":"q","options":[{"label":"x"}]},{"id":"b","header":"i","question":"r"}]}`, "a: 1\nb")
 	f.Fuzz(func(t *testing.T, params, message string) {

@@ -7,38 +7,38 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Route is the party that answers an elicitation. The zero value is a refusal.
+// Route is the party that answers an elicitation. The zero value refuses it.
 type Route int
 
 // The routes.
 const (
-	Foreign  Route = iota // it is of no thread, or of another turn than the one that runs: declined
-	Declined              // it is about an app, and there is doubt which, or the app must not: declined
-	ToPlugin              // the host has consented to what the app does: accepted, once
-	ToPerson              // whether a tool may run: answered as approvals are
-	ToClient              // a question of the server's own: the client knows what to do with it
+	Foreign  Route = iota // of no thread, or not of the running turn: declined
+	Declined              // about an app that is unknown or not allowed: declined
+	ToPlugin              // the host has consented to the app's action: accepted once
+	ToPerson              // about running a tool: handled like an approval
+	ToClient              // the server's own question: the client handles it
 )
 
-// Scope is the running turn and the known apps, against which an elicitation is checked.
+// Scope has the running turn and the known apps of an elicitation's thread.
 type Scope struct {
-	Turn string // that runs in the question's thread; "" unknown
-	Apps *Apps  // of the thread's session; nil: its host has said nothing of apps
+	Turn string // the running turn; "": not known
+	Apps *Apps  // the apps of the thread's session; nil: the host has named none
 }
 
-// Apps are the apps that a session's host has given to its thread, by their id.
+// Apps are the apps that a session's host has named for its thread, by id.
 type Apps struct{ ByID map[string]App }
 
 // App is an app of a plugin.
 type App struct {
 	ConfigKey, PluginName string
-	Destructive           bool     // its host has consented to what it would be asked about
-	Servers               []string // the plugin's own
+	Destructive           bool     // the host has consented to destructive actions
+	Servers               []string // the plugin's servers
 }
 
 // RouteElicitation returns the party that answers an elicitation. For a consent, the question must belong
 // to the running turn, be a form, and name one app in all of its fields.
 func RouteElicitation(params rpc.Value, s Scope) Route {
-	if set(params.Get("turnId")) && !OfTurn(params, s.Turn) || text(params, "threadId") == "" {
+	if isSet(params.Get("turnId")) && !IsOfTurn(params, s.Turn) || text(params, "threadId") == "" {
 		return Foreign
 	}
 	turn, _ := params.Get("turnId").Text()
@@ -54,34 +54,34 @@ func RouteElicitation(params rpc.Value, s Scope) Route {
 	return ToClient
 }
 
-// OfTurn reports whether a question names a thread, and the turn that is running there; any
-// turn where running is "".
-func OfTurn(params rpc.Value, running string) bool {
+// IsOfTurn reports whether a question belongs to the running turn of a thread. If running
+// is "", any turn matches.
+func IsOfTurn(params rpc.Value, running string) bool {
 	turn := text(params, "turnId")
 	return text(params, "threadId") != "" && turn != "" && (running == "" || turn == running)
 }
 
-func set(v rpc.Value) bool { return v.Exists() && v.Kind() != rpc.Null }
+func isSet(v rpc.Value) bool { return v.Exists() && v.Kind() != rpc.Null }
 
 func hasForm(params rpc.Value) bool {
 	schema := params.Get("requestedSchema")
 	return params.Get("mode").Is("form") && schema.Get("type").Is("object") && schema.Get("properties").Kind() == rpc.Object
 }
 
-// Codex's own server for apps has this name, or a name that begins with it.
+// appServer is the name, or the start of the name, of Codex's own server for apps.
 const appServer = "codex_apps"
 
-// app finds the app that a question is about. is reports whether it is about one at all; it
-// is not known which where app is nil then.
+// app returns the app that a question is about. is reports whether it is about an app; the
+// app may still be unknown.
 func (s Scope) app(params rpc.Value) (app *App, is bool) {
 	if s.Apps == nil {
 		return nil, false
 	}
 	meta, server := params.Get("_meta"), text(params, "serverName")
-	left := s.Apps.ByID // that all of the question agrees on
+	left := s.Apps.ByID // the apps that match every field so far
 	narrow := func(so func(id string, a App) bool) { left, is = which(left, so), true }
 	for _, key := range [...]string{"app_id", "appId"} {
-		if set(meta.Get(key)) {
+		if isSet(meta.Get(key)) {
 			narrow(func(id string, _ App) bool { return id == text(meta, key) })
 		}
 	}
@@ -89,7 +89,7 @@ func (s Scope) app(params rpc.Value) (app *App, is bool) {
 		narrow(func(id string, _ App) bool { return id == text(meta, "connector_id") })
 	}
 	for _, key := range [...]string{"plugin_name", "pluginName"} {
-		if set(meta.Get(key)) {
+		if isSet(meta.Get(key)) {
 			narrow(func(_ string, a App) bool { return a.PluginName == text(meta, key) })
 		}
 	}
@@ -127,13 +127,13 @@ func (a App) serves(server string) bool {
 	return false
 }
 
-// asksAs reports whether the app's questions come from a server of that name. Any server may
-// write an app's id into its own question.
+// asksAs reports whether the app's questions come from this server. Any server may put an
+// app's id into its question.
 func (a App) asksAs(server string) bool {
 	return server == appServer || strings.HasPrefix(server, appServer+"__") || a.serves(server)
 }
 
-// showsApp reports whether a name that is only for display looks like an app's.
+// showsApp reports whether a display name looks like an app's.
 func (s Scope) showsApp(name string) bool {
 	name = letters(name)
 	like := func(id string, a App) bool {

@@ -51,7 +51,7 @@ func TestRouteElicitation(t *testing.T) {
 	}
 }
 
-// A consent needs a host that has given it for that very app, whatever a server writes.
+// A consent needs a host that has named this app, whatever a server writes.
 func TestRouteElicitationConsents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom([]string{`"cal"`, `"mail"`, `"tame"`, `"calendar"`, `"u"`, `"v"`, `"codex_apps"`, `"cal-mcp"`, `"x"`, `"connector"`, `7`, `null`})

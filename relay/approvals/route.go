@@ -30,7 +30,7 @@ func (f *Feature) route(ctx context.Context, msg *bridge.ServerMessage) bool {
 	case elicitation:
 		return f.routeElicitation(ctx, msg, thread)
 	}
-	if !f.enforces() || answer.OfTurn(params, f.Sessions.Running(thread)) {
+	if !f.enforces() || answer.IsOfTurn(params, f.Sessions.Running(thread)) {
 		return false
 	}
 	f.logDecision(ctx, msg.Envelope, policy.Deny, ruleTurn, reasonNoTurn)

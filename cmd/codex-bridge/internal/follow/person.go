@@ -62,7 +62,7 @@ func (p *Person) Answer(ctx context.Context, method string, params rpc.Value) (r
 		return answer.Approval(method, params, answer.Denied)
 	}
 	outcome := answer.Unavailable
-	if answer.OfTurn(params, p.screen.running(params)) {
+	if answer.IsOfTurn(params, p.screen.running(params)) {
 		outcome = p.ask(ctx, method, params, card)
 	}
 	if method == command && !outcome.Approved() && outcome != answer.Cancelled {
@@ -83,7 +83,7 @@ func (p *Person) ask(ctx context.Context, method string, params rpc.Value, card 
 		}
 	}
 	text += "Allow it? [y] once, "
-	lasting := answer.Lasting(method, params)
+	lasting := answer.SessionScope(method, params)
 	if lasting != "" {
 		text += "[s] " + lasting + ", "
 	}

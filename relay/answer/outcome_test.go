@@ -7,13 +7,13 @@ import (
 	"codex-bridge/relay/answer"
 )
 
-func TestNobodyGrantsNothing(t *testing.T) {
+func TestUnattendedGrantsNothing(t *testing.T) {
 	for method, want := range map[string]string{
 		"item/commandExecution/requestApproval": `{"decision":"decline"}`,
 		"item/permissions/requestApproval":      `{"permissions":{},"scope":"turn"}`,
 	} {
 		params := value(t, []byte(`{"permissions":{"network":{"enabled":true}},"availableDecisions":["accept","decline"]}`))
-		got, err := answer.Nobody(method, params)
+		got, err := answer.Unattended(method, params)
 		if err != nil {
 			t.Fatal(err)
 		}
