@@ -116,9 +116,9 @@ vulnerabilities: ## those known of what the program imports; needs the network
 
 # A part of it: go run ./cmd/bridge-bench -only NAME, and -list for the names.
 ROUNDS ?= 11
-bench: setup postgres ## measures against cat, others and codex, writes docs/benchmarks.md; a quarter of an hour of a machine that does nothing else
+bench: setup postgres ## measures against cat, others and codex, writes docs/internals/benchmarks.md; a quarter of an hour of a machine that does nothing else
 	sh cmd/bridge-bench/socat.sh
-	go run ./cmd/bridge-bench -rounds $(ROUNDS) -write docs/benchmarks.md
+	go run ./cmd/bridge-bench -rounds $(ROUNDS) -write docs/internals/benchmarks.md
 
 # BASE=COMMIT and ROUNDS=N as in the script. It needs a machine that does nothing else.
 compare: ## the Go benchmarks of this tree against those of another commit

@@ -49,7 +49,7 @@ func (b *bench) bindings(int) (err error) {
 		return err
 	}
 	b.table.Add(table.Row{
-		Key: "bindings", Title: "the thread of a session among 100,000", What: "found and read in", Unit: "µs", Goal: table.AtMost(5000), Note: "SQLite",
+		Key: "bindings", Title: "the thread of a session among 100,000", What: "lookup", Unit: "µs", Goal: table.AtMost(5000), Note: "SQLite",
 	}, ns/1e3)
 	return nil
 }

@@ -32,11 +32,11 @@ var features = []feature{
 	{"policy", "policy", enforce, false},
 	{"hooks", "hooks", hooksOn, false},
 	{"tools", "tools", toolsOn, false},
-	{"client", "a client that knows the bridge", "", true},
+	{"client", "client with bridge methods", "", true},
 	{"trace", "trace", traceOn, false},
 	{"transcript", "transcript", keepOn, false},
-	{"most", "policy, hooks, tools and trace", enforce + hooksOn + toolsOn + traceOn, true},
-	{"all", "all of them", enforce + hooksOn + toolsOn + traceOn + keepOn, true},
+	{"most", "policy, hooks, tools, trace", enforce + hooksOn + toolsOn + traceOn, true},
+	{"all", "all", enforce + hooksOn + toolsOn + traceOn + keepOn, true},
 }
 
 // featured measures a load in a turn through a proxy with each feature, against the same
@@ -69,10 +69,10 @@ func featured(name, title string, most float64) measurement {
 		bare := times[0]
 		for i, f := range features {
 			got := times[i+1]
-			b.table.Add(table.Row{Key: key + "/" + f.key + "/time", Title: title, What: f.name + ": time", Unit: "×", Goal: goal,
-				Note: "%.2f GB/s, bare %.2f GB/s"}, ratio(got.took, bare.took), got.speed(), bare.speed())
-			b.table.Add(table.Row{Key: key + "/" + f.key + "/cpu", Title: title, What: f.name + ": processor time", Unit: "×",
-				Note: "%.0f ms, bare %.0f ms"}, ratio(got.cpu, bare.cpu), ms(got.cpu), ms(bare.cpu))
+			b.table.Add(table.Row{Key: key + "/" + f.key + "/time", Title: title, What: f.name, Unit: "×", Goal: goal,
+				Note: "%.2f GB/s, bare %.2f"}, ratio(got.took, bare.took), got.speed(), bare.speed())
+			b.table.Add(table.Row{Key: key + "/" + f.key + "/cpu", Title: title, What: f.name + ", CPU", Unit: "×",
+				Note: "%.0f ms, bare %.0f"}, ratio(got.cpu, bare.cpu), ms(got.cpu), ms(bare.cpu))
 		}
 		return nil
 	}}

@@ -59,7 +59,7 @@ func (b *bench) history(n int) (err error) {
 		return err
 	}
 	took := time.Since(began)
-	b.table.Add(table.Row{Key: "history/kept", Title: searchTitle(count, "SQLite"), What: "one more is kept in", Unit: "µs", Note: "1,000 at once; the database has %.0f MB"},
+	b.table.Add(table.Row{Key: "history/kept", Title: searchTitle(count, "SQLite"), What: "insert", Unit: "µs", Note: "1,000 at once; database %.0f MB"},
 		float64(took)/float64(time.Microsecond)/batch, float64(fileSize(s.Where())+fileSize(s.Where()+"-wal"))/1e6)
 	return b.search(ctx, s, "history/", searchTitle(count, "SQLite"))
 }
@@ -97,7 +97,7 @@ func (b *bench) search(ctx context.Context, s *store.Store, key, title string) (
 			busy = append(busy, ms(after-before))
 		}
 		b.table.Add(table.Row{Key: key + one.key, Title: title, What: one.what, Unit: "ms", Goal: table.AtMost(100),
-			Note: "%.1f ms of our own processor time"}, table.Median(took), table.Median(busy))
+			Note: "CPU %.1f ms"}, table.Median(took), table.Median(busy))
 	}
 	return nil
 }

@@ -62,8 +62,8 @@ func (b *bench) hooksOf(n int, socket string) error {
 	}
 	one, refusal, base := table.Median(ours), table.Median(refusals), table.Median(trues)
 	title := "one hook, from the start of its process to its end"
-	b.table.Add(table.Row{Key: "hook/ratio", Title: title, What: "to `true` started the same way", Unit: "×", Goal: table.AtMost(2.5)}, one/base)
-	b.table.Add(table.Row{Key: "hook/time", Title: title, What: "nothing is said", Unit: "ms", Goal: table.AtMost(10), Note: "`true` %.1f ms"}, one, base)
+	b.table.Add(table.Row{Key: "hook/ratio", Title: title, What: "against `true`", Unit: "×", Goal: table.AtMost(2.5)}, one/base)
+	b.table.Add(table.Row{Key: "hook/time", Title: title, What: "the call passes", Unit: "ms", Goal: table.AtMost(10), Note: "`true` %.1f ms"}, one, base)
 	b.table.Add(table.Row{Key: "hook/denied", Title: title, What: "the call is denied", Unit: "ms", Goal: table.AtMost(10)}, refusal)
 
 	var many, none []float64

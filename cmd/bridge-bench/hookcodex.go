@@ -74,9 +74,9 @@ func (b *bench) hooksOfCodex(int) (err error) {
 		return fmt.Errorf("%w; codex-bridge says: %s", err, e.Stderr())
 	}
 	b.table.Add(table.Row{Key: "hook-codex/one", Title: "one hook, as the real codex measures it", What: "p50 of 15, one by one", Unit: "ms", Goal: table.AtMost(10),
-		Note: "in whole ms, from the start of its process to its answer"}, table.Median(one))
+		Note: "Codex reports whole ms"}, table.Median(one))
 	b.table.Add(table.Row{Key: "hook-codex/many", Title: "one hook, as the real codex measures it", What: "p99 of 40 at once", Unit: "ms", Goal: table.AtMost(50),
-		Note: "p50 %.1f ms; codex and what it starts share the cores with them"}, table.Quantile(together, 0.99), table.Median(together))
+		Note: "p50 %.1f ms"}, table.Quantile(together, 0.99), table.Median(together))
 	return nil
 }
 

@@ -3,7 +3,7 @@
 // Command bridge-bench measures what the bridge costs: it builds the proxy,
 // runs it as a real process against `cat` in the same place, and prints ratios.
 //
-//	go run ./cmd/bridge-bench [-list] [-only NAME,…] [-rounds N] [-short] [-write docs/benchmarks.md]
+//	go run ./cmd/bridge-bench [-list] [-only NAME,…] [-rounds N] [-short] [-write docs/internals/benchmarks.md]
 //
 // Machines are noisy, so nothing here is an absolute promise: in each round the
 // proxy and the reference run one behind the other, a round gives one ratio, and

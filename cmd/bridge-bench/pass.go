@@ -36,18 +36,17 @@ func (p passage) round(b *bench, n int) error {
 	if err != nil {
 		return err
 	}
-	b.table.Add(table.Row{Key: key + "/time", Title: title, What: "time", Unit: "×", Goal: orNone(p.goals.time), Note: "%.2f GB/s, cat %.2f GB/s"},
+	b.table.Add(table.Row{Key: key + "/time", Title: title, What: "time", Unit: "×", Goal: orNone(p.goals.time), Note: "%.2f GB/s, cat %.2f"},
 		ratio(ours.took, cat.took), ours.speed(), cat.speed())
-	b.table.Add(table.Row{Key: key + "/cpu", Title: title, What: "processor time", Unit: "×", Goal: orNone(p.goals.cpu), Note: "%.0f ms, cat %.0f ms"},
+	b.table.Add(table.Row{Key: key + "/cpu", Title: title, What: "CPU", Unit: "×", Goal: orNone(p.goals.cpu), Note: "%.0f ms, cat %.0f"},
 		ratio(ours.cpu, cat.cpu), ms(ours.cpu), ms(cat.cpu))
 	if p.goals.memory > 0 {
-		b.table.Add(table.Row{Key: key + "/memory", Title: title, What: "memory over idle", Unit: "MiB", Goal: orNone(p.goals.memory),
-			Note: "highest RSS less that before the load"}, mib(ours.peak-ours.idle))
+		b.table.Add(table.Row{Key: key + "/memory", Title: title, What: "memory", Unit: "MiB", Goal: orNone(p.goals.memory)}, mib(ours.peak-ours.idle))
 	}
 	if err := b.passPeers(p, cat); err != nil {
 		return err
 	}
-	b.table.Add(table.Row{Key: "idle/memory", Title: "idle", What: "memory", Unit: "MiB", Goal: table.AtMost(24), Note: "RSS after the handshake"}, mib(ours.idle))
+	b.table.Add(table.Row{Key: "idle/memory", Title: "idle", What: "resident memory", Unit: "MiB", Goal: table.AtMost(24), Note: "after the handshake"}, mib(ours.idle))
 	return nil
 }
 

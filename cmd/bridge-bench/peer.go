@@ -58,10 +58,10 @@ func (b *bench) aboutSocat() string {
 				version, _, _ = strings.Cut(rest, " ")
 				version = " " + version
 			}
-			return "socat" + version + " is the one on PATH, of the package `socat` on Debian; it moves 64 KiB at a time."
+			return "socat" + version + " moves 64 KiB at a time."
 		}
 	}
-	return "socat was not on PATH (on Debian: `apt-get install socat`), so that it has no rows."
+	return "socat was not on PATH and has no rows."
 }
 
 // start is a starter.
@@ -96,7 +96,7 @@ func (b *bench) passPeers(p passage, cat passed) error {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
 		b.table.Add(table.Row{
-			Key: "pass/" + p.load + "/" + string(p.over) + "/" + one.key, Title: p.title + ", " + string(p.over), What: "time of " + one.name + part, Unit: "×",
+			Key: "pass/" + p.load + "/" + string(p.over) + "/" + one.key, Title: p.title + ", " + string(p.over), What: one.name + part, Unit: "×",
 			Note: "%.2f GB/s",
 		}, got.perByte()/cat.perByte(), got.speed())
 	}

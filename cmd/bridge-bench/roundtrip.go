@@ -32,21 +32,21 @@ func roundTrip(t transport) measurement {
 		p99, cat99 := table.Quantile(ours, 0.99), table.Quantile(cats, 0.99)
 		title := "round trip of 250 B, " + string(t)
 		b.table.Add(table.Row{Key: key + "/p50", Title: title, What: "p50", Unit: "×", Goal: table.AtMost(1.6),
-			Note: "%.1f µs, cat %.1f µs"}, p50/cat50, p50, cat50)
+			Note: "%.1f µs, cat %.1f"}, p50/cat50, p50, cat50)
 		b.table.Add(table.Row{Key: key + "/p99", Title: title, What: "p99", Unit: "×",
-			Note: "%.1f µs, cat %.1f µs"}, p99/cat99, p99, cat99)
+			Note: "%.1f µs, cat %.1f"}, p99/cat99, p99, cat99)
 		b.table.Add(table.Row{Key: key + "/added", Title: title, What: "added to cat's p50", Unit: "µs", Goal: table.AtMost(20)}, p50-cat50)
 		// Mostly the time in which the system wakes up two more processes: on a machine
 		// with nothing else to do, its cores sleep, and that is 40 µs; else 12.
-		b.table.Add(table.Row{Key: key + "/alone", Title: title, What: "added to nothing between", Unit: "µs",
-			Note: "to %.1f µs; two cats add %.1f µs"}, p50-alone50, alone50, cat50-alone50)
+		b.table.Add(table.Row{Key: key + "/alone", Title: title, What: "added to no proxy", Unit: "µs",
+			Note: "%.1f µs; two cats add %.1f"}, p50-alone50, alone50, cat50-alone50)
 		for _, one := range b.peers {
 			times, err := b.trips(one.start(b), t, count)
 			if err != nil {
 				return fmt.Errorf("%s: %w", one.name, err)
 			}
 			p50 := table.Median(times)
-			b.table.Add(table.Row{Key: key + "/" + one.key, Title: title, What: "p50 of " + one.name, Unit: "×", Note: "%.1f µs"}, p50/cat50, p50)
+			b.table.Add(table.Row{Key: key + "/" + one.key, Title: title, What: one.name + ", p50", Unit: "×", Note: "%.1f µs"}, p50/cat50, p50)
 		}
 		return nil
 	}}

@@ -46,7 +46,7 @@ func (b *bench) startOf(n int, r table.Row, codex string) error {
 			added, base = append(added, ours-alone), append(base, alone)
 		}
 	}
-	r.Title, r.Unit, r.Note = "start to the first byte forwarded, added", "ms", "to %.1f ms without us"
+	r.Title, r.Unit, r.Note = "start to the first byte forwarded, added", "ms", "%.1f ms without the bridge"
 	b.table.Add(r, table.Median(added), table.Median(base))
 	return nil
 }

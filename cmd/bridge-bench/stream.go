@@ -31,9 +31,9 @@ func (b *bench) stream(n int) error {
 		return err
 	}
 	const title = "a stream of 2 GiB, with trace and transcript"
-	b.table.Add(table.Row{Key: "stream/memory", Title: title, What: "memory over idle", Unit: "MiB", Goal: table.AtMost(64),
-		Note: "highest RSS less that before the load; 24 MiB may wait to be written"}, mib(p.peak-p.idle))
+	b.table.Add(table.Row{Key: "stream/memory", Title: title, What: "memory", Unit: "MiB", Goal: table.AtMost(64),
+		Note: "24 MiB may wait to be written"}, mib(p.peak-p.idle))
 	b.table.Add(table.Row{Key: "stream/speed", Title: title, What: "passes at", Unit: "MB/s",
-		Note: "the trace has %.0f MB; what came faster than it could be written is counted there"}, p.speed()*1e3, float64(info.Size())/1e6)
+		Note: "trace %.0f MB; the rest is counted there"}, p.speed()*1e3, float64(info.Size())/1e6)
 	return os.RemoveAll(state)
 }

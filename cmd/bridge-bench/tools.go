@@ -36,7 +36,7 @@ func (b *bench) tools(int) error {
 		return err
 	}
 	b.table.Add(table.Row{Key: "tools/added", Title: "a call of a tool that is a command", What: "added to the command", Unit: "ms", Goal: table.AtMost(3),
-		Note: "p50; %.1f ms, the command alone %.1f ms"}, times.Call-times.Alone, times.Call, times.Alone)
+		Note: "p50; %.1f ms, command alone %.1f"}, times.Call-times.Alone, times.Call, times.Alone)
 	return nil
 }
 

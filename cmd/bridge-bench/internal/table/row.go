@@ -3,7 +3,6 @@ package table
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Row is one line of the report.
@@ -58,7 +57,12 @@ func (l *line) number(v float64) string {
 	return fmt.Sprintf(format, v)
 }
 
-func (l *line) withUnit(v float64) string { return strings.TrimSpace(l.number(v) + " " + l.Unit) }
+func (l *line) withUnit(v float64) string {
+	if l.Unit == "" || l.Unit == "×" {
+		return l.number(v) + l.Unit
+	}
+	return l.number(v) + " " + l.Unit
+}
 
 // measured is the median, and the range where the values differ.
 func (l *line) measured() string {
@@ -72,9 +76,9 @@ func (l *line) measured() string {
 func (l *line) target() string {
 	switch l.Goal.kind {
 	case atMost:
-		return "≤ " + l.withUnit(l.Goal.bound)
+		return "≤" + l.withUnit(l.Goal.bound)
 	case atLeast:
-		return "≥ " + l.withUnit(l.Goal.bound)
+		return "≥" + l.withUnit(l.Goal.bound)
 	}
 	return "–"
 }

@@ -52,19 +52,32 @@ func (t *Table) Terminal(out io.Writer) error {
 }
 
 // Markdown writes the table, and each goal that is missed with the reason that why gives
-// for its key.
+// for its key. The cells have no spaces around them, which keeps the page short.
 func (t *Table) Markdown(out io.Writer, why func(key string) string) {
-	fmt.Fprintln(out, "| what | | measured | goal | | |\n|---|---|---|---|---|---|")
+	fmt.Fprintln(out, "|what||median (range)|goal|note|\n|---|---|---|---|---|")
 	for i, title := range t.titles() {
 		l := t.lines[i]
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", title, l.What, l.measured(), l.target(), l.verdict(), l.note(t.Rounds))
+		goal := ""
+		if l.Goal.kind != none {
+			goal = l.target()
+		}
+		if l.missed() {
+			goal = "**" + goal + "**"
+		}
+		fmt.Fprintf(out, "|%s|%s|%s|%s|%s|\n", title, l.What, l.measured(), goal, l.note(t.Rounds))
 	}
-	fmt.Fprintln(out, "\n## Goals that are missed")
-	missed := false
+	fmt.Fprintln(out, "\n## Missed goals")
+	missed, last := false, ""
 	for _, l := range t.lines {
 		if l.missed() {
 			missed = true
-			fmt.Fprintf(out, "\n**%s: %s**: %s instead of %s. %s\n", l.Title, l.What, l.withUnit(l.median()), l.target(), why(l.Key))
+			reason := why(l.Key)
+			if reason == last {
+				reason = "The reason is the same."
+			} else {
+				last = reason
+			}
+			fmt.Fprintf(out, "\n**%s: %s**: %s, goal %s. %s\n", l.Title, l.What, l.withUnit(l.median()), l.target(), reason)
 		}
 	}
 	if !missed {
