@@ -10,7 +10,7 @@ import (
 
 // pins are features of Codex that act where no rule of the policy sees them. The bridge
 // switches them off on Codex's command line. Naming the key in full in policy.config_keys
-// lifts a pin; a glob does not. docs/doors.md lists all features.
+// lifts a pin; a glob does not. docs/internals/doors.md lists all features.
 var pins = []struct{ feature, reason string }{
 	// Measured: a skill of the repository names a command in agents/openai.yaml. Codex writes
 	// it into the user's config.toml as an MCP server and starts it outside of the sandbox,

@@ -15,7 +15,7 @@ import (
 )
 
 // Every feature of the Codex at hand has a row in testdata/features, of the same stage and
-// default. A new feature, and one that has come to be on, has to be judged: see docs/doors.md.
+// default. A new feature, and one that has come to be on, has to be judged: see docs/internals/doors.md.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{plugins: true})
@@ -66,10 +66,10 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// The tests that docs/doors.md names exist.
+// The tests that docs/internals/doors.md names exist.
 func TestDoorsAreTested(t *testing.T) {
 	t.Parallel()
-	doors, err := os.ReadFile("../../../docs/doors.md")
+	doors, err := os.ReadFile("../../../docs/internals/doors.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +92,6 @@ func TestDoorsAreTested(t *testing.T) {
 		}
 	}
 	if len(names) == 0 {
-		t.Error("docs/doors.md names no test")
+		t.Error("docs/internals/doors.md names no test")
 	}
 }
