@@ -11,7 +11,7 @@
 //
 // CODEX_BRIDGE_E2E_NEOVIM names a Neovim other than the one of `make editors`.
 //
-// CODEX_BRIDGE_NOISE_SEED is the seed of what is said beside the protocol in every conversation (docs/reliability.md); 0: nothing, random: another each time.
+// CODEX_BRIDGE_NOISE_SEED is the seed of what is said beside the protocol in every conversation (docs/internals/reliability.md); 0: nothing, random: another each time.
 //
 // CODEX_BRIDGE_E2E_RACE has codex-bridge built with the race detector, which ends it at the first race.
 //
