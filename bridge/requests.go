@@ -45,7 +45,7 @@ const (
 	maxPending = 4096    // requests; twice as many for urgent ones
 	maxIDLen   = 1 << 10 // bytes of an id as written
 	// abandonedAfter is the age at which a request is abandoned if there are too many. Codex
-	// drops some messages without a response (docs/design.md).
+	// drops some messages without a response (docs/internals/codex.md).
 	abandonedAfter = time.Minute
 	// maxAbandoned is the maximum number of abandoned requests. Beyond it the client gets an
 	// error for a new request.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -59,7 +60,7 @@ func (t *Table) Markdown(out io.Writer, why func(key string) string) {
 		l := t.lines[i]
 		goal := ""
 		if l.Goal.kind != none {
-			goal = l.target()
+			goal = strings.TrimSuffix(l.target(), " "+l.Unit) // the median has the unit
 		}
 		if l.missed() {
 			goal = "**" + goal + "**"
