@@ -70,7 +70,7 @@ func TestRelayUnanswered(t *testing.T) {
 		},
 		"client that allows what it can't": {
 			more:   func(*world) string { return "" },
-			client: func(e *editor.Editor, m editor.Message) { _ = e.Reply(m, decision("allow")) }, want: `"allow" is none`,
+			client: func(e *editor.Editor, m editor.Message) { _ = e.Reply(m, decision("allow")) }, want: `"allow" is not valid`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
