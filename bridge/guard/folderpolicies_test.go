@@ -134,3 +134,20 @@ codex>  {"id":"$config","result":{"config":{},"layers":[]}}
 		})
 	}
 }
+
+// A feature that the policy of a thread's folder keeps off is off in the thread, although Codex was started with it.
+func TestFolderPolicyKeepsFeatureOff(t *testing.T) {
+	const feature = "features.skill_mcp_dependency_install"
+	c, g, w := converse(t, strings.Replace(loosePolicy, "[policy]", "[policy]\nconfig_keys = [\""+feature+"\"]", 1), guard.NoRecord)
+	own := load(t, loosePolicy)
+	g.Workspaces(func(folder string) (*policy.Policy, error) {
+		if folder == w.Start {
+			return own, nil
+		}
+		return nil, nil
+	})
+	c.Play("start", `
+editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
+codex<  {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user","config":{"`+feature+`":false}}}
+`)
+}

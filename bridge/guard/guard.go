@@ -172,9 +172,12 @@ func (g *Guard) Threads() int { return g.threads.count() }
 
 // decide holds one message of the client to the policy.
 func (g *Guard) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
-	thread, _ := call.Params.Get("threadId").Text()
-	policies := g.policiesOf(call.Method, thread)
-	p := policies[0]
+	return g.decideUnder(ctx, call, g.policiesOf(call.Method, textOf(call, "threadId")))
+}
+
+// decideUnder holds one message of the client to policies, of which the first decides whether they are enforced.
+func (g *Guard) decideUnder(ctx context.Context, call *bridge.ClientMessage, policies []*policy.Policy) *rpc.Error {
+	thread, p := textOf(call, "threadId"), policies[0]
 	if err := g.refuseUnenforced(call); err != nil {
 		return err
 	}
@@ -282,11 +285,7 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	var refusal *rpc.Error
 	j.own, refusal = g.folderPolicies(ctx, call, d, &j.state)
 	policies = slices.Concat(policies, j.own)
-	for _, q := range policies[1:] {
-		if q.Mode() == config.Enforce {
-			d = g.also(ctx, q, call, d, &j.state)
-		}
-	}
+	d = g.together(ctx, policies, call, d, &j.state)
 	if refusal == nil {
 		refusal = respelled(call.Method, textOf(call, "threadId"))
 	}
@@ -343,7 +342,7 @@ func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Cli
 // interrupt for one, does not wait for its thread.
 func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) policy.State {
 	state := g.stateNow(rpc.Value{})
-	state.Unpinned = p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
+	state.Unpinned = g.isUnpinned(p)
 	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
 		state.Thread = g.threads.get(ctx, id, g.peer.CodexDone())
 		if state.Thread == nil && p.Mode() == config.Enforce && (m.Method == "thread/resume" || m.Method == "thread/fork") {

@@ -86,29 +86,18 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 	return found, nil
 }
 
-// also checks what an earlier policy has left of a message against one more.
-func (g *Guard) also(ctx context.Context, p *policy.Policy, call *bridge.ClientMessage, d policy.Decision, state *policy.State) policy.Decision {
-	if d.Verdict == policy.Deny {
-		return d
-	}
-	m, err := rpc.ParseMessage(d.Message)
-	if err != nil {
-		return policy.Decision{Verdict: policy.Deny, Err: rpc.Errorf(rpc.CodeRefused, "%s: the message can't be checked: %v", clip(call.Method), err)}
-	}
-	e := g.informed(ctx, p, call, m, state)
-	switch e.Verdict {
-	case policy.Pass:
-		return d
-	case policy.Rewrite:
-		e.Changes = append(d.Changes, e.Changes...)
-		if d.Gated != nil && *d.Gated { // the bridge asks if one of the policies wants that
-			e.Gated = d.Gated
-			if e.Sent != nil {
-				e.Sent.Gated = d.Gated
-			}
-		}
-	}
-	return e
+// together checks what the first policy has left of a message against all of them.
+func (g *Guard) together(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, first policy.Decision, state *policy.State) policy.Decision {
+	defer func() { state.With = nil }()
+	return policy.Together(policies, first, func(p *policy.Policy, m *rpc.Message, with []*policy.Policy) policy.Decision {
+		state.With, state.Unpinned = with, slices.ContainsFunc(append(slices.Clip(with), p), g.isUnpinned)
+		return g.informed(ctx, p, call, m, state)
+	})
+}
+
+// isUnpinned reports whether Codex was started without arguments that a policy wants.
+func (g *Guard) isUnpinned(p *policy.Policy) bool {
+	return p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
 }
 
 // strictest returns the decision of the highest rank, and the policy that made it.

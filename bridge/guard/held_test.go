@@ -376,3 +376,20 @@ editor< {"id":2,"result":{}}
 		})
 	}
 }
+
+// A message is refused if the policies that count want values that exclude each other.
+func TestPoliciesThatContradictEachOther(t *testing.T) {
+	efforts := func(name string) string {
+		return strings.Replace(loosePolicy, "[policy]", "[policy]\nefforts = [\""+name+"\"]", 1)
+	}
+	c, g, _ := converse(t, loosePolicy, guard.NoRecord)
+	opens(c, "thread/start", "t1", "on-request")
+	g.SetPolicy(load(t, efforts("low")))
+	g.SetPolicy(load(t, efforts("high")))
+	c.Play("turns", `
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[],"effort":"high"}}
+editor< {"id":2,"error":{"code":-32010,"message":"<text>","data":{"method":"turn/start","rule":"policy.efforts","field":"params.effort","origin":"<text>","reason":"<text>","mend":"<text>"}}}
+editor> {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+codex<  {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[]}}
+`)
+}

@@ -12,11 +12,16 @@ import (
 )
 
 // own is a bridge.Feature that refuses the bridge's own methods that policy.methods denies.
-type own struct{ g *Guard }
+type own struct {
+	g        *Guard
+	threadOf func(ctx context.Context, session string) (string, error)
+}
 
 // Own returns the feature that refuses the bridge's own methods, bridge/…, where policy.methods denies them. It stands
-// before the features that answer these methods.
-func (g *Guard) Own() bridge.Feature { return own{g} }
+// before the features that answer these methods. threadOf returns the thread of a session, "" if it has none.
+func (g *Guard) Own(threadOf func(ctx context.Context, session string) (string, error)) bridge.Feature {
+	return own{g, threadOf}
+}
 
 // Routes implements bridge.Feature.
 func (o own) Routes() []bridge.Route {
@@ -29,10 +34,19 @@ func (o own) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Error 
 	if !strings.HasPrefix(call.Method, "bridge/") {
 		return nil
 	}
-	thread, _ := call.Params.Get("threadId").Text()
 	denies := func(p *policy.Policy) bool { return p.Mode() != config.Off && p.Denies(call.Method) }
-	if !slices.ContainsFunc(o.g.policiesOf(call.Method, thread), denies) {
+	thread, session := textOf(call, "threadId"), textOf(call, "sessionKey")
+	policies := o.g.policiesOf(call.Method, thread)
+	if thread == "" && session != "" && slices.ContainsFunc(o.g.policies(""), denies) { // that of some thread; "" is none
+		var err error
+		thread, err = o.threadOf(ctx, session)
+		if policies = o.g.policiesOf(call.Method, thread); err != nil {
+			policies = o.g.policies("")
+		}
+	}
+	i := slices.IndexFunc(policies, denies)
+	if i < 0 {
 		return nil
 	}
-	return o.g.decide(ctx, call)
+	return o.g.decideUnder(ctx, call, policies[i:i+1])
 }

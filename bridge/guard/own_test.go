@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -36,8 +37,32 @@ func TestOwnMethodIsDenied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := guard.New(load(t, readOnlyPolicy+"mode = \""+test.mode+"\"\n[policy.methods]\n"+test.methods+"\n"), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
-			c := bridgetest.Start(t, g.Own(), echo{}, g)
+			c := bridgetest.Start(t, g.Own(nil), echo{}, g)
 			c.Play(name, `editor> {"id":1,"method":"bridge/echo","params":{"threadId":"t"}}`+"\n"+test.want+"\n")
 		})
+	}
+}
+
+// A method of the bridge's own is refused for a session whose thread keeps a policy that denies it. If the thread can't be
+// found out, each policy that some thread keeps counts.
+func TestOwnMethodIsDeniedBySession(t *testing.T) {
+	const denies = "[policy.methods]\n\"bridge/echo\" = \"deny\"\n"
+	g := guard.New(load(t, loosePolicy+denies), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
+	c := bridgetest.Start(t, g.Own(func(_ context.Context, session string) (string, error) {
+		if session == "broken" {
+			return "", errors.New("the store can't be read")
+		}
+		return map[string]string{"kept": "t1", "new": "t2"}[session], nil
+	}), echo{}, g)
+	c.Bind("start", world(t).Start)
+	opens(c, "thread/start", "t1", "on-request")
+	g.SetPolicy(load(t, loosePolicy))
+	opens(c, "thread/start", "t2", "on-request")
+	for session, refused := range map[string]bool{"kept": true, "new": false, "none": false, "broken": true} {
+		want := `"result":{}`
+		if refused {
+			want = `"error":{"code":-32010,"message":"<text>","data":"$data"}`
+		}
+		c.Play(session, `editor> {"id":9,"method":"bridge/echo","params":{"sessionKey":"`+session+`"}}`+"\neditor< {\"id\":9,"+want+"}\n")
 	}
 }

@@ -41,7 +41,7 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 		return p.refused(known, verdict, ok)
 	}
 	row := p.methods[m.Method]
-	c := call{p: p, row: row, m: m, params: m.Params, st: st}
+	c := call{p: p.tightened(st.With), row: row, m: m, params: m.Params, st: st}
 	if c.admit() {
 		c.lookAlikes()
 		for i := range row.rules {

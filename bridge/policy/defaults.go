@@ -145,8 +145,7 @@ func (c *call) defaultNetwork() bool { return c.st.Defaults.Network && !c.p.netw
 func (c *call) defaultRoots() (kept []string, loose bool) {
 	workspace := c.opensIn()
 	for _, path := range c.st.Defaults.WritableRoots {
-		if at, err := c.st.canonical(path); err == nil && belowAny(c.allowed(), at) && !c.st.exposes(at) && !c.st.inPath(at) && !c.st.holdsLink(at) &&
-			!c.p.protects(c.allowed(), at) && !c.p.leadsToProtected(at) && c.swappableIn(at) == "" && c.foreignFile(at) == "" && (at == workspace || workspace == "" || !overlap(at, workspace)) {
+		if at, err := c.st.canonical(path); err == nil && c.mayBeRoot(at) && c.swappableIn(at) == "" && c.foreignFile(at) == "" && (at == workspace || workspace == "" || !overlap(at, workspace)) {
 			kept = append(kept, at)
 		}
 	}
@@ -164,7 +163,7 @@ func (c *call) wantDefaults() {
 			"give the profile [permissions."+d.OwnFence+"] another name")
 		return
 	}
-	leaks := p.limit > readOnly && !c.profiled
+	leaks := p.letsWrite() && !c.profiled
 	if d == nil {
 		c.needs = c.needs || c.row.starts && (leaks || p.efforts != nil)
 		return

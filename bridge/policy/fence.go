@@ -107,7 +107,7 @@ func (f Fence) equal(other Fence) bool {
 // workspace-write. A thread that is read-only now may be raised by a turn, and has
 // the profile too.
 func (c *call) fence([]string) {
-	if c.err != nil || c.p.limit == readOnly {
+	if c.err != nil || !c.p.letsWrite() {
 		return
 	}
 	c.defineFence()
@@ -156,7 +156,7 @@ func (c *call) fence([]string) {
 			f = fenceFlags{network: d.Network, noTmpdir: d.NoTmpdir, noSlashTmp: d.NoSlashTmp, roots: true}
 		}
 		f.network = f.network && c.p.network
-		f.roots = f.roots && len(c.sent.Fence.Roots) > 0
+		f.roots = f.roots && len(c.sent.Fence.Roots) > 0 && c.barredRoot(c.sent.Fence.Roots) == ""
 		c.putFence(f, "sandbox")
 		c.sent.Sandbox = to.String()
 		if !stays {
@@ -472,6 +472,11 @@ func (c *call) fenceTurn([]string) {
 				c.note("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleProtected,
 					root+" can't be made writable in a turn of this thread, whose sandbox protects what governs it; name it in sandbox_workspace_write.writable_roots of codex's configuration, or open a thread there")
 			}
+		}
+		if barred := c.barredRoot(t.Fence.Roots); f.roots && barred != "" {
+			f.roots = false
+			c.note("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleRoots,
+				"the thread's profile would make "+barred+" writable, too, which is not allowed")
 		}
 		c.putFence(f, "sandboxPolicy")
 	case t.Unfenced && nothing(c.params.Get("sandboxPolicy")) && nothing(c.params.Get(permissionsKey)):

@@ -147,6 +147,10 @@ func (o *oracle) sandbox() {
 	default:
 		known = false
 	}
+	if strings.HasPrefix(name, "codex-bridge") {
+		o.ownProfile(name)
+		name = ":workspace"
+	}
 	l, ok := levels[name]
 	if known && (!ok || l > levels[o.cfg.Sandbox]) {
 		o.fail("sandbox %q", name)
@@ -172,6 +176,30 @@ func (o *oracle) sandbox() {
 	}
 	if o.method == "thread/start" && perm == nil && levels[o.cfg.Sandbox] > 0 && !strings.HasPrefix(o.st.Defaults.Permissions, ":") {
 		o.leaks(l)
+	}
+}
+
+// ownProfile: the bridge's own profile has the roots and the network that were allowed when it was defined.
+func (o *oracle) ownProfile(name string) {
+	if strings.Contains(name, "-network") && !o.cfg.Network {
+		o.fail("network of %s", name)
+	}
+	if !strings.HasSuffix(name, "-roots") {
+		return
+	}
+	var roots []string
+	if !o.opens {
+		roots = o.st.Thread.Fence.Roots
+	}
+	for key, access := range o.overlay {
+		if root, ok := strings.CutPrefix(key, "permissions."+name+".filesystem."); ok && path.IsAbs(root) && access == "write" {
+			roots = append(roots, root)
+		}
+	}
+	for _, root := range roots {
+		if !o.writable(root) {
+			o.fail("root %s of %s", root, name)
+		}
 	}
 }
 
@@ -371,6 +399,9 @@ func (o *oracle) keys() {
 		}
 		if strings.HasPrefix(k, "projects.") && o.cfg.ProjectTrust != "codex" {
 			continue // judged in trust
+		}
+		if strings.HasPrefix(k, "permissions.codex-bridge") {
+			continue // judged in ownProfile
 		}
 		if k == "features.skill_mcp_dependency_install" && v == false {
 			continue // pinned

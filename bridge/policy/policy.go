@@ -34,6 +34,7 @@ type Policy struct {
 	protected [][]string // policy.protected_paths, by segment
 	// protectedBy are the same by their first name, folded.
 	protectedBy map[string][][]string
+	beside      []*Policy // of tightened: the policies that judge a message together
 
 	unknown   bool              // methods and fields that nobody has judged pass
 	overrides map[string]string // policy.methods

@@ -80,6 +80,9 @@ func (p *Policy) allowed(st State, workspace string) []string {
 			}
 		}
 	}
+	for _, q := range p.beside {
+		out = inBoth(out, q.allowed(st, workspace))
+	}
 	return out
 }
 

@@ -91,6 +91,8 @@ type State struct {
 	Agent *AgentSettings
 	// Unpinned reports that Codex was started without Policy.PinArgs.
 	Unpinned bool
+	// With are the policies that judge the message together, from the second round of Together on.
+	With []*Policy
 	// Repositories may be nil: then a folder has no roots.
 	Repositories Repositories
 	// PolicyFiles may be nil: then no file of a workspace governs its threads.

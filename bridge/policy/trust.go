@@ -20,6 +20,9 @@ const (
 	trustCodex = "codex"
 )
 
+// trustValues are these values, the loosest first.
+var trustValues = []string{trustCodex, trustUser, trustNever}
+
 // ProjectTrust is the value of policy.project_trust.
 func (p *Policy) ProjectTrust() string { return p.trust }
 

@@ -23,10 +23,11 @@ func (c *call) turnSandbox([]string) {
 		return
 	}
 	asked, ok := named(profile, profileNames[:])
-	if f, own := fenceNamed(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Fence.On && (!f.roots || len(c.st.Thread.Fence.Roots) > 0) {
+	if f, own := fenceNamed(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Fence.On {
 		asked = workspaceWrite
-		if to, _, _ := c.lower(asked); to == asked && (!f.network || c.p.network) {
+		if to, _, _ := c.lower(asked); to == asked {
 			c.ownProfile = true
+			c.lowerFence(f)
 			return
 		}
 	}
@@ -44,6 +45,40 @@ func (c *call) turnSandbox([]string) {
 		}
 		c.setField("sandboxPolicy", sandboxObject{level: to}.json(), rule, reason)
 	}
+}
+
+// lowerFence replaces the variant of the bridge's profile that a turn names where the policy allows less. The profile has
+// the roots and the network that were allowed when the thread was opened.
+func (c *call) lowerFence(f fenceFlags) {
+	const field = "permissions"
+	if f.network && !c.p.network {
+		f.network = false
+		c.setField(field, quote(f.name()), ruleNetwork, "the network is not allowed")
+	}
+	if barred := c.barredRoot(c.st.Thread.Fence.Roots); f.roots && (barred != "" || len(c.st.Thread.Fence.Roots) == 0) {
+		f.roots = false
+		reason := "the thread has no writable roots of codex's configuration"
+		if barred != "" {
+			reason = "it makes " + barred + " writable, which is not allowed"
+		}
+		c.setField(field, quote(f.name()), ruleRoots, reason)
+	}
+}
+
+// barredRoot returns the first of a profile's roots that the policy does not let be written; "" if there is none.
+func (c *call) barredRoot(roots []string) string {
+	for _, root := range roots {
+		if !c.mayBeRoot(root) {
+			return root
+		}
+	}
+	return ""
+}
+
+// mayBeRoot reports whether the policy lets a writable root of Codex's configuration be written.
+func (c *call) mayBeRoot(root string) bool {
+	return belowAny(c.allowed(), root) && !c.st.exposes(root) && !c.st.inPath(root) && !c.st.holdsLink(root) &&
+		!c.p.protects(c.allowed(), root) && !c.p.leadsToProtected(root)
 }
 
 // namesWorkspaceWrite reports whether the turn that Codex gets has a workspace-write sandboxPolicy: the client asked

@@ -106,7 +106,7 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 		Approvals: relay.approvals, Policy: a.guard, Memory: memory, Limiter: relay.limiter,
 		Record: recorder, HasPerson: line.Answers, Log: a.log,
 	})
-	a.adds(a.guard.Own(), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
+	a.adds(a.guard.Own(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
 		a.guard.Asking(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
 		approvals.New(approvals.Options{
 			Approvals: relay.approvals, Policy: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,

@@ -1,0 +1,148 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// The policy file of the folder in which the bridge was started counts in a thread of a folder that has a policy file of
+// its own: the thread's folder is not trusted, and the protected paths of both are read-only.
+func TestPolicyFileOfStartCountsBesideThatOfThreadFolder(t *testing.T) {
+	t.Parallel()
+	const never = "project_trust = \"never\"\n"
+	const protect = "protected_paths = [\".git\", \".codex\", \".agents\", %q]\n"
+	rule := "[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n"
+	for name, test := range map[string]struct {
+		argv                  []string
+		start, own            string // policy files
+		served, zeta, ypsilon bool   // the server was started, and the files were written
+	}{
+		"codex alone":                  {[]string{codexPath, "app-server"}, "", "", true, true, true},
+		"that of the thread's folder":  {proxyArgv, "", "[policy]\n" + fmt.Sprintf(protect, "ypsilon"), true, true, false},
+		"that of the start":            {proxyArgv, "[policy]\n" + never + fmt.Sprintf(protect, "zeta"), "", false, false, true},
+		"both, one with a rule only":   {proxyArgv, "[policy]\n" + never + fmt.Sprintf(protect, "zeta"), rule, false, false, true},
+		"both, with protected paths":   {proxyArgv, "[policy]\n" + never + fmt.Sprintf(protect, "zeta"), "[policy]\n" + fmt.Sprintf(protect, "ypsilon"), false, false, false},
+		"both, with trust by the user": {proxyArgv, "[policy]\n" + fmt.Sprintf(protect, "zeta"), "[policy]\nproject_trust = \"user\"\n", true, false, true},
+		"never in the thread's folder": {proxyArgv, "[policy]\n" + fmt.Sprintf(protect, "zeta"), "[policy]\n" + never, false, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n", mute: "many"})
+			w.repositoryIn("other")
+			other := filepath.Join(w.root, "other")
+			for file, text := range map[string]string{"workspace": test.start, "other": test.own} {
+				if text != "" {
+					w.write(file+"/.codex-bridge.toml", text)
+				}
+			}
+			w.write("other/.codex/config.toml", fmt.Sprintf("[mcp_servers.x]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"touch %s/served\"]\n", w.root))
+			w.write("other/zeta/x", "old")
+			w.write("other/ypsilon/x", "old")
+			w.write("other/write.sh", "echo new > zeta/x; echo new > ypsilon/x; echo new > made")
+			w.write("home/config.toml", fmt.Sprintf("%s\n[projects.%q]\ntrust_level = \"trusted\"\n", w.read("home/config.toml"), other))
+			a := w.agreeable(test.argv...)
+			thread := a.thread(map[string]any{"cwd": other, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			a.turn(thread, "RUN: sh write.sh")
+			if !w.left("other/made") {
+				t.Errorf("the script did not run: %q", w.told())
+			}
+			for deadline := time.Now().Add(time.Second); test.served && !w.left("served") && time.Now().Before(deadline); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if got := w.left("served"); got != test.served {
+				t.Errorf("the project's server was started: %v", got)
+			}
+			for folder, want := range map[string]bool{"zeta": test.zeta, "ypsilon": test.ypsilon} {
+				if got := w.read("other/"+folder+"/x") != "old"; got != want {
+					t.Errorf("%s was written: %v", folder, got)
+				}
+			}
+			a.quit()
+		})
+	}
+}
+
+// A turn can't name the profile with the writable roots of Codex's configuration if the policy has forbidden one of them
+// since the thread was opened, or if another policy that counts for the thread forbids it.
+func TestTurnDoesNotGetForbiddenRootsOfProfile(t *testing.T) {
+	t.Parallel()
+	const protect = "[policy]\nprotected_paths = [\"zeta\"]\n"
+	for name, test := range map[string]struct {
+		start, tightened string // the policy file of the start, and what is put in place of the roots in the configuration
+		allowed          bool
+	}{
+		"allowed":                       {allowed: true},
+		"forbidden since":               {tightened: "writable_roots = [\"${workspace}\"]\n"},
+		"forbidden where Codex started": {start: "[policy]\nwritable_roots = [\"${workspace}\"]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lib := t.TempDir()
+			config := "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"
+			w := newWorld(t, options{
+				config:      config + fmt.Sprintf("writable_roots = [\"${workspace}\", %q]\n", lib),
+				codexConfig: fmt.Sprintf("[sandbox_workspace_write]\nwritable_roots = [%q]\n", lib), mute: "many",
+			})
+			if test.start != "" {
+				w.write("workspace/.codex-bridge.toml", test.start)
+			}
+			w.repositoryIn("other")
+			w.write("other/.codex-bridge.toml", protect)
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(map[string]any{"cwd": filepath.Join(w.root, "other"), "approvalPolicy": "on-request", "permissions": ":workspace"})
+			if test.tightened != "" {
+				w.write("config.toml", config+test.tightened+unhurried("[policy]"))
+				if _, err := a.WaitStderr(a.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			turn, mark := a.beginWith(thread, "RUN: echo > made; echo > "+lib+"/x", map[string]any{"permissions": "codex-bridge-roots"})
+			a.end(thread, turn, mark)
+			if !w.left("other/made") {
+				t.Errorf("the turn has no workspace-write: %q", w.told())
+			}
+			if _, err := os.Stat(lib + "/x"); (err == nil) != test.allowed {
+				t.Errorf("the root: %v; the model was told %q", err, w.told())
+			}
+			a.quit()
+		})
+	}
+}
+
+// A method of the bridge's own that a policy denies, which the session's thread keeps, is refused by the session's key,
+// too. Another session's thread was opened after the policy was replaced.
+func TestOwnMethodIsDeniedForSession(t *testing.T) {
+	t.Parallel()
+	base := "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n"
+	w := newWorld(t, options{config: base + "[policy.methods]\n\"bridge/turn/run\" = \"deny\"\n", mute: "the configuration changes"})
+	c := w.open(proxyArgv...).knows()
+	open := func(session string) string {
+		return editor.Member(c.must("thread/start", map[string]any{
+			"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "workspace-write", "bridge": map[string]any{"sessionKey": session},
+		}), "thread", "id")
+	}
+	thread := open("kept")
+	w.write("config.toml", base+unhurried(base))
+	if _, err := c.WaitStderr(c.ctx, func(text string) bool { return strings.Contains(text, "keep the policies") }); err != nil {
+		t.Fatal(err)
+	}
+	open("new")
+	for address, test := range map[string]struct {
+		key    string
+		denied bool
+	}{thread: {"threadId", true}, "kept": {"sessionKey", true}, "new": {"sessionKey", false}} {
+		if _, err := c.Call(c.ctx, "bridge/turn/run", map[string]any{test.key: address, "input": "SAY: hello"}); (err != nil) != test.denied ||
+			err != nil && !strings.Contains(err.Error(), "the configuration denies it") {
+			t.Errorf("%s %s: %v", test.key, address, err)
+		}
+	}
+	c.quit()
+}
