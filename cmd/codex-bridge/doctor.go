@@ -195,7 +195,7 @@ func examineCodex(cfg *config.Config) []finding {
 	case codex.CheckVersion(version, cfg.Codex.MinVersion) != nil:
 		found.State, found.Detail = broken, codex.CheckVersion(version, cfg.Codex.MinVersion).Error()
 	case codex.CompareVersions(version, methods.Measured) > 0:
-		found.State, found.Mend = warn, "newer than "+methods.Measured+", on which this bridge was measured: fields that it does not know pass"
+		found.State, found.Mend = warn, "newer than "+methods.Measured+", with which this bridge was tested: fields that it does not know "+unknownFields(cfg.Policy.Mode)
 	}
 	sandbox := finding{"sandbox", fine, "codex runs commands in its sandbox here", ""}
 	if text, err := ask(cfg, path, "sandbox", "--", "true"); err != nil {
@@ -206,6 +206,14 @@ func examineCodex(cfg *config.Config) []finding {
 		return []finding{found, sandbox}
 	}
 	return slices.Concat([]finding{found}, examineMethods(cfg, path, version), []finding{examineHooks(cfg, path), sandbox})
+}
+
+// unknownFields describes what happens to a field that is not in the schema of the tested Codex.
+func unknownFields(mode config.Mode) string {
+	if mode == config.Enforce {
+		return "are removed from the messages that the policy checks"
+	}
+	return "pass"
 }
 
 // ask runs codex for a moment and returns what it printed, on stdout and stderr.
