@@ -206,9 +206,9 @@ func TestLoadFiles(t *testing.T) {
 		want string // without the file's name
 	}{
 		{"named and missing", config.Options{User: missing, UserRequired: true}, ": no such file; create it, or unset CODEX_BRIDGE_CONFIG"},
-		{"folder", config.Options{User: dir}, ": cannot be read: it is a folder; mend it or remove it"},
-		{"managed folder", config.Options{Managed: dir}, ": cannot be read: it is a folder; mend it or remove it"},
-		{"too large", config.Options{User: large}, ": cannot be read: it is larger than 256KiB; mend it or remove it"},
+		{"folder", config.Options{User: dir}, ": cannot be read: it is a folder; fix it or remove it"},
+		{"managed folder", config.Options{Managed: dir}, ": cannot be read: it is a folder; fix it or remove it"},
+		{"too large", config.Options{User: large}, ": cannot be read: it is larger than 256KiB; fix it or remove it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := config.Load(tt.opts)

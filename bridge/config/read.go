@@ -110,7 +110,7 @@ func mendOf(err error) string {
 	if errors.Is(err, errLink) {
 		return "put the file itself in its place"
 	}
-	return "mend it or remove it"
+	return "fix it or remove it"
 }
 
 // reason is an error of the file system without the path, which is shown

@@ -112,7 +112,7 @@ func (g *Guard) keptUntrusted(call *bridge.ClientMessage, folder string, state p
 		}
 		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, list(kept))
 		mend := g.policy.Load().TrustMend(project, state)
-		g.log.Warn(summary, "project", project, "mend", mend)
+		g.log.Warn(summary, "project", project, "hint", mend)
 		if g.peer.OptedOut(warning) {
 			return
 		}

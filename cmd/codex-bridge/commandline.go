@@ -36,7 +36,7 @@ func holdArgs(cfg *config.Config, args []string, own int, record guard.Recorder,
 		text = "policy (audit: not applied): would be taken out of the command line"
 	}
 	for _, c := range d.Changes {
-		log.Warn(text, "flag", c.Flag, "reason", c.Reason, "rule", c.Rule, "from", origin(cfg, c.Rule), "mend", c.Mend)
+		log.Warn(text, "flag", c.Flag, "reason", c.Reason, "rule", c.Rule, "from", origin(cfg, c.Rule), "hint", c.Mend)
 	}
 	err = recordArgs(cfg, args, d, record)
 	switch {

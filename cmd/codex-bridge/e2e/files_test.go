@@ -76,8 +76,8 @@ func TestFiles(t *testing.T) {
 		{"config.toml", "a link", works}, // many keep theirs elsewhere
 		{"config.toml", "a link to none", "no such file; create it"},
 		{"config.toml", "with two names", works},
-		{"config.toml", "a pipe", "it is not a regular file; mend it"},
-		{"config.toml", "a folder", "it is a folder; mend it"},
+		{"config.toml", "a pipe", "it is not a regular file; fix it"},
+		{"config.toml", "a folder", "it is a folder; fix it"},
 		{"config.toml", "gone", "no such file; create it"},
 		{"workspace/.codex-bridge.toml", "a pipe", works},      // see TestInvalidPolicyFileAtTheStart
 		{"workspace/.codex-bridge.toml", "open to all", works}, // it can only tighten

@@ -28,7 +28,7 @@ export function choose(where: Where, find: (name: string) => string | undefined)
     return { kind: "bridge", name: "codex-bridge", command: bridge, args: ["app-server"], env, framing: "headers" };
   }
   if (where.path !== defaultPath) {
-    throw new Error(`${where.path || "(nothing)"} is not a program that can be started; mend the setting codexBridge.path`);
+    throw new Error(`${where.path || "(nothing)"} is not a program that can be started; fix the setting codexBridge.path`);
   }
   if (where.configFile) {
     throw new Error("codexBridge.configFile is set, and codex-bridge is not on PATH; install it, or set codexBridge.path");
@@ -37,7 +37,7 @@ export function choose(where: Where, find: (name: string) => string | undefined)
   if (!codex) {
     throw new Error(
       where.codexPath
-        ? `${where.codexPath} is not a program that can be started; mend the setting codexBridge.codexPath`
+        ? `${where.codexPath} is not a program that can be started; fix the setting codexBridge.codexPath`
         : "neither codex-bridge nor codex is on PATH; install them, or set codexBridge.path and codexBridge.codexPath",
     );
   }

@@ -191,7 +191,7 @@ export class Session {
     ]);
     peer.notify("initialized");
     this.methods = new Set(welcome.bridge?.methods ?? []);
-    if (program.kind === "bridge" && !welcome.bridge) throw new Error(`${program.command} does not answer as codex-bridge; mend the setting codexBridge.path`);
+    if (program.kind === "bridge" && !welcome.bridge) throw new Error(`${program.command} does not answer as codex-bridge; fix the setting codexBridge.path`);
     if (program.kind === "codex") this.show({ state: "plain" });
     else await this.refreshGate();
     if (this.methods.has("bridge/tool/register") && this.world.tools().length > 0) {
