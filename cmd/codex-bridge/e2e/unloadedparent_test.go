@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,6 +48,9 @@ func TestNamedAgentOfUnloadedThread(t *testing.T) {
 				for _, output := range r.ToolOutputs() {
 					refused = refused || strings.Contains(output, "can't be told")
 				}
+			}
+			if name != "bridge" { // the agent works on after the turn of its parent
+				a.awaits(filepath.Join(w.workspace, "made"))
 			}
 			if want := name == "bridge"; refused != want || w.left("workspace/made") == want {
 				t.Errorf("refused: %v, made: %v", refused, w.left("workspace/made"))
