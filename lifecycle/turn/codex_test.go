@@ -11,26 +11,20 @@ import (
 	"codex-bridge/rpc"
 )
 
-// codex is a stand-in that does with input what the real one was seen to do: a running
-// turn takes it, gives it to the model before it ends, and loses it when it is
-// interrupted; a review takes none; a turn that is started while one runs joins it.
+// codex simulates the measured behaviour of Codex. A running turn takes input, gives it to the
+// model before it ends, and loses it when it is interrupted. A review takes no input. turn/start
+// while a turn runs joins that turn.
 type codex struct {
 	tell   chan Event
 	thread *Thread
-	silent bool // does not show the ids of inputs, as older versions
+	silent bool // does not send the ids of inputs, like older versions
 
 	mu      sync.Mutex
 	rand    *rand.Rand
 	n       int
 	running *running
-	model   []string // texts, as it was given them
-	asked   []asked  // that were carried out or refused
+	model   []string // the texts that the model was given
 	turns   sync.WaitGroup
-}
-
-type asked struct {
-	method string
-	params json.RawMessage
 }
 
 type running struct {
@@ -51,7 +45,7 @@ func newCodex(seed int64) *codex {
 	return c
 }
 
-// deliver tells what happens, in order, each some time after it did. It ends with ctx.
+// deliver passes the events to the Thread in order, each after a delay, until ctx ends.
 func (c *codex) deliver(ctx context.Context) {
 	for {
 		select {
@@ -64,9 +58,9 @@ func (c *codex) deliver(ctx context.Context) {
 	}
 }
 
-func (c *codex) nap(most int) {
+func (c *codex) nap(maxMS int) {
 	c.mu.Lock()
-	d := time.Duration(c.rand.Intn(most+1)) * time.Millisecond
+	d := time.Duration(c.rand.Intn(maxMS+1)) * time.Millisecond
 	c.mu.Unlock()
 	time.Sleep(d)
 }
@@ -109,7 +103,6 @@ func (c *codex) do(method string, raw json.RawMessage) (string, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked = append(c.asked, asked{method, raw})
 	now := c.running
 	switch {
 	case method == "turn/steer" && (now == nil || !now.active):
@@ -134,7 +127,7 @@ func (c *codex) do(method string, raw json.RawMessage) (string, error) {
 	return "", refused("%s: unknown", method)
 }
 
-// begin starts a turn; called under the lock.
+// begin starts a turn. c.mu must be locked.
 func (c *codex) begin(kind string, first sent) *running {
 	c.n++
 	r := &running{id: fmt.Sprint("turn", c.n), kind: kind, interrupted: make(chan struct{})}
@@ -191,7 +184,7 @@ func (c *codex) run(r *running) {
 	}
 }
 
-// end ends a turn; called under the lock.
+// end ends a turn. c.mu must be locked.
 func (c *codex) end(r *running, how Status) {
 	if c.running != r {
 		return
@@ -200,12 +193,12 @@ func (c *codex) end(r *running, how Status) {
 	close(r.interrupted)
 	id := r.id
 	if r.kind == "review" {
-		id += "-as-answered" // as the real one does
+		id += "-as-answered" // Codex uses two ids for a review
 	}
 	c.tell <- Event{Kind: EventEnded, Thread: "th", Turn: id, Status: how}
 }
 
-// client does what the client does beside the bridge.
+// client performs an action of the client that bypasses the bridge's Inbox.
 func (c *codex) client(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,44 +8,44 @@ import (
 )
 
 const (
-	// maxEarly is how much is kept of each turn until it is known which one counts.
+	// maxEarly is the maximum number of events buffered for each turn before SetTurn.
 	maxEarly = 100
-	// maxTurns is of how many turns.
+	// maxTurns is the maximum number of turns with buffered events.
 	maxTurns = 8
-	// maxText is how many bytes of parts are joined. A whole message comes at the end,
-	// and replaces them.
+	// maxText is the maximum number of bytes of message deltas. The complete message comes at the
+	// end and replaces them.
 	maxText = 4 << 20
 )
 
-// turnOutcome is how a turn ended.
+// turnOutcome describes how a turn ended.
 type turnOutcome struct {
 	Status  Status
 	Text    string // of the last agent message that has any
 	Problem string // why it failed
 }
 
-// Collector puts together what a turn says. It may be told which turn that is after the
-// turn has said everything.
+// Collector gathers the agent messages of one turn. It buffers events until SetTurn names the
+// turn, which may be after the turn's end.
 type Collector struct {
 	thread string
 	done   chan struct{} // closed with the end of the turn
 
 	mu      sync.Mutex
-	turn    string             // "" until it is known
-	early   map[string][]Event // by turn, until it is known
-	order   []string           // of the items, as they have first come
-	texts   map[string][]byte
-	size    int    // of the parts that were joined
-	problem string // that Codex reported last
+	turn    string             // "" before SetTurn
+	early   map[string][]Event // buffered before SetTurn, by turn
+	order   []string           // item ids, in the order of their first event
+	texts   map[string][]byte  // by item id
+	size    int                // bytes of all deltas
+	problem string             // reported last by Codex
 	outcome turnOutcome
 }
 
-// NewCollector makes a Collector for a turn of the thread.
+// NewCollector returns a Collector for a turn of the thread.
 func NewCollector(thread string) *Collector {
 	return &Collector{thread: thread, done: make(chan struct{}), early: make(map[string][]Event), texts: make(map[string][]byte)}
 }
 
-// Take looks at an event; those of other threads and turns count for nothing.
+// Take handles an event. It ignores events of other threads and turns.
 func (c *Collector) Take(e Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,8 +60,8 @@ func (c *Collector) Take(e Event) {
 	}
 }
 
-// keep keeps an event until the turn is known. The end of a turn always finds a place, and so
-// does a whole message: in that of its parts, else in the place of what came first.
+// keep buffers an event until SetTurn. The end of a turn is always kept, and so is a complete
+// message: it replaces its deltas, or else the oldest event.
 func (c *Collector) keep(e Event) {
 	kept, known := c.early[e.Turn]
 	if len(kept) > maxEarly || !known && len(c.early) >= maxTurns {
@@ -85,8 +85,8 @@ func (c *Collector) keep(e Event) {
 	}
 }
 
-// Of says which turn counts.
-func (c *Collector) Of(turn string) {
+// SetTurn selects the turn and applies its buffered events. Later calls do nothing.
+func (c *Collector) SetTurn(turn string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.turn != "" {
@@ -114,7 +114,7 @@ func (c *Collector) take(e Event) {
 	}
 }
 
-// Problem returns the problem that Codex reported last while the turn was running; "" for none.
+// Problem returns the last problem that Codex reported while the turn was running, or "".
 func (c *Collector) Problem() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +147,7 @@ func (c *Collector) end(e Event) {
 	close(c.done)
 }
 
-// Wait waits for the end of the turn. The error is ctx's.
+// Wait waits for the end of the turn. If ctx ends first, Wait returns ctx's cause.
 func (c *Collector) Wait(ctx context.Context) (turnOutcome, error) {
 	select {
 	case <-c.done:

@@ -7,9 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a turn says before its id is known is what it says after, as long as it is not more
-// than is kept.
-func TestEarlyLaw(t *testing.T) {
+// The outcome does not depend on when SetTurn is called, as long as the events fit the buffer.
+func TestOutcomeDoesNotDependOnSetTurn(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.StringMatching(`[ab ]{0,3}`)
 		item := rapid.SampledFrom([]string{"", "x", "y"})
@@ -26,11 +25,11 @@ func TestEarlyLaw(t *testing.T) {
 			c := NewCollector("th")
 			for i, e := range events {
 				if i == known {
-					c.Of("tu")
+					c.SetTurn("tu")
 				}
 				c.Take(e)
 			}
-			c.Of("tu")
+			c.SetTurn("tu")
 			out, err := c.Wait(t.Context())
 			if err != nil {
 				r.Fatal(err)
@@ -43,22 +42,22 @@ func TestEarlyLaw(t *testing.T) {
 	})
 }
 
-// A turn that has said more than is kept, and has ended, before its id is known, ends.
-func TestEndIsKept(t *testing.T) {
+// A turn that overflows the buffer and ends before SetTurn still ends.
+func TestEndOfTurnIsBuffered(t *testing.T) {
 	c := NewCollector("th")
 	for i := range 1000 {
 		c.Take(Event{Kind: EventTextAdded, Thread: "th", Turn: "tu", Message: AgentMessage{Text: fmt.Sprint(i % 10)}})
 	}
 	c.Take(Event{Kind: EventEnded, Thread: "th", Turn: "tu", Status: StatusCompleted, Messages: []AgentMessage{{Item: "last", Text: "whole"}}})
-	c.Of("tu")
+	c.SetTurn("tu")
 	if out, err := c.Wait(t.Context()); err != nil || out.Text != "whole" {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
 
-// What a message is as a whole is kept, however many parts of it and of others came before:
-// all of a turn may be there before the answer that tells its id.
-func TestWholeIsKept(t *testing.T) {
+// A complete message is buffered, however many deltas came before it: all events of a turn may come
+// before the response with its id.
+func TestCompleteMessageIsBuffered(t *testing.T) {
 	c := NewCollector("th")
 	for i := range 300 {
 		item := fmt.Sprint(i)
@@ -68,7 +67,7 @@ func TestWholeIsKept(t *testing.T) {
 		c.Take(Event{Kind: EventMessage, Thread: "th", Turn: "tu", Message: AgentMessage{Item: item, Text: "whole " + item}})
 	}
 	c.Take(Event{Kind: EventEnded, Thread: "th", Turn: "tu", Status: StatusCompleted})
-	c.Of("tu")
+	c.SetTurn("tu")
 	if out, err := c.Wait(t.Context()); err != nil || out.Text != "whole 299" {
 		t.Errorf("%+v, %v", out, err)
 	}

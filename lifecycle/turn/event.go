@@ -10,37 +10,37 @@ type EventKind uint8
 
 // The kinds.
 const (
-	EventStarted      EventKind = iota + 1 // a turn runs
-	EventTextAdded                         // to the text of an agent message
+	EventStarted      EventKind = iota + 1 // a turn has started
+	EventTextAdded                         // the text of an agent message has grown
 	EventMessage                           // an agent message is complete
 	EventInput                             // input has become part of the conversation
-	EventEnded                             // a turn runs no more
-	EventThreadClosed                      // the thread is not loaded any more
-	EventRetrying                          // Codex tries something again that has failed
+	EventEnded                             // a turn has ended
+	EventThreadClosed                      // Codex has unloaded the thread
+	EventRetrying                          // Codex retries a failed step
 )
 
 // EventMethods are the notifications that ReadEvent reads.
 var EventMethods = append([]string{"turn/started", "item/agentMessage/delta", "item/started", "item/completed", "turn/completed", "error"}, methods.UnloadNotifications...)
 
-// Event is what a notification of Codex tells of a turn.
+// Event is a notification of Codex about a turn or its thread.
 type Event struct {
 	Kind         EventKind
 	Thread, Turn string
 	Message      AgentMessage   // of EventTextAdded and EventMessage
-	Client       string         // of EventInput: the id that the sender gave the input
-	Echoes       bool           // of EventInput: this Codex says that id, if there is one
+	Client       string         // of EventInput: the clientUserMessageId of the request
+	Echoes       bool           // of EventInput: this Codex sends clientId
 	Messages     []AgentMessage // of EventEnded
 	Status       Status         // of EventEnded
 	Problem      string         // of EventEnded and EventRetrying: what failed
 }
 
-// AgentMessage is a message of the agent, or a part of one. Item may be empty.
+// AgentMessage is a message of the agent, or a delta of one. Item may be empty.
 type AgentMessage struct{ Item, Text string }
 
-// Status is how a turn ended.
+// Status is the final status of a turn.
 type Status string
 
-// The ends of a turn.
+// The statuses.
 const (
 	StatusCompleted   Status = "completed"
 	StatusInterrupted Status = "interrupted"
@@ -84,7 +84,7 @@ func ReadEvent(method string, params rpc.Value) (e Event, ok bool) {
 		e.ended(params.Get("turn"))
 	case "error":
 		if again, _ := params.Get("willRetry").Bool(); !again {
-			return Event{}, false // the end of the turn says it
+			return Event{}, false // turn/completed carries the error
 		}
 		e.Kind = EventRetrying
 		e.Problem, _ = params.Get("error").Get("message").Text()

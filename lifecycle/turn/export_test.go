@@ -2,10 +2,9 @@ package turn
 
 import (
 	"context"
-	"time"
 )
 
-// Enqueue is Put, and waits.
+// Enqueue calls Put and waits for the delivery.
 func (b *Inbox) Enqueue(ctx context.Context, m Message) (Delivery, error) {
 	wait, err := b.Put(m)
 	if err != nil {
@@ -14,15 +13,7 @@ func (b *Inbox) Enqueue(ctx context.Context, m Message) (Delivery, error) {
 	return wait(ctx)
 }
 
-// Flush ends the quiet time of what waits.
-func (b *Inbox) Flush() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.quiet = time.Time{}
-	b.ring()
-}
-
-// Settled reports whether no message waits, and Codex has taken all that were sent.
+// Settled reports whether no message waits and the fate of all sent input is known.
 func (b *Inbox) Settled() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -30,7 +21,7 @@ func (b *Inbox) Settled() bool {
 	return len(b.line) == 0 && len(b.sent) == 0
 }
 
-// Do joins the line, and does f in its turn.
+// Do joins the queue and calls f at its place.
 func (l *Queue) Do(ctx context.Context, key string, f func(context.Context) error) error {
 	p, err := l.Join(key)
 	if err != nil {
@@ -39,7 +30,7 @@ func (l *Queue) Do(ctx context.Context, key string, f func(context.Context) erro
 	return p.Do(ctx, f)
 }
 
-// Waiting is how many stand in line for the key, with the one that is being served.
+// Waiting returns the number of places for the key, including the running one.
 func (l *Queue) Waiting(key string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

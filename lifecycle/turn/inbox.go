@@ -32,39 +32,40 @@ const (
 // InboxOptions configure an Inbox.
 type InboxOptions struct {
 	Thread *Thread
-	// Start writes turn/start for an input; nil: with the thread's own settings.
+	// Start returns the parameters of turn/start for an input. By default the turn has the
+	// thread's settings.
 	Start func(input []json.RawMessage) (json.RawMessage, error)
-	// Answer answers the question that the model waits for, if there is one; nil: there
-	// are none. A message without a text is none.
+	// Answer answers the pending question of the model and reports whether there was one. By
+	// default there is none. Answer is not called for a message without a text.
 	Answer func(text string) bool
-	// Failed is told of a message that was queued and could not be sent after all; nil:
-	// nobody is. It must not wait.
+	// Failed is called for a message that was reported as queued and could not be sent. It may be
+	// nil, and must not block.
 	Failed func(Message, error)
-	// Most is how many messages may wait; 0: 1,000.
-	Most int
+	// MaxMessages is the maximum number of waiting messages; 0 means 1,000.
+	MaxMessages int
 }
 
 // Inbox holds the waiting messages of one thread.
 type Inbox struct {
 	o    InboxOptions
-	wake chan struct{} // holds one: something came
+	wake chan struct{} // capacity 1; wakes Run
 
 	mu    sync.Mutex
 	line  []*waiting
 	bytes int
-	quiet time.Time // no message is sent before that came before it
-	sent  []batch   // to a running turn; what became of it is not known
+	quiet time.Time // when the quiet time of the last message ends
+	sent  []batch   // sent to a turn, with an unknown result
 
-	stopped bool // nothing is sent any more
+	stopped bool
 }
 
-// batch are messages that were sent together.
+// batch holds messages that were sent in one request.
 type batch struct {
 	messages []*waiting
 	sent     *sentInput
 }
 
-// NewInbox returns an Inbox.
+// NewInbox returns an empty Inbox. It sends nothing before Run.
 func NewInbox(o InboxOptions) *Inbox {
 	if o.Start == nil {
 		o.Start = func(input []json.RawMessage) (json.RawMessage, error) {
@@ -77,14 +78,14 @@ func NewInbox(o InboxOptions) *Inbox {
 	if o.Failed == nil {
 		o.Failed = func(Message, error) {}
 	}
-	if o.Most == 0 {
-		o.Most = maxMessages
+	if o.MaxMessages == 0 {
+		o.MaxMessages = maxMessages
 	}
 	return &Inbox{o: o, wake: make(chan struct{}, 1)}
 }
 
-// Put takes a message: when it returns, that has its place in line. wait tells what became of it
-// when its quiet time is over; who is called off before it was sent takes it back.
+// Put adds a message to the queue. wait returns its delivery after the quiet time. If wait's
+// context ends before the message is sent, wait removes the message and returns the cause.
 func (b *Inbox) Put(m Message) (wait func(context.Context) (Delivery, error), err error) {
 	if strings.TrimSpace(m.Text) != "" && b.o.Answer(m.Text) {
 		return func(context.Context) (Delivery, error) { return Delivery{Disposition: DispositionAnswered}, nil }, nil
@@ -102,10 +103,10 @@ func (b *Inbox) await(ctx context.Context, w *waiting) (Delivery, error) {
 		return a.Delivery, a.err
 	case <-ctx.Done():
 	}
-	if b.takeBack(w) {
+	if b.withdraw(w) {
 		return Delivery{}, context.Cause(ctx)
 	}
-	a := <-w.answers // Codex is being asked, and answers within a time
+	a := <-w.answers // the request is in flight; it has a timeout
 	return a.Delivery, a.err
 }
 
@@ -124,21 +125,22 @@ func (b *Inbox) add(m Message) (*waiting, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.line) >= b.o.Most || b.bytes+w.size > maxMessageBytes {
+	if len(b.line) >= b.o.MaxMessages || b.bytes+w.size > maxMessageBytes {
 		return nil, ErrInboxFull
 	}
 	b.line = append(b.line, w)
 	b.bytes += w.size
 	b.quiet = time.Now().Add(m.Quiet)
-	b.ring()
+	b.signal()
 	return w, nil
 }
 
-// takeBack takes a message out of the line that nobody has been told of.
-func (b *Inbox) takeBack(w *waiting) bool {
+// withdraw removes a message unless it is being sent or its sender has an answer. It reports
+// whether it did.
+func (b *Inbox) withdraw(w *waiting) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w.going || w.told {
+	if w.sending || w.answered {
 		return false
 	}
 	b.remove(w)
@@ -152,14 +154,14 @@ func (b *Inbox) remove(w *waiting) {
 	}
 }
 
-func (b *Inbox) ring() {
+func (b *Inbox) signal() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Waiting is how many messages wait for a turn, or for the quiet time to be over.
+// Waiting returns the number of messages that wait for a turn or for the end of the quiet time.
 func (b *Inbox) Waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

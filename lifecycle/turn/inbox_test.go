@@ -12,8 +12,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// boxed runs f with an Inbox that runs.
-func boxed(t *testing.T, o InboxOptions, does func(string) (string, error), f func(*testing.T, *Inbox, *Thread)) {
+// withInbox calls f with a running Inbox whose Codex responds with does.
+func withInbox(t *testing.T, o InboxOptions, does func(string) (string, error), f func(*testing.T, *Inbox, *Thread)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		thread := NewThread("th", codexFunc(does))
@@ -28,14 +28,14 @@ func boxed(t *testing.T, o InboxOptions, does func(string) (string, error), f fu
 	})
 }
 
-func unasked(method string) (string, error) {
+func rejectRequest(method string) (string, error) {
 	return "", fmt.Errorf("codex is asked for %s", method)
 }
 
-func TestAnsweredFirst(t *testing.T) {
+func TestMessageAnswersPendingQuestion(t *testing.T) {
 	open := true
 	answer := func(text string) bool { was := open; open = false; return was && text == "blue" }
-	boxed(t, InboxOptions{Answer: answer}, unasked, func(t *testing.T, box *Inbox, thread *Thread) {
+	withInbox(t, InboxOptions{Answer: answer}, rejectRequest, func(t *testing.T, box *Inbox, thread *Thread) {
 		thread.Take(Event{Kind: EventStarted, Thread: "th", Turn: "u"})
 		r, err := box.Enqueue(t.Context(), Message{Input: text("blue"), Text: "blue", Quiet: time.Hour})
 		if err != nil || r.Disposition != DispositionAnswered || box.Waiting() != 0 {
@@ -44,8 +44,8 @@ func TestAnsweredFirst(t *testing.T) {
 	})
 }
 
-func TestTakenBack(t *testing.T) {
-	boxed(t, InboxOptions{}, unasked, func(t *testing.T, box *Inbox, _ *Thread) {
+func TestMessageIsWithdrawnWhenSenderStopsWaiting(t *testing.T) {
+	withInbox(t, InboxOptions{}, rejectRequest, func(t *testing.T, box *Inbox, _ *Thread) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := box.Enqueue(ctx, Message{Input: text("x"), Quiet: time.Minute})
@@ -57,7 +57,7 @@ func TestTakenBack(t *testing.T) {
 }
 
 // The sender of a message gets an error if the thread takes no turn.
-func TestRefused(t *testing.T) {
+func TestSenderIsToldThatCodexRefused(t *testing.T) {
 	var failed []string
 	o := InboxOptions{Failed: func(m Message, err error) { failed = append(failed, m.Text+": "+err.Error()) }}
 	no := rpc.Errorf(rpc.CodeRefused, "this thread takes no turn")
@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 		}
 		return "", no
 	}
-	boxed(t, o, does, func(t *testing.T, box *Inbox, thread *Thread) {
+	withInbox(t, o, does, func(t *testing.T, box *Inbox, thread *Thread) {
 		if _, err := box.Enqueue(t.Context(), Message{Input: text("x")}); !errors.Is(err, no) {
 			t.Errorf("%v", err)
 		}
@@ -87,7 +87,7 @@ func TestRefused(t *testing.T) {
 }
 
 // A message that interrupts returns the turn that it has started.
-func TestInterrupts(t *testing.T) {
+func TestInterruptingMessageReturnsNewTurn(t *testing.T) {
 	var thread *Thread
 	does := func(method string) (string, error) {
 		if method == "turn/interrupt" {
@@ -98,7 +98,7 @@ func TestInterrupts(t *testing.T) {
 		}
 		return `{"turn":{"id":"next"}}`, nil
 	}
-	boxed(t, InboxOptions{}, does, func(t *testing.T, box *Inbox, th *Thread) {
+	withInbox(t, InboxOptions{}, does, func(t *testing.T, box *Inbox, th *Thread) {
 		thread = th
 		th.Take(Event{Kind: EventStarted, Thread: "th", Turn: "u"})
 		r, err := box.Enqueue(t.Context(), Message{Input: text("x"), Mode: ModeInterrupt})
@@ -108,13 +108,13 @@ func TestInterrupts(t *testing.T) {
 	})
 }
 
-func TestNotTaken(t *testing.T) {
-	boxed(t, InboxOptions{Most: 1}, unasked, func(t *testing.T, box *Inbox, thread *Thread) {
+func TestInboxRejectsMessage(t *testing.T) {
+	withInbox(t, InboxOptions{MaxMessages: 1}, rejectRequest, func(t *testing.T, box *Inbox, thread *Thread) {
 		if _, err := box.Enqueue(t.Context(), Message{}); !errors.Is(err, ErrEmptyMessage) {
 			t.Errorf("an empty message: %v", err)
 		}
 		if _, err := box.Enqueue(t.Context(), Message{Input: text("x"), Mode: "loud"}); err == nil {
-			t.Error("a mode that is none")
+			t.Error("an unknown mode was accepted")
 		}
 		thread.Take(Event{Kind: EventStarted, Thread: "th", Turn: "u"})
 		if _, err := box.Enqueue(t.Context(), Message{Input: text("x"), Mode: ModeFollowup}); err != nil {
@@ -126,10 +126,10 @@ func TestNotTaken(t *testing.T) {
 	})
 }
 
-// A message without a text, an image say, answers no question: it would be lost.
-func TestNoAnswer(t *testing.T) {
+// A message without a text, such as an image, answers no question: it would be lost.
+func TestMessageWithoutTextStartsTurn(t *testing.T) {
 	does := func(string) (string, error) { return `{"turn":{"id":"u"}}`, nil }
-	boxed(t, InboxOptions{Answer: func(string) bool { return true }}, does, func(t *testing.T, box *Inbox, _ *Thread) {
+	withInbox(t, InboxOptions{Answer: func(string) bool { return true }}, does, func(t *testing.T, box *Inbox, _ *Thread) {
 		r, err := box.Enqueue(t.Context(), Message{Input: text("an image"), Text: " "})
 		if err != nil || r.Disposition != DispositionStarted {
 			t.Errorf("%+v, %v", r, err)

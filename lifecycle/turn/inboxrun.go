@@ -18,8 +18,8 @@ const (
 	actionInterrupt
 )
 
-// Run sends what comes, until ctx ends; what waits then, or was lost, gets ctx's cause for an
-// answer.
+// Run sends the messages until ctx ends. The messages that wait then, or were lost, fail with
+// ctx's cause.
 func (b *Inbox) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed := b.o.Thread.Changed()
@@ -37,10 +37,10 @@ func (b *Inbox) Run(ctx context.Context) {
 			b.interrupt(ctx, running, batch)
 		}
 	}
-	b.giveUp(context.Cause(ctx))
+	b.failAll(context.Cause(ctx))
 }
 
-// sleep waits for a change; again is 0 when time changes nothing.
+// sleep waits for a change, at most for again; 0 means without a limit.
 func (b *Inbox) sleep(ctx context.Context, changed <-chan struct{}, again time.Duration) {
 	var alarm <-chan time.Time
 	if again > 0 {
@@ -56,14 +56,14 @@ func (b *Inbox) sleep(ctx context.Context, changed <-chan struct{}, again time.D
 	}
 }
 
-// next finds what to do. That a turn runs is asked before what it has lost is taken back:
-// so what it has lost is in line when the next one is seen.
+// next returns the next step. It reads the running turn before it requeues lost input: input that
+// a turn has lost is then in the queue before the next turn is seen.
 func (b *Inbox) next() (todo action, messages []*waiting, running string, again time.Duration) {
 	running, open := b.o.Thread.Turn()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.takeLost()
-	again = b.ripen()
+	again = b.markDue()
 	if b.stopped {
 		return actionWait, nil, running, 0
 	}
@@ -80,15 +80,15 @@ func (b *Inbox) next() (todo action, messages []*waiting, running string, again 
 		return actionSteer, b.batch(true), running, 0
 	}
 	for _, w := range b.line {
-		if w.due && !w.struck { // those behind wait, too, and their senders need not
-			w.tell(Delivery{Disposition: DispositionQueued}, nil)
+		if w.due && !w.hasInterrupted { // later messages wait too, and their senders need not
+			w.answer(Delivery{Disposition: DispositionQueued}, nil)
 		}
 	}
 	return actionWait, nil, running, again
 }
 
-// takeLost puts what a turn has lost before all that waits. Who sent it has been told that
-// the turn has it; the next one will.
+// takeLost puts lost input before all waiting messages. Its senders were told that the turn has
+// it, so the next turn gets it.
 func (b *Inbox) takeLost() {
 	var lost []*waiting
 	b.sent = slices.DeleteFunc(b.sent, func(s batch) bool {
@@ -96,19 +96,19 @@ func (b *Inbox) takeLost() {
 		if fate == fateLost {
 			lost = append(lost, s.messages...)
 		}
-		return fate != fateOpen
+		return fate != fatePending
 	})
 	for _, w := range lost {
 		if b.bytes += w.size; w.Mode == ModeSteer {
 			w.Mode = ModeFollowup
 		}
-		w.going = false
+		w.sending = false
 	}
 	b.line = append(lost, b.line...)
 }
 
-// ripen marks what has waited long enough, and tells how long the rest has to wait.
-func (b *Inbox) ripen() time.Duration {
+// markDue marks the messages as due when the quiet time is over, or returns the remaining time.
+func (b *Inbox) markDue() time.Duration {
 	left := time.Until(b.quiet)
 	if left > 0 && len(b.line) < maxBatch {
 		return left
@@ -119,7 +119,7 @@ func (b *Inbox) ripen() time.Duration {
 	return 0
 }
 
-// dueUntilInterrupt are the messages up to the last that interrupts; nil when none does.
+// dueUntilInterrupt returns the due messages up to the last that interrupts; nil if none does.
 func (b *Inbox) dueUntilInterrupt() []*waiting {
 	for i := len(b.line) - 1; i >= 0; i-- {
 		if b.line[i].due && b.line[i].Mode == ModeInterrupt {
@@ -129,7 +129,8 @@ func (b *Inbox) dueUntilInterrupt() []*waiting {
 	return nil
 }
 
-// batch are the first messages that may go together.
+// batch returns the first messages that may be sent in one request and marks them as sending.
+// joins is true for turn/steer.
 func (b *Inbox) batch(joins bool) (out []*waiting) {
 	size := 0
 	for _, w := range b.line {
@@ -139,7 +140,7 @@ func (b *Inbox) batch(joins bool) (out []*waiting) {
 		if joins && w.Mode != ModeSteer || !joins && w.Mode == ModeQueue && len(out) > 0 {
 			break
 		}
-		w.going, size, out = true, size+w.size, append(out, w)
+		w.sending, size, out = true, size+w.size, append(out, w)
 		if w.Mode == ModeQueue {
 			break
 		}
@@ -154,21 +155,21 @@ func joinInput(messages []*waiting) (items []json.RawMessage) {
 	return items
 }
 
-// steer sends messages to the running turn. What it refuses waits for its end.
+// steer sends messages to the running turn. Messages that Codex refuses wait for the turn's end.
 func (b *Inbox) steer(ctx context.Context, running string, messages []*waiting) {
 	sent, err := b.o.Thread.steer(ctx, running, joinInput(messages))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil {
-		b.gone(messages, Delivery{DispositionSteered, sent.Turn}, sent)
+		b.markSent(messages, Delivery{DispositionSteered, sent.Turn}, sent)
 		return
 	}
 	for _, w := range messages {
-		w.Mode, w.going = ModeFollowup, false
+		w.Mode, w.sending = ModeFollowup, false
 	}
 }
 
-// start starts a turn with messages; false: another is running that takes none.
+// start starts a turn with messages. It returns false if another turn is running.
 func (b *Inbox) start(ctx context.Context, messages []*waiting) bool {
 	params, err := b.o.Start(joinInput(messages))
 	var sent *sentInput
@@ -179,10 +180,10 @@ func (b *Inbox) start(ctx context.Context, messages []*waiting) bool {
 	defer b.mu.Unlock()
 	switch {
 	case err == nil:
-		b.gone(messages, Delivery{DispositionStarted, sent.Turn}, sent)
+		b.markSent(messages, Delivery{DispositionStarted, sent.Turn}, sent)
 	case errors.Is(err, errBusy):
 		for _, w := range messages {
-			w.going = false
+			w.sending = false
 		}
 		return false
 	default:
@@ -193,7 +194,7 @@ func (b *Inbox) start(ctx context.Context, messages []*waiting) bool {
 	return true
 }
 
-// interrupt interrupts the running turn; what waits until then starts the next.
+// interrupt interrupts the running turn. The messages start the next turn.
 func (b *Inbox) interrupt(ctx context.Context, running string, messages []*waiting) {
 	err := b.o.Thread.Interrupt(ctx, running)
 	b.mu.Lock()
@@ -204,37 +205,37 @@ func (b *Inbox) interrupt(ctx context.Context, running string, messages []*waiti
 			continue
 		}
 		if w.Mode != ModeQueue {
-			w.struck = w.struck || w.Mode == ModeInterrupt
+			w.hasInterrupted = w.hasInterrupted || w.Mode == ModeInterrupt
 			w.Mode = ModeFollowup
 		}
 	}
 }
 
-// gone takes messages out of the line that Codex has.
-func (b *Inbox) gone(messages []*waiting, r Delivery, sent *sentInput) {
+// markSent removes messages that Codex has accepted from the queue.
+func (b *Inbox) markSent(messages []*waiting, r Delivery, sent *sentInput) {
 	for _, w := range messages {
 		b.remove(w)
-		w.tell(r, nil)
+		w.answer(r, nil)
 	}
 	b.sent = append(b.sent, batch{messages, sent})
 }
 
 func (b *Inbox) fail(w *waiting, err error) {
 	b.remove(w)
-	if !w.tell(Delivery{}, err) {
+	if !w.answer(Delivery{}, err) {
 		b.o.Failed(w.Message, err)
 	}
 }
 
-// Stop has nothing more sent. What becomes of what the thread has is still to be told; then
-// Run's ctx has to end.
+// Stop ends the sending of messages. Run still follows the input that was sent; end Run's ctx
+// after that.
 func (b *Inbox) Stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stopped = true
 }
 
-func (b *Inbox) giveUp(err error) {
+func (b *Inbox) failAll(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.takeLost()

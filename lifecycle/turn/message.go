@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Message is one that somebody has written.
+// Message is a message for a thread.
 type Message struct {
 	Input []json.RawMessage // items, as turn/start and turn/steer take them
-	Text  string            // what answers a question
+	Text  string            // for Answer
 	Mode  Mode
-	Quiet time.Duration // waits so long for another one
+	Quiet time.Duration // how long it waits for another message
 }
 
 // Disposition is the way in which a message was delivered.
@@ -18,27 +18,27 @@ type Disposition string
 
 // The dispositions.
 const (
-	DispositionStarted  Disposition = "started"  // a turn, by itself or with others
-	DispositionSteered  Disposition = "steered"  // the running turn has it
-	DispositionQueued   Disposition = "queued"   // waits for the turn's end
-	DispositionAnswered Disposition = "answered" // a question of the model's
+	DispositionStarted  Disposition = "started"  // it started a turn, alone or with others
+	DispositionSteered  Disposition = "steered"  // it joined the running turn
+	DispositionQueued   Disposition = "queued"   // it waits for the turn's end
+	DispositionAnswered Disposition = "answered" // it answered a question of the model
 )
 
-// Delivery tells how a message was delivered.
+// Delivery describes how a message was delivered.
 type Delivery struct {
 	Disposition Disposition
 	Turn        string // "" when it is queued
 }
 
-// waiting is a message in line.
+// waiting is a queued message. Inbox.mu guards its fields.
 type waiting struct {
 	Message
-	size    int
-	due     bool // its quiet time is over
-	struck  bool // has interrupted a turn, which will soon end
-	told    bool // who sent it has an answer
-	going   bool // Codex is being asked
-	answers chan sendResult
+	size           int
+	due            bool            // its quiet time is over
+	hasInterrupted bool            // it has interrupted a turn, which will soon end
+	answered       bool            // its sender has an answer
+	sending        bool            // a request with it is in flight
+	answers        chan sendResult // capacity 1
 }
 
 type sendResult struct {
@@ -46,12 +46,12 @@ type sendResult struct {
 	err error
 }
 
-// tell tells who sent it; the first time counts.
-func (w *waiting) tell(r Delivery, err error) (first bool) {
-	if w.told {
+// answer answers the sender and reports whether this is the first answer. It ignores later ones.
+func (w *waiting) answer(r Delivery, err error) (first bool) {
+	if w.answered {
 		return false
 	}
-	w.told = true
-	w.answers <- sendResult{r, err} // holds one
+	w.answered = true
+	w.answers <- sendResult{r, err}
 	return true
 }

@@ -9,19 +9,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Mode is what a message does while a turn is running. The zero Mode means ModeSteer.
+// Mode selects the effect of a message while a turn is running. The zero Mode means ModeSteer.
 type Mode string
 
 // The modes.
 const (
 	ModeSteer     Mode = "steer"     // joins the turn
-	ModeFollowup  Mode = "followup"  // starts one after it, with the others that wait for that
-	ModeQueue     Mode = "queue"     // starts one after it, of its own
-	ModeInterrupt Mode = "interrupt" // ends it, and starts one
+	ModeFollowup  Mode = "followup"  // joins the other waiting messages in a new turn after it
+	ModeQueue     Mode = "queue"     // starts a turn of its own after it
+	ModeInterrupt Mode = "interrupt" // ends it and starts a turn
 )
 
-// Known tells whether it is one of the modes.
-func (m Mode) Known() bool {
+// IsValid reports whether m is one of the modes or "".
+func (m Mode) IsValid() bool {
 	_, err := m.check()
 	return err == nil
 }
@@ -33,10 +33,10 @@ func (m Mode) check() (Mode, error) {
 	case ModeSteer, ModeFollowup, ModeQueue, ModeInterrupt:
 		return m, nil
 	}
-	return "", fmt.Errorf("mode %q is none; write steer, followup, queue or interrupt", string(m))
+	return "", fmt.Errorf("unknown mode %q; write steer, followup, queue or interrupt", string(m))
 }
 
-// maxQuiet bounds how long a message waits for the next.
+// maxQuiet is the longest time that a message may wait for the next.
 const maxQuiet = time.Minute
 
 // ReadQuiet reads how long a message waits for the next one, in milliseconds; it drops

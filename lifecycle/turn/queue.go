@@ -7,19 +7,19 @@ import (
 )
 
 // ErrQueueFull is returned if too many requests wait for the same key.
-var ErrQueueFull = errors.New("too much is waiting in line for this session; wait for an answer before asking for more")
+var ErrQueueFull = errors.New("too many requests are waiting for this session; wait for an answer before sending more")
 
 // Queue runs functions one at a time for each key, in the order of Join.
 type Queue struct {
-	most int // who may stand in one of them
+	maxPerKey int
 
 	mu    sync.Mutex
-	lines map[string][]chan struct{} // by key; the first is the one whose turn it is
+	lines map[string][]chan struct{} // places by key; the first is the running one
 }
 
-// NewQueue returns a Queue with at most that many places for each key, including the running one.
-func NewQueue(most int) *Queue {
-	return &Queue{most: most, lines: make(map[string][]chan struct{})}
+// NewQueue returns a Queue with at most maxPerKey places for each key, including the running one.
+func NewQueue(maxPerKey int) *Queue {
+	return &Queue{maxPerKey: maxPerKey, lines: make(map[string][]chan struct{})}
 }
 
 // Place is a place in a Queue.
@@ -35,7 +35,7 @@ func (l *Queue) Join(key string) (*Place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line := l.lines[key]
-	if len(line) >= l.most {
+	if len(line) >= l.maxPerKey {
 		return nil, ErrQueueFull
 	}
 	p := &Place{l, key, make(chan struct{})}
@@ -48,20 +48,17 @@ func (l *Queue) Join(key string) (*Place, error) {
 // Do calls f when all earlier places are done, and then leaves the queue. If ctx ends first, Do
 // leaves the queue and returns ctx's cause.
 func (p *Place) Do(ctx context.Context, f func(context.Context) error) error {
-	defer p.leave()
+	defer p.lines.leave(p.key, p.turn)
 	select {
 	case <-p.turn:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if ctx.Err() != nil { // both at once
+	if ctx.Err() != nil { // select picks at random when both are ready
 		return context.Cause(ctx)
 	}
 	return f(ctx)
 }
-
-// leave gives up the place.
-func (p *Place) leave() { p.lines.leave(p.key, p.turn) }
 
 func (l *Queue) leave(key string, turn chan struct{}) {
 	l.mu.Lock()
@@ -82,8 +79,8 @@ func (l *Queue) leave(key string, turn chan struct{}) {
 	}
 }
 
-// All returns the number of places in the queue, including the running ones.
-func (l *Queue) All() (n int) {
+// Len returns the number of places of all keys, including the running ones.
+func (l *Queue) Len() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.lines {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestFull(t *testing.T) {
+func TestQueueLimitsPlacesPerKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewQueue(2)
 		var all sync.WaitGroup
@@ -27,26 +27,26 @@ func TestFull(t *testing.T) {
 		}
 		synctest.Wait()
 		if err := l.Do(t.Context(), "a", nil); !errors.Is(err, ErrQueueFull) {
-			t.Errorf("the third in line: %v", err)
+			t.Errorf("the third place: %v", err)
 		}
 		if err := l.Do(t.Context(), "b", func(context.Context) error { return nil }); err != nil {
-			t.Errorf("another session's line: %v", err)
+			t.Errorf("another session: %v", err)
 		}
 		close(release)
 		all.Wait()
 		if n := l.Waiting("a"); n != 0 {
-			t.Errorf("%d stand in line", n)
+			t.Errorf("%d places are left", n)
 		}
 	})
 }
 
-// A law: for each session one at a time, in the order of asking, but for those that were
-// called off before; failures hold nobody up.
-func TestLineLaw(t *testing.T) {
+// Jobs with the same key run one at a time, in the order of Join. Canceled jobs do not run, and a
+// failure does not block the later ones.
+func TestJobsRunInOrderForEachKey(t *testing.T) {
 	type job struct {
 		key        string
-		wait, work time.Duration // before it is asked for; that it takes
-		patience   time.Duration // 0: for ever
+		wait, work time.Duration // before Do; in Do
+		patience   time.Duration // 0: no limit
 		fails      bool
 	}
 	rapid.Check(t, func(r *rapid.T) {
@@ -103,7 +103,7 @@ func TestLineLaw(t *testing.T) {
 						bad("%d: %v", i, err)
 					}
 				})
-				synctest.Wait() // it stands in line
+				synctest.Wait() // it is queued
 			}
 			all.Wait()
 			for key, got := range ran {
@@ -111,7 +111,7 @@ func TestLineLaw(t *testing.T) {
 					bad("%s: %v", key, got)
 				}
 				if l.Waiting(key) != 0 {
-					bad("%s: somebody is left", key)
+					bad("%s: places are left", key)
 				}
 			}
 			if len(ran["a"])+len(ran["b"]) != len(jobs)-count(gone) {

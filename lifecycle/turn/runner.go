@@ -10,37 +10,38 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Session is the thread of a session, open in this Codex.
+// Session is the loaded thread of a session.
 type Session struct {
 	Thread *Thread
-	// Turn returns turn/start. It is called again where the turn has to wait for another.
+	// Turn returns the parameters of turn/start. It is called again for each attempt while another
+	// turn is running.
 	Turn func(ctx context.Context) (json.RawMessage, error)
 	// Stuck is called if a turn took too long and can't be interrupted. It returns the consequence, for the caller's
-	// error. nil: there is none.
+	// error. It may be nil.
 	Stuck func() string
 }
 
 // Sessions open threads.
 type Sessions interface {
-	// Open opens the thread of a session, or starts one where there is none. An error
-	// for which IsThreadGone is true has the thread replaced.
+	// Open opens the thread of a session, or starts one. On an error for which IsThreadGone is
+	// true, the Runner calls Replace.
 	Open(ctx context.Context, key string) (Session, error)
-	// Replace starts a new thread in the place of one that Codex does not know.
+	// Replace starts a new thread in place of a thread that Codex does not know.
 	Replace(ctx context.Context, key string) (Session, error)
 }
 
 const (
-	// noText is the reply of a turn that has said nothing.
+	// noText is the reply of a completed turn without a message.
 	noText = "Codex completed without a text reply."
-	// noTextYet is that of one that was interrupted before it has.
-	noTextYet = "The turn was interrupted before Codex replied."
-	// interruptTimeout is how long an interrupt may take.
+	// noTextInterrupted is the reply of an interrupted turn without a message.
+	noTextInterrupted = "The turn was interrupted before Codex replied."
+	// interruptTimeout is the timeout of an interrupt.
 	interruptTimeout = 5 * time.Second
 	// maxQueued is the maximum number of waiting turns of a session.
 	maxQueued = 100
 )
 
-// Result is how a turn ended.
+// Result describes how a turn ended.
 type Result struct {
 	Thread    string `json:"threadId"`
 	Turn      string `json:"turnId"`
@@ -50,7 +51,7 @@ type Result struct {
 	Problem   string `json:"error,omitempty"` // why it failed
 }
 
-// Runner runs turns.
+// Runner runs the turns of sessions, one at a time for each session.
 type Runner struct {
 	sessions Sessions
 	queue    *Queue
@@ -71,23 +72,23 @@ func (r *Runner) Join(key string) (*Place, error) {
 	return place, err
 }
 
-// InLine returns the number of turns that wait or run, of all sessions.
-func (r *Runner) InLine() int { return r.queue.All() }
+// Len returns the number of turns that wait or run, of all sessions.
+func (r *Runner) Len() int { return r.queue.Len() }
 
-// RunAt runs one turn when the turns before its place are over. It is interrupted when it
-// takes longer than within (see Timeout), or when ctx ends.
+// RunAt runs one turn when the turns before its place have ended. It interrupts the turn when the
+// turn takes longer than within (see Timeout) or ctx ends.
 func (r *Runner) RunAt(ctx context.Context, place *Place, key string, within time.Duration) (Result, error) {
 	var result Result
 	err := place.Do(ctx, func(ctx context.Context) error {
 		var err error
-		result, err = r.recovered(ctx, key, within)
+		result, err = r.runWithRecovery(ctx, key, within)
 		return err
 	})
 	return result, err
 }
 
-// recovered runs a turn, and once more in another thread if its own is gone.
-func (r *Runner) recovered(ctx context.Context, key string, within time.Duration) (Result, error) {
+// runWithRecovery runs a turn, and again in a new thread if Codex does not know the session's thread.
+func (r *Runner) runWithRecovery(ctx context.Context, key string, within time.Duration) (Result, error) {
 	session, err := r.sessions.Open(ctx, key)
 	if err == nil {
 		var result Result
@@ -99,7 +100,7 @@ func (r *Runner) recovered(ctx context.Context, key string, within time.Duration
 		return Result{}, err
 	}
 	if session, err = r.sessions.Replace(ctx, key); err != nil {
-		return Result{}, fmt.Errorf("a new thread in place of one that is gone: %w", err)
+		return Result{}, fmt.Errorf("starting a new thread in place of a missing one: %w", err)
 	}
 	result, err := runTurn(ctx, session, within)
 	result.Recovered = err == nil
@@ -114,7 +115,7 @@ func runTurn(ctx context.Context, s Session, within time.Duration) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
-	c.Of(sent.Turn)
+	c.SetTurn(sent.Turn)
 	within = Timeout(within)
 	waits, cancel := context.WithTimeoutCause(ctx, within, errTimeout)
 	defer cancel()
@@ -127,12 +128,12 @@ func runTurn(ctx context.Context, s Session, within time.Duration) (Result, erro
 	case out.Text == "" && out.Status == StatusCompleted:
 		result.Text = noText
 	case out.Text == "" && out.Status == StatusInterrupted:
-		result.Text = noTextYet
+		result.Text = noTextInterrupted
 	}
 	return result, nil
 }
 
-// errTimeout ends the wait for a turn.
+// errTimeout is the cause when a turn takes longer than its timeout.
 var errTimeout = errors.New("the turn timed out")
 
 // describeTimeout describes a turn that took too long. problem is what Codex reported last.
@@ -172,9 +173,9 @@ const (
 
 // Timeout returns how long a turn may take: the requested time, 20 minutes if it is 0, and at
 // least 100 ms.
-func Timeout(asked time.Duration) time.Duration {
-	if asked == 0 {
+func Timeout(requested time.Duration) time.Duration {
+	if requested == 0 {
 		return defaultTimeout
 	}
-	return max(asked, minTimeout)
+	return max(requested, minTimeout)
 }

@@ -15,23 +15,23 @@ import (
 	"codex-bridge/rpc"
 )
 
-// slow is a Codex in which a turn takes a second, and says what it was asked. The turn
-// "stuck" ends when it is interrupted.
+// slow is a Codex whose turns take a second and reply with their input. The turn "stuck" ends when
+// it is interrupted.
 type slow struct {
 	t       *testing.T
-	threads []*Thread // one after another
-	lost    int       // so many of them are gone
-	heard   []string
+	threads []*Thread // in the order of their start
+	lost    int       // how many of the threads Codex does not know
+	inputs  []string
 	n       int
 }
 
-// saying is a slow with a text as its input.
-type saying struct {
+// sayingSessions opens threads whose turns have the text as input.
+type sayingSessions struct {
 	*slow
 	text string
 }
 
-func (s saying) Open(context.Context, string) (Session, error) {
+func (s sayingSessions) Open(context.Context, string) (Session, error) {
 	if len(s.threads) == 0 {
 		return s.Replace(context.Background(), "")
 	}
@@ -41,7 +41,7 @@ func (s saying) Open(context.Context, string) (Session, error) {
 	}}, nil
 }
 
-func (s saying) Replace(ctx context.Context, key string) (Session, error) {
+func (s sayingSessions) Replace(ctx context.Context, key string) (Session, error) {
 	s.threads = append(s.threads, NewThread(fmt.Sprint("th", len(s.threads)), s.slow))
 	return s.Open(ctx, key)
 }
@@ -52,7 +52,7 @@ func (c *slow) run(ctx context.Context, r *Runner, text string, within time.Dura
 	if err != nil {
 		return Result{}, err
 	}
-	return r.For(saying{c, text}).RunAt(ctx, place, "s", within)
+	return r.For(sayingSessions{c, text}).RunAt(ctx, place, "s", within)
 }
 
 func (c *slow) Call(_ context.Context, method string, p any) (rpc.Value, error) {
@@ -72,7 +72,7 @@ func (c *slow) Call(_ context.Context, method string, p any) (rpc.Value, error) 
 		text := asked.Input[0].Text
 		c.n++
 		id := fmt.Sprint(c.n)
-		c.heard = append(c.heard, text)
+		c.inputs = append(c.inputs, text)
 		answer = `{"turn":{"id":"` + id + `"}}`
 		status := StatusCompleted
 		if text == "bad" {
@@ -94,9 +94,9 @@ func (c *slow) Call(_ context.Context, method string, p any) (rpc.Value, error) 
 	return doc.Root(), nil
 }
 
-// Turns run in the order of asking, whatever became of those before: a failure, a turn
-// that takes too long, one that is called off while it waits.
-func TestInLine(t *testing.T) {
+// Turns run in the order of Join after a failed turn, a timeout, and a turn that was canceled while
+// it waited.
+func TestTurnsRunInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &slow{t: t}
 		r := NewRunner(nil)
@@ -130,14 +130,13 @@ func TestInLine(t *testing.T) {
 		if want := []string{"completed re: one", "failed re: bad", fmt.Sprint(rpc.CodeDeadline), "called off", "completed re: last"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if want := []string{"one", "bad", "stuck", "last"}; !slices.Equal(c.heard, want) {
-			t.Errorf("Codex has heard %q, want %q", c.heard, want)
+		if want := []string{"one", "bad", "stuck", "last"}; !slices.Equal(c.inputs, want) {
+			t.Errorf("Codex received %q, want %q", c.inputs, want)
 		}
 	})
 }
 
-// A thread that is gone is replaced once.
-func TestReplacedOnce(t *testing.T) {
+func TestMissingThreadIsReplacedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &slow{t: t, lost: 1}
 		result, err := c.run(t.Context(), NewRunner(nil), "x", 0)

@@ -10,62 +10,63 @@ import (
 	"codex-bridge/rpc"
 )
 
-// fate is what became of input.
+// fate is the result of sent input.
 type fate uint8
 
 // The fates.
 const (
-	fateOpen  fate = iota // nobody knows yet
-	fateTaken             // it is part of the conversation
-	fateLost              // Codex accepted it and threw it away
+	fatePending   fate = iota // not known yet
+	fateDelivered             // it is part of the conversation
+	fateLost                  // Codex accepted it and dropped it
 )
 
 // sentInput is input that was sent to Codex.
 type sentInput struct {
-	Turn string // that has it
+	Turn string // the turn that Codex named
 
-	thread *Thread
-	client string // the id by which Codex shows it
-	opened bool   // by turn/start
-	fate   fate   // guarded by thread.mu
+	thread   *Thread
+	clientID string // its clientUserMessageId
+	opened   bool   // sent by turn/start
+	fate     fate   // guarded by thread.mu
 }
 
-// currentFate returns what became of the input, as far as it is known.
+// currentFate returns the fate of the input, as far as it is known.
 func (s *sentInput) currentFate() fate {
 	s.thread.mu.Lock()
 	defer s.thread.mu.Unlock()
 	return s.fate
 }
 
-// settle decides about input that was not shown until the end of its turn: Codex has thrown
-// it away. In 460 turns that were interrupted within milliseconds of turn/started, what had
-// not been shown was neither in the history nor ever given to the model, and what had been
-// was both (measured). Without the ids nothing can be told, and what was accepted counts as
-// taken, so that nothing comes twice. What has opened a turn that failed would fail again.
-func (s *sentInput) settle(echoes bool, how Status) {
-	if s.fate != fateOpen {
+// settle decides the fate of input that Codex has not shown when its turn ends: Codex dropped it.
+// Measured: of 460 turns interrupted within milliseconds of turn/started, input that was shown was
+// in the history and reached the model; other input did neither. If Codex does not send the ids,
+// the input counts as delivered, so that it is not sent twice. So does the input that opened a
+// failed turn: it would fail again.
+func (s *sentInput) settle(echoes bool, status Status) {
+	if s.fate != fatePending {
 		return
 	}
-	s.fate = fateTaken
-	if echoes && (!s.opened || how != StatusFailed) {
+	s.fate = fateDelivered
+	if echoes && (!s.opened || status != StatusFailed) {
 		s.fate = fateLost
 	}
 }
 
-// withClient is params with an id by which Codex shows the input; one that is there stays.
-func withClient(params json.RawMessage) (json.RawMessage, string, error) {
+// withClientID adds a clientUserMessageId to the parameters of turn/start, unless they have one,
+// and returns it.
+func withClientID(params json.RawMessage) (json.RawMessage, string, error) {
 	var p map[string]json.RawMessage
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, "", fmt.Errorf("turn/start: %w", err)
 	}
 	if p == nil {
-		return nil, "", errors.New("turn/start: the parameters have to be an object")
+		return nil, "", errors.New("turn/start: the parameters must be an object")
 	}
 	var client string
 	if err := json.Unmarshal(orNull(p["clientUserMessageId"]), &client); err == nil && client != "" {
 		return params, client, nil
 	}
-	client = newClient()
+	client = newClientID()
 	id, err := json.Marshal(client)
 	if err != nil {
 		return nil, "", err
@@ -82,23 +83,22 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-func newClient() string { return "codex-bridge-" + rand.Text() }
+func newClientID() string { return "codex-bridge-" + rand.Text() }
 
 var (
-	// errBusy is returned if a turn is running that the input can't join.
+	// errBusy is returned if a turn is running or starting.
 	errBusy = errors.New("a turn is running in this thread")
-	// errNoTurn is returned if there is no turn to steer.
+	// errNoTurn is returned if no running turn takes input.
 	errNoTurn = errors.New("no turn is running in this thread that takes input")
 )
 
-// IsThreadGone reports whether err says that Codex does not know the thread: it was never
-// loaded here, or is gone.
+// IsThreadGone reports whether err says that Codex has not loaded the thread or can't find it.
 func IsThreadGone(err error) bool {
 	return containsText(err, "thread not found:") || containsText(err, "no rollout found for thread id")
 }
 
-// isClosedToInput reports whether err says that a review or a compaction is running. turn/start
-// uses the words of Codex's own source.
+// isClosedToInput reports whether err says that a review or a compaction is running. The error of
+// turn/start has the name from Codex's source.
 func isClosedToInput(err error) bool {
 	return containsText(err, "cannot steer a ") || containsText(err, "activeturnnotsteerable")
 }

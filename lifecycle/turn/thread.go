@@ -11,51 +11,49 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Codex is asked for turns. *bridge.Conn is one.
+// Codex sends requests to Codex. *bridge.Conn implements it.
 type Codex interface {
 	Call(ctx context.Context, method string, params any) (rpc.Value, error)
 }
 
 const (
-	// answersWithin is how long Codex may take for an answer. A turn is answered when it
-	// begins.
-	answersWithin = 60 * time.Second
-	// retryAfter is for what Codex has not told of yet.
+	// requestTimeout is the timeout of a request. Codex answers turn/start when the turn starts.
+	requestTimeout = 60 * time.Second
+	// retryAfter is the time between attempts when no notification announces a change.
 	retryAfter = time.Second
-	// maxEnded is how many turns are remembered after their end, for answers that come late.
+	// maxEnded is the number of ended turns that are kept for late responses.
 	maxEnded = 32
 )
 
-// Thread is the turns of one thread.
+// Thread follows the turns of one thread.
 type Thread struct {
 	ID    string
 	codex Codex
 
 	mu         sync.Mutex
-	running    string    // that Codex has told of; the id of a review is not that of its end
-	expected   string    // that was answered to us and has not been told of
-	starting   int       // requests of turn/start that wait for their answers
+	running    string    // the turn of the last turn/started; turn/completed of a review has another id
+	expected   string    // a turn in a response, before its turn/started
+	starting   int       // pending turn/start requests
 	closed     string    // a turn that takes no input
-	blocked    time.Time // no turn is started before: a review runs of which nothing has been told
-	silent     bool      // Codex does not show the ids of inputs; until it has shown one without, it does
-	ended      []past
-	sent       []*sentInput // whose fate is open
+	blocked    time.Time // no turn starts before: a review runs without notifications
+	silent     bool      // Codex does not send the ids of inputs
+	ended      []endedTurn
+	sent       []*sentInput // with a pending fate
 	collectors []*Collector
-	changed    chan struct{} // closed with the next change of any of this
+	changed    chan struct{} // closed with the next change of the fields above
 }
 
-// past is a turn that has ended.
-type past struct {
-	id  string
-	how Status
+type endedTurn struct {
+	id     string
+	status Status
 }
 
-// NewThread makes the Thread of that id, of which no turn is running.
+// NewThread returns a Thread without a running turn.
 func NewThread(id string, codex Codex) *Thread {
 	return &Thread{ID: id, codex: codex, changed: make(chan struct{})}
 }
 
-// Take takes an event; one of another thread counts for nothing.
+// Take handles an event. It ignores events of other threads.
 func (t *Thread) Take(e Event) {
 	if e.Thread != t.ID {
 		return
@@ -72,34 +70,34 @@ func (t *Thread) Take(e Event) {
 			t.expected = ""
 		}
 	case EventInput:
-		t.hear(e)
+		t.handleInput(e)
 	case EventEnded, EventThreadClosed:
-		t.end(e)
+		t.handleEnd(e)
 	default:
 		return
 	}
 	t.wake()
 }
 
-func (t *Thread) hear(e Event) {
+func (t *Thread) handleInput(e Event) {
 	t.silent = !e.Echoes
 	if e.Client == "" {
 		return
 	}
 	t.sent = slices.DeleteFunc(t.sent, func(s *sentInput) bool {
-		if s.client == e.Client {
-			s.fate = fateTaken
+		if s.clientID == e.Client {
+			s.fate = fateDelivered
 		}
-		return s.client == e.Client
+		return s.clientID == e.Client
 	})
 }
 
-func (t *Thread) end(e Event) {
-	over := func(turn string) bool {
+func (t *Thread) handleEnd(e Event) {
+	hasEnded := func(turn string) bool {
 		return turn != "" && (e.Kind == EventThreadClosed || turn == e.Turn || turn == t.running)
 	}
 	t.sent = slices.DeleteFunc(t.sent, func(s *sentInput) bool {
-		if !over(s.Turn) {
+		if !hasEnded(s.Turn) {
 			return false
 		}
 		s.settle(!t.silent, e.Status)
@@ -107,7 +105,7 @@ func (t *Thread) end(e Event) {
 	})
 	for _, id := range []string{e.Turn, t.running} {
 		if id != "" {
-			t.ended = append(t.ended, past{id, e.Status})
+			t.ended = append(t.ended, endedTurn{id, e.Status})
 		}
 	}
 	if n := len(t.ended) - maxEnded; n > 0 {
@@ -119,22 +117,21 @@ func (t *Thread) end(e Event) {
 	t.running, t.closed, t.blocked = "", "", time.Time{}
 }
 
-// wake is called under the lock.
+// wake wakes the callers that wait for a change. t.mu must be locked.
 func (t *Thread) wake() {
 	close(t.changed)
 	t.changed = make(chan struct{})
 }
 
-// Changed is closed when a turn begins or ends, and when the fate of an input is known.
-// Ask for it before looking.
+// Changed returns a channel that is closed when a turn starts or ends, or the fate of an input
+// becomes known. Call it before you read the state.
 func (t *Thread) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.changed
 }
 
-// Turn is the turn that is running or about to; "" for none. open tells whether it may
-// take input.
+// Turn returns the turn that is running or starting, or "". open reports whether it may take input.
 func (t *Thread) Turn() (id string, open bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,7 +146,7 @@ func (t *Thread) current() string {
 	return t.running
 }
 
-// Collect has c take what the thread says, until stop.
+// Collect passes the thread's events to c until stop is called.
 func (t *Thread) Collect(c *Collector) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,16 +158,16 @@ func (t *Thread) Collect(c *Collector) (stop func()) {
 	}
 }
 
-// start starts a turn when no other is running: input that Codex would add to a running turn
-// waits for its end.
+// start starts a turn. It waits while another turn is running, because Codex would add the input
+// to that turn.
 func (t *Thread) start(ctx context.Context, params func() (json.RawMessage, error)) (*sentInput, error) {
 	for {
 		changed := t.Changed()
-		asked, err := params()
+		p, err := params()
 		if err != nil {
 			return nil, err
 		}
-		s, err := t.tryStart(ctx, asked)
+		s, err := t.tryStart(ctx, p)
 		if !errors.Is(err, errBusy) {
 			return s, err
 		}
@@ -187,13 +184,13 @@ func (t *Thread) start(ctx context.Context, params func() (json.RawMessage, erro
 	}
 }
 
-// tryStart starts a turn, or returns errBusy while another is running.
+// tryStart starts a turn. It returns errBusy if another turn is running.
 func (t *Thread) tryStart(ctx context.Context, params json.RawMessage) (*sentInput, error) {
-	params, client, err := withClient(params)
+	params, client, err := withClientID(params)
 	if err != nil {
 		return nil, err
 	}
-	s := &sentInput{thread: t, client: client, opened: true}
+	s := &sentInput{thread: t, clientID: client, opened: true}
 	t.mu.Lock()
 	if t.starting > 0 || t.current() != "" || time.Now().Before(t.blocked) {
 		t.mu.Unlock()
@@ -202,7 +199,7 @@ func (t *Thread) tryStart(ctx context.Context, params json.RawMessage) (*sentInp
 	t.starting++
 	t.sent = append(t.sent, s)
 	t.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	result, err := t.codex.Call(ctx, "turn/start", params)
 	t.mu.Lock()
@@ -220,8 +217,8 @@ func (t *Thread) tryStart(ctx context.Context, params json.RawMessage) (*sentInp
 		return nil, err
 	}
 	s.Turn, _ = result.Get("turn").Get("id").Text()
-	if i := slices.IndexFunc(t.ended, func(p past) bool { return p.id == s.Turn }); i >= 0 {
-		s.settle(!t.silent, t.ended[i].how)
+	if i := slices.IndexFunc(t.ended, func(p endedTurn) bool { return p.id == s.Turn }); i >= 0 {
+		s.settle(!t.silent, t.ended[i].status)
 		t.forget(s)
 	} else if t.running != s.Turn {
 		t.expected = s.Turn
@@ -229,11 +226,11 @@ func (t *Thread) tryStart(ctx context.Context, params json.RawMessage) (*sentInp
 	return s, nil
 }
 
-// steer adds input to the turn of that id. The error is errNoTurn if the turn does not run or
-// takes no input; with another error, Codex has refused.
+// steer adds input to a turn. It returns errNoTurn if the turn is not running or takes no input,
+// and another error if Codex refused the request.
 func (t *Thread) steer(ctx context.Context, turn string, input []json.RawMessage) (*sentInput, error) {
-	s := &sentInput{Turn: turn, thread: t, client: newClient()}
-	t.told(ctx, turn)
+	s := &sentInput{Turn: turn, thread: t, clientID: newClientID()}
+	t.awaitStarted(ctx, turn)
 	t.mu.Lock()
 	if turn == "" || turn != t.current() || turn == t.closed {
 		t.mu.Unlock()
@@ -241,10 +238,10 @@ func (t *Thread) steer(ctx context.Context, turn string, input []json.RawMessage
 	}
 	t.sent = append(t.sent, s)
 	t.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	_, err := t.codex.Call(ctx, "turn/steer", map[string]any{
-		"threadId": t.ID, "expectedTurnId": s.Turn, "input": input, "clientUserMessageId": s.client,
+		"threadId": t.ID, "expectedTurnId": s.Turn, "input": input, "clientUserMessageId": s.clientID,
 	})
 	if err == nil {
 		return s, nil
@@ -252,18 +249,18 @@ func (t *Thread) steer(ctx context.Context, turn string, input []json.RawMessage
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.wake()
-	t.closed = turn // until its end, or Codex would be asked in vain with every message
+	t.closed = turn // until its end; Codex would refuse later messages too
 	if isDoubtful(err) {
-		return s, nil // the turn tells whether it was accepted
+		return s, nil // the turn's events show whether Codex accepted it
 	}
 	t.forget(s)
 	return nil, err
 }
 
-// Interrupt ends the turn of that id; that it does not run is no error.
+// Interrupt interrupts a turn. It returns nil if the turn is not running.
 func (t *Thread) Interrupt(ctx context.Context, turn string) error {
-	t.told(ctx, turn)
-	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	t.awaitStarted(ctx, turn)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	_, err := t.codex.Call(ctx, "turn/interrupt", map[string]any{"threadId": t.ID, "turnId": turn})
 	if containsText(err, "no active turn") {
@@ -272,9 +269,9 @@ func (t *Thread) Interrupt(ctx context.Context, turn string) error {
 	return err
 }
 
-// told waits for Codex to tell of a turn that it has answered: until then it says that no
-// turn is active, and an interrupt is lost (measured).
-func (t *Thread) told(ctx context.Context, turn string) {
+// awaitStarted waits for the turn/started of a turn whose turn/start has succeeded, at most for
+// retryAfter. Measured: before it Codex says that no turn is active, and an interrupt is lost.
+func (t *Thread) awaitStarted(ctx context.Context, turn string) {
 	limit := time.NewTimer(retryAfter)
 	defer limit.Stop()
 	for {
@@ -298,10 +295,10 @@ func (t *Thread) forget(s *sentInput) {
 	t.sent = slices.DeleteFunc(t.sent, func(x *sentInput) bool { return x == s })
 }
 
-// ClientStarts notes that the client itself asks for a turn, so that no turn is started here before Codex tells of that
-// one: Codex answers turn/start some time before turn/started, and would add input to the turn in between (measured).
-// Call answered once with the id of the turn, "" if Codex refused.
-func (t *Thread) ClientStarts() (answered func(id string)) {
+// NoteClientStart records a turn/start of the client, so that the bridge starts no turn before its
+// turn/started. Measured: Codex sends the response some time before turn/started, and adds input to
+// the turn in between. Call answered once with the id of the turn, or "" if Codex refused.
+func (t *Thread) NoteClientStart() (answered func(id string)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.starting++
@@ -309,7 +306,7 @@ func (t *Thread) ClientStarts() (answered func(id string)) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.starting--
-		hasEnded := slices.ContainsFunc(t.ended, func(p past) bool { return p.id == id })
+		hasEnded := slices.ContainsFunc(t.ended, func(p endedTurn) bool { return p.id == id })
 		if id != "" && !hasEnded && t.running != id {
 			t.expected = id
 		}

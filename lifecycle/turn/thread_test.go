@@ -12,7 +12,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// codexFunc is a Codex whose responses are those of the function.
+// codexFunc is a Codex that responds with the result of the function.
 type codexFunc func(method string) (string, error)
 
 func (c codexFunc) Call(_ context.Context, method string, _ any) (rpc.Value, error) {
@@ -33,8 +33,8 @@ func event(kind EventKind, id string) Event {
 
 var input = []json.RawMessage{json.RawMessage(`{"type":"text","text":"x"}`)}
 
-// A turn that fails before it has begun to speak is not sent once more: it would fail again.
-func TestOwnTurnIsFinal(t *testing.T) {
+// The input of a turn that failed is not sent again: it would fail again.
+func TestInputOfFailedTurnIsNotLost(t *testing.T) {
 	th := NewThread("th", codexFunc(func(string) (string, error) { return `{"turn":{"id":"a"}}`, nil }))
 	th.Take(event(EventStarted, "before"))
 	th.Take(event(EventInput, "before"))
@@ -43,23 +43,23 @@ func TestOwnTurnIsFinal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := th.Turn(); got != "a" || s.currentFate() != fateOpen {
+	if got, _ := th.Turn(); got != "a" || s.currentFate() != fatePending {
 		t.Errorf("%q is running, and the fate is %v", got, s.currentFate())
 	}
 	th.Take(event(EventStarted, "a"))
 	failed := event(EventEnded, "a")
 	failed.Status = StatusFailed
 	th.Take(failed)
-	if s.currentFate() != fateTaken {
+	if s.currentFate() != fateDelivered {
 		t.Errorf("the fate is %v", s.currentFate())
 	}
 }
 
-// What has joined a turn of somebody else's is lost with it.
-func TestJoinedIsLost(t *testing.T) {
+// Input that joined another turn is lost when that turn ends without showing it.
+func TestInputThatJoinedAnotherTurnIsLost(t *testing.T) {
 	var th *Thread
 	th = NewThread("th", codexFunc(func(string) (string, error) {
-		th.Take(event(EventStarted, "a")) // comes first, and the answer after the end
+		th.Take(event(EventStarted, "a")) // the events come before the response
 		th.Take(event(EventInput, "a"))
 		th.Take(event(EventEnded, "a"))
 		return `{"turn":{"id":"a"}}`, nil
@@ -73,12 +73,12 @@ func TestJoinedIsLost(t *testing.T) {
 	}
 }
 
-// A steer without an answer has its fate from the turn.
-func TestDoubt(t *testing.T) {
+// The turn's events decide the fate of a steer without a response.
+func TestSteerWithoutResponseIsPending(t *testing.T) {
 	th := NewThread("th", codexFunc(func(string) (string, error) { return "", rpc.Errorf(rpc.CodeDeadline, "no answer") }))
 	th.Take(event(EventStarted, "a"))
 	s, err := th.steer(t.Context(), "a", input)
-	if err != nil || s.currentFate() != fateOpen {
+	if err != nil || s.currentFate() != fatePending {
 		t.Fatalf("%v, %v", s, err)
 	}
 	if _, err := th.steer(t.Context(), "a", input); !errors.Is(err, errNoTurn) {
@@ -91,8 +91,8 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A turn waits for a review of which nothing was told, by asking again.
-func TestStartWaits(t *testing.T) {
+// start retries while a review without notifications is running.
+func TestStartWaitsForUnannouncedReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var over atomic.Bool
 		th := NewThread("th", codexFunc(func(string) (string, error) {
@@ -116,7 +116,7 @@ func TestStartWaits(t *testing.T) {
 	})
 }
 
-func TestInterruptOfNothing(t *testing.T) {
+func TestInterruptWithoutTurnSucceeds(t *testing.T) {
 	th := NewThread("th", codexFunc(func(string) (string, error) {
 		return "", rpc.Errorf(rpc.CodeUpstream, "codex refused turn/interrupt: no active turn to interrupt")
 	}))
@@ -125,7 +125,7 @@ func TestInterruptOfNothing(t *testing.T) {
 	}
 }
 
-func TestGone(t *testing.T) {
+func TestIsThreadGone(t *testing.T) {
 	for text, want := range map[string]bool{
 		"codex refused turn/start: thread not found: 0": true, "Thread Not Found: 0": true,
 		"no rollout found for thread id 0": true, "model overloaded": false,
@@ -139,8 +139,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// A turn that was answered, and not told of yet, can't be steered or interrupted.
-func TestToldFirst(t *testing.T) {
+// Steer and Interrupt wait for turn/started.
+func TestSteerAndInterruptWaitForStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var active atomic.Bool
 		th := NewThread("th", codexFunc(func(method string) (string, error) {

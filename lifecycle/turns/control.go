@@ -116,7 +116,7 @@ func (c *conversation) compact(ctx context.Context, within time.Duration) (any, 
 	if w.turn == "" {
 		return nil, errClosed
 	}
-	out.Of(w.turn)
+	out.SetTurn(w.turn)
 	end, err := out.Wait(ctx)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (f *Feature) message(p rpc.Value, in params.Input) (turn.Message, error) {
 		return m, err
 	}
 	if mode != "" {
-		if m.Mode = turn.Mode(mode); !m.Mode.Known() {
+		if m.Mode = turn.Mode(mode); !m.Mode.IsValid() {
 			return m, invalid("params.mode: write steer, followup, queue or interrupt")
 		}
 	}

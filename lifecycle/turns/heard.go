@@ -108,7 +108,7 @@ func (f *Feature) clientStarts(_ context.Context, call *bridge.ClientMessage) *r
 	if call.Kind != rpc.Request || !f.o.Threads.Open(id) {
 		return nil
 	}
-	answered := f.conversation(id).thread.ClientStarts()
+	answered := f.conversation(id).thread.NoteClientStart()
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		turn, _ := a.Result().Get("turn").Get("id").Text()
 		answered(turn)

@@ -24,33 +24,33 @@ func text(words string) []json.RawMessage {
 
 type step struct {
 	wait   time.Duration
-	client string // does that; "" for a message
+	client string // an action of the client; "" for a message
 	mode   Mode
 	quiet  time.Duration
 }
 
 var modes = []Mode{"", ModeSteer, ModeSteer, ModeSteer, ModeFollowup, ModeQueue, ModeInterrupt}
 
-func steps(r *rapid.T, most int) []step {
-	ms := func(r *rapid.T, most int, name string) time.Duration {
-		return time.Duration(rapid.IntRange(0, most).Draw(r, name)) * time.Millisecond
+func steps(r *rapid.T, maxSteps int) []step {
+	ms := func(r *rapid.T, maxMS int, name string) time.Duration {
+		return time.Duration(rapid.IntRange(0, maxMS).Draw(r, name)) * time.Millisecond
 	}
 	return rapid.SliceOfN(rapid.Custom(func(r *rapid.T) step {
 		return step{
 			ms(r, 30, "wait"), rapid.SampledFrom([]string{"", "", "", "", "turn", "review", "compact", "interrupt"}).Draw(r, "client"),
 			rapid.SampledFrom(modes).Draw(r, "mode"), ms(r, 20, "quiet"),
 		}
-	}), 1, most).Draw(r, "steps")
+	}), 1, maxSteps).Draw(r, "steps")
 }
 
-// play sends the messages 0, 1, 2, … and returns what is wrong with what the model was
-// given; "" nothing.
+// play sends the messages 0, 1, 2, … and describes the first error in the model's input, or
+// returns "".
 func play(t *testing.T, seed int64, silent bool, all []step) (wrong string) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := newCodex(seed)
 		c.silent = silent
-		box := NewInbox(InboxOptions{Thread: c.thread, Most: len(all) + 1, Failed: func(m Message, err error) { wrong = err.Error() }})
+		box := NewInbox(InboxOptions{Thread: c.thread, MaxMessages: len(all) + 1, Failed: func(m Message, err error) { wrong = err.Error() }})
 		var workers, senders sync.WaitGroup
 		workers.Go(func() { c.deliver(ctx) })
 		workers.Go(func() { box.Run(ctx) })
@@ -75,7 +75,7 @@ func play(t *testing.T, seed int64, silent bool, all []step) (wrong string) {
 					wrong = fmt.Sprintf("%s: %+v", m.Input, r)
 				}
 			})
-			synctest.Wait() // it stands in line
+			synctest.Wait() // it is queued
 		}
 		senders.Wait()
 		for !box.Settled() {
@@ -89,7 +89,7 @@ func play(t *testing.T, seed int64, silent bool, all []step) (wrong string) {
 			want = append(want, strconv.Itoa(i))
 		}
 		got := slices.DeleteFunc(slices.Clone(c.model), func(s string) bool { return s == "client" })
-		if silent { // what an interrupt has taken nobody knows; nothing comes twice all the same
+		if silent { // input may be lost with an interrupted turn, but is not sent twice
 			want = slices.DeleteFunc(want, func(s string) bool { return !slices.Contains(got, s) })
 		}
 		if wrong == "" && !slices.Equal(got, want) {
@@ -99,9 +99,9 @@ func play(t *testing.T, seed int64, silent bool, all []step) (wrong string) {
 	return wrong
 }
 
-// Whatever the client, the turns and time do, each message reaches the model once, in the
-// order of sending. With a Codex that does not show the ids of inputs, at most once.
-func TestDeliveryLaw(t *testing.T) {
+// Each message reaches the model once, in the order of sending; at most once if Codex does not send
+// the ids of inputs.
+func TestMessagesAreDeliveredOnceInOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		if wrong := play(t, rapid.Int64().Draw(r, "seed"), rapid.Bool().Draw(r, "silent"), steps(r, 40)); wrong != "" {
 			r.Fatal(wrong)
@@ -109,8 +109,7 @@ func TestDeliveryLaw(t *testing.T) {
 	})
 }
 
-// Ten thousand messages, in one conversation.
-func TestManyMessages(t *testing.T) {
+func TestTenThousandMessagesInOneThread(t *testing.T) {
 	all := make([]step, 0, 11_000)
 	for i := range 10_000 {
 		s := step{wait: time.Duration(i*7%13) * time.Millisecond, mode: modes[i%len(modes)], quiet: time.Duration(i*5%17) * time.Millisecond}
