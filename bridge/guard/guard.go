@@ -281,9 +281,15 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	j := judgement{state: g.state(ctx, p, call.Message)}
 	j.state.Writable = writable
 	j.state.Consented = g.consents.has(call.Message)
+	var refusal, unread *rpc.Error
+	if p.Mode() == config.Enforce && j.state.Thread == nil {
+		j.state.Opened, unread = g.openedIn(ctx, call.Message)
+	}
 	d := g.informed(ctx, p, call, call.Message, &j.state)
-	var refusal *rpc.Error
 	j.own, refusal = g.folderPolicies(ctx, call, d, &j.state)
+	if unread != nil {
+		refusal = unread
+	}
 	policies = slices.Concat(policies, j.own)
 	d = g.together(ctx, policies, call, d, &j.state)
 	if refusal == nil {
@@ -345,9 +351,6 @@ func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) pol
 	state.Unpinned = g.isUnpinned(p)
 	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
 		state.Thread = g.threads.get(ctx, id, g.peer.CodexDone())
-		if state.Thread == nil && p.Mode() == config.Enforce && (m.Method == "thread/resume" || m.Method == "thread/fork") {
-			state.Opened = g.openedIn(ctx, id)
-		}
 		if m.Method == "thread/resume" {
 			state.Loaded, state.Unsubscribed = g.threads.profile(id)
 		}

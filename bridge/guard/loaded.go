@@ -2,6 +2,8 @@ package guard
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"slices"
 
 	"codex-bridge/bridge/policy"
@@ -47,23 +49,54 @@ func openedBefore(method string) *rpc.Error {
 	})
 }
 
-// openedIn returns the canonical folder in which a thread was opened, if a turn has moved it since; "" if none
-// has, if that is not known, or if Codex has loaded the thread: it then ignores the cwd of a resume,
-// unless the client has unsubscribed from the thread.
-func (g *Guard) openedIn(ctx context.Context, id string) string {
-	opened, last := rollout.Folders(g.world.CodexHome, id)
-	if opened == "" || opened == last {
-		return ""
+// openedIn returns the canonical folder in which the thread of a resume or fork was opened, if a turn may have moved it
+// since. It returns "" for another request, if no turn has moved the thread, if the request has a cwd, if Codex knows
+// no such thread, or if Codex has loaded it: it then ignores the cwd of a resume, unless the client has unsubscribed
+// from the thread. Codex would open a thread in the folder to which a turn has moved it, so openedIn refuses a thread
+// whose record can't be read.
+func (g *Guard) openedIn(ctx context.Context, m *rpc.Message) (string, *rpc.Error) {
+	_, named := m.Params.Get("cwd").Text()
+	id, _ := m.Params.Get("threadId").Text()
+	if named || !isCanonicalUUID(id) || m.Method != "thread/resume" && m.Method != "thread/fork" {
+		return "", nil
 	}
-	folder, err := g.world.Paths.Canonical(opened)
+	read, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": id, "includeTurns": false})
+	var answered *rpc.Error
+	if errors.As(err, &answered) && answered.Code == rpc.CodeUpstream {
+		return "", nil // Codex refuses the request, too
+	}
+	path, written := read.Get("thread").Get("path").Text()
+	if err == nil && !written {
+		return "", nil // a thread in memory only
+	}
+	var opened, last, folder string
+	if err == nil {
+		opened, last, err = rollout.Folders(g.world.CodexHome, path, id)
+	}
+	if err == nil && opened == last {
+		return "", nil
+	}
+	if _, unsubscribed := g.threads.profile(id); !unsubscribed {
+		loaded, failed := g.loaded(ctx)
+		if failed != nil {
+			return "", failed
+		}
+		if slices.Contains(loaded, id) {
+			return "", nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) && !rollout.HasFile(g.world.CodexHome, id) {
+		return "", nil // Codex refuses the request, too, unless no turn has run in the thread
+	}
+	if err == nil {
+		folder, err = g.world.Paths.Canonical(opened)
+	}
 	if err != nil {
-		return ""
+		return "", policy.Refused(rpc.CodeRefused, policy.Refusal{
+			Method: m.Method, Rule: "policy", Field: "params.threadId",
+			Reason: "the folder in which the thread was opened is not known, because Codex's record of the thread can't be read: " + err.Error(),
+			Mend:   "send its cwd",
+		})
 	}
-	if _, unsubscribed := g.threads.profile(id); unsubscribed {
-		return folder
-	}
-	if loaded, err := g.loaded(ctx); err != nil || slices.Contains(loaded, id) {
-		return ""
-	}
-	return folder
+	return folder, nil
 }

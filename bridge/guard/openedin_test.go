@@ -1,95 +1,90 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/rpc"
 )
 
-// openedIn returns the folder of a thread that a turn has moved since and that Codex has not loaded.
+// openedIn returns the folder of a thread that a turn has moved since and that Codex has not loaded. A thread whose
+// record can't be read is refused.
 func TestOpenedIn(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000"
 	w := newAgentWorld(t, nil)
+	path := func(n string) string {
+		return filepath.Join(w.root, "home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+n+".jsonl")
+	}
 	file := func(n, opened string) string {
 		w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+n+".jsonl",
 			`{"type":"session_meta","payload":{"id":"`+id+n+`","cwd":"`+opened+`"}}`+"\n"+
 				`{"type":"turn_context","payload":{"turn_id":"u","cwd":"`+w.root+`"}}`+"\n")
-		return id + n
+		return n
 	}
 	elsewhere := filepath.Dir(w.write("elsewhere/x", ""))
+	w.write("home/archived_sessions/rollout-2024-06-10T02-35-18-"+id+"8.jsonl.zst", "")
 	w.start()
-	moved, stays, relative := file("1", elsewhere), file("2", w.root), file("3", "relative")
-	for _, test := range []struct{ name, thread, answer, want string }{
-		{"moved", moved, `"result":{"data":[],"nextCursor":null}`, elsewhere},
-		{"loaded", moved, `"result":{"data":["` + moved + `"],"nextCursor":null}`, ""},
-		{"not told", moved, `"error":{"code":-32600,"message":"no"}`, ""},
-		{"not moved", stays, "", ""},
-		{"no file", id + "4", "", ""},
-		{"not to be judged", relative, "", ""},
-	} {
-		got := make(chan string, 1)
-		go func() { got <- w.g.openedIn(context.Background(), test.thread) }()
-		if test.answer != "" {
-			w.answer("thread/loaded/list", `{"limit":1000}`, test.answer)
-		}
-		if folder := <-got; folder != test.want {
-			t.Errorf("%s: %q, want %q", test.name, folder, test.want)
-		}
-	}
-}
-
-// The folder of a moved thread is looked up for a request that opens it, if a policy is enforced and the bridge does
-// not know the thread.
-func TestOpenedInIsForUnknownThreads(t *testing.T) {
-	const id = "01900000-0000-7000-8000-000000000001"
-	w := newAgentWorld(t, nil)
-	elsewhere := filepath.Dir(w.write("elsewhere/x", ""))
-	w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl",
-		`{"type":"session_meta","payload":{"id":"`+id+`","cwd":"`+elsewhere+`"}}`+"\n"+`{"type":"turn_context","payload":{"turn_id":"u","cwd":"`+w.root+`"}}`+"\n")
-	w.start()
-	cfg := config.Default().Policy
-	cfg.Mode = config.Audit
-	audit, err := policy.New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	moved, stays, relative, unread := file("1", elsewhere), file("2", w.root), file("3", "relative"), file("4", "")
+	none, closed := `"result":{"data":[],"nextCursor":null}`, `"error":{"code":-32600,"message":"no"}`
 	for _, test := range []struct {
-		method string
-		p      *policy.Policy
-		known  bool
-		want   string
+		name, thread, params string
+		read, loaded         string // Codex's answers; "" no request
+		unsubscribed         bool
+		want                 string
+		refused              bool
 	}{
-		{"thread/resume", w.g.Policy(), false, elsewhere},
-		{"thread/fork", w.g.Policy(), false, elsewhere},
-		{"turn/start", w.g.Policy(), false, ""},
-		{"thread/resume", audit, false, ""},
-		{"thread/resume", w.g.Policy(), true, ""},
+		{"moved", moved, "", "file", none, false, elsewhere, false},
+		{"moved, unsubscribed", moved, "", "file", "", true, elsewhere, false},
+		{"moved, cwd in the request", moved, `,"cwd":"/x"`, "", "", false, "", false},
+		{"moved, no cwd in the request", moved, `,"cwd":null`, "file", none, false, elsewhere, false},
+		{"loaded", moved, "", "file", `"result":{"data":["` + id + moved + `"],"nextCursor":null}`, false, "", false},
+		{"list not answered", moved, "", "file", closed, false, "", true},
+		{"not moved", stays, "", "file", "", false, "", false},
+		{"relative", relative, "", "file", none, false, "", true},
+		{"unread", unread, "", "file", none, false, "", true},
+		{"unread, loaded", unread, "", "file", `"result":{"data":["` + id + unread + `"],"nextCursor":null}`, false, "", false},
+		{"unread, unsubscribed", unread, "", "file", "", true, "", true},
+		{"missing", "5", "", "file", none, false, "", false},
+		{"elsewhere", "8", "", "file", none, false, "", true},
+		{"missing, unsubscribed", "5", "", "file", "", true, "", false},
+		{"in memory only", "6", "", `"result":{"thread":{"path":null}}`, "", false, "", false},
+		{"unknown to Codex", "7", "", closed, "", false, "", false},
+		{"fork", moved, "", "file", none, false, elsewhere, false},
+		{"turn", moved, "", "", "", false, "", false},
 	} {
-		w.g.threads.known = nil
-		if test.known {
-			w.g.threads.known = map[string]*thread{id: {Thread: policy.Thread{ID: id}}}
-		}
-		m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"` + test.method + `","params":{"threadId":"` + id + `"}}`))
+		method := map[string]string{"fork": "thread/fork", "turn": "turn/start"}[test.name]
+		m, err := rpc.ParseMessage([]byte(`{"id":7,"method":"` + cmp.Or(method, "thread/resume") + `","params":{"threadId":"` + id + test.thread + `"` + test.params + `}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := make(chan string, 1)
-		go func() { got <- w.g.state(context.Background(), test.p, m).Opened }()
-		if test.want != "" {
-			w.answer("thread/loaded/list", `{"limit":1000}`, `"result":{"data":[],"nextCursor":null}`)
+		w.g.threads.loaded = nil
+		if test.unsubscribed {
+			w.g.threads.loaded = map[string]*loadedThread{id + test.thread: {unsubscribed: true}}
 		}
-		select {
-		case folder := <-got:
-			if folder != test.want {
-				t.Errorf("%+v: %q", test, folder)
-			}
-		case line := <-w.c.CodexReceives():
-			t.Fatalf("%+v: Codex is asked %s", test, line)
+		type result struct {
+			folder string
+			err    *rpc.Error
+		}
+		got := make(chan result, 1)
+		go func() {
+			folder, err := w.g.openedIn(context.Background(), m)
+			got <- result{folder, err}
+		}()
+		if test.read == "file" {
+			test.read = `"result":{"thread":{"path":"` + path(test.thread) + `"}}`
+		}
+		if test.read != "" {
+			w.answer("thread/read", `{"includeTurns":false,"threadId":"`+id+test.thread+`"}`, test.read)
+		}
+		if test.loaded != "" {
+			w.answer("thread/loaded/list", `{"limit":1000}`, test.loaded)
+		}
+		if r := <-got; r.folder != test.want || (r.err != nil) != test.refused {
+			t.Errorf("%s: %q and %v, want %q", test.name, r.folder, r.err, test.want)
 		}
 	}
 }

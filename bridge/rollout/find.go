@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -111,12 +112,12 @@ func readEnds(codexHome, path string, maxBytes int64) (tail, head []byte, err er
 		return nil, nil, err
 	}
 	defer f.Close()
+	if isCompressed(f) {
+		return compressedEnds(f, maxBytes)
+	}
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errForeign
 	}
 	start := max(0, info.Size()-maxBytes)
 	tail = make([]byte, info.Size()-start)
@@ -135,14 +136,18 @@ func readEnds(codexHome, path string, maxBytes int64) (tail, head []byte, err er
 
 var errForeign = errors.New("not a rollout file of codex")
 
-// open opens a file below Codex's session folders, after resolving links. It does not block on
-// pipes and other special files.
+// sessionFolders are the folders of CODEX_HOME in which Codex records threads.
+var sessionFolders = [...]string{"sessions", "archived_sessions"}
+
+// open opens a regular file below Codex's session folders, after resolving links. It does not block on
+// pipes and other special files. If there is no such file, open tries the file's other name: see
+// compressedSuffix. If there is neither, the error is fs.ErrNotExist.
 func open(codexHome, path string) (*os.File, error) {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range [...]string{"sessions", "archived_sessions"} {
+	for _, name := range sessionFolders {
 		at, err := filepath.EvalSymlinks(filepath.Join(codexHome, name))
 		if err != nil {
 			continue
@@ -151,7 +156,12 @@ func open(codexHome, path string) (*os.File, error) {
 		if err != nil || !filepath.IsLocal(below) {
 			continue
 		}
-		return openIn(at, filepath.Join(below, filepath.Base(path)))
+		file := filepath.Join(below, filepath.Base(path))
+		f, err := openIn(at, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			f, err = openIn(at, otherForm(file))
+		}
+		return f, err
 	}
 	return nil, errForeign
 }
@@ -162,10 +172,22 @@ func openIn(folder, name string) (*os.File, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }() // nothing was written
-	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
 		return nil, errForeign
 	}
-	return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close() // nothing was written
+		return nil, errForeign
+	}
+	return f, nil
 }
 
 // parseCall returns the call in a line, or the zero Call if the line has no call with this id.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,23 +55,21 @@ func (h *history) readFile(path string, before int64, depth int) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	info, err := f.Stat()
+	text, closeText, err := content(f)
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return errForeign
-	}
-	if h.remaining -= info.Size(); h.remaining < 0 {
-		return errHistory
-	}
-	return h.readLines(f, info, before, depth)
+	defer closeText()
+	return h.readLines(text, before, depth)
 }
 
-func (h *history) readLines(f *os.File, info os.FileInfo, before int64, depth int) error {
-	lines := bufio.NewReaderSize(io.LimitReader(f, info.Size()), 1<<20)
+func (h *history) readLines(text io.Reader, before int64, depth int) error {
+	lines := bufio.NewReaderSize(io.LimitReader(text, h.remaining+1), 1<<20)
 	for n := 0; ; n++ {
 		line, err := lines.ReadBytes('\n')
+		if h.remaining -= int64(len(line)); h.remaining < 0 {
+			return errHistory
+		}
 		if errors.Is(err, io.EOF) {
 			return nil // Codex did not finish the last line
 		}

@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,9 +27,11 @@ type Subagent struct {
 // milliseconds since 1970.
 var threadID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// maxFirstLine is how many bytes of a file's first line are read. It has the model's instructions,
-// some 20 KiB.
-const maxFirstLine = 1 << 20
+// maxFirstLine is how many bytes of a file's first line are read. It has the instructions and the
+// tools of the request that started the thread.
+const maxFirstLine = 64 << 20
+
+var errFirstLine = fmt.Errorf("its first line is incomplete, or longer than %d MiB", maxFirstLine>>20)
 
 var errNotSubagent = errors.New("not the thread of a subagent")
 
@@ -69,7 +73,7 @@ func findFile(codexHome, id string) (string, error) {
 			continue // no thread was started on that day
 		}
 		for _, entry := range entries {
-			if strings.HasPrefix(entry.Name(), "rollout-") && strings.HasSuffix(entry.Name(), "-"+id+".jsonl") {
+			if strings.HasPrefix(entry.Name(), "rollout-") && strings.HasSuffix(strings.TrimSuffix(entry.Name(), compressedSuffix), "-"+id+".jsonl") {
 				paths = append(paths, filepath.Join(folder, entry.Name()))
 			}
 		}
@@ -78,6 +82,20 @@ func findFile(codexHome, id string) (string, error) {
 		return "", errNotOne
 	}
 	return paths[0], nil
+}
+
+// HasFile reports whether a file in Codex's session folders has the id of a thread in its name. It is true if a folder
+// can't be read.
+func HasFile(codexHome, id string) (found bool) {
+	for _, name := range sessionFolders {
+		_ = filepath.WalkDir(filepath.Join(codexHome, name), func(_ string, entry fs.DirEntry, err error) error {
+			if found = found || err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && strings.Contains(entry.Name(), id); found {
+				return fs.SkipAll
+			}
+			return nil
+		}) // the function returns no error
+	}
+	return found
 }
 
 // dayFolders returns the folders of the day on which the thread was created, and of the days before
@@ -106,12 +124,17 @@ func readFirstLine(codexHome, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errForeign
-	}
-	line, err := bufio.NewReader(io.LimitReader(f, maxFirstLine)).ReadBytes('\n')
+	text, closeText, err := content(f)
 	if err != nil {
-		return nil, err // also for an incomplete line
+		return nil, err
+	}
+	defer closeText()
+	line, err := bufio.NewReader(io.LimitReader(text, maxFirstLine)).ReadBytes('\n')
+	if errors.Is(err, io.EOF) {
+		return nil, errFirstLine
+	}
+	if err != nil {
+		return nil, err
 	}
 	return line[:len(line)-1], nil
 }
@@ -142,22 +165,22 @@ func DynamicTools(codexHome, path string) (json.RawMessage, error) {
 	return nil, errMeta
 }
 
-// Folders returns the folder in which a thread was opened and its current folder, from Codex's
-// records. It finds the thread by its id. An unknown folder is "".
-func Folders(codexHome, id string) (opened, last string) {
-	path, err := findFile(codexHome, id)
-	if err != nil {
-		return "", ""
-	}
+// Folders returns the folder in which the thread of a file was opened and its current folder, from
+// Codex's records. An unknown current folder is "". If there is no file, the error is fs.ErrNotExist.
+func Folders(codexHome, path, id string) (opened, last string, err error) {
 	line, err := readFirstLine(codexHome, path)
 	if err != nil {
-		return "", ""
+		return "", "", err
 	}
 	doc, err := rpc.ParseValue(line)
-	if err != nil || !doc.Root().Get("type").Is("session_meta") || !doc.Root().Get("payload").Get("id").Is(id) {
-		return "", ""
+	if err != nil {
+		return "", "", fmt.Errorf("its first line: %w", err)
 	}
-	opened, _ = doc.Root().Get("payload").Get("cwd").Text()
+	meta := doc.Root().Get("payload")
+	opened, _ = meta.Get("cwd").Text()
+	if !doc.Root().Get("type").Is("session_meta") || !meta.Get("id").Is(id) || opened == "" {
+		return "", "", errMeta
+	}
 	settings := AppliedSettings(codexHome, path)
 	if settings == nil { // Codex before 0.169 does not record them
 		settings = TurnSettings(codexHome, path, "")
@@ -165,7 +188,7 @@ func Folders(codexHome, id string) (opened, last string) {
 	if settings != nil {
 		last, _ = settings.Root().Get("cwd").Text()
 	}
-	return opened, last
+	return opened, last, nil
 }
 
 // Size returns the size of a thread's file in bytes.

@@ -54,7 +54,7 @@ func TestFindSubagent(t *testing.T) {
 		"half a line":             {day, file, strings.TrimSuffix(meta, "\n"), false},
 		"no JSON":                 {day, file, "{\n", false},
 		"a member twice":          {day, file, strings.Replace(meta, `"payload":`, `"payload":{},"payload":`, 1), false},
-		"longer than what counts": {day, file, strings.Replace(meta, "{", `{"x":"`+strings.Repeat("x", 1<<20)+`",`, 1), false},
+		"longer than what counts": {day, file, strings.Replace(meta, "{", `{"x":"`+strings.Repeat("x", 64<<20)+`",`, 1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()

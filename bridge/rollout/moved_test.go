@@ -1,7 +1,9 @@
 package rollout_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,16 +16,19 @@ func TestFolders(t *testing.T) {
 	const id, other = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
 	const turn = `{"type":"turn_context","payload":{"turn_id":"u","cwd":"/last"}}` + "\n"
 	const applied = `{"type":"event_msg","payload":{"type":"thread_settings_applied","thread_settings":{"cwd":"/now"}}}` + "\n"
-	for name, test := range map[string]struct{ text, opened, last string }{
-		"moved":           {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n" + turn, "/opened", "/last"},
-		"moved since":     {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n" + turn + applied, "/opened", "/now"},
-		"no turn":         {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n", "/opened", ""},
-		"another thread":  {`{"type":"session_meta","payload":{"id":"` + other + `","cwd":"/opened"}}` + "\n" + turn, "", ""},
-		"no first line":   {turn, "", ""},
-		"no JSON":         {"{\n" + turn, "", ""},
-		"half a line":     {`{"type":"session_meta"`, "", ""},
-		"no file":         {"", "", ""},
-		"no text for cwd": {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":1}}` + "\n" + turn, "", "/last"},
+	for name, test := range map[string]struct {
+		text, opened, last string
+		fails              bool
+	}{
+		"moved":           {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n" + turn, "/opened", "/last", false},
+		"moved since":     {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n" + turn + applied, "/opened", "/now", false},
+		"no turn":         {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":"/opened"}}` + "\n", "/opened", "", false},
+		"another thread":  {`{"type":"session_meta","payload":{"id":"` + other + `","cwd":"/opened"}}` + "\n" + turn, "", "", true},
+		"no first line":   {turn, "", "", true},
+		"no JSON":         {"{\n" + turn, "", "", true},
+		"half a line":     {`{"type":"session_meta"`, "", "", true},
+		"no file":         {"", "", "", true},
+		"no text for cwd": {`{"type":"session_meta","payload":{"id":"` + id + `","cwd":1}}` + "\n" + turn, "", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
@@ -31,13 +36,15 @@ func TestFolders(t *testing.T) {
 			if err := os.MkdirAll(folder, 0o700); err != nil {
 				t.Fatal(err)
 			}
+			path := filepath.Join(folder, "rollout-2024-06-10T02-35-18-"+id+".jsonl")
 			if test.text != "" {
-				if err := os.WriteFile(filepath.Join(folder, "rollout-2024-06-10T02-35-18-"+id+".jsonl"), []byte(test.text), 0o600); err != nil {
+				if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if opened, last := rollout.Folders(home, id); opened != test.opened || last != test.last {
-				t.Errorf("got %q and %q, want %q and %q", opened, last, test.opened, test.last)
+			opened, last, err := rollout.Folders(home, path, id)
+			if opened != test.opened || last != test.last || (err != nil) != test.fails || errors.Is(err, fs.ErrNotExist) != (test.text == "") {
+				t.Errorf("got %q, %q and %v, want %q and %q", opened, last, err, test.opened, test.last)
 			}
 		})
 	}

@@ -1,0 +1,99 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge/cmd/internal/editor"
+)
+
+// A turn has moved a thread. Codex's record of the thread is compressed, has a long first line, or can't be read. The
+// thread comes back where it was opened, under the policy file of that folder, or not at all. Without that file
+// as control the command runs.
+func TestMovedThreadWithUnusualRecordComesBack(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		record  string
+		governs bool // the folder in which it was opened has a policy file
+		method  string
+		refused bool
+	}{
+		"compressed":                 {"compressed", true, "thread/resume", false},
+		"compressed, fork":           {"compressed", true, "thread/fork", false},
+		"compressed, no policy file": {"compressed", false, "thread/resume", false},
+		"long first line":            {"long", true, "thread/resume", false},
+		"link":                       {"link", true, "thread/resume", true},
+		"link, fork":                 {"link", true, "thread/fork", true},
+		"link, cwd sent":             {"link", true, "thread/resume with cwd", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{mute: "many", config: "[policy]\n"})
+			lib, other := filepath.Join(w.root, "lib"), filepath.Join(w.root, "other")
+			w.repositoryIn("lib")
+			w.repositoryIn("other")
+			if test.governs {
+				w.write("other/.codex-bridge.toml", "[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n")
+			}
+			w.write("config.toml", fmt.Sprintf("[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nwritable_roots = [\"${workspace}\", %q]\n", lib)+unhurriedCodex)
+			a := w.agreeable(proxyArgv...)
+			start := map[string]any{"cwd": other, "approvalPolicy": "on-request", "sandbox": "workspace-write"}
+			if test.record == "long" {
+				start["baseInstructions"] = strings.Repeat("be kind ", 150_000)
+			}
+			thread := a.thread(start)
+			turn, mark := a.beginWith(thread, "RUN: true", map[string]any{"cwd": lib, "runtimeWorkspaceRoots": []string{lib}})
+			a.end(thread, turn, mark)
+			a.quit()
+
+			record := rollouts(t, w.home, thread)[0]
+			old := time.Now().Add(-100 * 24 * time.Hour)
+			if err := os.Chtimes(record, old, old); err != nil {
+				t.Fatal(err)
+			}
+			a = w.agreeable(proxyArgv...)
+			switch test.record {
+			case "compressed":
+				a.must("rollout/compress", nil)
+				for len(rollouts(t, w.home, thread)) != 1 || rollouts(t, w.home, thread)[0] == record {
+					time.Sleep(20 * time.Millisecond)
+				}
+			case "link": // Codex follows it, and the bridge does not
+				moved := filepath.Join(filepath.Dir(w.write("elsewhere/x", "")), filepath.Base(record))
+				if err := os.Rename(record, moved); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(moved, record); err != nil {
+					t.Fatal(err)
+				}
+			}
+			method, cwd, _ := strings.Cut(test.method, " with ")
+			params := map[string]any{"threadId": thread}
+			if cwd != "" {
+				params["cwd"] = other
+			}
+			if test.refused {
+				if err := a.refused(method, params); !strings.Contains(err.Message, "send its cwd") {
+					t.Errorf("it is refused with %v", err)
+				}
+				a.quit()
+				return
+			}
+			opened := a.must(method, params)
+			if cwd := editor.Member(opened, "cwd"); cwd != other {
+				t.Errorf("the thread comes back in %s", cwd)
+			}
+			a.turn(editor.Member(opened, "thread", "id"), "RUN: touch two")
+			if w.left("other/two") == test.governs || w.left("lib/two") {
+				t.Errorf("written where it was opened: %v, where the turn was: %v; the model was told %q", w.left("other/two"), w.left("lib/two"), w.told())
+			}
+			a.quit()
+		})
+	}
+}
