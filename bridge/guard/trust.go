@@ -10,7 +10,6 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/policy"
-	"codex-bridge/bridge/rollout"
 	"codex-bridge/rpc"
 )
 
@@ -75,14 +74,7 @@ func (g *Guard) stored(ctx context.Context, call *bridge.ClientMessage) *policy.
 	if !hasFile {
 		return &policy.Stored{}
 	}
-	settings := rollout.TurnSettings(g.world.CodexHome, path, "")
-	if settings == nil { // the thread has had no turn, or its last turn is not in the part that is read
-		return &policy.Stored{Sandbox: "read-only"}
-	}
-	stored := policy.StoredOf(settings.Root().Get("sandboxPolicy"))
-	if applied := rollout.AppliedSettings(g.world.CodexHome, path); applied != nil { // a change of settings may have lowered it since
-		stored = stored.Lower(policy.StoredOf(applied.Root().Get("sandboxPolicy")))
-	}
+	_, stored := g.LastSettings(path)
 	return &stored
 }
 

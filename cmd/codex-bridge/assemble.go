@@ -21,7 +21,6 @@ import (
 	"codex-bridge/relay/tools"
 	"codex-bridge/relay/tools/host"
 	"codex-bridge/relay/trace"
-	"codex-bridge/rpc"
 )
 
 // assembly is one conversation's parts, put together.
@@ -164,7 +163,7 @@ func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 	}
 	if host.Configured(a.cfg) {
 		of.Kept, of.Warn = a.tools.StaleTools, a.tools.Warn
-		of.Settings = func(path string) *rpc.Doc { return rollout.TurnSettings(home, path, "") }
+		of.Settings, of.Resumed = a.guard.LastSettings, a.guard.Resumed
 		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(home, path) }
 	}
 	bound := threads.New(of)

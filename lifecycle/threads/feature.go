@@ -10,6 +10,7 @@ import (
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
+	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/store"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/rpc"
@@ -29,9 +30,11 @@ type Options struct {
 	Kept func(path string) (stale []string, own json.RawMessage, err error)
 	// History is what the model is told of the thread of a rollout file.
 	History func(path string) ([]json.RawMessage, error)
-	// Settings is what was last in force in the thread of a rollout file, in the words of
-	// thread/settings/updated; nil where that is not known.
-	Settings func(path string) *rpc.Doc
+	// Settings returns the settings and the sandbox that the thread of a rollout file had last, in the form of the
+	// threadSettings of thread/settings/updated; nil if they are not known.
+	Settings func(path string) (*rpc.Doc, policy.Stored)
+	// Resumed returns the parameters that a thread/resume has once the policy has decided about it.
+	Resumed func(context.Context, *rpc.Message) (rpc.Value, error)
 	// Size is how large the file of a thread is.
 	Size func(thread string) (int64, error)
 	// Warn warns the client of a thread.

@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge/bridge"
 	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
 	"codex-bridge/bridge/setting"
 	"codex-bridge/lifecycle/params"
 	"codex-bridge/rpc"
@@ -53,7 +54,9 @@ type source struct {
 	stale  []string
 	own    json.RawMessage // the client's tools
 	items  []json.RawMessage
-	force  rpc.Value // what was in force in it last
+	// resumed are the parameters with which the thread would be resumed; settings and sandbox are those that it had last.
+	resumed, settings rpc.Value
+	sandbox           policy.Stored
 }
 
 // answer answers the client. Whatever keeps the thread from being forked, it is resumed
@@ -79,11 +82,15 @@ func (r *fork) answer(ctx context.Context) error {
 		return nil
 	}
 	id := said(answer).Thread
+	sandbox, err := r.narrow(ctx, id, answer.Root().Get("result").Get("sandbox"), s)
+	if err != nil {
+		return r.resume(ctx, s, err)
+	}
 	if _, err := r.peer.Call(ctx, "thread/inject_items", map[string]any{"threadId": id, "items": s.items}); err != nil {
 		return r.resume(ctx, s, err) // the new one has run no turn: Codex keeps nothing of it
 	}
 	r.o.Log.Info("a thread is forked, since its tools are not those of today", "thread", s.id, "fork", id, "tools", strings.Join(s.stale, " "))
-	r.aside.Reply(r.told(ctx, answer, s))
+	r.aside.Reply(r.told(ctx, answer, s, sandbox))
 	r.o.Warn(id, "This thread goes on from "+s.id+", which was started with other tools. Since then there were changes to: "+strings.Join(s.stale, ", ")+".")
 	return nil
 }
@@ -103,11 +110,14 @@ func (r *fork) source(ctx context.Context) (s source, err error) {
 	if s.stale, s.own, err = r.o.Kept(path); err != nil || len(s.stale) == 0 {
 		return s, err
 	}
-	doc := r.o.Settings(path)
-	if doc == nil {
+	settings, sandbox := r.o.Settings(path)
+	if settings == nil {
 		return s, errForce
 	}
-	s.force = doc.Root()
+	s.settings, s.sandbox = settings.Root(), sandbox
+	if s.resumed, err = r.o.Resumed(ctx, r.m); err != nil {
+		return s, err
+	}
 	s.items, err = r.o.History(path)
 	return s, err
 }
@@ -137,7 +147,9 @@ func (r *fork) resume(ctx context.Context, s source, err error) error {
 	})
 }
 
-// start starts the new thread. The answer is as the features behind have left it.
+// start starts the new thread as the thread would be resumed: the policy has decided about the folder, the sandbox and the
+// approvals of that request. What it leaves out is as the thread had it last. The answer is as the features behind have
+// left it.
 func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	was := make(map[string]json.RawMessage)
 	keep := func(name string, v rpc.Value) {
@@ -149,16 +161,15 @@ func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 		keep(name, s.thread.Get(name))
 	}
 	for _, name := range []string{"approvalPolicy", "approvalsReviewer"} {
-		keep(name, s.force.Get(name))
+		keep(name, s.settings.Get(name))
 	}
-	kind, _ := s.force.Get("sandboxPolicy").Get("type").Text()
-	if mode := setting.ThreadSandbox(kind); mode != "" && !r.m.Params.Get("permissions").Exists() {
-		was["sandbox"] = encode(mode)
+	if setting.IsSandbox(s.sandbox.Sandbox) && !namesSandbox(s.resumed) {
+		was["sandbox"] = encode(s.sandbox.Sandbox)
 	}
 	if t := r.o.Thread(); t.On && t.ServiceName != "" {
 		was["serviceName"] = encode(t.ServiceName) // the instructions are in the history
 	}
-	text, err := params.ThreadFork(r.m.Params.Raw(), was, s.own)
+	text, err := params.ThreadFork(s.resumed.Raw(), was, s.own)
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}
@@ -173,11 +184,61 @@ func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	return line, err
 }
 
+// namesSandbox reports whether the parameters of a request that opens a thread name its sandbox.
+func namesSandbox(p rpc.Value) bool {
+	for _, name := range []string{"sandbox", "permissions"} {
+		if v := p.Get(name); v.Exists() && v.Kind() != rpc.Null {
+			return true
+		}
+	}
+	return false
+}
+
+// narrow takes from the new thread the network and the temporary folders that the old one did not have: thread/start
+// has no field for them. It returns the new thread's sandbox, nil if that was as narrow before or the client has named it.
+func (r *fork) narrow(ctx context.Context, id string, has rpc.Value, s source) (json.RawMessage, error) {
+	if namesSandbox(r.m.Params) || !has.Get("type").Is("workspaceWrite") || s.sandbox.Sandbox != setting.WorkspaceWrite {
+		return nil, nil
+	}
+	sandbox, changed := make(map[string]json.RawMessage), false
+	for name, v := range has.Members() {
+		sandbox[name] = v.Raw()
+	}
+	for name, was := range map[string]bool{"networkAccess": s.sandbox.Network, "excludeTmpdirEnvVar": s.sandbox.NoTmpdir, "excludeSlashTmp": s.sandbox.NoSlashTmp} {
+		is, _ := has.Get(name).Bool()
+		if narrow := name != "networkAccess"; is != was && was == narrow {
+			sandbox[name], changed = encode(was), true
+		}
+	}
+	if !changed {
+		return nil, nil
+	}
+	narrowed := encode(sandbox)
+	m, err := message(r.m.ID, "thread/settings/update", encode(map[string]any{"threadId": id, "sandboxPolicy": narrowed}))
+	if err != nil {
+		return nil, err
+	}
+	var failed *rpc.Error
+	err = r.aside.Call(ctx, m, func(a *bridge.ServerResponse) {
+		a.Withhold()
+		if !a.Result().Exists() {
+			failed = rpc.Errorf(rpc.CodeUpstream, "Codex does not change its sandbox")
+		}
+	})
+	if err == nil && failed != nil {
+		err = failed
+	}
+	return narrowed, err
+}
+
 // told is the answer to thread/resume: the new thread, with the turns that its history is
 // made of, which Codex does not list under it.
-func (r *fork) told(ctx context.Context, answer *rpc.Envelope, s source) []byte {
+func (r *fork) told(ctx context.Context, answer *rpc.Envelope, s source, sandbox json.RawMessage) []byte {
 	thread := answer.Root().Get("result").Get("thread")
 	patch := rpc.NewEnvelopePatch(answer)
+	if sandbox != nil {
+		patch.Set(answer.Root().Get("result"), "sandbox", sandbox)
+	}
 	patch.Set(thread, "forkedFromId", encode(s.id))
 	for _, name := range []string{"name", "preview"} {
 		if v := s.thread.Get(name); v.Exists() {
