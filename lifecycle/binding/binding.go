@@ -8,14 +8,17 @@ const schemaVersion = 1
 // Binding is a conversation's thread. The empty text is "not known" in every field.
 // Fingerprints are those of this package, or of another implementation.
 type Binding struct {
-	SessionFile                 string         `json:"sessionFile"`
-	ThreadID                    string         `json:"threadId"`
-	Cwd                         string         `json:"cwd"`
-	AuthProfile                 string         `json:"authProfileId,omitempty"`
-	Model                       string         `json:"model,omitempty"`
-	ModelProvider               string         `json:"modelProvider,omitempty"`
-	ApprovalPolicy              string         `json:"approvalPolicy,omitempty"`
-	Sandbox                     string         `json:"sandbox,omitempty"`
+	SessionFile    string `json:"sessionFile"`
+	ThreadID       string `json:"threadId"`
+	Cwd            string `json:"cwd"`
+	AuthProfile    string `json:"authProfileId,omitempty"`
+	Model          string `json:"model,omitempty"`
+	ModelProvider  string `json:"modelProvider,omitempty"`
+	ApprovalPolicy string `json:"approvalPolicy,omitempty"`
+	Sandbox        string `json:"sandbox,omitempty"`
+	// KeepsSandbox reports that turns leave the thread's sandbox as it is: a client has set one that Sandbox does not
+	// describe in full.
+	KeepsSandbox                bool           `json:"keepsSandbox,omitempty"`
 	ServiceTier                 string         `json:"serviceTier,omitempty"`
 	DynamicTools                string         `json:"dynamicToolsFingerprint,omitempty"`
 	DynamicToolsContainDeferred bool           `json:"dynamicToolsContainDeferred,omitempty"`

@@ -55,6 +55,7 @@ func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error
 		ModelProvider:               r.text("modelProvider"),
 		ApprovalPolicy:              r.word("approvalPolicy", setting.IsApproval),
 		Sandbox:                     r.word("sandbox", setting.IsSandbox),
+		KeepsSandbox:                r.truth("keepsSandbox"),
 		ServiceTier:                 setting.ServiceTier(r.text("serviceTier")),
 		DynamicTools:                r.text("dynamicToolsFingerprint"),
 		DynamicToolsContainDeferred: r.truth("dynamicToolsContainDeferred"),

@@ -30,8 +30,16 @@ func codexProvider(name string) string {
 func (b bound) Turn(input []params.Item) params.Turn {
 	return params.Turn{
 		Thread: b.Binding.ThreadID, Input: input, Cwd: b.Binding.Cwd, Approval: b.Binding.ApprovalPolicy,
-		Sandbox: b.Binding.Sandbox, Model: b.Binding.Model, ServiceTier: b.Binding.ServiceTier,
+		Sandbox: b.sandbox(), Model: b.Binding.Model, ServiceTier: b.Binding.ServiceTier,
 	}
+}
+
+// sandbox returns the sandbox mode with which the thread's next turn starts; "" if the thread keeps its own.
+func (b bound) sandbox() string {
+	if b.Binding.KeepsSandbox {
+		return ""
+	}
+	return b.Binding.Sandbox
 }
 
 // Start returns the parameters of thread/start for a new thread that replaces the bound one.

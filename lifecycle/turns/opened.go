@@ -42,7 +42,7 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 	}
 	p := map[string]any{"threadId": b.ThreadID}
 	for name, text := range map[string]string{
-		"model": b.Model, "serviceTier": b.ServiceTier, "approvalPolicy": b.ApprovalPolicy, "sandbox": b.Sandbox,
+		"model": b.Model, "serviceTier": b.ServiceTier, "approvalPolicy": b.ApprovalPolicy, "sandbox": bound{b}.sandbox(),
 	} {
 		if text != "" {
 			p[name] = text

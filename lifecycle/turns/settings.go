@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"codex-bridge/bridge"
 	"codex-bridge/bridge/setting"
 	"codex-bridge/lifecycle/binding"
 	"codex-bridge/lifecycle/params"
@@ -94,10 +95,91 @@ func (f *Feature) set(p rpc.Value) (later, error) {
 			err = f.o.Threads.Change(ctx, session, c.thread.ID, func(b *binding.Binding) {
 				now := settings{b.Model, "", b.ServiceTier, b.ApprovalPolicy, b.Sandbox}.over(wanted)
 				b.Model, b.ServiceTier, b.ApprovalPolicy, b.Sandbox = now.Model, now.ServiceTier, now.Approval, now.Sandbox
+				b.KeepsSandbox = b.KeepsSandbox && wanted.Sandbox == ""
 			})
 		}
 		return map[string]any{"threadId": c.thread.ID, "next": next}, err
 	}, nil
+}
+
+// settingsUpdate has a session's turns leave the thread as a thread/settings/update of the client has made it. A setting
+// of bridge/turn/set that no turn has had yet is dropped.
+func (f *Feature) settingsUpdate(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
+	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
+		return nil
+	}
+	id, _ := call.Params.Get("threadId").Text()
+	approval, hasApproval := updatedApproval(call.Params)
+	sandbox, whole, hasSandbox := updatedSandbox(call.Params)
+	if !hasApproval && !hasSandbox {
+		return nil
+	}
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if !a.Result().Exists() {
+			return
+		}
+		f.mu.Lock()
+		if c := f.open[id]; c != nil && hasApproval {
+			c.next.Approval = ""
+		}
+		if c := f.open[id]; c != nil && hasSandbox {
+			c.next.Sandbox = ""
+		}
+		f.mu.Unlock()
+		ctx := context.WithoutCancel(ctx)
+		session, err := f.o.Threads.SessionOf(ctx, id)
+		if err == nil && session != "" {
+			err = f.o.Threads.Change(ctx, session, id, func(b *binding.Binding) {
+				if hasApproval {
+					b.ApprovalPolicy = approval
+				}
+				if hasSandbox {
+					b.Sandbox, b.KeepsSandbox = sandbox, !whole
+				}
+			})
+		}
+		if err != nil {
+			f.o.Log.Error("the settings of a session's thread can't be stored; its next turn undoes thread/settings/update", "thread", id, "error", err)
+		}
+	})
+	return nil
+}
+
+// updatedApproval returns the approval policy that a thread/settings/update sets; "" if it is not a word, and then
+// the thread keeps it.
+func updatedApproval(p rpc.Value) (approval string, ok bool) {
+	v := p.Get("approvalPolicy")
+	if !v.Exists() || v.Kind() == rpc.Null {
+		return "", false
+	}
+	text, _ := v.Text()
+	if !setting.IsApproval(text) {
+		text = ""
+	}
+	return text, true
+}
+
+// updatedSandbox returns the mode of the sandbox that a thread/settings/update sets; "" if it has none. whole reports
+// whether a turn with that mode has the same sandbox.
+func updatedSandbox(p rpc.Value) (mode string, whole, ok bool) {
+	if v := p.Get("permissions"); v.Exists() && v.Kind() != rpc.Null {
+		name, _ := v.Text()
+		mode = map[string]string{":read-only": setting.ReadOnly, ":workspace": setting.WorkspaceWrite, ":danger-full-access": setting.DangerFullAccess}[name]
+		return mode, mode == setting.ReadOnly || mode == setting.DangerFullAccess, true
+	}
+	v := p.Get("sandboxPolicy")
+	if !v.Exists() || v.Kind() == rpc.Null {
+		return "", false, false
+	}
+	kind, _ := v.Get("type").Text()
+	mode, whole = setting.ThreadSandbox(kind), true
+	for name, m := range v.Members() {
+		set, _ := m.Bool() // a network, or a temporary folder that is not writable
+		if set || name == "writableRoots" && m.Len() > 0 {
+			whole = false
+		}
+	}
+	return mode, whole && mode != "", true
 }
 
 // learnEfforts asks Codex which efforts its models take, where that matters for a level.

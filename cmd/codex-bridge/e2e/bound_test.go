@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,6 +61,58 @@ func TestBoundTurnRestoresSettings(t *testing.T) {
 		c.must("thread/resume", map[string]any{"threadId": first.ThreadID})
 	}
 	c.quit()
+}
+
+// A session's turn leaves the thread as thread/settings/update has made it. The next process does, too.
+func TestBoundTurnKeepsChangeOfSettings(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		update            map[string]any
+		approval, sandbox string // of the turn
+		slashTmp          bool
+	}{
+		"sandbox":          {map[string]any{"sandboxPolicy": map[string]any{"type": "readOnly"}}, "on-request", "readOnly", true},
+		"profile":          {map[string]any{"permissions": ":read-only"}, "on-request", "readOnly", true},
+		"approvals":        {map[string]any{"approvalPolicy": "untrusted"}, "untrusted", "workspaceWrite", true},
+		"temporary folder": {map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite", "excludeSlashTmp": true}}, "on-request", "workspaceWrite", false},
+		"set before":       {map[string]any{"approvalPolicy": "untrusted", "sandboxPolicy": map[string]any{"type": "readOnly"}}, "untrusted", "readOnly", true},
+		"raised":           {map[string]any{"sandboxPolicy": map[string]any{"type": "workspaceWrite"}}, "on-request", "workspaceWrite", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: boundPolicy + "protected_paths = [\".github\"]\n"})
+			c := w.open(proxyArgv...).knows()
+			sandbox := "workspace-write"
+			if name == "raised" {
+				sandbox = "read-only"
+			}
+			first := c.runs("chat", "SAY: one", map[string]any{"thread": map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": sandbox, "model": "gpt-5.4"}})
+			if name == "set before" {
+				c.must("bridge/turn/set", map[string]any{"sessionKey": "chat", "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			}
+			update := map[string]any{"threadId": first.ThreadID}
+			maps.Copy(update, test.update)
+			c.must("thread/settings/update", update)
+			for range 2 {
+				if r := c.runs("chat", "SAY: two", nil); r.ThreadID != first.ThreadID {
+					t.Fatalf("%+v", r)
+				}
+				opened := c.must("thread/resume", map[string]any{"threadId": first.ThreadID})
+				if got := editor.Member(opened, "sandbox", "type"); got != test.sandbox {
+					t.Errorf("the sandbox is %s, want %s", got, test.sandbox)
+				}
+				if got := editor.Member(opened, "sandbox", "excludeSlashTmp") != "true"; test.sandbox == "workspaceWrite" && got != test.slashTmp {
+					t.Errorf("/tmp is writable: %v", got)
+				}
+				if got := editor.Member(opened, "approvalPolicy"); got != test.approval {
+					t.Errorf("the approval policy is %s, want %s", got, test.approval)
+				}
+				c.quit()
+				c = w.open(proxyArgv...).knows()
+			}
+			c.quit()
+		})
+	}
 }
 
 // The model gets the effort that a level of thinking means for it, and keeps it.
