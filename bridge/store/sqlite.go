@@ -107,7 +107,7 @@ func sqliteMend(err error) string {
 const lostPages = "keep a copy of the folder; put a backup there, or move " + DatabaseFile + " and what begins with its name away for an empty state"
 
 // dsn names a database file that exists; SQLite makes none. wait is how long SQLite itself waits
-// for others; see crowd.
+// for others; see busyRetry.
 func dsn(path, pragma string, wait time.Duration) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -125,8 +125,8 @@ func useWAL(ctx context.Context, db *sql.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var mode string
-	var alone crowd
-	err := alone.whenFree(ctx, func() error { return db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode) })
+	var retry busyRetry
+	err := retry.do(ctx, func() error { return db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode) })
 	if err == nil && mode != "wal" {
 		return fmt.Errorf("the database stays in the journal mode %q; the file system may not be fit for it, use PostgreSQL", mode)
 	}

@@ -40,7 +40,7 @@ type Store struct {
 	where   string
 	file    fs.FileInfo // of SQLite's database, as it was opened
 	version int
-	crowd   crowd
+	retry   busyRetry
 }
 
 // Open opens the state, makes what is missing, and brings an older database to
@@ -84,7 +84,7 @@ func (s *Store) change(ctx context.Context, f func(context.Context, *sql.Tx) err
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var tx *sql.Tx
-	err := s.crowd.whenFree(ctx, func() (err error) {
+	err := s.retry.do(ctx, func() (err error) {
 		tx, err = s.write.BeginTx(ctx, &sql.TxOptions{Isolation: s.isolation})
 		return err
 	})
