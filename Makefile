@@ -112,7 +112,8 @@ lint: ## the linters, go vet among them
 	cd $(PEERS) && $(LINTER) run
 
 # The other pages and packages are still to be rewritten; add one when it has no error.
-PROSE := README.md CONTRIBUTING.md docs testdata/vectors/README.md rpc relay lifecycle/doc.go lifecycle/internal cmd/bridge-mutate \
+PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs editors/README.md editors/nvim/README.md editors/vscode/README.md \
+	testdata/vectors rpc relay lifecycle/doc.go lifecycle/internal cmd/bridge-mutate \
 	$(wildcard bridge/*.go) $(addprefix bridge/,appserver argv bridgetest child codex hello methods rollout setting shape userrules)
 prose: ## docs and comments, against the rules in .vale
 	go run github.com/vale-cli/vale/v3/cmd/vale@v3.21.0 --output=line $(PROSE)
