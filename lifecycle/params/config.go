@@ -5,25 +5,26 @@ import (
 	"strconv"
 )
 
-// CodeMode is whether the model writes programs that call the tools.
+// CodeMode says whether the model writes programs that call the tools.
 type CodeMode int
 
-// The values of CodeMode. As it is: what the configuration and the model say. Codex 0.169
-// warns of both keys as under development.
+// The values of CodeMode. CodeModeAsIs leaves it to the configuration and the model. Codex 0.169
+// warns that the keys of the other two are under development.
 const (
 	CodeModeAsIs CodeMode = iota
 	CodeModeOnly
 	CodeModeOff
 )
 
-// CodeModeOf is the value of a word: "" is as it is.
+// CodeModeOf returns the CodeMode for a word of the configuration. "" and unknown words mean
+// CodeModeAsIs.
 func CodeModeOf(word string) CodeMode {
 	return map[string]CodeMode{"only": CodeModeOnly, "off": CodeModeOff}[word]
 }
 
-// over puts the mode into a configuration: beside what that has of features, or under dotted keys.
-// Of one that has both forms of a key Codex takes the one or the other, by chance (measured).
-func (m CodeMode) over(o object) error {
+// apply sets the mode in a configuration, in its object features if it has one, or else as dotted
+// keys. Measured: of a key in both forms Codex takes either one at random, so apply leaves one form.
+func (m CodeMode) apply(o object) error {
 	if m == CodeModeAsIs {
 		return nil
 	}
@@ -47,33 +48,33 @@ func (m CodeMode) over(o object) error {
 	return err
 }
 
-// lightweight keeps the project's own instructions out of the context.
+// lightweight keeps the project's instructions out of the context.
 var lightweight = json.RawMessage(`{"project_doc_max_bytes":0}`)
 
-// Config is what a thread's configuration is merged from, in this order. nil is nothing.
+// Config holds the layers of a thread's configuration, in the order of merging. nil is no layer.
 type Config struct {
 	Configured  json.RawMessage // for every thread
-	Asked       json.RawMessage // the client's
+	Requested   json.RawMessage // of the client's request
 	UserServers json.RawMessage // see MCPServersConfig
 	Apps        json.RawMessage // of plugins; for a thread that starts
-	Final       json.RawMessage // what nothing may change: the hooks
+	Final       json.RawMessage // the hooks, which no other layer may change
 	CodeMode    CodeMode
 	Lightweight bool
 }
 
-// HasChanges reports whether c has more than the client's own configuration.
+// HasChanges reports whether c has more than the configuration of the client's request.
 func (c Config) HasChanges() bool {
 	return c.Configured != nil || c.UserServers != nil || c.Apps != nil || c.Final != nil || c.CodeMode != CodeModeAsIs || c.Lightweight
 }
 
 // start returns the configuration of a new thread, nil for none.
 func (c Config) start() (json.RawMessage, error) {
-	return c.merge(c.Configured, c.Asked, c.UserServers, c.Apps, c.Final)
+	return c.merge(c.Configured, c.Requested, c.UserServers, c.Apps, c.Final)
 }
 
 // resume returns the configuration of a resumed thread, without the apps, which the thread keeps.
 func (c Config) resume() (json.RawMessage, error) {
-	return c.merge(c.Configured, c.Asked, c.UserServers, c.Final)
+	return c.merge(c.Configured, c.Requested, c.UserServers, c.Final)
 }
 
 func (c Config) merge(layers ...json.RawMessage) (json.RawMessage, error) {
@@ -86,7 +87,7 @@ func (c Config) merge(layers ...json.RawMessage) (json.RawMessage, error) {
 	}
 	o, err := readObject(merged)
 	if err == nil {
-		err = c.CodeMode.over(o)
+		err = c.CodeMode.apply(o)
 	}
 	if err != nil {
 		return nil, err

@@ -9,14 +9,14 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Input is what a message consists of.
+// Input is the content of a message.
 type Input struct {
 	Items []Item
-	Text  string // of all its texts, a line each: what may answer a question
+	Text  string // all its texts, one a line; it may answer a question of the model
 }
 
-// After returns the items with a text before the first text; "" changes nothing.
-func (in Input) After(text string) []Item {
+// WithPrefix returns the items with text added before the first text; "" changes nothing.
+func (in Input) WithPrefix(text string) []Item {
 	if text == "" {
 		return in.Items
 	}
@@ -35,12 +35,12 @@ const maxItems = 256
 func ReadInput(v rpc.Value) (Input, error) {
 	if text, ok := v.Text(); ok {
 		if strings.TrimSpace(text) == "" {
-			return Input{}, errors.New("input: it is blank")
+			return Input{}, errors.New("input: the text is blank")
 		}
 		return Input{[]Item{TextItem(text)}, text}, nil
 	}
 	if v.Kind() != rpc.Array {
-		return Input{}, fmt.Errorf("input: it is %s; give a text, or a list of items", v.Kind())
+		return Input{}, fmt.Errorf("input: it is %s; give a string or a list of items", v.Kind())
 	}
 	if n := v.Len(); n == 0 || n > maxItems {
 		return Input{}, fmt.Errorf("input: it has %d items; give 1 to %d", n, maxItems)
@@ -62,22 +62,22 @@ func ReadInput(v rpc.Value) (Input, error) {
 		n++
 	}
 	if len(in.Items) == 0 {
-		return Input{}, errors.New("input: it has only files that are no images")
+		return Input{}, errors.New("input: all its items are files other than images, which Codex can't take")
 	}
 	in.Text = strings.Join(texts, "\n")
 	return in, nil
 }
 
-// readItem reads an item; nil is an item to omit.
+// readItem reads an item. It returns nil for an item to omit.
 func readItem(e rpc.Value) (item *Item, text string, err error) {
 	kind, ok := e.Get("type").Text()
 	if !ok {
-		return nil, "", errors.New("it is no item: it has no type")
+		return nil, "", errors.New("it has no type")
 	}
 	switch kind {
 	case "text":
 		if text, ok = e.Get("text").Text(); !ok {
-			return nil, "", errors.New("text: it is not there")
+			return nil, "", errors.New("text: it is missing or not a string")
 		}
 		if !e.Get("text_elements").Exists() {
 			t := TextItem(text)
@@ -96,8 +96,8 @@ func readItem(e rpc.Value) (item *Item, text string, err error) {
 	return &written, text, nil
 }
 
-// readImage reads an image in the bridge's own form; nil is an item in Codex's own form. An
-// image on a share of another machine is replaced by a text with the reason.
+// readImage reads an image in the bridge's form. It returns nil for an image in Codex's form. It
+// returns a text with the reason instead of an image on a network share.
 func readImage(e rpc.Value) (*Item, error) {
 	data, hasData := e.Get("dataBase64").Text()
 	path, hasPath := e.Get("path").Text()
@@ -113,7 +113,7 @@ func readImage(e rpc.Value) (*Item, error) {
 	case hasURL:
 		item = localImage(media{URL: url})
 		if item.URL != "" {
-			return nil, nil // an address; details beside it stay
+			return nil, nil // Codex's form, with other members such as the detail
 		}
 	default:
 		return nil, nil

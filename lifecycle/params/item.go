@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Item is one item of a turn's input: a text or an image, or another one as it was written.
+// Item is one item of a turn's input: a text, an image, or an unchanged item of another type.
 type Item struct {
 	Text string
-	URL  string // of an image, with its data or without; "" for a text
-	Path string // of an image that Codex reads
+	URL  string // of an image; may be a data: URL
+	Path string // of an image file that Codex reads
 
 	written string
 }
 
-// RawItem returns an item that stays as it is written.
+// RawItem returns an item with the given JSON text.
 func RawItem(item json.RawMessage) Item { return Item{written: string(item)} }
 
-// MarshalJSON writes what Codex takes. A text has elements, of which there are none.
+// MarshalJSON returns the item in Codex's form.
 func (i Item) MarshalJSON() ([]byte, error) {
 	switch {
 	case i.written != "":
@@ -57,8 +57,8 @@ func unreadableImage() Item { return TextItem(badImage) }
 
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// imageItem returns an item with an image, from its bytes in base64. The bytes decide the
-// type. If models do not take the image, the item is a text that says so.
+// imageItem returns an item for an image in base64. The bytes decide the type. If models do not
+// take that type, it returns a text that says so.
 func imageItem(data string) Item {
 	bytes, err := base64.StdEncoding.DecodeString(strings.TrimSpace(data))
 	if err != nil {

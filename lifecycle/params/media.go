@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// media is a file that comes with a message, named by a path or an address.
+// media is a file attached to a message, given by a path or a URL.
 type media struct {
 	Path string // preferred to URL
 	URL  string
-	Type string // the MIME type; "" is unknown
+	Type string // the MIME type; "" means unknown
 }
 
 // imageSuffixes identify an image of unknown type.
 var imageSuffixes = []string{".avif", ".gif", ".jpeg", ".jpg", ".png", ".webp"}
 
-// item returns the item for an image. ok is false for any other file, and for an
-// image on another machine that no address leads to.
+// item returns the item for an image. ok is false for any other file, and for an image on a network
+// share.
 func (m media) item() (item Item, ok bool) {
 	if m.Path == "" && !m.split() || !m.isImage() || isShare(m.Path) {
 		return Item{}, false
@@ -29,8 +29,8 @@ func (m media) item() (item Item, ok bool) {
 	return Item{URL: m.URL}, true
 }
 
-// split moves the local path that URL may stand for to Path. It returns false if URL names
-// neither a local file nor a remote one.
+// split sets Path if URL is a local file. It returns false if URL is empty, invalid, or a file URL
+// with another host.
 func (m *media) split() bool {
 	if isDrive(m.URL) {
 		m.Path = m.URL
@@ -58,16 +58,16 @@ func isDrive(p string) bool {
 	return len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
 }
 
-// isShare reports whether a path names a share of another machine (UNC).
+// isShare reports whether a path is on a network share (UNC).
 func isShare(p string) bool { return strings.HasPrefix(p, "//") || strings.HasPrefix(p, `\\`) }
 
 func (m media) isImage() bool {
 	if kind := strings.ToLower(strings.TrimSpace(m.Type)); kind != "" {
 		return strings.HasPrefix(kind, "image/")
 	}
-	place := m.Path
-	if u, err := url.Parse(m.URL); place == "" && err == nil {
-		place = u.Path
+	name := m.Path
+	if u, err := url.Parse(m.URL); name == "" && err == nil {
+		name = u.Path
 	}
-	return slices.Contains(imageSuffixes, strings.ToLower(path.Ext(place)))
+	return slices.Contains(imageSuffixes, strings.ToLower(path.Ext(name)))
 }

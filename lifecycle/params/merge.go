@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// mergeConfig merges configurations, later ones over earlier ones: objects by their members, at
-// any depth; everything else is replaced, by null too. A dotted key is a key like any
-// other. nil is no configuration, and so is an empty result.
+// mergeConfig merges configurations; later ones win. It merges objects member by member at any depth
+// and replaces all other values, also by null. It does not split dotted keys. It ignores nil, and
+// returns nil for an empty result.
 func mergeConfig(layers ...json.RawMessage) (json.RawMessage, error) {
 	merged := object{}
 	for i, layer := range layers {
@@ -15,7 +15,7 @@ func mergeConfig(layers ...json.RawMessage) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("configuration %d: %w", i+1, err)
 		}
-		if err := merged.over(o); err != nil {
+		if err := merged.merge(o); err != nil {
 			return nil, err
 		}
 	}
@@ -25,14 +25,15 @@ func mergeConfig(layers ...json.RawMessage) (json.RawMessage, error) {
 	return merged.write()
 }
 
-func (o object) over(later object) error {
+// merge merges later into o.
+func (o object) merge(later object) error {
 	for name, v := range later {
-		was, ok := o[name]
-		if !ok || !isObject(was) || !isObject(v) {
+		old, ok := o[name]
+		if !ok || !isObject(old) || !isObject(v) {
 			o[name] = v
 			continue
 		}
-		below, err := readObject(was)
+		below, err := readObject(old)
 		if err != nil {
 			return err
 		}
@@ -40,7 +41,7 @@ func (o object) over(later object) error {
 		if err != nil {
 			return err
 		}
-		if err := below.over(above); err != nil {
+		if err := below.merge(above); err != nil {
 			return err
 		}
 		if o[name], err = below.write(); err != nil {
@@ -50,5 +51,5 @@ func (o object) over(later object) error {
 	return nil
 }
 
-// isObject tells by the first byte: a value is written without space before it.
+// isObject reports whether v, which has no leading space, is an object.
 func isObject(v json.RawMessage) bool { return len(v) > 0 && v[0] == '{' }

@@ -8,10 +8,10 @@ import (
 	"codex-bridge/rpc"
 )
 
-// object is a JSON object whose members are left as they are written.
+// object is a JSON object with undecoded members.
 type object map[string]json.RawMessage
 
-// readObject reads an object strictly; an empty text and null are an empty object.
+// readObject reads an object strictly. An empty text and null are an empty object.
 func readObject(text json.RawMessage) (object, error) {
 	if len(text) == 0 {
 		return object{}, nil
@@ -38,7 +38,7 @@ func readObject(text json.RawMessage) (object, error) {
 // write writes the members in the order of their names.
 func (o object) write() (json.RawMessage, error) { return encode(o) }
 
-// text is a member that is a text; not nil and not a text is an error.
+// text returns a string member, or "" if it is absent or null. Any other value is an error.
 func (o object) text(name string) (string, error) {
 	raw, ok := o[name]
 	if !ok || string(raw) == "null" {
@@ -46,12 +46,12 @@ func (o object) text(name string) (string, error) {
 	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return "", fmt.Errorf("%s has to be a string", name)
+		return "", fmt.Errorf("%s must be a string", name)
 	}
 	return text, nil
 }
 
-// set sets a member to a text, or takes it out when that is empty.
+// set sets a member to a string, or deletes it if text is "".
 func (o object) set(name, text string) error {
 	if text == "" {
 		delete(o, name)
@@ -62,7 +62,7 @@ func (o object) set(name, text string) error {
 	return err
 }
 
-// encode leaves <, > and & as they are.
+// encode returns v as JSON, without escapes for <, > and &.
 func encode(v any) (json.RawMessage, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)

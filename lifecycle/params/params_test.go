@@ -64,7 +64,7 @@ func TestThread(t *testing.T) {
 		"config":{"a":{"x":1,"y":2},"b":2,"mcp_servers":{"s":{"command":"x"}},"features.hooks":true}}`))
 }
 
-func TestThreadLeavesAlone(t *testing.T) {
+func TestThreadKeepsOtherMembers(t *testing.T) {
 	for _, c := range []struct{ asked, start, resume string }{
 		{`{}`, `{}`, `{"threadId":"T"}`},
 		{``, `{}`, `{"threadId":"T"}`},
@@ -110,7 +110,7 @@ func TestLightweightIsLast(t *testing.T) {
 func TestTurn(t *testing.T) {
 	turn := Turn{
 		Thread: "T", Input: []Item{TextItem(""), TextItem("go")}, Cwd: "/w", Approval: "on-failure",
-		Sandbox: "workspace-write", Model: "m", ServiceTier: "fast", Effort: "low", Standing: "high", Trigger: "user",
+		Sandbox: "workspace-write", Model: "m", ServiceTier: "fast", Effort: "low", ThreadEffort: "high", Trigger: "user",
 	}
 	got, err := turn.Params()
 	if err != nil {
@@ -186,8 +186,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// What a later configuration says, counts; what it does not speak of, stays.
-func TestMergeLaws(t *testing.T) {
+// A later layer replaces the members that it has and keeps all others.
+func TestMergePrefersLaterLayers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
 		draw := func() (map[string]any, json.RawMessage) {
@@ -237,15 +237,14 @@ func merged(a, b map[string]any) map[string]any {
 	return m
 }
 
-// What is configured of code mode holds, in whatever form the client says it: of one key in two
-// forms Codex takes either.
-func TestCodeModeHolds(t *testing.T) {
+// The configured code mode wins over both forms of the client's key.
+func TestConfiguredCodeModeWins(t *testing.T) {
 	for _, c := range []struct{ asked, want string }{
 		{`{"features":{"code_mode":true,"x":1}}`, `{"features":{"code_mode":false,"code_mode_only":false,"x":1}}`},
 		{`{"features":{"x":1},"features.code_mode_only":true,"features.y":2}`, `{"features":{"code_mode":false,"code_mode_only":false,"x":1},"features.y":2}`},
 		{`{"features":7,"features.code_mode":true}`, `{"features":7,"features.code_mode":false,"features.code_mode_only":false}`},
 	} {
-		got, err := Config{Asked: json.RawMessage(c.asked), CodeMode: CodeModeOff}.start()
+		got, err := Config{Requested: json.RawMessage(c.asked), CodeMode: CodeModeOff}.start()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package params
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,7 +11,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// mcpServer is a server in the form of Codex's configuration.
+// mcpServer is an MCP server in Codex's configuration.
 type mcpServer struct {
 	Command      string            `json:"command,omitempty"`
 	Args         []string          `json:"args,omitempty"`
@@ -25,8 +24,8 @@ type mcpServer struct {
 	ApprovalMode string            `json:"default_tools_approval_mode,omitempty"`
 }
 
-// MCPServersConfig returns the configuration of the servers in defs, an object of definitions
-// by name: {"mcp_servers": {…}}, or nil when no server is left.
+// MCPServersConfig returns the configuration {"mcp_servers": {…}} for defs, an object of server
+// definitions by name. It returns nil if no server is left.
 func MCPServersConfig(defs rpc.Value) (json.RawMessage, error) {
 	switch defs.Kind() {
 	case rpc.Absent, rpc.Null:
@@ -48,16 +47,10 @@ func MCPServersConfig(defs rpc.Value) (json.RawMessage, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(map[string]any{"mcp_servers": all}); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSpace(text.Bytes()), nil
+	return encode(map[string]any{"mcp_servers": all})
 }
 
-// readServer reads one definition; on reports whether the server is switched on and not kept for agents.
+// readServer reads one definition. on is false for a server that is disabled or for agents only.
 func readServer(def rpc.Value) (s mcpServer, on bool, err error) {
 	if def.Kind() != rpc.Object {
 		return s, false, fmt.Errorf("it is %s, not an object", def.Kind())
@@ -84,10 +77,10 @@ func readServer(def rpc.Value) (s mcpServer, on bool, err error) {
 				err = fmt.Errorf("it is %s, not a boolean", v.Kind())
 			}
 		case "codex":
-			var meant bool
-			meant, err = s.codex(v)
-			on = on && meant
-		case "type", "transport": // Codex tells by command and url
+			var forCodex bool
+			forCodex, err = s.codex(v)
+			on = on && forCodex
+		case "type", "transport": // Codex derives it from command and url
 		default:
 			err = fmt.Errorf("it is not known; leave it out")
 		}
@@ -103,9 +96,9 @@ func readServer(def rpc.Value) (s mcpServer, on bool, err error) {
 
 var approvalModes = []string{"auto", "prompt", "approve"}
 
-// codex reads the member for Codex alone. meant is false for a server with a member agents: the bridge has no agents, and
-// such a server is for those in the list only.
-func (s *mcpServer) codex(v rpc.Value) (meant bool, err error) {
+// codex reads the member codex. forCodex is false if it has a member agents: the server is then for
+// the listed agents only, and the bridge has none.
+func (s *mcpServer) codex(v rpc.Value) (forCodex bool, err error) {
 	if v.Kind() != rpc.Object {
 		return false, fmt.Errorf("it is %s, not an object", v.Kind())
 	}
@@ -115,20 +108,19 @@ func (s *mcpServer) codex(v rpc.Value) (meant bool, err error) {
 	return !v.Get("agents").Exists(), nil
 }
 
-// The whole of a header's value may be a variable of the environment.
+// These match a header value that is one environment variable.
 var (
 	envVariable    = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 	bearerVariable = regexp.MustCompile(`^(?i:bearer) +\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
-// headers splits the headers into those with a value, those whose value is a variable, and
-// the token.
+// headers reads the headers: with a value, with an environment variable, and with a bearer token.
 func (s *mcpServer) headers(v rpc.Value) error {
 	all, err := readTable(v)
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(all)) { // in order: two names may be one to HTTP
+	for _, name := range slices.Sorted(maps.Keys(all)) { // in a fixed order: HTTP treats names that differ in case as equal
 		value := all[name]
 		if m := bearerVariable.FindStringSubmatch(value); m != nil && strings.EqualFold(name, "authorization") {
 			s.Bearer = m[1]

@@ -8,16 +8,16 @@ import (
 	"codex-bridge/bridge/setting"
 )
 
-// Options are what a thread is given beside what a client asks for.
+// Options holds the values that the bridge adds to a client's request for a thread.
 type Options struct {
-	Config       Config // Asked is filled in from the request
-	ServiceName  string // where the client names none
-	Instructions string // the developer's, before the client's
+	Config       Config // Requested is set from the request
+	ServiceName  string // unless the request has one
+	Instructions string // developer instructions, before those of the request
 }
 
 // ThreadStart returns the parameters of thread/start for a client's request.
-func ThreadStart(asked json.RawMessage, o Options) (json.RawMessage, error) {
-	p, err := o.prepare(asked)
+func ThreadStart(request json.RawMessage, o Options) (json.RawMessage, error) {
+	p, err := o.prepare(request)
 	if err != nil {
 		return nil, fmt.Errorf("thread/start: %w", err)
 	}
@@ -33,16 +33,16 @@ func ThreadStart(asked json.RawMessage, o Options) (json.RawMessage, error) {
 	return p.with("config", config).write()
 }
 
-// resumable are the members of thread/start that thread/resume has, too. With the others
-// go the ids and histories that would make it another thread's.
+// resumable lists the members of thread/start that thread/resume has too. ids and histories are not
+// among them: they would select another thread.
 var resumable = []string{
 	"approvalPolicy", "approvalsReviewer", "baseInstructions", "config", "cwd", "developerInstructions", "model", "modelProvider",
 	"permissions", "personality", "runtimeWorkspaceRoots", "sandbox", "serviceTier",
 }
 
-// ThreadResume returns the parameters of thread/resume for a client's request of thread/start.
-func ThreadResume(asked json.RawMessage, thread string, o Options) (json.RawMessage, error) {
-	p, err := o.prepare(asked)
+// ThreadResume returns the parameters of thread/resume for a client's thread/start.
+func ThreadResume(request json.RawMessage, thread string, o Options) (json.RawMessage, error) {
+	p, err := o.prepare(request)
 	if err != nil {
 		return nil, fmt.Errorf("thread/resume: %w", err)
 	}
@@ -62,14 +62,15 @@ func ThreadResume(asked json.RawMessage, thread string, o Options) (json.RawMess
 	return r.with("config", config).write()
 }
 
-// prepare is what both have in common.
-func (o *Options) prepare(asked json.RawMessage) (object, error) {
-	p, err := readObject(asked)
+// prepare returns the members that thread/start and thread/resume have in common, and sets
+// o.Config.Requested.
+func (o *Options) prepare(request json.RawMessage) (object, error) {
+	p, err := readObject(request)
 	if err != nil {
 		return nil, err
 	}
 	delete(p, "bridge")
-	o.Config.Asked = p["config"]
+	o.Config.Requested = p["config"]
 	provider, err := p.text("modelProvider")
 	if err != nil {
 		return nil, err
@@ -86,11 +87,11 @@ func (o *Options) prepare(asked json.RawMessage) (object, error) {
 			return nil, err
 		}
 	}
-	return p, p.settings()
+	return p, p.normalizeSettings()
 }
 
-// settings brings the settings that have other spellings into the one that Codex takes.
-func (o object) settings() error {
+// normalizeSettings replaces other spellings of settings by those of Codex.
+func (o object) normalizeSettings() error {
 	if tier, err := o.text("serviceTier"); err != nil || tier != "" {
 		if err != nil {
 			return err
@@ -99,13 +100,13 @@ func (o object) settings() error {
 			return err
 		}
 	}
-	if word, err := o.text("approvalPolicy"); err == nil && word != "" { // no word: the granular form
+	if word, err := o.text("approvalPolicy"); err == nil && word != "" { // an error means the granular form, an object
 		return o.set("approvalPolicy", setting.Approval(word))
 	}
 	return nil
 }
 
-// with is o with a member, or without it where there is nothing to set.
+// with sets a member of o, or deletes it if v is nil, and returns o.
 func (o object) with(name string, v json.RawMessage) object {
 	if v == nil {
 		delete(o, name)
@@ -115,7 +116,7 @@ func (o object) with(name string, v json.RawMessage) object {
 	return o
 }
 
-// joinInstructions joins developer instructions from several sources.
+// joinInstructions joins developer instructions, without blank ones.
 func joinInstructions(parts ...string) string {
 	var all []string
 	for _, part := range parts {
@@ -126,10 +127,10 @@ func joinInstructions(parts ...string) string {
 	return strings.Join(all, "\n\n")
 }
 
-// AddToRequest adds the configured values to a client's request that opens a thread. The
-// client's own members stay as they are.
-func AddToRequest(asked json.RawMessage, o Options) (json.RawMessage, error) {
-	p, err := readObject(asked)
+// AddToRequest adds the configured values to a client's request that opens a thread. Other members
+// stay unchanged.
+func AddToRequest(request json.RawMessage, o Options) (json.RawMessage, error) {
+	p, err := readObject(request)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +149,7 @@ func AddToRequest(asked json.RawMessage, o Options) (json.RawMessage, error) {
 		}
 	}
 	if o.Config.HasChanges() {
-		o.Config.Asked = p["config"]
+		o.Config.Requested = p["config"]
 		config, err := o.Config.start()
 		if err != nil {
 			return nil, fmt.Errorf("config: %w", err)
@@ -158,10 +159,10 @@ func AddToRequest(asked json.RawMessage, o Options) (json.RawMessage, error) {
 	return p.write()
 }
 
-// ThreadFork returns the parameters of thread/start for a client's request of thread/resume,
-// when a new thread replaces the old one. was holds the old thread's values for omitted members.
-func ThreadFork(asked json.RawMessage, was map[string]json.RawMessage, tools json.RawMessage) (json.RawMessage, error) {
-	p, err := readObject(asked)
+// ThreadFork returns the parameters of thread/start for a client's thread/resume when a new thread
+// replaces the old one. old holds the old thread's values for omitted members.
+func ThreadFork(request json.RawMessage, old map[string]json.RawMessage, tools json.RawMessage) (json.RawMessage, error) {
+	p, err := readObject(request)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func ThreadFork(asked json.RawMessage, was map[string]json.RawMessage, tools jso
 			r[name] = v
 		}
 	}
-	for name, v := range was {
+	for name, v := range old {
 		if _, ok := r[name]; !ok {
 			r[name] = v
 		}

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Trigger is what started a turn.
+// Trigger says whether the user, a schedule or a timer started a turn.
 type Trigger string
 
 // The triggers. The zero Trigger means TriggerUser.
 const (
 	TriggerUser      Trigger = "user"
-	TriggerCron      Trigger = "cron"      // a job that was planned
-	TriggerHeartbeat Trigger = "heartbeat" // a look, from time to time, whether there is anything to do
+	TriggerCron      Trigger = "cron"      // a scheduled job
+	TriggerHeartbeat Trigger = "heartbeat" // a periodic check for work
 )
 
 const cronInstructions = `A schedule started this turn; nobody is waiting for it to be talked over, and what is said here holds for this turn alone.
@@ -26,11 +26,11 @@ const heartbeatInstructions = `A timer started this turn, to see whether anythin
 
 Look at what is open and do what is useful and safe without asking. If there is a tool for reporting how such a turn ended, report with it. Disturb the person only for something that should not wait; if there is nothing to do, say so in one short line and stop.`
 
-// TriggerInstructions are the instructions to the model for a turn by a trigger; "" means the
-// bridge's defaults.
+// TriggerInstructions holds the configured instructions to the model for each trigger; "" means the
+// default.
 type TriggerInstructions struct{ Cron, Heartbeat string }
 
-// of returns the instructions for a trigger; "" is none.
+// of returns the instructions for a trigger, or "" for TriggerUser.
 func (w TriggerInstructions) of(t Trigger) (string, error) {
 	switch t {
 	case TriggerUser, "":
@@ -40,12 +40,12 @@ func (w TriggerInstructions) of(t Trigger) (string, error) {
 	case TriggerHeartbeat:
 		return cmp.Or(w.Heartbeat, heartbeatInstructions), nil
 	}
-	return "", fmt.Errorf("%q starts no turn; write user, cron or heartbeat", string(t))
+	return "", fmt.Errorf("unknown trigger %q; write user, cron or heartbeat", string(t))
 }
 
-// Differs tells whether a turn needs another mode than the turn before it had: a mode stays
-// until another is sent (measured), so after a cron turn an ordinary one has to take the
-// words of it back. A thread begins with the ordinary one.
+// Differs reports whether a turn needs another collaboration mode than the turn before it. Measured:
+// a mode stays until another is sent. So a user turn after a cron turn must replace its
+// instructions. A thread begins with the mode of TriggerUser.
 func (t Trigger) Differs(before Trigger) bool {
 	if t == "" {
 		t = TriggerUser
@@ -56,17 +56,16 @@ func (t Trigger) Differs(before Trigger) bool {
 	return t != before
 }
 
-// CollaborationMode is the mode of a turn, Codex's default one with words of its trigger.
-// It comes before the turn's own model and effort: without an effort here the model's
-// usual one is taken, whatever the turn says (measured). So both are needed, and "" is
-// the model's usual effort.
+// CollaborationMode returns Codex's default mode with the instructions of the trigger. Measured: the
+// mode's model and effort override those of the turn. So model is required, and an empty effort
+// selects the model's default effort.
 func CollaborationMode(t Trigger, own TriggerInstructions, model, effort string) (json.RawMessage, error) {
 	words, err := own.of(t)
 	if err != nil {
 		return nil, err
 	}
 	if model == "" {
-		return nil, fmt.Errorf("a turn by %q needs a model", string(t)) // Codex refuses a mode without
+		return nil, fmt.Errorf("a turn with trigger %q needs a model", string(t)) // Codex refuses a mode without one
 	}
 	type settings struct {
 		Model        string  `json:"model"`

@@ -8,7 +8,7 @@ import (
 	"codex-bridge/bridge/setting"
 )
 
-// Turn is a turn that the bridge starts by itself. "" and nil are omitted.
+// Turn is a turn that the bridge starts. Empty fields are omitted.
 type Turn struct {
 	Thread      string
 	Input       []Item
@@ -18,15 +18,15 @@ type Turn struct {
 	Model       string
 	ServiceTier string
 	Effort      string // see setting.Effort
-	// Standing is the effort that the thread has. The mode of the turn repeats it where
-	// Effort is empty, or Codex would go back to the model's usual effort (measured).
-	Standing     string
+	// ThreadEffort is the current effort of the thread. The turn's mode repeats it if Effort is
+	// empty. Measured: otherwise Codex returns to the model's default effort.
+	ThreadEffort string
 	Trigger      Trigger
 	Instructions TriggerInstructions
 }
 
-// Params returns turn/start for the turn. A turn of a known model carries a mode, since the
-// mode of an earlier turn would come before the turn's own model and effort (measured).
+// Params returns the parameters of turn/start. A turn with a model has a mode. Measured: the mode of
+// an earlier turn would otherwise override the turn's model and effort.
 func (t Turn) Params() (json.RawMessage, error) {
 	p := struct {
 		Thread      string                 `json:"threadId"`
@@ -57,7 +57,7 @@ func (t Turn) Params() (json.RawMessage, error) {
 		p.Sandbox = &s
 	}
 	if t.Model != "" {
-		mode, err := CollaborationMode(t.Trigger, t.Instructions, t.Model, cmp.Or(t.Effort, t.Standing))
+		mode, err := CollaborationMode(t.Trigger, t.Instructions, t.Model, cmp.Or(t.Effort, t.ThreadEffort))
 		if err != nil {
 			return nil, err
 		}
@@ -66,15 +66,14 @@ func (t Turn) Params() (json.RawMessage, error) {
 	return encode(p)
 }
 
-// bridge is the field of turn/start for the bridge itself: see package threads.
+// bridge is the member bridge of turn/start, which package threads reads.
 type bridge struct {
 	Trigger Trigger `json:"trigger"`
 }
 
-// WithMode is a client's turn/start, less what it says to the bridge, with a mode unless
-// it has one.
-func WithMode(asked, mode json.RawMessage) (json.RawMessage, error) {
-	p, err := readObject(asked)
+// WithMode returns a client's turn/start without the member bridge, and with mode unless it has one.
+func WithMode(request, mode json.RawMessage) (json.RawMessage, error) {
+	p, err := readObject(request)
 	if err != nil {
 		return nil, fmt.Errorf("turn/start: %w", err)
 	}

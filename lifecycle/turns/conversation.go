@@ -74,10 +74,10 @@ func (c *conversation) turn(ctx context.Context, in params.Input, trigger params
 	now := f.o.Threads.Settings(id)
 	items := in.Items
 	if len(history) > 0 && f.o.Threads.Fresh(id) {
-		items = in.After(binding.QuoteHistory(history, in.Text, binding.EngineMaxChars(b.ContextEngine)))
+		items = in.WithPrefix(binding.QuoteHistory(history, in.Text, binding.EngineMaxChars(b.ContextEngine)))
 	}
 	t := bound{Binding: b}.Turn(items)
-	t.Standing, t.Trigger, t.Instructions = now.Effort, trigger, f.o.Threads.TriggerInstructions()
+	t.ThreadEffort, t.Trigger, t.Instructions = now.Effort, trigger, f.o.Threads.TriggerInstructions()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.going = c.next

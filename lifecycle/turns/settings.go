@@ -25,7 +25,7 @@ type settings struct {
 // model takes.
 func (s settings) into(t *params.Turn, now threads.Settings, offered map[string][]string) {
 	if s.Model != "" && s.Model != now.Model {
-		t.Standing = "" // another model has an effort of its own
+		t.ThreadEffort = "" // another model has an effort of its own
 	}
 	t.Model, t.ServiceTier = cmp.Or(s.Model, t.Model), cmp.Or(s.ServiceTier, t.ServiceTier)
 	t.Approval, t.Sandbox = cmp.Or(s.Approval, t.Approval), cmp.Or(s.Sandbox, t.Sandbox)
@@ -33,7 +33,7 @@ func (s settings) into(t *params.Turn, now threads.Settings, offered map[string]
 		// The model goes with it, so that the turn has a mode: without one, the effort of the
 		// mode before would count.
 		t.Model = cmp.Or(t.Model, now.Model)
-		t.Effort, t.Standing = setting.Effort(s.Effort, t.Model, offered[t.Model]), ""
+		t.Effort, t.ThreadEffort = setting.Effort(s.Effort, t.Model, offered[t.Model]), ""
 	}
 	if t.Sandbox != "" {
 		t.Cwd = cmp.Or(t.Cwd, now.Cwd)
