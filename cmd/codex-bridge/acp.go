@@ -59,7 +59,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 	children := acp.New(acp.Options{
 		Settings: func() acp.Settings { return settings },
 		Env:      env, Dir: folder, Version: Version, Turn: c.Timeout, Log: logger(cfg),
-		Judge: acp.Judge{Policy: g, Person: show.ask(os.Stdin, time.Duration(cfg.Approvals.Timeout))}.Decide, Tell: show.update,
+		Judge: acp.Judge{Policy: g, Person: show.ask(os.Stdin, time.Duration(cfg.Approvals.Timeout))}.Decide, Notify: show.update,
 	})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -136,7 +136,7 @@ func (s *show) update(u acp.Update) {
 	} else {
 		s.words(u)
 	}
-	if u.Kind.Ends() {
+	if u.Kind.IsFinal() {
 		s.ended <- u
 	}
 }

@@ -32,7 +32,7 @@ func depth() int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return acp.DeepestNesting
+		return acp.MaxDepth
 	}
 	return n
 }
@@ -78,7 +78,7 @@ func newAgents(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Lo
 		Settings: func() acp.Settings { return agentSettings(a.config.Load()) },
 		Env:      env, Dir: dir, Version: Version, Log: log,
 		Judge:   acp.Judge{Policy: g, Person: acp.NewClientApprover(hi, a.patience)}.Decide,
-		Tell:    func(u acp.Update) { hi.Notify(acp.UpdateMethod, u) },
+		Notify:  func(u acp.Update) { hi.Notify(acp.UpdateMethod, u) },
 		Journal: journal,
 		// An editor that asks for one has it: the session is called by its key.
 		Place: acp.Place{Prepare: func(acp.Requester) error { return nil }},

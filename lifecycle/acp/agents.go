@@ -14,28 +14,28 @@ import (
 	"time"
 )
 
-// Options are what Agents are made of. The functions are called from several goroutines.
+// Options configure Agents. The functions are called from several goroutines.
 type Options struct {
 	Settings func() Settings
 	Env      []string // of the agents
-	Dir      string   // where an agent works that is given no folder
+	Dir      string   // the default working folder of an agent
 	Version  string   // of the bridge
 	Judge    func(context.Context, Ask) Answer
-	Tell     func(Update)
+	Notify   func(Update)
 	Place    Place
-	// Journal makes the log of what a conversation is told of a child; nil: there is none.
+	// Journal creates the log of a run's notices. It may be nil.
 	Journal func(name string) (file io.WriteCloser, path string, err error)
-	Open    time.Duration // how long an agent may take to open its session; 0: half a minute
-	Turn    time.Duration // how long a turn may take; 0: an hour
-	Grace   time.Duration // how long an agent has to stop; 0: two seconds
-	Idle    time.Duration // how long a session stays that nobody uses; 0: half an hour
+	Open    time.Duration // how long an agent may take to open its session; 0 means 30 s
+	Turn    time.Duration // how long a turn may take; 0 means an hour
+	Grace   time.Duration // how long an agent may take to stop; 0 means 2 s
+	Idle    time.Duration // how long an unused session stays; 0 means 30 min
 	Log     *slog.Logger
 }
 
-// Most is how many agents work at once.
-const Most = 16
+// MaxAgents is the maximum number of agents at once.
+const MaxAgents = 16
 
-// Agents are the children of this bridge.
+// Agents holds the agents of this bridge.
 type Agents struct {
 	o    Options
 	work sync.WaitGroup
@@ -47,9 +47,9 @@ type Agents struct {
 	children map[string]*session
 }
 
-// New makes an Agents that has no child.
+// New returns an Agents without children.
 func New(o Options) *Agents {
-	o.Open = cmp.Or(o.Open, 30*time.Second) // many are Node programs
+	o.Open = cmp.Or(o.Open, 30*time.Second) // many agents are Node programs, which start slowly
 	o.Turn = cmp.Or(o.Turn, time.Hour)
 	o.Grace = cmp.Or(o.Grace, 2*time.Second)
 	o.Idle = cmp.Or(o.Idle, 30*time.Minute)
@@ -58,17 +58,16 @@ func New(o Options) *Agents {
 	return a
 }
 
-// errGone is why the agents' work ends with the bridge.
-var errGone = errors.New("the bridge has ended")
+// errBridgeEnded is the cause when the agents end with the bridge.
+var errBridgeEnded = errors.New("the bridge has ended")
 
-// Spawn has an agent do a task. It returns when the agent has the task, or when it is known
-// that it won't.
+// Spawn starts an agent with a task. It returns when the agent has the task or the spawn has failed.
 func (a *Agents) Spawn(ctx context.Context, r Request, who Requester) Result {
 	return a.once.do(ctx, r.Once, func() Result { return a.spawn(ctx, r, who) })
 }
 
 func (a *Agents) spawn(ctx context.Context, r Request, who Requester) Result {
-	if err := a.begin(); err != nil {
+	if err := a.register(); err != nil {
 		return *no(Failed, "%v", err)
 	}
 	defer a.work.Done()
@@ -87,8 +86,8 @@ func (a *Agents) spawn(ctx context.Context, r Request, who Requester) Result {
 	return Spawn(ctx, steps{a}, child, r.Thread)
 }
 
-// begin has Close wait for what is begun here, unless it has been called.
-func (a *Agents) begin() error {
+// register makes Close wait for the caller's work, or returns an error after Close.
+func (a *Agents) register() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := context.Cause(a.ctx); err != nil {
@@ -108,22 +107,22 @@ func (a *Agents) folder(cwd string) (string, error) {
 	return filepath.Clean(cwd), nil
 }
 
-// Info is a child as it is shown.
+// Info describes a child in bridge/acp/list.
 type Info struct {
 	Child   string    `json:"childSessionKey"`
 	Agent   string    `json:"agentId"`
 	Label   string    `json:"label,omitempty"`
 	Mode    Mode      `json:"mode"`
 	State   State     `json:"state"`
-	Run     string    `json:"runId,omitempty"` // the last one
+	Run     string    `json:"runId,omitempty"` // of the last turn
 	Cwd     string    `json:"cwd"`
 	Began   time.Time `json:"startedAt"`
 	Spawner string    `json:"spawnedBy"`
-	Session string    `json:"sessionId,omitempty"` // the agent's own name of it
+	Session string    `json:"sessionId,omitempty"` // the agent's id of the session
 	Problem string    `json:"error,omitempty"`
 }
 
-// List are the children, the oldest first.
+// List returns the children, the oldest first.
 func (a *Agents) List() []Info {
 	a.mu.Lock()
 	all := make([]*session, 0, len(a.children))
@@ -139,7 +138,7 @@ func (a *Agents) List() []Info {
 	return infos
 }
 
-// errUnknown is that of a key of no child.
+// errUnknown is returned for a key without a child.
 var errUnknown = errors.New("there is no such child; bridge/acp/list has those that there are")
 
 func (a *Agents) child(key string) (*session, error) {
@@ -151,8 +150,7 @@ func (a *Agents) child(key string) (*session, error) {
 	return nil, errUnknown
 }
 
-// Cancel ends a child's turn, and the child with it unless it is a session that stays. It
-// returns when it has ended.
+// Cancel ends a child's turn. It also ends a child of mode Run, and returns when that has ended.
 func (a *Agents) Cancel(ctx context.Context, key string) error {
 	s, err := a.child(key)
 	if err != nil {
@@ -161,7 +159,7 @@ func (a *Agents) Cancel(ctx context.Context, key string) error {
 	return s.cancel(ctx)
 }
 
-// End ends a child, whatever it is doing.
+// End ends a child and returns when it has ended.
 func (a *Agents) End(ctx context.Context, key string) error {
 	s, err := a.child(key)
 	if err != nil {
@@ -170,8 +168,7 @@ func (a *Agents) End(ctx context.Context, key string) error {
 	return s.end(ctx)
 }
 
-// Send has a session that stays take another turn, after those before. run is what it is
-// called.
+// Send queues another turn of a child of mode Session and returns the run's id.
 func (a *Agents) Send(key, text string) (run string, err error) {
 	s, err := a.child(key)
 	if err != nil {
@@ -183,14 +180,13 @@ func (a *Agents) Send(key, text string) (run string, err error) {
 	return s.send(text)
 }
 
-// Close ends all children, and waits for it until ctx ends: who hears of them may hear no
-// more.
+// Close ends all children and waits until they have ended or ctx ends.
 func (a *Agents) Close(ctx context.Context) {
-	a.mu.Lock() // after which nothing is begun
-	a.stop(errGone)
+	a.mu.Lock() // register adds no work after this
+	a.stop(errBridgeEnded)
 	a.mu.Unlock()
 	ended := make(chan struct{})
-	go func() { // ends with the children, unless somebody does not listen
+	go func() { // ends with the children, unless Notify blocks
 		a.work.Wait()
 		close(ended)
 	}()
@@ -200,15 +196,15 @@ func (a *Agents) Close(ctx context.Context) {
 	}
 }
 
-// steps are those of a spawn.
+// steps implements Steps.
 type steps struct{ *Agents }
 
 // Create implements Steps.
 func (a steps) Create(_ context.Context, c Child) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.children) >= Most {
-		return fmt.Errorf("%d agents are at work, and more are not started at once; wait for one of them, or cancel it", Most)
+	if len(a.children) >= MaxAgents {
+		return fmt.Errorf("%d agents are running, which is the maximum; wait for one of them, or cancel it", MaxAgents)
 	}
 	a.children[c.Key] = newSession(a.Agents, c)
 	return nil
@@ -223,35 +219,35 @@ func (a steps) Initialize(ctx context.Context, c Child) error {
 	return s.open(ctx)
 }
 
-// Bind implements Steps. The place is the host's: it is sent what the session is called, before the task.
+// Bind implements Steps. It notifies the host of the session, before the task.
 func (a steps) Bind(_ context.Context, c Child) error {
 	s, err := a.child(c.Key)
 	if err != nil {
 		return err
 	}
-	s.tell("", Update{Kind: Bound, Label: c.Label, Parent: c.SpawnedBy, Session: s.info().Session})
+	s.notify("", Update{Kind: Bound, Label: c.Label, Parent: c.SpawnedBy, Session: s.info().Session})
 	return nil
 }
 
-// Relay implements Steps. Without its log the work is told all the same.
+// Relay implements Steps. A failure to create the log is not an error.
 func (a steps) Relay(c Child, run string) (Relay, string) {
 	s, err := a.child(c.Key)
 	if err != nil {
 		return nil, ""
 	}
 	o := StreamOptions{Run: run, Parent: c.SpawnedBy, Child: c.Key, Agent: c.Agent}
-	o.Tell = func(n Notice) {
-		a.o.Tell(Update{Child: c.Key, Run: run, Agent: c.Agent, Kind: Noticed, Text: n.Text, Parent: c.SpawnedBy, Context: n.Context})
+	o.Notify = func(n Notice) {
+		a.o.Notify(Update{Child: c.Key, Run: run, Agent: c.Agent, Kind: Noticed, Text: n.Text, Parent: c.SpawnedBy, Context: n.Context})
 	}
 	path := ""
 	if a.o.Journal != nil {
 		if o.Log, path, err = a.o.Journal(strings.ReplaceAll(c.Key, ":", "-") + ".acp-stream.jsonl"); err != nil {
-			a.o.Log.Warn("there is no log of what is told of an agent", "child", c.Key, "error", err)
+			a.o.Log.Warn("the log of an agent's run could not be created", "child", c.Key, "error", err)
 			o.Log, path = nil, ""
 		}
 	}
 	stream := NewStream(o)
-	s.streams(stream)
+	s.setStream(stream)
 	return stream, path
 }
 
@@ -261,7 +257,7 @@ func (a steps) Dispatch(_ context.Context, c Child, key string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return key, s.take(turn{run: key, text: c.Task})
+	return key, s.enqueue(turn{run: key, text: c.Task})
 }
 
 // Clean implements Steps.
@@ -270,10 +266,10 @@ func (a steps) Clean(c Child, noted bool) {
 	if err != nil || !noted {
 		return
 	}
-	if err := s.end(context.Background()); err != nil && !errors.Is(err, errStarting) { // then nothing is left
-		a.o.Log.Warn("an agent is left", "child", c.Key, "error", err)
+	if err := s.end(context.Background()); err != nil && !errors.Is(err, errStarting) { // no agent was started
+		a.o.Log.Warn("an agent could not be ended", "child", c.Key, "error", err)
 	}
-	s.streams(nil)
+	s.setStream(nil)
 	a.forget(s)
 }
 

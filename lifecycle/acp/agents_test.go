@@ -15,7 +15,7 @@ import (
 	"codex-bridge/lifecycle/acp"
 )
 
-// room is an Agents, and what is told of its children.
+// room is an Agents that records the updates of its children.
 type room struct {
 	*acp.Agents
 	t       *testing.T
@@ -35,10 +35,10 @@ func newRoom(t *testing.T, o acp.Options) *room {
 	o.Settings = func() acp.Settings { return settings }
 	o.Env, o.Dir, o.Version, o.Log = append(os.Environ(), "TOLD=so"), r.dir, "1", slog.New(slog.DiscardHandler)
 	if o.Judge == nil {
-		o.Judge = func(context.Context, acp.Ask) acp.Answer { return acp.Answer{Reason: "nobody is there"} }
+		o.Judge = func(context.Context, acp.Ask) acp.Answer { return acp.Answer{Reason: "there is no person"} }
 	}
-	if o.Tell == nil {
-		o.Tell = func(u acp.Update) {
+	if o.Notify == nil {
+		o.Notify = func(u acp.Update) {
 			r.mu.Lock()
 			r.updates = append(r.updates, u)
 			r.mu.Unlock()
@@ -53,7 +53,7 @@ func newRoom(t *testing.T, o acp.Options) *room {
 	return r
 }
 
-// ends waits for the end of a run; it returns that, and what the agent said.
+// ends waits for the end of a run. It returns the last update and the agent's text.
 func (r *room) ends(run string) (acp.Update, string) {
 	r.t.Helper()
 	for {
@@ -66,7 +66,7 @@ func (r *room) ends(run string) (acp.Update, string) {
 			if u.Kind == acp.Said {
 				said += u.Text
 			}
-			if u.Kind.Ends() {
+			if u.Kind.IsFinal() {
 				r.mu.Unlock()
 				return u, said
 			}
@@ -80,7 +80,7 @@ func (r *room) ends(run string) (acp.Update, string) {
 	}
 }
 
-// says waits until the agent has said so much of a run.
+// says waits until the agent's text of a run contains text.
 func (r *room) says(run, text string) {
 	r.t.Helper()
 	for {
@@ -146,15 +146,14 @@ func TestRunEnds(t *testing.T) {
 			if string(end.Kind) != test.kind || end.Text != test.text {
 				t.Errorf("%+v", end)
 			}
-			if strings.HasPrefix(test.task, "read") && strings.Count(said, "not to be had here") != 2 {
+			if strings.HasPrefix(test.task, "read") && strings.Count(said, "is not supported") != 2 {
 				t.Errorf("%q", said)
 			}
 		})
 	}
 }
 
-// Of a spawn that fails nothing is left, and the reason is told.
-func TestSpawnFails(t *testing.T) {
+func TestFailedSpawnLeavesNothing(t *testing.T) {
 	for agent, want := range map[string]string{
 		"gone": "no such file", "broken": "last words: no licence", "old": "version 0", "login": "uthentication", "none": "there is no agent",
 	} {
@@ -182,7 +181,7 @@ func TestSpawnFails(t *testing.T) {
 	}
 }
 
-// A run that is cancelled ends with its agent, also one that does not hear it.
+// A cancelled run ends with its agent, even if the agent ignores the cancellation.
 func TestCancel(t *testing.T) {
 	for _, how := range []string{"wait", "hang"} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -223,8 +222,7 @@ func TestTurnTakesTooLong(t *testing.T) {
 	}
 }
 
-// The bridge's end is that of all.
-func TestClose(t *testing.T) {
+func TestCloseEndsAllChildren(t *testing.T) {
 	r := newRoom(t, acp.Options{Grace: 50 * time.Millisecond})
 	var runs []string
 	for range 3 {
@@ -243,9 +241,9 @@ func TestClose(t *testing.T) {
 	}
 }
 
-func TestTooMany(t *testing.T) {
+func TestNumberOfAgentsIsLimited(t *testing.T) {
 	r := newRoom(t, acp.Options{Grace: 50 * time.Millisecond})
-	for range acp.Most {
+	for range acp.MaxAgents {
 		r.spawn(acp.Request{Task: "hang"})
 	}
 	if result := r.Spawn(t.Context(), acp.Request{Task: "say x"}, acp.Requester{}); result.Status != acp.Failed || !strings.Contains(result.Error, "16 agents") {
@@ -253,7 +251,7 @@ func TestTooMany(t *testing.T) {
 	}
 }
 
-// What an agent asks leave for is judged, and the answer is for once.
+// A permission request is decided by the Judge, and the answer holds once.
 func TestPermission(t *testing.T) {
 	var asked []acp.Ask
 	r := newRoom(t, acp.Options{Judge: func(_ context.Context, a acp.Ask) acp.Answer {
@@ -290,8 +288,7 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// A question that is open when the turn is cancelled is answered with no.
-func TestCancelWhileAsked(t *testing.T) {
+func TestCancelRefusesOpenPermissionRequest(t *testing.T) {
 	open := make(chan struct{})
 	r := newRoom(t, acp.Options{Judge: func(ctx context.Context, a acp.Ask) acp.Answer {
 		close(open)
@@ -308,15 +305,15 @@ func TestCancelWhileAsked(t *testing.T) {
 	}
 }
 
-// Who hears slowly holds up nobody, and hears all.
-func TestSlowListener(t *testing.T) {
+// A slow reader does not block the agent and gets all updates.
+func TestSlowReaderGetsAllUpdates(t *testing.T) {
 	var once sync.Once
 	hear, ends := make(chan struct{}), make(chan int)
 	words := 0
-	r := newRoom(t, acp.Options{Tell: func(u acp.Update) {
+	r := newRoom(t, acp.Options{Notify: func(u acp.Update) {
 		once.Do(func() { <-hear })
 		words += strings.Count(u.Text, "word ")
-		if u.Kind.Ends() {
+		if u.Kind.IsFinal() {
 			ends <- words
 		}
 	}})
@@ -327,8 +324,7 @@ func TestSlowListener(t *testing.T) {
 	}
 }
 
-// A session takes turn after turn, until it is ended.
-func TestSession(t *testing.T) {
+func TestSessionTakesTurnsUntilItIsEnded(t *testing.T) {
 	r := newRoom(t, acp.Options{Place: acp.Place{Prepare: func(acp.Requester) error { return nil }}, Grace: 50 * time.Millisecond})
 	result := r.spawn(acp.Request{Task: "wait", Thread: true, Agent: "loads", Resume: "s7"})
 	if result.Mode != acp.Session {
@@ -384,8 +380,7 @@ func TestIdleSessionEnds(t *testing.T) {
 	}
 }
 
-// A conversation is told of the work that it has had started, and how it ended; a log is
-// kept of it.
+// The requester gets notices of a run and its end; a log has them too.
 func TestStreamToParent(t *testing.T) {
 	var log journal
 	r := newRoom(t, acp.Options{Journal: func(name string) (io.WriteCloser, string, error) {
@@ -428,8 +423,7 @@ func TestStreamToParent(t *testing.T) {
 	}
 }
 
-// A spawn that is sent twice is one.
-func TestSpawnOnce(t *testing.T) {
+func TestRepeatedSpawnHasOneEffect(t *testing.T) {
 	r := newRoom(t, acp.Options{Grace: 50 * time.Millisecond})
 	results := make(chan acp.Result)
 	for range 5 {

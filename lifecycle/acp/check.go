@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	// DeepestNesting is how many bridges with agents may lie above one that spawns.
-	DeepestNesting = 2
-	// usualSession is who asks where nobody says.
-	usualSession = "agent:main:main"
+	// MaxDepth is the maximum number of bridges with agents above a bridge that spawns.
+	MaxDepth = 2
+	// defaultSession is the requester of a request without a session key.
+	defaultSession = "agent:main:main"
 )
 
-// Settings are what is configured.
+// Settings is the configuration of agents.
 type Settings struct {
 	Enabled bool
 	Default string
-	Allowed []string            // none: all
+	Allowed []string            // empty means all
 	Agents  map[string][]string // commands, by id
 }
 
-// Place is where a host has room for the session of an agent that stays, such as an editor's
-// panel. The zero Place is no place.
+// Place is the host's place for a session that stays, such as an editor's panel. The zero Place has
+// none.
 type Place struct {
-	// Prepare tells why the requester can't have one; nil: no host has any.
+	// Prepare returns an error if the requester can't have a place. nil means that no host has one.
 	Prepare func(Requester) error
 }
 
-// Check settles what is to be spawned, or why nothing is: the first reason counts, in the
-// order in which it stands here. The Child has no key yet.
+// Check returns the child to spawn, or the result that refuses it. The first reason counts, in the
+// order of the checks here. The Child has no key yet.
 func (s Settings) Check(r Request, who Requester, p Place) (Child, *Result) {
 	child := Child{
-		Label: r.Label, SpawnedBy: cmp.Or(strings.TrimSpace(who.Session), usualSession), Cwd: r.Cwd, Resume: r.Resume, Task: r.Task,
+		Label: r.Label, SpawnedBy: cmp.Or(strings.TrimSpace(who.Session), defaultSession), Cwd: r.Cwd, Resume: r.Resume, Task: r.Task,
 		Stream: r.Stream == "parent", Mode: r.mode(),
 	}
 	switch {
 	case !s.Enabled:
 		return child, no(Forbidden, "agents are switched off (acp.enabled = false)")
-	case who.Depth >= DeepestNesting:
+	case who.Depth >= MaxDepth:
 		return child, no(Forbidden, "an agent of an agent may not start agents: there are %d bridges above this one already", who.Depth)
 	case child.Stream && strings.TrimSpace(who.Session) == "":
 		return child, no(Failed, `streamTo = "parent" needs a conversation that the work is told to: give sessionKey`)
@@ -74,8 +74,8 @@ func (s Settings) Check(r Request, who Requester, p Place) (Child, *Result) {
 	return child, nil
 }
 
-// Command is how an agent is started.
-func (s Settings) Command(agent string) ([]string, bool) {
+// Command returns the command of an agent. ok is false if the agent is not configured.
+func (s Settings) Command(agent string) (command []string, ok bool) {
 	for id, command := range s.Agents {
 		if config.AgentID(id) == agent {
 			return command, true
@@ -94,6 +94,7 @@ func (r Request) mode() Mode {
 	return Run
 }
 
+// no returns a Result with an error.
 func no(s Status, format string, args ...any) *Result {
 	return &Result{Status: s, Error: fmt.Sprintf(format, args...)}
 }

@@ -1,10 +1,10 @@
 package acp
 
-// Outbox is the line of updates that wait to be told.
-func Outbox(tell func(Update)) (put func(Update) bool, end func()) {
-	o := newOutbox(tell)
+// Outbox returns the functions of a new outbox.
+func Outbox(deliver func(Update)) (put func(Update) bool, end func()) {
+	o := newOutbox(deliver)
 	return o.put, o.close
 }
 
-// CommandOf is the command of a call's input.
+// CommandOf returns the command of a call's input.
 var CommandOf = commandOf

@@ -11,7 +11,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// What clients call, and are told.
+// The methods.
 const (
 	spawnMethod  = "bridge/acp/spawn"
 	sendMethod   = "bridge/acp/send"
@@ -21,20 +21,20 @@ const (
 	UpdateMethod = "bridge/acp/update"
 )
 
-// Methods are what a client may call.
+// Methods are the requests that a client may send.
 var Methods = []string{cancelMethod, listMethod, sendMethod, spawnMethod}
 
-// Feature is a bridge.Feature. It must stand before those that hold requests to a policy.
+// Feature is a bridge.Feature. It must come before the features that apply a policy to requests.
 type Feature struct {
 	agents *Agents
 	known  func() bool
 	depth  int
-	// sandboxed tells whether a thread of Codex's has a sandbox; one that is not known has.
+	// sandboxed reports whether a Codex thread has a sandbox. It is true for an unknown thread.
 	sandboxed func(thread string) bool
 }
 
-// NewFeature makes a Feature. known tells whether the client knows the bridge, sandboxed
-// whether a thread of Codex's runs in a sandbox, depth how many bridges lie above.
+// NewFeature returns a Feature. known reports whether the client knows the bridge, and sandboxed
+// whether a Codex thread runs in a sandbox. depth is the number of bridges above this one.
 func NewFeature(a *Agents, known func() bool, sandboxed func(string) bool, depth int) *Feature {
 	return &Feature{agents: a, known: known, sandboxed: sandboxed, depth: depth}
 }
@@ -45,30 +45,31 @@ func (f *Feature) Routes() []bridge.Route {
 	for method, answer := range map[string]func(context.Context, json.RawMessage) (any, error){
 		spawnMethod: f.spawn, sendMethod: f.send, cancelMethod: f.cancel, listMethod: f.list,
 	} {
-		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "answered here: agents beside the conversation", HandleClient: f.own(answer)})
+		routes = append(routes, bridge.Route{From: bridge.Client, Method: method, Why: "answered here: agents beside the conversation", HandleClient: f.handler(answer)})
 	}
 	slices.SortFunc(routes, func(a, b bridge.Route) int { return slices.Index(Methods, a.Method) - slices.Index(Methods, b.Method) })
 	return routes
 }
 
-func (f *Feature) own(answer func(context.Context, json.RawMessage) (any, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+// handler returns the handler of a bridge method. answer runs in its own goroutine.
+func (f *Feature) handler(answer func(context.Context, json.RawMessage) (any, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !f.known() || call.Kind != rpc.Request {
 			return nil
 		}
 		params, id := json.RawMessage(bytes.Clone(call.Params.Raw())), call.ID.Clone()
 		method := call.Method
-		call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
+		call.HandleAsync(func(ctx context.Context, request *bridge.AsyncRequest) {
 			result, err := answer(ctx, params)
 			if err != nil {
-				aside.Reply(rpc.EncodeError(id, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", method, err)))
+				request.Reply(rpc.EncodeError(id, rpc.Errorf(rpc.CodeInvalidParams, "%s: %v", method, err)))
 				return
 			}
 			raw, err := json.Marshal(result)
 			if err != nil {
 				panic(err) // the bridge's own values always have a JSON form
 			}
-			aside.Reply(rpc.EncodeResult(id, raw))
+			request.Reply(rpc.EncodeResult(id, raw))
 		})
 		return nil
 	}
@@ -86,8 +87,8 @@ func read(params json.RawMessage, into any) error {
 func (f *Feature) spawn(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Request
-		Session string `json:"sessionKey"` // the conversation that asks
-		Thread  string `json:"threadId"`   // the thread of Codex's that asks, when it is one
+		Session string `json:"sessionKey"` // the session of the requester
+		Thread  string `json:"threadId"`   // the Codex thread of the requester, if any
 	}
 	if err := read(params, &p); err != nil {
 		return nil, err
@@ -96,14 +97,14 @@ func (f *Feature) spawn(ctx context.Context, params json.RawMessage) (any, error
 	return f.agents.Spawn(ctx, p.Request, who), nil
 }
 
-type named struct {
+type childParams struct {
 	Child string `json:"childSessionKey"`
 	Text  string `json:"text,omitempty"`
 	Close bool   `json:"close,omitempty"`
 }
 
 func (f *Feature) send(_ context.Context, params json.RawMessage) (any, error) {
-	var p named
+	var p childParams
 	if err := read(params, &p); err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func (f *Feature) send(_ context.Context, params json.RawMessage) (any, error) {
 }
 
 func (f *Feature) cancel(ctx context.Context, params json.RawMessage) (any, error) {
-	var p named
+	var p childParams
 	if err := read(params, &p); err != nil {
 		return nil, err
 	}

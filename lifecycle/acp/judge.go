@@ -60,12 +60,12 @@ func NewClientApprover(client HookClient, wait func() time.Duration) Approver {
 		wait := wait()
 		ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no answer came within %s", wait))
 		defer cancel()
-		said, err := client.Hook(ctx, permissionEvent, hookPayload(a, why))
+		response, err := client.Hook(ctx, permissionEvent, hookPayload(a, why))
 		if err != nil {
 			return Answer{Reason: err.Error()}
 		}
 		var answer struct{ Decision, Reason, Remember string }
-		if err := json.Unmarshal(said, &answer); err != nil {
+		if err := json.Unmarshal(response, &answer); err != nil {
 			return Answer{Reason: fmt.Sprintf("the client's answer can't be read: %v", err)}
 		}
 		return Answer{Allow: answer.Decision == "allow", Lasts: answer.Remember == "session" || answer.Remember == "always", Always: answer.Remember == "always", Reason: answer.Reason}
@@ -88,6 +88,6 @@ func hookPayload(a Ask, why string) json.RawMessage {
 	if why != "" {
 		all["reason"] = why
 	}
-	raw, _ := json.Marshal(all) // of texts
+	raw, _ := json.Marshal(all) // strings and maps always have a JSON form
 	return raw
 }

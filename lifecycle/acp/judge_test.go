@@ -12,14 +12,14 @@ import (
 	"codex-bridge/rpc"
 )
 
-// says is a policy that always says the same.
+// says is a policy with a fixed decision.
 type says policy.Decision
 
 func (s says) Agent(context.Context, policy.AgentUse, string, []byte) policy.Decision {
 	return policy.Decision(s)
 }
 
-// asker is a client that answers, and keeps what it was asked.
+// asker is a client that answers and records the requests.
 type asker struct {
 	deaf   bool
 	answer string

@@ -17,7 +17,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// The test's own program is the agent.
+// The test binary is also the agent.
 func TestMain(m *testing.M) {
 	bridgetest.Main(m, bridgetest.Role{Name: "agent", Run: be}, bridgetest.Role{Name: "held", Run: func(args []string) int {
 		signal.Ignore(syscall.SIGTERM)
@@ -42,7 +42,7 @@ func hold(address string) {
 	_, _ = conn.Read(b[:])
 }
 
-// fake is an agent that does as it is told.
+// fake is an agent that runs the commands of its prompt.
 type fake struct {
 	sdk.Agent // what is not here is not called
 	conn      *sdk.AgentSideConnection
@@ -104,7 +104,7 @@ func (f *fake) say(ctx context.Context, text string) {
 	}
 }
 
-// Prompt does what the lines say.
+// Prompt runs the command on each line.
 func (f *fake) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptResponse, error) {
 	stop := sdk.StopReasonEndTurn
 	for line := range strings.Lines(p.Prompt[0].Text.Text) {

@@ -12,28 +12,28 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// maxLine is the longest message of an agent's, in bytes.
+// maxLine is the maximum size of an agent's message, in bytes.
 const maxLine = 10 << 20
 
-// sieve reads an agent's output, less its notifications: what it tells of its work it hands
-// on itself, one after the other. The protocol's package puts them in a line of 1,024 and
-// ends the connection when that is full (measured with 0.13: an agent that says 20,000 words
-// at once was cut off); here it is not read on meanwhile. Other notifications nobody needs,
-// and lines that are no message some programs write before they begin.
-type sieve struct {
+// messageFilter reads an agent's output without its notifications. It passes session updates to the
+// client itself, one after the other, and does not read on meanwhile. Measured with SDK 0.13: the SDK
+// queues 1,024 notifications and closes the connection when the queue is full, so an agent that sent
+// 20,000 words at once was cut off. The filter drops other notifications, and lines that are no
+// message, which some programs write when they start.
+type messageFilter struct {
 	lines  *bufio.Reader
 	client *client
-	open   <-chan struct{}
-	line   []byte // what is left of it
+	ready  <-chan struct{} // Read blocks until it is closed
+	line   []byte          // the unread rest of a line
 }
 
-func newSieve(from io.Reader, c *client, open <-chan struct{}) *sieve {
-	return &sieve{lines: bufio.NewReaderSize(from, 64<<10), client: c, open: open}
+func newMessageFilter(from io.Reader, c *client, ready <-chan struct{}) *messageFilter {
+	return &messageFilter{lines: bufio.NewReaderSize(from, 64<<10), client: c, ready: ready}
 }
 
 // Read implements io.Reader.
-func (s *sieve) Read(p []byte) (int, error) {
-	<-s.open
+func (s *messageFilter) Read(p []byte) (int, error) {
+	<-s.ready
 	for len(s.line) == 0 {
 		line, err := s.next()
 		if err != nil {
@@ -48,7 +48,7 @@ func (s *sieve) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (s *sieve) next() ([]byte, error) {
+func (s *messageFilter) next() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := s.lines.ReadSlice('\n')
@@ -61,8 +61,8 @@ func (s *sieve) next() ([]byte, error) {
 	}
 }
 
-// passes tells whether a line is for the protocol's package.
-func (s *sieve) passes(line []byte) bool {
+// passes reports whether a line is for the SDK. It handles session updates.
+func (s *messageFilter) passes(line []byte) bool {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -74,9 +74,9 @@ func (s *sieve) passes(line []byte) bool {
 	if m.ID != nil {
 		return true
 	}
-	var told sdk.SessionNotification
-	if m.Method == sdk.ClientMethodSessionUpdate && json.Unmarshal(m.Params, &told) == nil {
-		_ = s.client.SessionUpdate(context.Background(), told) // never fails
+	var update sdk.SessionNotification
+	if m.Method == sdk.ClientMethodSessionUpdate && json.Unmarshal(m.Params, &update) == nil {
+		_ = s.client.SessionUpdate(context.Background(), update) // never fails
 	}
 	return false
 }

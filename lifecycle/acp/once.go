@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// mostOnce is how many answers are kept; the oldest is forgotten first.
-const mostOnce = 1_000
+// maxResults is the maximum number of stored results; the oldest is dropped.
+const maxResults = 1_000
 
-// once gives those who ask for the same one answer.
+// once gives all requests with the same idempotency key one result.
 type once struct {
 	mu      sync.Mutex
 	answers map[string]*answer
@@ -21,10 +21,11 @@ type answer struct {
 	result Result
 }
 
-// do has make called for the first with a key; the others wait for its answer.
-func (o *once) do(ctx context.Context, key string, do func() Result) Result {
+// do calls f for the first request with a key. The others wait for its result. A failed request is
+// forgotten, so that it can be retried.
+func (o *once) do(ctx context.Context, key string, f func() Result) Result {
 	if key == "" {
-		return do()
+		return f()
 	}
 	o.mu.Lock()
 	one, found := o.answers[key]
@@ -34,8 +35,8 @@ func (o *once) do(ctx context.Context, key string, do func() Result) Result {
 	}
 	o.mu.Unlock()
 	if !found {
-		one.result = do()
-		if one.result.Status != Accepted { // whoever tries again, tries again
+		one.result = f()
+		if one.result.Status != Accepted {
 			o.mu.Lock()
 			o.forget(key)
 			o.mu.Unlock()
@@ -51,19 +52,19 @@ func (o *once) do(ctx context.Context, key string, do func() Result) Result {
 	}
 }
 
-// keep is called with o.mu held.
+// keep stores an answer. o.mu must be locked.
 func (o *once) keep(key string, one *answer) {
 	if o.answers == nil {
 		o.answers = make(map[string]*answer)
 	}
-	if len(o.order) == mostOnce {
+	if len(o.order) == maxResults {
 		o.forget(o.order[0])
 	}
 	o.answers[key] = one
 	o.order = append(o.order, key)
 }
 
-// forget is called with o.mu held.
+// forget removes an answer. o.mu must be locked.
 func (o *once) forget(key string) {
 	delete(o.answers, key)
 	o.order = slices.DeleteFunc(o.order, func(one string) bool { return one == key })

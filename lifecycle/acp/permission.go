@@ -9,31 +9,31 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// Ask is what an agent asks leave for.
+// Ask is a permission request of an agent.
 type Ask struct {
 	Child   string   `json:"childSessionKey"`
 	Agent   string   `json:"agentId"`
 	Call    string   `json:"toolCallId"`
-	Kind    string   `json:"kind"` // as the protocol has it: execute, edit, fetch …
+	Kind    string   `json:"kind"` // a tool kind of the protocol: execute, edit, fetch …
 	Title   string   `json:"title,omitempty"`
-	Command *string  `json:"command,omitempty"` // "": it does not say which
-	Files   []string `json:"files,omitempty"`   // "": it does not say which
+	Command *string  `json:"command,omitempty"` // "" means an unknown command
+	Files   []string `json:"files,omitempty"`   // "" means an unknown file
 	Cwd     string   `json:"cwd"`
-	Behind  bool     `json:"-"` // the agent is a Codex behind a bridge of its own
-	Line    []byte   `json:"-"` // what it said
+	Behind  bool     `json:"-"` // the agent is a Codex behind its own bridge
+	Line    []byte   `json:"-"` // the tool call as JSON
 }
 
-// Answer is what it is told.
+// Answer is the answer to an Ask.
 type Answer struct {
 	Allow  bool
-	Lasts  bool   // the yes is for longer than this once
-	Always bool   // with Lasts: for longer than the session, too
+	Lasts  bool   // Allow holds for the session
+	Always bool   // with Lasts: Allow holds beyond the session
 	Reason string // for people
 }
 
-// asked reads a request for leave. What can't be made out is asked for all the same, as
-// something that every rule could mean.
-func asked(p sdk.RequestPermissionRequest) Ask {
+// readPermissionRequest reads a permission request. A command or file that it can't determine is "",
+// which every rule could mean.
+func readPermissionRequest(p sdk.RequestPermissionRequest) Ask {
 	a := Ask{Call: string(p.ToolCall.ToolCallId), Kind: string(sdk.ToolKindOther)}
 	if p.ToolCall.Kind != nil {
 		a.Kind = string(*p.ToolCall.Kind)
@@ -41,13 +41,13 @@ func asked(p sdk.RequestPermissionRequest) Ask {
 	if p.ToolCall.Title != nil {
 		a.Title = *p.ToolCall.Title
 	}
-	a.Line, _ = json.Marshal(p.ToolCall) // it came as JSON
-	command, told := commandOf(p.ToolCall.RawInput)
+	a.Line, _ = json.Marshal(p.ToolCall) // it was decoded from JSON
+	command, ok := commandOf(p.ToolCall.RawInput)
 	files := filesOf(p.ToolCall)
-	if told || a.Kind == string(sdk.ToolKindExecute) {
+	if ok || a.Kind == string(sdk.ToolKindExecute) {
 		a.Command = &command
 	}
-	// Both, where it has both: what one edits with may have a member "command", too.
+	// A call may have a command and files: the input of an edit may have a member "command".
 	switch a.Files = files; a.Kind {
 	case string(sdk.ToolKindEdit), string(sdk.ToolKindDelete), string(sdk.ToolKindMove):
 		if len(files) == 0 {
@@ -57,30 +57,30 @@ func asked(p sdk.RequestPermissionRequest) Ask {
 	return a
 }
 
-// commandOf returns the shell command of a call's input, which is a text or the words of
-// one: "" if it is not known. told reports whether the input has one. Of an input with two
-// commands it is not known which one the agent runs.
-func commandOf(input any) (command string, told bool) {
-	members, ok := input.(map[string]any)
-	if !ok {
+// commandOf returns the shell command of a call's input, which is a string or a list of words. ok
+// reports whether the input has a command. The command is "" if it is unknown: an input with two
+// commands does not say which one the agent runs.
+func commandOf(input any) (command string, ok bool) {
+	members, isObject := input.(map[string]any)
+	if !isObject {
 		return "", false
 	}
 	for _, name := range []string{"command", "cmd"} {
 		switch v := members[name].(type) {
 		case string:
-			if told {
+			if ok {
 				return "", true
 			}
-			command, told = v, true
+			command, ok = v, true
 		case []any:
-			if told {
+			if ok {
 				return "", true
 			}
-			told = true
+			ok = true
 			words := make([]string, 0, len(v))
 			for _, one := range v {
-				word, ok := one.(string)
-				if !ok {
+				word, isString := one.(string)
+				if !isString {
 					return "", true
 				}
 				words = append(words, word)
@@ -88,11 +88,11 @@ func commandOf(input any) (command string, told bool) {
 			command = script(words)
 		}
 	}
-	return command, told
+	return command, ok
 }
 
-// script is a command given in words as a shell would be told it: that of a shell is its
-// script. Any other program may do anything with the same arguments.
+// script returns a shell line for a command in words. For a shell with -c that is its script; other
+// programs could do anything with the same arguments, so the words are quoted.
 func script(words []string) string {
 	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") && isShell(words[0]) {
 		return words[2]
@@ -104,14 +104,14 @@ func script(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// isShell reports whether a program is a shell by its plain name, or where systems keep it.
+// isShell reports whether a program is a shell, by its plain name or in a system folder.
 func isShell(program string) bool {
 	folder, name := path.Split(program)
 	return slices.Contains([]string{"bash", "zsh", "sh", "dash"}, name) &&
 		slices.Contains([]string{"", "/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"}, folder)
 }
 
-// filesOf are the files that a call changes.
+// filesOf returns the files that a call changes.
 func filesOf(call sdk.ToolCallUpdate) []string {
 	var files []string
 	for _, c := range call.Content {
@@ -131,8 +131,8 @@ func filesOf(call sdk.ToolCallUpdate) []string {
 	return files
 }
 
-// codexAlways is the option by which codex-acp says that a command is allowed for good. Another of its options, for the
-// session, has the same kind.
+// codexAlways is the option of codex-acp that allows a command permanently. Its option for the session
+// has the same kind.
 const codexAlways = "accept_execpolicy_amendment"
 
 // selected returns the answer that selects an option.
@@ -142,9 +142,9 @@ func selected(o sdk.PermissionOption) sdk.RequestPermissionResponse {
 	}}
 }
 
-// answered is the option that says so. Where none does the call is cancelled: no answer is
-// never a yes.
-func answered(options []sdk.PermissionOption, answer Answer) sdk.RequestPermissionResponse {
+// permissionResponse selects the option for the answer. If there is none, the response is cancelled,
+// never an approval.
+func permissionResponse(options []sdk.PermissionOption, answer Answer) sdk.RequestPermissionResponse {
 	wanted := []sdk.PermissionOptionKind{sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways}
 	switch {
 	case answer.Allow && answer.Lasts:

@@ -1,6 +1,6 @@
 package acp
 
-// Mode is how long a child lives: a run for its task, a session until it is closed.
+// Mode says how long a child lives: a run ends with its task, a session when it is closed.
 type Mode string
 
 // The modes.
@@ -9,7 +9,7 @@ const (
 	Session Mode = "session"
 )
 
-// Status is what became of a spawn.
+// Status is the outcome of a spawn.
 type Status string
 
 // The statuses.
@@ -19,29 +19,29 @@ const (
 	Failed    Status = "error"
 )
 
-// Request is what a spawn is asked for.
+// Request holds the parameters of bridge/acp/spawn.
 type Request struct {
 	Task    string `json:"task"`
 	Agent   string `json:"agentId,omitempty"`
 	Label   string `json:"label,omitempty"`
-	Resume  string `json:"resumeSessionId,omitempty"` // a session of the agent's own
+	Resume  string `json:"resumeSessionId,omitempty"` // the agent's id of a session
 	Cwd     string `json:"cwd,omitempty"`
 	Mode    Mode   `json:"mode,omitempty"`
-	Thread  bool   `json:"thread,omitempty"`   // bound to a place of the host's
+	Thread  bool   `json:"thread,omitempty"`   // bound to a place of the host
 	Sandbox string `json:"sandbox,omitempty"`  // inherit or require
 	Stream  string `json:"streamTo,omitempty"` // parent
-	// Once makes one of all spawns with the same: the later ones are answered as the first.
+	// Once is a key. Later spawns with the same key get the result of the first.
 	Once string `json:"idempotencyKey,omitempty"`
 }
 
-// Requester is who asks.
+// Requester describes who requests a spawn.
 type Requester struct {
-	Session   string // the conversation, "" none
-	Sandboxed bool   // who asks runs in a sandbox
-	Depth     int    // how many bridges with agents lie above this one
+	Session   string // the session key, or ""
+	Sandboxed bool   // the requester runs in a sandbox
+	Depth     int    // the number of bridges with agents above this one
 }
 
-// Result is what a spawn is answered.
+// Result is the result of bridge/acp/spawn.
 type Result struct {
 	Status Status `json:"status"`
 	Child  string `json:"childSessionKey,omitempty"`
@@ -52,7 +52,7 @@ type Result struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Child is an agent's session, as it is spawned.
+// Child describes an agent's session to spawn.
 type Child struct {
 	Key       string
 	Agent     string
@@ -62,7 +62,7 @@ type Child struct {
 	Cwd       string
 	Resume    string
 	Task      string
-	Stream    bool // its work is told to the one that asked
+	Stream    bool // send notices of its work to the requester
 }
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// State is what a child does.
+// State is the state of a child.
 type State string
 
 // The states.
@@ -21,13 +21,13 @@ const (
 	Ended    State = "ended"
 )
 
-// turn is one of a child's.
+// turn is one turn of a child.
 type turn struct{ run, text string }
 
-// mostTurns is how many may wait in a session's line.
-const mostTurns = 64
+// maxTurns is the maximum number of waiting turns of a session.
+const maxTurns = 64
 
-// session is a child: its agent, and its turns, one after the other, by one goroutine.
+// session is a child: its agent and its turns, which one goroutine runs one after the other.
 type session struct {
 	all   *Agents
 	child Child
@@ -40,36 +40,36 @@ type session struct {
 	agent   *agent
 	run     string
 	problem string
-	stream  *Stream                 // nil: nobody but the client hears of it
-	since   time.Time               // of the turn under way
-	stop    context.CancelCauseFunc // of the turn under way
-	over    context.CancelCauseFunc // of the session; nil: there is no line yet
-	ended   chan struct{}           // when it has, and nothing is left of it
+	stream  *Stream                 // the notices for the requester, or nil
+	since   time.Time               // the start of the current turn
+	stop    context.CancelCauseFunc // ends the current turn
+	over    context.CancelCauseFunc // ends the session; nil while it is starting
+	ended   chan struct{}           // closed when the session has ended and is removed
 }
 
 func newSession(a *Agents, c Child) *session {
-	return &session{all: a, child: c, began: time.Now(), turns: make(chan turn, mostTurns), state: Starting, ended: make(chan struct{})}
+	return &session{all: a, child: c, began: time.Now(), turns: make(chan turn, maxTurns), state: Starting, ended: make(chan struct{})}
 }
 
 var (
 	errCancelled = errors.New("it was cancelled")
 	errIdle      = errors.New("the session was idle for too long")
-	errOver      = errors.New("it has ended")
+	errEnded     = errors.New("it has ended")
 	errStarting  = errors.New("it is still being started; wait for the answer to bridge/acp/spawn")
 )
 
-// open starts the agent, and the line.
+// open starts the agent and the goroutine that runs the turns.
 func (s *session) open(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(s.all.ctx, func() { cancel(errGone) })()
+	defer context.AfterFunc(s.all.ctx, func() { cancel(errBridgeEnded) })()
 	command, _ := s.all.o.Settings().Command(s.child.Agent)
 	if len(command) == 0 {
-		return fmt.Errorf("there is no agent %q any more", s.child.Agent)
+		return fmt.Errorf("the agent %q is no longer configured", s.child.Agent)
 	}
-	s.out = newOutbox(s.heard)
+	s.out = newOutbox(s.deliver)
 	c := &client{
-		judge: s.judge, tell: s.out.put, silent: true,
+		judge: s.judge, put: s.out.put, silent: true,
 		ask:    Ask{Child: s.child.Key, Agent: s.child.Agent, Cwd: s.child.Cwd},
 		update: Update{Child: s.child.Key, Agent: s.child.Agent},
 	}
@@ -79,63 +79,63 @@ func (s *session) open(ctx context.Context) error {
 		s.out.close()
 		return err
 	}
-	life, over := context.WithCancelCause(s.all.ctx)
+	sessionCtx, over := context.WithCancelCause(s.all.ctx)
 	s.mu.Lock()
 	s.agent, s.state, s.over = agent, Idle, over
 	s.mu.Unlock()
-	s.all.work.Go(func() { s.live(life) })
+	s.all.work.Go(func() { s.live(sessionCtx) })
 	return nil
 }
 
-// judge asks whether a call may be made, for as long as the session lives.
+// judge decides a permission request. It is cancelled when the bridge ends.
 func (s *session) judge(ctx context.Context, a Ask) Answer {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(s.all.ctx, func() { cancel(errGone) })()
+	defer context.AfterFunc(s.all.ctx, func() { cancel(errBridgeEnded) })()
 	return s.all.o.Judge(ctx, a)
 }
 
-// take puts a turn in line.
-func (s *session) take(t turn) error {
+// enqueue queues a turn.
+func (s *session) enqueue(t turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == Ended {
-		return errOver
+		return errEnded
 	}
 	select {
 	case s.turns <- t:
 		s.run = t.run
 		return nil
 	default:
-		return fmt.Errorf("%d turns wait in line, and more are not taken", mostTurns)
+		return fmt.Errorf("%d turns are waiting, which is the maximum; wait for one of them", maxTurns)
 	}
 }
 
-// live takes the turns until the session is over, and ends the agent.
+// live runs the turns until the session ends, and then ends the agent.
 func (s *session) live(ctx context.Context) {
 	defer close(s.ended)
-	reason := s.line(ctx)
+	reason := s.runTurns(ctx)
 	s.mu.Lock()
 	s.state = Ended
-	if reason != nil && !errors.Is(reason, errOver) {
+	if reason != nil && !errors.Is(reason, errEnded) {
 		s.problem = reason.Error()
 	}
 	waiting := s.turns
 	s.mu.Unlock()
 	if err := s.agent.close(context.Background()); err != nil {
-		s.all.o.Log.Warn("an agent is left", "child", s.child.Key, "error", err)
+		s.all.o.Log.Warn("an agent could not be ended", "child", s.child.Key, "error", err)
 	}
-	for len(waiting) > 0 { // nobody puts more in line
+	for len(waiting) > 0 { // enqueue adds nothing after Ended
 		t := <-waiting
-		s.tell(t.run, Update{Kind: Cancelled, Text: reasonText(reason)})
+		s.notify(t.run, Update{Kind: Cancelled, Text: reasonText(reason)})
 	}
 	s.out.close()
-	s.streams(nil)
+	s.setStream(nil)
 	s.all.forget(s)
 }
 
-// streams has the work told to a conversation, in the place of the one before.
-func (s *session) streams(next *Stream) {
+// setStream replaces the stream of notices and disposes of the one before.
+func (s *session) setStream(next *Stream) {
 	s.mu.Lock()
 	before := s.stream
 	s.stream = next
@@ -145,9 +145,9 @@ func (s *session) streams(next *Stream) {
 	}
 }
 
-// heard tells an update on, to the client and to the conversation that asked.
-func (s *session) heard(u Update) {
-	s.all.o.Tell(u)
+// deliver sends an update to the client and to the stream of its run.
+func (s *session) deliver(u Update) {
+	s.all.o.Notify(u)
 	s.mu.Lock()
 	stream, since := s.stream, s.since
 	s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *session) heard(u Update) {
 	}
 	switch u.Kind {
 	case Said, Thought:
-		stream.Said(u.Text, u.Kind == Thought)
+		stream.AddText(u.Text, u.Kind == Thought)
 	case Done:
 		stream.Ended(time.Since(since), false, "")
 	case Broken, Cancelled:
@@ -171,8 +171,8 @@ func reasonText(err error) string {
 	return err.Error()
 }
 
-// line takes turns. It returns why there are no more.
-func (s *session) line(ctx context.Context) error {
+// runTurns runs the turns until the session ends, and returns the reason for the end.
+func (s *session) runTurns(ctx context.Context) error {
 	idle := time.NewTimer(s.all.o.Idle)
 	defer idle.Stop()
 	for {
@@ -181,23 +181,23 @@ func (s *session) line(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-s.agent.child.Exited():
-			return s.agent.why(ctx, errOver)
+			return s.agent.describeError(ctx, errEnded)
 		case <-idle.C:
 			return errIdle
 		case t := <-s.turns:
-			err := s.turn(ctx, t)
+			err := s.runTurn(ctx, t)
 			switch {
 			case s.child.Mode == Run:
 				return err
 			case !s.agent.alive():
-				return s.agent.why(ctx, errOver)
+				return s.agent.describeError(ctx, errEnded)
 			}
 		}
 	}
 }
 
-// turn has the agent take one, and tells of it. The error is why it did not end well.
-func (s *session) turn(ctx context.Context, t turn) error {
+// runTurn runs a turn of the agent and sends its updates. It returns an error if the turn failed.
+func (s *session) runTurn(ctx context.Context, t turn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.all.o.Turn, fmt.Errorf("it took longer than %s", s.all.o.Turn))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
@@ -205,37 +205,37 @@ func (s *session) turn(ctx context.Context, t turn) error {
 	s.mu.Lock()
 	s.state, s.run, s.stop, s.since = Running, t.run, stop, time.Now()
 	s.mu.Unlock()
-	s.agent.client.turn(ctx, t.run)
-	s.tell(t.run, Update{Kind: Started})
+	s.agent.client.setTurn(ctx, t.run)
+	s.notify(t.run, Update{Kind: Started})
 	reason, err := s.agent.prompt(ctx, t.text)
-	s.agent.client.turn(context.Background(), "")
+	s.agent.client.setTurn(context.Background(), "")
 	s.mu.Lock()
 	s.state, s.stop = Idle, nil
 	s.mu.Unlock()
 	switch {
-	case errors.Is(err, errCancelled), errors.Is(err, errGone), errors.Is(err, errOver):
-		s.tell(t.run, Update{Kind: Cancelled, Text: err.Error(), Stop: reason})
+	case errors.Is(err, errCancelled), errors.Is(err, errBridgeEnded), errors.Is(err, errEnded):
+		s.notify(t.run, Update{Kind: Cancelled, Text: err.Error(), Stop: reason})
 	case err != nil:
-		s.tell(t.run, Update{Kind: Broken, Text: err.Error()})
+		s.notify(t.run, Update{Kind: Broken, Text: err.Error()})
 	default:
-		s.tell(t.run, Update{Kind: Done, Stop: reason})
+		s.notify(t.run, Update{Kind: Done, Stop: reason})
 	}
 	return err
 }
 
-func (s *session) tell(run string, u Update) {
+// notify puts an update of a run into the outbox.
+func (s *session) notify(run string, u Update) {
 	u.Child, u.Agent, u.Run = s.child.Key, s.child.Agent, run
 	s.out.put(u)
 }
 
-// send puts another turn in line.
+// send queues a turn with the text and returns its run id.
 func (s *session) send(text string) (string, error) {
 	run := uuid.NewString()
-	return run, s.take(turn{run, text})
+	return run, s.enqueue(turn{run, text})
 }
 
-// cancel ends the turn under way; of a run, the child with it, whose turn may not have
-// begun.
+// cancel ends the current turn. It ends a child of mode Run, even if its turn has not started.
 func (s *session) cancel(ctx context.Context) error {
 	if s.child.Mode == Run {
 		return s.finish(ctx, errCancelled)
@@ -244,14 +244,14 @@ func (s *session) cancel(ctx context.Context) error {
 	stop := s.stop
 	s.mu.Unlock()
 	if stop == nil {
-		return errors.New("no turn is under way")
+		return errors.New("no turn is running")
 	}
 	stop(errCancelled)
 	return nil
 }
 
-// end ends the child.
-func (s *session) end(ctx context.Context) error { return s.finish(ctx, errOver) }
+// end ends the child and waits until it has ended.
+func (s *session) end(ctx context.Context) error { return s.finish(ctx, errEnded) }
 
 func (s *session) finish(ctx context.Context, reason error) error {
 	s.mu.Lock()

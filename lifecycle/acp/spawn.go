@@ -7,48 +7,48 @@ import (
 	"github.com/google/uuid"
 )
 
-// short is how long each step may take that starts no program.
-const short = 10 * time.Second
+// stepTimeout is the timeout of a step that starts no program.
+const stepTimeout = 10 * time.Second
 
-// Steps are what a spawn is made of.
+// Steps are the steps of a spawn.
 type Steps interface {
-	// Create notes the child.
+	// Create records the child.
 	Create(ctx context.Context, c Child) error
-	// Initialize starts the agent, and opens its session.
+	// Initialize starts the agent and opens its session.
 	Initialize(ctx context.Context, c Child) error
-	// Bind gives the session its place with the host.
+	// Bind gives the session its place in the host.
 	Bind(ctx context.Context, c Child) error
-	// Relay tells the run's work to who asked, from now on; path is where it is kept.
+	// Relay starts sending notices of the run to the requester. path is the log's file, or "".
 	Relay(c Child, run string) (r Relay, path string)
-	// Dispatch hands the task over. key makes it once, however often it is sent; run is
-	// what the run is called if not so.
+	// Dispatch hands the task over. key makes a repeated dispatch have no effect. run is the run's id
+	// if it differs from key.
 	Dispatch(ctx context.Context, c Child, key string) (run string, err error)
-	// Clean takes back all of it, as far as it went, the child's note too if noted.
-	Clean(c Child, noted bool)
+	// Clean undoes the steps so far. created reports whether Create succeeded.
+	Clean(c Child, created bool)
 }
 
-// Relay tells of a run.
+// Relay sends notices of a run to the requester.
 type Relay interface {
-	Started() // says so
-	Dispose() // says nothing more
+	Started() // sends the first notice
+	Dispose() // ends the notices
 }
 
-// Spawn has a child that was checked done its task. Of one that fails nothing is left.
+// Spawn starts a checked child with its task. On an error it undoes all steps.
 func Spawn(ctx context.Context, steps Steps, c Child, bound bool) Result {
 	c.Key = "agent:" + c.Agent + ":acp:" + uuid.NewString()
-	noted, err := prepare(ctx, steps, c, bound)
+	created, err := prepare(ctx, steps, c, bound)
 	if err != nil {
-		steps.Clean(c, noted)
+		steps.Clean(c, created)
 		return Result{Status: Failed, Error: err.Error()}
 	}
 	run, log := uuid.NewString(), ""
 	var relay Relay
-	if c.Stream { // before the task, whose end may come at once
+	if c.Stream { // before the task, which may end at once
 		relay, log = steps.Relay(c, run)
 	}
-	soon, cancel := context.WithTimeout(ctx, short)
+	stepCtx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	called, err := steps.Dispatch(soon, c, run)
+	called, err := steps.Dispatch(stepCtx, c, run)
 	if err != nil {
 		if relay != nil {
 			relay.Dispose()
@@ -69,10 +69,10 @@ func Spawn(ctx context.Context, steps Steps, c Child, bound bool) Result {
 	return Result{Status: Accepted, Child: c.Key, Run: run, Mode: c.Mode, Log: log, Note: c.Mode.note()}
 }
 
-func prepare(ctx context.Context, steps Steps, c Child, bound bool) (noted bool, err error) {
-	soon, cancel := context.WithTimeout(ctx, short)
+func prepare(ctx context.Context, steps Steps, c Child, bound bool) (created bool, err error) {
+	stepCtx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	if err := steps.Create(soon, c); err != nil {
+	if err := steps.Create(stepCtx, c); err != nil {
 		return false, err
 	}
 	if err := steps.Initialize(ctx, c); err != nil {

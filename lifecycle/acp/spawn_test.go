@@ -14,7 +14,7 @@ import (
 	"codex-bridge/lifecycle/acp"
 )
 
-// vector is a spawn of the other implementation's, and what was seen of it.
+// vector is a spawn of the other implementation with its recorded steps.
 type vector struct {
 	Name  string
 	Input struct {
@@ -31,7 +31,7 @@ type vector struct {
 	}
 }
 
-// played are the steps of a spawn, as the other implementation calls them.
+// played records the steps of a spawn under the other implementation's names.
 type played struct {
 	v     vector
 	steps []string
@@ -99,7 +99,7 @@ func failure(text string) error {
 	return errors.New(text)
 }
 
-// wanted are the steps that were seen, in the words of played.
+// wanted returns the recorded steps of a vector.
 func (v vector) wanted() []string {
 	text := func(s *string) string {
 		if s == nil {
@@ -129,9 +129,9 @@ func (v vector) wanted() []string {
 	return all
 }
 
-// What fails after the agent has started is taken back. No client can make the program's own steps fail, so that these cases
-// of acp_spawn.json are played here.
-func TestSpawnTakesBack(t *testing.T) {
+// A failure after the agent has started undoes the spawn. No client can make the program's steps
+// fail, so these cases of acp_spawn.json run here.
+func TestFailedSpawnIsUndone(t *testing.T) {
 	var all struct{ Cases []vector }
 	vectors.Read(t, "acp_spawn.json", &all)
 	for _, v := range all.Cases {
@@ -159,14 +159,14 @@ func TestSpawnTakesBack(t *testing.T) {
 	}
 }
 
-// What the vectors do not know: how deep agents may start agents, and ids in any spelling.
+// TestCheck covers what the vectors lack: the depth of agents, and the spelling of ids.
 func TestCheck(t *testing.T) {
 	s := acp.Settings{Enabled: true, Default: " Claude.Code ", Allowed: []string{"claude code"}, Agents: map[string][]string{"claude.code": {"x"}}}
-	child, refused := s.Check(acp.Request{Task: "x"}, acp.Requester{Depth: acp.DeepestNesting - 1}, acp.Place{})
+	child, refused := s.Check(acp.Request{Task: "x"}, acp.Requester{Depth: acp.MaxDepth - 1}, acp.Place{})
 	if refused != nil || child.Agent != "claude-code" {
 		t.Errorf("%+v, %+v", child, refused)
 	}
-	for _, who := range []acp.Requester{{Depth: acp.DeepestNesting}, {Sandboxed: true}} {
+	for _, who := range []acp.Requester{{Depth: acp.MaxDepth}, {Sandboxed: true}} {
 		if _, refused := s.Check(acp.Request{Task: "x"}, who, acp.Place{}); refused == nil || refused.Status != acp.Forbidden {
 			t.Errorf("%+v: %+v", who, refused)
 		}

@@ -10,37 +10,36 @@ import (
 	"time"
 )
 
-// Notice is what a conversation is told of the work that it has had started.
+// Notice is a message to the requester about a run.
 type Notice struct {
-	Context string // "acp-spawn:RUN:progress"; a notice takes the place of one before with the same
+	Context string // such as "acp-spawn:RUN:progress"; a notice replaces an earlier one with the same Context
 	Text    string
 }
 
-// StreamOptions are what a Stream is made of. What is 0 is usual.
+// StreamOptions configure a Stream. A zero value means the default.
 type StreamOptions struct {
 	Run, Parent, Child, Agent string
-	Tell                      func(Notice)
-	Log                       io.WriteCloser // a line of JSON for all that is heard and told; nil: none is kept
-	Quiet                     bool           // notices are in the log alone
+	Notify                    func(Notice)
+	Log                       io.WriteCloser // gets a line of JSON for each event and notice; may be nil
+	Quiet                     bool           // notices go to the log only
 	Now                       func() time.Time
 
-	Flush    time.Duration // how long text is gathered; 2.5 s
-	Stall    time.Duration // without output, until it is said so; 60 s
-	Poll     time.Duration // how often that is looked at; 15 s
-	Lifetime time.Duration // 6 h
+	Flush    time.Duration // how long text is buffered; default 2.5 s
+	Stall    time.Duration // time without output before a notice; default 60 s
+	Poll     time.Duration // time between checks for a stall; default 15 s, at least 250 ms
+	Lifetime time.Duration // default 6 h, at least 1 s
 }
 
 const (
-	snippet   = 220   // characters of a notice's text
-	gathered  = 4_000 // that wait to be told, the last ones
-	mostLog   = 16 << 20
-	leastPoll = 250 * time.Millisecond
-	leastLife = time.Second
+	maxNotice   = 220   // characters of a notice's text
+	maxBuffered = 4_000 // characters; older ones are dropped
+	maxLogBytes = 16 << 20
+	minPoll     = 250 * time.Millisecond
+	minLifetime = time.Second
 )
 
-// Stream tells a conversation of a run that it has had started: in pieces, when nothing
-// comes, when something comes again, and how it ended. It is a Relay. Its goroutine ends
-// with the run, with its lifetime, or with Dispose.
+// Stream is a Relay that sends notices of a run: its text in pieces, a stall and its end, and the
+// result. Its goroutine ends with the run, with its lifetime, or with Dispose.
 type Stream struct {
 	o    StreamOptions
 	in   chan func()
@@ -48,27 +47,27 @@ type Stream struct {
 	once sync.Once
 	done chan struct{}
 
-	// Of the goroutine:
-	text    string // not told yet
+	// The goroutine owns the fields below.
+	text    string // not sent yet
 	flush   *time.Timer
-	last    time.Time // output
+	last    time.Time // of the last output
 	stalled bool
 	over    bool
 	logged  int
 }
 
-// NewStream begins to.
+// NewStream returns a Stream and starts its goroutine.
 func NewStream(o StreamOptions) *Stream {
-	usual := func(d *time.Duration, value, least time.Duration) {
+	setDefault := func(d *time.Duration, value, minimum time.Duration) {
 		if *d <= 0 {
 			*d = value
 		}
-		*d = max(*d, least)
+		*d = max(*d, minimum)
 	}
-	usual(&o.Flush, 2500*time.Millisecond, 0)
-	usual(&o.Stall, time.Minute, 0)
-	usual(&o.Poll, 15*time.Second, leastPoll)
-	usual(&o.Lifetime, 6*time.Hour, leastLife)
+	setDefault(&o.Flush, 2500*time.Millisecond, 0)
+	setDefault(&o.Stall, time.Minute, 0)
+	setDefault(&o.Poll, 15*time.Second, minPoll)
+	setDefault(&o.Lifetime, 6*time.Hour, minLifetime)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -88,12 +87,11 @@ func (s *Stream) Dispose() {
 	<-s.done
 }
 
-// Said takes a piece of what the agent says; one that it does not mean to say is kept in
-// the log alone.
-func (s *Stream) Said(text string, aside bool) {
+// AddText adds a piece of the agent's text. A thought goes to the log only.
+func (s *Stream) AddText(text string, thought bool) {
 	s.do(func() {
-		s.log("assistant_delta", map[string]any{"delta": text, "aside": aside})
-		if aside || text == "" {
+		s.log("assistant_delta", map[string]any{"delta": text, "aside": thought})
+		if thought || text == "" {
 			return
 		}
 		s.last = s.o.Now()
@@ -102,22 +100,22 @@ func (s *Stream) Said(text string, aside bool) {
 			s.notice("resumed", s.o.Agent+" resumed output.")
 		}
 		s.text += text
-		if over := len([]rune(s.text)) - gathered; over > 0 {
-			s.text = string([]rune(s.text)[over:])
+		if excess := len([]rune(s.text)) - maxBuffered; excess > 0 {
+			s.text = string([]rune(s.text)[excess:])
 		}
-		if len([]rune(s.text)) >= snippet || strings.Contains(s.text, "\n\n") {
-			s.tell()
+		if len([]rune(s.text)) >= maxNotice || strings.Contains(s.text, "\n\n") {
+			s.sendText()
 			return
 		}
 		s.flush.Reset(s.o.Flush)
 	})
 }
 
-// Ended is the end of the run: after a time, or by an error.
+// Ended reports the end of the run after the given time. why is the error of a failed run.
 func (s *Stream) Ended(after time.Duration, failed bool, why string) {
 	s.do(func() {
 		s.log("lifecycle", map[string]any{"failed": failed, "error": why})
-		s.tell()
+		s.sendText()
 		switch {
 		case failed && why != "":
 			s.notice("error", s.o.Agent+" run failed: "+why)
@@ -130,7 +128,7 @@ func (s *Stream) Ended(after time.Duration, failed bool, why string) {
 	})
 }
 
-// do has f done by the goroutine, while there is one.
+// do runs f in the goroutine, unless that has ended.
 func (s *Stream) do(f func()) {
 	select {
 	case s.in <- f:
@@ -156,7 +154,7 @@ func (s *Stream) run() {
 		case f := <-s.in:
 			f()
 		case <-s.flush.C:
-			s.tell()
+			s.sendText()
 		case <-poll.C:
 			if silent := s.o.Now().Sub(s.last); !s.stalled && silent >= s.o.Stall {
 				s.stalled = true
@@ -171,16 +169,16 @@ func (s *Stream) run() {
 	}
 }
 
-// tell tells what has been gathered.
-func (s *Stream) tell() {
+// sendText sends the buffered text as a notice.
+func (s *Stream) sendText() {
 	s.flush.Stop()
 	text := []rune(strings.Join(strings.Fields(s.text), " "))
 	s.text = ""
 	if len(text) == 0 {
 		return
 	}
-	if len(text) > snippet {
-		text = append(text[:snippet-1:snippet-1], '…')
+	if len(text) > maxNotice {
+		text = append(text[:maxNotice-1:maxNotice-1], '…')
 	}
 	s.notice("progress", s.o.Agent+": "+string(text))
 }
@@ -189,13 +187,13 @@ func (s *Stream) notice(about, text string) {
 	n := Notice{Context: "acp-spawn:" + s.o.Run + ":" + about, Text: text}
 	s.log("system_event", map[string]any{"contextKey": n.Context, "text": text})
 	if !s.o.Quiet {
-		s.o.Tell(n)
+		s.o.Notify(n)
 	}
 }
 
-// log keeps a line, best effort: what can't be written is told all the same.
+// log writes a line to the log. It ignores errors, because the notices matter more.
 func (s *Stream) log(kind string, line map[string]any) {
-	if s.o.Log == nil || s.logged > mostLog {
+	if s.o.Log == nil || s.logged > maxLogBytes {
 		return
 	}
 	now := s.o.Now().UTC()

@@ -15,7 +15,7 @@ import (
 	"codex-bridge/lifecycle/acp"
 )
 
-// journal is a log in memory.
+// journal is an in-memory log.
 type journal struct {
 	bytes.Buffer
 	closed bool
@@ -28,8 +28,8 @@ type notice struct {
 	ContextKey string `json:"contextKey"`
 }
 
-// The times after which a stream tells something are minutes and hours in the program, which plays the other cases of
-// acp_parent_stream.json.
+// The program's test runs the other cases of acp_parent_stream.json. These need short times instead of
+// minutes and hours.
 func TestStreamTimes(t *testing.T) {
 	var all struct {
 		Cases []struct {
@@ -69,9 +69,9 @@ func TestStreamTimes(t *testing.T) {
 				var log journal
 				s := acp.NewStream(acp.StreamOptions{
 					Run: "r1", Parent: "p", Child: "c", Agent: "codex", Log: &log,
-					Tell:  func(n acp.Notice) { told = append(told, notice{n.Text, n.Context}) },
-					Quiet: c.Options.SurfaceUpdates != nil && !*c.Options.SurfaceUpdates,
-					Flush: ms(20), Stall: ms(c.Options.NoOutputNoticeMs), Poll: ms(c.Options.NoOutputPollMs), Lifetime: ms(c.Options.MaxRelayLifetimeMs),
+					Notify: func(n acp.Notice) { told = append(told, notice{n.Text, n.Context}) },
+					Quiet:  c.Options.SurfaceUpdates != nil && !*c.Options.SurfaceUpdates,
+					Flush:  ms(20), Stall: ms(c.Options.NoOutputNoticeMs), Poll: ms(c.Options.NoOutputPollMs), Lifetime: ms(c.Options.MaxRelayLifetimeMs),
 				})
 				if c.Options.EmitStartNotice == nil || *c.Options.EmitStartNotice {
 					s.Started()
@@ -79,7 +79,7 @@ func TestStreamTimes(t *testing.T) {
 				for _, step := range c.Script {
 					switch {
 					case step.Ev != nil && step.Ev.Stream == "assistant":
-						s.Said(step.Ev.Data.Delta, step.Ev.Data.Phase == "commentary")
+						s.AddText(step.Ev.Data.Delta, step.Ev.Data.Phase == "commentary")
 					case step.Ev != nil:
 						s.Ended(ms(step.Ev.Data.EndedAt-step.Ev.Data.StartedAt), step.Ev.Data.Phase == "error", step.Ev.Data.Error)
 					case step.Wait > 0:
@@ -110,7 +110,7 @@ func TestStreamTimes(t *testing.T) {
 				if !log.closed {
 					t.Error("the log is left open")
 				}
-				s.Said("late", false) // and nobody waits for it
+				s.AddText("late", false) // does not block
 				s.Ended(0, false, "")
 			})
 		})

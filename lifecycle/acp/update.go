@@ -2,48 +2,48 @@ package acp
 
 import "sync"
 
-// Update is what is told of a child's work: the params of bridge/acp/update.
+// Update holds the params of bridge/acp/update, which describes a child's work.
 type Update struct {
 	Child string `json:"childSessionKey"`
-	Run   string `json:"runId"` // "" of Bound
+	Run   string `json:"runId"` // "" in Bound
 	Agent string `json:"agentId"`
 	Kind  Kind   `json:"kind"`
 	Text  string `json:"text,omitempty"`
 	Tool  *Tool  `json:"tool,omitempty"`
-	// Parent and Context are of a notice: the conversation that asked, and what a later
-	// notice takes the place of.
+	// Parent and Context are set in a notice: the requester's session, and the key that later notices
+	// replace this one by.
 	Parent  string `json:"parentSessionKey,omitempty"`
 	Context string `json:"contextKey,omitempty"`
-	// Label and Session are of Bound: what the host called the child, and the agent's own name of its session, by which
-	// a later spawn can resume it.
+	// Label and Session are set in Bound: the host's name for the child, and the agent's id of the
+	// session, with which a later spawn can resume it.
 	Label   string `json:"label,omitempty"`
 	Session string `json:"sessionId,omitempty"`
-	// Stop is why the turn ended, in the protocol's words.
+	// Stop is the protocol's reason for the end of the turn.
 	Stop string `json:"stopReason,omitempty"`
 }
 
-// Kind is what an update is about.
+// Kind is the kind of an update.
 type Kind string
 
 // The kinds.
 const (
-	// Bound: the host is to give the session its place. It comes before the first turn.
+	// Bound asks the host to give the session its place. It comes before the first turn.
 	Bound     Kind = "bound"
 	Started   Kind = "started"
-	Said      Kind = "text"    // by the agent; Text is a piece of it
-	Thought   Kind = "thought" // the same, of what it does not mean to say
+	Said      Kind = "text"    // Text is a piece of the agent's message
+	Thought   Kind = "thought" // Text is a piece of the agent's reasoning
 	Used      Kind = "tool"
-	Decided   Kind = "permission" // Text is allowed or refused, and why
-	Noticed   Kind = "notice"     // of the run, for the conversation that asked for it
+	Decided   Kind = "permission" // Text is allowed or refused, and the reason
+	Noticed   Kind = "notice"     // for the requester
 	Done      Kind = "done"
-	Broken    Kind = "failed" // Text is why
+	Broken    Kind = "failed" // Text is the reason
 	Cancelled Kind = "cancelled"
 )
 
-// Ends tells whether nothing of the run follows.
-func (k Kind) Ends() bool { return k == Done || k == Broken || k == Cancelled }
+// IsFinal reports whether this is the last update of a run.
+func (k Kind) IsFinal() bool { return k == Done || k == Broken || k == Cancelled }
 
-// Tool is a call of a tool of the agent's.
+// Tool is a tool call of the agent.
 type Tool struct {
 	ID     string `json:"id"`
 	Title  string `json:"title,omitempty"`
@@ -51,7 +51,7 @@ type Tool struct {
 	Status string `json:"status,omitempty"`
 }
 
-// size is how much of it an agent may make as long as it likes.
+// size returns the number of bytes of the fields whose length the agent controls.
 func (u Update) size() int {
 	n := len(u.Text)
 	if t := u.Tool; t != nil {
@@ -60,14 +60,13 @@ func (u Update) size() int {
 	return n
 }
 
-// mostUntold is how much may wait to be told, in bytes: who hears nothing for so long has
-// stopped to.
-const mostUntold = 8 << 20
+// maxOutbox is the maximum number of bytes in an outbox. A reader so far behind has stopped reading.
+const maxOutbox = 8 << 20
 
-// outbox tells updates on, in their order and from one goroutine, so that who hears them
-// slowly holds up nobody. Pieces of a text that wait are put together.
+// outbox delivers updates in order from one goroutine, so that a slow reader does not block the
+// agent. It joins waiting pieces of a text.
 type outbox struct {
-	tell func(Update)
+	deliver func(Update)
 
 	mu     sync.Mutex
 	queue  []Update
@@ -77,29 +76,29 @@ type outbox struct {
 	done   chan struct{}
 }
 
-func newOutbox(tell func(Update)) *outbox {
-	o := &outbox{tell: tell, more: make(chan struct{}, 1), done: make(chan struct{})}
+func newOutbox(deliver func(Update)) *outbox {
+	o := &outbox{deliver: deliver, more: make(chan struct{}, 1), done: make(chan struct{})}
 	go o.run() // ends with close
 	return o
 }
 
-// put has an update told. It tells whether there was room.
+// put queues an update and reports whether there was room. The last update of a run always has.
 func (o *outbox) put(u Update) bool {
-	const each = 200 // about what one takes beside its texts
+	const overhead = 200 // approximate bytes of an update without its texts
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
 		return true
 	}
 	last := len(o.queue) - 1
-	goesOn := last >= 0 && (u.Kind == Said || u.Kind == Thought) && o.queue[last].Kind == u.Kind && o.queue[last].Run == u.Run
-	if o.bytes += u.size(); !goesOn {
-		o.bytes += each
+	joins := last >= 0 && (u.Kind == Said || u.Kind == Thought) && o.queue[last].Kind == u.Kind && o.queue[last].Run == u.Run
+	if o.bytes += u.size(); !joins {
+		o.bytes += overhead
 	}
-	if o.bytes > mostUntold && !u.Kind.Ends() {
+	if o.bytes > maxOutbox && !u.Kind.IsFinal() {
 		return false
 	}
-	if goesOn {
+	if joins {
 		o.queue[last].Text += u.Text
 	} else {
 		o.queue = append(o.queue, u)
@@ -124,7 +123,7 @@ func (o *outbox) run() {
 			o.queue, o.bytes = nil, 0
 			o.mu.Unlock()
 			for _, u := range queue {
-				o.tell(u)
+				o.deliver(u)
 			}
 			if len(queue) == 0 {
 				if closed {
@@ -136,7 +135,7 @@ func (o *outbox) run() {
 	}
 }
 
-// close tells what is left, and waits for it.
+// close delivers the waiting updates and waits for that.
 func (o *outbox) close() {
 	o.mu.Lock()
 	o.closed = true

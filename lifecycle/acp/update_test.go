@@ -10,8 +10,8 @@ import (
 	"codex-bridge/lifecycle/acp"
 )
 
-// What waits to be told is bounded, whatever of it is long.
-func TestUntold(t *testing.T) {
+// The outbox limits each field that an agent can make long.
+func TestOutboxIsLimited(t *testing.T) {
 	const mib = 1 << 20
 	long := strings.Repeat("x", mib)
 	for name, u := range map[string]acp.Update{
@@ -37,8 +37,8 @@ func TestUntold(t *testing.T) {
 	}
 }
 
-// A child that is still being started is not ended: whoever wants that is told so.
-func TestEndWhileStarted(t *testing.T) {
+// End and Cancel of a starting child return an error.
+func TestEndOfStartingChildFails(t *testing.T) {
 	r := newRoom(t, acp.Options{Open: time.Hour, Grace: 50 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	spawned := make(chan acp.Result)
