@@ -85,7 +85,7 @@ func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error)
 
 func newWorker(command codex.Command, hold image.Policy, stderr io.Writer) *image.Worker {
 	return image.NewWorker(image.Options{
-		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: Version, Hold: hold,
+		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: Version, Policy: hold,
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// maxEarly is how many notifications are kept before the turn is known.
+// maxEarly is the maximum number of notifications buffered before SetTurn.
 const maxEarly = 10_000
 
 // collector gathers the description from Codex's notifications. The zero value is ready for
@@ -17,14 +17,14 @@ const maxEarly = 10_000
 type collector struct {
 	mu      sync.Mutex
 	thread  string
-	turn    string // "": not known yet
-	early   []notification
-	order   []string
-	texts   map[string]string // of the agent's messages, by item
+	turn    string            // "" before SetTurn
+	early   []notification    // buffered before SetTurn
+	order   []string          // item ids, in the order of their first text
+	texts   map[string]string // of the agent's messages, by item id
 	ended   bool
 	final   string
 	failure error
-	changed chan struct{}
+	done    chan struct{} // closed at the end of the turn
 }
 
 type notification struct {
@@ -32,8 +32,8 @@ type notification struct {
 	params rpc.Value
 }
 
-// Heard takes a notification from Codex. It ignores those of other turns and threads.
-func (c *collector) Heard(method string, params rpc.Value) {
+// Handle handles a notification from Codex. It ignores those of other turns and threads.
+func (c *collector) Handle(method string, params rpc.Value) {
 	switch method {
 	case "item/agentMessage/delta", "item/completed", "turn/completed", "error":
 	default:
@@ -42,26 +42,26 @@ func (c *collector) Heard(method string, params rpc.Value) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.turn != "" {
-		c.heard(method, params)
+		c.apply(method, params)
 	} else if len(c.early) < maxEarly {
 		c.early = append(c.early, notification{method, params})
 	}
 }
 
-// Started tells which turn it is, as turn/start has answered.
-func (c *collector) Started(thread string, turn rpc.Value) {
+// SetTurn selects the turn of turn/start's response and applies its buffered notifications.
+func (c *collector) SetTurn(thread string, turn rpc.Value) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.thread = thread
 	c.turn, _ = turn.Get("id").Text()
-	c.over(turn)
+	c.applyStatus(turn)
 	for _, n := range c.early {
-		c.heard(n.method, n.params)
+		c.apply(n.method, n.params)
 	}
 	c.early = nil
 }
 
-func (c *collector) heard(method string, params rpc.Value) {
+func (c *collector) apply(method string, params rpc.Value) {
 	turn, ok := params.Get("turnId").Text()
 	if !ok || turn == "" {
 		turn, _ = params.Get("turn").Get("id").Text()
@@ -73,15 +73,15 @@ func (c *collector) heard(method string, params rpc.Value) {
 	case "item/agentMessage/delta":
 		item, _ := params.Get("itemId").Text()
 		delta, _ := params.Get("delta").Text()
-		c.say(item, c.texts[item]+delta)
+		c.setText(item, c.texts[item]+delta)
 	case "item/completed":
 		if item := params.Get("item"); item.Get("type").Is("agentMessage") {
 			id, _ := item.Get("id").Text()
 			text, _ := item.Get("text").Text()
-			c.say(id, text)
+			c.setText(id, text)
 		}
 	case "turn/completed":
-		c.over(params.Get("turn"))
+		c.applyStatus(params.Get("turn"))
 	case "error":
 		if again, _ := params.Get("willRetry").Bool(); !again {
 			c.fail(params.Get("error"))
@@ -89,7 +89,7 @@ func (c *collector) heard(method string, params rpc.Value) {
 	}
 }
 
-func (c *collector) say(item, text string) {
+func (c *collector) setText(item, text string) {
 	if text == "" {
 		return
 	}
@@ -102,8 +102,8 @@ func (c *collector) say(item, text string) {
 	c.texts[item] = text
 }
 
-// over notes how a turn stands that may have ended.
-func (c *collector) over(turn rpc.Value) {
+// applyStatus records the end of the turn, if its status is final.
+func (c *collector) applyStatus(turn rpc.Value) {
 	switch status, _ := turn.Get("status").Text(); status {
 	case "failed":
 		c.fail(turn.Get("error"))
@@ -112,21 +112,21 @@ func (c *collector) over(turn rpc.Value) {
 	default:
 		return
 	}
-	var said []string
+	var messages []string
 	for item := range turn.Get("items").Elements() {
 		if item.Get("type").Is("agentMessage") {
 			text, _ := item.Get("text").Text()
-			said = append(said, text)
+			messages = append(messages, text)
 		}
 	}
-	c.final = join(said)
+	c.final = join(messages)
 	c.end()
 }
 
 func (c *collector) fail(reason rpc.Value) {
 	message, _ := reason.Get("message").Text()
 	if message == "" {
-		message = "codex does not say why the turn failed"
+		message = "the turn failed without an error message"
 	}
 	c.failure = errors.New(message)
 	c.end()
@@ -140,20 +140,21 @@ func (c *collector) end() {
 }
 
 func (c *collector) signal() chan struct{} {
-	if c.changed == nil {
-		c.changed = make(chan struct{})
+	if c.done == nil {
+		c.done = make(chan struct{})
 	}
-	return c.changed
+	return c.done
 }
 
-// Ended is closed when the turn has ended.
+// Ended returns a channel that is closed when the turn has ended.
 func (c *collector) Ended() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.signal()
 }
 
-// Text is the description, once the turn has ended or ctx has.
+// Text waits for the end of the turn and returns the description. If ctx ends first, it returns ctx's
+// cause.
 func (c *collector) Text(ctx context.Context) (string, error) {
 	select {
 	case <-c.Ended():
@@ -168,20 +169,20 @@ func (c *collector) Text(ctx context.Context) (string, error) {
 	if c.final != "" {
 		return c.final, nil
 	}
-	said := make([]string, len(c.order))
+	messages := make([]string, len(c.order))
 	for i, item := range c.order {
-		said[i] = c.texts[item]
+		messages[i] = c.texts[item]
 	}
-	if text := join(said); text != "" {
+	if text := join(messages); text != "" {
 		return text, nil
 	}
 	return "", errors.New("the turn ended without a text")
 }
 
-// join makes one text of several messages.
-func join(said []string) string {
+// join joins messages, without blank ones.
+func join(messages []string) string {
 	var all []string
-	for _, text := range said {
+	for _, text := range messages {
 		if text = strings.TrimSpace(text); text != "" {
 			all = append(all, text)
 		}

@@ -10,8 +10,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// listing is how long Codex may take to name its models.
-const listing = 5 * time.Second
+// listTimeout is the timeout of model/list.
+const listTimeout = 5 * time.Second
 
 // server is an initialised app-server. Its notifications go to the collector of the job.
 type server interface {
@@ -24,24 +24,24 @@ type Policy interface {
 	Model(ctx context.Context, method string, m policy.Model) (policy.Model, *rpc.Error)
 }
 
-// Result is a description, and the model that wrote it.
+// Result is a description and the model that wrote it.
 type Result struct {
 	Text  string `json:"text"`
 	Model string `json:"model"`
 }
 
-// task is a job, and how to do it.
+// task is a job with its working folder and policy.
 type task struct {
 	Job Job
 	Cwd string
-	// Hold is the policy that the job is checked against; nil: none.
-	Hold Policy
-	// Step is called before each step with a text for people; may be nil.
+	// Policy judges the model of the job. It may be nil.
+	Policy Policy
+	// Step is called before the turn with a text for people. It may be nil.
 	Step func(string)
 }
 
-// describe has a server do a task before ctx ends.
-func describe(ctx context.Context, s server, heard *collector, t task) (Result, error) {
+// describe runs a task on a server. c must get the server's notifications.
+func describe(ctx context.Context, s server, c *collector, t task) (Result, error) {
 	step := t.Step
 	if step == nil {
 		step = func(string) {}
@@ -60,43 +60,43 @@ func describe(ctx context.Context, s server, heard *collector, t task) (Result, 
 	}
 	thread, ok := started.Get("thread").Get("id").Text()
 	if sandbox := started.Get("sandbox").Get("type"); !ok || !sandbox.Is("readOnly") {
-		return Result{}, rpc.Errorf(rpc.CodeNotVerified, "codex has started a thread with the sandbox %s, and readOnly was asked for; nothing was sent", sandbox.Raw())
+		return Result{}, rpc.Errorf(rpc.CodeNotVerified, "codex started a thread with the sandbox %s instead of readOnly; the images were not sent", sandbox.Raw())
 	}
 	step(fmt.Sprintf("%s looks at %s", job.Model, count(job.Images)))
 	turn, err := s.Call(ctx, "turn/start", job.TurnStart(thread, t.Cwd))
 	if err != nil {
 		return Result{}, err
 	}
-	heard.Started(thread, turn.Get("turn"))
-	text, err := heard.Text(ctx)
+	c.SetTurn(thread, turn.Get("turn"))
+	text, err := c.Text(ctx)
 	return Result{text, job.Model}, err
 }
 
-// model settles which model it is.
+// model returns the job with its model and effort.
 func (t task) model(ctx context.Context, s server) (Job, error) {
 	job := t.Job
-	soon, cancel := context.WithTimeout(ctx, listing)
+	listCtx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	listed, err := s.Call(soon, "model/list", modelListParams())
+	listed, err := s.Call(listCtx, "model/list", modelListParams())
 	if err != nil {
 		return job, err
 	}
 	models := readModels(listed)
 	allowed := func(string) bool { return true }
-	if t.Hold != nil {
-		allowed = t.Hold.AllowsModel
+	if t.Policy != nil {
+		allowed = t.Policy.AllowsModel
 	}
 	if job.Model = strings.TrimSpace(job.Model); job.Model == "" {
 		if job.Model, err = defaultModel(models, allowed); err != nil {
 			return job, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 		}
 	}
-	if t.Hold != nil {
-		held, refused := t.Hold.Model(ctx, Method, policy.Model{Name: job.Model, Effort: defaultEffort})
+	if t.Policy != nil {
+		decided, refused := t.Policy.Model(ctx, Method, policy.Model{Name: job.Model, Effort: defaultEffort})
 		if refused != nil {
 			return job, refused
 		}
-		job.Model, job.Effort = held.Name, held.Effort
+		job.Model, job.Effort = decided.Name, decided.Effort
 	}
 	if err := checkModel(models, job.Model); err != nil {
 		return job, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)

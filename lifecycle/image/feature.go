@@ -19,13 +19,13 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Method is what a client calls.
+// Method is the request that a client sends.
 const Method = "bridge/image/describe"
 
-// maxJobs is how many jobs are done at once: each is a Codex of its own.
+// maxJobs is the maximum number of jobs at once. Each has its own app-server.
 const maxJobs = 4
 
-// Feature is a bridge.Feature. It must stand before those that hold requests to a policy.
+// Feature is a bridge.Feature. It must come before the features that apply a policy to requests.
 type Feature struct {
 	worker *Worker
 	known  func() bool
@@ -35,14 +35,14 @@ type Feature struct {
 	done   atomic.Int64
 }
 
-// NewFeature makes a Feature. known tells whether the client knows the bridge.
+// NewFeature returns a Feature. known reports whether the client knows the bridge.
 func NewFeature(w *Worker, cfg config.Image, known func() bool) *Feature {
 	f := &Feature{worker: w, known: known, jobs: make(chan struct{}, maxJobs)}
 	f.config.Store(&cfg)
 	return f
 }
 
-// SetConfig puts another configuration in force, for jobs that begin from now on.
+// SetConfig sets the configuration for jobs that start later.
 func (f *Feature) SetConfig(c *config.Config) { f.config.Store(&c.Image) }
 
 // Attach implements bridge.Attacher.
@@ -53,13 +53,13 @@ func (f *Feature) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Client, Method: Method, Why: "answered here, by a codex beside the conversation", HandleClient: f.describe}}
 }
 
-// State is what bridge/status shows.
+// State is the part of bridge/status about images.
 type State struct {
 	Running int   `json:"running"`
 	Done    int64 `json:"done"`
 }
 
-// State is what is known now.
+// State returns the current state.
 func (f *Feature) State() State { return State{len(f.jobs), f.done.Load()} }
 
 func (f *Feature) describe(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
@@ -69,26 +69,26 @@ func (f *Feature) describe(_ context.Context, call *bridge.ClientMessage) *rpc.E
 	select {
 	case f.jobs <- struct{}{}:
 	default:
-		return rpc.Errorf(rpc.CodeBusy, "%d descriptions are under way, and more are not done at once; wait for one of them", maxJobs)
+		return rpc.Errorf(rpc.CodeBusy, "%d descriptions are running, which is the maximum; wait for one of them", maxJobs)
 	}
 	line, id := bytes.Clone(call.Bytes()), call.ID.Clone()
-	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
+	call.HandleAsync(func(ctx context.Context, request *bridge.AsyncRequest) {
 		result, err := f.answer(ctx, line)
 		<-f.jobs
 		if err != nil {
-			aside.Reply(rpc.EncodeError(id, err))
+			request.Reply(rpc.EncodeError(id, err))
 			return
 		}
 		f.done.Add(1)
-		aside.Reply(rpc.EncodeResult(id, result))
+		request.Reply(rpc.EncodeResult(id, result))
 	})
 	return nil
 }
 
-// answer does what a client's line asks for.
+// answer returns the result for a client's request line.
 func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, error) {
 	m, err := rpc.ParseMessage(line)
-	if err != nil { // it was parsed once
+	if err != nil { // impossible: it was parsed before
 		return nil, err
 	}
 	if m.Truncated() {
@@ -111,7 +111,7 @@ func (f *Feature) answer(ctx context.Context, line []byte) (json.RawMessage, err
 	defer cancel(nil)
 	stop := make(chan struct{})
 	defer close(stop)
-	go func() { // a job does not outlive the conversation
+	go func() { // ends the job with the conversation
 		select {
 		case <-f.peer.CodexDone():
 			cancel(rpc.Errorf(rpc.CodeUpstream, "the conversation has ended"))
@@ -152,7 +152,7 @@ func readRequest(params rpc.Value) (job Job, within time.Duration, err error) {
 	if images.Kind() != rpc.Array {
 		err = errors.Join(err, fmt.Errorf("images is %v, not a list of {dataBase64} or {path}", images.Kind()))
 	}
-	if images.Len() > maxImages { // before any is read
+	if images.Len() > maxImages { // before reading any image
 		return job, 0, checkImages(make([]Image, images.Len()))
 	}
 	return job, within, err
@@ -173,7 +173,7 @@ func readImages(ctx context.Context, list rpc.Value) (all []Image, err error) {
 	return all, checkImages(all)
 }
 
-// reading is held by who decodes an image: one in memory is enough, whatever jobs there are.
+// reading is a semaphore for decoding. A decoded image may be large, so one is decoded at a time.
 var reading = make(chan struct{}, 1)
 
 func decodeOne(ctx context.Context, data []byte) (Image, error) {
@@ -197,7 +197,7 @@ func readImage(ctx context.Context, v rpc.Value) (Image, error) {
 	case inline:
 		raw, err := base64.StdEncoding.DecodeString(data)
 		if err != nil {
-			return Image{}, fmt.Errorf("dataBase64 is no base64: %w", err)
+			return Image{}, fmt.Errorf("dataBase64 is not valid base64: %w", err)
 		}
 		return decodeOne(ctx, raw)
 	case !filepath.IsAbs(path):
@@ -206,14 +206,14 @@ func readImage(ctx context.Context, v rpc.Value) (Image, error) {
 	return Open(ctx, path)
 }
 
-// Open is the image in a file, unless ctx has ended before it is looked at.
+// Open reads the image in a file. If ctx ends before it is decoded, Open returns ctx's cause.
 func Open(ctx context.Context, path string) (Image, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return Image{}, err
 	}
-	if !info.Mode().IsRegular() { // to open another may wait for ever
-		return Image{}, fmt.Errorf("%s is no file", path)
+	if !info.Mode().IsRegular() { // opening a pipe could block forever
+		return Image{}, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -225,7 +225,7 @@ func Open(ctx context.Context, path string) (Image, error) {
 		return Image{}, err
 	}
 	if len(data) > maxBytes {
-		return Image{}, fmt.Errorf("%s: it has %d bytes, and %d are allowed; make it smaller", path, info.Size(), maxBytes)
+		return Image{}, fmt.Errorf("%s: it has %d bytes; the maximum is %d", path, info.Size(), maxBytes)
 	}
 	one, err := decodeOne(ctx, data)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
 
-// What is asked in the wrong form is told so, and no codex is started for it; a client that
-// does not know the bridge speaks to codex.
+// TestFeature checks that an invalid request gets an error without a start of Codex. The request of a
+// client that does not know the bridge goes to Codex.
 func TestFeature(t *testing.T) {
 	known := true
 	f := NewFeature(NewWorker(Options{Command: []string{"/nowhere"}}), config.Default().Image, func() bool { return known })
@@ -32,9 +32,9 @@ editor< {"id":4,"error":{"code":-32602,"message":"bridge/image/describe: images[
 editor> {"id":5,"method":"bridge/image/describe","params":{"images":[{"dataBase64":"%"}]}}
 editor< {"id":5,"error":{"code":-32602,"message":"<text>"}}
 editor> {"id":6,"method":"bridge/image/describe","params":{"images":[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}}
-editor< {"id":6,"error":{"code":-32602,"message":"bridge/image/describe: there are 17 images, and 16 are allowed; ask in several steps"}}
+editor< {"id":6,"error":{"code":-32602,"message":"bridge/image/describe: there are 17 images; the maximum is 16. Send several requests"}}
 editor> {"id":7,"method":"bridge/image/describe","params":{"images":[{"path":"/dev/zero"}]}}
-editor< {"id":7,"error":{"code":-32602,"message":"bridge/image/describe: images[0]: /dev/zero is no file"}}
+editor< {"id":7,"error":{"code":-32602,"message":"bridge/image/describe: images[0]: /dev/zero is not a regular file"}}
 editor> {"id":8,"method":"bridge/image/describe","params":{"images":[{"dataBase64":"`+webp+`"}]}}
 editor< {"id":8,"error":{"code":-32011,"message":"<text>"}}
 `)
@@ -45,8 +45,8 @@ codex<= {"id":9,"method":"bridge/image/describe","params":{"images":[]}}
 `)
 }
 
-// The time of a job is that of its images, too: none is read after its end.
-func TestTimeOfImages(t *testing.T) {
+// The timeout of a job includes reading its images.
+func TestTimeoutIncludesReadingImages(t *testing.T) {
 	data, err := base64.StdEncoding.DecodeString(webp)
 	path := filepath.Join(t.TempDir(), "image")
 	if err = errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {

@@ -16,8 +16,8 @@ import (
 const (
 	maxImages = 16
 	maxBytes  = 20 << 20 // of one image
-	maxTotal  = 40 << 20 // of all: in base64 they are one line for Codex, which may have 64 MiB
-	maxPixels = 50 << 20 // of one image: so many are held in memory to see whether it is whole
+	maxTotal  = 40 << 20 // of all images: in base64 they are one line, and Codex takes 64 MiB
+	maxPixels = 50 << 20 // of one image, which is decoded in memory to check it
 )
 
 // Image is an image that models take.
@@ -26,26 +26,25 @@ type Image struct {
 	Data []byte
 }
 
-// URL is the image as Codex takes it.
+// URL returns the image as a data: URL.
 func (i Image) URL() string {
 	return "data:" + i.Mime + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
 }
 
-// decode returns the image with that content, which decides its type; names do not count. It
-// refuses an image that is truncated or damaged: the model's provider would refuse the turn.
+// decode returns the image with the content data, which decides its type. It refuses an image that is truncated or damaged: the model's provider would refuse the turn.
 func decode(data []byte) (Image, error) {
 	if len(data) > maxBytes {
-		return Image{}, fmt.Errorf("it has %d bytes, and %d are allowed; make it smaller", len(data), maxBytes)
+		return Image{}, fmt.Errorf("it has %d bytes; the maximum is %d", len(data), maxBytes)
 	}
 	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
-		return Image{}, fmt.Errorf("it is no PNG, JPEG, GIF or WebP image that can be read: %w", err)
+		return Image{}, fmt.Errorf("it is not a readable PNG, JPEG, GIF or WebP image: %w", err)
 	}
 	if pixels := config.Width * config.Height; config.Width < 1 || config.Height < 1 || pixels > maxPixels {
-		return Image{}, fmt.Errorf("it measures %d by %d, and up to %d pixels are allowed; make it smaller", config.Width, config.Height, maxPixels)
+		return Image{}, fmt.Errorf("it has %d by %d pixels; the maximum is %d pixels", config.Width, config.Height, maxPixels)
 	}
 	if _, _, err := image.Decode(bytes.NewReader(data)); err != nil {
-		return Image{}, fmt.Errorf("it is damaged, or not whole: %w", err)
+		return Image{}, fmt.Errorf("it is damaged or incomplete: %w", err)
 	}
 	return Image{Mime: "image/" + kind, Data: data}, nil
 }
@@ -56,14 +55,14 @@ func checkImages(images []Image) error {
 		return fmt.Errorf("there is no image; give 1 to %d", maxImages)
 	}
 	if len(images) > maxImages {
-		return fmt.Errorf("there are %d images, and %d are allowed; ask in several steps", len(images), maxImages)
+		return fmt.Errorf("there are %d images; the maximum is %d. Send several requests", len(images), maxImages)
 	}
 	total := 0
 	for _, i := range images {
 		total += len(i.Data)
 	}
 	if total > maxTotal {
-		return fmt.Errorf("the images have %d bytes together, and %d are allowed; ask in several steps", total, maxTotal)
+		return fmt.Errorf("the images have %d bytes together; the maximum is %d. Send several requests", total, maxTotal)
 	}
 	return nil
 }

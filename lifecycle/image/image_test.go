@@ -47,7 +47,7 @@ func picture(t *testing.T, kind string) []byte {
 	return b.Bytes()
 }
 
-// vast is a PNG that claims to be so large.
+// vast returns a PNG whose header claims the given size.
 func vast(t *testing.T, width, height uint32) []byte {
 	data := bytes.Clone(picture(t, "png"))
 	binary.BigEndian.PutUint32(data[16:], width)
@@ -142,8 +142,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// The servers of the user's are switched off by name, whatever is in the name.
-func TestThreadStart(t *testing.T) {
+// The user's MCP servers are disabled, whatever their names contain.
+func TestThreadStartDisablesServers(t *testing.T) {
 	raw, err := json.Marshal(Job{Model: "m"}.ThreadStart("/w", []string{"a.b"}))
 	if err != nil {
 		t.Fatal(err)
@@ -160,9 +160,9 @@ func TestThreadStart(t *testing.T) {
 func TestCollector(t *testing.T) {
 	const end = `turn/completed {"threadId":"th","turn":{"id":"tu","status":"completed","items":[]}}`
 	for _, test := range []struct {
-		name  string
-		heard []string
-		want  string // the text, or what is in the error after "!"
+		name     string
+		received []string
+		want     string // the text, or what is in the error after "!"
 	}{
 		{"an item that is complete wins over its deltas", []string{
 			`item/agentMessage/delta {"threadId":"th","turnId":"tu","itemId":"a","delta":"half"}`,
@@ -174,7 +174,7 @@ func TestCollector(t *testing.T) {
 			`item/agentMessage/delta {"threadId":"th","turnId":"tu","itemId":"a","delta":"text"}`, end,
 		}, "text"},
 		{"an error is the end", []string{`error {"threadId":"th","turnId":"tu","willRetry":false,"error":{"message":"no quota"}}`, end}, "!no quota"},
-		{"a failure without a reason", []string{`turn/completed {"threadId":"th","turn":{"id":"tu","status":"failed"}}`}, "!does not say why"},
+		{"a failure without a reason", []string{`turn/completed {"threadId":"th","turn":{"id":"tu","status":"failed"}}`}, "!without an error message"},
 		{"another turn", []string{
 			`item/agentMessage/delta {"threadId":"th","turnId":"x","itemId":"a","delta":"other"}`,
 			`turn/completed {"threadId":"th","turn":{"id":"x","status":"failed"}}`,
@@ -184,13 +184,13 @@ func TestCollector(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			for _, early := range []bool{true, false} {
 				var c collector
-				started := func() { c.Started("th", value(t, `{"id":"tu","status":"inProgress"}`)) }
+				started := func() { c.SetTurn("th", value(t, `{"id":"tu","status":"inProgress"}`)) }
 				if !early {
 					started()
 				}
-				for _, line := range test.heard {
+				for _, line := range test.received {
 					method, params, _ := strings.Cut(line, " ")
-					c.Heard(method, value(t, params))
+					c.Handle(method, value(t, params))
 				}
 				if early {
 					started()

@@ -10,7 +10,7 @@ import (
 // Model is a model that Codex offers.
 type Model struct {
 	ID, Name string
-	Images   bool // it takes them
+	Images   bool // it takes images
 }
 
 // readModels reads the result of model/list.
@@ -35,7 +35,7 @@ func defaultModel(models []Model, allowed func(name string) bool) (string, error
 			return m.Name, nil
 		}
 	}
-	return "", fmt.Errorf("none of the %d models that codex offers takes images and is allowed; name one with image.model", len(models))
+	return "", fmt.Errorf("codex offers %d models, and none of them takes images and is allowed; set image.model", len(models))
 }
 
 // checkModel returns an error if a model, given by its name or id, can't describe images.

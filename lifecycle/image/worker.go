@@ -14,32 +14,32 @@ import (
 	"codex-bridge/rpc"
 )
 
-const lastWords = 1 << 10 // of a server that fails, bytes
+const stderrTail = 1 << 10 // bytes of a failed server's stderr that errors show
 
 // Options configure a Worker.
 type Options struct {
 	Command []string  // the app-server
 	Env     []string  // the whole environment
-	Stderr  io.Writer // what the app-server writes there; nil: its last words are told when it fails
+	Stderr  io.Writer // gets the app-server's stderr; nil means that errors show its end
 	Version string    // of the bridge
-	Hold    Policy    // the policy; nil: none
+	Policy  Policy    // may be nil
 }
 
-// Worker does jobs, each with its own app-server.
+// Worker runs jobs, each with its own app-server.
 type Worker struct{ o Options }
 
 // NewWorker returns a Worker.
 func NewWorker(o Options) *Worker { return &Worker{o} }
 
-// WithTimeout returns ctx for a job that may take that long from now. The time includes
-// reading the images, the start of Codex and the description.
-func WithTimeout(ctx context.Context, asked time.Duration) (context.Context, context.CancelFunc) {
-	within := clampTimeout(asked)
+// WithTimeout returns a context for a job, with the requested timeout between 100 ms and an hour. The
+// time includes reading the images, the start of Codex and the description.
+func WithTimeout(ctx context.Context, requested time.Duration) (context.Context, context.CancelFunc) {
+	within := clampTimeout(requested)
 	return context.WithTimeoutCause(ctx, within,
-		rpc.Errorf(rpc.CodeDeadline, "there is no description after %s; give it more time with image.timeout, or another model", within))
+		rpc.Errorf(rpc.CodeDeadline, "no description after %s; set a longer image.timeout, or use another model", within))
 }
 
-// Describe does a job.
+// Describe runs a job. It calls step, which may be nil, with texts about the progress.
 func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Result, err error) {
 	if err := job.Check(); err != nil {
 		return Result{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
@@ -49,19 +49,19 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 		return Result{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(cwd)) }()
-	words := &child.Tail{Max: lastWords}
+	tail := &child.Tail{Max: stderrTail}
 	stderr := w.o.Stderr
 	if stderr == nil {
-		stderr = words
+		stderr = tail
 	}
-	heard := &collector{}
+	c := &collector{}
 	server, err := appserver.Start(ctx, appserver.Options{
 		Command: w.o.Command, Env: w.o.Env, Stderr: stderr,
 		Handle: func(_ context.Context, m *appserver.Message) {
 			if m.IsRequest() {
 				decline(m)
 			} else {
-				heard.Heard(m.Method, m.Params)
+				c.Handle(m.Method, m.Params)
 			}
 		},
 	})
@@ -71,15 +71,15 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 	defer func() {
 		failed := server.Err() != nil
 		err = errors.Join(err, server.Close(context.WithoutCancel(ctx)))
-		if said := strings.TrimSpace(string(words.Kept)); failed && err != nil && ctx.Err() == nil && said != "" {
-			err = rpc.Errorf(rpc.CodeUpstream, "%v; its last words: %s", err, strings.ToValidUTF8(said, "\uFFFD"))
+		if text := strings.TrimSpace(string(tail.Kept)); failed && err != nil && ctx.Err() == nil && text != "" {
+			err = rpc.Errorf(rpc.CodeUpstream, "%v; its last words: %s", err, strings.ToValidUTF8(text, "\uFFFD"))
 		}
 	}()
 	if _, err := server.Initialize(ctx, map[string]any{
 		"clientInfo":   map[string]any{"name": "codex-bridge", "title": "codex-bridge", "version": w.o.Version},
 		"capabilities": map[string]any{"experimentalApi": true},
 	}); err != nil {
-		return Result{}, told(ctx, err)
+		return Result{}, clientError(ctx, err)
 	}
 	ended, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -90,16 +90,16 @@ func (w *Worker) Describe(ctx context.Context, job Job, step func(string)) (r Re
 		case <-ended.Done():
 		}
 	}()
-	r, err = describe(ended, server, heard, task{Job: job, Cwd: cwd, Hold: w.o.Hold, Step: step})
+	r, err = describe(ended, server, c, task{Job: job, Cwd: cwd, Policy: w.o.Policy, Step: step})
 	if err != nil {
-		return Result{}, told(ctx, err)
+		return Result{}, clientError(ctx, err)
 	}
 	return r, nil
 }
 
-// told is an error as the client is told it: that the time is up is more than which
-// request had no answer then.
-func told(ctx context.Context, err error) error {
+// clientError returns the error for the client. The end of ctx is more useful than the request that
+// was pending then.
+func clientError(ctx context.Context, err error) error {
 	var known *rpc.Error
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
@@ -107,11 +107,10 @@ func told(ctx context.Context, err error) error {
 	case errors.As(err, &known):
 		return err
 	}
-	return rpc.Errorf(rpc.CodeUpstream, "codex has not described the images: %v", err)
+	return rpc.Errorf(rpc.CodeUpstream, "codex could not describe the images: %v", err)
 }
 
-// decline answers what Codex asks in the course of a job. One that hears no answer has
-// ended.
+// decline answers a request of Codex during a job. It ignores errors: Codex has ended then.
 func decline(m *appserver.Message) {
 	result, err := answer.Unattended(m.Method, m.Params)
 	if err != nil {
