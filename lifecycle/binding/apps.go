@@ -12,10 +12,10 @@ type PluginSettings struct {
 	Enabled                 bool
 	AllowDestructiveActions bool
 	Plugins                 []Plugin
-	CacheKey                *string // of the apps that the account has; nil: not known
+	CacheKey                *string // of the account's apps; nil means unknown
 }
 
-// Plugin is one plugin of a host's.
+// Plugin is one plugin of the host.
 type Plugin struct {
 	ConfigKey               string `json:"configKey"`
 	Marketplace             string `json:"marketplaceName"`
@@ -23,17 +23,17 @@ type Plugin struct {
 	Enabled                 bool   `json:"enabled"`
 	AllowDestructiveActions bool   `json:"allowDestructiveActions"`
 
-	said bool // whether it may
+	hasDestructive bool // AllowDestructiveActions was given
 }
 
-// On are the plugins that are switched on, in the order of their keys.
-func (p PluginSettings) On() []Plugin {
+// EnabledPlugins returns the enabled plugins, in the order of their keys.
+func (p PluginSettings) EnabledPlugins() []Plugin {
 	on := slices.DeleteFunc(slices.Clone(p.Plugins), func(one Plugin) bool { return !one.Enabled })
 	slices.SortStableFunc(on, func(a, b Plugin) int { return cmp.Compare(a.ConfigKey, b.ConfigKey) })
 	return on
 }
 
-// EnabledKeys are the keys of the plugins that are switched on.
+// EnabledKeys returns the sorted keys of the enabled plugins.
 func (p PluginSettings) EnabledKeys() []string {
 	var keys []string
 	for _, plugin := range p.Plugins {
@@ -45,7 +45,7 @@ func (p PluginSettings) EnabledKeys() []string {
 	return keys
 }
 
-// Input returns the fingerprint of the plugins that are set up. The order of plugins does not count.
+// Input returns the fingerprint of the settings. The order of plugins does not count.
 func (p PluginSettings) Input() (string, error) {
 	plugins := slices.Clone(p.Plugins)
 	slices.SortFunc(plugins, func(a, b Plugin) int {
@@ -66,14 +66,14 @@ func (p PluginSettings) Input() (string, error) {
 
 // AppConfig is the configuration of a thread's apps.
 type AppConfig struct {
-	Patch  json.RawMessage // of the thread's configuration; nil: none
-	Output string          // the fingerprint of it all
-	Input  string          // that of what it was made from
+	Patch  json.RawMessage // of the thread's configuration
+	Output string          // the fingerprint of the AppConfig
+	Input  string          // the fingerprint of the plugin settings
 	Policy *PluginPolicy
 }
 
 // NewAppConfig returns the AppConfig for the fingerprint of the plugin settings, the patch
-// that switches the apps on, the apps by id, and the apps' ids by plugin.
+// that enables the apps, the apps by id, and the apps' ids by plugin.
 func NewAppConfig(input string, patch json.RawMessage, apps map[string]PluginApp, ids map[string][]string) (*AppConfig, error) {
 	policy, err := newPluginPolicy(apps, ids)
 	if err != nil {
@@ -96,13 +96,13 @@ type appSetting struct {
 	OpenWorld   bool `json:"open_world_enabled"`
 }
 
-// AppConfigPatch returns the part of a thread's configuration that switches these apps on,
-// and all others off.
+// AppConfigPatch returns the part of a thread's configuration that enables these apps and disables
+// all others.
 func AppConfigPatch(apps map[string]PluginApp) (json.RawMessage, error) {
 	all := map[string]appSetting{"_default": {}}
 	for id, app := range apps {
 		if id == "" || id == "_default" {
-			return nil, fmt.Errorf("the plugin %s has an app with the id %q, which is none", app.Plugin, id)
+			return nil, fmt.Errorf("the plugin %s has an app with the invalid id %q", app.Plugin, id)
 		}
 		all[id] = appSetting{Enabled: true, Destructive: app.AllowDestructiveActions, OpenWorld: true}
 	}
@@ -112,8 +112,8 @@ func AppConfigPatch(apps map[string]PluginApp) (json.RawMessage, error) {
 func newPluginPolicy(apps map[string]PluginApp, ids map[string][]string) (*PluginPolicy, error) {
 	p := &PluginPolicy{Apps: make(map[string]PluginApp), AppIDs: make(map[string][]string)}
 	for id, app := range apps {
-		if !isMarketplace(app.Marketplace) { // it would be dropped from the binding, and the thread with it each time
-			return nil, fmt.Errorf("the app %q is of the marketplace %q, which is not known", id, app.Marketplace)
+		if !isMarketplace(app.Marketplace) { // Read would drop the policy, and each turn would start a new thread
+			return nil, fmt.Errorf("the app %q is of the marketplace %q, which is unknown", id, app.Marketplace)
 		}
 		app.MCPServers = sortedCopy(app.MCPServers)
 		p.Apps[id] = app

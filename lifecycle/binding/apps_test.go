@@ -27,8 +27,8 @@ func somePlugins() binding.PluginSettings {
 	}}
 }
 
-// The value is that of the text it is of, made by hand.
-func TestInputIsOfThis(t *testing.T) {
+// The fingerprint is the hash of a text that was written by hand.
+func TestInputMatchesKnownText(t *testing.T) {
 	want, err := binding.HashFingerprint([]byte(`{"version":1,"appCacheKey":null,"policy":{"enabled":true,"allowDestructiveActions":false,"plugins":[
 		{"configKey":"a","marketplaceName":"m","pluginName":"n","enabled":true,"allowDestructiveActions":true}]}}`))
 	if err != nil {

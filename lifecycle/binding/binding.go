@@ -2,11 +2,11 @@ package binding
 
 import "strings"
 
-// schemaVersion is that of the records that are read and written.
+// schemaVersion is the version of the record.
 const schemaVersion = 1
 
-// Binding is a conversation's thread. The empty text is "not known" in every field.
-// Fingerprints are those of this package, or of another implementation.
+// Binding records a conversation's thread. In every field "" means unknown. Fingerprints are of this
+// package or of another implementation.
 type Binding struct {
 	SessionFile    string `json:"sessionFile"`
 	ThreadID       string `json:"threadId"`
@@ -23,7 +23,7 @@ type Binding struct {
 	DynamicTools                string         `json:"dynamicToolsFingerprint,omitempty"`
 	DynamicToolsContainDeferred bool           `json:"dynamicToolsContainDeferred,omitempty"`
 	UserMCPServers              string         `json:"userMcpServersFingerprint,omitempty"`
-	MCPServers                  string         `json:"mcpServersFingerprint,omitempty"` // those that the host has evaluated
+	MCPServers                  string         `json:"mcpServersFingerprint,omitempty"` // as evaluated by the host
 	HookGeneration              string         `json:"nativeHookRelayGeneration,omitempty"`
 	PluginApps                  string         `json:"pluginAppsFingerprint,omitempty"`
 	PluginAppsInput             string         `json:"pluginAppsInputFingerprint,omitempty"`
@@ -34,14 +34,13 @@ type Binding struct {
 	UpdatedAt                   string         `json:"updatedAt"`
 }
 
-// Bound tells whether there is a thread.
+// Bound reports whether there is a thread.
 func (b Binding) Bound() bool { return b.ThreadID != "" }
 
-// IsOf tells whether the binding is that thread's: what is cleared for one thread leaves a
-// conversation alone that has gone on to another.
+// IsOf reports whether the binding has that thread.
 func (b Binding) IsOf(thread string) bool { return b.Bound() && b.ThreadID == thread }
 
-// ContextEngine is what put the thread's context together.
+// ContextEngine identifies the engine that built the thread's context.
 type ContextEngine struct {
 	EngineID   string      `json:"engineId"`
 	Policy     string      `json:"policyFingerprint"`
@@ -51,13 +50,13 @@ type ContextEngine struct {
 // threadBootstrap is the only mode of a projection: a new thread gets the conversation so far.
 const threadBootstrap = "thread_bootstrap"
 
-// Projection is the part of the conversation that the thread has been told.
+// Projection identifies the part of the conversation that the thread was given.
 type Projection struct {
 	Epoch       string `json:"epoch"`
 	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
-// PluginPolicy is which plugins' apps the thread has, and what they may do.
+// PluginPolicy lists the plugin apps of the thread and their permissions.
 type PluginPolicy struct {
 	Fingerprint string               `json:"fingerprint"`
 	Apps        map[string]PluginApp `json:"apps"`         // by the app's id
@@ -73,10 +72,10 @@ type PluginApp struct {
 	MCPServers              []string `json:"mcpServerNames"`
 }
 
-// suffix makes the name of the file that holds the binding of a conversation's file.
+// suffix is appended to a conversation's file to name the binding's file.
 const suffix = ".codex-app-server.json"
 
-// Path is the file that holds the binding of the conversation in sessionFile.
+// Path returns the file of the binding for the conversation in sessionFile.
 func Path(sessionFile string) string { return sessionFile + suffix }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }

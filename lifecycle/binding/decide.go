@@ -1,42 +1,40 @@
 package binding
 
-// ThreadInputs are what a thread would be started with now. The fingerprint of a missing value
-// is "".
+// ThreadInputs holds the inputs of a thread that would start now, mostly as fingerprints. The
+// fingerprint of a missing value is "".
 type ThreadInputs struct {
-	// TooLarge tells that the bound thread has grown too large (see thread.max_rollout).
+	// TooLarge is true if the bound thread has exceeded thread.max_rollout.
 	TooLarge       bool
-	ContextEngine  *ContextEngine // nil: none is active
+	ContextEngine  *ContextEngine // nil if none is active
 	UserMCPServers string
-	Environments   string // "" when the client names none, which is not the empty list
+	Environments   string // "" if the client names none; differs from an empty list
 	MCPServers     string
-	// Evaluated tells whether MCPServers was looked into. If not, it counts for nothing.
+	// Evaluated is true if MCPServers was determined. Otherwise MCPServers is ignored.
 	Evaluated    bool
 	Plugins      PluginInputs
-	DynamicTools string // of an empty catalogue that of the empty list
+	DynamicTools string // an empty catalogue has the fingerprint of the empty list
 }
 
-// PluginInputs are the host's plugins.
+// PluginInputs holds the inputs from the host's plugins.
 type PluginInputs struct {
 	Enabled     bool
-	Input       string   // the fingerprint of the plugins that are set up
-	EnabledKeys []string // of the plugins that are on
-	// Config is what the apps come to, once it was built; Failed, that it could not be.
+	Input       string   // see PluginSettings.Input
+	EnabledKeys []string // of the enabled plugins
+	// Config is nil until it is built. Failed is true if that failed.
 	Config *AppConfig
 	Failed bool
 }
 
-// check is one thing that can keep a thread from being used.
+// check is one condition that prevents the use of the bound thread.
 type check struct {
 	reason Reason
 	action Action
 	fires  func(b Binding, in ThreadInputs) bool
 }
 
-// checks are in order: the first that fires decides. So a thread whose servers have
-// changed is replaced even if its tools, too, are gone for now.
-//
-// The evaluated servers are looked at once more after the apps were built, since a
-// decision that ActionBuild deferred is made anew from the first check.
+// checks are in order: the first that fires decides. So a thread whose servers have changed is
+// replaced even if its tools are missing too. After ActionBuild the caller decides again from the
+// first check.
 var checks = []check{
 	{ReasonNotBound, ActionStart, func(b Binding, _ ThreadInputs) bool { return !b.Bound() }},
 	{ReasonRolloutTooLarge, ActionStart, func(_ Binding, in ThreadInputs) bool { return in.TooLarge }},
@@ -56,10 +54,10 @@ var checks = []check{
 		return in.Plugins.Enabled && !SameFingerprint(b.PluginAppsInput, in.Plugins.Input)
 	}},
 	{ReasonAppsToBuild, ActionBuild, func(b Binding, in ThreadInputs) bool {
-		return recheck(b, in) && in.Plugins.Config == nil && !in.Plugins.Failed
+		return mayHaveNewApps(b, in) && in.Plugins.Config == nil && !in.Plugins.Failed
 	}},
 	{ReasonAppsChanged, ActionStart, func(b Binding, in ThreadInputs) bool {
-		return recheck(b, in) && in.Plugins.Config != nil && !SameFingerprint(b.PluginApps, in.Plugins.Config.Output)
+		return mayHaveNewApps(b, in) && in.Plugins.Config != nil && !SameFingerprint(b.PluginApps, in.Plugins.Config.Output)
 	}},
 	{ReasonToolsGone, ActionTransient, func(b Binding, in ThreadInputs) bool {
 		return b.DynamicTools != "" && !hasNoTools(b.DynamicTools) && hasNoTools(in.DynamicTools)
@@ -69,9 +67,9 @@ var checks = []check{
 	}},
 }
 
-// recheck tells whether the same plugins may come to other apps than they did: the thread
-// has none, though by now there may be some, or there are plugins to have any.
-func recheck(b Binding, in ThreadInputs) bool {
+// mayHaveNewApps reports whether the same plugins may lead to other apps now: the thread has none, or
+// a plugin is enabled.
+func mayHaveNewApps(b Binding, in ThreadInputs) bool {
 	return in.Plugins.Enabled && b.PluginPolicy != nil && (len(b.PluginPolicy.Apps) == 0 || len(in.Plugins.EnabledKeys) > 0)
 }
 

@@ -21,7 +21,7 @@ func engineOf(policy string, p *binding.Projection) *binding.ContextEngine {
 	return &binding.ContextEngine{EngineID: "e", Policy: policy, Projection: p}
 }
 
-// Each case has a binding, the thread that would be started now, and the decision.
+// Each case has a binding, the inputs of a thread that would start now, and the decision.
 func TestThread(t *testing.T) {
 	full := func(change func(*binding.Binding)) binding.Binding {
 		b := binding.Binding{
@@ -123,7 +123,7 @@ func TestStartedNeedsApps(t *testing.T) {
 	}
 }
 
-// Which of its tools are found by search, a thread knows from its start.
+// A thread keeps its deferred tools from its start.
 func TestDeferredTools(t *testing.T) {
 	old := binding.Binding{ThreadID: "t", DynamicTools: someTools, DynamicToolsContainDeferred: true}
 	b := binding.NewResumed(old, binding.ThreadRequest{}, binding.ThreadInputs{DynamicTools: someTools}, binding.ThreadResponse{Thread: "t"})

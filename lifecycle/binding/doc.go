@@ -1,10 +1,9 @@
-// Package binding decides whether a conversation may go on with its Codex thread.
+// Package binding decides whether a conversation may continue with its Codex thread.
 //
-// A Binding is the record of the thread that a conversation has, and of what the thread was
-// started with. Read and Encode convert it from and to its file. Read is lenient: it drops and
-// names a value that it can't use, and keeps the rest. A text in another
-// form or version is an error; the caller decides whether it is replaced. A record
-// that was read and encoded reads the same.
+// A Binding records the thread of a conversation and the inputs that the thread was started with.
+// Read and Encode convert it from and to its file. Read drops and reports a value that it can't use,
+// and keeps the rest. A text in another form or version is an error; the caller decides whether to
+// replace it. Encode and Read return the same record.
 //
 // A fingerprint identifies a JSON text in its canonical form (RFC 8785): white space, the order
 // of members and the spelling of numbers and escapes do not count; the order of arrays does. It
@@ -13,20 +12,19 @@
 // SameFingerprint also takes the fingerprints of other implementations: the JSON text itself, or
 // its bare hexadecimal SHA-256. Any other fingerprint equals only itself.
 //
-// An Engine is the host's context engine, which puts together the context of a thread.
+// An Engine is the host's context engine, which builds the context of a thread.
 // QuoteHistory writes the history for the first turn of a new thread. Its limits count
 // characters, that is code points; a token is the model's unit.
 //
-// PluginSettings are the plugins that the host has set up. An AppConfig is the part of the
-// thread's configuration that switches on the apps of those plugins. The same settings can have
-// another AppConfig once Codex knows other apps.
+// PluginSettings holds the host's plugins. An AppConfig is the part of the thread's configuration
+// that enables the apps of those plugins. The same settings can lead to another AppConfig when Codex
+// knows other apps.
 //
-// Decide compares the binding with what a thread would be started with now. NewStarted and
-// NewResumed return the new binding, AfterResumeFailure and AfterTurnFailure the effect of a
-// failure. The tests check these laws: a thread is never resumed across a fingerprint that
-// differs; a change that does not change a fingerprint starts no thread; and with the new
-// binding, the same decision is a resume. A binding is replaced only when the new thread has
-// started, so that a start that fails costs nothing.
+// Decide compares the binding with the inputs of a thread that would start now. NewStarted and
+// NewResumed return the new binding, AfterResumeFailure and AfterTurnFailure the effect of a failure.
+// A thread is never resumed if a fingerprint differs. A change without a new fingerprint starts no
+// thread. With the new binding the same decision is a resume. A binding is replaced only when the new
+// thread has started.
 //
 // The package reads no file and no clock. Several goroutines may use all of it.
 package binding

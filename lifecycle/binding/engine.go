@@ -11,16 +11,15 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Engine is a context engine as the host describes it. Its name is for people, and not
-// kept.
+// Engine is a context engine as described by the host. Read ignores its name.
 type Engine struct {
 	ID              string
-	Version         *string // nil: not said; so in all of these
+	Version         *string // nil means not given, here and below
 	OwnsCompaction  bool
 	TurnMaintenance *string
 	Citations       json.RawMessage // any JSON
-	TokenBudget     *int            // the window that it plans for
-	Compaction      Compaction      // what it keeps free of that
+	TokenBudget     *int            // its context window
+	Compaction      Compaction      // the part of the window that stays free
 	Projection      *Projection
 }
 
@@ -72,20 +71,20 @@ func ReadEngine(v rpc.Value) (*Engine, error) {
 
 func readProjection(v rpc.Value) (*Projection, error) {
 	epoch, _ := v.Get("epoch").Text()
-	mark, ok := v.Get("fingerprint").Text()
+	fingerprint, ok := v.Get("fingerprint").Text()
 	mode := v.Get("mode")
 	switch {
 	case strings.TrimSpace(epoch) == "":
-		return nil, errors.New("it needs an epoch, a text that is not blank")
+		return nil, errors.New("it needs an epoch that is not blank")
 	case v.Get("fingerprint").Exists() && !ok:
-		return nil, errors.New("its fingerprint has to be a string")
+		return nil, errors.New("its fingerprint must be a string")
 	case mode.Exists() && !mode.Is(threadBootstrap):
-		return nil, errors.New("its mode has to be " + threadBootstrap)
+		return nil, errors.New("its mode must be " + threadBootstrap)
 	}
-	return &Projection{Epoch: epoch, Fingerprint: mark}, nil
+	return &Projection{Epoch: epoch, Fingerprint: fingerprint}, nil
 }
 
-// Active tells whether there is an engine at all.
+// Active reports whether e is an engine other than the legacy one.
 func (e *Engine) Active() bool {
 	if e == nil {
 		return false
@@ -94,7 +93,7 @@ func (e *Engine) Active() bool {
 	return id != "" && id != legacyEngine
 }
 
-// Binding is what is kept of the engine with a thread, nil when it is not active.
+// Binding returns the record of the engine for a thread's binding, or nil if it is not active.
 func (e *Engine) Binding() (*ContextEngine, error) {
 	if !e.Active() {
 		return nil, nil
@@ -115,8 +114,8 @@ func (e *Engine) MaxChars() int {
 	return historyChars(*e.TokenBudget, e.Compaction.Reserve())
 }
 
-// policy is the fingerprint of what of the engine makes a difference to a thread. It is a
-// text: nothing in it is secret, and what has changed can be read from two of them.
+// policy returns the fingerprint of the properties that matter to a thread. It is a TextFingerprint,
+// because nothing in it is secret and a person can compare two of them.
 func (e *Engine) policy(id string) (string, error) {
 	text, err := json.Marshal(struct {
 		SchemaVersion      int             `json:"schemaVersion"`
@@ -134,12 +133,12 @@ func (e *Engine) policy(id string) (string, error) {
 	return TextFingerprint(text)
 }
 
-// EngineMaxChars returns the MaxChars of the engine that a thread was started under, nil for none.
+// EngineMaxChars returns the MaxChars of the engine of a thread's binding. b may be nil.
 func EngineMaxChars(b *ContextEngine) int {
 	var policy struct{ ProjectionMaxChars int }
 	if b != nil {
-		// A record of another program has no version before the object. A text that can't be
-		// read names no number.
+		// A record of another program has no version before the object. An invalid text leaves
+		// the default.
 		if i := strings.IndexByte(b.Policy, '{'); i >= 0 {
 			_ = json.Unmarshal([]byte(b.Policy[i:]), &policy)
 		}
@@ -150,7 +149,7 @@ func EngineMaxChars(b *ContextEngine) int {
 	return historyChars(0, nil)
 }
 
-// SameEngine reports whether a thread that was started under engine a may be resumed under b.
+// SameEngine reports whether a thread that was started with engine a may be resumed with b.
 func SameEngine(a, b *ContextEngine) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -177,15 +176,15 @@ func readCount(v rpc.Value) (int, error) {
 	if n, err := readInteger(v); err == nil && n >= 0 {
 		return n, nil
 	}
-	return 0, errors.New("it has to be a whole number, and not below zero")
+	return 0, errors.New("it must be a whole number, zero or more")
 }
 
 func readInteger(v rpc.Value) (int, error) {
-	const most = 1 << 50
+	const limit = 1 << 50
 	if v.Kind() == rpc.Number {
-		if f, err := strconv.ParseFloat(string(v.Raw()), 64); err == nil && f >= -most && f <= most && f == float64(int(f)) {
+		if f, err := strconv.ParseFloat(string(v.Raw()), 64); err == nil && f >= -limit && f <= limit && f == float64(int(f)) {
 			return int(f), nil
 		}
 	}
-	return 0, errors.New("it has to be a whole number")
+	return 0, errors.New("it must be a whole number")
 }

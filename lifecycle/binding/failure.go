@@ -10,16 +10,16 @@ import (
 // Failure is the kind of an error of a thread request.
 type Failure int
 
-// The failures. The zero Failure is a connection that has ended, and whatever else came
-// without an answer of Codex: nothing is known then, and nothing given up.
+// The failures. The zero Failure means that there was no response from Codex. Then the thread's state
+// is unknown, and the binding stays.
 const (
 	FailureClosed     Failure = iota
 	FailureBusy               // another process writes the thread
 	FailureOverloaded         // Codex has too much to do
-	FailureHeld               // the bridge itself has refused the request
+	FailureRejected           // the bridge has refused the request
 	FailureLost               // Codex has no such thread
 	FailureRefused            // Codex has another reason
-	FailureFull               // the context is, for this model
+	FailureFull               // the context is full, for this model
 	FailureBadImage           // the model refuses an image of the thread
 )
 
@@ -33,7 +33,7 @@ var errorTexts = []struct {
 	{"thread not found:", FailureLost}, // turn/start and turn/steer
 }
 
-// FailureOf is the failure that an error is.
+// FailureOf returns the Failure of an error.
 func FailureOf(err error) Failure {
 	var e *rpc.Error
 	if !errors.As(err, &e) {
@@ -47,7 +47,7 @@ func FailureOf(err error) Failure {
 	case e.Code == rpc.CodeUpstream || e.Code == rpc.CodeDeadline:
 		return FailureClosed
 	case e.Code <= rpc.CodeRefused && e.Code >= rpc.CodeBusy:
-		return FailureHeld
+		return FailureRejected
 	}
 	message := strings.ToLower(e.Message)
 	for _, t := range errorTexts {
@@ -58,8 +58,8 @@ func FailureOf(err error) Failure {
 	return FailureRefused
 }
 
-// FailureOfTurn is the failure that the error of a turn is, by its codexErrorInfo and its
-// message. ok tells whether it is one that matters to the thread.
+// FailureOfTurn returns the Failure of a turn's error, by its codexErrorInfo and message. ok is false
+// if the error does not concern the thread.
 func FailureOfTurn(failed rpc.Value) (f Failure, ok bool) {
 	if failed.Get("codexErrorInfo").Is("contextWindowExceeded") {
 		return FailureFull, true
@@ -74,13 +74,13 @@ func FailureOfTurn(failed rpc.Value) (f Failure, ok bool) {
 
 // Recovery is what the bridge does after a failure.
 type Recovery struct {
-	Keep   bool   // the binding stays, and the client gets the error
-	Again  bool   // the request is sent again, for a new thread; the client gets a second error
-	Reason Reason // why the thread is given up
+	Keep   bool   // keep the binding and send the client the error
+	Again  bool   // send the request again, with a new thread
+	Reason Reason // why the thread is replaced
 }
 
-// AfterResumeFailure returns the recovery when a thread can't be resumed. The thread is given
-// up only if the failure says something about the thread.
+// AfterResumeFailure returns the recovery when a thread can't be resumed. The thread is replaced only
+// if the failure concerns the thread.
 func AfterResumeFailure(f Failure) Recovery {
 	switch f {
 	case FailureLost:

@@ -14,7 +14,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// A fingerprint of another rule has another version.
+// A new rule for fingerprints needs a new version.
 const (
 	fingerprintVersion = "v1:"
 	digestPrefix       = "sha256:"
@@ -111,7 +111,7 @@ func canonicalCollection(text string) ([]byte, bool) {
 	return c, err == nil
 }
 
-// toolsKey is key with the list in order: others sort it by the rules of a language.
+// toolsKey is fingerprintKey with a sorted list: other implementations sort it by a locale.
 func toolsKey(f string) string {
 	text := strings.TrimPrefix(f, fingerprintVersion)
 	c, ok := canonicalCollection(text)

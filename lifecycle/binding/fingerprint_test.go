@@ -101,7 +101,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The way a text is written does not count, and everything else does.
+// A fingerprint depends on the JSON value and not on its spelling.
 func TestCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := jsontest.Value(t, 3)

@@ -18,8 +18,8 @@ type HistoryMessage struct {
 // HistoryPart is a part of a message. Of a part without a text only the kind and the name are quoted.
 type HistoryPart struct {
 	Kind string // text, toolCall, toolResult, image, or another
-	Text string // of a text
-	Name string // of a tool's call the tool, of its result the call
+	Text string // of kind text
+	Name string // the tool of a call, or the call id of a result
 }
 
 // ReadHistory reads a list of {role, content}, whose content is a text or a list of parts. It
@@ -65,9 +65,9 @@ const (
 )
 
 // QuoteHistory returns the conversation between an opening and a closing mark, to be put before a prompt, or ""
-// if there is nothing to quote. It quotes at most that many characters, and omits the oldest.
-func QuoteHistory(messages []HistoryMessage, prompt string, most int) string {
-	block := historyBlock(messages, prompt, most)
+// if there is nothing to quote. It quotes at most maxChars characters and omits the oldest.
+func QuoteHistory(messages []HistoryMessage, prompt string, maxChars int) string {
+	block := historyBlock(messages, prompt, maxChars)
 	if block == "" {
 		return ""
 	}
@@ -78,35 +78,35 @@ func QuoteHistory(messages []HistoryMessage, prompt string, most int) string {
 
 // historyBlock returns the conversation as text for the model. It leaves out a last message that equals the
 // prompt.
-func historyBlock(messages []HistoryMessage, prompt string, most int) string {
+func historyBlock(messages []HistoryMessage, prompt string, maxChars int) string {
 	if n := len(messages); n > 0 && messages[n-1].Role == "user" && messages[n-1].is(prompt) {
 		messages = messages[:n-1]
 	}
-	var told []string
+	var blocks []string
 	for _, m := range messages {
 		var parts []string
 		for _, p := range m.Parts {
-			if text := p.told(partChars(most)); text != "" {
+			if text := p.quote(partChars(maxChars)); text != "" {
 				parts = append(parts, text)
 			}
 		}
 		if len(parts) > 0 {
-			told = append(told, "["+m.Role+"]\n"+strings.Join(parts, "\n"))
+			blocks = append(blocks, "["+m.Role+"]\n"+strings.Join(parts, "\n"))
 		}
 	}
-	return truncateStart(strings.Join(told, "\n\n"), most)
+	return truncateStart(strings.Join(blocks, "\n\n"), maxChars)
 }
 
-// is tells whether the message is that text and nothing else.
+// is reports whether the message is that text and nothing else.
 func (m HistoryMessage) is(text string) bool {
 	other := func(p HistoryPart) bool { return p.Kind != "text" }
 	return len(m.Parts) == 1 && !slices.ContainsFunc(m.Parts, other) && strings.TrimSpace(m.Parts[0].Text) == strings.TrimSpace(text)
 }
 
-func (p HistoryPart) told(most int) string {
+func (p HistoryPart) quote(maxChars int) string {
 	switch p.Kind {
 	case "text":
-		return truncateEnd(strings.TrimSpace(p.Text), most)
+		return truncateEnd(strings.TrimSpace(p.Text), maxChars)
 	case "toolCall":
 		return fmt.Sprintf("tool call: %s [input omitted]", p.Name)
 	case "toolResult":
@@ -118,20 +118,20 @@ func (p HistoryPart) told(most int) string {
 	return fmt.Sprintf("[%s content omitted]", p.Kind)
 }
 
-// truncateEnd returns the beginning of a text that is too long.
-func truncateEnd(text string, most int) string {
+// truncateEnd cuts the end of a text that is longer than limit characters.
+func truncateEnd(text string, limit int) string {
 	n := utf8.RuneCountInString(text)
-	if n <= most {
+	if n <= limit {
 		return text
 	}
-	return string([]rune(text)[:max(most-utf8.RuneCountInString(cutMark), 0)]) + cutMark
+	return string([]rune(text)[:max(limit-utf8.RuneCountInString(cutMark), 0)]) + cutMark
 }
 
-// truncateStart returns the end of a text that is too long.
-func truncateStart(text string, most int) string {
+// truncateStart cuts the beginning of a text that is longer than limit characters.
+func truncateStart(text string, limit int) string {
 	n := utf8.RuneCountInString(text)
-	if n <= most {
+	if n <= limit {
 		return text
 	}
-	return omittedMark + string([]rune(text)[n-max(most-utf8.RuneCountInString(omittedMark), 0):])
+	return omittedMark + string([]rune(text)[n-max(limit-utf8.RuneCountInString(omittedMark), 0):])
 }

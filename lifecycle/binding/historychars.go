@@ -1,6 +1,6 @@
 package binding
 
-// Bounds of what a thread is told, in characters.
+// Bounds of the history for a thread, in characters.
 const (
 	minChars      = 24_000
 	maxChars      = 1_000_000
@@ -11,7 +11,7 @@ const (
 	partShare = 4 // a part is at most this fraction of the whole
 )
 
-// Bounds of what is kept free for the answer, in tokens.
+// Bounds of the free part of the context window, in tokens.
 const (
 	defaultReserve = 20_000
 	minPrompt      = 8_000 // or half of the window, if that is less
@@ -36,30 +36,29 @@ func freeTokens(window int, reserve *int) int {
 	return max(min(n, window-min(minPrompt, window/2)), 0)
 }
 
-// Compaction is the part of a host's settings that names the reserve. Values below zero do
-// not count.
+// Compaction holds the host's settings for the reserve. Negative values are ignored.
 type Compaction struct {
 	ReserveTokens      *int `json:"reserveTokens"`
 	ReserveTokensFloor *int `json:"reserveTokensFloor"`
 }
 
-// Reserve returns the reserve that the host asks for, nil when it names none. A reserve below
-// the floor rises to it; the usual reserve is the floor where the host names no other.
+// Reserve returns the host's reserve in tokens, at least the floor. It returns nil if the host gives
+// neither. The default floor is 20,000.
 func (c Compaction) Reserve() *int {
-	said := func(n *int) bool { return n != nil && *n >= 0 }
+	isGiven := func(n *int) bool { return n != nil && *n >= 0 }
 	floor := defaultReserve
-	if said(c.ReserveTokensFloor) {
+	if isGiven(c.ReserveTokensFloor) {
 		floor = *c.ReserveTokensFloor
 	}
 	switch {
-	case said(c.ReserveTokens):
+	case isGiven(c.ReserveTokens):
 		n := max(*c.ReserveTokens, floor)
 		return &n
-	case said(c.ReserveTokensFloor):
+	case isGiven(c.ReserveTokensFloor):
 		return &floor
 	}
 	return nil
 }
 
-// partChars returns how many characters one part of a message may have.
-func partChars(most int) int { return min(max(most/partShare, minPart), maxPart) }
+// partChars returns the maximum number of characters of one part of a message.
+func partChars(total int) int { return min(max(total/partShare, minPart), maxPart) }

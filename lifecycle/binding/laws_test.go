@@ -19,7 +19,7 @@ import (
 
 var lawNow = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// host is all that a thread can be started with, as values.
+// host holds all inputs of a thread, as values.
 type host struct {
 	servers, engine map[string]any
 	environments    []any
@@ -66,8 +66,8 @@ func drawHost(t *rapid.T) host {
 	return h
 }
 
-// inputs writes the host's values in some spelling, and makes the inputs of a decision of
-// them: what differs between two calls is for show.
+// inputs returns the inputs of a decision for the host's values. The spelling of the values differs
+// between two calls.
 func (h host) inputs(t rapid.TB, rnd *rand.Rand) binding.ThreadInputs {
 	check := func(err error) {
 		if err != nil {
@@ -123,7 +123,7 @@ func (h host) inputs(t rapid.TB, rnd *rand.Rand) binding.ThreadInputs {
 	return in
 }
 
-// bind does what a decision says, and puts the binding through its file.
+// bind carries out a decision and passes the binding through its file.
 func bind(t rapid.TB, b binding.Binding, in binding.ThreadInputs, d binding.Decision) binding.Binding {
 	var err error
 	switch d.Action {
@@ -145,8 +145,8 @@ func bind(t rapid.TB, b binding.Binding, in binding.ThreadInputs, d binding.Deci
 
 func source(t *rapid.T) *rand.Rand { return rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed"))) }
 
-// A turn in which nothing changes but the way it is said starts no thread.
-func TestLawPresentation(t *testing.T) {
+// A change of spelling starts no thread.
+func TestSpellingStartsNoThread(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, rnd := drawHost(t), source(t)
 		in := h.inputs(t, rnd)
@@ -162,8 +162,8 @@ func TestLawPresentation(t *testing.T) {
 	})
 }
 
-// The same over a long conversation, with all that there is.
-func TestThousandTurns(t *testing.T) {
+// The same for a long conversation with all inputs.
+func TestSpellingStartsNoThreadInThousandTurns(t *testing.T) {
 	h := host{
 		servers:      map[string]any{"a": map[string]any{"command": "x", "env": map[string]any{"K": "v", "L": "w"}}, "b": map[string]any{"url": "u"}},
 		engine:       map[string]any{"id": "e", "version": "1", "contextTokenBudget": 100000.0, "projection": map[string]any{"epoch": "1", "fingerprint": "f"}},
@@ -193,8 +193,8 @@ func TestThousandTurns(t *testing.T) {
 	}
 }
 
-// Whatever is resumed has the fingerprints that it was started with.
-func TestLawNoResumeAcross(t *testing.T) {
+// A resumed thread has the fingerprints that it was started with.
+func TestNoResumeAcrossFingerprints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := source(t)
 		was, is := drawHost(t), drawHost(t)
@@ -203,7 +203,7 @@ func TestLawNoResumeAcross(t *testing.T) {
 		same := old.UserMCPServers == in.UserMCPServers && old.Environments == in.Environments && old.DynamicTools == in.DynamicTools &&
 			(!in.Evaluated || old.MCPServers == in.MCPServers) && binding.SameEngine(old.ContextEngine, in.ContextEngine) &&
 			old.Plugins.Enabled == in.Plugins.Enabled && old.Plugins.Input == in.Plugins.Input
-		// Which apps there are counts unless no plugin is on that could have any.
+		// The apps count unless no plugin is enabled that could have any.
 		if same && in.Plugins.Enabled && (len(was.apps) == 0 || len(in.Plugins.EnabledKeys) > 0) {
 			same = old.Plugins.Config.Output == in.Plugins.Config.Output
 		}
@@ -213,9 +213,9 @@ func TestLawNoResumeAcross(t *testing.T) {
 	})
 }
 
-// Once the effect is in the binding, the same inputs resume; a transient thread leaves the
-// binding, and what comes after it, as they were.
-func TestLawNoPingPong(t *testing.T) {
+// With the new binding the same inputs resume. A transient thread changes neither the binding nor
+// later decisions.
+func TestSameInputsResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := source(t)
 		var b binding.Binding
@@ -240,7 +240,7 @@ func TestLawNoPingPong(t *testing.T) {
 	})
 }
 
-// toolsOf is the fingerprint of a catalogue, as another package of the bridge makes it.
+// toolsOf returns the fingerprint of a catalogue, like another package of the bridge does.
 func toolsOf(t rapid.TB, tools []map[string]json.RawMessage) string {
 	t.Helper()
 	list := make([]string, 0, len(tools))

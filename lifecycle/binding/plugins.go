@@ -39,10 +39,10 @@ func ReadPluginSettings(v rpc.Value) (PluginSettings, error) {
 		}
 	}
 	for i, plugin := range p.Plugins {
-		if !plugin.said {
+		if !plugin.hasDestructive {
 			p.Plugins[i].AllowDestructiveActions = p.AllowDestructiveActions
 		}
-		p.Plugins[i].said = false
+		p.Plugins[i].hasDestructive = false
 	}
 	return p, nil
 }
@@ -78,7 +78,7 @@ func readPlugin(v rpc.Value) (p Plugin, err error) {
 			p.Enabled, err = readBool(m)
 		case "allowDestructiveActions":
 			p.AllowDestructiveActions, err = readBool(m)
-			p.said = true
+			p.hasDestructive = true
 		default:
 			err = errors.New("it is not known; leave it out")
 		}

@@ -8,26 +8,25 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Malformed means that a text is no record: not JSON, or not an object. It is to be kept
-// aside and reported.
+// Malformed is the error for a text that is not a JSON object. The caller should keep the text and
+// report it.
 type Malformed struct{ Err error }
 
 func (e *Malformed) Error() string { return "the binding can't be read: " + e.Err.Error() }
 func (e *Malformed) Unwrap() error { return e.Err }
 
-// Foreign means that a record is not for us: of another version, or without a thread.
+// Foreign is the error for a record of another version or without a thread.
 type Foreign struct{ Why string }
 
-func (e *Foreign) Error() string { return "the binding is none that is known here: " + e.Why }
+func (e *Foreign) Error() string { return "the binding has an unknown form: " + e.Why }
 
-// Dropped is a value of a record that was left out.
+// Dropped is a value of a record that Read could not use.
 type Dropped struct{ Field, Why string }
 
 func (d Dropped) String() string { return d.Field + ": " + d.Why }
 
-// Read reads the record of the conversation in sessionFile, and tells what it left out. An
-// error is a *Malformed or a *Foreign, and there is no binding. A record whose thread is
-// the empty text is read, and not Bound.
+// Read reads the record of the conversation in sessionFile and returns the values that it dropped. An
+// error is a *Malformed or a *Foreign. A record with an empty threadId is valid but not Bound.
 func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error) {
 	doc, err := rpc.ParseValue(text)
 	switch {
@@ -55,10 +54,10 @@ func Read(text []byte, sessionFile string, o Options) (Binding, []Dropped, error
 		ModelProvider:               r.text("modelProvider"),
 		ApprovalPolicy:              r.word("approvalPolicy", setting.IsApproval),
 		Sandbox:                     r.word("sandbox", setting.IsSandbox),
-		KeepsSandbox:                r.truth("keepsSandbox"),
+		KeepsSandbox:                r.boolean("keepsSandbox"),
 		ServiceTier:                 setting.ServiceTier(r.text("serviceTier")),
 		DynamicTools:                r.text("dynamicToolsFingerprint"),
-		DynamicToolsContainDeferred: r.truth("dynamicToolsContainDeferred"),
+		DynamicToolsContainDeferred: r.boolean("dynamicToolsContainDeferred"),
 		UserMCPServers:              r.text("userMcpServersFingerprint"),
 		MCPServers:                  r.text("mcpServersFingerprint"),
 		HookGeneration:              r.word("nativeHookRelayGeneration", func(text string) bool { return !blank(text) }),
@@ -97,7 +96,7 @@ type reader struct {
 
 func (r *reader) drop(field, why string) { r.dropped = append(r.dropped, Dropped{field, why}) }
 
-// text is a text, "" when it is not there or none.
+// text reads a string, or "" if it is absent or not a string.
 func (r *reader) text(field string) string {
 	v := r.v.Get(field)
 	text, ok := v.Text()
@@ -107,7 +106,7 @@ func (r *reader) text(field string) string {
 	return text
 }
 
-// word is a text that is one of those that are known.
+// word reads a string that known accepts.
 func (r *reader) word(field string, known func(string) bool) string {
 	text := r.text(field)
 	if text == "" || known(text) {
@@ -117,7 +116,7 @@ func (r *reader) word(field string, known func(string) bool) string {
 	return ""
 }
 
-func (r *reader) truth(field string) bool {
+func (r *reader) boolean(field string) bool {
 	v := r.v.Get(field)
 	b, ok := v.Bool()
 	if !ok && v.Exists() {

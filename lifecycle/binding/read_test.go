@@ -53,8 +53,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// A field at a time is spoilt; it alone is lost, and named.
-func TestReadDropsOneByOne(t *testing.T) {
+// Read drops and reports one invalid field and keeps the others.
+func TestReadDropsInvalidField(t *testing.T) {
 	const good = `"fingerprint":"f","apps":{"x":{"configKey":"k","marketplaceName":"openai-bundled","pluginName":"n",` +
 		`"allowDestructiveActions":false,"mcpServerNames":[]}}`
 	for _, c := range []struct{ name, member, dropped string }{
@@ -102,7 +102,7 @@ func TestReadEmptyThread(t *testing.T) {
 	}
 }
 
-// What is written is read as it was.
+// Read returns the record that Encode wrote.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-zA-Z<&>"\\é🙂 ]{0,12}`)

@@ -8,7 +8,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// contextEngine reads the engine; a projection that can't be read is left out alone.
+// contextEngine reads the engine. An invalid projection is dropped alone.
 func (r *reader) contextEngine(field string) *ContextEngine {
 	v := r.v.Get(field)
 	if !v.Exists() {
@@ -38,8 +38,8 @@ func readProjectionRecord(v rpc.Value) *Projection {
 	return &Projection{Epoch: epoch, Fingerprint: fingerprint}
 }
 
-// pluginPolicy reads the context of the plugins' apps. It says what apps may do, so one
-// entry that can't be read makes the whole of it worthless.
+// pluginPolicy reads the policy of the plugins' apps. It says what apps may do, so one invalid entry
+// drops all of it.
 func (r *reader) pluginPolicy(field string) *PluginPolicy {
 	v := r.v.Get(field)
 	if !v.Exists() {
@@ -80,8 +80,7 @@ func pluginPolicy(v rpc.Value) (*PluginPolicy, error) {
 
 var marketplaces = []string{"openai-curated", "openai-bundled", "openai-primary-runtime"}
 
-// isMarketplace reports whether a marketplace is one whose apps can be trusted to be what
-// their names say. A record with an app of another marketplace is not read.
+// isMarketplace reports whether a marketplace is known, so that the names of its apps can be trusted.
 func isMarketplace(name string) bool { return slices.Contains(marketplaces, name) }
 
 func pluginApp(v rpc.Value) (PluginApp, error) {
@@ -102,7 +101,7 @@ func pluginApp(v rpc.Value) (PluginApp, error) {
 	return PluginApp{key, marketplace, plugin, destructive, servers}, nil
 }
 
-// texts is a list of strings.
+// texts reads a list of strings.
 func texts(v rpc.Value) ([]string, bool) {
 	if v.Kind() != rpc.Array {
 		return nil, false

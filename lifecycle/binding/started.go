@@ -4,12 +4,12 @@ import (
 	"errors"
 )
 
-// ThreadRequest holds the values of a request that the binding keeps beside the fingerprints.
+// ThreadRequest holds the values of a request that the binding keeps besides the fingerprints.
 type ThreadRequest struct {
 	SessionFile   string
 	Cwd           string
 	Model         string
-	ModelProvider string // where Codex's answer has none
+	ModelProvider string // used if Codex's response has none
 }
 
 // ThreadResponse is Codex's response to thread/start or thread/resume.
@@ -18,7 +18,7 @@ type ThreadResponse struct{ Thread, Model, ModelProvider string }
 var errNotBuilt = errors.New("bridge.plugins: the apps of the plugins were not looked up, so the session can't keep this thread")
 
 // NewStarted returns the binding of a thread that has started. If plugins are on, their
-// AppConfig must have been built: without it the thread would be replaced at once.
+// AppConfig must have been built: without it the next turn would replace the thread.
 func NewStarted(run ThreadRequest, in ThreadInputs, a ThreadResponse) (Binding, error) {
 	b := commonBinding(run, in, a)
 	b.Model = firstNonEmpty(a.Model, run.Model)
@@ -36,7 +36,7 @@ func NewStarted(run ThreadRequest, in ThreadInputs, a ThreadResponse) (Binding, 
 }
 
 // NewResumed returns the binding of a resumed thread; old is the previous binding. It does not
-// keep the policies of old: they are sent anew each time.
+// keep the approval policy and sandbox of old: each request sends them again.
 func NewResumed(old Binding, run ThreadRequest, in ThreadInputs, a ThreadResponse) Binding {
 	b := commonBinding(run, in, a)
 	b.Model = firstNonEmpty(run.Model, a.Model)

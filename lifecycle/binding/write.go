@@ -11,15 +11,15 @@ import (
 // timestamp is RFC 3339 in UTC with milliseconds.
 const timestamp = "2006-01-02T15:04:05.000Z"
 
-// Options are what reading and writing a record needs to know beside its text.
+// Options configure the reading and writing of a record.
 type Options struct {
-	// Now is written as the time of the change, and stands in for times that are missing.
+	// Now is the time of the change, and the default for missing times.
 	Now time.Time
 }
 
 func (o Options) now() string { return o.Now.UTC().Format(timestamp) }
 
-// Stamped is b as it is to be kept when it is written now.
+// Stamped returns b with the times of a write now and with normalized settings.
 func (b Binding) Stamped(o Options) Binding {
 	b.UpdatedAt = o.now()
 	if b.CreatedAt == "" {
@@ -30,7 +30,7 @@ func (b Binding) Stamped(o Options) Binding {
 	return b
 }
 
-// Encode is the text of the record's file. It does not stamp b.
+// Encode returns the text of the record's file. It does not change the times.
 func Encode(b Binding) []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -47,7 +47,7 @@ type record struct {
 	Binding
 }
 
-// MarshalJSON writes the versions of the parts, which have no other.
+// MarshalJSON adds the version.
 func (c ContextEngine) MarshalJSON() ([]byte, error) {
 	type plain ContextEngine
 	return marshal(struct {
@@ -56,7 +56,7 @@ func (c ContextEngine) MarshalJSON() ([]byte, error) {
 	}{schemaVersion, plain(c)})
 }
 
-// MarshalJSON writes the version and the mode, which have no other value.
+// MarshalJSON adds the version and the mode.
 func (p Projection) MarshalJSON() ([]byte, error) {
 	type plain Projection
 	return marshal(struct {
@@ -66,7 +66,7 @@ func (p Projection) MarshalJSON() ([]byte, error) {
 	}{schemaVersion, threadBootstrap, plain(p)})
 }
 
-// MarshalJSON writes empty collections as such: null is another value, and no context.
+// MarshalJSON writes nil maps as empty objects: Read does not accept null.
 func (p PluginPolicy) MarshalJSON() ([]byte, error) {
 	type plain PluginPolicy
 	if p.Apps == nil {
@@ -78,7 +78,7 @@ func (p PluginPolicy) MarshalJSON() ([]byte, error) {
 	return marshal(plain(p))
 }
 
-// marshal leaves <, > and & as they are.
+// marshal returns v as JSON, without escapes for <, > and &.
 func marshal(v any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)

@@ -37,7 +37,7 @@ func (r *request) build(ctx context.Context) error {
 	}
 	known := make(map[string]binding.PluginApp)
 	ids := make(map[string][]string)
-	for _, p := range r.asked.Plugins.On() {
+	for _, p := range r.asked.Plugins.EnabledPlugins() {
 		at, ok := installed[plugin{p.Marketplace, p.Name}]
 		if !ok {
 			r.o.Log.Warn("a plugin of a session is not installed, or is switched off in codex; it brings no apps", "plugin", p.Name, "marketplace", p.Marketplace)
