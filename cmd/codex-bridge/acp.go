@@ -55,25 +55,25 @@ func (c spawnCmd) Run(out io.Writer) error {
 		return err
 	}
 	settings := agentSettings(cfg)
-	show := newShow(out, c.JSON)
+	output := newAgentOutput(out, c.JSON)
 	children := acp.New(acp.Options{
 		Settings: func() acp.Settings { return settings },
 		Env:      env, Dir: folder, Version: Version, Turn: c.Timeout, Log: logger(cfg),
-		Judge: acp.Judge{Policy: g, Person: show.ask(os.Stdin, time.Duration(cfg.Approvals.Timeout))}.Decide, Notify: show.update,
+		Judge: acp.Judge{Policy: g, Person: output.ask(os.Stdin, time.Duration(cfg.Approvals.Timeout))}.Decide, Notify: output.update,
 	})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	result := children.Spawn(ctx, acp.Request{Task: c.Task, Agent: c.Agent, Cwd: folder, Resume: c.Resume}, acp.Requester{
-		Depth: depth(), Sandboxed: inSandbox(os.Environ()),
+		Depth: nestingDepth(), Sandboxed: inSandbox(os.Environ()),
 	})
-	err = show.follow(ctx, children, result)
+	err = output.follow(ctx, children, result)
 	children.Close(context.Background())
 	return errors.Join(err, record.Close())
 }
 
-// inSandbox tells whether we were started by a command in Codex's sandbox, which says so in
-// the environment (measured on Linux: CODEX_SANDBOX_NETWORK_DISABLED). The sandbox itself
-// holds all the same: this is for a reason that can be read.
+// inSandbox reports whether a command in Codex's sandbox started this process. Codex sets
+// CODEX_SANDBOX_NETWORK_DISABLED there (measured on Linux). The check only gives a readable
+// error: the sandbox holds without it.
 func inSandbox(env []string) bool {
 	return slices.ContainsFunc(env, func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")
@@ -81,32 +81,33 @@ func inSandbox(env []string) bool {
 	})
 }
 
-// show is what a person, or a script, sees of a run.
-type show struct {
+// agentOutput prints the updates of a run, as text or as JSON Lines.
+type agentOutput struct {
 	out      io.Writer
 	json     bool
-	terminal bool          // a person can be asked
-	begun    chan struct{} // the answer to the spawn has been shown
+	terminal bool          // the user can answer questions
+	started  chan struct{} // closed when the result of the spawn was printed
 	ended    chan acp.Update
-	line     bool // the last text has not ended its line
+	midLine  bool // the last text did not end with a newline
 }
 
-func newShow(out io.Writer, asJSON bool) *show {
+func newAgentOutput(out io.Writer, asJSON bool) *agentOutput {
 	in, err := os.Stdin.Stat()
 	words, err2 := os.Stderr.Stat()
 	terminal := err == nil && err2 == nil && in.Mode()&words.Mode()&os.ModeCharDevice != 0
-	return &show{out: out, json: asJSON, terminal: terminal && !asJSON, begun: make(chan struct{}), ended: make(chan acp.Update, 1)}
+	return &agentOutput{out: out, json: asJSON, terminal: terminal && !asJSON, started: make(chan struct{}), ended: make(chan acp.Update, 1)}
 }
 
-// follow waits for the end of a run that was accepted. An interrupt cancels it.
-func (s *show) follow(ctx context.Context, children *acp.Agents, r acp.Result) error {
+// follow prints the result of a spawn and waits until an accepted run ends. The end of ctx
+// cancels the run.
+func (s *agentOutput) follow(ctx context.Context, children *acp.Agents, r acp.Result) error {
 	if s.json {
-		_ = json.NewEncoder(s.out).Encode(r) // who reads it may have gone
+		_ = json.NewEncoder(s.out).Encode(r) // the reader may be gone
 	}
-	close(s.begun)
+	close(s.started)
 	if r.Status != acp.Accepted {
 		if s.json {
-			return silent(exitFailed)
+			return exitError(exitFailed)
 		}
 		return fmt.Errorf("%s: %s", r.Status, r.Error)
 	}
@@ -114,38 +115,38 @@ func (s *show) follow(ctx context.Context, children *acp.Agents, r acp.Result) e
 	select {
 	case end = <-s.ended:
 	case <-ctx.Done():
-		_ = children.Cancel(context.WithoutCancel(ctx), r.Child) // one that has ended has said so
+		_ = children.Cancel(context.WithoutCancel(ctx), r.Child) // an ended run has sent its last update
 		end = <-s.ended
 	}
 	switch {
 	case end.Kind == acp.Done && end.Stop == "end_turn":
 		return nil
 	case s.json:
-		return silent(exitFailed)
+		return exitError(exitFailed)
 	case end.Kind == acp.Done:
 		return fmt.Errorf("the agent ended its turn: %s", end.Stop)
 	}
 	return fmt.Errorf("%s: %s", end.Kind, end.Text)
 }
 
-// update shows one. It is called by one goroutine.
-func (s *show) update(u acp.Update) {
-	<-s.begun
+// update prints an update. Only one goroutine calls it.
+func (s *agentOutput) update(u acp.Update) {
+	<-s.started
 	if s.json {
 		_ = json.NewEncoder(s.out).Encode(u)
 	} else {
-		s.words(u)
+		s.print(u)
 	}
 	if u.Kind.IsFinal() {
 		s.ended <- u
 	}
 }
 
-func (s *show) words(u acp.Update) {
+func (s *agentOutput) print(u acp.Update) {
 	switch u.Kind {
 	case acp.Said:
 		fmt.Fprintf(s.out, "%s", plainText(u.Text))
-		s.line = !strings.HasSuffix(u.Text, "\n")
+		s.midLine = !strings.HasSuffix(u.Text, "\n")
 		return
 	case acp.Used:
 		if u.Tool.Title == "" {
@@ -155,9 +156,9 @@ func (s *show) words(u acp.Update) {
 	default:
 		return
 	}
-	if s.line {
+	if s.midLine {
 		fmt.Fprintln(s.out)
-		s.line = false
+		s.midLine = false
 	}
 	switch u.Kind {
 	case acp.Used:
@@ -167,22 +168,23 @@ func (s *show) words(u acp.Update) {
 	}
 }
 
-// ask asks who sits at the terminal, and writes lines to in; where there is none nobody is asked.
-func (s *show) ask(in io.Reader, wait time.Duration) acp.Approver {
+// ask returns an approver that asks the user at the terminal and reads answers from in.
+// Without a terminal it denies.
+func (s *agentOutput) ask(in io.Reader, wait time.Duration) acp.Approver {
 	if !s.terminal {
 		return func(context.Context, acp.Ask, string) acp.Answer {
 			return acp.Answer{Reason: "there is no terminal to ask at"}
 		}
 	}
-	said := follow.Listen(in)
-	var one sync.Mutex // question at a time
+	listener := follow.Listen(in)
+	var one sync.Mutex // one question at a time
 	return func(ctx context.Context, a acp.Ask, why string) acp.Answer {
 		one.Lock()
 		defer one.Unlock()
 		ctx, cancel := context.WithTimeoutCause(ctx, wait, errors.New("no answer came in time"))
 		defer cancel()
-		line, err := said.Next(ctx, func() {
-			fmt.Fprintf(os.Stderr, "\n%s asks: %s", plain(a.Agent), plain(asks(a)))
+		line, err := listener.Next(ctx, func() {
+			fmt.Fprintf(os.Stderr, "\n%s asks: %s", plain(a.Agent), plain(describeAsk(a)))
 			if why != "" {
 				fmt.Fprintf(os.Stderr, " (%s)", plain(why))
 			}
@@ -191,12 +193,12 @@ func (s *show) ask(in io.Reader, wait time.Duration) acp.Approver {
 		if err != nil {
 			return acp.Answer{Reason: err.Error()}
 		}
-		return acp.Answer{Allow: strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"), Reason: "said at the terminal"}
+		return acp.Answer{Allow: strings.EqualFold(line, "y") || strings.EqualFold(line, "yes"), Reason: "answered at the terminal"}
 	}
 }
 
-// asks is what an agent asks leave for, in a few words.
-func asks(a acp.Ask) string {
+// describeAsk is what an agent describeAsk leave for, in a few words.
+func describeAsk(a acp.Ask) string {
 	what := a.Title
 	if a.Command != nil && *a.Command != "" && (len(a.Files) == 0 || a.Kind == "execute") {
 		what = *a.Command
@@ -211,11 +213,11 @@ type listAgentsCmd struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// agentRow is an agent as the list has it. The names of the members are kept.
+// agentRow is an agent in the list. The JSON names are stable.
 type agentRow struct {
 	ID      string   `json:"id"`
 	Command []string `json:"command"`
-	Found   string   `json:"found,omitempty"` // the program; absent: there is none
+	Found   string   `json:"found,omitempty"` // the path of the program; empty if it is not installed
 	Default bool     `json:"default"`
 	Allowed bool     `json:"allowed"`
 }
@@ -230,7 +232,7 @@ func (c listAgentsCmd) Run(out io.Writer) error {
 		return json.NewEncoder(out).Encode(map[string]any{"enabled": cfg.ACP.Enabled, "agents": rows})
 	}
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(out, "no agents are configured; [acp.agents.NAME] of the configuration are, see docs/guides/agents.md")
+		_, err := fmt.Fprintln(out, "no agents are configured; add [acp.agents.NAME] to the configuration, see docs/guides/agents.md")
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
@@ -247,7 +249,7 @@ func (r agentRow) state(cfg *config.Config) string {
 	case !r.Allowed:
 		return "not in acp.allowed"
 	case r.Found == "":
-		return "its program is not there"
+		return "program not found"
 	case r.Default:
 		return "default"
 	}

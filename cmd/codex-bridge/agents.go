@@ -18,14 +18,14 @@ import (
 	"codex-bridge/lifecycle/acp"
 )
 
-// depthEnv counts the bridges with agents that lie above one.
+// depthEnv has the number of bridges with agents above this one.
 const depthEnv = "CODEX_BRIDGE_ACP_DEPTH"
 
-// agentsGrace is how long agents have to end once codex has: twice their own grace, and some.
+// agentsGrace is how long agents have to end after Codex: more than twice their own grace.
 const agentsGrace = 6 * time.Second
 
-// depth is how many there are. What can't be read counts as too many.
-func depth() int {
+// nestingDepth returns the number in depthEnv. An invalid number counts as too many.
+func nestingDepth() int {
 	text := os.Getenv(depthEnv)
 	if text == "" {
 		return 0
@@ -37,7 +37,7 @@ func depth() int {
 	return n
 }
 
-// agentSettings are those of the configuration.
+// agentSettings returns the settings of agents in the configuration.
 func agentSettings(cfg *config.Config) acp.Settings {
 	s := acp.Settings{Enabled: cfg.ACP.Enabled, Default: cfg.ACP.DefaultAgent, Allowed: cfg.ACP.Allowed, Agents: map[string][]string{}}
 	for id, agent := range cfg.ACP.Agents {
@@ -46,17 +46,17 @@ func agentSettings(cfg *config.Config) acp.Settings {
 	return s
 }
 
-// agentEnv is the environment of agents: our own, and for one that is a Codex the bridge as
-// its codex.
+// agentEnv returns the environment of agents: this process's, with CODEX_PATH set so that an
+// agent that runs Codex runs it through the bridge.
 func agentEnv(cfg *config.Config) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("our own program can't be found: %w", err)
+		return nil, fmt.Errorf("the path of codex-bridge can't be determined: %w", err)
 	}
-	return codex.Environ(os.Environ(), map[string]string{"CODEX_PATH": self, depthEnv: strconv.Itoa(depth() + 1)}, cfg.Codex.EnvRemove), nil
+	return codex.Environ(os.Environ(), map[string]string{"CODEX_PATH": self, depthEnv: strconv.Itoa(nestingDepth() + 1)}, cfg.Codex.EnvRemove), nil
 }
 
-// agents are those that an editor has work beside its conversation.
+// agents runs the ACP agents that an editor starts beside its conversation.
 type agents struct {
 	*acp.Agents
 	*acp.Feature
@@ -77,30 +77,30 @@ func newAgents(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Lo
 	a.Agents = acp.New(acp.Options{
 		Settings: func() acp.Settings { return agentSettings(a.config.Load()) },
 		Env:      env, Dir: dir, Version: Version, Log: log,
-		Judge:   acp.Judge{Policy: g, Person: acp.NewClientApprover(hi, a.patience)}.Decide,
+		Judge:   acp.Judge{Policy: g, Person: acp.NewClientApprover(hi, a.askTimeout)}.Decide,
 		Notify:  func(u acp.Update) { hi.Notify(acp.UpdateMethod, u) },
 		Journal: journal,
-		// An editor that asks for one has it: the session is called by its key.
+		// A client gets the session that it asks for by key.
 		Place: acp.Place{Prepare: func(acp.Requester) error { return nil }},
 	})
-	a.Feature = acp.NewFeature(a.Agents, hi.KnowsBridge, g.Sandboxed, depth())
+	a.Feature = acp.NewFeature(a.Agents, hi.KnowsBridge, g.Sandboxed, nestingDepth())
 	hi.AddMethods(acp.Methods...)
 	hi.AddStatus("agents", func() any { return a.List() })
 	return a, nil
 }
 
-// closeAgents ends the agents: politely, which may take as long again as it may take codex,
-// and does not wait for an editor that does not hear of it.
+// closeAgents ends the agents, within agentsGrace. It does not wait for a client that no
+// longer reads.
 func closeAgents(a *agents) {
 	ctx, cancel := context.WithTimeout(context.Background(), agentsGrace)
 	defer cancel()
 	a.Close(ctx)
 }
 
-// agentLogs is the folder of such logs, in that of the state.
+// agentLogs is the folder of the agents' logs in the state folder.
 const agentLogs = "acp"
 
-// journal is a log of what a conversation is told of an agent.
+// journal creates the log of the updates that a conversation gets from an agent.
 func journal(name string) (io.WriteCloser, string, error) {
 	folder, err := store.Folder()
 	if err != nil {
@@ -115,5 +115,5 @@ func journal(name string) (io.WriteCloser, string, error) {
 
 func (a *agents) setConfig(cfg *config.Config) { a.config.Store(cfg) }
 
-// patience is how long a person has to answer.
-func (a *agents) patience() time.Duration { return time.Duration(a.config.Load().Approvals.Timeout) }
+// askTimeout returns how long a user has to answer.
+func (a *agents) askTimeout() time.Duration { return time.Duration(a.config.Load().Approvals.Timeout) }

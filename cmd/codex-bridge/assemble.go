@@ -23,7 +23,7 @@ import (
 	"codex-bridge/relay/trace"
 )
 
-// assembly is one conversation's parts, put together.
+// assembly has the parts of one conversation.
 type assembly struct {
 	cfg    *config.Config
 	record *ledger
@@ -36,11 +36,11 @@ type assembly struct {
 	tools   *host.Feature
 	bound   *threads.Feature
 	options bridge.Options
-	ends    []func(context.Context) // of the parts that have one, in their order
+	closers []func(context.Context) // called by close, in this order
 }
 
-// assemble puts the parts together. What it returns has to be closed; what watches the
-// configuration ends with ctx.
+// assemble creates the parts of a conversation. The caller closes the assembly. The goroutine
+// that watches the configuration ends with ctx.
 func assemble(ctx context.Context, cfg *config.Config, command codex.Command, record *ledger, log *slog.Logger) (*assembly, error) {
 	a := &assembly{cfg: cfg, record: record, log: log}
 	a.options = bridge.Options{
@@ -54,14 +54,14 @@ func assemble(ctx context.Context, cfg *config.Config, command codex.Command, re
 		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
 		Log:        log,
 	}
-	if err := a.parts(ctx, command); err != nil {
+	if err := a.build(ctx, command); err != nil {
 		a.close(ctx)
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *assembly) parts(ctx context.Context, command codex.Command) (err error) {
+func (a *assembly) build(ctx context.Context, command codex.Command) (err error) {
 	tracer, err := newTrace(a.cfg, func(thread string) string { return a.bound.OpenSession(thread) }, a.log)
 	if err != nil {
 		return err
@@ -105,28 +105,28 @@ func (a *assembly) parts(ctx context.Context, command codex.Command) (err error)
 		Approvals: relay.approvals, Policy: a.guard, Memory: memory, Limiter: relay.limiter,
 		Record: recorder, HasPerson: line.Answers, Log: a.log,
 	})
-	a.adds(a.guard.Own(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
+	a.addFeatures(a.guard.Own(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(memory, a.hello.KnowsBridge), a.tools.ToolMethods(),
 		a.guard.Asking(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
 		approvals.New(approvals.Options{
 			Approvals: relay.approvals, Policy: a.guard, Memory: memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
 			Limiter: relay.limiter, Log: a.log,
 		}))
-	a.adds(injects...)
-	a.adds(a.tools)
+	a.addFeatures(injects...)
+	a.addFeatures(a.tools)
 
-	a.atEnd(func(context.Context) { closeTools(a.tools) })
-	a.atEnd(func(context.Context) { closeAgents(children) })
-	a.atEnd(func(context.Context) {
+	a.onClose(func(context.Context) { closeTools(a.tools) })
+	a.onClose(func(context.Context) { closeAgents(children) })
+	a.onClose(func(context.Context) {
 		if err := relay.Close(); err != nil {
-			a.log.Error("the hooks' socket was not closed in good order", "error", err)
+			a.log.Error("can't close the socket of the hooks", "error", err)
 		}
 	})
-	a.atEnd(func(ctx context.Context) {
+	a.onClose(func(ctx context.Context) {
 		if err := bound.Close(ctx); err != nil {
 			a.log.Error("the sessions of this process were not given back; they are free all the same, since it ends", "error", err)
 		}
 	})
-	a.records(tracer, report, line)
+	a.addRecorders(tracer, report, line)
 	return nil
 }
 
@@ -142,14 +142,14 @@ func (a *assembly) warnTooOld(ctx context.Context) {
 	}
 }
 
-// recorder is what keeps decisions, and who else is told of them.
+// recorder returns the decision log, extended by the trace and the telemetry if these are on.
 func (a *assembly) recorder(tracer *trace.Recorder, report *telemetry.Telemetry) guard.Recorder {
 	recorder := guard.Recorder(a.record)
 	if tracer != nil {
-		recorder = traced{recorder, tracer}
+		recorder = tracingRecorder{recorder, tracer}
 	}
 	if report != nil {
-		recorder = measured{recorder, report}
+		recorder = exportingRecorder{recorder, report}
 	}
 	return recorder
 }
@@ -181,40 +181,40 @@ func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 		}
 		return len(bound.All())
 	})
-	a.atEnd(func(context.Context) { line.Close() })
+	a.onClose(func(context.Context) { line.Close() })
 	return bound, line
 }
 
-// records are those who take down what is said. They stand where all others have had their
-// say, and end last.
-func (a *assembly) records(tracer *trace.Recorder, report *telemetry.Telemetry, line *turns.Feature) {
+// addRecorders adds the features that record messages. They come after all other features, and
+// close last.
+func (a *assembly) addRecorders(tracer *trace.Recorder, report *telemetry.Telemetry, line *turns.Feature) {
 	mirror := newTranscript(a.cfg, a.record, a.log)
 	if mirror != nil {
-		a.adds(mirror)
-		a.atEnd(func(context.Context) { mirror.Close() })
+		a.addFeatures(mirror)
+		a.onClose(func(context.Context) { mirror.Close() })
 	}
 	if report != nil {
-		a.adds(report)
-		a.atEnd(func(context.Context) { closeTelemetry(report, a.log) })
+		a.addFeatures(report)
+		a.onClose(func(context.Context) { closeTelemetry(report, a.log) })
 	}
-	a.adds(line.Last())
+	a.addFeatures(line.Last())
 	if tracer != nil {
 		a.options.Observer = tracer
-		a.atEnd(func(context.Context) { tracer.Close() })
+		a.onClose(func(context.Context) { tracer.Close() })
 	}
 	showTrace(a.hello, a.cfg, tracer)
 	showTranscript(a.hello, a.cfg, mirror)
 }
 
-func (a *assembly) adds(features ...bridge.Feature) {
+func (a *assembly) addFeatures(features ...bridge.Feature) {
 	a.options.Features = append(a.options.Features, features...)
 }
 
-func (a *assembly) atEnd(end func(context.Context)) { a.ends = append(a.ends, end) }
+func (a *assembly) onClose(end func(context.Context)) { a.closers = append(a.closers, end) }
 
-// close ends the parts.
+// close closes the parts.
 func (a *assembly) close(ctx context.Context) {
-	for _, end := range a.ends {
+	for _, end := range a.closers {
 		end(ctx)
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// refusedArgs is a command line that policy does not let reach codex.
+// refusedArgs is the error for a command line that the policy refuses.
 type refusedArgs struct{ problem string }
 
 func (e *refusedArgs) Error() string { return e.problem }
 
-// holdArgs gives the arguments that codex gets under this configuration. The
-// first own of them are the configuration's.
-func holdArgs(cfg *config.Config, args []string, own int, record guard.Recorder, log *slog.Logger) ([]string, error) {
+// applyArgsPolicy returns the arguments that Codex gets under this configuration, after it
+// recorded the decision. The first fromConfig arguments come from the configuration.
+func applyArgsPolicy(cfg *config.Config, args []string, fromConfig int, record guard.Recorder, log *slog.Logger) ([]string, error) {
 	if cfg.Policy.Mode == config.Off {
 		return args, nil
 	}
@@ -30,10 +30,10 @@ func holdArgs(cfg *config.Config, args []string, own int, record guard.Recorder,
 	if err != nil {
 		return nil, &refusedArgs{err.Error()}
 	}
-	d := p.DecideArgs(args, own)
-	text := "taken out of the command line"
+	d := p.DecideArgs(args, fromConfig)
+	text := "removed from the command line"
 	if p.Mode() == config.Audit {
-		text = "policy (audit: not applied): would be taken out of the command line"
+		text = "policy (audit: not applied): would be removed from the command line"
 	}
 	for _, c := range d.Changes {
 		log.Warn(text, "flag", c.Flag, "reason", c.Reason, "rule", c.Rule, "from", origin(cfg, c.Rule), "hint", c.Mend)
@@ -42,14 +42,14 @@ func holdArgs(cfg *config.Config, args []string, own int, record guard.Recorder,
 	switch {
 	case p.Mode() == config.Audit:
 		if d.Err != nil {
-			log.Warn("policy (audit: not applied): the command line would be refused", "reason", told(cfg, d.Err))
+			log.Warn("policy (audit: not applied): the command line would be refused", "reason", describeRefusal(cfg, d.Err))
 		}
 		if err != nil {
 			log.Error("a decision can't be written to the decision log", "error", err)
 		}
 		return args, nil
 	case d.Err != nil:
-		return nil, &refusedArgs{told(cfg, d.Err)}
+		return nil, &refusedArgs{describeRefusal(cfg, d.Err)}
 	case err != nil:
 		return nil, &refusedArgs{fmt.Sprintf("the decision about the command line can't be written to the decision log: %v; see codex-bridge doctor", err)}
 	}
@@ -59,7 +59,7 @@ func holdArgs(cfg *config.Config, args []string, own int, record guard.Recorder,
 	return d.Args, nil
 }
 
-// recordArgs writes down what was decided about a command line, before its effect.
+// recordArgs writes the decision about a command line to the decision log.
 func recordArgs(cfg *config.Config, args []string, d policy.ArgsDecision, record guard.Recorder) error {
 	if d.Verdict == policy.Pass {
 		return nil
@@ -80,12 +80,12 @@ func recordArgs(cfg *config.Config, args []string, d policy.ArgsDecision, record
 	return record.Append(ctx, entry)
 }
 
-// told is a refusal with the place of its rule.
-func told(cfg *config.Config, e *policy.ArgsError) string {
+// describeRefusal returns the text of a refusal, with the file and line of its rule.
+func describeRefusal(cfg *config.Config, e *policy.ArgsError) string {
 	return fmt.Sprintf("%s: %s (%s, %s); %s", e.What, e.Reason, e.Rule, origin(cfg, e.Rule), e.Mend)
 }
 
-// origin is the place that decided a rule.
+// origin returns the file and line that set a rule, or "default" for a built-in value.
 func origin(cfg *config.Config, rule string) string {
 	if place := cfg.Place(rule); place != "" {
 		return place

@@ -9,15 +9,15 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// completionCmd prints what a shell completes our own commands by. Codex's it does not know:
-// `codex completion` has those.
+// completionCmd prints a completion script for the bridge's own commands. For Codex's
+// commands there is `codex completion`.
 type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints the script; a line says how it is used.
+// Run prints the script. Its first line shows how to use it.
 func (c completionCmd) Run(out io.Writer, app *kong.Kong) error {
-	spots := spotsOf(app.Model.Node, "")
+	spots := completionNodes(app.Model.Node, "")
 	text := "# In .bashrc: source <(codex-bridge completion bash)\n" + bash(spots)
 	switch c.Shell {
 	case "fish":
@@ -29,22 +29,22 @@ func (c completionCmd) Run(out io.Writer, app *kong.Kong) error {
 	return err
 }
 
-// spot is where a command line can be, and what may come next.
-type spot struct {
-	path  string // the commands before, with a space between
+// completionNode is a command, and the words that may follow it.
+type completionNode struct {
+	path  string // the names of the command and its parents, separated by spaces
 	words []string
 	help  map[string]string // of the words
 }
 
-func spotsOf(n *kong.Node, path string) []spot {
-	here := spot{path: path, help: make(map[string]string)}
-	var below []spot
+func completionNodes(n *kong.Node, path string) []completionNode {
+	here := completionNode{path: path, help: make(map[string]string)}
+	var below []completionNode
 	for _, child := range n.Children {
 		if child.Hidden || child.Type != kong.CommandNode {
 			continue
 		}
 		here.add(child.Name, child.Help)
-		below = append(below, spotsOf(child, strings.TrimSpace(path+" "+child.Name))...)
+		below = append(below, completionNodes(child, strings.TrimSpace(path+" "+child.Name))...)
 	}
 	if path == "" {
 		here.add("app-server", "The proxy, which an editor starts.")
@@ -61,17 +61,17 @@ func spotsOf(n *kong.Node, path string) []spot {
 			}
 		}
 	}
-	return append([]spot{here}, below...)
+	return append([]completionNode{here}, below...)
 }
 
-func (p *spot) add(word, help string) {
+func (p *completionNode) add(word, help string) {
 	p.words = append(p.words, word)
 	help, _, _ = strings.Cut(help, ". ") // the first sentence
 	p.help[word] = strings.TrimSuffix(help, ".")
 }
 
-// bash is a function that follows the words so far from place to place.
-func bash(spots []spot) string {
+// bash returns a script whose function walks down the words typed so far.
+func bash(spots []completionNode) string {
 	var known, cases strings.Builder
 	for _, p := range spots {
 		fmt.Fprintf(&cases, "\t%q) words=%q ;;\n", p.path, strings.Join(p.words, " "))
@@ -94,8 +94,8 @@ complete -o default -F _codex_bridge codex-bridge
 `, strings.TrimSuffix(known.String(), " | "), cases.String())
 }
 
-// fish has a line for each word, with the commands that have to come before it.
-func fish(spots []spot) string {
+// fish returns a script with a line per word and the commands that must precede it.
+func fish(spots []completionNode) string {
 	var b strings.Builder
 	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }
 	for _, p := range spots {

@@ -17,7 +17,7 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// loadConfig reads the configuration for the folder we were started in.
+// loadConfig reads the configuration for the working folder.
 func loadConfig() (*config.Config, error) { return config.Load(configFiles()) }
 
 func configFiles() config.Options { return config.Discover(workspaceFolder()) }
@@ -33,7 +33,7 @@ func warnInvalid(cfg *config.Config, log *slog.Logger) {
 	}
 }
 
-// workspaceFolder is the folder that the bridge was started in, "" if that is gone.
+// workspaceFolder returns the working folder, or "" if it was removed.
 func workspaceFolder() string {
 	start, err := os.Getwd()
 	if err != nil {
@@ -42,11 +42,11 @@ func workspaceFolder() string {
 	return start
 }
 
-// errUnenforced: a restriction that this version does not act on must not look as
-// if it held.
+// errUnenforced is the error for a restriction that this version does not act on. The bridge
+// refuses it, because the user would rely on it.
 var errUnenforced = errors.New("the configuration asks for more than this version can enforce")
 
-// newGuard makes the policy of a conversation.
+// newGuard returns the policy of a conversation.
 func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*guard.Guard, error) {
 	p, err := newPolicy(cfg, log)
 	if err != nil {
@@ -74,8 +74,8 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	return g, nil
 }
 
-// configuredPrograms are the files that the commands of a configuration name with absolute paths: programs
-// that run outside of the sandbox, and their scripts.
+// configuredPrograms returns the files that commands of the configuration name with absolute
+// paths. These programs and scripts run outside the sandbox.
 func configuredPrograms(cfg *config.Config) (files []string) {
 	add := func(command []string) {
 		for _, word := range command {
@@ -99,9 +99,9 @@ func configuredPrograms(cfg *config.Config) (files []string) {
 	return files
 }
 
-// exposed returns an error if sandboxed commands could write something on which an enforced policy
-// rests, or could turn one of its writable roots elsewhere, or if Codex has variables that the policy
-// does not see.
+// exposed returns an error if sandboxed commands could change a file that the enforced policy
+// depends on, or redirect one of its writable roots. It also fails if Codex would load
+// environment variables that the policy does not see.
 func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 	var errs []error
 	for _, one := range p.LinkedRoots(world) {
@@ -118,7 +118,7 @@ func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 	return errors.Join(errs...)
 }
 
-// socketFolder is the folder of the hooks' sockets.
+// socketFolder returns the folder of the hooks' sockets.
 func socketFolder(world policy.State) (string, error) {
 	state, err := store.Folder()
 	if err != nil {
@@ -130,8 +130,8 @@ func socketFolder(world policy.State) (string, error) {
 	}), nil
 }
 
-// folderPolicies finds the policy of a folder with policy files that the bridge did not load at its start:
-// those of another folder and, with invalid, those of the folder it was started in.
+// folderPolicies returns a function that loads the policy of another folder. It returns nil for
+// a folder whose policy files the bridge loaded at its start, unless invalid is true.
 func folderPolicies(invalid bool, log *slog.Logger) func(folder string) (*policy.Policy, error) {
 	started := workspaceFolder()
 	return func(folder string) (*policy.Policy, error) {
@@ -155,12 +155,12 @@ func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 	var refused []error
 	for _, n := range cfg.Unenforced() {
 		if n.Restriction && cfg.Policy.Mode == config.Enforce {
-			mend := "take it out"
+			hint := "remove it"
 			if n.Mend != "" {
-				mend = n.Mend + "; or take it out"
+				hint = n.Mend + "; or remove it"
 			}
 			refused = append(refused, fmt.Errorf("%s:%d: %s: %w; %s, or set policy.mode to audit",
-				n.File, n.Line, n.Key, errUnenforced, mend))
+				n.File, n.Line, n.Key, errUnenforced, hint))
 			continue
 		}
 		log.Warn("this version does not act on the key yet", "key", n.Key, "file", n.File, "line", n.Line)

@@ -21,12 +21,12 @@ type decisionsCmd struct {
 }
 
 type listDecisionsCmd struct {
-	Since   moment `help:"Only decisions since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
-	Thread  string `help:"Only decisions of a thread."`
-	Method  string `help:"Only decisions about a method."`
-	Verdict string `help:"Only decisions with a verdict, such as deny or rewrite."`
-	Limit   int    `help:"The number of decisions, the newest; 0 for all." default:"50"`
-	JSON    bool   `help:"Print JSON." name:"json"`
+	Since   timeFlag `placeholder:"TIME" help:"Only decisions since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
+	Thread  string   `help:"Only decisions of a thread."`
+	Method  string   `help:"Only decisions about a method."`
+	Verdict string   `help:"Only decisions with a verdict, such as deny or rewrite."`
+	Limit   int      `help:"The number of decisions, the newest; 0 for all." default:"50"`
+	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
 func (c listDecisionsCmd) Run(out io.Writer) error {
@@ -34,7 +34,7 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 		return fmt.Errorf("--limit=%d: a number from 0", c.Limit)
 	}
 	all := []store.Entry{}
-	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+	err := readState(func(ctx context.Context, s *store.Store) error {
 		for e, err := range s.Decisions(ctx, store.Filter{
 			Since: c.Since.Time, Thread: c.Thread, Method: c.Method, Verdict: c.Verdict, Limit: c.Limit,
 		}) {
@@ -58,14 +58,14 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 	case err != nil:
 		return err
 	case len(all) == 0:
-		fmt.Fprintln(out, "no decision is like that")
+		fmt.Fprintln(out, "no matches")
 		return nil
 	}
 	return writeTable(out, all)
 }
 
-// writeArray writes the lines of the export as one array. An encoder would write
-// other escapes than those that are hashed.
+// writeArray writes the entries as one JSON array. It keeps the escapes of the hashed
+// lines, which encoding/json would change.
 func writeArray(out io.Writer, all []store.Entry) error {
 	p := &printer{w: out}
 	if len(all) == 0 {
@@ -107,12 +107,12 @@ func writeTable(out io.Writer, all []store.Entry) error {
 }
 
 type verifyDecisionsCmd struct {
-	Head noted `help:"Check that a head that this command printed earlier, HASH or HASH:NUMBER, is still in the log."`
+	Head headFlag `placeholder:"HEAD" help:"Check that a head that this command printed earlier, HASH or HASH:NUMBER, is still in the log."`
 }
 
 func (c verifyDecisionsCmd) Run(out io.Writer) error {
 	var head store.Head
-	err := readDecisions(func(ctx context.Context, s *store.Store) (err error) {
+	err := readState(func(ctx context.Context, s *store.Store) (err error) {
 		if head, err = s.Verify(ctx); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ type exportDecisionsCmd struct{}
 
 func (exportDecisionsCmd) Run(out io.Writer) error {
 	w := bufio.NewWriter(out)
-	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+	err := readState(func(ctx context.Context, s *store.Store) error {
 		for e, err := range s.Decisions(ctx, store.Filter{}) {
 			if err != nil {
 				return err
@@ -163,11 +163,11 @@ func (exportDecisionsCmd) Run(out io.Writer) error {
 	return errors.Join(err, w.Flush())
 }
 
-const noDecisions = "no decisions: the state is made with the first one"
+const noDecisions = "no decisions: the bridge creates the log with the first one"
 
-// readDecisions opens the state of the configuration, if there is one, and makes
-// nothing.
-func readDecisions(read func(context.Context, *store.Store) error) error {
+// readState calls read with the configured state, opened read-only. It returns
+// store.ErrNone if there is no state yet.
+func readState(read func(context.Context, *store.Store) error) error {
 	cfg, err := loadConfig()
 	if err != nil {
 		return err
@@ -191,11 +191,11 @@ func openState(ctx context.Context, cfg *config.Config, readOnly bool) (*store.S
 	return store.Open(ctx, o)
 }
 
-// moment is a time on the command line.
-type moment struct{ time.Time }
+// timeFlag is a flag with a time.
+type timeFlag struct{ time.Time }
 
 // UnmarshalText reads RFC 3339, or a duration before now.
-func (m *moment) UnmarshalText(text []byte) error {
+func (m *timeFlag) UnmarshalText(text []byte) error {
 	if d, err := time.ParseDuration(string(text)); err == nil && d >= 0 {
 		m.Time = time.Now().Add(-d)
 		return nil
@@ -206,11 +206,11 @@ func (m *moment) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// noted is a head on the command line.
-type noted struct{ store.Head }
+// headFlag is a flag with the head of the decision log.
+type headFlag struct{ store.Head }
 
 // UnmarshalText reads HASH or HASH:NUMBER.
-func (n *noted) UnmarshalText(text []byte) (err error) {
+func (n *headFlag) UnmarshalText(text []byte) (err error) {
 	n.Head, err = store.ParseHead(string(text))
 	return err
 }

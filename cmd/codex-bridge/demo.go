@@ -11,8 +11,8 @@ import (
 
 type demoCmd struct{}
 
-// Run plays the demo against the codex that CODEX_BRIDGE_CODEX names or PATH has.
-// The user's own configuration plays no part in it.
+// Run plays the demo with the codex of CODEX_BRIDGE_CODEX or PATH. It ignores the user's
+// configuration.
 func (demoCmd) Run(out rawOutput) error {
 	path, err := codex.Find("codex")
 	if err != nil {
@@ -27,7 +27,7 @@ func (demoCmd) Run(out rawOutput) error {
 	return demo.Run(ctx, demo.Options{Bridge: self, Codex: path, Out: out, Color: colored()})
 }
 
-// colored tells whether standard output is a terminal that takes colours.
+// colored reports whether standard output is a terminal with colours.
 func colored() bool {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false

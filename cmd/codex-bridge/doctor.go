@@ -22,12 +22,12 @@ type doctorCmd struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// finding is one line of the doctor's.
+// finding is one check of doctor, with an optional fix.
 type finding struct {
 	Name   string `json:"name"`
 	State  string `json:"state"` // ok | warn | broken
 	Detail string `json:"detail"`
-	Mend   string `json:"mend,omitempty"`
+	Hint   string `json:"mend,omitempty"`
 }
 
 const (
@@ -36,12 +36,12 @@ const (
 	broken = "broken"
 )
 
-// Run checks what a conversation needs. A capability that needs more adds a row.
+// Run prints all checks. It returns an exit status of 1 if one is broken.
 func (c doctorCmd) Run(out io.Writer) error {
 	findings := examine()
-	sick := false
+	failed := false
 	for _, f := range findings {
-		sick = sick || f.State == broken
+		failed = failed || f.State == broken
 	}
 	if c.JSON {
 		if err := json.NewEncoder(out).Encode(findings); err != nil {
@@ -50,13 +50,13 @@ func (c doctorCmd) Run(out io.Writer) error {
 	} else {
 		for _, f := range findings {
 			fmt.Fprintf(out, "%-6s  %-13s  %s\n", f.State, f.Name, f.Detail)
-			if f.Mend != "" {
-				fmt.Fprintf(out, "%-6s  %-13s  -> %s\n", "", "", f.Mend)
+			if f.Hint != "" {
+				fmt.Fprintf(out, "%-6s  %-13s  -> %s\n", "", "", f.Hint)
 			}
 		}
 	}
-	if sick {
-		return silent(exitFailed)
+	if failed {
+		return exitError(exitFailed)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func examine() []finding {
 	return append(all, examineCodex(cfg)...)
 }
 
-// examineInvalid returns a row for each fault of a workspace file that does not load.
+// examineInvalid returns a finding for each fault of a workspace file that does not load.
 func examineInvalid(cfg *config.Config) (all []finding) {
 	state, effect := warn, "correct the file; until then codex app-server runs without it"
 	if cfg.Policy.Mode == config.Enforce {
@@ -102,18 +102,18 @@ func examineInvalid(cfg *config.Config) (all []finding) {
 	return all
 }
 
-// profile is what stands for values of the policy, in the words of the configuration.
-func profile(p config.Policy) string {
-	var said []string
+// policyProfile returns the preset, security and ask settings as a prefix, or "".
+func policyProfile(p config.Policy) string {
+	var settings []string
 	for _, one := range [][2]string{{"preset", p.Preset}, {"security", p.Security}, {"ask", p.Ask}} {
 		if one[1] != "" {
-			said = append(said, one[0]+" "+one[1])
+			settings = append(settings, one[0]+" "+one[1])
 		}
 	}
-	if said == nil {
+	if settings == nil {
 		return ""
 	}
-	return strings.Join(said, ", ") + ": "
+	return strings.Join(settings, ", ") + ": "
 }
 
 func examinePolicy(cfg *config.Config) []finding {
@@ -122,13 +122,13 @@ func examinePolicy(cfg *config.Config) []finding {
 	case config.Off:
 		mode.Detail = "off: everything a client asks for reaches codex"
 	case config.Audit:
-		mode.State, mode.Detail, mode.Mend = warn, "audit: decisions are logged, and nothing is refused", `set policy.mode to "enforce" when the log looks right`
+		mode.State, mode.Detail, mode.Hint = warn, "audit: decisions are logged, and nothing is refused", `set policy.mode to "enforce" when the log looks right`
 	default:
-		mode.Detail = fmt.Sprintf("enforce: %sapproval %s by %s, sandbox at most %s, network %t", profile(cfg.Policy),
+		mode.Detail = fmt.Sprintf("enforce: %sapproval %s by %s, sandbox at most %s, network %t", policyProfile(cfg.Policy),
 			strings.Join(cfg.Policy.Approval, " or "), strings.Join(cfg.Policy.Reviewers, " or "), cfg.Policy.Sandbox, cfg.Policy.Network)
 	}
 	if _, err := policy.New(cfg.Policy, cfg.Place); err != nil {
-		mode.State, mode.Detail, mode.Mend = broken, err.Error(), "see docs/reference/configuration.md"
+		mode.State, mode.Detail, mode.Hint = broken, err.Error(), "see docs/reference/configuration.md"
 	}
 	all := []finding{mode}
 	if f, ok := examineCommands(cfg); ok {
@@ -140,9 +140,9 @@ func examinePolicy(cfg *config.Config) []finding {
 	for _, n := range cfg.Unenforced() {
 		f := finding{"policy", warn, fmt.Sprintf("%s:%d: %s is read, and this version does not act on it", n.File, n.Line, n.Key), ""}
 		if n.Restriction && cfg.Policy.Mode == config.Enforce {
-			f.State, f.Mend = broken, "take it out: a restriction that does not hold stops the start"
+			f.State, f.Hint = broken, "remove it: a restriction that this version can't enforce stops the start"
 			if n.Mend != "" {
-				f.Mend = n.Mend + "; a restriction that does not hold stops the start"
+				f.Hint = n.Mend + "; a restriction that this version can't enforce stops the start"
 			}
 		}
 		all = append(all, f)
@@ -150,19 +150,19 @@ func examinePolicy(cfg *config.Config) []finding {
 	return all
 }
 
-// examineGate tells who asks where a client wants to be asked about everything.
+// examineGate reports whether policy.gate is on, if the policy is enforced.
 func examineGate(cfg *config.Config) (finding, bool) {
 	switch {
 	case cfg.Policy.Mode != config.Enforce:
 		return finding{}, false
 	case cfg.Policy.Gate:
-		return finding{"gate", fine, "under untrusted the bridge asks in codex's place: what is accepted stays in the sandbox", ""}, true
+		return finding{"gate", fine, "with approval policy untrusted the bridge asks you; accepted commands stay in the sandbox", ""}, true
 	}
-	return finding{"gate", warn, "what a person accepts under untrusted may run outside of the sandbox: policy.gate is false (" + origin(cfg, "policy.gate") + ")",
+	return finding{"gate", warn, "with approval policy untrusted an accepted command may run outside the sandbox: policy.gate is false (" + origin(cfg, "policy.gate") + ")",
 		`set policy.gate = true, with "pre_tool_use" in hooks.events`}, true
 }
 
-// examineCommands tells that other codex commands run without the policy.
+// examineCommands warns if other Codex commands run without the policy.
 func examineCommands(cfg *config.Config) (finding, bool) {
 	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err != nil || p.Mode() != config.Enforce || !p.AllCommands() {
@@ -191,11 +191,11 @@ func examineCodex(cfg *config.Config) []finding {
 	found.Detail = fmt.Sprintf("%s, version %s", path, version)
 	switch {
 	case err != nil:
-		found.State, found.Detail, found.Mend = broken, err.Error(), "run it by hand, or name another one with "+codex.Env
+		found.State, found.Detail, found.Hint = broken, err.Error(), "run it by hand, or name another one with "+codex.Env
 	case codex.CheckVersion(version, cfg.Codex.MinVersion) != nil:
 		found.State, found.Detail = broken, codex.CheckVersion(version, cfg.Codex.MinVersion).Error()
 	case codex.CompareVersions(version, methods.Measured) > 0:
-		found.State, found.Mend = warn, "newer than "+methods.Measured+", with which this bridge was tested: fields that it does not know "+unknownFields(cfg.Policy.Mode)
+		found.State, found.Hint = warn, "newer than "+methods.Measured+", with which this bridge was tested: fields that it does not know "+unknownFields(cfg.Policy.Mode)
 	}
 	sandbox := finding{"sandbox", fine, "codex runs commands in its sandbox here", ""}
 	if text, err := ask(cfg, path, "sandbox", "--", "true"); err != nil {
@@ -216,14 +216,14 @@ func unknownFields(mode config.Mode) string {
 	return "pass"
 }
 
-// ask runs codex for a moment and returns what it printed, on stdout and stderr.
+// ask runs codex with args, for 20 seconds at most, and returns its stdout and stderr.
 func ask(cfg *config.Config, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	ended, err := child.Run(ctx, child.Command{
 		Args: append([]string{path}, args...), Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 		MaxStdout: 1 << 20, MaxStderr: 4096,
-		Grace: time.Second, // for what a wrapper leaves behind, with our pipe
+		Grace: time.Second, // for processes of a wrapper that still hold the pipe
 	})
 	if err == nil && ended.Code != 0 {
 		err = errors.New(ended.Status)

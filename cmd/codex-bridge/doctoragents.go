@@ -6,7 +6,7 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// examineAgents looks for the programs of agents, and does not run them: they may sign in.
+// examineAgents looks up the programs of agents. It does not run them, since they may sign in.
 func examineAgents(cfg *config.Config) []finding {
 	if len(cfg.ACP.Agents) == 0 {
 		return nil
@@ -21,7 +21,7 @@ func examineAgents(cfg *config.Config) []finding {
 		case !r.Allowed:
 			f.Detail = r.ID + ": not in acp.allowed"
 		case r.Found == "":
-			f.State, f.Detail, f.Mend = broken, fmt.Sprintf("%s: there is no program %q (%s)", r.ID, r.Command[0], origin(cfg, config.Key("acp", "agents", r.ID))), "install it, or name one that is there"
+			f.State, f.Detail, f.Hint = broken, fmt.Sprintf("%s: program %q not found (%s)", r.ID, r.Command[0], origin(cfg, config.Key("acp", "agents", r.ID))), "install it, or set another command"
 		}
 		all = append(all, f)
 	}

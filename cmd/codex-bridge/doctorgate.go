@@ -14,10 +14,10 @@ import (
 	"codex-bridge/cmd/internal/scripted"
 )
 
-// fireHook has the real codex run one of our hooks: a whole conversation through this
-// program under the user's configuration of the bridge and these policy files of the
-// workspace, with a model that is scripted and a CODEX_HOME of its own. It returns how
-// codex says that the run ended, and how many milliseconds it took.
+// fireHook makes the real Codex run a hook of the bridge. It plays a conversation through
+// this program with the user's configuration, these policy files of the workspace, a
+// scripted model and a temporary CODEX_HOME. It returns the status of the hook run and its
+// duration in milliseconds, as Codex reports them.
 func fireHook(policyFiles []string) (status, took string, err error) {
 	folder, err := scripted.Folder("codex-bridge-doctor-")
 	if err != nil {
@@ -33,7 +33,7 @@ func fireHook(policyFiles []string) (status, took string, err error) {
 	if err := errors.Join(os.Mkdir(project, 0o700), scripted.Home(home, model.URL(), "")); err != nil {
 		return "", "", err
 	}
-	for _, file := range policyFiles { // each in a folder below the one before: all of them count
+	for _, file := range policyFiles { // each file in a subfolder of the previous one, so that all are effective
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return "", "", err
@@ -55,18 +55,18 @@ func fireHook(policyFiles []string) (status, took string, err error) {
 		return "", "", err
 	}
 	env = append(append(os.Environ(), env...), "CODEX_BRIDGE_STATE="+filepath.Join(folder, "state"))
-	e, err := editor.Start(editor.Options{Argv: []string{self, "app-server"}, Env: env, Dir: project, Answer: declines})
+	e, err := editor.Start(editor.Options{Argv: []string{self, "app-server"}, Env: env, Dir: project, Answer: decline})
 	if err != nil {
 		return "", "", err
 	}
 	defer e.Close(time.Second)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	return firstRun(ctx, e, project)
+	return waitForHookRun(ctx, e, project)
 }
 
-// firstRun has the model call a tool, and waits for what codex says of the hook.
-func firstRun(ctx context.Context, e *editor.Editor, project string) (status, took string, err error) {
+// waitForHookRun makes the model call a tool and waits until Codex reports the hook run.
+func waitForHookRun(ctx context.Context, e *editor.Editor, project string) (status, took string, err error) {
 	if _, failed := e.Initialize(ctx, nil); failed != nil {
 		return "", "", failed
 	}
@@ -89,25 +89,25 @@ func firstRun(ctx context.Context, e *editor.Editor, project string) (status, to
 	case err != nil:
 		return "", "", err
 	case m.Method == "turn/completed":
-		return "", "", errors.New("codex ran a command, and no hook")
+		return "", "", errors.New("codex ran a command without a hook")
 	}
 	return editor.Member(m.Params, "run", "status"), editor.Member(m.Params, "run", "durationMs"), nil
 }
 
-// declines answers what codex asks about the doctor's command.
-func declines(context.Context, editor.Message) (any, *editor.Error) {
+// decline declines Codex's approval requests.
+func decline(context.Context, editor.Message) (any, *editor.Error) {
 	return map[string]string{"decision": "decline"}, nil
 }
 
-// provenHooks is the doctor's row.
-func provenHooks(cfg *config.Config) finding {
+// examineHookRun reports whether Codex runs the hooks of the bridge.
+func examineHookRun(cfg *config.Config) finding {
 	policyFiles := slices.DeleteFunc(cfg.Files(), func(file string) bool { return filepath.Base(file) != config.WorkspaceFile })
 	status, took, err := fireHook(policyFiles)
 	switch {
 	case err != nil:
-		return finding{"hooks", broken, fmt.Sprintf("a hook could not be fired: %v", err), `see what "codex-bridge app-server" says on stderr with CODEX_BRIDGE_LOG=info`}
+		return finding{"hooks", broken, fmt.Sprintf("the test of a hook failed: %v", err), `see the stderr of "codex-bridge app-server" with CODEX_BRIDGE_LOG=info`}
 	case status != "completed" && status != "blocked":
-		return finding{"hooks", broken, "codex ran a hook of the bridge, and it " + status, "see what \"codex-bridge app-server\" says on stderr"}
+		return finding{"hooks", broken, "codex ran a hook of the bridge, and it " + status, "see the stderr of \"codex-bridge app-server\""}
 	}
 	return finding{"hooks", fine, "codex asks the bridge before it runs a tool: a hook was fired and answered in " + took + " ms", ""}
 }

@@ -16,8 +16,8 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// examineHooks tells whether codex would run hooks of a thread at all: a machine's
-// requirements can drop them silently (measured).
+// examineHooks reports whether Codex runs the hooks of threads. The machine's requirements
+// can drop them silently (measured).
 func examineHooks(cfg *config.Config, path string) finding {
 	result, err := askServer(cfg, path, "configRequirements/read")
 	var answer struct {
@@ -34,13 +34,13 @@ func examineHooks(cfg *config.Config, path string) finding {
 	case err != nil:
 		return finding{"hooks", warn, fmt.Sprintf("codex's requirements can't be read: %v", err), `see "codex app-server"`}
 	case answer.Requirements.AllowManagedHooksOnly:
-		return finding{"hooks", state, "the machine's requirements let codex run managed hooks only; those of a thread are dropped without a word",
-			"take allow_managed_hooks_only out of requirements.toml, where the machine is yours"}
+		return finding{"hooks", state, "the machine's requirements let codex run managed hooks only; codex silently drops the hooks of threads",
+			"remove allow_managed_hooks_only from requirements.toml, if you manage the machine"}
 	}
 	if !cfg.Hooks.On {
 		return finding{"hooks", fine, "off: the policy does not enforce, and there is no [hooks] section", ""}
 	}
-	return provenHooks(cfg)
+	return examineHookRun(cfg)
 }
 
 // askServer starts an app-server for one request and returns the result.
@@ -49,7 +49,7 @@ func askServer(cfg *config.Config, path, method string) (json.RawMessage, error)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, append(append([]string{}, cfg.Codex.Args...), "app-server")...)
 	cmd.Env = codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)
-	cmd.WaitDelay = time.Second // for what a wrapper leaves behind
+	cmd.WaitDelay = time.Second // for processes of a wrapper that still hold the pipe
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func askServer(cfg *config.Config, path, method string) (json.RawMessage, error)
 		return nil, err
 	}
 	result, err := converse(in, out, method)
-	_ = in.Close() // its end: codex leaves
-	_ = cmd.Wait() // how is of no interest once it has answered
+	_ = in.Close() // makes Codex exit
+	_ = cmd.Wait() // the exit status does not matter after the response
 	return result, err
 }
 
@@ -96,5 +96,5 @@ func converse(in io.Writer, out io.Reader, method string) (json.RawMessage, erro
 	if err := scanner.Err(); err != nil {
 		return nil, err
 	}
-	return nil, errors.New("codex ended without an answer")
+	return nil, errors.New("codex ended without a response")
 }

@@ -8,7 +8,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// examineImages tells which model describes images, where the configuration names one.
+// examineImages checks image.model, if it is set.
 func examineImages(cfg *config.Config) []finding {
 	model := cfg.Image.Model
 	if model == "" {
@@ -18,7 +18,7 @@ func examineImages(cfg *config.Config) []finding {
 	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err == nil && p.Mode() == config.Enforce && !p.AllowsModel(model) {
 		f.State, f.Detail = warn, fmt.Sprintf("image.model is %s (%s), which policy.models does not allow", model, origin(cfg, "image.model"))
-		f.Mend = "name one that it allows, or leave it out"
+		f.Hint = "set an allowed model, or remove the key"
 	}
 	return []finding{f}
 }

@@ -14,11 +14,11 @@ import (
 	"codex-bridge/bridge/methods"
 )
 
-// schemaTime is how long codex may take to print its schema; measured: half a second.
+// schemaTime bounds how long Codex may take to print its schema. Measured: half a second.
 const schemaTime = 20 * time.Second
 
-// examineMethods holds the codex at hand, and the names of [policy.methods],
-// against the method table.
+// examineMethods compares the methods of the installed Codex, and the names in
+// [policy.methods], with the method table.
 func examineMethods(cfg *config.Config, path, version string) []finding {
 	table := finding{"methods", fine, fmt.Sprintf("all %d names of codex %s are judged", len(methods.Rows()), version), ""}
 	var p codex.Protocol
@@ -27,43 +27,43 @@ func examineMethods(cfg *config.Config, path, version string) []finding {
 	}
 	all := []finding{table}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Policy.Methods)) {
-		odd := strange(name)
+		problem := overrideProblem(name)
 		_, request := p.Methods[methods.ClientRequest][name]
 		_, notification := p.Methods[methods.ClientNotification][name]
 		_, asked := p.Methods[methods.ServerRequest][name]
-		if odd == "" || request || notification || asked {
+		if problem == "" || request || notification || asked {
 			continue
 		}
-		all = append(all, finding{"methods", warn, fmt.Sprintf("%s: policy.methods names %q: %s", overrideOrigin(cfg, name), name, odd),
+		all = append(all, finding{"methods", warn, fmt.Sprintf("%s: policy.methods names %q: %s", overrideOrigin(cfg, name), name, problem),
 			`"codex-bridge methods" prints the names`})
 	}
 	return all
 }
 
-// compareMethods asks a codex that was not measured for its names.
+// compareMethods compares the methods of a Codex version other than the tested one.
 func compareMethods(cfg *config.Config, path, version string) (codex.Protocol, finding) {
 	ctx, cancel := context.WithTimeout(context.Background(), schemaTime)
 	defer cancel()
 	p, err := codex.LoadProtocol(ctx, codex.Command{
 		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	})
-	mend := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", methods.Measured, unknownMethods(cfg))
+	hint := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", methods.Measured, unknownMethods(cfg))
 	if err != nil {
-		return codex.Protocol{}, finding{"methods", warn, fmt.Sprintf("the names of codex %s can't be read: %v", version, err), mend}
+		return codex.Protocol{}, finding{"methods", warn, fmt.Sprintf("the names of codex %s can't be read: %v", version, err), hint}
 	}
 	var news []string
-	asked := false
+	fromClient := false
 	for _, side := range methods.Sides() {
 		if unknown, _ := methods.Diff(side, p.Names(side)); len(unknown) > 0 {
 			news = append(news, side.String()+" "+strings.Join(unknown, ", "))
-			asked = asked || side.IsFromClient()
+			fromClient = fromClient || side.IsFromClient()
 		}
 	}
 	if news == nil {
-		return *p, finding{"methods", fine, fmt.Sprintf("codex %s has no name that the table of %s does not judge", version, methods.Measured), ""}
+		return *p, finding{"methods", fine, fmt.Sprintf("all methods of codex %s are in the table of codex %s", version, methods.Measured), ""}
 	}
-	if !asked {
-		mend = ""
+	if !fromClient {
+		hint = ""
 	}
-	return *p, finding{"methods", warn, fmt.Sprintf("codex %s has names that nobody has judged: %s", version, strings.Join(news, "; ")), mend}
+	return *p, finding{"methods", warn, fmt.Sprintf("codex %s has methods that this bridge does not know: %s", version, strings.Join(news, "; ")), hint}
 }

@@ -11,29 +11,29 @@ import (
 	"codex-bridge/bridge/userrules"
 )
 
-// examineUserRules tells what the user's own rules for commands come to under a policy.
+// examineUserRules reports what the user's own Codex rules may do under an enforced policy.
 func examineUserRules(cfg *config.Config) []finding {
 	if cfg.Policy.Mode != config.Enforce {
 		return nil
 	}
 	const name = "codex rules"
 	if !slices.Contains(cfg.Hooks.Events, "pre_tool_use") {
-		return []finding{{name, warn, "those of the user's own let commands out of the sandbox without a question: no hook sees them", `set "pre_tool_use" in hooks.events`}}
+		return []finding{{name, warn, "your own Codex rules let commands out of the sandbox without a question: no hook sees them", `set "pre_tool_use" in hooks.events`}}
 	}
 	set := new(userrules.Reader).Read(guard.RuleFolders(guard.WorldOf(cfg.Codex))...)
 	lets := set.Allowing()
 	switch shell := set.AllowingShell(); {
 	case set.Err != nil:
-		return []finding{{name, broken, set.Err.Error(), "until then no command runs"}}
+		return []finding{{name, broken, set.Err.Error(), "fix the rules: until then no command runs"}}
 	case shell != nil:
-		return []finding{{name, warn, shell.String() + " lets a shell out of the sandbox, and with it whatever it runs", "take it out: until then nothing runs but a command with plain words"}}
+		return []finding{{name, warn, shell.String() + " lets a shell, and any command that it runs, out of the sandbox", "remove it: until then only commands of plain words run"}}
 	case len(lets) == 0:
-		return []finding{{name, fine, "none of the user's own lets a command out of the sandbox", ""}}
+		return []finding{{name, fine, "no rule of yours lets a command out of the sandbox", ""}}
 	}
-	return []finding{{name, fine, fmt.Sprintf("%d of the user's own let commands out of the sandbox, the first %s; through the bridge these run inside", len(lets), lets[0].String()), ""}}
+	return []finding{{name, fine, fmt.Sprintf("%d of your rules let commands out of the sandbox, the first is %s; through the bridge these commands run inside", len(lets), lets[0].String()), ""}}
 }
 
-// examineRules names the rules whose wildcards match tools that no hook sees.
+// examineRules warns about rules whose wildcards match tools without a hook.
 func examineRules(cfg *config.Config) []finding {
 	var all []finding
 	for _, rule := range cfg.Policy.Rules {
@@ -47,7 +47,7 @@ func examineRules(cfg *config.Config) []finding {
 	return all
 }
 
-// userRules is the row of bridge/status.
+// userRules returns the codexRules entry of bridge/status.
 func userRules(set *userrules.Set) map[string]any {
 	row := map[string]any{"lets": len(set.Allowing())}
 	if set.Err != nil {

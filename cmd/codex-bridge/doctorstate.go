@@ -12,7 +12,7 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// examineState looks at the database and at the chain in it, and leaves nothing behind.
+// examineState checks the database, its hash chain and its sessions. It creates nothing.
 func examineState(cfg *config.Config) []finding {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -20,25 +20,25 @@ func examineState(cfg *config.Config) []finding {
 	s, err := openState(ctx, cfg, true)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNone):
-		return []finding{sickState(err)}
+		return []finding{stateProblem(err)}
 	case unwritable != nil && err != nil:
-		return []finding{sickState(unwritable)}
+		return []finding{stateProblem(unwritable)}
 	case err != nil:
-		return []finding{{"state", fine, "none yet; it is made with the first decision", ""}}
+		return []finding{{"state", fine, "none yet; the bridge creates it with the first decision", ""}}
 	}
 	defer func() { _ = s.Close() }()
 	if unwritable != nil {
-		return []finding{sickState(unwritable), examineDecisions(ctx, s), examineSessions(ctx, s)}
+		return []finding{stateProblem(unwritable), examineDecisions(ctx, s), examineSessions(ctx, s)}
 	}
 	detail := fmt.Sprintf("%s, schema %d", s.Where(), s.Version())
 	if cfg.Store.URL == "" {
-		detail += "; folder and files are their owner's alone"
+		detail += "; only the owner can read the folder and files"
 	}
 	return []finding{{"state", fine, detail, ""}, examineDecisions(ctx, s), examineSessions(ctx, s)}
 }
 
-// examineExposed reports what sandboxed commands could write of what the policy rests on, and where
-// the hooks' socket is.
+// examineExposed reports files that the policy depends on and that sandboxed commands could
+// write, and the folder of the hooks' socket.
 func examineExposed(cfg *config.Config) []finding {
 	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err != nil || p.Mode() != config.Enforce {
@@ -65,8 +65,8 @@ func examineExposed(cfg *config.Config) []finding {
 	return []finding{{"protection", fine, "commands can't write the configuration, the state or codex's own folder by way of a temporary folder; the hooks' socket is in " + folder, ""}}
 }
 
-// examineWriting tells why nothing can be written to the state folder. Of a server it is seen
-// when something is.
+// examineWriting returns an error if the state folder is not writable. For a database server
+// it returns nil, since only a write would show it.
 func examineWriting(cfg *config.Config) error {
 	if cfg.Store.URL != "" {
 		return nil
@@ -78,7 +78,7 @@ func examineWriting(cfg *config.Config) error {
 	return store.Writable(folder)
 }
 
-func sickState(err error) finding {
+func stateProblem(err error) finding {
 	var access *store.AccessError
 	var newer *store.VersionError
 	switch {
@@ -87,7 +87,7 @@ func sickState(err error) finding {
 	case errors.As(err, &newer):
 		return finding{"state", broken, err.Error(), ""}
 	}
-	return finding{"state", broken, err.Error(), "without it nothing can be changed or refused, so that what would be is not let through either"}
+	return finding{"state", broken, err.Error(), "without it the bridge can't record decisions, so it rejects every message that it would change or refuse"}
 }
 
 func examineDecisions(ctx context.Context, s *store.Store) finding {
@@ -103,15 +103,15 @@ func examineDecisions(ctx context.Context, s *store.Store) finding {
 	return finding{"decisions", fine, fmt.Sprintf("%d, none changed; head %.12s…", head.Seq, head.Hash), ""}
 }
 
-// examineSessions counts the sessions that have a thread. A record that can't be read costs
-// a session its thread, so that somebody should hear of it.
+// examineSessions counts the sessions that have a thread. It warns about unreadable records,
+// because their sessions have lost their threads.
 func examineSessions(ctx context.Context, s *store.Store) finding {
-	bound, aside, err := s.CountBindings(ctx)
+	bound, unreadable, err := s.CountBindings(ctx)
 	switch {
 	case err != nil:
 		return finding{"sessions", broken, err.Error(), "without it no session finds its thread"}
-	case aside > 0:
-		return finding{"sessions", warn, fmt.Sprintf("%d have a thread; records that could not be read and are kept aside: %d", bound, aside),
+	case unreadable > 0:
+		return finding{"sessions", warn, fmt.Sprintf("%d have a thread; records that could not be read and are kept aside: %d", bound, unreadable),
 			"see the table bindings_aside of the database: another version may have written them"}
 	}
 	return finding{"sessions", fine, fmt.Sprintf("%d have a thread; see \"codex-bridge threads list\"", bound), ""}

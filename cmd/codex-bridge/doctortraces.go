@@ -11,8 +11,7 @@ import (
 	"codex-bridge/relay/trace"
 )
 
-// examineTraces looks at the folder of the traces, where they are written, and makes
-// nothing.
+// examineTraces checks the folder of the traces, if tracing is on. It creates nothing.
 func examineTraces(cfg *config.Config) []finding {
 	if !cfg.Trace.Enabled {
 		return nil
@@ -22,7 +21,7 @@ func examineTraces(cfg *config.Config) []finding {
 		return []finding{{"traces", broken, err.Error(), ""}}
 	}
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
-		return []finding{{"traces", fine, "none yet; " + folder + " is made with the first thread", ""}}
+		return []finding{{"traces", fine, "none yet; " + folder + " is created with the first thread", ""}}
 	}
 	err = store.PrivateFolder(folder)
 	var access *store.AccessError

@@ -35,8 +35,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// There is no codex here to ask for its configuration, and no thread: see
-	// guard.Explain.
+	// No Codex runs here, so its configuration and threads are unknown: see guard.Explain.
 	world := guard.WorldOf(cfg.Codex)
 	guard.AddPrograms(&world, configuredPrograms(cfg)...)
 	if folder, err := filepath.Abs(c.Workspace); err != nil {
@@ -69,7 +68,7 @@ func (c explainCmd) message(in io.Reader) (*rpc.Message, error) {
 	if err != nil {
 		var refused *rpc.MessageError
 		if errors.As(err, &refused) {
-			return nil, fmt.Errorf("%s: codex would not see this: error %d: %s", name, refused.Err.Code, refused.Err.Message)
+			return nil, fmt.Errorf("%s: codex would not get this: error %d: %s", name, refused.Err.Code, refused.Err.Message)
 		}
 		return nil, err
 	}
@@ -91,7 +90,7 @@ func (c explainCmd) print(out io.Writer, e guard.Explanation) error {
 		w.line("error %d: %s", d.Err.Code, d.Err.Message)
 	}
 	if d.Answer != nil {
-		w.line("codex is answered, and the client does not hear of it: %s", d.Answer)
+		w.line("the bridge responds to codex, and the client does not get the request: %s", d.Answer)
 	}
 	w.changes("", d.Changes)
 	for _, answer := range e.Answers {
@@ -115,27 +114,27 @@ func (c explainCmd) print(out io.Writer, e guard.Explanation) error {
 	return w.err
 }
 
-// by is the place in the files that decided a rule; nothing for a default.
-func by(place string) string {
+// placeSuffix returns the file and line that set a rule, in parentheses; "" for a default.
+func placeSuffix(place string) string {
 	if place == "" {
 		return ""
 	}
 	return " (" + place + ")"
 }
 
-func orNothing(raw json.RawMessage, nothing string) string {
+func valueOr(raw json.RawMessage, nothing string) string {
 	if raw == nil {
 		return nothing
 	}
 	return string(raw)
 }
 
-// changes prints what was changed, and why.
+// changes prints the changed fields with rule and reason.
 func (p *printer) changes(indent string, all []policy.Change) {
 	for _, change := range all {
 		p.line("")
-		p.line("%s%s: %s -> %s", indent, change.Field, orNothing(change.From, "left out"), orNothing(change.To, "taken out"))
-		p.line("%s    %s%s: %s", indent, change.Rule, by(change.Origin), change.Reason)
+		p.line("%s%s: %s -> %s", indent, change.Field, valueOr(change.From, "left out"), valueOr(change.To, "taken out"))
+		p.line("%s    %s%s: %s", indent, change.Rule, placeSuffix(change.Origin), change.Reason)
 	}
 }
 

@@ -26,7 +26,7 @@ type listGrantsCmd struct {
 
 func (c listGrantsCmd) Run(out io.Writer) error {
 	all := []approvals.Grant{}
-	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+	err := readState(func(ctx context.Context, s *store.Store) error {
 		kept, err := s.Grants(ctx)
 		for _, g := range kept {
 			all = append(all, approvals.Grant{Grant: g, Remember: approvals.Always})
@@ -49,7 +49,7 @@ func (c listGrantsCmd) Run(out io.Writer) error {
 	for _, g := range all {
 		expires := g.Expires.Format(time.RFC3339)
 		if !g.At(time.Now()) {
-			expires += " (counts no more)"
+			expires += " (no longer valid)"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(g.ID), expires, plain(g.Tool), plain(g.What), plain(g.Workspace), plain(g.Client))
 	}
@@ -67,8 +67,8 @@ func (c revokeGrantsCmd) Run(out io.Writer) error {
 	if c.All == (len(c.IDs) > 0) {
 		return errors.New("give the ids of grants, as \"codex-bridge grants list\" shows them, or --all")
 	}
-	// Who has nothing to revoke gets no state made.
-	err := readDecisions(func(context.Context, *store.Store) error { return nil })
+	// Without a state there is nothing to revoke, so do not create one.
+	err := readState(func(context.Context, *store.Store) error { return nil })
 	if errors.Is(err, store.ErrNone) && c.All {
 		fmt.Fprintln(out, noGrants)
 		return nil
@@ -98,7 +98,7 @@ func (c revokeGrantsCmd) revoke(ctx context.Context, s *store.Store, out io.Writ
 			return err
 		}
 		fmt.Fprintf(out, "%d revoked\n", n)
-		fmt.Fprintln(os.Stderr, "codex-bridge: those for a session live in their bridge; end it, or revoke them there")
+		fmt.Fprintln(os.Stderr, "codex-bridge: a running bridge keeps its session approvals; end it, or revoke them there")
 		return nil
 	}
 	var unknown []string

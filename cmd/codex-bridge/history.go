@@ -19,7 +19,7 @@ type historyCmd struct {
 type searchHistoryCmd struct {
 	Query  []string `arg:"" help:"The query."`
 	Thread string   `help:"Only records of a thread."`
-	Since  moment   `help:"Only records since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
+	Since  timeFlag `placeholder:"TIME" help:"Only records since a time (\"2026-03-01T09:00:00Z\") or for a duration (\"24h\")."`
 	Kind   string   `help:"Only records of a kind: user, assistant, reasoning, plan, tool, compaction or gap."`
 	Limit  int      `help:"The number of results." default:"20"`
 	JSON   bool     `help:"Print JSON." name:"json"`
@@ -36,7 +36,7 @@ func (c searchHistoryCmd) Run(out io.Writer) error {
 	}
 	found := []store.Found{}
 	empty := false
-	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+	err := readState(func(ctx context.Context, s *store.Store) error {
 		all, err := s.Find(ctx, store.Search{Query: strings.Join(c.Query, " "), Thread: c.Thread, Kind: store.Kind(c.Kind), Since: c.Since.Time, Limit: c.Limit})
 		found = append(found, all...)
 		if err == nil && len(all) == 0 {

@@ -27,15 +27,15 @@ import (
 // hookStatus is what Codex shows while a hook of ours runs.
 const hookStatus = "codex-bridge"
 
-// hooks is the relay of Codex's hooks: what is installed in a thread, the socket that
-// its processes ask, and what they are answered.
+// hooks relays Codex's hooks. It selects the hooks of a thread, owns the socket that the hook
+// processes connect to, and answers them.
 type hooks struct {
 	guard   *guard.Guard
 	hello   *hello.Hello
 	answer  *handlers.Chain
 	gate    *gate.Gate
 	inject  *inject.Feature
-	limiter *approvals.Limiter // of what a person is asked, in whichever way
+	limiter *approvals.Limiter // of questions to the user, shared by hooks and approvals
 	log     *slog.Logger
 	config  atomic.Pointer[config.Config]
 	socket  func() (folder string, err error) // of the configuration at the start, whose folder the guard keeps from commands
@@ -51,35 +51,35 @@ func newHooks(cfg *config.Config, g *guard.Guard, hi *hello.Hello, log *slog.Log
 	h.answer = handlers.New(handlers.Options{
 		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Permits: h.permits, Client: client{hi}, Dir: g.Workspace, Limiter: h.limiter, Log: log,
 	})
-	w := newWatch(hi)
+	w := newEventStatus(hi)
 	f := inject.New(inject.Options{
 		Plan:    h.plan,
 		Mode:    func() config.Mode { return g.Policy().Mode() },
-		Observe: func(inject.State) { w.tell() },
+		Observe: func(inject.State) { w.notify() },
 		Log:     log,
 	})
-	w.show(f)
+	w.addStatus(f)
 	h.inject = f
 	return h, []bridge.Feature{f, w.feature()}
 }
 
-// setConfig puts a changed configuration in force: for the answers at once, for what
-// is installed with the next thread that is opened.
+// setConfig applies a changed configuration: to answers at once, to installed hooks when the
+// next thread is opened.
 func (h *hooks) setConfig(cfg *config.Config) {
 	h.config.Store(cfg)
 	h.answer.SetConfig(cfg.Hooks)
 }
 
-// approvals are those of the configuration at hand.
+// approvals returns the section [approvals] of the current configuration.
 func (h *hooks) approvals() config.Approvals { return h.config.Load().Approvals }
 
-// thread is the section [thread] of the configuration at hand.
+// thread returns the section [thread] of the current configuration.
 func (h *hooks) thread() config.Thread { return h.config.Load().Thread }
 
-// steering is the section [steering] of the configuration at hand.
+// steering returns the section [steering] of the current configuration.
 func (h *hooks) steering() config.Steering { return h.config.Load().Steering }
 
-// plan is what is installed in a thread.
+// plan returns the hooks to install in a thread, or nil if hooks are off.
 func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	cfg := h.config.Load().Hooks
 	if !cfg.On {
@@ -87,11 +87,11 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	}
 	server, err := h.listen()
 	if err != nil {
-		return nil, fmt.Errorf("the socket of the hooks can't be had: %w", err)
+		return nil, fmt.Errorf("can't open the socket of the hooks: %w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("our own program can't be found: %w", err)
+		return nil, fmt.Errorf("the path of codex-bridge can't be determined: %w", err)
 	}
 	var events []hook.Event
 	if !slices.Equal(cfg.Events, config.Default().Hooks.Events) {
@@ -100,7 +100,7 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 		}
 	}
 	plan := &inject.Plan{
-		Events: inject.SelectEvents(events, approval), IsIdle: h.idle, Timeout: time.Duration(cfg.Timeout), Status: hookStatus,
+		Events: inject.SelectEvents(events, approval), IsIdle: h.isIdle, Timeout: time.Duration(cfg.Timeout), Status: hookStatus,
 	}
 	if h.guard.Policy().Gates() {
 		plan.PersonTimeout = time.Duration(h.approvals().Timeout)
@@ -110,16 +110,16 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	return plan, nil
 }
 
-// idle: what only looks on is not started where nobody wants to. The first, through
-// which every tool call goes, is always there: the rules may change at any time.
-func (h *hooks) idle(e hook.Event) bool {
+// isIdle reports whether an event that decides nothing has neither a handler nor a client that
+// wants it. Events that decide are never idle: the rules may change at any time.
+func (h *hooks) isIdle(e hook.Event) bool {
 	if e.Decides() || h.hello.Wants(handlers.ClientName(e)) {
 		return false
 	}
 	return !slices.ContainsFunc(h.config.Load().Hooks.Handlers, func(one config.Handler) bool { return one.Event == string(e) })
 }
 
-// listen starts the socket with the first thread that needs it.
+// listen returns the server of the socket, and starts it on the first call.
 func (h *hooks) listen() (*hook.Server, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,7 +134,7 @@ func (h *hooks) listen() (*hook.Server, error) {
 	return h.server, err
 }
 
-// Close ends the socket, if there is one.
+// Close closes the socket, if it was opened.
 func (h *hooks) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,7 +144,7 @@ func (h *hooks) Close() error {
 	return h.server.Close()
 }
 
-// rules is what the policy's rules say of a tool call.
+// rules returns the decision of the policy's rules about a tool call.
 func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 	if call.Event != hook.PreToolUse {
 		return handlers.Ruling{}
@@ -163,7 +163,7 @@ func (h *hooks) rules(ctx context.Context, call *hook.Call) handlers.Ruling {
 	return ruling
 }
 
-// confine keeps a command in the sandbox that the user's own rules for Codex let out.
+// confine keeps a command in the sandbox that the user's own Codex rules would let out.
 func (h *hooks) confine(ctx context.Context, call *hook.Call) (input json.RawMessage, refusal string) {
 	use, err := useOf(call)
 	if err != nil {
@@ -186,7 +186,7 @@ func useOf(call *hook.Call) (policy.ToolUse, error) {
 	return policy.ToolUse{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd, Model: call.Model}, nil
 }
 
-// client asks the client, where it wants to be asked.
+// client sends hook requests to the client, if it offered to answer them.
 type client struct{ hello *hello.Hello }
 
 // Offers implements handlers.Asker.

@@ -15,10 +15,10 @@ import (
 	"codex-bridge/relay/tools/host"
 )
 
-// toolsGrace is how long the servers of tools have to end once codex has.
+// toolsGrace is how long tool servers have to end after Codex.
 const toolsGrace = 1500 * time.Millisecond
 
-// newTools makes what offers the host's tools. It is closed by closeTools.
+// newTools returns the feature that offers the host's tools. The caller closes it with closeTools.
 func newTools(cfg *config.Config, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger, after ...tools.After) *host.Feature {
 	f := host.New(host.Options{
 		Config: cfg, Version: Version, Known: hi.KnowsBridge, Session: g.Session, CodexHome: g.CodexHome(),
@@ -37,11 +37,10 @@ func closeTools(f *host.Feature) {
 	f.Close(ctx)
 }
 
-// beforeTool asks those whom a hook would ask. Codex runs the hooks of a thread for the
-// host's tools as for any other (measured), so that in a thread that has them all were
-// asked when the call comes here.
+// beforeTool calls the pre_tool_use handlers if no hook of Codex did. Codex runs the hooks of a
+// thread for the host's tools too (measured).
 func (h *hooks) beforeTool(ctx context.Context, call tools.Call) (tools.Call, string) {
-	if !h.standsIn(hook.PreToolUse, call) {
+	if !h.needsHandlers(hook.PreToolUse, call) {
 		return call, ""
 	}
 	a := h.answer.Answer(ctx, hookCall(hook.PreToolUse, call, nil))
@@ -54,31 +53,31 @@ func (h *hooks) beforeTool(ctx context.Context, call tools.Call) (tools.Call, st
 	return call, ""
 }
 
-// afterTool is the same for those who look at results.
+// afterTool does the same for the post_tool_use handlers.
 func (h *hooks) afterTool(ctx context.Context, call tools.Call, result tools.Result) (tools.Result, error) {
-	if !h.standsIn(hook.PostToolUse, call) {
+	if !h.needsHandlers(hook.PostToolUse, call) {
 		return result, nil
 	}
-	said, err := json.Marshal(tools.Answer{Items: result.Content, Success: !result.Failed})
+	response, err := json.Marshal(tools.Answer{Items: result.Content, Success: !result.Failed})
 	if err != nil {
 		return tools.Result{}, err
 	}
-	if a := h.answer.Answer(ctx, hookCall(hook.PostToolUse, call, said)); a.Decision == hook.Block {
+	if a := h.answer.Answer(ctx, hookCall(hook.PostToolUse, call, response)); a.Decision == hook.Block {
 		return tools.Result{Content: []tools.Content{{Text: a.Reason}}, Failed: true}, nil
 	}
 	return result, nil
 }
 
-// standsIn tells whether somebody wants to be asked of a call, and no hook asks them.
-func (h *hooks) standsIn(event hook.Event, call tools.Call) bool {
+// needsHandlers reports whether handlers want an event of a call and no hook of Codex's calls them.
+func (h *hooks) needsHandlers(event hook.Event, call tools.Call) bool {
 	cfg := h.config.Load().Hooks
 	if !cfg.On || !slices.Contains(cfg.Events, string(event)) {
 		return false
 	}
-	return !h.inject.IsActive(h.guard.Session(call.Thread), event) && (event.Decides() || !h.idle(event))
+	return !h.inject.IsActive(h.guard.Session(call.Thread), event) && (event.Decides() || !h.isIdle(event))
 }
 
-// hookCall is a call of a tool as Codex describes it to a hook.
+// hookCall returns a tool call as Codex describes it to a hook.
 func hookCall(event hook.Event, call tools.Call, response json.RawMessage) *hook.Call {
 	c := &hook.Call{
 		Event: event, SessionID: call.Thread, TurnID: call.Turn, Cwd: call.Cwd,
@@ -91,9 +90,9 @@ func hookCall(event hook.Event, call tools.Call, response json.RawMessage) *hook
 	if response != nil {
 		payload["tool_response"] = response
 	}
-	c.Payload, _ = json.Marshal(payload) // of texts, and of JSON that was read
+	c.Payload, _ = json.Marshal(payload) // can't fail: strings and parsed JSON
 	return c
 }
 
-// hookName is what Codex calls a dynamic tool in a hook (measured).
+// hookName returns the name of a dynamic tool in a hook (measured).
 func hookName(call tools.Call) string { return call.Namespace + call.Name }

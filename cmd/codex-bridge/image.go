@@ -53,13 +53,13 @@ func (c describeImageCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	hold, err := newGuard(cfg, record, logger(cfg))
+	g, err := newGuard(cfg, record, logger(cfg))
 	if err != nil {
 		return err
 	}
 	step := progress(os.Stderr)
 	step("codex starts")
-	result, err := newWorker(command, hold, nil).Describe(ctx, job, step)
+	result, err := newWorker(command, g, nil).Describe(ctx, job, step)
 	step("")
 	if err = errors.Join(err, record.Close()); err != nil {
 		return err
@@ -73,24 +73,24 @@ func (c describeImageCmd) Run(out io.Writer) error {
 	return err
 }
 
-// appServer is how the real app-server is started where there is no conversation.
+// appServer returns the command of the real app-server, for use without a conversation.
 func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error) {
 	path, err := codex.Find(cfg.Codex.Command)
 	if err != nil {
 		return codex.Command{}, err
 	}
-	args, err := holdArgs(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger(cfg))
+	args, err := applyArgsPolicy(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger(cfg))
 	return codex.Command{Path: path, Args: args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, err
 }
 
-func newWorker(command codex.Command, hold image.Policy, stderr io.Writer) *image.Worker {
+func newWorker(command codex.Command, policy image.Policy, stderr io.Writer) *image.Worker {
 	return image.NewWorker(image.Options{
-		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: Version, Policy: hold,
+		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: Version, Policy: policy,
 	})
 }
 
-// newImages makes what answers bridge/image/describe: with a codex like that of the
-// conversation, and beside it.
+// newImages returns the feature that answers bridge/image/describe. It starts a separate Codex
+// with the command of the conversation's.
 func newImages(cfg *config.Config, command codex.Command, g *guard.Guard, hi *hello.Hello) *image.Feature {
 	f := image.NewFeature(newWorker(command, g, os.Stderr), cfg.Image, hi.KnowsBridge)
 	hi.AddMethods(image.Method)
@@ -98,8 +98,8 @@ func newImages(cfg *config.Config, command codex.Command, g *guard.Guard, hi *he
 	return f
 }
 
-// progress shows on a terminal what is being done, on one line; elsewhere nothing. ""
-// takes the line away.
+// progress returns a function that shows a step on one line of a terminal, and clears the line
+// for "". If to is not a terminal, the function does nothing.
 func progress(to *os.File) func(string) {
 	info, err := to.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {

@@ -13,9 +13,9 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// starters are the starter configurations, by profile; those of a workspace in a
-// folder of their own. A line that begins with #~ is a key that this version does
-// not act on; it becomes one when it does.
+// starters has a starter configuration per profile, and in init/workspace one per
+// profile for a workspace. A line that begins with #~ is a key that this version does
+// not act on yet.
 //
 //go:embed init
 var starters embed.FS
@@ -27,7 +27,7 @@ type initCmd struct {
 	Schema    bool   `help:"Print the JSON Schema of the configuration, and write nothing."`
 }
 
-// Run writes a starter configuration where none is, or prints the schema of one.
+// Run writes a starter configuration if there is no file yet, or prints the schema.
 func (c initCmd) Run(out io.Writer) error {
 	if c.Schema {
 		_, err := out.Write(config.Schema())
@@ -64,20 +64,20 @@ func (c initCmd) starter() (string, error) {
 	return string(text), err
 }
 
-// target is the file to be written.
+// target returns the path of the file to write.
 func (c initCmd) target() (string, error) {
 	if c.Workspace {
 		return filepath.Abs(config.WorkspaceFile)
 	}
 	name := config.Discover("").User
 	if name == "" {
-		return "", fmt.Errorf("%s is set and empty, which means that there is no file of the user's; unset it, or use --stdout", config.EnvConfig)
+		return "", fmt.Errorf("%s is set and empty, which means no user file; unset it, or use --stdout", config.EnvConfig)
 	}
 	return filepath.Abs(name)
 }
 
-// loads tells whether the file would be valid beside those that are there: one
-// that loosens what an earlier file sets would stop the next start.
+// loads returns an error if the configuration would not load with the new file: a file
+// that loosens a setting of an earlier layer stops the next start.
 func (c initCmd) loads(name, text string) error {
 	if _, err := os.Lstat(name); err == nil {
 		return exists(name)
@@ -103,8 +103,8 @@ func (c initCmd) loads(name, text string) error {
 	return nil
 }
 
-// create writes a file that is not there yet. The user's is nobody else's to read;
-// a repository's is for all who work in it.
+// create writes a new file. Only the user can read the user's file; a repository's file
+// (shared) is readable by everyone.
 func create(name, text string, shared bool) error {
 	mode := fs.FileMode(0o600)
 	if shared {

@@ -12,29 +12,28 @@ import (
 	"codex-bridge/relay/redact"
 )
 
-// ledger opens the state with the first decision that has to be written: a
-// conversation in which policy changes nothing makes none. One that can't be
-// opened is tried again with the next.
+// ledger writes decisions to the decision log. It opens the state with the first decision, so
+// that a conversation without one creates no state. After a failure it tries again with the
+// next decision. Its methods may be called concurrently.
 type ledger struct {
 	url      string
 	redactor redact.Redactor
 
-	mu   sync.Mutex
-	open *store.Store
+	mu     sync.Mutex
+	opened *store.Store
 }
 
 func newLedger(cfg *config.Config) *ledger {
-	return &ledger{url: cfg.Store.URL, redactor: redact.New(redact.Limits{Text: longReason}, secrets(cfg)...)}
+	return &ledger{url: cfg.Store.URL, redactor: redact.New(redact.Limits{Text: maxReason}, secrets(cfg)...)}
 }
 
 const (
-	longReason = 2 << 20 // characters of a reason that are kept, at least
-	partLength = 4000    // bytes of a reason in one decision; the store cuts longer ones
+	maxReason = 2 << 20 // characters of a reason that are kept
+	maxPart   = 4000    // bytes of a reason in one decision; the store truncates longer ones
 )
 
-// Append implements guard.Recorder. The reason may quote what was asked for, with its
-// secrets. A person's consent is recorded whole: a reason that is too long for one
-// entry continues in the next.
+// Append implements guard.Recorder. It redacts secrets in the reason. It records the reason of
+// a user's approval in full, in several entries if needed.
 func (l *ledger) Append(ctx context.Context, d store.Decision) error {
 	s, err := l.store(ctx)
 	if err != nil {
@@ -44,7 +43,7 @@ func (l *ledger) Append(ctx context.Context, d store.Decision) error {
 	if d.Rule != approvals.RulePerson {
 		return s.Append(ctx, d)
 	}
-	parts := split(d.Reason, partLength)
+	parts := split(d.Reason, maxPart)
 	for i, part := range parts {
 		if d.Reason = part; len(parts) > 1 {
 			d.Reason = fmt.Sprintf("(%d/%d) %s", i+1, len(parts), part)
@@ -56,8 +55,8 @@ func (l *ledger) Append(ctx context.Context, d store.Decision) error {
 	return nil
 }
 
-// split cuts a text into parts of at most size bytes, between characters. There is one part at
-// least.
+// split cuts a text between characters into parts of at most size bytes. It returns at least
+// one part.
 func split(text string, size int) (parts []string) {
 	for len(text) > size {
 		end := size
@@ -72,23 +71,23 @@ func split(text string, size int) (parts []string) {
 func (l *ledger) store(ctx context.Context) (*store.Store, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open != nil {
-		return l.open, nil
+	if l.opened != nil {
+		return l.opened, nil
 	}
 	folder, err := store.Folder()
 	if err != nil {
-		return nil, fmt.Errorf("the state folder is not known: %w", err)
+		return nil, fmt.Errorf("can't find the state folder: %w", err)
 	}
-	l.open, err = store.Open(ctx, store.Options{Folder: folder, URL: l.url})
-	return l.open, err
+	l.opened, err = store.Open(ctx, store.Options{Folder: folder, URL: l.url})
+	return l.opened, err
 }
 
 // Close closes the state, if it was opened.
 func (l *ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open == nil {
+	if l.opened == nil {
 		return nil
 	}
-	return l.open.Close()
+	return l.opened.Close()
 }

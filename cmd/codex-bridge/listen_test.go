@@ -21,7 +21,7 @@ func TestLateAnswer(t *testing.T) {
 	}
 	in, person := io.Pipe()
 	defer person.Close()
-	ask := (&show{terminal: true}).ask(in, time.Hour)
+	ask := (&agentOutput{terminal: true}).ask(in, time.Hour)
 	gone, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("too late"))
 	if got := ask(gone, acp.Ask{Title: "first"}, ""); got.Allow || got.Reason != "too late" {

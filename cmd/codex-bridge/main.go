@@ -1,6 +1,6 @@
-// Command codex-bridge stands where an editor expects codex: it runs the real
-// `codex app-server` behind a policy, and becomes the real codex for everything
-// else. See the README and docs/.
+// Command codex-bridge is a program that an editor starts in place of codex. It runs the
+// real `codex app-server` behind a policy, and becomes the real codex for all other
+// commands. See the README and docs/.
 package main
 
 import (
@@ -18,31 +18,31 @@ import (
 	"codex-bridge/relay/hook"
 )
 
-// Exit statuses of the contract.
+// Exit statuses.
 const (
 	exitFailed   = 1
-	exitConfig   = 2   // a configuration that does not load, or a wrong call
-	exitNotFound = 127 // no codex
+	exitConfig   = 2   // the configuration does not load, or the command line is wrong
+	exitNotFound = 127 // codex is not installed
 )
 
 func main() {
 	args := os.Args[1:]
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
-	// First of all: codex waits for it before each tool call. Most end before this, in
-	// relay/hook/ask. A copy of us that is named codex runs its hooks, too; the real one
-	// has no such command.
+	// Hooks come first, because Codex waits for one before each tool call. Most hook
+	// processes end earlier, in relay/hook/ask. A copy of the bridge that is named codex
+	// also runs its hooks: the real Codex has no command with --socket.
 	if len(args) > 0 && args[0] == "hook" && (name != "codex" || slices.Contains(args, "--socket")) {
 		os.Exit(hook.Run(args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	if name != "codex" && len(args) > 0 && isOwn(args[0]) {
 		os.Exit(runOwn(args))
 	}
-	os.Exit(report(standIn(args)))
+	os.Exit(report(runAsCodex(args)))
 }
 
-// standIn does what codex would do with these arguments. It returns only when
-// that failed.
-func standIn(args []string) error {
+// runAsCodex runs the real Codex with these arguments: app-server behind the proxy,
+// other commands in place of this process. It returns only on failure.
+func runAsCodex(args []string) error {
 	cfg, err := config.LoadProxy(configFiles())
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func standIn(args []string) error {
 		Env:  codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	}
 	record := newLedger(cfg)
-	if command.Args, err = holdArgs(cfg, command.Args, len(cfg.Codex.Args), record, logger(cfg)); err != nil {
+	if command.Args, err = applyArgsPolicy(cfg, command.Args, len(cfg.Codex.Args), record, logger(cfg)); err != nil {
 		return err
 	}
 	if argv.Parse(command.Args).Proxy {
@@ -77,7 +77,7 @@ func standIn(args []string) error {
 	return err
 }
 
-// status is the exit status for an error.
+// status returns the exit status for an error.
 func status(err error) int {
 	var find *codex.FindError
 	var conf *config.Error

@@ -19,17 +19,16 @@ type methodsCmd struct {
 	Verdict string `help:"Only the methods with a verdict: ${enum}." enum:"pass,rewrite,gate,deny,ask,all" default:"all"`
 }
 
-// unknownClass is the class of a name that only the configuration has.
+// unknownClass is the class of a method that only the configuration names.
 const unknownClass methods.Class = "unknown"
 
-// methodRow is one method under the configuration at hand. The names of the
-// members are kept.
+// methodRow is one method under the current configuration. The JSON names are stable.
 type methodRow struct {
 	Side    methods.Side    `json:"side"`
 	Method  string          `json:"method"`
 	Class   methods.Class   `json:"class"`
 	Verdict methods.Verdict `json:"verdict"`
-	BuiltIn methods.Verdict `json:"builtIn,omitempty"` // where the configuration says otherwise
+	BuiltIn methods.Verdict `json:"builtIn,omitempty"` // if the configuration differs
 	Fields  []string        `json:"fields"`
 	Why     string          `json:"why"`
 	Origin  string          `json:"origin,omitempty"` // of the override
@@ -48,8 +47,8 @@ func (c methodsCmd) Run(out io.Writer) error {
 		return enc.Encode(rows)
 	}
 	w := &printer{w: out}
-	head(w, cfg)
-	for group := range slices.Values(grouped(rows)) {
+	printHeader(w, cfg)
+	for group := range slices.Values(groupRows(rows)) {
 		w.line("")
 		w.line("%s: %s", group[0].Side, group[0].Class)
 		width := 0
@@ -70,7 +69,7 @@ func (c methodsCmd) wants(r methodRow) bool {
 	return is(c.Side, r.Side.String()) && is(c.Class, string(r.Class)) && is(c.Verdict, string(r.Verdict))
 }
 
-func head(w *printer, cfg *config.Config) {
+func printHeader(w *printer, cfg *config.Config) {
 	switch cfg.Policy.Mode {
 	case config.Off:
 		w.line("policy.mode is off: everything passes")
@@ -82,7 +81,7 @@ func head(w *printer, cfg *config.Config) {
 	w.line("the names are those of codex %s; what a client sends under another name %s", methods.Measured, unknownMethods(cfg))
 }
 
-// unknownMethods says what becomes of a client's message that no row judges.
+// unknownMethods describes what happens to a client's message with an unknown method.
 func unknownMethods(cfg *config.Config) string {
 	switch {
 	case cfg.Policy.Mode == config.Off:
@@ -95,7 +94,7 @@ func unknownMethods(cfg *config.Config) string {
 	return "is refused (policy.unknown_methods)"
 }
 
-// note is the reason, and who decided otherwise.
+// note returns the reason, and the override if there is one.
 func (r methodRow) note() string {
 	switch {
 	case r.Origin == "" && r.BuiltIn == "":
@@ -110,8 +109,8 @@ func (r methodRow) note() string {
 	return fmt.Sprintf("%s (policy.methods, %s; the table: %s)", r.Why, r.Origin, r.BuiltIn)
 }
 
-// methodRows is the table as the configuration has it, in the order in which it
-// is shown: by side, class and method.
+// methodRows returns the method table with the overrides of the configuration, sorted by side,
+// class and method.
 func methodRows(cfg *config.Config) []methodRow {
 	overrides := cfg.Policy.Methods
 	var rows []methodRow
@@ -120,25 +119,25 @@ func methodRows(cfg *config.Config) []methodRow {
 		if override, ok := overrides[row.Method]; ok {
 			r.Verdict, r.Origin = row.Override(override), overrideOrigin(cfg, row.Method)
 		}
-		rows = append(rows, r.under(cfg, row.Verdict))
+		rows = append(rows, r.applyMode(cfg, row.Verdict))
 	}
 	for name, override := range overrides {
 		if len(sidesOf(name)) == 0 {
-			r := methodRow{Method: name, Class: unknownClass, Why: strange(name), Origin: overrideOrigin(cfg, name)}
+			r := methodRow{Method: name, Class: unknownClass, Why: overrideProblem(name), Origin: overrideOrigin(cfg, name)}
 			r.Verdict = methods.Row{Verdict: methods.Deny}.Override(override)
-			rows = append(rows, r.under(cfg, r.Verdict))
+			rows = append(rows, r.applyMode(cfg, r.Verdict))
 		}
 	}
-	place := append(methods.Classes(), unknownClass)
+	order := append(methods.Classes(), unknownClass)
 	slices.SortFunc(rows, func(a, b methodRow) int {
-		return cmp.Or(cmp.Compare(a.Side, b.Side), cmp.Compare(slices.Index(place, a.Class), slices.Index(place, b.Class)),
+		return cmp.Or(cmp.Compare(a.Side, b.Side), cmp.Compare(slices.Index(order, a.Class), slices.Index(order, b.Class)),
 			cmp.Compare(a.Method, b.Method))
 	})
 	return rows
 }
 
-// under applies the mode, and tells where the table says otherwise.
-func (r methodRow) under(cfg *config.Config, builtIn methods.Verdict) methodRow {
+// applyMode applies policy.mode, and sets BuiltIn if the verdict differs from the table.
+func (r methodRow) applyMode(cfg *config.Config, builtIn methods.Verdict) methodRow {
 	if cfg.Policy.Mode == config.Off {
 		r.Verdict = methods.Pass
 	}
@@ -164,9 +163,9 @@ func sidesOf(name string) []methods.Side {
 	})
 }
 
-// strange says why an override of a name means nothing, "" when it means
-// something: when a client may send it, or codex ask it.
-func strange(name string) string {
+// overrideProblem returns why an override of a method has no effect, or "" if it has one: for a
+// method that a client may send, and for a request of Codex.
+func overrideProblem(name string) string {
 	sides := sidesOf(name)
 	if slices.ContainsFunc(sides, methods.Side.IsOverridable) {
 		return ""
@@ -181,8 +180,8 @@ func strange(name string) string {
 	return text
 }
 
-// grouped are the rows of each side and class.
-func grouped(rows []methodRow) [][]methodRow {
+// groupRows splits sorted rows by side and class.
+func groupRows(rows []methodRow) [][]methodRow {
 	var groups [][]methodRow
 	for i, r := range rows {
 		if i == 0 || r.Side != rows[i-1].Side || r.Class != rows[i-1].Class {

@@ -14,7 +14,7 @@ import (
 // Version is set by the release build.
 var Version = "dev"
 
-// cli are our own commands. Everything else is codex's.
+// cli declares the bridge's own commands. All other commands are Codex's.
 type cli struct {
 	Demo       demoCmd       `cmd:"" help:"Run an offline conversation with the real Codex, and show what a policy does."`
 	Init       initCmd       `cmd:"" help:"Write a commented configuration. It never overwrites a file."`
@@ -40,14 +40,14 @@ type policyCmd struct {
 	Test    policyTestCmd `cmd:"" help:"Run files of test cases for a policy."`
 }
 
-// ownCommands are the commands of cli.
+// ownCommands has the names of the commands of cli.
 var ownCommands = []string{
 	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "tools", "run", "threads", "image", "acp", "trace", "history", "purge", "completion", "version",
 }
 
 func isOwn(name string) bool { return slices.Contains(ownCommands, name) }
 
-// runOwn runs one of our own commands and returns the exit status.
+// runOwn runs a command of cli and returns the exit status.
 func runOwn(args []string) int {
 	var c cli
 	out := &safeWriter{w: os.Stdout}
@@ -56,7 +56,7 @@ func runOwn(args []string) int {
 			"\"codex-bridge app-server\" is the proxy; every command that is not listed here runs the real Codex."),
 		kong.BindTo(os.Stdin, (*io.Reader)(nil)), kong.BindTo(os.Stdout, (*rawOutput)(nil)), kong.BindTo(out, (*io.Writer)(nil)))
 	if err != nil {
-		panic(err) // the declaration above is broken
+		panic(err) // cli is declared wrongly
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
@@ -69,17 +69,16 @@ func runOwn(args []string) int {
 	return 0
 }
 
-// silent is an error that has been told already.
-type silent int
+// exitError is an exit status for an error that was already printed.
+type exitError int
 
-func (s silent) Error() string { return "" }
+func (s exitError) Error() string { return "" }
 
-// report prints what went wrong, a line a problem, and returns the exit status of
-// the contract.
+// report prints an error, one line per problem, and returns the exit status.
 func report(err error) int {
-	var told silent
-	if errors.As(err, &told) {
-		return int(told)
+	var exit exitError
+	if errors.As(err, &exit) {
+		return int(exit)
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
 		fmt.Fprintln(os.Stderr, "codex-bridge: "+plain(line))

@@ -12,8 +12,9 @@ import (
 	"codex-bridge/cmd/codex-bridge/internal/cases"
 )
 
-// compare says what of the decision is not as expected, and then the whole of it.
-func (p *place) compare(want cases.Want, d policy.Decision) ([]string, error) {
+// compare returns the differences between the expected and the actual decision, followed by the
+// actual decision; nil if there are none.
+func (p *caseFolder) compare(want cases.Want, d policy.Decision) ([]string, error) {
 	r := &comparison{}
 	r.check("verdict", string(want.Verdict), string(d.Verdict))
 	if want.Error != nil {
@@ -24,7 +25,7 @@ func (p *place) compare(want cases.Want, d policy.Decision) ([]string, error) {
 		r.check("error", fmt.Sprint(*want.Error), got)
 	}
 	if want.Rule != "" {
-		r.rule(want.Rule, rulesOf(d))
+		r.checkRule(want.Rule, rulesOf(d))
 	}
 	if want.Fields != nil {
 		if err := p.fields(r, want.Fields, d.Changes); err != nil {
@@ -46,21 +47,21 @@ func (p *place) compare(want cases.Want, d policy.Decision) ([]string, error) {
 		}
 		r.check("codex gets", string(p.json([]byte(text))), got)
 	}
-	if len(r.differ) == 0 {
+	if len(r.diffs) == 0 {
 		return nil, nil
 	}
 	if d.Err != nil {
-		r.say("got: error %d: %s", d.Err.Code, d.Err.Message)
+		r.add("got: error %d: %s", d.Err.Code, d.Err.Message)
 	}
 	for _, c := range d.Changes {
-		r.say("got: %s: %s -> %s", c.Field, orNothing(c.From, "left out"), orNothing(c.To, cases.TakenOut))
-		r.say("     %s%s: %s", c.Rule, by(c.Origin), c.Reason)
+		r.add("got: %s: %s -> %s", c.Field, valueOr(c.From, "left out"), valueOr(c.To, cases.TakenOut))
+		r.add("     %s%s: %s", c.Rule, placeSuffix(c.Origin), c.Reason)
 	}
-	return r.differ, nil
+	return r.diffs, nil
 }
 
-// fields compares all changes, field by field.
-func (p *place) fields(r *comparison, want map[string]any, changes []policy.Change) error {
+// fields compares the changed fields.
+func (p *caseFolder) fields(r *comparison, want map[string]any, changes []policy.Change) error {
 	got := make(map[string]string)
 	for _, c := range changes {
 		text := cases.TakenOut
@@ -95,7 +96,7 @@ func (p *place) fields(r *comparison, want map[string]any, changes []policy.Chan
 	return nil
 }
 
-// canonical is a value as JSON, in one spelling.
+// canonical returns a value as JSON with sorted keys.
 func canonical(v any) (string, error) {
 	if text, ok := v.([]byte); ok {
 		v = json.RawMessage(text)
@@ -114,7 +115,7 @@ func canonical(v any) (string, error) {
 	return string(raw), err
 }
 
-// rulesOf are the rules that had a part in a decision.
+// rulesOf returns the rules that led to a decision.
 func rulesOf(d policy.Decision) []string {
 	var rules []string
 	if d.Err != nil {
@@ -129,21 +130,21 @@ func rulesOf(d policy.Decision) []string {
 	return rules
 }
 
-// comparison gathers what differs.
-type comparison struct{ differ []string }
+// comparison collects differences.
+type comparison struct{ diffs []string }
 
-func (r *comparison) say(format string, args ...any) {
-	r.differ = append(r.differ, fmt.Sprintf(format, args...))
+func (r *comparison) add(format string, args ...any) {
+	r.diffs = append(r.diffs, fmt.Sprintf(format, args...))
 }
 
 func (r *comparison) check(what, want, got string) {
 	if want != got {
-		r.say("%s: expected %s", what, want)
-		r.say("%s  got %s", strings.Repeat(" ", len(what)), got)
+		r.add("%s: expected %s", what, want)
+		r.add("%s  got %s", strings.Repeat(" ", len(what)), got)
 	}
 }
 
-func (r *comparison) rule(want string, got []string) {
+func (r *comparison) checkRule(want string, got []string) {
 	if !slices.Contains(got, want) {
 		r.check("rule", want, strings.Join(append(got, "")[:max(1, len(got))], ", "))
 	}

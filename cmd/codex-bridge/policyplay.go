@@ -18,9 +18,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// player plays cases of `policy test`, through the same guard as the proxy.
-type player struct {
-	policies map[string]*compiled // by the text of the configuration; "" is the one at hand
+// caseRunner runs cases of `policy test` through the same guard as the proxy.
+type caseRunner struct {
+	policies map[string]*compiled // by the text of the configuration; "" is the current one
 }
 
 // compiled is a configuration and its policy.
@@ -29,20 +29,20 @@ type compiled struct {
 	policy *policy.Policy
 }
 
-// place is what ${workspace} and the folders of a case stand for.
-type place struct{ workspace string }
+// caseFolder is the workspace of a case, which replaces ${workspace}.
+type caseFolder struct{ workspace string }
 
-// play gives the lines of what differs; none when the case is right. An error
-// means that the case can't be played.
-func (b *player) play(c *cases.Case) ([]string, error) {
+// run returns the differences of a case, one per line; none if the case passes. An error means
+// that the case can't be run.
+func (b *caseRunner) run(c *cases.Case) ([]string, error) {
 	p, err := b.compile(c.Policy)
 	if err != nil {
 		return nil, err
 	}
 	if c.Args != nil {
-		return playArgs(p, c), nil
+		return runArgsCase(p, c), nil
 	}
-	here, done, err := enter(c)
+	here, done, err := openCaseFolder(c)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func (b *player) play(c *cases.Case) ([]string, error) {
 	return here.compare(c.Want, e.Decision)
 }
 
-// compile reads a configuration as a user's file, once.
-func (b *player) compile(text *string) (*compiled, error) {
+// compile loads a configuration as the user's file, and caches it.
+func (b *caseRunner) compile(text *string) (*compiled, error) {
 	key := ""
 	if text != nil {
 		key = "policy\n" + *text
@@ -120,9 +120,9 @@ func configOf(text *string) (*config.Config, error) {
 	return cfg, nil
 }
 
-// enter makes the folder of a case: the one it names, seen from its file, or an
-// empty one of its own.
-func enter(c *cases.Case) (*place, func(), error) {
+// openCaseFolder returns the folder of a case, relative to the case's file, or a new empty folder.
+// The caller calls the returned function to remove the latter.
+func openCaseFolder(c *cases.Case) (*caseFolder, func(), error) {
 	folder, done := c.Workspace, func() {}
 	switch {
 	case folder == "":
@@ -142,22 +142,22 @@ func enter(c *cases.Case) (*place, func(), error) {
 		done()
 		return nil, nil, err
 	}
-	return &place{folder}, done, nil
+	return &caseFolder{folder}, done, nil
 }
 
 const workspaceWord = "${workspace}"
 
-// json puts the workspace into a JSON text.
-func (p *place) json(text []byte) []byte {
+// json replaces ${workspace} in a JSON text.
+func (p *caseFolder) json(text []byte) []byte {
 	quoted, _ := json.Marshal(p.workspace) // a string
 	return bytes.ReplaceAll(text, []byte(workspaceWord), quoted[1:len(quoted)-1])
 }
 
-func (p *place) text(s string) string { return strings.ReplaceAll(s, workspaceWord, p.workspace) }
+func (p *caseFolder) text(s string) string { return strings.ReplaceAll(s, workspaceWord, p.workspace) }
 
-func (p *place) thread(t *cases.Thread) (*policy.Thread, error) {
+func (p *caseFolder) thread(t *cases.Thread) (*policy.Thread, error) {
 	if t == nil {
-		return nil, nil //nolint:nilnil // no thread is a situation, too
+		return nil, nil //nolint:nilnil // a case without a thread
 	}
 	folder := p.workspace
 	if t.Workspace != "" {
@@ -170,9 +170,9 @@ func (p *place) thread(t *cases.Thread) (*policy.Thread, error) {
 	return &policy.Thread{ID: t.ID, Workspace: folder, Sandbox: t.Sandbox}, nil
 }
 
-func (p *place) defaults(config json.RawMessage) (*policy.Defaults, error) {
+func (p *caseFolder) defaults(config json.RawMessage) (*policy.Defaults, error) {
 	if config == nil {
-		return nil, nil //nolint:nilnil // a configuration that says nothing
+		return nil, nil //nolint:nilnil // a case without Codex's configuration
 	}
 	doc, err := rpc.ParseValue([]byte(`{"config":` + string(p.json(config)) + `}`))
 	if err != nil {

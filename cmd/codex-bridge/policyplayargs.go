@@ -8,8 +8,9 @@ import (
 	"codex-bridge/cmd/codex-bridge/internal/cases"
 )
 
-// playArgs judges a command line as the program does before it starts codex.
-func playArgs(p *compiled, c *cases.Case) []string {
+// runArgsCase runs a case about a command line. It decides as the program does before it starts
+// Codex.
+func runArgsCase(p *compiled, c *cases.Case) []string {
 	own := p.cfg.Codex.Args
 	d := p.policy.DecideArgs(slices.Concat(own, c.Args), len(own))
 	r, rules := &comparison{}, []string(nil)
@@ -22,7 +23,7 @@ func playArgs(p *compiled, c *cases.Case) []string {
 		rules, flags = append(rules, change.Rule), append(flags, change.Flag)
 	}
 	if c.Want.Rule != "" {
-		r.rule(c.Want.Rule, rules)
+		r.checkRule(c.Want.Rule, rules)
 	}
 	if c.Want.Flags != nil && !slices.Equal(c.Want.Flags, flags) {
 		r.check("taken out", fmt.Sprintf("%q", c.Want.Flags), fmt.Sprintf("%q", flags))
@@ -30,15 +31,15 @@ func playArgs(p *compiled, c *cases.Case) []string {
 	if c.Want.Args != nil && !slices.Equal(c.Want.Args, d.Args) && d.Verdict != policy.Deny {
 		r.check("codex gets", fmt.Sprintf("%q", c.Want.Args), fmt.Sprintf("%q", d.Args))
 	}
-	if len(r.differ) == 0 {
+	if len(r.diffs) == 0 {
 		return nil
 	}
 	if d.Err != nil {
-		r.say("got: refused: %s", told(p.cfg, d.Err))
+		r.add("got: refused: %s", describeRefusal(p.cfg, d.Err))
 	}
 	for _, change := range d.Changes {
-		r.say("got: %s is taken out", change.Flag)
-		r.say("     %s%s: %s", change.Rule, by(p.cfg.Place(change.Rule)), change.Reason)
+		r.add("got: %s is taken out", change.Flag)
+		r.add("     %s%s: %s", change.Rule, placeSuffix(p.cfg.Place(change.Rule)), change.Reason)
 	}
-	return r.differ
+	return r.diffs
 }

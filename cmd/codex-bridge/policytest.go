@@ -12,8 +12,7 @@ type policyTestCmd struct {
 	Verbose bool     `short:"v" help:"Also name the cases that pass."`
 }
 
-// Run plays every case of every file. A file that does not load is told before any
-// case is played.
+// Run runs all cases of all files. It loads all files first, and fails if one does not load.
 func (c policyTestCmd) Run(out io.Writer) error {
 	var list []cases.Case
 	for _, file := range c.Files {
@@ -23,11 +22,11 @@ func (c policyTestCmd) Run(out io.Writer) error {
 		}
 		list = append(list, more...)
 	}
-	b := &player{policies: make(map[string]*compiled)}
+	b := &caseRunner{policies: make(map[string]*compiled)}
 	w, failed := &printer{w: out}, 0
 	for i := range list {
 		one := &list[i]
-		differ, err := b.play(one)
+		differ, err := b.run(one)
 		if err != nil {
 			return &refusedArgs{fmt.Sprintf("%s:%d: %s: %v", one.File, one.Line, one.Name, err)}
 		}
@@ -44,7 +43,7 @@ func (c policyTestCmd) Run(out io.Writer) error {
 	}
 	w.line("%s, %d failed", count(len(list), "case"), failed)
 	if w.err == nil && failed > 0 {
-		return silent(exitFailed)
+		return exitError(exitFailed)
 	}
 	return w.err
 }

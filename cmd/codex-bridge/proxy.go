@@ -12,7 +12,8 @@ import (
 	"codex-bridge/relay/redact"
 )
 
-// proxy runs the real app-server behind us and ends as it ends.
+// proxy runs the real app-server behind the bridge. On success it ends this process with
+// the exit status of the app-server.
 func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 	log := logger(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -27,12 +28,12 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		return err
 	}
 	if a.guard.Enforces() {
-		a.program.Start() // beside codex itself, so that initialize need not wait
+		a.program.Start() // concurrently with Codex, so that initialize does not wait for the version
 	}
 	stop := codex.Signals()
 	a.tools.Start()
-	// The death signal comes when the thread that started codex ends: the main
-	// thread, which ends with the process.
+	// Linux sends the parent-death signal when the thread that started Codex ends. Start it
+	// from the main thread, which ends with the process.
 	runtime.LockOSThread()
 	state, err := p.Run(ctx, stop)
 	a.close(ctx)
@@ -40,14 +41,14 @@ func proxy(cfg *config.Config, command codex.Command, record *ledger) error {
 		return err
 	}
 	if err := record.Close(); err != nil {
-		log.Error("the decision log was not closed in good order", "error", err)
+		log.Error("can't close the decision log", "error", err)
 	}
 	codex.ExitLike(state) // ends the process
 	return nil
 }
 
-// logger writes to stderr: stdout is the protocol's. Warnings and worse, unless
-// CODEX_BRIDGE_LOG says otherwise. Secrets are taken out.
+// logger returns a logger that writes to stderr, because stdout carries the protocol. It
+// logs warnings and errors unless CODEX_BRIDGE_LOG sets another level, and redacts secrets.
 func logger(cfg *config.Config) *slog.Logger {
 	level := slog.LevelWarn
 	if text := os.Getenv("CODEX_BRIDGE_LOG"); text != "" {

@@ -15,8 +15,8 @@ import (
 
 type purgeCmd struct{}
 
-// Run applies [trace] keep and [transcript] keep, whether either is written now or not. The
-// log of decisions is never purged.
+// Run applies the keep settings of [trace] and [transcript], also if these are off now. It
+// never purges the decision log.
 func (purgeCmd) Run(out io.Writer) error {
 	cfg, err := loadConfig()
 	if err != nil {
@@ -38,7 +38,7 @@ func purgeTraces(out io.Writer, cfg *config.Config, now time.Time) error {
 	}
 	if _, err := os.Lstat(folder); err == nil {
 		if err := store.PrivateFolder(folder); err != nil {
-			return err // behind a link lies what is somebody else's
+			return err // a link could lead to another user's files
 		}
 	}
 	gone, err := trace.Purge(folder, now.Add(-keep))
@@ -50,11 +50,11 @@ func purgeTraces(out io.Writer, cfg *config.Config, now time.Time) error {
 	return err
 }
 
-// purgeAgents takes the logs of agents for traces.
+// purgeAgents removes old logs of agents, with the retention of traces.
 func purgeAgents(out io.Writer, cfg *config.Config, now time.Time) error {
 	keep := time.Duration(cfg.Trace.Keep)
 	if keep == 0 {
-		return nil // the line on traces has told it
+		return nil // purgeTraces has printed the reason
 	}
 	folder, err := store.Folder()
 	if err != nil {
@@ -72,7 +72,7 @@ func purgeTranscripts(out io.Writer, cfg *config.Config, now time.Time) error {
 		return nil
 	}
 	ctx := context.Background()
-	read, err := openState(ctx, cfg, true) // makes no state where there is none
+	read, err := openState(ctx, cfg, true) // creates no state
 	if errors.Is(err, store.ErrNone) {
 		fmt.Fprintln(out, "transcripts  none")
 		return nil

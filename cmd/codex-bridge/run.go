@@ -20,7 +20,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Exit statuses of run beside those of the contract.
+// Additional exit statuses of run.
 const (
 	exitBusy        = 3   // another process has the session
 	exitRefused     = 4   // by the policy
@@ -54,7 +54,7 @@ func (c runCmd) Run(in io.Reader, out io.Writer) error {
 	terminal := isTerminal(os.Stdin) && isTerminal(os.Stderr)
 	if text == "" || text == "-" {
 		if isTerminal(os.Stdin) && text == "" {
-			return wrongUse("what is to be said? Give a text, or write it to standard input")
+			return usageError("no message: give it as an argument, or on standard input")
 		}
 		raw, err := io.ReadAll(in)
 		if err != nil {
@@ -63,7 +63,7 @@ func (c runCmd) Run(in io.Reader, out io.Writer) error {
 		text, terminal = string(raw), false
 	}
 	if strings.TrimSpace(text) == "" {
-		return wrongUse("there is nothing to say: the text is blank")
+		return usageError("the message is blank")
 	}
 	if c.JSON {
 		terminal = false
@@ -71,38 +71,38 @@ func (c runCmd) Run(in io.Reader, out io.Writer) error {
 	screen := &follow.Screen{
 		Out: out, Err: os.Stderr, Stream: isTerminal(os.Stdout) && !c.JSON, Progress: isTerminal(os.Stderr), JSON: c.JSON, Now: time.Now,
 	}
-	t := &talk{runCmd: c, text: text, screen: screen}
+	t := &turnRun{runCmd: c, text: text, screen: screen}
 	if terminal {
 		t.person = follow.NewPerson(screen, in, c.Session)
 	}
 	return t.run()
 }
 
-// talk is one turn, from the start of the bridge to its end.
-type talk struct {
+// turnRun runs one turn: it starts the bridge, runs the turn and ends the bridge.
+type turnRun struct {
 	runCmd
 	text   string
 	screen *follow.Screen
-	person *follow.Person // nil: nobody is there to be asked
+	person *follow.Person // nil without a terminal
 	client *appserver.Client
-	// asking ends with the person's first interrupt, which cancels the open question.
-	asking context.Context
-	cancel context.CancelFunc
+	// questions ends with the person's first interrupt, which cancels the open question.
+	questions context.Context
+	cancel    context.CancelFunc
 }
 
-func (t *talk) run() error {
+func (t *turnRun) run() error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	cwd, err := filepath.Abs(t.Cwd)
 	if err != nil {
-		return wrongUse("--cwd: " + err.Error())
+		return usageError("--cwd: " + err.Error())
 	}
-	var said tail
+	var said logTail
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	t.asking, t.cancel = context.WithCancel(ctx)
+	t.questions, t.cancel = context.WithCancel(ctx)
 	t.client, err = appserver.Start(ctx, appserver.Options{
 		Command: []string{self, "app-server"}, Dir: cwd, Env: os.Environ(), Stderr: &said, Handle: t.handle, Grace: runGrace,
 	})
@@ -119,19 +119,19 @@ func (t *talk) run() error {
 		answered = rpc.Errorf(rpc.CodeUpstream, "%v", err)
 		if status := strings.TrimPrefix(t.client.Status(), "exit status "); status == "2" || status == "127" {
 			t.screen.Aside(func(stderr io.Writer) { fmt.Fprintf(stderr, "%s", said.String()) })
-			return silent(map[string]int{"2": exitConfig, "127": exitNotFound}[status])
+			return exitError(map[string]int{"2": exitConfig, "127": exitNotFound}[status])
 		}
-		answered.Message += said.last()
+		answered.Message += said.lastLine()
 	}
 	t.screen.End(result, answered)
 	return t.outcome(result, answered)
 }
 
-// runGrace is how long codex has to end when the turn is over.
+// runGrace is how long Codex has to end after the turn.
 const runGrace = 5 * time.Second
 
-// turn runs the turn. An interrupt from the keyboard interrupts it; a second one ends us.
-func (t *talk) turn(ctx context.Context, cwd string) (rpc.Value, error) {
+// turn runs the turn. A first SIGINT interrupts the turn; a second one ends this process.
+func (t *turnRun) turn(ctx context.Context, cwd string) (rpc.Value, error) {
 	_, err := t.client.Initialize(ctx, map[string]any{
 		"clientInfo": map[string]any{"name": "codex-bridge-run", "title": "codex-bridge run", "version": Version},
 		"capabilities": map[string]any{
@@ -148,18 +148,18 @@ func (t *talk) turn(ctx context.Context, cwd string) (rpc.Value, error) {
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
 	defer cancel()
-	beside.Go(func() { t.tick(ctx) })
-	beside.Go(func() { t.keyboard(ctx) })
+	helpers.Go(func() { t.drawProgress(ctx) })
+	helpers.Go(func() { t.watchInterrupt(ctx) })
 	return t.client.Call(ctx, "bridge/turn/run", map[string]any{
 		"sessionKey": t.Session, "input": t.text, "thread": start, "trigger": t.Trigger, "timeoutMs": t.Timeout.Milliseconds(),
 	})
 }
 
-// tick draws the line of progress anew until ctx ends.
-func (t *talk) tick(ctx context.Context) {
+// drawProgress redraws the progress line every second until ctx ends.
+func (t *turnRun) drawProgress(ctx context.Context) {
 	for each := time.NewTicker(time.Second); ; {
 		select {
 		case <-each.C:
@@ -171,7 +171,7 @@ func (t *talk) tick(ctx context.Context) {
 	}
 }
 
-func (t *talk) keyboard(ctx context.Context) {
+func (t *turnRun) watchInterrupt(ctx context.Context) {
 	keys := make(chan os.Signal, 1)
 	signal.Notify(keys, os.Interrupt)
 	defer signal.Stop(keys)
@@ -180,25 +180,25 @@ func (t *talk) keyboard(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	signal.Stop(keys) // the next one ends the process, and codex with it
+	signal.Stop(keys) // the next SIGINT ends this process and Codex
 	t.cancel()
 	for ctx.Err() == nil {
 		result, err := t.client.Call(ctx, "bridge/turn/interrupt", map[string]any{"sessionKey": t.Session})
 		if err == nil && result.Get("turnId").Exists() {
 			return
 		}
-		select { // it has not begun, or is over: then ctx ends
-		case <-time.After(interruptAgain):
+		select { // the turn has not started yet, or has ended: then ctx ends too
+		case <-time.After(interruptRetry):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// interruptAgain is for a turn that is not there yet.
-const interruptAgain = 200 * time.Millisecond
+// interruptRetry is the pause before an interrupt is sent again to a turn that has not started.
+const interruptRetry = 200 * time.Millisecond
 
-// handle shows what the app-server says, and asks the person.
-func (t *talk) handle(ctx context.Context, m *appserver.Message) {
+// handle shows notifications, and asks the user for the responses to requests.
+func (t *turnRun) handle(ctx context.Context, m *appserver.Message) {
 	if !m.IsRequest() {
 		t.screen.Take(m.Method, m.Params)
 		return
@@ -208,14 +208,14 @@ func (t *talk) handle(ctx context.Context, m *appserver.Message) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(t.asking, cancel)()
+	defer context.AfterFunc(t.questions, cancel)()
 	if result, ok := t.person.Answer(ctx, m.Method, m.Params); ok {
-		_ = m.Reply(result) // of a bridge that has ended
+		_ = m.Reply(result) // fails only if the bridge has ended
 	}
 }
 
-// outcome is the error of the turn's end, told, with its exit status.
-func (t *talk) outcome(result rpc.Value, failed *rpc.Error) error {
+// outcome prints why the turn failed and returns its exit status; nil if it completed.
+func (t *turnRun) outcome(result rpc.Value, failed *rpc.Error) error {
 	problem, code := "", exitFailed
 	switch {
 	case failed != nil:
@@ -241,18 +241,18 @@ func (t *talk) outcome(result rpc.Value, failed *rpc.Error) error {
 	if !t.JSON {
 		fmt.Fprintln(os.Stderr, "codex-bridge: "+follow.Plain(problem))
 	}
-	return silent(code)
+	return exitError(code)
 }
 
-func wrongUse(text string) error {
+func usageError(text string) error {
 	fmt.Fprintln(os.Stderr, "codex-bridge: "+text)
-	return silent(exitConfig)
+	return exitError(exitConfig)
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// tail is the end of what the bridge has logged: it is shown when it was the last word.
-type tail struct {
+// logTail keeps the last 8 KiB of the log of the bridge, for the error of a bridge that exited.
+type logTail struct {
 	mu   sync.Mutex
 	kept []byte
 }
@@ -260,7 +260,7 @@ type tail struct {
 const maxTail = 8 << 10
 
 // Write implements io.Writer.
-func (t *tail) Write(b []byte) (int, error) {
+func (t *logTail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, b...)
@@ -273,14 +273,14 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (t *tail) String() string {
+func (t *logTail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.kept)
 }
 
-// last is the last line, after a colon; "" for none.
-func (t *tail) last() string {
+// lastLine is the lastLine line, after a colon; "" for none.
+func (t *logTail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := bytes.Split(bytes.TrimSpace(t.kept), []byte("\n"))

@@ -9,19 +9,19 @@ import (
 	"codex-bridge/relay/answer"
 )
 
-// sessions tells approvals of the threads of sessions.
+// sessions implements approvals.Sessions.
 type sessions struct {
 	bound *threads.Feature
 	*turns.Feature
 	log *slog.Logger
 }
 
-// Apps implements approvals.Sessions. Where the session can't be read, nothing is consented to:
-// the person is asked.
+// Apps implements approvals.Sessions. If the session can't be read it returns nil, so that the
+// user is asked.
 func (s sessions) Apps(ctx context.Context, thread string) *answer.Apps {
 	policy, err := s.bound.Plugins(ctx, thread)
 	if err != nil {
-		s.log.Warn("it is not known which apps a session's thread has", "thread", thread, "error", err)
+		s.log.Warn("can't read the apps of a session's thread", "thread", thread, "error", err)
 	}
 	if policy == nil {
 		return nil

@@ -17,11 +17,11 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// lastReport is how long a collector may hold up the end.
-const lastReport = 2 * time.Second
+// telemetryGrace is how long a collector may delay the end of the bridge.
+const telemetryGrace = 2 * time.Second
 
-// collector is the address that is told; "" nobody is.
-func collector(cfg *config.Config) string {
+// collectorURL returns the address of the OpenTelemetry collector; "" if there is none.
+func collectorURL(cfg *config.Config) string {
 	if cfg.Otel.Endpoint != "" {
 		return cfg.Otel.Endpoint
 	}
@@ -31,9 +31,9 @@ func collector(cfg *config.Config) string {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
 }
 
-// newTelemetry starts what tells a collector; nil where there is none.
+// newTelemetry starts the export to a collector; nil if there is none.
 func newTelemetry(cfg *config.Config, bytes *bridge.ByteCounts, log *slog.Logger) *telemetry.Telemetry {
-	endpoint := collector(cfg)
+	endpoint := collectorURL(cfg)
 	if endpoint == "" {
 		return nil
 	}
@@ -51,14 +51,14 @@ func newTelemetry(cfg *config.Config, bytes *bridge.ByteCounts, log *slog.Logger
 	return t
 }
 
-// measured has a collector told of what is on record.
-type measured struct {
+// exportingRecorder also exports the recorded decisions to a collector.
+type exportingRecorder struct {
 	guard.Recorder
 	telemetry *telemetry.Telemetry
 }
 
 // Append implements guard.Recorder.
-func (m measured) Append(ctx context.Context, d store.Decision) error {
+func (m exportingRecorder) Append(ctx context.Context, d store.Decision) error {
 	err := m.Recorder.Append(ctx, d)
 	if err == nil {
 		m.telemetry.RecordDecision(d)
@@ -66,9 +66,9 @@ func (m measured) Append(ctx context.Context, d store.Decision) error {
 	return err
 }
 
-// examineTelemetry tells who is told. It sends nothing.
+// examineTelemetry checks the address of the collector. It sends nothing.
 func examineTelemetry(cfg *config.Config) []finding {
-	endpoint := collector(cfg)
+	endpoint := collectorURL(cfg)
 	if endpoint == "" {
 		return nil
 	}
@@ -77,17 +77,17 @@ func examineTelemetry(cfg *config.Config) []finding {
 		_, err = telemetry.NewCollector(endpoint, nil)
 	}
 	if err != nil {
-		return []finding{{"telemetry", warn, "nothing is told: the address of the collector is not one of HTTP", "write one such as http://localhost:4318 as otel.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT"}}
+		return []finding{{"telemetry", warn, "nothing is exported: the address of the collector is no HTTP URL", "set an address such as http://localhost:4318 as otel.endpoint or OTEL_EXPORTER_OTLP_ENDPOINT"}}
 	}
-	return []finding{{"telemetry", fine, "turns, tools, hooks and decisions are told to " + address.Host + ", not what is said in them", ""}}
+	return []finding{{"telemetry", fine, "turns, tools, hooks and decisions are exported to " + address.Host + ", without their contents", ""}}
 }
 
-// closeTelemetry sends what is left.
+// closeTelemetry exports the rest, within telemetryGrace.
 func closeTelemetry(t *telemetry.Telemetry, log *slog.Logger) {
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastReport)
+	ctx, cancel := context.WithTimeout(context.Background(), telemetryGrace)
 	defer cancel()
 	if err := t.Close(ctx); err != nil {
 		log.Warn("some telemetry was not exported to the collector", "error", err)

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// rawOutput is standard output for what is no text for people: a protocol, a page, colours.
+// rawOutput is standard output without escapes: for a protocol, a page or colours.
 type rawOutput interface{ io.Writer }
 
-// safeWriter escapes what acts on a terminal or reorders text: control characters, C1 included,
-// bidirectional controls and line separators. Clients and models choose much of what the
+// safeWriter escapes characters that act on a terminal or reorder text: control characters
+// (also C1), bidirectional controls and line separators. Clients and models choose much of what the
 // commands print. The escapes are those of JSON, \u0085, so that JSON stays the same JSON.
 // Line feeds and tabs pass.
 type safeWriter struct {
@@ -34,8 +34,8 @@ func (s *safeWriter) Write(text []byte) (int, error) {
 		switch {
 		case r == utf8.RuneError && size == 1: // a terminal may take the byte for a control
 			out = append(out, "\uFFFD"...)
-		case steers(r) && r != '\n' && r != '\t':
-			out = append(out, escaped(r)...)
+		case isUnsafe(r) && r != '\n' && r != '\t':
+			out = append(out, escape(r)...)
 		default:
 			out = append(out, all[:size]...)
 		}
@@ -47,7 +47,7 @@ func (s *safeWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// flush writes what is left of a character that was never completed.
+// flush writes U+FFFD for an incomplete last character.
 func (s *safeWriter) flush() error {
 	if s.part == nil {
 		return nil
@@ -57,13 +57,13 @@ func (s *safeWriter) flush() error {
 	return err
 }
 
-// steers reports whether a terminal acts on a character, or shows others in another order.
-func steers(r rune) bool {
+// isUnsafe reports whether a character acts on a terminal or reorders text.
+func isUnsafe(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
-// escaped is a character as JSON escapes it.
-func escaped(r rune) string {
+// escape returns a character as JSON escapes it.
+func escape(r rune) string {
 	switch r {
 	case '\n':
 		return `\n`
@@ -78,21 +78,21 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// plain returns a text in which every character that is not seen when printed is escaped, line
-// feeds and tabs included: for a cell of a table, or a part of a line.
+// plain escapes all characters that are not visible, also line feeds and tabs: for a table cell
+// or a part of a line.
 func plain(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if unicode.IsGraphic(r) {
 			b.WriteRune(r)
 		} else {
-			b.WriteString(escaped(r))
+			b.WriteString(escape(r))
 		}
 	}
 	return b.String()
 }
 
-// plainText is plain for a text of several lines.
+// plainText does the same for a text of several lines, and keeps the line feeds.
 func plainText(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -30,7 +30,7 @@ type listThreadsCmd struct {
 func (c listThreadsCmd) Run(out io.Writer) error {
 	all := []threads.Shown{}
 	more := false
-	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+	err := readState(func(ctx context.Context, s *store.Store) error {
 		kept, err := s.Bindings(ctx, threads.Most+1)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ type showThreadCmd struct {
 
 func (c showThreadCmd) Run(out io.Writer) error {
 	var b threads.Shown
-	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+	err := readState(func(ctx context.Context, s *store.Store) error {
 		kept, found, err := s.BindingOf(ctx, c.Session)
 		if err != nil {
 			return err
@@ -131,13 +131,13 @@ func (c showThreadCmd) Run(out io.Writer) error {
 		row("held by", b.Holder.String()+", since "+b.Holder.Taken.Format(time.RFC3339))
 	}
 	row("problem", b.Problem)
-	for _, f := range prints(b.Fingerprints) {
+	for _, f := range fingerprintRows(b.Fingerprints) {
 		row(f[0], f[1])
 	}
 	return table.Flush()
 }
 
-// reasonOf is the reason in words, and the one that scripts read.
+// reasonOf returns the reason in words, with its name for scripts.
 func reasonOf(b threads.Shown) string {
 	switch {
 	case b.Reason == "":
@@ -148,7 +148,7 @@ func reasonOf(b threads.Shown) string {
 	return fmt.Sprintf("%s (%s)", b.Words, b.Reason)
 }
 
-func prints(f threads.Fingerprints) [][2]string {
+func fingerprintRows(f threads.Fingerprints) [][2]string {
 	return [][2]string{
 		{"dynamic tools", f.DynamicTools}, {"user's MCP servers", f.UserMCPServers}, {"MCP servers", f.MCPServers},
 		{"apps of plugins", f.PluginApps}, {"context engine", f.ContextEngine}, {"environments", f.Environments},
@@ -156,5 +156,5 @@ func prints(f threads.Fingerprints) [][2]string {
 }
 
 func unknownSession(key string) error {
-	return fmt.Errorf("no session in the state has the key %s; \"codex-bridge threads list\" shows those that are there", plain(key))
+	return fmt.Errorf("no session in the state has the key %s; \"codex-bridge threads list\" lists them", plain(key))
 }

@@ -21,14 +21,14 @@ type clearThreadCmd struct {
 }
 
 func (c clearThreadCmd) Run(out io.Writer) error {
-	// Who has nothing to clear gets no state made, and takes no session from who holds it.
-	err := readDecisions(func(ctx context.Context, s *store.Store) error {
+	// Check first: do not create a state, or take over the session, if there is nothing to clear.
+	err := readState(func(ctx context.Context, s *store.Store) error {
 		kept, found, err := s.BindingOf(ctx, c.Session)
 		switch {
 		case err == nil && !found:
 			return unknownSession(c.Session)
 		case err == nil && c.Thread != "" && kept.Thread != c.Thread:
-			return c.anotherThread()
+			return c.wrongThread()
 		}
 		return err
 	})
@@ -44,7 +44,7 @@ func (c clearThreadCmd) Run(out io.Writer) error {
 		case err != nil:
 			return err
 		case !cleared && c.Thread != "":
-			return c.anotherThread()
+			return c.wrongThread()
 		case !cleared:
 			return unknownSession(c.Session)
 		}
@@ -53,11 +53,12 @@ func (c clearThreadCmd) Run(out io.Writer) error {
 	})
 }
 
-func (c clearThreadCmd) anotherThread() error {
-	return fmt.Errorf("the session %s has not the thread %s; nothing was cleared", plain(c.Session), plain(c.Thread))
+func (c clearThreadCmd) wrongThread() error {
+	return fmt.Errorf("the session %s does not have the thread %s; nothing was cleared", plain(c.Session), plain(c.Thread))
 }
 
-// changeSession changes the binding of a session that nobody else writes.
+// changeSession calls change while this process holds the session. With force it takes the
+// session over from another process.
 func changeSession(key string, force bool, change func(context.Context, *store.Store) error) error {
 	cfg, err := loadConfig()
 	if err != nil {
@@ -142,7 +143,7 @@ func (c exportThreadCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = readDecisions(func(ctx context.Context, s *store.Store) error {
+	err = readState(func(ctx context.Context, s *store.Store) error {
 		kept, found, err := s.BindingOf(ctx, c.Session)
 		if err != nil {
 			return err
@@ -165,7 +166,7 @@ func (c exportThreadCmd) Run(out io.Writer) error {
 	return err
 }
 
-// replaceFile writes a file whole or not at all. Who reads it sees the old one or the new one.
+// replaceFile replaces a file atomically.
 func replaceFile(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -30,7 +30,7 @@ type listToolsCmd struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// toolRow is a tool as the list has it. The names of the members are kept.
+// toolRow is a tool in the list. The JSON names are stable.
 type toolRow struct {
 	Namespace   string          `json:"namespace,omitempty"`
 	Name        string          `json:"name"`
@@ -42,7 +42,7 @@ type toolRow struct {
 
 func (c listToolsCmd) Run(out io.Writer) error {
 	return withTools(func(_ *config.Config, kit *host.ToolSet, catalogue *tools.Catalogue) error {
-		offer := settled(kit, catalogue)
+		offer := waitForTools(kit, catalogue)
 		rows := []toolRow{}
 		for _, s := range offer.Tools {
 			rows = append(rows, toolRow{s.Namespace, s.Name, s.Description, s.InputSchema, s.Searchable, s.Origin})
@@ -60,7 +60,7 @@ func (c listToolsCmd) Run(out io.Writer) error {
 			return err
 		}
 		if failed || len(offer.Omitted) > 0 {
-			return silent(exitFailed)
+			return exitError(exitFailed)
 		}
 		return nil
 	})
@@ -68,7 +68,7 @@ func (c listToolsCmd) Run(out io.Writer) error {
 
 func printTools(out io.Writer, rows []toolRow, left []tools.OmittedTool, servers []provider.Status) error {
 	if len(rows)+len(left)+len(servers) == 0 {
-		_, err := fmt.Fprintln(out, "no tools are configured; [tools.NAME] and [tool_servers.NAME] of the configuration are, see docs/guides/tools.md")
+		_, err := fmt.Fprintln(out, "no tools are configured; add [tools.NAME] or [tool_servers.NAME] to the configuration, see docs/guides/tools.md")
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
@@ -100,7 +100,7 @@ type callToolCmd struct {
 func (c callToolCmd) Run(out io.Writer) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(c.Args), &members); err != nil || members == nil {
-		return errors.New("--args is no JSON object; give one, such as --args '{\"id\": 1}'")
+		return errors.New("--args is not a JSON object; use for example --args '{\"id\": 1}'")
 	}
 	folder, err := filepath.Abs(cmp.Or(c.ThreadCwd, "."))
 	if err != nil {
@@ -109,7 +109,7 @@ func (c callToolCmd) Run(out io.Writer) error {
 	call := tools.Call{Thread: "none", Turn: "none", ID: "none", Arguments: json.RawMessage(c.Args), Cwd: folder}
 	var answer tools.Answer
 	err = withTools(func(cfg *config.Config, kit *host.ToolSet, catalogue *tools.Catalogue) error {
-		offer := settled(kit, catalogue)
+		offer := waitForTools(kit, catalogue)
 		i := slices.IndexFunc(offer.Tools, func(s tools.Spec) bool { return s.DisplayName() == c.Name })
 		if i < 0 {
 			for _, l := range offer.Omitted {
@@ -134,7 +134,7 @@ func (c callToolCmd) Run(out io.Writer) error {
 		return err
 	}
 	if !answer.Success {
-		return silent(exitFailed)
+		return exitError(exitFailed)
 	}
 	return nil
 }
@@ -164,19 +164,19 @@ func (c callToolCmd) print(out io.Writer, answer tools.Answer) error {
 	return nil
 }
 
-// withTools has do see the tools of the configuration, whose servers end after it.
+// withTools calls do with the configured tools, and ends their servers afterwards.
 func withTools(do func(*config.Config, *host.ToolSet, *tools.Catalogue) error) error {
 	cfg, err := loadConfig()
 	if err != nil {
 		return err
 	}
-	kit := host.NewToolSet(cfg, host.ToolSetOptions{Version: Version, Log: logger(cfg), Startup: time.Minute})
-	defer kit.Close(context.Background())
-	return do(cfg, kit, tools.NewCatalogue(kit.Providers()...))
+	toolSet := host.NewToolSet(cfg, host.ToolSetOptions{Version: Version, Log: logger(cfg), Startup: time.Minute})
+	defer toolSet.Close(context.Background())
+	return do(cfg, toolSet, tools.NewCatalogue(toolSet.Providers()...))
 }
 
-// settled is what is offered when all servers are ready, or have failed.
-func settled(kit *host.ToolSet, catalogue *tools.Catalogue) *tools.Snapshot {
+// waitForTools starts the servers and returns the tools when all servers are ready or failed.
+func waitForTools(kit *host.ToolSet, catalogue *tools.Catalogue) *tools.Snapshot {
 	kit.Start()
 	return catalogue.Refresh()
 }

@@ -58,7 +58,7 @@ func (c traceListCmd) Run(out io.Writer) error {
 	return w.Flush()
 }
 
-// openTrace opens a trace by its path, or by its thread.
+// openTrace opens a trace by its path or its thread.
 func openTrace(name string) (*os.File, error) {
 	f, err := os.Open(name)
 	if err == nil || strings.ContainsAny(name, `/\`) {
@@ -96,8 +96,8 @@ func (c traceShowCmd) Run(out io.Writer) error {
 	tree := trace.NewTree(f.Name())
 	tree.Alone = c.ThreadOnly
 	for {
-		told, failed := tree.Next()
-		for _, e := range told {
+		events, failed := tree.Next()
+		for _, e := range events {
 			if err := trace.Show(out, e, c.All); err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func (c traceReplayCmd) Run(in io.Reader, out rawOutput) error {
 	return p.Play(ctx, in, out)
 }
 
-// sequence is a list as the events of a file are read.
+// sequence returns events as an iterator without errors.
 func sequence(events []trace.Event) iter.Seq2[trace.Event, error] {
 	return func(yield func(trace.Event, error) bool) {
 		for _, e := range events {

@@ -20,7 +20,7 @@ import (
 	"codex-bridge/relay/trace"
 )
 
-// traceFolder is where the traces are.
+// traceFolder returns the folder of the traces.
 func traceFolder() (string, error) {
 	state, err := store.Folder()
 	if err != nil {
@@ -29,7 +29,7 @@ func traceFolder() (string, error) {
 	return filepath.Join(state, trace.FolderName), nil
 }
 
-// newTrace starts what writes traces; nil where [trace] does not say so.
+// newTrace starts the recorder of traces; nil if [trace] is off.
 func newTrace(cfg *config.Config, sessionKey func(thread string) string, log *slog.Logger) (*trace.Recorder, error) {
 	if !cfg.Trace.Enabled {
 		return nil, nil
@@ -45,9 +45,9 @@ func newTrace(cfg *config.Config, sessionKey func(thread string) string, log *sl
 	}), nil
 }
 
-// secrets are the texts that are known to be ones: of the environment, by its names, of what
-// the configuration adds to codex's, the tokens of tool servers, the database's password, and
-// the keys for a collector, which are no words.
+// secrets returns the known secrets, for redaction: environment variables with a secret's name,
+// also those that the configuration sets for Codex; the tokens of tool servers; the password of
+// the database; the headers of the collector that contain a digit.
 func secrets(cfg *config.Config) []string {
 	environ := os.Environ()
 	for name, value := range cfg.Codex.Env {
@@ -63,7 +63,7 @@ func secrets(cfg *config.Config) []string {
 		environ = append(environ, "PASSWORD="+password)
 	}
 	for _, value := range telemetry.ParseHeaders(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")) {
-		words := strings.Fields(value) // "Bearer", for one, is known
+		words := strings.Fields(value) // for example "Bearer", which is no secret
 		if len(words) > 0 && strings.ContainsAny(value, "0123456789") {
 			environ = append(environ, "TOKEN="+words[len(words)-1])
 		}
@@ -71,14 +71,14 @@ func secrets(cfg *config.Config) []string {
 	return redact.EnvironSecrets(environ)
 }
 
-// traced has a trace told of what is on record.
-type traced struct {
+// tracingRecorder also writes the recorded decisions to the trace.
+type tracingRecorder struct {
 	guard.Recorder
 	trace *trace.Recorder
 }
 
 // Append implements guard.Recorder.
-func (t traced) Append(ctx context.Context, d store.Decision) error {
+func (t tracingRecorder) Append(ctx context.Context, d store.Decision) error {
 	err := t.Recorder.Append(ctx, d)
 	if err == nil {
 		t.trace.Decided(d)
@@ -86,7 +86,7 @@ func (t traced) Append(ctx context.Context, d store.Decision) error {
 	return err
 }
 
-// timeouts has a trace record the tools of the host that had no result in time.
+// timeouts returns a function that records timeouts of the host's tools in the trace.
 func timeouts(r *trace.Recorder) tools.After {
 	return func(_ context.Context, call tools.Call, answer tools.Answer) {
 		if answer.Timeout > 0 {
@@ -95,7 +95,7 @@ func timeouts(r *trace.Recorder) tools.After {
 	}
 }
 
-// showTrace has bridge/status show the trace.
+// showTrace adds the trace to bridge/status.
 func showTrace(hi *hello.Hello, cfg *config.Config, r *trace.Recorder) {
 	hi.AddStatus("trace", func() any {
 		status := map[string]any{"enabled": cfg.Trace.Enabled}

@@ -14,7 +14,7 @@ import (
 	"codex-bridge/relay/transcript"
 )
 
-// newTranscript starts what keeps transcripts; nil where [transcript] does not say so.
+// newTranscript starts the recorder of transcripts; nil if [transcript] is off.
 func newTranscript(cfg *config.Config, record *ledger, log *slog.Logger) *transcript.Mirror {
 	if !cfg.Transcript.Enabled {
 		return nil
@@ -24,7 +24,7 @@ func newTranscript(cfg *config.Config, record *ledger, log *slog.Logger) *transc
 	})
 }
 
-// showTranscript has bridge/status show the transcript.
+// showTranscript adds the transcript to bridge/status.
 func showTranscript(hi *hello.Hello, cfg *config.Config, m *transcript.Mirror) {
 	hi.AddStatus("transcript", func() any {
 		status := map[string]any{"enabled": cfg.Transcript.Enabled}
@@ -35,7 +35,7 @@ func showTranscript(hi *hello.Hello, cfg *config.Config, m *transcript.Mirror) {
 	})
 }
 
-// examineTranscripts counts what is kept, where something is.
+// examineTranscripts counts the records of transcripts, if these are on.
 func examineTranscripts(cfg *config.Config) []finding {
 	if !cfg.Transcript.Enabled {
 		return nil
@@ -47,7 +47,7 @@ func examineTranscripts(cfg *config.Config) []finding {
 		return []finding{{"transcripts", fine, "none yet", ""}}
 	}
 	if err != nil {
-		return nil // the row of the state says it
+		return nil // examineState reports it
 	}
 	defer func() { _ = s.Close() }()
 	n, err := s.CountRecords(ctx)
