@@ -121,11 +121,11 @@ func TestImageRefused(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"not whole", []string{"cut.png"}},
-		{"bytes, and", []string{"huge.png"}},
-		{"no file", []string{"."}},
+		{"damaged or incomplete", []string{"cut.png"}},
+		{"bytes; the maximum", []string{"huge.png"}},
+		{"not a regular file", []string{"."}},
 		{"no such file", []string{"gone.png"}},
-		{"no PNG", []string{"../text.png"}},
+		{"not a readable PNG", []string{"../text.png"}},
 		{`no model "gpt-none"`, []string{"picture.png", "--model", "gpt-none"}},
 		{"no description after 1.5s", []string{"picture.png", "--prompt", "SLOW: 3600000", "--timeout", "1.5s"}},
 		{"told to fail", []string{"picture.png", "--prompt", "FAIL"}},
