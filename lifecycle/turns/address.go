@@ -9,7 +9,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// address is whose turn a request is about: a session's, or a thread's.
+// address names the session or the thread of a request.
 type address struct{ session, thread string }
 
 // addressOf reads sessionKey or threadId.
@@ -30,7 +30,7 @@ func addressOf(p rpc.Value) (address, error) {
 	return address{session, thread}, nil
 }
 
-// key is the line that requests for the address stand in.
+// key returns the key of the address in a turn.Queue.
 func (a address) key() string {
 	if a.session != "" {
 		return "session " + a.session
@@ -38,7 +38,7 @@ func (a address) key() string {
 	return "thread " + a.thread
 }
 
-// resolved is a with the session that its thread belongs to, if there is one.
+// resolved returns a with the session of its thread, if there is one.
 func (f *Feature) resolved(ctx context.Context, a address) (address, error) {
 	if a.session != "" {
 		return a, nil
@@ -50,21 +50,21 @@ func (f *Feature) resolved(ctx context.Context, a address) (address, error) {
 	return address{session: session, thread: a.thread}, nil
 }
 
-// timeout reads timeoutMs; 0 where it is left out.
+// timeout reads timeoutMs. It returns 0 if it is absent.
 func timeout(p rpc.Value) (time.Duration, error) {
 	v := p.Get("timeoutMs")
 	if !v.Exists() {
 		return 0, nil
 	}
-	const most = 24 * time.Hour
+	const maxTimeout = 24 * time.Hour
 	var ms int64
-	if err := json.Unmarshal(v.Raw(), &ms); err != nil || ms < 1 || ms > most.Milliseconds() {
+	if err := json.Unmarshal(v.Raw(), &ms); err != nil || ms < 1 || ms > maxTimeout.Milliseconds() {
 		return 0, invalid("params.timeoutMs: give a number of milliseconds, a day at the most")
 	}
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// word reads a text that may be left out.
+// word reads an optional string that must not be empty.
 func word(p rpc.Value, name string) (string, error) {
 	v := p.Get(name)
 	if !v.Exists() || v.Kind() == rpc.Null {

@@ -63,10 +63,9 @@ type threadStart struct {
 	Tier     string `json:"serviceTier,omitempty"`
 }
 
-// startedBinding returns the binding of a started thread: by is the binding that the
-// thread has so far, asked are the parameters of thread/start, and result is Codex's
-// answer. Policies and tier are those of asked; the policy judges them again with each
-// turn.
+// startedBinding returns the binding of a started thread. by is its previous binding, asked the
+// parameters of thread/start, and result Codex's response. Approval policy, sandbox and tier come from
+// asked; the policy judges them again with each turn.
 func startedBinding(by binding.Binding, asked, result rpc.Value) binding.Binding {
 	read := func(from rpc.Value, name string, to *string) {
 		if text, ok := from.Get(name).Text(); ok && text != "" {

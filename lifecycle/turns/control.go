@@ -16,8 +16,8 @@ func full(err error) error {
 	return err
 }
 
-// interrupt is bridge/turn/interrupt: {sessionKey or threadId} → {threadId, turnId?}, the
-// turn that was told to end; none when none was running. What waits behind it goes on.
+// interrupt handles bridge/turn/interrupt: {sessionKey or threadId} → {threadId, turnId?}. turnId is
+// the interrupted turn, absent if none was running. Waiting requests continue.
 func (f *Feature) interrupt(p rpc.Value) (later, error) {
 	a, err := addressOf(p)
 	if err != nil {
@@ -30,7 +30,7 @@ func (f *Feature) interrupt(p rpc.Value) (later, error) {
 		}
 		result := map[string]any{"threadId": thread}
 		if !f.o.Threads.Open(thread) {
-			return result, nil // nothing runs in it, and what is opened may go on by itself
+			return result, nil // no turn runs in an unloaded thread, and loading it could continue one
 		}
 		c := f.conversation(thread)
 		if id, _ := c.thread.Turn(); id != "" {
@@ -41,15 +41,14 @@ func (f *Feature) interrupt(p rpc.Value) (later, error) {
 	}, nil
 }
 
-// watch is a compaction that was asked for.
+// watch is a requested compaction.
 type watch struct {
-	turn  string        // its turn; "" has not begun
-	began chan struct{} // closed when it has, or never will
+	turn  string        // its turn; "" before its start
+	began chan struct{} // closed when the turn starts or the thread closes
 }
 
-// compact is bridge/turn/compact: {sessionKey or threadId, timeoutMs?} → {threadId, turnId,
-// status, durationMs, error?}, when Codex has told of its end. It stands in line as a turn
-// does.
+// compact handles bridge/turn/compact: {sessionKey or threadId, timeoutMs?} → {threadId, turnId, status,
+// durationMs, error?}. It waits in the queue like a turn and responds when the compaction has ended.
 func (f *Feature) compact(p rpc.Value) (later, error) {
 	a, err := addressOf(p)
 	if err != nil {
@@ -93,7 +92,7 @@ func (c *conversation) compact(ctx context.Context, within time.Duration) (any, 
 	out := turn.NewCollector(c.thread.ID)
 	defer c.thread.Collect(out)()
 	c.f.mu.Lock()
-	if c.watch != nil { // of who names the session and not the thread, or the other way round
+	if c.watch != nil { // requests by session and by thread have different queues
 		c.f.mu.Unlock()
 		return nil, rpc.Errorf(rpc.CodeBusy, "a compaction of this thread is under way; wait for its end")
 	}

@@ -10,20 +10,20 @@ import (
 	"codex-bridge/rpc"
 )
 
-// conversation is one open thread. What changes is guarded by Feature.mu.
+// conversation is one loaded thread. Feature.mu guards the fields that change.
 type conversation struct {
 	f      *Feature
 	thread *turn.Thread
-	inbox  *turn.Inbox             // nil: no message was enqueued
-	end    context.CancelCauseFunc // of inbox
+	inbox  *turn.Inbox             // nil before the first message
+	end    context.CancelCauseFunc // ends inbox
 
 	next  settings // of the next turn
-	going settings // that the last turn was asked for with
-	watch *watch   // a compaction that was asked for
+	going settings // of the last requested turn
+	watch *watch   // the requested compaction, or nil
 	stuck bool     // a turn took too long and could not be interrupted
 }
 
-// conversation is that of a thread, which is made when something is first heard of it.
+// conversation returns the conversation of a thread. It creates one if there is none.
 func (f *Feature) conversation(id string) *conversation {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -35,7 +35,7 @@ func (f *Feature) conversation(id string) *conversation {
 	return c
 }
 
-// openInbox returns the inbox of the conversation, and starts it if it does not run.
+// openInbox returns the inbox of the conversation and starts it if necessary.
 func (c *conversation) openInbox() (*turn.Inbox, error) {
 	f := c.f
 	f.mu.Lock()
@@ -56,13 +56,13 @@ func (c *conversation) openInbox() (*turn.Inbox, error) {
 	return c.inbox, nil
 }
 
-// failed tells of a message that was queued, and can't be sent.
+// failed notifies the client of a queued message that can't be sent.
 func (c *conversation) failed(m turn.Message, err error) {
 	c.f.o.Log.Error("a queued message could not be sent", "thread", c.thread.ID, "error", err)
 	c.f.o.Tell("bridge/turn/failed", map[string]any{"threadId": c.thread.ID, "text": m.Text, "error": err.Error()})
 }
 
-// turn returns turn/start for an input, with the settings of the session's binding and those set for the
+// turn returns the parameters of turn/start for an input, with the settings of the session's binding and those set for the
 // next turn. The trigger goes to the feature of the threads, which knows the thread's mode. The first
 // turn of a thread has the history in front of the input.
 func (c *conversation) turn(ctx context.Context, in params.Input, trigger params.Trigger, history []binding.HistoryMessage) (json.RawMessage, error) {
@@ -85,7 +85,7 @@ func (c *conversation) turn(ctx context.Context, in params.Input, trigger params
 	return t.Params()
 }
 
-// written returns items that stay as they are.
+// written returns an input of unchanged items.
 func written(items []json.RawMessage) (in params.Input) {
 	for _, item := range items {
 		in.Items = append(in.Items, params.RawItem(item))
@@ -93,7 +93,7 @@ func written(items []json.RawMessage) (in params.Input) {
 	return in
 }
 
-// began takes note that Codex has taken a turn, with what was set for it.
+// began clears the settings for the next turn when Codex has started a turn with them.
 func (f *Feature) began(thread string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,11 +102,11 @@ func (f *Feature) began(thread string) {
 	}
 }
 
-// errClosed is what becomes of what was for a thread that Codex has put away.
+// errClosed is the error for requests of a thread that Codex has unloaded.
 var errClosed = rpc.Errorf(rpc.CodeUpstream, "the thread was closed")
 
-// forget forgets a thread that Codex has put away, and has nothing more sent to it. end tells
-// of the messages that are left, once the thread knows that it is closed.
+// forget removes a thread that Codex has unloaded and stops its inbox. end fails the waiting messages;
+// call it when the thread knows that it is closed.
 func (f *Feature) forget(id string) (end func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,15 +6,15 @@ import (
 	"codex-bridge/rpc"
 )
 
-// token is a preview that was shown, and of what.
+// token is the token of a preview with the preview's request.
 type token struct {
 	text   string
-	of     address // of nothing: all open threads
+	of     address // zero means all open threads
 	reason string
 }
 
-// preview is bridge/diagnostics/preview: {sessionKey? or threadId?, reason?} → what would be
-// sent, and a token. Without either it is of all open threads.
+// preview handles bridge/diagnostics/preview: {sessionKey? or threadId?, reason?} → uploadPreview.
+// Without sessionKey and threadId it is for all open threads.
 func (f *Feature) preview(p rpc.Value) (later, error) {
 	var t token
 	var err error
@@ -45,7 +45,7 @@ func (f *Feature) preview(p rpc.Value) (later, error) {
 	}, nil
 }
 
-// upload is bridge/diagnostics/upload: {token} → {threads: [{threadId, error?}]}.
+// upload handles bridge/diagnostics/upload: {token} → {threads: [{threadId, error?}]}.
 func (f *Feature) upload(p rpc.Value) (later, error) {
 	text, err := word(p, "token")
 	if err != nil {
@@ -75,7 +75,7 @@ func (f *Feature) upload(p rpc.Value) (later, error) {
 	}, nil
 }
 
-// sendable is what a preview means today.
+// sendable returns the current upload request for a token.
 func (f *Feature) sendable(ctx context.Context, t token) (uploadRequest, error) {
 	r := uploadRequest{Scope: t.of.session + "\x00" + t.of.thread, Reason: t.reason}
 	switch {

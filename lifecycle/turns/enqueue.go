@@ -9,7 +9,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// enqueue is bridge/turn/enqueue: {threadId or sessionKey, input, mode?, quietMs?, thread?} →
+// enqueue handles bridge/turn/enqueue: {threadId or sessionKey, input, mode?, quietMs?, thread?} →
 // {threadId, disposition, turnId?}, after the quiet time.
 func (f *Feature) enqueue(p rpc.Value) (later, error) {
 	a, in, err := said(p)
@@ -61,7 +61,7 @@ func (f *Feature) enqueue(p rpc.Value) (later, error) {
 	}, nil
 }
 
-// message is what is put into the line, as configured where the request does not say.
+// message returns the message of a request. The configuration gives the default mode and quiet time.
 func (f *Feature) message(p rpc.Value, in params.Input) (turn.Message, error) {
 	now := f.o.Steering()
 	m := turn.Message{Text: in.Text, Mode: turn.Mode(now.Mode), Quiet: time.Duration(now.Quiet)}

@@ -14,20 +14,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Options are what a Feature is made of. The functions are called from several goroutines.
+// Options configure a Feature. The functions are called from several goroutines.
 type Options struct {
 	Threads  *threads.Feature
-	Steering func() config.Steering // that of the configuration at hand
-	// Known tells whether the client knows the bridge.
+	Steering func() config.Steering // returns the current configuration
+	// Known reports whether the client knows the bridge.
 	Known func() bool
-	// Tell sends the client a notification of the bridge's own.
+	// Tell sends the client a bridge/ notification.
 	Tell  func(method string, params any)
 	Judge Judge
 	Log   *slog.Logger
 }
 
-// mostMessages is how many requests of bridge/turn/enqueue may wait for their thread to be
-// opened.
+// mostMessages is the maximum number of bridge/turn/enqueue requests that wait for their thread.
 const mostMessages = 2000
 
 // Feature is a bridge.Feature.
@@ -39,12 +38,12 @@ type Feature struct {
 	questions *openQuestions
 	uploads   *uploader
 
-	ctx     context.Context // of what outlives a request; ends with Close
+	ctx     context.Context // of work that outlives a request; ends with Close
 	end     context.CancelCauseFunc
 	workers sync.WaitGroup
 
-	collecting atomic.Int64 // turns of which every word is wanted
-	offered    atomic.Bool  // the client has said that it knows the bridge
+	collecting atomic.Int64 // turns whose text is collected
+	offered    atomic.Bool  // initialize had capabilities.bridge
 	silent     atomic.Bool  // the client answers no questions
 
 	mu     sync.Mutex
@@ -55,7 +54,7 @@ type Feature struct {
 	efforts map[string][]string
 }
 
-// New makes a Feature.
+// New returns a Feature.
 func New(o Options) *Feature {
 	f := &Feature{
 		o: o, runner: turn.NewRunner(nil), messages: turn.NewQueue(mostMessages), questions: newOpenQuestions(), open: make(map[string]*conversation),
@@ -68,7 +67,7 @@ func New(o Options) *Feature {
 // Attach implements bridge.Attacher.
 func (f *Feature) Attach(p *bridge.Conn) { f.peer = p }
 
-// Methods are what a client may call.
+// Methods are the requests that a client may send.
 var Methods = []string{
 	"bridge/diagnostics/preview", "bridge/diagnostics/upload", "bridge/turn/compact", "bridge/turn/enqueue", "bridge/turn/interrupt",
 	"bridge/turn/run", "bridge/turn/set",
@@ -93,7 +92,7 @@ func (f *Feature) Routes() []bridge.Route {
 	}, f.heard()...)
 }
 
-// Close ends what waits, and returns when nothing of it runs.
+// Close ends all waiting work and returns when it has ended.
 func (f *Feature) Close() {
 	f.mu.Lock()
 	f.closed = true
@@ -102,13 +101,13 @@ func (f *Feature) Close() {
 	f.workers.Wait()
 }
 
-// codex asks Codex by way of the features behind this one.
+// codex sends requests through the features behind this one.
 type codex struct {
 	f      *Feature
-	thread string // "" of none in particular
+	thread string // "" if the request is for no thread
 }
 
-// Ask implements turn.Codex.
+// Call implements turn.Codex.
 func (c codex) Call(ctx context.Context, method string, params any) (rpc.Value, error) {
 	result, err := c.f.peer.CallAsClient(ctx, method, params)
 	if err == nil && method == "turn/start" {

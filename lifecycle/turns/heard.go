@@ -20,11 +20,11 @@ var (
 	isAgentMessage = bridge.MatchItemType("agentMessage")
 )
 
-// needed are the notifications that this package lives by.
+// needed lists the notifications that this package requires.
 // The threads' feature reads the settings: a turn repeats the effort of its thread.
 var needed = append([]string{resolved, "thread/settings/updated"}, turn.EventMethods...)
 
-// heard are the routes of what Codex tells of turns.
+// heard returns the routes of Codex's notifications.
 func (f *Feature) heard() (routes []bridge.Route) {
 	for _, method := range needed {
 		r := bridge.Route{From: bridge.Codex, Method: method, Why: "what becomes of turns, for who has asked for them here", When: f.o.Known, HandleServer: f.said, Required: f.offered.Load}
@@ -43,7 +43,7 @@ func (f *Feature) heard() (routes []bridge.Route) {
 	return routes
 }
 
-// said takes what Codex tells.
+// said handles a notification.
 func (f *Feature) said(_ context.Context, said *bridge.ServerMessage) {
 	if f.o.Known() {
 		f.take(said.Method, said.Root().Get("params"))
@@ -88,12 +88,12 @@ func (f *Feature) take(method string, params rpc.Value) {
 	c.thread.Take(e)
 }
 
-// initialize takes note of a client that knows the bridge: what is needed here it can't opt
-// out of.
+// initialize records whether the client knows the bridge. Such a client can't opt out of the
+// notifications in needed.
 func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	own := call.Params.Get("capabilities").Get("bridge")
 	if !own.Exists() || call.Truncated() {
-		return nil // who comes after says what is to be said
+		return nil // a later feature reports the error
 	}
 	f.offered.Store(true)
 	if answers, ok := own.Get("approvals").Bool(); ok {
@@ -102,7 +102,7 @@ func (f *Feature) initialize(_ context.Context, call *bridge.ClientMessage) *rpc
 	return nil
 }
 
-// clientStarts notes that the client itself starts a turn.
+// clientStarts records a turn that the client itself starts.
 func (f *Feature) clientStarts(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	id, _ := call.Params.Get("threadId").Text()
 	if call.Kind != rpc.Request || !f.o.Threads.Open(id) {

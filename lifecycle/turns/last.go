@@ -11,29 +11,29 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Judge puts on record what is answered in a person's place.
+// Judge logs answers that the bridge gives instead of a person.
 type Judge interface {
-	// Enforces tells whether the policy is in force.
+	// Enforces reports whether the policy is enforced.
 	Enforces() bool
-	// Settled puts an answer on record.
+	// Settled logs an answer.
 	Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error
 }
 
-// unanswered is why a question is declined that nobody can be asked.
+// unanswered is the reason for declining a question that no person can answer.
 const unanswered = "the client has said that nobody answers there (capabilities.bridge.approvals is false)"
 
-// longest is how long a question waits for a message; its turn ends before.
-const longest = 7 * 24 * time.Hour
+// maxQuestionWait is how long a question waits for a message. Its turn ends before.
+const maxQuestionWait = 7 * 24 * time.Hour
 
 const userInput = "item/tool/requestUserInput"
 
-// approvals are what is declined where nobody answers.
+// approvals lists the requests that the bridge declines if the client answers none.
 var approvals = []string{
 	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
 	"execCommandApproval", "applyPatchApproval", "mcpServer/elicitation/request",
 }
 
-// Answers tells whether the client answers what Codex asks, and else why it is not asked.
+// Answers reports whether the client answers Codex's requests, and if not, why.
 func (f *Feature) Answers() (ok bool, why string) {
 	if f.silent.Load() {
 		return false, unanswered
@@ -41,8 +41,8 @@ func (f *Feature) Answers() (ok bool, why string) {
 	return true, ""
 }
 
-// Last is the part that stands behind all others: what rules and grants have not answered,
-// and nobody is there to be asked.
+// Last returns the feature that comes after all others. It handles the requests of Codex that rules
+// and grants have not answered.
 func (f *Feature) Last() bridge.Feature { return last{f} }
 
 type last struct{ f *Feature }
@@ -63,11 +63,11 @@ func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 		return
 	}
 	if l.f.o.Judge.Enforces() {
-		// That it is not on record changes nothing: it is declined.
+		// A failure to log changes nothing: the request is declined.
 		_ = l.f.o.Judge.Settled(ctx, said.Envelope, policy.Deny, "approvals.nobody", unanswered)
 	}
 	if said.Method == approvals[0] {
-		// A word that Codex takes though it offers another (measured), which would end the turn.
+		// Measured: Codex accepts this decision, although it offers another, which would end the turn.
 		said.Reply([]byte(`{"decision":"decline"}`))
 		return
 	}
@@ -79,8 +79,8 @@ func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 	said.Reply(no)
 }
 
-// asks has the next message answer a question. A client that answers nothing is told of it
-// in words; another may answer as well, and is told when it need not any more.
+// asks lets the next message answer a question. A client that answers no requests gets the question
+// as text. Other clients get the request too and may answer it.
 func (l last) asks(_ context.Context, said *bridge.ServerMessage) {
 	if !l.f.o.Known() || !said.ID.IsValid() {
 		return
@@ -97,7 +97,7 @@ func (l last) asks(_ context.Context, said *bridge.ServerMessage) {
 		said.OnResponse(func(*bridge.ClientResponse) { l.f.questions.resolved(thread, id) })
 		return
 	}
-	held := said.Withhold(longest, func() []byte { return answer.Reply(nil, "") })
+	held := said.Withhold(maxQuestionWait, func() []byte { return answer.Reply(nil, "") })
 	lines := l.f.questions.ask(id, params, func(result json.RawMessage) { held.Reply(result) })
 	if lines == nil {
 		return

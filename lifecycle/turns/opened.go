@@ -10,9 +10,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// opened is the conversation of an address, open in this Codex. What is not loaded is
-// resumed; a session that has no thread gets one, by start, where that is not nil. An error
-// for which turn.IsThreadGone is true says that Codex does not know the thread.
+// opened returns the conversation of an address, loaded in Codex. It resumes an unloaded thread. A
+// session without a thread gets one with the parameters start, unless start is nil. If Codex does not
+// know the thread, turn.IsThreadGone is true for the error.
 func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) (c *conversation, session string, err error) {
 	if a, err = f.resolved(ctx, a); err != nil {
 		return nil, "", err
@@ -51,7 +51,7 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 	return f.resumed(ctx, b.ThreadID, p, a.session)
 }
 
-// threadOf is the thread of an address, open or not.
+// threadOf returns the thread of an address, loaded or not.
 func (f *Feature) threadOf(ctx context.Context, a address) (string, error) {
 	if a.session == "" {
 		return a.thread, nil
@@ -74,7 +74,7 @@ func (f *Feature) resumed(ctx context.Context, id string, p map[string]any, sess
 	}
 	was := id
 	if now, _ := result.Get("thread").Get("id").Text(); now != "" {
-		id = now // a fork of it, where the configuration says so
+		id = now // a fork, if the configuration says so
 	}
 	if session != "" {
 		if err := f.o.Threads.Resumed(ctx, session, was, id); err != nil {
@@ -84,7 +84,7 @@ func (f *Feature) resumed(ctx context.Context, id string, p map[string]any, sess
 	return f.conversation(id), session, nil
 }
 
-// started starts the session's thread, which the feature behind binds.
+// started starts a thread for the session. A later feature binds it.
 func (f *Feature) started(ctx context.Context, session string, start json.RawMessage) (*conversation, string, error) {
 	var p map[string]json.RawMessage
 	if err := json.Unmarshal(start, &p); err != nil {
@@ -131,12 +131,12 @@ func (f *Feature) bind(ctx context.Context, session, id string, asked json.RawMe
 	return f.o.Threads.Change(ctx, session, id, func(b *binding.Binding) { *b = startedBinding(*b, doc.Root(), result) })
 }
 
-// visit is one request for a turn, as turn.Sessions.
+// visit implements turn.Sessions for one request for a turn.
 type visit struct {
 	f       *Feature
 	address address
 	trigger params.Trigger
-	start   json.RawMessage // of a session that has no thread
+	start   json.RawMessage // parameters for a session without a thread
 	input   params.Input
 	history []binding.HistoryMessage
 }
@@ -159,8 +159,8 @@ func (v *visit) Replace(ctx context.Context, _ string) (turn.Session, error) {
 	return v.in(c), nil
 }
 
-// again gives a session whose thread Codex does not know a new one, with what the lost one was
-// bound with. A thread of no session is gone for good.
+// again gives a session a new thread with the binding's settings when Codex does not know its thread.
+// For a thread without a session it returns an error.
 func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 	a, err := f.resolved(ctx, a)
 	if err != nil {
@@ -174,7 +174,7 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 		return nil, err
 	}
 	if f.o.Threads.Open(b.ThreadID) {
-		// Codex may have put it away since, and can still go on with it.
+		// Codex may have unloaded the thread since and may still be able to resume it.
 		if _, err := f.peer.CallAsClient(ctx, "thread/resume", map[string]any{"threadId": b.ThreadID}); err == nil {
 			return f.conversation(b.ThreadID), nil
 		} else if !turn.IsThreadGone(err) {
@@ -186,8 +186,8 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 	return c, err
 }
 
-// replaced gives a session a new thread with what the one before was bound with. The policy
-// of today judges it as any other.
+// replaced gives a session a new thread with the settings of its binding. The current policy judges
+// the request.
 func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason binding.Reason) (*conversation, string, error) {
 	defer f.o.Threads.Replace(session, b.ThreadID, reason)()
 	start, err := bound{Binding: b}.Start(params.Options{})
@@ -205,7 +205,7 @@ func (v *visit) in(c *conversation) turn.Session {
 	}
 }
 
-// markStuck notes that a turn of the thread can't be interrupted, until the turn ends after all.
+// markStuck records that a turn of the thread can't be interrupted, until that turn ends.
 func (c *conversation) markStuck() string {
 	c.f.mu.Lock()
 	defer c.f.mu.Unlock()

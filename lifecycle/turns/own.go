@@ -9,11 +9,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// later is the part of a request that may take its time.
+// later is the part of a request handler that may block.
 type later func(context.Context) (any, error)
 
-// own is a handler of a method of the bridge's own. begin runs with the client's messages,
-// in their order, and must not wait.
+// own returns the handler of a bridge method. begin runs in the order of the client's messages and
+// must not block.
 func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !f.o.Known() || call.Kind != rpc.Request {
@@ -23,7 +23,7 @@ func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context
 			return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
 		}
 		m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
-		if err != nil { // it was parsed once
+		if err != nil { // impossible: it was parsed before
 			return rpc.Errorf(rpc.CodeInternal, "%v", err)
 		}
 		if m.Params.Kind() != rpc.Object {
@@ -37,7 +37,7 @@ func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context
 			ctx, cancel := f.whileCodexRuns(ctx)
 			defer cancel()
 			result, err := rest(ctx)
-			aside.AfterDelivery() // the end of a turn is known before the client has heard of it
+			aside.AfterDelivery() // the bridge knows the end of a turn before the client does
 			if err != nil {
 				aside.Reply(rpc.EncodeError(m.ID, asError(err)))
 				return
@@ -48,11 +48,11 @@ func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context
 	}
 }
 
-// whileCodexRuns is ctx until Codex ends: what it was to say will not come then.
+// whileCodexRuns returns a context that also ends with Codex, which sends nothing after that.
 func (f *Feature) whileCodexRuns(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	go func() { // ends with the function that is returned
+	go func() { // ends with the returned function
 		defer close(done)
 		select {
 		case <-f.peer.CodexDone():

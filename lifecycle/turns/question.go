@@ -8,7 +8,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// openQuestions are the questions of the model that wait for an answer, by thread.
+// openQuestions holds the unanswered questions of the model, by thread.
 type openQuestions struct {
 	mu   sync.Mutex
 	open map[string]*openQuestion
@@ -40,7 +40,7 @@ func (d *openQuestions) ask(id rpc.ID, params rpc.Value, f func(result json.RawM
 	}
 	d.take(thread, func(*openQuestion) bool { return true }).end(emptyAnswer)
 	d.mu.Lock()
-	before := d.open[thread] // of who was as quick
+	before := d.open[thread] // opened concurrently
 	d.open[thread] = &openQuestion{id.Key(), turn, questions, f}
 	d.mu.Unlock()
 	before.end(emptyAnswer)
@@ -57,7 +57,7 @@ func (d *openQuestions) answer(thread, message string) bool {
 	return true
 }
 
-// resolved closes a question whose answer Codex does not wait for any more.
+// resolved closes a question that Codex has resolved.
 func (d *openQuestions) resolved(thread string, id rpc.ID) {
 	d.take(thread, func(q *openQuestion) bool { return q.id == id.Key() }).end(emptyAnswer)
 }
@@ -67,7 +67,7 @@ func (d *openQuestions) turnEnded(thread, turn string) {
 	d.take(thread, func(q *openQuestion) bool { return q.turn == turn || q.turn == "" }).end(emptyAnswer)
 }
 
-// threadClosed closes the question of a thread that is not loaded any more.
+// threadClosed closes the question of a thread that Codex has unloaded.
 func (d *openQuestions) threadClosed(thread string) {
 	d.take(thread, func(*openQuestion) bool { return true }).end(emptyAnswer)
 }

@@ -9,7 +9,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// run is bridge/turn/run: {sessionKey or threadId, input, timeoutMs?, trigger?, thread?,
+// run handles bridge/turn/run: {sessionKey or threadId, input, timeoutMs?, trigger?, thread?,
 // history?} → {threadId, turnId, status, text, recovered?, error?}.
 func (f *Feature) run(p rpc.Value) (later, error) {
 	a, in, err := said(p)
@@ -41,7 +41,7 @@ func (f *Feature) run(p rpc.Value) (later, error) {
 	}, nil
 }
 
-// said reads to whom something is said, and what.
+// said reads the address and the input of a request.
 func said(p rpc.Value) (address, params.Input, error) {
 	a, err := addressOf(p)
 	if err != nil {
@@ -66,7 +66,7 @@ func trigger(p rpc.Value) (params.Trigger, error) {
 	return "", invalid("params.trigger: write user, cron or heartbeat")
 }
 
-// start reads thread: what a session that has none starts its thread with.
+// start reads the member thread: the parameters of thread/start for a session without a thread.
 func start(p rpc.Value, a address) (json.RawMessage, error) {
 	v := p.Get("thread")
 	switch {
@@ -78,7 +78,7 @@ func start(p rpc.Value, a address) (json.RawMessage, error) {
 	return v.Raw(), nil
 }
 
-// history reads the conversation so far, as the client has it.
+// history reads the client's history of the conversation.
 func history(p rpc.Value) ([]binding.HistoryMessage, error) {
 	v := p.Get("history")
 	if v.Exists() && v.Kind() != rpc.Array {

@@ -12,7 +12,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// settings are what the next turn is to have; "" as it is.
+// settings are the settings for the next turn. "" keeps the current value.
 type settings struct {
 	Model       string `json:"model,omitempty"`
 	Effort      string `json:"effort,omitempty"`
@@ -21,17 +21,15 @@ type settings struct {
 	Sandbox     string `json:"sandbox,omitempty"`
 }
 
-// into sets them in a turn. now are the settings of the thread, and offered are the efforts that each
-// model takes.
+// into sets s in a turn. now holds the settings of the thread, and offered the efforts of each model.
 func (s settings) into(t *params.Turn, now threads.Settings, offered map[string][]string) {
 	if s.Model != "" && s.Model != now.Model {
-		t.ThreadEffort = "" // another model has an effort of its own
+		t.ThreadEffort = "" // another model has its own default effort
 	}
 	t.Model, t.ServiceTier = cmp.Or(s.Model, t.Model), cmp.Or(s.ServiceTier, t.ServiceTier)
 	t.Approval, t.Sandbox = cmp.Or(s.Approval, t.Approval), cmp.Or(s.Sandbox, t.Sandbox)
 	if s.Effort != "" {
-		// The model goes with it, so that the turn has a mode: without one, the effort of the
-		// mode before would count.
+		// A turn with a model has a mode. Without one the effort of the previous mode would count.
 		t.Model = cmp.Or(t.Model, now.Model)
 		t.Effort, t.ThreadEffort = setting.Effort(s.Effort, t.Model, offered[t.Model]), ""
 	}
@@ -40,7 +38,7 @@ func (s settings) into(t *params.Turn, now threads.Settings, offered map[string]
 	}
 }
 
-// over is other where it says something, else s.
+// over returns s with the non-empty settings of other.
 func (s settings) over(other settings) settings {
 	for from, to := range map[*string]*string{
 		&other.Model: &s.Model, &other.Effort: &s.Effort, &other.ServiceTier: &s.ServiceTier, &other.Approval: &s.Approval, &other.Sandbox: &s.Sandbox,
@@ -70,8 +68,8 @@ func settingsOf(p rpc.Value) (s settings, err error) {
 	return s, nil
 }
 
-// set is bridge/turn/set: {sessionKey or threadId, …} → {threadId, next}. It takes effect
-// with the next turn, where the policy allows it; a session keeps it.
+// set handles bridge/turn/set: {sessionKey or threadId, …} → {threadId, next}. The settings apply from
+// the next turn, if the policy allows them; a session keeps them.
 func (f *Feature) set(p rpc.Value) (later, error) {
 	a, err := addressOf(p)
 	if err != nil {
@@ -182,8 +180,8 @@ func updatedSandbox(p rpc.Value) (mode string, whole, ok bool) {
 	return mode, whole && mode != "", true
 }
 
-// learnEfforts asks Codex which efforts its models take, where that matters for a level.
-// Without an answer the models that setting.Effort knows count.
+// learnEfforts requests the efforts of the models once, if level needs them. If the request fails,
+// setting.Effort uses its own list.
 func (f *Feature) learnEfforts(ctx context.Context, level string) {
 	f.mu.Lock()
 	known := f.efforts != nil

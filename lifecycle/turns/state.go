@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// State is what bridge/status shows.
+// State is the part of bridge/status about turns.
 type State struct {
-	Running int      `json:"running"` // threads in which a turn runs
-	InLine  int      `json:"inLine"`  // requests for a turn that are not over
+	Running int      `json:"running"` // threads with a running turn
+	InLine  int      `json:"inLine"`  // requests for a turn that wait or run
 	Waiting int      `json:"waiting"` // messages that wait for a turn
-	Threads []Thread `json:"threads"` // those of which there is more to say
+	Threads []Thread `json:"threads"` // with a turn, waiting messages or settings
 }
 
 // Thread is one thread of State.
 type Thread struct {
 	ID      string    `json:"threadId"`
-	Turn    string    `json:"turnId,omitempty"` // that runs
+	Turn    string    `json:"turnId,omitempty"` // the running turn
 	Waiting int       `json:"waiting,omitempty"`
-	Next    *settings `json:"next,omitempty"` // what the next turn is to have
+	Next    *settings `json:"next,omitempty"` // settings for the next turn
 }
 
-// State is what is so now.
+// State returns the current state.
 func (f *Feature) State() State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,8 +47,7 @@ func (f *Feature) State() State {
 	return s
 }
 
-// Running returns the turn that runs in a thread and takes input: "" for none, and for a
-// review or a compaction, which Codex names in two ways.
+// Running returns the running turn of a thread that takes input, or "".
 func (f *Feature) Running(thread string) string {
 	f.mu.Lock()
 	c := f.open[thread]

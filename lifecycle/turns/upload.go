@@ -23,7 +23,7 @@ const (
 	uploadSource = "codex-bridge-diagnostics"
 )
 
-// uploadRequest are the threads that a client wants to upload. A preview for one Scope can't be
+// uploadRequest names the threads to upload. A preview for one Scope can't be
 // uploaded for another.
 type uploadRequest struct {
 	Scope   string
@@ -35,7 +35,7 @@ type uploadRequest struct {
 type uploadPreview struct {
 	Token     string `json:"token"`
 	ExpiresMs int64  `json:"expiresInMs"`
-	Threads   int    `json:"threads"` // how many
+	Threads   int    `json:"threads"` // their number
 	Logs      bool   `json:"includeLogs"`
 	Reason    string `json:"reason,omitempty"`
 }
@@ -68,7 +68,7 @@ type recentUpload struct {
 
 func newUploader(c turn.Codex) *uploader { return &uploader{codex: c} }
 
-// preview returns a preview, and uploads nothing.
+// preview returns a preview with a new token. It uploads nothing.
 func (d *uploader) preview(r uploadRequest) (uploadPreview, error) {
 	if r = r.tidy(); len(r.Threads) == 0 {
 		return uploadPreview{}, rpc.Errorf(rpc.CodeInvalidParams, "there is no thread to send anything of; start one, or name the session")
@@ -116,7 +116,7 @@ func (d *uploader) upload(ctx context.Context, token string, now uploadRequest) 
 	return out, nil
 }
 
-// take takes a token, and has its threads and its scope cool down.
+// take consumes a token and records the upload of its threads and scope.
 func (d *uploader) take(token string, now uploadRequest) (uploadRequest, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

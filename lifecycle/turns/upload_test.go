@@ -15,7 +15,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// codex keeps what it is sent, and does not know the thread "bad".
+// codex records the requests and does not know the thread "bad".
 type fakeCodex struct{ sent []string }
 
 func (c *fakeCodex) Call(_ context.Context, method string, params any) (rpc.Value, error) {

@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { bridgetest.Main(m) }
 
-// guard stands behind the feature as a policy does: it refuses a folder, and has every
-// other model be "allowed".
+// guard comes after the feature like a policy. It refuses one folder and changes every other model to
+// "allowed".
 type guard struct {
 	mu      sync.Mutex
 	settled []string
@@ -54,7 +54,7 @@ func (g *guard) Settled(_ context.Context, asked *rpc.Envelope, v policy.Verdict
 	return nil
 }
 
-// voice is how the bridge speaks to the client.
+// voice sends the bridge's notifications to the client.
 type voice struct{ peer *bridge.Conn }
 
 func (v *voice) Attach(p *bridge.Conn)  { v.peer = p }
@@ -69,7 +69,7 @@ type world struct {
 
 const record = `{"schemaVersion":1,"threadId":"T","cwd":"/w","model":"m","dynamicToolsFingerprint":"[]","createdAt":"2026-01-01T00:00:00.000Z"}`
 
-// newWorld has a session "old" that is bound to the thread T, which is not open.
+// newWorld returns a world with a session "old" that is bound to the unloaded thread T.
 func newWorld(t *testing.T, thread config.Thread) *world {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{Folder: filepath.Join(t.TempDir(), "state")})
@@ -102,8 +102,7 @@ func newWorld(t *testing.T, thread config.Thread) *world {
 	return w
 }
 
-// hello opts out of all that is heard: what the client gets, then, are answers, whose order
-// does not depend on when what codex says is passed on.
+// hello opts out of all notifications. The client then gets only responses, whose order is fixed.
 const hello = `
 editor> {"id":0,"method":"initialize","params":{"capabilities":{"bridge":{"version":1,"approvals":false},"optOutNotificationMethods":["turn/started","turn/completed","x/y",5,"item/started","item/completed","item/agentMessage/delta","thread/closed","serverRequest/resolved"]}}}
 codex< {"id":0,"method":"initialize","params":{"capabilities":{"bridge":{"version":1,"approvals":false},"optOutNotificationMethods":["x/y",5]}}}
@@ -111,8 +110,7 @@ codex> {"id":0,"result":{}}
 editor< {"id":0,"result":{}}
 `
 
-// Conversations of clients that know the bridge. At the end of each nothing is left that
-// anybody was to get.
+// TestConversations runs scripted clients that know the bridge. At the end no message is left.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) < 5 {
@@ -137,9 +135,9 @@ editor< {"id":"end","result":{}}
 	}
 }
 
-// A session whose thread has grown too large has another, with what it was bound with; and
-// the words of a turn by the clock are those that are configured.
-func TestTooLarge(t *testing.T) {
+// A session whose thread is too large gets a new one with the binding's settings. A cron turn has the
+// configured instructions.
+func TestTooLargeThreadIsReplaced(t *testing.T) {
 	thread := config.Default().Thread
 	thread.MaxRollout, thread.CronInstructions = 1000, "By the clock."
 	w := newWorld(t, thread)
