@@ -69,7 +69,7 @@ func TestStaleTools(t *testing.T) {
 		c.initialize(map[string]any{"experimentalApi": true})
 		c.resume(thread, map[string]any{})
 		m := c.waitFor(0, "warning", func(m editor.Message) bool { return m.Param("threadId") == thread })
-		if text := m.Param("message"); !strings.Contains(text, "changes to: changes, comes.") {
+		if text := m.Param("message"); !strings.Contains(text, "These have changed since: changes, comes.") {
 			t.Errorf("the client is warned: %s", text)
 		}
 		for _, test := range []struct{ tool, want string }{{"stays", "stayed"}, {"changes", "new"}} {
