@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"codex-bridge/bridge/policy"
@@ -14,14 +15,18 @@ type loadedThread struct {
 	workspaces   []string       // all that it has had; its commands may still write them
 	varied       bool           // its sandbox or approvals have changed; an agent of it may have the earlier ones
 	unsubscribed bool           // the client has sent thread/unsubscribe since it opened the thread
-	unloaded     bool           // Codex has unloaded it once; a subagent of it may have an earlier profile
 	fence        *policy.Fence  // the profile with which Codex has loaded it; nil if it has not
+	earlier      []policy.Fence // the profiles before Codex unloaded it; a subagent of it may have one of them
 	last         *policy.Thread // as it was last verified; nil if it never was
 }
 
 // unload forgets what ends when Codex unloads the thread.
 func (l *loadedThread) unload() {
-	*l = loadedThread{unloaded: true, varied: l.varied, last: l.last}
+	had := l.earlier
+	if l.fence != nil && !slices.ContainsFunc(had, func(f policy.Fence) bool { return reflect.DeepEqual(f, *l.fence) }) {
+		had = append(slices.Clip(had), *l.fence)
+	}
+	*l = loadedThread{earlier: had, workspaces: l.workspaces, varied: l.varied, last: l.last}
 }
 
 // recordLocked returns the record of a thread, a new one if there is none.
@@ -79,20 +84,41 @@ func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Fence {
 		return nil
 	}
 	// A subagent has the profile that its parent had when it was started.
-	if fence := g.threads.onlyProfile(g.origin(id)); fence != nil {
-		return fence
+	for range deepest {
+		agent := g.children.find(g.world.CodexHome, id)
+		if agent == nil {
+			break
+		}
+		id = agent.Parent
+		if fence, known := g.threads.onlyProfile(id); known {
+			return &fence
+		}
 	}
 	return &policy.Fence{}
 }
 
-// onlyProfile returns the profile with which Codex has loaded a thread, nil if the thread may have had another one before.
-func (t *threads) onlyProfile(id string) *policy.Fence {
+// onlyProfile returns the profile of a thread with a record: an empty one, which protects nothing, if the thread has had
+// several profiles or none. known reports whether there is a record.
+func (t *threads) onlyProfile(id string) (fence policy.Fence, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one := t.loaded[id]; one != nil && !one.unloaded {
-		return one.fence
+	one := t.loaded[id]
+	if one == nil {
+		return policy.Fence{}, false
 	}
-	return nil
+	had := one.earlier
+	if one.fence != nil {
+		had = append(slices.Clip(had), *one.fence)
+	}
+	for _, f := range had {
+		if !reflect.DeepEqual(f, had[0]) {
+			return policy.Fence{}, true
+		}
+	}
+	if len(had) == 0 {
+		return policy.Fence{}, true
+	}
+	return had[0], true
 }
 
 // mayHave records that Codex may have loaded a thread with a profile. It does nothing for a thread without an id.

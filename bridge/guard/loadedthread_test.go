@@ -99,7 +99,12 @@ func TestLoadedProfile(t *testing.T) {
 		{"parent loaded", func(t *threads) { t.mayHave(parent, has("parent")) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
 		{"not loaded", func(t *threads) { t.mayHave(parent, has("parent")) }, child, `"result":{"data":["` + parent + `"]}`, "nil"},
 		{"no record of the parent", func(*threads) {}, child, `"result":{"data":["` + child + `"]}`, "unknown"},
-		{"parent unloaded", func(t *threads) { t.mayHave(parent, has("parent")); t.unloaded(parent) }, child, `"result":{"data":["` + child + `"]}`, "unknown"},
+		{"parent unloaded", func(t *threads) { t.mayHave(parent, has("parent")); t.unloaded(parent) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
+		{"parent unloaded and resumed alike", func(t *threads) {
+			t.mayHave(parent, has("parent"))
+			t.unloaded(parent)
+			t.mayHave(parent, has("parent"))
+		}, child, `"result":{"data":["` + child + `"]}`, "parent"},
 		{"parent unloaded and resumed", func(t *threads) {
 			t.mayHave(parent, has("parent"))
 			t.unloaded(parent)

@@ -319,7 +319,7 @@ func TestHostToolsResumed(t *testing.T) {
 	mark := c.Mark()
 	w.write("config.toml", string(text))
 	m := c.waitFor(mark, "configWarning", nil)
-	if !strings.Contains(m.Param("details"), "Threads that are open: 1") {
+	if !strings.Contains(m.Param("details"), "The open threads (1) keep") {
 		t.Errorf("the change is told as %s", m.Raw)
 	}
 	if told := c.calls(thread, "spoken", "{}"); !strings.Contains(told, "spoken by the host") {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge/cmd/internal/scripted"
 )
@@ -131,5 +132,53 @@ func TestLoadedThreadWithUnknownProfile(t *testing.T) {
 				a.quit()
 			})
 		}
+	}
+}
+
+// The policy file of a thread's folder counts for its agents also after Codex has unloaded the thread, and the client has
+// resumed it in another folder.
+func TestAgentOfUnloadedThreadKeepsPolicyOfItsFolder(t *testing.T) {
+	t.Parallel()
+	for name, argv := range map[string][]string{"bridge": proxyArgv, "control: Codex alone": {codexPath, "app-server"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{mute: "many", config: "[policy]\nsandbox = \"workspace-write\"\n", codexConfig: unloadAtOnce})
+			other := filepath.Join(w.root, "other")
+			w.write("config.toml", fmt.Sprintf(unhurriedCodex+`[policy]
+approval = ["on-request"]
+sandbox = "workspace-write"
+writable_roots = ["${workspace}", %q]
+protected_paths = [".git", ".codex", ".agents", "zeta"]
+`, other))
+			w.repositoryIn("other")
+			w.write("other/.codex-bridge.toml", "[[policy.rule]]\ncommand = \"touch **\"\ndecision = \"deny\"\n")
+			a := w.agreeable(argv...)
+			thread := a.thread(map[string]any{"cwd": other, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			w.model.Add(scripted.Step{When: "FIRST", Reply: scripted.Reply{scripted.Run("touch made; echo SECOND")}})
+			message := "RUN: echo > started; while [ ! -e go ]; do sleep 0.05; done; echo FI''RST"
+			turn, mark := a.begin(thread, fmt.Sprintf("CALL: multi_agent_v1/spawn_agent {\"message\":%q}", message))
+			a.end(thread, turn, mark)
+			a.awaits(filepath.Join(other, "started"))
+			a.unload(thread)
+			mark = a.Mark()
+			// The bridge may refuse the resume: the policy of the other folder contradicts it.
+			_, _ = a.Call(a.ctx, "thread/resume", map[string]any{"threadId": thread, "cwd": w.workspace, "sandbox": "workspace-write", "excludeTurns": true})
+			w.write("other/go", "")
+			for done := false; !done; {
+				for _, r := range w.model.Requests() {
+					for _, output := range r.ToolOutputs() {
+						done = done || strings.Contains(output, "SECOND") || strings.Contains(output, "denied") || strings.Contains(output, "a rule says")
+					}
+				}
+				if a.ctx.Err() != nil {
+					t.Fatal("the agent does not go on")
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if got, want := w.left("other/made"), name != "bridge"; got != want {
+				t.Errorf("made: %v", got)
+			}
+			a.quit()
+		})
 	}
 }

@@ -87,6 +87,7 @@ func init() { // they lead back to it
 		"thread/start":            (*Server).threadStart,
 		"thread/resume":           (*Server).threadResume,
 		"thread/read":             (*Server).threadRead,
+		"thread/loaded/list":      (*Server).threadLoadedList,
 		"thread/archive":          (*Server).threadArchive,
 		"turn/start":              (*Server).turnStart,
 		"turn/steer":              (*Server).turnSteer,

@@ -4,8 +4,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -141,6 +143,14 @@ func policyOf(mode string) object {
 		return object{"type": "workspaceWrite", "writableRoots": []any{}, "networkAccess": false, "excludeTmpdirEnvVar": false, "excludeSlashTmp": false}
 	}
 	return object{"type": "readOnly", "networkAccess": false}
+}
+
+// threadLoadedList lists the loaded threads on one page.
+func (s *Server) threadLoadedList(m message) {
+	s.guarded.Lock()
+	ids := slices.Sorted(maps.Keys(s.threads))
+	s.guarded.Unlock()
+	s.answer(m.ID, object{"data": ids, "nextCursor": nil}, nil)
 }
 
 // threadArchive puts a thread away. Measured: codex says that it is not loaded any more and
