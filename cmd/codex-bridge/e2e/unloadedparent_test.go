@@ -160,7 +160,6 @@ protected_paths = [".git", ".codex", ".agents", "zeta"]
 			a.end(thread, turn, mark)
 			a.awaits(filepath.Join(other, "started"))
 			a.unload(thread)
-			mark = a.Mark()
 			// The bridge may refuse the resume: the policy of the other folder contradicts it.
 			_, _ = a.Call(a.ctx, "thread/resume", map[string]any{"threadId": thread, "cwd": w.workspace, "sandbox": "workspace-write", "excludeTurns": true})
 			w.write("other/go", "")
