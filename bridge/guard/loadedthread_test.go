@@ -88,6 +88,7 @@ func TestUnverifiedThreadIsVaried(t *testing.T) {
 // other loaded thread is unknown.
 func TestLoadedProfile(t *testing.T) {
 	const parent, child, other = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b", "01900000-0000-7000-8000-00000000000c"
+	const grandchild = "01900000-0000-7000-8000-00000000000d"
 	has := func(name string) policy.Fence { return policy.Fence{On: true, Roots: []string{name}} }
 	for _, test := range []struct {
 		name   string
@@ -110,13 +111,20 @@ func TestLoadedProfile(t *testing.T) {
 			t.unloaded(parent)
 			t.mayHave(parent, has("later"))
 		}, child, `"result":{"data":["` + child + `"]}`, "unknown"},
+		{"agent of an agent", func(t *threads) { t.mayHave(parent, has("parent")) }, grandchild, `"result":{"data":["` + grandchild + `"]}`, "parent"},
+		{"agent of an agent that the client has opened", func(t *threads) {
+			t.mayHave(parent, has("parent"))
+			t.mayHave(child, has("child"))
+		}, grandchild, `"result":{"data":["` + grandchild + `"]}`, "child"},
 		{"another thread", func(t *threads) { t.mayHave(parent, has("parent")) }, other, `"result":{"data":["` + other + `"]}`, "unknown"},
 		{"no list", func(t *threads) { t.mayHave(parent, has("parent")) }, other, `"error":{"code":-32600,"message":"no"}`, "unknown"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newAgentWorld(t, nil)
-			w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl", `{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+child+
-				`","parent_thread_id":"`+parent+`","cwd":"`+w.root+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parent+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
+			for id, parentID := range map[string]string{child: parent, grandchild: child} {
+				w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", `{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+id+
+					`","parent_thread_id":"`+parentID+`","cwd":"`+w.root+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parentID+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
+			}
 			w.start()
 			test.change(&w.g.threads)
 			found := make(chan *policy.Fence, 1)

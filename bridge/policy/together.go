@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 
@@ -138,6 +139,14 @@ func (p *Policy) tightened(with []*Policy) *Policy {
 		}
 		t.protectAlso(q.protected)
 	}
+	// All policies put the same value, the first of a list, in place of a forbidden one.
+	t.approvals, t.reviewers = inOrderOf(with[0].approvals, t.approvals), inOrderOf(with[0].reviewers, t.reviewers)
+	for _, q := range with {
+		if q.efforts != nil {
+			t.efforts = inOrderOf(q.efforts, t.efforts)
+			break
+		}
+	}
 	t.beside = with
 	return &t
 }
@@ -167,6 +176,19 @@ func common(own, other []string) []string {
 		return own
 	}
 	return both
+}
+
+// inOrderOf returns values in the order that they have in another list; those that are not in it come last.
+func inOrderOf(order, values []string) []string {
+	rank := func(value string) int {
+		if i := slices.Index(order, value); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	values = slices.Clone(values)
+	slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	return values
 }
 
 // inBoth returns the folders that are, or are in, one of a and one of b.

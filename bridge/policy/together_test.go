@@ -52,7 +52,7 @@ func drawTightened(t *rapid.T, cfg config.Policy) config.Policy {
 }
 
 // together has policies decide about a message. Codex's configuration is the same for all folders.
-func together(t *rapid.T, cfgs []config.Policy, m *rpc.Message, st policy.State) policy.Decision {
+func together(t tester, cfgs []config.Policy, m *rpc.Message, st policy.State) policy.Decision {
 	policies := make([]*policy.Policy, len(cfgs))
 	for i, cfg := range cfgs {
 		policies[i] = compile(t, cfg)
@@ -179,5 +179,22 @@ func TestContradictionNamesBothPolicies(t *testing.T) {
 		`if the configuration has changed, open the thread again`
 	if d.Err == nil || d.Err.Message != want {
 		t.Error(d.Err)
+	}
+}
+
+// Two policies with the same values in another order agree.
+func TestPoliciesAgreeInSpiteOfTheOrder(t *testing.T) {
+	for name, keys := range map[string][]string{"key not allowed": nil, "key allowed": {"model_reasoning_*"}} {
+		a, b := contract(), contract()
+		a.ConfigKeys, b.ConfigKeys = keys, keys
+		a.Efforts, b.Efforts = []string{"low", "high"}, []string{"high", "low"}
+		st := state()
+		st.Thread = nil
+		st.Defaults = &policy.Defaults{Effort: "xhigh", Folder: "/code/proj"}
+		m := message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"read-only","approvalPolicy":"on-request","approvalsReviewer":"user"}}`)
+		d := together(t, []config.Policy{a, b}, m, st)
+		if d.Err != nil || !strings.Contains(string(d.Message), `"model_reasoning_effort":"low"`) {
+			t.Errorf("%s: %s %v", name, d.Message, d.Err)
+		}
 	}
 }
