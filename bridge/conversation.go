@@ -1,6 +1,10 @@
 package bridge
 
-import "sync"
+import (
+	"sync"
+
+	"codex-bridge/rpc"
+)
 
 // conversation has all state of messages in flight: pending requests, the client's messages
 // that wait for their turn, and lines to be written. One mutex guards it, so related changes
@@ -22,6 +26,8 @@ type conversation struct {
 }
 
 const (
+	// maxAsyncRequests is the maximum number of requests that features answer by other requests. Their
+	// size has the limit of messages that wait for their turn.
 	maxAsyncRequests = 4096
 	// maxReplies is the maximum number of replies that wait for a Codex that does not read. At
 	// this number, or at maxToCodex with two or more replies, the bridge stops reading Codex.
@@ -46,7 +52,7 @@ func newConversation(toCodex func([]byte) error, toClient func([]byte) error) *c
 	c.schedule = newSchedule()
 	c.toCodex = outgoing{c: c, write: toCodex}
 	c.toClient = outgoing{c: c, write: toClient}
-	c.asyncRequests = taskGroup{c: c, max: maxAsyncRequests}
+	c.asyncRequests = taskGroup{c: c}
 	c.fallbacks = taskGroup{c: c}
 	return c
 }
@@ -88,37 +94,44 @@ func (c *conversation) awaitDelivery() {
 	}
 }
 
-// taskGroup is a bounded WaitGroup that tasks may join while another goroutine waits.
+// taskGroup is a WaitGroup that tasks may join while another goroutine waits.
 // The conversation's mutex guards it.
 type taskGroup struct {
-	c   *conversation
-	max int // 0: unlimited
-	n   int
+	c     *conversation
+	n     int
+	bytes int // size of the messages that the tasks keep
 }
 
-// start runs f in a new goroutine. It returns false if max tasks are running.
-func (g *taskGroup) start(f func()) bool {
+// start runs f, which keeps a message of size bytes, in a new goroutine. It returns an error
+// if maxTasks run, or if the messages of several tasks would have more than maxBytes.
+func (g *taskGroup) start(size, maxTasks, maxBytes int, f func()) *rpc.Error {
 	g.c.mu.Lock()
 	defer g.c.mu.Unlock()
-	return g.startLocked(f)
+	if g.n >= maxTasks {
+		return rpc.Errorf(rpc.CodeOverloaded, "%d requests are pending already; wait for their answers, and try again", g.n)
+	}
+	if g.n > 0 && g.bytes+size > maxBytes {
+		return rpc.Errorf(rpc.CodeBusy, "%d requests (%d bytes) are pending already; wait for their answers, and try again", g.n, g.bytes)
+	}
+	g.startLocked(size, f)
+	return nil
 }
 
-func (g *taskGroup) startLocked(f func()) bool {
-	if g.max > 0 && g.n >= g.max {
-		return false
-	}
+// startLocked is start without limits and with the conversation's mutex held.
+func (g *taskGroup) startLocked(size int, f func()) {
 	g.n++
+	g.bytes += size
 	go func() { // ends after f
-		defer g.done()
+		defer g.done(size)
 		f()
 	}()
-	return true
 }
 
-func (g *taskGroup) done() {
+func (g *taskGroup) done(size int) {
 	g.c.mu.Lock()
 	defer g.c.mu.Unlock()
 	g.n--
+	g.bytes -= size
 	g.c.changed.Broadcast()
 }
 

@@ -26,7 +26,8 @@
 // # Limits
 //
 // Messages of the client that wait for their turn: 16 MiB plus one message of maximum size. A
-// request beyond that gets error -32015.
+// request beyond that gets error -32015. The same holds for requests that features answer by
+// other requests, such as those that a person is asked about.
 //
 // A client that does not read: beyond 4 MiB notifications of the bridge are dropped. Beyond
 // 16 MiB the bridge sends no requests, and a long response of the bridge becomes error -32015.

@@ -176,6 +176,32 @@ editor< {"id":"one more","error":{"code":-32001,"message":"<text>"}}
 	}
 }
 
+// The size of asynchronous requests is limited. Without the limit, each would keep its message until it is answered.
+func TestTooLargeAsyncRequests(t *testing.T) {
+	a := asyncFeature{now: make(chan struct{})}
+	c := bridgetest.Start(t, a)
+	const sent, fit = 50, 33 // the limit is 17 MiB here
+	text := strings.Repeat("x", 1<<19)
+	refused := 0
+	for i := range sent {
+		c.EditorSends(fmt.Sprintf(`{"id":%d,"method":"later","params":{"text":%q}}`, i, text))
+	}
+	for range sent - fit {
+		if got := <-c.EditorReceives(); strings.Contains(got, "-32015") {
+			refused++
+		}
+	}
+	close(a.now)
+	for range fit {
+		if got := <-c.EditorReceives(); !strings.Contains(got, `"result":{}`) {
+			t.Fatalf("the editor gets %s", got)
+		}
+	}
+	if refused != sent-fit {
+		t.Errorf("%d requests were refused", refused)
+	}
+}
+
 // If AsyncRequest.Call ends with its context, the feature answers the client. The client does not
 // get the late response of Codex.
 func TestAsyncCallEndsWithContext(t *testing.T) {

@@ -210,10 +210,7 @@ func (p *Proxy) route(ctx context.Context, msg *ClientMessage, routes []featureR
 		}
 		if msg.async != nil {
 			request := &AsyncRequest{p: p, id: msg.ID.Clone(), feature: route.feature, earlierHandlers: msg.onResponse}
-			if !p.state.asyncRequests.start(func() { msg.async(ctx, request) }) {
-				return rpc.Errorf(rpc.CodeOverloaded, "%d requests are pending already; wait for their answers, and try again", maxAsyncRequests)
-			}
-			return nil
+			return p.state.asyncRequests.start(len(msg.Bytes()), maxAsyncRequests, p.maxWaiting(), func() { msg.async(ctx, request) })
 		}
 	}
 	if msg.Method == "" && p.state.serverRequests.ids.generated(msg.ID.Key()) {

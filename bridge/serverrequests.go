@@ -81,7 +81,7 @@ func (p *Proxy) register(msg *ServerMessage) {
 			return
 		}
 		c.removeServerRequest(key, r)
-		c.fallbacks.startLocked(func() { // fallback may write to a disk
+		c.fallbacks.startLocked(0, func() { // fallback may write to a disk
 			p.opts.Log.Warn("the client did not answer in time", "method", method, "after", after)
 			p.replyToCodex(fallback(r.id))
 		})
