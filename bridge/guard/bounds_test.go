@@ -3,6 +3,7 @@ package guard
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"codex-bridge/bridge/config"
@@ -65,19 +66,24 @@ func TestChildrenAreBounded(t *testing.T) {
 	}
 }
 
-// At most mostPatches patches are kept, the latest ones. One that is noted again keeps its place.
+// At most mostPatches patches are kept, the latest ones. A second patch with the id of another keeps its place, and the
+// paths of both.
 func TestPatchesAreBounded(t *testing.T) {
 	var p patches
 	for i := range mostPatches {
 		p.add(patch{"t", strconv.Itoa(i)}, []string{"a"})
 		p.add(patch{"t", strconv.Itoa(i)}, []string{"b"})
 	}
-	if got := p.of(patch{"t", "0"}); !slices.Equal(got, []string{"b"}) {
+	if got := p.of(patch{"t", "0"}); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("the first: %q", got)
 	}
 	p.add(patch{"t", "more"}, []string{"c"})
 	if first, second := p.of(patch{"t", "0"}), p.of(patch{"t", "1"}); first != nil || second == nil || p.of(patch{"t", "more"}) == nil {
 		t.Errorf("after one more: the first has %q, the second %q", first, second)
+	}
+	p.forget(patch{"t", "more"})
+	if got := p.of(patch{"t", "more"}); got != nil || len(p.order) != len(p.paths) {
+		t.Errorf("a forgotten patch has %q; %d of %d are listed", got, len(p.order), len(p.paths))
 	}
 	if got := pathsOf(value(t, `[{"path":"a","kind":{"type":"update","move_path":"b"}},{"path":"c","kind":{"type":"add"}}]`)); !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("the paths of a move: %q", got)
@@ -151,5 +157,47 @@ func TestOpenedThreadIsVerifiedAgainstAllPolicies(t *testing.T) {
 		if (err == nil) != test.open || (threads.peek("t") != nil) != test.open || slices.Contains(threads.writable.of("t"), w.root) != test.open {
 			t.Errorf("open %v, writable %q: %v", threads.peek("t") != nil, threads.writable.of("t"), err)
 		}
+	}
+}
+
+// A call may have the id of an earlier one of its turn only if that has ended.
+func TestStartedCalls(t *testing.T) {
+	var s startedCalls
+	turn := turnOf{"t", "1"}
+	for i, one := range []struct {
+		at    turnOf
+		id    string
+		ended int
+		want  bool
+	}{
+		{turn, "a", 0, true},
+		{turn, "a", 0, false},
+		{turn, "a", 1, true},
+		{turn, "a", 1, false},
+		{turn, "a", 2, true},
+		{turn, "b", 0, true},
+		{turnOf{"t", "2"}, "a", 0, true},
+		{turnOf{"u", "1"}, "a", 0, true},
+		{turn, "", 0, true},
+		{turn, "", 0, false},
+		{turn, strings.Repeat("x", maxCallID), 0, true},
+		{turn, strings.Repeat("x", maxCallID+1), 0, false},
+	} {
+		if got := s.start(one.at, one.id, func() int { return one.ended }); got != one.want {
+			t.Errorf("call %d: started %t, want %t", i, got, one.want)
+		}
+	}
+	for i := range maxCountedTurns {
+		s.start(turnOf{"more", strconv.Itoa(i)}, "a", nil)
+	}
+	if len(s.turns) != maxCountedTurns || len(s.order) != maxCountedTurns || s.turns[turn] != nil {
+		t.Errorf("%d turns are kept, %d listed", len(s.turns), len(s.order))
+	}
+	full := turnOf{"t", "full"}
+	for i := range maxCountedCalls {
+		s.start(full, strconv.Itoa(i), nil)
+	}
+	if s.start(full, "more", nil) || !s.start(full, "0", func() int { return 1 }) {
+		t.Error("the number of ids in a turn is not limited")
 	}
 }

@@ -31,6 +31,7 @@ type Guard struct {
 	threads    threads
 	children   children
 	patches    patches
+	calls      startedCalls
 	userRules  userrules.Reader
 	told       told
 	client     atomic.Pointer[string] // as it calls itself

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"codex-bridge/bridge"
@@ -22,6 +23,7 @@ type patch struct{ thread, item string }
 // mostPatches bounds what is kept: each thread has one or a few under way.
 const mostPatches = 256
 
+// add records the paths of a patch. A second patch with the id of another keeps the paths of both.
 func (p *patches) add(one patch, paths []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,10 +33,20 @@ func (p *patches) add(one patch, paths []string) {
 	if _, ok := p.paths[one]; !ok {
 		p.order = append(p.order, one)
 	}
-	p.paths[one] = paths
+	p.paths[one] = append(slices.Clip(p.paths[one]), paths...)
 	if len(p.order) > mostPatches {
 		delete(p.paths, p.order[0])
 		p.order = p.order[1:]
+	}
+}
+
+// forget forgets a patch that has ended.
+func (p *patches) forget(one patch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.paths[one]; ok {
+		delete(p.paths, one)
+		p.order = slices.DeleteFunc(p.order, func(o patch) bool { return o == one })
 	}
 }
 

@@ -168,3 +168,40 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+// Only outputs of the call count, and only those behind the first line that names the turn.
+func TestOutputs(t *testing.T) {
+	output := func(kind, id string) string {
+		return `{"type":"response_item","payload":{"type":"` + kind + `","call_id":"` + id + `","output":"x"}}` + "\n"
+	}
+	started := `{"type":"event_msg","payload":{"type":"task_started","turn_id":"turn_1"}}` + "\n"
+	plain := call("exec_command", `{"cmd":"ls"}`)
+	one := output("function_call_output", "call_1")
+	for name, tt := range map[string]struct {
+		text string
+		want int
+	}{
+		"nothing":           {"", 0},
+		"a call":            {started + plain, 0},
+		"an ended call":     {started + plain + one, 1},
+		"two":               {started + plain + one + plain + output("custom_tool_call_output", "call_1"), 2},
+		"another call":      {started + output("function_call_output", "call_12"), 0},
+		"an earlier turn":   {plain + one + started + plain, 0},
+		"no turn":           {plain + one, 0},
+		"named in a text":   {started + output("function_call_output", "call_2\",\"x\":\"call_1"), 0},
+		"not a record":      {started + `{"type":"event_msg","payload":{"type":"function_call_output","call_id":"call_1"}}` + "\n", 0},
+		"half a line":       {started + one[:len(one)-9], 0},
+		"a line that is no": {started + "call_1\n" + one, 1},
+	} {
+		home, path := write(t, tt.text)
+		if got := rollout.Outputs(home, path, "turn_1", "call_1"); got != tt.want {
+			t.Errorf("%s: %d outputs, want %d", name, got, tt.want)
+		}
+	}
+	home, path := write(t, started+one)
+	for _, args := range [][4]string{{"", path, "turn_1", "call_1"}, {home, "rollout.jsonl", "turn_1", "call_1"}, {home, path, "", "call_1"}, {home, path, "turn_1", ""}, {home, path + "x", "turn_1", "call_1"}} {
+		if got := rollout.Outputs(args[0], args[1], args[2], args[3]); got != 0 {
+			t.Errorf("%q: %d outputs", args, got)
+		}
+	}
+}

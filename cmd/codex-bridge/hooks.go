@@ -130,8 +130,19 @@ func (h *hooks) listen() (*hook.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.server, err = hook.Listen(hook.Options{Folder: folder, Decide: h.answer.Answer, Log: h.log})
+	h.server, err = hook.Listen(hook.Options{Folder: folder, Decide: h.decide, Log: h.log})
 	return h.server, err
+}
+
+// decide answers one run of a hook.
+func (h *hooks) decide(ctx context.Context, call *hook.Call) hook.Answer {
+	if call.Event == hook.PreToolUse {
+		if refusal := h.guard.StartCall(ctx, call.Thread(), call.TurnID, call.ToolUseID, call.Payload); refusal != "" {
+			return hook.Answer{Decision: hook.Deny, Reason: refusal}
+		}
+		h.gate.Forget(call.Thread(), call.ToolUseID)
+	}
+	return h.answer.Answer(ctx, call)
 }
 
 // Close closes the socket, if it was opened.

@@ -38,6 +38,17 @@ func (i *callTracker) takeAnnounced(id string) bool {
 	return ok
 }
 
+// forget forgets the calls with an id in a thread.
+func (i *callTracker) forget(thread, id string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.announced.take(callID(thread, id))
+	i.count.Store(int64(i.announced.len()))
+	for _, method := range []string{methodCommandApproval, methodPatchApproval} {
+		i.accepted.take(itemSubject(method, thread, id))
+	}
+}
+
 func (i *callTracker) accept(q *question) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

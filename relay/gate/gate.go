@@ -81,6 +81,10 @@ func (g *Gate) handleItemStarted(_ context.Context, msg *bridge.ServerMessage) {
 	}
 }
 
+// Forget forgets what is known of earlier calls with an id. It must be called when a call
+// starts: the model chooses the id, and may use it again.
+func (g *Gate) Forget(thread, id string) { g.items.forget(thread, id) }
+
 // Reason is why the person is asked, and what is known of the call.
 type Reason struct {
 	Text      string // "": the person wants to be asked about every call
@@ -129,7 +133,7 @@ func (g *Gate) decide(ctx context.Context, q *question, key approvals.Key) (yes 
 		}
 	}
 	var shared chan sharedAnswer
-	switch g.pending.Join(key, q.id(), func() chan sharedAnswer { shared = make(chan sharedAnswer, 1); return shared }) {
+	switch g.pending.Join(key, q.id, func() chan sharedAnswer { shared = make(chan sharedAnswer, 1); return shared }) {
 	case approvals.TooMany:
 		return false, g.reject(ctx, q, "too many equal questions are pending")
 	case approvals.Waiting:
@@ -137,12 +141,12 @@ func (g *Gate) decide(ctx context.Context, q *question, key approvals.Key) (yes 
 		case same := <-shared:
 			return g.useSharedAnswer(ctx, q, same)
 		case <-ctx.Done():
-			g.pending.Settle(q.id())
+			g.pending.Settle(q.id)
 			return false, context.Cause(ctx)
 		}
 	}
 	defer func() {
-		for _, waiting := range g.pending.Settle(q.id()) {
+		for _, waiting := range g.pending.Settle(q.id) {
 			waiting <- sharedAnswer{yes, err != nil}
 		}
 	}()
@@ -178,10 +182,13 @@ func (g *Gate) reject(ctx context.Context, q *question, reason string) error {
 // item/completed after a denial.
 func (g *Gate) askPerson(ctx context.Context, q *question, key approvals.Key) (yes bool, err error) {
 	if item := q.item("inProgress"); item != nil && g.options.Policy.WantsNotification("item/started") {
-		g.items.announce(q.id())
+		g.items.announce(q.callID())
 		g.peer.Notify("item/started", q.itemParams("startedAtMs", item))
 	}
 	defer func() {
+		if !yes { // Codex will not start the item
+			g.items.takeAnnounced(q.callID())
+		}
 		if item := q.item("declined"); !yes && item != nil && g.options.Policy.WantsNotification("item/completed") {
 			g.peer.Notify("item/completed", q.itemParams("completedAtMs", item))
 		}
@@ -244,8 +251,13 @@ func (g *Gate) recordConsent(ctx context.Context, q *question, result rpc.Value)
 // Accepted reports whether the person has accepted the call that Codex asks about, and
 // whether they were shown that it leaves the sandbox. An acceptance counts once, and only
 // in the turn of the call: a server's tool call has no id that tells it from a later equal
-// one.
+// one. A question about a host, or about a part of a call, was not accepted.
 func (g *Gate) Accepted(method string, params rpc.Value) (shown, ok bool) {
+	for _, name := range []string{"networkApprovalContext", "approvalId"} {
+		if v := params.Get(name); v.Exists() && v.Kind() != rpc.Null {
+			return false, false
+		}
+	}
 	turn, _ := params.Get("turnId").Text()
 	return g.items.takeAccepted(subjectOf(method, params), turn)
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -20,6 +21,7 @@ const (
 
 // question is an approval request about a call.
 type question struct {
+	id         string // among the pending questions
 	call       *hook.Call
 	reason     Reason
 	startedAt  time.Time
@@ -32,7 +34,7 @@ type question struct {
 // newQuestion builds the request that Codex would send about the call. For tools that Codex
 // never asks about, it builds the request for an MCP tool.
 func newQuestion(call *hook.Call, why Reason, lasting approvals.Span) *question {
-	q := &question{call: call, reason: why, startedAt: time.Now()}
+	q := &question{id: rand.Text(), call: call, reason: why, startedAt: time.Now()}
 	command, isText := stringMember(call.ToolInput, "command")
 	switch {
 	case call.ToolName == "Bash" && isText:
@@ -130,8 +132,8 @@ func (q *question) envelope(params map[string]any) (*rpc.Envelope, error) {
 	return rpc.ParseEnvelope(rpc.EncodeRequest(rpc.NewStringID(q.call.ToolUseID), q.method, raw))
 }
 
-// id identifies the question among the pending ones.
-func (q *question) id() string { return callID(q.call.Thread(), q.call.ToolUseID) }
+// callID identifies the call that the question is about.
+func (q *question) callID() string { return callID(q.call.Thread(), q.call.ToolUseID) }
 
 // callID includes the thread: the model chooses the call's id, and two threads may use the
 // same.
@@ -199,6 +201,10 @@ func subjectOf(method string, params rpc.Value) string {
 		}
 		item = server + "\x00" + tool + "\x00" + string(input)
 	}
+	return itemSubject(method, thread, item)
+}
+
+func itemSubject(method, thread, item string) string {
 	return method + "\x00" + thread + "\x00" + item
 }
 
