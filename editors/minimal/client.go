@@ -1,5 +1,5 @@
-// Command minimal is a whole editor for Codex: it sends one text, prints what streams back
-// and asks in the terminal what Codex asks. It speaks JSON Lines.
+// Command minimal is a complete client of Codex. It sends one message, prints the reply as it
+// streams, and asks for approvals in the terminal. It speaks JSON Lines.
 //
 //	go run ./editors/minimal "what is in this folder?"
 package main
@@ -19,13 +19,13 @@ type object = map[string]any
 func main() {
 	codex := exec.Command("codex-bridge", "app-server")
 	codex.Stderr = os.Stderr
-	in, _ := codex.StdinPipe() // the first call can't fail
+	in, _ := codex.StdinPipe() // a first call returns no error
 	out, _ := codex.StdoutPipe()
 	if err := codex.Start(); err != nil {
 		log.Fatal(err)
 	}
 	lines, terminal := json.NewEncoder(in), bufio.NewReader(os.Stdin)
-	send := func(m object) { _ = lines.Encode(m) } // a codex that has gone is noticed below
+	send := func(m object) { _ = lines.Encode(m) } // Decode below reports a dead process
 	send(object{"id": 1, "method": "initialize", "params": object{"clientInfo": object{"name": "minimal", "version": "1"}}})
 	send(object{"method": "initialized"})
 	send(object{"id": 2, "method": "thread/start", "params": object{}})
@@ -38,10 +38,10 @@ func main() {
 			Error  *struct{ Message string }
 		}
 		if err := receive.Decode(&m); err != nil {
-			log.Fatal("codex-bridge says no more: ", err)
+			log.Fatal("codex-bridge closed the connection: ", err)
 		}
 		var p struct{ Delta, Command string }
-		_ = json.Unmarshal(m.Params, &p) // what is of another shape is not looked at
+		_ = json.Unmarshal(m.Params, &p) // other methods have other fields
 		switch {
 		case m.Error != nil:
 			log.Fatal(m.Error.Message)

@@ -1,5 +1,5 @@
--- A whole editor for Codex: it sends one text, prints what streams back and asks in the
--- terminal what Codex asks. It speaks the framing of language servers.
+-- A complete client of Codex. It sends one message, prints the reply as it streams, and asks for
+-- approvals in the terminal. It speaks the LSP base protocol.
 --
 --     nvim -l editors/minimal/client.lua "what is in this folder?"
 local text = table.concat(arg, " ")
@@ -10,8 +10,8 @@ local function finish(err)
   done, failed = true, err
 end
 
--- Calls a method; what comes back is handed to callback.
-local function call(method, params, callback)
+-- Sends a request; callback(result). An error ends the program.
+local function request(method, params, callback)
   rpc.request(method, params, function(err, result)
     if err then
       return finish(err.message)
@@ -38,15 +38,15 @@ rpc = vim.lsp.rpc.start({ "codex-bridge", "app-server" }, {
   end,
   on_exit = vim.schedule_wrap(function(code)
     if not done then
-      finish("codex-bridge has ended with status " .. code)
+      finish("codex-bridge exited with status " .. code)
     end
   end),
 })
 
-call("initialize", { clientInfo = { name = "minimal", version = "1" } }, function()
+request("initialize", { clientInfo = { name = "minimal", version = "1" } }, function()
   rpc.notify("initialized", vim.empty_dict())
-  call("thread/start", vim.empty_dict(), function(started)
-    call("turn/start", { threadId = started.thread.id, input = { { type = "text", text = text } } }, function() end)
+  request("thread/start", vim.empty_dict(), function(started)
+    request("turn/start", { threadId = started.thread.id, input = { { type = "text", text = text } } }, function() end)
   end)
 end)
 

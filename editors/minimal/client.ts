@@ -1,5 +1,5 @@
-// A whole editor for Codex: it sends one text, prints what streams back and asks in the
-// terminal what Codex asks. It speaks the framing of language servers, with vscode-jsonrpc.
+// A complete client of Codex. It sends one message, prints the reply as it streams, and asks for
+// approvals in the terminal. It speaks the LSP base protocol, with vscode-jsonrpc.
 //
 //     npx tsc --module nodenext --target es2022 client.ts && node client.js "what is in this folder?"
 import { spawn } from "node:child_process";
@@ -15,7 +15,7 @@ const connection = rpc.createMessageConnection(
   new rpc.StreamMessageWriter(codex.stdin),
 );
 const terminal = createInterface({ input: process.stdin });
-const typed = terminal[Symbol.asyncIterator](); // begins to read at once, and keeps what it reads
+const answers = terminal[Symbol.asyncIterator](); // buffers lines from now on
 
 connection.onNotification("item/agentMessage/delta", (p: { delta: string }) => {
   process.stdout.write(p.delta);
@@ -24,18 +24,18 @@ connection.onNotification("item/agentMessage/delta", (p: { delta: string }) => {
 for (const kind of ["commandExecution", "fileChange"]) {
   connection.onRequest(`item/${kind}/requestApproval`, async (p: Approval) => {
     process.stderr.write(`${kind} ${p.command ?? ""}\naccept? [y/N] `);
-    const { value } = await typed.next();
+    const { value } = await answers.next();
     return { decision: value?.trim() === "y" ? "accept" : "decline" };
   });
 }
 
-const ended = new Promise<void>((resolve, reject) => {
+const completed = new Promise<void>((resolve, reject) => {
   connection.onNotification("turn/completed", () => resolve());
   codex.once("error", reject);
-  codex.once("exit", (code) => reject(new Error(`codex-bridge has ended with status ${code}`)));
+  codex.once("exit", (code) => reject(new Error(`codex-bridge exited with status ${code}`)));
 });
 
-async function say(text: string): Promise<void> {
+async function send(text: string): Promise<void> {
   await connection.sendRequest("initialize", { clientInfo: { name: "minimal", version: "1" } });
   await connection.sendNotification("initialized");
   const { thread } = await connection.sendRequest<ThreadStarted>("thread/start", {});
@@ -44,7 +44,7 @@ async function say(text: string): Promise<void> {
 
 connection.listen();
 try {
-  await Promise.race([ended, say(process.argv.slice(2).join(" ")).then(() => ended)]);
+  await Promise.race([completed, send(process.argv.slice(2).join(" ")).then(() => completed)]);
   process.stdout.write("\n");
 } catch (error) {
   console.error("minimal:", error instanceof Error ? error.message : error);
