@@ -1,9 +1,8 @@
 #!/bin/sh
-# Puts the Neovim of Debian trixie, or of SUITE, with every library it needs, under DIR and
-# leaves DIR/nvim, which starts it: neovim.sh DIR [SUITE]. Nothing outside of DIR is changed and no
-# rights are needed: apt works on a folder of its own, and because an older
-# system has an older libc, Neovim is started by the loader it came with.
-# Where there is no apt of Debian, a Neovim 0.10 or later on PATH is taken.
+# neovim.sh DIR [SUITE] installs Neovim from Debian SUITE (trixie by default) with its libraries
+# below DIR. DIR/nvim starts it. The script changes nothing outside DIR and needs no root rights,
+# because apt uses state folders in DIR. Neovim runs with its own dynamic loader, because an older
+# system has an older libc. Without Debian's apt, the script links a Neovim 0.10 or later from PATH.
 set -eu
 dir=$(mkdir -p "$1" && cd "$1" && pwd)
 if [ -x "$dir/nvim" ]; then exit 0; fi
@@ -17,14 +16,14 @@ if ! command -v apt-get >/dev/null || [ ! -r "$keyring" ]; then
 		ln -sf "$(command -v nvim)" "$dir/nvim"
 		exit 0
 	fi
-	echo "neovim.sh: no apt of Debian to get Neovim from; install Neovim 0.10 or later" >&2
+	echo "neovim.sh: Debian's apt is not available; install Neovim 0.10 or later" >&2
 	exit 1
 fi
 
-# The mirror that this machine has its own packages from.
+# The Debian mirror of this machine's apt configuration.
 mirror=${DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' | grep -E '/debian/?$' | head -n 1)}
 if [ -z "$mirror" ]; then
-	echo "neovim.sh: this machine's apt has no mirror of Debian; set DEBIAN_MIRROR to the address of one" >&2
+	echo "neovim.sh: apt has no Debian mirror; set DEBIAN_MIRROR to the URL of one" >&2
 	exit 1
 fi
 

@@ -1,3 +1,7 @@
+// Package neovim runs a real Neovim with a screen and keys, for tests and screenshots.
+//
+// Several goroutines may use a Neovim at the same time. Functions that wait for a condition
+// return an error when their context ends.
 package neovim
 
 import (
@@ -10,17 +14,17 @@ import (
 	"github.com/neovim/go-client/nvim"
 )
 
-// Options of a Neovim. Program, Dir and Init are required.
+// Options configure a Neovim. Program, Dir and Init are required.
 type Options struct {
 	Program string
 	Dir     string
 	Env     []string
-	Init    string // a file of Lua, in place of the user's configuration
-	Width   int    // of the screen; 0: 110
-	Height  int    // 0: 34
+	Init    string // path of a Lua file that replaces the user's configuration
+	Width   int    // columns of the screen; the default is 110
+	Height  int    // rows of the screen; the default is 34
 }
 
-// Neovim is one that runs.
+// Neovim is a running Neovim process.
 type Neovim struct {
 	client *nvim.Nvim
 	screen *Screen
@@ -29,7 +33,7 @@ type Neovim struct {
 	log []string
 }
 
-// Start starts a Neovim and attaches a screen to it. It ends with ctx, or Close.
+// Start starts a Neovim and attaches a screen to it. The process ends with ctx or Close.
 func Start(ctx context.Context, o Options) (*Neovim, error) {
 	if o.Width == 0 {
 		o.Width, o.Height = 110, 34
@@ -52,7 +56,7 @@ func Start(ctx context.Context, o Options) (*Neovim, error) {
 	}
 	if err := client.AttachUI(o.Width, o.Height, map[string]any{"ext_linegrid": true, "rgb": true}); err != nil {
 		_ = client.Close()
-		return nil, fmt.Errorf("neovim: attaching a screen: %w", err)
+		return nil, fmt.Errorf("neovim: attach a screen: %w", err)
 	}
 	return n, nil
 }
@@ -63,30 +67,30 @@ func (n *Neovim) logf(format string, args ...any) {
 	n.log = append(n.log, fmt.Sprintf(format, args...))
 }
 
-// Close ends Neovim.
+// Close stops Neovim.
 func (n *Neovim) Close() error { return n.client.Close() }
 
-// Screen is what is drawn.
+// Screen returns the screen of Neovim.
 func (n *Neovim) Screen() *Screen { return n.screen }
 
-// Press presses keys, as :help key-notation writes them.
+// Press sends keys, in the notation of :help key-notation.
 func (n *Neovim) Press(keys string) error {
 	for len(keys) > 0 {
 		written, err := n.client.Input(keys)
 		if err != nil {
-			return fmt.Errorf("neovim: pressing keys: %w", err)
+			return fmt.Errorf("neovim: send keys: %w", err)
 		}
 		keys = keys[written:]
 	}
 	return nil
 }
 
-// Lua runs code, with args as `...`, and stores what it returns in result, which may be
-// nil. While Neovim waits for a key it waits, too; what is still unanswered when ctx ends
-// leaves result to Neovim.
+// Lua runs code, with args as `...`, and stores its return value in result, which may be
+// nil. It blocks while Neovim waits for a key. After an error from ctx, Neovim may still
+// write to result.
 func (n *Neovim) Lua(ctx context.Context, code string, result any, args ...any) error {
 	done := make(chan error, 1)
-	go func() { done <- n.client.ExecLua(code, result, args...) }() // ends with Close at the latest
+	go func() { done <- n.client.ExecLua(code, result, args...) }() // returns after Close at the latest
 	select {
 	case err := <-done:
 		if err != nil {
@@ -94,14 +98,14 @@ func (n *Neovim) Lua(ctx context.Context, code string, result any, args ...any) 
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("neovim: %s: no answer: %w\n%s", code, ctx.Err(), n.screen.Text())
+		return fmt.Errorf("neovim: %s: no response: %w\n%s", code, ctx.Err(), n.screen.Text())
 	}
 }
 
 // AwaitText waits until the screen shows all of texts.
 func (n *Neovim) AwaitText(ctx context.Context, texts ...string) error {
 	for {
-		shown, changed := n.screen.look()
+		shown, changed := n.screen.snapshot()
 		missing := ""
 		for _, text := range texts {
 			if !strings.Contains(shown, text) {
@@ -119,20 +123,20 @@ func (n *Neovim) AwaitText(ctx context.Context, texts ...string) error {
 	}
 }
 
-// Await waits until an expression of Lua is true.
+// Await waits until a Lua expression is true.
 func (n *Neovim) Await(ctx context.Context, expression string) error {
 	for {
-		var holds bool
-		if err := n.Lua(ctx, "return ("+expression+") and true or false", &holds); err != nil {
+		var isTrue bool
+		if err := n.Lua(ctx, "return ("+expression+") and true or false", &isTrue); err != nil {
 			return err
 		}
-		if holds {
+		if isTrue {
 			return nil
 		}
 		select {
-		case <-time.After(10 * time.Millisecond): // Neovim tells nobody; it is asked again
+		case <-time.After(10 * time.Millisecond): // Neovim sends no event for this
 		case <-ctx.Done():
-			return fmt.Errorf("neovim: %s does not come true: %w\n%s", expression, ctx.Err(), n.screen.Text())
+			return fmt.Errorf("neovim: %s is still false: %w\n%s", expression, ctx.Err(), n.screen.Text())
 		}
 	}
 }

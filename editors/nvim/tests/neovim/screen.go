@@ -5,25 +5,25 @@ import (
 	"sync"
 )
 
-// Screen is what Neovim has drawn: its linegrid events (:help ui-linegrid), put together.
+// Screen holds the text that Neovim draws. It applies the events of :help ui-linegrid.
 type Screen struct {
 	mu      sync.Mutex
-	shown   [][]string // of the last flush
+	shown   [][]string // cells at the last flush
 	cells   [][]string
 	counts  Counts
-	changed chan struct{} // closed and renewed with each flush
+	changed chan struct{} // closed and replaced at each flush
 }
 
-// Counts is how much was drawn.
+// Counts counts drawing events.
 type Counts struct {
-	Flushes int // pictures that a person could see
-	Cells   int // characters that were sent for them
-	Clears  int // times the whole screen was wiped
+	Flushes int // visible updates of the screen
+	Cells   int // cells that Neovim sent
+	Clears  int // clears of the whole screen
 }
 
 func newScreen() *Screen { return &Screen{changed: make(chan struct{})} }
 
-// redraw takes the events of one notification.
+// redraw applies the events of one notification.
 func (s *Screen) redraw(updates ...[]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,13 +34,13 @@ func (s *Screen) redraw(updates ...[]any) {
 		name, _ := update[0].(string)
 		for _, raw := range update[1:] {
 			if event, ok := raw.([]any); ok {
-				s.take(name, event)
+				s.apply(name, event)
 			}
 		}
 	}
 }
 
-func (s *Screen) take(name string, event []any) {
+func (s *Screen) apply(name string, event []any) {
 	switch name {
 	case "grid_resize":
 		s.cells = make([][]string, number(event, 2))
@@ -67,7 +67,8 @@ func (s *Screen) take(name string, event []any) {
 	}
 }
 
-// line puts cells into a row: each is its text, its highlight if that changes, and how often.
+// line writes cells into a row. A cell is its text, an optional highlight and an optional
+// repeat count.
 func (s *Screen) line(row, column int, cells []any) {
 	for _, raw := range cells {
 		cell := raw.([]any)
@@ -86,7 +87,7 @@ func (s *Screen) line(row, column int, cells []any) {
 	}
 }
 
-// scroll moves what is in a rectangle up by rows, or down where that is negative.
+// scroll moves the content of a rectangle up by rows, or down if rows is negative.
 func (s *Screen) scroll(top, bottom, left, right, rows int) {
 	move := func(to int) {
 		if from := to + rows; from >= top && from < bottom {
@@ -104,14 +105,14 @@ func (s *Screen) scroll(top, bottom, left, right, rows int) {
 	}
 }
 
-// Text is the screen, a line a row, without the blanks at the ends of lines.
+// Text returns the screen, one line per row, without trailing blanks.
 func (s *Screen) Text() string {
-	text, _ := s.look()
+	text, _ := s.snapshot()
 	return text
 }
 
-// look is Text, and what is closed when another picture is there.
-func (s *Screen) look() (string, <-chan struct{}) {
+// snapshot returns Text and a channel that is closed at the next flush.
+func (s *Screen) snapshot() (string, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
@@ -121,7 +122,7 @@ func (s *Screen) look() (string, <-chan struct{}) {
 	return b.String(), s.changed
 }
 
-// Counts is how much was drawn so far.
+// Counts returns the counts since the start.
 func (s *Screen) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +137,7 @@ func blank(width int) []string {
 	return row
 }
 
-// number is an element that Neovim sends as an integer of any kind.
+// number returns element i of an event, an integer of any type.
 func number(event []any, i int) int {
 	switch n := event[i].(type) {
 	case int64:

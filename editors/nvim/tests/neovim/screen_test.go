@@ -4,10 +4,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 )
 
-// In the package: what is drawn is taken from events that no caller makes.
-func TestScreen(t *testing.T) {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The test is in the package because callers have no access to redraw.
+func TestScreenAppliesLinegridEvents(t *testing.T) {
 	t.Parallel()
 	cell := func(text string, times int) []any { return []any{text, int64(0), int64(times)} }
 	line := func(row int, cells ...any) []any { return []any{int64(1), int64(row), int64(0), cells, false} }
