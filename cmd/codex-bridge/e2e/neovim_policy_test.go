@@ -69,7 +69,7 @@ func TestNeovimUnanswered(t *testing.T) {
 	w := newWorld(t, options{config: neovimPolicy + "[approvals]\ntimeout = \"1s\"\n"})
 	v := w.neovim("{}")
 	v.says("PATCH: new.txt\nfresh")
-	v.until("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().asked == 0")
+	v.until("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().pending_requests == 0")
 	if w.exists("new.txt") {
 		t.Error("it was written")
 	}

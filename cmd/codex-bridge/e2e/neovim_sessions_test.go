@@ -18,7 +18,7 @@ func TestNeovimResume(t *testing.T) {
 	v.types(":CodexNew<CR>")
 	v.says("SAY: the second thread")
 	v.types(":CodexResume<CR>")
-	v.sees("Go on with", "1: ", "2: ", "SAY: the first thread")
+	v.sees("Resume a thread", "1: ", "2: ", "SAY: the first thread")
 	v.shot("the picker")
 	choice := "1"
 	for line := range strings.Lines(v.Screen().Text()) {
@@ -64,7 +64,7 @@ func TestNeovimBridgeDies(t *testing.T) {
 	bridge := v.lua("return vim.api.nvim_get_proc_children(vim.fn.getpid())[1]")
 	v.lua("vim.uv.kill("+bridge+", 'sigkill')", nil)
 	v.until("#seen('CodexExited') == 1")
-	v.wants(v.chat(), "> codex has ended (status 0, signal 9); what you send next starts it again")
+	v.wants(v.chat(), "> codex exited (status 0, signal 9); your next message restarts it")
 	if got := v.text("return require('codex-bridge').about().state"); got != "off" {
 		t.Errorf("it is %s", got)
 	}
@@ -86,7 +86,7 @@ func TestNeovimBroken(t *testing.T) {
 	v.until("chat():find('sandbx')")
 	v.sees("hello")
 	v.shot("broken")
-	v.wants(v.chat(), "> not sent: it did not start", "policy.sandbx: unknown key")
+	v.wants(v.chat(), "> not sent: could not start", "policy.sandbx: unknown key")
 	if got := v.text("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('codex://prompt'), 0, 1, true)[1]"); got != "hello" {
 		t.Errorf("the prompt has %q", got)
 	}

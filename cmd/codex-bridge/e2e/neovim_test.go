@@ -135,7 +135,7 @@ func TestNeovimApproval(t *testing.T) {
 	// While a person writes, a question waits.
 	v.said++
 	v.types(":Codex<CR>iESCALATE: touch later<C-s>i1 is what I write")
-	v.until("require('codex-bridge').about().asked == 1")
+	v.until("require('codex-bridge').about().pending_requests == 1")
 	v.until("vim.api.nvim_get_mode().mode == 'i'")
 	v.types("<Esc>")
 	v.sees("Run in ", "touch later")
@@ -198,7 +198,7 @@ func TestNeovimPatch(t *testing.T) {
 	v.begins("PATCH: new.txt\nfresh")
 	v.sees("new.txt (new file)")
 	v.types(":q<CR>")
-	v.until("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().asked == 1")
+	v.until("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().pending_requests == 1")
 	v.types(":CodexApprovals<CR>")
 	v.sees("new.txt (new file)")
 	v.types(":CodexAccept<CR>")
@@ -232,7 +232,7 @@ func TestNeovimStopWhileAsked(t *testing.T) {
 	v.sees("new.txt (new file)")
 	v.lua("require('codex-bridge').stop()")
 	v.ends()
-	v.until("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().asked == 0")
+	v.until("#vim.api.nvim_list_tabpages() == 1 and require('codex-bridge').about().pending_requests == 0")
 	v.wants(v.chat(), "> stopped")
 	if w.exists("new.txt") {
 		t.Error("it was written")
@@ -304,7 +304,7 @@ func TestNeovimPermissionEntries(t *testing.T) {
 	v.begins(`CALL: request_permissions {"reason":"to build","permissions":{"file_system":{"entries":[` +
 		`{"access":"write","path":{"type":"path","path":"/srv/entry"}},{"access":"deny","path":{"type":"glob_pattern","pattern":"/etc/*.key"}},` +
 		`{"access":"write","path":{"type":"special","value":{"kind":"root"}}}]}}}`)
-	v.sees("Let Codex write /srv/entry; deny all that matches /etc/*.key; write {", `"kind":"root"`, "3: Decline")
+	v.sees("Let Codex write /srv/entry; deny all files that match /etc/*.key; write {", `"kind":"root"`, "3: Decline")
 	v.types("3<CR>")
 	v.ends()
 }
@@ -321,13 +321,13 @@ func TestNeovimCardsShowAllThatIsGranted(t *testing.T) {
 			`Let Codex read /r; write /w; write /a\u{a}read /b; write /x {"extra":1}; {"fileSystem":{"globScanMaxDepth":9}}; use the network; {"other":["y"]} — r\u{202e}`,
 		},
 		"command": {
-			"command", `{"cwd":"/w","command":"ls\u200b","environmentId":"local","additionalPermissions":{"fileSystem":{"write":["/x"]},"network":{"enabled":true}},` +
+			"command_execution", `{"cwd":"/w","command":"ls\u200b","environmentId":"local","additionalPermissions":{"fileSystem":{"write":["/x"]},"network":{"enabled":true}},` +
 				`"proposedExecpolicyAmendment":["rm","x"],"proposedNetworkPolicyAmendments":[{"host":"h","action":"allow"},{"host":"i"}],"later":{"z":"\u3164"}}`,
-			`Run in /w: ls\u{200b} — Beyond the sandbox: write /x — Beyond the sandbox: use the network — ` + proposed + "always allow what begins with rm x — " +
-				proposed + "always allow the host h — " + proposed + `{"host":"i"} — Also: {"later":{"z":"\u{3164}"}}`,
+			`Run in /w: ls\u{200b} — Beyond the sandbox: write /x — Beyond the sandbox: use the network — ` + proposed + "always allow commands that start with rm x — " +
+				proposed + "always allow the host h — " + proposed + `{"host":"i"} — Other fields: {"later":{"z":"\u{3164}"}}`,
 		},
 		"host": {
-			"command", `{"cwd":"/w","networkApprovalContext":{"host":"good.example\u200b.evil.com","protocol":"https","port":1}}`,
+			"command_execution", `{"cwd":"/w","networkApprovalContext":{"host":"good.example\u200b.evil.com","protocol":"https","port":1}}`,
 			`Reach the network from /w — Network: good.example\u{200b}.evil.com by https {"port":1}`,
 		},
 		"tool": {
@@ -342,7 +342,7 @@ func TestNeovimCardsShowAllThatIsGranted(t *testing.T) {
 		got := v.text(`local card, params = ...
 			local shown
 			vim.ui.select = function(_, options) shown = options.prompt end
-			require("codex-bridge.ask." .. card).show(vim.json.decode(params), function() end)
+			require("codex-bridge.requests." .. card).show(vim.json.decode(params), function() end)
 			return shown`, test.card, test.params)
 		if got != test.want {
 			t.Errorf("%s: the card shows\n%s\nwant\n%s", name, got, test.want)
@@ -350,19 +350,19 @@ func TestNeovimCardsShowAllThatIsGranted(t *testing.T) {
 	}
 	labels := v.lua(`local shown
 		vim.ui.select = function(items, options) shown = vim.tbl_map(options.format_item, items) end
-		require("codex-bridge.ask.command").show({ availableDecisions = {
+		require("codex-bridge.requests.command_execution").show({ availableDecisions = {
 			{ acceptWithExecpolicyAmendment = { execpolicy_amendment = { "rm", "x\u{200b}" } } },
 			{ applyNetworkPolicyAmendment = { network_policy_amendment = { host = "h", action = "deny" } } },
 			{ applyNetworkPolicyAmendment = { network_policy_amendment = { host = "h", action = "allow" } }, other = 1 },
 		} }, function() end)
 		return shown`)
-	v.wants(labels, `"Accept, and always allow what begins with rm x\\u{200b}"`, `"Decline, and always deny the host h"`, `\"other\":1`)
+	v.wants(labels, `"Accept, and always allow commands that start with rm x\\u{200b}"`, `"Decline, and always deny the host h"`, `\"other\":1`)
 	v.lua(`vim.ui.select = function(_, options, done) _G.asked = options.prompt; _G.choose = done end
-		require("codex-bridge.ask.patch").show({ grantRoot = "/srv\u{202e}" }, function(decision) _G.decided = decision end,
+		require("codex-bridge.requests.file_change").show({ grantRoot = "/srv\u{202e}" }, function(decision) _G.decided = decision end,
 			{ changes = { { path = "/w/a", kind = { type = "update", move_path = "/etc/b" }, diff = "" } } })`)
 	v.sees("/w/a → /etc/b (after)")
 	v.types("ga")
-	v.until(`asked == "For the session this lets Codex write below /srv\\u{202e}." and decided == nil`)
+	v.until(`asked == "This lets Codex write below /srv\\u{202e} for the session." and decided == nil`)
 	v.lua(`choose("decline")`)
 	v.until(`decided == "decline"`)
 }

@@ -55,7 +55,7 @@ func TestNeovimTools(t *testing.T) {
 				{`editor_diagnostics {"path":"other.py"}`, "other.py is not open in the editor"},
 				{"editor_buffers {}", "sum.py (current, visible)"},
 				{"editor_selection {}", "sum.py, line 2 of 3; selected, lines 1 to 2:\na = 1\nb = 2"},
-				{"editor_symbols {}", "no language server knows the symbols of sum.py"},
+				{"editor_symbols {}", "no language server offers the symbols of sum.py"},
 			} {
 				v.says("CALL: " + call.tool)
 				v.wants(w.told(), call.want)
@@ -145,7 +145,7 @@ func TestNeovimHealthAndHelp(t *testing.T) {
 	v.until(health + ":find('the conversation')")
 	v.until(health + ":find('thread ')")
 	report := v.text("return " + health)
-	v.wants(report, "Neovim 0.", "spoken with in headers", "configuration: ", "version 0.169.0", "policy enforce", "thread ")
+	v.wants(report, "Neovim 0.", "framing: headers", "configuration: ", "version 0.169.0", "policy enforce", "thread ")
 	keep(t, report)
 	v.shot("health")
 
@@ -155,7 +155,7 @@ func TestNeovimHealthAndHelp(t *testing.T) {
 
 	// The record of the thread.
 	v.types(":CodexTrace<CR>")
-	v.until("vim.api.nvim_buf_get_name(0):find('codex://record/') ~= nil")
+	v.until("vim.api.nvim_buf_get_name(0):find('codex://rollout/') ~= nil")
 	v.wants(v.text("return "+health), "SAY: hello")
 
 	// Every command, function, setting and event has its tag.
@@ -200,12 +200,12 @@ func TestNeovimSettings(t *testing.T) {
 	t.Parallel()
 	v := newWorld(t, options{}).neovim("{}")
 	for setup, want := range map[string]string{
-		`{ comand = {} }`:                      "codex-bridge: setup{} has no setting comand; there are cmd, env, ",
-		`{ window = { position = "middle" } }`: `codex-bridge: window.position has to be one of "right", `,
-		`{ cmd = "codex" }`:                    "codex-bridge: cmd is a string, it has to be a table",
+		`{ comand = {} }`:                      "codex-bridge: setup{}: unknown setting comand; use one of cmd, env, ",
+		`{ window = { position = "middle" } }`: `codex-bridge: window.position: expected one of "right", `,
+		`{ cmd = "codex" }`:                    "codex-bridge: cmd: expected table, got string",
 		`{ cmd = {} }`:                         "codex-bridge: cmd is empty",
-		`{ keys = { send = 1 } }`:              "codex-bridge: keys.send is a number",
-		`{ framing = "xml" }`:                  "codex-bridge: framing has to be one of",
+		`{ keys = { send = 1 } }`:              "codex-bridge: keys.send: expected string, got number",
+		`{ framing = "xml" }`:                  "codex-bridge: framing: expected one of",
 	} {
 		v.wants(v.text(`local _, err = pcall(require("codex-bridge").setup, `+setup+`) return err`), want)
 	}

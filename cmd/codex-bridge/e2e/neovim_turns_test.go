@@ -75,7 +75,7 @@ thread = codex.about().thread.id
 codex.send("to the old one")
 codex.send("never sent", nil, function(err) unsent = err end)
 codex.new()`)
-	v.until("unsent == 'the thread was left'")
+	v.until("unsent == 'you left the thread'")
 	v.says("SAY: to the new one")
 	v.wants(v.chat(), "## Codex\n\nto the new one\n")
 	v.until(`(function()

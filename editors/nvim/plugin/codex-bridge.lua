@@ -1,18 +1,18 @@
--- The commands exist without setup{}; what they need is loaded when one is used.
+-- Defines the commands, without setup{}. The first command loads the other modules.
 if vim.g.loaded_codex_bridge then
   return
 end
 vim.g.loaded_codex_bridge = true
 
 if vim.fn.has("nvim-0.10") == 0 then
-  vim.notify("codex-bridge: Neovim 0.10 or later is needed", vim.log.levels.ERROR)
+  vim.notify("codex-bridge: Neovim 0.10 or later is required", vim.log.levels.ERROR)
   return
 end
 
 require("codex-bridge.commands").define()
 
 local group = vim.api.nvim_create_augroup("codex-bridge", {})
-require("codex-bridge.where").watch(group)
+require("codex-bridge.file_window").watch(group)
 vim.api.nvim_create_autocmd("VimLeavePre", {
   group = group,
   callback = function()

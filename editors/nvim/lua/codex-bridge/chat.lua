@@ -1,7 +1,7 @@
--- The buffer of the conversation: blocks, one below the other, each with a head and a body
--- that grows at its end. What streams in is gathered and written by a timer, so that a
--- thousand deltas a second are a few changes of the buffer.
+-- The chat buffer. It is a list of blocks, each with a head and a body that grows at its end. A timer writes the
+-- collected deltas, so that a thousand deltas a second change the buffer only a few times.
 local config = require("codex-bridge.config")
+local ui = require("codex-bridge.ui")
 
 local M = {}
 
@@ -9,38 +9,34 @@ local ns = vim.api.nvim_create_namespace("codex-bridge.chat")
 local FENCE = "````"
 local blocks, by_id, by_mark, dirty, timer = {}, {}, {}, {}, nil
 
-local function forget()
+local function reset_blocks()
   blocks, by_id, by_mark, dirty = {}, {}, {}, {}
 end
 
+-- Returns the buffer, and creates it if necessary.
 function M.buffer()
-  if M.buf and vim.api.nvim_buf_is_loaded(M.buf) then
-    return M.buf
+  local is_new
+  M.buf, is_new = ui.scratch_buffer(M.buf, "codex://chat")
+  if is_new then
+    vim.bo[M.buf].undolevels, vim.bo[M.buf].modifiable = -1, false
+    reset_blocks()
   end
-  if M.buf and vim.api.nvim_buf_is_valid(M.buf) then
-    vim.api.nvim_buf_delete(M.buf, { force = true }) -- :bdelete has emptied it
-  end
-  M.buf = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_name(M.buf, "codex://chat")
-  local o = vim.bo[M.buf]
-  o.bufhidden, o.undolevels, o.filetype, o.modifiable = "hide", -1, "markdown", false
-  forget()
   return M.buf
 end
 
-local function write(buf, change)
+local function modify(buf, change)
   vim.bo[buf].modifiable = true
   change()
   vim.bo[buf].modifiable = false
 end
 
--- Windows whose cursor is on the last line stay there.
-local function following(buf, change)
+-- Changes the buffer. Windows with the cursor on the last line follow the end.
+local function modify_and_follow(buf, change)
   local last = vim.api.nvim_buf_line_count(buf)
   local follow = vim.tbl_filter(function(window)
     return vim.api.nvim_win_get_cursor(window)[1] == last
   end, vim.fn.win_findbuf(buf))
-  write(buf, change)
+  modify(buf, change)
   last = vim.api.nvim_buf_line_count(buf)
   for _, window in ipairs(follow) do
     vim.api.nvim_win_set_cursor(window, { last, 0 })
@@ -51,12 +47,12 @@ local function row_of(buf, block)
   return vim.api.nvim_buf_get_extmark_by_id(buf, ns, block.mark, {})[1]
 end
 
--- Escape sequences and other control characters are for terminals.
-local function plain(text)
+-- Removes escape sequences and other control characters.
+local function strip_control(text)
   return (text:gsub("\27%[[%d;?]*%a", ""):gsub("\r\n", "\n"):gsub("[%z\1-\8\11-\31\127]", ""))
 end
 
-local function grow(buf, block, text)
+local function append_at_end(buf, block, text)
   local lines = vim.split(text, "\n", { plain = true })
   local at = row_of(buf, block) + block.lines - 2
   local column = #vim.api.nvim_buf_get_lines(buf, at, at + 1, true)[1]
@@ -64,7 +60,7 @@ local function grow(buf, block, text)
   block.lines = block.lines + #lines - 1
 end
 
--- Writes what is gathered.
+-- Writes the collected deltas.
 function M.flush()
   if #dirty == 0 then
     return
@@ -72,88 +68,86 @@ function M.flush()
   local buf = M.buffer()
   local all = dirty
   dirty = {}
-  following(buf, function()
+  modify_and_follow(buf, function()
     for _, block in ipairs(all) do
-      grow(buf, block, table.concat(block.pending))
+      append_at_end(buf, block, table.concat(block.pending))
       block.pending = {}
     end
   end)
 end
 
-local function soon()
+local function schedule_flush()
   timer = timer or vim.defer_fn(function()
     timer = nil
     M.flush()
   end, config.current.flush_ms)
 end
 
-local function add(lines)
+local function add_block(lines)
   local buf = M.buffer()
   local block
-  following(buf, function()
+  modify_and_follow(buf, function()
     local row = vim.api.nvim_buf_line_count(buf) - 1
     vim.api.nvim_buf_set_lines(buf, row, row, true, lines)
     local mark = vim.api.nvim_buf_set_extmark(buf, ns, row, 0, {})
-    block = { mark = mark, lines = #lines, pending = {}, size = 0 }
+    block = { mark = mark, lines = #lines, pending = {}, bytes = 0 }
   end)
   blocks[#blocks + 1], by_mark[block.mark] = block, block
   return block
 end
 
--- Begins a block. o.output: its body is the output of a tool, which is fenced, and folded
--- when it is done.
-function M.begin(id, head, o)
-  o = o or {}
-  local block = add({ plain(head):gsub("\n", " "), o.output and FENCE or "", "", "" })
-  block.output = o.output
+-- Starts a block. options.output: the body is the output of a tool; it is fenced, and folded once it is complete.
+function M.start_block(id, head, options)
+  local block = add_block({ strip_control(head):gsub("\n", " "), options.output and FENCE or "", "", "" })
+  block.output = options.output
   by_id[id] = block
 end
 
--- Adds to the body of a block.
+-- Appends text to the body of a block.
 function M.append(id, text)
   local block = by_id[id]
   if not block or text == "" then
     return
   end
-  block.written = true
-  text = plain(text)
+  block.has_text = true
+  text = strip_control(text)
   if block.output then
-    local room = config.current.max_output - block.size
-    block.size = block.size + #text
+    local room = config.current.max_output - block.bytes
+    block.bytes = block.bytes + #text
     if room <= 0 then
       return
     end
-    -- (A character that is cut in two is shown as what it is.)
-    text = #text > room and text:sub(1, room) .. "\n… more than is shown here" or text
+    -- The limit may split a character; Neovim then shows its bytes.
+    text = #text > room and text:sub(1, room) .. "\n… output truncated (max_output)" or text
   end
   if #block.pending == 0 then
     dirty[#dirty + 1] = block
   end
   block.pending[#block.pending + 1] = text
-  soon()
+  schedule_flush()
 end
 
 function M.has(id)
   return by_id[id] ~= nil
 end
 
--- Whether a block has a body.
-function M.written(id)
-  return by_id[id] ~= nil and by_id[id].written == true
+-- Reports whether a block has a body.
+function M.has_body(id)
+  return by_id[id] ~= nil and by_id[id].has_text == true
 end
 
--- Lines of our own, quoted.
+-- Adds a notice of the plugin, as a quote.
 function M.notice(text)
   M.flush()
   local lines = vim.tbl_map(function(line)
     return "> " .. line
-  end, vim.split(plain(text), "\n", { plain = true, trimempty = true }))
+  end, vim.split(strip_control(text), "\n", { plain = true, trimempty = true }))
   lines[#lines + 1] = ""
-  add(lines)
+  add_block(lines)
 end
 
--- A short word behind the head: how it stands with the block.
-function M.state(id, text, highlight)
+-- Shows the state of a block after its head.
+function M.set_state(id, text, highlight)
   local block, buf = by_id[id], M.buffer()
   if block then
     block.state = text
@@ -172,7 +166,7 @@ local function fold(buf, block, window)
   end)
 end
 
--- Nothing more comes for this block.
+-- Completes a block: writes its deltas, closes its fence and folds it.
 function M.finish(id)
   local block, buf = by_id[id], M.buffer()
   if not block or block.done then
@@ -182,8 +176,8 @@ function M.finish(id)
   M.flush()
   if block.output then
     local last = vim.api.nvim_buf_get_lines(buf, row_of(buf, block) + block.lines - 2, row_of(buf, block) + block.lines - 1, true)[1]
-    following(buf, function()
-      grow(buf, block, last == "" and FENCE or "\n" .. FENCE)
+    modify_and_follow(buf, function()
+      append_at_end(buf, block, last == "" and FENCE or "\n" .. FENCE)
     end)
     for _, window in ipairs(vim.fn.win_findbuf(buf)) do
       fold(buf, block, window)
@@ -191,8 +185,8 @@ function M.finish(id)
   end
 end
 
--- Makes the folds in a window that has just come to show the chat.
-function M.folds(window)
+-- Creates the folds in a window that starts to show the chat.
+function M.create_folds(window)
   local buf = M.buffer()
   vim.api.nvim_win_call(window, function()
     vim.cmd("silent! normal! zE")
@@ -204,7 +198,7 @@ function M.folds(window)
   end
 end
 
--- 'foldtext': the head, how it ended and how much is in it.
+-- Returns the 'foldtext': the head, the state and the number of lines.
 function M.foldtext()
   local row = vim.v.foldstart - 1
   local mark = vim.api.nvim_buf_get_extmarks(M.buffer(), ns, { row, 0 }, { row, 0 }, {})[1]
@@ -213,20 +207,17 @@ function M.foldtext()
   if not block then
     return text
   end
-  local count = block.written and block.lines - 4 or 0
+  local count = block.has_text and block.lines - 4 or 0
   local ending = (" · %s · %d line%s"):format(block.state or "", count, count == 1 and "" or "s")
-  local room = vim.api.nvim_win_get_width(0) - vim.fn.strdisplaywidth(ending)
-  if vim.fn.strdisplaywidth(text) > room then
-    text = vim.fn.strcharpart(text, 0, math.max(room - 1, 0)) .. "…"
-  end
-  return text .. ending
+  return ui.truncate(text, vim.api.nvim_win_get_width(0) - vim.fn.strdisplaywidth(ending)) .. ending
 end
 
+-- Deletes all blocks.
 function M.clear()
   local buf = M.buffer()
-  forget()
+  reset_blocks()
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
-  write(buf, function()
+  modify(buf, function()
     vim.api.nvim_buf_set_lines(buf, 0, -1, true, {})
   end)
 end

@@ -1,36 +1,37 @@
--- The settings: defaults, what setup{} changes of them, and what is wrong with it.
+-- The settings: their defaults, and the validation of setup{}.
 local M = {}
 
 M.defaults = {
-  -- The program and its arguments. { "codex", "app-server" } works too, without a policy.
+  -- The program and its arguments. { "codex", "app-server" } runs without a bridge and without a policy.
   cmd = { "codex-bridge", "app-server" },
-  -- "auto": headers (the framing of LSP) for a program with "bridge" in its name, lines for every other.
+  -- "headers" is the LSP base protocol, "lines" is JSON Lines. "auto" is headers for a program with "bridge" in its name.
   framing = "auto",
-  -- Added to the program's environment.
+  -- Environment variables for the program, beside Neovim's own.
   env = {},
-  -- Sent with thread/start: model, approvalPolicy, sandbox, … What is not said is Codex's own default.
+  -- Parameters of thread/start: model, approvalPolicy, sandbox, …
   thread = {},
-  -- A name for the conversation: with the bridge it goes on after a restart of Neovim. Empty: a new one each time.
+  -- The session key. With a bridge, the conversation with this key continues after a restart of Neovim. Empty: none.
   session = "",
-  -- position: "right", "left", "top", "bottom" or "tab". A size below 1 is a share of the screen.
+  -- position: "right", "left", "top", "bottom" or "tab". A size below 1 is a fraction of the screen.
   window = { position = "right", width = 0.4, height = 0.4, prompt = 5 },
-  -- How often, in milliseconds, the chat is written to while text streams in.
+  -- The interval of updates of the chat, in milliseconds.
   flush_ms = 40,
-  -- How much of a tool's output is shown, in bytes.
+  -- The maximum of a tool's output in the chat, in bytes.
   max_output = 65536,
-  -- Buffers without changes of their own are read again when Codex has written their file.
+  -- Whether unmodified buffers are reloaded after Codex changes their files.
   reload = true,
-  -- Tools of the editor that the model may call.
+  -- Editor tools that the model may call.
   tools = { diagnostics = true, buffers = true, symbols = true, selection = true },
-  -- false leaves a key out.
+  -- false: no key.
   keys = { send = "<CR>", send_insert = "<C-s>", stop = "<C-c>", accept = "ga", decline = "gr", next_file = "]f", previous_file = "[f" },
 }
 
 M.current = vim.deepcopy(M.defaults)
 
--- Tables that take any key: they are passed on.
-local open = { env = true, thread = true, cmd = true }
+-- Tables with arbitrary keys, which the plugin passes on.
+local unchecked = { env = true, thread = true, cmd = true }
 
+-- Raises an error for an unknown setting or a value of another type than the default.
 local function check(given, known, path)
   for key, value in pairs(given) do
     local name = path .. tostring(key)
@@ -38,25 +39,25 @@ local function check(given, known, path)
     if default == nil then
       local names = vim.tbl_keys(known)
       table.sort(names)
-      error(("codex-bridge: setup{} has no setting %s; there are %s"):format(name, table.concat(names, ", ")), 0)
+      error(("codex-bridge: setup{}: unknown setting %s; use one of %s"):format(name, table.concat(names, ", ")), 0)
     end
-    local switchable = path == "keys." and value == false
-    if type(value) ~= type(default) and not switchable then
-      error(("codex-bridge: %s is a %s, it has to be a %s"):format(name, type(value), type(default)), 0)
+    local is_disabled_key = path == "keys." and value == false
+    if type(value) ~= type(default) and not is_disabled_key then
+      error(("codex-bridge: %s: expected %s, got %s"):format(name, type(default), type(value)), 0)
     end
-    if type(value) == "table" and not open[key] then
+    if type(value) == "table" and not unchecked[key] then
       check(value, default, name .. ".")
     end
   end
 end
 
-local function one_of(name, value, allowed)
+local function check_one_of(name, value, allowed)
   if not vim.tbl_contains(allowed, value) then
-    error(('codex-bridge: %s has to be one of "%s"'):format(name, table.concat(allowed, '", "')), 0)
+    error(('codex-bridge: %s: expected one of "%s"'):format(name, table.concat(allowed, '", "')), 0)
   end
 end
 
--- Takes what is given over the defaults, or raises an error and changes nothing.
+-- Merges the settings with the defaults. On an error it changes nothing.
 function M.set(given)
   given = given or {}
   check(given, M.defaults, "")
@@ -65,14 +66,14 @@ function M.set(given)
     merged.cmd = given.cmd -- a list is replaced, not merged
   end
   if #merged.cmd == 0 then
-    error("codex-bridge: cmd is empty, it has to name a program", 0)
+    error("codex-bridge: cmd is empty; name a program", 0)
   end
-  one_of("window.position", merged.window.position, { "right", "left", "top", "bottom", "tab" })
-  one_of("framing", merged.framing, { "auto", "headers", "lines" })
+  check_one_of("window.position", merged.window.position, { "right", "left", "top", "bottom", "tab" })
+  check_one_of("framing", merged.framing, { "auto", "headers", "lines" })
   M.current = merged
 end
 
--- "headers" or "lines".
+-- Returns "headers" or "lines".
 function M.framing()
   local c = M.current
   if c.framing ~= "auto" then

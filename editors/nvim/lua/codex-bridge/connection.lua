@@ -1,5 +1,5 @@
--- One running codex, and the handshake with it. Who asks gets an answer in every case:
--- when the program ends, what is still open fails.
+-- Runs one app-server process and its initialize handshake. Every request gets a response: when the process
+-- exits, pending requests fail.
 local config = require("codex-bridge.config")
 
 local M = {}
@@ -7,28 +7,28 @@ local M = {}
 local Connection = {}
 Connection.__index = Connection
 
-local function lost(code, signal)
-  return { code = -32011, message = ("codex has ended (status %d, signal %d)"):format(code or 0, signal or 0) }
+local function exit_error(code, signal)
+  return { code = -32011, message = ("codex exited (status %d, signal %d)"):format(code or 0, signal or 0) }
 end
 
--- Starts the program. handlers: notification(method, params), request(method, params) in a
--- coroutine, exit(code, signal), trouble(text). ready(err, connection) is called once.
+-- Starts the program. handlers: notification(method, params), server_request(method, params) in a coroutine,
+-- on_exit(code, signal) after a completed handshake, on_error(text). ready(err, connection) is called once.
 function M.open(handlers, ready)
   local c = config.current
   if vim.fn.executable(c.cmd[1]) ~= 1 then
     return ready(("%s is not executable; put it on PATH or set cmd in setup{}, see :checkhealth codex-bridge"):format(c.cmd[1]))
   end
-  local self = setmetatable({ open = {}, last = 0, alive = true }, Connection)
+  local self = setmetatable({ pending = {}, last_id = 0, alive = true }, Connection)
   local env = next(c.env) and c.env or nil
   local ok, rpc = pcall(require("codex-bridge.transport." .. config.framing()).start, c.cmd, {
     notification = handlers.notification,
-    request = handlers.request,
-    trouble = handlers.trouble,
-    exit = function(code, signal)
-      local greeted = self.agent ~= nil
-      self:ended(code, signal)
-      if greeted then
-        handlers.exit(code, signal)
+    server_request = handlers.server_request,
+    on_error = handlers.on_error,
+    on_exit = function(code, signal)
+      local initialized = self.agent ~= nil
+      self:fail_pending(code, signal)
+      if initialized then
+        handlers.on_exit(code, signal)
       end
     end,
   }, { cwd = vim.fn.getcwd(), env = env })
@@ -42,7 +42,7 @@ function M.open(handlers, ready)
   }, function(err, result)
     if err then
       self:close()
-      return ready("it did not start: " .. err.message)
+      return ready("could not start: " .. err.message)
     end
     self.agent = result.userAgent
     self.bridge = result.bridge
@@ -51,7 +51,7 @@ function M.open(handlers, ready)
   end)
 end
 
--- Only a bridge is told of bridges: codex would refuse what it doesn't know.
+-- Returns the capabilities for initialize. Codex itself rejects the unknown field "bridge".
 function Connection:capabilities()
   local capabilities = { experimentalApi = true }
   if config.framing() == "headers" then
@@ -60,27 +60,27 @@ function Connection:capabilities()
   return capabilities
 end
 
--- Whether the bridge has a method of its own.
-function Connection:has(method)
+-- Reports whether the bridge offers this "bridge/" method.
+function Connection:supports(method)
   return self.bridge ~= nil and vim.tbl_contains(self.bridge.methods or {}, method)
 end
 
--- The transports call back on the main loop and in order, between the notifications
--- that came before and after: to schedule once more would lose that order.
+-- Sends a request; callback(err, result) is called once. The transports call back on the main loop, in the order
+-- of the messages. Another vim.schedule would lose that order.
 function Connection:request(method, params, callback)
-  self.last = self.last + 1
-  local key = self.last
-  self.open[key] = callback or function() end
-  local function answer(err, result)
-    local waiting = self.open[key]
-    self.open[key] = nil
-    if waiting then
-      waiting(err, result)
+  self.last_id = self.last_id + 1
+  local id = self.last_id
+  self.pending[id] = callback or function() end
+  local function respond(err, result)
+    local pending = self.pending[id]
+    self.pending[id] = nil
+    if pending then
+      pending(err, result)
     end
   end
-  local sent = self.alive and self.rpc.request(method, params, answer)
+  local sent = self.alive and self.rpc.request(method, params, respond)
   if not sent then
-    answer(lost())
+    respond(exit_error())
   end
 end
 
@@ -90,12 +90,12 @@ function Connection:notify(method, params)
   end
 end
 
-function Connection:ended(code, signal)
+function Connection:fail_pending(code, signal)
   self.alive = false
-  local open = self.open
-  self.open = {}
-  for _, callback in pairs(open) do
-    callback(lost(code, signal))
+  local pending = self.pending
+  self.pending = {}
+  for _, callback in pairs(pending) do
+    callback(exit_error(code, signal))
   end
 end
 

@@ -1,38 +1,39 @@
--- A patch before it is written: what there is on the left, what there would be on the
--- right, in a tab of its own, accepted or declined there.
+-- Shows a proposed patch as a diff in a new tab, where the user accepts or declines it. The left side is the
+-- current file, the right side is the patched one.
 local config = require("codex-bridge.config")
+local ui = require("codex-bridge.ui")
 
 local M = {}
 
 local signs = { add = "+", delete = "-" }
 
-local function body(change)
+local function diff_lines(change)
   return vim.split((change.diff:gsub("\n$", "")), "\n", { plain = true })
 end
 
--- A patch as text, as `diff` writes it.
-function M.text(changes)
+-- Returns the lines of a patch, in the style of `diff`.
+function M.lines(changes)
   local out = {}
   for _, change in ipairs(changes) do
-    out[#out + 1] = ("diff %s %s"):format(change.kind.type, vim.fn.fnamemodify(change.path, ":~:."))
+    out[#out + 1] = ("diff %s %s"):format(change.kind.type, ui.short_path(change.path))
     if change.kind.move_path then
       out[#out + 1] = "rename to " .. change.kind.move_path
     end
-    for _, line in ipairs(body(change)) do
+    for _, line in ipairs(diff_lines(change)) do
       out[#out + 1] = (signs[change.kind.type] or "") .. line
     end
   end
   return out
 end
 
--- The lines of a file after a unified diff; nil where the diff does not fit it.
+-- Applies a unified diff to the lines of a file. Returns nil if it does not fit.
 function M.apply(before, diff)
   local after, at = {}, 1
   for _, line in ipairs(diff) do
     local first, count = line:match("^@@ %-(%d+),?(%d*)")
     local sign, text = line:sub(1, 1), line:sub(2)
     if first then
-      -- A hunk without old lines names the line that it comes after.
+      -- A hunk without old lines follows the line that it names.
       first = tonumber(first) + (count == "0" and 1 or 0)
       if first < at then
         return nil
@@ -54,22 +55,22 @@ function M.apply(before, diff)
   return vim.list_extend(after, before, at)
 end
 
--- Both sides of a change; nil where there is only the patch to show.
+-- Returns the lines before and after a change, or nil if the patch does not fit the file.
 local function sides(change)
   if change.kind.type == "add" then
-    return {}, body(change)
+    return {}, diff_lines(change)
   elseif change.kind.type == "delete" then
-    return body(change), {}
+    return diff_lines(change), {}
   end
   local ok, before = pcall(vim.fn.readfile, change.path)
-  local after = ok and M.apply(before, body(change))
+  local after = ok and M.apply(before, diff_lines(change))
   if not after then
     return nil
   end
   return before, after
 end
 
-local function scratch(name, lines, filetype)
+local function new_buffer(name, lines, filetype)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "wipe"
   pcall(vim.api.nvim_buf_set_name, buf, name)
@@ -79,19 +80,15 @@ local function scratch(name, lines, filetype)
   return buf
 end
 
-local View = {}
-View.__index = View
+local PatchView = {}
+PatchView.__index = PatchView
 
--- What does not fit above a window is cut off at the end.
-local function bar(window, text)
-  local width = vim.api.nvim_win_get_width(window)
-  if vim.fn.strdisplaywidth(text) > width then
-    text = vim.fn.strcharpart(text, 0, width - 1) .. "…"
-  end
-  vim.wo[window][0].winbar = (text:gsub("%%", "%%%%"))
+local function set_winbar(window, text)
+  vim.wo[window][0].winbar = ui.escape(ui.truncate(text, vim.api.nvim_win_get_width(window)))
 end
 
-function View:hint()
+-- Returns the keys for the winbar.
+function PatchView:hint()
   local keys = config.current.keys
   local parts = { (keys.accept or ":CodexAccept") .. " accept", (keys.decline or ":CodexDecline") .. " decline" }
   if #self.changes > 1 then
@@ -101,7 +98,7 @@ function View:hint()
   return table.concat(parts, "  ")
 end
 
-function View:title(path, kind)
+function PatchView:title(path, kind)
   local what = ({ add = "new file", delete = "deleted", update = "after" })[kind.type] or kind.type
   local moved = kind.move_path and " → " .. vim.fn.fnamemodify(kind.move_path, ":~:.") or ""
   local title = ("%s%s (%s)"):format(path, moved, what)
@@ -111,48 +108,49 @@ function View:title(path, kind)
   return title .. (self.reason and " — " .. self.reason or "")
 end
 
--- Shows one file of the patch.
-function View:file(i)
+-- Shows file i of the patch.
+function PatchView:show_file(i)
   local change = self.changes[i]
   self.at = i
-  local path = vim.fn.fnamemodify(change.path, ":~:.")
+  local path = ui.short_path(change.path)
   local before, after = sides(change)
   local filetype = before and (vim.filetype.match({ filename = change.path, contents = after }) or "") or "diff"
-  self.turning = true
+  self.switching = true
   vim.api.nvim_set_current_tabpage(self.tab)
   vim.cmd("silent only")
   vim.cmd.diffoff()
   local window, old = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
-  vim.api.nvim_win_set_buf(window, self:keys(scratch("codex://after/" .. path, after or M.text({ change }), filetype)))
+  vim.api.nvim_win_set_buf(window, self:set_keys(new_buffer("codex://after/" .. path, after or M.lines({ change }), filetype)))
   if vim.api.nvim_buf_is_valid(old) then
     vim.api.nvim_buf_delete(old, { force = true })
   end
   if before and #before > 0 then
     vim.cmd("leftabove vsplit")
     local left = vim.api.nvim_get_current_win()
-    vim.api.nvim_win_set_buf(left, self:keys(scratch("codex://before/" .. path, before, filetype)))
+    vim.api.nvim_win_set_buf(left, self:set_keys(new_buffer("codex://before/" .. path, before, filetype)))
     vim.cmd.diffthis()
-    bar(left, path .. " (now)")
+    set_winbar(left, path .. " (now)")
     vim.api.nvim_set_current_win(window)
     vim.cmd.diffthis()
     vim.cmd("silent! normal! gg]c")
   end
-  bar(window, ("%s │ %s"):format(self:title(path, change.kind), self:hint()))
-  self.turning = false
+  set_winbar(window, ("%s │ %s"):format(self:title(path, change.kind), self:hint()))
+  self.switching = false
 end
 
-function View:keys(buf)
+-- Defines the keys and commands of a buffer, and returns it.
+function PatchView:set_keys(buf)
   local keys = config.current.keys
-  local function turn(by)
+  local function move(by)
     return function()
-      self:file((self.at - 1 + by) % #self.changes + 1)
+      self:show_file((self.at - 1 + by) % #self.changes + 1)
     end
   end
   local actions = {
     accept = { "CodexAccept", function() self:finish("accept") end },
     decline = { "CodexDecline", function() self:finish("decline") end },
-    next_file = { "CodexNextFile", turn(1) },
-    previous_file = { "CodexPreviousFile", turn(-1) },
+    next_file = { "CodexNextFile", move(1) },
+    previous_file = { "CodexPreviousFile", move(-1) },
   }
   for name, action in pairs(actions) do
     vim.api.nvim_buf_create_user_command(buf, action[1], action[2], {})
@@ -163,7 +161,7 @@ function View:keys(buf)
   vim.api.nvim_create_autocmd("WinClosed", {
     buffer = buf,
     callback = function()
-      if not self.turning then
+      if not self.switching then
         vim.schedule(function()
           self:finish(nil)
         end)
@@ -173,8 +171,8 @@ function View:keys(buf)
   return buf
 end
 
-function View:close()
-  self.over = true
+function PatchView:close()
+  self.closed = true
   if vim.api.nvim_tabpage_is_valid(self.tab) then
     vim.cmd.tabclose({ args = { tostring(vim.api.nvim_tabpage_get_number(self.tab)) } })
   end
@@ -183,24 +181,24 @@ function View:close()
   end
 end
 
-function View:finish(decision)
-  if not self.over then
+function PatchView:finish(decision)
+  if not self.closed then
     self:close()
     self.done(decision)
   end
 end
 
--- done("accept" or "decline"), or done(nil) when a window is closed without either. The
--- function that is returned takes the tab away.
+-- Shows changes. done is called with "accept" or "decline", or with nil if the user closes a window first. The
+-- returned function closes the tab.
 function M.show(changes, reason, done)
-  local self = setmetatable({ changes = changes, reason = reason, done = done, from = vim.api.nvim_get_current_win() }, View)
+  local self = setmetatable({ changes = changes, reason = reason, done = done, from = vim.api.nvim_get_current_win() }, PatchView)
   vim.cmd("tab split")
   self.tab = vim.api.nvim_get_current_tabpage()
   vim.cmd.enew()
   vim.bo.bufhidden, vim.bo.buflisted = "wipe", false
-  self:file(1)
+  self:show_file(1)
   return function()
-    if not self.over then
+    if not self.closed then
       self:close()
     end
   end

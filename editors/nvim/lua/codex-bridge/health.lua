@@ -1,25 +1,38 @@
--- :checkhealth codex-bridge
+-- Runs `codex-bridge doctor`: for :checkhealth codex-bridge, and to explain why a bridge does not start.
 local config = require("codex-bridge.config")
 
 local M = {}
 
-local function run(command)
-  local ok, process = pcall(vim.system, command, { text = true, timeout = 60000, env = config.current.env })
-  if not ok then
-    return { code = 127, stdout = "", stderr = tostring(process) }
+-- Starts a command. callback: see vim.system; without it, run waits and returns the result.
+local function run(command, callback)
+  local options = { text = true, timeout = 60000, env = config.current.env }
+  local ok, process = pcall(vim.system, command, options, callback and vim.schedule_wrap(callback))
+  if ok then
+    return callback or process:wait()
   end
-  return process:wait()
+  local failed = { code = 127, stdout = "", stderr = tostring(process) }
+  return callback and callback(failed) or failed
+end
+
+local function doctor_command()
+  return { config.current.cmd[1], "doctor", "--json" }
+end
+
+-- Returns the rows that the doctor printed, or nil if its output is no JSON.
+local function doctor_rows(out)
+  local ok, rows = pcall(vim.json.decode, out.stdout or "")
+  return ok and rows or nil
 end
 
 local function first_line(text)
   return (text or ""):match("[^\n]+") or ""
 end
 
-local function doctor(program)
-  local out = run({ program, "doctor", "--json" })
-  local ok, rows = pcall(vim.json.decode, out.stdout)
-  if not ok then
-    return vim.health.error("codex-bridge doctor says nothing that can be read", { first_line(out.stderr) })
+local function report_doctor()
+  local out = run(doctor_command())
+  local rows = doctor_rows(out)
+  if not rows then
+    return vim.health.error("the output of codex-bridge doctor is not JSON", { first_line(out.stderr) })
   end
   for _, row in ipairs(rows) do
     local report = ({ ok = vim.health.ok, warn = vim.health.warn })[row.state] or vim.health.error
@@ -27,33 +40,50 @@ local function doctor(program)
   end
 end
 
+-- Adds the problems that the doctor finds to err; done(text). vim.lsp.rpc writes the bridge's stderr to a log
+-- file only, so the plugin asks the doctor.
+function M.explain(err, done)
+  if config.framing() ~= "headers" or vim.fn.executable(config.current.cmd[1]) ~= 1 then
+    return done(err)
+  end
+  run(doctor_command(), function(out)
+    local lines = { err }
+    for _, row in ipairs(doctor_rows(out) or {}) do
+      if row.state == "broken" then
+        lines[#lines + 1] = ("%s: %s%s"):format(row.name, row.detail, row.mend and "; " .. row.mend or "")
+      end
+    end
+    done(table.concat(lines, "\n"))
+  end)
+end
+
 function M.check()
   vim.health.start("codex-bridge: Neovim")
   if vim.fn.has("nvim-0.10") == 1 then
     vim.health.ok("Neovim " .. tostring(vim.version()))
   else
-    vim.health.error("Neovim 0.10 or later is needed")
+    vim.health.error("Neovim 0.10 or later is required")
   end
-  local picture = require("codex-bridge.image").program()
-  if picture then
-    vim.health.ok("pictures from the clipboard: " .. picture[1])
+  local clipboard = require("codex-bridge.image").clipboard_command()
+  if clipboard then
+    vim.health.ok("images from the clipboard: " .. clipboard[1])
   else
-    vim.health.info("no pictures from the clipboard: that takes wl-clipboard, xclip or pngpaste")
+    vim.health.info("images from the clipboard: install wl-clipboard, xclip or pngpaste")
   end
 
   vim.health.start("codex-bridge: the program")
   local program = config.current.cmd[1]
   if vim.fn.executable(program) ~= 1 then
-    vim.health.error(program .. " is not executable", { "put it on PATH, or name it in setup{ cmd = { … } }" })
+    vim.health.error(program .. " is not executable", { "put it on PATH, or set cmd in setup{}" })
     return
   end
-  vim.health.ok(("%s, spoken with in %s"):format(vim.fn.exepath(program), config.framing()))
+  vim.health.ok(("%s, framing: %s"):format(vim.fn.exepath(program), config.framing()))
   if config.framing() == "headers" then
     vim.health.ok(first_line(run({ program, "version" }).stdout))
-    doctor(program)
+    report_doctor()
   else
-    vim.health.warn(first_line(run({ program, "--version" }).stdout) .. " without a bridge: no policy is in force", {
-      'if this is a codex-bridge under another name, set framing = "headers"',
+    vim.health.warn(first_line(run({ program, "--version" }).stdout) .. " without a bridge: no policy is enforced", {
+      'if this is codex-bridge under another name, set framing = "headers"',
     })
   end
 

@@ -1,15 +1,15 @@
--- Pictures for the next text: from a file, or from the clipboard.
+-- Attaches images to the next message, from a file or from the clipboard.
 local M = {}
 
--- What prints the clipboard's picture, by the program that can.
+-- Programs that print the image of the clipboard: name, command, and the variable of their display server.
 local programs = {
   { "wl-paste", { "wl-paste", "--type", "image/png" }, "WAYLAND_DISPLAY" },
   { "xclip", { "xclip", "-selection", "clipboard", "-t", "image/png", "-o" }, "DISPLAY" },
   { "pngpaste", { "pngpaste", "-" } },
 }
 
--- The command that is used here, or nil.
-function M.program()
+-- Returns the first command that works on this machine, or nil.
+function M.clipboard_command()
   for _, program in ipairs(programs) do
     if vim.fn.executable(program[1]) == 1 and (not program[3] or vim.env[program[3]]) then
       return program[2]
@@ -17,15 +17,15 @@ function M.program()
   end
 end
 
--- The clipboard's picture as a file; callback(err, path).
-function M.clipboard(callback)
-  local command = M.program()
+-- Writes the image of the clipboard to a temporary file; callback(err, path).
+local function save_clipboard(callback)
+  local command = M.clipboard_command()
   if not command then
-    return callback("no program for pictures in the clipboard: install wl-clipboard, xclip or pngpaste")
+    return callback("no program can read images from the clipboard; install wl-clipboard, xclip or pngpaste")
   end
   vim.system(command, { timeout = 10000 }, vim.schedule_wrap(function(out)
     if out.code ~= 0 or (out.stdout or "") == "" then
-      return callback("there is no picture in the clipboard")
+      return callback("the clipboard has no image")
     end
     local path = vim.fn.tempname() .. ".png"
     local file = assert(io.open(path, "wb"))
@@ -35,9 +35,9 @@ function M.clipboard(callback)
   end))
 end
 
--- Puts a file, or without one the clipboard's picture, to the next text.
+-- Attaches a file, or the image of the clipboard if path is nil or empty.
 function M.attach(path)
-  local function take(err, file)
+  local function attach(err, file)
     if err then
       return vim.notify("codex: " .. err, vim.log.levels.ERROR)
     end
@@ -45,13 +45,13 @@ function M.attach(path)
     require("codex-bridge.prompt").attach(file)
   end
   if not path or path == "" then
-    return M.clipboard(take)
+    return save_clipboard(attach)
   end
   path = vim.fn.fnamemodify(vim.fn.expand(path), ":p")
   if vim.fn.filereadable(path) ~= 1 then
-    return take(path .. " can't be read")
+    return attach(path .. " can't be read")
   end
-  take(nil, path)
+  attach(nil, path)
 end
 
 return M

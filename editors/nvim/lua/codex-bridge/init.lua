@@ -1,36 +1,35 @@
--- The Lua API. What is not here is not promised to stay as it is.
+-- The Lua API. Other modules are internal and may change.
 local M = {}
 
--- Changes settings, see |codex-bridge-settings|. Not needed for the defaults. They count
--- for what is started or opened from then on.
+-- Changes settings, see |codex-bridge-settings|. They apply to processes, threads and windows that start afterwards.
 function M.setup(settings)
   require("codex-bridge.config").set(settings)
 end
 
--- Opens the chat and the prompt, and goes to the prompt.
+-- Opens the chat and the prompt, and moves the cursor to the prompt.
 function M.open()
   require("codex-bridge.view").open()
 end
 
--- Opens them and stays in the window at hand.
+-- Opens the chat and the prompt, and keeps the current window.
 function M.show()
   require("codex-bridge.view").show()
 end
 
--- Closes the windows. The conversation goes on.
+-- Closes both windows. The conversation continues.
 function M.hide()
   require("codex-bridge.view").hide()
 end
 
--- Opens the prompt with a text in it, to write a question above.
+-- Opens the prompt with a quoted text, with room for a question above it.
 function M.quote(text)
   require("codex-bridge.view").open()
   require("codex-bridge.prompt").quote(text)
   vim.api.nvim_win_set_cursor(0, { 1, 0 })
 end
 
--- Sends a text: a new turn, or more to say to the one that runs. options.images is a list
--- of paths; callback(err) is called when Codex has taken it.
+-- Sends a message. It starts a turn, or steers the running one. options.images is a list of paths. callback(err) is
+-- called after Codex accepts the message, or with the error.
 function M.send(text, options, callback)
   require("codex-bridge.session").send(text, options or {}, callback or function() end)
 end
@@ -40,59 +39,58 @@ function M.stop()
   require("codex-bridge.session").stop()
 end
 
--- The next text begins a new thread.
+-- Leaves the thread; the next message starts a new one.
 function M.new()
   require("codex-bridge.session").new()
 end
 
--- Takes up a thread by its id; without one, lets you choose among those of this folder.
--- callback(err).
+-- Resumes a thread by its id. Without an id the user chooses a thread of the current directory. callback(err).
 function M.resume(id, callback)
-  local function take(chosen)
+  local function resume(chosen)
     require("codex-bridge.view").open()
     require("codex-bridge.session").resume(chosen, callback or function() end)
   end
   if id and id ~= "" then
-    take(id)
+    resume(id)
   else
-    require("codex-bridge.picker").threads(take)
+    require("codex-bridge.picker").threads(resume)
   end
 end
 
--- Asks again about what waits for an answer.
+-- Shows the first pending approval or question again.
 function M.approvals()
-  require("codex-bridge.ask").again()
+  require("codex-bridge.requests").show()
 end
 
--- Opens the record of the thread at hand.
+-- Opens the trace of the current thread.
 function M.trace()
   require("codex-bridge.trace").open()
 end
 
--- Puts a picture to the next text: a file, or without one the clipboard's.
+-- Attaches an image to the next message: a file, or without a path the image of the clipboard.
 function M.image(path)
   require("codex-bridge.image").attach(path)
 end
 
--- For statuslines: "", "codex: idle", "codex: working", "codex: 1 to answer".
+-- Returns a text for statuslines: "", "codex: idle", "codex: working", "codex: 1 to answer".
 function M.status()
   return require("codex-bridge.status").text()
 end
 
--- state ("off", "idle" or "working"), thread (id, path, model, sandbox, approvalPolicy), turn,
--- bridge (what it has said of itself), agent, and asked, the number of open questions.
+-- Returns state ("off", "idle" or "working"), thread (id, path, model, sandbox, approvalPolicy), turn (its id), bridge
+-- (its reply to initialize), agent (Codex's user agent), and pending_requests, a number.
 function M.about()
   local about = require("codex-bridge.session").about()
-  about.asked = require("codex-bridge.ask").count()
+  about.pending_requests = require("codex-bridge.requests").count()
   return about
 end
 
--- A request of your own to Codex or the bridge, such as "bridge/status"; callback(err, result).
+-- Sends a request to Codex or the bridge, such as "bridge/status"; callback(err, result).
 function M.request(method, params, callback)
   require("codex-bridge.session").request(method, params, callback)
 end
 
--- Ends codex. What is sent next starts it again.
+-- Stops the process. The next message restarts it.
 function M.close()
   require("codex-bridge.session").close()
 end

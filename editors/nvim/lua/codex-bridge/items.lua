@@ -1,5 +1,6 @@
--- How Codex's items look in the chat.
+-- Shows Codex's items in the chat.
 local chat = require("codex-bridge.chat")
+local ui = require("codex-bridge.ui")
 
 local M = {}
 
@@ -11,22 +12,17 @@ local function user_text(item)
   return table.concat(parts, "\n")
 end
 
-local function relative(path)
-  return vim.fn.fnamemodify(path, ":~:.")
-end
-
-local function names(changes)
+local function file_names(changes)
   return table.concat(vim.tbl_map(function(change)
-    return relative(change.path)
+    return ui.short_path(change.path)
   end, changes), ", ")
 end
 
--- A command without the shell that Codex runs it in.
+-- Removes the shell that Codex runs a command in.
 local function command_line(command)
   return command:match("^%S*sh %-l?c '([^']*)'$") or command:match('^%S*sh %-l?c "([^"\\$`]*)"$') or command
 end
 
--- One line of JSON for arguments.
 local function json(value)
   return value == nil and "" or vim.json.encode(value)
 end
@@ -37,8 +33,9 @@ local function contents(list)
   end, list or {}), "\n")
 end
 
--- Of each type: head(item), and output, whether it is a tool's, body(item) once it is done.
-local looks = {
+-- By item type. head(item) is a line. body(item) is the text, complete at the end of the item. output: the body is
+-- the output of a tool. hidden(item): the item is not shown yet.
+local renderers = {
   userMessage = { head = function() return "## You" end, body = user_text },
   agentMessage = { head = function() return "## Codex" end, body = function(item) return item.text end },
   plan = { head = function() return "## Plan" end, body = function(item) return item.text end },
@@ -55,8 +52,8 @@ local looks = {
   },
   fileChange = {
     output = true,
-    head = function(item) return "### Patch " .. names(item.changes) end,
-    body = function(item) return table.concat(require("codex-bridge.diff").text(item.changes), "\n") end,
+    head = function(item) return "### Patch " .. file_names(item.changes) end,
+    body = function(item) return table.concat(require("codex-bridge.diff").lines(item.changes), "\n") end,
   },
   mcpToolCall = {
     output = true,
@@ -71,50 +68,51 @@ local looks = {
     body = function(item) return contents(item.contentItems) end,
   },
   webSearch = { head = function(item) return "### Search: " .. (item.query or "") end, body = function() return "" end },
-  imageView = { head = function(item) return "### Looks at " .. relative(item.path) end, body = function() return "" end },
-  contextCompaction = { head = function() return "### The conversation so far was summed up" end, body = function() return "" end },
+  imageView = { head = function(item) return "### View image " .. ui.short_path(item.path) end, body = function() return "" end },
+  contextCompaction = { head = function() return "### Codex compacted the conversation" end, body = function() return "" end },
 }
 
-local function ended(item)
-  local words = {
+-- Returns the status of an item as a text and its highlight group.
+local function status(item)
+  local texts = {
     completed = { "done", "Comment" },
     failed = { "failed", "DiagnosticError" },
     declined = { "declined", "DiagnosticWarn" },
     inProgress = { "running", "DiagnosticInfo" },
   }
-  local word = words[item.status] or { item.status or "", "Comment" }
+  local text = texts[item.status] or { item.status or "", "Comment" }
   if item.exitCode then
     return "exit " .. item.exitCode, item.exitCode == 0 and "Comment" or "DiagnosticError"
   end
-  return word[1], word[2]
+  return text[1], text[2]
 end
 
 function M.started(item)
-  local look = looks[item.type]
-  if not look or chat.has(item.id) or (look.hidden and look.hidden(item)) then
+  local renderer = renderers[item.type]
+  if not renderer or chat.has(item.id) or (renderer.hidden and renderer.hidden(item)) then
     return
   end
-  chat.begin(item.id, look.head(item), { output = look.output })
+  chat.start_block(item.id, renderer.head(item), { output = renderer.output })
   if item.type == "userMessage" or item.type == "fileChange" then
-    chat.append(item.id, look.body(item))
+    chat.append(item.id, renderer.body(item))
   end
   if item.status then
-    chat.state(item.id, ended(item))
+    chat.set_state(item.id, status(item))
   end
 end
 
--- What did not stream in comes with the end of its item.
+-- Completes the block of an item. An item without deltas has its body only now.
 function M.completed(item)
   M.started(item)
-  local look = looks[item.type]
-  if not look then
+  local renderer = renderers[item.type]
+  if not renderer then
     return
   end
-  if not chat.written(item.id) then
-    chat.append(item.id, look.body(item) or "")
+  if not chat.has_body(item.id) then
+    chat.append(item.id, renderer.body(item) or "")
   end
   if item.status then
-    chat.state(item.id, ended(item))
+    chat.set_state(item.id, status(item))
   end
   chat.finish(item.id)
 end

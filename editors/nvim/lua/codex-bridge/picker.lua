@@ -1,7 +1,7 @@
--- Choosing a thread to go on with.
+-- Lets the user choose a thread to resume.
 local M = {}
 
--- callback(id) with the choice.
+-- Shows the threads of the current directory; callback(id) with the choice.
 function M.threads(callback)
   require("codex-bridge.session").threads(function(err, list)
     if err then
@@ -10,7 +10,7 @@ function M.threads(callback)
       return vim.notify("codex: no threads in this folder yet", vim.log.levels.INFO)
     end
     vim.ui.select(list, {
-      prompt = "Go on with",
+      prompt = "Resume a thread",
       kind = "codex-thread",
       format_item = function(t)
         return os.date("%Y-%m-%d %H:%M ", t.updatedAt) .. (t.name or t.preview):gsub("%s+", " "):sub(1, 80)

@@ -1,12 +1,13 @@
--- The buffer to write in, below the chat.
+-- The prompt: the buffer below the chat, in which the user writes.
 local config = require("codex-bridge.config")
+local ui = require("codex-bridge.ui")
 
 local M = {}
 
 local ns = vim.api.nvim_create_namespace("codex-bridge.prompt")
 local images = {}
 
-local function placeholder(buf)
+local function update_placeholder(buf)
   vim.api.nvim_buf_clear_namespace(buf, ns, 0, -1)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, 2, false)
   if #lines == 1 and lines[1] == "" then
@@ -16,17 +17,13 @@ local function placeholder(buf)
   end
 end
 
+-- Returns the buffer, and creates it if necessary.
 function M.buffer()
-  if M.buf and vim.api.nvim_buf_is_loaded(M.buf) then
-    return M.buf
-  end
-  if M.buf and vim.api.nvim_buf_is_valid(M.buf) then
-    vim.api.nvim_buf_delete(M.buf, { force = true })
-  end
-  local buf = vim.api.nvim_create_buf(false, true)
+  local buf, is_new = ui.scratch_buffer(M.buf, "codex://prompt")
   M.buf = buf
-  vim.api.nvim_buf_set_name(buf, "codex://prompt")
-  vim.bo[buf].bufhidden, vim.bo[buf].filetype = "hide", "markdown"
+  if not is_new then
+    return buf
+  end
   local keys = config.current.keys
   local function map(mode, key, action, desc)
     if key then
@@ -39,48 +36,54 @@ function M.buffer()
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
     buffer = buf,
     callback = function()
-      placeholder(buf)
+      update_placeholder(buf)
     end,
   })
-  placeholder(buf)
+  update_placeholder(buf)
   return buf
 end
 
-local function set(text)
-  local buf = M.buffer()
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(text, "\n", { plain = true }))
-  placeholder(buf)
+local function get_text()
+  return vim.trim(table.concat(vim.api.nvim_buf_get_lines(M.buffer(), 0, -1, false), "\n"))
 end
 
--- Sends what is written. What can't be sent comes back.
+local function set_text(text)
+  local buf = M.buffer()
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(text, "\n", { plain = true }))
+  update_placeholder(buf)
+end
+
+-- Sends the text and the attached images. After an error they return to the prompt.
 function M.send()
-  local text = vim.trim(table.concat(vim.api.nvim_buf_get_lines(M.buffer(), 0, -1, false), "\n"))
+  local text = get_text()
   if text == "" then
     return
   end
   local attached = images
   images = {}
   vim.cmd.stopinsert()
-  set("")
+  set_text("")
   require("codex-bridge").send(text, { images = attached }, function(err)
     if err then
-      local since = vim.trim(table.concat(vim.api.nvim_buf_get_lines(M.buffer(), 0, -1, false), "\n"))
-      set(since == "" and text or text .. "\n" .. since)
+      local newer = get_text()
+      set_text(newer == "" and text or text .. "\n" .. newer)
       images = vim.list_extend(attached, images)
     end
   end)
 end
 
--- Puts a text below what is written, to go on above it.
+-- Replaces the prompt by a quoted text, with room for a question above it.
 function M.quote(text)
-  set("\n\n" .. text)
+  set_text("\n\n" .. text)
 end
 
+-- Attaches an image to the next message.
 function M.attach(path)
   images[#images + 1] = path
-  require("codex-bridge.events").changed()
+  require("codex-bridge.status").redraw()
 end
 
+-- Returns the winbar of the prompt.
 function M.winbar()
   local keys = config.current.keys
   local parts = {}
@@ -90,9 +93,9 @@ function M.winbar()
   if require("codex-bridge.session").about().state == "working" then
     parts[#parts + 1] = ("%s steers, %s stops"):format(keys.send or ":CodexSend", keys.stop or ":CodexStop")
   else
-    parts[#parts + 1] = ("%s sends, %s in insert mode"):format(keys.send or ":CodexSend", keys.send_insert or "nothing")
+    parts[#parts + 1] = ("%s sends, %s in insert mode"):format(keys.send or ":CodexSend", keys.send_insert or "no key")
   end
-  return (" " .. table.concat(parts, " · "):gsub("%%", "%%%%"))
+  return ui.escape(" " .. table.concat(parts, " · "))
 end
 
 return M

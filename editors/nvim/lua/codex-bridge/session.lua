@@ -1,25 +1,25 @@
--- The thread that the chat shows, and its turn. What is sent goes out one after the other:
--- a text that is sent while another is on its way finds the turn that that one began.
-local ask = require("codex-bridge.ask")
+-- The thread of the chat, and its turn. Messages are sent one after the other, so that the second of two messages
+-- steers the turn that the first one starts.
 local chat = require("codex-bridge.chat")
 local config = require("codex-bridge.config")
-local events = require("codex-bridge.events")
 local items = require("codex-bridge.items")
+local requests = require("codex-bridge.requests")
+local status = require("codex-bridge.status")
 
 local M = {}
 
-local connection -- nil while codex does not run
-local opening -- who waits for it
+local connection -- nil while no process runs
+local connect_callbacks -- called when the connection is open; nil if it is not being opened
 local thread -- { id, path, model, sandbox, approvalPolicy }
-local loaded -- the connection that knows the thread
-local turn -- the id of the turn that runs
-local running -- whether Codex has said that it runs: before that it can't be interrupted
-local ended -- the id of the one that ended last
-local asked_to_stop -- before the turn ran
+local loaded_on -- the connection on which the thread is loaded
+local turn -- the id of the running turn
+local is_interruptible -- whether Codex sent turn/started; a turn can't be interrupted before
+local last_turn -- the id of the last completed turn
+local stop_requested -- the user stopped a turn that is not interruptible yet
 local queue, sending = {}, false
-local left = {} -- threads that were left before their turn ran: it is stopped when it does
+local abandoned = {} -- ids of threads that the user left before turn/started; their turn is then interrupted
 
-local warned = {} -- what codex says at each start is said once
+local warned = {} -- Codex repeats its warnings at each start; the chat shows each once
 
 local function warn(text)
   if not warned[text] then
@@ -29,8 +29,8 @@ local function warn(text)
 end
 
 local function set_turn(id)
-  turn, running = id, running and id ~= nil
-  events.changed()
+  turn, is_interruptible = id, is_interruptible and id ~= nil
+  status.redraw()
 end
 
 local function interrupt()
@@ -41,25 +41,26 @@ local function interrupt()
   end)
 end
 
-local function began(id)
-  if turn == id or ended == id then
-    return -- the turn was over before the answer to its start was here
+local function turn_started(id)
+  if turn == id or last_turn == id then
+    return -- the turn may complete before the response to turn/start arrives
   end
   set_turn(id)
-  events.emit("TurnStarted", { threadId = thread.id, turnId = id })
+  status.emit("TurnStarted", { threadId = thread.id, turnId = id })
 end
 
-local heard = {
+-- Notifications of the current thread.
+local thread_notifications = {
   ["turn/started"] = function(p)
-    began(p.turn.id)
-    running = true
-    if asked_to_stop then
-      asked_to_stop = nil
+    turn_started(p.turn.id)
+    is_interruptible = true
+    if stop_requested then
+      stop_requested = nil
       interrupt()
     end
   end,
   ["turn/completed"] = function(p)
-    ended, asked_to_stop = p.turn.id, nil
+    last_turn, stop_requested = p.turn.id, nil
     chat.flush()
     if p.turn.error then
       chat.notice(p.turn.error.message)
@@ -68,14 +69,14 @@ local heard = {
     end
     require("codex-bridge.reload").all()
     set_turn(nil)
-    events.emit("TurnCompleted", { threadId = p.threadId, turnId = p.turn.id, status = p.turn.status })
+    status.emit("TurnCompleted", { threadId = p.threadId, turnId = p.turn.id, status = p.turn.status })
   end,
   ["item/started"] = function(p)
     items.started(p.item)
   end,
   ["item/completed"] = function(p)
     items.completed(p.item)
-    events.emit("Item", { threadId = p.threadId, turnId = p.turnId, item = p.item })
+    status.emit("Item", { threadId = p.threadId, turnId = p.turnId, item = p.item })
   end,
   ["item/agentMessage/delta"] = function(p)
     chat.append(p.itemId, p.delta)
@@ -86,7 +87,7 @@ local heard = {
   ["thread/settings/updated"] = function(p)
     local settings = p.threadSettings
     thread.model, thread.approvalPolicy, thread.sandbox = settings.model, settings.approvalPolicy, settings.sandboxPolicy
-    events.changed()
+    status.redraw()
   end,
   ["error"] = function(p)
     if p.willRetry then
@@ -97,92 +98,93 @@ local heard = {
 
 local function notification(method, p)
   if method == "item/started" then
-    ask.started(p.item, p.turnId) -- of every thread: subagents ask, too
+    requests.item_started(p.item, p.turnId) -- of every thread, because subagents send requests too
   elseif method == "item/completed" then
-    ask.forget("item", p.item.id)
-    require("codex-bridge.reload").item(p.item)
-  elseif method == "turn/started" and left[p.threadId] then
+    requests.cancel("item", p.item.id)
+    require("codex-bridge.reload").after_item(p.item)
+  elseif method == "turn/started" and abandoned[p.threadId] then
     connection:request("turn/interrupt", { threadId = p.threadId, turnId = p.turn.id })
   elseif method == "turn/completed" then
-    left[p.threadId] = nil
-    ask.forget("turn", p.turn.id)
+    abandoned[p.threadId] = nil
+    requests.cancel("turn", p.turn.id)
   elseif method == "configWarning" then
     warn(p.summary .. (p.details and "\n" .. p.details or ""))
   elseif method == "warning" and (not p.threadId or thread and p.threadId == thread.id) then
     warn(p.message)
   elseif method == "bridge/policy/applied" then
-    events.emit("Policy", p)
+    status.emit("Policy", p)
     if p.error then
       chat.notice(("the policy refused %s: %s"):format(p.method, p.error.reason or p.error.message or ""))
     end
   elseif method:find("^bridge/") then
-    events.emit("Bridge", { method = method, params = p })
+    status.emit("Bridge", { method = method, params = p })
   end
-  if heard[method] and thread and p.threadId == thread.id then
-    heard[method](p)
+  if thread_notifications[method] and thread and p.threadId == thread.id then
+    thread_notifications[method](p)
   end
 end
 
-local function exited(code, signal)
-  connection, loaded, asked_to_stop = nil, nil, nil
-  ask.forget()
+local function on_exit(code, signal)
+  connection, loaded_on, stop_requested = nil, nil, nil
+  requests.cancel()
   chat.flush()
-  chat.notice(("codex has ended (status %d, signal %d); what you send next starts it again"):format(code, signal))
+  chat.notice(("codex exited (status %d, signal %d); your next message restarts it"):format(code, signal))
   set_turn(nil)
-  events.emit("Exited", { code = code, signal = signal })
+  status.emit("Exited", { code = code, signal = signal })
 end
 
 local handlers = {
   notification = notification,
-  request = ask.request,
-  trouble = function(text)
+  server_request = requests.handle,
+  on_error = function(text)
     vim.notify("codex: " .. text, vim.log.levels.ERROR)
   end,
-  exit = exited,
+  on_exit = on_exit,
 }
 
-local function connected(callback)
+-- Opens the connection if necessary; callback(err).
+local function ensure_connection(callback)
   if connection then
     return callback(nil)
   end
-  opening = opening or {}
-  opening[#opening + 1] = callback
-  if #opening > 1 then
+  connect_callbacks = connect_callbacks or {}
+  connect_callbacks[#connect_callbacks + 1] = callback
+  if #connect_callbacks > 1 then
     return
   end
   local function done(err)
-    local all = opening
-    opening = nil
-    for _, each in ipairs(all) do
+    local callbacks = connect_callbacks
+    connect_callbacks = nil
+    for _, each in ipairs(callbacks) do
       each(err)
     end
   end
   require("codex-bridge.connection").open(handlers, function(err, opened)
     if err then
-      return require("codex-bridge.why").explain(err, done)
+      return require("codex-bridge.health").explain(err, done)
     end
     connection = opened
     require("codex-bridge.tools").register(connection, function(failed)
       if failed then
-        chat.notice("the tools of the editor are not offered: " .. failed)
+        chat.notice("the editor tools are not available: " .. failed)
       end
       done(nil)
     end)
   end)
 end
 
-local function took(result)
-  loaded, turn = connection, nil
+local function set_thread(result)
+  loaded_on, turn = connection, nil
   thread = { id = result.thread.id, path = result.thread.path }
   for _, name in ipairs({ "model", "sandbox", "approvalPolicy" }) do
     thread[name] = result[name]
   end
-  events.changed()
-  events.emit("Thread", { threadId = thread.id, resumed = #(result.thread.turns or {}) > 0 })
+  status.redraw()
+  status.emit("Thread", { threadId = thread.id, resumed = #(result.thread.turns or {}) > 0 })
 end
 
--- The past of a thread, and its turn if one runs.
-local function show(turns)
+-- Shows the past turns of a thread, and continues with a running one.
+local function show_turns(turns)
   chat.clear()
   for _, past in ipairs(turns or {}) do
     for _, item in ipairs(past.items) do
@@ -190,33 +192,33 @@ local function show(turns)
     end
     if past.status == "inProgress" then
       set_turn(past.id)
-      running = true
+      is_interruptible = true
     end
   end
 end
 
 local function start(callback)
   local params = vim.tbl_extend("keep", vim.deepcopy(config.current.thread), { cwd = vim.fn.getcwd() })
-  if not connection:has("bridge/tool/register") then
-    params.dynamicTools = require("codex-bridge.tools").specs()
+  if not connection:supports("bridge/tool/register") then
+    params.dynamicTools = require("codex-bridge.tools").dynamic_tools()
   end
-  if config.current.session ~= "" and connection:has("bridge/binding/clear") then
+  if config.current.session ~= "" and connection:supports("bridge/binding/clear") then
     params.bridge = { sessionKey = config.current.session }
   end
   connection:request("thread/start", params, function(err, result)
     if err then
       return callback(err.message)
     end
-    took(result)
+    set_thread(result)
     if result.bridge and result.bridge.action == "resumed" then
-      show(result.thread.turns)
+      show_turns(result.thread.turns)
     end
     callback(nil)
   end)
 end
 
--- After a crash the codex of before may still be ending: it is the thread's writer until it
--- has. That takes the bridge two seconds at most.
+-- Resumes a thread. After a crash, the previous Codex may still hold the thread. The bridge stops it within two
+-- seconds, so resume retries.
 local function resume(id, callback, tries)
   connection:request("thread/resume", { threadId = id }, function(err, result)
     local busy = err and ((err.message or ""):find("active writer", 1, true) or err.code == -32015)
@@ -230,16 +232,17 @@ local function resume(id, callback, tries)
     elseif err then
       callback(err.message)
     else
-      left[id] = nil
-      took(result)
+      abandoned[id] = nil
+      set_thread(result)
       callback(nil, result)
     end
   end)
 end
 
-local function threaded(callback)
-  connected(function(err)
-    if err or (thread and loaded == connection) then
+-- Starts or resumes the thread if necessary; callback(err).
+local function ensure_thread(callback)
+  ensure_connection(function(err)
+    if err or (thread and loaded_on == connection) then
       return callback(err)
     end
     if not thread then
@@ -247,102 +250,106 @@ local function threaded(callback)
     end
     resume(thread.id, function(failed)
       if failed and failed:find("no rollout found", 1, true) then
-        return start(callback) -- it never ran a turn
+        return start(callback) -- Codex saves a thread with its first turn
       end
       callback(failed)
     end, 20)
   end)
 end
 
-local function begin(input, callback)
+local function start_turn(input, callback)
   local id = thread.id
   connection:request("turn/start", { threadId = id, input = input }, function(err, result)
     if not err and thread and thread.id == id then
-      began(result.turn.id)
+      turn_started(result.turn.id)
     end
     callback(err and err.message)
   end)
 end
 
-local function deliver(input, callback)
-  threaded(function(err)
+local function start_or_steer(input, callback)
+  ensure_thread(function(err)
     if err then
       return callback(err)
     end
     if not turn then
-      return begin(input, callback)
+      return start_turn(input, callback)
     end
     connection:request("turn/steer", { threadId = thread.id, input = input, expectedTurnId = turn }, function(failed)
       if not failed then
         return callback(nil)
       end
-      -- The turn ended in the meantime, as a rule. What a person has written is not lost.
+      -- The turn has usually completed in the meantime, so the message starts the next one.
       if not (connection and thread) then
         return callback(failed.message)
       end
-      begin(input, callback)
+      start_turn(input, callback)
     end)
   end)
 end
 
-local function pump()
-  local next_one = queue[1]
-  if sending or not next_one then
+local function send_next()
+  local message = queue[1]
+  if sending or not message then
     return
   end
   sending = true
-  deliver(next_one.input, function(err)
+  start_or_steer(message.input, function(err)
     table.remove(queue, 1)
     sending = false
     if err then
       chat.notice("not sent: " .. err)
     end
-    next_one.callback(err)
-    pump()
+    message.callback(err)
+    send_next()
   end)
 end
 
+-- Sends a message, see the Lua API.
 function M.send(text, options, callback)
   local input = { { type = "text", text = text } }
   for _, path in ipairs(options.images or {}) do
     input[#input + 1] = { type = "localImage", path = vim.fn.fnamemodify(path, ":p") }
   end
   queue[#queue + 1] = { input = input, callback = callback }
-  pump()
+  send_next()
 end
 
+-- Interrupts the turn, or the one that is about to start.
 function M.stop()
-  if connection and turn and running then
+  if connection and turn and is_interruptible then
     interrupt()
   elseif turn or sending then
-    asked_to_stop = true
+    stop_requested = true
   end
 end
 
--- Leaves the thread. What it still asks is for nobody any more.
+-- Leaves the thread, and cancels its requests and queued messages.
 local function leave()
   M.stop()
-  ask.forget("turn", turn)
-  if thread and asked_to_stop then
-    left[thread.id] = true
+  requests.cancel("turn", turn)
+  if thread and stop_requested then
+    abandoned[thread.id] = true
   end
   for i = #queue, sending and 2 or 1, -1 do
-    table.remove(queue, i).callback("the thread was left")
+    table.remove(queue, i).callback("you left the thread")
   end
-  thread, loaded, asked_to_stop = nil, nil, nil
+  thread, loaded_on, stop_requested = nil, nil, nil
   set_turn(nil)
   chat.clear()
 end
 
+-- Leaves the thread and its session.
 function M.new()
   leave()
-  if connection and config.current.session ~= "" and connection:has("bridge/binding/clear") then
+  if connection and config.current.session ~= "" and connection:supports("bridge/binding/clear") then
     connection:request("bridge/binding/clear", { sessionKey = config.current.session })
   end
 end
 
+-- Leaves the thread and resumes another one; callback(err).
 function M.resume(id, callback)
-  connected(function(err)
+  ensure_connection(function(err)
     if err then
       chat.notice(err)
       return callback(err)
@@ -352,16 +359,16 @@ function M.resume(id, callback)
       if failed then
         chat.notice(failed)
       else
-        show(result.thread.turns)
+        show_turns(result.thread.turns)
       end
       callback(failed)
     end, 0)
   end)
 end
 
--- The threads of this folder, the latest first; callback(err, list).
+-- Lists the threads of the current directory, the latest first; callback(err, list).
 function M.threads(callback)
-  connected(function(err)
+  ensure_connection(function(err)
     if err then
       return callback(err)
     end
@@ -371,9 +378,9 @@ function M.threads(callback)
   end)
 end
 
--- A request of one's own to codex or the bridge; callback(err, result).
+-- Sends any request to Codex or the bridge; callback(err, result).
 function M.request(method, params, callback)
-  connected(function(err)
+  ensure_connection(function(err)
     if err then
       return callback({ code = -32011, message = err })
     end
@@ -381,7 +388,7 @@ function M.request(method, params, callback)
   end)
 end
 
--- What there is to know: state ("off", "idle", "working"), thread, turn, bridge, agent.
+-- Returns state ("off", "idle", "working"), thread, turn, bridge and agent.
 function M.about()
   return {
     state = (turn or sending) and "working" or connection and "idle" or "off",
@@ -392,6 +399,7 @@ function M.about()
   }
 end
 
+-- Stops the process.
 function M.close()
   if connection then
     connection:close()

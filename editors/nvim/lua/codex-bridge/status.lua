@@ -1,16 +1,29 @@
--- Short texts for statuslines and for the bar above the chat.
+-- Publishes the state of the plugin: texts for statuslines and winbars, and User autocommands.
+local ui = require("codex-bridge.ui")
+
 local M = {}
 
+-- Runs the User autocommands for "Codex" .. name.
+function M.emit(name, data)
+  vim.api.nvim_exec_autocmds("User", { pattern = "Codex" .. name, data = data or {}, modeline = false })
+end
+
+-- Redraws statuslines and winbars after a change of state.
+function M.redraw()
+  vim.cmd.redrawstatus({ bang = true })
+end
+
+-- Returns the text for a statusline.
 function M.text()
-  local asked = require("codex-bridge.ask").count()
-  if asked > 0 then
-    return ("codex: %d to answer"):format(asked)
+  local pending = require("codex-bridge.requests").count()
+  if pending > 0 then
+    return ("codex: %d to answer"):format(pending)
   end
   local state = require("codex-bridge.session").about().state
   return state == "off" and "" or "codex: " .. state
 end
 
--- What is in force: whether a policy holds the thread, its sandbox, approvals and model.
+-- Returns the policy mode and the thread's sandbox, approval policy and model.
 function M.details()
   local about = require("codex-bridge.session").about()
   local parts = {}
@@ -29,15 +42,11 @@ function M.details()
   return table.concat(parts, " · ")
 end
 
--- The bar above the chat. What does not fit is cut off at the end.
+-- Returns the winbar of the chat.
 function M.winbar()
   local text, details = M.text(), M.details()
   local bar = " " .. (text == "" and "codex" or text) .. (details == "" and "" or " · " .. details)
-  local width = vim.api.nvim_win_get_width(vim.g.statusline_winid or 0)
-  if vim.fn.strdisplaywidth(bar) > width then
-    bar = vim.fn.strcharpart(bar, 0, width - 1) .. "…"
-  end
-  return (bar:gsub("%%", "%%%%"))
+  return ui.escape(ui.truncate(bar, vim.api.nvim_win_get_width(vim.g.statusline_winid or 0)))
 end
 
 return M

@@ -1,33 +1,35 @@
--- Tools of the editor that the model may call. They look, and change nothing.
+-- Editor tools that the model may call. They are read-only.
 local config = require("codex-bridge.config")
-local where = require("codex-bridge.where")
+local file_window = require("codex-bridge.file_window")
 
 local M = {}
 
-local MAX = 200 -- of anything that is listed
+local MAX_LINES = 200
 
-local function object(properties)
+local function object_schema(properties)
   return { type = "object", properties = next(properties) and properties or vim.empty_dict(), additionalProperties = false }
 end
 
-local function buffer_of(path)
+-- Returns the buffer of a path, or nil. Without a path: the buffer of the user's current window.
+local function find_buffer(path)
   if not path then
-    local window = where.window()
+    local window = file_window.get()
     return window and vim.api.nvim_win_get_buf(window)
   end
   local buf = vim.fn.bufnr("^" .. vim.fn.fnameescape(vim.fn.fnamemodify(path, ":p")) .. "$")
   return buf > 0 and buf or nil
 end
 
-local function short(buf)
+local function buffer_name(buf)
   return vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":.")
 end
 
-local function listed(lines, none)
+-- Joins at most MAX_LINES lines; none is the result for no lines.
+local function join(lines, none)
   if #lines == 0 then
     return none
-  elseif #lines > MAX then
-    lines = vim.list_extend(vim.list_slice(lines, 1, MAX), { ("… and %d more"):format(#lines - MAX) })
+  elseif #lines > MAX_LINES then
+    lines = vim.list_extend(vim.list_slice(lines, 1, MAX_LINES), { ("… and %d more"):format(#lines - MAX_LINES) })
   end
   return table.concat(lines, "\n")
 end
@@ -35,7 +37,7 @@ end
 local function diagnostics(arguments)
   local buf
   if arguments.path then
-    buf = buffer_of(arguments.path)
+    buf = find_buffer(arguments.path)
     if not buf then
       return nil, arguments.path .. " is not open in the editor"
     end
@@ -43,37 +45,37 @@ local function diagnostics(arguments)
   local lines = {}
   for _, d in ipairs(vim.diagnostic.get(buf)) do
     lines[#lines + 1] = ("%s:%d:%d: %s: %s%s"):format(
-      short(d.bufnr), d.lnum + 1, d.col + 1, vim.diagnostic.severity[d.severity]:lower(), d.message:gsub("\n", " "), d.source and (" [%s]"):format(d.source) or ""
+      buffer_name(d.bufnr), d.lnum + 1, d.col + 1, vim.diagnostic.severity[d.severity]:lower(), d.message:gsub("\n", " "), d.source and (" [%s]"):format(d.source) or ""
     )
   end
-  return listed(lines, "no diagnostics")
+  return join(lines, "no diagnostics")
 end
 
 local function buffers()
-  local lines, window = {}, where.window()
+  local lines, window = {}, file_window.get()
   local current = window and vim.api.nvim_win_get_buf(window)
   for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1 })) do
     if info.name ~= "" and vim.bo[info.bufnr].buftype == "" then
       local marks = { info.bufnr == current and "current" or nil, info.changed == 1 and "unsaved changes" or nil, #info.windows > 0 and "visible" or nil }
-      local words = {}
+      local notes = {}
       for i = 1, 3 do
-        words[#words + 1] = marks[i]
+        notes[#notes + 1] = marks[i]
       end
-      lines[#lines + 1] = short(info.bufnr) .. (#words > 0 and (" (%s)"):format(table.concat(words, ", ")) or "")
+      lines[#lines + 1] = buffer_name(info.bufnr) .. (#notes > 0 and (" (%s)"):format(table.concat(notes, ", ")) or "")
     end
   end
-  return listed(lines, "no files are open")
+  return join(lines, "no files are open")
 end
 
 local function selection()
-  local window = where.window()
+  local window = file_window.get()
   if not window then
     return "no file is open"
   end
   return vim.api.nvim_win_call(window, function()
     local buf, row = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1]
     local first, last = vim.fn.getpos("'<"), vim.fn.getpos("'>")
-    local head = ("%s, line %d of %d"):format(short(buf), row, vim.api.nvim_buf_line_count(buf))
+    local head = ("%s, line %d of %d"):format(buffer_name(buf), row, vim.api.nvim_buf_line_count(buf))
     if first[2] == 0 then
       local around = vim.api.nvim_buf_get_lines(buf, math.max(0, row - 6), row + 5, false)
       return head .. "; nothing is selected. Around the cursor:\n" .. table.concat(around, "\n")
@@ -93,50 +95,50 @@ local function flatten(symbols, depth, lines)
   return lines
 end
 
--- Waits, in the request's coroutine, for the language servers.
+-- Yields the coroutine of the request until the language servers respond.
 local function symbols(arguments)
-  local buf = buffer_of(arguments.path)
+  local buf = find_buffer(arguments.path)
   if not buf then
     return nil, (arguments.path or "a file") .. " is not open in the editor"
   end
   local method = "textDocument/documentSymbol"
   if #vim.lsp.get_clients({ bufnr = buf, method = method }) == 0 then
-    return nil, "no language server knows the symbols of " .. short(buf)
+    return nil, "no language server offers the symbols of " .. buffer_name(buf)
   end
-  local here = coroutine.running()
+  local current = coroutine.running()
   vim.lsp.buf_request_all(buf, method, { textDocument = { uri = vim.uri_from_bufnr(buf) } }, function(results)
-    coroutine.resume(here, results)
+    coroutine.resume(current, results)
   end)
   local lines = {}
-  for _, answer in pairs(coroutine.yield()) do
-    flatten(answer.result or {}, 0, lines)
+  for _, response in pairs(coroutine.yield()) do
+    flatten(response.result or {}, 0, lines)
   end
-  return listed(lines, "no symbols")
+  return join(lines, "no symbols")
 end
 
-local path = { path = { type = "string", description = "A file, absolute or relative to the working folder." } }
+local path = { path = { type = "string", description = "A file, absolute or relative to the working directory." } }
 
 local tools = {
   {
-    setting = "diagnostics", name = "editor_diagnostics", run = diagnostics, schema = object(path),
-    description = "Errors and warnings that the user's editor shows at this moment, of one open file or of all.",
+    setting = "diagnostics", name = "editor_diagnostics", run = diagnostics, schema = object_schema(path),
+    description = "Current errors and warnings of one open file or of all files, from the user's editor.",
   },
   {
-    setting = "buffers", name = "editor_buffers", run = buffers, schema = object({}),
-    description = "The files that are open in the user's editor: which is current, which are visible, which have unsaved changes.",
+    setting = "buffers", name = "editor_buffers", run = buffers, schema = object_schema({}),
+    description = "The open files of the user's editor: the current one, the visible ones, and those with unsaved changes.",
   },
   {
-    setting = "symbols", name = "editor_symbols", run = symbols, schema = object(path),
+    setting = "symbols", name = "editor_symbols", run = symbols, schema = object_schema(path),
     description = "The symbols (functions, types, variables) of an open file, from the editor's language server. Without a path: the current file.",
   },
   {
-    setting = "selection", name = "editor_selection", run = selection, schema = object({}),
-    description = "What the user has selected in the editor, or the lines around the cursor.",
+    setting = "selection", name = "editor_selection", run = selection, schema = object_schema({}),
+    description = "The user's selection in the editor, or the lines around the cursor.",
   },
 }
 
--- What is offered, as dynamicTools of thread/start; nil for nothing.
-function M.specs()
+-- Returns the enabled tools as dynamicTools of thread/start, or nil if there are none.
+function M.dynamic_tools()
   local specs = {}
   for _, tool in ipairs(tools) do
     if config.current.tools[tool.setting] then
@@ -146,10 +148,10 @@ function M.specs()
   return #specs > 0 and specs or nil
 end
 
--- Offers them to all threads of a bridge; done(err).
+-- Registers the tools with the bridge, for all threads; done(err). Plain Codex gets them with thread/start.
 function M.register(connection, done)
-  local specs = M.specs()
-  if not specs or not connection:has("bridge/tool/register") then
+  local specs = M.dynamic_tools()
+  if not specs or not connection:supports("bridge/tool/register") then
     return done(nil)
   end
   connection:request("bridge/tool/register", { tools = specs }, function(err)
@@ -157,23 +159,23 @@ function M.register(connection, done)
   end)
 end
 
-local function answer(text, success)
+local function response(text, success)
   return { contentItems = { { type = "inputText", text = text } }, success = success }
 end
 
--- Answers item/tool/call.
+-- Returns the response to item/tool/call.
 function M.call(params)
   for _, tool in ipairs(tools) do
     if tool.name == params.tool and config.current.tools[tool.setting] then
       local arguments = type(params.arguments) == "table" and params.arguments or {}
       local ok, text, err = pcall(tool.run, arguments)
       if not ok then
-        return answer(tostring(text), false)
+        return response(tostring(text), false)
       end
-      return answer(text or err, text ~= nil)
+      return response(text or err, text ~= nil)
     end
   end
-  return answer("the editor has no tool " .. tostring(params.tool), false)
+  return response("the editor has no tool " .. tostring(params.tool), false)
 end
 
 return M

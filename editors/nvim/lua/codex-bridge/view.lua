@@ -1,4 +1,4 @@
--- The windows: the chat, and below it the prompt.
+-- The windows of the chat and, below it, the prompt.
 local chat = require("codex-bridge.chat")
 local config = require("codex-bridge.config")
 local prompt = require("codex-bridge.prompt")
@@ -21,11 +21,13 @@ local splits = {
   tab = "tab split",
 }
 
-local function size(wanted, whole)
+-- Returns a size in cells; below 1 it is a share of the screen.
+local function cells(wanted, whole)
   return math.max(1, math.floor(wanted < 1 and wanted * whole or wanted))
 end
 
-local function dress(window, winbar)
+-- Sets the options of a window and returns them. winbar: the module with the winbar function.
+local function set_options(window, winbar)
   local o = vim.wo[window][0]
   o.number, o.relativenumber, o.signcolumn, o.foldcolumn = false, false, "no", "0"
   o.wrap, o.linebreak, o.spell, o.list, o.cursorline, o.colorcolumn = true, true, false, false, false, ""
@@ -39,13 +41,13 @@ local function show_chat()
   local window = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(window, buf)
   if w.position == "right" or w.position == "left" then
-    vim.api.nvim_win_set_width(window, size(w.width, vim.o.columns))
+    vim.api.nvim_win_set_width(window, cells(w.width, vim.o.columns))
   elseif w.position ~= "tab" then
-    vim.api.nvim_win_set_height(window, size(w.height, vim.o.lines))
+    vim.api.nvim_win_set_height(window, cells(w.height, vim.o.lines))
   end
-  local o = dress(window, "status")
+  local o = set_options(window, "status")
   o.foldmethod, o.foldenable, o.foldtext, o.fillchars = "manual", true, "v:lua.require'codex-bridge.chat'.foldtext()", "fold: "
-  chat.folds(window)
+  chat.create_folds(window)
   vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buf), 0 })
   return window
 end
@@ -56,7 +58,7 @@ local function show_prompt(above)
   local window = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(window, prompt.buffer())
   vim.api.nvim_win_set_height(window, config.current.window.prompt)
-  dress(window, "prompt").winfixheight = true
+  set_options(window, "prompt").winfixheight = true
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(above),
     once = true,
@@ -69,21 +71,22 @@ local function show_prompt(above)
   return window
 end
 
--- Opens what is not open, and goes to the prompt.
+-- Opens the chat and the prompt, and moves the cursor to the prompt.
 function M.open()
-  require("codex-bridge.where").keep()
+  require("codex-bridge.file_window").remember()
   local above = window_of(chat.buffer()) or show_chat()
   local below = window_of(prompt.buffer()) or show_prompt(above)
   vim.api.nvim_set_current_win(below)
 end
 
--- Opens the windows and stays where one is.
+-- Opens the chat and the prompt, and keeps the current window.
 function M.show()
   local here = vim.api.nvim_get_current_win()
   M.open()
   vim.api.nvim_set_current_win(here)
 end
 
+-- Closes both windows.
 function M.hide()
   for _, buf in ipairs({ prompt.buffer(), chat.buffer() }) do
     local window = window_of(buf)

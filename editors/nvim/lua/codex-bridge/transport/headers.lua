@@ -1,7 +1,7 @@
--- The bridge as a language server would be started: Neovim's own client of the LSP framing.
+-- Speaks the LSP base protocol with the bridge, through Neovim's own client.
 local M = {}
 
--- A null of JSON is nil up to Neovim 0.11, and vim.NIL, which counts as true, in 0.12.
+-- Replaces vim.NIL, which counts as true, by nil. Neovim decodes a JSON null to nil up to 0.11 and to vim.NIL in 0.12.
 local function without_null(value)
   if value == vim.NIL then
     return nil
@@ -13,18 +13,20 @@ local function without_null(value)
   return value
 end
 
+-- Starts cmd. dispatchers: as for vim.lsp.rpc.start, but on_error gets a text. Returns a client with request,
+-- notify, is_closing and terminate.
 function M.start(cmd, dispatchers, options)
   local rpc = vim.lsp.rpc.start(cmd, {
     notification = function(method, params)
       dispatchers.notification(method, without_null(params))
     end,
-    -- Neovim runs this in a coroutine of its own, so that it may wait for a person.
+    -- Neovim calls this in a coroutine, so it may wait for the user.
     server_request = function(method, params)
-      return dispatchers.request(method, without_null(params))
+      return dispatchers.server_request(method, without_null(params))
     end,
-    on_exit = vim.schedule_wrap(dispatchers.exit),
+    on_exit = vim.schedule_wrap(dispatchers.on_exit),
     on_error = function(code, err)
-      dispatchers.trouble(("%s: %s"):format(vim.lsp.rpc.client_errors[code] or code, type(err) == "string" and err or vim.inspect(err)))
+      dispatchers.on_error(("%s: %s"):format(vim.lsp.rpc.client_errors[code] or code, type(err) == "string" and err or vim.inspect(err)))
     end,
   }, options)
   return {

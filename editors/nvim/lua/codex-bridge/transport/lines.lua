@@ -1,9 +1,9 @@
--- A codex without a bridge in front of it: JSON Lines on stdio. It has the members of
--- vim.lsp.rpc's clients that the connection uses, and no more.
+-- Speaks JSON Lines with plain `codex app-server`, which has no bridge in front of it. The client has those
+-- members of a vim.lsp.rpc client that the connection uses.
 local M = {}
 
--- Cuts what comes in into lines. Parts are joined once, when their line is whole.
-local function splitter()
+-- Returns a function that splits chunks into lines. It joins the pieces of a line only once, at its end.
+local function line_splitter()
   local parts = {}
   return function(data)
     local lines, from = {}, 1
@@ -20,9 +20,10 @@ local function splitter()
   end
 end
 
+-- Starts cmd. dispatchers and result: see transport/headers.lua.
 function M.start(cmd, dispatchers, options)
-  local calls, last, closing = {}, -1, false
-  local split, process = splitter(), nil
+  local pending, last_id, closing = {}, -1, false
+  local split, process = line_splitter(), nil
 
   local function write(message)
     if not closing then
@@ -31,8 +32,8 @@ function M.start(cmd, dispatchers, options)
     return not closing
   end
 
-  local function answer(message)
-    local ok, result, err = pcall(dispatchers.request, message.method, message.params)
+  local function respond(message)
+    local ok, result, err = pcall(dispatchers.server_request, message.method, message.params)
     if not ok then
       result, err = nil, { code = -32603, message = tostring(result) }
     end
@@ -42,14 +43,14 @@ function M.start(cmd, dispatchers, options)
     write({ id = message.id, result = result, error = err })
   end
 
-  local function take(message)
+  local function dispatch(message)
     if message.method and message.id ~= nil then
-      coroutine.wrap(answer)(message)
+      coroutine.wrap(respond)(message)
     elseif message.method then
       dispatchers.notification(message.method, message.params)
-    elseif calls[message.id] then
-      local callback = calls[message.id]
-      calls[message.id] = nil
+    elseif pending[message.id] then
+      local callback = pending[message.id]
+      pending[message.id] = nil
       callback(message.error, message.result)
     end
   end
@@ -59,18 +60,18 @@ function M.start(cmd, dispatchers, options)
       vim.schedule(function()
         local ok, message = pcall(vim.json.decode, line, { luanil = { object = true } })
         if ok then
-          take(message)
+          dispatch(message)
         else
-          dispatchers.trouble("no JSON from codex: " .. line:sub(1, 200))
+          dispatchers.on_error("codex sent a line that is not JSON: " .. line:sub(1, 200))
         end
       end)
     end
   end
 
-  process = vim.system(cmd, { stdin = true, stdout = read, stderr = false, cwd = options.cwd, env = options.env }, function(done)
+  process = vim.system(cmd, { stdin = true, stdout = read, stderr = false, cwd = options.cwd, env = options.env }, function(exit)
     closing = true
     vim.schedule(function()
-      dispatchers.exit(done.code, done.signal)
+      dispatchers.on_exit(exit.code, exit.signal)
     end)
   end)
 
@@ -79,9 +80,9 @@ function M.start(cmd, dispatchers, options)
       if closing then
         return false
       end
-      last = last + 1
-      calls[last] = callback
-      return write({ id = last, method = method, params = params }), last
+      last_id = last_id + 1
+      pending[last_id] = callback
+      return write({ id = last_id, method = method, params = params }), last_id
     end,
     notify = function(method, params)
       return write({ method = method, params = params })

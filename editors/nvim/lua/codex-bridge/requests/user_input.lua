@@ -1,16 +1,16 @@
--- Questions of the model.
+-- item/tool/requestUserInput: the model asks questions.
 local M = {}
 
 local OTHER = "Something else…"
 
-local function write(q, got)
+local function input(q, callback)
   if q.isSecret then
-    return got(vim.fn.inputsecret(q.question .. " "))
+    return callback(vim.fn.inputsecret(q.question .. " "))
   end
-  vim.ui.input({ prompt = q.question .. " " }, got)
+  vim.ui.input({ prompt = q.question .. " " }, callback)
 end
 
-local function choose(q, got)
+local function choose(q, callback)
   local choices = vim.deepcopy(q.options)
   if q.isOther ~= false then
     choices[#choices + 1] = { label = OTHER }
@@ -23,33 +23,33 @@ local function choose(q, got)
     end,
   }, function(choice)
     if choice and choice.label == OTHER then
-      return write(q, got)
+      return input(q, callback)
     end
-    got(choice and choice.label)
+    callback(choice and choice.label)
   end)
 end
 
 function M.show(p, done)
-  local given = {}
-  local function from(i)
+  local answers = {}
+  local function ask_from(i)
     local q = p.questions[i]
     if not q then
-      return done(given)
+      return done(answers)
     end
-    local ask = q.options and #q.options > 0 and choose or write
-    ask(q, function(text)
+    local show = q.options and #q.options > 0 and choose or input
+    show(q, function(text)
       if text == nil then
         return done(nil)
       end
-      given[q.id] = { answers = { text } }
-      from(i + 1)
+      answers[q.id] = { answers = { text } }
+      ask_from(i + 1)
     end)
   end
-  from(1)
+  ask_from(1)
 end
 
-function M.answer(given)
-  return { answers = next(given) and given or vim.empty_dict() }
+function M.response(answers)
+  return { answers = next(answers) and answers or vim.empty_dict() }
 end
 
 return M

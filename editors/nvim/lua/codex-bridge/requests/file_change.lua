@@ -1,16 +1,16 @@
--- A patch that Codex wants to write.
-local granted = require("codex-bridge.ask.granted")
+-- item/fileChange/requestApproval: Codex wants to write a patch.
+local describe = require("codex-bridge.requests.describe")
 
 local M = {}
 
--- Asks once more, after the diff, about a patch that opens a folder: the bar above a diff has no room for it.
+-- Asks a second question, after the diff, about a patch with a grantRoot. The winbar of the diff has no room for it.
 local function confirm_root(root, done)
   return function(decision)
     if decision ~= "accept" then
       return done(decision)
     end
     vim.ui.select({ "accept", "decline" }, {
-      prompt = ("For the session this lets Codex write below %s."):format(granted.value(root)),
+      prompt = ("This lets Codex write below %s for the session."):format(describe.value(root)),
       kind = "codex-approval",
       format_item = function(choice)
         return choice == "accept" and "Accept" or "Decline"
@@ -21,8 +21,7 @@ end
 
 function M.show(p, done, item)
   if not item then
-    -- Nobody can be shown what would be written.
-    vim.notify("codex wants to write a patch that it has not shown; declined", vim.log.levels.WARN)
+    vim.notify("codex sent no content for a patch; declined", vim.log.levels.WARN)
     return done("decline")
   end
   if p.grantRoot then
@@ -31,7 +30,7 @@ function M.show(p, done, item)
   return require("codex-bridge.diff").show(item.changes, p.reason, done)
 end
 
-function M.answer(decision)
+function M.response(decision)
   return { decision = decision }
 end
 

@@ -1,17 +1,17 @@
--- More permissions than the sandbox gives.
-local granted = require("codex-bridge.ask.granted")
+-- item/permissions/requestApproval: Codex requests more permissions than the sandbox gives.
+local describe = require("codex-bridge.requests.describe")
 
 local M = {}
 
-local function describe(permissions)
-  local parts = granted.permissions(permissions)
+local function summary(permissions)
+  local parts = describe.permissions(permissions)
   return #parts > 0 and table.concat(parts, "; ") or "do nothing more"
 end
 
 local choices = { { "turn", "Grant for this turn" }, { "session", "Grant for this session" }, { "decline", "Decline" } }
 
 function M.show(p, done)
-  local prompt = "Let Codex " .. describe(p.permissions) .. (p.reason and " — " .. granted.visible(p.reason) or "")
+  local prompt = "Let Codex " .. summary(p.permissions) .. (p.reason and " — " .. describe.visible(p.reason) or "")
   vim.ui.select(choices, {
     prompt = prompt,
     kind = "codex-approval",
@@ -23,7 +23,7 @@ function M.show(p, done)
   end)
 end
 
-function M.answer(scope, p)
+function M.response(scope, p)
   if scope == "decline" then
     return { permissions = vim.empty_dict(), scope = "turn" }
   end

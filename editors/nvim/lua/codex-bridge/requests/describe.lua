@@ -1,10 +1,10 @@
--- What an answer grants, as texts. A part without words of its own is shown as JSON, so that nothing is hidden. The
--- extension for VS Code has the same words in src/core/granted.ts.
+-- Describes the permissions that an approval grants. It shows unknown fields as JSON, so that nothing is hidden. The
+-- VS Code extension has the same texts in src/core/describe.ts.
 local M = {}
 
--- Characters that take no room, turn the direction of writing or can't be seen: those of the Unicode categories C
--- (beside control characters), and Default_Ignorable_Code_Point.
-local unseen = {
+-- Characters that are invisible or change the direction of text: Unicode category C without control characters, and
+-- Default_Ignorable_Code_Point.
+local invisible = {
   { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x600, 0x605 }, { 0x61c, 0x61c }, { 0x6dd, 0x6dd }, { 0x70f, 0x70f },
   { 0x890, 0x891 }, { 0x8e2, 0x8e2 }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f },
   { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x2800, 0x2800 }, { 0x3164, 0x3164 }, { 0xd800, 0xf8ff }, { 0xfe00, 0xfe0f },
@@ -12,35 +12,36 @@ local unseen = {
   { 0x13430, 0x1343f }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0x10ffff },
 }
 
-local function written(char)
+local function escape(char)
   return ("\\u{%x}"):format(vim.fn.char2nr(char))
 end
 
--- The text with what can't be seen written out.
+-- Returns text with invisible characters escaped.
 function M.visible(text)
-  text = text:gsub("[%z\1-\8\11-\31\127]", written)
+  text = text:gsub("[%z\1-\8\11-\31\127]", escape)
   return (text:gsub("[\194-\244][\128-\191]*", function(char)
     local code = vim.fn.char2nr(char)
-    for _, range in ipairs(unseen) do
+    for _, range in ipairs(invisible) do
       if code >= range[1] and code <= range[2] then
-        return written(char)
+        return escape(char)
       end
     end
   end))
 end
 
--- The same for a value within a line.
+-- Returns text with invisible characters and line breaks escaped, for a value within a line.
 function M.value(text)
-  return (M.visible(text):gsub("[\n\t]", written))
+  return (M.visible(text):gsub("[\n\t]", escape))
 end
 
--- A value as JSON, whose slashes vim.json escapes.
+-- Returns a value as JSON, without the escaped slashes of vim.json.
 function M.json(value)
   return M.visible((vim.json.encode(value):gsub("\\/", "/")))
 end
 
 local json = M.json
 
+-- Returns a string as it is, and any other value as JSON.
 local function text(value)
   return type(value) == "string" and M.value(value) or json(value)
 end
@@ -53,8 +54,8 @@ local function is_object(value)
   return type(value) == "table" and not is_empty(value) and not vim.islist(value)
 end
 
--- The members of an object without those that are named, and without empty ones.
-local function without(object, ...)
+-- Returns the members of an object, except those with these names and empty ones.
+local function omit(object, ...)
   local names, rest = { ... }, {}
   for name, value in pairs(object) do
     if not vim.tbl_contains(names, name) and not is_empty(value) then
@@ -64,39 +65,39 @@ local function without(object, ...)
   return rest
 end
 
-local function more(rest)
+local function json_suffix(rest)
   return is_empty(rest) and "" or " " .. json(rest)
 end
 
-local function access(how, path)
-  how = M.value(how)
+local function describe_access(mode, path)
+  mode = M.value(mode)
   if type(path) == "string" then
-    return how .. " " .. M.value(path)
+    return mode .. " " .. M.value(path)
   elseif is_object(path) then
     if path.type == "path" and type(path.path) == "string" and path.pattern == nil then
-      return how .. " " .. M.value(path.path) .. more(without(path, "type", "path"))
+      return mode .. " " .. M.value(path.path) .. json_suffix(omit(path, "type", "path"))
     elseif path.type == "glob_pattern" and type(path.pattern) == "string" and path.path == nil then
-      return how .. " all that matches " .. M.value(path.pattern) .. more(without(path, "type", "pattern"))
+      return mode .. " all files that match " .. M.value(path.pattern) .. json_suffix(omit(path, "type", "pattern"))
     end
   end
-  return how .. " " .. json(path)
+  return mode .. " " .. json(path)
 end
 
-local function entry(one)
-  if not is_object(one) or type(one.access) ~= "string" then
-    return json(one)
+local function describe_entry(entry)
+  if not is_object(entry) or type(entry.access) ~= "string" then
+    return json(entry)
   end
-  return access(one.access, one.path) .. more(without(one, "access", "path"))
+  return describe_access(entry.access, entry.path) .. json_suffix(omit(entry, "access", "path"))
 end
 
-local function list(value)
+local function to_list(value)
   if is_empty(value) then
     return {}
   end
   return type(value) == "table" and vim.islist(value) and value or { value }
 end
 
--- The parts of the permissions of a request.
+-- Returns a text for each permission of a request.
 function M.permissions(permissions)
   if is_empty(permissions) then
     return {}
@@ -105,23 +106,23 @@ function M.permissions(permissions)
   end
   local parts, seen = {}, {}
   local function add(part)
-    if not seen[part] then -- Codex names a path both in a list and in an entry
+    if not seen[part] then -- Codex sends a path both in a list and in an entry
       seen[part] = true
       parts[#parts + 1] = part
     end
   end
   local files, network = permissions.fileSystem, permissions.network
-  local rest = without(permissions, is_object(files) and "fileSystem", is_object(network) and "network")
+  local rest = omit(permissions, is_object(files) and "fileSystem", is_object(network) and "network")
   if is_object(files) then
-    for _, how in ipairs({ "read", "write" }) do
-      for _, path in ipairs(list(files[how])) do
-        add(access(how, path))
+    for _, mode in ipairs({ "read", "write" }) do
+      for _, path in ipairs(to_list(files[mode])) do
+        add(describe_access(mode, path))
       end
     end
-    for _, one in ipairs(list(files.entries)) do
-      add(entry(one))
+    for _, entry in ipairs(to_list(files.entries)) do
+      add(describe_entry(entry))
     end
-    local others = without(files, "read", "write", "entries")
+    local others = omit(files, "read", "write", "entries")
     if not is_empty(others) then
       add(json({ fileSystem = others }))
     end
@@ -130,7 +131,7 @@ function M.permissions(permissions)
     if network.enabled == true then
       add("use the network")
     end
-    local others = without(network, type(network.enabled) == "boolean" and "enabled")
+    local others = omit(network, type(network.enabled) == "boolean" and "enabled")
     if not is_empty(others) then
       add(json({ network = others }))
     end
@@ -141,39 +142,39 @@ function M.permissions(permissions)
   return parts
 end
 
--- A rule for a host: "always allow the host h".
+-- Describes a rule for a host: "always allow the host h".
 function M.host_rule(rule)
   if not is_object(rule) or type(rule.host) ~= "string" or type(rule.action) ~= "string" then
     return json(rule)
   end
-  return ("always %s the host %s"):format(M.value(rule.action), M.value(rule.host)) .. more(without(rule, "host", "action"))
+  return ("always %s the host %s"):format(M.value(rule.action), M.value(rule.host)) .. json_suffix(omit(rule, "host", "action"))
 end
 
--- A rule for commands: "always allow what begins with ls".
+-- Describes a rule for commands: "always allow commands that start with ls".
 function M.command_rule(words)
   if type(words) ~= "table" or not vim.islist(words) then
     return json(words)
   end
-  return "always allow what begins with " .. table.concat(vim.tbl_map(text, words), " ")
+  return "always allow commands that start with " .. table.concat(vim.tbl_map(text, words), " ")
 end
 
 local proposed = "Proposed rule (Accept does not add it): "
 
--- All that a command's request has beside the command, its folder and its reason.
+-- Returns a text for each field of a command's approval, except the command, its folder and its reason.
 function M.command(p)
   local parts = {}
   local function add(part)
     parts[#parts + 1] = part
   end
   local network, hosts = p.networkApprovalContext, p.proposedNetworkPolicyAmendments
-  local rest = without(
+  local rest = omit(
     p, "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "kind", "reason", "command", "cwd", "commandActions",
     "availableDecisions", "networkApprovalContext", "additionalPermissions", "proposedExecpolicyAmendment",
     "proposedNetworkPolicyAmendments", p.environmentId == "local" and "environmentId"
   )
   if is_object(network) and type(network.host) == "string" then
     add(("Network: %s%s"):format(M.value(network.host), is_empty(network.protocol) and "" or " by " .. text(network.protocol))
-      .. more(without(network, "host", "protocol")))
+      .. json_suffix(omit(network, "host", "protocol")))
   elseif not is_empty(network) then
     rest.networkApprovalContext = network
   end
@@ -183,11 +184,11 @@ function M.command(p)
   if not is_empty(p.proposedExecpolicyAmendment) then
     add(proposed .. M.command_rule(p.proposedExecpolicyAmendment))
   end
-  for _, rule in ipairs(list(hosts)) do
+  for _, rule in ipairs(to_list(hosts)) do
     add(proposed .. M.host_rule(rule))
   end
   if not is_empty(rest) then
-    add("Also: " .. json(rest))
+    add("Other fields: " .. json(rest))
   end
   return parts
 end

@@ -1,0 +1,36 @@
+-- Remembers the last window that showed a file. The editor tools take it as the user's current window.
+local M = {}
+
+local last
+
+local function has_file(window)
+  return vim.api.nvim_win_is_valid(window) and vim.bo[vim.api.nvim_win_get_buf(window)].buftype == ""
+end
+
+-- Remembers the current window if it shows a file.
+function M.remember()
+  local window = vim.api.nvim_get_current_win()
+  if has_file(window) then
+    last = window
+  end
+end
+
+-- Returns the last window with a file, else any such window of the tab, else nil.
+function M.get()
+  M.remember()
+  if last and has_file(last) then
+    return last
+  end
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if has_file(window) then
+      return window
+    end
+  end
+end
+
+-- Remembers windows as the user leaves them.
+function M.watch(group)
+  vim.api.nvim_create_autocmd("WinLeave", { group = group, callback = M.remember })
+end
+
+return M
