@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answers, bridge, opened, Server, session } from "./fake";
+import { type Answers, bridge, opened, Server, session } from "./fakeServer";
 
 const codex = (answers: Answers = {}): Server => new Server(answers, "codex");
 const gated = (answers: Answers = {}): Server => new Server({ initialize: bridge, ...answers }, "bridge");

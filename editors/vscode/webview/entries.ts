@@ -2,7 +2,15 @@
 import type { Entry, FileLine, Growing, State } from "../src/core/entry";
 import { el } from "./dom";
 import { Markdown } from "./markdown";
-import { shown } from "./paths";
+import { relative } from "../src/core/text";
+
+let folder = "";
+
+export function setFolder(path: string): void {
+  folder = path;
+}
+
+const shown = (path: string): string => relative(folder, path);
 
 export interface View {
   readonly node: HTMLElement;

@@ -1,11 +1,11 @@
 // The page of the chat: takes what the extension tells and shows it.
-import type { Ask } from "../src/core/ask";
+import type { Ask } from "../src/core/serverRequest";
 import type { FromPage, ToPage } from "../src/view/messages";
-import { card } from "./asks";
+import { card } from "./requests";
 import { Composer } from "./composer";
 import { byId } from "./dom";
-import { Log } from "./log";
-import { setFolder } from "./paths";
+import { setFolder } from "./entries";
+import { Log } from "./conversation";
 
 const vscode = acquireVsCodeApi<{ draft: string }>();
 const tell = (message: FromPage): void => vscode.postMessage(message);

@@ -1,11 +1,11 @@
 // A conversation with an app-server: connecting, threads, turns. It knows neither VS Code nor a page.
-import { type Ask, type Choice, type Values } from "./ask";
+import { type Ask, type Choice, type Values } from "./serverRequest";
 import type { Entry } from "./entry";
 import { gateOf, type Server } from "./gate";
-import { events } from "./events";
+import { events } from "./notification";
 import type { Change, Initialized, Item, Opened, Status, Thread } from "./protocol";
-import { Questions } from "./questions";
-import type { Conversation, Surface, World } from "./surface";
+import { Questions } from "./pendingRequests";
+import type { Conversation, Surface, World } from "./sessionHost";
 import { Transcript } from "./transcript";
 import type { Child } from "../rpc/child";
 import type { Id, Peer } from "../rpc/peer";

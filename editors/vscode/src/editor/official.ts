@@ -1,7 +1,7 @@
 // Puts the bridge under the official Codex extension, by that one's own setting, and takes it away.
 import * as vscode from "vscode";
-import { type Kept, restore, use } from "../core/official";
-import { find } from "./find";
+import { type Kept, restore, use } from "../core/program";
+import { find } from "./settings";
 import * as settings from "./settings";
 
 const section = "chatgpt";

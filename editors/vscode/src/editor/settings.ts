@@ -1,7 +1,8 @@
 // The settings, read when they are needed.
+import { accessSync, constants, statSync } from "node:fs";
 import * as vscode from "vscode";
-import type { Where } from "../core/program";
-import type { Settings } from "../core/surface";
+import { finder, type Where } from "../core/program";
+import type { Settings } from "../core/sessionHost";
 
 const all = (): vscode.WorkspaceConfiguration => vscode.workspace.getConfiguration("codexBridge");
 
@@ -20,3 +21,16 @@ export const threads = (): Settings => ({
 export const notifications = (): "always" | "whenHidden" | "never" => all().get("approvalNotifications", "whenHidden");
 export const opensDiff = (): boolean => all().get("openDiff", true);
 export const editorTools = (): boolean => all().get("editorTools", true);
+
+export const find = finder(
+  (file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return statSync(file).isFile();
+    } catch {
+      return false;
+    }
+  },
+  process.env,
+  process.platform === "win32",
+);

@@ -1,7 +1,7 @@
 // The threads of the folder as a tree.
 import * as vscode from "vscode";
 import type { Thread } from "../core/protocol";
-import { ago } from "../core/ago";
+import { ago } from "../core/text";
 
 export class Threads implements vscode.TreeDataProvider<Thread> {
   private readonly changed = new vscode.EventEmitter<undefined>();

@@ -1,7 +1,7 @@
 // The editor's own tools, offered to the model: what VS Code knows and a shell does not.
 import * as vscode from "vscode";
 import type { DynamicTool, ToolResult } from "../core/protocol";
-import { inside, problems, symbols } from "../core/told";
+import { inside, problems, symbols } from "../core/toolOutput";
 
 const nothing = { type: "object", properties: {}, additionalProperties: false };
 

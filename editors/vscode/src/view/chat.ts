@@ -1,7 +1,7 @@
 // The chat as a view of VS Code: keeps the page in step with the session.
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
-import { Batch } from "../core/batch";
+import { Batch } from "../core/deltaBatch";
 import { html } from "./html";
 import { decode, type FromPage, type PageState, type ToPage } from "./messages";
 

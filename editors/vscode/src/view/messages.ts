@@ -1,5 +1,5 @@
 // What the extension and the page of the chat tell each other.
-import type { Ask, Choice, Values } from "../core/ask";
+import type { Ask, Choice, Values } from "../core/serverRequest";
 import type { Entry, Growing } from "../core/entry";
 
 /** Why nothing can be sent, and the command that changes that. */

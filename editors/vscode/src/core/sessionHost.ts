@@ -1,5 +1,5 @@
 // What a session needs of the editor around it, and what it tells.
-import type { Ask } from "./ask";
+import type { Ask } from "./serverRequest";
 import type { Gate } from "./gate";
 import type { Child } from "../rpc/child";
 import type { Handlers } from "../rpc/peer";

@@ -1,6 +1,6 @@
 // An approval in the one line of a notification.
-import type { Ask, Choice } from "./ask";
-import { relative } from "./relative";
+import type { Ask, Choice } from "./serverRequest";
+import { relative } from "./text";
 
 export interface Notice {
   text: string;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Memory } from "../src/editor/memory";
+import { Memory } from "../src/editor/conversationStore";
 
 test("a conversation is there at once, for the next window too", () => {
   const root = mkdtempSync(join(tmpdir(), "memory-"));

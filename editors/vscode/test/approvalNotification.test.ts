@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Ask, askOf } from "../src/core/ask";
-import { noticeOf } from "../src/core/notice";
-import { visible } from "../src/core/visible";
+import { type Ask, askOf } from "../src/core/serverRequest";
+import { noticeOf } from "../src/core/approvalNotification";
+import { visible } from "../src/core/text";
 import type { Change } from "../src/core/protocol";
 
 const command = (text: string, more: object = {}): Ask => askOf("1", "item/commandExecution/requestApproval", { threadId: "t", command: text, cwd: "/w", ...more }, [])!;

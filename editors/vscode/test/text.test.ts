@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago } from "../src/core/ago";
+import { ago } from "../src/core/text";
 
 test("how long ago", () => {
   const minute = 60_000;

@@ -1,10 +1,10 @@
 // An app-server that a test plays, and an editor that notes what it is told.
 import { PassThrough } from "node:stream";
-import type { Ask } from "../src/core/ask";
+import type { Ask } from "../src/core/serverRequest";
 import type { Entry } from "../src/core/entry";
 import type { Gate } from "../src/core/gate";
 import { Session } from "../src/core/session";
-import type { Conversation, Surface, World } from "../src/core/surface";
+import type { Conversation, Surface, World } from "../src/core/sessionHost";
 import type { DynamicTool } from "../src/core/protocol";
 import { LineReader, LineWriter } from "../src/rpc/lines";
 import { connect, type Id } from "../src/rpc/peer";

@@ -1,6 +1,6 @@
 // What an answer grants, a line for each part. A part without words of its own is shown as JSON, so that nothing is hidden.
 // The Neovim plugin has the same words in ask/granted.lua.
-import { visible, visibleValue } from "./visible";
+import { visible, visibleValue } from "./text";
 
 type Members = Record<string, unknown>;
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Batch } from "../src/core/batch";
-import { restore, use } from "../src/core/official";
-import { relative } from "../src/core/relative";
-import { quoted } from "../src/core/quoted";
-import { inside, problems, symbols } from "../src/core/told";
+import { Batch } from "../src/core/deltaBatch";
+import { restore, use } from "../src/core/program";
+import { relative } from "../src/core/text";
+import { quoted } from "../src/core/text";
+import { inside, problems, symbols } from "../src/core/toolOutput";
 import { Transcript } from "../src/core/transcript";
 import { html } from "../src/view/html";
 import { decode } from "../src/view/messages";

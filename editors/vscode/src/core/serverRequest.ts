@@ -1,8 +1,8 @@
 // What Codex asks a person: one shape for approvals, permissions, forms of MCP servers and questions, and the way
 // back from a choice to the answer that Codex understands. What is not understood is declined, never accepted.
 import { bare, fileLine } from "./items";
-import { commandLines, permissionLines } from "./granted";
-import { visible, visibleValue } from "./visible";
+import { commandLines, permissionLines } from "./describe";
+import { visible, visibleValue } from "./text";
 import type { FileLine } from "./entry";
 import type { Change } from "./protocol";
 

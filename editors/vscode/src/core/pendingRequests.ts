@@ -1,5 +1,5 @@
 // The questions that wait for a person. Each is answered exactly once; what nobody answers any more is declined.
-import { type Ask, answerOf, askOf, type Choice, type Values } from "./ask";
+import { type Ask, answerOf, askOf, type Choice, type Values } from "./serverRequest";
 import type { Change } from "./protocol";
 import type { Id } from "../rpc/peer";
 

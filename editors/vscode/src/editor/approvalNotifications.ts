@@ -1,7 +1,7 @@
 // Approvals as notifications that do not stand in the way. A question that is dismissed stays in the chat.
 import * as vscode from "vscode";
-import type { Ask, Choice } from "../core/ask";
-import { noticeOf } from "../core/notice";
+import type { Ask, Choice } from "../core/serverRequest";
+import { noticeOf } from "../core/approvalNotification";
 import { folder } from "./folder";
 
 export interface Answers {

@@ -2,7 +2,7 @@
 // later: a window that is reloaded at once finds what was there before.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Conversation } from "../core/surface";
+import type { Conversation } from "../core/sessionHost";
 
 /** folder: undefined where no folder is open, and nothing is remembered. */
 export class Memory {

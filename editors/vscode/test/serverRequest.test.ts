@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerOf, type Ask, askOf, type Choice, type Values } from "../src/core/ask";
+import { answerOf, type Ask, askOf, type Choice, type Values } from "../src/core/serverRequest";
 
 const ask = (method: string, params: unknown): Ask => {
   const one = askOf("number:1", method, params, []);

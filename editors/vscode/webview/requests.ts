@@ -1,5 +1,5 @@
 // The questions that wait for the person.
-import type { Ask, Choice, Field, Values } from "../src/core/ask";
+import type { Ask, Choice, Field, Values } from "../src/core/serverRequest";
 import { button, el } from "./dom";
 import { fileRow } from "./entries";
 
