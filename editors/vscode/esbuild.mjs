@@ -1,4 +1,4 @@
-// Bundles the extension and the page of the chat; with --tests the unit tests, too.
+// Bundles the extension and its webview, and with --tests the unit tests.
 import { readdirSync, rmSync } from "node:fs";
 import { build } from "esbuild";
 

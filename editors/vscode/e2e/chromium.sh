@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sees to a browser for the tests in VS Code: one that is there, else Debian's chromium.
+# Installs Debian's chromium for the tests in VS Code, unless a browser is installed.
 set -eu
 for browser in /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome; do
 	if [ -x "$browser" ]; then exit 0; fi

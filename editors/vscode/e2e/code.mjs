@@ -1,4 +1,4 @@
-// A real VS Code on loopback, with folders of its own, and a browser at it.
+// Runs a real VS Code server on loopback, with its own folders, and a browser.
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -8,14 +8,14 @@ import { chromium } from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const modules = join(here, "node_modules");
-const node = [`node-linux-${process.arch}`].map((name) => join(modules, name, "bin", "node"))[0];
+const node = join(modules, `node-linux-${process.arch}`, "bin", "node");
 const entry = join(modules, "code-server", "out", "node", "entry.js");
 
 const browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 export const patience = 60_000;
 
-/** A program to its end; what it printed is in the error when that is not good. */
+/** Runs code-server to its end. After a failure, the error contains its output. */
 export function run(args, env) {
   return new Promise((done, failed) => {
     const child = spawn(node, [entry, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
@@ -38,7 +38,7 @@ function freePort() {
 }
 
 export class Code {
-  /** root: a folder that is there for this alone. */
+  /** root: an empty folder for this instance. */
   constructor(root, workspace) {
     this.root = root;
     this.workspace = workspace;
@@ -57,17 +57,17 @@ export class Code {
     return join(this.data, "User", "settings.json");
   }
 
-  /** The person's settings, before VS Code is started: later they are its own. */
+  /** Writes the user settings. Call it before start. */
   settings(user) {
     writeFileSync(this.userSettings, JSON.stringify(user, null, 2));
   }
 
-  /** Those of the machine, which name programs. */
+  /** Writes the machine settings, which name programs. */
   machine(settings) {
     writeFileSync(join(this.data, "Machine", "settings.json"), JSON.stringify(settings, null, 2));
   }
 
-  /** What stands in the person's settings; undefined while VS Code writes them. */
+  /** Returns the user settings, or undefined while VS Code writes them. */
   user() {
     try {
       return JSON.parse(readFileSync(this.userSettings, "utf8"));
@@ -81,7 +81,7 @@ export class Code {
     for (const folder of others) await this.link(folder);
   }
 
-  /** An extension as it lies in a folder. */
+  /** Installs an extension from its folder. */
   async link(folder) {
     const { publisher, name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const to = join(this.extensions, `${publisher}.${name}-${version}`);
@@ -109,11 +109,11 @@ export class Code {
       };
       this.server.stdout.on("data", data);
       this.server.stderr.on("data", data);
-      this.server.on("close", (code) => failed(new Error(`code-server ended with ${code}\n${this.log}`)));
+      this.server.on("close", (code) => failed(new Error(`code-server exited with status ${code}\n${this.log}`)));
     });
     await up;
     const executablePath = browsers.find((path) => existsSync(path));
-    if (!executablePath) throw new Error(`none of ${browsers.join(", ")} is there; run \`make editors\`, or install chromium`);
+    if (!executablePath) throw new Error(`none of ${browsers.join(", ")} is installed; run \`make editors\`, or install chromium`);
     this.browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 } });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -1,4 +1,4 @@
-// node main.mjs VSIX: the scenes, one after the other; the first that fails ends it.
+// node main.mjs VSIX runs the scenes in order, and stops at the first failure.
 import { mkdtempSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

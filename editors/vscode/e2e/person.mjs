@@ -1,17 +1,17 @@
-// What a person does and sees.
+// Drives VS Code as a user.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { patience } from "./code.mjs";
 
-/** Waits until what is asked comes true. */
-export async function until(what, ask) {
+/** Waits until check returns a true value, and returns it. */
+export async function until(description, check) {
   const end = Date.now() + patience;
   for (;;) {
-    const answer = await ask();
-    if (answer) return answer;
-    assert.ok(Date.now() < end, `it did not come true: ${what}`);
+    const result = await check();
+    if (result) return result;
+    assert.ok(Date.now() < end, `timeout: ${description}`);
     await sleep(50);
   }
 }
@@ -22,7 +22,7 @@ export class Person {
     this.page = code.page;
   }
 
-  /** The page within the chat's view. */
+  /** The webview of the chat. */
   get chat() {
     return this.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
   }
@@ -39,8 +39,8 @@ export class Person {
     return this.page.locator(".notification-list-item");
   }
 
-  /** The window is up, and the extension in it. */
-  async arrives() {
+  /** Waits for the window and the extension. */
+  async waitForExtension() {
     await this.page.locator(".monaco-workbench").waitFor();
     await this.status.waitFor();
   }
@@ -49,13 +49,13 @@ export class Person {
     await this.pick(`>${title}`, title);
   }
 
-  /** A command that ends in the chat: until it has the focus, the palette would lose its own. */
+  /** Runs a command that focuses the chat, and waits for the focus. */
   async toChat(title = "Go to Chat") {
     await this.command(`Codex Bridge: ${title}`);
     await this.chat.locator("#prompt:focus").waitFor();
   }
 
-  /** What begins with > is a command, anything else a file. more: the command has a list of its own. */
+  /** Picks a command (typed starts with >) or a file. more: the command opens another list. */
   async pick(typed, wanted, more = false) {
     const box = this.page.locator(".quick-input-widget input");
     await this.page.keyboard.press("F1");
@@ -65,7 +65,7 @@ export class Person {
     if (!more) await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }
 
-  async closesEditors() {
+  async closeEditors() {
     await this.command("View: Close All Editors");
     await until("no editor is open", async () => (await this.page.locator(".tabs-container .tab").count()) === 0);
   }
@@ -80,7 +80,7 @@ export class Person {
     await this.prompt.press("Enter");
   }
 
-  /** Until no turn runs any more. */
+  /** Waits until no turn is running. */
   async idle() {
     await this.chat.locator("#stop").waitFor({ state: "hidden" });
   }
@@ -89,7 +89,7 @@ export class Person {
     await this.chat.locator(selector, { hasText: text }).last().waitFor();
   }
 
-  /** The theme is another. */
+  /** Sets the color theme. */
   async theme(name, mark) {
     await this.pick(">Preferences: Color Theme", "Preferences: Color Theme", true);
     const box = this.page.locator(".quick-input-widget input");
@@ -99,7 +99,7 @@ export class Person {
     await this.chat.locator(`body.${mark === "vs" ? "vscode-light" : mark === "vs-dark" ? "vscode-dark" : "vscode-high-contrast"}`).waitFor();
   }
 
-  /** The side bar is as wide as this, as far as VS Code lets it. */
+  /** Sets the width of the side bar. */
   async width(wanted) {
     const bar = this.page.locator(".part.sidebar");
     const { x, y, width } = await bar.boundingBox();
@@ -110,7 +110,7 @@ export class Person {
     await until("the side bar has its width", async () => Math.abs((await bar.boundingBox()).width - wanted) < 20);
   }
 
-  /** Nothing of the chat is wider than the chat. */
+  /** Asserts that nothing is wider than the chat. */
   async fits() {
     const wide = await this.chat.locator("body").evaluate((body) => {
       const limit = body.clientWidth + 1;
@@ -120,19 +120,19 @@ export class Person {
     assert.deepEqual(wide, []);
   }
 
-  /** Accepts what is asked until the turn is at its end. */
-  async answersQuestions() {
-    const accept = this.chat.locator('.ask [data-choice="accept"]');
+  /** Accepts all requests until the turn completes. */
+  async acceptRequests() {
+    const accept = this.chat.locator('.request [data-choice="accept"]');
     const stop = this.chat.locator("#stop");
     await stop.waitFor();
-    await until("the turn has ended", async () => {
+    await until("the turn is complete", async () => {
       if (await accept.first().isVisible()) await accept.first().click();
       return !(await stop.isVisible());
     });
   }
 
-  ask(text) {
-    return this.chat.locator(".ask", { hasText: text });
+  request(text) {
+    return this.chat.locator(".request", { hasText: text });
   }
 
   read(name) {

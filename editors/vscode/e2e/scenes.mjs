@@ -1,12 +1,12 @@
-// What the extension promises, tried in order in one VS Code. The model's words are in the Go test that starts this.
+// The scenes of the end-to-end test. They run in order in one VS Code. The Go test has the replies of the model.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { until } from "./person.mjs";
 
-/** Tells the scripted model that it may go on. */
+/** Lets the scripted model continue. */
 const release = (name) => console.log(`@release ${name}`);
 
-/** The processes of the world that run a program of this name. */
+/** Returns the ids of the test's processes that run this program. */
 function running(program) {
   return readdirSync("/proc").filter((pid) => {
     try {
@@ -19,24 +19,24 @@ function running(program) {
 }
 
 export const scenes = {
-  async "nothing is started in a folder that is not trusted"(p) {
-    await p.arrives();
+  async "nothing starts in an untrusted folder"(p) {
+    await p.waitForExtension();
     await p.command("Codex Bridge: Go to Chat");
     await p.sees("#blocked", "This folder is not trusted");
-    assert.ok(!(await p.prompt.isVisible()), "there is something to type into");
+    assert.ok(!(await p.prompt.isVisible()), "the prompt is visible");
     await p.shot("restricted");
     assert.deepEqual(running("codex-bridge"), []);
   },
 
-  async "trust lets it begin"(p) {
+  async "a trusted folder shows the chat"(p) {
     await p.chat.locator("#blocked button").click();
     await p.page.locator(".workspace-trust-editor .monaco-button", { hasText: "Trust" }).first().click();
     await p.prompt.waitFor();
     await p.status.filter({ hasText: "not started" }).waitFor();
-    await p.closesEditors();
+    await p.closeEditors();
   },
 
-  async "an answer streams"(p) {
+  async "a reply streams"(p) {
     await p.send("tell me slowly");
     await p.sees(".assistant", "Working…");
     await p.chat.locator("#stop").waitFor();
@@ -46,11 +46,11 @@ export const scenes = {
     await p.idle();
   },
 
-  async "the status bar tells that the gate is on"(p) {
+  async "the status bar shows that the gate is on"(p) {
     await p.status.filter({ hasText: "gate on" }).waitFor();
   },
 
-  async "markdown is drawn, and nothing of it is HTML"(p) {
+  async "Markdown is drawn without HTML"(p) {
     await p.send("show me markdown");
     await p.sees(".assistant h3", "A heading");
     await p.sees(".assistant pre", "const answer = 42;");
@@ -63,13 +63,13 @@ export const scenes = {
 
   async "a command is accepted"(p) {
     await p.send("RUN: echo accepted > accepted.txt");
-    const ask = p.ask("echo accepted > accepted.txt");
-    await ask.waitFor();
-    await p.status.filter({ hasText: "asks" }).waitFor();
-    assert.ok((await ask.innerText()).includes(p.code.workspace), "the folder is not told");
+    const request = p.request("echo accepted > accepted.txt");
+    await request.waitFor();
+    await p.status.filter({ hasText: "answer needed" }).waitFor();
+    assert.ok((await request.innerText()).includes(p.code.workspace), "the folder is missing");
     assert.equal(p.read("accepted.txt"), undefined);
     await p.shot("approval");
-    await ask.getByRole("button", { name: "Accept", exact: true }).click();
+    await request.getByRole("button", { name: "Accept", exact: true }).click();
     await p.idle();
     assert.equal(p.read("accepted.txt"), "accepted\n");
     await p.sees('.call[data-state="done"]', "echo accepted");
@@ -77,25 +77,25 @@ export const scenes = {
 
   async "a command is declined"(p) {
     await p.send("RUN: echo declined > declined.txt");
-    await p.ask("declined.txt").getByRole("button", { name: "Decline" }).click();
+    await p.request("declined.txt").getByRole("button", { name: "Decline" }).click();
     await p.idle();
     assert.equal(p.read("declined.txt"), undefined);
-    await p.ask("declined.txt").waitFor({ state: "detached" });
+    await p.request("declined.txt").waitFor({ state: "detached" });
   },
 
-  async "a command is declined by the keyboard"(p) {
+  async "a key declines a command"(p) {
     await p.send("RUN: echo keyboard > keyboard.txt");
-    await p.ask("keyboard.txt").waitFor();
+    await p.request("keyboard.txt").waitFor();
     await p.prompt.press("Control+Alt+j");
     await p.page.locator(".part.statusbar", { hasText: "Waiting for second key" }).waitFor();
     await p.prompt.press("Control+d");
-    await p.ask("keyboard.txt").waitFor({ state: "detached" });
+    await p.request("keyboard.txt").waitFor({ state: "detached" });
     await p.idle();
     assert.equal(p.read("keyboard.txt"), undefined);
     assert.equal(await p.prompt.inputValue(), "");
   },
 
-  async "while the chat is hidden an approval is a notification"(p) {
+  async "an approval is a notification while the chat is hidden"(p) {
     await p.send("quietly");
     await p.sees(".assistant", "Working…");
     await p.command("View: Toggle Primary Side Bar Visibility");
@@ -112,13 +112,13 @@ export const scenes = {
     await p.idle();
   },
 
-  async "a patch is a diff, and accepted there"(p) {
+  async "a patch is accepted in its diff"(p) {
     const before = p.read("greeting.txt");
     await p.send("improve the greeting");
     await p.page.locator(".tab.active", { hasText: "greeting.txt (Codex proposes)" }).waitFor();
     await p.page.locator(".monaco-diff-editor .modified .view-line", { hasText: "Good morning" }).waitFor();
     await p.page.locator(".monaco-diff-editor .original .view-line", { hasText: "Hello" }).waitFor();
-    await p.sees(".ask .file", "greeting.txt");
+    await p.sees(".request .file", "greeting.txt");
     assert.equal(p.read("greeting.txt"), before);
     await p.shot("diff");
     await p.page.locator(".editor-actions").getByRole("button", { name: /^Accept/ }).click();
@@ -128,23 +128,23 @@ export const scenes = {
     await p.sees('.patch[data-state="done"]', "greeting.txt");
   },
 
-  async "a patch of several files is one page of diffs"(p) {
+  async "a patch of several files is one multi-file diff"(p) {
     await p.send("change two files");
     await p.page.locator(".tab.active", { hasText: "Codex: 2 files" }).waitFor();
     await p.page.locator(".multiDiffEntry", { hasText: "second.txt" }).waitFor();
-    await p.sees(".ask .file", "greeting.txt");
-    await p.sees(".ask .file", "deep/second.txt");
+    await p.sees(".request .file", "greeting.txt");
+    await p.sees(".request .file", "deep/second.txt");
     await p.shot("diffs");
-    await p.ask("second.txt").getByRole("button", { name: "Accept", exact: true }).click();
+    await p.request("second.txt").getByRole("button", { name: "Accept", exact: true }).click();
     await p.idle();
     assert.equal(p.read("deep/second.txt"), "one\n");
     await p.page.locator(".tab", { hasText: "Codex: 2 files" }).waitFor({ state: "detached" });
   },
 
   async "a patch is declined in the chat"(p) {
-    await p.send("PATCH: unwanted.txt\nnobody wants this");
+    await p.send("PATCH: unwanted.txt\nthis is unwanted");
     await p.page.locator(".tab.active", { hasText: "unwanted.txt (Codex proposes)" }).waitFor();
-    await p.ask("unwanted.txt").getByRole("button", { name: "Decline" }).click();
+    await p.request("unwanted.txt").getByRole("button", { name: "Decline" }).click();
     await p.idle();
     assert.equal(p.read("unwanted.txt"), undefined);
     await p.page.locator(".tab", { hasText: "Codex proposes" }).waitFor({ state: "detached" });
@@ -152,15 +152,15 @@ export const scenes = {
 
   async "a question is answered"(p) {
     await p.send("ASK: Shall we?");
-    const ask = p.ask("Shall we?");
-    await ask.getByText("No", { exact: false }).first().click();
+    const request = p.request("Shall we?");
+    await request.getByText("No", { exact: false }).first().click();
     await p.shot("question");
-    await ask.getByRole("button", { name: "Answer" }).click();
+    await request.getByRole("button", { name: "Answer" }).click();
     await p.idle();
     await p.sees(".assistant", '"answers":["No"]');
   },
 
-  async "what is sent while a turn runs steers it"(p) {
+  async "a message steers a running turn"(p) {
     await p.send("hold for steering");
     await p.chat.locator("#stop").waitFor();
     await p.chat.getByRole("button", { name: "Steer" }).waitFor();
@@ -178,21 +178,21 @@ export const scenes = {
     await p.idle();
   },
 
-  async "the model asks the editor"(p) {
+  async "the model calls editor tools"(p) {
     await p.open("broken.json");
     await p.page.locator(".squiggly-error").first().waitFor();
     await p.toChat();
     await p.send('CALL: editor_problems {"path": "broken.json"}');
-    await p.answersQuestions();
+    await p.acceptRequests();
     await p.sees(".assistant", "broken.json:1:");
     await p.idle();
     await p.send("CALL: editor_open_files {}");
-    await p.answersQuestions();
+    await p.acceptRequests();
     await p.sees(".assistant", "broken.json (active");
     await p.idle();
   },
 
-  async "a selection is put into the message"(p) {
+  async "a selection is added to the message"(p) {
     await p.open("greeting.txt");
     await p.page.locator(".monaco-editor .view-line", { hasText: "Good morning" }).click();
     await p.page.keyboard.press("Control+A");
@@ -200,10 +200,10 @@ export const scenes = {
     await until("the selection is in the message", async () => (await p.prompt.inputValue()).includes("```"));
     assert.match(await p.prompt.inputValue(), /^greeting\.txt, lines 1 to \d:\n```plaintext\nGood morning/);
     await p.prompt.fill("");
-    await p.closesEditors();
+    await p.closeEditors();
   },
 
-  async "a thread is taken up again from the tree"(p) {
+  async "a thread is resumed from the tree"(p) {
     await p.toChat("New Thread");
     await p.sees(".welcome", "Ask Codex about this folder");
     await p.send("SAY: the second thread");
@@ -219,9 +219,9 @@ export const scenes = {
     await p.page.locator(".pane-header", { hasText: "Threads" }).click();
   },
 
-  async "after a reload the conversation is there, and goes on"(p) {
+  async "a conversation continues after a reload"(p) {
     await p.page.reload();
-    await p.arrives();
+    await p.waitForExtension();
     await p.toChat();
     await p.sees(".assistant", "steered it is");
     await p.send("SAY: after the reload");
@@ -230,9 +230,9 @@ export const scenes = {
     assert.equal(running("codex-bridge").length, 1, "more than one bridge runs");
   },
 
-  async "after a crash of the bridge the next message goes on"(p) {
+  async "a conversation continues after a crash of the bridge"(p) {
     for (const pid of running("codex-bridge")) process.kill(Number(pid), "SIGKILL");
-    await p.sees(".notice", "was ended by SIGKILL");
+    await p.sees(".notice", "was stopped by SIGKILL");
     await p.status.filter({ hasText: "not running" }).waitFor();
     await p.send("SAY: alive again");
     await p.sees(".assistant", "alive again");
@@ -241,19 +241,19 @@ export const scenes = {
     await p.status.filter({ hasText: "gate on" }).waitFor();
   },
 
-  async "the bridge is put under the official extension, and taken away"(p) {
-    await p.command("Codex Bridge: Put the Bridge under the Official");
+  async "the official extension uses the bridge, and its setting is restored"(p) {
+    await p.command("Codex Bridge: Use the Bridge in the Official");
     await until("the setting is written", () => p.code.user()?.["chatgpt.cliExecutable"] === process.env["CODEX_BRIDGE_PROXY"]);
-    await p.command("Codex Bridge: Take the Bridge from under the Official");
-    await until("the setting is what it was", () => p.code.user()?.["chatgpt.cliExecutable"] === "/opt/own/codex");
+    await p.command("Codex Bridge: Remove the Bridge from the Official");
+    await until("the setting is restored", () => p.code.user()?.["chatgpt.cliExecutable"] === "/opt/own/codex");
     await p.command("Notifications: Clear All Notifications");
   },
 
-  async "it fits a narrow and a wide panel, in light, dark and high contrast"(p) {
+  async "the chat fits narrow and wide panels in three themes"(p) {
     await p.send("show me markdown again");
     await p.idle();
     await p.send("RUN: find . -name '*.json' -newer greeting.txt -exec grep -l codex {} + | sort | head -n 20 > found.txt");
-    await p.ask("found.txt").waitFor();
+    await p.request("found.txt").waitFor();
     const themes = [["Light Modern", "vs"], ["Dark High Contrast", "hc-black"], ["Dark Modern", "vs-dark"]];
     for (const [theme, mark] of themes) {
       await p.theme(theme, mark);
@@ -264,11 +264,11 @@ export const scenes = {
       }
     }
     await p.width(300);
-    await p.ask("found.txt").getByRole("button", { name: "Decline" }).click();
+    await p.request("found.txt").getByRole("button", { name: "Decline" }).click();
     await p.idle();
   },
 
-  async "plain codex does as well, and the status bar tells"(p) {
+  async "plain codex works, and the status bar shows no gate"(p) {
     p.code.machine({ "codexBridge.codexPath": process.env["CODEX_BRIDGE_CODEX"] });
     await p.toChat("New Thread");
     await p.command("Codex Bridge: Restart");

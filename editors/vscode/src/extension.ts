@@ -1,13 +1,13 @@
 // The entry point of the extension: activation and the commands of the palette.
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { ago } from "./core/text";
-import { unlinked } from "./core/approvalNotification";
+import { relativeTime } from "./core/text";
+import { escapeLinks } from "./core/approvalNotification";
 import type { Thread } from "./core/protocol";
-import { quoted } from "./core/text";
+import { codeBlock } from "./core/text";
 import { App } from "./editor/app";
 import { restoreBridge, useBridge } from "./editor/official";
-import { name } from "./editor/threads";
+import { threadName } from "./editor/threads";
 
 let app: App | undefined;
 
@@ -18,7 +18,7 @@ export function activate(context: vscode.ExtensionContext): void {
   register(context, app);
 }
 
-/** The app-server is ended before the window is gone, so that its thread is free for the next one. */
+/** Stops the app-server before the window closes, so that the next window can resume its thread. */
 export async function deactivate(): Promise<void> {
   await app?.close();
 }
@@ -26,15 +26,15 @@ export async function deactivate(): Promise<void> {
 function register(context: vscode.ExtensionContext, app: App): void {
   const commands: Record<string, (...args: never[]) => unknown> = {
     focus: () => app.chat.focus(),
-    new: () => app.fresh(),
+    new: () => app.newThread(),
     sendSelection: () => sendSelection(app),
     stop: () => app.stop(),
     steer: () => app.chat.focus(),
     resume: (thread?: Thread) => resume(app, thread),
     refresh: () => app.threadTree.refresh(),
-    accept: (diff?: vscode.Uri) => app.answerShown("accept", diff),
-    acceptForSession: (diff?: vscode.Uri) => app.answerShown("acceptForSession", diff),
-    decline: (diff?: vscode.Uri) => app.answerShown("decline", diff),
+    accept: (diff?: vscode.Uri) => app.answerCurrent("accept", diff),
+    acceptForSession: (diff?: vscode.Uri) => app.answerCurrent("acceptForSession", diff),
+    decline: (diff?: vscode.Uri) => app.answerCurrent("decline", diff),
     showDiff: () => app.showDiff(),
     status: () => status(app),
     restart: () => app.restart(),
@@ -48,7 +48,7 @@ function register(context: vscode.ExtensionContext, app: App): void {
   }
 }
 
-/** Puts the selection, or the whole file where nothing is selected, into what is being typed. */
+/** Adds the selection to the draft, or the path of the file if nothing is selected. */
 async function sendSelection(app: App): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (!editor) return;
@@ -56,7 +56,7 @@ async function sendSelection(app: App): Promise<void> {
   const file = vscode.workspace.asRelativePath(document.uri);
   const draft = selection.isEmpty
     ? `${file}\n`
-    : quoted(file, document.languageId, selection.start.line + 1, selection.end.line + 1, document.getText(selection));
+    : codeBlock(file, document.languageId, selection.start.line + 1, selection.end.line + 1, document.getText(selection));
   await app.chat.focus(draft);
 }
 
@@ -69,8 +69,8 @@ async function resume(app: App, thread?: Thread): Promise<void> {
     void vscode.window.showErrorMessage((cause as Error).message);
     return;
   }
-  const items = threads.map((t) => ({ label: name(t), description: ago(t.updatedAt * 1000, Date.now()), detail: path.basename(t.cwd), id: t.id }));
-  const picked = await vscode.window.showQuickPick(items, { title: "Resume a thread", placeHolder: "The threads of this folder, the newest first" });
+  const items = threads.map((t) => ({ label: threadName(t), description: relativeTime(t.updatedAt * 1000, Date.now()), detail: path.basename(t.cwd), id: t.id }));
+  const picked = await vscode.window.showQuickPick(items, { title: "Resume a thread", placeHolder: "Threads of this folder, newest first" });
   if (picked) await app.resume(picked.id);
 }
 
@@ -81,6 +81,6 @@ async function status(app: App): Promise<void> {
     "Show Log": () => app.output.show(),
     Restart: () => app.restart(),
   };
-  const picked = await vscode.window.showInformationMessage(unlinked(`Codex Bridge: ${short}. ${why}`), ...Object.keys(actions));
+  const picked = await vscode.window.showInformationMessage(escapeLinks(`Codex Bridge: ${short}. ${why}`), ...Object.keys(actions));
   if (picked) await actions[picked]?.();
 }

@@ -3,20 +3,20 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Memory } from "../src/editor/conversationStore";
+import { ConversationStore } from "../src/editor/conversationStore";
 
-test("a conversation is there at once, for the next window too", () => {
+test("ConversationStore saves at once, for the next window too", () => {
   const root = mkdtempSync(join(tmpdir(), "memory-"));
   try {
     const folder = join(root, "storage");
-    assert.equal(new Memory(folder).conversation, undefined);
-    new Memory(folder).conversation = { key: "k", threadId: "t" };
-    assert.deepEqual(new Memory(folder).conversation, { key: "k", threadId: "t" });
-    new Memory(folder).conversation = undefined;
-    assert.equal(new Memory(folder).conversation, undefined);
+    assert.equal(new ConversationStore(folder).conversation, undefined);
+    new ConversationStore(folder).conversation = { key: "k", threadId: "t" };
+    assert.deepEqual(new ConversationStore(folder).conversation, { key: "k", threadId: "t" });
+    new ConversationStore(folder).conversation = undefined;
+    assert.equal(new ConversationStore(folder).conversation, undefined);
     writeFileSync(join(folder, "conversation.json"), "{");
-    assert.equal(new Memory(folder).conversation, undefined);
-    const none = new Memory(undefined);
+    assert.equal(new ConversationStore(folder).conversation, undefined);
+    const none = new ConversationStore(undefined);
     none.conversation = { key: "k", threadId: "t" };
     assert.equal(none.conversation, undefined);
   } finally {

@@ -1,10 +1,10 @@
-// An app-server that a test plays, and an editor that notes what it is told.
+// A fake app-server, and an editor that records the events of a session.
 import { PassThrough } from "node:stream";
-import type { Ask } from "../src/core/serverRequest";
+import type { ServerRequest } from "../src/core/serverRequest";
 import type { Entry } from "../src/core/entry";
 import type { Gate } from "../src/core/gate";
 import { Session } from "../src/core/session";
-import type { Conversation, Surface, World } from "../src/core/sessionHost";
+import type { Conversation, SessionObserver, SessionHost } from "../src/core/sessionHost";
 import type { DynamicTool } from "../src/core/protocol";
 import { LineReader, LineWriter } from "../src/rpc/lines";
 import { connect, type Id } from "../src/rpc/peer";
@@ -19,11 +19,11 @@ interface Message {
 
 export type Answers = Record<string, (params: Record<string, unknown>, server: Server) => unknown>;
 
-/** What codex answers, as far as no test says otherwise. */
-const usual: Answers = {
+/** The default responses; a test may replace them. */
+const defaults: Answers = {
   initialize: () => ({ userAgent: "t/0.169.0" }),
-  "thread/start": () => opened("t1"),
-  "thread/resume": (p) => opened(String(p["threadId"])),
+  "thread/start": () => threadResponse("t1"),
+  "thread/resume": (p) => threadResponse(String(p["threadId"])),
   "turn/start": () => ({ turn: { id: "turn1" } }),
   "turn/steer": () => ({ turnId: "turn1" }),
   "turn/interrupt": () => ({}),
@@ -31,17 +31,17 @@ const usual: Answers = {
   "bridge/status": () => ({ version: "1", codex: {}, policy: { mode: "enforce", gate: true }, hooks: { active: true } }),
 };
 
-export const opened = (id: string, turns: unknown[] = []): object => ({
+export const threadResponse = (id: string, turns: unknown[] = []): object => ({
   thread: { id, preview: "", name: null, cwd: "/w", turns }, model: "m", approvalPolicy: "on-request", sandbox: { type: "workspaceWrite" },
 });
 
-/** initialize of a bridge. */
-export const bridge = (): object => ({
+/** The response of a bridge to initialize. */
+export const bridgeInitialize = (): object => ({
   userAgent: "t", bridge: { version: 1, name: "b", methods: ["bridge/status", "bridge/binding/read", "bridge/tool/register"], policy: { mode: "enforce" } },
 });
 
 export class Server {
-  readonly heard: Message[] = [];
+  readonly received: Message[] = [];
   private readonly toClient = new PassThrough();
   private readonly fromClient = new PassThrough();
   private end: (why: string) => void = () => undefined;
@@ -54,29 +54,29 @@ export class Server {
     this.fromClient.setEncoding("utf8").on("data", (text: string) => {
       const lines = (this.rest + text).split("\n");
       this.rest = lines.pop() ?? "";
-      for (const line of lines) this.take(JSON.parse(line) as Message);
+      for (const line of lines) this.receive(JSON.parse(line) as Message);
     });
   }
 
-  private take(message: Message): void {
-    this.heard.push(message);
+  private receive(message: Message): void {
+    this.received.push(message);
     if (message.method === undefined || message.id === undefined) return;
-    const answer = this.answers[message.method] ?? usual[message.method];
+    const answer = this.answers[message.method] ?? defaults[message.method];
     try {
       if (!answer) throw new Error(`unknown method ${message.method}`);
       const result = answer(message.params ?? {}, this);
-      if (result !== undefined) this.say({ id: message.id, result });
+      if (result !== undefined) this.send({ id: message.id, result });
     } catch (cause) {
-      this.say({ id: message.id, error: { code: (cause as { code?: number }).code ?? -32600, message: (cause as Error).message } });
+      this.send({ id: message.id, error: { code: (cause as { code?: number }).code ?? -32600, message: (cause as Error).message } });
     }
   }
 
-  say(message: Message): void {
+  send(message: Message): void {
     this.toClient.write(`${JSON.stringify(message)}\n`);
   }
 
-  tell(method: string, params: Record<string, unknown>): void {
-    this.say({ method, params });
+  notify(method: string, params: Record<string, unknown>): void {
+    this.send({ method, params });
   }
 
   crash(why: string): void {
@@ -84,10 +84,10 @@ export class Server {
   }
 
   sent(method: string): Record<string, unknown>[] {
-    return this.heard.filter((m) => m.method === method).map((m) => m.params ?? {});
+    return this.received.filter((m) => m.method === method).map((m) => m.params ?? {});
   }
 
-  start: World["start"] = (handlers) => {
+  start: SessionHost["start"] = (handlers) => {
     const logger = { error: () => undefined, warn: () => undefined, info: () => undefined, log: () => undefined };
     const peer = connect(new LineReader(this.toClient), new LineWriter(this.fromClient), handlers, logger);
     const ended = new Promise<string>((done) => {
@@ -107,23 +107,23 @@ export class Server {
   };
 }
 
-export class Editor implements Surface {
-  readonly told: string[] = [];
-  waiting: Ask[] = [];
-  kept: Conversation | undefined;
-  last: Gate | undefined;
+export class Editor implements SessionObserver {
+  readonly events: string[] = [];
+  pending: ServerRequest[] = [];
+  conversation: Conversation | undefined;
+  lastGate: Gate | undefined;
   private readonly checks = new Set<() => void>();
 
-  private note(line: string): void {
-    this.told.push(line);
+  private record(line: string): void {
+    this.events.push(line);
     for (const check of this.checks) check();
   }
 
-  /** Waits until it is so; it is looked again whenever the editor is told something. */
-  until(so: () => boolean): Promise<void> {
+  /** Waits until the condition is true; every event checks it again. */
+  waitUntil(condition: () => boolean): Promise<void> {
     return new Promise((done) => {
       const check = (): void => {
-        if (!so()) return;
+        if (!condition()) return;
         this.checks.delete(check);
         done();
       };
@@ -133,47 +133,47 @@ export class Editor implements Surface {
   }
 
   entry(entry: Entry): void {
-    this.note(`entry ${entry.kind} ${"text" in entry ? entry.text : entry.id}`);
+    this.record(`entry ${entry.kind} ${"text" in entry ? entry.text : entry.id}`);
   }
-  grow(id: string, _: string, text: string): void {
-    this.note(`grow ${id} ${text}`);
+  append(id: string, _: string, text: string): void {
+    this.record(`append ${id} ${text}`);
   }
-  gone(id: string): void {
-    this.note(`gone ${id.replace(/\d+/g, "N")}`);
+  remove(id: string): void {
+    this.record(`remove ${id.replace(/\d+/g, "N")}`);
   }
   reset(): void {
-    this.note("reset");
+    this.record("reset");
   }
-  asks(asks: Ask[]): void {
-    this.waiting = asks;
-    this.note(`asks ${asks.length}`);
+  requests(requests: ServerRequest[]): void {
+    this.pending = requests;
+    this.record(`requests ${requests.length}`);
   }
   running(running: boolean): void {
-    this.note(`running ${running}`);
+    this.record(`running ${running}`);
   }
   gate(gate: Gate): void {
-    this.last = gate;
-    this.note(`gate ${gate.short}`);
+    this.lastGate = gate;
+    this.record(`gate ${gate.short}`);
   }
   title(title: string): void {
-    this.note(`title ${title}`);
+    this.record(`title ${title}`);
   }
-  threads(): void {
-    this.note("threads");
+  threadsChanged(): void {
+    this.record("threads");
   }
-  remember(conversation: Conversation | undefined): void {
-    this.kept = conversation;
+  saveConversation(conversation: Conversation | undefined): void {
+    this.conversation = conversation;
   }
   log(line: string): void {
-    this.note(`log ${line}`);
+    this.record(`log ${line}`);
   }
 }
 
 const tool: DynamicTool = { type: "function", name: "look", description: "d", inputSchema: { type: "object" } };
 
-export function session(servers: Server[], kept?: Conversation): { session: Session; editor: Editor } {
+export function session(servers: Server[], conversation?: Conversation): { session: Session; editor: Editor } {
   const editor = new Editor();
-  const world: World = {
+  const host: SessionHost = {
     cwd: "/w",
     version: "0",
     settings: () => ({ approvalPolicy: "on-request", sandbox: "workspace-write", model: "" }),
@@ -187,5 +187,5 @@ export function session(servers: Server[], kept?: Conversation): { session: Sess
     newKey: () => "new-key",
     pause: () => Promise.resolve(),
   };
-  return { session: new Session(world, editor, kept), editor };
+  return { session: new Session(host, editor, conversation), editor };
 }

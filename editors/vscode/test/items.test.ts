@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bare, entryOf, fileLine } from "../src/core/items";
+import { stripShell, toEntry, countChanges } from "../src/core/items";
 
 for (const [command, want] of [
   ["/bin/bash -lc 'echo hi'", "echo hi"],
@@ -13,27 +13,27 @@ for (const [command, want] of [
   ['/bin/bash -lc "echo $HOME"', '/bin/bash -lc "echo $HOME"'],
   ["git status", "git status"],
 ] as const) {
-  test(`bare: ${command}`, () => assert.equal(bare(command), want));
+  test(`stripShell: ${command}`, () => assert.equal(stripShell(command), want));
 }
 
-test("how much a change changes", () => {
+test("countChanges counts added and removed lines", () => {
   const update = { path: "a", kind: { type: "update", move_path: null }, diff: "--- a\n+++ a\n@@ -1,2 +1,3 @@\n-a\n+b\n+c\n d\n" } as const;
-  assert.deepEqual(fileLine(update), { path: "a", kind: "update", added: 2, removed: 1 });
-  assert.deepEqual(fileLine({ path: "a", kind: { type: "add" }, diff: "x\ny\n" }), { path: "a", kind: "add", added: 2, removed: 0 });
-  assert.deepEqual(fileLine({ path: "a", kind: { type: "delete" }, diff: "" }), { path: "a", kind: "delete", added: 0, removed: 0 });
+  assert.deepEqual(countChanges(update), { path: "a", kind: "update", added: 2, removed: 1 });
+  assert.deepEqual(countChanges({ path: "a", kind: { type: "add" }, diff: "x\ny\n" }), { path: "a", kind: "add", added: 2, removed: 0 });
+  assert.deepEqual(countChanges({ path: "a", kind: { type: "delete" }, diff: "" }), { path: "a", kind: "delete", added: 0, removed: 0 });
 });
 
-test("items that are not known are not shown", () => {
-  assert.equal(entryOf({ type: "hookPrompt", id: "1" }), undefined);
-  assert.equal(entryOf({ type: "somethingNew", id: "1" }), undefined);
+test("unknown items have no entry", () => {
+  assert.equal(toEntry({ type: "hookPrompt", id: "1" }), undefined);
+  assert.equal(toEntry({ type: "somethingNew", id: "1" }), undefined);
 });
 
-test("what a person has sent besides text is named", () => {
-  const entry = entryOf({ type: "userMessage", id: "1", content: [{ type: "text", text: "look" }, { type: "localImage", path: "/p.png" }] });
+test("a user message names its attachments", () => {
+  const entry = toEntry({ type: "userMessage", id: "1", content: [{ type: "text", text: "look" }, { type: "localImage", path: "/p.png" }] });
   assert.deepEqual(entry, { kind: "user", id: "1", text: "look\n[localImage: /p.png]", pending: false });
 });
 
-test("a call of a server's tool that failed says why", () => {
-  const entry = entryOf({ type: "mcpToolCall", id: "1", server: "s", tool: "t", arguments: { a: 1 }, status: "failed", error: { message: "no" } });
+test("a failed MCP tool call has its error as output", () => {
+  const entry = toEntry({ type: "mcpToolCall", id: "1", server: "s", tool: "t", arguments: { a: 1 }, status: "failed", error: { message: "no" } });
   assert.deepEqual(entry, { kind: "tool", id: "1", name: "s: t", input: '{\n  "a": 1\n}', output: "no", state: "failed" });
 });

@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { LineReader, LineWriter } from "../src/rpc/lines";
 
-test("messages come whole, however they are cut", () => {
+test("LineReader joins messages from chunks of any size", () => {
   const text = '{"id":1,"result":"ä€😀"}\n\n{"method":"m"}\r\n{"half":';
   const bytes = Buffer.from(text);
   for (let size = 1; size <= bytes.length; size++) {
@@ -15,7 +15,7 @@ test("messages come whole, however they are cut", () => {
   }
 });
 
-test("a line that is no JSON is told, and the next one read", () => {
+test("LineReader reports an invalid line and reads the next one", () => {
   const input = new PassThrough();
   const messages: unknown[] = [];
   const errors: string[] = [];
@@ -23,10 +23,10 @@ test("a line that is no JSON is told, and the next one read", () => {
   reader.onError((cause) => errors.push(cause.message));
   reader.listen((message) => messages.push(message));
   input.emit("data", Buffer.from('nonsense\n{"id":1}\n'));
-  assert.deepEqual([messages.length, errors], [1, ["a line that is no JSON"]]);
+  assert.deepEqual([messages.length, errors], [1, ["a line that is not JSON"]]);
 });
 
-test("one message is one line, in one write", async () => {
+test("LineWriter writes a message as one line", async () => {
   const output = new PassThrough();
   const writer = new LineWriter(output);
   await writer.write({ jsonrpc: "2.0", method: "a\nb" } as never);

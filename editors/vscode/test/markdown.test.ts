@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Block, type Inline, inline, parse } from "../src/core/markdown";
 
-/** A tree in short: [strong: …] */
+/** Formats a tree, such as [strong: …]. */
 const short = (nodes: Inline[]): string =>
   nodes
     .map((n) => {
@@ -62,21 +62,21 @@ for (const [name, text, want] of [
   ["paragraphs", "a\nb\n\nc", ["a b", "c"]],
   ["headings", "# A\n## B #\n#no", ["h1 A", "h2 B", "#no"]],
   ["code", "```js\nlet a;\n\n```\nb", [{ "code js": "let a;\n" }, "b"]],
-  ["code that is not closed", "~~~\na\n```", [{ "code ": "a\n```" }]],
+  ["an unclosed code block", "~~~\na\n```", [{ "code ": "a\n```" }]],
   ["a list in a list", "- a\n  - b\n  - c\n- d", [{ ul: [["a", { ul: [["b"], ["c"]] }], ["d"]] }]],
-  ["a list that counts", "3. a\n4. b", [{ "ol 3": [["a"], ["b"]] }]],
+  ["an ordered list with a start", "3. a\n4. b", [{ "ol 3": [["a"], ["b"]] }]],
   ["code in a list", "1. a\n\n   ```\n   x\n   ```\n2. b", [{ "ol 1": [["a", { "code ": "x" }], ["b"]] }]],
-  ["a list with air", "- a\n\n- b\n\nend", [{ ul: [["a"], ["b"]] }, "end"]],
-  ["a list behind a paragraph", "Look:\n- a", ["Look:", { ul: [["a"]] }]],
+  ["a list with empty lines", "- a\n\n- b\n\nend", [{ ul: [["a"], ["b"]] }, "end"]],
+  ["a list after a paragraph", "Look:\n- a", ["Look:", { ul: [["a"]] }]],
   ["a quote", "> a\n> > b\n\nc", [{ quote: ["a", { quote: ["b"] }] }, "c"]],
   ["a table", "| a | b |\n|---|:-:|\n| 1 | **2** |\n| 3 |", [{ table: [["a", "b"], ["1", "[strong: 2]"], ["3", ""]] }]],
   ["a rule", "a\n\n---\n\nb", ["a", "rule", "b"]],
-  ["windows", "a\r\n\r\n- b\r\n", ["a", { ul: [["b"]] }]],
+  ["CRLF", "a\r\n\r\n- b\r\n", ["a", { ul: [["b"]] }]],
 ] as const) {
   test(`blocks: ${name}`, () => assert.deepEqual(parse(text).map((p) => outline(p.block)), want));
 }
 
-test("what stands before the last block is the same, however much has come", () => {
+test("appended text changes only the last block", () => {
   const text = "# A\n\nsome *text*\n- a\n- b\n\n  more\n\n```js\nlet x;\n```\n> q\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nend";
   const whole = parse(text).map((p) => outline(p.block));
   for (let n = 1; n <= text.length; n++) {
@@ -88,7 +88,7 @@ test("what stands before the last block is the same, however much has come", () 
   }
 });
 
-test("hostile text takes no stack, and none of it is lost", () => {
+test("hostile text neither overflows the stack nor loses text", () => {
   const letters = (value: unknown): number => JSON.stringify(value).split("a").length;
   for (const piece of ["*a", "**a ", "[a", "[a](", "`a", "``a", "> ", "- ", "|a", "_a", "<http://a", "~~a", "1. "]) {
     const text = piece.repeat(20_000);

@@ -1,65 +1,65 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answers, bridge, opened, Server, session } from "./fakeServer";
+import { type Answers, bridgeInitialize, threadResponse, Server, session } from "./fakeServer";
 
 const codex = (answers: Answers = {}): Server => new Server(answers, "codex");
-const gated = (answers: Answers = {}): Server => new Server({ initialize: bridge, ...answers }, "bridge");
+const bridge = (answers: Answers = {}): Server => new Server({ initialize: bridgeInitialize, ...answers }, "bridge");
 const texts = (entries: { kind: string; text?: string }[]): string[] => entries.map((e) => `${e.kind} ${e.text ?? ""}`.trim());
 const item = (type: string, id: string, more: object = {}): Record<string, unknown> => ({ threadId: "t1", turnId: "turn1", item: { type, id, ...more } });
 
-test("plain codex: tools go with thread/start, and no word of the bridge", async () => {
+test("plain codex gets tools with thread/start and no bridge capability", async () => {
   const server = codex();
   const { session: s, editor } = session([server]);
   await s.send("hello");
   assert.deepEqual(Object.keys(server.sent("thread/start")[0]!), ["cwd", "approvalPolicy", "sandbox", "dynamicTools"]);
   assert.deepEqual(server.sent("initialize")[0]!["capabilities"], { experimentalApi: true });
-  assert.equal(editor.last?.short, "no gate");
-  assert.equal(editor.kept?.threadId, "t1");
+  assert.equal(editor.lastGate?.short, "no gate");
+  assert.equal(editor.conversation?.threadId, "t1");
 });
 
-test("the bridge: tools are registered, the thread is a session's", async () => {
-  const server = gated();
+test("a bridge gets registered tools and a session key", async () => {
+  const server = bridge();
   const { session: s, editor } = session([server]);
   await s.send("hello");
   assert.deepEqual(server.sent("initialize")[0]!["capabilities"], { experimentalApi: true, bridge: { version: 1, tools: true, elicitations: true } });
   assert.deepEqual(server.sent("thread/start")[0]!["bridge"], { sessionKey: "new-key" });
   assert.equal(server.sent("thread/start")[0]!["dynamicTools"], undefined);
   assert.equal(server.sent("bridge/tool/register").length, 1);
-  assert.equal(editor.last?.short, "gate on");
-  assert.deepEqual(editor.kept, { key: "new-key", threadId: "t1" });
+  assert.equal(editor.lastGate?.short, "gate on");
+  assert.deepEqual(editor.conversation, { key: "new-key", threadId: "t1" });
 });
 
-test("a program that was taken for the bridge and is not is an error", async () => {
+test("a program that is not the bridge is an error", async () => {
   const { session: s, editor } = session([new Server({}, "bridge")]);
-  await assert.rejects(s.send("hello"), /does not answer as codex-bridge/);
-  assert.equal(editor.last?.level, "broken");
+  await assert.rejects(s.send("hello"), /is not codex-bridge/);
+  assert.equal(editor.lastGate?.level, "broken");
   assert.deepEqual(texts(s.entries()).map((t) => t.split(" ")[0]), ["notice"]);
 });
 
-test("what was typed is shown until codex has it, and goes back when it has not", async () => {
+test("a message that codex rejects is removed", async () => {
   const server = codex({ "turn/start": () => { throw new Error("too much to do"); } });
   const { session: s } = session([server]);
   await assert.rejects(s.send("hello"), /too much to do/);
   assert.deepEqual(texts(s.entries()), ["notice too much to do"]);
 });
 
-test("an answer streams into one entry", async () => {
+test("deltas are appended to one entry", async () => {
   const server = codex();
   const { session: s, editor } = session([server]);
   await s.send("hello");
   const id = String(server.sent("turn/start")[0]!["clientUserMessageId"]);
-  server.tell("item/started", item("userMessage", "u1", { clientId: id, content: [{ type: "text", text: "hello" }] }));
-  server.tell("item/started", item("agentMessage", "m1", { text: "" }));
-  server.tell("item/agentMessage/delta", { threadId: "t1", itemId: "m1", delta: "Good " });
-  server.tell("item/agentMessage/delta", { threadId: "t1", itemId: "m1", delta: "day" });
-  server.tell("item/agentMessage/delta", { threadId: "somebody-else", itemId: "m1", delta: "!" });
-  server.tell("turn/completed", { threadId: "t1", turn: { id: "turn1", items: [], status: "completed", error: null } });
-  await editor.until(() => editor.told.includes("running false"));
+  server.notify("item/started", item("userMessage", "u1", { clientId: id, content: [{ type: "text", text: "hello" }] }));
+  server.notify("item/started", item("agentMessage", "m1", { text: "" }));
+  server.notify("item/agentMessage/delta", { threadId: "t1", itemId: "m1", delta: "Good " });
+  server.notify("item/agentMessage/delta", { threadId: "t1", itemId: "m1", delta: "day" });
+  server.notify("item/agentMessage/delta", { threadId: "other-thread", itemId: "m1", delta: "!" });
+  server.notify("turn/completed", { threadId: "t1", turn: { id: "turn1", items: [], status: "completed", error: null } });
+  await editor.waitUntil(() => editor.events.includes("running false"));
   assert.deepEqual(texts(s.entries()), ["user hello", "assistant Good day"]);
-  assert.deepEqual(editor.told.filter((line) => /^(grow|gone)/.test(line)), ["gone sent-N-N", "grow m1 Good ", "grow m1 day"]);
+  assert.deepEqual(editor.events.filter((line) => /^(append|remove)/.test(line)), ["remove sent-N-N", "append m1 Good ", "append m1 day"]);
 });
 
-test("a message while a turn runs steers it; one that comes too late starts another", async () => {
+test("a message steers a running turn and otherwise starts one", async () => {
   let late = false;
   const server = codex({
     "turn/steer": () => {
@@ -73,14 +73,14 @@ test("a message while a turn runs steers it; one that comes too late starts anot
   late = true;
   await s.send("three");
   assert.equal(server.sent("turn/steer")[0]!["expectedTurnId"], "turn1");
-  assert.deepEqual(server.heard.map((m) => m.method).filter((m) => m?.startsWith("turn/")), ["turn/start", "turn/steer", "turn/steer", "turn/start"]);
+  assert.deepEqual(server.received.map((m) => m.method).filter((m) => m?.startsWith("turn/")), ["turn/start", "turn/steer", "turn/steer", "turn/start"]);
 });
 
-test("a turn that has ended before turn/start is answered does not run for ever", async () => {
+test("a turn that completes before the response to turn/start is not running", async () => {
   const server = codex({
     "turn/start": (_, self) => {
-      self.tell("turn/started", { threadId: "t1", turn: { id: "turn1" } });
-      self.tell("turn/completed", { threadId: "t1", turn: { id: "turn1", items: [], status: "failed", error: { message: "no model" } } });
+      self.notify("turn/started", { threadId: "t1", turn: { id: "turn1" } });
+      self.notify("turn/completed", { threadId: "t1", turn: { id: "turn1", items: [], status: "failed", error: { message: "no model" } } });
       return { turn: { id: "turn1" } };
     },
   });
@@ -90,119 +90,119 @@ test("a turn that has ended before turn/start is answered does not run for ever"
   assert.deepEqual(texts(s.entries()).at(-1), "notice no model");
 });
 
-test("an approval knows its patch, is answered once, and the answer goes back under its id", async () => {
+test("an approval has its patch and gets one response with its id", async () => {
   const server = codex();
   const { session: s, editor } = session([server]);
   await s.send("hello");
-  server.tell("item/started", item("fileChange", "p1", { status: "inProgress", changes: [{ path: "/w/a", kind: { type: "add" }, diff: "x\ny\n" }] }));
-  server.say({ id: 0, method: "item/fileChange/requestApproval", params: { threadId: "t1", turnId: "turn1", itemId: "p1" } });
-  await editor.until(() => editor.waiting.length === 1);
-  server.say({ id: "0", method: "item/commandExecution/requestApproval", params: { threadId: "child", turnId: "x", itemId: "c", command: "ls" } });
-  await editor.until(() => editor.waiting.length === 2);
-  const [patch, command] = editor.waiting;
+  server.notify("item/started", item("fileChange", "p1", { status: "inProgress", changes: [{ path: "/w/a", kind: { type: "add" }, diff: "x\ny\n" }] }));
+  server.send({ id: 0, method: "item/fileChange/requestApproval", params: { threadId: "t1", turnId: "turn1", itemId: "p1" } });
+  await editor.waitUntil(() => editor.pending.length === 1);
+  server.send({ id: "0", method: "item/commandExecution/requestApproval", params: { threadId: "child", turnId: "x", itemId: "c", command: "ls" } });
+  await editor.waitUntil(() => editor.pending.length === 2);
+  const [patch, command] = editor.pending;
   assert.deepEqual(patch!.files, [{ path: "/w/a", kind: "add", added: 2, removed: 0 }]);
   assert.equal(s.answer(command!.id, "decline", {}), true);
   assert.equal(s.answer(patch!.id, "accept", {}), true);
   assert.equal(s.answer(patch!.id, "accept", {}), false);
-  server.tell("thread/name/updated", { threadId: "t1", threadName: "seen" });
-  await editor.until(() => editor.told.includes("title seen"));
-  await s.stop(); // its request comes behind the answers
-  assert.deepEqual(server.heard.filter((m) => m.result !== undefined), [
+  server.notify("thread/name/updated", { threadId: "t1", threadName: "seen" });
+  await editor.waitUntil(() => editor.events.includes("title seen"));
+  await s.stop(); // its request follows the responses
+  assert.deepEqual(server.received.filter((m) => m.result !== undefined), [
     { jsonrpc: "2.0", id: "0", result: { decision: "decline" } },
     { jsonrpc: "2.0", id: 0, result: { decision: "accept" } },
   ]);
 });
 
-test("a question that codex takes back, and one whose turn ends, are gone", async () => {
+test("resolved requests and those of a completed turn are removed", async () => {
   const server = codex();
   const { session: s, editor } = session([server]);
   await s.send("hello");
-  const ask = (id: number): void => server.say({ id, method: "item/commandExecution/requestApproval", params: { threadId: "t1", itemId: "c", command: `ls ${id}` } });
-  ask(1);
-  ask(2);
-  await editor.until(() => editor.waiting.length === 2);
-  server.tell("serverRequest/resolved", { threadId: "t1", requestId: 1 });
-  await editor.until(() => editor.waiting.length === 1);
-  assert.equal(editor.waiting[0]!.command, "ls 2");
-  server.tell("turn/completed", { threadId: "t1", turn: { id: "turn1", items: [], status: "interrupted", error: null } });
-  await editor.until(() => editor.waiting.length === 0);
+  const request = (id: number): void => server.send({ id, method: "item/commandExecution/requestApproval", params: { threadId: "t1", itemId: "c", command: `ls ${id}` } });
+  request(1);
+  request(2);
+  await editor.waitUntil(() => editor.pending.length === 2);
+  server.notify("serverRequest/resolved", { threadId: "t1", requestId: 1 });
+  await editor.waitUntil(() => editor.pending.length === 1);
+  assert.equal(editor.pending[0]!.command, "ls 2");
+  server.notify("turn/completed", { threadId: "t1", turn: { id: "turn1", items: [], status: "interrupted", error: null } });
+  await editor.waitUntil(() => editor.pending.length === 0);
   assert.equal(texts(s.entries()).at(-1), "notice Stopped.");
 });
 
-test("a request that is not known is an error, not a silence", async () => {
+test("an unknown request gets an error", async () => {
   const server = codex();
   const { session: s } = session([server]);
   await s.send("hello");
-  server.say({ id: 7, method: "attestation/generate", params: {} });
-  server.say({ id: 8, method: "item/tool/call", params: { threadId: "t1", tool: "look", arguments: {} } });
+  server.send({ id: 7, method: "attestation/generate", params: {} });
+  server.send({ id: 8, method: "item/tool/call", params: { threadId: "t1", tool: "look", arguments: {} } });
   await s.send("again");
-  await s.send("and again"); // the answers went before these
-  assert.equal(server.heard.find((m) => m.id === 7 && m.method === undefined)?.error?.code, -32601);
-  assert.deepEqual(server.heard.find((m) => m.id === 8 && m.method === undefined)?.result, { contentItems: [{ type: "inputText", text: "look was called" }], success: true });
+  await s.send("and again"); // the responses precede these
+  assert.equal(server.received.find((m) => m.id === 7 && m.method === undefined)?.error?.code, -32601);
+  assert.deepEqual(server.received.find((m) => m.id === 8 && m.method === undefined)?.result, { contentItems: [{ type: "inputText", text: "look was called" }], success: true });
 });
 
-test("a crash is told, what waited is gone, and the next message goes on with the thread", async () => {
+test("after a crash, requests are removed and the next message resumes the thread", async () => {
   const first = codex();
-  const second = codex({ "thread/resume": (p) => opened(String(p["threadId"]), [{ id: "turn1", status: "completed", error: null, items: [{ type: "agentMessage", id: "m1", text: "as before" }] }]) });
+  const second = codex({ "thread/resume": (p) => threadResponse(String(p["threadId"]), [{ id: "turn1", status: "completed", error: null, items: [{ type: "agentMessage", id: "m1", text: "as before" }] }]) });
   const { session: s, editor } = session([first, second]);
   await s.send("hello");
-  first.say({ id: 1, method: "item/commandExecution/requestApproval", params: { threadId: "t1", itemId: "c", command: "ls" } });
-  await editor.until(() => editor.waiting.length === 1);
-  const asked = editor.waiting[0]!;
-  first.crash("codex was ended by SIGKILL");
-  await editor.until(() => editor.last?.level === "broken");
-  assert.equal(editor.waiting.length, 0);
+  first.send({ id: 1, method: "item/commandExecution/requestApproval", params: { threadId: "t1", itemId: "c", command: "ls" } });
+  await editor.waitUntil(() => editor.pending.length === 1);
+  const asked = editor.pending[0]!;
+  first.crash("codex was stopped by SIGKILL");
+  await editor.waitUntil(() => editor.lastGate?.level === "broken");
+  assert.equal(editor.pending.length, 0);
   assert.equal(s.isRunning, false);
   assert.match(texts(s.entries()).at(-1)!, /SIGKILL/);
   const stale = asked.id;
   await s.send("still there?");
-  second.say({ id: 1, method: "item/commandExecution/requestApproval", params: { threadId: "t1", itemId: "c", command: "rm" } });
-  await editor.until(() => editor.waiting.length === 1);
-  assert.equal(s.answer(stale, "accept", {}), false, "a question of the app-server before was taken for one of this");
+  second.send({ id: 1, method: "item/commandExecution/requestApproval", params: { threadId: "t1", itemId: "c", command: "rm" } });
+  await editor.waitUntil(() => editor.pending.length === 1);
+  assert.equal(s.answer(stale, "accept", {}), false, "a request of the previous app-server was answered");
   assert.equal(second.sent("thread/resume")[0]!["threadId"], "t1");
   assert.equal(second.sent("turn/start")[0]!["threadId"], "t1");
   assert.ok(texts(s.entries()).includes("assistant as before"));
   assert.ok(texts(s.entries()).includes("user still there?"));
 });
 
-test("a thread that codex has lost is replaced, and that is said; one that was chosen is not", async () => {
+test("a missing thread is replaced with a notice, unless the user chose it", async () => {
   const lost: Answers = { "thread/resume": () => { throw new Error("no rollout found for thread id t0"); } };
   const { session: s } = session([codex(lost)], { key: "k", threadId: "t0" });
   await s.send("hello");
-  assert.match(texts(s.entries()).join("\n"), /another thread than before/);
+  assert.match(texts(s.entries()).join("\n"), /This is a new thread/);
   const { session: chosen } = session([codex(lost)]);
   await assert.rejects(chosen.resume("t0"), /no rollout found/);
 });
 
-test("what is in force is told where it is not what the settings say", async () => {
-  const server = codex({ "thread/start": () => ({ ...opened("t1"), approvalPolicy: "untrusted", sandbox: { type: "readOnly" } }) });
+test("a notice shows effective settings that differ", async () => {
+  const server = codex({ "thread/start": () => ({ ...threadResponse("t1"), approvalPolicy: "untrusted", sandbox: { type: "readOnly" } }) });
   const { session: s } = session([server]);
   await s.send("hello");
-  assert.match(texts(s.entries()).join("\n"), /approval “untrusted”[^]*sandbox “read-only”/);
+  assert.match(texts(s.entries()).join("\n"), /approval policy is “untrusted”[^]*sandbox is “read-only”/);
 });
 
-test("a new thread forgets the one before", async () => {
+test("a new thread clears the conversation", async () => {
   const server = codex();
   const { session: s, editor } = session([server]);
   await s.send("hello");
-  await s.fresh();
-  assert.deepEqual([s.entries(), s.isRunning, editor.kept], [[], false, undefined]);
+  await s.newThread();
+  assert.deepEqual([s.entries(), s.isRunning, editor.conversation], [[], false, undefined]);
   await s.send("hello again");
   assert.equal(server.sent("thread/start").length, 2);
   assert.equal(server.sent("turn/interrupt").length, 1);
 });
 
-test("a thread that the window before still has is waited for, but not for ever", async () => {
+test("a thread that another process holds is retried for a limited time", async () => {
   let holds = 3;
   const busy = (): object => {
     if (holds-- > 0) throw Object.assign(new Error("held by process 7"), { code: -32015 });
-    return opened("t0");
+    return threadResponse("t0");
   };
-  const server = gated({ "thread/start": busy });
+  const server = bridge({ "thread/start": busy });
   const { session: s } = session([server], { key: "k", threadId: "t0" });
-  await s.reopen();
+  await s.continueConversation();
   assert.equal(server.sent("thread/start").length, 4);
   holds = Infinity;
-  const { session: other } = session([gated({ "thread/start": busy })], { key: "k", threadId: "t0" });
-  await assert.rejects(other.reopen(), /process 7/);
+  const { session: other } = session([bridge({ "thread/start": busy })], { key: "k", threadId: "t0" });
+  await assert.rejects(other.continueConversation(), /process 7/);
 });

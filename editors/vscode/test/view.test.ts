@@ -1,83 +1,83 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Batch } from "../src/core/deltaBatch";
-import { restore, use } from "../src/core/program";
-import { relative } from "../src/core/text";
-import { quoted } from "../src/core/text";
-import { inside, problems, symbols } from "../src/core/toolOutput";
+import { DeltaBatch } from "../src/core/deltaBatch";
+import { restoreSetting, useBridgeSetting } from "../src/core/program";
+import { relativePath } from "../src/core/text";
+import { codeBlock } from "../src/core/text";
+import { resolveInFolder, formatProblems, formatSymbols } from "../src/core/toolOutput";
 import { Transcript } from "../src/core/transcript";
 import { html } from "../src/view/html";
-import { decode } from "../src/view/messages";
+import { parseMessage } from "../src/view/messages";
 
-test("what grows is put together, in order", () => {
-  const told: string[] = [];
-  const batch = new Batch((g) => told.push(`${g.id} ${g.text}`), 1e9);
+test("DeltaBatch merges deltas in order", () => {
+  const received: string[] = [];
+  const batch = new DeltaBatch((g) => received.push(`${g.id} ${g.text}`), 1e9);
   batch.add("a", "text", "1");
   batch.add("a", "text", "2");
   batch.add("b", "output", "3");
   batch.add("a", "text", "4");
-  assert.deepEqual(told, []);
+  assert.deepEqual(received, []);
   batch.flush();
-  assert.deepEqual(told, ["a 12", "b 3", "a 4"]);
+  assert.deepEqual(received, ["a 12", "b 3", "a 4"]);
 });
 
-test("the output of a command is kept up to a bound, and says so once", () => {
-  let grown = "";
-  const transcript = new Transcript({ entry: () => undefined, gone: () => undefined, grow: (_, __, text) => (grown += text) });
+test("the output of a command is truncated once", () => {
+  let appended = "";
+  const transcript = new Transcript({ entry: () => undefined, remove: () => undefined, append: (_, __, text) => (appended += text) });
   transcript.item({ type: "commandExecution", id: "c", command: "yes", status: "inProgress" });
   for (let i = 0; i < 100; i++) transcript.delta("c", "output", "y".repeat(1000));
   const [entry] = transcript.entries();
-  assert.ok(entry?.kind === "command" && entry.output === grown);
-  assert.ok(grown.length < 66_000 && grown.endsWith("(more output is not shown)"));
-  transcript.settle();
+  assert.ok(entry?.kind === "command" && entry.output === appended);
+  assert.ok(appended.length < 66_000 && appended.endsWith("(output truncated)"));
+  transcript.failRunning();
   assert.deepEqual(transcript.entries().map((e) => "state" in e && e.state), ["failed"]);
 });
 
-test("the official extension's setting, there and back", () => {
-  const there = use("/b", "/own", undefined);
-  assert.deepEqual(there, { value: "/b", keep: { value: "/own" } });
-  assert.deepEqual(use("/b", "/b", there.keep), there);
-  assert.equal(restore("/b", "/b", there.keep), "/own");
-  assert.equal(restore("/b", "/b", use("/b", undefined, undefined).keep), undefined);
-  assert.equal(restore(undefined, "/gone/codex-bridge", undefined), undefined);
-  assert.throws(() => restore("/b", "/other", there.keep), /\/other/);
-  assert.throws(() => restore("/b", undefined, there.keep), /not set/);
+test("the official extension's setting is set and restored", () => {
+  const changed = useBridgeSetting("/b", "/own", undefined);
+  assert.deepEqual(changed, { value: "/b", save: { value: "/own" } });
+  assert.deepEqual(useBridgeSetting("/b", "/b", changed.save), changed);
+  assert.equal(restoreSetting("/b", "/b", changed.save), "/own");
+  assert.equal(restoreSetting("/b", "/b", useBridgeSetting("/b", undefined, undefined).save), undefined);
+  assert.equal(restoreSetting(undefined, "/gone/codex-bridge", undefined), undefined);
+  assert.throws(() => restoreSetting("/b", "/other", changed.save), /\/other/);
+  assert.throws(() => restoreSetting("/b", undefined, changed.save), /not set/);
 });
 
-test("a fence is longer than any in the text", () => {
-  assert.equal(quoted("a.md", "markdown", 1, 3, "````\nx\n````\n"), "a.md, lines 1 to 3:\n`````markdown\n````\nx\n````\n`````\n");
+test("codeBlock has a longer fence than its text", () => {
+  assert.equal(codeBlock("a.md", "markdown", 1, 3, "````\nx\n````\n"), "a.md, lines 1 to 3:\n`````markdown\n````\nx\n````\n`````\n");
 });
 
-test("problems, the worst first, and bounded", () => {
+test("formatProblems sorts by severity and truncates", () => {
   const one = { path: "a", line: 0, column: 4, severity: 1, message: "w\nx", source: "tsc" };
-  assert.equal(problems([one, { ...one, path: "b", severity: 0, source: "" }]), "b:1:5: error: w x\na:1:5: warning: w x [tsc]");
-  assert.equal(problems(Array<typeof one>(205).fill(one)).split("\n").at(-1), "… and 5 more");
-  assert.equal(problems([]), "The editor reports no problems.");
+  assert.equal(formatProblems([one, { ...one, path: "b", severity: 0, source: "" }]), "b:1:5: error: w x\na:1:5: warning: w x [tsc]");
+  assert.equal(formatProblems(Array<typeof one>(205).fill(one)).split("\n").at(-1), "… and 5 more");
+  assert.equal(formatProblems([]), "The editor reports no problems.");
 });
 
-test("symbols, one in another", () => {
+test("formatSymbols indents children", () => {
   const leaf = { name: "m", kind: "method", line: 2, children: [] };
-  assert.equal(symbols([{ name: "C", kind: "class", line: 0, children: [leaf] }]), "class C (line 1)\n  method m (line 3)");
+  assert.equal(formatSymbols([{ name: "C", kind: "class", line: 0, children: [leaf] }]), "class C (line 1)\n  method m (line 3)");
 });
 
-test("files of the folder, and no others", () => {
-  assert.equal(inside("/w", "a/../b"), "/w/b");
-  assert.equal(inside("/w", "..b"), "/w/..b");
-  for (const name of ["../x", "/etc/passwd", "a/../../x", "..", "", 3, undefined]) assert.throws(() => inside("/w", name));
+test("resolveInFolder rejects paths outside the folder", () => {
+  assert.equal(resolveInFolder("/w", "a/../b"), "/w/b");
+  assert.equal(resolveInFolder("/w", "..b"), "/w/..b");
+  for (const name of ["../x", "/etc/passwd", "a/../../x", "..", "", 3, undefined]) assert.throws(() => resolveInFolder("/w", name));
 });
 
-test("the page is believed only what it may say", () => {
-  assert.deepEqual(decode({ type: "send", text: " a " }), { type: "send", text: "a" });
-  assert.deepEqual(decode({ type: "answer", id: "1", choice: "accept", values: { a: "b", c: 1 } }), { type: "answer", id: "1", choice: "accept", values: { a: "b" } });
+test("parseMessage rejects invalid messages", () => {
+  assert.deepEqual(parseMessage({ type: "send", text: " a " }), { type: "send", text: "a" });
+  assert.deepEqual(parseMessage({ type: "answer", id: "1", choice: "accept", values: { a: "b", c: 1 } }), { type: "answer", id: "1", choice: "accept", values: { a: "b" } });
   for (const bad of [
     null, 3, {}, { type: "send", text: "  " }, { type: "send" }, { type: "run", command: "x" }, { type: "answer", id: "1", choice: "yes" },
     { type: "open", href: "command:workbench.action.quit" }, { type: "open", href: "file:///etc/passwd" }, { type: "diff" },
   ]) {
-    assert.equal(decode(bad), undefined, JSON.stringify(bad));
+    assert.equal(parseMessage(bad), undefined, JSON.stringify(bad));
   }
 });
 
-test("the page loads nothing but its own script and style", () => {
+test("the webview loads only its own script and style", () => {
   const page = html({ csp: "https://own", nonce: "n0", script: "s.js", style: "s.css" });
   assert.match(page, /content="default-src 'none'; style-src https:\/\/own; script-src 'nonce-n0'; base-uri 'none'; form-action 'none'"/);
   assert.equal(page.match(/<script/g)?.length, 1);
@@ -93,5 +93,5 @@ for (const [folder, path, want] of [
   ["", "/w/a", "/w/a"],
   ["C:\\w", "C:\\w\\a", "a"],
 ] as const) {
-  test(`relative: ${path} in ${folder}`, () => assert.equal(relative(folder, path), want));
+  test(`relativePath: ${path} in ${folder}`, () => assert.equal(relativePath(folder, path), want));
 }

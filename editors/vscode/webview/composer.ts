@@ -1,10 +1,10 @@
-// What is being typed. It outlives the page: a view that is hidden is thrown away by VS Code.
+// The message that the user is writing. The draft is saved, because VS Code destroys a hidden webview.
 import { byId } from "./dom";
 
-export interface Sending {
+export interface ComposerActions {
   send(text: string): void;
   stop(): void;
-  keep(draft: string): void;
+  saveDraft(draft: string): void;
 }
 
 export class Composer {
@@ -15,29 +15,29 @@ export class Composer {
   private readonly stopButton = byId<HTMLButtonElement>("stop");
   private running = false;
 
-  constructor(private readonly to: Sending, draft: string) {
+  constructor(private readonly actions: ComposerActions, draft: string) {
     this.prompt.value = draft;
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.submit();
     });
     this.prompt.addEventListener("keydown", (event) => {
-      if (event.isComposing) return; // Enter chooses a word of an input method
+      if (event.isComposing) return; // Enter confirms an input method
       if (event.key === "Enter" && !event.shiftKey) {
         event.preventDefault();
         this.submit();
       } else if (event.key === "Escape" && this.running && this.prompt.value === "") {
         event.preventDefault();
-        to.stop();
+        actions.stop();
       }
     });
     this.prompt.addEventListener("input", () => this.changed());
-    this.stopButton.addEventListener("click", () => to.stop());
+    this.stopButton.addEventListener("click", () => actions.stop());
     this.changed();
-    this.turn(false);
+    this.setRunning(false);
   }
 
-  turn(running: boolean): void {
+  setRunning(running: boolean): void {
     this.running = running;
     this.stopButton.hidden = !running;
     this.sendButton.textContent = running ? "Steer" : "Send";
@@ -53,7 +53,7 @@ export class Composer {
     this.prompt.focus();
   }
 
-  /** Put behind what is there already. */
+  /** Appends a text to the draft. */
   add(text: string): void {
     const before = this.prompt.value;
     this.prompt.value = before && !before.endsWith("\n") ? `${before}\n${text}` : before + text;
@@ -62,8 +62,8 @@ export class Composer {
     this.prompt.setSelectionRange(this.prompt.value.length, this.prompt.value.length);
   }
 
-  /** What could not be sent comes back, unless something else was typed since. */
-  giveBack(text: string): void {
+  /** Restores a message that could not be sent, unless there is a new draft. */
+  restore(text: string): void {
     if (this.prompt.value !== "") return;
     this.prompt.value = text;
     this.changed();
@@ -74,13 +74,13 @@ export class Composer {
     if (text === "") return;
     this.prompt.value = "";
     this.changed();
-    this.to.send(text);
+    this.actions.send(text);
   }
 
   private changed(): void {
     this.prompt.style.height = "auto";
     this.prompt.style.height = `${Math.min(this.prompt.scrollHeight + 2, window.innerHeight / 3)}px`;
     this.sendButton.disabled = this.prompt.value.trim() === "";
-    this.to.keep(this.prompt.value);
+    this.actions.saveDraft(this.prompt.value);
   }
 }

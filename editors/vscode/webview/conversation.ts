@@ -1,5 +1,5 @@
-// The conversation: entries in order, at most one drawing a frame, and the end kept in sight while the person is there.
-import type { Entry, Growing } from "../src/core/entry";
+// Shows the entries in order, with at most one redraw per frame. It follows the end unless the user scrolls up.
+import type { Entry, DeltaField } from "../src/core/entry";
 import { byId, el } from "./dom";
 import { type View, view } from "./entries";
 
@@ -11,15 +11,15 @@ export class Log {
   private atEnd = true;
   private top = 0;
 
-  constructor(private readonly follow: (href: string) => void) {
+  constructor(private readonly openLink: (href: string) => void) {
     this.node.addEventListener("scroll", () => {
-      // Only a person scrolls up: what grows, or is laid out anew, leaves the top where it is.
+      // Only the user scrolls up; new text and a new layout keep scrollTop.
       const { scrollTop, scrollHeight, clientHeight } = this.node;
       if (scrollHeight - scrollTop - clientHeight < 40) this.atEnd = true;
       else if (scrollTop < this.top) this.atEnd = false;
       this.top = scrollTop;
     });
-    new ResizeObserver(() => this.stay()).observe(this.node);
+    new ResizeObserver(() => this.scrollToEnd()).observe(this.node);
   }
 
   reset(entries: Entry[]): void {
@@ -32,45 +32,45 @@ export class Log {
   }
 
   entry(entry: Entry): void {
-    const known = this.views.get(entry.id);
-    if (known?.kind === entry.kind) {
-      known.view.update(entry);
+    const existing = this.views.get(entry.id);
+    if (existing?.kind === entry.kind) {
+      existing.view.update(entry);
     } else {
-      const made = view(entry, this.follow);
-      if (known) known.view.node.replaceWith(made.node);
+      const made = view(entry, this.openLink);
+      if (existing) existing.view.node.replaceWith(made.node);
       else this.node.append(made.node);
       this.views.set(entry.id, { kind: entry.kind, view: made });
       this.node.querySelector(".welcome")?.remove();
     }
-    if (entry.kind === "user") this.atEnd = true; // who sends wants to see the answer
-    this.stay();
+    if (entry.kind === "user") this.atEnd = true; // show the reply
+    this.scrollToEnd();
   }
 
-  grow(id: string, field: Growing, text: string): void {
-    const known = this.views.get(id)?.view;
-    if (!known) return;
-    known.grow(field, text);
-    this.dirty.add(known);
+  append(id: string, field: DeltaField, text: string): void {
+    const existing = this.views.get(id)?.view;
+    if (!existing) return;
+    existing.append(field, text);
+    this.dirty.add(existing);
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
       for (const one of this.dirty) one.draw();
       this.dirty.clear();
-      this.stay();
+      this.scrollToEnd();
     });
   }
 
-  gone(id: string): void {
+  remove(id: string): void {
     this.views.get(id)?.view.node.remove();
     this.views.delete(id);
   }
 
-  /** The last thing that Codex said, for a screen reader. */
+  /** Returns the last message of Codex, for a screen reader. */
   lastWords(): string {
-    const said = [...this.node.querySelectorAll("article.assistant")].at(-1)?.textContent ?? "";
-    return said.length > 300 ? `${said.slice(0, 300)}…` : said;
+    const text = [...this.node.querySelectorAll("article.assistant")].at(-1)?.textContent ?? "";
+    return text.length > 300 ? `${text.slice(0, 300)}…` : text;
   }
 
-  stay(): void {
+  scrollToEnd(): void {
     if (this.atEnd) this.node.scrollTop = this.node.scrollHeight;
   }
 }
@@ -79,7 +79,7 @@ function welcome(): HTMLElement {
   return el(
     "div",
     { class: "welcome" },
-    el("p", {}, "Ask Codex about this folder, or have it change something."),
-    el("p", {}, "What it wants to do beyond the rules is asked here first. A message while it works steers it."),
+    el("p", {}, "Ask Codex about this folder, or let it change something."),
+    el("p", {}, "Codex asks here for approvals. A message during a turn steers it."),
   );
 }

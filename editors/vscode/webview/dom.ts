@@ -1,4 +1,4 @@
-// Elements, made one by one. No text is ever read as HTML here.
+// Creates elements. Texts are never parsed as HTML.
 type Child = Node | string;
 
 export function el<K extends keyof HTMLElementTagNameMap>(

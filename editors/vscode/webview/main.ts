@@ -1,5 +1,5 @@
-// The page of the chat: takes what the extension tells and shows it.
-import type { Ask } from "../src/core/serverRequest";
+// The script of the webview. It shows the messages of the extension.
+import type { ServerRequest } from "../src/core/serverRequest";
 import type { FromPage, ToPage } from "../src/view/messages";
 import { card } from "./requests";
 import { Composer } from "./composer";
@@ -8,56 +8,56 @@ import { setFolder } from "./entries";
 import { Log } from "./conversation";
 
 const vscode = acquireVsCodeApi<{ draft: string }>();
-const tell = (message: FromPage): void => vscode.postMessage(message);
+const post = (message: FromPage): void => vscode.postMessage(message);
 
-const log = new Log((href) => tell({ type: "open", href }));
+const log = new Log((href) => post({ type: "open", href }));
 const composer = new Composer(
   {
-    send: (text) => tell({ type: "send", text }),
-    stop: () => tell({ type: "stop" }),
-    keep: (draft) => void vscode.setState({ draft }),
+    send: (text) => post({ type: "send", text }),
+    stop: () => post({ type: "stop" }),
+    saveDraft: (draft) => void vscode.setState({ draft }),
   },
   vscode.getState()?.draft ?? "",
 );
-const cards = byId("asks");
+const cards = byId("requests");
 const announcement = byId("announce");
 const title = byId("title");
 const blocked = byId("blocked");
 
-blocked.querySelector("button")?.addEventListener("click", () => tell({ type: "unblock" }));
+blocked.querySelector("button")?.addEventListener("click", () => post({ type: "unblock" }));
 
 const announce = (text: string): void => {
   announcement.textContent = text;
 };
 
-function asks(list: Ask[]): void {
-  const had = document.activeElement?.closest<HTMLElement>(".ask")?.dataset["ask"];
-  const wanted = new Set(list.map((ask) => ask.id));
-  for (const node of [...cards.querySelectorAll<HTMLElement>(".ask")]) {
-    if (!wanted.has(node.dataset["ask"] ?? "")) node.remove();
+function showRequests(list: ServerRequest[]): void {
+  const focused = document.activeElement?.closest<HTMLElement>(".request")?.dataset["request"];
+  const ids = new Set(list.map((request) => request.id));
+  for (const node of [...cards.querySelectorAll<HTMLElement>(".request")]) {
+    if (!ids.has(node.dataset["request"] ?? "")) node.remove();
   }
-  for (const ask of list) {
-    // What is being filled in stays as it is.
-    if ([...cards.children].some((node) => (node as HTMLElement).dataset["ask"] === ask.id)) continue;
+  for (const request of list) {
+    // Keep the card: the user may be filling it in.
+    if ([...cards.children].some((node) => (node as HTMLElement).dataset["request"] === request.id)) continue;
     cards.append(
-      card(ask, {
-        answer: (id, choice, values) => tell({ type: "answer", id, choice, values }),
-        diff: (id) => tell({ type: "diff", id }),
-        open: (href) => tell({ type: "open", href }),
+      card(request, {
+        answer: (id, choice, values) => post({ type: "answer", id, choice, values }),
+        diff: (id) => post({ type: "diff", id }),
+        open: (href) => post({ type: "open", href }),
       }),
     );
-    announce(`Codex waits for your answer. ${ask.title} ${ask.command}`);
+    announce(`Codex waits for your answer. ${request.title} ${request.command}`);
   }
-  if (had !== undefined && !wanted.has(had)) composer.focus();
-  log.stay();
+  if (focused !== undefined && !ids.has(focused)) composer.focus();
+  log.scrollToEnd();
 }
 
-function turn(running: boolean): void {
-  composer.turn(running);
-  announce(running ? "Codex works." : `Codex has finished. ${log.lastWords()}`);
+function setRunning(running: boolean): void {
+  composer.setRunning(running);
+  announce(running ? "Codex is working." : `Codex has finished. ${log.lastWords()}`);
 }
 
-function named(text: string): void {
+function setTitle(text: string): void {
   title.textContent = text.split("\n")[0] ?? "";
   title.title = text;
   title.hidden = text === "";
@@ -69,9 +69,9 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
       const { state } = data;
       setFolder(state.folder);
       log.reset(state.entries);
-      asks(state.asks);
-      composer.turn(state.running);
-      named(state.title);
+      showRequests(state.requests);
+      composer.setRunning(state.running);
+      setTitle(state.title);
       blocked.hidden = state.blocked === null;
       composer.block(state.blocked !== null);
       const [text, button] = [blocked.querySelector("p"), blocked.querySelector("button")];
@@ -81,18 +81,18 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
     }
     case "entry":
       return log.entry(data.entry);
-    case "grow":
-      return log.grow(data.id, data.field, data.text);
-    case "gone":
-      return log.gone(data.id);
-    case "asks":
-      return asks(data.asks);
+    case "append":
+      return log.append(data.id, data.field, data.text);
+    case "remove":
+      return log.remove(data.id);
+    case "requests":
+      return showRequests(data.requests);
     case "running":
-      return turn(data.running);
+      return setRunning(data.running);
     case "title":
-      return named(data.title);
+      return setTitle(data.title);
     case "sent":
-      if (!data.ok) composer.giveBack(data.text);
+      if (!data.ok) composer.restore(data.text);
       return;
     case "draft":
       return composer.add(data.text);
@@ -101,4 +101,4 @@ window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   }
 });
 
-tell({ type: "ready" });
+post({ type: "ready" });

@@ -1,41 +1,41 @@
-// Draws markdown. While a text grows only its last block is drawn again: those before it can't change any more.
+// Draws Markdown. Appended text redraws only the last block, because earlier blocks are final.
 import { type Block, type Inline, parse } from "../src/core/markdown";
 import { el } from "./dom";
 
 export class Markdown {
   readonly node = el("div", { class: "markdown" });
   private text = "";
-  private settled = 0; // up to here nothing is read again
-  private open: Node[] = []; // what was drawn of the rest
-  private drawn = 0;
+  private finalLength = 0; // length of the text whose blocks are final
+  private lastNodes: Node[] = []; // nodes of the last block
+  private drawnLength = 0;
 
-  constructor(private readonly follow: (href: string) => void) {}
+  constructor(private readonly openLink: (href: string) => void) {}
 
   append(text: string): void {
     this.text += text;
   }
 
-  /** The whole text, as Codex has it in the end. */
+  /** Replaces the text. */
   set(text: string): void {
     if (text === this.text) return;
     if (!text.startsWith(this.text)) {
       this.node.replaceChildren();
-      this.settled = this.drawn = 0;
-      this.open = [];
+      this.finalLength = this.drawnLength = 0;
+      this.lastNodes = [];
     }
     this.text = text;
   }
 
   draw(): void {
-    if (this.drawn === this.text.length) return;
-    this.drawn = this.text.length;
-    for (const node of this.open) this.node.removeChild(node);
-    const placed = parse(this.text.slice(this.settled));
+    if (this.drawnLength === this.text.length) return;
+    this.drawnLength = this.text.length;
+    for (const node of this.lastNodes) this.node.removeChild(node);
+    const placed = parse(this.text.slice(this.finalLength));
     const nodes = placed.map(({ block }) => this.block(block));
     this.node.append(...nodes);
     const last = placed.at(-1);
-    this.open = nodes.slice(-1);
-    if (last) this.settled += last.at;
+    this.lastNodes = nodes.slice(-1);
+    if (last) this.finalLength += last.at;
   }
 
   private block(block: Block): HTMLElement {
@@ -43,7 +43,7 @@ export class Markdown {
       case "paragraph":
         return el("p", {}, ...this.inlines(block.children));
       case "heading":
-        // The page has headings of its own above these.
+        // The webview uses h1 and h2 itself.
         return el(block.level <= 1 ? "h3" : block.level === 2 ? "h4" : "h5", {}, ...this.inlines(block.children));
       case "code":
         return code(block.text, block.lang);
@@ -64,7 +64,7 @@ export class Markdown {
     }
   }
 
-  /** A list whose items are single paragraphs is drawn tight. */
+  /** Draws the first paragraph of a list item without paragraph margins. */
   private item(blocks: Block[]): Node[] {
     const [first, ...rest] = blocks;
     if (first?.type !== "paragraph") return blocks.map((b) => this.block(b));
@@ -85,7 +85,7 @@ export class Markdown {
           link.href = node.href;
           link.addEventListener("click", (event) => {
             event.preventDefault();
-            this.follow(node.href);
+            this.openLink(node.href);
           });
           return link;
         }
@@ -98,7 +98,7 @@ export class Markdown {
 
 function code(text: string, lang: string): HTMLElement {
   const pre = el("pre", { label: lang ? `Code, ${lang}` : "Code" }, el("code", {}, text));
-  pre.tabIndex = 0; // it scrolls sideways, by the keyboard too
+  pre.tabIndex = 0; // so that the keyboard can scroll it
   const copy = el("button", { type: "button", class: "copy", label: "Copy the code" }, "Copy");
   copy.addEventListener("click", () => {
     void navigator.clipboard.writeText(text).then(() => {

@@ -1,9 +1,9 @@
-// The questions that wait for the person.
-import type { Ask, Choice, Field, Values } from "../src/core/serverRequest";
+// The cards of pending requests.
+import type { ServerRequest, Choice, Field, Values } from "../src/core/serverRequest";
 import { button, el } from "./dom";
 import { fileRow } from "./entries";
 
-export interface Answering {
+export interface RequestActions {
   answer(id: string, choice: Choice, values: Values): void;
   diff(id: string): void;
   open(href: string): void;
@@ -11,45 +11,45 @@ export interface Answering {
 
 const labels: Record<Choice, string> = { accept: "Accept", acceptForSession: "Accept for Session", decline: "Decline", submit: "Answer" };
 
-export function card(ask: Ask, to: Answering): HTMLElement {
-  const node = el("form", { class: "ask", role: "group", label: `${ask.title} ${ask.command}`.trim() });
-  node.dataset["ask"] = ask.id;
-  node.append(el("h3", {}, ask.title));
-  if (ask.reason) node.append(el("p", { class: "reason" }, ask.reason));
-  if (ask.command) {
-    const pre = el("pre", { class: "command", label: "The command" }, el("code", {}, ask.command));
+export function card(request: ServerRequest, actions: RequestActions): HTMLElement {
+  const node = el("form", { class: "request", role: "group", label: `${request.title} ${request.command}`.trim() });
+  node.dataset["request"] = request.id;
+  node.append(el("h3", {}, request.title));
+  if (request.reason) node.append(el("p", { class: "reason" }, request.reason));
+  if (request.command) {
+    const pre = el("pre", { class: "command", label: "The command" }, el("code", {}, request.command));
     pre.tabIndex = 0;
     node.append(pre);
   }
-  if (ask.details) node.append(el("pre", { class: "details" }, ask.details));
-  for (const file of ask.files) node.append(fileRow(file));
-  if (ask.cwd) node.append(el("p", { class: "cwd", title: ask.cwd }, "in ", el("code", {}, ask.cwd)));
-  if (ask.url) {
-    const link = el("a", { title: ask.url }, ask.url);
-    link.href = ask.url;
+  if (request.details) node.append(el("pre", { class: "details" }, request.details));
+  for (const file of request.files) node.append(fileRow(file));
+  if (request.cwd) node.append(el("p", { class: "cwd", title: request.cwd }, "in ", el("code", {}, request.cwd)));
+  if (request.url) {
+    const link = el("a", { title: request.url }, request.url);
+    link.href = request.url;
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      to.open(ask.url);
+      actions.open(request.url);
     });
     node.append(el("p", {}, link));
   }
-  const inputs = ask.fields.map((field) => input(ask.id, field));
-  node.append(...inputs.map((one) => one.node));
+  const inputs = request.fields.map((field) => input(request.id, field));
+  node.append(...inputs.map((input) => input.node));
 
-  const values = (): Values => Object.fromEntries(inputs.map((one) => [one.id, one.value()]));
+  const values = (): Values => Object.fromEntries(inputs.map((input) => [input.id, input.value()]));
   const row = el("div", { class: "row" });
-  for (const choice of ask.choices) {
+  for (const choice of request.choices) {
     const main = choice === "accept" || choice === "submit";
-    const one = el("button", { type: main ? "submit" : "button", class: main ? "" : "secondary" }, labels[choice]);
-    one.dataset["choice"] = choice;
-    if (!main) one.addEventListener("click", () => to.answer(ask.id, choice, values()));
-    row.append(one);
+    const input = el("button", { type: main ? "submit" : "button", class: main ? "" : "secondary" }, labels[choice]);
+    input.dataset["choice"] = choice;
+    if (!main) input.addEventListener("click", () => actions.answer(request.id, choice, values()));
+    row.append(input);
   }
-  if (ask.kind === "patch") row.append(button("Show Diff", "secondary", () => to.diff(ask.id)));
+  if (request.kind === "patch") row.append(button("Show Diff", "secondary", () => actions.diff(request.id)));
   node.append(row);
   node.addEventListener("submit", (event) => {
     event.preventDefault();
-    to.answer(ask.id, ask.choices[0] ?? "decline", values());
+    actions.answer(request.id, request.choices[0] ?? "decline", values());
   });
   return node;
 }
@@ -60,9 +60,9 @@ interface Input {
   value(): string;
 }
 
-function input(ask: string, field: Field): Input {
+function input(request: string, field: Field): Input {
   const { id } = field;
-  const name = `${ask}/${id}`;
+  const name = `${request}/${id}`;
   const legend = field.question || field.label;
   if (field.type === "choice") {
     const free = el("input", { type: "text", label: "Another answer", class: "free" });

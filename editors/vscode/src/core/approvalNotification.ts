@@ -1,25 +1,26 @@
-// An approval in the one line of a notification.
-import type { Ask, Choice } from "./serverRequest";
-import { relative } from "./text";
+// Formats an approval as a notification, which has one line.
+import type { ServerRequest, Choice } from "./serverRequest";
+import { relativePath } from "./text";
 
-export interface Notice {
+export interface ApprovalNotification {
   text: string;
-  /** What may be answered right there: nothing, where the line does not show all that is decided. */
+  /** The buttons. Empty if the text does not show the whole request; the user then answers in the chat. */
   choices: Choice[];
 }
 
-const longest = 300;
+const maxLen = 300;
 
-export function noticeOf(ask: Ask, folder: string): Notice {
-  const what = ask.command || ask.files.map((file) => relative(folder, file.path)).join(", ");
-  const where = ask.cwd ? ` (in ${ask.cwd})` : "";
-  const why = ask.reason ? ` — ${ask.reason}` : "";
-  const details = ask.kind === "command" && ask.details !== "" ? ` — ${ask.details.replaceAll("\n", "; ")}` : "";
-  const text = `Codex: ${ask.title} ${what}${where}${why}${details}`;
-  // VS Code makes links of [text](address) in a notification, those that run commands too.
-  const whole = what !== "" && (ask.details === "" || details !== "") && text.length <= longest && !text.includes("\n") && !text.includes("](");
-  const answerable = ask.fields.length === 0 && ask.url === "" && ask.kind !== "permissions";
-  return whole && answerable ? { text, choices: ask.choices } : { text: `Codex: ${unlinked(ask.title)} It is in the chat.`, choices: [] };
+export function toNotification(request: ServerRequest, folder: string): ApprovalNotification {
+  const what = request.command || request.files.map((file) => relativePath(folder, file.path)).join(", ");
+  const where = request.cwd ? ` (in ${request.cwd})` : "";
+  const why = request.reason ? ` — ${request.reason}` : "";
+  const details = request.kind === "command" && request.details !== "" ? ` — ${request.details.replaceAll("\n", "; ")}` : "";
+  const text = `Codex: ${request.title} ${what}${where}${why}${details}`;
+  // VS Code renders [text](address) in a notification as a link, even one that runs a command.
+  const whole = what !== "" && (request.details === "" || details !== "") && text.length <= maxLen && !text.includes("\n") && !text.includes("](");
+  const answerable = request.fields.length === 0 && request.url === "" && request.kind !== "permissions";
+  return whole && answerable ? { text, choices: request.choices } : { text: `Codex: ${escapeLinks(request.title)} Answer in the chat.`, choices: [] };
 }
 
-export const unlinked = (text: string): string => text.replaceAll("](", "] (");
+/** Prevents VS Code from rendering links. */
+export const escapeLinks = (text: string): string => text.replaceAll("](", "] (");

@@ -1,34 +1,34 @@
-// Puts what grows together, so that a thousand deltas a second are some sixty messages to the page.
-import type { Growing } from "./entry";
+// Merges deltas, so that a thousand deltas a second become about sixty messages to the webview.
+import type { DeltaField } from "./entry";
 
-interface Growth {
+interface Delta {
   id: string;
-  field: Growing;
+  field: DeltaField;
   text: string;
 }
 
-export class Batch {
-  private waiting: Growth[] = [];
+export class DeltaBatch {
+  private pending: Delta[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
-    private readonly tell: (growth: Growth) => void,
-    private readonly every = 16,
+    private readonly send: (delta: Delta) => void,
+    private readonly intervalMs = 16,
   ) {}
 
-  add(id: string, field: Growing, text: string): void {
-    const last = this.waiting.at(-1);
+  add(id: string, field: DeltaField, text: string): void {
+    const last = this.pending.at(-1);
     if (last?.id === id && last.field === field) last.text += text;
-    else this.waiting.push({ id, field, text });
-    this.timer ??= setTimeout(() => this.flush(), this.every);
+    else this.pending.push({ id, field, text });
+    this.timer ??= setTimeout(() => this.flush(), this.intervalMs);
   }
 
-  /** Everything that waits is told now: what comes next must not overtake it. */
+  /** Sends all pending deltas. Call it before any other message, to keep the order. */
   flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const waiting = this.waiting;
-    this.waiting = [];
-    for (const growth of waiting) this.tell(growth);
+    const pending = this.pending;
+    this.pending = [];
+    for (const delta of pending) this.send(delta);
   }
 }

@@ -1,7 +1,7 @@
-// What the chat shows, entry by entry: plain data that goes to the page as it is.
+// The entries of the chat. They are plain data, which the extension posts to the webview.
 export type State = "running" | "done" | "failed" | "declined";
 
-export interface FileLine {
+export interface FileChange {
   path: string;
   kind: "add" | "delete" | "update";
   added: number;
@@ -13,9 +13,9 @@ export type Entry =
   | { kind: "assistant"; id: string; text: string }
   | { kind: "reasoning"; id: string; text: string }
   | { kind: "command"; id: string; command: string; cwd: string; output: string; exitCode: number | null; state: State }
-  | { kind: "patch"; id: string; files: FileLine[]; state: State }
+  | { kind: "patch"; id: string; files: FileChange[]; state: State }
   | { kind: "tool"; id: string; name: string; input: string; output: string; state: State }
   | { kind: "notice"; id: string; level: "info" | "warning" | "error"; text: string };
 
-/** The text of an entry that grows while a turn runs. */
-export type Growing = "text" | "output";
+/** The field of an entry that receives deltas. */
+export type DeltaField = "text" | "output";

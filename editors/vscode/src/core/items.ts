@@ -1,13 +1,13 @@
-// From an item of Codex's to an entry of the chat.
-import type { Entry, FileLine, State } from "./entry";
+// Converts Codex's items to entries of the chat.
+import type { Entry, FileChange, State } from "./entry";
 import type { Change, ContentItem, Item, UserInput } from "./protocol";
 
-/** The entry of an item; undefined for what is not shown. */
-export function entryOf(item: Item): Entry | undefined {
+/** Returns the entry of an item, or undefined for an item that the chat does not show. */
+export function toEntry(item: Item): Entry | undefined {
   const id = item.id;
   switch (item.type) {
     case "userMessage":
-      return { kind: "user", id, text: said(item.content ?? []), pending: false };
+      return { kind: "user", id, text: userText(item.content ?? []), pending: false };
     case "agentMessage":
     case "plan":
       return { kind: "assistant", id, text: item.text ?? "" };
@@ -15,46 +15,47 @@ export function entryOf(item: Item): Entry | undefined {
       return { kind: "reasoning", id, text: [...(item.summary ?? [])].join("\n\n") };
     case "commandExecution":
       return {
-        kind: "command", id, command: bare(item.command ?? ""), cwd: item.cwd ?? "",
+        kind: "command", id, command: stripShell(item.command ?? ""), cwd: item.cwd ?? "",
         output: item.aggregatedOutput ?? "", exitCode: item.exitCode ?? null, state: state(item.status),
       };
     case "fileChange":
-      return { kind: "patch", id, files: (item.changes ?? []).map(fileLine), state: state(item.status) };
+      return { kind: "patch", id, files: (item.changes ?? []).map(countChanges), state: state(item.status) };
     case "mcpToolCall":
       return {
         kind: "tool", id, name: `${item.server ?? ""}: ${item.tool ?? ""}`, input: json(item.arguments),
-        output: item.error?.message ?? texts(item.result?.content), state: state(item.status),
+        output: item.error?.message ?? contentText(item.result?.content), state: state(item.status),
       };
     case "dynamicToolCall":
       return {
         kind: "tool", id, name: item.namespace ? `${item.namespace}: ${item.tool ?? ""}` : (item.tool ?? ""), input: json(item.arguments),
-        output: texts(item.contentItems), state: state(item.status),
+        output: contentText(item.contentItems), state: state(item.status),
       };
     case "webSearch":
       return { kind: "tool", id, name: "web search", input: item.query ?? "", output: "", state: state(item.status ?? "completed") };
     case "contextCompaction":
-      return { kind: "notice", id, level: "info", text: "The conversation so far was summed up to make room." };
+      return { kind: "notice", id, level: "info", text: "Codex compacted the conversation." };
     case "enteredReviewMode":
-      return { kind: "notice", id, level: "info", text: "A review begins." };
+      return { kind: "notice", id, level: "info", text: "A review started." };
     case "exitedReviewMode":
-      return { kind: "notice", id, level: "info", text: "The review has ended." };
+      return { kind: "notice", id, level: "info", text: "The review is complete." };
     default:
       return undefined;
   }
 }
 
-/** A command without the shell that Codex starts it with. */
-export function bare(command: string): string {
+/** Removes the shell that Codex runs a command in. */
+export function stripShell(command: string): string {
   const match = /^(?:\/\S*\/)?(?:ba|z|da)?sh -l?c (.*)$/s.exec(command);
   const inner = match?.[1];
   if (inner === undefined) return command;
   if (/^(?:'[^']*'|\\')+$/.test(inner)) return inner.replace(/'([^']*)'|\\'/g, (piece, text: string | undefined) => text ?? piece.slice(1));
   const double = /^"([^"\\$`!]*)"$/s.exec(inner);
   if (double) return double[1] ?? "";
-  return /^[\w./:=@%+-]+$/.test(inner) ? inner : command; // quoted in a way that is not taken apart here
+  return /^[\w./:=@%+-]+$/.test(inner) ? inner : command; // unknown quoting: keep the shell
 }
 
-export function fileLine(change: Change): FileLine {
+/** Counts the added and removed lines of a change. */
+export function countChanges(change: Change): FileChange {
   const lines = change.diff === "" ? [] : change.diff.replace(/\n$/, "").split("\n");
   const kind = change.kind.type;
   if (kind === "add") return { path: change.path, kind, added: lines.length, removed: 0 };
@@ -83,7 +84,7 @@ function state(status: string | undefined): State {
   }
 }
 
-function said(content: (UserInput | string)[]): string {
+function userText(content: (UserInput | string)[]): string {
   return content
     .map((part) => {
       if (typeof part === "string") return part;
@@ -93,7 +94,7 @@ function said(content: (UserInput | string)[]): string {
     .join("\n");
 }
 
-function texts(content: ContentItem[] | null | undefined): string {
+function contentText(content: ContentItem[] | null | undefined): string {
   return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join("\n");
 }
 

@@ -1,5 +1,5 @@
-// The markdown that models write, as a tree of plain data. Whoever draws it makes an element for each node and
-// puts text in as text: nothing here is ever read as HTML.
+// Parses the Markdown of models to a tree of plain data. The webview creates an element for each node and sets text as
+// text; HTML is never parsed.
 export type Inline =
   | { type: "text"; text: string }
   | { type: "code"; text: string }
@@ -16,19 +16,19 @@ export type Block =
   | { type: "table"; head: Inline[][]; rows: Inline[][][] }
   | { type: "rule" };
 
-/** A block, and where in the text it begins: what stands before the last block does not change when text is added. */
-export interface Placed {
+/** A block and its offset in the text. Appended text changes only the last block. */
+export interface PositionedBlock {
   block: Block;
   at: number;
 }
 
-/** Deeper than this, text is text. */
+/** The maximal depth of nested blocks and spans; deeper markup stays text. */
 const maxDepth = 12;
 
-/** Emphasis, code and links are no longer than this: each place is looked at that far, and no further. */
+/** The maximal length of emphasis, code and links. It bounds the work for each position. */
 const maxSpan = 2048;
 
-export function parse(text: string): Placed[] {
+export function parse(text: string): PositionedBlock[] {
   const lines: { text: string; at: number }[] = [];
   let at = 0;
   for (const line of text.split("\n")) {
@@ -47,8 +47,8 @@ const item = /^(\s{0,3})([-*+]|\d{1,9}[.)])(\s+|$)(.*)$/;
 const quote = /^ {0,3}> ?(.*)$/;
 const delimiter = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
-function blocks(lines: Line[], depth: number): Placed[] {
-  const out: Placed[] = [];
+function blocks(lines: Line[], depth: number): PositionedBlock[] {
+  const out: PositionedBlock[] = [];
   let i = 0;
   while (i < lines.length) {
     const line = lines[i]!;
@@ -114,7 +114,7 @@ function list(lines: Line[], from: number, depth: number): [Block, number] {
       const { text, at } = lines[i]!;
       const spaces = text.length - text.trimStart().length;
       if (text.trim() === "") {
-        // An empty line belongs to the item when what follows is indented, and to the list when another item does.
+        // An empty line belongs to the item if the next line is indented, and to the list if another item follows.
         const next = lines.slice(i).find((l) => l.text.trim() !== "")?.text ?? "";
         if (next.length - next.trimStart().length < Math.min(indent, 2) ) break;
         inner.push({ text: "", at });
@@ -139,8 +139,8 @@ function cells(line: string): Inline[][] {
   return line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => inline(cell.trim()));
 }
 
-// Only these are followed; everything else that looks like a link is its text.
-const target = /^(?:https?:\/\/[^\s<>]+|mailto:[^\s<>]+)$/i;
+// Only these become links; other links become their text.
+const allowedLink = /^(?:https?:\/\/[^\s<>]+|mailto:[^\s<>]+)$/i;
 
 export function inline(text: string, depth = 0): Inline[] {
   const out: Inline[] = [];
@@ -169,18 +169,18 @@ export function inline(text: string, depth = 0): Inline[] {
       out.push({ type: "code", text: match[2]!.replaceAll("\n", " ").replace(/^ (.*\S.*) $/, "$1") });
       i += match[0].length;
     } else if (char === "`") {
-      const run = /^`+/.exec(rest)![0]; // no code: the whole run is text
+      const run = /^`+/.exec(rest)![0]; // not code: the whole run is text
       plain += run;
       i += run.length;
-    } else if (depth < maxDepth && (match = /^(\*\*\*|___)(?=[^\s*_])([\s\S]*?[^\s*_])\1/.exec(rest)) && word(text, i, match)) {
+    } else if (depth < maxDepth && (match = /^(\*\*\*|___)(?=[^\s*_])([\s\S]*?[^\s*_])\1/.exec(rest)) && isDelimiter(text, i, match)) {
       flush();
       out.push({ type: "strong", children: [{ type: "em", children: inline(match[2]!, depth + 2) }] });
       i += match[0].length;
-    } else if (depth < maxDepth && (match = /^(\*\*|__)(?=[^\s*_])([\s\S]*?[^\s])\1(?!\*)/.exec(rest)) && word(text, i, match)) {
+    } else if (depth < maxDepth && (match = /^(\*\*|__)(?=[^\s*_])([\s\S]*?[^\s])\1(?!\*)/.exec(rest)) && isDelimiter(text, i, match)) {
       flush();
       out.push({ type: "strong", children: inline(match[2]!, depth + 1) });
       i += match[0].length;
-    } else if (depth < maxDepth && (match = /^([*_])(?=[^\s*_])([^*_]*?[^\s*_])\1/.exec(rest)) && word(text, i, match)) {
+    } else if (depth < maxDepth && (match = /^([*_])(?=[^\s*_])([^*_]*?[^\s*_])\1/.exec(rest)) && isDelimiter(text, i, match)) {
       flush();
       out.push({ type: "em", children: inline(match[2]!, depth + 1) });
       i += match[0].length;
@@ -191,7 +191,7 @@ export function inline(text: string, depth = 0): Inline[] {
     } else if ((match = /^!?\[((?:[^\][]|\[[^\]]*\])*)\]\(\s*<?([^\s()<>]*(?:\([^\s()]*\))?[^\s()<>]*)>?(?:\s+"[^"]*")?\s*\)/.exec(rest)) && depth < maxDepth) {
       flush();
       const children = inline(match[1]!, depth + 1);
-      if (target.test(match[2]!)) out.push({ type: "link", href: match[2]!, children });
+      if (allowedLink.test(match[2]!)) out.push({ type: "link", href: match[2]!, children });
       else out.push(...children);
       i += match[0].length;
     } else if ((match = /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/i.exec(rest)) || (match = /^(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]*_])/i.exec(rest))) {
@@ -208,8 +208,8 @@ export function inline(text: string, depth = 0): Inline[] {
   return out;
 }
 
-/** snake_case_names are words: an underscore within one emphasises nothing. */
-function word(text: string, at: number, match: RegExpExecArray): boolean {
+/** Reports whether a match is emphasis. An underscore within a word, as in snake_case, is not. */
+function isDelimiter(text: string, at: number, match: RegExpExecArray): boolean {
   if (!match[1]!.startsWith("_")) return true;
   return !/\w/.test(text[at - 1] ?? "") && !/\w/.test(text[at + match[0].length] ?? "");
 }

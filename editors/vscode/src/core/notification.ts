@@ -1,21 +1,21 @@
-// Codex's notifications, reduced to what a conversation has to do with them.
-import type { Growing } from "./entry";
+// Converts notifications of Codex and the bridge to the ones that a session uses.
+import type { DeltaField } from "./entry";
 import type { Change, Item, Turn } from "./protocol";
 import type { Id } from "../rpc/peer";
 
-export type Told =
-  | { what: "item"; threadId: string; item: Item }
-  | { what: "delta"; threadId: string; itemId: string; field: Growing; text: string }
-  | { what: "turn"; threadId: string; turnId: string }
-  | { what: "completed"; threadId: string; turnId: string; status: Turn["status"]; error: string }
-  | { what: "named"; threadId: string; name: string }
-  | { what: "error"; threadId: string; text: string; willRetry: boolean }
-  | { what: "warning"; threadId: string | null; text: string }
-  | { what: "resolved"; id: Id }
-  | { what: "hooks" }
-  | { what: "listed" }
-  | { what: "log"; text: string }
-  | { what: "nothing" };
+export type Notification =
+  | { type: "item"; threadId: string; item: Item }
+  | { type: "delta"; threadId: string; itemId: string; field: DeltaField; text: string }
+  | { type: "turnStarted"; threadId: string; turnId: string }
+  | { type: "turnCompleted"; threadId: string; turnId: string; status: Turn["status"]; error: string }
+  | { type: "renamed"; threadId: string; name: string }
+  | { type: "error"; threadId: string; text: string; willRetry: boolean }
+  | { type: "warning"; threadId: string | null; text: string }
+  | { type: "resolved"; id: Id }
+  | { type: "statusChanged" }
+  | { type: "threadsChanged" }
+  | { type: "log"; text: string }
+  | { type: "ignored" };
 
 interface Params {
   threadId: string;
@@ -35,52 +35,52 @@ interface Params {
   verdict: string;
 }
 
-export function events(method: string, raw: unknown): Told {
+export function parseNotification(method: string, raw: unknown): Notification {
   const p = (raw ?? {}) as Params;
   const { threadId } = p;
   switch (method) {
     case "item/started":
     case "item/completed":
-      return { what: "item", threadId, item: p.item };
+      return { type: "item", threadId, item: p.item };
     case "item/fileChange/patchUpdated":
-      return { what: "item", threadId, item: { type: "fileChange", id: p.itemId, changes: p.changes, status: "inProgress" } };
+      return { type: "item", threadId, item: { type: "fileChange", id: p.itemId, changes: p.changes, status: "inProgress" } };
     case "item/agentMessage/delta":
     case "item/plan/delta":
     case "item/reasoning/summaryTextDelta":
-      return { what: "delta", threadId, itemId: p.itemId, field: "text", text: p.delta };
+      return { type: "delta", threadId, itemId: p.itemId, field: "text", text: p.delta };
     case "item/reasoning/summaryPartAdded":
-      return { what: "delta", threadId, itemId: p.itemId, field: "text", text: "\n\n" };
+      return { type: "delta", threadId, itemId: p.itemId, field: "text", text: "\n\n" };
     case "item/commandExecution/outputDelta":
-      return { what: "delta", threadId, itemId: p.itemId, field: "output", text: p.delta };
+      return { type: "delta", threadId, itemId: p.itemId, field: "output", text: p.delta };
     case "item/mcpToolCall/progress":
-      return { what: "delta", threadId, itemId: p.itemId, field: "output", text: `${p.message}\n` };
+      return { type: "delta", threadId, itemId: p.itemId, field: "output", text: `${p.message}\n` };
     case "turn/started":
-      return { what: "turn", threadId, turnId: p.turn.id };
+      return { type: "turnStarted", threadId, turnId: p.turn.id };
     case "turn/completed":
-      return { what: "completed", threadId, turnId: p.turn.id, status: p.turn.status, error: p.turn.error?.message ?? "" };
+      return { type: "turnCompleted", threadId, turnId: p.turn.id, status: p.turn.status, error: p.turn.error?.message ?? "" };
     case "thread/name/updated":
-      return { what: "named", threadId, name: p.threadName ?? "" };
+      return { type: "renamed", threadId, name: p.threadName ?? "" };
     case "error":
-      return { what: "error", threadId, text: p.error.message, willRetry: p.willRetry };
+      return { type: "error", threadId, text: p.error.message, willRetry: p.willRetry };
     case "warning":
     case "guardianWarning":
-      return { what: "warning", threadId: threadId ?? null, text: p.message };
+      return { type: "warning", threadId: threadId ?? null, text: p.message };
     case "configWarning":
-      return { what: "warning", threadId: null, text: p.details ? `${p.summary} ${p.details}` : p.summary };
+      return { type: "warning", threadId: null, text: p.details ? `${p.summary} ${p.details}` : p.summary };
     case "serverRequest/resolved":
-      return { what: "resolved", id: p.requestId };
+      return { type: "resolved", id: p.requestId };
     case "bridge/hooks/state":
     case "bridge/config/changed":
-      return { what: "hooks" };
+      return { type: "statusChanged" };
     case "bridge/policy/applied":
-      return { what: "log", text: `policy: ${p.verdict} ${p.method}: ${JSON.stringify(raw)}` };
+      return { type: "log", text: `policy: ${p.verdict} ${p.method}: ${JSON.stringify(raw)}` };
     case "deprecationNotice":
-      return { what: "log", text: p.summary };
+      return { type: "log", text: p.summary };
     case "thread/archived":
     case "thread/unarchived":
     case "thread/deleted":
-      return { what: "listed" };
+      return { type: "threadsChanged" };
     default:
-      return { what: "nothing" };
+      return { type: "ignored" };
   }
 }

@@ -1,29 +1,29 @@
-// What a file is after a change that Codex proposes. The hunks of an update come without a file header.
+// Computes both sides of a proposed change. The hunks of an update have no file header.
 import type { Change } from "./protocol";
 
-export interface Sides {
+export interface DiffSides {
   path: string;
-  /** Where the file is afterwards, if it moves. */
+  /** The new path, if the file moves. */
   moved: string | null;
   before: string;
   after: string;
-  /** The hunks do not fit the file as it is now; after is the text of the change itself. */
-  unclear: boolean;
+  /** Whether the hunks do not fit the current file. Then after is the text of the diff. */
+  doesNotApply: boolean;
 }
 
-export function sides(change: Change, current: string): Sides {
+export function toDiffSides(change: Change, current: string): DiffSides {
   const { path } = change;
   switch (change.kind.type) {
     case "add":
-      return { path, moved: null, before: current, after: change.diff, unclear: false };
+      return { path, moved: null, before: current, after: change.diff, doesNotApply: false };
     case "delete":
-      return { path, moved: null, before: current || change.diff, after: "", unclear: false };
+      return { path, moved: null, before: current || change.diff, after: "", doesNotApply: false };
     case "update": {
       const after = apply(current, change.diff);
       const moved = change.kind.move_path;
       return after === undefined
-        ? { path, moved, before: current, after: change.diff, unclear: true }
-        : { path, moved, before: current, after, unclear: false };
+        ? { path, moved, before: current, after: change.diff, doesNotApply: true }
+        : { path, moved, before: current, after, doesNotApply: false };
     }
   }
 }
@@ -34,7 +34,7 @@ interface Hunk {
   new: string[];
 }
 
-/** The text with the hunks of a unified diff, or undefined when they do not fit it. */
+/** Applies a unified diff. Returns undefined if it does not fit. */
 export function apply(text: string, diff: string): string | undefined {
   const hunks = parse(diff);
   if (!hunks) return undefined;
@@ -43,7 +43,7 @@ export function apply(text: string, diff: string): string | undefined {
   const result: string[] = [];
   let from = 0;
   for (const hunk of hunks) {
-    const at = locate(lines, hunk, from);
+    const at = findHunk(lines, hunk, from);
     if (at === undefined) return undefined;
     result.push(...lines.slice(from, at), ...hunk.new);
     from = at + hunk.old.length;
@@ -52,8 +52,8 @@ export function apply(text: string, diff: string): string | undefined {
   return result.join(crlf ? "\r\n" : "\n");
 }
 
-/** Where the hunk's old lines stand: at its own line, else at the nearest place behind what came before. */
-function locate(lines: string[], hunk: Hunk, from: number): number | undefined {
+/** Returns the index of the hunk's old lines: at the hunk's line, else at the nearest match after the previous hunk. */
+function findHunk(lines: string[], hunk: Hunk, from: number): number | undefined {
   const fits = (at: number): boolean => at >= from && at + hunk.old.length <= lines.length && hunk.old.every((line, i) => lines[at + i] === line);
   if (hunk.old.length === 0) return Math.min(Math.max(hunk.at, from), lines.length);
   for (let away = 0; away <= lines.length; away++) {
@@ -69,7 +69,7 @@ function parse(diff: string): Hunk[] | undefined {
   for (const line of diff.replace(/\n\nMoved to: [^\n]*\n?$/, "").replace(/\n$/, "").split("\n")) {
     const head = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@/.exec(line);
     if (head) {
-      // With a count of 0 the line is the one before.
+      // With a count of 0, the hunk follows the line.
       hunk = { at: Number(head[1]) - (head[2] === "0" ? 0 : 1), old: [], new: [] };
       hunks.push(hunk);
       continue;
@@ -89,9 +89,9 @@ function parse(diff: string): Hunk[] | undefined {
         hunk.old.push(line.slice(1));
         hunk.new.push(line.slice(1));
         break;
-      case "\\": // "No newline at end of file" speaks of the line before
+      case "\\": // "No newline at end of file" refers to the previous line
         break;
-      case undefined: // an empty line whose blank was lost on the way
+      case undefined: // an empty context line without its leading blank
         hunk.old.push("");
         hunk.new.push("");
         break;

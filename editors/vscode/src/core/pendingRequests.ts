@@ -1,63 +1,63 @@
-// The questions that wait for a person. Each is answered exactly once; what nobody answers any more is declined.
-import { type Ask, answerOf, askOf, type Choice, type Values } from "./serverRequest";
+// The requests of the server that wait for the user. Each gets exactly one response; a cancelled request is declined.
+import { type ServerRequest, toResponse, toServerRequest, type Choice, type Values } from "./serverRequest";
 import type { Change } from "./protocol";
 import type { Id } from "../rpc/peer";
 
-interface Waiting {
-  ask: Ask;
+interface PendingRequest {
+  request: ServerRequest;
   id: Id;
   params: unknown;
   changes: Change[];
   answer(value: unknown): void;
 }
 
-export class Questions {
-  private readonly waiting = new Map<string, Waiting>();
+export class PendingRequests {
+  private readonly pending = new Map<string, PendingRequest>();
   private count = 0;
 
-  constructor(private readonly changed: (asks: Ask[]) => void) {}
+  constructor(private readonly changed: (requests: ServerRequest[]) => void) {}
 
-  list(): Ask[] {
-    return [...this.waiting.values()].map((w) => w.ask);
+  list(): ServerRequest[] {
+    return [...this.pending.values()].map((w) => w.request);
   }
 
   changes(id: string): Change[] {
-    return this.waiting.get(id)?.changes ?? [];
+    return this.pending.get(id)?.changes ?? [];
   }
 
-  /** undefined: the method is no question. */
-  take(id: Id, method: string, params: unknown, changes: Change[]): Promise<unknown> | undefined {
-    // Of its own: an app-server that is started anew counts from 0 again, and a notification of the one before must answer nothing.
-    const key = `ask-${++this.count}`;
-    const ask = askOf(key, method, params, changes);
-    if (!ask) return undefined;
+  /** Adds a request; the promise is its response. Returns undefined if the user can't answer this method. */
+  add(id: Id, method: string, params: unknown, changes: Change[]): Promise<unknown> | undefined {
+    // A restarted app-server reuses request ids. With its own key, an old notification can't answer a new request.
+    const key = `request-${++this.count}`;
+    const request = toServerRequest(key, method, params, changes);
+    if (!request) return undefined;
     return new Promise((answer) => {
-      this.waiting.set(key, { ask, id, params, changes, answer });
+      this.pending.set(key, { request, id, params, changes, answer });
       this.changed(this.list());
     });
   }
 
-  /** False when the question is not there any more. */
+  /** Responds to a request. Returns false if it is no longer pending. */
   answer(id: string, choice: Choice, values: Values): boolean {
-    const one = this.waiting.get(id);
-    if (!one) return false;
-    this.waiting.delete(id);
-    one.answer(answerOf(one.ask, one.params, choice, values));
+    const entry = this.pending.get(id);
+    if (!entry) return false;
+    this.pending.delete(id);
+    entry.answer(toResponse(entry.request, entry.params, choice, values));
     this.changed(this.list());
     return true;
   }
 
-  /** Codex does not want to know any more. Its answer is of no use, and is no. */
-  withdraw(id: Id): void {
-    for (const [key, one] of this.waiting) {
-      if (one.id === id) this.answer(key, "decline", {}); // 1 and "1" are two questions
+  /** Removes a request that Codex has resolved (serverRequest/resolved). Codex ignores its response. */
+  resolve(id: Id): void {
+    for (const [key, entry] of this.pending) {
+      if (entry.id === id) this.answer(key, "decline", {}); // 1 and "1" are different ids
     }
   }
 
-  /** Those that fit are declined. */
-  drop(fits: (ask: Ask) => boolean): void {
-    for (const ask of this.list()) {
-      if (fits(ask)) this.answer(ask.id, "decline", {});
+  /** Declines the matching requests. */
+  declineAll(matches: (request: ServerRequest) => boolean): void {
+    for (const request of this.list()) {
+      if (matches(request)) this.answer(request.id, "decline", {});
     }
   }
 }

@@ -1,4 +1,4 @@
-// Which program is started, and how it is spoken to. Pure: what is on the disk is asked of a function.
+// Chooses the program to start, and its framing. Access to the disk is a parameter, for tests.
 import * as path from "node:path";
 
 export interface Program {
@@ -10,7 +10,7 @@ export interface Program {
   readonly framing: "headers" | "lines";
 }
 
-export interface Where {
+export interface ProgramSettings {
   readonly path: string;
   readonly codexPath: string;
   readonly configFile: string;
@@ -18,33 +18,33 @@ export interface Where {
 
 export const defaultPath = "codex-bridge";
 
-/** The program of the settings. The error of what is set and not there says so: an editor that was told of a gate gets no other program. */
-export function choose(where: Where, find: (name: string) => string | undefined): Program {
-  const bridge = find(where.path);
+/** Returns the program of the settings. A program that is set but missing is an error: it is never replaced by one without a gate. */
+export function choose(settings: ProgramSettings, find: (name: string) => string | undefined): Program {
+  const bridge = find(settings.path);
   if (bridge) {
     const env: Record<string, string> = {};
-    if (where.codexPath) env["CODEX_BRIDGE_CODEX"] = where.codexPath;
-    if (where.configFile) env["CODEX_BRIDGE_CONFIG"] = where.configFile;
+    if (settings.codexPath) env["CODEX_BRIDGE_CODEX"] = settings.codexPath;
+    if (settings.configFile) env["CODEX_BRIDGE_CONFIG"] = settings.configFile;
     return { kind: "bridge", name: "codex-bridge", command: bridge, args: ["app-server"], env, framing: "headers" };
   }
-  if (where.path !== defaultPath) {
-    throw new Error(`${where.path || "(nothing)"} is not a program that can be started; fix the setting codexBridge.path`);
+  if (settings.path !== defaultPath) {
+    throw new Error(`${settings.path || "(nothing)"} is not an executable program; fix the setting codexBridge.path`);
   }
-  if (where.configFile) {
-    throw new Error("codexBridge.configFile is set, and codex-bridge is not on PATH; install it, or set codexBridge.path");
+  if (settings.configFile) {
+    throw new Error("codexBridge.configFile is set, but codex-bridge is not on PATH; install it, or set codexBridge.path");
   }
-  const codex = find(where.codexPath || "codex");
+  const codex = find(settings.codexPath || "codex");
   if (!codex) {
     throw new Error(
-      where.codexPath
-        ? `${where.codexPath} is not a program that can be started; fix the setting codexBridge.codexPath`
+      settings.codexPath
+        ? `${settings.codexPath} is not an executable program; fix the setting codexBridge.codexPath`
         : "neither codex-bridge nor codex is on PATH; install them, or set codexBridge.path and codexBridge.codexPath",
     );
   }
   return { kind: "codex", name: "codex", command: codex, args: ["app-server"], env: {}, framing: "lines" };
 }
 
-/** A finder that looks where the platform looks. Relative paths are refused: they would be a repository's. */
+/** Returns a function that finds programs on PATH. It rejects relative paths, which could name a file of the repository. */
 export function finder(
   isProgram: (file: string) => boolean,
   environment: { PATH?: string | undefined; PATHEXT?: string | undefined },
@@ -66,16 +66,16 @@ export function finder(
   };
 }
 
-export type Kept = { value: string | null };
+export type SavedSetting = { value: string | null };
 
-/** What to write, and what to remember for the way back. Doing it twice keeps the first value. */
-export function use(bridge: string, current: string | undefined, kept: Kept | undefined): { value: string; keep: Kept } {
-  return { value: bridge, keep: current === bridge && kept ? kept : { value: current === bridge ? null : (current ?? null) } };
+/** Returns the value of chatgpt.cliExecutable for the bridge, and the previous value to save. A second call keeps the first saved value. */
+export function useBridgeSetting(bridge: string, current: string | undefined, saved: SavedSetting | undefined): { value: string; save: SavedSetting } {
+  return { value: bridge, save: current === bridge && saved ? saved : { value: current === bridge ? null : (current ?? null) } };
 }
 
-/** What to go back to; undefined takes the setting away. The error: it is not the bridge that stands there now. */
-export function restore(bridge: string | undefined, current: string | undefined, kept: Kept | undefined): string | undefined {
-  const ours = current !== undefined && (current === bridge || /(?:^|[\\/])codex-bridge(?:\.exe)?$/i.test(current));
-  if (!ours) throw new Error(current ? `chatgpt.cliExecutable is ${current}, which is not the bridge: it stays` : "chatgpt.cliExecutable is not set");
-  return kept?.value ?? undefined;
+/** Returns the saved value; undefined removes the setting. It throws if the setting does not name the bridge. */
+export function restoreSetting(bridge: string | undefined, current: string | undefined, saved: SavedSetting | undefined): string | undefined {
+  const isBridge = current !== undefined && (current === bridge || /(?:^|[\\/])codex-bridge(?:\.exe)?$/i.test(current));
+  if (!isBridge) throw new Error(current ? `chatgpt.cliExecutable is ${current}, which is not the bridge; the setting is unchanged` : "chatgpt.cliExecutable is not set");
+  return saved?.value ?? undefined;
 }

@@ -1,4 +1,4 @@
-// The part of app-server's protocol that is used here, as codex 0.169.0 has it.
+// The types of the app-server protocol that the extension uses, as of Codex 0.169.0.
 export interface UserInput {
   type: string;
   text?: string;
@@ -18,7 +18,7 @@ export interface ContentItem {
   text?: string;
 }
 
-/** An item of a turn. The members depend on its type; one that is not known is not shown. */
+/** An item of a turn. Its fields depend on the type. */
 export interface Item {
   type: string;
   id: string;
@@ -59,7 +59,7 @@ export interface Thread {
   turns: Turn[];
 }
 
-export interface Opened {
+export interface ThreadResponse {
   thread: Thread;
   model: string;
   approvalPolicy: unknown;
@@ -67,12 +67,12 @@ export interface Opened {
   bridge?: { action: "started" | "resumed"; reason?: string; rotated?: boolean; transient?: boolean };
 }
 
-export interface Initialized {
+export interface InitializeResponse {
   userAgent: string;
   bridge?: { version: number; name: string; methods: string[]; policy?: { mode: string; gate?: boolean } };
 }
 
-/** The answer to bridge/status, as far as it is shown. */
+/** The response to bridge/status. */
 export interface Status {
   version: string;
   codex: { version: string; pid: number };

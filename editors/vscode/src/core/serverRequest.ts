@@ -1,9 +1,9 @@
-// What Codex asks a person: one shape for approvals, permissions, forms of MCP servers and questions, and the way
-// back from a choice to the answer that Codex understands. What is not understood is declined, never accepted.
-import { bare, fileLine } from "./items";
-import { commandLines, permissionLines } from "./describe";
+// Requests of the server that the user answers: approvals, permissions, forms of MCP servers and questions. It converts
+// them to one type, and the user's choice to the response. A choice that was not offered is declined.
+import { stripShell, countChanges } from "./items";
+import { describeCommand, describePermissions } from "./describe";
 import { visible, visibleValue } from "./text";
-import type { FileLine } from "./entry";
+import type { FileChange } from "./entry";
 import type { Change } from "./protocol";
 
 export type Choice = "accept" | "acceptForSession" | "decline" | "submit";
@@ -14,12 +14,12 @@ export interface Field {
   question: string;
   type: "text" | "secret" | "number" | "boolean" | "choice";
   options: { value: string; label: string; description: string }[];
-  /** Another text than the options is an answer, too. */
+  /** Whether the user may enter a text that is not among the options. */
   free: boolean;
   required: boolean;
 }
 
-export interface Ask {
+export interface ServerRequest {
   id: string;
   kind: "command" | "patch" | "permissions" | "form" | "question";
   title: string;
@@ -30,7 +30,7 @@ export interface Ask {
   reason: string;
   details: string;
   url: string;
-  files: FileLine[];
+  files: FileChange[];
   fields: Field[];
   choices: Choice[];
 }
@@ -66,53 +66,53 @@ interface Property {
   oneOf?: { const: string; title?: string }[];
 }
 
-/** The question of a request; undefined for a request that is none. changes: what the patch would do, from its item. */
-export function askOf(id: string, method: string, raw: unknown, changes: Change[]): Ask | undefined {
+/** Converts a request; undefined if the user can't answer this method. changes: the content of the patch, from its item. */
+export function toServerRequest(id: string, method: string, raw: unknown, changes: Change[]): ServerRequest | undefined {
   const p = (raw ?? {}) as Params;
-  const ask: Ask = {
+  const request: ServerRequest = {
     id, kind: "command", title: "", threadId: p.threadId ?? "", itemId: p.itemId ?? "", command: "", cwd: visible(p.cwd ?? ""),
     reason: visible(p.reason ?? ""), details: "", url: "", files: [], fields: [], choices: ["accept", "acceptForSession", "decline"],
   };
   switch (method) {
     case "item/commandExecution/requestApproval": {
-      ask.title = p.kind === "stdin" || p.kind === "writeStdin" ? "Type this into a running command?" : "Run this command?";
-      ask.command = visible(bare(p.command ?? ""));
-      if (p.networkApprovalContext) ask.title = "Let this reach the network?";
-      ask.details = commandLines(p).join("\n");
-      if (p.availableDecisions && !p.availableDecisions.includes("acceptForSession")) ask.choices = ["accept", "decline"];
-      return ask;
+      request.title = p.kind === "stdin" || p.kind === "writeStdin" ? "Type this into a running command?" : "Run this command?";
+      request.command = visible(stripShell(p.command ?? ""));
+      if (p.networkApprovalContext) request.title = "Allow network access?";
+      request.details = describeCommand(p).join("\n");
+      if (p.availableDecisions && !p.availableDecisions.includes("acceptForSession")) request.choices = ["accept", "decline"];
+      return request;
     }
     case "item/fileChange/requestApproval":
-      ask.kind = "patch";
-      ask.title = changes.length === 1 ? "Change this file?" : changes.length > 1 ? `Change these ${changes.length} files?` : "Change files?";
-      ask.files = changes.map((change) => ({ ...fileLine(change), path: targets(change).map(visibleValue).join(" → ") }));
-      if (p.grantRoot) ask.details = `For the session this lets Codex write below ${visibleValue(p.grantRoot)}.`;
-      return ask;
+      request.kind = "patch";
+      request.title = changes.length === 1 ? "Change this file?" : changes.length > 1 ? `Change these ${changes.length} files?` : "Change files?";
+      request.files = changes.map((change) => ({ ...countChanges(change), path: targets(change).map(visibleValue).join(" → ") }));
+      if (p.grantRoot) request.details = `This lets Codex write below ${visibleValue(p.grantRoot)} for the session.`;
+      return request;
     case "item/permissions/requestApproval":
-      ask.kind = "permissions";
-      ask.title = "Allow more than the sandbox does?";
-      ask.details = permissionLines(p.permissions).join("\n") || "nothing";
-      return ask;
+      request.kind = "permissions";
+      request.title = "Allow more than the sandbox?";
+      request.details = describePermissions(p.permissions).join("\n") || "nothing";
+      return request;
     case "item/tool/requestUserInput":
-      ask.kind = "question";
-      ask.title = "Codex has a question";
-      ask.choices = ["submit"];
-      ask.fields = (p.questions ?? []).map((q) => ({
+      request.kind = "question";
+      request.title = "Codex has a question";
+      request.choices = ["submit"];
+      request.fields = (p.questions ?? []).map((q) => ({
         id: q.id, label: visible(q.header), question: visible(q.question),
         type: q.options?.length ? "choice" : q.isSecret ? "secret" : "text",
         options: (q.options ?? []).map((o) => ({ value: o.label, label: visible(o.label), description: visible(o.description) })),
         free: q.isOther, required: true,
       }));
-      return ask;
+      return request;
     case "mcpServer/elicitation/request":
-      ask.kind = "form";
-      ask.title = p._meta?.codex_approval_kind === "mcp_tool_call" ? `Let ${visibleValue(p.serverName ?? "")} be called?` : `${visibleValue(p.serverName ?? "")} asks`;
-      ask.reason = visible(p.message ?? "");
-      if (p._meta?.tool_name) ask.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? p._meta.tool_params_display ?? {})}`);
-      ask.url = p.mode === "url" && /^https?:\/\//i.test(p.url ?? "") ? (p.url ?? "") : "";
-      ask.fields = Object.entries(p.requestedSchema?.properties ?? {}).map(([name, property]) => field(name, property, p.requestedSchema?.required ?? []));
-      ask.choices = [p._meta?.persist].flat().includes("session") ? ["accept", "acceptForSession", "decline"] : ["accept", "decline"];
-      return ask;
+      request.kind = "form";
+      request.title = p._meta?.codex_approval_kind === "mcp_tool_call" ? `Call ${visibleValue(p.serverName ?? "")}?` : `${visibleValue(p.serverName ?? "")} asks`;
+      request.reason = visible(p.message ?? "");
+      if (p._meta?.tool_name) request.command = visible(`${p._meta.tool_name} ${JSON.stringify(p._meta.tool_params ?? p._meta.tool_params_display ?? {})}`);
+      request.url = p.mode === "url" && /^https?:\/\//i.test(p.url ?? "") ? (p.url ?? "") : "";
+      request.fields = Object.entries(p.requestedSchema?.properties ?? {}).map(([name, property]) => field(name, property, p.requestedSchema?.required ?? []));
+      request.choices = [p._meta?.persist].flat().includes("session") ? ["accept", "acceptForSession", "decline"] : ["accept", "decline"];
+      return request;
     default:
       return undefined;
   }
@@ -126,27 +126,27 @@ function field(id: string, p: Property, required: string[]): Field {
   return { id, label: p.title ?? id, question: p.description ?? "", type, options, free: false, required: required.includes(id) };
 }
 
-/** The file that a change writes, and the one that it is moved to. */
+/** Returns the path of a change, and the path that the file moves to. */
 function targets(change: Change): string[] {
   return "move_path" in change.kind && change.kind.move_path ? [change.path, change.kind.move_path] : [change.path];
 }
 
-/** What Codex is told. */
-export function answerOf(ask: Ask, params: unknown, choice: Choice, values: Values): unknown {
-  const yes = ask.choices.includes(choice) && choice !== "decline";
+/** Returns the result of the response. */
+export function toResponse(request: ServerRequest, params: unknown, choice: Choice, values: Values): unknown {
+  const yes = request.choices.includes(choice) && choice !== "decline";
   const session = yes && choice === "acceptForSession";
-  switch (ask.kind) {
+  switch (request.kind) {
     case "command":
     case "patch":
       return { decision: session ? "acceptForSession" : yes ? "accept" : "decline" };
     case "permissions":
       return { permissions: yes ? ((params as Params).permissions ?? {}) : {}, scope: session ? "session" : "turn" };
     case "question":
-      return { answers: Object.fromEntries(ask.fields.map((f) => [f.id, { answers: values[f.id] ? [values[f.id]] : [] }])) };
+      return { answers: Object.fromEntries(request.fields.map((f) => [f.id, { answers: values[f.id] ? [values[f.id]] : [] }])) };
     case "form":
       return {
         action: yes ? "accept" : "decline",
-        content: yes ? Object.fromEntries(ask.fields.flatMap((f) => typed(f, values[f.id]))) : null,
+        content: yes ? Object.fromEntries(request.fields.flatMap((f) => typed(f, values[f.id]))) : null,
         _meta: session ? { persist: "session" } : null,
       };
   }

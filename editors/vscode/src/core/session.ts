@@ -1,22 +1,24 @@
-// A conversation with an app-server: connecting, threads, turns. It knows neither VS Code nor a page.
-import { type Ask, type Choice, type Values } from "./serverRequest";
+// A conversation with an app-server: its connection, threads and turns. It depends neither on VS Code nor on the webview.
+import { type ServerRequest, type Choice, type Values } from "./serverRequest";
 import type { Entry } from "./entry";
-import { gateOf, type Server } from "./gate";
-import { events } from "./notification";
-import type { Change, Initialized, Item, Opened, Status, Thread } from "./protocol";
-import { Questions } from "./pendingRequests";
-import type { Conversation, Surface, World } from "./sessionHost";
+import { toGate, type ServerState } from "./gate";
+import { parseNotification } from "./notification";
+import type { Change, InitializeResponse, Item, ThreadResponse, Status, Thread } from "./protocol";
+import { PendingRequests } from "./pendingRequests";
+import type { Conversation, SessionObserver, SessionHost } from "./sessionHost";
 import { Transcript } from "./transcript";
 import type { Child } from "../rpc/child";
 import type { Id, Peer } from "../rpc/peer";
 
-/** A thread that Codex can't go on with; the words are those of codex 0.169.0. */
-const gone = /no rollout found|thread not found|invalid session id/i;
-/** Another process has the thread. After a reload of the window it is the one before, which ends soon. */
-const held = /already has an active writer/i;
-const heldCode = -32015;
-const patience = 10_000;
-const overtaken = /no active turn|expected active turn/i;
+/** Errors of Codex 0.169.0 for a thread that does not exist. */
+const threadNotFound = /no rollout found|thread not found|invalid session id/i;
+/** Errors for a thread that another process holds: after a reload of the window, the previous process, which exits soon. */
+const heldByProcess = /already has an active writer/i;
+const heldByProcessCode = -32015;
+/** How long to wait for that process, in milliseconds. */
+const maxWait = 10_000;
+/** Errors of turn/steer and turn/interrupt when the turn is already over. */
+const turnMismatch = /no active turn|expected active turn/i;
 
 export class Session {
   private child: Child | undefined;
@@ -25,19 +27,19 @@ export class Session {
   private methods = new Set<string>();
   private threadId: string | undefined;
   private turnId: string | undefined;
-  private sent = 0;
-  private server: Server = { state: "stopped", why: "Codex starts with the first message, or when the threads are shown." };
-  private readonly changesOf = new Map<string, Change[]>();
+  private sentCount = 0;
+  private server: ServerState = { state: "stopped", why: "Codex starts with your first message, or when you open the list of threads." };
+  private readonly patchChanges = new Map<string, Change[]>();
   readonly transcript: Transcript;
-  readonly questions: Questions;
+  readonly pendingRequests: PendingRequests;
 
   constructor(
-    private readonly world: World,
-    private readonly surface: Surface,
+    private readonly host: SessionHost,
+    private readonly observer: SessionObserver,
     private conversation: Conversation | undefined,
   ) {
-    this.transcript = new Transcript(surface);
-    this.questions = new Questions((asks: Ask[]) => surface.asks(asks));
+    this.transcript = new Transcript(observer);
+    this.pendingRequests = new PendingRequests((requests: ServerRequest[]) => observer.requests(requests));
   }
 
   get isRunning(): boolean {
@@ -48,26 +50,26 @@ export class Session {
     return this.threadId ?? this.conversation?.threadId;
   }
 
-  get gate(): ReturnType<typeof gateOf> {
-    return gateOf(this.server);
+  get gate(): ReturnType<typeof toGate> {
+    return toGate(this.server);
   }
 
   entries(): Entry[] {
     return this.transcript.entries();
   }
 
-  /** Goes on with the conversation of the folder, if there is one. */
-  async reopen(): Promise<void> {
+  /** Resumes the saved conversation of the folder, if there is one. */
+  async continueConversation(): Promise<void> {
     if (this.conversation && !this.threadId) await this.open();
   }
 
-  /** Starts a turn, or steers the one that runs. */
+  /** Starts a turn, or steers the running one. */
   async send(text: string): Promise<void> {
-    const id = `sent-${Date.now()}-${++this.sent}`;
+    const id = `sent-${Date.now()}-${++this.sentCount}`;
     this.transcript.pending(id, text);
     try {
       const threadId = await this.open();
-      if (this.entries().every((entry) => entry.id === id || entry.kind === "notice")) this.surface.title(text);
+      if (this.entries().every((entry) => entry.id === id || entry.kind === "notice")) this.observer.title(text);
       const peer = await this.connect();
       const input = [{ type: "text", text, text_elements: [] }];
       const common = { threadId, input, clientUserMessageId: id };
@@ -76,13 +78,13 @@ export class Session {
           await peer.request("turn/steer", { ...common, expectedTurnId: this.turnId });
           return;
         } catch (cause) {
-          if (!overtaken.test(message(cause))) throw cause;
+          if (!turnMismatch.test(message(cause))) throw cause;
         }
       }
       const { turn } = await peer.request<{ turn: { id: string } }>("turn/start", common);
-      if (!this.ended.has(turn.id)) this.running(turn.id);
+      if (!this.completedTurns.has(turn.id)) this.setTurn(turn.id);
     } catch (cause) {
-      this.transcript.unsent(id);
+      this.transcript.removePending(id);
       this.transcript.notice("error", message(cause));
       throw cause;
     }
@@ -94,53 +96,54 @@ export class Session {
     try {
       await (await this.connect()).request("turn/interrupt", { threadId, turnId });
     } catch (cause) {
-      if (!overtaken.test(message(cause))) this.transcript.notice("error", message(cause));
+      if (!turnMismatch.test(message(cause))) this.transcript.notice("error", message(cause));
     }
   }
 
-  /** The next message begins another thread. What runs in this one is stopped. */
-  async fresh(): Promise<void> {
+  /** Interrupts the turn and leaves the thread; the next message starts a new thread. */
+  async newThread(): Promise<void> {
     await this.stop();
-    this.leave();
-    this.keep(undefined);
+    this.leaveThread();
+    this.setConversation(undefined);
     this.transcript.load([], []);
-    this.surface.title("");
-    this.surface.reset();
+    this.observer.title("");
+    this.observer.reset();
   }
 
+  /** Leaves the thread and resumes another one. */
   async resume(threadId: string): Promise<void> {
     if (threadId === this.threadId) return;
     await this.stop();
-    this.leave();
-    this.keep({ key: "", threadId });
+    this.leaveThread();
+    this.setConversation({ key: "", threadId });
     try {
       await this.open();
     } catch (cause) {
       this.transcript.load([], []);
-      this.surface.reset();
+      this.observer.reset();
       this.transcript.notice("error", message(cause));
       throw cause;
     }
   }
 
-  /** The threads of the folder, the newest first. */
+  /** Lists the threads of the folder, the newest first. */
   async list(): Promise<Thread[]> {
     const peer = await this.connect();
-    const { data } = await peer.request<{ data: Thread[] }>("thread/list", { cwd: this.world.cwd, limit: 100 });
+    const { data } = await peer.request<{ data: Thread[] }>("thread/list", { cwd: this.host.cwd, limit: 100 });
     return data.toSorted((a, b) => b.updatedAt - a.updatedAt);
   }
 
   answer(id: string, choice: Choice, values: Values): boolean {
-    return this.questions.answer(id, choice, values);
+    return this.pendingRequests.answer(id, choice, values);
   }
 
-  /** The app-server ends; the conversation can be gone on with. */
+  /** Stops the app-server. The next message restarts it and continues the conversation. */
   async close(): Promise<void> {
     const child = this.child;
     this.child = undefined;
     this.connecting = undefined;
-    this.leave();
-    this.show({ state: "stopped", why: "Codex was ended. It starts with the next message." });
+    this.leaveThread();
+    this.setServer({ state: "stopped", why: "Codex was stopped. Your next message restarts it." });
     await child?.stop();
   }
 
@@ -149,9 +152,9 @@ export class Session {
     if (!child || !this.methods.has("bridge/status")) return;
     try {
       const status = await child.peer.request<Status>("bridge/status", {});
-      if (child === this.child) this.show({ state: "bridge", status });
+      if (child === this.child) this.setServer({ state: "bridge", status });
     } catch (cause) {
-      this.surface.log(`bridge/status: ${message(cause)}`);
+      this.observer.log(`bridge/status: ${message(cause)}`);
     }
   }
 
@@ -163,54 +166,54 @@ export class Session {
       const child = this.child;
       this.child = undefined;
       void child?.stop();
-      this.show({ state: "failed", why: message(cause) });
+      this.setServer({ state: "failed", why: message(cause) });
       throw cause;
     });
     return this.connecting;
   }
 
   private async launch(): Promise<Peer> {
-    this.show({ state: "starting" });
-    const { program, child } = this.world.start({
+    this.setServer({ state: "starting" });
+    const { program, child } = this.host.start({
       notification: (method, params) => this.notification(method, params),
       request: (method, params, id) => this.request(method, params, id),
     });
     this.child = child;
     const ended = child.ended.then((why) => {
-      if (this.child === child) this.lost(why);
+      if (this.child === child) this.serverExited(why);
       throw new Error(why);
     });
     ended.catch(() => undefined);
     const { peer } = child;
     const welcome = await Promise.race([
       ended,
-      peer.request<Initialized>("initialize", {
-        clientInfo: { name: "codex_bridge_vscode", title: "Codex Bridge for VS Code", version: this.world.version },
+      peer.request<InitializeResponse>("initialize", {
+        clientInfo: { name: "codex_bridge_vscode", title: "Codex Bridge for VS Code", version: this.host.version },
         capabilities: { experimentalApi: true, ...(program.kind === "bridge" && { bridge: { version: 1, tools: true, elicitations: true } }) },
       }),
     ]);
     peer.notify("initialized");
     this.methods = new Set(welcome.bridge?.methods ?? []);
-    if (program.kind === "bridge" && !welcome.bridge) throw new Error(`${program.command} does not answer as codex-bridge; fix the setting codexBridge.path`);
-    if (program.kind === "codex") this.show({ state: "plain" });
+    if (program.kind === "bridge" && !welcome.bridge) throw new Error(`${program.command} is not codex-bridge; fix the setting codexBridge.path`);
+    if (program.kind === "codex") this.setServer({ state: "plain" });
     else await this.refreshGate();
-    if (this.methods.has("bridge/tool/register") && this.world.tools().length > 0) {
-      await peer.request("bridge/tool/register", { tools: this.world.tools() });
+    if (this.methods.has("bridge/tool/register") && this.host.tools().length > 0) {
+      await peer.request("bridge/tool/register", { tools: this.host.tools() });
     }
     return peer;
   }
 
-  private lost(why: string): void {
+  private serverExited(why: string): void {
     this.child = undefined;
     this.connecting = undefined;
-    this.leave();
-    this.transcript.notice("error", `${why}. The next message starts it again and goes on with this thread.`);
-    this.show({ state: "failed", why });
+    this.leaveThread();
+    this.transcript.notice("error", `${why}. Your next message restarts it and continues this thread.`);
+    this.setServer({ state: "failed", why });
   }
 
-  private show(server: Server): void {
+  private setServer(server: ServerState): void {
     this.server = server;
-    this.surface.gate(gateOf(server));
+    this.observer.gate(toGate(server));
   }
 
   // Threads
@@ -225,60 +228,60 @@ export class Session {
   private async openThread(): Promise<string> {
     const peer = await this.connect();
     if (this.threadId) return this.threadId;
-    const settings = this.world.settings();
+    const settings = this.host.settings();
     const common = {
-      cwd: this.world.cwd,
+      cwd: this.host.cwd,
       approvalPolicy: settings.approvalPolicy,
       sandbox: settings.sandbox,
       ...(settings.model && { model: settings.model }),
     };
     const sessions = this.methods.has("bridge/binding/read");
     const before = this.conversation;
-    let opened: Opened | undefined;
+    let opened: ThreadResponse | undefined;
     if (before && !(sessions && before.key)) {
       try {
-        opened = await this.free(() => peer.request<Opened>("thread/resume", { ...common, threadId: before.threadId }));
+        opened = await this.retryWhileHeld(() => peer.request<ThreadResponse>("thread/resume", { ...common, threadId: before.threadId }));
       } catch (cause) {
-        if (!gone.test(message(cause)) || before.key === "") throw cause; // a thread that was chosen is not replaced by another
+        if (!threadNotFound.test(message(cause)) || before.key === "") throw cause; // the user chose this thread; do not start another one
       }
     }
-    const key = before?.key || this.world.newKey();
-    opened ??= await this.free(() =>
-      peer.request<Opened>("thread/start", {
+    const key = before?.key || this.host.newKey();
+    opened ??= await this.retryWhileHeld(() =>
+      peer.request<ThreadResponse>("thread/start", {
         ...common,
         ...(sessions ? { bridge: { sessionKey: key } } : {}),
-        ...(this.methods.size === 0 && this.world.tools().length > 0 ? { dynamicTools: this.world.tools() } : {}),
+        ...(this.methods.size === 0 && this.host.tools().length > 0 ? { dynamicTools: this.host.tools() } : {}),
       }),
     );
     const { thread } = opened;
     this.threadId = thread.id;
-    this.keep({ key: before && before.key === "" ? "" : key, threadId: thread.id });
+    this.setConversation({ key: before && before.key === "" ? "" : key, threadId: thread.id });
     if (before) await this.history(peer, thread);
-    this.surface.title(thread.name ?? thread.preview);
+    this.observer.title(thread.name ?? thread.preview);
     if (before?.key && thread.id !== before.threadId) {
-      this.transcript.notice("warning", `This is another thread than before: the one of this conversation can't be gone on with${reason(opened)}.`);
+      this.transcript.notice("warning", `This is a new thread, because the previous one can't be resumed${reason(opened)}.`);
     }
     if (typeof opened.approvalPolicy === "string" && opened.approvalPolicy !== settings.approvalPolicy) {
-      this.transcript.notice("info", `In force is approval “${opened.approvalPolicy}”, where the settings say “${settings.approvalPolicy}”.`);
+      this.transcript.notice("info", `The effective approval policy is “${opened.approvalPolicy}”; your settings have “${settings.approvalPolicy}”.`);
     }
-    const sandbox = dashed(opened.sandbox.type);
+    const sandbox = toKebabCase(opened.sandbox.type);
     if (sandbox !== settings.sandbox) {
-      this.transcript.notice("info", `In force is the sandbox “${sandbox}”, where the settings say “${settings.sandbox}”.`);
+      this.transcript.notice("info", `The effective sandbox is “${sandbox}”; your settings have “${settings.sandbox}”.`);
     }
-    this.surface.threads();
+    this.observer.threadsChanged();
     return thread.id;
   }
 
-  /** Asks again while another process has the thread, for a while. */
-  private async free<T>(open: () => Promise<T>): Promise<T> {
+  /** Repeats open while another process holds the thread, for at most maxWait. */
+  private async retryWhileHeld<T>(open: () => Promise<T>): Promise<T> {
     for (let waited = 0; ; waited += 250) {
       try {
         return await open();
       } catch (cause) {
-        const busy = (cause as { code?: unknown }).code === heldCode || held.test(message(cause));
-        if (!busy || waited >= patience) throw cause;
+        const busy = (cause as { code?: unknown }).code === heldByProcessCode || heldByProcess.test(message(cause));
+        if (!busy || waited >= maxWait) throw cause;
       }
-      await this.world.pause(250);
+      await this.host.pause(250);
     }
   }
 
@@ -288,107 +291,107 @@ export class Session {
       try {
         ({ thread: { turns } } = await peer.request<{ thread: Thread }>("thread/read", { threadId: thread.id, includeTurns: true }));
       } catch (cause) {
-        this.surface.log(`thread/read: ${message(cause)}`); // a thread without a turn has nothing to read
+        this.observer.log(`thread/read: ${message(cause)}`); // fails for a thread without turns
       }
     }
     this.transcript.load(turns);
-    this.surface.reset();
+    this.observer.reset();
     const last = turns.at(-1);
-    if (last?.status === "inProgress") this.running(last.id);
+    if (last?.status === "inProgress") this.setTurn(last.id);
   }
 
-  /** Nothing of the thread runs here any more. */
-  private leave(): void {
+  /** Ends the state of the thread: its turn, requests and running entries. */
+  private leaveThread(): void {
     this.threadId = undefined;
-    this.running(undefined);
-    this.questions.drop(() => true);
-    this.transcript.settle();
-    this.changesOf.clear();
+    this.setTurn(undefined);
+    this.pendingRequests.declineAll(() => true);
+    this.transcript.failRunning();
+    this.patchChanges.clear();
   }
 
-  private keep(conversation: Conversation | undefined): void {
+  private setConversation(conversation: Conversation | undefined): void {
     this.conversation = conversation;
-    this.surface.remember(conversation);
+    this.observer.saveConversation(conversation);
   }
 
-  // What comes from the app-server
+  // Messages from the app-server
 
-  /** Turns that have ended: the answer to turn/start may come after the end of its turn. */
-  private readonly ended = new Set<string>();
+  /** The ids of completed turns. The response to turn/start may arrive after turn/completed. */
+  private readonly completedTurns = new Set<string>();
 
   private notification(method: string, params: unknown): void {
-    const told = events(method, params);
-    switch (told.what) {
-      case "hooks":
+    const notification = parseNotification(method, params);
+    switch (notification.type) {
+      case "statusChanged":
         void this.refreshGate();
         return;
       case "resolved":
-        this.questions.withdraw(told.id);
+        this.pendingRequests.resolve(notification.id);
         return;
       case "warning":
-        if (this.threadId && (told.threadId === null || told.threadId === this.threadId)) this.transcript.notice("warning", told.text);
-        else this.surface.log(told.text);
+        if (this.threadId && (notification.threadId === null || notification.threadId === this.threadId)) this.transcript.notice("warning", notification.text);
+        else this.observer.log(notification.text);
         return;
-      case "listed":
-        this.surface.threads();
+      case "threadsChanged":
+        this.observer.threadsChanged();
         return;
       case "log":
-        this.surface.log(told.text);
+        this.observer.log(notification.text);
         return;
-      case "nothing":
+      case "ignored":
         return;
     }
-    if (told.what === "item" && told.item.type === "fileChange") this.changesOf.set(told.item.id, told.item.changes ?? []);
-    if (told.threadId !== this.threadId) return; // a subagent's
-    switch (told.what) {
+    if (notification.type === "item" && notification.item.type === "fileChange") this.patchChanges.set(notification.item.id, notification.item.changes ?? []);
+    if (notification.threadId !== this.threadId) return; // from a subagent
+    switch (notification.type) {
       case "item":
-        this.transcript.item(told.item);
+        this.transcript.item(notification.item);
         return;
       case "delta":
-        this.transcript.delta(told.itemId, told.field, told.text);
+        this.transcript.delta(notification.itemId, notification.field, notification.text);
         return;
-      case "turn":
-        this.running(told.turnId);
+      case "turnStarted":
+        this.setTurn(notification.turnId);
         return;
-      case "completed":
-        this.completed(told.turnId, told.status, told.error);
+      case "turnCompleted":
+        this.completed(notification.turnId, notification.status, notification.error);
         return;
-      case "named":
-        this.surface.title(told.name);
-        this.surface.threads();
+      case "renamed":
+        this.observer.title(notification.name);
+        this.observer.threadsChanged();
         return;
       case "error":
-        this.transcript.notice(told.willRetry ? "warning" : "error", told.text);
+        this.transcript.notice(notification.willRetry ? "warning" : "error", notification.text);
         return;
     }
   }
 
   private completed(turnId: string, status: string, error: string): void {
-    this.ended.add(turnId);
-    if (this.turnId === turnId || this.turnId === undefined) this.running(undefined);
-    this.questions.drop((ask) => ask.threadId === this.threadId);
-    this.transcript.settle();
+    this.completedTurns.add(turnId);
+    if (this.turnId === turnId || this.turnId === undefined) this.setTurn(undefined);
+    this.pendingRequests.declineAll((request) => request.threadId === this.threadId);
+    this.transcript.failRunning();
     if (status === "interrupted") this.transcript.notice("info", "Stopped.");
     const last = this.entries().at(-1);
-    const told = last?.kind === "notice" && last.level === "error" && last.text === error;
-    if (status === "failed" && !told) this.transcript.notice("error", error || "The turn failed.");
-    this.surface.threads();
+    const isShown = last?.kind === "notice" && last.level === "error" && last.text === error;
+    if (status === "failed" && !isShown) this.transcript.notice("error", error || "The turn failed.");
+    this.observer.threadsChanged();
     void this.refreshGate();
   }
 
   private request(method: string, params: unknown, id: Id): Promise<unknown> | undefined {
     if (method === "item/tool/call") {
       const { tool, arguments: input } = params as { tool: string; arguments: unknown };
-      return this.world.callTool(tool, input);
+      return this.host.callTool(tool, input);
     }
     const { itemId = "" } = (params ?? {}) as Partial<Item & { itemId: string }>;
-    return this.questions.take(id, method, params, this.changesOf.get(itemId) ?? []);
+    return this.pendingRequests.add(id, method, params, this.patchChanges.get(itemId) ?? []);
   }
 
-  private running(turnId: string | undefined): void {
+  private setTurn(turnId: string | undefined): void {
     const changed = (turnId === undefined) !== (this.turnId === undefined);
     this.turnId = turnId;
-    if (changed) this.surface.running(turnId !== undefined);
+    if (changed) this.observer.running(turnId !== undefined);
   }
 }
 
@@ -396,11 +399,11 @@ function message(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-function reason(opened: Opened): string {
+function reason(opened: ThreadResponse): string {
   return opened.bridge?.reason ? ` (${opened.bridge.reason})` : "";
 }
 
-/** workspaceWrite as the settings spell it. */
-function dashed(type: string): string {
+/** Converts workspaceWrite to workspace-write, as in the settings. */
+function toKebabCase(type: string): string {
   return type.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

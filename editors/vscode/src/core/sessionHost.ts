@@ -1,13 +1,13 @@
-// What a session needs of the editor around it, and what it tells.
-import type { Ask } from "./serverRequest";
+// The interfaces between a session and the editor.
+import type { ServerRequest } from "./serverRequest";
 import type { Gate } from "./gate";
 import type { Child } from "../rpc/child";
 import type { Handlers } from "../rpc/peer";
 import type { Program } from "./program";
 import type { DynamicTool, ToolResult } from "./protocol";
-import type { Watcher } from "./transcript";
+import type { TranscriptObserver } from "./transcript";
 
-/** The conversation that a folder goes on with after a restart. */
+/** The saved conversation of a folder. An empty key means that the user chose the thread. */
 export interface Conversation {
   key: string;
   threadId: string;
@@ -19,23 +19,23 @@ export interface Settings {
   model: string;
 }
 
-export interface Surface extends Watcher {
-  /** Everything of the chat is another: draw it anew. */
+export interface SessionObserver extends TranscriptObserver {
+  /** The whole chat has changed. */
   reset(): void;
-  asks(asks: Ask[]): void;
+  requests(requests: ServerRequest[]): void;
   running(running: boolean): void;
   gate(gate: Gate): void;
   title(title: string): void;
-  threads(): void;
-  remember(conversation: Conversation | undefined): void;
+  threadsChanged(): void;
+  saveConversation(conversation: Conversation | undefined): void;
   log(line: string): void;
 }
 
-export interface World {
+export interface SessionHost {
   readonly cwd: string;
   readonly version: string;
   settings(): Settings;
-  /** Starts the program, or throws why not. */
+  /** Starts the program, or throws an error. */
   start(handlers: Handlers): { program: Program; child: Child };
   tools(): DynamicTool[];
   callTool(name: string, input: unknown): Promise<ToolResult>;

@@ -1,45 +1,45 @@
-// The parts of the extension, put together: one session, and everything that shows it.
+// Connects the session with the views of VS Code.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
-import type { Ask, Choice } from "../core/serverRequest";
-import type { Entry, Growing } from "../core/entry";
-import { gateOf, type Gate } from "../core/gate";
+import type { ServerRequest, Choice } from "../core/serverRequest";
+import type { Entry, DeltaField } from "../core/entry";
+import { toGate, type Gate } from "../core/gate";
 import { choose } from "../core/program";
 import { Session } from "../core/session";
-import type { Conversation, Surface, World } from "../core/sessionHost";
+import type { Conversation, SessionObserver, SessionHost } from "../core/sessionHost";
 import { start } from "../rpc/child";
 import { Chat } from "../view/chat";
 import type { FromPage, PageState } from "../view/messages";
 import { Diffs, scheme } from "./diffs";
 import { find } from "./settings";
 import { blocked, folder } from "./folder";
-import { Memory } from "./conversationStore";
-import { Notices } from "./approvalNotifications";
+import { ConversationStore } from "./conversationStore";
+import { ApprovalNotifications } from "./approvalNotifications";
 import * as settings from "./settings";
 import { StatusBar } from "./statusBar";
 import { Threads } from "./threads";
 import * as tools from "./tools";
 
-export class App implements Surface {
+export class App implements SessionObserver {
   readonly status = new StatusBar();
   readonly chat: Chat;
   readonly threadTree: Threads;
   private readonly diffs: Diffs;
-  private readonly notices: Notices;
-  private readonly memory: Memory;
+  private readonly notifications: ApprovalNotifications;
+  private readonly store: ConversationStore;
   private session: Session | undefined;
-  private name = "";
+  private threadTitle = "";
 
   constructor(
     private readonly context: vscode.ExtensionContext,
     readonly output: vscode.LogOutputChannel,
   ) {
-    this.memory = new Memory(context.storageUri?.fsPath);
+    this.store = new ConversationStore(context.storageUri?.fsPath);
     this.diffs = new Diffs(folder() ?? "");
     this.chat = new Chat(context.extensionUri, {
       state: () => this.pageState(),
-      message: (message) => this.fromPage(message),
+      message: (message) => this.handlePageMessage(message),
       shown: () => void this.shown(),
     });
     this.threadTree = new Threads(
@@ -47,7 +47,7 @@ export class App implements Surface {
       () => this.session?.current,
       (line) => this.log(line),
     );
-    this.notices = new Notices({
+    this.notifications = new ApprovalNotifications({
       answer: (id, choice) => this.answer(id, choice),
       diff: (id) => void this.showDiff(id),
       chat: () => void this.chat.focus(),
@@ -57,43 +57,43 @@ export class App implements Surface {
       vscode.workspace.registerTextDocumentContentProvider(scheme, this.diffs),
       vscode.window.registerWebviewViewProvider(Chat.id, this.chat),
       vscode.window.registerTreeDataProvider("codexBridge.threads", this.threadTree),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => this.begin()),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.startSession()),
     );
-    this.begin();
+    this.startSession();
   }
 
-  /** A session where there may be one. Nothing is started by that. */
-  private begin(): void {
+  /** Creates the session if the folder allows one. It starts no program yet. */
+  private startSession(): void {
     const cwd = folder();
     const why = blocked();
     if (why || cwd === undefined) {
-      this.gate(gateOf({ state: "stopped", why: why?.text ?? "" }));
+      this.gate(toGate({ state: "stopped", why: why?.text ?? "" }));
     } else {
-      this.session ??= new Session(this.world(cwd), this, this.memory.conversation);
+      this.session ??= new Session(this.host(cwd), this, this.store.conversation);
       this.gate(this.session.gate);
     }
     this.chat.reset();
     this.threadTree.refresh();
   }
 
-  private world(cwd: string): World {
+  private host(cwd: string): SessionHost {
     return {
       cwd,
       version: String((this.context.extension.packageJSON as { version: string }).version),
       settings: settings.threads,
       start: (handlers) => {
-        const program = choose(settings.where(), find);
+        const program = choose(settings.programs(), find);
         this.log(`starting ${program.command} ${program.args.join(" ")} in ${cwd}`);
         return { program, child: start(program, cwd, handlers, (line) => this.log(line)) };
       },
-      tools: () => (settings.editorTools() ? tools.offered : []),
+      tools: () => (settings.editorTools() ? tools.definitions : []),
       callTool: (name, input) => tools.call(cwd, name, input),
       newKey: () => `vscode/${randomUUID()}`,
       pause: (ms) => sleep(ms),
     };
   }
 
-  // What commands do
+  // Commands
 
   async send(text: string): Promise<boolean> {
     if (!this.session) return false;
@@ -106,8 +106,8 @@ export class App implements Surface {
     }
   }
 
-  async fresh(): Promise<void> {
-    await this.session?.fresh();
+  async newThread(): Promise<void> {
+    await this.session?.newThread();
     this.threadTree.refresh();
     await this.chat.focus();
   }
@@ -116,7 +116,7 @@ export class App implements Surface {
     void this.session?.stop();
   }
 
-  threads(): void {
+  threadsChanged(): void {
     this.threadTree.refresh();
   }
 
@@ -136,28 +136,28 @@ export class App implements Surface {
 
   async restart(): Promise<void> {
     await this.session?.close();
-    await this.session?.reopen().catch((cause: unknown) => this.log(String(cause)));
+    await this.session?.continueConversation().catch((cause: unknown) => this.log(String(cause)));
     this.threadTree.refresh();
   }
 
-  /** Answers the question of the diff in front, else the only one that waits; where it is not clear which is meant, the chat is shown. */
-  answerShown(choice: Choice, diff?: vscode.Uri): void {
-    const asks = this.session?.questions.list() ?? [];
-    const inFront = this.diffs.ask(diff);
-    const ask = inFront === undefined ? (asks.length === 1 && this.seen() ? asks[0] : undefined) : asks.find((one) => one.id === inFront);
-    if (ask && ask.fields.length === 0 && ask.choices.includes(choice)) this.answer(ask.id, choice);
+  /** Answers the request of the active diff, else the only pending request. Opens the chat if the request is ambiguous. */
+  answerCurrent(choice: Choice, diff?: vscode.Uri): void {
+    const requests = this.session?.pendingRequests.list() ?? [];
+    const active = this.diffs.request(diff);
+    const request = active === undefined ? (requests.length === 1 && this.canSeeRequests() ? requests[0] : undefined) : requests.find((r) => r.id === active);
+    if (request && request.fields.length === 0 && request.choices.includes(choice)) this.answer(request.id, choice);
     else void this.chat.focus();
   }
 
-  /** A question that waits can be seen somewhere. */
-  private seen(): boolean {
+  /** Reports whether the chat or a notification shows pending requests. */
+  private canSeeRequests(): boolean {
     return this.chat.visible || settings.notifications() !== "never";
   }
 
   async showDiff(id?: string): Promise<void> {
-    const questions = this.session?.questions;
-    const ask = questions?.list().find((one) => (id === undefined ? one.kind === "patch" : one.id === id));
-    if (questions && ask) await this.diffs.show(ask.id, questions.changes(ask.id));
+    const pendingRequests = this.session?.pendingRequests;
+    const request = pendingRequests?.list().find((r) => (id === undefined ? r.kind === "patch" : r.id === id));
+    if (pendingRequests && request) await this.diffs.show(request.id, pendingRequests.changes(request.id));
   }
 
   async close(): Promise<void> {
@@ -168,25 +168,25 @@ export class App implements Surface {
     return this.session?.answer(id, choice, values) ?? false;
   }
 
-  // The page
+  // The webview
 
   private pageState(): PageState {
     return {
       entries: this.session?.entries() ?? [],
-      asks: this.session?.questions.list() ?? [],
+      requests: this.session?.pendingRequests.list() ?? [],
       running: this.session?.isRunning ?? false,
-      title: this.name,
+      title: this.threadTitle,
       folder: folder() ?? "",
       blocked: blocked(),
     };
   }
 
-  private fromPage(message: FromPage): void {
+  private handlePageMessage(message: FromPage): void {
     switch (message.type) {
       case "ready":
         return;
       case "send":
-        void this.send(message.text).then((ok) => this.chat.tell({ type: "sent", text: message.text, ok }));
+        void this.send(message.text).then((ok) => this.chat.send({ type: "sent", text: message.text, ok }));
         return;
       case "stop":
         this.stop();
@@ -210,51 +210,51 @@ export class App implements Surface {
 
   private async shown(): Promise<void> {
     try {
-      await this.session?.reopen();
+      await this.session?.continueConversation();
     } catch (cause) {
       this.session?.transcript.notice("error", cause instanceof Error ? cause.message : String(cause));
     }
   }
 
-  // What the session tells
+  // SessionObserver
 
   entry(entry: Entry): void {
-    this.chat.tell({ type: "entry", entry });
+    this.chat.send({ type: "entry", entry });
   }
 
-  grow(id: string, field: Growing, text: string): void {
-    this.chat.grow(id, field, text);
+  append(id: string, field: DeltaField, text: string): void {
+    this.chat.append(id, field, text);
   }
 
-  gone(id: string): void {
-    this.chat.tell({ type: "gone", id });
+  remove(id: string): void {
+    this.chat.send({ type: "remove", id });
   }
 
   reset(): void {
     this.chat.reset();
   }
 
-  asks(asks: Ask[]): void {
-    this.chat.tell({ type: "asks", asks });
-    this.chat.badge(asks.length);
-    this.status.waiting(asks.length);
+  requests(requests: ServerRequest[]): void {
+    this.chat.send({ type: "requests", requests });
+    this.chat.badge(requests.length);
+    this.status.waiting(requests.length);
     const wanted = settings.notifications();
-    this.notices.update(asks, wanted === "always" || (wanted === "whenHidden" && !this.chat.visible));
-    void setContext("asking", asks.length > 0);
-    void setContext("askingPatch", asks.some((ask) => ask.kind === "patch"));
-    void this.diffs.close(asks.map((ask) => ask.id));
-    const newest = asks.at(-1);
-    if (newest?.kind === "patch" && newest.id !== this.opened && settings.opensDiff()) {
-      this.opened = newest.id;
+    this.notifications.update(requests, wanted === "always" || (wanted === "whenHidden" && !this.chat.visible));
+    void setContext("requestPending", requests.length > 0);
+    void setContext("patchPending", requests.some((request) => request.kind === "patch"));
+    void this.diffs.close(requests.map((request) => request.id));
+    const newest = requests.at(-1);
+    if (newest?.kind === "patch" && newest.id !== this.openedPatch && settings.openDiff()) {
+      this.openedPatch = newest.id;
       void this.showDiff(newest.id);
     }
   }
 
-  /** The patch that was opened last: another question does not open it again. */
-  private opened = "";
+  /** The id of the last request whose diff was opened, so that it opens once. */
+  private openedPatch = "";
 
   running(running: boolean): void {
-    this.chat.tell({ type: "running", running });
+    this.chat.send({ type: "running", running });
     this.status.turn(running);
     void setContext("running", running);
   }
@@ -266,15 +266,15 @@ export class App implements Surface {
   }
 
   title(title: string): void {
-    this.name = title;
-    this.chat.tell({ type: "title", title });
+    this.threadTitle = title;
+    this.chat.send({ type: "title", title });
   }
 
-  remember(conversation: Conversation | undefined): void {
+  saveConversation(conversation: Conversation | undefined): void {
     try {
-      this.memory.conversation = conversation;
+      this.store.conversation = conversation;
     } catch (error) {
-      this.log(`the conversation can't be remembered: ${String(error)}`);
+      this.log(`the conversation can't be saved: ${String(error)}`);
     }
   }
 

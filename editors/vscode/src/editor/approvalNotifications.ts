@@ -1,7 +1,7 @@
-// Approvals as notifications that do not stand in the way. A question that is dismissed stays in the chat.
+// Shows requests as notifications. A dismissed request stays in the chat.
 import * as vscode from "vscode";
-import type { Ask, Choice } from "../core/serverRequest";
-import { noticeOf } from "../core/approvalNotification";
+import type { ServerRequest, Choice } from "../core/serverRequest";
+import { toNotification } from "../core/approvalNotification";
 import { folder } from "./folder";
 
 export interface Answers {
@@ -12,37 +12,37 @@ export interface Answers {
 
 const labels: Record<Choice, string> = { accept: "Accept", acceptForSession: "Accept for Session", decline: "Decline", submit: "Answer" };
 
-export class Notices {
-  private readonly told = new Set<string>();
+export class ApprovalNotifications {
+  private readonly shown = new Set<string>();
 
   constructor(private readonly answers: Answers) {}
 
-  /** The questions that wait now; wanted: whether new ones are to be notifications. */
-  update(asks: Ask[], wanted: boolean): void {
-    for (const id of this.told) {
-      if (!asks.some((ask) => ask.id === id)) this.told.delete(id);
+  /** Takes the pending requests. enabled: whether new ones become notifications. */
+  update(requests: ServerRequest[], enabled: boolean): void {
+    for (const id of this.shown) {
+      if (!requests.some((request) => request.id === id)) this.shown.delete(id);
     }
-    for (const ask of asks) {
-      if (!wanted || this.told.has(ask.id)) continue;
-      this.told.add(ask.id);
-      void this.show(ask);
+    for (const request of requests) {
+      if (!enabled || this.shown.has(request.id)) continue;
+      this.shown.add(request.id);
+      void this.show(request);
     }
   }
 
-  private async show(ask: Ask): Promise<void> {
-    const { text, choices } = noticeOf(ask, folder() ?? "");
-    const more = ask.kind === "patch" ? "Show Diff" : "Open Chat";
+  private async show(request: ServerRequest): Promise<void> {
+    const { text, choices } = toNotification(request, folder() ?? "");
+    const more = request.kind === "patch" ? "Show Diff" : "Open Chat";
     const picked = await vscode.window.showInformationMessage(text, ...choices.map((choice) => labels[choice]), more);
     if (picked === undefined) return;
     if (picked === more) {
-      if (ask.kind === "patch") this.answers.diff(ask.id);
+      if (request.kind === "patch") this.answers.diff(request.id);
       else this.answers.chat();
-      // The notification is gone by now, and the answer is still to be given.
+      // This closed the notification; the request is still pending.
       return;
     }
-    const choice = choices.find((one) => labels[one] === picked);
-    if (choice && !this.answers.answer(ask.id, choice)) {
-      void vscode.window.showInformationMessage("That question had its answer, or Codex does not ask it any more.");
+    const choice = choices.find((c) => labels[c] === picked);
+    if (choice && !this.answers.answer(request.id, choice)) {
+      void vscode.window.showInformationMessage("This request is no longer pending.");
     }
   }
 }

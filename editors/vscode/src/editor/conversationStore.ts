@@ -1,11 +1,11 @@
-// Which conversation a folder has, in a file of the workspace's storage. VS Code's own memento is written some time
-// later: a window that is reloaded at once finds what was there before.
+// Saves the conversation of a folder in a file of the workspace's storage. VS Code saves a Memento with a delay, so a
+// quick reload of the window would load an old value.
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Conversation } from "../core/sessionHost";
 
-/** folder: undefined where no folder is open, and nothing is remembered. */
-export class Memory {
+/** folder: the storage folder; if it is undefined, nothing is saved. */
+export class ConversationStore {
   constructor(private readonly folder: string | undefined) {}
 
   get conversation(): Conversation | undefined {
@@ -14,11 +14,11 @@ export class Memory {
       const { key, threadId } = JSON.parse(readFileSync(this.file(this.folder), "utf8")) as Partial<Conversation>;
       return typeof key === "string" && typeof threadId === "string" ? { key, threadId } : undefined;
     } catch {
-      return undefined; // there is none, or one that can't be read: the folder begins anew
+      return undefined; // missing or invalid: start without a conversation
     }
   }
 
-  /** Throws when it can't be written. */
+  /** Throws if the file can't be written. */
   set conversation(conversation: Conversation | undefined) {
     if (!this.folder) return;
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });

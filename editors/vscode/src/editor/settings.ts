@@ -1,26 +1,26 @@
-// The settings, read when they are needed.
+// Reads the settings, and finds programs on PATH.
 import { accessSync, constants, statSync } from "node:fs";
 import * as vscode from "vscode";
-import { finder, type Where } from "../core/program";
+import { finder, type ProgramSettings } from "../core/program";
 import type { Settings } from "../core/sessionHost";
 
-const all = (): vscode.WorkspaceConfiguration => vscode.workspace.getConfiguration("codexBridge");
+const configuration = (): vscode.WorkspaceConfiguration => vscode.workspace.getConfiguration("codexBridge");
 
-export const where = (): Where => ({
-  path: all().get("path", ""),
-  codexPath: all().get("codexPath", ""),
-  configFile: all().get("configFile", ""),
+export const programs = (): ProgramSettings => ({
+  path: configuration().get("path", ""),
+  codexPath: configuration().get("codexPath", ""),
+  configFile: configuration().get("configFile", ""),
 });
 
 export const threads = (): Settings => ({
-  approvalPolicy: all().get("approvalPolicy", "on-request"),
-  sandbox: all().get("sandbox", "workspace-write"),
-  model: all().get("model", ""),
+  approvalPolicy: configuration().get("approvalPolicy", "on-request"),
+  sandbox: configuration().get("sandbox", "workspace-write"),
+  model: configuration().get("model", ""),
 });
 
-export const notifications = (): "always" | "whenHidden" | "never" => all().get("approvalNotifications", "whenHidden");
-export const opensDiff = (): boolean => all().get("openDiff", true);
-export const editorTools = (): boolean => all().get("editorTools", true);
+export const notifications = (): "always" | "whenHidden" | "never" => configuration().get("approvalNotifications", "whenHidden");
+export const openDiff = (): boolean => configuration().get("openDiff", true);
+export const editorTools = (): boolean => configuration().get("editorTools", true);
 
 export const find = finder(
   (file) => {

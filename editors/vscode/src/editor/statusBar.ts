@@ -1,4 +1,4 @@
-// One item in the status bar: whether the gate is in force, and whether Codex waits for an answer.
+// The item in the status bar. It shows the state of the gate, and whether Codex waits for the user.
 import * as vscode from "vscode";
 import type { Gate } from "../core/gate";
 
@@ -7,7 +7,7 @@ const icons: Record<Gate["level"], string> = { on: "$(shield)", waiting: "$(circ
 export class StatusBar {
   private readonly item = vscode.window.createStatusBarItem("codexBridge.status", vscode.StatusBarAlignment.Right, 90);
   private state: Gate = { level: "waiting", short: "not started", why: "" };
-  private asks = 0;
+  private requests = 0;
   private running = false;
 
   constructor() {
@@ -26,8 +26,8 @@ export class StatusBar {
     this.draw();
   }
 
-  waiting(asks: number): void {
-    this.asks = asks;
+  waiting(requests: number): void {
+    this.requests = requests;
     this.draw();
   }
 
@@ -42,15 +42,15 @@ export class StatusBar {
 
   private draw(): void {
     const { level, short, why } = this.state;
-    const doing = this.asks > 0 ? "$(bell-dot) asks" : this.running ? "$(loading~spin)" : "";
+    const doing = this.requests > 0 ? "$(bell-dot) answer needed" : this.running ? "$(loading~spin)" : "";
     this.item.text = `${icons[level]} Codex: ${short} ${doing}`.trim();
-    const asks = this.asks > 0 ? " Codex waits for your answer." : "";
-    this.item.tooltip = `Codex Bridge: ${short}. ${why}${asks}`;
+    const requests = this.requests > 0 ? " Codex waits for your answer." : "";
+    this.item.tooltip = `Codex Bridge: ${short}. ${why}${requests}`;
     this.item.accessibilityInformation = { label: this.item.tooltip, role: "button" };
     this.item.backgroundColor =
       level === "broken"
         ? new vscode.ThemeColor("statusBarItem.errorBackground")
-        : this.asks > 0 || level === "off"
+        : this.requests > 0 || level === "off"
           ? new vscode.ThemeColor("statusBarItem.warningBackground")
           : undefined;
   }

@@ -1,7 +1,7 @@
-// The threads of the folder as a tree.
+// The tree view of the folder's threads.
 import * as vscode from "vscode";
 import type { Thread } from "../core/protocol";
-import { ago } from "../core/text";
+import { relativeTime } from "../core/text";
 
 export class Threads implements vscode.TreeDataProvider<Thread> {
   private readonly changed = new vscode.EventEmitter<undefined>();
@@ -29,11 +29,11 @@ export class Threads implements vscode.TreeDataProvider<Thread> {
   }
 
   getTreeItem(thread: Thread): vscode.TreeItem {
-    const label = name(thread);
+    const label = threadName(thread);
     const item = new vscode.TreeItem(label);
     const open = thread.id === this.current();
     item.id = thread.id;
-    item.description = ago(thread.updatedAt * 1000, Date.now());
+    item.description = relativeTime(thread.updatedAt * 1000, Date.now());
     item.iconPath = new vscode.ThemeIcon(open ? "comment-discussion" : "comment");
     item.contextValue = open ? "current" : "thread";
     item.tooltip = `${label}\n${new Date(thread.updatedAt * 1000).toLocaleString()}\n${thread.id}`;
@@ -43,6 +43,6 @@ export class Threads implements vscode.TreeDataProvider<Thread> {
   }
 }
 
-export function name(thread: Thread): string {
-  return (thread.name || thread.preview || "(nothing said yet)").split("\n")[0]!.slice(0, 120);
+export function threadName(thread: Thread): string {
+  return (thread.name || thread.preview || "(no messages)").split("\n")[0]!.slice(0, 120);
 }

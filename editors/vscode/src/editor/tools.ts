@@ -1,17 +1,17 @@
-// The editor's own tools, offered to the model: what VS Code knows and a shell does not.
+// The editor tools that the model may call. They are read-only.
 import * as vscode from "vscode";
 import type { DynamicTool, ToolResult } from "../core/protocol";
-import { inside, problems, symbols } from "../core/toolOutput";
+import { resolveInFolder, formatProblems, formatSymbols } from "../core/toolOutput";
 
-const nothing = { type: "object", properties: {}, additionalProperties: false };
+const noParameters = { type: "object", properties: {}, additionalProperties: false };
 
-export const offered: DynamicTool[] = [
+export const definitions: DynamicTool[] = [
   {
     type: "function", name: "editor_problems",
     description: "Errors and warnings that the editor's language servers and linters report now, for one file or for the whole folder.",
     inputSchema: {
       type: "object", additionalProperties: false,
-      properties: { path: { type: "string", description: "A file, relative to the folder. Left out: all files." } },
+      properties: { path: { type: "string", description: "A file, relative to the folder. Without it: all files." } },
     },
   },
   {
@@ -24,27 +24,27 @@ export const offered: DynamicTool[] = [
   },
   {
     type: "function", name: "editor_open_files",
-    description: "The files that the person has open in the editor, the active one, its selection, and which are not saved.",
-    inputSchema: nothing,
+    description: "The open files of the user's editor: the active one with its selection, and those with unsaved changes.",
+    inputSchema: noParameters,
   },
 ];
 
 export async function call(cwd: string, name: string, input: unknown): Promise<ToolResult> {
   try {
-    return said(await run(cwd, name, (input ?? {}) as { path?: unknown }), true);
+    return toResult(await run(cwd, name, (input ?? {}) as { path?: unknown }), true);
   } catch (cause) {
-    return said(cause instanceof Error ? cause.message : String(cause), false);
+    return toResult(cause instanceof Error ? cause.message : String(cause), false);
   }
 }
 
-const said = (text: string, success: boolean): ToolResult => ({ contentItems: [{ type: "inputText", text }], success });
+const toResult = (text: string, success: boolean): ToolResult => ({ contentItems: [{ type: "inputText", text }], success });
 
 async function run(cwd: string, name: string, input: { path?: unknown }): Promise<string> {
   switch (name) {
     case "editor_problems": {
-      const one = input.path === undefined ? undefined : vscode.Uri.file(inside(cwd, input.path));
+      const one = input.path === undefined ? undefined : vscode.Uri.file(resolveInFolder(cwd, input.path));
       const all = one ? [[one, vscode.languages.getDiagnostics(one)] as const] : vscode.languages.getDiagnostics();
-      return problems(
+      return formatProblems(
         all.filter(([uri]) => uri.scheme === "file").flatMap(([uri, list]) =>
           list.map((d) => ({
             path: vscode.workspace.asRelativePath(uri), line: d.range.start.line, column: d.range.start.character,
@@ -54,12 +54,12 @@ async function run(cwd: string, name: string, input: { path?: unknown }): Promis
       );
     }
     case "editor_symbols": {
-      const uri = vscode.Uri.file(inside(cwd, input.path));
-      await vscode.workspace.openTextDocument(uri); // a file that is not there is an error that says so
+      const uri = vscode.Uri.file(resolveInFolder(cwd, input.path));
+      await vscode.workspace.openTextDocument(uri); // throws for a missing file
       const found = await vscode.commands.executeCommand<(vscode.DocumentSymbol | vscode.SymbolInformation)[] | undefined>(
         "vscode.executeDocumentSymbolProvider", uri,
       );
-      return symbols((found ?? []).map(node));
+      return formatSymbols((found ?? []).map(toSymbol));
     }
     case "editor_open_files":
       return openFiles();
@@ -68,17 +68,17 @@ async function run(cwd: string, name: string, input: { path?: unknown }): Promis
   }
 }
 
-interface Node {
+interface Symbol {
   name: string;
   kind: string;
   line: number;
-  children: Node[];
+  children: Symbol[];
 }
 
-function node(symbol: vscode.DocumentSymbol | vscode.SymbolInformation): Node {
+function toSymbol(symbol: vscode.DocumentSymbol | vscode.SymbolInformation): Symbol {
   const kind = vscode.SymbolKind[symbol.kind].toLowerCase();
   if ("location" in symbol) return { name: symbol.name, kind, line: symbol.location.range.start.line, children: [] };
-  return { name: symbol.name, kind, line: symbol.range.start.line, children: symbol.children.map(node) };
+  return { name: symbol.name, kind, line: symbol.range.start.line, children: symbol.children.map(toSymbol) };
 }
 
 function openFiles(): string {

@@ -1,4 +1,4 @@
-// The process of an app-server: started, listened to, ended.
+// Runs the process of an app-server.
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { StreamMessageReader, StreamMessageWriter } from "vscode-jsonrpc/node";
@@ -6,13 +6,14 @@ import type { Program } from "../core/program";
 import { LineReader, LineWriter } from "./lines";
 import { connect, type Handlers, type Peer } from "./peer";
 
-/** How long an app-server has to end by itself once its input has ended. The bridge gives codex two seconds of its own. */
+/** How long an app-server may take to exit after the end of its input, in milliseconds. The bridge waits two seconds for Codex. */
 const grace = 4000;
 
 export interface Child {
   readonly peer: Peer;
-  /** Why it ended, in words. Comes once. */
+  /** Resolves with the reason of the exit. */
   readonly ended: Promise<string>;
+  /** Ends the input, and kills the process if it does not exit. */
   stop(): Promise<void>;
 }
 
@@ -34,12 +35,12 @@ export function start(program: Program, cwd: string, handlers: Handlers, log: (l
       log(plain(line));
     }
   });
-  child.stdin.on("error", () => undefined); // EPIPE: the end of the process tells more
+  child.stdin.on("error", () => undefined); // EPIPE; the exit of the process has the reason
 
   const ended = new Promise<string>((done) => {
     child.on("error", (cause) => done(`${program.command} can't be started: ${cause.message}`));
     child.on("close", (code, signal) => {
-      const how = signal ? `was ended by ${signal}` : `ended with ${code ?? "no status"}`;
+      const how = signal ? `was stopped by ${signal}` : `exited with status ${code ?? "unknown"}`;
       done(`${program.name} ${how}${last ? `: ${last}` : ""}`);
     });
   });
@@ -63,7 +64,7 @@ export function start(program: Program, cwd: string, handlers: Handlers, log: (l
   };
 }
 
-/** A line of a log without the colours of a terminal. */
+/** Removes terminal colours from a line of a log. */
 function plain(line: string): string {
   return line.replace(/\u001b\[[0-9;]*m/g, "").trimEnd();
 }

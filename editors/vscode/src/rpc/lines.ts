@@ -1,5 +1,5 @@
-// JSON Lines for vscode-jsonrpc: what plain `codex app-server` speaks. The bridge
-// speaks the base protocol, for which vscode-jsonrpc has a reader and a writer of its own.
+// JSON Lines for vscode-jsonrpc, which plain `codex app-server` speaks. The bridge speaks the LSP base protocol, for
+// which vscode-jsonrpc has a reader and a writer.
 import type { Readable, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import {
@@ -13,7 +13,7 @@ export class LineReader extends AbstractMessageReader implements MessageReader {
 
   listen(callback: DataCallback): Disposable {
     const decoder = new StringDecoder("utf8");
-    let rest: string[] = []; // pieces of a line that has not ended: a long one is put together once
+    let rest: string[] = []; // pieces of an incomplete line, joined once at its end
     const data = (chunk: Buffer): void => {
       const parts = decoder.write(chunk).split("\n");
       const last = parts.pop() ?? "";
@@ -35,7 +35,7 @@ export class LineReader extends AbstractMessageReader implements MessageReader {
     try {
       message = JSON.parse(line);
     } catch (cause) {
-      this.fireError(new Error("a line that is no JSON", { cause }));
+      this.fireError(new Error("a line that is not JSON", { cause }));
       return;
     }
     if (typeof message === "object" && message !== null) callback({ ...message, jsonrpc: "2.0" } as Message);

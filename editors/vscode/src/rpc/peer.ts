@@ -1,12 +1,12 @@
-// A connection to an app-server, in the words that the session needs. vscode-jsonrpc does the work; this
-// adds the id of a request, which Codex names again when it takes the question back (serverRequest/resolved).
+// A JSON-RPC connection to an app-server. It adds the id of a request to vscode-jsonrpc's handler, because Codex sends
+// the id again in serverRequest/resolved.
 import { createMessageConnection, ErrorCodes, type Logger, type MessageReader, type MessageWriter, ResponseError } from "vscode-jsonrpc/node";
 
 export type Id = number | string;
 
 export interface Handlers {
   notification(method: string, params: unknown): void;
-  /** What is returned is the answer; undefined: the method is not known here. */
+  /** Returns the result, or undefined for an unknown method. */
   request(method: string, params: unknown, id: Id): Promise<unknown> | undefined;
 }
 
@@ -28,13 +28,13 @@ export function connect(reader: MessageReader, writer: MessageWriter, handlers: 
   });
   connection.onNotification((method: string, params: unknown) => handlers.notification(method, params));
   connection.onRequest((method: string, params: unknown) => {
-    return handlers.request(method, params, id) ?? new ResponseError(ErrorCodes.MethodNotFound, `the editor does not know ${method}`);
+    return handlers.request(method, params, id) ?? new ResponseError(ErrorCodes.MethodNotFound, `the editor does not support ${method}`);
   });
   connection.listen();
   return {
     request: (method, params) => connection.sendRequest(method, params),
     notify: (method, params) => {
-      // A connection that is gone is told of by the end of the process.
+      // The exit of the process reports a closed connection.
       (params === undefined ? connection.sendNotification(method) : connection.sendNotification(method, params)).catch(() => undefined);
     },
     dispose: () => connection.dispose(),

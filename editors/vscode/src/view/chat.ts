@@ -1,9 +1,9 @@
-// The chat as a view of VS Code: keeps the page in step with the session.
+// The webview of the chat, and its messages.
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
-import { Batch } from "../core/deltaBatch";
+import { DeltaBatch } from "../core/deltaBatch";
 import { html } from "./html";
-import { decode, type FromPage, type PageState, type ToPage } from "./messages";
+import { parseMessage, type FromPage, type PageState, type ToPage } from "./messages";
 
 export interface Host {
   state(): PageState;
@@ -15,8 +15,8 @@ export class Chat implements vscode.WebviewViewProvider {
   static readonly id = "codexBridge.chat";
   private view: vscode.WebviewView | undefined;
   private ready = false;
-  private later: ToPage[] = []; // a draft for a page that is not there yet
-  private readonly batch = new Batch((growth) => this.post({ type: "grow", ...growth }));
+  private queued: ToPage[] = []; // until the webview is ready
+  private readonly batch = new DeltaBatch((delta) => this.post({ type: "append", ...delta }));
 
   constructor(
     private readonly root: vscode.Uri,
@@ -37,11 +37,11 @@ export class Chat implements vscode.WebviewViewProvider {
       localResourceRoots: [vscode.Uri.joinPath(this.root, "dist"), vscode.Uri.joinPath(this.root, "media")],
     };
     webview.onDidReceiveMessage((raw: unknown) => {
-      const message = decode(raw);
+      const message = parseMessage(raw);
       if (message?.type === "ready") {
         this.ready = true;
         this.reset();
-        for (const one of this.later.splice(0)) this.post(one);
+        for (const message of this.queued.splice(0)) this.post(message);
         this.host.shown();
       } else if (message) {
         this.host.message(message);
@@ -59,12 +59,12 @@ export class Chat implements vscode.WebviewViewProvider {
     });
   }
 
-  /** Shows the chat; draft is put into what is being typed. */
+  /** Opens the chat and adds a text to the draft. */
   async focus(draft = ""): Promise<void> {
     const message: ToPage = draft ? { type: "draft", text: draft } : { type: "focus" };
     await vscode.commands.executeCommand(`${Chat.id}.focus`);
     if (this.ready) this.post(message);
-    else this.later.push(message);
+    else this.queued.push(message);
   }
 
   badge(count: number): void {
@@ -72,14 +72,14 @@ export class Chat implements vscode.WebviewViewProvider {
   }
 
   reset(): void {
-    this.tell({ type: "state", state: this.host.state() });
+    this.send({ type: "state", state: this.host.state() });
   }
 
-  grow(id: string, field: "text" | "output", text: string): void {
+  append(id: string, field: "text" | "output", text: string): void {
     if (this.ready) this.batch.add(id, field, text);
   }
 
-  tell(message: ToPage): void {
+  send(message: ToPage): void {
     this.batch.flush();
     this.post(message);
   }

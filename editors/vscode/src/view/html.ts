@@ -1,4 +1,4 @@
-// The page of the chat. Nothing of a conversation is in it: the script puts that in, as text.
+// The HTML of the chat. It contains nothing of a conversation; the script adds that as text.
 export function html(parts: { csp: string; nonce: string; script: string; style: string }): string {
   const policy = [
     "default-src 'none'", `style-src ${parts.csp}`, `script-src 'nonce-${parts.nonce}'`, "base-uri 'none'", "form-action 'none'",
@@ -15,7 +15,7 @@ export function html(parts: { csp: string; nonce: string; script: string; style:
 <body>
 <h2 id="title" hidden></h2>
 <main id="log" role="log" aria-live="off" aria-label="Conversation" tabindex="0"></main>
-<section id="asks" aria-label="Waiting for your answer"></section>
+<section id="requests" aria-label="Waiting for your answer"></section>
 <section id="blocked" role="note" hidden><p></p><button type="button"></button></section>
 <form id="composer">
 <textarea id="prompt" rows="1" aria-label="Message to Codex" aria-describedby="hint" placeholder="Ask Codex"></textarea>

@@ -1,8 +1,8 @@
-// What the extension and the page of the chat tell each other.
-import type { Ask, Choice, Values } from "../core/serverRequest";
-import type { Entry, Growing } from "../core/entry";
+// The messages between the extension and the webview.
+import type { ServerRequest, Choice, Values } from "../core/serverRequest";
+import type { Entry, DeltaField } from "../core/entry";
 
-/** Why nothing can be sent, and the command that changes that. */
+/** Why Codex can't start, and a command that changes it. */
 export interface Blocked {
   text: string;
   button: string;
@@ -11,7 +11,7 @@ export interface Blocked {
 
 export interface PageState {
   entries: Entry[];
-  asks: Ask[];
+  requests: ServerRequest[];
   running: boolean;
   title: string;
   folder: string;
@@ -21,9 +21,9 @@ export interface PageState {
 export type ToPage =
   | { type: "state"; state: PageState }
   | { type: "entry"; entry: Entry }
-  | { type: "grow"; id: string; field: Growing; text: string }
-  | { type: "gone"; id: string }
-  | { type: "asks"; asks: Ask[] }
+  | { type: "append"; id: string; field: DeltaField; text: string }
+  | { type: "remove"; id: string }
+  | { type: "requests"; requests: ServerRequest[] }
   | { type: "running"; running: boolean }
   | { type: "title"; title: string }
   | { type: "sent"; text: string; ok: boolean }
@@ -39,8 +39,8 @@ export type FromPage =
   | { type: "open"; href: string }
   | { type: "unblock" };
 
-/** The page shows what a model wrote: what comes from it is looked at before it is believed. */
-export function decode(raw: unknown): FromPage | undefined {
+/** Validates a message from the webview, which shows text of the model. Returns undefined for an invalid one. */
+export function parseMessage(raw: unknown): FromPage | undefined {
   if (typeof raw !== "object" || raw === null) return undefined;
   const m = raw as Record<string, unknown>;
   const text = (name: string): string | undefined => (typeof m[name] === "string" ? m[name] : undefined);
@@ -50,8 +50,8 @@ export function decode(raw: unknown): FromPage | undefined {
     case "unblock":
       return { type: m["type"] };
     case "send": {
-      const said = text("text")?.trim();
-      return said ? { type: "send", text: said } : undefined;
+      const message = text("text")?.trim();
+      return message ? { type: "send", text: message } : undefined;
     }
     case "answer": {
       const id = text("id");
