@@ -112,7 +112,8 @@ lint: ## the linters, go vet among them
 	cd $(PEERS) && $(LINTER) run
 
 # The other pages and packages are still to be rewritten; add one when it has no error.
-PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs editors/README.md editors/nvim/README.md editors/vscode/README.md \
+PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs editors/README.md editors/minimal editors/nvim \
+	$(addprefix $(VSCODE)/,README.md CHANGELOG.md media src webview test) $(wildcard $(VSCODE)/e2e/*.mjs) \
 	testdata/vectors rpc relay lifecycle/doc.go lifecycle/internal cmd/bridge-mutate \
 	$(wildcard bridge/*.go) $(addprefix bridge/,appserver argv bridgetest child codex hello methods rollout setting shape userrules)
 prose: ## docs and comments, against the rules in .vale
