@@ -3,7 +3,7 @@ import { mkdtempSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Code } from "./code.mjs";
-import { Person } from "./person.mjs";
+import { User } from "./user.mjs";
 import { scenes } from "./scenes.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -27,17 +27,17 @@ let failed = 0;
 try {
   await code.install(vsix, join(here, "official"));
   await code.start();
-  const person = new Person(code);
+  const user = new User(code);
   for (const [name, scene] of Object.entries(scenes)) {
     const start = Date.now();
     try {
-      await scene(person);
+      await scene(user);
       console.log(`ok ${name} (${Date.now() - start} ms)`);
     } catch (cause) {
       failed = 1;
       console.log(`not ok ${name}\n${cause.stack}`);
       await code.page.screenshot({ path: join(root, "failed.png") });
-      console.log(`the chat: ${await person.chat.locator("body").innerText({ timeout: 2000 }).catch((e) => e.message)}`);
+      console.log(`the chat: ${await user.chat.locator("body").innerText({ timeout: 2000 }).catch((e) => e.message)}`);
       break;
     }
   }

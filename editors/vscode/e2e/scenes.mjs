@@ -1,7 +1,7 @@
 // The scenes of the end-to-end test. They run in order in one VS Code. The Go test has the replies of the model.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { until } from "./person.mjs";
+import { until } from "./user.mjs";
 
 /** Lets the scripted model continue. */
 const release = (name) => console.log(`@release ${name}`);

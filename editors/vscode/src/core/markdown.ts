@@ -123,7 +123,7 @@ function list(lines: Line[], from: number, depth: number): [Block, number] {
       } else if (interrupts(text)) {
         break;
       } else {
-        inner.push({ text: text.trim(), at }); // a paragraph goes on
+        inner.push({ text: text.trim(), at }); // a continued paragraph
       }
     }
     items.push(blocks(inner, depth + 1).map((p) => p.block));

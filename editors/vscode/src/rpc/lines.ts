@@ -20,7 +20,7 @@ export class LineReader extends AbstractMessageReader implements MessageReader {
       for (const part of parts) {
         const line = rest.join("") + part;
         rest = [];
-        if (line.trim() !== "") this.take(line, callback);
+        if (line.trim() !== "") this.parse(line, callback);
       }
       if (last !== "") rest.push(last);
     };
@@ -30,7 +30,7 @@ export class LineReader extends AbstractMessageReader implements MessageReader {
     return { dispose: () => void this.input.off("data", data).off("error", error).off("close", close) };
   }
 
-  private take(line: string, callback: DataCallback): void {
+  private parse(line: string, callback: DataCallback): void {
     let message: unknown;
     try {
       message = JSON.parse(line);

@@ -16,7 +16,7 @@ export async function until(description, check) {
   }
 }
 
-export class Person {
+export class User {
   constructor(code) {
     this.code = code;
     this.page = code.page;
