@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ServerRequest, toServerRequest } from "../src/core/serverRequest";
 import { toNotification } from "../src/core/approvalNotification";
-import { visible } from "../src/core/text";
 import type { Change } from "../src/core/protocol";
 
 const command = (text: string, more: object = {}): ServerRequest => toServerRequest("1", "item/commandExecution/requestApproval", { threadId: "t", command: text, cwd: "/w", ...more }, [])!;
@@ -46,14 +45,3 @@ test("a notification shows paths relative to the folder, and other paths in full
   const request = toServerRequest("1", "item/fileChange/requestApproval", { threadId: "t" }, [add, { ...add, path: "/etc/passwd" }])!;
   assert.equal(toNotification(request, "/w").text, "Codex: Change these 2 files? a, /etc/passwd");
 });
-
-for (const [text, want] of [
-  ["ls -l\n\tx", "ls -l\n\tx"],
-  ["ä € 😀 日本", "ä € 😀 日本"],
-  ["a\u202eb", "a\\u{202e}b"],
-  ["a\u200bb\u0000", "a\\u{200b}b\\u{0}"],
-  ["a\u3164b\u034f", "a\\u{3164}b\\u{34f}"],
-  ["\u001b[2K\rls", "\\u{1b}[2K\\u{d}ls"],
-] as const) {
-  test(`visible escapes invisible characters: ${JSON.stringify(text)}`, () => assert.equal(visible(text), want));
-}

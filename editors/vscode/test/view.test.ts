@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DeltaBatch } from "../src/core/deltaBatch";
 import { restoreSetting, useBridgeSetting } from "../src/core/program";
-import { relativePath } from "../src/core/text";
-import { codeBlock } from "../src/core/text";
 import { resolveInFolder, formatProblems, formatSymbols } from "../src/core/toolOutput";
 import { Transcript } from "../src/core/transcript";
 import { html } from "../src/view/html";
@@ -44,10 +42,6 @@ test("the official extension's setting is set and restored", () => {
   assert.throws(() => restoreSetting("/b", undefined, changed.save), /not set/);
 });
 
-test("codeBlock has a longer fence than its text", () => {
-  assert.equal(codeBlock("a.md", "markdown", 1, 3, "````\nx\n````\n"), "a.md, lines 1 to 3:\n`````markdown\n````\nx\n````\n`````\n");
-});
-
 test("formatProblems sorts by severity and truncates", () => {
   const one = { path: "a", line: 0, column: 4, severity: 1, message: "w\nx", source: "tsc" };
   assert.equal(formatProblems([one, { ...one, path: "b", severity: 0, source: "" }]), "b:1:5: error: w x\na:1:5: warning: w x [tsc]");
@@ -83,15 +77,3 @@ test("the webview loads only its own script and style", () => {
   assert.equal(page.match(/<script/g)?.length, 1);
   assert.doesNotMatch(page, / style=| on[a-z]+=/);
 });
-
-for (const [folder, path, want] of [
-  ["/w", "/w/a/b", "a/b"],
-  ["/", "/a", "a"],
-  ["/w", "/w2/a", "/w2/a"],
-  ["/w", "/etc/passwd", "/etc/passwd"],
-  ["/w", "/w/../etc/passwd", "/w/../etc/passwd"],
-  ["", "/w/a", "/w/a"],
-  ["C:\\w", "C:\\w\\a", "a"],
-] as const) {
-  test(`relativePath: ${path} in ${folder}`, () => assert.equal(relativePath(folder, path), want));
-}
