@@ -10,7 +10,7 @@ import (
 
 // Agent is what the policy says of what an agent beside the conversation asks leave for;
 // line is what it said. Of a verdict other than Pass there is a record.
-func (g *Guard) Agent(ctx context.Context, use policy.AgentUse, session string, line []byte) policy.Decision {
+func (g *Guard) Agent(ctx context.Context, use policy.AgentRequest, session string, line []byte) policy.Decision {
 	const method = "session/request_permission"
 	p := g.policy.Load()
 	person := policy.Decision{Verdict: policy.Pass, Ask: true}

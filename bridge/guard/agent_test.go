@@ -61,7 +61,7 @@ escalated = true
 			w := world(t)
 			g := guard.New(load(t, test.policy), w, b, slog.New(slog.DiscardHandler))
 			notified := heard(g)
-			d := g.Agent(t.Context(), policy.AgentUse{Command: &test.command, Cwd: w.Start}, "s1", []byte("{}"))
+			d := g.Agent(t.Context(), policy.AgentRequest{Command: &test.command, Cwd: w.StartFolder}, "s1", []byte("{}"))
 			if d.Verdict != test.verdict || d.Ask != (test.verdict == policy.Pass) {
 				t.Errorf("the verdict is %s, asked: %t", d.Verdict, d.Ask)
 			}
@@ -169,8 +169,8 @@ editor< {"id":"`+thread+`","result":"$started-`+thread+`"}
 		thread, reach, workspace string
 		sandboxed                bool
 	}{
-		{"inside", "read-only", w.Start, true},
-		{"outside", "danger-full-access", w.Start, false},
+		{"inside", "read-only", w.StartFolder, true},
+		{"outside", "danger-full-access", w.StartFolder, false},
 		{"unknown", "", "", true},
 	} {
 		if got := g.Sandboxed(test.thread); got != test.sandboxed {

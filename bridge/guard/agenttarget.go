@@ -21,7 +21,7 @@ var agentTools = []string{
 // client has opened itself. The agent works in the sandbox and with the approvals of its own thread, which
 // may allow more than those of the caller. A target that is no id is a name, which Codex looks up among the
 // agents of the session.
-func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error {
+func (g *Guard) agentRefusal(use policy.ToolCall, thread, turn string) *rpc.Error {
 	if !isAgentTool(use.Name) {
 		return nil
 	}
@@ -42,8 +42,8 @@ func (g *Guard) agentRefusal(use policy.ToolUse, thread, turn string) *rpc.Error
 				reason = g.nameBarred(use.Name, text, thread, turn)
 			}
 			if reason != "" {
-				return policy.Refused(rpc.CodeRefused, policy.Refusal{
-					Method: "hook/preToolUse", Rule: "policy.mode", Field: "tool_input." + key, Reason: reason, Mend: "start another agent",
+				return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+					Method: "hook/preToolUse", Rule: "policy.mode", Field: "tool_input." + key, Reason: reason, Hint: "start another agent",
 				})
 			}
 		}
@@ -64,7 +64,7 @@ func (g *Guard) agentBarred(tool, id, thread, turn string) string {
 
 // nameBarred returns why a call may not give work to an agent by its name; "" if it may.
 func (g *Guard) nameBarred(tool, name, thread, turn string) string {
-	if caller := g.thread(thread, turn); givesWork(tool) && caller != nil && caller.Varied {
+	if caller := g.thread(thread, turn); givesWork(tool) && caller != nil && caller.SettingsChanged {
 		return "which agent " + name + " is can't be told, and earlier turns had another sandbox, cwd, approvals or reviewer"
 	}
 	return ""
@@ -97,11 +97,11 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 	if one == nil {
 		return true
 	}
-	if g.threads.opens(agent) && policy.Looser(caller, one) {
+	if g.threads.opens(agent) && policy.IsLooser(caller, one) {
 		return true
 	}
 	looser := func(than, settings *rpc.Doc) bool {
-		return policy.Looser(policy.InForce(than.Root()), policy.InForce(settings.Root()))
+		return policy.IsLooser(policy.ParseThreadSettings(than.Root()), policy.ParseThreadSettings(settings.Root()))
 	}
 	home := g.world.CodexHome
 	its, own := rollout.TurnSettings(home, one.Rollout, ""), rollout.TurnSettings(home, caller.Rollout, turn)

@@ -27,7 +27,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 	w.g.threads.known, w.g.threads.asked = make(map[string]*thread), make(map[string]bool)
 	for _, one := range []string{own, other} {
 		w.g.threads.known[one], w.g.threads.asked[one] = &thread{Thread: policy.Thread{
-			ID: one, Workspace: w.root, Cwd: w.root, Sandbox: "read-only", Reach: "read-only", Approval: []byte(`"on-request"`), Reviewer: "user", Rollout: w.write(rollout(one), settings),
+			ID: one, Workspace: w.root, Cwd: w.root, Sandbox: "read-only", SandboxSummary: "read-only", Approval: []byte(`"on-request"`), Reviewer: "user", Rollout: w.write(rollout(one), settings),
 		}}, true
 	}
 	for _, test := range []struct{ tool, input, field string }{
@@ -48,7 +48,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		{"Bash", `{"id":"` + other + `"}`, ""},
 	} {
 		for _, caller := range []string{own, ownChild} {
-			err := w.g.agentRefusal(policy.ToolUse{Name: test.tool, Input: value(t, test.input)}, caller, "")
+			err := w.g.agentRefusal(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, caller, "")
 			field := ""
 			if err != nil {
 				field = (&policy.Decision{Err: err}).Refusal().Field
@@ -62,9 +62,11 @@ func TestAgentOfAnotherSession(t *testing.T) {
 	agent := w.g.threads.known[own].Thread
 	agent.ID, agent.Rollout = ownChild, w.write(rollout(ownChild), settings)
 	for name, change := range map[string]func(caller, agent *policy.Thread){
-		"":        func(*policy.Thread, *policy.Thread) {},
-		"sandbox": func(_, agent *policy.Thread) { agent.Sandbox, agent.Reach = "workspace-write", "workspace-write" },
-		"gate":    func(caller, _ *policy.Thread) { caller.Gated = true },
+		"": func(*policy.Thread, *policy.Thread) {},
+		"sandbox": func(_, agent *policy.Thread) {
+			agent.Sandbox, agent.SandboxSummary = "workspace-write", "workspace-write"
+		},
+		"gate": func(caller, _ *policy.Thread) { caller.Gated = true },
 	} {
 		caller, agent := *w.g.threads.known[own], agent
 		change(&caller.Thread, &agent)
@@ -74,7 +76,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		}
 		caller.Gated = false
 	}
-	if got := w.g.Tool(t.Context(), own, "", policy.ToolUse{Name: "send_input", Input: value(t, `{"id":"`+other+`"}`)}, nil); !strings.Contains(got.Refusal, "is not one of this session") {
+	if got := w.g.Tool(t.Context(), own, "", policy.ToolCall{Name: "send_input", Input: value(t, `{"id":"`+other+`"}`)}, nil); !strings.Contains(got.Refusal, "is not one of this session") {
 		t.Errorf("the call gets %+v", got)
 	}
 }
@@ -105,7 +107,7 @@ func TestAgentByName(t *testing.T) {
 			if varied {
 				want = test.field
 			}
-			err := w.g.agentRefusal(policy.ToolUse{Name: test.tool, Input: value(t, test.input)}, id, "")
+			err := w.g.agentRefusal(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, id, "")
 			got := ""
 			if err != nil {
 				got = (&policy.Decision{Err: err}).Refusal().Field
@@ -115,7 +117,7 @@ func TestAgentByName(t *testing.T) {
 			}
 		}
 	}
-	if err := w.g.agentRefusal(policy.ToolUse{Name: "send_input", Input: value(t, `{"target":"a"}`)}, "unknown", ""); err != nil {
+	if err := w.g.agentRefusal(policy.ToolCall{Name: "send_input", Input: value(t, `{"target":"a"}`)}, "unknown", ""); err != nil {
 		t.Errorf("a caller that runs no tools gets %v", err)
 	}
 }

@@ -19,11 +19,11 @@ func (g *Guard) asks(ctx context.Context, said *bridge.ServerMessage) {
 	policies := g.policies(thread)
 	state := g.stateNow(params)
 	if policies[0].Mode() != config.Off {
-		state.Escalation, state.Forgotten = g.escalation(said.Method, params, state), g.isForgotten(params)
+		state.Escalation, state.ThreadRevoked = g.escalation(said.Method, params, state), g.isForgotten(params)
 		d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(said.Method, params, state) }, strictness)
 		if said.Truncated() { // what is missing could be what counts
-			d = policy.Decision{Verdict: policy.Deny, Err: policy.Refused(rpc.CodeTooLarge, policy.Refusal{
-				Method: said.Method, Rule: "codex.max_message", Field: "params", Reason: "the question has more values than are looked at", Mend: "ask for less at once",
+			d = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeTooLarge, policy.Refusal{
+				Method: said.Method, Rule: "codex.max_message", Field: "params", Reason: "the question has more values than are looked at", Hint: "ask for less at once",
 			})}
 		}
 		if d.Verdict != policy.Pass {
@@ -47,7 +47,7 @@ func (g *Guard) settles(said *bridge.ServerMessage, params rpc.Value, d policy.D
 	switch {
 	case d.Verdict == policy.Rewrite:
 		patch := rpc.NewEnvelopePatch(said.Envelope)
-		patch.Set(params, "reason", d.Marked)
+		patch.Set(params, "reason", d.ShownReason)
 		said.Line = patch.Bytes()
 		return false
 	case d.Answer != nil:
@@ -84,8 +84,8 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 		return
 	}
 	state := g.stateNow(params)
-	state.Escalation, state.Forgotten = escalation, g.isForgotten(params)
-	question := policy.Asked{Method: asked.Method, Params: params}
+	state.Escalation, state.ThreadRevoked = escalation, g.isForgotten(params)
+	question := policy.ServerRequest{Method: asked.Method, Params: params}
 	var d policy.Decision
 	ok := g.threads.writable.reserve(func(all []string) (string, []string) {
 		state.Writable = all
@@ -121,7 +121,7 @@ func (g *Guard) answered(ctx context.Context, asked *rpc.Envelope, escalation ru
 }
 
 // judgeAnswer holds an answer to each of the policies.
-func judgeAnswer(policies []*policy.Policy, question policy.Asked, answer *rpc.Message, state policy.State) policy.Decision {
+func judgeAnswer(policies []*policy.Policy, question policy.ServerRequest, answer *rpc.Message, state policy.State) policy.Decision {
 	d := policies[0].DecideAnswer(question, answer, state)
 	for _, q := range policies[1:] {
 		if m, err := rpc.ParseMessage(d.Message); err == nil && q.Mode() == config.Enforce { // of a denied answer there is no message
@@ -141,10 +141,10 @@ func (g *Guard) unasked(ctx context.Context, call *bridge.ClientMessage) *rpc.Er
 	if p.Mode() == config.Off {
 		return nil
 	}
-	d := policy.Decision{Verdict: policy.Deny, Err: policy.Refused(rpc.CodeRefused, policy.Refusal{
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: "answer", Rule: "policy.mode", Field: "id",
 		Reason: "codex has asked nothing under this id, or it was answered",
-		Mend:   "answer each request once, after it has come",
+		Hint:   "answer each request once, after it has come",
 	})}
 	g.report(p.Mode(), "answer", d)
 	_ = g.record(ctx, p.Mode(), subjectOf("answer", rpc.Value{}, call.Bytes()), d)

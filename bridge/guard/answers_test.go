@@ -28,7 +28,7 @@ func TestGrantedFolderIsRemembered(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c, _, w := converse(t, policy, guard.NoRecord)
 			for _, name := range []string{"start/sub", "start/sub/inner"} {
-				c.Bind(name, w.Start+name[len("start"):])
+				c.Bind(name, w.StartFolder+name[len("start"):])
 			}
 			c.Play("start", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}

@@ -22,7 +22,7 @@ func (g *Guard) Client() string { return g.clientName() }
 func (g *Guard) Stays(method string, params rpc.Value) bool {
 	state := g.stateNow(params)
 	state.Escalation = g.escalation(method, params, state)
-	return g.all(params, func(p *policy.Policy) bool { return p.Stays(method, params, state) })
+	return g.all(params, func(p *policy.Policy) bool { return p.AcceptStaysInSandbox(method, params, state) })
 }
 
 // Remains tells whether what codex asks about is not known to leave the sandbox, nor
@@ -30,7 +30,7 @@ func (g *Guard) Stays(method string, params rpc.Value) bool {
 func (g *Guard) Remains(method string, params rpc.Value) bool {
 	state := g.stateNow(params)
 	state.Escalation = g.escalation(method, params, state)
-	return g.all(params, func(p *policy.Policy) bool { return p.Remains(method, params, state) })
+	return g.all(params, func(p *policy.Policy) bool { return p.RunsInSandbox(method, params, state) })
 }
 
 // all tells whether something is true of every policy of the thread that params name.
@@ -49,9 +49,9 @@ func (g *Guard) WantsNotification(method string) bool {
 func (g *Guard) Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error {
 	p, params := g.policy.Load(), asked.Root().Get("params")
 	d := policy.Decision{Verdict: verdict}
-	refusal := policy.Refusal{Method: asked.Method, Rule: rule, Reason: reason, Mend: "ask again"}
+	refusal := policy.Refusal{Method: asked.Method, Rule: rule, Reason: reason, Hint: "ask again"}
 	if verdict == policy.Deny {
-		d.Err = policy.Refused(rpc.CodeDeadline, refusal)
+		d.Err = policy.NewRefusalError(rpc.CodeDeadline, refusal)
 	} else {
 		d.Changes = []policy.Change{{Field: "result", Rule: rule, Reason: reason}}
 	}

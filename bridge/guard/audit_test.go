@@ -18,7 +18,7 @@ func TestAuditLog(t *testing.T) {
 	g := guard.New(load(t, "[policy]\nmode = \"audit\"\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n"), w, guard.NoRecord,
 		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	c := bridgetest.Start(t, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Play("audit", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<= {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}

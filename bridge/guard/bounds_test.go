@@ -105,7 +105,7 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 		{"/b", []string{"/a", "/b"}},
 		{"", []string{"/a", "/b"}},
 	} {
-		if err := w.g.threads.opened(w.g.Policy, &policy.Sent{Project: test.project}, result, w.g.world, 1, nil); err != nil {
+		if err := w.g.threads.opened(w.g.Policy, &policy.SentSettings{Project: test.project}, result, w.g.world, 1, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.g.threads.peek("t").Projects; !slices.Equal(got, test.want) {
@@ -113,7 +113,7 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 		}
 	}
 	w.g.threads.unloaded("t")
-	if err := w.g.threads.opened(w.g.Policy, &policy.Sent{}, value(t, `{"thread":{"id":"u"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
+	if err := w.g.threads.opened(w.g.Policy, &policy.SentSettings{}, value(t, `{"thread":{"id":"u"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.g.threads.peek("u").Projects; !slices.Equal(got, []string{"/a", "/b"}) {
@@ -127,7 +127,7 @@ func TestUnverifiedThreadKeepsItsWorkspaces(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
 	threads := &w.g.threads
 	own := w.g.Policy()
-	if err := threads.opened(w.g.Policy, &policy.Sent{}, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, []*policy.Policy{own}); err != nil {
+	if err := threads.opened(w.g.Policy, &policy.SentSettings{}, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, []*policy.Policy{own}); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
@@ -153,7 +153,7 @@ func TestOpenedThreadIsVerifiedAgainstAllPolicies(t *testing.T) {
 		own  []*policy.Policy
 		open bool
 	}{{[]*policy.Policy{enforced}, false}, {[]*policy.Policy{w.g.Policy()}, true}} {
-		err := threads.opened(w.g.Policy, &policy.Sent{}, result, w.g.world, 1, test.own)
+		err := threads.opened(w.g.Policy, &policy.SentSettings{}, result, w.g.world, 1, test.own)
 		if (err == nil) != test.open || (threads.peek("t") != nil) != test.open || slices.Contains(threads.writable.of("t"), w.root) != test.open {
 			t.Errorf("open %v, writable %q: %v", threads.peek("t") != nil, threads.writable.of("t"), err)
 		}

@@ -142,7 +142,7 @@ func (d countingDisk) Resolve(path string) (string, error) {
 // A path of many names that do not exist is resolved in a few steps. One that no system call takes is
 // refused unread.
 func TestCanonicalOfLongPaths(t *testing.T) {
-	root := world(t).Start
+	root := world(t).StartFolder
 	long := root + strings.Repeat("/a", (4096-len(root))/2)
 	long += strings.Repeat("a", 4096-len(long)) // the folder of the test may have an odd length
 	looks := 0
@@ -162,7 +162,7 @@ func TestCanonicalOfLongPaths(t *testing.T) {
 
 // What exists of a path is resolved, and the rest is kept as it is, wherever it begins.
 func TestCanonicalOfMissingRest(t *testing.T) {
-	root := world(t).Start
+	root := world(t).StartFolder
 	plant(t, root, txtar.Parse([]byte("-- a/b/c/d/file --\nx\n-- real/x --\n")))
 	at := func(name string) string { return filepath.Join(root, name) }
 	if err := errors.Join(os.Symlink("../../real", at("a/b/link")), os.Symlink("none/x", at("a/nowhere")), os.Symlink("loop", at("a/loop")), os.Symlink("b/link", at("a/way"))); err != nil {
@@ -197,7 +197,7 @@ func (emptyDisk) Resolve(path string) (string, error) {
 }
 
 func TestSystemDisk(t *testing.T) {
-	root := world(t).Start
+	root := world(t).StartFolder
 	plant(t, root, txtar.Parse([]byte("-- a --\nx\n-- b --\nx\n")))
 	at := func(name string) string { return filepath.Join(root, name) }
 	if err := errors.Join(os.Link(at("a"), at("c")), os.Symlink("a", at("d"))); err != nil {
@@ -232,13 +232,13 @@ func TestSystemDisk(t *testing.T) {
 // that Codex looks for, and is no way to a folder that the policy keeps.
 func TestFolderInAnotherCase(t *testing.T) {
 	w := world(t)
-	plant(t, w.Start, txtar.Parse([]byte("-- Proj/.git/HEAD --\nx\n-- Proj/.codex/config.toml --\n-- Kept/x --\n")))
+	plant(t, w.StartFolder, txtar.Parse([]byte("-- Proj/.git/HEAD --\nx\n-- Proj/.codex/config.toml --\n-- Kept/x --\n")))
 	d := foldingDisk{fold: strings.ToLower}
 	err := filepath.WalkDir("/", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case strings.HasPrefix(w.Start+"/", strings.TrimSuffix(path, "/")+"/"), strings.HasPrefix(path, w.Start+"/"):
+		case strings.HasPrefix(w.StartFolder+"/", strings.TrimSuffix(path, "/")+"/"), strings.HasPrefix(path, w.StartFolder+"/"):
 			d.paths = append(d.paths, path)
 			return nil
 		case entry.IsDir():
@@ -249,7 +249,7 @@ func TestFolderInAnotherCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Paths, w.Kept, w.Defaults = canonicalOf{d}, []string{w.Start + "/Kept"}, new(policy.Defaults)
+	w.Paths, w.Sensitive, w.Defaults = canonicalOf{d}, []string{w.StartFolder + "/Kept"}, new(policy.Defaults)
 	p := load(t, "[policy]\n")
 	decide := func(cwd string) policy.Decision {
 		t.Helper()
@@ -259,10 +259,10 @@ func TestFolderInAnotherCase(t *testing.T) {
 		}
 		return p.Decide(m, w)
 	}
-	if d := decide(w.Start + "/pROJ"); d.Verdict != policy.Rewrite || !strings.Contains(string(d.Message), `"`+w.Start+`/Proj"`) {
+	if d := decide(w.StartFolder + "/pROJ"); d.Verdict != policy.Rewrite || !strings.Contains(string(d.Message), `"`+w.StartFolder+`/Proj"`) {
 		t.Errorf("a project in another case: %s: %s %v", d.Verdict, d.Message, d.Err)
 	}
-	if d := decide(w.Start + "/kEPT"); !strings.Contains(string(d.Message), `"sandbox":"read-only"`) {
+	if d := decide(w.StartFolder + "/kEPT"); !strings.Contains(string(d.Message), `"sandbox":"read-only"`) {
 		t.Errorf("a kept folder in another case: %s: %s %v", d.Verdict, d.Message, d.Err)
 	}
 }

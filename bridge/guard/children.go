@@ -99,11 +99,11 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 	if p.Mode() == config.Enforce && p.VerifySettings(settings.Root(), state) != nil {
 		return nil
 	}
-	child := policy.InForce(settings.Root())
+	child := policy.ParseThreadSettings(settings.Root())
 	child.ID, child.Workspace, child.Project, child.Projects = id, root.Workspace, root.Project, root.Projects
-	child.Roots = slices.Concat(root.Fence.Roots, root.Roots, child.Roots)
-	child.Varied, child.Gated, child.Reruns, child.Rollout = root.Varied, root.Gated, root.Reruns || policy.Reruns(child.Approval), one.Path
-	g.threads.writable.add(id, child.NowWritable())
+	child.Roots = slices.Concat(root.Profile.Roots, root.Roots, child.Roots)
+	child.SettingsChanged, child.Gated, child.RerunsOutside, child.Rollout = root.SettingsChanged, root.Gated, root.RerunsOutside || policy.RerunsOutside(child.Approval), one.Path
+	g.threads.writable.add(id, child.WritableFolders())
 	child.Writable = slices.Concat(root.Writable, g.threads.writable.of(id))
 	return child
 }

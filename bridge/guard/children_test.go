@@ -40,15 +40,15 @@ func TestChildren(t *testing.T) {
 		case part.Name == "policy.toml":
 			g = guard.New(load(t, string(part.Data)), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 			c = bridgetest.Start(t, g)
-			c.Bind("start", w.Start)
-			c.Bind("file", filepath.Join(w.Start, "a"))
+			c.Bind("start", w.StartFolder)
+			c.Bind("file", filepath.Join(w.StartFolder, "a"))
 		case written:
 			path := filepath.Join(w.CodexHome, filepath.FromSlash(home))
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			// A name of the start folder is a JSON text.
-			text := strings.ReplaceAll(string(part.Data), "$start", filepath.ToSlash(w.Start))
+			text := strings.ReplaceAll(string(part.Data), "$start", filepath.ToSlash(w.StartFolder))
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestChildren(t *testing.T) {
 			c.Play(name, string(part.Data))
 			if part.Name == "session" {
 				for n := range 3 {
-					belongs(g, root[:35]+string(rune('1'+n)), root, w.Start)
+					belongs(g, root[:35]+string(rune('1'+n)), root, w.StartFolder)
 				}
 				belongs(g, orphan, orphan, "")
 			}

@@ -15,13 +15,13 @@ import (
 // Confine holds a tool call that nobody is against to the thread's sandbox, where the user's
 // own rules for commands let it out. It returns the input with which it stays, nil where it
 // does so anyway, or why it must not run.
-func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) (input json.RawMessage, refusal string) {
+func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) (input json.RawMessage, refusal string) {
 	p := g.policies(thread)[0]
 	if p.Mode() == config.Off {
 		return nil, ""
 	}
 	state := g.callState(ctx, thread, turn, use, call)
-	d := p.Confine(use, state, g.ownRules(state.Thread))
+	d := p.ConfineCommand(use, state, g.ownRules(state.Thread))
 	if d.Verdict == policy.Pass {
 		return nil, ""
 	}

@@ -74,7 +74,7 @@ func TestConfine(t *testing.T) {
 			}
 			applied := 0
 			w.g.OnApplied(func(Applied) { applied++ })
-			use := policy.ToolUse{Name: "Bash", Input: value(t, `{"command":"`+test.command+`"}`)}
+			use := policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+test.command+`"}`)}
 			input, refusal := w.g.Confine(t.Context(), "t", "", use, []byte(`{}`))
 			if string(input) != test.input || (refusal == "") != (test.refusal == "") || !strings.Contains(refusal, test.refusal) {
 				t.Errorf("input %s, refusal %q", input, refusal)

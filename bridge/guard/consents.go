@@ -108,7 +108,7 @@ func (a *asking) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 func (a *asking) wants(m *rpc.Message) *policy.Policy {
 	thread, _ := m.Params.Get("threadId").Text()
 	for _, p := range a.g.policiesOf(m.Method, thread) {
-		if p.Asks(m) {
+		if p.NeedsConsent(m) {
 			return p
 		}
 	}
@@ -121,7 +121,7 @@ const maxConsent = 1 << 20
 
 // answer asks the person, and records the answer. The error refuses the request.
 func (a *asking) answer(ctx context.Context, p *policy.Policy, m *rpc.Message) *rpc.Error {
-	key, origin := p.AskOrigin(m.Method)
+	key, origin := p.MethodOrigin(m.Method)
 	allowed, why := false, fmt.Sprintf("its parameters have more than %d bytes, which are too many for the decision log", maxConsent)
 	if len(m.Params.Raw()) <= maxConsent {
 		allowed, why = a.put(ctx, m)
@@ -131,7 +131,7 @@ func (a *asking) answer(ctx context.Context, p *policy.Policy, m *rpc.Message) *
 	}
 	d := accept(why)
 	if !allowed {
-		d = policy.Decision{Verdict: policy.Deny, Err: policy.Refused(rpc.CodeRefused, policy.Refusal{Method: clip(m.Method), Rule: key, Reason: why, Origin: origin})}
+		d = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: clip(m.Method), Rule: key, Reason: why, Origin: origin})}
 	}
 	a.g.report(p.Mode(), m.Method, d)
 	if allowed { // what the person was shown may have been cut

@@ -37,10 +37,10 @@ func TestAuditTellsOfNoUntrustedProject(t *testing.T) {
 	}{{kept, 1}, {inMode("audit", kept), 0}} {
 		var log bytes.Buffer
 		w := world(t)
-		plant(t, w.Start, txtar.Parse([]byte("-- .git/HEAD --\nx\n-- .codex/config.toml --\n")))
+		plant(t, w.StartFolder, txtar.Parse([]byte("-- .git/HEAD --\nx\n-- .codex/config.toml --\n")))
 		g := guard.New(load(t, test.policy), w, guard.NoRecord, slog.New(slog.NewTextHandler(&log, nil)))
 		c := bridgetest.Start(t, g)
-		c.Bind("start", w.Start)
+		c.Bind("start", w.StartFolder)
 		c.Play("start", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"untrusted","sandbox":"read-only"}}
 codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true}}
@@ -60,7 +60,7 @@ func TestUnloggedDenialKeepsItsReason(t *testing.T) {
 	c, _, _ := converse(t, readOnlyPolicy, &book{err: errors.New("the disk is full")})
 	c.Play("denied", `
 editor> {"id":1,"method":"fs/writeFile","params":{"path":"/x","dataBase64":""}}
-editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"fs/writeFile","rule":"policy.methods","reason":"<text>","origin":"<text>","mend":"<text>"}}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"fs/writeFile","rule":"policy.methods","reason":"<text>","origin":"<text>","hint":"<text>"}}}
 `)
 }
 
@@ -80,7 +80,7 @@ codex<  {"id":0,"result":{"decision":"decline"}}
 codex>  {"method":"item/permissions/requestApproval","id":2,"params":{"threadId":"t","turnId":"u","itemId":"i","permissions":{}}}
 editor< {"method":"item/permissions/requestApproval","id":2,"params":"$asked"}
 editor> {"id":2,"result":{"permissions":{}`+members.String()+`}}
-codex<  {"id":2,"error":{"code":-32014,"message":"<text>","data":{"method":"item/permissions/requestApproval","rule":"policy.unknown_methods","reason":"<text>","field":"result","mend":"<text>"}}}
+codex<  {"id":2,"error":{"code":-32014,"message":"<text>","data":{"method":"item/permissions/requestApproval","rule":"policy.unknown_methods","reason":"<text>","field":"result","hint":"<text>"}}}
 `)
 }
 
@@ -92,7 +92,7 @@ func TestThreadIDInAnotherSpelling(t *testing.T) {
 editor> {"id":1,"method":"thread/resume","params":{"threadId":"`+id+`","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<  {"id":"$read","method":"config/read","params":"$for"}
 codex>  {"id":"$read","result":{"config":{},"layers":[]}}
-editor< {"id":1,"error":{"code":-32602,"message":"<text>","data":{"method":"thread/resume","rule":"protocol","field":"params.threadId","reason":"<text>","mend":"send `+strings.ToLower(id)+`"}}}
+editor< {"id":1,"error":{"code":-32602,"message":"<text>","data":{"method":"thread/resume","rule":"protocol","field":"params.threadId","reason":"<text>","hint":"send `+strings.ToLower(id)+`"}}}
 `)
 }
 
@@ -123,7 +123,7 @@ editor< {"id":1,"result":{}}
 `)
 				return
 			}
-			c.Play("start", start+`editor< {"id":2,"error":{"code":-32013,"message":"<text>","data":{"method":"thread/start","rule":"policy.mode","reason":"<text>","mend":"<text>"}}}
+			c.Play("start", start+`editor< {"id":2,"error":{"code":-32013,"message":"<text>","data":{"method":"thread/start","rule":"policy.mode","reason":"<text>","hint":"<text>"}}}
 `)
 		})
 	}
@@ -410,10 +410,10 @@ codex<  {"id":"$read","method":"thread/read","params":{"threadId":"t1","includeT
 	}
 	g := guard.New(load(t, policy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Bind("rollout", file)
 	c.Play("unknown", asks+`codex>  {"id":"$read","error":{"code":-32600,"message":"no rollout found"}}
-editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/resume","rule":"policy.protected_paths","field":"params.threadId","reason":"<text>","origin":"<text>","mend":"send sandbox"}}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/resume","rule":"policy.protected_paths","field":"params.threadId","reason":"<text>","origin":"<text>","hint":"send sandbox"}}}
 `)
 	c.Play("known", strings.NewReplacer("$read", "$again", "$list", "$relist").Replace(asks)+`codex>  {"id":"$again","result":{"thread":{"id":"t1","path":"$rollout"}}}
 codex<  {"id":"$config","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}

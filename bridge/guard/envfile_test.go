@@ -93,7 +93,7 @@ func TestLinksInCodexHome(t *testing.T) {
 	t.Setenv("CODEX_BRIDGE_CONFIG", "")
 	t.Setenv("CODEX_BRIDGE_STATE", at("state"))
 	var got []string
-	for _, kept := range WorldOf(config.Codex{}).Kept {
+	for _, kept := range WorldOf(config.Codex{}).Sensitive {
 		name, err := filepath.Rel(at(""), kept)
 		if err != nil {
 			t.Fatal(err)

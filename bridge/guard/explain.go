@@ -56,7 +56,7 @@ func (g *Guard) Explain(m *rpc.Message) Explanation {
 	}
 	if id, ok := m.Params.Get("threadId").Text(); ok {
 		if s.Thread = g.threads.peek(id); s.Thread == nil {
-			s.Thread = &policy.Thread{ID: id, Workspace: g.world.Start}
+			s.Thread = &policy.Thread{ID: id, Workspace: g.world.StartFolder}
 		}
 	}
 	return g.ExplainIn(m, s)
@@ -73,10 +73,10 @@ func said(method string, sides ...methods.Side) bool {
 
 // Situation is what a message is judged in, told instead of found out.
 type Situation struct {
-	From     bridge.Side      // who says it
-	Thread   *policy.Thread   // the verified thread; nil: none
-	Defaults *policy.Defaults // codex's own configuration; nil: one that says nothing
-	Asked    *policy.Asked    // what codex asked, where the message is the answer
+	From     bridge.Side           // who says it
+	Thread   *policy.Thread        // the verified thread; nil: none
+	Defaults *policy.Defaults      // codex's own configuration; nil: one that says nothing
+	Asked    *policy.ServerRequest // what codex asked, where the message is the answer
 }
 
 // ExplainIn is Explain in a situation of the caller's.
@@ -86,15 +86,15 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	state.Workspaces = g.threads.workspaces()
 	state.Thread, state.Defaults = s.Thread, s.Defaults
 	state.Escalation = rules.Sandboxed
-	state.Stored, state.NotLoaded = &policy.Stored{}, true
+	state.StoredSandbox, state.NotLoaded = &policy.SandboxSettings{}, true
 	if s.Thread != nil {
-		state.Stored.Sandbox = s.Thread.Sandbox
+		state.StoredSandbox.Mode = s.Thread.Sandbox
 	}
 	if state.Defaults == nil {
 		state.Defaults = emptyDefaults
 	}
 	if state.Thread != nil {
-		state.Stands = state.Thread.Workspace
+		state.ThreadFolder = state.Thread.Workspace
 		state.Workspaces = append(state.Workspaces[:len(state.Workspaces):len(state.Workspaces)], state.Thread.Workspace)
 	}
 	if s.Asked != nil {
@@ -121,10 +121,10 @@ func explainAsked(p *policy.Policy, m *rpc.Message, state policy.State) Explanat
 		return e
 	case policy.Rewrite:
 		patch := rpc.NewPatch(m)
-		patch.Set(m.Params, "reason", d.Marked)
+		patch.Set(m.Params, "reason", d.ShownReason)
 		e.Decision.Message = patch.Bytes()
 	}
-	for _, answer := range policy.Offered(m.Method, m.Params) {
+	for _, answer := range policy.OfferedResults(m.Method, m.Params) {
 		// What codex offers is JSON, but may be deeper than it takes.
 		if line, err := rpc.ParseMessage(rpc.EncodeResult(m.ID, answer)); err == nil {
 			e.Answers = append(e.Answers, outcomeOf(p, m, answer, line, state))
@@ -135,7 +135,7 @@ func explainAsked(p *policy.Policy, m *rpc.Message, state policy.State) Explanat
 
 // outcomeOf judges an answer to the question m; line is the client's message with it.
 func outcomeOf(p *policy.Policy, m *rpc.Message, answer json.RawMessage, line *rpc.Message, state policy.State) Outcome {
-	d := p.DecideAnswer(policy.Asked{Method: m.Method, Params: m.Params}, line, state)
+	d := p.DecideAnswer(policy.ServerRequest{Method: m.Method, Params: m.Params}, line, state)
 	o := Outcome{Answer: answer, Becomes: answer, Changes: d.Changes}
 	if sent, err := rpc.ParseValue(d.Message); err == nil {
 		o.Becomes = sent.Root().Get("result").Raw()

@@ -161,7 +161,7 @@ func TestExplainInSituation(t *testing.T) {
 	if e := g.ExplainIn(turn, guard.Situation{}); e.Decision.Verdict != policy.Deny {
 		t.Errorf("a turn without a thread: %s", e.Decision.Verdict)
 	}
-	if e := g.ExplainIn(turn, guard.Situation{Thread: &policy.Thread{ID: "t", Workspace: w.Start}}); e.Decision.Verdict != policy.Pass {
+	if e := g.ExplainIn(turn, guard.Situation{Thread: &policy.Thread{ID: "t", Workspace: w.StartFolder}}); e.Decision.Verdict != policy.Pass {
 		t.Errorf("a turn in its thread: %s", e.Decision.Verdict)
 	}
 
@@ -180,7 +180,7 @@ func TestExplainInSituation(t *testing.T) {
 
 	asked := message(t, `{"id":0,"method":"item/fileChange/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i"}}`)
 	answer := message(t, `{"id":0,"result":{"decision":"acceptForSession"}}`)
-	e := g.ExplainIn(answer, guard.Situation{Asked: &policy.Asked{Method: asked.Method, Params: asked.Params}})
+	e := g.ExplainIn(answer, guard.Situation{Asked: &policy.ServerRequest{Method: asked.Method, Params: asked.Params}})
 	if e.Decision.Verdict != policy.Rewrite || !strings.Contains(string(e.Decision.Message), `"accept"`) {
 		t.Errorf("an answer is %s, as %s", e.Decision.Verdict, e.Decision.Message)
 	}
@@ -192,7 +192,7 @@ func TestExplainInSituation(t *testing.T) {
 // A thread that the bridge knows is explained as what it is.
 func TestExplainKnowsThread(t *testing.T) {
 	c, g, w := converse(t, explainedPolicy, guard.NoRecord)
-	elsewhere := world(t).Start
+	elsewhere := world(t).StartFolder
 	c.Bind("elsewhere", elsewhere)
 	c.Play("start", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$elsewhere","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
@@ -208,7 +208,7 @@ editor< {"id":1,"result":"$started"}
 	for _, test := range []struct {
 		thread, cwd string
 		passes      bool
-	}{{"known", elsewhere, true}, {"unknown", w.Start, true}, {"unknown", "/usr/share", false}, {"known", "/usr/share", false}} {
+	}{{"known", elsewhere, true}, {"unknown", w.StartFolder, true}, {"unknown", "/usr/share", false}, {"known", "/usr/share", false}} {
 		if got := turn(test.thread, test.cwd); (got == policy.Pass) != test.passes {
 			t.Errorf("a turn of the %s thread in %s: %s", test.thread, test.cwd, got)
 		}

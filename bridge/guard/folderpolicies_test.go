@@ -17,12 +17,12 @@ func TestFolderHasPolicyOfItsOwn(t *testing.T) {
 	c, g, w := converse(t, strings.Replace(loosePolicy, "gate = false", "", 1), guard.NoRecord)
 	own := load(t, gated)
 	g.Workspaces(func(folder string) (*policy.Policy, error) {
-		if folder == w.Start {
+		if folder == w.StartFolder {
 			return own, nil
 		}
 		return nil, nil
 	})
-	elsewhere := world(t).Start
+	elsewhere := world(t).StartFolder
 	c.Bind("elsewhere", elsewhere)
 	c.Play("in the folder", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"}}
@@ -32,7 +32,7 @@ codex<  {"id":1,"method":"thread/start","params":{"cwd":"$start","sandbox":"read
 codex>  {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
 editor< {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",`+threadAnswer+`
 `)
-	if !g.Tool(t.Context(), "t1", "", bash(t, "true", w.Start), nil).Ask {
+	if !g.Tool(t.Context(), "t1", "", bash(t, "true", w.StartFolder), nil).Ask {
 		t.Error("the bridge does not ask in t1")
 	}
 	c.Play("elsewhere", `
@@ -56,7 +56,7 @@ func TestResumedThreadKeepsPoliciesOfItsFolders(t *testing.T) {
 			folders <- folder
 			return nil, nil
 		})
-		elsewhere := world(t).Start
+		elsewhere := world(t).StartFolder
 		c.Bind("elsewhere", elsewhere)
 		c.Play(method, step(`
 editor> {"id":1,"method":"METHOD","params":{"threadId":"t1","cwd":"$elsewhere","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
@@ -71,7 +71,7 @@ codex<  {"id":1,"method":"METHOD","params":"$sent"}
 		}
 		want := []string{elsewhere}
 		if had {
-			want = append(want, w.Start)
+			want = append(want, w.StartFolder)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: the policies of %q are looked for, want %q", method, got, want)
@@ -85,7 +85,7 @@ func TestFolderPolicyThatDoesNotLoad(t *testing.T) {
 	g.Workspaces(func(string) (*policy.Policy, error) { return nil, errors.New("line 3 is not TOML") })
 	c.Play("start", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
-editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy","field":"params.cwd","reason":"the policy file of its folder does not load: line 3 is not TOML","mend":"<text>"}}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"policy","field":"params.cwd","reason":"the policy file of its folder does not load: line 3 is not TOML","hint":"<text>"}}}
 editor> {"id":2,"method":"model/list","params":{}}
 codex<  {"id":2,"method":"model/list","params":{}}
 `)
@@ -128,7 +128,7 @@ codex>  {"id":"$config","result":{"config":{},"layers":[]}}
 			for folder := range folders {
 				got = append(got, folder)
 			}
-			if len(got) > 1 || test.folder != (len(got) == 1 && got[0] == w.Start) {
+			if len(got) > 1 || test.folder != (len(got) == 1 && got[0] == w.StartFolder) {
 				t.Errorf("the policy of %q is looked for", got)
 			}
 		})
@@ -141,7 +141,7 @@ func TestFolderPolicyKeepsFeatureOff(t *testing.T) {
 	c, g, w := converse(t, strings.Replace(loosePolicy, "[policy]", "[policy]\nconfig_keys = [\""+feature+"\"]", 1), guard.NoRecord)
 	own := load(t, loosePolicy)
 	g.Workspaces(func(folder string) (*policy.Policy, error) {
-		if folder == w.Start {
+		if folder == w.StartFolder {
 			return own, nil
 		}
 		return nil, nil

@@ -72,8 +72,8 @@ func (t *threads) preparedLocked(id string, use func(gated bool, changes []*gate
 		return nil
 	}
 	thread := one.Thread
-	thread.Writable, thread.Projects, thread.Varied = t.writable.of(id), t.projects, t.isVariedLocked(id)
-	thread.Reruns = thread.Reruns || t.reran[id]
+	thread.Writable, thread.Projects, thread.SettingsChanged = t.writable.of(id), t.projects, t.isVariedLocked(id)
+	thread.RerunsOutside = thread.RerunsOutside || t.reran[id]
 	if changes := t.gates[id]; len(changes) > 0 {
 		thread.Gated = use(thread.Gated, changes)
 	}

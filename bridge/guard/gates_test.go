@@ -54,11 +54,11 @@ func TestGateChangesWithCodexsConsent(t *testing.T) {
 				w := world(t)
 				g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 				c := bridgetest.Start(t, g)
-				c.Bind("start", w.Start)
+				c.Bind("start", w.StartFolder)
 				startThread(c, test.before)
 				asks := func(when string, want bool) {
 					t.Helper()
-					got := g.Tool(t.Context(), "t1", "", policy.ToolUse{Name: "Bash", Input: use.Root(), Cwd: w.Start}, nil).Ask
+					got := g.Tool(t.Context(), "t1", "", policy.ToolCall{Name: "Bash", Input: use.Root(), Cwd: w.StartFolder}, nil).Ask
 					if got != want {
 						t.Errorf("%s the bridge asks: %t", when, got)
 					}
@@ -94,7 +94,7 @@ func TestWaitForResume(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, b, slog.New(slog.DiscardHandler))
 	c := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{g}, Urgent: []string{"turn/interrupt"}})
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	startThread(c, "on-request")
 	c.Play("resume", `
 editor> {"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}

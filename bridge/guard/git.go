@@ -66,7 +66,7 @@ func (g *Guard) gitPrograms(ctx context.Context, policies []*policy.Policy, call
 
 // agentPrograms returns the refusal of a tool call that gives a subagent a turn where
 // gitPrograms would refuse one; nil: it may pass.
-func (g *Guard) agentPrograms(ctx context.Context, policies []*policy.Policy, use policy.ToolUse, thread *policy.Thread) *rpc.Error {
+func (g *Guard) agentPrograms(ctx context.Context, policies []*policy.Policy, use policy.ToolCall, thread *policy.Thread) *rpc.Error {
 	if !givesTurn(use.Name) || !slices.ContainsFunc(policies, g.checksGit) {
 		return nil
 	}
@@ -91,29 +91,29 @@ func (g *Guard) gitRefusal(ctx context.Context, method, field string, folders []
 	refusal := policy.Refusal{Method: method, Rule: "policy.project_trust", Field: field}
 	if len(folders) > maxGitFolders {
 		refusal.Reason = fmt.Sprintf("it names more than %d folders in which codex may run git", maxGitFolders)
-		refusal.Mend = "name fewer workspace roots and environments"
-		return policy.Refused(rpc.CodeRefused, refusal)
+		refusal.Hint = "name fewer workspace roots and environments"
+		return policy.NewRefusalError(rpc.CodeRefused, refusal)
 	}
 	for _, folder := range folders {
 		keys, err := g.repositoryPrograms(ctx, folder)
 		switch {
 		case errors.Is(err, errRelativePath):
 			refusal.Reason = "codex runs git in " + folder + ", and could run a program of that folder: " + err.Error()
-			refusal.Mend = "remove relative and empty entries from the PATH of codex"
+			refusal.Hint = "remove relative and empty entries from the PATH of codex"
 		case err != nil:
 			refusal.Reason = "the git configuration of " + folder + " can't be read: " + err.Error()
-			refusal.Mend = "make \"git config --list --show-scope\" work in that folder"
+			refusal.Hint = "make \"git config --list --show-scope\" work in that folder"
 		case len(keys) == 0 || g.sameRepository(folder, trusted):
 			continue
 		default:
 			refusal.Reason = fmt.Sprintf("codex runs git in %s, outside of the sandbox, and the repository's own configuration can make git run a program: %s (%s)",
 				folder, keys[0].name, keys[0].origin)
-			refusal.Mend = "remove the key, or move it to your own git configuration (git config --global)"
+			refusal.Hint = "remove the key, or move it to your own git configuration (git config --global)"
 			if mayTrust {
-				refusal.Mend += "; or trust the project in codex's own config.toml: [projects." + fmt.Sprintf("%q", g.repositoryOf(folder)) + "] trust_level = \"trusted\""
+				refusal.Hint += "; or trust the project in codex's own config.toml: [projects." + fmt.Sprintf("%q", g.repositoryOf(folder)) + "] trust_level = \"trusted\""
 			}
 		}
-		return policy.Refused(rpc.CodeRefused, refusal)
+		return policy.NewRefusalError(rpc.CodeRefused, refusal)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (g *Guard) gitRefusal(ctx context.Context, method, field string, folders []
 func (g *Guard) gitFolders(d policy.Decision, state *policy.State) []string {
 	var folders []string
 	if d.Sent != nil {
-		folders = append(folders, d.Workspace, state.Stands)
+		folders = append(folders, d.Workspace, state.ThreadFolder)
 	}
 	if state.Thread != nil {
 		folders = append(folders, g.threads.workingFolders(state.Thread.ID)...)

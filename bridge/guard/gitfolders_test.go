@@ -112,7 +112,7 @@ func TestAgentPrograms(t *testing.T) {
 				parent.Workspace = r.folder
 			}
 			g.threads.known = map[string]*thread{"t": {Thread: *parent, opened: new(rpc.Doc)}}
-			use := policy.ToolUse{Name: test.tool, Cwd: test.cwd}
+			use := policy.ToolCall{Name: test.tool, Cwd: test.cwd}
 			refusal := g.agentPrograms(t.Context(), []*policy.Policy{p}, use, parent)
 			if (refusal != nil) != test.refused || refusal != nil && !strings.Contains(refusal.Message, "filter.x.clean") {
 				t.Errorf("refusal: %v", refusal)

@@ -52,13 +52,13 @@ func TestGitProgramsOfMessage(t *testing.T) {
 		refused bool
 		mend    string
 	}{
-		"new thread":                      {d: policy.Decision{Sent: &policy.Sent{}, Workspace: folder}, trust: "user", refused: true, mend: `[projects."` + r.folder + `"] trust_level = "trusted"`},
-		"new thread, nobody may trust":    {d: policy.Decision{Sent: &policy.Sent{}, Workspace: folder}, trust: "never", refused: true, mend: "(git config --global)"},
-		"new thread elsewhere":            {d: policy.Decision{Sent: &policy.Sent{}, Workspace: plain}, trust: "user"},
-		"new thread, trusted":             {d: policy.Decision{Sent: &policy.Sent{Project: r.folder}, Workspace: folder}, trust: "user"},
-		"new thread, another is trusted":  {d: policy.Decision{Sent: &policy.Sent{Project: plain}, Workspace: folder}, trust: "user", refused: true},
-		"repository in a trusted one":     {d: policy.Decision{Sent: &policy.Sent{Project: r.folder}, Workspace: filepath.Join(folder, "inner")}, trust: "user", refused: true},
-		"resumed thread":                  {d: policy.Decision{Sent: &policy.Sent{}}, stands: folder, trust: "user", refused: true},
+		"new thread":                      {d: policy.Decision{Sent: &policy.SentSettings{}, Workspace: folder}, trust: "user", refused: true, mend: `[projects."` + r.folder + `"] trust_level = "trusted"`},
+		"new thread, nobody may trust":    {d: policy.Decision{Sent: &policy.SentSettings{}, Workspace: folder}, trust: "never", refused: true, mend: "(git config --global)"},
+		"new thread elsewhere":            {d: policy.Decision{Sent: &policy.SentSettings{}, Workspace: plain}, trust: "user"},
+		"new thread, trusted":             {d: policy.Decision{Sent: &policy.SentSettings{Project: r.folder}, Workspace: folder}, trust: "user"},
+		"new thread, another is trusted":  {d: policy.Decision{Sent: &policy.SentSettings{Project: plain}, Workspace: folder}, trust: "user", refused: true},
+		"repository in a trusted one":     {d: policy.Decision{Sent: &policy.SentSettings{Project: r.folder}, Workspace: filepath.Join(folder, "inner")}, trust: "user", refused: true},
+		"resumed thread":                  {d: policy.Decision{Sent: &policy.SentSettings{}}, stands: folder, trust: "user", refused: true},
 		"turn":                            {thread: &policy.Thread{ID: "t"}, trust: "user", refused: true, mend: "(git config --global)"},
 		"turn, trusted":                   {thread: &policy.Thread{ID: "t", Project: r.folder}, trust: "user"},
 		"another policy is about nothing": {thread: &policy.Thread{ID: "t"}, trust: "codex"},
@@ -76,7 +76,7 @@ func TestGitProgramsOfMessage(t *testing.T) {
 			}
 			g, policies := r.guardWithTrust(test.mode, test.trust)
 			g.threads.known = map[string]*thread{"t": {opened: document(t, `{"cwd":"`+filepath.ToSlash(folder)+`"}`)}}
-			state := &policy.State{Thread: test.thread, Stands: test.stands}
+			state := &policy.State{Thread: test.thread, ThreadFolder: test.stands}
 			call := &bridge.ClientMessage{Message: &rpc.Message{Method: "m"}}
 			refusal := g.gitPrograms(t.Context(), policies, call, test.d, state)
 			if (refusal != nil) != test.refused {
@@ -86,7 +86,7 @@ func TestGitProgramsOfMessage(t *testing.T) {
 				return
 			}
 			data := string(refusal.Data)
-			mend, _ := value(t, data).Get("mend").Text()
+			mend, _ := value(t, data).Get("hint").Text()
 			if !strings.HasPrefix(mend, "remove the key, or move it") || !strings.HasSuffix(mend, test.mend) || !strings.Contains(refusal.Message, "filter.x.clean") {
 				t.Errorf("%s %s", refusal.Message, data)
 			}
@@ -118,7 +118,7 @@ func TestGitRefusalOfUnreadable(t *testing.T) {
 		if refusal == nil {
 			t.Fatal("not refused")
 		}
-		mend, _ = value(t, string(refusal.Data)).Get("mend").Text()
+		mend, _ = value(t, string(refusal.Data)).Get("hint").Text()
 		return refusal.Message, mend
 	}
 	r.write("repository/.git/config", "[broken\n", 0o600)

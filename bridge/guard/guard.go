@@ -127,8 +127,8 @@ func (g *Guard) unheardOf(method string) *rpc.Error {
 	if silent == "" {
 		return nil
 	}
-	return policy.Refused(rpc.CodeNotVerified, policy.Refusal{
-		Method: method, Rule: "policy.mode", Mend: "start codex again, and with it the conversation",
+	return policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{
+		Method: method, Rule: "policy.mode", Hint: "start codex again, and with it the conversation",
 		Reason: "before the policy was in force codex was told to be silent about " + silent + ", on which verification leans",
 	})
 }
@@ -284,7 +284,7 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	j.state.Consented = g.consents.has(call.Message)
 	var refusal, unread *rpc.Error
 	if p.Mode() == config.Enforce && j.state.Thread == nil {
-		j.state.Opened, unread = g.openedIn(ctx, call.Message)
+		j.state.OpenedIn, unread = g.openedIn(ctx, call.Message)
 	}
 	d := g.informed(ctx, p, call, call.Message, &j.state)
 	j.own, refusal = g.folderPolicies(ctx, call, d, &j.state)
@@ -316,23 +316,23 @@ func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Cli
 	// thread's last sandbox, and the profile of a loaded thread.
 	for range 5 {
 		switch {
-		case d.NeedsLoaded:
+		case d.NeedsLoadedProfile:
 			id, _ := m.Params.Get("threadId").Text()
-			state.Loaded = g.loadedProfile(ctx, id)
-			state.NotLoaded = state.Loaded == nil
-		case d.NeedsStored:
-			state.Stored = g.stored(ctx, call)
-			if state.Stored == nil {
+			state.LoadedProfile = g.loadedProfile(ctx, id)
+			state.NotLoaded = state.LoadedProfile == nil
+		case d.NeedsStoredSandbox:
+			state.StoredSandbox = g.stored(ctx, call)
+			if state.StoredSandbox == nil {
 				return d
 			}
-		case d.NeedsFolder:
+		case d.NeedsThreadFolder:
 			if !g.stands(ctx, call, state) {
 				return d
 			}
 		// A resume or fork may do without codex's configuration, and is judged better
 		// with it: what it leaves out can become codex's own default (measured).
 		case d.NeedsDefaults, d.Sent != nil && call.Method != "thread/start" && state.Defaults == nil:
-			defaults := g.defaults(ctx, d.ReadFor)
+			defaults := g.defaults(ctx, d.ConfigCwd)
 			if defaults == nil {
 				return d
 			}
@@ -350,10 +350,10 @@ func (g *Guard) informed(ctx context.Context, p *policy.Policy, call *bridge.Cli
 func (g *Guard) state(ctx context.Context, p *policy.Policy, m *rpc.Message) policy.State {
 	state := g.stateNow(rpc.Value{})
 	state.Unpinned = g.isUnpinned(p)
-	if id, ok := m.Params.Get("threadId").Text(); ok && p.Judges(m) {
+	if id, ok := m.Params.Get("threadId").Text(); ok && p.NeedsState(m) {
 		state.Thread = g.threads.get(ctx, id, g.peer.CodexDone())
 		if m.Method == "thread/resume" {
-			state.Loaded, state.Unsubscribed = g.threads.profile(id)
+			state.LoadedProfile, state.Unsubscribed = g.threads.profile(id)
 		}
 	}
 	return state
@@ -371,7 +371,7 @@ func (g *Guard) defaults(ctx context.Context, folder string) *policy.Defaults {
 	if err == nil {
 		var d *policy.Defaults
 		if d, err = policy.ParseDefaults(result); err == nil {
-			d.Folder = folder
+			d.Cwd = folder
 			return d
 		}
 	}
@@ -402,7 +402,7 @@ func (g *Guard) opens(call *bridge.ClientMessage, sentUnder config.Mode, d polic
 		if !result.Exists() {
 			if a.Outcome() == bridge.Unknown {
 				g.threads.unverified(id) // it may be open in another way than before
-				g.threads.mayHave(id, d.Sent.Fence)
+				g.threads.mayHave(id, d.Sent.Profile)
 			}
 			return // an error of codex's own, or an answer too long to be read
 		}
@@ -468,7 +468,7 @@ func (g *Guard) unloaded(_ context.Context, said *bridge.ServerMessage) {
 // says.
 func (g *Guard) shown(thread string) json.RawMessage {
 	if p := g.policy.Load(); p.Mode() == config.Enforce {
-		return p.Shown(g.threads.prepared(thread, lastGated))
+		return p.ShownApproval(g.threads.prepared(thread, lastGated))
 	}
 	return nil
 }

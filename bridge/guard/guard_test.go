@@ -46,7 +46,7 @@ func world(t *testing.T) policy.State {
 	w := guard.World()
 	w.Programs, w.Links = nil, nil // the test's own program is in a temporary folder
 	var err error
-	if w.Start, err = w.Paths.Canonical(t.TempDir()); err != nil {
+	if w.StartFolder, err = w.Paths.Canonical(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -97,7 +97,7 @@ func TestSessions(t *testing.T) {
 					g = guard.New(load(t, string(part.Data)), w, guard.NoRecord, log)
 					c = bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{hello.New("1.2.3", version, g, log), g}, Enforces: g.Enforces})
 					g.Requires(version.supported)
-					c.Bind("start", w.Start)
+					c.Bind("start", w.StartFolder)
 				default:
 					g.SetPolicy(load(t, string(part.Data)))
 				}

@@ -51,10 +51,10 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 	}
 	folders := []string{d.Workspace}
 	if d.Workspace == "" {
-		if state.Stands == "" && !state.Nowhere {
+		if state.ThreadFolder == "" && !state.UnknownThread {
 			g.stands(ctx, call, state)
 		}
-		folders = []string{d.Sent.Within, state.Stands}
+		folders = []string{d.Sent.CwdWithin, state.ThreadFolder}
 	}
 	if call.Method == "thread/resume" {
 		id, _ := call.Params.Get("threadId").Text()
@@ -75,8 +75,8 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 		seen[folder] = true
 		p, err := g.workspaces(folder)
 		if err != nil {
-			return nil, policy.Refused(rpc.CodeRefused, policy.Refusal{
-				Method: call.Method, Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Mend: "correct the file",
+			return nil, policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+				Method: call.Method, Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Hint: "correct the file",
 			})
 		}
 		if p != nil {
@@ -88,9 +88,9 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 
 // together checks what the first policy has left of a message against all of them.
 func (g *Guard) together(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, first policy.Decision, state *policy.State) policy.Decision {
-	defer func() { state.With = nil }()
-	return policy.Together(policies, first, func(p *policy.Policy, m *rpc.Message, with []*policy.Policy) policy.Decision {
-		state.With, state.Unpinned = with, slices.ContainsFunc(append(slices.Clip(with), p), g.isUnpinned)
+	defer func() { state.Policies = nil }()
+	return policy.DecideTogether(policies, first, func(p *policy.Policy, m *rpc.Message, with []*policy.Policy) policy.Decision {
+		state.Policies, state.Unpinned = with, slices.ContainsFunc(append(slices.Clip(with), p), g.isUnpinned)
 		return g.informed(ctx, p, call, m, state)
 	})
 }

@@ -41,7 +41,7 @@ func converse(t *testing.T, text string, recorder guard.Recorder) (*bridgetest.C
 	w := world(t)
 	g := guard.New(load(t, text), w, recorder, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	return c, g, w
 }
 
@@ -100,13 +100,13 @@ func refusal(t *testing.T, g *guard.Guard, thread, command, cwd string) string {
 	return g.Tool(t.Context(), thread, "u", bash(t, command, cwd), []byte("call")).Refusal
 }
 
-func bash(t *testing.T, command, cwd string) policy.ToolUse {
+func bash(t *testing.T, command, cwd string) policy.ToolCall {
 	t.Helper()
 	input, err := rpc.ParseValue(fmt.Appendf(nil, `{"command":%q}`, command))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return policy.ToolUse{Name: "Bash", Input: input.Root(), Cwd: cwd}
+	return policy.ToolCall{Name: "Bash", Input: input.Root(), Cwd: cwd}
 }
 
 // A thread keeps the policy under which it was opened when a looser one comes: its turns, what
@@ -128,7 +128,7 @@ func TestOpenThreadKeepsStricterPolicy(t *testing.T) {
 			}
 			takesTurn(c, "t1", "on-request", "untrusted")
 			c.Play("question", step(pushDenied, "", "t1", ""))
-			if got := refusal(t, g, "t1", "git push", w.Start); !strings.Contains(got, "Pushing is done by people: git push") {
+			if got := refusal(t, g, "t1", "git push", w.StartFolder); !strings.Contains(got, "Pushing is done by people: git push") {
 				t.Errorf("the refusal in t1 is %q", got)
 			}
 			c.Play("a thread that the bridge does not know", step(pushDenied, "", "t9", ""))
@@ -140,7 +140,7 @@ func TestOpenThreadKeepsStricterPolicy(t *testing.T) {
 			for _, thread := range []string{"t2", "t3"} {
 				takesTurn(c, thread, "on-request", "on-request")
 				c.Play("question", step(pushAsked, "", thread, ""))
-				if got := refusal(t, g, thread, "git push", w.Start); got != "" {
+				if got := refusal(t, g, thread, "git push", w.StartFolder); got != "" {
 					t.Errorf("the refusal in %s is %q", thread, got)
 				}
 			}
@@ -157,13 +157,13 @@ func TestPolicyInForceGivesReason(t *testing.T) {
 	c, g, w := converse(t, strictPolicy, guard.NoRecord)
 	opens(c, "thread/start", "t1", "untrusted")
 	g.SetPolicy(load(t, strings.Replace(strictPolicy, "Pushing is done by people.", "The release is over.", 1)))
-	if got := refusal(t, g, "t1", "git push", w.Start); !strings.Contains(got, "The release is over: git push") {
+	if got := refusal(t, g, "t1", "git push", w.StartFolder); !strings.Contains(got, "The release is over: git push") {
 		t.Errorf("the refusal is %q", got)
 	}
 	g.SetPolicy(load(t, loosePolicy+"[policy.methods]\n\"turn/start\" = \"deny\"\n"))
 	c.Play("turn", `
 editor> {"id":1,"method":"turn/start","params":{"threadId":"t1","input":[]}}
-editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"turn/start","rule":"<text>","reason":"the configuration denies it","origin":"<text>","mend":"<text>"}}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"turn/start","rule":"<text>","reason":"the configuration denies it","origin":"<text>","hint":"<text>"}}}
 `)
 }
 
@@ -176,7 +176,7 @@ func TestAuditPolicyIsNotKept(t *testing.T) {
 	opens(c, "thread/start", "t1", "untrusted")
 	g.SetPolicy(load(t, audit(loosePolicy)))
 	takesTurn(c, "t1", "on-request", "on-request")
-	if got := refusal(t, g, "t1", "git push", w.Start); got != "" {
+	if got := refusal(t, g, "t1", "git push", w.StartFolder); got != "" {
 		t.Errorf("the refusal is %q", got)
 	}
 	if len(b.entries) != 0 {
@@ -288,7 +288,7 @@ codex> {"method":"item/fileChange/requestApproval","id":"ask","params":{"threadI
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, g, w := converse(t, test.kept, guard.NoRecord)
-			c.Bind("file", w.Start+"/a")
+			c.Bind("file", w.StartFolder+"/a")
 			opens(c, "thread/start", "t1", "on-request")
 			g.SetPolicy(load(t, test.current))
 			c.Play("question", test.script+"\n")
@@ -370,7 +370,7 @@ codex<  {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[],"sand
 codex>  {"id":2,"result":{}}
 editor< {"id":2,"result":{}}
 `)
-			if got := g.Tool(t.Context(), "t1", "", bash(t, "true", w.Start), nil).Ask; got != test.asks {
+			if got := g.Tool(t.Context(), "t1", "", bash(t, "true", w.StartFolder), nil).Ask; got != test.asks {
 				t.Errorf("the bridge asks: %t", got)
 			}
 		})
@@ -388,7 +388,7 @@ func TestPoliciesThatContradictEachOther(t *testing.T) {
 	g.SetPolicy(load(t, efforts("high")))
 	c.Play("turns", `
 editor> {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[],"effort":"high"}}
-editor< {"id":2,"error":{"code":-32010,"message":"<text>","data":{"method":"turn/start","rule":"policy.efforts","field":"params.effort","origin":"<text>","reason":"<text>","mend":"<text>"}}}
+editor< {"id":2,"error":{"code":-32010,"message":"<text>","data":{"method":"turn/start","rule":"policy.efforts","field":"params.effort","origin":"<text>","reason":"<text>","hint":"<text>"}}}
 editor> {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 codex<  {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 `)

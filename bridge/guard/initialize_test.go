@@ -35,7 +35,7 @@ func TestRefusedNotificationDoesNotWait(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Play("while a thread waits for codex's configuration", `
 editor> {"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}

@@ -43,8 +43,8 @@ func (g *Guard) loaded(ctx context.Context) ([]string, *rpc.Error) {
 
 // openedBefore is the refusal of a thread that Codex loaded while no policy was enforced.
 func openedBefore(method string) *rpc.Error {
-	return policy.Refused(rpc.CodeNotVerified, policy.Refusal{
-		Method: method, Rule: "policy.mode", Mend: "start codex again, and open the thread then",
+	return policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{
+		Method: method, Rule: "policy.mode", Hint: "start codex again, and open the thread then",
 		Reason: "the thread was opened before the policy was enforced, and Codex still has it in memory with the configuration of that time",
 	})
 }
@@ -92,10 +92,10 @@ func (g *Guard) openedIn(ctx context.Context, m *rpc.Message) (string, *rpc.Erro
 		folder, err = g.world.Paths.Canonical(opened)
 	}
 	if err != nil {
-		return "", policy.Refused(rpc.CodeRefused, policy.Refusal{
+		return "", policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 			Method: m.Method, Rule: "policy", Field: "params.threadId",
 			Reason: "the folder in which the thread was opened is not known, because Codex's record of the thread can't be read: " + err.Error(),
-			Mend:   "send its cwd",
+			Hint:   "send its cwd",
 		})
 	}
 	return folder, nil

@@ -11,19 +11,19 @@ import (
 // loadedThread is what the guard remembers of a thread that Codex may have in memory, also while the thread takes no
 // turn. When Codex unloads the thread, its subagents may stay loaded, with the settings and the profile that they have.
 type loadedThread struct {
-	enforced     bool           // a request under an enforced policy opened it
-	workspaces   []string       // all that it has had; its commands may still write them
-	varied       bool           // its sandbox or approvals have changed; an agent of it may have the earlier ones
-	unsubscribed bool           // the client has sent thread/unsubscribe since it opened the thread
-	fence        *policy.Fence  // the profile with which Codex has loaded it; nil if it has not
-	earlier      []policy.Fence // the profiles before Codex unloaded it; a subagent of it may have one of them
-	last         *policy.Thread // as it was last verified; nil if it never was
+	enforced     bool             // a request under an enforced policy opened it
+	workspaces   []string         // all that it has had; its commands may still write them
+	varied       bool             // its sandbox or approvals have changed; an agent of it may have the earlier ones
+	unsubscribed bool             // the client has sent thread/unsubscribe since it opened the thread
+	fence        *policy.Profile  // the profile with which Codex has loaded it; nil if it has not
+	earlier      []policy.Profile // the profiles before Codex unloaded it; a subagent of it may have one of them
+	last         *policy.Thread   // as it was last verified; nil if it never was
 }
 
 // unload forgets what ends when Codex unloads the thread.
 func (l *loadedThread) unload() {
 	had := l.earlier
-	if l.fence != nil && !slices.ContainsFunc(had, func(f policy.Fence) bool { return reflect.DeepEqual(f, *l.fence) }) {
+	if l.fence != nil && !slices.ContainsFunc(had, func(f policy.Profile) bool { return reflect.DeepEqual(f, *l.fence) }) {
 		had = append(slices.Clip(had), *l.fence)
 	}
 	*l = loadedThread{earlier: had, workspaces: l.workspaces, varied: l.varied, last: l.last}
@@ -47,7 +47,7 @@ func (l *loadedThread) verified(thread policy.Thread) {
 }
 
 // loadedWith records the profile that a request has defined. Codex keeps the one of the request that loaded the thread.
-func (l *loadedThread) loadedWith(fence policy.Fence) {
+func (l *loadedThread) loadedWith(fence policy.Profile) {
 	if l.fence == nil {
 		l.fence = &fence
 	}
@@ -68,7 +68,7 @@ func (t *threads) isVariedLocked(id string) bool { return t.loaded[id] != nil &&
 
 // profile returns the profile with which Codex has loaded a thread, nil if that is not known, and whether the client
 // has unsubscribed from the thread since.
-func (t *threads) profile(id string) (fence *policy.Fence, unsubscribed bool) {
+func (t *threads) profile(id string) (fence *policy.Profile, unsubscribed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one := t.loaded[id]; one != nil {
@@ -79,7 +79,7 @@ func (t *threads) profile(id string) (fence *policy.Fence, unsubscribed bool) {
 
 // loadedProfile returns the profile of a thread that the guard has no profile of. It returns nil if Codex says that it has
 // not loaded the thread, and an empty profile, which protects nothing, if the profile is not known.
-func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Fence {
+func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Profile {
 	if loaded, err := g.loaded(ctx); err == nil && !slices.Contains(loaded, id) {
 		return nil
 	}
@@ -94,17 +94,17 @@ func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Fence {
 			return &fence
 		}
 	}
-	return &policy.Fence{}
+	return &policy.Profile{}
 }
 
 // onlyProfile returns the profile of a thread with a record: an empty one, which protects nothing, if the thread has had
 // several profiles or none. known reports whether there is a record.
-func (t *threads) onlyProfile(id string) (fence policy.Fence, known bool) {
+func (t *threads) onlyProfile(id string) (fence policy.Profile, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.loaded[id]
 	if one == nil {
-		return policy.Fence{}, false
+		return policy.Profile{}, false
 	}
 	had := one.earlier
 	if one.fence != nil {
@@ -112,17 +112,17 @@ func (t *threads) onlyProfile(id string) (fence policy.Fence, known bool) {
 	}
 	for _, f := range had {
 		if !reflect.DeepEqual(f, had[0]) {
-			return policy.Fence{}, true
+			return policy.Profile{}, true
 		}
 	}
 	if len(had) == 0 {
-		return policy.Fence{}, true
+		return policy.Profile{}, true
 	}
 	return had[0], true
 }
 
 // mayHave records that Codex may have loaded a thread with a profile. It does nothing for a thread without an id.
-func (t *threads) mayHave(id string, fence policy.Fence) {
+func (t *threads) mayHave(id string, fence policy.Profile) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if id != "" {

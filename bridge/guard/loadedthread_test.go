@@ -12,7 +12,7 @@ import (
 
 // A thread that has become unverified keeps its record until Codex has unloaded it.
 func TestLoadedThread(t *testing.T) {
-	workspace, readOnly := policy.Thread{ID: "t", Reach: "workspace-write"}, policy.Thread{ID: "t", Reach: "read-only"}
+	workspace, readOnly := policy.Thread{ID: "t", SandboxSummary: "workspace-write"}, policy.Thread{ID: "t", SandboxSummary: "read-only"}
 	for _, test := range []struct {
 		name   string
 		change func(t *threads)
@@ -30,15 +30,15 @@ func TestLoadedThread(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			threads := threads{known: map[string]*thread{"t": {Thread: workspace}}}
 			threads.recordLocked("t").verified(workspace)
-			fence := policy.Fence{On: true}
+			fence := policy.Profile{Defined: true}
 			threads.mayHave("t", fence)
-			threads.mayHave("t", policy.Fence{}) // Codex keeps the first one
+			threads.mayHave("t", policy.Profile{}) // Codex keeps the first one
 			threads.mayHave("", fence)
 			test.change(&threads)
 			if got := threads.isVariedLocked("t"); got != test.varied {
 				t.Errorf("its settings have changed: %v", got)
 			}
-			if got, unsubscribed := threads.profile("t"); unsubscribed != (test.name == "unsubscribed") || (got == nil) != strings.HasSuffix(test.name, "unloaded") || got != nil && !got.On {
+			if got, unsubscribed := threads.profile("t"); unsubscribed != (test.name == "unsubscribed") || (got == nil) != strings.HasSuffix(test.name, "unloaded") || got != nil && !got.Defined {
 				t.Errorf("profile %v, unsubscribed %v", got, unsubscribed)
 			}
 			if threads.loaded[""] != nil {
@@ -58,12 +58,12 @@ func TestLoadedThread(t *testing.T) {
 func TestLoadedThreadKeepsItsProfile(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
 	threads := &w.g.threads
-	for _, fence := range []policy.Fence{{On: true}, {}} {
-		sent := &policy.Sent{Fence: fence}
+	for _, fence := range []policy.Profile{{Defined: true}, {}} {
+		sent := &policy.SentSettings{Profile: fence}
 		if err := threads.opened(w.g.Policy, sent, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := threads.profile("t"); got == nil || !got.On {
+		if got, _ := threads.profile("t"); got == nil || !got.Defined {
 			t.Errorf("after a request with %+v the profile is %+v", fence, got)
 		}
 	}
@@ -89,7 +89,7 @@ func TestUnverifiedThreadIsVaried(t *testing.T) {
 func TestLoadedProfile(t *testing.T) {
 	const parent, child, other = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b", "01900000-0000-7000-8000-00000000000c"
 	const grandchild = "01900000-0000-7000-8000-00000000000d"
-	has := func(name string) policy.Fence { return policy.Fence{On: true, Roots: []string{name}} }
+	has := func(name string) policy.Profile { return policy.Profile{Defined: true, Roots: []string{name}} }
 	for _, test := range []struct {
 		name   string
 		change func(t *threads)
@@ -127,13 +127,13 @@ func TestLoadedProfile(t *testing.T) {
 			}
 			w.start()
 			test.change(&w.g.threads)
-			found := make(chan *policy.Fence, 1)
+			found := make(chan *policy.Profile, 1)
 			go func() { found <- w.g.loadedProfile(t.Context(), test.id) }()
 			w.answer("thread/loaded/list", `{"limit":1000}`, test.loaded)
 			got := "nil"
 			if fence := <-found; fence != nil {
 				got = "unknown"
-				if fence.On {
+				if fence.Defined {
 					got = fence.Roots[0]
 				}
 			}
@@ -150,13 +150,13 @@ func TestProfileOfResumedThread(t *testing.T) {
 		w := newAgentWorld(t, func(p *config.Policy) { p.Mode = mode })
 		w.g.threads.known = map[string]*thread{"t": {Thread: policy.Thread{ID: "t"}}}
 		w.start()
-		w.g.threads.mayHave("t", policy.Fence{Roots: []string{"own"}})
+		w.g.threads.mayHave("t", policy.Profile{Roots: []string{"own"}})
 		for method, want := range map[string]bool{"thread/resume": true, "thread/fork": false} {
 			m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"` + method + `","params":{"threadId":"t"}}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			fence := w.g.state(t.Context(), w.g.Policy(), m).Loaded
+			fence := w.g.state(t.Context(), w.g.Policy(), m).LoadedProfile
 			if got := fence != nil && slices.Equal(fence.Roots, []string{"own"}); got != want {
 				t.Errorf("%s: %s has the profile %+v", mode, method, fence)
 			}

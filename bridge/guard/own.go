@@ -34,7 +34,7 @@ func (o own) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Error 
 	if !strings.HasPrefix(call.Method, "bridge/") {
 		return nil
 	}
-	denies := func(p *policy.Policy) bool { return p.Mode() != config.Off && p.Denies(call.Method) }
+	denies := func(p *policy.Policy) bool { return p.Mode() != config.Off && p.DeniesMethod(call.Method) }
 	thread, session := textOf(call, "threadId"), textOf(call, "sessionKey")
 	policies := o.g.policiesOf(call.Method, thread)
 	if thread == "" && session != "" && slices.ContainsFunc(o.g.policies(""), denies) { // that of some thread; "" is none

@@ -54,7 +54,7 @@ func TestOwnMethodIsDeniedBySession(t *testing.T) {
 		}
 		return map[string]string{"kept": "t1", "new": "t2"}[session], nil
 	}), echo{}, g)
-	c.Bind("start", world(t).Start)
+	c.Bind("start", world(t).StartFolder)
 	opens(c, "thread/start", "t1", "on-request")
 	g.SetPolicy(load(t, loosePolicy))
 	opens(c, "thread/start", "t2", "on-request")

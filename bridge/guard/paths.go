@@ -25,7 +25,7 @@ func World() policy.State { return WorldOf(config.Codex{}) }
 func WorldOf(c config.Codex) policy.State {
 	state := policy.State{Paths: filesystem{}, Repositories: filesystem{}, PolicyFiles: filesystem{}}
 	if dir, err := os.Getwd(); err == nil {
-		state.Start, _ = filesystem{}.Canonical(dir)
+		state.StartFolder, _ = filesystem{}.Canonical(dir)
 	}
 	if home, err := os.UserHomeDir(); err == nil {
 		state.Home, _ = filesystem{}.Canonical(home)
@@ -38,8 +38,8 @@ func WorldOf(c config.Codex) policy.State {
 			state.Links = append(state.Links, links(value)...)
 		}
 	}
-	if folder := codexHome(env, state.Start); folder != "" {
-		state.CodexHome, state.Kept = follow(folder)
+	if folder := codexHome(env, state.StartFolder); folder != "" {
+		state.CodexHome, state.Sensitive = follow(folder)
 	}
 	if program, err := os.Executable(); err == nil {
 		AddPrograms(&state, program)
@@ -49,11 +49,11 @@ func WorldOf(c config.Codex) policy.State {
 	AddPrograms(&state, gitCandidates(folders)...)
 	AddPrograms(&state, gitFiles(env)...)
 	for _, place := range governing(nil, "") {
-		state.Kept = append(state.Kept, place.Path)
+		state.Sensitive = append(state.Sensitive, place.Path)
 	}
-	state.Kept = append(state.Kept, linked(state.CodexHome)...)
-	slices.Sort(state.Kept)
-	state.Kept = slices.Compact(state.Kept)
+	state.Sensitive = append(state.Sensitive, linked(state.CodexHome)...)
+	slices.Sort(state.Sensitive)
+	state.Sensitive = slices.Compact(state.Sensitive)
 	return state
 }
 
@@ -209,7 +209,7 @@ func temps(env []string, state policy.State) []policy.TempFolder {
 		}
 		at := value
 		if !filepath.IsAbs(at) {
-			at = filepath.Join(state.Start, at)
+			at = filepath.Join(state.StartFolder, at)
 		}
 		if resolved, err := (filesystem{}).Canonical(at); err == nil {
 			at = resolved
@@ -253,7 +253,7 @@ func codexHome(env []string, start string) string {
 
 // Governing are the places on which a policy of cfg rests, and how to move each: the files of the
 // configuration, the state folder and Codex's own folder.
-func Governing(cfg *config.Config, world policy.State) []policy.Place {
+func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 	places := governing(cfg.Files(), world.CodexHome)
 	// The sandbox of each thread protects a folder of PATH that is in a temporary folder, but no
 	// link there.
@@ -263,13 +263,13 @@ func Governing(cfg *config.Config, world policy.State) []policy.Place {
 			found = append(found, folder)
 		}
 	}
-	for _, path := range world.Kept {
-		if !slices.ContainsFunc(places, func(p policy.Place) bool { return p.Path == path }) {
-			places = append(places, policy.Place{Name: "the link to codex's own folder", Path: path, Hint: "have CODEX_HOME name what it leads to"})
+	for _, path := range world.Sensitive {
+		if !slices.ContainsFunc(places, func(p policy.SensitivePath) bool { return p.Path == path }) {
+			places = append(places, policy.SensitivePath{Name: "the link to codex's own folder", Path: path, Hint: "have CODEX_HOME name what it leads to"})
 		}
 	}
 	for _, path := range found {
-		places = append(places, policy.Place{Name: "the folder of programs", Path: path, Hint: "remove it from PATH, or have TMPDIR name what it leads to"})
+		places = append(places, policy.SensitivePath{Name: "the folder of programs", Path: path, Hint: "remove it from PATH, or have TMPDIR name what it leads to"})
 	}
 	return places
 }
@@ -277,12 +277,12 @@ func Governing(cfg *config.Config, world policy.State) []policy.Place {
 // governing are the configuration files, the user's whether it exists or not, the state folder, and
 // codexHome with what it has links to. A file of a workspace is not among them: a thread's sandbox
 // protects it.
-func governing(files []string, codexHome string) []policy.Place {
-	var out []policy.Place
+func governing(files []string, codexHome string) []policy.SensitivePath {
+	var out []policy.SensitivePath
 	keep := func(name, path, hint string) {
 		for _, at := range places(path) {
-			if !slices.ContainsFunc(out, func(p policy.Place) bool { return p.Path == at }) {
-				out = append(out, policy.Place{Name: name, Path: at, Hint: hint})
+			if !slices.ContainsFunc(out, func(p policy.SensitivePath) bool { return p.Path == at }) {
+				out = append(out, policy.SensitivePath{Name: name, Path: at, Hint: hint})
 			}
 		}
 	}

@@ -39,8 +39,8 @@ func TestWorldIsThatOfCodex(t *testing.T) {
 	root, at := inFolder(t, []string{"real", "home"}, map[string]string{"link": "real", "homelink": "home"})
 	t.Setenv("CODEX_HOME", "")
 	world := WorldOf(config.Codex{Env: map[string]string{"HOME": at("homelink")}})
-	if world.Start != root || world.CodexHome != at("home/.codex") {
-		t.Errorf("it starts in %q with %q", world.Start, world.CodexHome)
+	if world.StartFolder != root || world.CodexHome != at("home/.codex") {
+		t.Errorf("it starts in %q with %q", world.StartFolder, world.CodexHome)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -72,7 +72,7 @@ func TestTemps(t *testing.T) {
 		"link":           {{Name: "$TMPDIR", Path: at("real"), Relative: true}},
 	} {
 		want = append([]policy.TempFolder{{Name: "/tmp", Path: tmp}}, want...)
-		if got := temps([]string{"TMP=/x", "TMPDIR=" + value}, policy.State{Start: root}); !slices.Equal(got, want) {
+		if got := temps([]string{"TMP=/x", "TMPDIR=" + value}, policy.State{StartFolder: root}); !slices.Equal(got, want) {
 			t.Errorf("TMPDIR=%s: %+v, want %+v", value, got, want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestLinksOfCodexHome(t *testing.T) {
 		t.Setenv("CODEX_HOME", value)
 		world := WorldOf(config.Codex{})
 		var got []string
-		for _, kept := range world.Kept {
+		for _, kept := range world.Sensitive {
 			if name, err := filepath.Rel(root, kept); err == nil && name != "state" {
 				got = append(got, name)
 			}
@@ -132,7 +132,7 @@ func TestLinksOfCodexHome(t *testing.T) {
 		if !slices.Equal(got, want) || world.CodexHome != at("own") {
 			t.Errorf("CODEX_HOME=%s: %q by %q, want %q", value, world.CodexHome, got, want)
 		}
-		exposed := slices.ContainsFunc(Governing(config.Default(), world), func(p policy.Place) bool { return p.Path == at("temp/way") && p.Hint != "" })
+		exposed := slices.ContainsFunc(Governing(config.Default(), world), func(p policy.SensitivePath) bool { return p.Path == at("temp/way") && p.Hint != "" })
 		if exposed != (value == "temp/way") {
 			t.Errorf("CODEX_HOME=%s: the link in a temporary folder counts: %v", value, exposed)
 		}

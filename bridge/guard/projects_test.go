@@ -121,7 +121,7 @@ gitdir: $ROOT/other
 `,
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := world(t).Start
+			root := world(t).StartFolder
 			archive := txtar.Parse([]byte(strings.ReplaceAll(text, "$ROOT", filepath.ToSlash(root))))
 			plant(t, root, archive)
 			asked := strings.Split(strings.TrimSpace(string(archive.Comment)), "\n")
@@ -201,7 +201,7 @@ gitdir: $ROOT/main/.git/worktrees/wt
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := world(t).Start
+			root := world(t).StartFolder
 			plant(t, root, txtar.Parse([]byte(strings.ReplaceAll(linked, "$ROOT", filepath.ToSlash(root)))))
 			if err := spoil(root); err != nil {
 				t.Fatal(err)
@@ -223,7 +223,7 @@ gitdir: $ROOT/main/.git/worktrees/wt
 
 // A pointer of two lines links to nothing, even to a folder with such a name.
 func TestRootsOfNameWithLineEnd(t *testing.T) {
-	root := world(t).Start
+	root := world(t).StartFolder
 	plant(t, root, txtar.Parse([]byte(strings.ReplaceAll("-- main/.git/worktrees/wt/commondir --\n../..\n-- wt/.git --\ngitdir: $ROOT/main/.git/worktrees/wt\n", "$ROOT", filepath.ToSlash(root)))))
 	folder := filepath.Join(root, "w\nt")
 	err := errors.Join(os.Rename(filepath.Join(root, "wt"), folder),
@@ -238,7 +238,7 @@ func TestRootsOfNameWithLineEnd(t *testing.T) {
 
 // A .git that links to itself is not taken for "no repository".
 func TestRootsOfLoop(t *testing.T) {
-	root := world(t).Start
+	root := world(t).StartFolder
 	git := filepath.Join(root, ".git")
 	if err := os.Symlink(git, git); err != nil {
 		t.Fatal(err)

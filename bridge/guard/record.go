@@ -57,9 +57,9 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 		return nil
 	}
 	g.log.Error("a decision can't be written to the decision log", "method", m.method, "error", err)
-	return policy.Refused(rpc.CodeRefused, policy.Refusal{
+	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: m.method, Rule: "store", Reason: "the decision can't be written to the decision log, and what is not on record is not done",
-		Mend: "see codex-bridge doctor",
+		Hint: "see codex-bridge doctor",
 	})
 }
 

@@ -45,7 +45,7 @@ func TestRecord(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	g := guard.New(load(t, readOnlyPolicy), w, &b, log)
 	c := bridgetest.Start(t, hello.New("1", codexVersion("0.169.0"), g, log), g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	refused := `{"id":3,"method":"fs/writeFile","params":{"path":"/x","dataBase64":"c2VjcmV0"}}`
 	c.Play("record", `
 editor> {"id":1,"method":"initialize","params":{"clientInfo":{"name":"ed","version":"2"}}}
@@ -86,10 +86,10 @@ func TestNoRecordNoAction(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, readOnlyPolicy+"escalation = \"ask\"\n"), w, &book{err: errors.New("disk full")}, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Play("no record", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
-editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"store","reason":"<text>","mend":"<text>"}}}
+editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thread/start","rule":"store","reason":"<text>","hint":"<text>"}}}
 editor> {"id":2,"method":"model/list","params":{}}
 codex<= {"id":2,"method":"model/list","params":{}}
 codex>  {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}

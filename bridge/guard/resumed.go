@@ -55,14 +55,14 @@ func (g *Guard) Resumed(ctx context.Context, m *rpc.Message) (rpc.Value, error) 
 // LastSettings returns the settings that the thread of a rollout file had last, in the form of the threadSettings of
 // thread/settings/updated, and its sandbox: what the last turn and a change of settings since both allow. The settings
 // are nil if they are not known.
-func (g *Guard) LastSettings(path string) (*rpc.Doc, policy.Stored) {
+func (g *Guard) LastSettings(path string) (*rpc.Doc, policy.SandboxSettings) {
 	settings := rollout.TurnSettings(g.world.CodexHome, path, "")
 	if settings == nil { // the thread has had no turn, or its last turn is not in the part that is read
-		return nil, policy.Stored{Sandbox: "read-only"}
+		return nil, policy.SandboxSettings{Mode: "read-only"}
 	}
-	stored := policy.StoredOf(settings.Root().Get("sandboxPolicy"))
+	stored := policy.ParseSandbox(settings.Root().Get("sandboxPolicy"))
 	if applied := rollout.AppliedSettings(g.world.CodexHome, path); applied != nil {
-		settings, stored = applied, stored.Lower(policy.StoredOf(applied.Root().Get("sandboxPolicy")))
+		settings, stored = applied, stored.Intersect(policy.ParseSandbox(applied.Root().Get("sandboxPolicy")))
 	}
 	return settings, stored
 }

@@ -52,7 +52,7 @@ func TestTurnWaitsForAllOfResume(t *testing.T) {
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	s := newSlowFeature("thread/resume")
 	c := bridgetest.Start(t, g, s)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Play("resume", resumeT2+`
 editor> {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
 editor> {"id":4,"method":"model/list","params":{}}
@@ -73,7 +73,7 @@ func TestCodexEndsBeforeResume(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{g}, AnswerAll: func() bool { return true }})
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Play("resume", resumeT2+`
 editor> {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
 editor> {"id":4,"method":"turn/start","params":{"threadId":"t2","input":[]}}
@@ -102,7 +102,7 @@ func TestUnreadableResumeForgetsThread(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{g}})
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Play("resume", resumeT2+`
 codex>  {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
 editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`

@@ -20,14 +20,14 @@ import (
 
 // agent returns what an agent gets that a call starts or resumes, beside the call's own
 // arguments; nil for another call, and where the policy does not ask.
-func (g *Guard) agent(ctx context.Context, p *policy.Policy, t *policy.Thread, use policy.ToolUse) *policy.AgentSettings {
+func (g *Guard) agent(ctx context.Context, p *policy.Policy, t *policy.Thread, use policy.ToolCall) *policy.AgentSettings {
 	switch {
 	case !p.LimitsAgents():
 		return nil
 	case policy.SpawnsAgent(use.Name):
 		found, err := g.spawned(ctx, t, use.Input.Get("agent_type"))
 		if err != nil {
-			return &policy.AgentSettings{Unknown: err.Error()}
+			return &policy.AgentSettings{UnknownReason: err.Error()}
 		}
 		return found
 	case policy.ResumesAgent(use.Name):
@@ -35,13 +35,13 @@ func (g *Guard) agent(ctx context.Context, p *policy.Policy, t *policy.Thread, u
 		id, _ := use.Input.Get("id").Text()
 		last := rollout.LastTurnSettings(g.world.CodexHome, id)
 		if last == nil {
-			return &policy.AgentSettings{Unknown: "its last turn is not in Codex's files"}
+			return &policy.AgentSettings{UnknownReason: "its last turn is not in Codex's files"}
 		}
 		found := new(policy.AgentSettings)
 		found.Models = appendText(found.Models, last.Root().Get("model"))
 		found.Efforts = appendText(found.Efforts, last.Root().Get("effort"))
 		if len(found.Models) == 0 {
-			found.Unknown = "its last turn names no model"
+			found.UnknownReason = "its last turn names no model"
 		}
 		return found
 	}

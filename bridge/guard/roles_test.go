@@ -85,7 +85,7 @@ codex>  {"id":`+id+`,`+answer+`}
 func (w *agentWorld) spawns(agents, input string) *policy.AgentSettings {
 	w.t.Helper()
 	w.start()
-	use := policy.ToolUse{Name: "multi_agent_v1spawn_agent", Input: value(w.t, input)}
+	use := policy.ToolCall{Name: "multi_agent_v1spawn_agent", Input: value(w.t, input)}
 	found := make(chan *policy.AgentSettings, 1)
 	go func() { found <- w.g.agent(w.t.Context(), w.g.policy.Load(), w.thread, use) }()
 	cwd, err := json.Marshal(w.thread.Workspace)
@@ -138,7 +138,7 @@ func TestSpawnedAgentSettings(t *testing.T) {
 			w.write("project/.codex/agents/p.toml", "name = \"project\"\nmodel = \"p\"\n")
 			w.write(".codex/agents/a.toml", "name = \"above\"\nmodel = \"a\"\n")
 			found := w.spawns(test.agents, test.input)
-			if found.Unknown != "" || !slices.Equal(found.Models, test.models) || !slices.Equal(found.Efforts, test.efforts) {
+			if found.UnknownReason != "" || !slices.Equal(found.Models, test.models) || !slices.Equal(found.Efforts, test.efforts) {
 				t.Errorf("got %+v, want %q %q", found, test.models, test.efforts)
 			}
 		})
@@ -192,7 +192,7 @@ func TestUnknownAgentSettings(t *testing.T) {
 			if test.set != nil {
 				test.set(w)
 			}
-			if found := w.spawns(test.agents, `{}`); !strings.Contains(found.Unknown, test.want) {
+			if found := w.spawns(test.agents, `{}`); !strings.Contains(found.UnknownReason, test.want) {
 				t.Errorf("got %+v, want %q", found, test.want)
 			}
 		})
@@ -200,12 +200,12 @@ func TestUnknownAgentSettings(t *testing.T) {
 
 	w := newAgentWorld(t, nil)
 	agent := func(thread *policy.Thread, input string) *policy.AgentSettings {
-		return w.g.agent(t.Context(), w.g.policy.Load(), thread, policy.ToolUse{Name: "spawn_agent", Input: value(t, input)})
+		return w.g.agent(t.Context(), w.g.policy.Load(), thread, policy.ToolCall{Name: "spawn_agent", Input: value(t, input)})
 	}
-	if found := agent(nil, `{}`); !strings.Contains(found.Unknown, "thread is not known") {
+	if found := agent(nil, `{}`); !strings.Contains(found.UnknownReason, "thread is not known") {
 		t.Errorf("a thread that is not known: %+v", found)
 	}
-	if found := agent(w.thread, `{"agent_type":7}`); !strings.Contains(found.Unknown, "no text") {
+	if found := agent(w.thread, `{"agent_type":7}`); !strings.Contains(found.UnknownReason, "no text") {
 		t.Errorf("a role that is no text: %+v", found)
 	}
 }
@@ -217,7 +217,7 @@ func TestAgentSettingsOnlyWhereLimited(t *testing.T) {
 		w    *agentWorld
 		tool string
 	}{{limited, "Bash"}, {limited, "mcp__x__spawn_agent"}, {limited, "send_input"}, {free, "spawn_agent"}, {free, "resume_agent"}} {
-		use := policy.ToolUse{Name: test.tool, Input: value(t, `{}`)}
+		use := policy.ToolCall{Name: test.tool, Input: value(t, `{}`)}
 		if found := test.w.g.agent(t.Context(), test.w.g.policy.Load(), nil, use); found != nil {
 			t.Errorf("%s: %+v", test.tool, found)
 		}
@@ -236,12 +236,12 @@ func TestResumedAgentSettings(t *testing.T) {
 	turn("2", ``)
 	for n, want := range map[string]policy.AgentSettings{
 		"1": {Models: []string{"m"}, Efforts: []string{"high"}},
-		"2": {Unknown: "its last turn names no model"},
-		"3": {Unknown: "its last turn is not in Codex's files"},
+		"2": {UnknownReason: "its last turn names no model"},
+		"3": {UnknownReason: "its last turn is not in Codex's files"},
 	} {
-		use := policy.ToolUse{Name: "resume_agent", Input: value(t, `{"id":"`+id+n+`"}`)}
+		use := policy.ToolCall{Name: "resume_agent", Input: value(t, `{"id":"`+id+n+`"}`)}
 		found := w.g.agent(t.Context(), w.g.policy.Load(), w.thread, use)
-		if found == nil || found.Unknown != want.Unknown || !slices.Equal(found.Models, want.Models) || !slices.Equal(found.Efforts, want.Efforts) {
+		if found == nil || found.UnknownReason != want.UnknownReason || !slices.Equal(found.Models, want.Models) || !slices.Equal(found.Efforts, want.Efforts) {
 			t.Errorf("%s: got %+v, want %+v", n, found, want)
 		}
 	}

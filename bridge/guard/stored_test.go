@@ -43,10 +43,10 @@ func TestStoredSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for answer, want := range map[string]*policy.Stored{
-		`"result":{"thread":{"path":` + string(path) + `}}`:   {Sandbox: "workspace-write", Network: true},
+	for answer, want := range map[string]*policy.SandboxSettings{
+		`"result":{"thread":{"path":` + string(path) + `}}`:   {Mode: "workspace-write", Network: true},
 		`"result":{"thread":{"path":null}}`:                   {},
-		`"result":{"thread":{"path":` + string(silent) + `}}`: {Sandbox: "read-only"},
+		`"result":{"thread":{"path":` + string(silent) + `}}`: {Mode: "read-only"},
 		`"error":{"code":-32600,"message":"no"}`:              nil,
 	} {
 		w.reads(answer, func(call *bridge.ClientMessage) {
@@ -78,8 +78,8 @@ func TestFolderOfStoredThread(t *testing.T) {
 	} {
 		w.reads(test.answer, func(call *bridge.ClientMessage) {
 			state := policy.State{Paths: filesystem{}}
-			if ok := w.g.stands(t.Context(), call, &state); ok != test.ok || state.Nowhere != test.nowhere || state.Stands != test.folder {
-				t.Errorf("%s: %t, nowhere %t, in %q", test.name, ok, state.Nowhere, state.Stands)
+			if ok := w.g.stands(t.Context(), call, &state); ok != test.ok || state.UnknownThread != test.nowhere || state.ThreadFolder != test.folder {
+				t.Errorf("%s: %t, nowhere %t, in %q", test.name, ok, state.UnknownThread, state.ThreadFolder)
 			}
 		})
 	}
@@ -89,8 +89,8 @@ func TestFolderOfStoredThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	var state policy.State
-	if w.g.stands(ended, &bridge.ClientMessage{Message: m}, &state) || state.Nowhere {
-		t.Errorf("without an answer: nowhere %t", state.Nowhere)
+	if w.g.stands(ended, &bridge.ClientMessage{Message: m}, &state) || state.UnknownThread {
+		t.Errorf("without an answer: nowhere %t", state.UnknownThread)
 	}
 }
 

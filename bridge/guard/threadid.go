@@ -19,8 +19,8 @@ func respelled(method, id string) *rpc.Error {
 	if own == "" {
 		return nil
 	}
-	return policy.Refused(rpc.CodeInvalidParams, policy.Refusal{
-		Method: method, Rule: "protocol", Field: "params.threadId", Reason: "the id of the thread is not spelled as codex spells it", Mend: "send " + own,
+	return policy.NewRefusalError(rpc.CodeInvalidParams, policy.Refusal{
+		Method: method, Rule: "protocol", Field: "params.threadId", Reason: "the id of the thread is not spelled as codex spells it", Hint: "send " + own,
 	})
 }
 

@@ -71,7 +71,7 @@ func (t *threads) listFolders() {
 // policy changes.
 type thread struct {
 	policy.Thread
-	sent      *policy.Sent
+	sent      *policy.SentSettings
 	gated     *bool    // what a request has made of it since it was opened; nil: nothing
 	gateOrder uint64   // of that request, or of the one that has opened it
 	opened    *rpc.Doc // what codex answered when it was opened
@@ -162,7 +162,7 @@ func (t *threads) awaitAll(ctx context.Context, id string, ended <-chan struct{}
 //
 // order is that of the request among the changes of gates. One that says nothing of the
 // approval policy leaves the gate as it is now.
-func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, result rpc.Value, world policy.State, order uint64, own []*policy.Policy) *rpc.Error {
+func (t *threads) opened(current func() *policy.Policy, sent *policy.SentSettings, result rpc.Value, world policy.State, order uint64, own []*policy.Policy) *rpc.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.listFolders()
@@ -180,7 +180,7 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 	}
 	t.asked[id] = true
 	record := t.recordLocked(id)
-	record.loadedWith(sent.Fence)
+	record.loadedWith(sent.Profile)
 	one := &thread{sent: sent, opened: keep(result), world: world, gateOrder: order}
 	if was != nil && (was.gateOrder > order || sent.Gated == nil) {
 		gated := was.Gated
@@ -191,13 +191,13 @@ func (t *threads) opened(current func() *policy.Policy, sent *policy.Sent, resul
 		one.world.Writable = all
 		for _, p := range append(slices.Clip(own), p) {
 			if err = one.verify(p); err == nil {
-				err = p.VerifyFence(sent, result, one.world)
+				err = p.VerifyProfile(sent, result, one.world)
 			}
 			if err != nil {
 				return "", nil
 			}
 		}
-		return one.ID, append(one.NowWritable(), one.otherRoots()...)
+		return one.ID, append(one.WritableFolders(), one.otherRoots()...)
 	})
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (t *threads) opens(id string) bool {
 
 // runs takes note of an approval policy in force.
 func (t *threads) runs(id string, approval rpc.Value) {
-	if !policy.Reruns(approval.Raw()) {
+	if !policy.RerunsOutside(approval.Raw()) {
 		return
 	}
 	if t.reran == nil {
@@ -251,7 +251,7 @@ func (one *thread) verify(p *policy.Policy) *rpc.Error {
 			return err
 		}
 	}
-	thread, err := policy.ThreadOf(sent, result, one.world)
+	thread, err := policy.NewThread(sent, result, one.world)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeNotVerified, "%s: %v; start another thread", one.sent.Method, err)
 	}
@@ -286,7 +286,7 @@ func (one *thread) allows(p *policy.Policy, settings rpc.Value, gated bool) *rpc
 			return err
 		}
 	}
-	one.Change(settings)
+	one.Update(settings)
 	return nil
 }
 
@@ -314,7 +314,7 @@ func (t *threads) changed(current func() *policy.Policy, id string, settings rpc
 	}
 	t.recordLocked(id).verified(one.Thread)
 	one.settings = keep(settings)
-	t.writable.add(id, one.NowWritable())
+	t.writable.add(id, one.WritableFolders())
 	return nil
 }
 

@@ -32,7 +32,7 @@ func TestReopenedThreadThatFailsTakesNoTurn(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, onRequestPolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	open := `{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user","model":"gpt-5.5"}`
 	opened := `"approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}`
 	c.Play("opened", `
@@ -65,7 +65,7 @@ func TestThreadAskedForUnderAuditTakesNoTurn(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, strings.Replace(onRequestPolicy, "[policy]", "[policy]\nmode = \"audit\"", 1)), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Play("asked", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user","model":"gpt-5.5"}}
 codex<  {"id":"$config","method":"config/read","params":{"cwd":"$start","includeLayers":true}}
@@ -122,7 +122,7 @@ func TestRulesDoNotAnswerAfterUntrusted(t *testing.T) {
 			}
 			g := guard.New(load(t, onRequestPolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 			c := bridgetest.Start(t, g)
-			c.Bind("start", w.Start)
+			c.Bind("start", w.StartFolder)
 			c.Bind("rollout", rollout)
 			c.Play("opened", in(`
 editor> {"id":1,"method":"thread/start","params":`+started+`}

@@ -26,7 +26,7 @@ func (g *Guard) Workspace(thread string) string {
 // Sandbox is what the sandbox of a turn allows, as Codex has said; "" unknown.
 func (g *Guard) Sandbox(thread, turn string) string {
 	if one := g.thread(thread, turn); one != nil {
-		return one.Reach
+		return one.SandboxSummary
 	}
 	return ""
 }
@@ -42,7 +42,7 @@ type Ruling struct {
 
 // Tool holds a tool call that Codex is about to run to the policy. call is what Codex
 // said of it.
-func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) Ruling {
+func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) Ruling {
 	policies := g.policies(thread)
 	if policies[0].Mode() == config.Off {
 		return Ruling{}
@@ -50,7 +50,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 	state := g.callState(ctx, thread, turn, use, call)
 	if state.Thread != nil {
 		call := rollout.FindCall(state.CodexHome, state.Thread.Rollout, use.ID)
-		state.Escalation, state.Requested = call.Escalation, call.Requested
+		state.Escalation, state.EscalationRequested = call.Escalation, call.Requested
 		use.Shell, use.Flags = call.Shell, call.Flags
 	}
 	state.Agent = g.agent(ctx, policies[0], state.Thread, use)
@@ -69,7 +69,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 		if !d.Ask || p.Mode() != config.Enforce {
 			return Ruling{}
 		}
-		return Ruling{Ask: true, Why: d.Asked, Leaves: d.AskedLeaves, Shell: strings.TrimSpace(use.Shell + " " + use.Flags)}
+		return Ruling{Ask: true, Why: d.AskReason, Leaves: d.LeavesSandbox, Shell: strings.TrimSpace(use.Shell + " " + use.Flags)}
 	}
 	const method = "hook/preToolUse"
 	g.report(p.Mode(), method, d)
@@ -83,7 +83,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolUs
 }
 
 // Permits reports whether a hook's consent to a PermissionRequest may reach Codex.
-func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) bool {
+func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) bool {
 	policies := g.policies(thread)
 	if policies[0].Mode() == config.Off {
 		return true

@@ -36,10 +36,10 @@ func withRollout(t *testing.T, text string, recorder guard.Recorder, approval st
 	}
 	g := guard.New(load(t, text), w, recorder, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Bind("rollout", file)
 	sent := approval
-	if g.Policy().Gates() {
+	if g.Policy().GateEnabled() {
 		sent = "on-request"
 	}
 	opened := strings.Replace(threadAnswer, `"cwd"`, `"thread":{"id":"t1","path":"$rollout"},"cwd"`, 1)
@@ -75,7 +75,7 @@ func TestToolCallOfModel(t *testing.T) {
 			_, g, w := withRollout(t, test.policy, b, "untrusted")
 			b.entries = nil
 			notified := heard(g)
-			use := bash(t, test.command, w.Start)
+			use := bash(t, test.command, w.StartFolder)
 			use.ID = test.call
 			got := g.Tool(t.Context(), test.thread, "u", use, []byte("call"))
 			if !strings.Contains(got.Refusal, test.refused) || (got.Refusal != "") != (test.refused != "") {
@@ -114,7 +114,7 @@ func TestToolCallIsNotHeldBack(t *testing.T) {
 			w := world(t)
 			g := guard.New(load(t, test.policy), w, b, slog.New(slog.DiscardHandler))
 			notified := heard(g)
-			got := g.Tool(t.Context(), "t9", "u", bash(t, "make", w.Start), []byte("call"))
+			got := g.Tool(t.Context(), "t9", "u", bash(t, "make", w.StartFolder), []byte("call"))
 			if (got == guard.Ruling{}) == g.Enforces() {
 				t.Errorf("the ruling is %+v", got)
 			}
@@ -125,7 +125,7 @@ func TestToolCallIsNotHeldBack(t *testing.T) {
 	}
 	asks := inMode("audit", "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n[[policy.rule]]\ncommand = \"make\"\ndecision = \"ask\"\n")
 	_, g, w := withRollout(t, asks, guard.NoRecord, "on-request")
-	use := bash(t, "make", w.Start)
+	use := bash(t, "make", w.StartFolder)
 	use.ID = "inside"
 	if got := g.Tool(t.Context(), "t1", "u", use, nil); (got != guard.Ruling{}) {
 		t.Errorf("what a rule wants asked under audit: %+v", got)
@@ -150,7 +150,7 @@ func TestHookConsent(t *testing.T) {
 			b := &book{}
 			g := guard.New(load(t, test.policy), world(t), b, slog.New(slog.DiscardHandler))
 			notified := heard(g)
-			if got := g.Permits(t.Context(), "t1", "u", policy.ToolUse{Name: test.tool}, []byte("call")); got != test.permits {
+			if got := g.Permits(t.Context(), "t1", "u", policy.ToolCall{Name: test.tool}, []byte("call")); got != test.permits {
 				t.Errorf("the consent reaches Codex: %t", got)
 			}
 			if got := verdicts(b); got != test.logged || len(*notified) != test.notified {
@@ -185,7 +185,7 @@ func TestConsentToServersTool(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := g.Consents(params.Root(), policy.ToolUse{Name: test.tool}); got != test.want {
+			if got := g.Consents(params.Root(), policy.ToolCall{Name: test.tool}); got != test.want {
 				t.Errorf("it is consented to: %t", got)
 			}
 		})

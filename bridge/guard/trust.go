@@ -46,7 +46,7 @@ func (g *Guard) stands(ctx context.Context, call *bridge.ClientMessage, state *p
 	switch {
 	case errors.As(err, &answered) && answered.Code == rpc.CodeUpstream:
 		// It knows no such thread, and will say so in its own words.
-		state.Nowhere = true
+		state.UnknownThread = true
 		return true
 	case err != nil:
 		g.log.Error("the folder of a thread can't be found out; it is not opened", "error", err)
@@ -58,13 +58,13 @@ func (g *Guard) stands(ctx context.Context, call *bridge.ClientMessage, state *p
 		g.log.Error("the folder of a thread can't be judged; it is not opened", "cwd", text, "error", err)
 		return false
 	}
-	state.Stands = folder
+	state.ThreadFolder = folder
 	return true
 }
 
 // stored finds out the sandbox of the last turn of the thread of a resume or fork; nil
 // if Codex can't be asked.
-func (g *Guard) stored(ctx context.Context, call *bridge.ClientMessage) *policy.Stored {
+func (g *Guard) stored(ctx context.Context, call *bridge.ClientMessage) *policy.SandboxSettings {
 	result, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
 	if err != nil {
 		g.log.Error("the sandbox of a thread can't be found out; it is not opened", "error", err)
@@ -72,7 +72,7 @@ func (g *Guard) stored(ctx context.Context, call *bridge.ClientMessage) *policy.
 	}
 	path, hasFile := result.Get("thread").Get("path").Text()
 	if !hasFile {
-		return &policy.Stored{}
+		return &policy.SandboxSettings{}
 	}
 	_, stored := g.LastSettings(path)
 	return &stored
@@ -103,7 +103,7 @@ func (g *Guard) keptUntrusted(call *bridge.ClientMessage, folder string, state p
 			return
 		}
 		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, list(kept))
-		mend := g.policy.Load().TrustMend(project, state)
+		mend := g.policy.Load().TrustHint(project, state)
 		g.log.Warn(summary, "project", project, "hint", mend)
 		if g.peer.OptedOut(warning) {
 			return

@@ -31,12 +31,12 @@ editor< {"id":$id,"result":"$result$id"}
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world(t)
-			plant(t, w.Start, txtar.Parse([]byte("-- a/.git/HEAD --\nx\n-- a/.codex/config.toml --\n-- a/b/x --\n-- c/x --\n")))
+			plant(t, w.StartFolder, txtar.Parse([]byte("-- a/.git/HEAD --\nx\n-- a/.codex/config.toml --\n-- a/b/x --\n-- c/x --\n")))
 			var log bytes.Buffer
 			g := guard.New(load(t, "[policy]\napproval = [\"untrusted\"]\n"), w, guard.NoRecord, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 			c := bridgetest.Start(t, g)
 			step := func(id, folder string) string {
-				return strings.NewReplacer("$id", id, "$cwd", w.Start+folder).Replace(opened)
+				return strings.NewReplacer("$id", id, "$cwd", w.StartFolder+folder).Replace(opened)
 			}
 			c.Play(name, `
 editor> {"id":0,"method":"initialize","params":{"capabilities":{"optOutNotificationMethods":`+tt.optOut+`}}}
@@ -44,7 +44,7 @@ codex<= {"id":0,"method":"initialize","params":{"capabilities":{"optOutNotificat
 codex>  {"id":0,"result":{}}
 editor< {"id":0,"result":{}}
 `+step("1", "/c")+step("2", "/a/b")+tt.told+step("3", "/a")+step("4", "/c"))
-			if got := strings.Count(log.String(), "is not a trusted project"); got != 1 || !strings.Contains(log.String(), "project="+w.Start+"/a ") {
+			if got := strings.Count(log.String(), "is not a trusted project"); got != 1 || !strings.Contains(log.String(), "project="+w.StartFolder+"/a ") {
 				t.Errorf("said %d times:\n%s", got, log.String())
 			}
 		})

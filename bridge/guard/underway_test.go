@@ -69,11 +69,11 @@ codex<  {"id":ID,"method":"thread/settings/update","params":{"threadId":"t1","ap
 			startThread(c, test.before)
 			c.Play("changes", strings.NewReplacer("ID", "2", "APPROVAL", test.first).Replace(change)+strings.NewReplacer("ID", "3", "APPROVAL", test.second).Replace(change))
 			c.Play("answer", strings.ReplaceAll(answered, "ID", test.answers[0]))
-			if got := asksInPlace(t, g, w.Start); got != test.between {
+			if got := asksInPlace(t, g, w.StartFolder); got != test.between {
 				t.Errorf("while one is under way the bridge asks: %t", got)
 			}
 			c.Play("answer", strings.ReplaceAll(answered, "ID", test.answers[1]))
-			if got := asksInPlace(t, g, w.Start); got != test.after {
+			if got := asksInPlace(t, g, w.StartFolder); got != test.after {
 				t.Errorf("then the bridge asks: %t", got)
 			}
 		})
@@ -106,10 +106,10 @@ codex<  {"id":3,"method":"thread/fork","params":{"threadId":"t1","cwd":"$start",
 codex>  {"id":3,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
 editor< {"id":3,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
 `)
-	if !asksInPlace(t, g, w.Start) {
+	if !asksInPlace(t, g, w.StartFolder) {
 		t.Error("the bridge does not ask in the source any more")
 	}
-	if g.Tool(t.Context(), "t2", "", bash(t, "true", w.Start), nil).Ask {
+	if g.Tool(t.Context(), "t2", "", bash(t, "true", w.StartFolder), nil).Ask {
 		t.Error("the bridge asks in the fork")
 	}
 }
@@ -132,7 +132,7 @@ editor< {"id":2,"result":"$resumed"}
 			startThread(c, before)
 			asks := func(when string) {
 				t.Helper()
-				if got := asksInPlace(t, g, w.Start); got != (before == "untrusted") {
+				if got := asksInPlace(t, g, w.StartFolder); got != (before == "untrusted") {
 					t.Errorf("%s the bridge asks: %t", when, got)
 				}
 			}
@@ -154,7 +154,7 @@ codex<  {"id":4,"method":"thread/settings/update","params":{"threadId":"t1","app
 				c, g, w := converse(t, gatePolicy, guard.NoRecord)
 				startThread(c, before)
 				c.Play("update", strings.ReplaceAll(script, "APPROVAL", asked))
-				if got := asksInPlace(t, g, w.Start); got != (asked == "untrusted") {
+				if got := asksInPlace(t, g, w.StartFolder); got != (asked == "untrusted") {
 					t.Errorf("the bridge asks: %t", got)
 				}
 			})
@@ -179,7 +179,7 @@ editor< {"id":3,"result":{}}
 codex>  {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+threadAnswer+`
 editor< {"id":2,"result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",`+threadAnswer+`
 `)
-	if !asksInPlace(t, g, w.Start) {
+	if !asksInPlace(t, g, w.StartFolder) {
 		t.Error("the bridge does not ask")
 	}
 }
@@ -211,7 +211,7 @@ codex<  {"id":3,"method":"thread/settings/update","params":{"threadId":"t1","app
 			c, g, w := converse(t, gatePolicy, guard.NoRecord)
 			startThread(c, test.before)
 			c.Play(test.name, test.script)
-			if got := asksInPlace(t, g, w.Start); got != test.asks {
+			if got := asksInPlace(t, g, w.StartFolder); got != test.asks {
 				t.Errorf("the bridge asks: %t", got)
 			}
 		})
@@ -225,7 +225,7 @@ func TestTurnWaitsForAllOfStart(t *testing.T) {
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	s := newSlowFeature("thread/start")
 	c := bridgetest.Start(t, g, s)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	c.Play("start", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<  {"id":1,"method":"thread/start","params":"$sent"}
@@ -257,7 +257,7 @@ func TestKeptSettingsStayKept(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, keeper{}, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	startThread(c, "untrusted")
 	c.Play("settings", `
 codex>  {"method":"thread/settings/updated","params":{"threadId":"t1","threadSettings":{"approvalPolicy":"on-request","approvalsReviewer":"user","sandboxPolicy":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}}
@@ -284,7 +284,7 @@ codex>  {"id":`+id+`,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request
 editor< {"id":`+id+`,"result":"$resumed`+id+`"}
 `)
 	}
-	if !asksInPlace(t, g, w.Start) {
+	if !asksInPlace(t, g, w.StartFolder) {
 		t.Error("the bridge does not ask")
 	}
 }

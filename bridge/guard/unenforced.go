@@ -28,7 +28,7 @@ func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 	if cwd == "" {
 		return nil // the folder that the bridge was started in, or that of the stored thread
 	}
-	folder, err := g.world.Resolve(cwd)
+	folder, err := g.world.ResolveCwd(cwd)
 	if err != nil {
 		return nil // Codex refuses it, or its policy file can't be reached either
 	}
@@ -40,9 +40,9 @@ func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 	if p == nil || p.Mode() != config.Enforce {
 		return nil
 	}
-	return policy.Refused(rpc.CodeRefused, policy.Refusal{
+	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: call.Method, Rule: "policy.mode", Field: "params.cwd",
 		Reason: "the policy file of this folder is to be enforced, and codex-bridge was started elsewhere, where no policy is enforced",
-		Mend:   "start the editor in this folder, or set policy.mode = \"enforce\" in your own configuration",
+		Hint:   "start the editor in this folder, or set policy.mode = \"enforce\" in your own configuration",
 	})
 }

@@ -17,7 +17,7 @@ import (
 // Where nothing is enforced a thread is not opened in a folder whose policy file asks for that.
 // Other threads are opened as the client wants them.
 func TestFolderThatAsksForEnforcement(t *testing.T) {
-	const folderRefusal = `editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"METHOD","rule":"policy.mode","field":"params.cwd","reason":"<text>","mend":"<text>"}}}
+	const folderRefusal = `editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"METHOD","rule":"policy.mode","field":"params.cwd","reason":"<text>","hint":"<text>"}}}
 `
 	for _, test := range []struct {
 		name, method, cwd string
@@ -40,13 +40,13 @@ func TestFolderThatAsksForEnforcement(t *testing.T) {
 		for _, mode := range []string{"off", "audit"} {
 			t.Run(mode+", "+test.name, func(t *testing.T) {
 				w := world(t)
-				w.Home = w.Start
+				w.Home = w.StartFolder
 				for _, name := range []string{"enforced", "audited", "plain", "broken", "exposed"} {
-					if err := os.Mkdir(filepath.Join(w.Start, name), 0o700); err != nil {
+					if err := os.Mkdir(filepath.Join(w.StartFolder, name), 0o700); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if err := os.Symlink("loop", filepath.Join(w.Start, "loop")); err != nil {
+				if err := os.Symlink("loop", filepath.Join(w.StartFolder, "loop")); err != nil {
 					t.Fatal(err)
 				}
 				text := inMode("off", readOnlyPolicy)
@@ -77,7 +77,7 @@ func TestFolderThatAsksForEnforcement(t *testing.T) {
 				if test.cwd == "" {
 					params = ""
 				}
-				line := strings.NewReplacer("CWD", test.cwd, "ROOT", w.Start).Replace(`{"id":1,"method":"` + test.method + `","params":{` + params + `}}`)
+				line := strings.NewReplacer("CWD", test.cwd, "ROOT", w.StartFolder).Replace(`{"id":1,"method":"` + test.method + `","params":{` + params + `}}`)
 				c.EditorSends(line)
 				if test.refused {
 					c.Play("refused", strings.ReplaceAll(folderRefusal, "METHOD", test.method))

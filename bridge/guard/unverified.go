@@ -10,13 +10,13 @@ import (
 )
 
 // callState returns the state for a tool call. call is the payload of the hook.
-func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.ToolUse, call []byte) policy.State {
+func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) policy.State {
 	state := g.stateNow(rpc.Value{})
 	if state.Thread = g.thread(thread, turn); state.Thread == nil {
 		g.awaitOpening(ctx, thread)
 		state.Thread = g.thread(thread, turn)
 	}
-	state.CodexWork = state.Thread == nil && g.isMemoryWriter(thread, use, call)
+	state.CodexInternal = state.Thread == nil && g.isMemoryWriter(thread, use, call)
 	return state
 }
 
@@ -24,7 +24,7 @@ func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.T
 //
 // Measured with Codex 0.169: its thread has no file, is no subagent's, and works in CODEX_HOME/memories_v2,
 // which alone its sandbox lets it write. A client can't open a thread there.
-func (g *Guard) isMemoryWriter(thread string, use policy.ToolUse, call []byte) bool {
+func (g *Guard) isMemoryWriter(thread string, use policy.ToolCall, call []byte) bool {
 	doc, err := rpc.ParseValue(call)
 	if err != nil || g.world.CodexHome == "" || g.threads.opens(thread) {
 		return false

@@ -37,7 +37,7 @@ func TestForgottenThreadDoesNothing(t *testing.T) {
 codex< {"id":"ask","result":{"decision":"`+answer+`"}}
 `)
 			for _, tool := range []string{"Bash", "apply_patch", "mcp__tickets__read", "lookup"} {
-				use := bash(t, "ls", w.Start)
+				use := bash(t, "ls", w.StartFolder)
 				use.Name = tool
 				got := g.Tool(t.Context(), "t1", "u", use, []byte(`{"session_id":"t1"}`)).Refusal
 				if tool == "apply_patch" && !forgotten {
@@ -63,7 +63,7 @@ func TestToolCallWaitsForResume(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), wait)
 			defer cancel()
 			refused := make(chan string)
-			go func() { refused <- g.Tool(ctx, "t2", "u", bash(t, "ls", w.Start), []byte(`{}`)).Refusal }()
+			go func() { refused <- g.Tool(ctx, "t2", "u", bash(t, "ls", w.StartFolder), []byte(`{}`)).Refusal }()
 			if name == "answered" {
 				c.Play("answer", `
 codex>  {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+threadAnswer+`
@@ -86,7 +86,7 @@ func TestMemoryWriterRunsTools(t *testing.T) {
 	}
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
-	c.Bind("start", w.Start)
+	c.Bind("start", w.StartFolder)
 	startThread(c, "on-request")
 	g.SetPolicy(load(t, strings.Replace(gatePolicy, `"untrusted", "on-request"`, `"untrusted"`, 1)))
 	memories := filepath.Join(w.CodexHome, "memories_v2")
@@ -95,7 +95,7 @@ func TestMemoryWriterRunsTools(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(w.Start, filepath.Join(memories, "link")); err != nil {
+	if err := os.Symlink(w.StartFolder, filepath.Join(memories, "link")); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
@@ -106,13 +106,13 @@ func TestMemoryWriterRunsTools(t *testing.T) {
 		"a folder in it":          {"t9", memories + "/x", `"transcript_path":null`, true},
 		"another folder of Codex": {"t9", filepath.Join(w.CodexHome, "sessions"), `"transcript_path":null`, false},
 		"a link out of it":        {"t9", memories + "/link", `"transcript_path":null`, false},
-		"a workspace":             {"t9", w.Start, `"transcript_path":null`, false},
+		"a workspace":             {"t9", w.StartFolder, `"transcript_path":null`, false},
 		"a thread with a file":    {"t9", memories, `"transcript_path":"/x.jsonl"`, false},
 		"no word of a file":       {"t9", memories, `"cwd":""`, false},
 		"a subagent":              {"t9", memories, `"transcript_path":null,"agent_id":"t9"`, false},
 		"a forgotten thread":      {"t1", memories, `"transcript_path":null`, false},
 	} {
-		use := policy.ToolUse{Name: "Bash", Input: bash(t, "ls", "").Input, Cwd: test.cwd}
+		use := policy.ToolCall{Name: "Bash", Input: bash(t, "ls", "").Input, Cwd: test.cwd}
 		got := g.Tool(t.Context(), test.thread, "u", use, fmt.Appendf(nil, `{%s}`, test.more)).Refusal
 		if (got == "") != test.runs || got != "" && !strings.Contains(got, unverified) {
 			t.Errorf("%s: %q", name, got)

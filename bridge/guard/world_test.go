@@ -94,7 +94,7 @@ func TestKept(t *testing.T) {
 	} {
 		t.Setenv("CODEX_BRIDGE_CONFIG", tt.config)
 		var got []string
-		for _, place := range guard.World().Kept {
+		for _, place := range guard.World().Sensitive {
 			name, err := filepath.Rel(root, place)
 			if err != nil {
 				t.Fatal(err)
@@ -162,9 +162,9 @@ func TestFoldersOfPATH(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			exposed := ""
-			for _, one := range p.Exposed(guard.Governing(cfg, world), world.Temps) {
-				if strings.HasPrefix(one.Place.Hint, "remove it from PATH") {
-					exposed += one.Place.Path
+			for _, one := range p.CheckSensitivePaths(guard.Governing(cfg, world), world.Temps) {
+				if strings.HasPrefix(one.Sensitive.Hint, "remove it from PATH") {
+					exposed += one.Sensitive.Path
 				}
 			}
 			if exposed != test.exposed {

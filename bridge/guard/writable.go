@@ -78,7 +78,7 @@ func (w *writable) addLocked(thread string, folders []string) {
 		}
 		// Under the bridge's profile Codex lists folders inside the thread's roots, too. The list of all has no such
 		// folder, or no other thread could have one of these roots.
-		inner := slices.ContainsFunc(folders, func(outer string) bool { return outer != folder && policy.Below(outer, folder) })
+		inner := slices.ContainsFunc(folders, func(outer string) bool { return outer != folder && policy.WritableBelow(outer, folder) })
 		if !inner && !slices.Contains(w.all, one) {
 			w.all = append(slices.Clip(w.all), one)
 		}

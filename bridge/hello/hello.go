@@ -144,7 +144,7 @@ func (h *Hello) response() []byte {
 	names := slices.Sorted(slices.Values(slices.Concat(builtinMethods, h.methods)))
 	return encode(map[string]any{
 		"version": protocolVersion, "name": "codex-bridge " + h.version, "methods": names,
-		"policy": map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().Gates()},
+		"policy": map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().GateEnabled()},
 	})
 }
 
@@ -180,7 +180,7 @@ func (h *Hello) status(*bridge.ClientMessage) (any, *rpc.Error) {
 	status := map[string]any{
 		"version":  h.version,
 		"codex":    program,
-		"policy":   map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().Gates(), "rewritten": rewritten, "refused": refused},
+		"policy":   map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().GateEnabled(), "rewritten": rewritten, "refused": refused},
 		"hooks":    map[string]any{"active": false, "reason": "no hooks are configured"},
 		"tools":    []string{},
 		"threads":  0,

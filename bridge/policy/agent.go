@@ -7,21 +7,21 @@ import (
 	"codex-bridge/rpc"
 )
 
-// AgentUse is what an agent that works beside the conversation asks leave for.
-type AgentUse struct {
+// AgentRequest is what an agent that works beside the conversation asks leave for.
+type AgentRequest struct {
 	Command *string  // a shell command; "" one that is not told
 	Files   []string // absolute paths that are changed, by the command where there is one; "" one that is not told
 	Tool    string   // any other tool
 	Cwd     string   // the folder that the agent works in
 	// Behind: the agent is a Codex behind a bridge of its own, which holds what leaves the
 	// sandbox to the policy by itself.
-	Behind bool
+	OwnBridge bool
 }
 
 // DecideAgent holds it to the rules and to policy.escalation: Deny; Accept where a rule
 // allows it; or Pass, for a person to say. Agents have no sandbox that the bridge knows of,
 // so that only those allow rules count that speak of what leaves it.
-func (p *Policy) DecideAgent(method string, u AgentUse, st State) Decision {
+func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 	var m rules.Match
 	if p.rules != nil {
 		m = p.agentRuling(u, st)
@@ -31,15 +31,15 @@ func (p *Policy) DecideAgent(method string, u AgentUse, st State) Decision {
 		d := p.ruledOut(method, m)
 		d.Answer = nil
 		return d
-	case !p.letsOut && !u.Behind:
-		return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, Refusal{
+	case !p.letsOut && !u.OwnBridge:
+		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 			Method: method, Rule: ruleEscalation, Reason: "an agent runs in no sandbox, and what it asks leave for would not stay in one", Origin: p.place(ruleEscalation),
-			Mend: `to have a person asked, set policy.escalation = "ask"`,
+			Hint: `to have a person asked, set policy.escalation = "ask"`,
 		})}
 	case m.Decision == rules.Allow:
 		return Decision{Verdict: Accept, Changes: []Change{{Field: "result", Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String()}}}
 	case m.Decision == rules.Ask:
-		return Decision{Verdict: Pass, Ask: true, Asked: m.Rule.Reason}
+		return Decision{Verdict: Pass, Ask: true, AskReason: m.Rule.Reason}
 	}
 	return Decision{Verdict: Pass, Ask: true}
 }
@@ -48,7 +48,7 @@ func (p *Policy) DecideAgent(method string, u AgentUse, st State) Decision {
 // Elsewhere than on Windows it is one of those that read a line that can be allowed alike.
 var agentShell = map[bool]string{false: "sh"}[runtime.GOOS == "windows"]
 
-func (p *Policy) agentRuling(u AgentUse, st State) rules.Match {
+func (p *Policy) agentRuling(u AgentRequest, st State) rules.Match {
 	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	dirs.Cwd, _ = st.canonical(u.Cwd)
 	dirs.Workspace = dirs.Cwd

@@ -11,11 +11,11 @@ import (
 // What an agent asks leave for is held to the rules as what leaves the sandbox, and to
 // policy.escalation unless its own bridge does that.
 func TestDecideAgent(t *testing.T) {
-	command := func(text string) policy.AgentUse { return policy.AgentUse{Command: &text, Cwd: "/w"} }
-	both := func(text, file string) policy.AgentUse {
-		return policy.AgentUse{Command: &text, Files: []string{file}, Cwd: "/w"}
+	command := func(text string) policy.AgentRequest { return policy.AgentRequest{Command: &text, Cwd: "/w"} }
+	both := func(text, file string) policy.AgentRequest {
+		return policy.AgentRequest{Command: &text, Files: []string{file}, Cwd: "/w"}
 	}
-	behind := func(u policy.AgentUse) policy.AgentUse { u.Behind = true; return u }
+	behind := func(u policy.AgentRequest) policy.AgentRequest { u.OwnBridge = true; return u }
 	rules := []config.Rule{
 		{Tool: "shell", Command: "git push **", Decision: "deny", Reason: "Pushing is done by people."},
 		{Tool: "shell", Command: "ls **", Decision: "allow"}, // speaks of what stays inside
@@ -28,7 +28,7 @@ func TestDecideAgent(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		escalation string
-		use        policy.AgentUse
+		use        policy.AgentRequest
 		want       policy.Verdict
 		rule       string
 	}{
@@ -39,18 +39,18 @@ func TestDecideAgent(t *testing.T) {
 		{"allowed", "ask", command("cat x"), policy.Accept, ""},
 		{"allowed, and not let out", "deny", command("cat x"), policy.Deny, "policy.escalation"},
 		{"asked", "ask", command("make"), policy.Pass, ""},
-		{"a file", "ask", policy.AgentUse{Files: []string{"/w/a", "/w/secret/b"}, Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"a file", "ask", policy.AgentRequest{Files: []string{"/w/a", "/w/secret/b"}, Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"a denied command, and a file", "ask", both("git push", "/w/a"), policy.Deny, "policy.rule"},
-		{"another file", "ask", policy.AgentUse{Files: []string{"/w/a"}, Cwd: "/w"}, policy.Pass, ""},
-		{"a file, not told which", "ask", policy.AgentUse{Files: []string{""}, Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"another file", "ask", policy.AgentRequest{Files: []string{"/w/a"}, Cwd: "/w"}, policy.Pass, ""},
+		{"a file, not told which", "ask", policy.AgentRequest{Files: []string{""}, Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"a command that changes a file", "ask", both("cat x", "/w/secret/b"), policy.Deny, "policy.rule"},
 		{"a denied one, and a file", "ask", both("git push", "/w/open/a"), policy.Deny, "policy.rule"},
 		{"both denied", "ask", both("git push", "/w/secret/b"), policy.Deny, "policy.rule"},
 		{"both allowed", "ask", both("cat x", "/w/open/a"), policy.Accept, ""},
 		{"one allowed", "ask", both("cat x", "/w/a"), policy.Pass, ""},
 		{"the other allowed", "ask", both("touch x", "/w/open/a"), policy.Pass, ""},
-		{"another tool", "ask", policy.AgentUse{Tool: "fetch", Cwd: "/w"}, policy.Deny, "policy.rule"},
-		{"yet another", "deny", policy.AgentUse{Tool: "think", Cwd: "/w"}, policy.Deny, "policy.escalation"},
+		{"another tool", "ask", policy.AgentRequest{Tool: "fetch", Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"yet another", "deny", policy.AgentRequest{Tool: "think", Cwd: "/w"}, policy.Deny, "policy.escalation"},
 		{"its own bridge holds it", "deny", behind(command("touch x")), policy.Pass, ""},
 		{"its own bridge holds it, and a rule", "deny", behind(command("git push")), policy.Deny, "policy.rule"},
 	} {

@@ -14,8 +14,8 @@ const (
 	ruleProtocol = "protocol"
 )
 
-// Asked is a request of Codex's that the client has heard.
-type Asked struct {
+// ServerRequest is a request of Codex's that the client has heard.
+type ServerRequest struct {
 	Method string
 	Params rpc.Value
 }
@@ -43,16 +43,16 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 	case p.unknown, override == "allow", override == "ask":
 		return Decision{Verdict: Pass}
 	}
-	return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, Refusal{
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: ruleUnknown, Reason: "codex " + methods.Measured + " asks no such thing, and nobody has judged what an answer would allow",
-		Origin: p.place(ruleUnknown), Mend: "use codex " + methods.Measured + `, or set policy.unknown_methods = "allow"`,
+		Origin: p.place(ruleUnknown), Hint: "use codex " + methods.Measured + `, or set policy.unknown_methods = "allow"`,
 	})}
 }
 
 // DecideAnswer judges what the client answers to Asked: no more than was offered,
 // for no longer than once, and nothing that policy forbids. Codex waits for an
 // answer without end, so that what can't stay becomes a refusal, not silence.
-func (p *Policy) DecideAnswer(asked Asked, m *rpc.Message, st State) Decision {
+func (p *Policy) DecideAnswer(asked ServerRequest, m *rpc.Message, st State) Decision {
 	if p.mode == config.Off || m.Kind != rpc.Response {
 		return Decision{Verdict: Pass, Message: m.Bytes()} // an error is a refusal to Codex (measured)
 	}
@@ -61,16 +61,16 @@ func (p *Policy) DecideAnswer(asked Asked, m *rpc.Message, st State) Decision {
 	}, asked.Method, "result")
 }
 
-func (p *Policy) decideAnswer(asked Asked, m *rpc.Message, st State) Decision {
+func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Decision {
 	passed := Decision{Verdict: Pass, Message: m.Bytes()}
 	a := answer{p: p, asked: asked, m: m, st: st}
 	if m.Truncated() {
-		return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{
-			Method: asked.Method, Rule: "codex.max_message", Field: "result", Reason: "the answer has more values than are looked at", Mend: "send less",
+		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
+			Method: asked.Method, Rule: "codex.max_message", Field: "result", Reason: "the answer has more values than are looked at", Hint: "send less",
 		})}
 	}
 	// The policy may have changed since the question was asked.
-	if d := p.DecideRequest(asked.Method, asked.Params, st); !st.Forgotten && d.Verdict == Deny && !a.refuses() {
+	if d := p.DecideRequest(asked.Method, asked.Params, st); !st.ThreadRevoked && d.Verdict == Deny && !a.refuses() {
 		if d.Answer == nil {
 			return Decision{Verdict: Deny, Err: d.Err}
 		}
@@ -84,7 +84,7 @@ func (p *Policy) decideAnswer(asked Asked, m *rpc.Message, st State) Decision {
 	case "execCommandApproval", "applyPatchApproval":
 		a.decision(&legacyWords)
 	case "item/permissions/requestApproval":
-		if granted := m.Result.Get("permissions"); st.Forgotten && granted.Len() > 0 {
+		if granted := m.Result.Get("permissions"); st.ThreadRevoked && granted.Len() > 0 {
 			a.note("result.permissions", granted, []byte(`{}`), ruleMode, unverifiedReason)
 			a.patch.Replace(m.Result, []byte(`{"permissions":{},"scope":"turn"}`))
 		} else {
@@ -101,8 +101,8 @@ func (p *Policy) decideAnswer(asked Asked, m *rpc.Message, st State) Decision {
 	case len(a.changes) == 0:
 		return passed
 	case a.full():
-		return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{
-			Method: asked.Method, Rule: a.changes[0].Rule, Field: "result", Reason: tooManyChanges, Mend: "send less that is not allowed",
+		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
+			Method: asked.Method, Rule: a.changes[0].Rule, Field: "result", Reason: tooManyChanges, Hint: "send less that is not allowed",
 		})}
 	}
 	return Decision{Verdict: Rewrite, Message: a.patch.Bytes(), Changes: a.changes}
@@ -111,7 +111,7 @@ func (p *Policy) decideAnswer(asked Asked, m *rpc.Message, st State) Decision {
 // answer is one decision about an answer in the making.
 type answer struct {
 	p       *Policy
-	asked   Asked
+	asked   ServerRequest
 	m       *rpc.Message
 	st      State
 	patch   *rpc.Patch

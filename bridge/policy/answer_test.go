@@ -27,7 +27,7 @@ func answered(t *testing.T, text string) string {
 	cfg, st := contract(), state()
 	st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj"}
 	st.Escalation, st.Files = rules.Sandboxed, []string{"/code/proj/a"}
-	var asked policy.Asked
+	var asked policy.ServerRequest
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
@@ -43,7 +43,7 @@ func answered(t *testing.T, text string) string {
 			setState(t, &st, rest)
 		case "asked>":
 			method, params, _ := strings.Cut(rest, " ")
-			asked = policy.Asked{Method: method, Params: value(t, params)}
+			asked = policy.ServerRequest{Method: method, Params: value(t, params)}
 		case "editor>":
 			m, err := rpc.ParseMessage([]byte(rest))
 			if err != nil {

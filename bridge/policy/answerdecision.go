@@ -66,7 +66,7 @@ func (a *answer) decided(w *words, v rpc.Value) (to []byte, rule, reason string)
 	if v.Len() == 1 && v.Get("denied").Kind() == rpc.Object && w == &legacyWords {
 		return nil, "", ""
 	}
-	if a.st.Forgotten {
+	if a.st.ThreadRevoked {
 		return w.no, ruleMode, unverifiedReason
 	}
 	reason = show(v) + " would hold for longer than once, and for more than was asked"

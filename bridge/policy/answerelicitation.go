@@ -19,7 +19,7 @@ func (a *answer) elicitation() {
 	if !a.asked.Params.Get("_meta").Get("codex_approval_kind").Exists() {
 		return
 	}
-	if a.st.Forgotten && result.Get("action").Is("accept") {
+	if a.st.ThreadRevoked && result.Get("action").Is("accept") {
 		a.set(result, "action", "result.action", quote("decline"), ruleMode, unverifiedReason)
 	}
 	a.only("action", "content", "_meta")

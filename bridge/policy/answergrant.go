@@ -208,7 +208,7 @@ func (g *grantCut) swappable(path string) string {
 	st := g.a.st
 	folders := slices.Concat(g.kept, st.Writable)
 	if t := st.Thread; t != nil && t.Sandbox == workspaceWrite.String() {
-		folders = append(folders, t.NowWritable()...)
+		folders = append(folders, t.WritableFolders()...)
 		for _, temp := range st.Temps {
 			folders = append(folders, temp.Path)
 		}
@@ -264,7 +264,7 @@ func (p *Policy) guards(st State, roots []string, path string) bool {
 	if st.holdsProgram(path) || p.protects(roots, path) || p.leadsToProtected(path) {
 		return true
 	}
-	folders := append(slices.Clone(roots), st.Start)
+	folders := append(slices.Clone(roots), st.StartFolder)
 	if st.Thread != nil {
 		folders = append(folders, st.Thread.Workspace)
 	}

@@ -98,7 +98,7 @@ func (a *answer) toolAnswer(answers rpc.Value, id string, v rpc.Value) {
 		plain = plain && (lasts || word == allowOnce || word == allowNot && list.Len() == 1)
 	}
 	switch {
-	case a.st.Forgotten && list.Len() > 0:
+	case a.st.ThreadRevoked && list.Len() > 0:
 		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleMode, unverifiedReason)
 	case !plain:
 		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, show(v)+" is not one of the answers to choose from")

@@ -16,7 +16,7 @@ import (
 )
 
 // checkAnswer is what holds for every judged answer.
-func checkAnswer(t tester, cfg config.Policy, asked policy.Asked, m *rpc.Message, d policy.Decision, st policy.State) {
+func checkAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc.Message, d policy.Decision, st policy.State) {
 	t.Helper()
 	switch d.Verdict {
 	case policy.Pass:
@@ -54,7 +54,7 @@ func checkAnswer(t tester, cfg config.Policy, asked policy.Asked, m *rpc.Message
 // safeAnswer looks at what codex gets, without the code that made it: nothing that
 // holds for longer than once, nothing that was not offered, no permission that was
 // not asked for or that the policy forbids.
-func safeAnswer(t tester, cfg config.Policy, asked policy.Asked, m *rpc.Message) {
+func safeAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc.Message) {
 	t.Helper()
 	if m.Kind != rpc.Response {
 		return
@@ -210,7 +210,7 @@ func TestAnswerLaws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := policy.Asked{Method: method, Params: doc.Root()}
+		asked := policy.ServerRequest{Method: method, Params: doc.Root()}
 		line := fmt.Sprintf(`{"id":%s,"result":%s}`, rapid.SampledFrom([]string{"0", `"x"`, "-7"}).Draw(t, "id"), rapid.SampledFrom(resultForms).Draw(t, "result"))
 		m, err := rpc.ParseMessage([]byte(line))
 		if err != nil {

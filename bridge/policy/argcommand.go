@@ -56,9 +56,9 @@ func (p *Policy) compileCommands(cfg config.Policy) error {
 	return nil
 }
 
-// AllCommands tells whether every codex command may be reached: those run without
+// AllowsAllCommands tells whether every codex command may be reached: those run without
 // this policy.
-func (p *Policy) AllCommands() bool {
+func (p *Policy) AllowsAllCommands() bool {
 	return slices.ContainsFunc(p.commands, func(g commandGlob) bool { return len(g) == 1 && g.everything() })
 }
 

@@ -55,7 +55,7 @@ func (c *argsCall) key(item argv.Item, key, value string) {
 		what += " " + argText(item.Value)
 	}
 	if found, ok := c.p.overlayFault(key, value); ok {
-		c.drop(item, what, found.Rule, found.Reason, found.Mend)
+		c.drop(item, what, found.Rule, found.Reason, found.Hint)
 	}
 }
 
@@ -64,7 +64,7 @@ func (p *Policy) overlayFault(key, value string) (fault ArgChange, found bool) {
 	line := `{"method":"-c","params":{"config":{` + string(quote(key)) + `:` + value + `}}}`
 	m, err := rpc.ParseMessage([]byte(line))
 	if err != nil || m.Truncated() {
-		return ArgChange{Rule: ruleKeys, Reason: "its value can't be judged", Mend: "set less"}, true
+		return ArgChange{Rule: ruleKeys, Reason: "its value can't be judged", Hint: "set less"}, true
 	}
 	judge := &call{p: p, row: &method{}, m: m, params: m.Params}
 	judge.table(m.Params.Get("config"), nil)
@@ -72,20 +72,20 @@ func (p *Policy) overlayFault(key, value string) (fault ArgChange, found bool) {
 	case judge.err != nil:
 		var r Refusal
 		if json.Unmarshal(judge.err.Data, &r) != nil {
-			return ArgChange{Rule: ruleKeys, Reason: judge.err.Message, Mend: "leave it out"}, true
+			return ArgChange{Rule: ruleKeys, Reason: judge.err.Message, Hint: "leave it out"}, true
 		}
-		return ArgChange{Rule: r.Rule, Reason: r.Reason, Mend: "leave it out, or choose one of those"}, true
+		return ArgChange{Rule: r.Rule, Reason: r.Reason, Hint: "leave it out, or choose one of those"}, true
 	case len(judge.changes) == 0:
 		return ArgChange{}, false
 	}
 	first := judge.changes[0]
-	fault = ArgChange{Rule: first.Rule, Reason: first.Reason, Mend: "leave it out"}
+	fault = ArgChange{Rule: first.Rule, Reason: first.Reason, Hint: "leave it out"}
 	name := strings.TrimPrefix(first.Field, "params.config.")
 	switch {
 	case first.Rule == ruleKeys && neverReason(cut(strings.Split(name, ".")), true) == "":
-		fault.Mend = "leave it out, or add " + argText(name) + " to " + ruleKeys
+		fault.Hint = "leave it out, or add " + argText(name) + " to " + ruleKeys
 	case first.Rule != ruleKeys:
-		fault.Mend = "leave it out, or choose one of those"
+		fault.Hint = "leave it out, or choose one of those"
 	}
 	if name != key {
 		fault.Reason = argText(name) + ": " + fault.Reason

@@ -26,20 +26,20 @@ type ArgChange struct {
 	Flag   string `json:"flag"` // "-c mcp_servers.x.command"; a value may be a secret, and is left out
 	Rule   string `json:"rule"`
 	Reason string `json:"reason"`
-	Mend   string `json:"mend"`
+	Hint   string `json:"hint"`
 }
 
 // ArgsError is the refusal of a command line.
 type ArgsError struct {
-	What   string `json:"what"` // the flag, or the command as it was understood
-	Rule   string `json:"rule"`
-	Reason string `json:"reason"`
-	Mend   string `json:"mend"`
+	Argument string `json:"what"` // the flag, or the command as it was understood
+	Rule     string `json:"rule"`
+	Reason   string `json:"reason"`
+	Hint     string `json:"hint"`
 }
 
 // Error is one line: what, why, by which rule, and what to do about it.
 func (e *ArgsError) Error() string {
-	return fmt.Sprintf("%s: %s (%s); %s", e.What, e.Reason, e.Rule, e.Mend)
+	return fmt.Sprintf("%s: %s (%s); %s", e.Argument, e.Reason, e.Rule, e.Hint)
 }
 
 // DecideArgs judges a command line. The first own arguments are the operator's
@@ -150,12 +150,12 @@ func (c *argsCall) kept() []string {
 
 func (c *argsCall) drop(item argv.Item, what, rule, reason, mend string) {
 	c.out = append(c.out, item)
-	c.changes = append(c.changes, ArgChange{Flag: what, Rule: rule, Reason: reason, Mend: mend})
+	c.changes = append(c.changes, ArgChange{Flag: what, Rule: rule, Reason: reason, Hint: mend})
 }
 
 func (c *argsCall) refuse(what, rule, reason, mend string) {
 	if c.err == nil {
-		c.err = &ArgsError{What: what, Rule: rule, Reason: reason, Mend: mend}
+		c.err = &ArgsError{Argument: what, Rule: rule, Reason: reason, Hint: mend}
 	}
 }
 

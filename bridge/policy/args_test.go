@@ -227,7 +227,7 @@ func TestArgsProperty(t *testing.T) {
 		}
 		d := p.DecideArgs(args, 0)
 		if d.Verdict == policy.Deny {
-			if d.Err.Reason == "" || d.Err.Rule == "" || d.Err.Mend == "" || strings.Contains(d.Err.Error(), "\n") {
+			if d.Err.Reason == "" || d.Err.Rule == "" || d.Err.Hint == "" || strings.Contains(d.Err.Error(), "\n") {
 				t.Fatalf("%+v", d.Err)
 			}
 			return
@@ -291,7 +291,7 @@ func TestCommandLayers(t *testing.T) {
 func TestOwnArgsEnable(t *testing.T) {
 	args := []string{"--enable", "skill_mcp_dependency_install", "--enable=goals", "app-server"}
 	d := argsPolicy(t, "").DecideArgs(args, 3)
-	if d.Verdict != policy.Deny || d.Err.Rule != "codex.args" || !strings.Contains(d.Err.What, "skill_mcp_dependency_install") {
+	if d.Verdict != policy.Deny || d.Err.Rule != "codex.args" || !strings.Contains(d.Err.Argument, "skill_mcp_dependency_install") {
 		t.Errorf("%+v", d)
 	}
 	for _, p := range []*policy.Policy{argsPolicy(t, `config_keys = ["features.skill_mcp_dependency_install"]`)} {

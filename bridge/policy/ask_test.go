@@ -26,7 +26,7 @@ func TestAskedMethods(t *testing.T) {
 		{"fs/writeFile", `{}`, false, policy.Deny},
 	} {
 		m := message(t, `{"method":"`+test.method+`","id":1,"params":`+test.params+`}`)
-		if p.Asks(m) != test.asks {
+		if p.NeedsConsent(m) != test.asks {
 			t.Errorf("%s asks: %v", test.method, !test.asks)
 		}
 		state := state()
@@ -39,7 +39,7 @@ func TestAskedMethods(t *testing.T) {
 		}
 	}
 	cfg.Mode = config.Audit
-	if compile(t, cfg).Asks(message(t, `{"method":"thread/name/set","id":1,"params":{}}`)) {
+	if compile(t, cfg).NeedsConsent(message(t, `{"method":"thread/name/set","id":1,"params":{}}`)) {
 		t.Error("audit asks a person")
 	}
 }
@@ -50,7 +50,7 @@ func TestDeniedMethods(t *testing.T) {
 	cfg.Methods = map[string]string{"bridge/search": "deny", "bridge/explain": "allow", "thread/name/set": "ask"}
 	p := compile(t, cfg)
 	for method, want := range map[string]bool{"bridge/search": true, "bridge/explain": false, "thread/name/set": false, "bridge/other": false, "fs/writeFile": false} {
-		if got := p.Denies(method); got != want {
+		if got := p.DeniesMethod(method); got != want {
 			t.Errorf("%s: %v", method, got)
 		}
 	}

@@ -89,24 +89,24 @@ func archive(text string) (head string, cases []testcase) {
 }
 
 type world struct {
-	Start, Home  string
-	Workspaces   []string
-	Writable     []string // that commands could write before
-	Thread       *policy.Thread
-	Stands       string
-	Loaded       *policy.Fence
-	Unsubscribed bool
-	NotAsked     bool // whether Codex has loaded the thread
-	Opened       string
-	Nowhere      bool
-	Defaults     json.RawMessage
+	Start, Home   string
+	Workspaces    []string
+	Writable      []string // that commands could write before
+	Thread        *policy.Thread
+	ThreadFolder  string
+	LoadedProfile *policy.Profile
+	Unsubscribed  bool
+	NotAsked      bool // whether Codex has loaded the thread
+	OpenedIn      string
+	UnknownThread bool
+	Defaults      json.RawMessage
 	// What the user's own configuration and the command line say of projects, and
 	// the folder that codex's configuration was read for.
 	Own, Flags map[string]string
-	ReadFor    string
+	ConfigCwd  string
 	// What codex has written down of the thread, and the files that govern those of a folder.
-	Stored      *policy.Stored
-	PolicyFiles policyFiles
+	StoredSandbox *policy.SandboxSettings
+	PolicyFiles   policyFiles
 	// Programs that run outside of the sandbox, or folders of them.
 	Programs, Links []string
 }
@@ -148,7 +148,7 @@ func run(t *testing.T, text string) string {
 			keep(line)
 			err := p.Verify(decision.Sent, value(t, rest), st)
 			if err == nil {
-				err = p.VerifyFence(decision.Sent, value(t, rest), st)
+				err = p.VerifyProfile(decision.Sent, value(t, rest), st)
 			}
 			keep(verified(err))
 		case "settings>":
@@ -164,25 +164,25 @@ func run(t *testing.T, text string) string {
 
 func setState(t *testing.T, st *policy.State, text string) {
 	t.Helper()
-	w := world{Start: st.Start, Home: st.Home, Thread: st.Thread}
+	w := world{Start: st.StartFolder, Home: st.Home, Thread: st.Thread}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&w); err != nil {
 		t.Fatal(err)
 	}
-	st.Start, st.Home, st.Thread, st.Stands, st.Nowhere = w.Start, w.Home, w.Thread, w.Stands, w.Nowhere
-	st.Loaded, st.Unsubscribed, st.NotLoaded = w.Loaded, w.Unsubscribed, w.Loaded == nil && !w.NotAsked
-	if st.Loaded != nil { // as fenceEntries writes it
-		if inner, ok := st.Loaded.Entries[":workspace_roots"].(map[string]any); ok {
+	st.StartFolder, st.Home, st.Thread, st.ThreadFolder, st.UnknownThread = w.Start, w.Home, w.Thread, w.ThreadFolder, w.UnknownThread
+	st.LoadedProfile, st.Unsubscribed, st.NotLoaded = w.LoadedProfile, w.Unsubscribed, w.LoadedProfile == nil && !w.NotAsked
+	if st.LoadedProfile != nil { // as fenceEntries writes it
+		if inner, ok := st.LoadedProfile.Entries[":workspace_roots"].(map[string]any); ok {
 			roots := make(map[string]string)
 			for at, access := range inner {
 				roots[at] = access.(string)
 			}
-			st.Loaded.Entries[":workspace_roots"] = roots
+			st.LoadedProfile.Entries[":workspace_roots"] = roots
 		}
 	}
-	st.Opened = w.Opened
-	st.Workspaces, st.Writable, st.Stored = w.Workspaces, w.Writable, w.Stored
+	st.OpenedIn = w.OpenedIn
+	st.Workspaces, st.Writable, st.StoredSandbox = w.Workspaces, w.Writable, w.StoredSandbox
 	st.Programs, st.Links = w.Programs, w.Links
 	if w.PolicyFiles != nil {
 		st.PolicyFiles = w.PolicyFiles
@@ -210,7 +210,7 @@ func setState(t *testing.T, st *policy.State, text string) {
 		st.Defaults = d
 	}
 	if st.Defaults != nil {
-		st.Defaults.Folder = w.ReadFor
+		st.Defaults.Cwd = w.ConfigCwd
 	}
 }
 
@@ -238,15 +238,15 @@ func printed(d policy.Decision, line string) string {
 		fmt.Fprintf(&b, "change> %s %s\n", c.Field, c.Rule)
 	}
 	if d.NeedsDefaults {
-		b.WriteString(strings.TrimSpace("needs> defaults "+d.ReadFor) + "\n")
+		b.WriteString(strings.TrimSpace("needs> defaults "+d.ConfigCwd) + "\n")
 	}
-	if d.NeedsFolder {
+	if d.NeedsThreadFolder {
 		b.WriteString("needs> folder\n")
 	}
-	if d.NeedsStored {
+	if d.NeedsStoredSandbox {
 		b.WriteString("needs> stored\n")
 	}
-	if d.NeedsLoaded {
+	if d.NeedsLoadedProfile {
 		b.WriteString("needs> loaded\n")
 	}
 	if d.Untrusted != "" {

@@ -37,16 +37,16 @@ func (c *call) workspaceLeftOut() {
 	switch {
 	case c.row.starts:
 		// Codex starts the thread where it was started itself.
-		c.workspace, c.sent.Workspace = c.st.Start, c.st.Start
+		c.workspace, c.sent.Workspace = c.st.StartFolder, c.st.StartFolder
 	case c.st.Thread != nil && c.m.Method == "thread/fork":
 		c.forkCwd()
 	case c.st.Thread != nil:
 		// A turn may have moved the cwd since.
-		c.workspace, c.sent.Within = c.st.Thread.Workspace, c.st.Thread.Workspace
-	case c.st.Opened != "":
+		c.workspace, c.sent.CwdWithin = c.st.Thread.Workspace, c.st.Thread.Workspace
+	case c.st.OpenedIn != "":
 		// Measured with Codex 0.169: it works where a turn has moved it, with the roots of that turn. The bridge
 		// does not know the thread, and would take that folder for its workspace.
-		c.workspace, c.sent.Workspace = c.st.Opened, c.st.Opened
+		c.workspace, c.sent.Workspace = c.st.OpenedIn, c.st.OpenedIn
 		c.setField("cwd", quote(c.workspace), ruleRoots, "a thread that comes back from its file works where it was opened, and not where a turn has moved it")
 	}
 }
@@ -98,7 +98,7 @@ func (c *call) turnCwd([]string) {
 func (c *call) bindsCwd(path string) bool {
 	t := c.st.Thread
 	return c.m.Method == "turn/start" && c.swappable(path) && within(c.workspace, path) &&
-		(!c.namesWorkspaceWrite() || t != nil && t.Fence.On)
+		(!c.namesWorkspaceWrite() || t != nil && t.Profile.Defined)
 }
 
 // swappable reports whether commands may replace a folder, or one above it, by a link. Of a new thread no
@@ -132,7 +132,7 @@ func (c *call) swappableIn(path string) string {
 		folders = append(folders, c.workspace)
 	}
 	if t := c.st.Thread; t != nil {
-		folders = slices.Concat(folders, t.Roots, t.Fence.Roots)
+		folders = slices.Concat(folders, t.Roots, t.Profile.Roots)
 	}
 	for _, t := range c.st.Temps {
 		folders = append(folders, t.Path)

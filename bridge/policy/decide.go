@@ -41,7 +41,7 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 		return p.refused(known, verdict, ok)
 	}
 	row := p.methods[m.Method]
-	c := call{p: p.tightened(st.With), row: row, m: m, params: m.Params, st: st}
+	c := call{p: p.tightened(st.Policies), row: row, m: m, params: m.Params, st: st}
 	if c.admit() {
 		c.lookAlikes()
 		for i := range row.rules {
@@ -53,17 +53,17 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 	return c.decision()
 }
 
-// Asks reports whether policy.methods wants a person asked about a client's message.
-func (p *Policy) Asks(m *rpc.Message) bool {
+// NeedsConsent reports whether policy.methods wants a person asked about a client's message.
+func (p *Policy) NeedsConsent(m *rpc.Message) bool {
 	_, verdict, _ := p.verdict(m)
 	return p.mode == config.Enforce && verdict == methods.Ask
 }
 
-// Denies reports whether policy.methods denies a method, and does not only lack to allow it.
-func (p *Policy) Denies(method string) bool { return p.overrides[method] == "deny" }
+// DeniesMethod reports whether policy.methods denies a method, and does not only lack to allow it.
+func (p *Policy) DeniesMethod(method string) bool { return p.overrides[method] == "deny" }
 
-// AskOrigin returns the key of policy.methods that wants a person asked about a method, and where it is set.
-func (p *Policy) AskOrigin(method string) (key, origin string) {
+// MethodOrigin returns the key of policy.methods that wants a person asked about a method, and where it is set.
+func (p *Policy) MethodOrigin(method string) (key, origin string) {
 	key = config.Key("policy", "methods", method)
 	return key, p.place(key)
 }
@@ -78,15 +78,15 @@ func (p *Policy) unanswerable(m *rpc.Message) (Decision, bool) {
 	if nothing(trace) || trace.Kind() == rpc.Object && isText(trace.Get("traceparent")) && isText(trace.Get("tracestate")) {
 		return Decision{}, false
 	}
-	return Decision{Verdict: Deny, Err: Refused(rpc.CodeInvalidRequest, Refusal{
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidRequest, Refusal{
 		Method: clipped(m.Method), Rule: "protocol", Field: "trace", Reason: "codex drops the message without an answer",
-		Mend: "leave trace out, or send an object whose traceparent and tracestate are strings",
+		Hint: "leave trace out, or send an object whose traceparent and tracestate are strings",
 	})}, true
 }
 
-// Judges reports whether what a message says, and the thread that it names, matters to
+// NeedsState reports whether what a message says, and the thread that it names, matters to
 // Decide; else its method alone decides.
-func (p *Policy) Judges(m *rpc.Message) bool {
+func (p *Policy) NeedsState(m *rpc.Message) bool {
 	row, verdict, _ := p.verdict(m)
 	if verdict == methods.Ask { // as it is judged once a person has agreed
 		verdict = row.Override("allow")
@@ -113,9 +113,9 @@ type call struct {
 	err     *rpc.Error
 	needs   bool // State.Defaults is missed
 
-	needsFolder bool       // State.Stands is missed
-	needsStored bool       // State.Stored is missed
-	needsLoaded bool       // State.Loaded is missed
+	needsFolder bool       // State.ThreadFolder is missed
+	needsStored bool       // State.StoredSandbox is missed
+	needsLoaded bool       // State.LoadedProfile is missed
 	readFor     string     // the cwd that State.Defaults should be read for
 	own         trustLevel // what the user's own configuration says of the folder
 	untrusted   string     // the folder that the overlay makes untrusted
@@ -133,7 +133,7 @@ type call struct {
 	newlyWritable []string       // Decision.Writable
 	modelGiven    bool           // the overlay names an allowed model
 	wanted        []want         // keys that the overlay must have
-	sent          Sent
+	sent          SentSettings
 	gated         *bool // Decision.Gated
 }
 
@@ -169,15 +169,15 @@ func (c *call) knownThread() bool {
 func (c *call) decision() Decision {
 	if c.err == nil && c.needsFolder {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleTrust, "the folder that the thread stands in could not be found out", "send its cwd")
-		return Decision{Verdict: Deny, Err: c.err, NeedsFolder: true}
+		return Decision{Verdict: Deny, Err: c.err, NeedsThreadFolder: true}
 	}
 	if c.err == nil && c.needsLoaded {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "Codex was not asked whether it has loaded the thread", "resume the thread again")
-		return Decision{Verdict: Deny, Err: c.err, NeedsLoaded: true}
+		return Decision{Verdict: Deny, Err: c.err, NeedsLoadedProfile: true}
 	}
 	if c.err == nil && c.needsStored {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the thread's sandbox could not be found out", "send sandbox")
-		return Decision{Verdict: Deny, Err: c.err, NeedsStored: true}
+		return Decision{Verdict: Deny, Err: c.err, NeedsStoredSandbox: true}
 	}
 	if c.err == nil && c.needs {
 		mend := "name approvalPolicy, approvalsReviewer and permissions"
@@ -185,7 +185,7 @@ func (c *call) decision() Decision {
 			mend = "see what codex says of its configuration" // whom the user trusts stands nowhere else
 		}
 		c.refuse(rpc.CodeRefused, "params", "policy.mode", "codex's own configuration, which gives the fields that are left out, could not be read", mend)
-		return Decision{Verdict: Deny, Err: c.err, NeedsDefaults: true, ReadFor: c.readFor, Workspace: c.workspace}
+		return Decision{Verdict: Deny, Err: c.err, NeedsDefaults: true, ConfigCwd: c.readFor, Workspace: c.workspace}
 	}
 	if c.err != nil {
 		return Decision{Verdict: Deny, Err: c.err}
@@ -197,12 +197,12 @@ func (c *call) decision() Decision {
 	d.Writable = c.newlyWritable
 	// The folders of a thread that is workspace-write already were recorded before.
 	if t := c.st.Thread; t != nil && !c.row.opens && (c.writes != nil || c.ownProfile) && t.Sandbox != workspaceWrite.String() {
-		d.Writable = slices.Concat(d.Writable, []string{t.Workspace}, t.Fence.Roots)
+		d.Writable = slices.Concat(d.Writable, []string{t.Workspace}, t.Profile.Roots)
 	}
 	if c.row.opens {
 		sent := c.sent
 		sent.Method, sent.Gated, sent.Project = c.m.Method, c.gated, c.readFor
-		d.Sent, d.Workspace, d.ReadFor = &sent, sent.Workspace, c.readFor
+		d.Sent, d.Workspace, d.ConfigCwd = &sent, sent.Workspace, c.readFor
 		if c.distrusts() {
 			d.Untrusted = c.untrusted
 		}
@@ -254,7 +254,7 @@ func (c *call) edit() *rpc.Patch {
 
 // refuse ends the decision: what, by which rule, and what to do about it.
 func (c *call) refuse(code rpc.Code, field, rule, reason, mend string) {
-	c.err = Refused(code, Refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field, Origin: c.p.place(rule), Mend: mend})
+	c.err = NewRefusalError(code, Refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field, Origin: c.p.place(rule), Hint: mend})
 }
 
 // nothing: codex takes null in an optional field for a field left out.

@@ -44,18 +44,18 @@ type Decision struct {
 	Answer []byte
 	// Marked is the reason that the client is shown with a question of Codex's, a JSON
 	// text; nil: that of Codex.
-	Marked json.RawMessage
+	ShownReason json.RawMessage
 	// Ask: a tool call that passes the rules is for a person to say. Asked is what they
-	// are told why, "" nothing, and AskedLeaves that it would leave the sandbox.
-	Ask         bool
-	Asked       string
-	AskedLeaves bool
+	// are told why, "" nothing, and LeavesSandbox that it would leave the sandbox.
+	Ask           bool
+	AskReason     string
+	LeavesSandbox bool
 	// Gated tells whether the bridge asks in Codex's place in the thread from now on; nil:
 	// the message does not speak of it.
 	Gated *bool
 	// Sent is what Verify compares the answer with; nil but for thread/start,
 	// thread/resume and thread/fork.
-	Sent *Sent
+	Sent *SentSettings
 	// Workspace is the canonical folder that a thread request gives its thread;
 	// "" when the message does not tell (resume and fork without a cwd).
 	Workspace string
@@ -63,19 +63,19 @@ type Decision struct {
 	// commands write, now or in a later turn.
 	Writable []string
 	// NeedsDefaults: the verdict is deny only because State.Defaults is not
-	// known, or was read for another folder than ReadFor. Read the configuration
-	// for ReadFor and ask again; where it can't be read, the denial stands.
+	// known, or was read for another folder than ConfigCwd. Read the configuration
+	// for ConfigCwd and ask again; where it can't be read, the denial stands.
 	NeedsDefaults bool
-	// ReadFor is the cwd that config/read is to be asked for, "" for none.
-	ReadFor string
-	// NeedsFolder: the verdict is deny only because State.Stands is not known. Ask
+	// ConfigCwd is the cwd that config/read is to be asked for, "" for none.
+	ConfigCwd string
+	// NeedsThreadFolder: the verdict is deny only because State.ThreadFolder is not known. Ask
 	// codex (thread/read) and decide again; where there is no answer, the denial
 	// stands.
-	// NeedsStored: State.Stored is missing.
-	NeedsStored bool
-	// NeedsLoaded: State.Loaded or State.NotLoaded is missing.
-	NeedsLoaded bool
-	NeedsFolder bool
+	// NeedsStoredSandbox: State.StoredSandbox is missing.
+	NeedsStoredSandbox bool
+	// NeedsLoadedProfile: State.LoadedProfile or State.NotLoaded is missing.
+	NeedsLoadedProfile bool
+	NeedsThreadFolder  bool
 	// Untrusted is the folder whose own configuration is kept from being loaded; ""
 	// when it is loaded, or when the user's own configuration distrusts it anyway.
 	Untrusted string
@@ -103,7 +103,7 @@ type errorJSON struct {
 // MarshalJSON is stable: the changes stand in the order of the rules, the
 // message in its own bytes but for white space.
 func (d Decision) MarshalJSON() ([]byte, error) {
-	out := decisionJSON{d.Verdict, d.Message, d.Changes, nil, d.Workspace, d.NeedsDefaults, d.NeedsFolder, d.Untrusted}
+	out := decisionJSON{d.Verdict, d.Message, d.Changes, nil, d.Workspace, d.NeedsDefaults, d.NeedsThreadFolder, d.Untrusted}
 	if d.Err != nil {
 		out.Error = &errorJSON{d.Err.Code, d.Err.Message, json.RawMessage(d.Err.Data)}
 	}

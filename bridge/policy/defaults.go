@@ -14,7 +14,7 @@ import (
 type Defaults struct {
 	// Folder is the cwd that config/read was asked for; "" none, so that no
 	// project's own configuration plays a part.
-	Folder        string
+	Cwd           string
 	Approval      json.RawMessage // approval_policy: a string or {"granular": {…}}; nil: null
 	Reviewer      string          // approvals_reviewer; "": null
 	Sandbox       string          // sandbox_mode; "": null
@@ -26,9 +26,9 @@ type Defaults struct {
 	Model         string          // model; "": null
 	Effort        string          // model_reasoning_effort; "": null
 	Projects      Projects
-	// OwnFence is a permissions profile of that configuration that has a name of the
+	// ReservedProfile is a permissions profile of that configuration that has a name of the
 	// bridge's; "" there is none.
-	OwnFence string
+	ReservedProfile string
 }
 
 // ParseDefaults reads the result of config/read with includeLayers. What it can't read is an
@@ -58,7 +58,7 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	}
 	for name := range cfg.Get(permissionsKey).Members() {
 		if name == fenceName || strings.HasPrefix(name, fenceName+"-") {
-			d.OwnFence = name
+			d.ReservedProfile = name
 		}
 	}
 	if err := d.parseWorkspaceWrite(cfg.Get("sandbox_workspace_write")); err != nil {
@@ -158,9 +158,9 @@ func (c *call) defaultRoots() (kept []string, loose bool) {
 // thread and count once a turn is raised to workspace-write.
 func (c *call) wantDefaults() {
 	d, p := c.st.Defaults, c.p
-	if d != nil && d.OwnFence != "" {
-		c.refuse(rpc.CodeRefused, "params", ruleProtected, "codex's own configuration has a permissions profile "+d.OwnFence+", a name that the bridge uses for its own",
-			"give the profile [permissions."+d.OwnFence+"] another name")
+	if d != nil && d.ReservedProfile != "" {
+		c.refuse(rpc.CodeRefused, "params", ruleProtected, "codex's own configuration has a permissions profile "+d.ReservedProfile+", a name that the bridge uses for its own",
+			"give the profile [permissions."+d.ReservedProfile+"] another name")
 		return
 	}
 	leaks := p.letsWrite() && !c.profiled

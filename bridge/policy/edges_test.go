@@ -20,7 +20,7 @@ func TestReasonsForFolders(t *testing.T) {
 	st := state()
 	st.Writable = []string{"/srv/lib/a"}
 	st.Programs = []string{"/opt/bin", "/code/proj/.venv/bin", "/usr/opt/bin"}
-	st.Kept = append(st.Kept, "/srv/out/kept")
+	st.Sensitive = append(st.Sensitive, "/srv/out/kept")
 	st.PolicyFiles = policyFiles{"/srv/out/other": {"/srv/out/other/.codex-bridge.toml"}}
 	for params, want := range map[string]string{
 		`"cwd":"/etc"`:            "/etc is outside the workspace and the writable roots",
@@ -79,7 +79,7 @@ func TestReasonForFolderAroundWorkspace(t *testing.T) {
 func TestProtectedPathsThatAreMounted(t *testing.T) {
 	cfg := contract()
 	cfg.Sandbox, cfg.ProtectedPaths = "danger-full-access", []string{".git", ".vscode", ".idea"}
-	fence := policy.Fence{On: true, Protected: [][]string{{".vscode"}}}
+	fence := policy.Profile{Defined: true, Protected: [][]string{{".vscode"}}}
 	for name, test := range map[string]struct {
 		line    string
 		change  func(*policy.Thread)
@@ -88,9 +88,9 @@ func TestProtectedPathsThatAreMounted(t *testing.T) {
 		"mounted":                  {line: "touch .vscode/x", verdict: policy.Pass},
 		"Codex's own":              {line: "touch .git/x", verdict: policy.Pass},
 		"protected later":          {line: "touch .idea/x", verdict: policy.Deny},
-		"without the profile":      {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Unfenced = true }, verdict: policy.Deny},
-		"Codex's own without it":   {line: "touch .git/x", change: func(t *policy.Thread) { t.Unfenced, t.Fence = true, policy.Fence{} }, verdict: policy.Pass},
-		"no profile":               {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Fence.On = false }, verdict: policy.Deny},
+		"without the profile":      {line: "touch .vscode/x", change: func(t *policy.Thread) { t.LacksProfile = true }, verdict: policy.Deny},
+		"Codex's own without it":   {line: "touch .git/x", change: func(t *policy.Thread) { t.LacksProfile, t.Profile = true, policy.Profile{} }, verdict: policy.Pass},
+		"no profile":               {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Profile.Defined = false }, verdict: policy.Deny},
 		"read-only":                {line: "touch .vscode/x .git/x", change: func(t *policy.Thread) { t.Sandbox = "read-only" }, verdict: policy.Pass},
 		"not known":                {line: "touch .git/x", change: func(t *policy.Thread) { t.Sandbox = "" }, verdict: policy.Deny},
 		"no sandbox":               {line: "touch .vscode/x", change: func(t *policy.Thread) { t.Sandbox = "danger-full-access" }, verdict: policy.Deny},
@@ -101,7 +101,7 @@ func TestProtectedPathsThatAreMounted(t *testing.T) {
 	} {
 		st := state()
 		st.Escalation = rules.Sandboxed
-		st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Fence: fence}
+		st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Profile: fence}
 		if test.change != nil {
 			test.change(st.Thread)
 		}
@@ -109,7 +109,7 @@ func TestProtectedPathsThatAreMounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "Bash", Input: input.Root(), Cwd: "/code/proj", Shell: "bash"}, st); d.Verdict != test.verdict {
+		if d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "Bash", Input: input.Root(), Cwd: "/code/proj", Shell: "bash"}, st); d.Verdict != test.verdict {
 			t.Errorf("%s: %v, %v", name, d.Verdict, d.Err)
 		}
 	}
@@ -127,13 +127,13 @@ func TestFirstReasonOfToolCall(t *testing.T) {
 	st := state()
 	st.Agent = &policy.AgentSettings{Models: []string{"bad"}}
 	for model, want := range map[string]string{"good": "No agents: spawn_agent", "worse": "No agents: spawn_agent"} {
-		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "spawn_agent", Input: input.Root(), Model: model}, st)
+		d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "spawn_agent", Input: input.Root(), Model: model}, st)
 		if d.Err == nil || !strings.Contains(d.Err.Message, want) {
 			t.Errorf("by %s: %v", model, d.Err)
 		}
 	}
 	cfg.Rules = nil
-	d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "spawn_agent", Input: input.Root(), Model: "worse"}, st)
+	d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "spawn_agent", Input: input.Root(), Model: "worse"}, st)
 	if d.Err == nil || !strings.Contains(d.Err.Message, "worse") {
 		t.Error(d.Err)
 	}
@@ -170,7 +170,7 @@ func TestOwnFence(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := policy.ParseDefaults(doc.Root())
-		if err != nil || (d.OwnFence == name) != want || !want && d.OwnFence != "" {
+		if err != nil || (d.ReservedProfile == name) != want || !want && d.ReservedProfile != "" {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
@@ -210,7 +210,7 @@ func TestRulesInWritableRoots(t *testing.T) {
 	st.Escalation = rules.Sandboxed
 	st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Gated: true}
 	for cwd, asked := range map[string]bool{"/code/proj": false, "/code/proj/sub": false, "/srv/out": false, "/srv/out/x": false, "/srv": true, "/etc": true} {
-		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "Bash", Input: input.Root(), Cwd: cwd, Shell: "bash"}, st)
+		d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "Bash", Input: input.Root(), Cwd: cwd, Shell: "bash"}, st)
 		if d.Verdict == policy.Deny || d.Ask != asked {
 			t.Errorf("in %s: asked %t, %v", cwd, d.Ask, d.Err)
 		}
@@ -279,7 +279,7 @@ func TestOfferedResults(t *testing.T) {
 		`{}`:                                         `{"decision":"accept"} {"decision":"acceptForSession"} {"decision":"decline"} {"decision":"cancel"}`,
 	} {
 		var got []string
-		for _, raw := range policy.Offered(commandQuestion, value(t, params)) {
+		for _, raw := range policy.OfferedResults(commandQuestion, value(t, params)) {
 			got = append(got, string(raw))
 		}
 		if strings.Join(got, " ") != want {
@@ -310,7 +310,7 @@ func TestPatchThatCodexAsksAboutByItself(t *testing.T) {
 		}
 		st := state()
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", json.RawMessage(`"on-request"`)
-		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
+		d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
 		if d.Verdict != want {
 			t.Errorf("%s: %v, %v", files, d.Verdict, d.Err)
 		}
@@ -331,7 +331,7 @@ func TestRulesOfPatchedFiles(t *testing.T) {
 		}
 		st := state()
 		st.Thread.Sandbox = "workspace-write"
-		d := compile(t, cfg).DecideTool(policy.ToolUse{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
+		d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
 		if want == "" && d.Verdict != policy.Pass || want != "" && (d.Err == nil || !strings.Contains(d.Err.Message, want)) {
 			t.Errorf("%s: %v, %v", file, d.Verdict, d.Err)
 		}
@@ -344,7 +344,7 @@ func TestReasonForTrustedSubfolder(t *testing.T) {
 	cfg := contract()
 	cfg.ProjectTrust = "user"
 	st := state()
-	st.Defaults = &policy.Defaults{Folder: "/code/proj/sub", Projects: policy.Projects{Own: map[string]bool{"/code/proj": true}}}
+	st.Defaults = &policy.Defaults{Cwd: "/code/proj/sub", Projects: policy.Projects{Own: map[string]bool{"/code/proj": true}}}
 	d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj/sub","approvalPolicy":"on-request","sandbox":"read-only"}}`), st)
 	const want = "the user's own configuration trusts the project; said of this folder, so that nothing is left for codex to write down"
 	if len(d.Changes) != 1 || d.Changes[0].Reason != want {

@@ -22,7 +22,7 @@ func ExamplePolicy_Decide() {
 		fmt.Println(err)
 		return
 	}
-	state := policy.State{Start: "/project", Paths: examplePaths{}, Defaults: &policy.Defaults{}}
+	state := policy.State{StartFolder: "/project", Paths: examplePaths{}, Defaults: &policy.Defaults{}}
 	for _, line := range []string{
 		`{"id":1,"method":"thread/start","params":{"cwd":"/project","approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":"danger-full-access"}}`,
 		`{"id":2,"method":"fs/writeFile","params":{"path":"/etc/passwd","dataBase64":""}}`,

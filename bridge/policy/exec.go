@@ -12,7 +12,7 @@ import (
 func (c *call) execCwd([]string) {
 	// Measured: under workspace-write such a command writes in the folder that codex
 	// was started in, not in its cwd.
-	c.workspace = c.st.Start
+	c.workspace = c.st.StartFolder
 	v := c.params.Get("cwd")
 	if nothing(v) {
 		return // codex's own

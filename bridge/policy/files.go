@@ -15,8 +15,8 @@ func (c *call) readable() []string {
 			out = append(out, folder)
 		}
 	}
-	if usableWorkspace(c.st, c.st.Start) {
-		out = append(out, c.st.Start)
+	if usableWorkspace(c.st, c.st.StartFolder) {
+		out = append(out, c.st.StartFolder)
 	}
 	return append(out, c.p.allowed(c.st, "")...)
 }

@@ -103,7 +103,7 @@ func TestOtherForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := p.DecideAnswer(policy.Asked{Method: method, Params: params.Root()}, m, st)
+			d := p.DecideAnswer(policy.ServerRequest{Method: method, Params: params.Root()}, m, st)
 			if d.Verdict == policy.Deny {
 				continue
 			}

@@ -52,12 +52,12 @@ func (c *call) takeApproval(to json.RawMessage, rule, reason string) {
 	}
 }
 
-// Gates tells whether the bridge asks in codex's place where a client wants to be asked
+// GateEnabled tells whether the bridge asks in codex's place where a client wants to be asked
 // about everything.
-func (p *Policy) Gates() bool { return p.gate && p.mode == config.Enforce }
+func (p *Policy) GateEnabled() bool { return p.gate && p.mode == config.Enforce }
 
 // gated tells whether the bridge asks in the thread that was opened.
-func (s *Sent) gated(st State) bool {
+func (s *SentSettings) gated(st State) bool {
 	switch {
 	case s != nil && s.Gated != nil:
 		return *s.Gated
@@ -72,9 +72,9 @@ func (t *Thread) gated(p *Policy) bool {
 	return t != nil && p.gate && t.Gated && string(t.Approval) == `"`+gateway+`"`
 }
 
-// Shown is the approval policy that a client is shown of a thread where Codex says
+// ShownApproval is the approval policy that a client is shown of a thread where Codex says
 // another; nil where it is shown what Codex says.
-func (p *Policy) Shown(t *Thread) json.RawMessage {
+func (p *Policy) ShownApproval(t *Thread) json.RawMessage {
 	if t.gated(p) {
 		return json.RawMessage(`"untrusted"`)
 	}
@@ -87,36 +87,36 @@ func (p *Policy) Shown(t *Thread) json.RawMessage {
 // What leaves the sandbox codex asks about by itself. So a command that does is left to
 // that question, which says more; of a patch it is not sure that codex sees its paths
 // as the policy does, so that it is asked about here. line is what lineLeaves says.
-func (p *Policy) ask(t ToolUse, st State, m rules.Match, line leave) (d Decision) {
+func (p *Policy) ask(t ToolCall, st State, m rules.Match, line leave) (d Decision) {
 	gated := st.Thread.gated(p) && (t.Name == "Bash" || t.Name == "apply_patch")
 	asked := m.Decision == rules.Ask || m.Decision != rules.Allow && gated
 	switch {
 	case !p.gate || st.Thread == nil || slices.Contains([]string{`"never"`, `"untrusted"`}, string(st.Thread.Approval)):
 		return d
 	case t.Name == "Bash" && st.Escalation == rules.Escalated && st.Thread.Sandbox != fullAccess.String():
-		if st.Requested || !asked && !line.leaves() {
+		if st.EscalationRequested || !asked && !line.leaves() {
 			return d
 		}
 		// Codex may run this call inside of the sandbox, without a question.
 		if line.leaves() {
-			return Decision{Ask: true, Asked: mark + line.reason, AskedLeaves: true}
+			return Decision{Ask: true, AskReason: mark + line.reason, LeavesSandbox: true}
 		}
 		st.Escalation = rules.EscalationUnknown
-		return Decision{Ask: true, Asked: mark + callLeaves(st).reason, AskedLeaves: true}
+		return Decision{Ask: true, AskReason: mark + callLeaves(st).reason, LeavesSandbox: true}
 	case st.Thread.Sandbox == fullAccess.String() && asked:
-		return Decision{Ask: true, Asked: mark + "the thread has no sandbox", AskedLeaves: true}
+		return Decision{Ask: true, AskReason: mark + "the thread has no sandbox", LeavesSandbox: true}
 	case line.leaves():
-		return Decision{Ask: true, Asked: mark + line.reason, AskedLeaves: true}
+		return Decision{Ask: true, AskReason: mark + line.reason, LeavesSandbox: true}
 	case t.Name == "apply_patch":
 		text, _ := t.Input.Get("command").Text()
 		st.Files = st.patched(text, t.Cwd)
 		if at := p.filesLeave("item/fileChange/requestApproval", rpc.Value{}, st); at.leaves() {
-			return Decision{Ask: true, Asked: mark + at.reason, AskedLeaves: true}
+			return Decision{Ask: true, AskReason: mark + at.reason, LeavesSandbox: true}
 		}
 	}
 	switch {
 	case m.Decision == rules.Ask:
-		return Decision{Ask: true, Asked: m.Rule.Reason}
+		return Decision{Ask: true, AskReason: m.Rule.Reason}
 	case asked:
 		return Decision{Ask: true}
 	}

@@ -27,7 +27,7 @@ func TestDecideTool(t *testing.T) {
 	open := plain
 	open.Sandbox = "danger-full-access"
 	fenced := plain
-	fenced.Fence = policy.Fence{On: true, Protected: [][]string{{".git"}, {".vscode"}}}
+	fenced.Profile = policy.Profile{Defined: true, Protected: [][]string{{".git"}, {".vscode"}}}
 	full.Sandbox, readOnly.Sandbox = "danger-full-access", "read-only"
 
 	const inside = "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch"
@@ -118,7 +118,7 @@ func TestDecideTool(t *testing.T) {
 				{Tool: "mcp__files__write", Decision: "ask", Reason: "Files, too."},
 			}
 			st := state()
-			st.Thread, st.Escalation, st.Requested = test.thread, test.escalation, test.requested
+			st.Thread, st.Escalation, st.EscalationRequested = test.thread, test.escalation, test.requested
 			raw, err := json.Marshal(map[string]string{"command": test.text})
 			if err != nil {
 				t.Fatal(err)
@@ -127,13 +127,13 @@ func TestDecideTool(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := compile(t, cfg).DecideTool(policy.ToolUse{ID: "c", Name: test.tool, Input: input.Root(), Cwd: "/code/proj", Shell: test.shell}, st)
+			d := compile(t, cfg).DecideTool(policy.ToolCall{ID: "c", Name: test.tool, Input: input.Root(), Cwd: "/code/proj", Shell: test.shell}, st)
 			got, said := pass, ""
 			switch {
 			case d.Verdict == policy.Deny:
 				got, said = deny, d.Err.Message
 			case d.Ask:
-				got, said = ask, d.Asked
+				got, said = ask, d.AskReason
 			}
 			if got != test.want || !strings.Contains(said, test.why) || test.why == "" && got == ask && said != "" {
 				t.Errorf("%s: %q", got, said)

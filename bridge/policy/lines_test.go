@@ -29,9 +29,9 @@ func TestLinesThatMoveTheTopOfTheWorkspace(t *testing.T) {
 		"sed -i s/.github/b/ fine":                 false,
 	} {
 		st := state()
-		st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Fence: policy.Fence{On: true, Protected: [][]string{{".github"}}}}
+		st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Profile: policy.Profile{Defined: true, Protected: [][]string{{".github"}}}}
 		st.Escalation = rules.Sandboxed
-		d := p.DecideTool(policy.ToolUse{Name: "Bash", Input: value(t, `{"command":"`+command+`"}`), Cwd: "/code/proj", Shell: "bash"}, st)
+		d := p.DecideTool(policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+command+`"}`), Cwd: "/code/proj", Shell: "bash"}, st)
 		if got := d.Verdict == policy.Deny; got != denied {
 			t.Errorf("%s: %s %v", command, d.Verdict, d.Err)
 		}

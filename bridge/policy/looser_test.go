@@ -51,7 +51,7 @@ func TestLooser(t *testing.T) {
 			}
 			return value(t, string(text))
 		}
-		if got := policy.Looser(policy.InForce(with(test.caller)), policy.InForce(with(test.agent))); got != test.want {
+		if got := policy.IsLooser(policy.ParseThreadSettings(with(test.caller)), policy.ParseThreadSettings(with(test.agent))); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
 	}
@@ -64,29 +64,29 @@ func TestLooserGate(t *testing.T) {
 			a := policy.Thread{Approval: json.RawMessage(`"on-request"`), Reviewer: "user", Gated: than}
 			b := a
 			b.Gated = one
-			if got := policy.Looser(&a, &b); got != (than && !one) {
+			if got := policy.IsLooser(&a, &b); got != (than && !one) {
 				t.Errorf("%v, %v: %v", than, one, got)
 			}
 		}
 	}
-	if !policy.Looser(&policy.Thread{}, &policy.Thread{Approval: json.RawMessage(`"never"`)}) || !policy.Looser(&policy.Thread{Approval: json.RawMessage(`"never"`)}, &policy.Thread{}) {
+	if !policy.IsLooser(&policy.Thread{}, &policy.Thread{Approval: json.RawMessage(`"never"`)}) || !policy.IsLooser(&policy.Thread{Approval: json.RawMessage(`"never"`)}, &policy.Thread{}) {
 		t.Error("approvals that are not known are not looser")
 	}
 }
 
 func TestSameSettings(t *testing.T) {
-	one := policy.Thread{Reach: "read-only", Cwd: "/code", Approval: json.RawMessage(`"never"`), Reviewer: "auto_review", Workspace: "/code"}
+	one := policy.Thread{SandboxSummary: "read-only", Cwd: "/code", Approval: json.RawMessage(`"never"`), Reviewer: "auto_review", Workspace: "/code"}
 	for name, other := range map[string]policy.Thread{
 		"reach":    {Cwd: one.Cwd, Approval: one.Approval, Reviewer: one.Reviewer},
-		"cwd":      {Reach: one.Reach, Approval: one.Approval, Reviewer: one.Reviewer},
-		"approval": {Reach: one.Reach, Cwd: one.Cwd, Reviewer: one.Reviewer},
-		"reviewer": {Reach: one.Reach, Cwd: one.Cwd, Approval: one.Approval},
+		"cwd":      {SandboxSummary: one.SandboxSummary, Approval: one.Approval, Reviewer: one.Reviewer},
+		"approval": {SandboxSummary: one.SandboxSummary, Cwd: one.Cwd, Reviewer: one.Reviewer},
+		"reviewer": {SandboxSummary: one.SandboxSummary, Cwd: one.Cwd, Approval: one.Approval},
 	} {
 		if policy.SameSettings(&one, &other) {
 			t.Errorf("another %s is the same", name)
 		}
 	}
-	if other := (policy.Thread{Reach: one.Reach, Cwd: one.Cwd, Approval: one.Approval, Reviewer: "guardian_subagent"}); !policy.SameSettings(&one, &other) {
+	if other := (policy.Thread{SandboxSummary: one.SandboxSummary, Cwd: one.Cwd, Approval: one.Approval, Reviewer: "guardian_subagent"}); !policy.SameSettings(&one, &other) {
 		t.Error("a reviewer by its other name is another one")
 	}
 }
@@ -95,7 +95,7 @@ func TestSameSettings(t *testing.T) {
 func TestChangeKeepsCwd(t *testing.T) {
 	one := policy.Thread{Cwd: "/code"}
 	for _, test := range []struct{ settings, want string }{{`{}`, "/code"}, {`{"cwd":"/lib"}`, "/lib"}, {`{"cwd":null}`, "/lib"}} {
-		if one.Change(value(t, test.settings)); one.Cwd != test.want {
+		if one.Update(value(t, test.settings)); one.Cwd != test.want {
 			t.Errorf("%s: %q, want %q", test.settings, one.Cwd, test.want)
 		}
 	}

@@ -14,9 +14,9 @@ var plainDecisions = map[string][]string{
 	"applyPatchApproval":                    {"approved", "approved_for_session", "denied", "abort"},
 }
 
-// Offered are the results by which a client may answer an approval: one for each
+// OfferedResults are the results by which a client may answer an approval: one for each
 // decision that codex offers.
-func Offered(method string, params rpc.Value) []json.RawMessage {
+func OfferedResults(method string, params rpc.Value) []json.RawMessage {
 	plain, ok := plainDecisions[method]
 	if !ok {
 		return nil

@@ -70,7 +70,7 @@ func (o *oracle) read() {
 	if c, ok := o.p["config"]; ok && c != nil {
 		flatten("", c, o.overlay)
 	}
-	o.workspace = o.st.Start
+	o.workspace = o.st.StartFolder
 	if !o.opens || o.method != "thread/start" && o.st.Thread != nil {
 		o.workspace = o.st.Thread.Workspace
 	}
@@ -189,7 +189,7 @@ func (o *oracle) ownProfile(name string) {
 	}
 	var roots []string
 	if !o.opens {
-		roots = o.st.Thread.Fence.Roots
+		roots = o.st.Thread.Profile.Roots
 	}
 	for key, access := range o.overlay {
 		if root, ok := strings.CutPrefix(key, "permissions."+name+".filesystem."); ok && path.IsAbs(root) && access == "write" {
@@ -228,12 +228,12 @@ func noWorkspace(st policy.State, w string) bool {
 	if w == "/" {
 		return true
 	}
-	for _, p := range append([]string{st.Home, st.CodexHome}, st.Kept...) {
+	for _, p := range append([]string{st.Home, st.CodexHome}, st.Sensitive...) {
 		if p != "" && (p == w || strings.HasPrefix(p, w+"/")) {
 			return true
 		}
 	}
-	for _, p := range append([]string{st.CodexHome}, st.Kept...) {
+	for _, p := range append([]string{st.CodexHome}, st.Sensitive...) {
 		if p != "" && strings.HasPrefix(w, p+"/") && !strings.HasPrefix(w, st.CodexHome+"/worktrees/") {
 			return true
 		}

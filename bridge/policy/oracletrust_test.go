@@ -40,9 +40,9 @@ func (o *oracle) trust() {
 	switch {
 	case named:
 	case o.method == "thread/start":
-		folder = o.st.Start
+		folder = o.st.StartFolder
 	default:
-		folder = o.st.Stands
+		folder = o.st.ThreadFolder
 	}
 	own := o.ownTrust(projects, folder)
 	for key, is := range table {

@@ -51,7 +51,7 @@ func TestPatchBehindOddlySpelledCd(t *testing.T) {
 		st := state()
 		st.Escalation = rules.Sandboxed
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
-		d := p.DecideTool(policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
+		d := p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
 		if (d.Verdict == policy.Deny) != denied {
 			t.Errorf("%.60q: %v, %v", head, d.Verdict, d.Err)
 		}
@@ -78,7 +78,7 @@ func TestPatchOfNothingBehindManyWords(t *testing.T) {
 	st.Escalation = rules.Sandboxed
 	st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
 	began := time.Now()
-	p.DecideTool(policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
+	p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -107,7 +107,7 @@ func TestProtectedPathsInLinesThatAreNotRead(t *testing.T) {
 		st := state()
 		st.Escalation = rules.Sandboxed
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
-		use := policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}
+		use := policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}
 		if d := compile(t, cfg).DecideTool(use, st); d.Verdict != want {
 			t.Errorf("%.40q: %v, %v", line, d.Verdict, d.Err)
 		}

@@ -15,9 +15,9 @@ const toolApproval = "mcpServer/elicitation/request"
 // The payload names neither the call nor whether Codex would run it outside of the sandbox
 // (measured), and Codex asks nobody after the consent. So it stands only for tools of MCP
 // servers, about which policy.escalation says nothing.
-func (p *Policy) DecidePermission(t ToolUse) Decision {
+func (p *Policy) DecidePermission(t ToolCall) Decision {
 	const method = "hook/permissionRequest"
-	refusal := Refusal{Method: method, Rule: ruleEscalation, Mend: "answer the approval that Codex sends to the client instead, or add a rule to policy.rule"}
+	refusal := Refusal{Method: method, Rule: ruleEscalation, Hint: "answer the approval that Codex sends to the client instead, or add a rule to policy.rule"}
 	switch override := p.overrides[toolApproval]; {
 	case !strings.HasPrefix(t.Name, "mcp__"):
 		refusal.Reason = "a hook allowed the call, and the bridge can't tell whether it stays inside the sandbox"
@@ -27,5 +27,5 @@ func (p *Policy) DecidePermission(t ToolUse) Decision {
 		return Decision{Verdict: Pass}
 	}
 	refusal.Origin = p.place(refusal.Rule)
-	return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, refusal)}
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, refusal)}
 }

@@ -39,7 +39,7 @@ type Policy struct {
 	unknown   bool              // methods and fields that nobody has judged pass
 	overrides map[string]string // policy.methods
 	noTools   bool              // policy.methods denies the questions of MCP servers, also those about tools
-	where     Where
+	where     OriginFunc
 	rules     *rules.Set // nil: none
 
 	methods map[string]*method
@@ -48,7 +48,7 @@ type Policy struct {
 
 // New compiles cfg. where may be nil; then no place is named. An error names the
 // key and what it takes.
-func New(cfg config.Policy, where Where) (*Policy, error) {
+func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
 	p := &Policy{mode: cfg.Mode, network: cfg.Network, gate: cfg.Gate, where: where}
 	switch cfg.Mode {
 	case config.Off:

@@ -136,21 +136,21 @@ func TestThreadOf(t *testing.T) {
 	answer := value(t, `{"thread":{"id":"T","path":"/r"},"cwd":"/code/link/sub","sandbox":{"type":"workspaceWrite"},"approvalPolicy":"untrusted"}`)
 	st := state()
 	for _, tt := range []struct {
-		sent      *policy.Sent
+		sent      *policy.SentSettings
 		workspace string
 	}{
 		{nil, "/code/proj/sub"},
-		{&policy.Sent{Workspace: "/code/proj/sub"}, "/code/proj/sub"},
-		{&policy.Sent{Within: "/code/proj"}, "/code/proj"},
+		{&policy.SentSettings{Workspace: "/code/proj/sub"}, "/code/proj/sub"},
+		{&policy.SentSettings{CwdWithin: "/code/proj"}, "/code/proj"},
 	} {
-		want := policy.Thread{ID: "T", Workspace: tt.workspace, Cwd: "/code/proj/sub", Sandbox: "workspace-write", Reach: "workspace-write", Approval: json.RawMessage(`"untrusted"`), Reruns: true, Rollout: "/r"}
-		got, err := policy.ThreadOf(tt.sent, answer, st)
+		want := policy.Thread{ID: "T", Workspace: tt.workspace, Cwd: "/code/proj/sub", Sandbox: "workspace-write", SandboxSummary: "workspace-write", Approval: json.RawMessage(`"untrusted"`), RerunsOutside: true, Rollout: "/r"}
+		got, err := policy.NewThread(tt.sent, answer, st)
 		if err != nil || !cmp.Equal(*got, want) {
 			t.Errorf("%+v: %+v, %v", tt.sent, got, err)
 		}
 	}
 	for _, text := range []string{`{}`, `{"thread":{"id":"T"}}`, `{"thread":{"id":"T"},"cwd":"x"}`, `{"thread":{"id":7},"cwd":"/x"}`} {
-		if got, err := policy.ThreadOf(nil, value(t, text), st); err == nil {
+		if got, err := policy.NewThread(nil, value(t, text), st); err == nil {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
@@ -190,7 +190,7 @@ func TestDecisionJSON(t *testing.T) {
 		{
 			`{"id":1,"method":"thread/resume","params":{"threadId":"T","path":"/x"}}`,
 			`{"verdict":"deny","changes":[],"error":{"code":-32010,"message":"thread/resume: params.path: a thread is opened by its id, not from a path that the client brings (policy.mode, default); send threadId only",` +
-				`"data":{"method":"thread/resume","rule":"policy.mode","reason":"a thread is opened by its id, not from a path that the client brings","field":"params.path","origin":"default","mend":"send threadId only"}}}`,
+				`"data":{"method":"thread/resume","rule":"policy.mode","reason":"a thread is opened by its id, not from a path that the client brings","field":"params.path","origin":"default","hint":"send threadId only"}}}`,
 		},
 	} {
 		raw, err := json.Marshal(p.Decide(message(t, tt.line), state()))
@@ -268,7 +268,7 @@ func TestReach(t *testing.T) {
 		{`{"type":"externalSandbox","networkAccess":"enabled"}`, `null`, "externalSandbox, network"},
 		{`null`, `null`, ""},
 	} {
-		if got := policy.Reach(value(t, tt.sandbox), value(t, tt.profile)); got != tt.want {
+		if got := policy.SummarizeSandbox(value(t, tt.sandbox), value(t, tt.profile)); got != tt.want {
 			t.Errorf("%s: %q", tt.sandbox, got)
 		}
 	}

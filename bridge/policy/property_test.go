@@ -103,7 +103,7 @@ func drawPolicy(t *rapid.T) config.Policy {
 
 func drawState(t *rapid.T) policy.State {
 	st := state()
-	st.Start = rapid.SampledFrom([]string{"/code/proj", "/home/ada", "/", "/home/ada/.codex", "/home/ada/.config"}).Draw(t, "start")
+	st.StartFolder = rapid.SampledFrom([]string{"/code/proj", "/home/ada", "/", "/home/ada/.codex", "/home/ada/.config"}).Draw(t, "start")
 	st.Thread.Workspace = rapid.SampledFrom([]string{"/code/proj", "/home/ada", "/srv/out", "/", "/home/ada/.codex/rules", "/home/ada/.codex/worktrees/1a/proj"}).Draw(t, "workspace")
 	if rapid.IntRange(0, 5).Draw(t, "verified") == 0 {
 		st.Thread = nil
@@ -127,10 +127,10 @@ func drawState(t *rapid.T) policy.State {
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "stands") {
 	case 0:
-		st.Nowhere = true
+		st.UnknownThread = true
 	case 1:
 	default:
-		st.Stands = rapid.SampledFrom(projectFolders).Draw(t, "stands in")
+		st.ThreadFolder = rapid.SampledFrom(projectFolders).Draw(t, "stands in")
 	}
 	st.Repositories = repositories{"/code/proj/sub": {"/code/proj"}, "/code/wt": {"/code/proj"}, "/code/wt/sub": {"/code/wt", "/code/proj"}}
 	return st
@@ -219,9 +219,9 @@ func TestNothingExceeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := p.Decide(m, st)
-		if d.NeedsDefaults && d.ReadFor != "" {
+		if d.NeedsDefaults && d.ConfigCwd != "" {
 			// What the project itself sets plays no part here.
-			st.Defaults.Folder = d.ReadFor
+			st.Defaults.Cwd = d.ConfigCwd
 			d = p.Decide(m, st)
 		}
 		checkDecision(t, cfg, m, d, st)

@@ -33,7 +33,7 @@ func TestEmptyProtectedPath(t *testing.T) {
 	for path, remains := range map[string]bool{"/code/proj/a": true, "/code/proj/.git/config": false, "/code/proj/x/a/b": false, "/code/proj/a/c": true} {
 		st := state()
 		st.Thread.Sandbox, st.Files = "workspace-write", []string{path}
-		if got := p.Remains(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
+		if got := p.RunsInSandbox(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
 			t.Errorf("%s: remains %v, want %v", path, got, remains)
 		}
 	}
@@ -55,9 +55,9 @@ func TestRootsWithoutHome(t *testing.T) {
 		{"", "/srv/data/a", true},
 	} {
 		st := state()
-		st.Home, st.CodexHome, st.Kept = test.home, "", nil
+		st.Home, st.CodexHome, st.Sensitive = test.home, "", nil
 		st.Thread.Sandbox, st.Files = "workspace-write", []string{test.path}
-		if got := p.Remains(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != test.remains {
+		if got := p.RunsInSandbox(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != test.remains {
 			t.Errorf("home %q, %s: remains %v, want %v", test.home, test.path, got, test.remains)
 		}
 	}
@@ -72,7 +72,7 @@ func TestProtectedNameAboveRoot(t *testing.T) {
 	for path, remains := range map[string]bool{"/srv/.git/data/a": true, "/srv/.git/data/.git/a": false, "/srv/.git/a": false, "/srv/a": true} {
 		st := state()
 		st.Thread.Sandbox, st.Files = "workspace-write", []string{path}
-		if got := p.Remains(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
+		if got := p.RunsInSandbox(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
 			t.Errorf("%s: remains %v, want %v", path, got, remains)
 		}
 	}

@@ -39,7 +39,7 @@ func TestTextsOfArgs(t *testing.T) {
 			continue
 		}
 		c := d.Changes[0]
-		if c.Flag != test.flag || test.mend != "" && c.Mend != test.mend || !strings.Contains(c.Reason, test.reason) {
+		if c.Flag != test.flag || test.mend != "" && c.Hint != test.mend || !strings.Contains(c.Reason, test.reason) {
 			t.Errorf("%q: got %+v, want %+v", test.args, c, test)
 		}
 	}
@@ -55,7 +55,7 @@ func TestTextsOfArgs(t *testing.T) {
 		{[]string{"x y", "app-server"}, `the word "x y"`},
 	} {
 		d := argsPolicy(t, "").DecideArgs(test.args, 0)
-		if d.Err == nil || d.Err.What != test.what {
+		if d.Err == nil || d.Err.Argument != test.what {
 			t.Errorf("%q: got %+v, want %s", test.args, d.Err, test.what)
 		}
 	}
@@ -63,7 +63,7 @@ func TestTextsOfArgs(t *testing.T) {
 
 func TestAllCommands(t *testing.T) {
 	for commands, want := range map[string]bool{`"*"`: true, `"**"`: true, `"* *"`: false, `"exec"`: false, `"exec", "*"`: true, ``: false, `"* list"`: false, `"a*"`: false} {
-		if got := argsPolicy(t, "commands = ["+commands+"]").AllCommands(); got != want {
+		if got := argsPolicy(t, "commands = ["+commands+"]").AllowsAllCommands(); got != want {
 			t.Errorf("[%s]: got %v, want %v", commands, got, want)
 		}
 	}
@@ -91,7 +91,7 @@ func TestRulesOfOwnCommands(t *testing.T) {
 		{Command: "git push **", Decision: "deny", Reason: "Pushing is done by hand."}, {Command: "rm **", Decision: "ask"}, {Command: "ls **", Decision: "allow"},
 	}
 	p := compile(t, cfg)
-	if !p.Ruled() || compile(t, contract()).Ruled() {
+	if !p.HasRules() || compile(t, contract()).HasRules() {
 		t.Error("Ruled does not say whether there are rules")
 	}
 	for _, test := range []struct {
@@ -118,7 +118,7 @@ func TestRulesOfOwnCommands(t *testing.T) {
 		if d.Answer != nil {
 			t.Errorf("%s: a client's request is answered with %s", test.method, d.Answer)
 		}
-		if runs := test.method != "model/list"; p.Judges(m) != runs {
+		if runs := test.method != "model/list"; p.NeedsState(m) != runs {
 			t.Errorf("%s: Judges says otherwise", test.method)
 		}
 	}
@@ -182,8 +182,8 @@ func TestReasonsOfRules(t *testing.T) {
 	for said, want := range map[string]string{`"please"`: "outside of the sandbox. please", `""`: "outside of the sandbox", `null`: "outside of the sandbox", `1`: "outside of the sandbox"} {
 		d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"ls","reason":`+said+`}`)
 		var marked string
-		if err := json.Unmarshal(d.Marked, &marked); err != nil || !strings.HasPrefix(marked, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(marked, want) {
-			t.Errorf("%s: %s %v", said, d.Marked, err)
+		if err := json.Unmarshal(d.ShownReason, &marked); err != nil || !strings.HasPrefix(marked, "[codex-bridge: leaves the sandbox] ") || !strings.HasSuffix(marked, want) {
+			t.Errorf("%s: %s %v", said, d.ShownReason, err)
 		}
 	}
 }
@@ -212,7 +212,7 @@ func TestConfine(t *testing.T) {
 	} {
 		st := state()
 		st.Thread = test.thread
-		d := p.Confine(policy.ToolUse{Name: test.tool, Input: value(t, test.input)}, st, own)
+		d := p.ConfineCommand(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, st, own)
 		if d.Verdict != test.want {
 			t.Errorf("%s %s in %+v: %v, want %v", test.tool, test.input, test.thread, d.Verdict, test.want)
 		}
@@ -239,7 +239,7 @@ func TestTrustMend(t *testing.T) {
 		"nothing is known": {"user", policy.State{}, "add these lines to codex's config.toml:"},
 	} {
 		cfg.ProjectTrust = test.trust
-		if got := compile(t, cfg).TrustMend("/code/proj", test.st); !strings.Contains(got, test.want) {
+		if got := compile(t, cfg).TrustHint("/code/proj", test.st); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -277,7 +277,7 @@ func TestReasonsOfChanges(t *testing.T) {
 		st := state()
 		d := argsPolicy(t, test.text).Decide(message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`), st)
 		if d.NeedsDefaults {
-			st.Defaults.Folder = d.ReadFor
+			st.Defaults.Cwd = d.ConfigCwd
 			d = argsPolicy(t, test.text).Decide(message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`), st)
 		}
 		var all []string
@@ -297,7 +297,7 @@ func TestReasonsOfChanges(t *testing.T) {
 func TestReasonsOfGrants(t *testing.T) {
 	st := state()
 	paths := strings.TrimSuffix(strings.Repeat(`"/etc/x",`, 10), ",")
-	asked := policy.Asked{Method: "item/permissions/requestApproval", Params: value(t, `{"permissions":{}}`)}
+	asked := policy.ServerRequest{Method: "item/permissions/requestApproval", Params: value(t, `{"permissions":{}}`)}
 	d := compile(t, contract()).DecideAnswer(asked, message(t, `{"id":0,"result":{"permissions":{"fileSystem":{"read":[`+paths+`]}}}}`), st)
 	if len(d.Changes) != 1 || strings.Count(d.Changes[0].Reason, "/etc/x") != 8 {
 		t.Errorf("%+v", d.Changes)
@@ -311,7 +311,7 @@ func TestUsableWorkspaces(t *testing.T) {
 		{"", "/", "read-only"}, {"", "/home/ada", "workspace-write"},
 	} {
 		st := state()
-		st.Home, st.CodexHome, st.Kept = test.home, "", nil
+		st.Home, st.CodexHome, st.Sensitive = test.home, "", nil
 		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"sandbox":"workspace-write","cwd":"`+test.cwd+`"}}`), st)
 		if d.Sent == nil || d.Sent.Sandbox != test.want {
 			t.Errorf("%s with the home %q: %+v %v", test.cwd, test.home, d.Sent, d.Err)
@@ -341,8 +341,8 @@ func TestThreadKeepsItsState(t *testing.T) {
 	st := state()
 	st.Thread.Gated = true
 	answer := value(t, `{"thread":{"id":"T"},"cwd":"/code/proj","sandbox":{"type":"readOnly"},"approvalPolicy":"on-request"}`)
-	for _, sent := range []*policy.Sent{{}, {Approval: json.RawMessage(`"on-request"`)}, nil} {
-		got, err := policy.ThreadOf(sent, answer, st)
+	for _, sent := range []*policy.SentSettings{{}, {Approval: json.RawMessage(`"on-request"`)}, nil} {
+		got, err := policy.NewThread(sent, answer, st)
 		if err != nil || got.Gated != (sent != nil && sent.Approval == nil) {
 			t.Errorf("%+v: %+v %v", sent, got, err)
 		}
@@ -354,10 +354,10 @@ func TestThreadKeepsItsState(t *testing.T) {
 		`{"sandboxPolicy":{"type":"workspaceWrite"},"activePermissionProfile":{"id":":workspace"}}`:       true,
 		`{"sandboxPolicy":{"type":"dangerFullAccess"},"activePermissionProfile":{"id":"codex-bridge-x"}}`: false,
 	} {
-		if got := policy.Unfenced(policy.Fence{On: true}, value(t, settings)); got != want {
+		if got := policy.LacksProfile(policy.Profile{Defined: true}, value(t, settings)); got != want {
 			t.Errorf("%s: %v", settings, got)
 		}
-		if policy.Unfenced(policy.Fence{}, value(t, settings)) {
+		if policy.LacksProfile(policy.Profile{}, value(t, settings)) {
 			t.Errorf("%s: a thread without the profile is said to have left it", settings)
 		}
 	}
@@ -400,7 +400,7 @@ func TestPatchesWithoutGate(t *testing.T) {
 		st := state()
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", json.RawMessage(`"on-request"`)
 		input := value(t, `{"command":"*** Begin Patch\n*** Add File: /etc/new\n+x\n*** End Patch"}`)
-		d := compile(t, cfg).DecideTool(policy.ToolUse{ID: "c", Name: "apply_patch", Input: input, Cwd: "/code/proj"}, st)
+		d := compile(t, cfg).DecideTool(policy.ToolCall{ID: "c", Name: "apply_patch", Input: input, Cwd: "/code/proj"}, st)
 		if d.Ask != want {
 			t.Errorf("gate %v: %+v", gate, d)
 		}
@@ -446,7 +446,7 @@ func TestGates(t *testing.T) {
 		for _, mode := range []config.Mode{config.Enforce, config.Audit} {
 			cfg := contract()
 			cfg.Gate, cfg.Mode = gate, mode
-			if got := compile(t, cfg).Gates(); got != (gate && mode == config.Enforce) {
+			if got := compile(t, cfg).GateEnabled(); got != (gate && mode == config.Enforce) {
 				t.Errorf("gate %v, %s: %v", gate, mode, got)
 			}
 		}
@@ -459,7 +459,7 @@ func TestJudgesWhatIsAsked(t *testing.T) {
 	cfg.Methods = map[string]string{"model/list": "ask", "turn/start": "ask", "skills/list": "deny"}
 	p := compile(t, cfg)
 	for method, want := range map[string]bool{"model/list": false, "turn/start": true, "skills/list": false} {
-		if got := p.Judges(message(t, `{"id":1,"method":"`+method+`","params":{}}`)); got != want {
+		if got := p.NeedsState(message(t, `{"id":1,"method":"`+method+`","params":{}}`)); got != want {
 			t.Errorf("%s: %t", method, got)
 		}
 	}

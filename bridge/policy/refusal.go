@@ -16,14 +16,14 @@ type Refusal struct {
 	// Origin is the place that says so: layer, file and line. For a rule that no
 	// file sets it is the place that puts the policy in force.
 	Origin string `json:"origin,omitempty"`
-	Mend   string `json:"mend,omitempty"`
+	Hint   string `json:"hint,omitempty"`
 	// Sent and Echoed are the values of a verification that failed.
 	Sent   json.RawMessage `json:"sent,omitempty"`
 	Echoed json.RawMessage `json:"echoed,omitempty"`
 }
 
-// Refused is the error of a refusal: the same in words for a person.
-func Refused(code rpc.Code, r Refusal) *rpc.Error {
+// NewRefusalError returns the error of a refusal: the same in words for a person.
+func NewRefusalError(code rpc.Code, r Refusal) *rpc.Error {
 	var b strings.Builder
 	b.WriteString(r.Method + ": ")
 	if r.Field != "" {
@@ -34,8 +34,8 @@ func Refused(code rpc.Code, r Refusal) *rpc.Error {
 		b.WriteString(", " + r.Origin)
 	}
 	b.WriteString(")")
-	if r.Mend != "" {
-		b.WriteString("; " + r.Mend)
+	if r.Hint != "" {
+		b.WriteString("; " + r.Hint)
 	}
 	return rpc.WithData(rpc.Errorf(code, "%s", b.String()), r)
 }
@@ -52,9 +52,9 @@ func (d Decision) Refusal() *Refusal {
 	return r
 }
 
-// Where tells which place of the configuration decided a key: "user FILE:LINE"; ""
+// OriginFunc tells which place of the configuration decided a key: "user FILE:LINE"; ""
 // when none sets it.
-type Where func(key string) string
+type OriginFunc func(key string) string
 
 // origin is the place that set a rule, "" for a default.
 func (p *Policy) origin(rule string) string {

@@ -106,17 +106,17 @@ func (r root) resolve(st State) (at string, linked bool) {
 
 // LinkedRootError reports one of policy.writable_roots that allows nothing because it is, or is
 // behind, a link.
-type LinkedRootError struct{ Root, LeadsTo string }
+type LinkedRootError struct{ Root, Target string }
 
 func (e *LinkedRootError) Error() string { return e.Problem() + "; " + e.Hint() }
 
 // Problem names the root and where it leads.
 func (e *LinkedRootError) Problem() string {
-	return fmt.Sprintf("policy.writable_roots: %s leads to %s by a link, which a command could replace", e.Root, e.LeadsTo)
+	return fmt.Sprintf("policy.writable_roots: %s leads to %s by a link, which a command could replace", e.Root, e.Target)
 }
 
 // Hint returns how to fix it.
-func (e *LinkedRootError) Hint() string { return "name " + e.LeadsTo + " instead" }
+func (e *LinkedRootError) Hint() string { return "name " + e.Target + " instead" }
 
 // LinkedRoots returns an error for each such root, nothing unless the policy is enforced and lets some
 // thread write.
@@ -165,7 +165,7 @@ func (st State) unusable(workspace string) string {
 	if governs(project) {
 		return "lies in " + governingFolder + "; open the project's own folder"
 	}
-	for _, kept := range st.Kept {
+	for _, kept := range st.Sensitive {
 		if overlap(folder, strings.ToLower(kept)) {
 			return "is, holds or lies in " + kept + ", on which the policy rests; open another folder"
 		}
@@ -208,7 +208,7 @@ func (st State) exposes(path string) bool {
 	if home := strings.ToLower(st.CodexHome); home != "" && overlap(folder, home) && !st.worktree(path) {
 		return true
 	}
-	return slices.ContainsFunc(st.Kept, func(kept string) bool { return overlap(folder, strings.ToLower(kept)) })
+	return slices.ContainsFunc(st.Sensitive, func(kept string) bool { return overlap(folder, strings.ToLower(kept)) })
 }
 
 // worktree tells whether folder is one that codex makes a worktree in. Measured:
@@ -263,8 +263,8 @@ func governs(path string) bool {
 	return false
 }
 
-// Below reports whether a sandbox that lets root be written lets path be written. Both are canonical.
-func Below(root, path string) bool { return below(root, path) }
+// WritableBelow reports whether a sandbox that lets root be written lets path be written. Both are canonical.
+func WritableBelow(root, path string) bool { return below(root, path) }
 
 // below tells whether path lies in root, and in no governing folder of it. Who names
 // such a folder in policy.writable_roots means it.
@@ -314,8 +314,8 @@ func (st State) canonical(path string) (string, error) {
 	return filepath.Clean(out), nil
 }
 
-// Resolve returns the canonical path of the folder that Codex takes a cwd for.
-func (st State) Resolve(cwd string) (string, error) { return st.resolve(cwd) }
+// ResolveCwd returns the canonical path of the folder that Codex takes a cwd for.
+func (st State) ResolveCwd(cwd string) (string, error) { return st.resolve(cwd) }
 
 // resolve is canonical for a cwd. Measured: codex takes a relative cwd, always
 // from the folder its process was started in, "" for that folder, and ~ for the
@@ -328,11 +328,11 @@ func (st State) resolve(path string) (string, error) {
 		return st.canonical(filepath.Join(st.Home, rest))
 	}
 	if !filepath.IsAbs(path) {
-		if st.Start == "" {
+		if st.StartFolder == "" {
 			return "", errPath("it is not an absolute path")
 		}
 		// Not Join: it would take a/.. away before a is seen to be a link.
-		path = st.Start + string(filepath.Separator) + path
+		path = st.StartFolder + string(filepath.Separator) + path
 	}
 	return st.canonical(path)
 }

@@ -42,7 +42,7 @@ func (c *model) apply(method string, p map[string]any, st policy.State) string {
 	case "thread/start", "thread/fork":
 		c.opened++
 		id = fmt.Sprintf("N%d", c.opened)
-		t = &effective{approval: "untrusted", reviewer: "user", sandbox: map[string]any{"type": "readOnly"}, cwd: st.Start}
+		t = &effective{approval: "untrusted", reviewer: "user", sandbox: map[string]any{"type": "readOnly"}, cwd: st.StartFolder}
 		if from := c.threads[fmt.Sprint(p["threadId"])]; from != nil {
 			*t = *from
 		}
@@ -121,7 +121,7 @@ func beside(cfg config.Policy, st policy.State, method string, p map[string]any)
 			return false
 		}
 		var roots []string
-		for _, w := range append(slices.Clone(st.Workspaces), st.Start) {
+		for _, w := range append(slices.Clone(st.Workspaces), st.StartFolder) {
 			if !noWorkspace(st, w) {
 				roots = append(roots, w)
 			}
@@ -185,8 +185,8 @@ func beside(cfg config.Policy, st policy.State, method string, p map[string]any)
 // are named, and the one that codex was started in (measured).
 func execWrites(cfg config.Policy, st policy.State, sandbox map[string]any) string {
 	roots, _ := sandbox["writableRoots"].([]any)
-	o := oracle{cfg: cfg, st: st, workspace: st.Start}
-	for _, r := range append(roots, st.Start) {
+	o := oracle{cfg: cfg, st: st, workspace: st.StartFolder}
+	for _, r := range append(roots, st.StartFolder) {
 		if text, ok := r.(string); !ok || !o.writable(text) {
 			return fmt.Sprint(r)
 		}
@@ -323,8 +323,8 @@ func TestSequences(t *testing.T) {
 				st.Workspaces = append(st.Workspaces, one.Workspace)
 			}
 			d := p.Decide(m, st)
-			if d.NeedsDefaults && d.ReadFor != "" {
-				st.Defaults.Folder = d.ReadFor
+			if d.NeedsDefaults && d.ConfigCwd != "" {
+				st.Defaults.Cwd = d.ConfigCwd
 				d = p.Decide(m, st)
 			}
 			if d.Verdict == policy.Deny {
@@ -380,7 +380,7 @@ func TestSequences(t *testing.T) {
 }
 
 // verify does what the guard does with codex's answer.
-func verify(t *rapid.T, p *policy.Policy, is *effective, id string, sent *policy.Sent, st policy.State, verified map[string]*policy.Thread) {
+func verify(t *rapid.T, p *policy.Policy, is *effective, id string, sent *policy.SentSettings, st policy.State, verified map[string]*policy.Thread) {
 	delete(verified, id)
 	approval := json.RawMessage(`"` + is.approval + `"`)
 	if is.approval == "granular" {
@@ -400,7 +400,7 @@ func verify(t *rapid.T, p *policy.Policy, is *effective, id string, sent *policy
 	if p.Verify(sent, doc.Root(), st) != nil {
 		return
 	}
-	thread, err := policy.ThreadOf(sent, doc.Root(), st)
+	thread, err := policy.NewThread(sent, doc.Root(), st)
 	if err == nil {
 		verified[id] = thread
 	}

@@ -23,7 +23,7 @@ type Paths interface {
 type State struct {
 	// Start is the canonical folder the bridge was started in: codex's own, the
 	// workspace of a thread that names none, the base of relative paths.
-	Start string
+	StartFolder string
 	// Home is the user's home, canonical; "" unknown.
 	Home string
 	// Temps are the temporary folders that Codex lets commands write: /tmp and $TMPDIR.
@@ -33,7 +33,7 @@ type State struct {
 	CodexHome string
 	// Kept are the canonical places of what the policy itself rests on: the user's
 	// configuration file and the state folder.
-	Kept []string
+	Sensitive []string
 	// Programs are the canonical paths of programs that run outside of the sandbox, such as the
 	// bridge's own, and of the folders of PATH, in which Codex looks for programs.
 	Programs []string
@@ -53,56 +53,56 @@ type State struct {
 	// Thread is the verified thread that the message speaks of; nil when there is
 	// none. A change of policy makes every thread unverified.
 	Thread *Thread
-	// CodexWork reports that a tool call without a verified thread is work of Codex's own.
-	CodexWork bool
+	// CodexInternal reports that a tool call without a verified thread is work of Codex's own.
+	CodexInternal bool
 	// Forgotten reports that the client has opened the thread in which Codex asks, or the one whose subagent asks,
 	// and that it may take no turn any more.
-	Forgotten bool
+	ThreadRevoked bool
 	// Defaults is what codex's own configuration gives for fields left out; nil =
 	// unknown. Only thread/start insists on it; resume and fork use it when it is
 	// there.
 	Defaults *Defaults
 	// Stands is the canonical folder that the thread of a resume or fork stands in,
 	// as codex says; "" unknown.
-	Stands string
+	ThreadFolder string
 	// Opened is the canonical folder in which the thread of a resume or fork was opened. It is "" unless a turn has
 	// moved the thread since, and Codex has not loaded it.
-	Opened string
+	OpenedIn string
 	// Loaded is the permissions profile with which Codex has loaded the thread of a resume: empty if Codex has loaded the
 	// thread with another profile than a known one; nil if it has not loaded it (NotLoaded), or was not asked yet.
-	Loaded    *Fence
-	NotLoaded bool
+	LoadedProfile *Profile
+	NotLoaded     bool
 	// Unsubscribed reports that the client has sent thread/unsubscribe since, so that Codex may load the thread anew.
 	Unsubscribed bool
 	// Stored is the sandbox of the thread's last turn, of a resume or fork; nil: not
 	// asked for yet.
-	Stored *Stored
+	StoredSandbox *SandboxSettings
 	// Nowhere: codex knows no such thread, and will say so to a resume or fork.
-	Nowhere bool
-	Paths   Paths
+	UnknownThread bool
+	Paths         Paths
 	// Files are the paths that the item in question changes, as Codex has said; empty
 	// unknown.
 	Files []string
 	// Escalation is what the model's own call says of the command in question.
 	Escalation rules.Escalation
 	// Requested reports that this call surely asks to run outside of the sandbox.
-	Requested bool
+	EscalationRequested bool
 	// Agent is what an agent gets that the tool call in question starts; nil: unknown.
 	Agent *AgentSettings
 	// Unpinned reports that Codex was started without Policy.PinArgs.
 	Unpinned bool
 	// With are the policies that judge the message together, from the second round of Together on.
-	With []*Policy
+	Policies []*Policy
 	// Repositories may be nil: then a folder has no roots.
 	Repositories Repositories
 	// PolicyFiles may be nil: then no file of a workspace governs its threads.
 	PolicyFiles PolicyFiles
 }
 
-// Stored is what Codex has written down of a thread. Sandbox is a mode, "" if there is
+// SandboxSettings is what Codex has written down of a thread. Sandbox is a mode, "" if there is
 // none.
-type Stored struct {
-	Sandbox              string
+type SandboxSettings struct {
+	Mode                 string
 	Network              bool
 	NoTmpdir, NoSlashTmp bool // the temporary folders are not writable
 }
@@ -122,7 +122,7 @@ type Thread struct {
 	// Network, NoTmpdir and NoSlashTmp are those of that sandbox; see Stored.
 	Network, NoTmpdir, NoSlashTmp bool
 	// Reach is what that sandbox allows, by Reach; "" unknown.
-	Reach string
+	SandboxSummary string
 	// Approval is the approvalPolicy that Codex last said is in force; nil unknown.
 	Approval json.RawMessage
 	// Reviewer is the approvalsReviewer that Codex last said is in force; "" unknown.
@@ -132,7 +132,7 @@ type Thread struct {
 	Gated bool
 	// Reruns: an approval policy was in force since the thread was opened here under
 	// which an accept may let a command out. A turn may still run under it.
-	Reruns bool
+	RerunsOutside bool
 	// Rollout is codex's own file of the thread; "" unknown.
 	Rollout string
 	// Project is the folder whose own configuration, and that of the folders above it,
@@ -141,15 +141,15 @@ type Thread struct {
 	// Projects are the values of Project of all threads since the bridge started.
 	Projects []string
 	// Varied: the sandbox, the cwd, the approvals or the reviewer have changed since Codex has loaded the thread.
-	Varied bool
+	SettingsChanged bool
 	// Fence is the permissions profile that the thread's overlay defines.
-	Fence Fence
+	Profile Profile
 	// Roots are the writable roots that a turn or Codex's configuration has named, as Codex echoes them.
 	Roots []string
 	// Writable are the folders that its commands can write, or could since Codex has loaded it.
 	Writable []string
-	// Unfenced: the thread has workspace-write without that profile.
-	Unfenced bool
+	// LacksProfile: the thread has workspace-write without that profile.
+	LacksProfile bool
 }
 
 // DefaultRoots returns the canonical writable roots of Codex's configuration; nil if that is not known.
@@ -165,17 +165,17 @@ func (st State) DefaultRoots() (roots []string) {
 	return roots
 }
 
-// NowWritable returns the folders that Codex's last settings of the thread let its commands write, but for the
+// WritableFolders returns the folders that Codex's last settings of the thread let its commands write, but for the
 // temporary ones.
-func (t *Thread) NowWritable() []string {
+func (t *Thread) WritableFolders() []string {
 	if t.Sandbox != workspaceWrite.String() {
 		return nil
 	}
-	return slices.Concat([]string{t.Workspace}, t.Roots, t.Fence.Roots)
+	return slices.Concat([]string{t.Workspace}, t.Roots, t.Profile.Roots)
 }
 
-// ThreadOf is the thread of an answer that Verify found right.
-func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
+// NewThread returns the thread of an answer that Verify found right.
+func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) {
 	id, _ := result.Get("thread").Get("id").Text()
 	text, _ := result.Get("cwd").Text()
 	folder, err := st.canonical(text)
@@ -183,24 +183,24 @@ func ThreadOf(sent *Sent, result rpc.Value, st State) (*Thread, error) {
 	if id == "" || err != nil {
 		return nil, fmt.Errorf("the answer has no thread.id, or no cwd that can be judged")
 	}
-	if sent != nil && sent.Within != "" {
+	if sent != nil && sent.CwdWithin != "" {
 		// A turn had moved the cwd of a thread that was known before.
-		folder = sent.Within
+		folder = sent.CwdWithin
 	}
 	rollout, _ := result.Get("thread").Get("path").Text()
 	thread := inForce(result, result.Get("sandbox"))
 	thread.ID, thread.Workspace, thread.Cwd = id, folder, cwd
-	thread.Reruns, thread.Rollout, thread.Gated = Reruns(thread.Approval), rollout, sent.gated(st)
+	thread.RerunsOutside, thread.Rollout, thread.Gated = RerunsOutside(thread.Approval), rollout, sent.gated(st)
 	if sent != nil {
-		thread.Project, thread.Fence = sent.Project, sent.Fence
+		thread.Project, thread.Profile = sent.Project, sent.Profile
 	}
-	thread.Unfenced = unfenced(thread.Fence, result.Get("sandbox"), result.Get("activePermissionProfile"))
+	thread.LacksProfile = unfenced(thread.Profile, result.Get("sandbox"), result.Get("activePermissionProfile"))
 	return thread, nil
 }
 
-// Reach describes what an echoed sandbox or sandboxPolicy allows, in one line; "" unknown.
+// SummarizeSandbox describes what an echoed sandbox or sandboxPolicy allows, in one line; "" unknown.
 // Two sandboxes that differ in a member that Codex 0.169 has differ here.
-func Reach(sandbox, profile rpc.Value) string {
+func SummarizeSandbox(sandbox, profile rpc.Value) string {
 	if sandbox.Kind() != rpc.Object {
 		return ""
 	}

@@ -79,7 +79,7 @@ func (c *call) lower(asked level) (to level, rule, reason string) {
 // comes back from its file is not known yet; that is left to Verify.
 func (c *call) workspaceForbidden() bool {
 	if c.workspace == "" {
-		return c.row.starts || !c.row.opens || c.p.inProtected(c.st.Stands)
+		return c.row.starts || !c.row.opens || c.p.inProtected(c.st.ThreadFolder)
 	}
 	return !belowAny(c.allowed(), c.workspace) || c.p.inProtected(c.workspace)
 }

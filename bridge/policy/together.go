@@ -13,16 +13,16 @@ import (
 // maxRounds bounds how often several policies judge one message together.
 const maxRounds = 8
 
-// Together decides a message that several policies have to allow. first is the decision of policies[0] alone. The other
+// DecideTogether decides a message that several policies have to allow. first is the decision of policies[0] alone. The other
 // policies then judge what is left of the message, and all of them again until none changes it any more. So the message
 // is what each of them passes. Policies that are not enforced have no part in this.
 //
 // In the first round each policy judges by itself, so that a change names the policy that wants it. From the second
-// round on, State.With has a message define together what it defines as a whole, such as the trust in projects and the
+// round on, State.Policies has a message define together what it defines as a whole, such as the trust in projects and the
 // permissions profile. Policies that want different values of a field have the message denied.
 //
-// decide is Policy.Decide with what it turns out to need; with is for State.With.
-func Together(policies []*Policy, first Decision, decide func(p *Policy, m *rpc.Message, with []*Policy) Decision) Decision {
+// decide is Policy.Decide with what it turns out to need; with is for State.Policies.
+func DecideTogether(policies []*Policy, first Decision, decide func(p *Policy, m *rpc.Message, with []*Policy) Decision) Decision {
 	enforced := slices.DeleteFunc(slices.Clone(policies), func(p *Policy) bool { return p.mode != config.Enforce })
 	if first.Verdict == Deny || len(enforced) < 2 || enforced[0] != policies[0] {
 		return first
@@ -99,9 +99,9 @@ func contradiction(method string, changes []Change) *rpc.Error {
 			break
 		}
 	}
-	return Refused(rpc.CodeRefused, Refusal{
+	return NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: one.Rule, Field: one.Field, Origin: one.Origin, Reason: reason,
-		Mend: "make the policy files of the thread's folders allow one value in common; if the configuration has changed, open the thread again",
+		Hint: "make the policy files of the thread's folders allow one value in common; if the configuration has changed, open the thread again",
 	})
 }
 

@@ -59,25 +59,25 @@ func together(t tester, cfgs []config.Policy, m *rpc.Message, st policy.State) p
 	}
 	decide := func(p *policy.Policy, m *rpc.Message, with []*policy.Policy) policy.Decision {
 		st := st
-		st.With, st.Unpinned = with, true
+		st.Policies, st.Unpinned = with, true
 		d := p.Decide(m, st)
 		if d.NeedsDefaults {
 			read := *st.Defaults
-			read.Folder, st.Defaults = d.ReadFor, &read
+			read.Cwd, st.Defaults = d.ConfigCwd, &read
 			d = p.Decide(m, st)
 		}
 		return d
 	}
-	return policy.Together(policies, decide(policies[0], m, nil), decide)
+	return policy.DecideTogether(policies, decide(policies[0], m, nil), decide)
 }
 
 func drawTogetherState(t *rapid.T) policy.State {
 	st := drawState(t)
 	if rapid.Bool().Draw(t, "stored") {
-		st.Stored = &policy.Stored{Sandbox: "workspace-write", Network: true}
+		st.StoredSandbox = &policy.SandboxSettings{Mode: "workspace-write", Network: true}
 	}
 	if st.Thread != nil && rapid.Bool().Draw(t, "fenced") {
-		st.Thread.Fence = policy.Fence{On: true, Roots: []string{"/srv/out"}}
+		st.Thread.Profile = policy.Profile{Defined: true, Roots: []string{"/srv/out"}}
 	}
 	return st
 }
@@ -169,11 +169,11 @@ func TestContradictionNamesBothPolicies(t *testing.T) {
 	policies := []*policy.Policy{compile(t, low), compile(t, high)}
 	decide := func(p *policy.Policy, m *rpc.Message, with []*policy.Policy) policy.Decision {
 		st := state()
-		st.With = with
+		st.Policies = with
 		return p.Decide(m, st)
 	}
 	m := message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],"effort":"high"}}`)
-	d := policy.Together(policies, decide(policies[0], m, nil), decide)
+	d := policy.DecideTogether(policies, decide(policies[0], m, nil), decide)
 	const want = `turn/start: params.effort: policies that count for this thread contradict each other: "high" is not in policy.efforts [low]; ` +
 		`and then "low" is not in policy.efforts [high] (policy.efforts); make the policy files of the thread's folders allow one value in common; ` +
 		`if the configuration has changed, open the thread again`
@@ -190,7 +190,7 @@ func TestPoliciesAgreeInSpiteOfTheOrder(t *testing.T) {
 		a.Efforts, b.Efforts = []string{"low", "high"}, []string{"high", "low"}
 		st := state()
 		st.Thread = nil
-		st.Defaults = &policy.Defaults{Effort: "xhigh", Folder: "/code/proj"}
+		st.Defaults = &policy.Defaults{Effort: "xhigh", Cwd: "/code/proj"}
 		m := message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","sandbox":"read-only","approvalPolicy":"on-request","approvalsReviewer":"user"}}`)
 		d := together(t, []config.Policy{a, b}, m, st)
 		if d.Err != nil || !strings.Contains(string(d.Message), `"model_reasoning_effort":"low"`) {

@@ -11,9 +11,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// ToolUse is a tool call that Codex is about to run, as it describes it to a hook:
+// ToolCall is a tool call that Codex is about to run, as it describes it to a hook:
 // every call, also one that nobody is asked about.
-type ToolUse struct {
+type ToolCall struct {
 	ID    string    // of the call
 	Name  string    // Bash, apply_patch, mcp__SERVER__TOOL, a dynamic tool's own
 	Input rpc.Value // {"command": …} for Bash and apply_patch
@@ -30,7 +30,7 @@ type ToolUse struct {
 // Whether the command will leave the sandbox a hook does not tell (measured). A call
 // that does is asked about, and the rules for those are held to then; here counts
 // what the thread's sandbox is.
-func (p *Policy) DecideTool(t ToolUse, st State) Decision {
+func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 	const method = "hook/preToolUse"
 	var d Decision
 	var m rules.Match
@@ -76,7 +76,7 @@ func (p *Policy) DecideTool(t ToolUse, st State) Decision {
 func (st State) turned() string {
 	var folders []string
 	if st.Thread != nil {
-		folders = slices.Concat([]string{st.Thread.Workspace}, st.Thread.Fence.Roots, st.Thread.Roots, st.Thread.Writable)
+		folders = slices.Concat([]string{st.Thread.Workspace}, st.Thread.Profile.Roots, st.Thread.Roots, st.Thread.Writable)
 	}
 	for _, t := range st.Temps {
 		folders = append(folders, t.Path)
@@ -92,7 +92,7 @@ func (st State) turned() string {
 // toolLeaves is why a call leaves the sandbox that must not: where the policy forbids
 // it to all, which spares the person a question and tells the model why (of a question
 // that is declined it hears no reason: measured), and where Codex would not ask. line is what lineLeaves says.
-func (p *Policy) toolLeaves(t ToolUse, st State, line leave) leave {
+func (p *Policy) toolLeaves(t ToolCall, st State, line leave) leave {
 	text, _ := t.Input.Get("command").Text()
 	if line.leaves() && (!p.letsOut || !p.asks(st.Thread)) {
 		return line
@@ -122,8 +122,8 @@ const maxPatchPlaces = 4096
 
 // lineLeaves is why a shell command leaves the sandbox that names a file in policy.protected_paths to
 // change it. The sandbox itself protects those at the top of a workspace alone.
-func (p *Policy) lineLeaves(t ToolUse, st State) leave {
-	if t.Name != "Bash" || st.Thread == nil || st.Requested && st.Thread.Sandbox != fullAccess.String() {
+func (p *Policy) lineLeaves(t ToolCall, st State) leave {
+	if t.Name != "Bash" || st.Thread == nil || st.EscalationRequested && st.Thread.Sandbox != fullAccess.String() {
 		return leave{} // Codex asks about what surely runs outside of the sandbox
 	}
 	text, _ := t.Input.Get("command").Text()
@@ -236,7 +236,7 @@ func (p *Policy) asks(t *Thread) bool {
 	return t != nil && (string(t.Approval) == `"untrusted"` || p.gate && string(t.Approval) != `"never"`)
 }
 
-func (p *Policy) toolRuling(t ToolUse, st State) rules.Match {
+func (p *Policy) toolRuling(t ToolCall, st State) rules.Match {
 	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	escalation := rules.Sandboxed
 	if st.Thread == nil {

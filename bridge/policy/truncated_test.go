@@ -47,7 +47,7 @@ func TestTooManyChanges(t *testing.T) {
 				t.Errorf("%d in %s: %s %v", n, name, d.Verdict, d.Err)
 			}
 		}
-		asked := policy.Asked{Method: "mcpServer/elicitation/request", Params: value(t, `{"_meta":{"codex_approval_kind":"mcp_tool_call"}}`)}
+		asked := policy.ServerRequest{Method: "mcpServer/elicitation/request", Params: value(t, `{"_meta":{"codex_approval_kind":"mcp_tool_call"}}`)}
 		for name, line := range map[string]string{
 			"the answer":  `{"id":1,"result":{"action":"accept","k":1%s}}`,
 			"its content": `{"id":1,"result":{"action":"accept","content":{"k":1%s}}}`,

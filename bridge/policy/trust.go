@@ -71,7 +71,7 @@ func (c *call) projectTrust([]string) {
 	// The configuration of a project counts where the project is loaded, and only
 	// there.
 	d := c.st.Defaults
-	c.needs = c.needs || c.row.starts && d == nil || d != nil && d.Folder != c.readFor
+	c.needs = c.needs || c.row.starts && d == nil || d != nil && d.Cwd != c.readFor
 	levels, reason := c.trustLevels(folder)
 	if c.err != nil || levels.empty() {
 		return
@@ -86,11 +86,11 @@ func (c *call) opened() (folder string, ok bool) {
 	switch {
 	case c.err != nil:
 		return "", false
-	case named, c.m.Method == "thread/fork" && c.st.Thread != nil, c.st.Thread == nil && c.st.Opened != "": // see workspaceLeftOut
+	case named, c.m.Method == "thread/fork" && c.st.Thread != nil, c.st.Thread == nil && c.st.OpenedIn != "": // see workspaceLeftOut
 		return c.workspace, true
 	case !c.row.starts:
-		c.needsFolder = c.st.Stands == "" && !c.st.Nowhere && c.p.trust != trustCodex
-		return c.st.Stands, !c.needsFolder
+		c.needsFolder = c.st.ThreadFolder == "" && !c.st.UnknownThread && c.p.trust != trustCodex
+		return c.st.ThreadFolder, !c.needsFolder
 	case c.workspace == "" && c.p.trust != trustCodex:
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the folder that codex was started in is not known", "send a cwd")
 		return "", false
@@ -236,8 +236,8 @@ func (t *trustTable) json() json.RawMessage {
 	return append(out, '}')
 }
 
-// TrustMend is what the user can do to have the configuration of project loaded.
-func (p *Policy) TrustMend(project string, st State) string {
+// TrustHint is what the user can do to have the configuration of project loaded.
+func (p *Policy) TrustHint(project string, st State) string {
 	if p.trust == trustNever {
 		return `policy.project_trust is "never" in the configuration of codex-bridge: no project's own configuration counts. ` +
 			`With "user", those count that the user's own codex configuration trusts.`

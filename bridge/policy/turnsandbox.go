@@ -23,7 +23,7 @@ func (c *call) turnSandbox([]string) {
 		return
 	}
 	asked, ok := named(profile, profileNames[:])
-	if f, own := fenceNamed(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Fence.On {
+	if f, own := fenceNamed(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Profile.Defined {
 		asked = workspaceWrite
 		if to, _, _ := c.lower(asked); to == asked {
 			c.ownProfile = true
@@ -55,7 +55,7 @@ func (c *call) lowerFence(f fenceFlags) {
 		f.network = false
 		c.setField(field, quote(f.name()), ruleNetwork, "the network is not allowed")
 	}
-	if barred := c.barredRoot(c.st.Thread.Fence.Roots); f.roots && (barred != "" || len(c.st.Thread.Fence.Roots) == 0) {
+	if barred := c.barredRoot(c.st.Thread.Profile.Roots); f.roots && (barred != "" || len(c.st.Thread.Profile.Roots) == 0) {
 		f.roots = false
 		reason := "the thread has no writable roots of codex's configuration"
 		if barred != "" {
@@ -103,7 +103,7 @@ func (c *call) namesWorkspaceWrite() bool {
 // command could replace the inner one by a link.
 func (c *call) innerRoot() string {
 	t := c.st.Thread
-	if t == nil || t.Fence.On {
+	if t == nil || t.Profile.Defined {
 		return ""
 	}
 	roots := t.Roots

@@ -42,7 +42,7 @@ func TestQuestionsOfForgottenThread(t *testing.T) {
 		for _, forgotten := range []bool{false, true} {
 			st := state()
 			st.Escalation, st.Files = rules.Sandboxed, []string{"/code/proj/a"}
-			if st.Forgotten = forgotten; forgotten {
+			if st.ThreadRevoked = forgotten; forgotten {
 				st.Thread = nil
 			}
 			d := p.DecideRequest(test.method, value(t, test.params), st)
@@ -60,7 +60,7 @@ func TestQuestionsOfForgottenThread(t *testing.T) {
 			if want == "" {
 				want = test.answer
 			}
-			d = p.DecideAnswer(policy.Asked{Method: test.method, Params: value(t, test.params)}, m, st)
+			d = p.DecideAnswer(policy.ServerRequest{Method: test.method, Params: value(t, test.params)}, m, st)
 			if got := strings.TrimSpace(string(d.Message)); got != `{"id":1,"result":`+want+`}` || (d.Verdict == policy.Pass) != (test.want == "") {
 				t.Errorf("%s: %s becomes %s: %s", test.method, test.answer, got, d.Verdict)
 			}
@@ -78,11 +78,11 @@ func TestToolCallsOfThreadThatIsNotVerified(t *testing.T) {
 		}{
 			"verified":     {func(*policy.State) {}, false},
 			"not verified": {func(st *policy.State) { st.Thread = nil }, true},
-			"Codex's own":  {func(st *policy.State) { st.Thread, st.CodexWork = nil, true }, false},
+			"Codex's own":  {func(st *policy.State) { st.Thread, st.CodexInternal = nil, true }, false},
 		} {
 			st := state()
 			test.change(&st)
-			d := p.DecideTool(policy.ToolUse{Name: tool, Input: value(t, `{"command":"ls"}`), Cwd: "/code/proj"}, st)
+			d := p.DecideTool(policy.ToolCall{Name: tool, Input: value(t, `{"command":"ls"}`), Cwd: "/code/proj"}, st)
 			if got := d.Verdict == policy.Deny && strings.Contains(d.Err.Message, unverified); got != test.denied {
 				t.Errorf("%s, %s: %s %v", tool, name, d.Verdict, d.Err)
 			}

@@ -25,9 +25,9 @@ func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
 	}
 	if from := m.Name; !p.allowsModel(from) {
 		if p.model == "" {
-			return Model{}, Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, Refusal{
+			return Model{}, Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 				Method: method, Field: "params.model", Rule: ruleModels, Reason: fmt.Sprintf("%q is not in %s", from, p.modelList()),
-				Origin: p.place(ruleModels), Mend: "choose one of those, or add a plain name to the list to be put in its place",
+				Origin: p.place(ruleModels), Hint: "choose one of those, or add a plain name to the list to be put in its place",
 			})}
 		}
 		m.Name = p.model

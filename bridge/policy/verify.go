@@ -13,13 +13,13 @@ import (
 // is sent: on a loaded thread it ignores all of it (measured), the stored values
 // of a cold thread come back, and so does its own configuration.
 //
-// ThreadOf is the State.Thread of what follows.
-func (p *Policy) Verify(sent *Sent, result rpc.Value, st State) *rpc.Error {
+// NewThread returns the State.Thread of what follows.
+func (p *Policy) Verify(sent *SentSettings, result rpc.Value, st State) *rpc.Error {
 	if p.mode == config.Off {
 		return nil
 	}
 	if sent == nil {
-		sent = &Sent{}
+		sent = &SentSettings{}
 	}
 	e := echo{
 		p: p, st: st, method: sent.Method, at: "result.",
@@ -28,7 +28,7 @@ func (p *Policy) Verify(sent *Sent, result rpc.Value, st State) *rpc.Error {
 		model: result.Get("model"), effort: result.Get("reasoningEffort"), effortName: "reasoningEffort",
 		cwd: result.Get("cwd"), roots: result.Get("runtimeWorkspaceRoots"),
 	}
-	e.gated, e.fence = sent.gated(st), sent.Fence
+	e.gated, e.fence = sent.gated(st), sent.Profile
 	e.checkCwd(sent)
 	e.check()
 	e.compare(sent)
@@ -51,12 +51,12 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 		model: settings.Get("model"), effort: settings.Get("effort"), effortName: "effort",
 		cwd: settings.Get("cwd"),
 	}
-	sent := &Sent{}
+	sent := &SentSettings{}
 	if st.Thread == nil || st.Thread.Workspace == "" {
 		e.fail("cwd", "policy.mode", "this thread's policy has not been verified", nil, nil)
 		return e.err
 	}
-	sent.Within, e.gated, e.fence = st.Thread.Workspace, st.Thread.Gated, st.Thread.Fence
+	sent.CwdWithin, e.gated, e.fence = st.Thread.Workspace, st.Thread.Gated, st.Thread.Profile
 	e.checkCwd(sent)
 	e.check()
 	e.checkCollaboration(settings.Get("collaborationMode"))
@@ -72,7 +72,7 @@ type echo struct {
 	at     string // where the fields stand
 	err    *rpc.Error
 	gated  bool // the bridge asks in codex's place
-	fence  Fence
+	fence  Profile
 
 	approval, reviewer, sandbox, profile, model, effort, cwd, roots rpc.Value
 	sandboxName, effortName                                         string
@@ -88,9 +88,9 @@ func (e *echo) fail(field, rule, reason string, sent, echoed json.RawMessage) {
 		return
 	}
 	field = e.at + field
-	e.err = Refused(rpc.CodeNotVerified, Refusal{
+	e.err = NewRefusalError(rpc.CodeNotVerified, Refusal{
 		Method: e.method, Rule: rule, Reason: reason, Field: field, Origin: e.p.place(rule),
-		Mend: "start a new thread, or change the thread's settings", Sent: sent, Echoed: echoed,
+		Hint: "start a new thread, or change the thread's settings", Sent: sent, Echoed: echoed,
 	})
 }
 
@@ -99,22 +99,22 @@ func (e *echo) failValue(field, rule, reason string, v rpc.Value) {
 }
 
 // checkCwd finds the workspace: the cwd itself, or the one that it must lie in.
-func (e *echo) checkCwd(sent *Sent) {
+func (e *echo) checkCwd(sent *SentSettings) {
 	folder, err := e.st.canonical(textOf(e.cwd))
 	if err != nil {
 		e.failValue("cwd", ruleRoots, "the working folder can't be judged", e.cwd)
 		return
 	}
 	e.folder, e.workspace = folder, folder
-	if sent.Within != "" {
-		e.workspace = sent.Within
+	if sent.CwdWithin != "" {
+		e.workspace = sent.CwdWithin
 	}
 	e.allowed = e.p.allowed(e.st, e.workspace)
 	switch {
 	case sent.Workspace != "" && folder != sent.Workspace:
 		e.fail("cwd", ruleRoots, "codex works in another folder than was sent", quote(sent.Workspace), clone(e.cwd))
-	case sent.Within != "" && !e.reachable(folder):
-		e.fail("cwd", ruleRoots, "codex works outside the thread's workspace and the writable roots", quote(sent.Within), clone(e.cwd))
+	case sent.CwdWithin != "" && !e.reachable(folder):
+		e.fail("cwd", ruleRoots, "codex works outside the thread's workspace and the writable roots", quote(sent.CwdWithin), clone(e.cwd))
 	}
 }
 
@@ -173,7 +173,7 @@ func (e *echo) checkCollaboration(v rpc.Value) {
 }
 
 // compare holds the echo to what was sent: stricter will do, looser won't.
-func (e *echo) compare(sent *Sent) {
+func (e *echo) compare(sent *SentSettings) {
 	if sent.Approval != nil {
 		if d, err := rpc.ParseValue(sent.Approval); err != nil || looserApproval(d.Root(), e.approval) {
 			e.fail("approvalPolicy", ruleApproval, "codex asks less than was sent", sent.Approval, clone(e.approval))
@@ -186,23 +186,23 @@ func (e *echo) compare(sent *Sent) {
 		}
 	}
 	id := e.profile.Get("id")
-	if e.level() == workspaceWrite && (sent.Profile != "" && !id.Is(sent.Profile) || e.fence.On && !e.fenced(textOf(id))) {
-		e.fail("activePermissionProfile", ruleProtected, "commands could write what governs the thread", quote(sent.Profile), clone(e.profile))
+	if e.level() == workspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.fence.Defined && !e.fenced(textOf(id))) {
+		e.fail("activePermissionProfile", ruleProtected, "commands could write what governs the thread", quote(sent.ProfileName), clone(e.profile))
 	}
 	if asked, ok := levelOf(sent.Sandbox); ok && e.level() > asked {
 		e.fail(e.sandboxName, ruleSandbox, "codex's sandbox lets through more than was sent", quote(sent.Sandbox), clone(e.sandbox))
 	}
 }
 
-// VerifyFence returns an error if something in the folders of a thread has to be protected from its commands, and the
+// VerifyProfile returns an error if something in the folders of a thread has to be protected from its commands, and the
 // request that Codex answered with result defined no profile for that. A read-only thread needs the profile, too: a turn
 // may raise its sandbox. Unlike Verify, it is for the answer alone: Codex keeps the profile of a thread that it has loaded.
-func (p *Policy) VerifyFence(sent *Sent, result rpc.Value, st State) *rpc.Error {
-	workspace := sent.Within
+func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *rpc.Error {
+	workspace := sent.CwdWithin
 	if folder, err := st.canonical(textOf(result.Get("cwd"))); err == nil && workspace == "" {
 		workspace = folder
 	}
-	if p.mode != config.Enforce || sent.Fence.On || p.limit == readOnly || !usableWorkspace(st, workspace) {
+	if p.mode != config.Enforce || sent.Profile.Defined || p.limit == readOnly || !usableWorkspace(st, workspace) {
 		return nil
 	}
 	folders := []string{workspace}

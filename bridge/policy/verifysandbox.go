@@ -60,7 +60,7 @@ func (e *echo) checkWritable(v rpc.Value) {
 			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" may be written and is in none of the writable roots", v)
 			return
 		}
-		if e.st.inPath(path) || e.p.protects(e.allowed, path) || !e.fence.On && e.p.leadsToProtected(path) && !slices.Contains(e.allowed, path) { // the profile lists such folders itself
+		if e.st.inPath(path) || e.p.protects(e.allowed, path) || !e.fence.Defined && e.p.leadsToProtected(path) && !slices.Contains(e.allowed, path) { // the profile lists such folders itself
 			e.failValue(e.sandboxName+".writableRoots", ruleProtected, shown(r)+" may be written and is in a program or in one of policy.protected_paths", v)
 			return
 		}

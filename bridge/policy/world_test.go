@@ -106,15 +106,15 @@ func message(t testing.TB, line string) *rpc.Message {
 // state is the usual one: codex's configuration is empty, the thread verified.
 func state() policy.State {
 	return policy.State{
-		Start:     "/code/proj",
-		Home:      "/home/ada",
-		CodexHome: "/home/ada/.codex",
-		Kept:      []string{"/home/ada/.config/codex-bridge/config.toml", "/home/ada/.local/state/codex-bridge"},
-		Temps:     []policy.TempFolder{{Name: "/tmp", Path: "/tmp"}, {Name: "$TMPDIR", Path: "/var/tmp/t"}},
-		Thread:    &policy.Thread{ID: "T", Workspace: "/code/proj"},
-		Defaults:  &policy.Defaults{},
-		NotLoaded: true,
-		Paths:     disk,
+		StartFolder: "/code/proj",
+		Home:        "/home/ada",
+		CodexHome:   "/home/ada/.codex",
+		Sensitive:   []string{"/home/ada/.config/codex-bridge/config.toml", "/home/ada/.local/state/codex-bridge"},
+		Temps:       []policy.TempFolder{{Name: "/tmp", Path: "/tmp"}, {Name: "$TMPDIR", Path: "/var/tmp/t"}},
+		Thread:      &policy.Thread{ID: "T", Workspace: "/code/proj"},
+		Defaults:    &policy.Defaults{},
+		NotLoaded:   true,
+		Paths:       disk,
 		Repositories: repositories{
 			"/code/proj/sub":       {"/code/proj"},
 			"/code/proj/.vscode/x": {"/code/proj"},

@@ -35,7 +35,7 @@ func TestFoldersThatMessageMakesWritable(t *testing.T) {
 		{"thread/resume", `"cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/srv/lib"]`, []string{"/srv/lib"}},
 	} {
 		st := state()
-		st.Thread.Sandbox, st.Thread.Fence = "read-only", policy.Fence{On: true, Roots: []string{"/srv/own"}}
+		st.Thread.Sandbox, st.Thread.Profile = "read-only", policy.Profile{Defined: true, Roots: []string{"/srv/own"}}
 		d := p.Decide(message(t, `{"id":1,"method":"`+test.method+`","params":{"threadId":"T","input":[],`+test.params+`}}`), st)
 		if !slices.Equal(d.Writable, test.want) {
 			t.Errorf("%s %s makes %q writable, want %q", test.method, test.params, d.Writable, test.want)

@@ -29,7 +29,7 @@ func (b *bench) parse(int) error {
 	if err != nil {
 		return err
 	}
-	state := policy.State{Start: workspace, Home: "/home/person", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: asIs{},
+	state := policy.State{StartFolder: workspace, Home: "/home/person", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: asIs{},
 		Thread: &policy.Thread{ID: thread, Workspace: workspace}}
 	var parser rpc.Parser
 	m, err := parser.Message(longTurn, true)

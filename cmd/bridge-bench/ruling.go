@@ -34,7 +34,7 @@ func (b *bench) ruling(int) error {
 		return err
 	}
 	state := policy.State{
-		Start: workspace, Home: "/home/person", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: asIs{},
+		StartFolder: workspace, Home: "/home/person", Temps: []policy.TempFolder{{Name: "$TMPDIR", Path: "/tmp"}}, Paths: asIs{},
 		Thread: &policy.Thread{ID: thread, Workspace: workspace, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)},
 		Files:  []string{workspace + "/bridge/proxy.go"}, Escalation: rules.Sandboxed,
 	}

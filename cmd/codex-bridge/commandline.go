@@ -36,7 +36,7 @@ func applyArgsPolicy(cfg *config.Config, args []string, fromConfig int, record g
 		text = "policy (audit: not applied): would be removed from the command line"
 	}
 	for _, c := range d.Changes {
-		log.Warn(text, "flag", c.Flag, "reason", c.Reason, "rule", c.Rule, "from", origin(cfg, c.Rule), "hint", c.Mend)
+		log.Warn(text, "flag", c.Flag, "reason", c.Reason, "rule", c.Rule, "from", origin(cfg, c.Rule), "hint", c.Hint)
 	}
 	err = recordArgs(cfg, args, d, record)
 	switch {
@@ -72,7 +72,7 @@ func recordArgs(cfg *config.Config, args []string, d policy.ArgsDecision, record
 		entry.Rule, entry.Reason, entry.Origin = c.Rule, c.Reason, origin(cfg, c.Rule)
 	}
 	if d.Err != nil {
-		entry.Fields = append(entry.Fields, d.Err.What)
+		entry.Fields = append(entry.Fields, d.Err.Argument)
 		entry.Rule, entry.Reason, entry.Origin = d.Err.Rule, d.Err.Reason, origin(cfg, d.Err.Rule)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -82,7 +82,7 @@ func recordArgs(cfg *config.Config, args []string, d policy.ArgsDecision, record
 
 // describeRefusal returns the text of a refusal, with the file and line of its rule.
 func describeRefusal(cfg *config.Config, e *policy.ArgsError) string {
-	return fmt.Sprintf("%s: %s (%s, %s); %s", e.What, e.Reason, e.Rule, origin(cfg, e.Rule), e.Mend)
+	return fmt.Sprintf("%s: %s (%s, %s); %s", e.Argument, e.Reason, e.Rule, origin(cfg, e.Rule), e.Hint)
 }
 
 // origin returns the file and line that set a rule, or "default" for a built-in value.

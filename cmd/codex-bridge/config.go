@@ -64,7 +64,7 @@ func newGuard(cfg *config.Config, recorder guard.Recorder, log *slog.Logger) (*g
 	}
 	switch {
 	case err == nil:
-		world.Kept, world.Hidden = append(world.Kept, at), []string{at}
+		world.Sensitive, world.Hidden = append(world.Sensitive, at), []string{at}
 	case p.Mode() == config.Enforce:
 		return nil, fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
 	}
@@ -107,7 +107,7 @@ func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 	for _, one := range p.LinkedRoots(world) {
 		errs = append(errs, one)
 	}
-	for _, one := range p.Exposed(guard.Governing(cfg, world), world.Temps) {
+	for _, one := range p.CheckSensitivePaths(guard.Governing(cfg, world), world.Temps) {
 		errs = append(errs, one)
 	}
 	if p.Mode() == config.Enforce {
@@ -126,7 +126,7 @@ func socketFolder(world policy.State) (string, error) {
 	}
 	return hook.DefaultFolder(state, func(folder string) bool {
 		at, err := world.Paths.Canonical(folder)
-		return err != nil || world.Temporary(at)
+		return err != nil || world.OverlapsTemp(at)
 	}), nil
 }
 

@@ -165,7 +165,7 @@ func examineGate(cfg *config.Config) (finding, bool) {
 // examineCommands warns if other Codex commands run without the policy.
 func examineCommands(cfg *config.Config) (finding, bool) {
 	p, err := policy.New(cfg.Policy, cfg.Place)
-	if err != nil || p.Mode() != config.Enforce || !p.AllCommands() {
+	if err != nil || p.Mode() != config.Enforce || !p.AllowsAllCommands() {
 		return finding{}, false
 	}
 	return finding{"commands", warn, "codex exec and others, started through us, run without this policy: policy.commands is " +

@@ -40,7 +40,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	guard.AddPrograms(&world, configuredPrograms(cfg)...)
 	if folder, err := filepath.Abs(c.Workspace); err != nil {
 		return err
-	} else if world.Start, err = world.Paths.Canonical(folder); err != nil {
+	} else if world.StartFolder, err = world.Paths.Canonical(folder); err != nil {
 		return err
 	}
 	e := guard.New(p, world, guard.NoRecord, slog.New(slog.DiscardHandler)).Explain(m)

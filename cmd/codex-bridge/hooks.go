@@ -102,7 +102,7 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	plan := &inject.Plan{
 		Events: inject.SelectEvents(events, approval), IsIdle: h.isIdle, Timeout: time.Duration(cfg.Timeout), Status: hookStatus,
 	}
-	if h.guard.Policy().Gates() {
+	if h.guard.Policy().GateEnabled() {
 		plan.PersonTimeout = time.Duration(h.approvals().Timeout)
 	}
 	allow := cfg.OnFailure == "allow"
@@ -189,12 +189,12 @@ func (h *hooks) permits(ctx context.Context, call *hook.Call) bool {
 	return err == nil && h.guard.Permits(ctx, call.Thread(), call.TurnID, use, call.Payload)
 }
 
-func useOf(call *hook.Call) (policy.ToolUse, error) {
+func useOf(call *hook.Call) (policy.ToolCall, error) {
 	input, err := rpc.ParseValue(call.ToolInput)
 	if err != nil {
-		return policy.ToolUse{}, fmt.Errorf("the input of %s can't be read: %w", call.ToolName, err)
+		return policy.ToolCall{}, fmt.Errorf("the input of %s can't be read: %w", call.ToolName, err)
 	}
-	return policy.ToolUse{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd, Model: call.Model}, nil
+	return policy.ToolCall{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd, Model: call.Model}, nil
 }
 
 // client sends hook requests to the client, if it offered to answer them.

@@ -82,7 +82,7 @@ func status(err error) int {
 	var find *codex.FindError
 	var conf *config.Error
 	var refused *refusedArgs
-	var open *policy.ExposedError
+	var open *policy.SensitivePathError
 	var variable *guard.EnvFileError
 	switch {
 	case errors.As(err, &find):

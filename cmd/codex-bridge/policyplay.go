@@ -70,11 +70,11 @@ func (b *caseRunner) run(c *cases.Case) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("asked: %w", err)
 		}
-		situation.Asked = &policy.Asked{Method: asked.Method, Params: asked.Params}
+		situation.Asked = &policy.ServerRequest{Method: asked.Method, Params: asked.Params}
 	}
 	world := guard.WorldOf(p.cfg.Codex)
 	world.Programs, world.Links = nil, nil // a test does not depend on where this machine has its programs
-	world.Start = here.workspace
+	world.StartFolder = here.workspace
 	e := guard.New(p.policy, world, guard.NoRecord, slog.New(slog.DiscardHandler)).ExplainIn(m, situation)
 	return here.compare(c.Want, e.Decision)
 }

@@ -11,7 +11,7 @@ import (
 
 // Policy decides by the policy's rules, and logs the decision.
 type Policy interface {
-	Agent(ctx context.Context, use policy.AgentUse, session string, line []byte) policy.Decision
+	Agent(ctx context.Context, use policy.AgentRequest, session string, line []byte) policy.Decision
 }
 
 // Approver asks a person for a decision. why is the text that a rule shows to the person.
@@ -30,14 +30,14 @@ type Judge struct {
 
 // Decide returns the answer to an agent's request.
 func (j Judge) Decide(ctx context.Context, a Ask) Answer {
-	d := j.Policy.Agent(ctx, policy.AgentUse{Command: a.Command, Files: a.Files, Tool: a.Kind, Cwd: a.Cwd, Behind: a.Behind}, a.Child, a.Line)
+	d := j.Policy.Agent(ctx, policy.AgentRequest{Command: a.Command, Files: a.Files, Tool: a.Kind, Cwd: a.Cwd, OwnBridge: a.Behind}, a.Child, a.Line)
 	switch d.Verdict {
 	case policy.Deny:
 		return Answer{Reason: d.Err.Message}
 	case policy.Accept:
 		return Answer{Allow: true, Reason: "a rule allows it"}
 	}
-	answer := j.Person(ctx, a, d.Asked)
+	answer := j.Person(ctx, a, d.AskReason)
 	answer.Lasts, answer.Always = answer.Lasts && a.Behind, answer.Always && a.Behind
 	return answer
 }

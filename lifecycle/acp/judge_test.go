@@ -15,7 +15,7 @@ import (
 // says is a policy with a fixed decision.
 type says policy.Decision
 
-func (s says) Agent(context.Context, policy.AgentUse, string, []byte) policy.Decision {
+func (s says) Agent(context.Context, policy.AgentRequest, string, []byte) policy.Decision {
 	return policy.Decision(s)
 }
 
@@ -43,7 +43,7 @@ func TestDecide(t *testing.T) {
 	ask := acp.Ask{Child: "c", Agent: "a", Call: "1", Kind: "execute", Title: "List", Command: &command, Cwd: "/w"}
 	behind := ask
 	behind.Behind = true
-	person := says{Verdict: policy.Pass, Ask: true, Asked: "Look first."}
+	person := says{Verdict: policy.Pass, Ask: true, AskReason: "Look first."}
 	for _, test := range []struct {
 		name   string
 		policy says

@@ -56,7 +56,7 @@ type source struct {
 	items  []json.RawMessage
 	// resumed are the parameters with which the thread would be resumed; settings and sandbox are those that it had last.
 	resumed, settings rpc.Value
-	sandbox           policy.Stored
+	sandbox           policy.SandboxSettings
 }
 
 // answer answers the client. Whatever keeps the thread from being forked, it is resumed
@@ -163,8 +163,8 @@ func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	for _, name := range []string{"approvalPolicy", "approvalsReviewer"} {
 		keep(name, s.settings.Get(name))
 	}
-	if setting.IsSandbox(s.sandbox.Sandbox) && !namesSandbox(s.resumed) {
-		was["sandbox"] = encode(s.sandbox.Sandbox)
+	if setting.IsSandbox(s.sandbox.Mode) && !namesSandbox(s.resumed) {
+		was["sandbox"] = encode(s.sandbox.Mode)
 	}
 	if t := r.o.Thread(); t.On && t.ServiceName != "" {
 		was["serviceName"] = encode(t.ServiceName) // the instructions are in the history
@@ -197,7 +197,7 @@ func namesSandbox(p rpc.Value) bool {
 // narrow takes from the new thread the network and the temporary folders that the old one did not have: thread/start
 // has no field for them. It returns the new thread's sandbox, nil if that was as narrow before or the client has named it.
 func (r *fork) narrow(ctx context.Context, id string, has rpc.Value, s source) (json.RawMessage, error) {
-	if namesSandbox(r.m.Params) || !has.Get("type").Is("workspaceWrite") || s.sandbox.Sandbox != setting.WorkspaceWrite {
+	if namesSandbox(r.m.Params) || !has.Get("type").Is("workspaceWrite") || s.sandbox.Mode != setting.WorkspaceWrite {
 		return nil, nil
 	}
 	sandbox, changed := make(map[string]json.RawMessage), false

@@ -49,7 +49,7 @@ type Policy interface {
 	// Client returns the client's name and version.
 	Client() string
 	// Consents reports whether a server's tool may run without asking the person.
-	Consents(params rpc.Value, use policy.ToolUse) bool
+	Consents(params rpc.Value, use policy.ToolCall) bool
 }
 
 // Sessions returns facts about the threads of sessions.
@@ -129,7 +129,7 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 	if msg.Method == elicitation && !params.Get("_meta").Get("codex_approval_kind").Is("mcp_tool_call") {
 		return // the server's own question has no timeout
 	}
-	if msg.Method == userInput && !policy.AsksConsent(msg.Method, params) {
+	if msg.Method == userInput && !policy.IsApproval(msg.Method, params) {
 		return // a question of the model
 	}
 	if !f.enforces() {

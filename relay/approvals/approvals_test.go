@@ -46,7 +46,7 @@ escalation = "ask"
 	}
 	world := guard.World()
 	world.Programs, world.Links = nil, nil // the test binary is in a temporary folder
-	if world.Start, err = world.Paths.Canonical(t.TempDir()); err != nil {
+	if world.StartFolder, err = world.Paths.Canonical(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
@@ -60,7 +60,7 @@ escalation = "ask"
 	limiter := approvals.NewLimiter(func() time.Duration { return 0 }) // all within a minute
 	c := bridgetest.Start(t, g, approvals.New(approvals.Options{Approvals: current, Policy: g, Memory: memory, Limiter: limiter,
 		Sessions: fakeSessions{}, Record: log, Log: quiet}))
-	c.Bind("start", world.Start)
+	c.Bind("start", world.StartFolder)
 	text, err := os.ReadFile("../../testdata/sessions/" + session)
 	if err != nil {
 		t.Fatal(err)

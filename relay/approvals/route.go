@@ -67,7 +67,7 @@ func (f *Feature) answerForHost(ctx context.Context, msg *bridge.ServerMessage) 
 	params := msg.Root().Get("params")
 	server, _ := params.Get("serverName").Text()
 	tool, _ := params.Get("_meta").Get("tool_name").Text()
-	use := policy.ToolUse{Name: "mcp__" + server + "__" + tool, Input: params.Get("_meta").Get("tool_params")}
+	use := policy.ToolCall{Name: "mcp__" + server + "__" + tool, Input: params.Get("_meta").Get("tool_params")}
 	if !f.Policy.Consents(params, use) {
 		return false
 	}

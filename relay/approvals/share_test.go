@@ -54,7 +54,7 @@ func (j *fakePolicy) Sandbox(string, string) string { return "workspace-write" }
 
 func (j *fakePolicy) Session(thread string) string { return thread }
 
-func (j *fakePolicy) Consents(rpc.Value, policy.ToolUse) bool { return true }
+func (j *fakePolicy) Consents(rpc.Value, policy.ToolCall) bool { return true }
 
 func (j *fakePolicy) Remains(string, rpc.Value) bool { return true }
 func (j *fakePolicy) Stays(string, rpc.Value) bool {

@@ -150,7 +150,7 @@ func (s *assault) judge(answers []exchange) {
 // refusal looks at one refusal: it says which rule, why, and what to change.
 func (s *assault) refusal(method string, m editor.Message) {
 	s.t.Helper()
-	var data struct{ Method, Rule, Reason, Origin, Mend string }
+	var data struct{ Method, Rule, Reason, Origin, Hint string }
 	if m.Error == nil {
 		s.t.Errorf("%s: %s is answered with %.300s", s.name, method, m.Raw)
 		return
@@ -160,11 +160,11 @@ func (s *assault) refusal(method string, m editor.Message) {
 		s.t.Fatal(err)
 	}
 	if err := json.Unmarshal(m.Error.Data, &data); err != nil || m.Error.Code != -32010 ||
-		data.Method != name || data.Rule == "" || data.Reason == "" || data.Origin == "" || data.Mend == "" {
+		data.Method != name || data.Rule == "" || data.Reason == "" || data.Origin == "" || data.Hint == "" {
 		s.t.Errorf("%s: the client is told %s", s.name, m.Raw)
 		return
 	}
-	for _, part := range []string{data.Rule, data.Reason, data.Origin, data.Mend} {
+	for _, part := range []string{data.Rule, data.Reason, data.Origin, data.Hint} {
 		if !strings.Contains(m.Error.Message, part) {
 			s.t.Errorf("%s: the message %q does not say %q", s.name, m.Error.Message, part)
 		}

@@ -30,9 +30,9 @@ func (p *Policy) plain(d Decision, m *rpc.Message, check func(*rpc.Message) *sha
 	if wrong.Path != "" {
 		field += "." + wrong.Path
 	}
-	return Decision{Verdict: Deny, Err: Refused(rpc.CodeInvalidParams, Refusal{
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidParams, Refusal{
 		Method: subject, Rule: ruleShape, Field: field, Origin: p.place("policy.mode"),
-		Reason: fmt.Sprintf("it is %s where codex %s has %s", wrong.Found, methods.Measured, wrong.Want), Mend: "send it in the form of codex's JSON schema",
+		Reason: fmt.Sprintf("it is %s where codex %s has %s", wrong.Found, methods.Measured, wrong.Want), Hint: "send it in the form of codex's JSON schema",
 	})}
 }
 

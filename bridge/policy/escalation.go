@@ -232,7 +232,7 @@ func mayBe(name, kept string) bool {
 // without it alone, on a thread that has a sandbox.
 func (p *Policy) reach(l leave, st State) rules.Escalation {
 	t := st.Thread
-	if l.leaves() || t == nil || t.Reruns || t.Sandbox != modeNames[readOnly] && t.Sandbox != modeNames[workspaceWrite] {
+	if l.leaves() || t == nil || t.RerunsOutside || t.Sandbox != modeNames[readOnly] && t.Sandbox != modeNames[workspaceWrite] {
 		return rules.EscalationUnknown
 	}
 	if !approvalKeeps(t.Approval) {
@@ -274,19 +274,19 @@ func asksSandbox(t *Thread) bool {
 	return asks
 }
 
-// Reruns tells whether an accept under that approval policy may let a command out, as
+// RerunsOutside tells whether an accept under that approval policy may let a command out, as
 // it does under one that is not known.
-func Reruns(approval json.RawMessage) bool { return !approvalKeeps(approval) }
+func RerunsOutside(approval json.RawMessage) bool { return !approvalKeeps(approval) }
 
-// Remains tells whether what codex asks about would run in the sandbox, as far as is
+// RunsInSandbox tells whether what codex asks about would run in the sandbox, as far as is
 // known when it is asked.
-func (p *Policy) Remains(method string, params rpc.Value, st State) bool {
+func (p *Policy) RunsInSandbox(method string, params rpc.Value, st State) bool {
 	return !p.leaving(method, params, st).leaves()
 }
 
-// Stays tells whether an accept of what codex asks about keeps it in the sandbox, now
+// AcceptStaysInSandbox tells whether an accept of what codex asks about keeps it in the sandbox, now
 // and whatever becomes of it.
-func (p *Policy) Stays(method string, params rpc.Value, st State) bool {
+func (p *Policy) AcceptStaysInSandbox(method string, params rpc.Value, st State) bool {
 	at := p.leaving(method, params, st)
 	_, reach := p.ruling(method, params, st, at)
 	return !at.leaves() && reach == rules.Sandboxed && nothing(params.Get("networkApprovalContext"))

@@ -27,7 +27,7 @@ func TestAgentSettings(t *testing.T) {
 		"a role's model":       {tool: "spawn_agent", input: `{}`, models: []string{"a"}, agent: &policy.AgentSettings{Models: []string{"a", "b"}}, want: `the agent's "b"`},
 		"a role's effort":      {tool: "spawn_agent", input: `{}`, efforts: []string{"low"}, agent: &policy.AgentSettings{Efforts: []string{"max"}}, want: `the agent's "max"`},
 		"not known":            {tool: "spawn_agent", input: `{}`, models: []string{"a"}, want: "can't be told"},
-		"not to be read":       {tool: "spawn_agent", input: `{}`, efforts: []string{"low"}, agent: &policy.AgentSettings{Unknown: "why not"}, want: "the agent's model can't be told: why not"},
+		"not to be read":       {tool: "spawn_agent", input: `{}`, efforts: []string{"low"}, agent: &policy.AgentSettings{UnknownReason: "why not"}, want: "the agent's model can't be told: why not"},
 		"neither named":        {tool: "spawn_agent", input: `{}`, efforts: []string{"low"}, agent: &policy.AgentSettings{}},
 		"another thread":       {tool: "multi_agent_v1resume_agent", input: `{"id":"x","model":"b"}`, models: []string{"a"}, agent: &policy.AgentSettings{Models: []string{"a"}}},
 		"another thread's":     {tool: "multi_agent_v1resume_agent", input: `{"id":"x"}`, models: []string{"a"}, agent: &policy.AgentSettings{Models: []string{"b"}}, want: `the agent's "b"`},
@@ -48,7 +48,7 @@ func TestAgentSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := p.DecideTool(policy.ToolUse{Name: test.tool, Model: test.by, Input: input.Root()}, policy.State{Paths: disk, Agent: test.agent, Thread: &policy.Thread{}})
+			d := p.DecideTool(policy.ToolCall{Name: test.tool, Model: test.by, Input: input.Root()}, policy.State{Paths: disk, Agent: test.agent, Thread: &policy.Thread{}})
 			switch {
 			case test.want == "" && d.Verdict != policy.Pass:
 				t.Errorf("%s: %v", d.Verdict, d.Err)
@@ -83,7 +83,7 @@ func TestDecidePermission(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := p.DecidePermission(policy.ToolUse{Name: test.tool}); d.Verdict != test.want {
+			if d := p.DecidePermission(policy.ToolCall{Name: test.tool}); d.Verdict != test.want {
 				t.Errorf("%s, want %s", d.Verdict, test.want)
 			}
 		})

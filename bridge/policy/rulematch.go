@@ -13,8 +13,8 @@ const ruleRule = "policy.rule"
 // unread is a command line that nobody can read: every rule could mean it.
 const unread = "\x00"
 
-// Ruled tells whether there are rules.
-func (p *Policy) Ruled() bool { return p.rules != nil }
+// HasRules tells whether there are rules.
+func (p *Policy) HasRules() bool { return p.rules != nil }
 
 // ruling is what the rules say of what Codex asks about, and where an accept would
 // lead.
@@ -142,7 +142,7 @@ func (st State) changed(method string, params rpc.Value) []string {
 
 // ruledOut is the refusal of what a rule denies, with the answer that Codex gets.
 func (p *Policy) ruledOut(method string, m rules.Match) Decision {
-	r := Refusal{Method: method, Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String(), Mend: "change the rule, or do it by hand"}
+	r := Refusal{Method: method, Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String(), Hint: "change the rule, or do it by hand"}
 	if r.Reason == "" {
 		r.Reason = "a rule says " + m.Decision.String()
 	}
@@ -152,7 +152,7 @@ func (p *Policy) ruledOut(method string, m rules.Match) Decision {
 	if m.Why != "" {
 		r.Reason += " (" + m.Why + ")"
 	}
-	return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, r), Answer: refusal(method, r.Reason)}
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r), Answer: refusal(method, r.Reason)}
 }
 
 // refusal is the result by which a question of Codex is answered with no; nil where
@@ -198,8 +198,8 @@ func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
 	dirs := p.dirs(st, m.Params)
 	var match rules.Match
 	if runsCommand(m.Method) && m.Truncated() { // codex would read more words of it than are kept here
-		return Decision{Verdict: Deny, Err: Refused(rpc.CodeTooLarge, Refusal{
-			Method: m.Method, Rule: "codex.max_message", Field: "params", Reason: "the message has more values than are looked at", Mend: "send less",
+		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
+			Method: m.Method, Rule: "codex.max_message", Field: "params", Reason: "the message has more values than are looked at", Hint: "send less",
 		})}, true
 	}
 	switch m.Method {

@@ -41,17 +41,17 @@ func (p *Policy) refused(row methods.Row, verdict methods.Verdict, known bool) D
 	switch {
 	case verdict == methods.Ask:
 		r.Rule, r.Reason = key, "a person has to be asked about it, by a client that offers the hook permissionRequest or declares that it shows elicitations"
-		r.Mend = `declare it in initialize, as capabilities.bridge.hooks or capabilities.bridge.elicitations, or say "allow" or "deny"`
+		r.Hint = `declare it in initialize, as capabilities.bridge.hooks or capabilities.bridge.elicitations, or say "allow" or "deny"`
 	case override == "deny":
 		r.Rule, r.Reason = key, "the configuration denies it"
-		r.Mend = "take the line out, or say \"allow\""
+		r.Hint = "take the line out, or say \"allow\""
 	case !known:
 		r.Rule, r.Reason = ruleUnknown, "no method of codex "+methods.Measured+", and nobody has judged it"
-		r.Mend = "if you know what it does, set " + key + ` = "allow"`
+		r.Hint = "if you know what it does, set " + key + ` = "allow"`
 	default:
 		r.Rule, r.Reason = ruleMethods, row.Why
-		r.Mend = "it acts past the policy; to let it all the same, set " + key + ` = "allow"`
+		r.Hint = "it acts past the policy; to let it all the same, set " + key + ` = "allow"`
 	}
 	r.Origin = p.place(r.Rule)
-	return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, r)}
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r)}
 }

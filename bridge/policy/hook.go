@@ -8,10 +8,10 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Confine holds a command that may run to the thread's sandbox, where the user's own rules
+// ConfineCommand holds a command that may run to the thread's sandbox, where the user's own rules
 // for commands let it out: Codex asks nobody then (measured). Rewrite, and Message is the
 // input with which it stays; Deny where there is none.
-func (p *Policy) Confine(t ToolUse, st State, own *userrules.Set) Decision {
+func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set) Decision {
 	if st.unverified() {
 		return p.unverifiedCall("hook/preToolUse")
 	}
@@ -29,9 +29,9 @@ func (p *Policy) Confine(t ToolUse, st State, own *userrules.Set) Decision {
 			Field: "tool_input.command", Rule: ruleSandbox, Reason: v.Reason, Origin: p.origin(ruleSandbox), From: from, To: to,
 		}}}
 	}
-	return Decision{Verdict: Deny, Err: Refused(rpc.CodeRefused, Refusal{
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: "it may leave the sandbox without a question: " + v.Reason, Origin: p.place(ruleSandbox),
-		Mend: "do it by hand, or change that rule of yours for codex",
+		Hint: "do it by hand, or change that rule of yours for codex",
 	})}
 }
 

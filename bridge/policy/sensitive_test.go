@@ -41,7 +41,7 @@ func TestExposed(t *testing.T) {
 						want = test.want
 					}
 					got := ""
-					for _, one := range p.Exposed([]policy.Place{{Name: "the thing", Path: test.place, Hint: "move it"}}, test.temps) {
+					for _, one := range p.CheckSensitivePaths([]policy.SensitivePath{{Name: "the thing", Path: test.place, Hint: "move it"}}, test.temps) {
 						got += one.Error()
 					}
 					if diff := cmp.Diff(want, got); diff != "" {
@@ -65,7 +65,7 @@ func TestFolderThatLeadsElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	use := policy.ToolUse{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}
+	use := policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}
 	for path, verdict := range map[string]policy.Verdict{"/tmp": policy.Pass, "/home/ada/tmpfile": policy.Deny} {
 		st := state()
 		st.Escalation = rules.Sandboxed
@@ -73,7 +73,7 @@ func TestFolderThatLeadsElsewhere(t *testing.T) {
 		if d := p.DecideTool(use, st); d.Verdict != verdict {
 			t.Errorf("%s: %v, %v", path, d.Verdict, d.Err)
 		}
-		tool := policy.ToolUse{Name: "mcp__server__tool", Input: input.Root()}
+		tool := policy.ToolCall{Name: "mcp__server__tool", Input: input.Root()}
 		if d := p.DecideTool(tool, st); d.Verdict != policy.Pass {
 			t.Errorf("%s, a server's tool: %v, %v", path, d.Verdict, d.Err)
 		}

@@ -191,24 +191,24 @@ func TestAnswerToRequestWithoutProfile(t *testing.T) {
 		protected []string
 		mode      config.Mode
 		sandbox   string
-		sent      policy.Sent
+		sent      policy.SentSettings
 		result    string
 		refused   bool
 	}{
-		"protected":                 {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{}, here, true},
-		"not enforced":              {[]string{".vscode"}, config.Audit, "workspace-write", policy.Sent{}, here, false},
-		"read-only":                 {[]string{".vscode"}, config.Enforce, "read-only", policy.Sent{}, here, false},
-		"with a profile":            {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{Fence: policy.Fence{On: true}}, here, false},
-		"never writable":            {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{}, home, false},
-		"in its workspace, moved":   {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{Within: "/code/proj"}, home, true},
-		"no folder":                 {[]string{".vscode"}, config.Enforce, "workspace-write", policy.Sent{}, `{}`, false},
-		"nothing protected":         {nil, config.Enforce, "workspace-write", policy.Sent{}, here, false},
-		"protected in another root": {nil, config.Enforce, "workspace-write", policy.Sent{}, `{"cwd":"/code/proj","runtimeWorkspaceRoots":["/srv/out","relative"]}`, true},
+		"protected":                 {[]string{".vscode"}, config.Enforce, "workspace-write", policy.SentSettings{}, here, true},
+		"not enforced":              {[]string{".vscode"}, config.Audit, "workspace-write", policy.SentSettings{}, here, false},
+		"read-only":                 {[]string{".vscode"}, config.Enforce, "read-only", policy.SentSettings{}, here, false},
+		"with a profile":            {[]string{".vscode"}, config.Enforce, "workspace-write", policy.SentSettings{Profile: policy.Profile{Defined: true}}, here, false},
+		"never writable":            {[]string{".vscode"}, config.Enforce, "workspace-write", policy.SentSettings{}, home, false},
+		"in its workspace, moved":   {[]string{".vscode"}, config.Enforce, "workspace-write", policy.SentSettings{CwdWithin: "/code/proj"}, home, true},
+		"no folder":                 {[]string{".vscode"}, config.Enforce, "workspace-write", policy.SentSettings{}, `{}`, false},
+		"nothing protected":         {nil, config.Enforce, "workspace-write", policy.SentSettings{}, here, false},
+		"protected in another root": {nil, config.Enforce, "workspace-write", policy.SentSettings{}, `{"cwd":"/code/proj","runtimeWorkspaceRoots":["/srv/out","relative"]}`, true},
 	} {
 		cfg, st := contract(), state()
 		cfg.ProtectedPaths, cfg.Mode, cfg.Sandbox = test.protected, test.mode, test.sandbox
 		st.PolicyFiles = policyFiles{"/srv/out": {"/srv/out/.codex-bridge.toml"}}
-		if err := compile(t, cfg).VerifyFence(&test.sent, value(t, test.result), st); (err != nil) != test.refused {
+		if err := compile(t, cfg).VerifyProfile(&test.sent, value(t, test.result), st); (err != nil) != test.refused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// Place is a file or folder on which the policy rests.
-type Place struct {
+// SensitivePath is a file or folder on which the policy rests.
+type SensitivePath struct {
 	Name string // for people, such as "the state folder"
 	Path string // canonical
 	Hint string // how the user moves it
@@ -24,16 +24,16 @@ type TempFolder struct {
 	Relative bool
 }
 
-// ExposedError reports a place on which the policy rests and that sandboxed commands can write.
-type ExposedError struct {
-	Place Place
-	Temp  TempFolder
+// SensitivePathError reports a place on which the policy rests and that sandboxed commands can write.
+type SensitivePathError struct {
+	Sensitive SensitivePath
+	Temp      TempFolder
 }
 
-func (e *ExposedError) Error() string { return e.Problem() + "; " + e.Hint() }
+func (e *SensitivePathError) Error() string { return e.Problem() + "; " + e.Hint() }
 
 // Problem names the place and the temporary folder that it overlaps.
-func (e *ExposedError) Problem() string {
+func (e *SensitivePathError) Problem() string {
 	temp := e.Temp.Name
 	if e.Temp.Relative {
 		return temp + " is a relative path, which Codex sees from the folder of each command and lets sandboxed commands write"
@@ -41,38 +41,38 @@ func (e *ExposedError) Problem() string {
 	if temp != e.Temp.Path {
 		temp += " (" + e.Temp.Path + ")"
 	}
-	if within(strings.ToLower(e.Temp.Path), strings.ToLower(e.Place.Path)) {
-		return fmt.Sprintf("%s %s is in %s, where Codex lets sandboxed commands write", e.Place.Name, e.Place.Path, temp)
+	if within(strings.ToLower(e.Temp.Path), strings.ToLower(e.Sensitive.Path)) {
+		return fmt.Sprintf("%s %s is in %s, where Codex lets sandboxed commands write", e.Sensitive.Name, e.Sensitive.Path, temp)
 	}
-	return fmt.Sprintf("%s %s holds %s, where Codex lets sandboxed commands write", e.Place.Name, e.Place.Path, temp)
+	return fmt.Sprintf("%s %s holds %s, where Codex lets sandboxed commands write", e.Sensitive.Name, e.Sensitive.Path, temp)
 }
 
 // Hint returns how to fix it.
-func (e *ExposedError) Hint() string {
+func (e *SensitivePathError) Hint() string {
 	if e.Temp.Relative {
 		return "set " + e.Temp.Name[1:] + " to an absolute path, or unset it"
 	}
 	if e.Temp.Name != "/tmp" {
-		return e.Place.Hint + ", or set " + e.Temp.Name[1:] + " to another folder"
+		return e.Sensitive.Hint + ", or set " + e.Temp.Name[1:] + " to another folder"
 	}
-	return e.Place.Hint
+	return e.Sensitive.Hint
 }
 
-// Exposed returns what sandboxed commands could write of the places, because it overlaps a temporary
+// CheckSensitivePaths returns what sandboxed commands could write of the places, because it overlaps a temporary
 // folder: nothing unless the policy is enforced and lets some thread write.
-func (p *Policy) Exposed(places []Place, temps []TempFolder) []*ExposedError {
+func (p *Policy) CheckSensitivePaths(places []SensitivePath, temps []TempFolder) []*SensitivePathError {
 	if p.mode != config.Enforce || p.limit == readOnly {
 		return nil
 	}
-	var out []*ExposedError
+	var out []*SensitivePathError
 	for _, temp := range temps {
 		if temp.Relative {
-			out = append(out, &ExposedError{Temp: temp})
+			out = append(out, &SensitivePathError{Temp: temp})
 		}
 	}
 	for _, place := range places {
 		if i := slices.IndexFunc(temps, func(t TempFolder) bool { return !t.Relative && t.overlaps(place.Path) }); i >= 0 {
-			out = append(out, &ExposedError{place, temps[i]})
+			out = append(out, &SensitivePathError{place, temps[i]})
 		}
 	}
 	return out
@@ -84,7 +84,7 @@ func (t TempFolder) overlaps(path string) bool {
 	return overlap(strings.ToLower(t.Path), strings.ToLower(path))
 }
 
-// Temporary reports whether a canonical path overlaps a temporary folder of Codex's.
-func (st State) Temporary(path string) bool {
+// OverlapsTemp reports whether a canonical path overlaps a temporary folder of Codex's.
+func (st State) OverlapsTemp(path string) bool {
 	return slices.ContainsFunc(st.Temps, func(t TempFolder) bool { return t.overlaps(path) })
 }

@@ -59,9 +59,9 @@ func fenceNamed(name string) (f fenceFlags, ok bool) {
 	return f, ok && rest == ""
 }
 
-// Fence is the profile that a thread's overlay defines. The zero Fence defines none.
-type Fence struct {
-	On        bool
+// Profile is the profile that a thread's overlay defines. The zero Fence defines none.
+type Profile struct {
+	Defined   bool
 	Roots     []string   // writable roots of Codex's own configuration, in the variant "-roots"
 	Protected [][]string // policy.protected_paths by segment, which Codex mounts read-only
 	// Entries are the access of commands by path, in the form of Codex's table: "read", "write", "deny", or an object of
@@ -70,7 +70,7 @@ type Fence struct {
 }
 
 // covers reports whether the profile protects all that needed does.
-func (f Fence) covers(needed Fence) bool {
+func (f Profile) covers(needed Profile) bool {
 	return coversEntries(f.Entries, needed.Entries)
 }
 
@@ -99,8 +99,8 @@ func coversEntries[V any](has, needed map[string]V) bool {
 }
 
 // equal reports whether two profiles are the same.
-func (f Fence) equal(other Fence) bool {
-	return f.On == other.On && reflect.DeepEqual(f.Entries, other.Entries) && slices.Equal(f.Roots, other.Roots)
+func (f Profile) equal(other Profile) bool {
+	return f.Defined == other.Defined && reflect.DeepEqual(f.Entries, other.Entries) && slices.Equal(f.Roots, other.Roots)
 }
 
 // fence defines the profile for a thread that is opened, and puts it in the place of
@@ -111,13 +111,13 @@ func (c *call) fence([]string) {
 		return
 	}
 	c.defineFence()
-	if c.m.Method == "thread/resume" && c.sent.Fence.On && c.st.Loaded == nil && !c.st.NotLoaded {
+	if c.m.Method == "thread/resume" && c.sent.Profile.Defined && c.st.LoadedProfile == nil && !c.st.NotLoaded {
 		c.needsLoaded = true
 		return
 	}
 	// Measured: Codex ignores the overlay of a loaded thread, unless the client has unsubscribed from it.
-	loaded := c.st.Loaded != nil && c.m.Method == "thread/resume"
-	if loaded && !c.keepFence() || !c.sent.Fence.On {
+	loaded := c.st.LoadedProfile != nil && c.m.Method == "thread/resume"
+	if loaded && !c.keepFence() || !c.sent.Profile.Defined {
 		return
 	}
 	stays := loaded && !c.st.Unsubscribed // in the sandbox that it has
@@ -125,21 +125,21 @@ func (c *call) fence([]string) {
 	to := c.level
 	switch d := c.st.Defaults; {
 	case c.sent.Sandbox != "":
-	case !c.row.starts && c.st.Stored == nil && !(stays && c.hasSandbox()):
+	case !c.row.starts && c.st.StoredSandbox == nil && !(stays && c.hasSandbox()):
 		c.needsStored = true
 		return
-	case !c.row.starts && (stays && c.hasSandbox() || c.st.Stored.Sandbox != ""):
+	case !c.row.starts && (stays && c.hasSandbox() || c.st.StoredSandbox.Mode != ""):
 		// Measured: with profiles in the overlay Codex restores no sandbox by itself.
-		var stored Stored
+		var stored SandboxSettings
 		switch {
 		case stays && c.hasSandbox():
 			stored = c.st.Thread.stored()
 		case c.hasSandbox():
-			stored = c.st.Stored.Lower(c.st.Thread.stored())
+			stored = c.st.StoredSandbox.Intersect(c.st.Thread.stored())
 		default:
-			stored = *c.st.Stored
+			stored = *c.st.StoredSandbox
 		}
-		to, _ = levelOf(stored.Sandbox)
+		to, _ = levelOf(stored.Mode)
 		f.network, f.noTmpdir, f.noSlashTmp = stored.Network, stored.NoTmpdir, stored.NoSlashTmp
 	case d == nil:
 		c.needs = true
@@ -156,11 +156,11 @@ func (c *call) fence([]string) {
 			f = fenceFlags{network: d.Network, noTmpdir: d.NoTmpdir, noSlashTmp: d.NoSlashTmp, roots: true}
 		}
 		f.network = f.network && c.p.network
-		f.roots = f.roots && len(c.sent.Fence.Roots) > 0 && c.barredRoot(c.sent.Fence.Roots) == ""
+		f.roots = f.roots && len(c.sent.Profile.Roots) > 0 && c.barredRoot(c.sent.Profile.Roots) == ""
 		c.putFence(f, "sandbox")
 		c.sent.Sandbox = to.String()
 		if !stays {
-			c.sent.Profile = f.name()
+			c.sent.ProfileName = f.name()
 		}
 	}
 }
@@ -171,9 +171,9 @@ func (c *call) hasSandbox() bool { return c.st.Thread != nil && c.st.Thread.Sand
 // keepFence gives a thread that Codex has loaded the profile that it has. It returns false if the profile protects less
 // than is needed now, or if Codex may load the thread anew, with another one.
 func (c *call) keepFence() bool {
-	has, needed := *c.st.Loaded, c.sent.Fence
+	has, needed := *c.st.LoadedProfile, c.sent.Profile
 	if has.covers(needed) && (!c.st.Unsubscribed || has.equal(needed)) {
-		c.sent.Fence = has
+		c.sent.Profile = has
 		return true
 	}
 	if c.st.Defaults == nil { // what is needed depends on them
@@ -190,10 +190,10 @@ func (c *call) opensIn() string {
 	switch t := c.st.Thread; {
 	case c.workspace != "":
 		return c.workspace
-	case t != nil && c.st.Loaded != nil && !c.row.starts:
+	case t != nil && c.st.LoadedProfile != nil && !c.row.starts:
 		return t.Workspace // Codex may be in another folder, where a turn has moved it
 	}
-	return c.st.Stands
+	return c.st.ThreadFolder
 }
 
 // protects reports whether commands can't write one of policy.protected_paths at the top of the
@@ -203,7 +203,7 @@ func (t *Thread) protects(kept []string) bool {
 	case readOnly.String():
 		return true
 	case workspaceWrite.String():
-		return governs(kept[0]) || t.Fence.On && !t.Unfenced && slices.ContainsFunc(t.Fence.Protected, func(p []string) bool { return slices.Equal(p, kept) })
+		return governs(kept[0]) || t.Profile.Defined && !t.LacksProfile && slices.ContainsFunc(t.Profile.Protected, func(p []string) bool { return slices.Equal(p, kept) })
 	}
 	return false
 }
@@ -241,7 +241,7 @@ func (c *call) defineFence() {
 	if c.st.Defaults == nil && c.row.starts {
 		c.needs = true
 	}
-	c.sent.Fence = Fence{On: true, Roots: roots, Protected: c.p.protected, Entries: entries}
+	c.sent.Profile = Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries}
 	c.wanted = append(c.wanted, want{
 		key: permissionsKey, raw: c.p.fenceTable(entries, roots), rule: ruleProtected,
 		reason: "commands must not write what governs the thread",
@@ -336,8 +336,8 @@ func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
 	}
 	if st.PolicyFiles != nil {
 		governed := slices.Clone(folders)
-		if st.Start != "" { // its policy file counts in every thread
-			governed = append(governed, st.Start)
+		if st.StartFolder != "" { // its policy file counts in every thread
+			governed = append(governed, st.StartFolder)
 		}
 		for _, folder := range governed {
 			reads = append(reads, st.PolicyFiles.PolicyFiles(folder)...)
@@ -456,7 +456,7 @@ func (c *call) putFence(f fenceFlags, field string) {
 // names it where the thread's stored workspace-write came back without it.
 func (c *call) fenceTurn([]string) {
 	t := c.st.Thread
-	if t == nil || !t.Fence.On {
+	if t == nil || !t.Profile.Defined {
 		return
 	}
 	switch {
@@ -466,20 +466,20 @@ func (c *call) fenceTurn([]string) {
 		for _, root := range c.writable {
 			switch {
 			case within(t.Workspace, root):
-			case withinAny(t.Fence.Roots, root):
+			case withinAny(t.Profile.Roots, root):
 				f.roots = true
 			default:
 				c.note("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleProtected,
 					root+" can't be made writable in a turn of this thread, whose sandbox protects what governs it; name it in sandbox_workspace_write.writable_roots of codex's configuration, or open a thread there")
 			}
 		}
-		if barred := c.barredRoot(t.Fence.Roots); f.roots && barred != "" {
+		if barred := c.barredRoot(t.Profile.Roots); f.roots && barred != "" {
 			f.roots = false
 			c.note("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleRoots,
 				"the thread's profile would make "+barred+" writable, too, which is not allowed")
 		}
 		c.putFence(f, "sandboxPolicy")
-	case t.Unfenced && nothing(c.params.Get("sandboxPolicy")) && nothing(c.params.Get(permissionsKey)):
+	case t.LacksProfile && nothing(c.params.Get("sandboxPolicy")) && nothing(c.params.Get(permissionsKey)):
 		c.putFence(fenceFlags{}, "sandboxPolicy")
 	}
 }
@@ -488,18 +488,18 @@ func (c *call) fenceTurn([]string) {
 func (e *echo) fenced(id string) bool {
 	f, ok := fenceNamed(id)
 	extends := e.profile.Get("extends")
-	return ok && e.fence.On && (extends.Is(profileNames[workspaceWrite]) || extends.Is(fenceName)) && (!f.network || e.p.network)
+	return ok && e.fence.Defined && (extends.Is(profileNames[workspaceWrite]) || extends.Is(fenceName)) && (!f.network || e.p.network)
 }
 
-// Unfenced tells whether a thread that has the profile runs without it, by its settings.
-func Unfenced(fence Fence, settings rpc.Value) bool {
+// LacksProfile tells whether a thread that has the profile runs without it, by its settings.
+func LacksProfile(fence Profile, settings rpc.Value) bool {
 	return unfenced(fence, settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile"))
 }
 
 // unfenced tells whether a thread that has the profile runs without it.
-func unfenced(fence Fence, sandbox, profile rpc.Value) bool {
+func unfenced(fence Profile, sandbox, profile rpc.Value) bool {
 	_, ok := fenceNamed(textOf(profile.Get("id")))
-	return fence.On && !ok && SandboxMode(sandbox) == workspaceWrite.String()
+	return fence.Defined && !ok && SandboxMode(sandbox) == workspaceWrite.String()
 }
 
 func textOf(v rpc.Value) string {

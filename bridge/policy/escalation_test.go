@@ -28,7 +28,7 @@ func TestRerunsAreNotAllowedByRules(t *testing.T) {
 		stays  bool
 	}{
 		{"on-request", policy.Thread{Approval: json.RawMessage(`"on-request"`)}, true},
-		{"on-request now, untrusted before", policy.Thread{Approval: json.RawMessage(`"on-request"`), Reruns: true}, false},
+		{"on-request now, untrusted before", policy.Thread{Approval: json.RawMessage(`"on-request"`), RerunsOutside: true}, false},
 		{"untrusted", policy.Thread{Approval: json.RawMessage(`"untrusted"`)}, false},
 		{"granular that asks", policy.Thread{Approval: json.RawMessage(`{"granular":{"sandbox_approval":true}}`)}, false},
 		{"granular that does not", policy.Thread{Approval: json.RawMessage(`{"granular":{"sandbox_approval":false}}`)}, true},
@@ -37,7 +37,7 @@ func TestRerunsAreNotAllowedByRules(t *testing.T) {
 		st.Escalation = rules.Sandboxed
 		st.Thread = &test.thread
 		st.Thread.ID, st.Thread.Workspace, st.Thread.Sandbox = "T", "/code/proj", "workspace-write"
-		if got := p.Stays(commandQuestion, params, st); got != test.stays {
+		if got := p.AcceptStaysInSandbox(commandQuestion, params, st); got != test.stays {
 			t.Errorf("%s: stays %v, want %v", test.name, got, test.stays)
 		}
 		if got := p.DecideRequest(commandQuestion, params, st).Verdict == policy.Accept; got != test.stays {
@@ -45,7 +45,7 @@ func TestRerunsAreNotAllowedByRules(t *testing.T) {
 		}
 	}
 	for approval, want := range map[string]bool{`"on-request"`: false, `"never"`: false, `"untrusted"`: true, `{"granular":{}}`: true, `"other"`: true, `{`: true} {
-		if got := policy.Reruns(json.RawMessage(approval)); got != want {
+		if got := policy.RerunsOutside(json.RawMessage(approval)); got != want {
 			t.Errorf("%s: reruns %v, want %v", approval, got, want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestQuestionsUnderSandboxApproval(t *testing.T) {
 		st.Escalation = rules.Sandboxed
 		st.Thread.Approval = json.RawMessage(test.approval)
 		params := value(t, `{"threadId":"T","command":"make","reason":`+strconv.Quote(test.reason)+`}`)
-		if got := p.Remains(commandQuestion, params, st); got != test.remains {
+		if got := p.RunsInSandbox(commandQuestion, params, st); got != test.remains {
 			t.Errorf("%s, %q: remains %v, want %v", test.approval, test.reason, got, test.remains)
 		}
 	}
@@ -97,7 +97,7 @@ func TestPatchesOfGoverningFiles(t *testing.T) {
 		st.Thread.Sandbox = "danger-full-access"
 		st.Files = []string{"/home/ada/other", path}
 		params := value(t, `{"threadId":"T","itemId":"i"}`)
-		if got := p.Remains(fileQuestion, params, st); got != remains {
+		if got := p.RunsInSandbox(fileQuestion, params, st); got != remains {
 			t.Errorf("%s: remains %v, want %v", path, got, remains)
 		}
 		d := p.DecideRequest(fileQuestion, params, st)
@@ -105,7 +105,7 @@ func TestPatchesOfGoverningFiles(t *testing.T) {
 			t.Errorf("%s: %+v", path, d)
 		}
 		legacy := value(t, `{"fileChanges":{`+strconv.Quote(path)+`:{"type":"add","content":""}}}`)
-		if got := p.Remains("applyPatchApproval", legacy, st); got != remains {
+		if got := p.RunsInSandbox("applyPatchApproval", legacy, st); got != remains {
 			t.Errorf("%s, legacy: remains %v, want %v", path, got, remains)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // arguments: from roles, from Codex's configuration, or from its own last turn.
 type AgentSettings struct {
 	Models, Efforts []string
-	Unknown         string // why they can't be told; "" they are known
+	UnknownReason   string // why they can't be told; "" they are known
 }
 
 // SpawnsAgent and ResumesAgent report whether a call of that name starts an agent. A hook
@@ -28,13 +28,13 @@ func isTool(name, tool string) bool {
 // modelRefused checks the model that makes the call. The model of a thread is checked when the
 // thread is opened and in each turn; work of Codex's own has models of its own. Measured: the
 // agent that writes memories has neither the model of a thread nor that of the configuration.
-func (p *Policy) modelRefused(t ToolUse) *rpc.Error {
+func (p *Policy) modelRefused(t ToolCall) *rpc.Error {
 	if t.Model == "" || p.models == nil || p.allowsModel(t.Model) {
 		return nil
 	}
-	return Refused(rpc.CodeRefused, Refusal{
+	return NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: "hook/preToolUse", Field: "model", Rule: ruleModels, Origin: p.place(ruleModels),
-		Reason: "the call is made by " + string(quote(t.Model)) + ", which is not in " + p.modelList(), Mend: "name an allowed model for this work in Codex's configuration, or add this one to policy.models",
+		Reason: "the call is made by " + string(quote(t.Model)) + ", which is not in " + p.modelList(), Hint: "name an allowed model for this work in Codex's configuration, or add this one to policy.models",
 	})
 }
 
@@ -43,20 +43,20 @@ func (p *Policy) LimitsAgents() bool { return p.models != nil || p.efforts != ni
 
 // agentRefused checks the model and the effort of an agent that the call starts; nil: they are
 // allowed. Sandbox, approvals and hooks are those of the turn, whatever a role says (measured).
-func (p *Policy) agentRefused(t ToolUse, st State) *rpc.Error {
+func (p *Policy) agentRefused(t ToolCall, st State) *rpc.Error {
 	spawns := SpawnsAgent(t.Name)
 	if !spawns && !ResumesAgent(t.Name) || !p.LimitsAgents() {
 		return nil
 	}
 	refuse := func(field, rule, reason, mend string) *rpc.Error {
-		return Refused(rpc.CodeRefused, Refusal{
-			Method: "hook/preToolUse", Field: field, Rule: rule, Origin: p.place(rule), Reason: reason, Mend: mend,
+		return NewRefusalError(rpc.CodeRefused, Refusal{
+			Method: "hook/preToolUse", Field: field, Rule: rule, Origin: p.place(rule), Reason: reason, Hint: mend,
 		})
 	}
-	if st.Agent == nil || st.Agent.Unknown != "" {
+	if st.Agent == nil || st.Agent.UnknownReason != "" {
 		reason := "the agent's model can't be told"
 		if st.Agent != nil {
-			reason += ": " + st.Agent.Unknown
+			reason += ": " + st.Agent.UnknownReason
 		}
 		return refuse("tool_input", ruleModels, reason, "go on without that agent")
 	}

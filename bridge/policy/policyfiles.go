@@ -17,9 +17,9 @@ func (st State) foreignFile(path, workspace string) string {
 	if len(files) == 0 {
 		return ""
 	}
-	folders := []string{workspace, st.Start} // the file of the latter counts in every thread
+	folders := []string{workspace, st.StartFolder} // the file of the latter counts in every thread
 	if st.Thread != nil {
-		folders = append(folders, st.Thread.Fence.Roots...)
+		folders = append(folders, st.Thread.Profile.Roots...)
 		if workspace == "" {
 			folders = append(folders, st.Thread.Workspace)
 		}

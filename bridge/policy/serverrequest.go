@@ -15,7 +15,7 @@ func (p *Policy) asked(method string, params rpc.Value, st State, always bool) D
 	switch {
 	case m.Decision == rules.Deny:
 		return p.ruledOut(method, m)
-	case st.Forgotten && AsksConsent(method, params):
+	case st.ThreadRevoked && IsApproval(method, params):
 		return p.unverifiedCall(method)
 	case at.leaves() && !p.letsOut:
 		return p.letOut(method, at)
@@ -35,9 +35,9 @@ func (p *Policy) asked(method string, params rpc.Value, st State, always bool) D
 // reason.
 func (p *Policy) letOut(method string, at leave) Decision {
 	reason := "it would leave the sandbox: " + at.reason
-	err := Refused(rpc.CodeRefused, Refusal{
+	err := NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: ruleEscalation, Reason: reason, Origin: p.place(ruleEscalation),
-		Mend: `do it by hand, or set policy.escalation = "ask"`,
+		Hint: `do it by hand, or set policy.escalation = "ask"`,
 	})
 	return Decision{Verdict: Deny, Err: err, Answer: refusal(method, reason)}
 }
@@ -55,7 +55,7 @@ func ruledIn(m rules.Match, yes []byte) Decision {
 
 // consent is the answer that says yes once; nil where codex does not offer it.
 func consent(method string, params rpc.Value) []byte {
-	a := answer{asked: Asked{Method: method, Params: params}}
+	a := answer{asked: ServerRequest{Method: method, Params: params}}
 	switch method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
 		if a.offers(currentWords.yes) {
@@ -83,7 +83,7 @@ func (p *Policy) marked(params rpc.Value, at leave) Decision {
 		text += ". " + said
 	}
 	to := json.RawMessage(quote(text))
-	return Decision{Verdict: Rewrite, Marked: to, Changes: []Change{{
+	return Decision{Verdict: Rewrite, ShownReason: to, Changes: []Change{{
 		Field: "params.reason", Rule: ruleEscalation, Reason: at.reason, Origin: p.origin(ruleEscalation), From: clone(from), To: to,
 	}}}
 }
