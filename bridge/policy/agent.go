@@ -24,16 +24,16 @@ type AgentRequest struct {
 func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 	var m rules.Match
 	if p.rules != nil {
-		m = p.agentRuling(u, st)
+		m = p.matchAgent(u, st)
 	}
 	switch {
 	case m.Decision == rules.Deny:
-		d := p.ruledOut(method, m)
+		d := p.ruleRefusal(method, m)
 		d.Answer = nil
 		return d
-	case !p.letsOut && !u.OwnBridge:
+	case !p.asksEscalation && !u.OwnBridge:
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-			Method: method, Rule: ruleEscalation, Reason: "an agent runs in no sandbox, and what it asks leave for would not stay in one", Origin: p.place(ruleEscalation),
+			Method: method, Rule: ruleEscalation, Reason: "an agent runs in no sandbox, and what it asks leave for would not stay in one", Origin: p.originOrDefault(ruleEscalation),
 			Hint: `to have a person asked, set policy.escalation = "ask"`,
 		})}
 	case m.Decision == rules.Allow:
@@ -48,14 +48,14 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 // Elsewhere than on Windows it is one of those that read a line that can be allowed alike.
 var agentShell = map[bool]string{false: "sh"}[runtime.GOOS == "windows"]
 
-func (p *Policy) agentRuling(u AgentRequest, st State) rules.Match {
+func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 	dirs := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	dirs.Cwd, _ = st.canonical(u.Cwd)
 	dirs.Workspace = dirs.Cwd
 	var parts []rules.Match
 	switch {
 	case u.Command != nil && *u.Command == "":
-		parts = append(parts, p.rules.Shell(unread, "", rules.Escalated, dirs))
+		parts = append(parts, p.rules.Shell(unreadableLine, "", rules.Escalated, dirs))
 	case u.Command != nil:
 		parts = append(parts, p.rules.Shell(*u.Command, agentShell, rules.Escalated, dirs))
 	}

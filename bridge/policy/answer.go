@@ -14,41 +14,6 @@ const (
 	ruleProtocol = "protocol"
 )
 
-// ServerRequest is a request of Codex's that the client has heard.
-type ServerRequest struct {
-	Method string
-	Params rpc.Value
-}
-
-// DecideRequest judges a request of Codex's before the client hears it: unknown ones,
-// what a rule denies, and what would leave the sandbox. A rule's consent is given
-// only where an accept can't let the command out, or where a person may be asked for
-// that and the rule says escalated. Denied, Answer or Err is what Codex gets.
-func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decision {
-	if p.mode == config.Off {
-		return Decision{Verdict: Pass}
-	}
-	_, known := methods.Lookup(methods.ServerRequest, method)
-	override := p.overrides[method]
-	if p.noTools && asksForTool(params) {
-		override = "deny" // the same question, as Codex asks it without its feature tool_call_mcp_elicitation
-	}
-	switch {
-	case override == "deny" && known:
-		d := p.refused(methods.Row{Method: method}, methods.Deny, true)
-		d.Answer = refusal(method, d.Err.Message)
-		return d
-	case known:
-		return p.asked(method, params, st, override == "ask")
-	case p.unknown, override == "allow", override == "ask":
-		return Decision{Verdict: Pass}
-	}
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleUnknown, Reason: "codex " + methods.Measured + " asks no such thing, and nobody has judged what an answer would allow",
-		Origin: p.place(ruleUnknown), Hint: "use codex " + methods.Measured + `, or set policy.unknown_methods = "allow"`,
-	})}
-}
-
 // DecideAnswer judges what the client answers to Asked: no more than was offered,
 // for no longer than once, and nothing that policy forbids. Codex waits for an
 // answer without end, so that what can't stay becomes a refusal, not silence.
@@ -56,51 +21,51 @@ func (p *Policy) DecideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 	if p.mode == config.Off || m.Kind != rpc.Response {
 		return Decision{Verdict: Pass, Message: m.Bytes()} // an error is a refusal to Codex (measured)
 	}
-	return p.plain(p.decideAnswer(asked, m, st), m, func(m *rpc.Message) *shape.Mismatch {
+	return p.checkForm(p.decideAnswer(asked, m, st), m, func(m *rpc.Message) *shape.Mismatch {
 		return shape.CheckResponse(asked.Method, m.Result)
 	}, asked.Method, "result")
 }
 
 func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Decision {
 	passed := Decision{Verdict: Pass, Message: m.Bytes()}
-	a := answer{p: p, asked: asked, m: m, st: st}
+	a := answerDecider{p: p, request: asked, m: m, st: st}
 	if m.Truncated() {
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
 			Method: asked.Method, Rule: "codex.max_message", Field: "result", Reason: "the answer has more values than are looked at", Hint: "send less",
 		})}
 	}
 	// The policy may have changed since the question was asked.
-	if d := p.DecideRequest(asked.Method, asked.Params, st); !st.ThreadRevoked && d.Verdict == Deny && !a.refuses() {
+	if d := p.DecideRequest(asked.Method, asked.Params, st); !st.ThreadRevoked && d.Verdict == Deny && !a.isRefusal() {
 		if d.Answer == nil {
 			return Decision{Verdict: Deny, Err: d.Err}
 		}
-		a.note("result", m.Result, d.Answer, ruleMode, "the policy denies it now: "+d.Err.Message)
+		a.recordChange("result", m.Result, d.Answer, ruleMode, "the policy denies it now: "+d.Err.Message)
 		a.patch.Replace(m.Result, d.Answer)
 		return Decision{Verdict: Rewrite, Message: a.patch.Bytes(), Changes: a.changes}
 	}
 	switch asked.Method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
-		a.decision(&currentWords)
+		a.decideApproval(&currentDecisions)
 	case "execCommandApproval", "applyPatchApproval":
-		a.decision(&legacyWords)
+		a.decideApproval(&legacyDecisions)
 	case "item/permissions/requestApproval":
 		if granted := m.Result.Get("permissions"); st.ThreadRevoked && granted.Len() > 0 {
-			a.note("result.permissions", granted, []byte(`{}`), ruleMode, unverifiedReason)
+			a.recordChange("result.permissions", granted, []byte(`{}`), ruleMode, unverifiedReason)
 			a.patch.Replace(m.Result, []byte(`{"permissions":{},"scope":"turn"}`))
 		} else {
-			a.grant()
+			a.decideGrant()
 		}
 	case "mcpServer/elicitation/request":
-		a.elicitation()
+		a.decideElicitation()
 	case "item/tool/requestUserInput":
 		if asksForTool(asked.Params) || asksToInstall(asked.Params) {
-			a.userInput()
+			a.decideUserInput()
 		}
 	}
 	switch {
 	case len(a.changes) == 0:
 		return passed
-	case a.full():
+	case a.isFull():
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
 			Method: asked.Method, Rule: a.changes[0].Rule, Field: "result", Reason: tooManyChanges, Hint: "send less that is not allowed",
 		})}
@@ -109,9 +74,9 @@ func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 }
 
 // answer is one decision about an answer in the making.
-type answer struct {
+type answerDecider struct {
 	p       *Policy
-	asked   ServerRequest
+	request ServerRequest
 	m       *rpc.Message
 	st      State
 	patch   *rpc.Patch
@@ -119,39 +84,39 @@ type answer struct {
 }
 
 // full tells whether there is more to change than is changed.
-func (a *answer) full() bool { return len(a.changes) > mostChanges }
+func (a *answerDecider) isFull() bool { return len(a.changes) > maxChanges }
 
-func (a *answer) note(field string, from rpc.Value, to []byte, rule, reason string) {
-	a.changes = append(a.changes, Change{field, rule, reason, a.p.origin(rule), bytes.Clone(from.Raw()), to})
+func (a *answerDecider) recordChange(field string, from rpc.Value, to []byte, rule, reason string) {
+	a.changes = append(a.changes, Change{field, rule, reason, a.p.ruleOrigin(rule), bytes.Clone(from.Raw()), to})
 	if a.patch == nil {
 		a.patch = rpc.NewPatch(a.m)
 	}
 }
 
-func (a *answer) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
-	a.note(field, object.Get(key), to, rule, reason)
+func (a *answerDecider) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
+	a.recordChange(field, object.Get(key), to, rule, reason)
 	a.patch.Set(object, key, to)
 }
 
-func (a *answer) drop(object rpc.Value, key, field, rule, reason string) {
-	a.note(field, object.Get(key), nil, rule, reason)
+func (a *answerDecider) drop(object rpc.Value, key, field, rule, reason string) {
+	a.recordChange(field, object.Get(key), nil, rule, reason)
 	a.patch.Delete(object, key)
 }
 
 // replace puts another result in the place of one that can't be read.
-func (a *answer) replace(to []byte, reason string) {
-	a.note("result", a.m.Result, to, ruleProtocol, reason)
+func (a *answerDecider) replace(to []byte, reason string) {
+	a.recordChange("result", a.m.Result, to, ruleProtocol, reason)
 	a.patch.Replace(a.m.Result, to)
 }
 
 // only takes out the members of the result that the schema does not have.
-func (a *answer) only(known ...string) {
-	if a.p.unknown {
+func (a *answerDecider) dropUnknownMembers(known ...string) {
+	if a.p.allowsUnknown {
 		return
 	}
 next:
 	for key := range a.m.Result.Members() {
-		if a.full() {
+		if a.isFull() {
 			return
 		}
 		for _, name := range known {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,32 +13,32 @@ import (
 //
 // Measured: a grant widens the sandbox, of a read-only thread too, and is written
 // down nowhere.
-func (a *answer) grant() {
+func (a *answerDecider) decideGrant() {
 	result := a.m.Result
 	granted := result.Get("permissions")
 	if result.Kind() != rpc.Object || granted.Kind() != rpc.Object {
-		a.replace([]byte(`{"permissions":{},"scope":"turn"}`), "there are no permissions in "+show(result))
+		a.replace([]byte(`{"permissions":{},"scope":"turn"}`), "there are no permissions in "+formatValue(result))
 		return
 	}
-	if v := result.Get("scope"); !nothing(v) && !v.Is("turn") {
-		a.set(result, "scope", "result.scope", quote("turn"), ruleRemember, "a grant holds for the turn that asked for it")
+	if v := result.Get("scope"); !isUnset(v) && !v.Is("turn") {
+		a.set(result, "scope", "result.scope", jsonString("turn"), ruleRemember, "a grant holds for the turn that asked for it")
 	}
-	a.only("permissions", "scope", "strictAutoReview")
-	if !a.reviewed(result) {
+	a.dropUnknownMembers("permissions", "scope", "strictAutoReview")
+	if !a.decideAutoReview(result) {
 		// Without its condition the grant would be more than the client meant.
 		if granted.Len() > 0 {
 			a.set(result, "permissions", "result.permissions", []byte(`{}`), ruleReviewers, "it was granted on the condition of strictAutoReview")
 		}
 		return
 	}
-	g := grantCut{a: a, asked: a.asked.Params.Get("permissions")}
+	g := grantFilter{a: a, requested: a.request.Params.Get("permissions")}
 	if a.st.Thread != nil {
 		g.roots = a.p.allowed(a.st, a.st.Thread.Workspace)
 	} else {
 		g.roots = a.p.allowed(a.st, "")
 	}
-	if to := g.cut(granted); g.why != nil {
-		a.set(result, "permissions", "result.permissions", to, g.rule, strings.Join(g.why, "; "))
+	if to := g.filter(granted); g.reasons != nil {
+		a.set(result, "permissions", "result.permissions", to, g.rule, strings.Join(g.reasons, "; "))
 	}
 }
 
@@ -47,12 +46,12 @@ func (a *answer) grant() {
 //
 // Measured: with it a model decides about the commands of the turn in the person's
 // place, those that ask to leave the sandbox among them.
-func (a *answer) reviewed(result rpc.Value) bool {
+func (a *answerDecider) decideAutoReview(result rpc.Value) bool {
 	const key, field = "strictAutoReview", "result.strictAutoReview"
 	v := result.Get(key)
 	on, ok := v.Bool()
 	switch {
-	case nothing(v), ok && !on, on && slices.Contains(a.p.reviewers, "auto_review"):
+	case isUnset(v), ok && !on, on && slices.Contains(a.p.reviewers, "auto_review"):
 		return true
 	case ok:
 		a.drop(result, key, field, ruleReviewers, "auto_review is not in policy.reviewers, and would decide in the person's place")
@@ -63,19 +62,19 @@ func (a *answer) reviewed(result rpc.Value) bool {
 }
 
 // grantCut cuts a grant down.
-type grantCut struct {
-	a     *answer
-	asked rpc.Value
-	roots []string // what may be written
-	kept  []string // paths that the answer lets be written
-	why   []string
-	rule  string
+type grantFilter struct {
+	a         *answerDecider
+	requested rpc.Value
+	roots     []string // what may be written
+	written   []string // paths that the answer lets be written
+	reasons   []string
+	rule      string
 }
 
-func (g *grantCut) out(rule, reason string) {
+func (g *grantFilter) reject(rule, reason string) {
 	const most = 8
-	if len(g.why) < most {
-		g.why = append(g.why, reason)
+	if len(g.reasons) < most {
+		g.reasons = append(g.reasons, reason)
 	}
 	if g.rule == "" {
 		g.rule = rule
@@ -83,11 +82,11 @@ func (g *grantCut) out(rule, reason string) {
 }
 
 // cut is what is left of a grant. It is built anew, of what is understood alone.
-func (g *grantCut) cut(granted rpc.Value) json.RawMessage {
+func (g *grantFilter) filter(granted rpc.Value) json.RawMessage {
 	kept := make(map[string]any)
 	for key, v := range granted.Members() {
 		switch {
-		case nothing(v):
+		case isUnset(v):
 		case key == "network":
 			if g.network(v) {
 				kept[key] = map[string]bool{"enabled": true}
@@ -95,7 +94,7 @@ func (g *grantCut) cut(granted rpc.Value) json.RawMessage {
 		case key == "fileSystem" && v.Kind() == rpc.Object:
 			kept[key] = g.files(v)
 		default:
-			g.out(ruleUnknown, show(v)+" at "+key+" is no permission that is known")
+			g.reject(ruleUnknown, formatValue(v)+" at "+key+" is no permission that is known")
 		}
 	}
 	raw, err := json.Marshal(kept)
@@ -105,17 +104,17 @@ func (g *grantCut) cut(granted rpc.Value) json.RawMessage {
 	return raw
 }
 
-func (g *grantCut) network(v rpc.Value) bool {
+func (g *grantFilter) network(v rpc.Value) bool {
 	enabled, ok := v.Get("enabled").Bool()
-	asked, _ := g.asked.Get("network").Get("enabled").Bool()
+	asked, _ := g.requested.Get("network").Get("enabled").Bool()
 	switch {
-	case !ok && !nothing(v.Get("enabled")), v.Kind() != rpc.Object:
-		g.out(ruleProtocol, "network is "+show(v))
+	case !ok && !isUnset(v.Get("enabled")), v.Kind() != rpc.Object:
+		g.reject(ruleProtocol, "network is "+formatValue(v))
 	case !enabled:
 	case !g.a.p.network:
-		g.out(ruleNetwork, "the network is not allowed")
+		g.reject(ruleNetwork, "the network is not allowed")
 	case !asked:
-		g.out(ruleProtocol, "nobody has asked for the network")
+		g.reject(ruleProtocol, "nobody has asked for the network")
 	default:
 		return true
 	}
@@ -123,11 +122,11 @@ func (g *grantCut) network(v rpc.Value) bool {
 }
 
 // files cuts what may be read and written. read and write are the older form.
-func (g *grantCut) files(v rpc.Value) map[string]any {
+func (g *grantFilter) files(v rpc.Value) map[string]any {
 	kept := make(map[string]any)
 	for key, m := range v.Members() {
 		switch {
-		case nothing(m):
+		case isUnset(m):
 		case key == "globScanMaxDepth" && m.Kind() == rpc.Number:
 			kept[key] = json.RawMessage(m.Raw())
 		case key == "entries" && m.Kind() == rpc.Array:
@@ -147,14 +146,14 @@ func (g *grantCut) files(v rpc.Value) map[string]any {
 			}
 			kept[key] = paths
 		default:
-			g.out(ruleUnknown, show(m)+" at fileSystem."+key+" is no permission that is known")
+			g.reject(ruleUnknown, formatValue(m)+" at fileSystem."+key+" is no permission that is known")
 		}
 	}
 	return kept
 }
 
 // entry keeps what restricts, and what names a path that may be granted.
-func (g *grantCut) entry(e rpc.Value) (any, bool) {
+func (g *grantFilter) entry(e rpc.Value) (any, bool) {
 	access, _ := e.Get("access").Text()
 	where := e.Get("path")
 	switch {
@@ -164,56 +163,39 @@ func (g *grantCut) entry(e rpc.Value) (any, bool) {
 		path, ok := g.path(where.Get("path"), access)
 		return map[string]any{"access": access, "path": map[string]string{"type": "path", "path": path}}, ok
 	}
-	g.out(ruleRoots, "what "+show(e)+" allows can't be seen")
+	g.reject(ruleRoots, "what "+formatValue(e)+" allows can't be seen")
 	return nil, false
 }
 
 // path is one that may be granted, in the spelling that was judged.
-func (g *grantCut) path(v rpc.Value, access string) (string, bool) {
+func (g *grantFilter) path(v rpc.Value, access string) (string, bool) {
 	text, ok := v.Text()
 	path, err := g.a.st.canonical(text)
 	switch {
 	case !ok || err != nil:
-		g.out(ruleRoots, show(v)+" can't be judged")
-	case !g.wasAsked(path, access):
-		g.out(ruleProtocol, "nobody has asked to "+access+" "+path)
-	case access == "write" && g.a.p.limit == readOnly:
-		g.out(ruleSandbox, "to write "+path+" is more than read-only")
-	case access == "write" && g.a.p.limit == workspaceWrite && !withinAny(g.roots, path):
-		g.out(ruleRoots, path+" lies outside policy.writable_roots")
-	case access == "write" && g.a.p.limit == workspaceWrite && (!belowAny(g.roots, path) || g.a.st.exposes(path)):
-		g.out(ruleSandbox, path+" is kept from being written under workspace-write, where policy.writable_roots does not name it")
-	case access == "write" && g.a.p.limit == workspaceWrite && g.a.p.guards(g.a.st, g.roots, path):
-		g.out(ruleProtected, path+" is, holds or is in something that governs the thread, or a program that runs outside of the sandbox")
-	case access == "write" && g.swappable(path) != "":
-		g.out(ruleRoots, path+" is in "+g.swappable(path)+" or holds it, and a command could replace the inner folder by a link")
+		g.reject(ruleRoots, formatValue(v)+" can't be judged")
+	case !g.wasRequested(path, access):
+		g.reject(ruleProtocol, "nobody has asked to "+access+" "+path)
+	case access == "write" && g.a.p.maxLevel == readOnly:
+		g.reject(ruleSandbox, "to write "+path+" is more than read-only")
+	case access == "write" && g.a.p.maxLevel == workspaceWrite && !withinAny(g.roots, path):
+		g.reject(ruleRoots, path+" lies outside policy.writable_roots")
+	case access == "write" && g.a.p.maxLevel == workspaceWrite && (!writableBelowAny(g.roots, path) || g.a.st.overlapsSensitive(path)):
+		g.reject(ruleSandbox, path+" is kept from being written under workspace-write, where policy.writable_roots does not name it")
+	case access == "write" && g.a.p.maxLevel == workspaceWrite && g.a.p.overlapsProtected(g.a.st, g.roots, path):
+		g.reject(ruleProtected, path+" is, holds or is in something that governs the thread, or a program that runs outside of the sandbox")
+	case access == "write" && g.overlappingWritable(path) != "":
+		g.reject(ruleRoots, path+" is in "+g.overlappingWritable(path)+" or holds it, and a command could replace the inner folder by a link")
 	default:
 		if path != text {
-			g.out(ruleRoots, show(v)+" is fixed to "+path)
+			g.reject(ruleRoots, formatValue(v)+" is fixed to "+path)
 		}
 		if access == "write" {
-			g.kept = append(g.kept, path)
+			g.written = append(g.written, path)
 		}
 		return path, true
 	}
 	return "", false
-}
-
-// swappable returns a folder that commands can write, could write before, or could with this answer, and
-// that the path is in or holds; "" if there is none.
-//
-// Measured with Codex 0.169: with a grant of WORKSPACE/a/sub, a command replaced a and made a/sub a link,
-// and the next command of the turn could write where it led.
-func (g *grantCut) swappable(path string) string {
-	st := g.a.st
-	folders := slices.Concat(g.kept, st.Writable)
-	if t := st.Thread; t != nil && t.Sandbox == workspaceWrite.String() {
-		folders = append(folders, t.WritableFolders()...)
-		for _, temp := range st.Temps {
-			folders = append(folders, temp.Path)
-		}
-	}
-	return nested(folders, path)
 }
 
 // GrantedPaths returns the paths that an answer to item/permissions/requestApproval lets be written.
@@ -233,12 +215,12 @@ func GrantedPaths(result rpc.Value) []string {
 
 // wasAsked tells whether codex has asked for the path, or for a folder above it, in
 // that way. Who asks to write asks to read.
-func (g *grantCut) wasAsked(path, access string) bool {
-	files := g.asked.Get("fileSystem")
+func (g *grantFilter) wasRequested(path, access string) bool {
+	files := g.requested.Get("fileSystem")
 	covers := func(v rpc.Value, way string) bool {
 		text, _ := v.Text()
 		folder, err := g.a.st.canonical(text)
-		return err == nil && within(folder, path) && (way == access || way == "write" && access == "read")
+		return err == nil && Within(folder, path) && (way == access || way == "write" && access == "read")
 	}
 	for e := range files.Get("entries").Elements() {
 		way, _ := e.Get("access").Text()
@@ -254,42 +236,4 @@ func (g *grantCut) wasAsked(path, access string) bool {
 		}
 	}
 	return false
-}
-
-// guards reports whether a canonical path overlaps what the sandbox of a thread protects: the
-// policy files of its folders, policy.protected_paths, and programs that run outside of the sandbox.
-//
-// Measured with Codex 0.169: a grant of a folder makes writable what a profile has "read" below it.
-func (p *Policy) guards(st State, roots []string, path string) bool {
-	if st.holdsProgram(path) || p.protects(roots, path) || p.leadsToProtected(path) {
-		return true
-	}
-	folders := append(slices.Clone(roots), st.StartFolder)
-	if st.Thread != nil {
-		folders = append(folders, st.Thread.Workspace)
-	}
-	for _, folder := range append(folders, st.Workspaces...) {
-		if folder != "" && folder != path && within(path, folder) {
-			return true // Codex protects .git and its like at the top of what it grants alone
-		}
-	}
-	var protected []string
-	for _, folder := range folders {
-		for _, segments := range p.protected {
-			if folder != "" && !governs(segments[0]) { // Codex keeps those from a grant that does not name them
-				protected = append(protected, filepath.Join(append([]string{folder}, segments...)...))
-			}
-		}
-	}
-	if st.PolicyFiles != nil {
-		for _, folder := range folders {
-			if folder != "" {
-				protected = append(protected, st.PolicyFiles.PolicyFiles(folder)...)
-			}
-		}
-		if st.foreignFile(path, "") != "" {
-			return true
-		}
-	}
-	return slices.ContainsFunc(protected, func(at string) bool { return overlap(strings.ToLower(path), strings.ToLower(at)) })
 }

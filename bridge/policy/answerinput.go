@@ -10,13 +10,13 @@ import (
 // toolQuestion begins the id of the question whether a tool of a server may run,
 // which codex asks as it asks the model's own questions where its feature
 // tool_call_mcp_elicitation is off (measured).
-const toolQuestion = "mcp_tool_call_approval"
+const toolQuestionPrefix = "mcp_tool_call_approval"
 
 // What such a question is answered with. Measured: the last of the lasting ones is
 // never offered, and writes the tool into the user's configuration.
 const (
-	allowOnce = "Allow"
-	allowNot  = "Cancel"
+	allowOnce  = "Allow"
+	cancelTool = "Cancel"
 )
 
 var allowLasting = []string{"Allow for this session", "Allow and don't ask me again"}
@@ -24,7 +24,7 @@ var allowLasting = []string{"Allow for this session", "Allow and don't ask me ag
 // asksForTool tells whether a question to the user is the consent to a tool.
 func asksForTool(params rpc.Value) bool {
 	for q := range params.Get("questions").Elements() {
-		if id, _ := q.Get("id").Text(); strings.HasPrefix(id, toolQuestion) {
+		if id, _ := q.Get("id").Text(); strings.HasPrefix(id, toolQuestionPrefix) {
 			return true
 		}
 	}
@@ -34,14 +34,14 @@ func asksForTool(params rpc.Value) bool {
 // installQuestion is the id of the question whether Codex may add the MCP servers that a
 // skill names to the user's configuration, and start them; installNot is the answer no.
 const (
-	installQuestion = "skill_mcp_dependency_install"
-	installNot      = "Continue anyway"
+	installQuestionID = "skill_mcp_dependency_install"
+	declineInstall    = "Continue anyway"
 )
 
 // asksToInstall reports whether a question to the user is that one.
 func asksToInstall(params rpc.Value) bool {
 	for q := range params.Get("questions").Elements() {
-		if q.Get("id").Is(installQuestion) {
+		if q.Get("id").Is(installQuestionID) {
 			return true
 		}
 	}
@@ -49,45 +49,45 @@ func asksToInstall(params rpc.Value) bool {
 }
 
 // install makes any answer but no a no, unless the configuration lifts the pin.
-func (a *answer) install(answers rpc.Value, v rpc.Value) {
-	if one, pinned := a.p.pinned([]string{"features", installQuestion}); pinned {
-		no := []byte(`{"answers":["` + installNot + `"]}`)
+func (a *answerDecider) decideInstall(answers rpc.Value, v rpc.Value) {
+	if one, pinned := a.p.findPin([]string{"features", installQuestionID}); pinned {
+		no := []byte(`{"answers":["` + declineInstall + `"]}`)
 		if list := v.Get("answers"); v.Len() == 1 && list.Len() == 1 {
 			for e := range list.Elements() {
-				if e.Is(installNot) {
+				if e.Is(declineInstall) {
 					return
 				}
 			}
 		}
-		a.set(answers, installQuestion, "result.answers."+installQuestion, no, ruleKeys, one.reason)
+		a.set(answers, installQuestionID, "result.answers."+installQuestionID, no, ruleKeys, one.reason)
 	}
 }
 
 // userInput holds the answers that are consents. What else a person answers is
 // theirs.
-func (a *answer) userInput() {
+func (a *answerDecider) decideUserInput() {
 	result := a.m.Result
 	answers := result.Get("answers")
 	if answers.Kind() != rpc.Object {
-		a.replace([]byte(`{"answers":{}}`), "there are no answers in "+show(result))
+		a.replace([]byte(`{"answers":{}}`), "there are no answers in "+formatValue(result))
 		return
 	}
 	for id, v := range answers.Members() {
-		if strings.HasPrefix(id, toolQuestion) && !a.full() {
-			a.toolAnswer(answers, id, v)
-		} else if id == installQuestion {
-			a.install(answers, v)
+		if strings.HasPrefix(id, toolQuestionPrefix) && !a.isFull() {
+			a.decideToolAnswer(answers, id, v)
+		} else if id == installQuestionID {
+			a.decideInstall(answers, v)
 		}
 	}
-	a.only("answers")
+	a.dropUnknownMembers("answers")
 }
 
 // toolAnswer holds one consent to once, or none: an empty list is a no (measured).
-func (a *answer) toolAnswer(answers rpc.Value, id string, v rpc.Value) {
+func (a *answerDecider) decideToolAnswer(answers rpc.Value, id string, v rpc.Value) {
 	field := "result.answers." + id
 	list := v.Get("answers")
 	if v.Kind() != rpc.Object || v.Len() != 1 || list.Kind() != rpc.Array {
-		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, show(v)+" is no answer of codex's schema")
+		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, formatValue(v)+" is no answer of codex's schema")
 		return
 	}
 	plain, lasting := true, false
@@ -95,14 +95,65 @@ func (a *answer) toolAnswer(answers rpc.Value, id string, v rpc.Value) {
 		word, _ := e.Text()
 		lasts := slices.Contains(allowLasting, word)
 		lasting = lasting || lasts
-		plain = plain && (lasts || word == allowOnce || word == allowNot && list.Len() == 1)
+		plain = plain && (lasts || word == allowOnce || word == cancelTool && list.Len() == 1)
 	}
 	switch {
 	case a.st.ThreadRevoked && list.Len() > 0:
 		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleMode, unverifiedReason)
 	case !plain:
-		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, show(v)+" is not one of the answers to choose from")
+		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, formatValue(v)+" is not one of the answers to choose from")
 	case lasting:
 		a.set(answers, id, field, []byte(`{"answers":["`+allowOnce+`"]}`), ruleRemember, "codex would ask no more for this tool, whatever its arguments; a consent holds once")
+	}
+}
+
+// elicitation holds an answer to a server's question: a consent is given once.
+func (a *answerDecider) decideElicitation() {
+	result := a.m.Result
+	if result.Kind() != rpc.Object {
+		a.replace([]byte(`{"action":"decline"}`), "the answer is "+result.Kind().String()+", not an object")
+		return
+	}
+	if v := result.Get("action"); !v.Is("accept") && !v.Is("decline") && !v.Is("cancel") {
+		a.set(result, "action", "result.action", jsonString("decline"), ruleProtocol, formatValue(v)+" is not accept, decline or cancel")
+	}
+	if !a.request.Params.Get("_meta").Get("codex_approval_kind").Exists() {
+		return
+	}
+	if a.st.ThreadRevoked && result.Get("action").Is("accept") {
+		a.set(result, "action", "result.action", jsonString("decline"), ruleMode, unverifiedReason)
+	}
+	a.dropUnknownMembers("action", "content", "_meta")
+	a.dropUnaskedContent(result)
+	meta := result.Get("_meta")
+	switch {
+	case isUnset(meta):
+	case meta.Kind() != rpc.Object:
+		a.drop(result, "_meta", "result._meta", ruleProtocol, "it is "+meta.Kind().String()+", not an object")
+	case meta.Get("persist").Exists():
+		a.drop(meta, "persist", "result._meta.persist", ruleRemember, "codex would ask no more for this tool, whatever its arguments; a consent holds once")
+	}
+}
+
+// consent keeps of the content what the question has fields for. Measured: the
+// question for a tool has none, and yet the content {"mcp_tool_call_approval_CALL":
+// "Allow and don't ask me again"} writes the tool into the user's configuration, as
+// _meta.persist does.
+func (a *answerDecider) dropUnaskedContent(result rpc.Value) {
+	content := result.Get("content")
+	switch {
+	case isUnset(content):
+	case content.Kind() != rpc.Object:
+		a.drop(result, "content", "result.content", ruleProtocol, "it is "+content.Kind().String()+", not an object")
+	default:
+		fields := a.request.Params.Get("requestedSchema").Get("properties")
+		for key := range content.Members() {
+			if a.isFull() {
+				return
+			}
+			if !fields.Get(key).Exists() || strings.HasPrefix(key, toolQuestionPrefix) {
+				a.drop(content, key, "result.content."+key, ruleRemember, "the question has no such field, and codex reads a lasting consent from one")
+			}
+		}
 	}
 }

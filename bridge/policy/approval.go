@@ -19,70 +19,70 @@ var granularKeys = map[string]bool{
 	"request_permissions": false,
 }
 
-func (c *call) approval([]string) {
+func (c *decider) decideApproval([]string) {
 	v := c.params.Get("approvalPolicy")
 	switch {
-	case nothing(v):
-		c.approvalLeftOut()
+	case isUnset(v):
+		c.decideOmittedApproval()
 	case !c.p.allowsApproval(v):
-		c.setApproval(show(v) + " is not in " + c.p.approvalList())
+		c.replaceApproval(formatValue(v) + " is not in " + c.p.approvalList())
 	default:
-		c.takeApproval(v.Raw(), "", "")
+		c.applyApproval(v.Raw(), "", "")
 	}
 }
 
-func (c *call) approvalLeftOut() {
+func (c *decider) decideOmittedApproval() {
 	p := c.p
 	switch {
-	case c.row.starts && p.granular && len(p.approvals) == 3 && !c.distrusts():
+	case c.spec.startsThread && p.granular && len(p.approvals) == 3 && !c.addsDistrust():
 		// Whatever the default is, it is allowed.
-	case c.row.starts && c.st.Defaults == nil:
-		c.needs = true
-	case c.row.starts:
+	case c.spec.startsThread && c.st.Defaults == nil:
+		c.needsDefaults = true
+	case c.spec.startsThread:
 		text := c.defaultApproval()
 		if d, err := rpc.ParseValue(text); err != nil || !p.allowsApproval(d.Root()) {
-			c.setApproval("left out, it would be codex's own " + string(text) + ", which is not in " + p.approvalList())
-		} else if c.distrusts() && c.st.Defaults.Approval == nil {
-			c.takeApproval(text, ruleTrust, "left out, a project that is kept untrusted would have it asked for everything")
-		} else if p.gates(text) {
-			c.takeApproval(text, "", "")
+			c.replaceApproval("left out, it would be codex's own " + string(text) + ", which is not in " + p.approvalList())
+		} else if c.addsDistrust() && c.st.Defaults.Approval == nil {
+			c.applyApproval(text, ruleTrust, "left out, a project that is kept untrusted would have it asked for everything")
+		} else if p.gatesApproval(text) {
+			c.applyApproval(text, "", "")
 		}
-	case c.row.opens && len(p.approvals) == 1 && !p.granular:
+	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular:
 		// Left out, it comes from the stored thread; only one value can be right.
-		c.setApproval("left out, it would be the thread's own, and only one value is in " + p.approvalList())
-	case c.row.opens && (!p.granular || len(p.approvals) < 3) && !c.knownApproval():
+		c.replaceApproval("left out, it would be the thread's own, and only one value is in " + p.approvalList())
+	case c.spec.opensThread && (!p.granular || len(p.approvals) < 3) && !c.hasAllowedApproval():
 		// Measured: codex goes on with a goal or a queue as soon as a thread is open,
 		// under what was stored; to refuse the answer is too late. On a loaded thread
 		// it is ignored, so that nothing is compared with it.
-		c.takeApproval(quote(p.approvals[0]), ruleApproval, "left out, it would be the thread's own, which may be more than "+p.approvalList())
+		c.applyApproval(jsonString(p.approvals[0]), ruleApproval, "left out, it would be the thread's own, which may be more than "+p.approvalList())
 		c.sent.Approval = nil
 	}
 }
 
 // knownApproval tells whether the thread's own is known to be allowed.
-func (c *call) knownApproval() bool {
+func (c *decider) hasAllowedApproval() bool {
 	if c.st.Thread == nil || c.st.Thread.Approval == nil {
 		return false
 	}
 	d, err := rpc.ParseValue(c.st.Thread.Approval)
-	return err == nil && (c.p.allowsApproval(d.Root()) || c.st.Thread.gated(c.p))
+	return err == nil && (c.p.allowsApproval(d.Root()) || c.st.Thread.isGated(c.p))
 }
 
 // defaultApproval is what codex makes of a thread/start without one. Measured:
 // null in the configuration is on-request, and untrusted in a project that is
 // marked so.
-func (c *call) defaultApproval() json.RawMessage {
+func (c *decider) defaultApproval() json.RawMessage {
 	switch {
 	case c.st.Defaults.Approval != nil:
 		return c.st.Defaults.Approval
-	case c.own == untrusted:
+	case c.trust == untrusted:
 		return json.RawMessage(`"untrusted"`)
 	}
 	return json.RawMessage(`"on-request"`)
 }
 
-func (c *call) setApproval(reason string) {
-	c.takeApproval(quote(c.p.approvals[0]), ruleApproval, reason)
+func (c *decider) replaceApproval(reason string) {
+	c.applyApproval(jsonString(c.p.approvals[0]), ruleApproval, reason)
 }
 
 func (p *Policy) approvalList() string {
@@ -94,7 +94,7 @@ func (p *Policy) approvalList() string {
 }
 
 // asksAlways tells whether every command of a thread is asked for.
-func (p *Policy) asksAlways() bool {
+func (p *Policy) requiresUntrusted() bool {
 	return !p.granular && !slices.ContainsFunc(p.approvals, func(name string) bool { return name != "untrusted" })
 }
 

@@ -19,7 +19,7 @@ const Terminal = "tui"
 
 // around are the commands that serve or reach an app-server past the policy. A
 // pattern that stands for every command does not mean those.
-var around = []string{"remote-control", "stdio-to-uds"}
+var bypassing = []string{"remote-control", "stdio-to-uds"}
 
 // commandGlob is one entry of policy.commands: a glob for each word. It covers
 // what begins with words that it matches.
@@ -38,7 +38,7 @@ func (g commandGlob) covers(words []string) bool {
 }
 
 // everything tells whether the first word is any command at all.
-func (g commandGlob) everything() bool { return strings.Trim(g[0], "*") == "" }
+func (g commandGlob) matchesAll() bool { return strings.Trim(g[0], "*") == "" }
 
 func (p *Policy) compileCommands(cfg config.Policy) error {
 	for _, text := range cfg.Commands {
@@ -59,39 +59,39 @@ func (p *Policy) compileCommands(cfg config.Policy) error {
 // AllowsAllCommands tells whether every codex command may be reached: those run without
 // this policy.
 func (p *Policy) AllowsAllCommands() bool {
-	return slices.ContainsFunc(p.commands, func(g commandGlob) bool { return len(g) == 1 && g.everything() })
+	return slices.ContainsFunc(p.commands, func(g commandGlob) bool { return len(g) == 1 && g.matchesAll() })
 }
 
 // command judges a line that becomes the real codex.
-func (c *argsCall) command() {
+func (c *argsDecider) decideCommand() {
 	words := []string{c.line.Command}
 	if c.line.Second != "" {
 		words = append(words, c.line.Second)
 	}
 	for _, item := range c.line.Items {
 		switch {
-		case item.At >= c.own && item.State == argv.Unknown:
+		case item.At >= c.ownArgs && item.State == argv.Unknown:
 			// It might take the command for its value.
-			c.refuse(c.shown(item), ruleCommands, "this flag is not known here, and so neither is the command", "write it after the command, or leave it out")
-		case item.Name == "" && c.line.Command != "" && item.At >= c.own:
+			c.refuse(c.flagText(item), ruleCommands, "this flag is not known here, and so neither is the command", "write it after the command, or leave it out")
+		case item.Name == "" && c.line.Command != "" && item.At >= c.ownArgs:
 			c.refuse("the word "+argText(item.Value), ruleCommands, "it stands before the command "+c.line.Command, "leave it out")
 		}
 	}
 	switch {
 	case c.err != nil:
 	case c.line.Command == "":
-		c.terminal()
+		c.decideTerminal()
 	case c.line.Command == argv.AppServer:
-		c.named(words, 2, "it would serve an app-server, or reach one, past this policy")
-	case slices.Contains(around, c.line.Command):
-		c.named(words, 1, "it would serve an app-server, or reach one, past this policy")
+		c.requireNamed(words, 2, "it would serve an app-server, or reach one, past this policy")
+	case slices.Contains(bypassing, c.line.Command):
+		c.requireNamed(words, 1, "it would serve an app-server, or reach one, past this policy")
 	default:
-		c.allowed(words, "codex "+strings.Join(words[:1], " "))
+		c.requireAllowed(words, "codex "+strings.Join(words[:1], " "))
 	}
 }
 
 // allowed refuses a command that no pattern covers.
-func (c *argsCall) allowed(words []string, what string) {
+func (c *argsDecider) requireAllowed(words []string, what string) {
 	if !slices.ContainsFunc(c.p.commands, func(g commandGlob) bool { return g.covers(words) }) {
 		c.refuse(what, ruleCommands, "it runs without this policy, and no pattern of "+c.p.commandList()+" covers it",
 			fmt.Sprintf("add %q to %s where it is meant to be reached", words[0], ruleCommands))
@@ -100,8 +100,8 @@ func (c *argsCall) allowed(words []string, what string) {
 
 // named refuses a command unless a pattern was written for it: of so many words at
 // least, the first of which is not any.
-func (c *argsCall) named(words []string, least int, reason string) {
-	meant := func(g commandGlob) bool { return len(g) >= least && !g.everything() && g.covers(words) }
+func (c *argsDecider) requireNamed(words []string, least int, reason string) {
+	meant := func(g commandGlob) bool { return len(g) >= least && !g.matchesAll() && g.covers(words) }
 	if !slices.ContainsFunc(c.p.commands, meant) {
 		text := strings.Join(words[:least], " ")
 		c.refuse("codex "+argText(text), ruleCommands, reason+"; a pattern for every command does not mean it",
@@ -112,11 +112,11 @@ func (c *argsCall) named(words []string, least int, reason string) {
 // terminal judges codex without a command. Today a single word is a prompt for
 // the terminal interface; for another codex it may be a command (mcp-server was),
 // so it must pass as both.
-func (c *argsCall) terminal() {
-	c.allowed([]string{Terminal}, "codex without a command ("+Terminal+")")
+func (c *argsDecider) decideTerminal() {
+	c.requireAllowed([]string{Terminal}, "codex without a command ("+Terminal+")")
 	for _, item := range c.line.Items {
-		if item.Name == "" && !strings.ContainsAny(item.Value, " \t\n") && item.At >= c.own {
-			c.allowed([]string{item.Value}, "codex "+argText(item.Value)+", which another codex may take for a command,")
+		if item.Name == "" && !strings.ContainsAny(item.Value, " \t\n") && item.At >= c.ownArgs {
+			c.requireAllowed([]string{item.Value}, "codex "+argText(item.Value)+", which another codex may take for a command,")
 			return
 		}
 	}

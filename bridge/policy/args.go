@@ -56,12 +56,12 @@ func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 	if line.Info {
 		return passed
 	}
-	d := &argsCall{p: p, line: line, own: own}
-	d.seam()
+	d := &argsDecider{p: p, line: line, ownArgs: own}
+	d.checkOwnArgs()
 	if line.Proxy {
-		d.flags()
+		d.decideFlags()
 	} else {
-		d.command()
+		d.decideCommand()
 	}
 	switch {
 	case d.err != nil:
@@ -69,40 +69,40 @@ func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 	case d.changes == nil:
 		return passed
 	}
-	return ArgsDecision{Verdict: Rewrite, Args: d.kept(), Changes: d.changes}
+	return ArgsDecision{Verdict: Rewrite, Args: d.remaining(), Changes: d.changes}
 }
 
 // argsCall is one decision about a command line in the making.
-type argsCall struct {
+type argsDecider struct {
 	p       *Policy
 	line    argv.Line
-	own     int
-	out     []argv.Item
+	ownArgs int
+	dropped []argv.Item
 	changes []ArgChange
 	err     *ArgsError
 }
 
 // seam refuses a client's argument that the last flag of the operator's would take
 // for its value: nobody would have judged it.
-func (c *argsCall) seam() {
+func (c *argsDecider) checkOwnArgs() {
 	for _, item := range c.line.Items {
-		if item.At < c.own && item.At+item.Len > c.own {
-			c.refuse(c.shown(item), "codex.args", "its value is missing", "complete codex.args")
+		if item.At < c.ownArgs && item.At+item.Len > c.ownArgs {
+			c.refuse(c.flagText(item), "codex.args", "its value is missing", "complete codex.args")
 		}
 	}
 }
 
 // flags judges what stands around `app-server`.
-func (c *argsCall) flags() {
+func (c *argsDecider) decideFlags() {
 	for _, item := range c.line.Items {
-		if item.At < c.own {
-			c.ownFlag(item)
+		if item.At < c.ownArgs {
+			c.checkOwnFlag(item)
 			continue
 		}
-		if c.plain(item); c.err != nil {
+		if c.checkUnderstood(item); c.err != nil {
 			return
 		}
-		if c.flag(item); c.err != nil {
+		if c.decideFlag(item); c.err != nil {
 			return
 		}
 	}
@@ -110,57 +110,57 @@ func (c *argsCall) flags() {
 
 // ownFlag refuses a flag of the operator's that wins over PinArgs. Measured: --enable wins
 // over -c, wherever they stand.
-func (c *argsCall) ownFlag(item argv.Item) {
+func (c *argsDecider) checkOwnFlag(item argv.Item) {
 	if item.Name != "--enable" {
 		return
 	}
-	if one, ok := c.p.pinned([]string{featuresKey, item.Value}); ok {
-		c.refuse(c.shown(item)+" "+argText(item.Value), "codex.args", one.reason, "take it out of codex.args, or name "+one.key+" in "+ruleKeys)
+	if one, ok := c.p.findPin([]string{featuresKey, item.Value}); ok {
+		c.refuse(c.flagText(item)+" "+argText(item.Value), "codex.args", one.reason, "take it out of codex.args, or name "+one.key+" in "+ruleKeys)
 	}
 }
 
 // plain refuses what was not understood. Codex 0.169.0 refuses nearly all of it,
 // too; another one may not.
-func (c *argsCall) plain(item argv.Item) {
-	shown := c.shown(item)
+func (c *argsDecider) checkUnderstood(item argv.Item) {
+	shown := c.flagText(item)
 	switch {
 	case strings.HasPrefix(item.Name, "--dangerously"):
 		// See below; known or not.
 	case item.State == argv.Unknown:
-		c.refuse(shown, argMode, "this flag is not known here, and what it does can't be judged", "leave it out, or put it into codex.args, which no rule holds")
+		c.refuse(shown, ruleMode, "this flag is not known here, and what it does can't be judged", "leave it out, or put it into codex.args, which no rule holds")
 	case item.State == argv.Invalid:
-		c.refuse(shown, argMode, "its value is missing, or there is one where none belongs", "write it as codex --help does")
+		c.refuse(shown, ruleMode, "its value is missing, or there is one where none belongs", "write it as codex --help does")
 	case item.Name == "":
-		c.refuse("the word "+argText(item.Value), argMode, "beside "+argv.AppServer+" there is no place for one", "leave it out")
+		c.refuse("the word "+argText(item.Value), ruleMode, "beside "+argv.AppServer+" there is no place for one", "leave it out")
 	}
 	if strings.HasPrefix(item.Name, "--dangerously") {
-		c.refuse(shown, argMode, "it switches codex's safety off", "leave it out")
+		c.refuse(shown, ruleMode, "it switches codex's safety off", "leave it out")
 	}
 }
 
 // kept are the arguments without what was taken out.
-func (c *argsCall) kept() []string {
+func (c *argsDecider) remaining() []string {
 	kept, at := make([]string, 0, len(c.line.Args)), 0
-	for _, item := range c.out {
+	for _, item := range c.dropped {
 		kept = append(kept, c.line.Args[at:item.At]...)
 		at = item.At + item.Len
 	}
 	return append(kept, c.line.Args[at:]...)
 }
 
-func (c *argsCall) drop(item argv.Item, what, rule, reason, mend string) {
-	c.out = append(c.out, item)
-	c.changes = append(c.changes, ArgChange{Flag: what, Rule: rule, Reason: reason, Hint: mend})
+func (c *argsDecider) drop(item argv.Item, what, rule, reason, hint string) {
+	c.dropped = append(c.dropped, item)
+	c.changes = append(c.changes, ArgChange{Flag: what, Rule: rule, Reason: reason, Hint: hint})
 }
 
-func (c *argsCall) refuse(what, rule, reason, mend string) {
+func (c *argsDecider) refuse(what, rule, reason, hint string) {
 	if c.err == nil {
-		c.err = &ArgsError{Argument: what, Rule: rule, Reason: reason, Hint: mend}
+		c.err = &ArgsError{Argument: what, Rule: rule, Reason: reason, Hint: hint}
 	}
 }
 
 // shown is a flag as it was written, without its value.
-func (c *argsCall) shown(item argv.Item) string {
+func (c *argsDecider) flagText(item argv.Item) string {
 	arg := c.line.Args[item.At]
 	if strings.HasPrefix(arg, "--") {
 		arg, _, _ = strings.Cut(arg, "=")

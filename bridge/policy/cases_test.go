@@ -263,9 +263,9 @@ func verified(err *rpc.Error) string {
 	return "verified> " + r.Field + " " + r.Rule
 }
 
-type refusal struct{ Method, Rule, Reason, Field string }
+type declineResult struct{ Method, Rule, Reason, Field string }
 
-func refusalOf(err *rpc.Error) (r refusal) {
+func refusalOf(err *rpc.Error) (r declineResult) {
 	if e := json.Unmarshal(err.Data, &r); e != nil {
 		panic(e)
 	}

@@ -48,16 +48,16 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	} {
 		v := cfg.Get(f.key)
 		text, ok := v.Text()
-		if !ok && !nothing(v) {
+		if !ok && !isUnset(v) {
 			return nil, fmt.Errorf("config/read: %s is %v", f.key, v.Kind())
 		}
 		*f.to = text
 	}
-	if v := cfg.Get("approval_policy"); !nothing(v) {
-		d.Approval = clone(v)
+	if v := cfg.Get("approval_policy"); !isUnset(v) {
+		d.Approval = cloneRaw(v)
 	}
 	for name := range cfg.Get(permissionsKey).Members() {
-		if name == fenceName || strings.HasPrefix(name, fenceName+"-") {
+		if name == bridgeProfile || strings.HasPrefix(name, bridgeProfile+"-") {
 			d.ReservedProfile = name
 		}
 	}
@@ -71,20 +71,20 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 }
 
 func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {
-	if nothing(v) {
+	if isUnset(v) {
 		return nil
 	}
 	network, roots := v.Get("network_access"), v.Get("writable_roots")
 	var ok bool
-	if d.Network, ok = network.Bool(); !ok && !nothing(network) {
+	if d.Network, ok = network.Bool(); !ok && !isUnset(network) {
 		return fmt.Errorf("config/read: sandbox_workspace_write.network_access is %v", network.Kind())
 	}
 	for key, to := range map[string]*bool{"exclude_tmpdir_env_var": &d.NoTmpdir, "exclude_slash_tmp": &d.NoSlashTmp} {
-		if *to, ok = v.Get(key).Bool(); !ok && !nothing(v.Get(key)) {
+		if *to, ok = v.Get(key).Bool(); !ok && !isUnset(v.Get(key)) {
 			return fmt.Errorf("config/read: sandbox_workspace_write.%s is %v", key, v.Get(key).Kind())
 		}
 	}
-	if v.Kind() != rpc.Object || roots.Kind() != rpc.Array && !nothing(roots) {
+	if v.Kind() != rpc.Object || roots.Kind() != rpc.Array && !isUnset(roots) {
 		return fmt.Errorf("config/read: sandbox_workspace_write has an unknown shape")
 	}
 	for e := range roots.Elements() {
@@ -102,32 +102,32 @@ func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {
 func (d *Defaults) level() (l level, profiled, ok bool) {
 	if d.Permissions != "" {
 		// Measured: it wins over sandbox_mode.
-		l, ok = profileLevel(d.Permissions)
+		l, ok = builtinProfileLevel(d.Permissions)
 		return l, true, ok
 	}
 	if d.Sandbox == "" {
 		// Measured: read-only, in a trusted folder workspace-write.
 		return workspaceWrite, false, true
 	}
-	l, ok = levelOf(d.Sandbox)
+	l, ok = parseMode(d.Sandbox)
 	return l, false, ok
 }
 
 // want is a key that the overlay of a thread must have.
-type want struct {
-	key    string
-	raw    []byte
-	rule   string
-	reason string
-	there  bool // the client's overlay has it
+type requiredKey struct {
+	key     string
+	raw     []byte
+	rule    string
+	reason  string
+	present bool // the client's overlay has it
 	// withModel: it is needed only beside a model in the same overlay.
 	withModel bool
 }
 
-func (c *call) want(key string) *want {
-	for i := range c.wanted {
-		if c.wanted[i].key == key {
-			return &c.wanted[i]
+func (c *decider) findRequired(key string) *requiredKey {
+	for i := range c.required {
+		if c.required[i].key == key {
+			return &c.required[i]
 		}
 	}
 	return nil
@@ -135,17 +135,17 @@ func (c *call) want(key string) *want {
 
 // defaultNetwork tells whether codex's own configuration opens a network that
 // policy keeps shut.
-func (c *call) defaultNetwork() bool { return c.st.Defaults.Network && !c.p.network }
+func (c *decider) opensDefaultNetwork() bool { return c.st.Defaults.Network && !c.p.network }
 
 // defaultRoots are the writable roots of codex's own configuration that policy
 // allows, and whether others are among them.
 //
 // A root in the workspace, or around it, is not kept: a command could replace the inner folder by a link.
 // In the workspace it is writable anyway.
-func (c *call) defaultRoots() (kept []string, loose bool) {
-	workspace := c.opensIn()
+func (c *decider) allowedDefaultRoots() (kept []string, loose bool) {
+	workspace := c.openingFolder()
 	for _, path := range c.st.Defaults.WritableRoots {
-		if at, err := c.st.canonical(path); err == nil && c.mayBeRoot(at) && c.swappableIn(at) == "" && c.foreignFile(at) == "" && (at == workspace || workspace == "" || !overlap(at, workspace)) {
+		if at, err := c.st.canonical(path); err == nil && c.isAllowedRoot(at) && c.overlappingWritable(at) == "" && c.otherPolicyFile(at) == "" && (at == workspace || workspace == "" || !overlaps(at, workspace)) {
 			kept = append(kept, at)
 		}
 	}
@@ -156,41 +156,41 @@ func (c *call) defaultRoots() (kept []string, loose bool) {
 // its network_access and writable_roots reach every workspace-write thread that
 // is not made by a profile; the writable roots also stay with a read-only
 // thread and count once a turn is raised to workspace-write.
-func (c *call) wantDefaults() {
+func (c *decider) requireDefaults() {
 	d, p := c.st.Defaults, c.p
 	if d != nil && d.ReservedProfile != "" {
 		c.refuse(rpc.CodeRefused, "params", ruleProtected, "codex's own configuration has a permissions profile "+d.ReservedProfile+", a name that the bridge uses for its own",
 			"give the profile [permissions."+d.ReservedProfile+"] another name")
 		return
 	}
-	leaks := p.letsWrite() && !c.profiled
+	leaks := p.letsWrite() && !c.builtinProfile
 	if d == nil {
-		c.needs = c.needs || c.row.starts && (leaks || p.efforts != nil)
+		c.needsDefaults = c.needsDefaults || c.spec.startsThread && (leaks || p.efforts != nil)
 		return
 	}
-	if !c.row.starts && c.sent.Sandbox == "" {
+	if !c.spec.startsThread && c.sent.Sandbox == "" {
 		// Measured: such a key in the overlay of a cold resume makes codex forget
 		// the stored sandbox and take its own default.
 		leaks = false
 	}
-	if leaks && c.level == workspaceWrite && c.defaultNetwork() {
-		c.wanted = append(c.wanted, want{
+	if leaks && c.level == workspaceWrite && c.opensDefaultNetwork() {
+		c.required = append(c.required, requiredKey{
 			key: "sandbox_workspace_write.network_access", raw: []byte("false"), rule: ruleNetwork,
 			reason: "codex's own configuration opens the network",
 		})
 	}
-	if kept, loose := c.defaultRoots(); leaks && loose {
-		c.wanted = append(c.wanted, want{
-			key: "sandbox_workspace_write.writable_roots", raw: array(kept), rule: ruleRoots,
+	if kept, loose := c.allowedDefaultRoots(); leaks && loose {
+		c.required = append(c.required, requiredKey{
+			key: "sandbox_workspace_write.writable_roots", raw: jsonArray(kept), rule: ruleRoots,
 			reason: "codex's own configuration has writable roots outside of policy's",
 		})
 	}
 	if d.Effort != "" && !p.allowsEffort(d.Effort) {
-		c.wanted = append(c.wanted, want{
-			key: "model_reasoning_effort", raw: quote(p.efforts[0]), rule: ruleEfforts,
+		c.required = append(c.required, requiredKey{
+			key: "model_reasoning_effort", raw: jsonString(p.efforts[0]), rule: ruleEfforts,
 			reason: "left out, it would be codex's own " + d.Effort + ", which is not in " + p.effortList(),
 			// Measured: a resume takes the effort from there only when it names a model.
-			withModel: !c.row.configured && nothing(c.params.Get("model")),
+			withModel: !c.spec.usesDefaults && isUnset(c.params.Get("model")),
 		})
 	}
 }

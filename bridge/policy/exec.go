@@ -9,67 +9,67 @@ import (
 
 // execCwd holds the cwd of a command that the client runs by itself. Nobody is asked
 // about it, so it runs in no other folder than a thread's.
-func (c *call) execCwd([]string) {
+func (c *decider) decideExecCwd([]string) {
 	// Measured: under workspace-write such a command writes in the folder that codex
 	// was started in, not in its cwd.
 	c.workspace = c.st.StartFolder
 	v := c.params.Get("cwd")
-	if nothing(v) {
+	if isUnset(v) {
 		return // codex's own
 	}
 	text, ok := v.Text()
 	if !ok {
-		c.refuse(rpc.CodeInvalidParams, "params.cwd", "protocol", "cwd is "+v.Kind().String(), "send the absolute path of a folder")
+		c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send the absolute path of a folder")
 		return
 	}
-	path, err := c.st.resolve(text)
+	path, err := c.st.ResolveCwd(text)
 	switch {
 	case err != nil:
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, show(v)+" can't be judged: "+err.Error(), "send the absolute path of a folder that can be read")
-	case !withinAny(c.readable(), path):
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, formatValue(v)+" can't be judged: "+err.Error(), "send the absolute path of a folder that can be read")
+	case !withinAny(c.readableFolders(), path):
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" lies "+outsideRoots, "open a thread in that folder first")
 	case path != text:
-		c.setField("cwd", quote(path), ruleRoots, "the folder is fixed to the one that this path leads to now")
+		c.setField("cwd", jsonString(path), ruleRoots, "the folder is fixed to the one that this path leads to now")
 	}
 }
 
 // execSandbox holds the sandbox of such a command.
 //
 // Measured: left out, it is the user's own sandbox_mode, danger-full-access too.
-func (c *call) execSandbox([]string) {
+func (c *decider) decideExecSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissionProfile")
-	writes := !nothing(profile) || !nothing(object) && !object.Get("type").Is(typeNames[readOnly])
-	if writes && c.p.limit == workspaceWrite && len(c.p.fenceEntries(c.st, []string{c.workspace})) > 0 {
+	writes := !isUnset(profile) || !isUnset(object) && !object.Get("type").Is(typeNames[readOnly])
+	if writes && c.p.maxLevel == workspaceWrite && len(c.p.profileEntries(c.st, []string{c.workspace})) > 0 {
 		const reason = "such a command could write what governs the threads of its folder"
 		if profile.Exists() {
 			c.dropField("permissionProfile", ruleProtected, reason)
 		}
-		c.setField("sandboxPolicy", sandboxObject{}.json(), ruleProtected, reason)
+		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleProtected, reason)
 		return
 	}
-	if !nothing(profile) {
-		asked, ok := named(profile, profileNames[:])
-		to, rule, reason := c.lower(asked)
+	if !isUnset(profile) {
+		asked, ok := levelNamed(profile, builtinProfiles[:])
+		to, rule, reason := c.allowedLevel(asked)
 		switch {
-		case !nothing(object):
+		case !isUnset(object):
 			c.dropField("permissionProfile", ruleSandbox, "it excludes sandboxPolicy, which is the one that says what it allows")
-			c.objectAsked(object)
+			c.decideSandboxPolicy(object)
 			return
 		case !ok:
-			to, rule, reason = readOnly, ruleSandbox, "what the profile "+show(profile)+" allows can't be seen"
+			to, rule, reason = readOnly, ruleSandbox, "what the profile "+formatValue(profile)+" allows can't be seen"
 		case to == asked:
 			reason = "said as a sandboxPolicy, which leaves nothing to the user's own configuration"
 		}
 		// Nothing echoes what such a command runs in, so it is all said.
 		c.dropField("permissionProfile", rule, reason)
-		c.setField("sandboxPolicy", sandboxObject{level: to}.json(), rule, reason)
+		c.setField("sandboxPolicy", sandboxPolicy{level: to}.json(), rule, reason)
 		return
 	}
-	if nothing(object) {
-		c.setField("sandboxPolicy", sandboxObject{}.json(), ruleSandbox, "left out, it would be codex's own default; ask for more where more is needed")
+	if isUnset(object) {
+		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleSandbox, "left out, it would be codex's own default; ask for more where more is needed")
 		return
 	}
-	c.objectAsked(object)
+	c.decideSandboxPolicy(object)
 }
 
 // harmlessEnv are the variables that a command may be given: they speak of the
@@ -77,15 +77,15 @@ func (c *call) execSandbox([]string) {
 //
 // Measured: PATH chooses the bwrap that codex runs as its sandbox, so a command was
 // run outside of it; the loader's variables and CODEX_HOME are no better.
-var harmlessEnv = []string{
+var allowedEnv = []string{
 	"TERM", "COLORTERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI",
 }
 
 // execEnv holds the environment of such a command. Where everything is allowed
 // there is no sandbox to lose.
-func (c *call) execEnv([]string) {
+func (c *decider) decideExecEnv([]string) {
 	v := c.params.Get("env")
-	if nothing(v) || c.p.limit == fullAccess {
+	if isUnset(v) || c.p.maxLevel == fullAccess {
 		return
 	}
 	if v.Kind() != rpc.Object {
@@ -93,7 +93,7 @@ func (c *call) execEnv([]string) {
 		return
 	}
 	for name := range v.Members() {
-		if slices.Contains(harmlessEnv, name) || strings.HasPrefix(name, "LC_") {
+		if slices.Contains(allowedEnv, name) || strings.HasPrefix(name, "LC_") {
 			continue
 		}
 		c.refuse(rpc.CodeRefused, "params.env."+name, ruleSandbox,

@@ -10,7 +10,7 @@ func Judged(name string) (judged, plain []string, ok bool) {
 	for _, r := range m.rules {
 		judged = append(judged, r.fields...)
 	}
-	return judged, m.plain, true
+	return judged, m.unchecked, true
 }
 
 // JudgedMethods is the number of methods that are judged by their fields.

@@ -8,29 +8,29 @@ import (
 )
 
 // folders are a list of paths held to policy.
-type folders struct {
+type pathList struct {
 	kept    []string // canonical
 	changed bool
 	refused bool     // one at least is not among them
-	why     []string // a reason for each one that did not stay as it was
+	reasons []string // a reason for each one that did not stay as it was
 }
 
 // hold keeps the paths of an array for which ok says so, in canonical spelling.
-func (c *call) hold(v rpc.Value, ok func(path string) bool) folders {
-	var f folders
+func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
+	var f pathList
 	for e := range v.Elements() {
 		text, _ := e.Text()
 		path, err := c.st.canonical(text)
 		switch {
 		case e.Kind() != rpc.String:
-			f.out(show(e) + " is not a path")
+			f.reject(formatValue(e) + " is not a path")
 		case err != nil:
-			f.out(show(e) + " can't be judged: " + err.Error())
+			f.reject(formatValue(e) + " can't be judged: " + err.Error())
 		case !ok(path):
-			f.out(show(e) + " is " + path + ", " + c.barred(path))
+			f.reject(formatValue(e) + " is " + path + ", " + c.barredReason(path))
 		default:
 			if path != text {
-				f.note(show(e) + " is fixed to " + path)
+				f.addReason(formatValue(e) + " is fixed to " + path)
 			}
 			f.kept = append(f.kept, path)
 			if path != c.workspace {
@@ -41,45 +41,33 @@ func (c *call) hold(v rpc.Value, ok func(path string) bool) folders {
 	return f
 }
 
-func (f *folders) out(reason string) {
+func (f *pathList) reject(reason string) {
 	f.refused = true
-	f.note(reason)
+	f.addReason(reason)
 }
 
-func (f *folders) note(reason string) {
+func (f *pathList) addReason(reason string) {
 	f.changed = true
 	// One message can carry very many paths; nobody reads so many reasons.
 	const most = 8
-	if len(f.why) < most {
-		f.why = append(f.why, reason)
-	} else if len(f.why) == most {
-		f.why = append(f.why, "and more")
+	if len(f.reasons) < most {
+		f.reasons = append(f.reasons, reason)
+	} else if len(f.reasons) == most {
+		f.reasons = append(f.reasons, "and more")
 	}
 }
 
-func (f *folders) reason() string { return strings.Join(f.why, "; ") }
-
-// array is the list as JSON.
-func array(paths []string) []byte {
-	out := []byte{'['}
-	for i, p := range paths {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, quote(p)...)
-	}
-	return append(out, ']')
-}
+func (f *pathList) reason() string { return strings.Join(f.reasons, "; ") }
 
 // workspaceRoots holds runtimeWorkspaceRoots. Measured: they take the place of
 // the cwd as what workspace-write lets be written, stay with the thread, and
 // count on later turns even when they were given to a read-only thread.
-func (c *call) workspaceRoots([]string) {
+func (c *decider) decideWorkspaceRoots([]string) {
 	const field = "runtimeWorkspaceRoots"
 	v := c.params.Get(field)
-	if nothing(v) {
-		if c.boundCwd {
-			c.bindCwd(v)
+	if isUnset(v) {
+		if c.limitsRoot {
+			c.limitRootToWorkspace(v)
 		}
 		return
 	}
@@ -87,25 +75,25 @@ func (c *call) workspaceRoots([]string) {
 		c.dropField(field, ruleRoots, "it is not an array of paths")
 		return
 	}
-	f := c.hold(v, c.root(v))
+	f := c.filterPaths(v, c.rootFilter(v))
 	switch {
 	case !f.changed:
-	case len(f.kept) == 0 && c.boundCwd:
-		c.bindCwd(v)
+	case len(f.kept) == 0 && c.limitsRoot:
+		c.limitRootToWorkspace(v)
 	case len(f.kept) == 0:
 		// Not []: that is a thread without any root, and nobody asked for it.
 		c.dropField(field, ruleRoots, f.reason())
 	default:
-		c.setField(field, array(f.kept), ruleRoots, f.reason())
+		c.setField(field, jsonArray(f.kept), ruleRoots, f.reason())
 	}
 }
 
 // root returns a test for the workspace roots of a list: one in another could be replaced by a link, and
 // is writable anyway.
-func (c *call) root(list rpc.Value) func(path string) bool {
+func (c *decider) rootFilter(list rpc.Value) func(path string) bool {
 	var all []string
 	for e := range list.Elements() {
-		if at, err := c.st.canonical(textOf(e)); err == nil && c.entered(at) {
+		if at, err := c.st.canonical(textOf(e)); err == nil && c.canWorkIn(at) {
 			all = append(all, at)
 		}
 	}
@@ -113,35 +101,27 @@ func (c *call) root(list rpc.Value) func(path string) bool {
 	for _, at := range outermost(all) {
 		outer[at] = true
 	}
-	return func(path string) bool { return outer[path] && !c.swappable(path) }
-}
-
-// bindCwd makes the workspace the only root of a turn.
-func (c *call) bindCwd(v rpc.Value) {
-	const field = "runtimeWorkspaceRoots"
-	to := array([]string{c.workspace})
-	c.note(field, v, to, ruleRoots, "a command could replace the turn's cwd by a link, so that the workspace is the root, and not the cwd")
-	c.edit().Set(c.params, field, to)
+	return func(path string) bool { return outer[path] && !c.isReplaceable(path) }
 }
 
 // environments holds the environments of a thread or turn. Measured: the cwd of
 // the first becomes the cwd of the turns to come, its runtimeWorkspaceRoots what
 // may be written. Other ids than local are executors elsewhere.
-func (c *call) environments([]string) {
+func (c *decider) decideEnvironments([]string) {
 	const field = "environments"
 	v := c.params.Get(field)
-	if nothing(v) {
+	if isUnset(v) {
 		return
 	}
 	if v.Kind() != rpc.Array {
 		c.dropField(field, ruleRoots, "it is not an array of environments")
 		return
 	}
-	var f folders
+	var f pathList
 	var kept []string
 	n := 0
 	for e := range v.Elements() {
-		if raw, ok := c.environment(e, n, &f); ok {
+		if raw, ok := c.decideEnvironment(e, n, &f); ok {
 			kept = append(kept, string(raw))
 		}
 		n++
@@ -156,51 +136,51 @@ func (c *call) environments([]string) {
 }
 
 // environment is one entry as Codex may have it; false takes it out.
-func (c *call) environment(e rpc.Value, n int, f *folders) ([]byte, bool) {
+func (c *decider) decideEnvironment(e rpc.Value, n int, f *pathList) ([]byte, bool) {
 	at := "entry " + strconv.Itoa(n) + ": "
 	if e.Kind() != rpc.Object {
-		f.out(at + "it is not an object")
+		f.reject(at + "it is not an object")
 		return nil, false
 	}
 	for key := range e.Members() {
 		switch key {
 		case "environmentId", "cwd", "runtimeWorkspaceRoots":
 		default:
-			f.out(at + "unknown member " + strconv.Quote(key))
+			f.reject(at + "unknown member " + strconv.Quote(key))
 			return nil, false
 		}
 	}
 	if !e.Get("environmentId").Is("local") {
-		f.out(at + "only the environment local is known")
+		f.reject(at + "only the environment local is known")
 		return nil, false
 	}
 	text, _ := e.Get("cwd").Text() // "" can't be judged either
 	cwd, err := c.st.canonical(text)
 	switch {
 	case err != nil:
-		f.out(at + "its cwd can't be judged")
+		f.reject(at + "its cwd can't be judged")
 		return nil, false
-	case !c.entered(cwd) || c.swappable(cwd):
-		f.out(at + cwd + " is " + c.barred(cwd))
+	case !c.canWorkIn(cwd) || c.isReplaceable(cwd):
+		f.reject(at + cwd + " is " + c.barredReason(cwd))
 		return nil, false
 	case cwd != text:
-		f.out(at + show(e.Get("cwd")) + " is fixed to " + cwd)
+		f.reject(at + formatValue(e.Get("cwd")) + " is fixed to " + cwd)
 	}
 	if cwd != c.workspace {
 		c.newlyWritable = append(c.newlyWritable, cwd)
 	}
-	raw := append([]byte(`{"environmentId":"local","cwd":`), quote(cwd)...)
+	raw := append([]byte(`{"environmentId":"local","cwd":`), jsonString(cwd)...)
 	roots := e.Get("runtimeWorkspaceRoots")
 	if roots.Kind() == rpc.Array {
-		inner := c.hold(roots, c.root(roots))
+		inner := c.filterPaths(roots, c.rootFilter(roots))
 		if inner.changed {
-			f.out(at + inner.reason())
+			f.reject(at + inner.reason())
 		}
 		if len(inner.kept) > 0 || !inner.changed {
-			raw = append(append(raw, `,"runtimeWorkspaceRoots":`...), array(inner.kept)...)
+			raw = append(append(raw, `,"runtimeWorkspaceRoots":`...), jsonArray(inner.kept)...)
 		}
-	} else if !nothing(roots) {
-		f.out(at + "runtimeWorkspaceRoots is not an array")
+	} else if !isUnset(roots) {
+		f.reject(at + "runtimeWorkspaceRoots is not an array")
 	}
 	return append(raw, '}'), true
 }

@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"codex-bridge/bridge/userrules"
 	"codex-bridge/rpc"
@@ -12,8 +12,8 @@ import (
 // for commands let it out: Codex asks nobody then (measured). Rewrite, and Message is the
 // input with which it stays; Deny where there is none.
 func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set) Decision {
-	if st.unverified() {
-		return p.unverifiedCall("hook/preToolUse")
+	if st.isUnverified() {
+		return p.refuseUnverified("hook/preToolUse")
 	}
 	command, ok := t.Input.Get("command").Text()
 	if t.Name != "Bash" || !ok || st.Thread != nil && st.Thread.Sandbox == fullAccess.String() {
@@ -24,18 +24,37 @@ func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set) Decisi
 	case userrules.Stays:
 		return Decision{Verdict: Pass}
 	case userrules.Leaves:
-		from, to := text(command), text(userrules.Wrap(command))
+		from, to := jsonString(command), jsonString(userrules.Wrap(command))
 		return Decision{Verdict: Rewrite, Message: fmt.Appendf(nil, `{"command":%s}`, to), Changes: []Change{{
-			Field: "tool_input.command", Rule: ruleSandbox, Reason: v.Reason, Origin: p.origin(ruleSandbox), From: from, To: to,
+			Field: "tool_input.command", Rule: ruleSandbox, Reason: v.Reason, Origin: p.ruleOrigin(ruleSandbox), From: from, To: to,
 		}}}
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: "it may leave the sandbox without a question: " + v.Reason, Origin: p.place(ruleSandbox),
+		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: "it may leave the sandbox without a question: " + v.Reason, Origin: p.originOrDefault(ruleSandbox),
 		Hint: "do it by hand, or change that rule of yours for codex",
 	})}
 }
 
-func text(s string) json.RawMessage {
-	raw, _ := json.Marshal(s) // every string has a JSON text
-	return raw
+// toolApproval is the request by which Codex asks about an MCP server's tool.
+const toolApproval = "mcpServer/elicitation/request"
+
+// DecidePermission checks a hook's consent to a PermissionRequest: Pass where it may stand,
+// Deny where Codex has to ask the client as usual.
+//
+// The payload names neither the call nor whether Codex would run it outside of the sandbox
+// (measured), and Codex asks nobody after the consent. So it stands only for tools of MCP
+// servers, about which policy.escalation says nothing.
+func (p *Policy) DecidePermission(t ToolCall) Decision {
+	const method = "hook/permissionRequest"
+	refusal := Refusal{Method: method, Rule: ruleEscalation, Hint: "answer the approval that Codex sends to the client instead, or add a rule to policy.rule"}
+	switch override := p.overrides[toolApproval]; {
+	case !strings.HasPrefix(t.Name, "mcp__"):
+		refusal.Reason = "a hook allowed the call, and the bridge can't tell whether it stays inside the sandbox"
+	case override == "deny" || override == "ask":
+		refusal.Rule, refusal.Reason = ruleMethods, "a hook allowed the call, and the configuration decides who answers "+toolApproval
+	default:
+		return Decision{Verdict: Pass}
+	}
+	refusal.Origin = p.originOrDefault(refusal.Rule)
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, refusal)}
 }

@@ -14,15 +14,15 @@ const (
 // The three names of a level: as a mode (thread requests, configuration), as
 // the type of a sandboxPolicy, as a builtin permissions profile.
 var (
-	modeNames    = [...]string{"read-only", "workspace-write", "danger-full-access"}
-	typeNames    = [...]string{"readOnly", "workspaceWrite", "dangerFullAccess"}
-	profileNames = [...]string{":read-only", ":workspace", ":danger-full-access"}
+	modeNames       = [...]string{"read-only", "workspace-write", "danger-full-access"}
+	typeNames       = [...]string{"readOnly", "workspaceWrite", "dangerFullAccess"}
+	builtinProfiles = [...]string{":read-only", ":workspace", ":danger-full-access"}
 )
 
 func (l level) String() string { return modeNames[l] }
 
 // levelOf is the level of a mode.
-func levelOf(mode string) (level, bool) {
+func parseMode(mode string) (level, bool) {
 	for i, name := range modeNames {
 		if mode == name {
 			return level(i), true
@@ -34,8 +34,8 @@ func levelOf(mode string) (level, bool) {
 // profileLevel is the level of a builtin profile. Names that begin with a colon
 // are reserved for those (measured), so that a configuration can't redefine one.
 // What a profile of the user's own allows can't be seen from here.
-func profileLevel(id string) (level, bool) {
-	for i, name := range profileNames {
+func builtinProfileLevel(id string) (level, bool) {
+	for i, name := range builtinProfiles {
 		if id == name {
 			return level(i), true
 		}
@@ -45,7 +45,7 @@ func profileLevel(id string) (level, bool) {
 
 // named finds the name in names that v is, exactly. Measured: codex also takes
 // {"danger-full-access": null} for the string.
-func named(v rpc.Value, names []string) (level, bool) {
+func levelNamed(v rpc.Value, names []string) (level, bool) {
 	for i, name := range names {
 		if v.Is(name) {
 			return level(i), true

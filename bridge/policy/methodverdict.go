@@ -14,7 +14,7 @@ const (
 
 // verdict is what the method table and policy.methods say of a client's message;
 // false when neither knows the name.
-func (p *Policy) verdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
+func (p *Policy) methodVerdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
 	side := methods.ClientRequest
 	row, known := methods.Lookup(side, m.Method)
 	if m.Kind == rpc.Notification {
@@ -26,7 +26,7 @@ func (p *Policy) verdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
 	override := p.overrides[m.Method]
 	if !known {
 		row = methods.Row{Side: side, Method: m.Method, Verdict: methods.Deny}
-		if p.unknown {
+		if p.allowsUnknown {
 			row.Verdict = methods.Pass
 		}
 	}
@@ -34,7 +34,7 @@ func (p *Policy) verdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
 }
 
 // refused is the decision about a method that may not be used.
-func (p *Policy) refused(row methods.Row, verdict methods.Verdict, known bool) Decision {
+func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bool) Decision {
 	override := p.overrides[row.Method]
 	key := config.Key("policy", "methods", row.Method)
 	r := Refusal{Method: row.Method}
@@ -52,6 +52,53 @@ func (p *Policy) refused(row methods.Row, verdict methods.Verdict, known bool) D
 		r.Rule, r.Reason = ruleMethods, row.Why
 		r.Hint = "it acts past the policy; to let it all the same, set " + key + ` = "allow"`
 	}
-	r.Origin = p.place(r.Rule)
+	r.Origin = p.originOrDefault(r.Rule)
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r)}
+}
+
+// NeedsConsent reports whether policy.methods wants a person asked about a client's message.
+func (p *Policy) NeedsConsent(m *rpc.Message) bool {
+	_, verdict, _ := p.methodVerdict(m)
+	return p.mode == config.Enforce && verdict == methods.Ask
+}
+
+// DeniesMethod reports whether policy.methods denies a method, and does not only lack to allow it.
+func (p *Policy) DeniesMethod(method string) bool { return p.overrides[method] == "deny" }
+
+// MethodOrigin returns the key of policy.methods that wants a person asked about a method, and where it is set.
+func (p *Policy) MethodOrigin(method string) (key, origin string) {
+	key = config.Key("policy", "methods", method)
+	return key, p.originOrDefault(key)
+}
+
+// NeedsState reports whether what a message says, and the thread that it names, matters to
+// Decide; else its method alone decides.
+func (p *Policy) NeedsState(m *rpc.Message) bool {
+	row, verdict, _ := p.methodVerdict(m)
+	if verdict == methods.Ask { // as it is judged once a person has agreed
+		verdict = row.Override("allow")
+	}
+	switch verdict {
+	case methods.Deny:
+		return false
+	case methods.Pass:
+		return runsCommand(m.Method)
+	}
+	return true
+}
+
+// unanswerable refuses a request that Codex would drop without an answer.
+//
+// Measured: of what the bridge takes for a message Codex drops those whose trace is neither
+// null nor an object with texts, or null, for traceparent and tracestate.
+func (p *Policy) checkTrace(m *rpc.Message) (Decision, bool) {
+	trace := m.Root().Get("trace")
+	isText := func(v rpc.Value) bool { return isUnset(v) || v.Kind() == rpc.String }
+	if isUnset(trace) || trace.Kind() == rpc.Object && isText(trace.Get("traceparent")) && isText(trace.Get("tracestate")) {
+		return Decision{}, false
+	}
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidRequest, Refusal{
+		Method: clip(m.Method), Rule: ruleProtocol, Field: "trace", Reason: "codex drops the message without an answer",
+		Hint: "leave trace out, or send an object whose traceparent and tracestate are strings",
+	})}, true
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ const (
 
 // allowsModel: in a glob * is any run of characters but /, and a part ** any
 // number of parts: "*" is not every model of every vendor, "**" is.
-func (p *Policy) allowsModel(name string) bool {
+func (p *Policy) AllowsModel(name string) bool {
 	if p.models == nil {
 		return true
 	}
@@ -31,52 +32,52 @@ func (p *Policy) allowsEffort(name string) bool {
 	return p.efforts == nil || slices.Contains(p.efforts, name)
 }
 
-func (c *call) model([]string) {
+func (c *decider) decideModel([]string) {
 	v := c.params.Get("model")
-	if nothing(v) {
-		if c.row.configured && !c.modelGiven {
-			c.modelLeftOut()
+	if isUnset(v) {
+		if c.spec.usesDefaults && !c.overlayNamesModel {
+			c.decideOmittedModel()
 		}
 		return
 	}
-	if to, ok := c.heldModel("params.model", v); ok {
-		c.setField("model", to, ruleModels, show(v)+" is not in "+c.p.modelList())
+	if to, ok := c.replacementModel("params.model", v); ok {
+		c.setField("model", to, ruleModels, formatValue(v)+" is not in "+c.p.modelList())
 	}
 }
 
-func (c *call) modelLeftOut() {
+func (c *decider) decideOmittedModel() {
 	switch d := c.st.Defaults; {
 	case c.p.models == nil:
 	case d == nil:
-		c.needs = c.needs || c.row.starts
-	case d.Model != "" && !c.p.allowsModel(d.Model):
+		c.needsDefaults = c.needsDefaults || c.spec.startsThread
+	case d.Model != "" && !c.p.AllowsModel(d.Model):
 		reason := "left out, it would be codex's own " + d.Model + ", which is not in " + c.p.modelList()
 		if c.p.model == "" {
-			c.noModel("params.model", reason)
+			c.refuseModel("params.model", reason)
 			return
 		}
-		c.setField("model", quote(c.p.model), ruleModels, reason)
+		c.setField("model", jsonString(c.p.model), ruleModels, reason)
 	}
 	// No default in the configuration: codex chooses, and Verify looks at what.
 }
 
 // heldModel is what must take the place of a model; false when it may stay, or
 // when the message was refused because nothing can.
-func (c *call) heldModel(field string, v rpc.Value) (to []byte, replaced bool) {
+func (c *decider) replacementModel(field string, v rpc.Value) (to []byte, replaced bool) {
 	if c.p.models == nil {
 		return nil, false
 	}
-	if name, ok := v.Text(); ok && c.p.allowsModel(name) {
+	if name, ok := v.Text(); ok && c.p.AllowsModel(name) {
 		return nil, false
 	}
 	if c.p.model == "" {
-		c.noModel(field, show(v)+" is not in "+c.p.modelList())
+		c.refuseModel(field, formatValue(v)+" is not in "+c.p.modelList())
 		return nil, false
 	}
-	return quote(c.p.model), true
+	return jsonString(c.p.model), true
 }
 
-func (c *call) noModel(field, reason string) {
+func (c *decider) refuseModel(field, reason string) {
 	c.refuse(rpc.CodeRefused, field, ruleModels, reason, "choose one of those, or add a plain name to the list to be put in its place")
 }
 
@@ -86,49 +87,49 @@ func (p *Policy) effortList() string {
 	return ruleEfforts + " [" + strings.Join(p.efforts, ", ") + "]"
 }
 
-func (c *call) effort([]string) {
+func (c *decider) decideEffort([]string) {
 	v := c.params.Get("effort")
-	if to, ok := c.heldEffort(v); ok {
-		c.setField("effort", to, ruleEfforts, show(v)+" is not in "+c.p.effortList())
+	if to, ok := c.replacementEffort(v); ok {
+		c.setField("effort", to, ruleEfforts, formatValue(v)+" is not in "+c.p.effortList())
 	}
 }
 
 // heldEffort is what must take the place of an effort. null leaves the effort
 // as it is.
-func (c *call) heldEffort(v rpc.Value) (to []byte, replaced bool) {
-	if nothing(v) || c.p.efforts == nil {
+func (c *decider) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
+	if isUnset(v) || c.p.efforts == nil {
 		return nil, false
 	}
 	if name, ok := v.Text(); ok && c.p.allowsEffort(name) {
 		return nil, false
 	}
-	return quote(c.p.efforts[0]), true
+	return jsonString(c.p.efforts[0]), true
 }
 
 // collaboration holds a collaborationMode, whose model and effort win over the
 // fields of the same message (measured). Measured, too: codex takes arrays for
 // both objects, and {"plan": null} for the mode; so the exact shape, or nothing.
-func (c *call) collaboration([]string) {
+func (c *decider) decideCollaborationMode([]string) {
 	const field = "collaborationMode"
 	v := c.params.Get(field)
-	if nothing(v) {
+	if isUnset(v) {
 		return
 	}
 	settings := v.Get("settings")
-	if v.Len() != 2 || v.Get("mode").Kind() != rpc.String || settings.Kind() != rpc.Object || !isSettings(settings) {
+	if v.Len() != 2 || v.Get("mode").Kind() != rpc.String || settings.Kind() != rpc.Object || !isCollaborationSettings(settings) {
 		c.dropField(field, ruleModels, "it is not {mode, settings: {model, reasoning_effort?, developer_instructions?}}")
 		return
 	}
 	model, effort := settings.Get("model"), settings.Get("reasoning_effort")
-	if to, ok := c.heldModel("params.collaborationMode.settings.model", model); ok {
-		c.set(settings, "model", field+".settings.model", to, ruleModels, show(model)+" is not in "+c.p.modelList())
+	if to, ok := c.replacementModel("params.collaborationMode.settings.model", model); ok {
+		c.set(settings, "model", field+".settings.model", to, ruleModels, formatValue(model)+" is not in "+c.p.modelList())
 	}
-	if to, ok := c.heldEffort(effort); ok {
-		c.set(settings, "reasoning_effort", field+".settings.reasoning_effort", to, ruleEfforts, show(effort)+" is not in "+c.p.effortList())
+	if to, ok := c.replacementEffort(effort); ok {
+		c.set(settings, "reasoning_effort", field+".settings.reasoning_effort", to, ruleEfforts, formatValue(effort)+" is not in "+c.p.effortList())
 	}
 }
 
-func isSettings(v rpc.Value) bool {
+func isCollaborationSettings(v rpc.Value) bool {
 	for key, m := range v.Members() {
 		switch key {
 		case "model":
@@ -144,4 +145,35 @@ func isSettings(v rpc.Value) bool {
 		}
 	}
 	return v.Get("model").Exists()
+}
+
+// Model is a model, and how much it is to think.
+type Model struct{ Name, Effort string }
+
+// DecideModel says what takes the place of the model and the effort with which the bridge
+// itself is about to do what it was asked for by method.
+func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
+	d := Decision{Verdict: Pass}
+	change := func(field, rule, list, from, to string) {
+		d.Verdict = Rewrite
+		d.Changes = append(d.Changes, Change{
+			Field: "params." + field, Rule: rule, Reason: fmt.Sprintf("%q is not in %s", from, list), Origin: p.ruleOrigin(rule),
+			From: jsonString(from), To: jsonString(to),
+		})
+	}
+	if from := m.Name; !p.AllowsModel(from) {
+		if p.model == "" {
+			return Model{}, Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
+				Method: method, Field: "params.model", Rule: ruleModels, Reason: fmt.Sprintf("%q is not in %s", from, p.modelList()),
+				Origin: p.originOrDefault(ruleModels), Hint: "choose one of those, or add a plain name to the list to be put in its place",
+			})}
+		}
+		m.Name = p.model
+		change("model", ruleModels, p.modelList(), from, m.Name)
+	}
+	if from := m.Effort; !p.allowsEffort(from) {
+		m.Effort = p.efforts[0]
+		change("effort", ruleEfforts, p.effortList(), from, m.Effort)
+	}
+	return m, d
 }

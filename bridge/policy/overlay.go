@@ -19,48 +19,48 @@ const projectsKey = "projects"
 // quotes, escapes or trimming; keys further in are not cut. Nested and dotted
 // forms of one table win over each other by chance (11 to 5 in 16 tries), so
 // every form of a key that policy sets is taken out and policy's own is dotted.
-func (c *call) overlay([]string) {
-	c.wantDefaults()
-	c.wantPins()
+func (c *decider) decideOverlay([]string) {
+	c.requireDefaults()
+	c.requirePins()
 	v := c.params.Get("config")
 	kept := false
 	if v.Kind() == rpc.Object {
-		kept = c.table(v, nil)
-	} else if !nothing(v) {
+		kept = c.decideTable(v, nil)
+	} else if !isUnset(v) {
 		c.dropField("config", ruleKeys, "it is not an object")
 	}
 	if c.err != nil {
 		return
 	}
 	missing := bytes.NewBufferString("{")
-	for _, w := range c.wanted {
-		if w.there || w.withModel && !c.modelGiven {
+	for _, w := range c.required {
+		if w.present || w.withModel && !c.overlayNamesModel {
 			continue
 		}
-		c.note("config."+w.key, rpc.Value{}, w.raw, w.rule, w.reason)
+		c.recordChange("config."+w.key, rpc.Value{}, w.raw, w.rule, w.reason)
 		if kept {
-			c.edit().Set(v, w.key, w.raw)
+			c.ensurePatch().Set(v, w.key, w.raw)
 			continue
 		}
 		if missing.Len() > 1 {
 			missing.WriteByte(',')
 		}
-		missing.Write(quote(w.key))
+		missing.Write(jsonString(w.key))
 		missing.WriteByte(':')
 		missing.Write(w.raw)
 	}
 	switch {
 	case missing.Len() > 1:
 		missing.WriteByte('}')
-		c.edit().Set(c.params, "config", missing.Bytes())
+		c.ensurePatch().Set(c.params, "config", missing.Bytes())
 	case !kept && v.Len() > 0:
-		c.edit().Delete(c.params, "config")
+		c.ensurePatch().Delete(c.params, "config")
 	}
 }
 
 // table holds one object of the overlay; path leads to it. It tells whether
 // anything is left.
-func (c *call) table(v rpc.Value, path []string) (kept bool) {
+func (c *decider) decideTable(v rpc.Value, path []string) (kept bool) {
 	for key, m := range v.Members() {
 		if c.err != nil {
 			return kept
@@ -70,16 +70,16 @@ func (c *call) table(v rpc.Value, path []string) (kept bool) {
 			below = strings.Split(key, ".")
 		}
 		switch {
-		case m.Kind() == rpc.Object && m.Len() > 0 && neverReason(cut(below), false) == "":
-			if c.table(m, below) {
+		case m.Kind() == rpc.Object && m.Len() > 0 && forbiddenReason(splitDots(below), false) == "":
+			if c.decideTable(m, below) {
 				kept = true
-				if path == nil && key == featuresKey && c.row.opens {
-					c.pinNested(m)
+				if path == nil && key == featuresKey && c.spec.opensThread {
+					c.addNestedPins(m)
 				}
 			} else {
-				c.edit().Delete(v, key)
+				c.ensurePatch().Delete(v, key)
 			}
-		case c.leaf(v, key, m, below, path == nil):
+		case c.decideLeaf(v, key, m, below, path == nil):
 			kept = true
 		}
 	}
@@ -87,39 +87,39 @@ func (c *call) table(v rpc.Value, path []string) (kept bool) {
 }
 
 // leaf holds one value; path leads to it, key is its name in object.
-func (c *call) leaf(object rpc.Value, key string, m rpc.Value, path []string, top bool) (kept bool) {
+func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []string, top bool) (kept bool) {
 	name := strings.Join(path, ".")
 	field := "config." + name
-	want := c.want(name)
+	want := c.findRequired(name)
 	if want != nil && top && bytes.Equal(m.Raw(), want.raw) {
 		// It is what policy would put there.
-		want.there = true
+		want.present = true
 		return true
 	}
 	if want != nil && top && (key == projectsKey || key == permissionsKey) {
 		c.set(object, key, field, want.raw, want.rule, want.reason)
-		want.there = true
+		want.present = true
 		return true
 	}
 	// A key further in that has dots of its own must pass in both readings.
-	split := cut(path)
-	if reason := neverReason(split, true); reason != "" {
+	split := splitDots(path)
+	if reason := forbiddenReason(split, true); reason != "" {
 		c.drop(object, key, field, ruleKeys, "it never passes: "+reason)
 		return false
 	}
-	if one, pinned := c.p.pinned(split); pinned {
-		return c.pinnedLeaf(object, key, m, name, one, want)
+	if one, pinned := c.p.findPin(split); pinned {
+		return c.decidePinnedLeaf(object, key, m, name, one, want)
 	}
-	if !c.p.passesKey(path) || !c.p.passesKey(split) {
+	if !c.p.allowsKey(path) || !c.p.allowsKey(split) {
 		c.drop(object, key, field, ruleKeys, "no pattern of policy.config_keys lets it pass")
 		return false
 	}
-	return c.policedLeaf(object, key, m, split, field, want)
+	return c.decideModelLeaf(object, key, m, split, field, want)
 }
 
 // policedLeaf holds the models and efforts in an overlay, wherever they stand:
 // model, review_model, plan_mode_reasoning_effort and the like.
-func (c *call) policedLeaf(object rpc.Value, key string, m rpc.Value, path []string, field string, want *want) (kept bool) {
+func (c *decider) decideModelLeaf(object rpc.Value, key string, m rpc.Value, path []string, field string, want *requiredKey) (kept bool) {
 	p, last := c.p, len(path)-1
 	for i, s := range path {
 		model := p.models != nil && (s == "model" || strings.HasSuffix(s, "_model"))
@@ -135,27 +135,27 @@ func (c *call) policedLeaf(object rpc.Value, key string, m rpc.Value, path []str
 			c.drop(object, key, field, rule, "it is not a plain name")
 			return false
 		}
-		to, replaced := c.heldEffort(m)
+		to, replaced := c.replacementEffort(m)
 		list := p.effortList()
 		if model {
-			to, replaced = c.heldModel("params."+field, m)
+			to, replaced = c.replacementModel("params."+field, m)
 			list = p.modelList()
 		}
 		if replaced {
-			c.set(object, key, field, to, rule, show(m)+" is not in "+list)
+			c.set(object, key, field, to, rule, formatValue(m)+" is not in "+list)
 		}
 	}
 	if slices.Equal(path, []string{"model"}) {
-		c.modelGiven = true
+		c.overlayNamesModel = true
 	}
 	if want != nil {
-		want.there = true
+		want.present = true
 	}
 	return true
 }
 
 // cut is a path with the dots inside its segments cut, too.
-func cut(path []string) []string {
+func splitDots(path []string) []string {
 	if !slices.ContainsFunc(path, func(s string) bool { return strings.Contains(s, ".") }) {
 		return path
 	}

@@ -1,9 +1,18 @@
 package policy
 
+import (
+	"codex-bridge/bridge/config"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
 // never are the keys of an overlay that don't pass whatever policy.config_keys
 // says: each would set again what a rule has just set, or switch off what
 // watches the thread. A key stands for everything below it.
-var never = []struct {
+var forbiddenKeys = []struct {
 	path   []string // folded
 	reason string
 }{
@@ -29,16 +38,16 @@ var never = []struct {
 
 // neverReason says why a key never passes, or "". A key above a forbidden one
 // counts only when it is a leaf: it would replace the whole table.
-func neverReason(path []string, leaf bool) string {
+func forbiddenReason(path []string, leaf bool) string {
 	folded := make([]string, 0, len(path))
 	for _, s := range path {
-		if s = fold(s); s != "" {
+		if s = foldName(s); s != "" {
 			folded = append(folded, s)
 		}
 	}
-	for _, n := range never {
+	for _, n := range forbiddenKeys {
 		k := min(len(n.path), len(folded))
-		if k == 0 || !equal(n.path[:k], folded[:k]) {
+		if k == 0 || !slices.Equal(n.path[:k], folded[:k]) {
 			continue
 		}
 		if k == len(n.path) || leaf {
@@ -48,11 +57,37 @@ func neverReason(path []string, leaf bool) string {
 	return ""
 }
 
-func equal(a, b []string) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
+// keyGlob is one entry of policy.config_keys, cut at its dots. In a segment *
+// is any run of characters; a segment ** is any number of segments.
+type keyGlob []string
+
+func parseKeyGlob(text string) (keyGlob, error) {
+	g := strings.Split(text, ".")
+	for _, segment := range g {
+		if segment == "" || !doublestar.ValidatePattern(segment) {
+			return nil, fmt.Errorf("%q: %q is not the glob of one segment of a key", text, segment)
 		}
 	}
-	return true
+	return g, nil
+}
+
+// covers tells whether the glob matches path or something above it.
+func (g keyGlob) covers(path []string) bool {
+	if len(g) == 0 {
+		return true
+	}
+	if g[0] == "**" {
+		return g[1:].covers(path) || len(path) > 0 && g.covers(path[1:])
+	}
+	return len(path) > 0 && matchSegment(g[0], path[0]) && g[1:].covers(path[1:])
+}
+
+// wild matches one segment. Unlike elsewhere a * alone matches a segment that
+// holds a slash, too: the name of a server may be a path.
+func matchSegment(pattern, text string) bool {
+	return pattern == "*" || config.Match(pattern, text)
+}
+
+func (p *Policy) allowsKey(path []string) bool {
+	return slices.ContainsFunc(p.keys, func(g keyGlob) bool { return g.covers(path) })
 }

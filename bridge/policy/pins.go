@@ -11,7 +11,7 @@ import (
 // pins are features of Codex that act where no rule of the policy sees them. The bridge
 // switches them off on Codex's command line. Naming the key in full in policy.config_keys
 // lifts a pin; a glob does not. docs/internals/doors.md lists all features.
-var pins = []struct{ feature, reason string }{
+var pinnedFeatures = []struct{ feature, reason string }{
 	// Measured: a skill of the repository names a command in agents/openai.yaml. Codex writes
 	// it into the user's config.toml as an MCP server and starts it outside of the sandbox,
 	// without a question under approval never and full access.
@@ -21,13 +21,13 @@ var pins = []struct{ feature, reason string }{
 const featuresKey = "features"
 
 // off is the value of a pinned feature.
-var off = []byte("false")
+var featureOff = []byte("false")
 
 // pin is a feature that this policy keeps off.
 type pin struct{ key, reason string }
 
 func (p *Policy) compilePins(cfg config.Policy) error {
-	for _, one := range pins {
+	for _, one := range pinnedFeatures {
 		if key := "features." + one.feature; !slices.Contains(cfg.ConfigKeys, key) {
 			p.pins = append(p.pins, pin{key, one.reason})
 			p.pinArgs = append(p.pinArgs, "-c", key+"=false")
@@ -47,12 +47,12 @@ func (p *Policy) PinArgs() []string {
 
 // pinned returns the pin on the key at path; ok is false where there is none. The names are
 // folded: what only reads like the key counts as well.
-func (p *Policy) pinned(path []string) (one pin, ok bool) {
-	if len(path) < 2 || fold(path[0]) != featuresKey {
+func (p *Policy) findPin(path []string) (one pin, ok bool) {
+	if len(path) < 2 || foldName(path[0]) != featuresKey {
 		return pin{}, false
 	}
 	for _, one := range p.pins {
-		if fold(path[1]) == fold(strings.TrimPrefix(one.key, featuresKey+".")) {
+		if foldName(path[1]) == foldName(strings.TrimPrefix(one.key, featuresKey+".")) {
 			return one, true
 		}
 	}
@@ -61,36 +61,36 @@ func (p *Policy) pinned(path []string) (one pin, ok bool) {
 
 // wantPins has the overlay of a thread switch the pinned features off, where Codex was
 // started without PinArgs.
-func (c *call) wantPins() {
+func (c *decider) requirePins() {
 	if !c.st.Unpinned {
 		return
 	}
 	for _, one := range c.p.pins {
-		c.wanted = append(c.wanted, want{key: one.key, raw: off, rule: ruleKeys, reason: one.reason})
+		c.required = append(c.required, requiredKey{key: one.key, raw: featureOff, rule: ruleKeys, reason: one.reason})
 	}
 }
 
 // pinNested switches the pinned features off in a nested features table. Measured: such a
 // table replaces what the command line says of features.
-func (c *call) pinNested(features rpc.Value) {
+func (c *decider) addNestedPins(features rpc.Value) {
 	for _, one := range c.p.pins {
 		if name := strings.TrimPrefix(one.key, featuresKey+"."); !features.Get(name).Exists() {
-			c.set(features, name, "config."+one.key, off, ruleKeys, one.reason)
+			c.set(features, name, "config."+one.key, featureOff, ruleKeys, one.reason)
 		}
 	}
 }
 
 // pinnedLeaf keeps a pinned key of an overlay off; it drops a key that only reads like one.
-func (c *call) pinnedLeaf(object rpc.Value, key string, m rpc.Value, name string, one pin, want *want) (kept bool) {
+func (c *decider) decidePinnedLeaf(object rpc.Value, key string, m rpc.Value, name string, one pin, want *requiredKey) (kept bool) {
 	if name != one.key {
 		c.drop(object, key, "config."+name, ruleKeys, "it never passes: "+one.reason)
 		return false
 	}
 	if on, isBool := m.Bool(); on || !isBool {
-		c.set(object, key, "config."+name, off, ruleKeys, "it never passes: "+one.reason)
+		c.set(object, key, "config."+name, featureOff, ruleKeys, "it never passes: "+one.reason)
 	}
 	if want != nil && key == one.key {
-		want.there = true
+		want.present = true
 	}
 	return true
 }

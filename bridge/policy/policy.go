@@ -14,42 +14,42 @@ import (
 
 // Policy is a compiled [policy] section.
 type Policy struct {
-	mode      config.Mode
-	approvals []string // without "granular"; the first is the replacement
-	granular  bool     // {"granular": {…}} is allowed
-	limit     level
-	network   bool
-	roots     []root
-	reviewers []string // guardian_subagent is kept as auto_review
-	models    []string // globs; nil: no rule
-	model     string   // the replacement, "" when no glob is a plain name
-	efforts   []string // nil: no rule
-	keys      []keyGlob
-	pins      []pin // features of Codex that stay off
-	pinArgs   []string
-	commands  []commandGlob
-	trust     string     // policy.project_trust
-	gate      bool       // policy.gate
-	letsOut   bool       // a person is asked about what leaves the sandbox
-	protected [][]string // policy.protected_paths, by segment
+	mode           config.Mode
+	approvals      []string // without "granular"; the first is the replacement
+	granular       bool     // {"granular": {…}} is allowed
+	maxLevel       level
+	network        bool
+	roots          []root
+	reviewers      []string // guardian_subagent is kept as auto_review
+	models         []string // globs; nil: no rule
+	model          string   // the replacement, "" when no glob is a plain name
+	efforts        []string // nil: no rule
+	keys           []keyGlob
+	pins           []pin // features of Codex that stay off
+	pinArgs        []string
+	commands       []commandGlob
+	trust          string     // policy.project_trust
+	gate           bool       // policy.gate
+	asksEscalation bool       // a person is asked about what leaves the sandbox
+	protected      [][]string // policy.protected_paths, by segment
 	// protectedBy are the same by their first name, folded.
-	protectedBy map[string][][]string
-	beside      []*Policy // of tightened: the policies that judge a message together
+	protectedByName map[string][][]string
+	joint           []*Policy // of tightened: the policies that judge a message together
 
-	unknown   bool              // methods and fields that nobody has judged pass
-	overrides map[string]string // policy.methods
-	noTools   bool              // policy.methods denies the questions of MCP servers, also those about tools
-	where     OriginFunc
-	rules     *rules.Set // nil: none
+	allowsUnknown       bool              // methods and fields that nobody has judged pass
+	overrides           map[string]string // policy.methods
+	deniesToolQuestions bool              // policy.methods denies the questions of MCP servers, also those about tools
+	originOf            OriginFunc
+	rules               *rules.Set // nil: none
 
-	methods map[string]*method
-	policed map[string]string // folded name of a policed field → its name
+	methods       map[string]*methodSpec
+	checkedFields map[string]string // folded name of a policed field → its name
 }
 
 // New compiles cfg. where may be nil; then no place is named. An error names the
 // key and what it takes.
 func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
-	p := &Policy{mode: cfg.Mode, network: cfg.Network, gate: cfg.Gate, where: where}
+	p := &Policy{mode: cfg.Mode, network: cfg.Network, gate: cfg.Gate, originOf: where}
 	switch cfg.Mode {
 	case config.Off:
 		// An absent section is not checked: nothing of it is used.
@@ -67,7 +67,7 @@ func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
 		}
 	}
 	p.methods = methodTable()
-	p.policed = policedNames(p.methods)
+	p.checkedFields = checkedNames(p.methods)
 	return p, nil
 }
 
@@ -95,7 +95,7 @@ func (p *Policy) compileApproval(cfg config.Policy) error {
 
 func (p *Policy) compileSandbox(cfg config.Policy) error {
 	var ok bool
-	if p.limit, ok = levelOf(cfg.Sandbox); !ok {
+	if p.maxLevel, ok = parseMode(cfg.Sandbox); !ok {
 		return fmt.Errorf("policy.sandbox: %q is not read-only, workspace-write or danger-full-access", cfg.Sandbox)
 	}
 	for _, text := range cfg.WritableRoots {
@@ -112,7 +112,7 @@ func (p *Policy) compileReviewers(cfg config.Policy) error {
 	for _, name := range cfg.Reviewers {
 		switch name {
 		case "user", "auto_review", "guardian_subagent":
-			p.reviewers = append(p.reviewers, reviewerOf(name))
+			p.reviewers = append(p.reviewers, normalizeReviewer(name))
 		default:
 			return fmt.Errorf("policy.reviewers: %q is not user, auto_review or guardian_subagent", name)
 		}
@@ -158,7 +158,7 @@ func (p *Policy) compileKeys(cfg config.Policy) error {
 func (p *Policy) compileMethods(cfg config.Policy) error {
 	switch cfg.UnknownMethods {
 	case "allow":
-		p.unknown = true
+		p.allowsUnknown = true
 	case "deny":
 	default:
 		return fmt.Errorf("policy.unknown_methods: %q is not deny or allow", cfg.UnknownMethods)
@@ -171,7 +171,7 @@ func (p *Policy) compileMethods(cfg config.Policy) error {
 		}
 	}
 	p.overrides = maps.Clone(cfg.Methods)
-	p.noTools = p.overrides["mcpServer/elicitation/request"] == "deny"
+	p.deniesToolQuestions = p.overrides["mcpServer/elicitation/request"] == "deny"
 	return nil
 }
 

@@ -6,10 +6,12 @@ import "slices"
 // none. A thread is held to the policy file of the folder in which it was opened, and its
 // commands can't write that file. So a turn is not moved to where another one governs, and
 // does not get it among its writable roots.
-func (c *call) foreignFile(path string) string { return c.st.foreignFile(path, c.opensIn()) }
+func (c *decider) otherPolicyFile(path string) string {
+	return c.st.otherPolicyFile(path, c.openingFolder())
+}
 
 // foreignFile is that of a call that gives its thread this workspace; "" is the workspace that it has.
-func (st State) foreignFile(path, workspace string) string {
+func (st State) otherPolicyFile(path, workspace string) string {
 	if st.PolicyFiles == nil {
 		return ""
 	}
@@ -35,33 +37,35 @@ func (st State) foreignFile(path, workspace string) string {
 }
 
 // entered reports whether a turn may work in path, or write it.
-func (c *call) entered(path string) bool { return c.reachable(path) && c.foreignFile(path) == "" }
+func (c *decider) canWorkIn(path string) bool {
+	return c.reachable(path) && c.otherPolicyFile(path) == ""
+}
 
 // barred says why it may not.
-func (c *call) barred(path string) string {
-	if c.st.exposes(path) && !governs(path) {
+func (c *decider) barredReason(path string) string {
+	if c.st.overlapsSensitive(path) && !isGoverning(path) {
 		return "where Codex or the policy keeps its own files, or holds them"
 	}
 	if c.reachable(path) {
-		if file := c.foreignFile(path); file != "" {
+		if file := c.otherPolicyFile(path); file != "" {
 			return "governed by " + file + ", and this thread is not; open a thread there"
 		}
-		if outer := c.enclosing(path); outer != "" {
+		if outer := c.enclosingWritable(path); outer != "" {
 			return "inside " + outer + ", where a command could put a link in its place; name " + outer
 		}
-		if other := c.swappableIn(path); other != "" {
+		if other := c.overlappingWritable(path); other != "" {
 			why := "in " + other + " or holds it, which commands could write, and a command could put a link in place of the inner folder"
-			if !c.row.starts {
+			if !c.spec.startsThread {
 				why += "; start a thread there"
 			}
 			return why
 		}
 	}
-	if path != c.workspace && within(path, c.workspace) {
+	if path != c.workspace && Within(path, c.workspace) {
 		return "around the workspace " + c.workspace + ", which a command could replace by a link, with what governs it"
 	}
-	if c.st.inPath(path) || c.st.holdsProgram(path) && belowAny(c.allowed(), path) {
+	if c.st.isInPath(path) || c.st.holdsProgram(path) && writableBelowAny(c.allowed(), path) {
 		return "where programs are that run outside of the sandbox, such as a folder of PATH"
 	}
-	return outside(path)
+	return outsideReason(path)
 }

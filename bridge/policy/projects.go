@@ -41,7 +41,7 @@ var ownLayers = []string{
 // layers nobody is known to trust anything.
 func (d *Defaults) parseProjects(result rpc.Value) error {
 	layers := result.Get("layers")
-	if layers.Kind() != rpc.Array && !nothing(layers) {
+	if layers.Kind() != rpc.Array && !isUnset(layers) {
 		return fmt.Errorf("config/read: layers is %v", layers.Kind())
 	}
 	for layer := range layers.Elements() { // the first wins over those behind it
@@ -81,7 +81,7 @@ func (d *Defaults) parseProjects(result rpc.Value) error {
 // parseTrust reads a `projects` table. An entry without a trust_level says
 // nothing (measured).
 func parseTrust(v rpc.Value) (map[string]bool, error) {
-	if v.Kind() != rpc.Object && !nothing(v) {
+	if v.Kind() != rpc.Object && !isUnset(v) {
 		return nil, fmt.Errorf("config/read: projects is %v", v.Kind())
 	}
 	levels := make(map[string]bool)
@@ -91,8 +91,8 @@ func parseTrust(v rpc.Value) (map[string]bool, error) {
 			levels[trustKey(key)] = true
 		case level.Is(string(untrusted)):
 			levels[trustKey(key)] = false
-		case !nothing(level):
-			return nil, fmt.Errorf("config/read: projects: trust_level is %s", show(level))
+		case !isUnset(level):
+			return nil, fmt.Errorf("config/read: projects: trust_level is %s", formatValue(level))
 		}
 	}
 	return levels, nil

@@ -57,20 +57,20 @@ func (d Decision) Refusal() *Refusal {
 type OriginFunc func(key string) string
 
 // origin is the place that set a rule, "" for a default.
-func (p *Policy) origin(rule string) string {
-	if p.where == nil {
+func (p *Policy) ruleOrigin(rule string) string {
+	if p.originOf == nil {
 		return ""
 	}
-	return p.where(rule)
+	return p.originOf(rule)
 }
 
 // place is origin for people who have to change something: of a default it says
 // where the policy was put in force.
-func (p *Policy) place(rule string) string {
-	if o := p.origin(rule); o != "" {
+func (p *Policy) originOrDefault(rule string) string {
+	if o := p.ruleOrigin(rule); o != "" {
 		return o
 	}
-	if o := p.origin("policy.mode"); o != "" {
+	if o := p.ruleOrigin(ruleMode); o != "" {
 		return "default; policy is in force by " + o
 	}
 	return "default"

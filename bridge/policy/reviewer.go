@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 const ruleReviewers = "policy.reviewers"
 
 // reviewerOf: guardian_subagent is echoed as auto_review; they are one.
-func reviewerOf(name string) string {
+func normalizeReviewer(name string) string {
 	if name == "guardian_subagent" {
 		return "auto_review"
 	}
@@ -28,34 +27,34 @@ func (p *Policy) allowsReviewer(v rpc.Value) bool {
 	return false
 }
 
-func (c *call) reviewer([]string) {
+func (c *decider) decideReviewer([]string) {
 	p, v := c.p, c.params.Get("approvalsReviewer")
 	switch {
-	case !nothing(v) && p.allowsReviewer(v):
-		if c.row.opens {
-			c.sent.Reviewer = clone(v)
+	case !isUnset(v) && p.allowsReviewer(v):
+		if c.spec.opensThread {
+			c.sent.Reviewer = cloneRaw(v)
 		}
-	case !nothing(v):
-		c.setReviewer(show(v) + " is not in " + p.reviewerList())
-	case c.row.starts && slices.Contains(p.reviewers, "user") && slices.Contains(p.reviewers, "auto_review"):
+	case !isUnset(v):
+		c.replaceReviewer(formatValue(v) + " is not in " + p.reviewerList())
+	case c.spec.startsThread && slices.Contains(p.reviewers, "user") && slices.Contains(p.reviewers, "auto_review"):
 		// Every default is allowed.
-	case c.row.starts && c.st.Defaults == nil:
-		c.needs = true
-	case c.row.starts:
+	case c.spec.startsThread && c.st.Defaults == nil:
+		c.needsDefaults = true
+	case c.spec.startsThread:
 		name := c.st.Defaults.Reviewer
 		if name == "" {
 			name = "user" // measured
 		}
-		if !slices.Contains(p.reviewers, reviewerOf(name)) {
-			c.setReviewer("left out, it would be codex's own " + name + ", which is not in " + p.reviewerList())
+		if !slices.Contains(p.reviewers, normalizeReviewer(name)) {
+			c.replaceReviewer("left out, it would be codex's own " + name + ", which is not in " + p.reviewerList())
 		}
-	case c.row.opens && len(p.reviewers) == 1:
-		c.setReviewer("left out, it would be the thread's own, and only one value is in " + p.reviewerList())
+	case c.spec.opensThread && len(p.reviewers) == 1:
+		c.replaceReviewer("left out, it would be the thread's own, and only one value is in " + p.reviewerList())
 	}
 }
 
-func (c *call) setReviewer(reason string) {
-	to := quote(c.p.reviewers[0])
+func (c *decider) replaceReviewer(reason string) {
+	to := jsonString(c.p.reviewers[0])
 	c.setField("approvalsReviewer", to, ruleReviewers, reason)
 	c.sent.Reviewer = to
 }
@@ -63,5 +62,3 @@ func (c *call) setReviewer(reason string) {
 func (p *Policy) reviewerList() string {
 	return ruleReviewers + " [" + strings.Join(p.reviewers, ", ") + "]"
 }
-
-func clone(v rpc.Value) json.RawMessage { return slices.Clone(v.Raw()) }

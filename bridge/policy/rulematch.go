@@ -11,20 +11,20 @@ import (
 const ruleRule = "policy.rule"
 
 // unread is a command line that nobody can read: every rule could mean it.
-const unread = "\x00"
+const unreadableLine = "\x00"
 
 // HasRules tells whether there are rules.
 func (p *Policy) HasRules() bool { return p.rules != nil }
 
 // ruling is what the rules say of what Codex asks about, and where an accept would
 // lead.
-func (p *Policy) ruling(method string, params rpc.Value, st State, at leave) (rules.Match, rules.Escalation) {
+func (p *Policy) ruleMatch(method string, params rpc.Value, st State, at leaveReason) (rules.Match, rules.Escalation) {
 	reach := rules.EscalationUnknown
 	switch method {
 	case "item/commandExecution/requestApproval", "execCommandApproval":
-		reach = p.reach(at, st)
+		reach = p.commandEscalation(at, st)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
-		reach = p.filesReach(at, st)
+		reach = p.patchEscalation(at, st)
 	case "mcpServer/elicitation/request":
 		reach = rules.Sandboxed // a tool of a server is in no sandbox that it could leave
 	}
@@ -35,7 +35,7 @@ func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Es
 	if p.rules == nil {
 		return rules.Match{}
 	}
-	dirs := p.dirs(st, params)
+	dirs := p.ruleDirs(st, params)
 	switch method {
 	case "item/commandExecution/requestApproval":
 		text, ok := params.Get("command").Text()
@@ -43,17 +43,17 @@ func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Es
 			return rules.Match{} // about a host, not a command
 		}
 		if !ok {
-			text = unread
+			text = unreadableLine
 		}
 		if argv, ok := rules.Split(text); ok {
 			return p.rules.Argv(argv, reach, dirs)
 		}
 		return p.rules.Shell(text, "", reach, dirs)
 	case "execCommandApproval":
-		return p.vector(params.Get("command"), reach, dirs)
+		return p.matchArgv(params.Get("command"), reach, dirs)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
 		var changes []rules.Change
-		for _, path := range st.changed(method, params) {
+		for _, path := range st.canonicalPatchPaths(method, params) {
 			changes = append(changes, rules.Change{Path: path})
 		}
 		return p.rules.Files(changes, reach, dirs)
@@ -71,7 +71,7 @@ func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Es
 	return rules.Match{}
 }
 
-func (p *Policy) vector(v rpc.Value, reach rules.Escalation, dirs rules.Dirs) rules.Match {
+func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs) rules.Match {
 	var words []string
 	for e := range v.Elements() {
 		word, ok := e.Text()
@@ -82,13 +82,13 @@ func (p *Policy) vector(v rpc.Value, reach rules.Escalation, dirs rules.Dirs) ru
 		words = append(words, word)
 	}
 	if len(words) == 0 {
-		return p.rules.Shell(unread, "", reach, dirs)
+		return p.rules.Shell(unreadableLine, "", reach, dirs)
 	}
 	return p.rules.Argv(words, reach, dirs)
 }
 
 // dirs are the folders that rules may name.
-func (p *Policy) dirs(st State, params rpc.Value) rules.Dirs {
+func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
 	d := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	if st.Thread != nil {
 		d.Workspace = st.Thread.Workspace
@@ -102,67 +102,34 @@ func (p *Policy) dirs(st State, params rpc.Value) rules.Dirs {
 
 // addRoots adds the writable roots of a command that runs outside of the workspace.
 func (p *Policy) addRoots(d *rules.Dirs, st State) {
-	if d.Workspace != "" && !within(d.Workspace, d.Cwd) {
+	if d.Workspace != "" && !Within(d.Workspace, d.Cwd) {
 		d.Roots = p.allowed(st, d.Workspace)
 	}
 }
 
-// paths are what a patch changes, as Codex has said; empty unknown.
-func (st State) paths(method string, params rpc.Value) []string {
-	if method != "applyPatchApproval" {
-		return st.Files
-	}
-	var paths []string
-	for path, change := range params.Get("fileChanges").Members() {
-		paths = append(paths, path)
-		if to := change.Get("move_path"); !nothing(to) {
-			text, _ := to.Text()
-			paths = append(paths, text)
-		}
-	}
-	return paths
-}
-
-// changed are the canonical paths that a patch changes. A path that can't be judged
-// stays as it is: no rule allows it, and every one that denies could mean it.
-func (st State) changed(method string, params rpc.Value) []string {
-	paths := st.paths(method, params)
-	if len(paths) == 0 {
-		return []string{""} // not known
-	}
-	out := make([]string, len(paths))
-	for i, path := range paths {
-		out[i] = path
-		if at, err := st.canonical(path); err == nil {
-			out[i] = at
-		}
-	}
-	return out
-}
-
 // ruledOut is the refusal of what a rule denies, with the answer that Codex gets.
-func (p *Policy) ruledOut(method string, m rules.Match) Decision {
+func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 	r := Refusal{Method: method, Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String(), Hint: "change the rule, or do it by hand"}
 	if r.Reason == "" {
 		r.Reason = "a rule says " + m.Decision.String()
 	}
-	if m.Part != "" && m.Part != unread {
-		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + clipped(m.Part)
+	if m.Part != "" && m.Part != unreadableLine {
+		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + clip(m.Part)
 	}
 	if m.Why != "" {
 		r.Reason += " (" + m.Why + ")"
 	}
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r), Answer: refusal(method, r.Reason)}
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r), Answer: declineResult(method, r.Reason)}
 }
 
 // refusal is the result by which a question of Codex is answered with no; nil where
 // only an error says so. A tool's answer tells the model why.
-func refusal(method, reason string) []byte {
+func declineResult(method, reason string) []byte {
 	switch method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
 		return []byte(`{"decision":"decline"}`)
 	case "execCommandApproval", "applyPatchApproval":
-		return []byte(`{"decision":{"denied":{"rejection":` + string(quote(reason)) + `}}}`)
+		return []byte(`{"decision":{"denied":{"rejection":` + string(jsonString(reason)) + `}}}`)
 	case "mcpServer/elicitation/request":
 		return []byte(`{"action":"decline"}`)
 	case "item/tool/requestUserInput":
@@ -176,14 +143,6 @@ func refusal(method, reason string) []byte {
 	return nil
 }
 
-func clipped(text string) string {
-	const most = 200
-	if len(text) > most {
-		return text[:most] + "…"
-	}
-	return text
-}
-
 // runsCommand reports whether a client runs a command by itself with a method.
 func runsCommand(method string) bool {
 	return method == "command/exec" || method == "process/spawn" || method == "thread/shellCommand"
@@ -191,11 +150,11 @@ func runsCommand(method string) bool {
 
 // ownCommand holds a command that the client runs by itself to the rules: a method
 // that policy.methods allows, or command/exec. Nobody can be asked about it.
-func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
+func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) {
 	if p.rules == nil {
 		return Decision{}, false
 	}
-	dirs := p.dirs(st, m.Params)
+	dirs := p.ruleDirs(st, m.Params)
 	var match rules.Match
 	if runsCommand(m.Method) && m.Truncated() { // codex would read more words of it than are kept here
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeTooLarge, Refusal{
@@ -204,11 +163,11 @@ func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
 	}
 	switch m.Method {
 	case "command/exec", "process/spawn":
-		match = p.vector(m.Params.Get("command"), rules.EscalationUnknown, dirs)
+		match = p.matchArgv(m.Params.Get("command"), rules.EscalationUnknown, dirs)
 	case "thread/shellCommand":
 		text, ok := m.Params.Get("command").Text()
 		if !ok {
-			text = unread
+			text = unreadableLine
 		}
 		match = p.rules.Shell(text, "", rules.EscalationUnknown, dirs)
 	default:
@@ -217,7 +176,7 @@ func (p *Policy) ownCommand(m *rpc.Message, st State) (Decision, bool) {
 	if match.Decision != rules.Deny && match.Decision != rules.Ask {
 		return Decision{}, false
 	}
-	d := p.ruledOut(m.Method, match)
+	d := p.ruleRefusal(m.Method, match)
 	d.Answer = nil
 	return d, true
 }

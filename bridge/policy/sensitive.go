@@ -41,7 +41,7 @@ func (e *SensitivePathError) Problem() string {
 	if temp != e.Temp.Path {
 		temp += " (" + e.Temp.Path + ")"
 	}
-	if within(strings.ToLower(e.Temp.Path), strings.ToLower(e.Sensitive.Path)) {
+	if Within(strings.ToLower(e.Temp.Path), strings.ToLower(e.Sensitive.Path)) {
 		return fmt.Sprintf("%s %s is in %s, where Codex lets sandboxed commands write", e.Sensitive.Name, e.Sensitive.Path, temp)
 	}
 	return fmt.Sprintf("%s %s holds %s, where Codex lets sandboxed commands write", e.Sensitive.Name, e.Sensitive.Path, temp)
@@ -61,7 +61,7 @@ func (e *SensitivePathError) Hint() string {
 // CheckSensitivePaths returns what sandboxed commands could write of the places, because it overlaps a temporary
 // folder: nothing unless the policy is enforced and lets some thread write.
 func (p *Policy) CheckSensitivePaths(places []SensitivePath, temps []TempFolder) []*SensitivePathError {
-	if p.mode != config.Enforce || p.limit == readOnly {
+	if p.mode != config.Enforce || p.maxLevel == readOnly {
 		return nil
 	}
 	var out []*SensitivePathError
@@ -81,7 +81,7 @@ func (p *Policy) CheckSensitivePaths(places []SensitivePath, temps []TempFolder)
 // overlaps reports whether path is, holds or is in the folder. It ignores case, so that a doubt
 // refuses.
 func (t TempFolder) overlaps(path string) bool {
-	return overlap(strings.ToLower(t.Path), strings.ToLower(path))
+	return overlaps(strings.ToLower(t.Path), strings.ToLower(path))
 }
 
 // OverlapsTemp reports whether a canonical path overlaps a temporary folder of Codex's.

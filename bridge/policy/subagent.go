@@ -16,25 +16,25 @@ type AgentSettings struct {
 // SpawnsAgent and ResumesAgent report whether a call of that name starts an agent. A hook
 // names the tool with its namespace in front, which the user's configuration may change
 // (measured).
-func SpawnsAgent(name string) bool { return isTool(name, "spawn_agent") }
+func SpawnsAgent(name string) bool { return hasToolName(name, "spawn_agent") }
 
 // ResumesAgent is described at SpawnsAgent.
-func ResumesAgent(name string) bool { return isTool(name, "resume_agent") }
+func ResumesAgent(name string) bool { return hasToolName(name, "resume_agent") }
 
-func isTool(name, tool string) bool {
+func hasToolName(name, tool string) bool {
 	return strings.HasSuffix(name, tool) && !strings.HasPrefix(name, "mcp__")
 }
 
 // modelRefused checks the model that makes the call. The model of a thread is checked when the
 // thread is opened and in each turn; work of Codex's own has models of its own. Measured: the
 // agent that writes memories has neither the model of a thread nor that of the configuration.
-func (p *Policy) modelRefused(t ToolCall) *rpc.Error {
-	if t.Model == "" || p.models == nil || p.allowsModel(t.Model) {
+func (p *Policy) checkCallerModel(t ToolCall) *rpc.Error {
+	if t.Model == "" || p.models == nil || p.AllowsModel(t.Model) {
 		return nil
 	}
 	return NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: "hook/preToolUse", Field: "model", Rule: ruleModels, Origin: p.place(ruleModels),
-		Reason: "the call is made by " + string(quote(t.Model)) + ", which is not in " + p.modelList(), Hint: "name an allowed model for this work in Codex's configuration, or add this one to policy.models",
+		Method: "hook/preToolUse", Field: "model", Rule: ruleModels, Origin: p.originOrDefault(ruleModels),
+		Reason: "the call is made by " + string(jsonString(t.Model)) + ", which is not in " + p.modelList(), Hint: "name an allowed model for this work in Codex's configuration, or add this one to policy.models",
 	})
 }
 
@@ -43,14 +43,14 @@ func (p *Policy) LimitsAgents() bool { return p.models != nil || p.efforts != ni
 
 // agentRefused checks the model and the effort of an agent that the call starts; nil: they are
 // allowed. Sandbox, approvals and hooks are those of the turn, whatever a role says (measured).
-func (p *Policy) agentRefused(t ToolCall, st State) *rpc.Error {
+func (p *Policy) checkSubagent(t ToolCall, st State) *rpc.Error {
 	spawns := SpawnsAgent(t.Name)
 	if !spawns && !ResumesAgent(t.Name) || !p.LimitsAgents() {
 		return nil
 	}
-	refuse := func(field, rule, reason, mend string) *rpc.Error {
+	refuse := func(field, rule, reason, hint string) *rpc.Error {
 		return NewRefusalError(rpc.CodeRefused, Refusal{
-			Method: "hook/preToolUse", Field: field, Rule: rule, Origin: p.place(rule), Reason: reason, Hint: mend,
+			Method: "hook/preToolUse", Field: field, Rule: rule, Origin: p.originOrDefault(rule), Reason: reason, Hint: hint,
 		})
 	}
 	if st.Agent == nil || st.Agent.UnknownReason != "" {
@@ -60,12 +60,12 @@ func (p *Policy) agentRefused(t ToolCall, st State) *rpc.Error {
 		}
 		return refuse("tool_input", ruleModels, reason, "go on without that agent")
 	}
-	models, efforts := agentSets(st.Agent.Models), agentSets(st.Agent.Efforts)
+	models, efforts := settingsOfAgent(st.Agent.Models), settingsOfAgent(st.Agent.Efforts)
 	if spawns {
-		models, efforts = callSets(models, t.Input.Get("model")), callSets(efforts, t.Input.Get("reasoning_effort"))
+		models, efforts = withCallSetting(models, t.Input.Get("model")), withCallSetting(efforts, t.Input.Get("reasoning_effort"))
 	}
 	for _, one := range models {
-		if p.models != nil && !(one.plain && p.allowsModel(one.name)) {
+		if p.models != nil && !(one.plain && p.AllowsModel(one.name)) {
 			return refuse("tool_input.model", ruleModels, one.shown+" is not in "+p.modelList(), "leave the model out, or choose one of those")
 		}
 	}
@@ -87,17 +87,17 @@ type agentSetting struct {
 	plain       bool // it is a text
 }
 
-func agentSets(names []string) (out []agentSetting) {
+func settingsOfAgent(names []string) (out []agentSetting) {
 	for _, name := range names {
-		out = append(out, agentSetting{name, "the agent's " + string(quote(name)), true})
+		out = append(out, agentSetting{name, "the agent's " + string(jsonString(name)), true})
 	}
 	return out
 }
 
-func callSets(out []agentSetting, v rpc.Value) []agentSetting {
-	if nothing(v) {
+func withCallSetting(out []agentSetting, v rpc.Value) []agentSetting {
+	if isUnset(v) {
 		return out
 	}
 	name, plain := v.Text()
-	return append(out, agentSetting{name, show(v), plain})
+	return append(out, agentSetting{name, formatValue(v), plain})
 }

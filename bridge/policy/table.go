@@ -6,24 +6,24 @@ import "strings"
 // reads and rewrites all of them.
 type rule struct {
 	fields []string
-	apply  func(c *call, fields []string)
+	apply  func(c *decider, fields []string)
 }
 
 // method is one row: what its params may carry.
-type method struct {
+type methodSpec struct {
 	// opens: it opens a thread, and its answer echoes the policy.
-	opens bool
+	opensThread bool
 	// starts: it is thread/start, for which left-out fields come from codex's
 	// configuration and not from the thread's past.
-	starts bool
+	startsThread bool
 	// free: it speaks of no thread.
-	free bool
+	noThread bool
 	// configured: model and effort, left out, come from codex's configuration
 	// too. Measured: so they do for a fork; a resume brings the thread's back.
-	configured bool
-	rules      []rule
+	usesDefaults bool
+	rules        []rule
 	// plain are the members that the policy has no word about.
-	plain []string
+	unchecked []string
 	// known are the fields of the rules and the plain ones. What is not among them is
 	// a field that nobody has judged.
 	known map[string]bool
@@ -35,31 +35,31 @@ func fields(names ...string) []string { return names }
 // the workspace is known before trust and the sandbox are decided, trust before
 // what codex's defaults are, the sandbox before the
 // overlay, the overlay before the default of the model.
-func methodTable() map[string]*method {
-	approval := rule{fields("approvalPolicy"), (*call).approval}
-	reviewer := rule{fields("approvalsReviewer"), (*call).reviewer}
-	model := rule{fields("model"), (*call).model}
-	effort := rule{fields("effort"), (*call).effort}
-	roots := rule{fields("runtimeWorkspaceRoots"), (*call).workspaceRoots}
-	environments := rule{fields("environments"), (*call).environments}
-	collaboration := rule{fields("collaborationMode"), (*call).collaboration}
-	workspace := rule{fields("cwd"), (*call).workspaceCwd}
-	trust := rule{nil, (*call).projectTrust}
-	cwd := rule{fields("cwd"), (*call).turnCwd}
-	mode := rule{fields("sandbox", "permissions"), (*call).threadSandbox}
-	object := rule{fields("sandboxPolicy", "permissions"), (*call).turnSandbox}
-	overlay := rule{fields("config"), (*call).overlay}
-	fence := rule{nil, (*call).fence}
-	fenceTurn := rule{nil, (*call).fenceTurn}
-	foreign := rule{fields("path", "history"), (*call).foreignHistory}
-	output := rule{fields("toolOutput"), (*call).inventedOutput}
-	plugins := rule{fields("disabledPluginIds"), (*call).disabledPlugins}
-	capabilities := rule{fields("selectedCapabilityRoots"), (*call).capabilityRoots}
+func methodTable() map[string]*methodSpec {
+	approval := rule{fields("approvalPolicy"), (*decider).decideApproval}
+	reviewer := rule{fields("approvalsReviewer"), (*decider).decideReviewer}
+	model := rule{fields("model"), (*decider).decideModel}
+	effort := rule{fields("effort"), (*decider).decideEffort}
+	roots := rule{fields("runtimeWorkspaceRoots"), (*decider).decideWorkspaceRoots}
+	environments := rule{fields("environments"), (*decider).decideEnvironments}
+	collaboration := rule{fields("collaborationMode"), (*decider).decideCollaborationMode}
+	workspace := rule{fields("cwd"), (*decider).decideWorkspace}
+	trust := rule{nil, (*decider).decideTrust}
+	cwd := rule{fields("cwd"), (*decider).decideTurnCwd}
+	mode := rule{fields("sandbox", "permissions"), (*decider).decideThreadSandbox}
+	object := rule{fields("sandboxPolicy", "permissions"), (*decider).decideTurnSandbox}
+	overlay := rule{fields("config"), (*decider).decideOverlay}
+	fence := rule{nil, (*decider).decideProfile}
+	fenceTurn := rule{nil, (*decider).decideTurnProfile}
+	foreign := rule{fields("path", "history"), (*decider).refuseHistory}
+	output := rule{fields("toolOutput"), (*decider).refuseToolOutput}
+	plugins := rule{fields("disabledPluginIds"), (*decider).dropDisabledPlugins}
+	capabilities := rule{fields("selectedCapabilityRoots"), (*decider).dropCapabilityRoots}
 
-	path := rule{fields("path"), (*call).readPath}
-	search := rule{fields("roots"), (*call).searchRoots}
-	readCwd := rule{fields("cwd"), (*call).readCwd}
-	readCwds := rule{fields("cwds"), (*call).readCwds}
+	path := rule{fields("path"), (*decider).decideReadPath}
+	search := rule{fields("roots"), (*decider).decideSearchRoots}
+	readCwd := rule{fields("cwd"), (*decider).decideReadCwd}
+	readCwds := rule{fields("cwds"), (*decider).decideReadCwds}
 	// What else the requests have that open a thread, and those that bring input.
 	// persistExtendedHistory is gone from the schema; codex takes it, clients send it.
 	opening := fields(
@@ -69,96 +69,96 @@ func methodTable() map[string]*method {
 		"threadId", "input", "additionalContext", "clientUserMessageId", "responsesapiClientMetadata", "responsesapiClientMetadataPatch",
 	)
 
-	table := map[string]*method{
+	table := map[string]*methodSpec{
 		// The bridge's own capability is taken out elsewhere.
-		"initialize": {free: true, rules: []rule{{fields("capabilities"), (*call).capabilities}}, plain: fields("clientInfo")},
-		"account/login/start": {free: true, rules: []rule{{fields("type"), (*call).signIn}}, plain: fields(
+		"initialize": {noThread: true, rules: []rule{{fields("capabilities"), (*decider).checkCapabilities}}, unchecked: fields("clientInfo")},
+		"account/login/start": {noThread: true, rules: []rule{{fields("type"), (*decider).checkLogin}}, unchecked: fields(
 			"apiKey", "accessToken", "appBrand", "chatgptAccountId", "chatgptPlanType", "codexStreamlinedLogin", "useHostedLoginSuccessPage",
 			// Of the kinds that are refused.
 			"accessKeyId", "region", "secretAccessKey", "sessionToken",
 		)},
-		"command/exec": {free: true, rules: []rule{
-			{fields("cwd"), (*call).execCwd},
-			{fields("sandboxPolicy", "permissionProfile"), (*call).execSandbox},
-			{fields("env"), (*call).execEnv},
-		}, plain: fields(
+		"command/exec": {noThread: true, rules: []rule{
+			{fields("cwd"), (*decider).decideExecCwd},
+			{fields("sandboxPolicy", "permissionProfile"), (*decider).decideExecSandbox},
+			{fields("env"), (*decider).decideExecEnv},
+		}, unchecked: fields(
 			"command", "disableOutputCap", "disableTimeout", "outputBytesCap", "processId", "size", "streamStdin", "streamStdoutStderr",
 			"timeoutMs", "tty",
 		)},
-		"mcpServerStatus/list": {free: true, rules: []rule{{fields("threadId"), (*call).threadServers}}, plain: fields(
+		"mcpServerStatus/list": {noThread: true, rules: []rule{{fields("threadId"), (*decider).dropServersThread}}, unchecked: fields(
 			"cursor", "detail", "limit", "serverName",
 		)},
-		"fs/readFile":                  {free: true, rules: []rule{path}},
-		"fs/getMetadata":               {free: true, rules: []rule{path}},
-		"fs/readDirectory":             {free: true, rules: []rule{path}},
-		"fs/watch":                     {free: true, rules: []rule{path}, plain: fields("watchId")},
-		"fuzzyFileSearch":              {free: true, rules: []rule{search}, plain: fields("query", "cancellationToken")},
-		"skills/extraRoots/set":        {free: true, rules: []rule{{fields("extraRoots"), (*call).searchRoots}}},
-		"fuzzyFileSearch/sessionStart": {free: true, rules: []rule{search}, plain: fields("sessionId")},
+		"fs/readFile":                  {noThread: true, rules: []rule{path}},
+		"fs/getMetadata":               {noThread: true, rules: []rule{path}},
+		"fs/readDirectory":             {noThread: true, rules: []rule{path}},
+		"fs/watch":                     {noThread: true, rules: []rule{path}, unchecked: fields("watchId")},
+		"fuzzyFileSearch":              {noThread: true, rules: []rule{search}, unchecked: fields("query", "cancellationToken")},
+		"skills/extraRoots/set":        {noThread: true, rules: []rule{{fields("extraRoots"), (*decider).decideSearchRoots}}},
+		"fuzzyFileSearch/sessionStart": {noThread: true, rules: []rule{search}, unchecked: fields("sessionId")},
 
-		"config/read":                {free: true, rules: []rule{readCwd}, plain: fields("includeLayers")},
-		"permissionProfile/list":     {free: true, rules: []rule{readCwd}, plain: fields("cursor", "limit")},
-		"skills/list":                {free: true, rules: []rule{readCwds}, plain: fields("forceReload")},
-		"hooks/list":                 {free: true, rules: []rule{readCwds}, plain: fields("threadId")},
-		"plugin/list":                {free: true, rules: []rule{readCwds}, plain: fields("forceRefetch", "marketplaceKinds")},
-		"plugin/search":              {free: true, rules: []rule{readCwds}, plain: fields("cursor", "limit", "scope", "searchTerm")},
-		"plugin/installed":           {free: true, rules: []rule{readCwds}, plain: fields("installSuggestionPluginNames")},
-		"externalAgentConfig/detect": {free: true, rules: []rule{readCwds}, plain: fields("includeHome", "maxSessionAgeDays", "maxSessions", "migrationSource", "source")},
-		"plugin/read": {free: true, rules: []rule{{fields("marketplacePath"), (*call).readMarketplace}}, plain: fields(
+		"config/read":                {noThread: true, rules: []rule{readCwd}, unchecked: fields("includeLayers")},
+		"permissionProfile/list":     {noThread: true, rules: []rule{readCwd}, unchecked: fields("cursor", "limit")},
+		"skills/list":                {noThread: true, rules: []rule{readCwds}, unchecked: fields("forceReload")},
+		"hooks/list":                 {noThread: true, rules: []rule{readCwds}, unchecked: fields("threadId")},
+		"plugin/list":                {noThread: true, rules: []rule{readCwds}, unchecked: fields("forceRefetch", "marketplaceKinds")},
+		"plugin/search":              {noThread: true, rules: []rule{readCwds}, unchecked: fields("cursor", "limit", "scope", "searchTerm")},
+		"plugin/installed":           {noThread: true, rules: []rule{readCwds}, unchecked: fields("installSuggestionPluginNames")},
+		"externalAgentConfig/detect": {noThread: true, rules: []rule{readCwds}, unchecked: fields("includeHome", "maxSessionAgeDays", "maxSessions", "migrationSource", "source")},
+		"plugin/read": {noThread: true, rules: []rule{{fields("marketplacePath"), (*decider).decideMarketplace}}, unchecked: fields(
 			"pluginName", "remoteMarketplaceName",
 		)},
 
-		"thread/start": {opens: true, starts: true, configured: true, rules: []rule{
+		"thread/start": {opensThread: true, startsThread: true, usesDefaults: true, rules: []rule{
 			workspace, trust, capabilities, roots, environments, approval, reviewer, mode, fence, overlay, model,
-		}, plain: append(fields(
+		}, unchecked: append(fields(
 			"allowProviderModelFallback", "daybreakEnabled", "dynamicTools", "ephemeral", "experimentalRawEvents", "historyMode",
 			"mockExperimentalField", "multiAgentMode", "projectId", "serviceName", "sessionStartSource", "threadSource",
 		), opening...)},
-		"thread/resume": {opens: true, rules: []rule{
+		"thread/resume": {opensThread: true, rules: []rule{
 			foreign, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
-		}, plain: append(fields("threadId", "excludeTurns", "initialTurnsPage"), opening...)},
-		"thread/fork": {opens: true, configured: true, rules: []rule{
-			{fields("path"), (*call).foreignHistory}, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
-		}, plain: append(fields(
+		}, unchecked: append(fields("threadId", "excludeTurns", "initialTurnsPage"), opening...)},
+		"thread/fork": {opensThread: true, usesDefaults: true, rules: []rule{
+			{fields("path"), (*decider).refuseHistory}, workspace, trust, roots, approval, reviewer, mode, fence, overlay, model,
+		}, unchecked: append(fields(
 			"threadId", "attachToSource", "beforeTurnId", "deferGoalContinuation", "ephemeral", "excludeTurns",
 			"experimentalDisablePredictionMcp", "experimentalPredictionMode", "lastTurnId", "threadSource",
 		), opening...)},
 
 		"turn/start": {rules: []rule{
 			output, plugins, cwd, roots, environments, approval, reviewer, object, fenceTurn, model, effort, collaboration,
-		}, plain: append(fields(
+		}, unchecked: append(fields(
 			"cyberAccessProgram", "multiAgentMode", "outputSchema", "parentTurnId", "personality", "rootTurnId",
 			"serviceTier", "serviceTierForTurn", "summary", "turnTrigger",
 		), said...)},
-		"turn/steer": {plain: append(fields("expectedTurnId"), said...)},
+		"turn/steer": {unchecked: append(fields("expectedTurnId"), said...)},
 		"thread/settings/update": {rules: []rule{
 			plugins, cwd, environments, approval, reviewer, object, fenceTurn, model, effort, collaboration,
-		}, plain: fields("threadId", "multiAgentMode", "personality", "serviceTier", "summary")},
+		}, unchecked: fields("threadId", "multiAgentMode", "personality", "serviceTier", "summary")},
 		"turn/settings/update": {rules: []rule{
 			environments, reviewer, model, effort,
-		}, plain: fields("threadId", "turnId", "serviceTier", "summary")},
+		}, unchecked: fields("threadId", "turnId", "serviceTier", "summary")},
 
-		"review/start":              {rules: []rule{{fields("delivery"), (*call).review}}, plain: fields("threadId", "target")},
-		"thread/compact/start":      {plain: fields("threadId")},
-		"thread/goal/set":           {plain: fields("threadId", "objective", "origin", "status", "tokenBudget")},
-		"thread/guardianReview":     {plain: fields("threadId")},
-		"thread/prediction/request": {plain: fields("threadId", "sourceTurnId")},
-		"thread/queue/add":          {plain: fields("threadId", "clientUserMessageId", "input", "responsesapiClientMetadata")},
-		"thread/queue/reorder":      {plain: fields("threadId", "queuedSubmissionIds")},
-		"thread/queue/start":        {plain: fields("threadId", "queuedSubmissionId")},
-		"thread/queue/update":       {plain: fields("threadId", "queuedSubmissionId", "input", "responsesapiClientMetadata")},
-		"thread/revert":             {plain: fields("threadId", "beforeTurnId")},
-		"thread/sample": {rules: []rule{effort}, plain: fields(
+		"review/start":              {rules: []rule{{fields("delivery"), (*decider).checkReview}}, unchecked: fields("threadId", "target")},
+		"thread/compact/start":      {unchecked: fields("threadId")},
+		"thread/goal/set":           {unchecked: fields("threadId", "objective", "origin", "status", "tokenBudget")},
+		"thread/guardianReview":     {unchecked: fields("threadId")},
+		"thread/prediction/request": {unchecked: fields("threadId", "sourceTurnId")},
+		"thread/queue/add":          {unchecked: fields("threadId", "clientUserMessageId", "input", "responsesapiClientMetadata")},
+		"thread/queue/reorder":      {unchecked: fields("threadId", "queuedSubmissionIds")},
+		"thread/queue/start":        {unchecked: fields("threadId", "queuedSubmissionId")},
+		"thread/queue/update":       {unchecked: fields("threadId", "queuedSubmissionId", "input", "responsesapiClientMetadata")},
+		"thread/revert":             {unchecked: fields("threadId", "beforeTurnId")},
+		"thread/sample": {rules: []rule{effort}, unchecked: fields(
 			"threadId", "allowInProgressTurn", "disableMcp", "expectedTurnId", "interruptOnCancel", "prompt", "responsesapiClientMetadata",
 			"threadSource", "turnTrigger",
 		)},
-		"thread/realtime/appendAudio":  {plain: fields("threadId", "audio")},
-		"thread/realtime/appendSpeech": {plain: fields("threadId", "text")},
-		"thread/realtime/appendText":   {plain: fields("threadId", "role", "text")},
+		"thread/realtime/appendAudio":  {unchecked: fields("threadId", "audio")},
+		"thread/realtime/appendSpeech": {unchecked: fields("threadId", "text")},
+		"thread/realtime/appendText":   {unchecked: fields("threadId", "role", "text")},
 		"thread/realtime/start": {rules: []rule{
-			{fields("model"), (*call).realtimeModel},
-			{fields("initialItems"), (*call).inventedPast},
-		}, plain: fields(
+			{fields("model"), (*decider).decideRealtimeModel},
+			{fields("initialItems"), (*decider).dropInitialItems},
+		}, unchecked: fields(
 			"threadId", "backendReasoningStatus", "clientManagedHandoffs", "codexResponseHandoffChannelPrefixes", "codexResponseHandoffMode",
 			"codexResponseItemPrefix", "codexResponsesAsItems", "delegationAckFiller", "flushTranscriptTailOnSessionEnd",
 			"includeStartupContext", "outputModality", "prompt", "realtimeEndInstructions", "realtimeSessionId", "realtimeStartInstructions",
@@ -167,7 +167,7 @@ func methodTable() map[string]*method {
 	}
 	for _, m := range table {
 		m.known = make(map[string]bool)
-		for _, f := range m.plain {
+		for _, f := range m.unchecked {
 			m.known[f] = true
 		}
 		for _, r := range m.rules {
@@ -180,12 +180,12 @@ func methodTable() map[string]*method {
 }
 
 // policedNames are the fields of all methods, folded.
-func policedNames(table map[string]*method) map[string]string {
+func checkedNames(table map[string]*methodSpec) map[string]string {
 	names := make(map[string]string)
 	for _, m := range table {
 		for _, r := range m.rules {
 			for _, f := range r.fields {
-				names[fold(f)] = f
+				names[foldName(f)] = f
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func policedNames(table map[string]*method) map[string]string {
 
 // fold makes the spellings of a name equal that a later codex might take for
 // it: case, separators, quotes and white space don't count.
-func fold(name string) string {
+func foldName(name string) string {
 	plain := true
 	for i := 0; i < len(name) && plain; i++ {
 		plain = 'a' <= name[i] && name[i] <= 'z'

@@ -7,69 +7,69 @@ import (
 const ruleSandbox = "policy.sandbox"
 
 // threadSandbox holds sandbox and permissions of a thread request.
-func (c *call) threadSandbox([]string) {
+func (c *decider) decideThreadSandbox([]string) {
 	mode, profile := c.params.Get("sandbox"), c.params.Get("permissions")
 	switch {
-	case !nothing(mode):
-		if !nothing(profile) {
+	case !isUnset(mode):
+		if !isUnset(profile) {
 			c.dropField("permissions", ruleSandbox, "it excludes sandbox, which is the one that says what it allows")
 		}
-		c.modeAsked(mode)
-	case !nothing(profile):
-		c.profileAsked(profile)
+		c.decideMode(mode)
+	case !isUnset(profile):
+		c.decideProfileName(profile)
 	default:
-		c.sandboxLeftOut()
+		c.decideOmittedSandbox()
 	}
 }
 
-func (c *call) modeAsked(v rpc.Value) {
-	asked, ok := named(v, modeNames[:])
+func (c *decider) decideMode(v rpc.Value) {
+	asked, ok := levelNamed(v, modeNames[:])
 	if !ok {
-		c.setMode(readOnly, ruleSandbox, show(v)+" is not the name of a mode")
+		c.setMode(readOnly, ruleSandbox, formatValue(v)+" is not the name of a mode")
 		return
 	}
-	if to, rule, reason := c.lower(asked); to != asked {
+	if to, rule, reason := c.allowedLevel(asked); to != asked {
 		c.setMode(to, rule, reason)
 		return
 	}
-	c.settle(asked)
+	c.setLevel(asked)
 }
 
-func (c *call) profileAsked(v rpc.Value) {
-	asked, ok := named(v, profileNames[:])
-	if _, own := fenceNamed(textOf(v)); own {
+func (c *decider) decideProfileName(v rpc.Value) {
+	asked, ok := levelNamed(v, builtinProfiles[:])
+	if _, own := parseProfileName(textOf(v)); own {
 		// A client names the profile that it was told of. What it stands for is decided anew.
 		c.dropField("permissions", ruleProtected, "it is the bridge's own profile, which stands for workspace-write")
-		to, rule, reason := c.lower(workspaceWrite)
+		to, rule, reason := c.allowedLevel(workspaceWrite)
 		if to == workspaceWrite {
 			rule, reason = ruleProtected, "it stands for workspace-write"
 		}
 		c.setMode(to, rule, reason)
 		return
 	}
-	to, rule, reason := c.lower(asked)
+	to, rule, reason := c.allowedLevel(asked)
 	switch {
 	case !ok:
-		reason, rule = "what the profile "+show(v)+" allows can't be seen", ruleSandbox
+		reason, rule = "what the profile "+formatValue(v)+" allows can't be seen", ruleSandbox
 		c.dropField("permissions", rule, reason)
 		c.setMode(readOnly, rule, reason)
 	case to != asked:
 		c.dropField("permissions", rule, reason)
 		c.setMode(to, rule, reason)
 	default:
-		c.profiled = true
-		c.settle(asked)
+		c.builtinProfile = true
+		c.setLevel(asked)
 	}
 }
 
 // lower is the level that is left of the one asked for, and why.
-func (c *call) lower(asked level) (to level, rule, reason string) {
+func (c *decider) allowedLevel(asked level) (to level, rule, reason string) {
 	to, rule, reason = asked, ruleSandbox, ""
-	if to > c.p.limit {
-		to, reason = c.p.limit, asked.String()+" is more than "+c.p.limit.String()
+	if to > c.p.maxLevel {
+		to, reason = c.p.maxLevel, asked.String()+" is more than "+c.p.maxLevel.String()
 	}
-	if to == workspaceWrite && c.workspaceForbidden() {
-		to, rule, reason = readOnly, ruleRoots, c.workspaceReason()
+	if to == workspaceWrite && c.isWorkspaceForbidden() {
+		to, rule, reason = readOnly, ruleRoots, c.workspaceForbiddenReason()
 	}
 	return to, rule, reason
 }
@@ -77,57 +77,51 @@ func (c *call) lower(asked level) (to level, rule, reason string) {
 // workspaceForbidden tells whether workspace-write, which always lets the cwd be
 // written, would go beyond policy.writable_roots. The workspace of a thread that
 // comes back from its file is not known yet; that is left to Verify.
-func (c *call) workspaceForbidden() bool {
+func (c *decider) isWorkspaceForbidden() bool {
 	if c.workspace == "" {
-		return c.row.starts || !c.row.opens || c.p.inProtected(c.st.ThreadFolder)
+		return c.spec.startsThread || !c.spec.opensThread || c.p.isInProtected(c.st.ThreadFolder)
 	}
-	return !belowAny(c.allowed(), c.workspace) || c.p.inProtected(c.workspace)
+	return !writableBelowAny(c.allowed(), c.workspace) || c.p.isInProtected(c.workspace)
 }
 
-// inProtected reports whether a folder is in one of policy.protected_paths, or leads to one. It looks at the
-// whole path, whatever repositories there are: a command could make one.
-func (p *Policy) inProtected(folder string) bool {
-	return p.leadsToProtected(folder) || p.protectsOwn(folder)
-}
-
-func (c *call) workspaceReason() string {
+func (c *decider) workspaceForbiddenReason() string {
 	if c.workspace == "" {
 		return "the workspace is not known"
 	}
-	if why := c.st.unusable(c.workspace); why != "" {
+	if why := c.st.unusableReason(c.workspace); why != "" {
 		return "the workspace " + c.workspace + " " + why
 	}
-	if c.p.inProtected(c.workspace) {
+	if c.p.isInProtected(c.workspace) {
 		return "the workspace " + c.workspace + " lies in one of policy.protected_paths, or is on the way to one; open a folder above it"
 	}
 	return "the workspace " + c.workspace + " is in none of the writable roots"
 }
 
-func (c *call) sandboxLeftOut() {
+func (c *decider) decideOmittedSandbox() {
 	switch d := c.st.Defaults; {
-	case !c.row.starts:
-		c.sandboxComesBack()
+	case !c.spec.startsThread:
+		c.decideResumedSandbox()
 	case d != nil:
 		asked, profiled, ok := d.level()
 		if !ok {
 			c.setMode(readOnly, ruleSandbox, "left out, it would be codex's own profile "+d.Permissions+", and what that allows can't be seen")
 			return
 		}
-		if to, rule, reason := c.lower(asked); to != asked {
+		if to, rule, reason := c.allowedLevel(asked); to != asked {
 			c.setMode(to, rule, "left out, it could be codex's own default: "+reason)
 			return
 		}
-		if d.Permissions == "" && d.Sandbox == "" && c.distrusts() && c.own == unsaid {
+		if d.Permissions == "" && d.Sandbox == "" && c.addsDistrust() && c.trust == trustUnset {
 			// Measured: in a folder of which nothing is said the default is read-only,
 			// in one that is marked, trusted or not, workspace-write.
 			c.setMode(readOnly, ruleTrust, "left out, a project that is kept untrusted would get workspace-write, an unknown one read-only")
 			return
 		}
-		c.level, c.profiled = asked, profiled
-	case c.p.limit == readOnly:
+		c.level, c.builtinProfile = asked, profiled
+	case c.p.maxLevel == readOnly:
 		c.setMode(readOnly, ruleSandbox, "left out, it would be codex's own default, and only read-only is allowed")
 	default:
-		c.needs, c.level = true, c.p.limit
+		c.needsDefaults, c.level = true, c.p.maxLevel
 	}
 }
 
@@ -135,19 +129,19 @@ func (c *call) sandboxLeftOut() {
 // comes back when it was a profile or was set by a turn; one that was set by
 // `sandbox` at the start does not, and codex's own default takes its place, even
 // danger-full-access.
-func (c *call) sandboxComesBack() {
+func (c *decider) decideResumedSandbox() {
 	p := c.p
-	c.level = p.limit
+	c.level = p.maxLevel
 	switch {
-	case p.limit == readOnly:
+	case p.maxLevel == readOnly:
 		c.setMode(readOnly, ruleSandbox, "left out, it would be the thread's own or codex's own, and only read-only is allowed")
-	case p.limit == workspaceWrite && c.workspaceForbidden():
-		c.setMode(readOnly, ruleRoots, c.workspaceReason())
-	case c.st.Defaults != nil && !c.defaultHolds():
+	case p.maxLevel == workspaceWrite && c.isWorkspaceForbidden():
+		c.setMode(readOnly, ruleRoots, c.workspaceForbiddenReason())
+	case c.st.Defaults != nil && !c.isDefaultAllowed():
 		to := readOnly
 		if c.st.Thread != nil {
-			if last, ok := levelOf(c.st.Thread.Sandbox); ok {
-				to, _, _ = c.lower(last)
+			if last, ok := parseMode(c.st.Thread.Sandbox); ok {
+				to, _, _ = c.allowedLevel(last)
 			}
 		}
 		c.setMode(to, ruleSandbox, "left out, it may become codex's own default, which is more than is allowed")
@@ -155,28 +149,28 @@ func (c *call) sandboxComesBack() {
 }
 
 // defaultHolds tells whether codex's own default would be inside policy.
-func (c *call) defaultHolds() bool {
+func (c *decider) isDefaultAllowed() bool {
 	asked, profiled, ok := c.st.Defaults.level()
-	if !ok || c.p.limit == fullAccess {
+	if !ok || c.p.maxLevel == fullAccess {
 		return ok
 	}
-	if to, _, _ := c.lower(asked); to != asked {
+	if to, _, _ := c.allowedLevel(asked); to != asked {
 		return false
 	}
 	if profiled {
 		return true
 	}
-	_, loose := c.defaultRoots()
-	return !loose && (asked != workspaceWrite || !c.defaultNetwork())
+	_, loose := c.allowedDefaultRoots()
+	return !loose && (asked != workspaceWrite || !c.opensDefaultNetwork())
 }
 
-func (c *call) setMode(to level, rule, reason string) {
-	c.setField("sandbox", quote(to.String()), rule, reason)
-	c.settle(to)
+func (c *decider) setMode(to level, rule, reason string) {
+	c.setField("sandbox", jsonString(to.String()), rule, reason)
+	c.setLevel(to)
 }
 
 // settle is the level that the request names.
-func (c *call) settle(l level) {
+func (c *decider) setLevel(l level) {
 	c.level = l
 	c.sent.Sandbox = l.String()
 }

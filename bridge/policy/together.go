@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"slices"
 
 	"codex-bridge/bridge/config"
@@ -43,7 +42,7 @@ func DecideTogether(policies []*Policy, first Decision, decide func(p *Policy, m
 			if !bytes.Equal(d.Message, e.Message) {
 				changes = append(changes, e.Changes...)
 			}
-			d = d.then(m, e, with == nil)
+			d = d.combine(m, e, with == nil)
 		}
 		if with != nil && len(changes) == 0 {
 			return d
@@ -51,12 +50,12 @@ func DecideTogether(policies []*Policy, first Decision, decide func(p *Policy, m
 		judging, with, last = enforced, enforced, changes
 	}
 	m, _ := rpc.ParseMessage(first.Message) // it was parsed in the first round
-	return Decision{Verdict: Deny, Err: contradiction(m.Method, last)}
+	return Decision{Verdict: Deny, Err: contradictionError(m.Method, last)}
 }
 
 // then returns what d, and the decision e about its message m, come to. If e leaves the message as it is, alone tells
 // whether its changes count: an approval policy that the bridge keeps in Codex's place is one.
-func (d Decision) then(m *rpc.Message, e Decision, alone bool) Decision {
+func (d Decision) combine(m *rpc.Message, e Decision, alone bool) Decision {
 	same := bytes.Equal(d.Message, e.Message)
 	if same && !alone {
 		e.Changes = nil
@@ -87,7 +86,7 @@ func (d Decision) then(m *rpc.Message, e Decision, alone bool) Decision {
 }
 
 // contradiction is the refusal of a message that policies keep changing, each what another has put there.
-func contradiction(method string, changes []Change) *rpc.Error {
+func contradictionError(method string, changes []Change) *rpc.Error {
 	one := changes[0]
 	reason := "policies that count for this thread contradict each other: " + one.Reason
 	for _, other := range changes[1:] {
@@ -108,7 +107,7 @@ func contradiction(method string, changes []Change) *rpc.Error {
 // tightened returns p with what a message defines as a whole, and what the bridge puts there for fields that are left
 // out, as strict as in each of the policies with. Lists that have nothing in common stay those of p, and Together denies
 // what they are about.
-func (p *Policy) tightened(with []*Policy) *Policy {
+func (p *Policy) strictest(with []*Policy) *Policy {
 	if len(with) == 0 {
 		return p
 	}
@@ -117,17 +116,17 @@ func (p *Policy) tightened(with []*Policy) *Policy {
 		if q == p {
 			continue
 		}
-		t.limit = min(t.limit, q.limit)
+		t.maxLevel = min(t.maxLevel, q.maxLevel)
 		t.network = t.network && q.network
 		t.granular = t.granular && q.granular
 		t.gate = t.gate || q.gate
-		t.approvals = common(t.approvals, q.approvals)
-		t.reviewers = common(t.reviewers, q.reviewers)
+		t.approvals = intersection(t.approvals, q.approvals)
+		t.reviewers = intersection(t.reviewers, q.reviewers)
 		switch {
 		case t.efforts == nil:
 			t.efforts = q.efforts
 		case q.efforts != nil:
-			t.efforts = common(t.efforts, q.efforts)
+			t.efforts = intersection(t.efforts, q.efforts)
 		}
 		if slices.Index(trustValues, q.trust) > slices.Index(trustValues, t.trust) {
 			t.trust = q.trust
@@ -137,40 +136,27 @@ func (p *Policy) tightened(with []*Policy) *Policy {
 				t.pins = append(slices.Clip(t.pins), one)
 			}
 		}
-		t.protectAlso(q.protected)
+		t.addProtected(q.protected)
 	}
 	// All policies put the same value, the first of a list, in place of a forbidden one.
-	t.approvals, t.reviewers = inOrderOf(with[0].approvals, t.approvals), inOrderOf(with[0].reviewers, t.reviewers)
+	t.approvals, t.reviewers = sortByOrder(with[0].approvals, t.approvals), sortByOrder(with[0].reviewers, t.reviewers)
 	for _, q := range with {
 		if q.efforts != nil {
-			t.efforts = inOrderOf(q.efforts, t.efforts)
+			t.efforts = sortByOrder(q.efforts, t.efforts)
 			break
 		}
 	}
-	t.beside = with
+	t.joint = with
 	return &t
 }
 
 // letsWrite reports whether the policy, or one that judges the message beside it, lets some thread write.
 func (p *Policy) letsWrite() bool {
-	return p.limit != readOnly || slices.ContainsFunc(p.beside, func(q *Policy) bool { return q.limit != readOnly })
-}
-
-// protectAlso adds to policy.protected_paths of a copy of a policy.
-func (p *Policy) protectAlso(paths [][]string) {
-	p.protectedBy = maps.Clone(p.protectedBy)
-	for _, segments := range paths {
-		if slices.ContainsFunc(p.protected, func(own []string) bool { return slices.Equal(own, segments) }) {
-			continue
-		}
-		first := folded(segments[0])
-		p.protected = append(slices.Clip(p.protected), segments)
-		p.protectedBy[first] = append(slices.Clip(p.protectedBy[first]), segments)
-	}
+	return p.maxLevel != readOnly || slices.ContainsFunc(p.joint, func(q *Policy) bool { return q.maxLevel != readOnly })
 }
 
 // common returns the values of own that are in other, too; own if there are none.
-func common(own, other []string) []string {
+func intersection(own, other []string) []string {
 	both := slices.DeleteFunc(slices.Clone(own), func(one string) bool { return !slices.Contains(other, one) })
 	if len(both) == 0 {
 		return own
@@ -179,7 +165,7 @@ func common(own, other []string) []string {
 }
 
 // inOrderOf returns values in the order that they have in another list; those that are not in it come last.
-func inOrderOf(order, values []string) []string {
+func sortByOrder(order, values []string) []string {
 	rank := func(value string) int {
 		if i := slices.Index(order, value); i >= 0 {
 			return i
@@ -192,9 +178,9 @@ func inOrderOf(order, values []string) []string {
 }
 
 // inBoth returns the folders that are, or are in, one of a and one of b.
-func inBoth(a, b []string) (both []string) {
+func intersectFolders(a, b []string) (both []string) {
 	add := func(outer, inner string) {
-		if below(outer, inner) && !slices.Contains(both, inner) {
+		if WritableBelow(outer, inner) && !slices.Contains(both, inner) {
 			both = append(both, inner)
 		}
 	}

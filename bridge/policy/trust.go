@@ -55,42 +55,42 @@ func (p *Policy) compileTrust(cfg config.Policy) error {
 // own and over -c. So the folder and all that lie above it are named: whatever
 // the root is, now or a moment later, it is among them, and the folder's own
 // entry already settles that there is nothing left for codex to write down.
-func (c *call) projectTrust([]string) {
-	folder, ok := c.opened()
+func (c *decider) decideTrust([]string) {
+	folder, ok := c.projectFolder()
 	if !ok {
 		return
 	}
 	if c.p.trust == trustCodex {
-		c.readFor = folder
+		c.configCwd = folder
 		return
 	}
-	c.own = c.ownTrust(folder)
-	if c.p.trust == trustUser && c.own == trusted {
-		c.readFor = folder
+	c.trust = c.userTrust(folder)
+	if c.p.trust == trustUser && c.trust == trusted {
+		c.configCwd = folder
 	}
 	// The configuration of a project counts where the project is loaded, and only
 	// there.
 	d := c.st.Defaults
-	c.needs = c.needs || c.row.starts && d == nil || d != nil && d.Cwd != c.readFor
-	levels, reason := c.trustLevels(folder)
+	c.needsDefaults = c.needsDefaults || c.spec.startsThread && d == nil || d != nil && d.Cwd != c.configCwd
+	levels, reason := c.requiredTrust(folder)
 	if c.err != nil || levels.empty() {
 		return
 	}
-	c.wanted = append(c.wanted, want{key: projectsKey, raw: levels.json(), rule: ruleTrust, reason: reason})
+	c.required = append(c.required, requiredKey{key: projectsKey, raw: levels.json(), rule: ruleTrust, reason: reason})
 }
 
 // opened is the folder that the thread is opened in, "" when it is nowhere; false
 // when that can't be told.
-func (c *call) opened() (folder string, ok bool) {
+func (c *decider) projectFolder() (folder string, ok bool) {
 	_, named := c.params.Get("cwd").Text()
 	switch {
 	case c.err != nil:
 		return "", false
 	case named, c.m.Method == "thread/fork" && c.st.Thread != nil, c.st.Thread == nil && c.st.OpenedIn != "": // see workspaceLeftOut
 		return c.workspace, true
-	case !c.row.starts:
-		c.needsFolder = c.st.ThreadFolder == "" && !c.st.UnknownThread && c.p.trust != trustCodex
-		return c.st.ThreadFolder, !c.needsFolder
+	case !c.spec.startsThread:
+		c.needsThreadFolder = c.st.ThreadFolder == "" && !c.st.UnknownThread && c.p.trust != trustCodex
+		return c.st.ThreadFolder, !c.needsThreadFolder
 	case c.workspace == "" && c.p.trust != trustCodex:
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the folder that codex was started in is not known", "send a cwd")
 		return "", false
@@ -99,23 +99,23 @@ func (c *call) opened() (folder string, ok bool) {
 }
 
 // trustLevels are the entries that the overlay must have.
-func (c *call) trustLevels(folder string) (levels trustTable, reason string) {
+func (c *decider) requiredTrust(folder string) (levels trustTable, reason string) {
 	projects := c.projects()
-	if c.p.trust == trustUser && c.own == trusted {
+	if c.p.trust == trustUser && c.trust == trusted {
 		reason = "the user's own configuration trusts the project"
-		if c.row.starts && !projects.Own[trustKey(folder)] {
+		if c.spec.startsThread && !projects.Own[trustKey(folder)] {
 			// Measured: in a subfolder of a linked worktree that is trusted itself,
 			// codex would still write the main one down.
 			levels.add(folder, trusted)
 			reason += "; said of this folder, so that nothing is left for codex to write down"
 		}
 	} else if folder != "" {
-		c.untrusted = folder
+		c.untrustedFolder = folder
 		reason = `its own .codex configuration never counts under policy.project_trust "never"`
 		if c.p.trust == trustUser {
 			reason = "the user's own configuration does not trust " + folder + ", and opening a thread must not"
 		}
-		c.untrustUpwards(&levels, folder)
+		c.addUntrusted(&levels, folder)
 	}
 	if c.p.trust == trustNever {
 		for _, key := range projects.trustedKeys() {
@@ -133,7 +133,7 @@ func (c *call) trustLevels(folder string) (levels trustTable, reason string) {
 }
 
 // untrustUpwards names folder and every folder above it.
-func (c *call) untrustUpwards(levels *trustTable, folder string) {
+func (c *decider) addUntrusted(levels *trustTable, folder string) {
 	const most = 256
 	for n := 0; ; n++ {
 		if n == most {
@@ -152,10 +152,10 @@ func (c *call) untrustUpwards(levels *trustTable, folder string) {
 // ownTrust is what the user's own configuration says of folder: trusted where it
 // trusts the folder, its repository or its main worktree and distrusts none of
 // them.
-func (c *call) ownTrust(folder string) trustLevel {
+func (c *decider) userTrust(folder string) trustLevel {
 	projects := c.projects()
 	if folder == "" || len(projects.Own) == 0 {
-		return unsaid
+		return trustUnset
 	}
 	keys := []string{folder}
 	if c.st.Repositories != nil {
@@ -163,11 +163,11 @@ func (c *call) ownTrust(folder string) trustLevel {
 		if err != nil && c.p.trust == trustUser {
 			c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "what project "+folder+" belongs to can't be found out: "+err.Error(),
 				"make its .git readable, or open another folder")
-			return unsaid
+			return trustUnset
 		}
 		keys = append(keys, roots...)
 	}
-	level := unsaid
+	level := trustUnset
 	for _, key := range keys {
 		switch is, said := projects.Own[trustKey(key)]; {
 		case said && !is:
@@ -179,7 +179,7 @@ func (c *call) ownTrust(folder string) trustLevel {
 	return level
 }
 
-func (c *call) projects() Projects {
+func (c *decider) projects() Projects {
 	if c.st.Defaults == nil {
 		return Projects{}
 	}
@@ -188,15 +188,15 @@ func (c *call) projects() Projects {
 
 // distrusts tells whether our overlay is what makes codex distrust the folder:
 // not where the user's own configuration does so already.
-func (c *call) distrusts() bool { return c.untrusted != "" && c.own != untrusted }
+func (c *decider) addsDistrust() bool { return c.untrustedFolder != "" && c.trust != untrusted }
 
 // trustLevel is what is said of a project.
 type trustLevel string
 
 const (
-	unsaid    trustLevel = ""
-	trusted   trustLevel = "trusted"
-	untrusted trustLevel = "untrusted"
+	trustUnset trustLevel = ""
+	trusted    trustLevel = "trusted"
+	untrusted  trustLevel = "untrusted"
 )
 
 // trustKey is the spelling under which codex looks for a folder. On Windows that
@@ -230,8 +230,8 @@ func (t *trustTable) json() json.RawMessage {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(out, quote(key)...), `:{"trust_level":`...)
-		out = append(append(out, quote(string(t.levels[i]))...), '}')
+		out = append(append(out, jsonString(key)...), `:{"trust_level":`...)
+		out = append(append(out, jsonString(string(t.levels[i]))...), '}')
 	}
 	return append(out, '}')
 }
@@ -246,5 +246,5 @@ func (p *Policy) TrustHint(project string, st State) string {
 	if st.Defaults != nil && st.Defaults.Projects.File != "" {
 		file = st.Defaults.Projects.File
 	}
-	return "If you trust what is in it, add these lines to " + file + ":\n\n[projects." + string(quote(project)) + "]\ntrust_level = \"trusted\"\n"
+	return "If you trust what is in it, add these lines to " + file + ":\n\n[projects." + string(jsonString(project)) + "]\ntrust_level = \"trusted\"\n"
 }

@@ -21,17 +21,17 @@ func (p *Policy) Verify(sent *SentSettings, result rpc.Value, st State) *rpc.Err
 	if sent == nil {
 		sent = &SentSettings{}
 	}
-	e := echo{
+	e := verifier{
 		p: p, st: st, method: sent.Method, at: "result.",
 		approval: result.Get("approvalPolicy"), reviewer: result.Get("approvalsReviewer"),
 		sandbox: result.Get("sandbox"), sandboxName: "sandbox", profile: result.Get("activePermissionProfile"),
 		model: result.Get("model"), effort: result.Get("reasoningEffort"), effortName: "reasoningEffort",
 		cwd: result.Get("cwd"), roots: result.Get("runtimeWorkspaceRoots"),
 	}
-	e.gated, e.fence = sent.gated(st), sent.Profile
+	e.gated, e.expectedProfile = sent.isGated(st), sent.Profile
 	e.checkCwd(sent)
-	e.check()
-	e.compare(sent)
+	e.checkFields()
+	e.compareSent(sent)
 	environments := result.Get("thread").Get("environments")
 	e.checkEnvironments(environments)
 	e.checkPolicyFiles(environments)
@@ -44,7 +44,7 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 	if p.mode == config.Off {
 		return nil
 	}
-	e := echo{
+	e := verifier{
 		p: p, st: st, method: "thread/settings/updated", at: "params.threadSettings.",
 		approval: settings.Get("approvalPolicy"), reviewer: settings.Get("approvalsReviewer"),
 		sandbox: settings.Get("sandboxPolicy"), sandboxName: "sandboxPolicy", profile: settings.Get("activePermissionProfile"),
@@ -53,26 +53,26 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 	}
 	sent := &SentSettings{}
 	if st.Thread == nil || st.Thread.Workspace == "" {
-		e.fail("cwd", "policy.mode", "this thread's policy has not been verified", nil, nil)
+		e.fail("cwd", ruleMode, "this thread's policy has not been verified", nil, nil)
 		return e.err
 	}
-	sent.CwdWithin, e.gated, e.fence = st.Thread.Workspace, st.Thread.Gated, st.Thread.Profile
+	sent.CwdWithin, e.gated, e.expectedProfile = st.Thread.Workspace, st.Thread.Gated, st.Thread.Profile
 	e.checkCwd(sent)
-	e.check()
+	e.checkFields()
 	e.checkCollaboration(settings.Get("collaborationMode"))
 	e.checkEnvironments(settings.Get("environments"))
 	return e.err
 }
 
 // echo is a policy that Codex says is in force.
-type echo struct {
-	p      *Policy
-	st     State
-	method string
-	at     string // where the fields stand
-	err    *rpc.Error
-	gated  bool // the bridge asks in codex's place
-	fence  Profile
+type verifier struct {
+	p               *Policy
+	st              State
+	method          string
+	at              string // where the fields stand
+	err             *rpc.Error
+	gated           bool // the bridge asks in codex's place
+	expectedProfile Profile
 
 	approval, reviewer, sandbox, profile, model, effort, cwd, roots rpc.Value
 	sandboxName, effortName                                         string
@@ -83,23 +83,23 @@ type echo struct {
 }
 
 // fail keeps the first mismatch.
-func (e *echo) fail(field, rule, reason string, sent, echoed json.RawMessage) {
+func (e *verifier) fail(field, rule, reason string, sent, echoed json.RawMessage) {
 	if e.err != nil {
 		return
 	}
 	field = e.at + field
 	e.err = NewRefusalError(rpc.CodeNotVerified, Refusal{
-		Method: e.method, Rule: rule, Reason: reason, Field: field, Origin: e.p.place(rule),
+		Method: e.method, Rule: rule, Reason: reason, Field: field, Origin: e.p.originOrDefault(rule),
 		Hint: "start a new thread, or change the thread's settings", Sent: sent, Echoed: echoed,
 	})
 }
 
-func (e *echo) failValue(field, rule, reason string, v rpc.Value) {
-	e.fail(field, rule, reason, nil, clone(v))
+func (e *verifier) failValue(field, rule, reason string, v rpc.Value) {
+	e.fail(field, rule, reason, nil, cloneRaw(v))
 }
 
 // checkCwd finds the workspace: the cwd itself, or the one that it must lie in.
-func (e *echo) checkCwd(sent *SentSettings) {
+func (e *verifier) checkCwd(sent *SentSettings) {
 	folder, err := e.st.canonical(textOf(e.cwd))
 	if err != nil {
 		e.failValue("cwd", ruleRoots, "the working folder can't be judged", e.cwd)
@@ -112,59 +112,59 @@ func (e *echo) checkCwd(sent *SentSettings) {
 	e.allowed = e.p.allowed(e.st, e.workspace)
 	switch {
 	case sent.Workspace != "" && folder != sent.Workspace:
-		e.fail("cwd", ruleRoots, "codex works in another folder than was sent", quote(sent.Workspace), clone(e.cwd))
+		e.fail("cwd", ruleRoots, "codex works in another folder than was sent", jsonString(sent.Workspace), cloneRaw(e.cwd))
 	case sent.CwdWithin != "" && !e.reachable(folder):
-		e.fail("cwd", ruleRoots, "codex works outside the thread's workspace and the writable roots", quote(sent.CwdWithin), clone(e.cwd))
+		e.fail("cwd", ruleRoots, "codex works outside the thread's workspace and the writable roots", jsonString(sent.CwdWithin), cloneRaw(e.cwd))
 	}
 }
 
-func (e *echo) reachable(path string) bool {
+func (e *verifier) reachable(path string) bool {
 	return e.p.reachable(&e.st, e.allowed, e.workspace, path)
 }
 
 // check holds every field to policy. What is missing or has an unknown shape is
 // a mismatch.
-func (e *echo) check() {
+func (e *verifier) checkFields() {
 	p := e.p
 	switch {
-	case e.gated && e.approval.Is(gateway) && !p.gate:
+	case e.gated && e.approval.Is(gatedApproval) && !p.gate:
 		e.failValue("approvalPolicy", ruleGate, "codex does not ask, and the bridge does no more", e.approval)
-	case e.gated && e.approval.Is(gateway):
+	case e.gated && e.approval.Is(gatedApproval):
 	case !p.allowsApproval(e.approval):
-		e.failValue("approvalPolicy", ruleApproval, shown(e.approval)+" is not in "+p.approvalList(), e.approval)
+		e.failValue("approvalPolicy", ruleApproval, formatEchoed(e.approval)+" is not in "+p.approvalList(), e.approval)
 	}
 	if !p.allowsReviewer(e.reviewer) {
-		e.failValue("approvalsReviewer", ruleReviewers, shown(e.reviewer)+" is not in "+p.reviewerList(), e.reviewer)
+		e.failValue("approvalsReviewer", ruleReviewers, formatEchoed(e.reviewer)+" is not in "+p.reviewerList(), e.reviewer)
 	}
 	e.checkSandbox()
 	e.checkProfile()
 	e.checkModel("model", e.model)
 	e.checkEffort(e.effortName, e.effort)
-	if e.rootsMatter() {
-		e.checkFolders("runtimeWorkspaceRoots", e.roots)
+	if e.mayWriteRoots() {
+		e.checkRoots("runtimeWorkspaceRoots", e.roots)
 	}
 }
 
 // rootsMatter: workspace roots are what may be written, now or once a turn is
 // raised to workspace-write.
-func (e *echo) rootsMatter() bool {
-	return e.p.limit == workspaceWrite || e.level() == workspaceWrite
+func (e *verifier) mayWriteRoots() bool {
+	return e.p.maxLevel == workspaceWrite || e.level() == workspaceWrite
 }
 
-func (e *echo) checkModel(field string, v rpc.Value) {
-	if name, ok := v.Text(); e.p.models != nil && (!ok || !e.p.allowsModel(name)) {
-		e.failValue(field, ruleModels, shown(v)+" is not in "+e.p.modelList(), v)
+func (e *verifier) checkModel(field string, v rpc.Value) {
+	if name, ok := v.Text(); e.p.models != nil && (!ok || !e.p.AllowsModel(name)) {
+		e.failValue(field, ruleModels, formatEchoed(v)+" is not in "+e.p.modelList(), v)
 	}
 }
 
-func (e *echo) checkEffort(field string, v rpc.Value) {
-	if name, ok := v.Text(); e.p.efforts != nil && !nothing(v) && (!ok || !e.p.allowsEffort(name)) {
-		e.failValue(field, ruleEfforts, shown(v)+" is not in "+e.p.effortList(), v)
+func (e *verifier) checkEffort(field string, v rpc.Value) {
+	if name, ok := v.Text(); e.p.efforts != nil && !isUnset(v) && (!ok || !e.p.allowsEffort(name)) {
+		e.failValue(field, ruleEfforts, formatEchoed(v)+" is not in "+e.p.effortList(), v)
 	}
 }
 
-func (e *echo) checkCollaboration(v rpc.Value) {
-	if nothing(v) {
+func (e *verifier) checkCollaboration(v rpc.Value) {
+	if isUnset(v) {
 		return
 	}
 	settings := v.Get("settings")
@@ -173,24 +173,24 @@ func (e *echo) checkCollaboration(v rpc.Value) {
 }
 
 // compare holds the echo to what was sent: stricter will do, looser won't.
-func (e *echo) compare(sent *SentSettings) {
+func (e *verifier) compareSent(sent *SentSettings) {
 	if sent.Approval != nil {
 		if d, err := rpc.ParseValue(sent.Approval); err != nil || looserApproval(d.Root(), e.approval) {
-			e.fail("approvalPolicy", ruleApproval, "codex asks less than was sent", sent.Approval, clone(e.approval))
+			e.fail("approvalPolicy", ruleApproval, "codex asks less than was sent", sent.Approval, cloneRaw(e.approval))
 		}
 	}
 	if sent.Reviewer != nil {
 		d, err := rpc.ParseValue(sent.Reviewer)
 		if err != nil || !sameReviewer(d.Root(), e.reviewer) {
-			e.fail("approvalsReviewer", ruleReviewers, "codex asks somebody else than was sent", sent.Reviewer, clone(e.reviewer))
+			e.fail("approvalsReviewer", ruleReviewers, "codex asks somebody else than was sent", sent.Reviewer, cloneRaw(e.reviewer))
 		}
 	}
 	id := e.profile.Get("id")
-	if e.level() == workspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.fence.Defined && !e.fenced(textOf(id))) {
-		e.fail("activePermissionProfile", ruleProtected, "commands could write what governs the thread", quote(sent.ProfileName), clone(e.profile))
+	if e.level() == workspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.expectedProfile.Defined && !e.isBridgeProfile(textOf(id))) {
+		e.fail("activePermissionProfile", ruleProtected, "commands could write what governs the thread", jsonString(sent.ProfileName), cloneRaw(e.profile))
 	}
-	if asked, ok := levelOf(sent.Sandbox); ok && e.level() > asked {
-		e.fail(e.sandboxName, ruleSandbox, "codex's sandbox lets through more than was sent", quote(sent.Sandbox), clone(e.sandbox))
+	if asked, ok := parseMode(sent.Sandbox); ok && e.level() > asked {
+		e.fail(e.sandboxName, ruleSandbox, "codex's sandbox lets through more than was sent", jsonString(sent.Sandbox), cloneRaw(e.sandbox))
 	}
 }
 
@@ -202,7 +202,7 @@ func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *
 	if folder, err := st.canonical(textOf(result.Get("cwd"))); err == nil && workspace == "" {
 		workspace = folder
 	}
-	if p.mode != config.Enforce || sent.Profile.Defined || p.limit == readOnly || !usableWorkspace(st, workspace) {
+	if p.mode != config.Enforce || sent.Profile.Defined || p.maxLevel == readOnly || !isUsableWorkspace(st, workspace) {
 		return nil
 	}
 	folders := []string{workspace}
@@ -211,25 +211,17 @@ func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *
 			folders = append(folders, path)
 		}
 	}
-	if len(p.fenceEntries(st, folders)) == 0 {
+	if len(p.profileEntries(st, folders)) == 0 {
 		return nil
 	}
 	profile := result.Get("activePermissionProfile")
-	e := echo{p: p, st: st, method: sent.Method, at: "result."}
-	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects what governs the thread", nil, clone(profile))
+	e := verifier{p: p, st: st, method: sent.Method, at: "result."}
+	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects what governs the thread", nil, cloneRaw(profile))
 	return e.err
 }
 
 func sameReviewer(a, b rpc.Value) bool {
 	x, _ := a.Text()
 	y, _ := b.Text()
-	return reviewerOf(x) == reviewerOf(y)
-}
-
-// shown is a value as a reason names it, or the fact that it is not there.
-func shown(v rpc.Value) string {
-	if !v.Exists() {
-		return "nothing"
-	}
-	return show(v)
+	return normalizeReviewer(x) == normalizeReviewer(y)
 }

@@ -7,17 +7,17 @@ import (
 )
 
 // level is the level of the echoed sandbox; what is not known is full access.
-func (e *echo) level() level {
-	if l, ok := named(e.sandbox.Get("type"), typeNames[:]); ok {
+func (e *verifier) level() level {
+	if l, ok := levelNamed(e.sandbox.Get("type"), typeNames[:]); ok {
 		return l
 	}
 	return fullAccess
 }
 
-func (e *echo) checkSandbox() {
+func (e *verifier) checkSandbox() {
 	p, v, l := e.p, e.sandbox, e.level()
-	if l > p.limit {
-		e.failValue(e.sandboxName, ruleSandbox, "the sandbox in force is more than "+p.limit.String(), v)
+	if l > p.maxLevel {
+		e.failValue(e.sandboxName, ruleSandbox, "the sandbox in force is more than "+p.maxLevel.String(), v)
 		return
 	}
 	if l == fullAccess {
@@ -32,10 +32,10 @@ func (e *echo) checkSandbox() {
 		return
 	}
 	// The cwd may be written without being listed (measured).
-	if !belowAny(e.allowed, e.folder) || !belowAny(e.allowed, e.workspace) {
+	if !writableBelowAny(e.allowed, e.folder) || !writableBelowAny(e.allowed, e.workspace) {
 		e.failValue(e.sandboxName, ruleRoots, "the working folder "+e.folder+" may be written and is in none of the writable roots", v)
 	}
-	if p.inProtected(e.folder) || p.inProtected(e.workspace) {
+	if p.isInProtected(e.folder) || p.isInProtected(e.workspace) {
 		e.failValue(e.sandboxName, ruleProtected, "the working folder "+e.folder+" may be written and lies in one of policy.protected_paths, or is on the way to one", v)
 	}
 	e.checkWritable(v.Get("writableRoots"))
@@ -44,7 +44,7 @@ func (e *echo) checkSandbox() {
 // checkWritable holds the echoed writable roots. Measured: with workspace roots
 // of its own a thread lists /tmp among them, which stands for excludeSlashTmp
 // being false, so the temporary folders may stand there.
-func (e *echo) checkWritable(v rpc.Value) {
+func (e *verifier) checkWritable(v rpc.Value) {
 	if v.Kind() != rpc.Array {
 		e.failValue(e.sandboxName+".writableRoots", ruleRoots, "the writable roots can't be judged", v)
 		return
@@ -52,46 +52,46 @@ func (e *echo) checkWritable(v rpc.Value) {
 	for r := range v.Elements() {
 		text := textOf(r)
 		path, err := e.st.canonical(text)
-		if err == nil && path != e.workspace && within(path, e.workspace) && !slices.Contains(e.fence.Roots, path) && !e.temporary(text, path) {
-			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" is around the workspace "+e.workspace+", whose protected files Codex would let be written", v)
+		if err == nil && path != e.workspace && Within(path, e.workspace) && !slices.Contains(e.expectedProfile.Roots, path) && !e.isTemporary(text, path) {
+			e.failValue(e.sandboxName+".writableRoots", ruleRoots, formatEchoed(r)+" is around the workspace "+e.workspace+", whose protected files Codex would let be written", v)
 			return
 		}
-		if err != nil || (!belowAny(e.allowed, path) || e.st.exposes(path)) && !e.temporary(text, path) {
-			e.failValue(e.sandboxName+".writableRoots", ruleRoots, shown(r)+" may be written and is in none of the writable roots", v)
+		if err != nil || (!writableBelowAny(e.allowed, path) || e.st.overlapsSensitive(path)) && !e.isTemporary(text, path) {
+			e.failValue(e.sandboxName+".writableRoots", ruleRoots, formatEchoed(r)+" may be written and is in none of the writable roots", v)
 			return
 		}
-		if e.st.inPath(path) || e.p.protects(e.allowed, path) || !e.fence.Defined && e.p.leadsToProtected(path) && !slices.Contains(e.allowed, path) { // the profile lists such folders itself
-			e.failValue(e.sandboxName+".writableRoots", ruleProtected, shown(r)+" may be written and is in a program or in one of policy.protected_paths", v)
+		if e.st.isInPath(path) || e.p.isProtected(e.allowed, path) || !e.expectedProfile.Defined && e.p.leadsToProtected(path) && !slices.Contains(e.allowed, path) { // the profile lists such folders itself
+			e.failValue(e.sandboxName+".writableRoots", ruleProtected, formatEchoed(r)+" may be written and is in a program or in one of policy.protected_paths", v)
 			return
 		}
 	}
 }
 
-func (e *echo) temporary(text, path string) bool {
-	return text == "/tmp" || slices.ContainsFunc(e.st.Temps, func(t TempFolder) bool { return within(t.Path, path) })
+func (e *verifier) isTemporary(text, path string) bool {
+	return text == "/tmp" || slices.ContainsFunc(e.st.Temps, func(t TempFolder) bool { return Within(t.Path, path) })
 }
 
 // checkProfile: a profile of the user's own allows what can't be seen from here,
 // whatever the sandbox beside it says.
-func (e *echo) checkProfile() {
-	if nothing(e.profile) {
+func (e *verifier) checkProfile() {
+	if isUnset(e.profile) {
 		return
 	}
 	id, _ := e.profile.Get("id").Text()
-	l, ok := profileLevel(id)
-	if e.fenced(id) {
+	l, ok := builtinProfileLevel(id)
+	if e.isBridgeProfile(id) {
 		return
 	}
-	if !ok || !nothing(e.profile.Get("extends")) {
+	if !ok || !isUnset(e.profile.Get("extends")) {
 		e.failValue("activePermissionProfile", ruleSandbox, "what the profile allows can't be seen", e.profile)
-	} else if l > e.p.limit {
-		e.failValue("activePermissionProfile", ruleSandbox, "the profile in force is more than "+e.p.limit.String(), e.profile)
+	} else if l > e.p.maxLevel {
+		e.failValue("activePermissionProfile", ruleSandbox, "the profile in force is more than "+e.p.maxLevel.String(), e.profile)
 	}
 }
 
 // checkFolders holds a list of paths to the workspace and the writable roots.
-func (e *echo) checkFolders(field string, v rpc.Value) {
-	if nothing(v) {
+func (e *verifier) checkRoots(field string, v rpc.Value) {
+	if isUnset(v) {
 		return
 	}
 	if v.Kind() != rpc.Array {
@@ -102,18 +102,18 @@ func (e *echo) checkFolders(field string, v rpc.Value) {
 	for r := range v.Elements() {
 		path, err := e.st.canonical(textOf(r))
 		if err != nil || !e.reachable(path) {
-			e.failValue(field, ruleRoots, shown(r)+" lies outside the workspace and the writable roots", v)
+			e.failValue(field, ruleRoots, formatEchoed(r)+" lies outside the workspace and the writable roots", v)
 			return
 		}
-		other := nested(all, path)
+		other := findNested(all, path)
 		if other == "" && path != e.workspace {
-			other = nested(e.st.Writable, path)
-			if t := e.st.Thread; t != nil && slices.Contains(t.Writable, path) && below(path, other) {
+			other = findNested(e.st.Writable, path)
+			if t := e.st.Thread; t != nil && slices.Contains(t.Writable, path) && WritableBelow(path, other) {
 				other = "" // its commands could write the folder before
 			}
 		}
 		if other != "" {
-			e.failValue(field, ruleRoots, shown(r)+" is in "+other+" or holds it, which commands could write, and a command could put a link in place of the inner folder", v)
+			e.failValue(field, ruleRoots, formatEchoed(r)+" is in "+other+" or holds it, which commands could write, and a command could put a link in place of the inner folder", v)
 			return
 		}
 		all = append(all, path)
@@ -122,8 +122,8 @@ func (e *echo) checkFolders(field string, v rpc.Value) {
 
 // checkEnvironments holds the environments of the settings, which decide the
 // cwd of the turns to come.
-func (e *echo) checkEnvironments(v rpc.Value) {
-	if nothing(v) {
+func (e *verifier) checkEnvironments(v rpc.Value) {
+	if isUnset(v) {
 		return
 	}
 	if v.Kind() != rpc.Array {
@@ -137,8 +137,8 @@ func (e *echo) checkEnvironments(v rpc.Value) {
 			e.failValue("environments", ruleRoots, "an environment lies outside the workspace and the writable roots", v)
 			return
 		}
-		if e.rootsMatter() {
-			e.checkFolders("environments", env.Get("runtimeWorkspaceRoots"))
+		if e.mayWriteRoots() {
+			e.checkRoots("environments", env.Get("runtimeWorkspaceRoots"))
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (e *echo) checkEnvironments(v rpc.Value) {
 //
 // Measured with Codex 0.169: a thread that comes back from its file works where a turn has moved it, with the
 // roots of that turn. The first workspace may be among these, and its policy file does not govern the thread.
-func (e *echo) checkPolicyFiles(environments rpc.Value) {
+func (e *verifier) checkPolicyFiles(environments rpc.Value) {
 	e.checkPolicyFile("cwd", e.cwd)
 	all := func(field string, folders rpc.Value) {
 		for folder := range folders.Elements() {
@@ -162,13 +162,13 @@ func (e *echo) checkPolicyFiles(environments rpc.Value) {
 	}
 }
 
-func (e *echo) checkPolicyFile(field string, folder rpc.Value) {
+func (e *verifier) checkPolicyFile(field string, folder rpc.Value) {
 	text := textOf(folder)
 	path, err := e.st.canonical(text)
-	if err != nil || e.temporary(text, path) || slices.Contains(e.fence.Roots, path) {
+	if err != nil || e.isTemporary(text, path) || slices.Contains(e.expectedProfile.Roots, path) {
 		return // judged elsewhere
 	}
-	if file := e.st.foreignFile(path, e.workspace); file != "" {
+	if file := e.st.otherPolicyFile(path, e.workspace); file != "" {
 		e.failValue(field, "policy", path+" is governed by "+file+", and this thread is not; send the cwd of the thread's first workspace, or open a thread there", folder)
 	}
 }

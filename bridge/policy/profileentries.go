@@ -1,0 +1,176 @@
+package policy
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// fenceEntries returns the entries of the profile: the access of commands, by path.
+//
+// Measured with Codex 0.169: of two entries the deeper one counts, and of "read" and "write" on one
+// path the latter. So no path gets "write" that is, or is in, one that has "read". In a path with "read"
+// there is no entry at all: for one that is missing, Codex could not start a command.
+func (p *Policy) profileEntries(st State, folders []string) map[string]any {
+	writable := slices.Clone(folders)
+	for _, t := range st.Temps {
+		writable = append(writable, t.Path)
+	}
+	entries := map[string]any{}
+	reads := outermost(p.readOnlyPaths(st, folders, writable))
+	for _, at := range reads {
+		entries[at] = "read"
+	}
+	inRead := func(at string) bool {
+		return slices.ContainsFunc(reads, func(read string) bool { return withinFold(read, at) })
+	}
+	// A folder between a writable folder and an entry is a mount of its own, or it could be renamed (measured).
+	between := func(folder, at string) {
+		for dir := filepath.Dir(at); dir != folder && Within(folder, dir) && !isGoverning(dir[len(folder):]); dir = filepath.Dir(dir) {
+			switch {
+			case entries[dir] != nil || inRead(dir):
+			case p.protectsBeyondCodex(dir[len(folder):]):
+				entries[dir] = "read"
+			default:
+				entries[dir] = "write"
+			}
+		}
+	}
+	for _, at := range reads {
+		for _, folder := range writable {
+			between(folder, at)
+		}
+	}
+	relative := p.relativeEntries(reads)
+	for at, access := range relative {
+		if access == "read" { // also for a turn that works in a subfolder
+			entries[filepath.Join(folders[0], filepath.FromSlash(at))] = access
+		}
+	}
+	if len(relative) > 0 {
+		entries[":workspace_roots"] = relative
+	}
+	// Measured with Codex 0.169: Codex resolves the links of $TMPDIR for each command anew. With
+	// TMPDIR=WORKSPACE/a/tmp a command renamed a and made a/tmp a link to CODEX_HOME, and the next
+	// command could write there. A mount can't be renamed from inside the sandbox. Where the workspace
+	// is replaced in this way Codex runs no command any more.
+	for _, t := range st.Temps {
+		for _, outer := range writable {
+			if t.Path != outer && Within(outer, t.Path) {
+				if entries[t.Path] == nil {
+					entries[t.Path] = "write"
+				}
+				between(outer, t.Path)
+			}
+		}
+	}
+	for at := range entries {
+		temporary := slices.ContainsFunc(st.Temps, func(t TempFolder) bool { return t.Path == at })
+		for dir := filepath.Dir(at); !temporary && filepath.IsAbs(at) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			if entries[dir] == "read" {
+				delete(entries, at)
+				break
+			}
+		}
+	}
+	// Measured with Codex 0.169: beside an entry "deny" patches are applied inside the sandbox, where a
+	// missing folder with an entry "write" can't be made.
+	parents := slices.Contains(slices.Collect(maps.Values(relative)), "write")
+	if len(entries) > 0 && !parents {
+		for _, at := range st.Hidden {
+			entries[at] = "deny"
+		}
+	}
+	return entries
+}
+
+// readOnlyPaths returns the programs and policy files that commands must not write.
+func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
+	var reads []string
+	for _, program := range st.Programs {
+		if withinAny(writable, program) {
+			reads = append(reads, program)
+		}
+	}
+	if st.PolicyFiles != nil {
+		governed := slices.Clone(folders)
+		if st.StartFolder != "" { // its policy file counts in every thread
+			governed = append(governed, st.StartFolder)
+		}
+		for _, folder := range governed {
+			reads = append(reads, st.PolicyFiles.PolicyFiles(folder)...)
+		}
+	}
+	return reads
+}
+
+// relativeEntries returns the entries for policy.protected_paths in each workspace root: "read" for the
+// path, and "write" for each folder above it, which is then a mount of its own. A folder that is
+// read-only in some root is read-only in all.
+func (p *Policy) relativeEntries(reads []string) map[string]string {
+	ends := map[string]bool{} // of paths that are read-only, in lower case
+	add := func(path string) {
+		names := strings.FieldsFunc(strings.ToLower(path), func(c rune) bool { return c == '/' || c == '\\' })
+		for i := range names {
+			ends[strings.Join(names[i:], "/")] = true
+		}
+	}
+	for _, read := range reads {
+		add(read)
+	}
+	var own [][]string // what Codex does not protect by itself
+	for _, segments := range p.protected {
+		if !isGoverning(segments[0]) {
+			own = append(own, segments)
+			add(strings.Join(segments, "/")) // as a turn in a subfolder sees it
+		}
+	}
+	relative := map[string]string{}
+	for _, segments := range own {
+		for i := 1; i <= len(segments); i++ {
+			at := strings.Join(segments[:i], "/")
+			if ends[strings.ToLower(at)] {
+				relative[at] = "read"
+				break
+			}
+			relative[at] = "write"
+		}
+	}
+	return relative
+}
+
+// fenceTable is the overlay's table `permissions`.
+func (p *Policy) profileTable(entries map[string]any, roots []string) []byte {
+	type profile struct {
+		Extends    string          `json:"extends"`
+		Filesystem map[string]any  `json:"filesystem,omitempty"`
+		Network    map[string]bool `json:"network,omitempty"`
+	}
+	table := map[string]profile{bridgeProfile: {Extends: builtinProfiles[workspaceWrite], Filesystem: entries}}
+	for i := 1; i < 16; i++ {
+		f := profileVariant{i&1 != 0, i&2 != 0, i&4 != 0, i&8 != 0}
+		if f.network && !p.network || f.roots && len(roots) == 0 {
+			continue
+		}
+		one := profile{Extends: bridgeProfile, Filesystem: map[string]any{}}
+		if f.network {
+			one.Network = map[string]bool{"enabled": true}
+		}
+		if f.noTmpdir {
+			one.Filesystem[":tmpdir"] = "read"
+		}
+		if f.noSlashTmp {
+			one.Filesystem[":slash_tmp"] = "read"
+		}
+		if f.roots {
+			for _, root := range roots {
+				one.Filesystem[root] = "write"
+			}
+		}
+		table[f.name()] = one
+	}
+	raw, _ := json.Marshal(table) // texts and booleans: it can't fail
+	return raw
+}

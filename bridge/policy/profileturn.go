@@ -1,0 +1,82 @@
+package policy
+
+// putFence names the profile in the place of field.
+func (c *decider) setProfile(f profileVariant, field string) {
+	const reason = "in this profile of the bridge's, commands can't write what governs the thread"
+	if c.params.Get(field).Exists() {
+		c.dropField(field, ruleProtected, reason)
+	} else {
+		c.ensurePatch().Delete(c.params, field)
+	}
+	if c.params.Get(permissionsKey).Is(f.name()) {
+		c.ensurePatch().Set(c.params, permissionsKey, jsonString(f.name())) // it may have been taken out
+		return
+	}
+	c.setField(permissionsKey, jsonString(f.name()), ruleProtected, reason)
+}
+
+// fenceTurn puts the profile in the place of a sandboxPolicy that would replace it, or
+// names it where the thread's stored workspace-write came back without it.
+func (c *decider) decideTurnProfile([]string) {
+	t := c.st.Thread
+	if t == nil || !t.Profile.Defined {
+		return
+	}
+	switch {
+	case c.turnPolicy != nil:
+		o := c.turnPolicy
+		f := profileVariant{network: o.network && c.p.network, noTmpdir: o.noTmpdir, noSlashTmp: o.noSlashTmp}
+		for _, root := range c.turnRoots {
+			switch {
+			case Within(t.Workspace, root):
+			case withinAny(t.Profile.Roots, root):
+				f.roots = true
+			default:
+				c.recordChange("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleProtected,
+					root+" can't be made writable in a turn of this thread, whose sandbox protects what governs it; name it in sandbox_workspace_write.writable_roots of codex's configuration, or open a thread there")
+			}
+		}
+		if barred := c.forbiddenRoot(t.Profile.Roots); f.roots && barred != "" {
+			f.roots = false
+			c.recordChange("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleRoots,
+				"the thread's profile would make "+barred+" writable, too, which is not allowed")
+		}
+		c.setProfile(f, "sandboxPolicy")
+	case t.LacksProfile && isUnset(c.params.Get("sandboxPolicy")) && isUnset(c.params.Get(permissionsKey)):
+		c.setProfile(profileVariant{}, "sandboxPolicy")
+	}
+}
+
+// lowerFence replaces the variant of the bridge's profile that a turn names where the policy allows less. The profile has
+// the roots and the network that were allowed when the thread was opened.
+func (c *decider) lowerTurnProfile(f profileVariant) {
+	const field = "permissions"
+	if f.network && !c.p.network {
+		f.network = false
+		c.setField(field, jsonString(f.name()), ruleNetwork, "the network is not allowed")
+	}
+	if barred := c.forbiddenRoot(c.st.Thread.Profile.Roots); f.roots && (barred != "" || len(c.st.Thread.Profile.Roots) == 0) {
+		f.roots = false
+		reason := "the thread has no writable roots of codex's configuration"
+		if barred != "" {
+			reason = "it makes " + barred + " writable, which is not allowed"
+		}
+		c.setField(field, jsonString(f.name()), ruleRoots, reason)
+	}
+}
+
+// barredRoot returns the first of a profile's roots that the policy does not let be written; "" if there is none.
+func (c *decider) forbiddenRoot(roots []string) string {
+	for _, root := range roots {
+		if !c.isAllowedRoot(root) {
+			return root
+		}
+	}
+	return ""
+}
+
+// mayBeRoot reports whether the policy lets a writable root of Codex's configuration be written.
+func (c *decider) isAllowedRoot(root string) bool {
+	return writableBelowAny(c.allowed(), root) && !c.st.overlapsSensitive(root) && !c.st.isInPath(root) && !c.st.holdsLink(root) &&
+		!c.p.isProtected(c.allowed(), root) && !c.p.leadsToProtected(root)
+}

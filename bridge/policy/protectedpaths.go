@@ -1,0 +1,169 @@
+package policy
+
+import (
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// protects tells whether path leads into a protected one, at any depth of a root, or
+// of the whole path where it is in none. It does not regard case, so that a doubt
+// forbids.
+func (p *Policy) isProtected(roots []string, path string) bool {
+	return p.leadsInto(splitPath(relativeToRoot(roots, path)), func([]string) bool { return true })
+}
+
+// inRoot is path as seen from the innermost root that it is in; all of it if it is in none.
+func relativeToRoot(roots []string, path string) string {
+	rest := path
+	for _, root := range roots {
+		if Within(root, path) && len(path)-len(root) < len(rest) {
+			rest = path[len(root):]
+		}
+	}
+	return rest
+}
+
+// protectsOwn tells whether path leads into one of policy.protected_paths that Codex does
+// not protect by itself.
+func (p *Policy) protectsBeyondCodex(path string) bool {
+	return p.leadsInto(splitPath(path), func(kept []string) bool { return !isGoverning(kept[0]) })
+}
+
+// leadsToProtected reports whether the last names of a folder are the first names of a protected path, such
+// as .github for .github/workflows. If such a folder is a writable root, the path of a file relative to the
+// root does not show that the file is protected.
+func (p *Policy) leadsToProtected(folder string) bool {
+	return slices.ContainsFunc(p.protected, func(kept []string) bool {
+		for n := 1; n < len(kept); n++ {
+			if tail := strings.ToLower(filepath.Join(kept[:n]...)); strings.HasSuffix(strings.ToLower(filepath.Clean(folder)), string(filepath.Separator)+tail) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// leadsIntoAny reports whether the names of a path lead into a protected one for which counts is true.
+func (p *Policy) leadsInto(names []string, counts func(kept []string) bool) bool {
+	for i, name := range names {
+		candidates := p.protected
+		if !strings.Contains(name, "*") {
+			candidates = p.protectedByName[foldCase(name)]
+		}
+		for _, kept := range candidates {
+			if hasNames(names[i:], kept) && counts(kept) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// folded returns the same text for all names that are equal but for their case.
+func foldCase(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, name)
+}
+
+// namesOf returns the names of a path.
+func splitPath(path string) []string {
+	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
+}
+
+// beginWith reports whether the names of a path begin with those of kept. It does not regard case, so that a doubt
+// forbids. An asterisk in a name stands for any characters, but a name of asterisks alone is no such name: nothing of
+// it is known.
+func hasNames(names, kept []string) bool {
+	return len(names) >= len(kept) && slices.EqualFunc(names[:len(kept)], kept, mayMatch)
+}
+
+// mayBe reports whether a name, with asterisks for unknown characters, may be the other one.
+func mayMatch(name, kept string) bool {
+	if !strings.Contains(name, "*") {
+		return strings.EqualFold(name, kept)
+	}
+	if strings.Trim(name, "*") == "" {
+		return false
+	}
+	literal := strings.NewReplacer("[", "\\[", "?", "\\?", "\\", "\\\\")
+	matched, err := path.Match(literal.Replace(strings.ToLower(name)), strings.ToLower(kept))
+	return matched || err != nil
+}
+
+// inProtected reports whether a folder is in one of policy.protected_paths, or leads to one. It looks at the
+// whole path, whatever repositories there are: a command could make one.
+func (p *Policy) isInProtected(folder string) bool {
+	return p.leadsToProtected(folder) || p.protectsBeyondCodex(folder)
+}
+
+// guards reports whether a canonical path overlaps what the sandbox of a thread protects: the
+// policy files of its folders, policy.protected_paths, and programs that run outside of the sandbox.
+//
+// Measured with Codex 0.169: a grant of a folder makes writable what a profile has "read" below it.
+func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
+	if st.holdsProgram(path) || p.isProtected(roots, path) || p.leadsToProtected(path) {
+		return true
+	}
+	folders := append(slices.Clone(roots), st.StartFolder)
+	if st.Thread != nil {
+		folders = append(folders, st.Thread.Workspace)
+	}
+	for _, folder := range append(folders, st.Workspaces...) {
+		if folder != "" && folder != path && Within(path, folder) {
+			return true // Codex protects .git and its like at the top of what it grants alone
+		}
+	}
+	var protected []string
+	for _, folder := range folders {
+		for _, segments := range p.protected {
+			if folder != "" && !isGoverning(segments[0]) { // Codex keeps those from a grant that does not name them
+				protected = append(protected, filepath.Join(append([]string{folder}, segments...)...))
+			}
+		}
+	}
+	if st.PolicyFiles != nil {
+		for _, folder := range folders {
+			if folder != "" {
+				protected = append(protected, st.PolicyFiles.PolicyFiles(folder)...)
+			}
+		}
+		if st.otherPolicyFile(path, "") != "" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(protected, func(at string) bool { return overlaps(strings.ToLower(path), strings.ToLower(at)) })
+}
+
+// protects reports whether commands can't write one of policy.protected_paths at the top of the
+// workspace: Codex mounts it read-only, or lets them write nothing, but for grants that hold none.
+func (t *Thread) mountsReadOnly(kept []string) bool {
+	switch t.Sandbox {
+	case readOnly.String():
+		return true
+	case workspaceWrite.String():
+		return isGoverning(kept[0]) || t.Profile.Defined && !t.LacksProfile && slices.ContainsFunc(t.Profile.Protected, func(p []string) bool { return slices.Equal(p, kept) })
+	}
+	return false
+}
+
+// protectAlso adds to policy.protected_paths of a copy of a policy.
+func (p *Policy) addProtected(paths [][]string) {
+	p.protectedByName = maps.Clone(p.protectedByName)
+	for _, segments := range paths {
+		if slices.ContainsFunc(p.protected, func(own []string) bool { return slices.Equal(own, segments) }) {
+			continue
+		}
+		first := foldCase(segments[0])
+		p.protected = append(slices.Clip(p.protected), segments)
+		p.protectedByName[first] = append(slices.Clip(p.protectedByName[first]), segments)
+	}
+}
