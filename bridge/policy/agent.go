@@ -7,20 +7,20 @@ import (
 	"codex-bridge/rpc"
 )
 
-// AgentRequest is what an agent that works beside the conversation asks leave for.
+// AgentRequest is an approval that an ACP agent asks for.
 type AgentRequest struct {
 	Command *string  // a shell command; "" one that is not told
 	Files   []string // absolute paths that are changed, by the command where there is one; "" one that is not told
 	Tool    string   // any other tool
 	Cwd     string   // the folder that the agent works in
-	// Behind: the agent is a Codex behind a bridge of its own, which holds what leaves the
-	// sandbox to the policy by itself.
+	// OwnBridge reports that the agent is a Codex with its own bridge, which applies
+	// policy.escalation itself.
 	OwnBridge bool
 }
 
-// DecideAgent holds it to the rules and to policy.escalation: Deny; Accept where a rule
-// allows it; or Pass, for a person to say. Agents have no sandbox that the bridge knows of,
-// so that only those allow rules count that speak of what leaves it.
+// DecideAgent checks an agent's request against the rules and policy.escalation. The verdict is
+// Deny, Accept if a rule allows the request, or Pass if a person must decide. The bridge knows of
+// no sandbox around an agent, so only rules with escalated = true allow anything.
 func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 	var m rules.Match
 	if p.rules != nil {
@@ -44,8 +44,8 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 	return Decision{Verdict: Pass, Ask: true}
 }
 
-// agentShell is the shell that counts for an agent's commands: agents do not name theirs.
-// Elsewhere than on Windows it is one of those that read a line that can be allowed alike.
+// agentShell is the shell for which the rules judge an agent's commands, because agents do not name
+// theirs. Outside Windows, all supported shells read an allowed line in the same way.
 var agentShell = map[bool]string{false: "sh"}[runtime.GOOS == "windows"]
 
 func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {

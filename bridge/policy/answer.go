@@ -14,9 +14,9 @@ const (
 	ruleProtocol = "protocol"
 )
 
-// DecideAnswer judges what the client answers to Asked: no more than was offered,
-// for no longer than once, and nothing that policy forbids. Codex waits for an
-// answer without end, so that what can't stay becomes a refusal, not silence.
+// DecideAnswer checks the client's response to a request of Codex. The response may not exceed
+// Codex's offer, may hold for one time only, and must respect the policy. Codex waits for a
+// response without a timeout, so a forbidden one becomes a refusal and is not dropped.
 func (p *Policy) DecideAnswer(asked ServerRequest, m *rpc.Message, st State) Decision {
 	if p.mode == config.Off || m.Kind != rpc.Response {
 		return Decision{Verdict: Pass, Message: m.Bytes()} // an error is a refusal to Codex (measured)
@@ -34,7 +34,7 @@ func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 			Method: asked.Method, Rule: "codex.max_message", Field: "result", Reason: "the answer has more values than are looked at", Hint: "send less",
 		})}
 	}
-	// The policy may have changed since the question was asked.
+	// The policy may have changed since Codex sent the request.
 	if d := p.DecideRequest(asked.Method, asked.Params, st); !st.ThreadRevoked && d.Verdict == Deny && !a.isRefusal() {
 		if d.Answer == nil {
 			return Decision{Verdict: Deny, Err: d.Err}
@@ -73,7 +73,7 @@ func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 	return Decision{Verdict: Rewrite, Message: a.patch.Bytes(), Changes: a.changes}
 }
 
-// answer is one decision about an answer in the making.
+// answerDecider decides one response of the client.
 type answerDecider struct {
 	p       *Policy
 	request ServerRequest
@@ -83,7 +83,7 @@ type answerDecider struct {
 	changes []Change
 }
 
-// full tells whether there is more to change than is changed.
+// isFull reports whether the response needs more changes than the bridge makes.
 func (a *answerDecider) isFull() bool { return len(a.changes) > maxChanges }
 
 func (a *answerDecider) recordChange(field string, from rpc.Value, to []byte, rule, reason string) {
@@ -103,13 +103,13 @@ func (a *answerDecider) drop(object rpc.Value, key, field, rule, reason string) 
 	a.patch.Delete(object, key)
 }
 
-// replace puts another result in the place of one that can't be read.
+// replace replaces a result of an unknown form.
 func (a *answerDecider) replace(to []byte, reason string) {
 	a.recordChange("result", a.m.Result, to, ruleProtocol, reason)
 	a.patch.Replace(a.m.Result, to)
 }
 
-// only takes out the members of the result that the schema does not have.
+// dropUnknownMembers removes members of the result that Codex's schema does not have.
 func (a *answerDecider) dropUnknownMembers(known ...string) {
 	if a.p.allowsUnknown {
 		return

@@ -7,7 +7,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// words are what an approval is answered with.
+// decisionNames are the decisions by which a client answers an approval.
 type decisionNames struct {
 	accept, session string
 	decline         []byte   // the refusal that is put in place of what can't stay
@@ -27,13 +27,13 @@ var (
 	}
 )
 
-// decision holds the answer to an approval. A consent is given once, and only where
-// it was offered. Amendments are written into the user's global rules, a session's
-// consent is broad and nowhere to be seen: both become a plain yes, since what is
-// to be remembered is for the bridge to remember, exactly.
+// decideApproval checks the response to an approval. It permits an acceptance once, and only if
+// Codex offered it. An amendment changes the user's global rules, and acceptForSession covers more
+// than the question and is shown nowhere. Both become a plain acceptance; the bridge remembers
+// approvals itself, exactly.
 //
-// Measured: a client may widen the amendment that was offered, and codex writes
-// down the wider one.
+// Measured with Codex 0.169: a client may widen the offered amendment, and Codex stores the wider
+// one.
 func (a *answerDecider) decideApproval(w *decisionNames) {
 	result := a.m.Result
 	v := result.Get("decision")
@@ -48,7 +48,7 @@ func (a *answerDecider) decideApproval(w *decisionNames) {
 	a.dropUnknownMembers("decision")
 }
 
-// refuses reports whether the answer says no.
+// isRefusal reports whether the response declines.
 func (a *answerDecider) isRefusal() bool {
 	v := a.m.Result.Get("decision")
 	if a.request.Method == "mcpServer/elicitation/request" {
@@ -57,7 +57,8 @@ func (a *answerDecider) isRefusal() bool {
 	return slices.ContainsFunc(slices.Concat(currentDecisions.refusals, legacyDecisions.refusals), v.Is) || v.Get("denied").Kind() == rpc.Object
 }
 
-// decided is what must stand in the place of a decision, nil when it may stay.
+// replacement returns the decision that replaces v, with the rule and the reason; nil if v may
+// stay.
 func (a *answerDecider) replacement(w *decisionNames, v rpc.Value) (to []byte, rule, reason string) {
 	for _, name := range w.refusals {
 		if v.Is(name) {
@@ -100,8 +101,8 @@ func (a *answerDecider) replacement(w *decisionNames, v rpc.Value) (to []byte, r
 	return jsonString(w.accept), ruleRemember, reason
 }
 
-// offers tells whether codex offers a plain decision. Where it says nothing, all
-// are.
+// offers reports whether Codex offers a plain decision. A request without a list offers all of
+// them.
 func (a *answerDecider) offers(name string) bool {
 	list := a.request.Params.Get("availableDecisions")
 	if isUnset(list) {
@@ -115,7 +116,7 @@ func (a *answerDecider) offers(name string) bool {
 	return false
 }
 
-// offersKind tells whether codex offers a decision of that name, whatever it holds.
+// offersKind reports whether Codex offers a decision with the name of v, with any content.
 func (a *answerDecider) offersKind(v rpc.Value) bool {
 	list := a.request.Params.Get("availableDecisions")
 	if isUnset(list) {
@@ -134,7 +135,7 @@ func (a *answerDecider) offersKind(v rpc.Value) bool {
 	return false
 }
 
-// amends tells whether v is one of the object forms, or a name that stands for one.
+// isAmendment reports whether v is an amendment, as an object or by its name.
 func (a *answerDecider) isAmendment(w *decisionNames, v rpc.Value) bool {
 	if v.Is("approved_mcp_policy_amendment") {
 		return w == &legacyDecisions
@@ -150,7 +151,7 @@ func (a *answerDecider) isAmendment(w *decisionNames, v rpc.Value) bool {
 	return false
 }
 
-// denies tells whether an amendment of the network's rules refuses the host.
+// deniesHost reports whether an amendment of the network rules denies a host.
 func deniesHost(v rpc.Value) bool {
 	for _, inner := range v.Members() {
 		if amendment := inner.Get("network_policy_amendment"); amendment.Exists() {
@@ -160,7 +161,7 @@ func deniesHost(v rpc.Value) bool {
 	return false
 }
 
-// plainDecisions are what may be answered to an approval that offers nothing.
+// plainDecisions are the decisions for an approval without availableDecisions.
 var plainDecisions = map[string][]string{
 	"item/commandExecution/requestApproval": {"accept", "acceptForSession", "decline", "cancel"},
 	"item/fileChange/requestApproval":       {"accept", "acceptForSession", "decline", "cancel"},
@@ -168,8 +169,8 @@ var plainDecisions = map[string][]string{
 	"applyPatchApproval":                    {"approved", "approved_for_session", "denied", "abort"},
 }
 
-// OfferedResults are the results by which a client may answer an approval: one for each
-// decision that codex offers.
+// OfferedResults returns the results by which a client may answer an approval, one for each
+// decision that Codex offers. It returns nil if the method is not an approval with decisions.
 func OfferedResults(method string, params rpc.Value) []json.RawMessage {
 	plain, ok := plainDecisions[method]
 	if !ok {

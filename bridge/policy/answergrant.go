@@ -8,11 +8,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// grant holds the permissions that the client grants: those that were asked for and
-// that policy allows, for the turn.
+// decideGrant limits granted permissions to those that Codex requested and the policy allows, for
+// one turn.
 //
-// Measured: a grant widens the sandbox, of a read-only thread too, and is written
-// down nowhere.
+// Measured with Codex 0.169: a grant widens the sandbox, even of a read-only thread, and no rollout
+// file has it.
 func (a *answerDecider) decideGrant() {
 	result := a.m.Result
 	granted := result.Get("permissions")
@@ -25,7 +25,7 @@ func (a *answerDecider) decideGrant() {
 	}
 	a.dropUnknownMembers("permissions", "scope", "strictAutoReview")
 	if !a.decideAutoReview(result) {
-		// Without its condition the grant would be more than the client meant.
+		// A grant without its condition would be more than the client meant.
 		if granted.Len() > 0 {
 			a.set(result, "permissions", "result.permissions", []byte(`{}`), ruleReviewers, "it was granted on the condition of strictAutoReview")
 		}
@@ -42,10 +42,11 @@ func (a *answerDecider) decideGrant() {
 	}
 }
 
-// reviewed holds strictAutoReview; false: it was asked for and is not to be had.
+// decideAutoReview checks strictAutoReview. It returns false if the client set it and the policy
+// does not allow it.
 //
-// Measured: with it a model decides about the commands of the turn in the person's
-// place, those that ask to leave the sandbox among them.
+// Measured with Codex 0.169: with it, a model answers the turn's approvals in the person's place,
+// also those of commands that leave the sandbox.
 func (a *answerDecider) decideAutoReview(result rpc.Value) bool {
 	const key, field = "strictAutoReview", "result.strictAutoReview"
 	v := result.Get(key)
@@ -61,7 +62,7 @@ func (a *answerDecider) decideAutoReview(result rpc.Value) bool {
 	return false
 }
 
-// grantCut cuts a grant down.
+// grantFilter removes permissions from a grant.
 type grantFilter struct {
 	a         *answerDecider
 	requested rpc.Value
@@ -81,7 +82,7 @@ func (g *grantFilter) reject(rule, reason string) {
 	}
 }
 
-// cut is what is left of a grant. It is built anew, of what is understood alone.
+// filter returns the allowed part of a grant. It builds a new value from known members only.
 func (g *grantFilter) filter(granted rpc.Value) json.RawMessage {
 	kept := make(map[string]any)
 	for key, v := range granted.Members() {
@@ -121,7 +122,8 @@ func (g *grantFilter) network(v rpc.Value) bool {
 	return false
 }
 
-// files cuts what may be read and written. read and write are the older form.
+// files returns the allowed part of file permissions. The members read and write are the older
+// form.
 func (g *grantFilter) files(v rpc.Value) map[string]any {
 	kept := make(map[string]any)
 	for key, m := range v.Members() {
@@ -152,7 +154,7 @@ func (g *grantFilter) files(v rpc.Value) map[string]any {
 	return kept
 }
 
-// entry keeps what restricts, and what names a path that may be granted.
+// entry returns an entry that denies access, or that grants an allowed path; false for others.
 func (g *grantFilter) entry(e rpc.Value) (any, bool) {
 	access, _ := e.Get("access").Text()
 	where := e.Get("path")
@@ -167,7 +169,7 @@ func (g *grantFilter) entry(e rpc.Value) (any, bool) {
 	return nil, false
 }
 
-// path is one that may be granted, in the spelling that was judged.
+// path returns the canonical path if the policy allows the access.
 func (g *grantFilter) path(v rpc.Value, access string) (string, bool) {
 	text, ok := v.Text()
 	path, err := g.a.st.canonical(text)
@@ -198,7 +200,8 @@ func (g *grantFilter) path(v rpc.Value, access string) (string, bool) {
 	return "", false
 }
 
-// GrantedPaths returns the paths that an answer to item/permissions/requestApproval lets be written.
+// GrantedPaths returns the paths that a response to item/permissions/requestApproval makes
+// writable.
 func GrantedPaths(result rpc.Value) []string {
 	var out []string
 	files := result.Get("permissions").Get("fileSystem")
@@ -213,8 +216,8 @@ func GrantedPaths(result rpc.Value) []string {
 	return out
 }
 
-// wasAsked tells whether codex has asked for the path, or for a folder above it, in
-// that way. Who asks to write asks to read.
+// wasRequested reports whether Codex requested the access to path or to a folder above it. A
+// request to write includes reading.
 func (g *grantFilter) wasRequested(path, access string) bool {
 	files := g.requested.Get("fileSystem")
 	covers := func(v rpc.Value, way string) bool {

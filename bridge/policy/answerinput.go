@@ -7,13 +7,13 @@ import (
 	"codex-bridge/rpc"
 )
 
-// toolQuestion begins the id of the question whether a tool of a server may run,
-// which codex asks as it asks the model's own questions where its feature
-// tool_call_mcp_elicitation is off (measured).
+// toolQuestionPrefix begins the id of a question whether an MCP server's tool may run. Measured
+// with Codex 0.169: without its feature tool_call_mcp_elicitation, Codex asks this like one of the
+// model's own questions.
 const toolQuestionPrefix = "mcp_tool_call_approval"
 
-// What such a question is answered with. Measured: the last of the lasting ones is
-// never offered, and writes the tool into the user's configuration.
+// These are the answers to such a question. Measured with Codex 0.169: Codex never offers the last
+// of allowLasting, but accepts it and writes the tool into the user's configuration.
 const (
 	allowOnce  = "Allow"
 	cancelTool = "Cancel"
@@ -21,7 +21,7 @@ const (
 
 var allowLasting = []string{"Allow for this session", "Allow and don't ask me again"}
 
-// asksForTool tells whether a question to the user is the consent to a tool.
+// asksForTool reports whether item/tool/requestUserInput asks for consent to a tool call.
 func asksForTool(params rpc.Value) bool {
 	for q := range params.Get("questions").Elements() {
 		if id, _ := q.Get("id").Text(); strings.HasPrefix(id, toolQuestionPrefix) {
@@ -31,14 +31,14 @@ func asksForTool(params rpc.Value) bool {
 	return false
 }
 
-// installQuestion is the id of the question whether Codex may add the MCP servers that a
-// skill names to the user's configuration, and start them; installNot is the answer no.
+// installQuestionID is the id of the question whether Codex may add a skill's MCP servers to the
+// user's configuration and start them. declineInstall is the negative answer.
 const (
 	installQuestionID = "skill_mcp_dependency_install"
 	declineInstall    = "Continue anyway"
 )
 
-// asksToInstall reports whether a question to the user is that one.
+// asksToInstall reports whether item/tool/requestUserInput has the question installQuestionID.
 func asksToInstall(params rpc.Value) bool {
 	for q := range params.Get("questions").Elements() {
 		if q.Get("id").Is(installQuestionID) {
@@ -48,7 +48,7 @@ func asksToInstall(params rpc.Value) bool {
 	return false
 }
 
-// install makes any answer but no a no, unless the configuration lifts the pin.
+// decideInstall replaces every answer but declineInstall, unless policy.config_keys lifts the pin.
 func (a *answerDecider) decideInstall(answers rpc.Value, v rpc.Value) {
 	if one, pinned := a.p.findPin([]string{"features", installQuestionID}); pinned {
 		no := []byte(`{"answers":["` + declineInstall + `"]}`)
@@ -63,8 +63,7 @@ func (a *answerDecider) decideInstall(answers rpc.Value, v rpc.Value) {
 	}
 }
 
-// userInput holds the answers that are consents. What else a person answers is
-// theirs.
+// decideUserInput checks the answers that give consent. Other answers pass unchanged.
 func (a *answerDecider) decideUserInput() {
 	result := a.m.Result
 	answers := result.Get("answers")
@@ -82,7 +81,7 @@ func (a *answerDecider) decideUserInput() {
 	a.dropUnknownMembers("answers")
 }
 
-// toolAnswer holds one consent to once, or none: an empty list is a no (measured).
+// decideToolAnswer limits consent to one call. Measured with Codex 0.169: an empty list declines.
 func (a *answerDecider) decideToolAnswer(answers rpc.Value, id string, v rpc.Value) {
 	field := "result.answers." + id
 	list := v.Get("answers")
@@ -107,7 +106,8 @@ func (a *answerDecider) decideToolAnswer(answers rpc.Value, id string, v rpc.Val
 	}
 }
 
-// elicitation holds an answer to a server's question: a consent is given once.
+// decideElicitation checks the response to mcpServer/elicitation/request. Consent to a tool holds
+// once.
 func (a *answerDecider) decideElicitation() {
 	result := a.m.Result
 	if result.Kind() != rpc.Object {
@@ -135,10 +135,11 @@ func (a *answerDecider) decideElicitation() {
 	}
 }
 
-// consent keeps of the content what the question has fields for. Measured: the
-// question for a tool has none, and yet the content {"mcp_tool_call_approval_CALL":
-// "Allow and don't ask me again"} writes the tool into the user's configuration, as
-// _meta.persist does.
+// dropUnaskedContent removes content for which the question has no field.
+//
+// Measured with Codex 0.169: a question about a tool has no fields, but the content
+// {"mcp_tool_call_approval_CALL": "Allow and don't ask me again"} writes the tool into the user's
+// configuration, as _meta.persist does.
 func (a *answerDecider) dropUnaskedContent(result rpc.Value) {
 	content := result.Get("content")
 	switch {

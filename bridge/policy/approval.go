@@ -10,7 +10,7 @@ import (
 
 const ruleApproval = "policy.approval"
 
-// granularKeys are the booleans of {"granular": {…}}; true = codex requires it.
+// granularKeys are the booleans of {"granular": {…}}; true if Codex requires the key.
 var granularKeys = map[string]bool{
 	"sandbox_approval":    true,
 	"rules":               true,
@@ -35,7 +35,7 @@ func (c *decider) decideOmittedApproval() {
 	p := c.p
 	switch {
 	case c.spec.startsThread && p.granular && len(p.approvals) == 3 && !c.addsDistrust():
-		// Whatever the default is, it is allowed.
+		// The policy allows every default.
 	case c.spec.startsThread && c.st.Defaults == nil:
 		c.needsDefaults = true
 	case c.spec.startsThread:
@@ -48,18 +48,19 @@ func (c *decider) decideOmittedApproval() {
 			c.applyApproval(text, "", "")
 		}
 	case c.spec.opensThread && len(p.approvals) == 1 && !p.granular:
-		// Left out, it comes from the stored thread; only one value can be right.
+		// The stored thread gives an omitted value, and the policy allows only one.
 		c.replaceApproval("left out, it would be the thread's own, and only one value is in " + p.approvalList())
 	case c.spec.opensThread && (!p.granular || len(p.approvals) < 3) && !c.hasAllowedApproval():
-		// Measured: codex goes on with a goal or a queue as soon as a thread is open,
-		// under what was stored; to refuse the answer is too late. On a loaded thread
-		// it is ignored, so that nothing is compared with it.
+		// Measured with Codex 0.169: when a thread opens, Codex continues a goal or a queue at
+		// once, under the stored policy, so a later refusal would be too late. A loaded thread
+		// ignores this field, so nothing compares it with the response.
 		c.applyApproval(jsonString(p.approvals[0]), ruleApproval, "left out, it would be the thread's own, which may be more than "+p.approvalList())
 		c.sent.Approval = nil
 	}
 }
 
-// knownApproval tells whether the thread's own is known to be allowed.
+// hasAllowedApproval reports whether the bridge knows the thread's own approval policy and the
+// policy allows it.
 func (c *decider) hasAllowedApproval() bool {
 	if c.st.Thread == nil || c.st.Thread.Approval == nil {
 		return false
@@ -68,9 +69,8 @@ func (c *decider) hasAllowedApproval() bool {
 	return err == nil && (c.p.allowsApproval(d.Root()) || c.st.Thread.isGated(c.p))
 }
 
-// defaultApproval is what codex makes of a thread/start without one. Measured:
-// null in the configuration is on-request, and untrusted in a project that is
-// marked so.
+// defaultApproval returns the approval policy of a thread/start without one. Measured with Codex
+// 0.169: null in the configuration means on-request, or untrusted in a project marked so.
 func (c *decider) defaultApproval() json.RawMessage {
 	switch {
 	case c.st.Defaults.Approval != nil:
@@ -93,13 +93,13 @@ func (p *Policy) approvalList() string {
 	return ruleApproval + " [" + strings.Join(names, ", ") + "]"
 }
 
-// asksAlways tells whether every command of a thread is asked for.
+// requiresUntrusted reports whether the policy allows only untrusted.
 func (p *Policy) requiresUntrusted() bool {
 	return !p.granular && !slices.ContainsFunc(p.approvals, func(name string) bool { return name != "untrusted" })
 }
 
-// allowsApproval takes the exact shapes only. Measured: codex also takes
-// {"never": null} for "never", and an array for the booleans of granular.
+// allowsApproval reports whether the policy allows v in exactly the schema's form. Measured with
+// Codex 0.169: it also reads {"never": null} as "never", and an array as the booleans of granular.
 func (p *Policy) allowsApproval(v rpc.Value) bool {
 	if v.Kind() == rpc.Object {
 		return p.granular && isGranular(v)
@@ -130,8 +130,8 @@ func isGranular(v rpc.Value) bool {
 	return true
 }
 
-// approvalRank orders the approval policies by how much happens unasked; -1:
-// not comparable.
+// approvalRank orders approval policies; a higher rank asks less. It returns -1 for a granular or
+// unknown one.
 func approvalRank(v rpc.Value) int {
 	switch {
 	case v.Is("untrusted"):
@@ -144,7 +144,8 @@ func approvalRank(v rpc.Value) int {
 	return -1
 }
 
-// looserApproval tells whether what codex echoes asks less than what was sent.
+// looserApproval reports whether the echoed approval policy asks less than the sent one, or is not
+// comparable.
 func looserApproval(sent, echoed rpc.Value) bool {
 	s, e := approvalRank(sent), approvalRank(echoed)
 	if s >= 0 && e >= 0 {
@@ -154,7 +155,7 @@ func looserApproval(sent, echoed rpc.Value) bool {
 		return true
 	}
 	for key := range granularKeys {
-		// Measured: codex echoes all five, the ones left out as false.
+		// Measured with Codex 0.169: it echoes all five keys, and false for an omitted one.
 		a, _ := sent.Get("granular").Get(key).Bool()
 		b, _ := echoed.Get("granular").Get(key).Bool()
 		if a != b {

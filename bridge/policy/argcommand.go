@@ -13,16 +13,15 @@ import (
 
 const ruleCommands = "policy.commands"
 
-// Terminal is the name of codex without a subcommand: its terminal interface,
-// with or without a prompt.
+// Terminal is the name in policy.commands for Codex without a subcommand, its terminal interface.
 const Terminal = "tui"
 
-// around are the commands that serve or reach an app-server past the policy. A
-// pattern that stands for every command does not mean those.
+// bypassing are the commands that serve or reach an app-server without this policy. A pattern for
+// every command does not include them.
 var bypassing = []string{"remote-control", "stdio-to-uds"}
 
-// commandGlob is one entry of policy.commands: a glob for each word. It covers
-// what begins with words that it matches.
+// commandGlob is one entry of policy.commands: one glob for each word. It covers commands that
+// start with matching words.
 type commandGlob []string
 
 func (g commandGlob) covers(words []string) bool {
@@ -37,7 +36,7 @@ func (g commandGlob) covers(words []string) bool {
 	return true
 }
 
-// everything tells whether the first word is any command at all.
+// matchesAll reports whether the first glob matches every command.
 func (g commandGlob) matchesAll() bool { return strings.Trim(g[0], "*") == "" }
 
 func (p *Policy) compileCommands(cfg config.Policy) error {
@@ -56,13 +55,13 @@ func (p *Policy) compileCommands(cfg config.Policy) error {
 	return nil
 }
 
-// AllowsAllCommands tells whether every codex command may be reached: those run without
-// this policy.
+// AllowsAllCommands reports whether policy.commands allows every command of Codex except those
+// around the policy.
 func (p *Policy) AllowsAllCommands() bool {
 	return slices.ContainsFunc(p.commands, func(g commandGlob) bool { return len(g) == 1 && g.matchesAll() })
 }
 
-// command judges a line that becomes the real codex.
+// decideCommand checks a command line that does not start the proxy.
 func (c *argsDecider) decideCommand() {
 	words := []string{c.line.Command}
 	if c.line.Second != "" {
@@ -71,7 +70,7 @@ func (c *argsDecider) decideCommand() {
 	for _, item := range c.line.Items {
 		switch {
 		case item.At >= c.ownArgs && item.State == argv.Unknown:
-			// It might take the command for its value.
+			// An unknown flag may take the command for its value.
 			c.refuse(c.flagText(item), ruleCommands, "this flag is not known here, and so neither is the command", "write it after the command, or leave it out")
 		case item.Name == "" && c.line.Command != "" && item.At >= c.ownArgs:
 			c.refuse("the word "+argText(item.Value), ruleCommands, "it stands before the command "+c.line.Command, "leave it out")
@@ -90,7 +89,7 @@ func (c *argsDecider) decideCommand() {
 	}
 }
 
-// allowed refuses a command that no pattern covers.
+// requireAllowed refuses a command that no pattern covers.
 func (c *argsDecider) requireAllowed(words []string, what string) {
 	if !slices.ContainsFunc(c.p.commands, func(g commandGlob) bool { return g.covers(words) }) {
 		c.refuse(what, ruleCommands, "it runs without this policy, and no pattern of "+c.p.commandList()+" covers it",
@@ -98,8 +97,8 @@ func (c *argsDecider) requireAllowed(words []string, what string) {
 	}
 }
 
-// named refuses a command unless a pattern was written for it: of so many words at
-// least, the first of which is not any.
+// requireNamed refuses a command that no specific pattern covers: one of at least `least` words
+// whose first glob does not match every command.
 func (c *argsDecider) requireNamed(words []string, least int, reason string) {
 	meant := func(g commandGlob) bool { return len(g) >= least && !g.matchesAll() && g.covers(words) }
 	if !slices.ContainsFunc(c.p.commands, meant) {
@@ -109,9 +108,8 @@ func (c *argsDecider) requireNamed(words []string, least int, reason string) {
 	}
 }
 
-// terminal judges codex without a command. Today a single word is a prompt for
-// the terminal interface; for another codex it may be a command (mcp-server was),
-// so it must pass as both.
+// decideTerminal checks Codex without a command. A single word is a prompt in Codex 0.169. Another
+// version may read it as a command, as mcp-server was, so the policy must allow it as both.
 func (c *argsDecider) decideTerminal() {
 	c.requireAllowed([]string{Terminal}, "codex without a command ("+Terminal+")")
 	for _, item := range c.line.Items {

@@ -6,17 +6,17 @@ import (
 	"codex-bridge/bridge/argv"
 )
 
-// argRules say what becomes of each flag that is an app-server's. Measured on
-// 0.169.0: --config, --enable, --disable and --approve-for-me reach its
-// configuration; --code-mode-host, --cloud-skills-snapshot, --remote-control and
-// --managed-daemon do what they say; it refuses --profile, --remote and
-// --worktree; the others that stand before the command have no effect. Those are
-// judged nevertheless, by what they ask for: a later codex may heed them.
+// argRules has a function for each flag of app-server.
+//
+// Measured with Codex 0.169: --config, --enable, --disable and --approve-for-me reach the
+// configuration. --code-mode-host, --cloud-skills-snapshot, --remote-control and --managed-daemon
+// have their effect. Codex refuses --profile, --remote and --worktree. Other flags before the
+// command have no effect, but a later Codex may read them, so the bridge checks them too.
 var argRules = map[string]func(c *argsDecider, item argv.Item){
 	"--config":  (*argsDecider).decideConfig,
 	"--enable":  func(c *argsDecider, item argv.Item) { c.decideFeature(item, "true") },
 	"--disable": func(c *argsDecider, item argv.Item) { c.decideFeature(item, "false") },
-	// It sets approvals_reviewer, approval_policy and sandbox_mode (measured).
+	// Measured with Codex 0.169: it sets approvals_reviewer, approval_policy and sandbox_mode.
 	"--approve-for-me": func(c *argsDecider, item argv.Item) { c.decideKey(item, "approvals_reviewer", `"auto_review"`) },
 	"--search":         func(c *argsDecider, item argv.Item) { c.decideKey(item, "web_search", `"live"`) },
 	"--oss":            func(c *argsDecider, item argv.Item) { c.decideKey(item, "model_provider", `"oss"`) },
@@ -69,8 +69,8 @@ func refuseArg(reason, hint string) func(*argsDecider, argv.Item) {
 	return func(c *argsDecider, item argv.Item) { c.refuse(c.flagText(item), ruleMode, reason, hint) }
 }
 
-// flag judges one flag that was understood. One without a row is refused, so that
-// a flag that argv learns is not passed by forgetting it here.
+// decideFlag checks a known flag. It refuses a flag that argRules does not have, so that a new flag
+// of argv can't pass unchecked.
 func (c *argsDecider) decideFlag(item argv.Item) {
 	if judge := argRules[item.Name]; judge != nil {
 		judge(c, item)

@@ -14,11 +14,12 @@ import (
 	"codex-bridge/rpc"
 )
 
-// config judges -c. Measured: it is cut at its first =, and both sides are
-// trimmed; without a = or a key codex refuses it. The key is cut at every dot,
-// without quotes, escapes or trimming, and an empty segment is a key of that
-// name: as the outermost keys of an overlay are. The value is TOML, and where it
-// is none the text itself, without the quotes around it. The last one wins.
+// decideConfig checks -c KEY=VALUE.
+//
+// Measured with Codex 0.169: it splits the text at the first = and trims both sides; without = or a
+// key it fails. It splits the key at every dot, without quotes, escapes or trimming; an empty
+// segment counts. It reads the value as TOML, else as plain text without the quotes around it. The
+// last -c of a key wins.
 func (c *argsDecider) decideConfig(item argv.Item) {
 	key, text, ok := strings.Cut(item.Value, "=")
 	key, text = strings.TrimSpace(key), strings.TrimSpace(text)
@@ -34,8 +35,8 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 	c.decideKey(item, key, string(value))
 }
 
-// feature judges --enable and --disable: short for -c features.X=true or false
-// (measured; names that codex does not know it refuses).
+// decideFeature checks --enable and --disable. Measured with Codex 0.169: they mean -c
+// features.X=true and false, and fail for an unknown name.
 func (c *argsDecider) decideFeature(item argv.Item, value string) {
 	if !utf8.ValidString(item.Value) {
 		c.drop(item, c.flagText(item), ruleKeys, "it is no name", "write it as codex features list does")
@@ -44,8 +45,7 @@ func (c *argsDecider) decideFeature(item argv.Item, value string) {
 	c.decideKey(item, "features."+item.Value, value)
 }
 
-// key takes the flag out unless the key passes with this value, as it would in
-// the overlay of a thread: each leaf for itself.
+// decideKey removes a flag whose key or value the policy would not allow in a thread's overlay.
 func (c *argsDecider) decideKey(item argv.Item, key, value string) {
 	what := c.flagText(item)
 	switch item.Name {
@@ -59,7 +59,8 @@ func (c *argsDecider) decideKey(item argv.Item, key, value string) {
 	}
 }
 
-// overlayFault is why an overlay with this key and value would be changed.
+// checkOverride returns the change that the policy would make to an overlay with this key and
+// value.
 func (p *Policy) checkOverride(key, value string) (fault ArgChange, found bool) {
 	line := `{"method":"-c","params":{"config":{` + string(jsonString(key)) + `:` + value + `}}}`
 	m, err := rpc.ParseMessage([]byte(line))
@@ -93,31 +94,28 @@ func (p *Policy) checkOverride(key, value string) (fault ArgChange, found bool) 
 	return fault, true
 }
 
-// argValue is the value of an override as JSON, of the kind that codex takes it
-// for. It is false where two parsers of TOML might differ: then nobody knows what
-// codex would see.
+// parseOverrideValue returns the value of an override as JSON. It returns false if two TOML parsers
+// may read the text differently.
 func parseOverrideValue(text string) (json.RawMessage, bool) {
 	var doc map[string]any
 	if _, err := toml.Decode("_x_ = "+text, &doc); err == nil {
 		_, plain := doc["_x_"].(string)
 		if len(doc) != 1 || !plain && strings.ContainsAny(text, "\n\r") {
-			// A second line may add to a table; whether that is TOML is where parsers
-			// differ.
+			// A second line may add to a table. TOML parsers differ on such text.
 			return nil, false
 		}
 		raw, err := json.Marshal(toJSONValue(doc["_x_"]))
 		return raw, err == nil
 	}
-	// No TOML here, so a plain text there, unless it has something about it that
-	// another version of TOML might read.
+	// The text is not TOML, so Codex reads it as plain text. Another version of TOML may read these
+	// characters.
 	if strings.ContainsAny(text, "\"'\\[]{}\n\r") {
 		return nil, false
 	}
 	return bytes.TrimSpace(jsonString(text)), true
 }
 
-// jsonKind turns what JSON has no word for into a value that is of no kind a rule
-// would let pass for a name.
+// toJSONValue replaces values that JSON can't express by values that no rule accepts as a name.
 func toJSONValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -8,20 +8,19 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// ArgsDecision is the answer to one command line. Like a Decision it is the same
-// under audit and under enforce.
+// ArgsDecision is the decision about one command line. Like a Decision, it is the same under audit
+// and enforce.
 type ArgsDecision struct {
 	Verdict Verdict
-	// Args are the arguments for codex; nil when denied. When the verdict is pass
-	// they are those that came.
+	// Args are the arguments for Codex; nil under Deny, and unchanged under Pass.
 	Args []string
-	// Changes are the flags that were taken out, in order.
+	// Changes are the removed flags, in order.
 	Changes []ArgChange
-	// Err says why codex is not started, when denied.
+	// Err is set under Deny.
 	Err *ArgsError
 }
 
-// ArgChange is one flag that was taken out.
+// ArgChange is one removed flag.
 type ArgChange struct {
 	Flag   string `json:"flag"` // "-c mcp_servers.x.command"; a value may be a secret, and is left out
 	Rule   string `json:"rule"`
@@ -29,7 +28,7 @@ type ArgChange struct {
 	Hint   string `json:"hint"`
 }
 
-// ArgsError is the refusal of a command line.
+// ArgsError refuses a command line.
 type ArgsError struct {
 	Argument string `json:"what"` // the flag, or the command as it was understood
 	Rule     string `json:"rule"`
@@ -37,16 +36,14 @@ type ArgsError struct {
 	Hint     string `json:"hint"`
 }
 
-// Error is one line: what, why, by which rule, and what to do about it.
+// Error returns one line with the argument, the reason, the rule and the hint.
 func (e *ArgsError) Error() string {
 	return fmt.Sprintf("%s: %s (%s); %s", e.Argument, e.Reason, e.Rule, e.Hint)
 }
 
-// DecideArgs judges a command line. The first own arguments are the operator's
-// and not judged; they are there because they lead to how the others are read.
-//
-// The command line counts as a client: an override is held to the rules of an
-// overlay, and taken out as a whole where one of its keys does not pass.
+// DecideArgs checks a command line. The first own arguments are codex.args; they are not checked,
+// but parsing needs them. Other arguments count as a client's: an override must pass the rules of
+// an overlay, and is removed as a whole if one of its keys does not.
 func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 	passed := ArgsDecision{Verdict: Pass, Args: args}
 	if p.mode == config.Off {
@@ -72,7 +69,7 @@ func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 	return ArgsDecision{Verdict: Rewrite, Args: d.remaining(), Changes: d.changes}
 }
 
-// argsCall is one decision about a command line in the making.
+// argsDecider decides one command line.
 type argsDecider struct {
 	p       *Policy
 	line    argv.Line
@@ -82,8 +79,8 @@ type argsDecider struct {
 	err     *ArgsError
 }
 
-// seam refuses a client's argument that the last flag of the operator's would take
-// for its value: nobody would have judged it.
+// checkOwnArgs refuses a client's argument that the last flag of codex.args would take as its
+// value, because nothing would check it.
 func (c *argsDecider) checkOwnArgs() {
 	for _, item := range c.line.Items {
 		if item.At < c.ownArgs && item.At+item.Len > c.ownArgs {
@@ -92,7 +89,7 @@ func (c *argsDecider) checkOwnArgs() {
 	}
 }
 
-// flags judges what stands around `app-server`.
+// decideFlags checks the flags and words around `app-server`.
 func (c *argsDecider) decideFlags() {
 	for _, item := range c.line.Items {
 		if item.At < c.ownArgs {
@@ -108,8 +105,8 @@ func (c *argsDecider) decideFlags() {
 	}
 }
 
-// ownFlag refuses a flag of the operator's that wins over PinArgs. Measured: --enable wins
-// over -c, wherever they stand.
+// checkOwnFlag refuses a flag of codex.args that would override PinArgs. Measured with Codex 0.169:
+// --enable wins over -c in any order.
 func (c *argsDecider) checkOwnFlag(item argv.Item) {
 	if item.Name != "--enable" {
 		return
@@ -119,13 +116,13 @@ func (c *argsDecider) checkOwnFlag(item argv.Item) {
 	}
 }
 
-// plain refuses what was not understood. Codex 0.169.0 refuses nearly all of it,
-// too; another one may not.
+// checkUnderstood refuses unknown flags and words. Codex 0.169.0 refuses most of them too, but
+// another version may not.
 func (c *argsDecider) checkUnderstood(item argv.Item) {
 	shown := c.flagText(item)
 	switch {
 	case strings.HasPrefix(item.Name, "--dangerously"):
-		// See below; known or not.
+		// The check below covers this flag.
 	case item.State == argv.Unknown:
 		c.refuse(shown, ruleMode, "this flag is not known here, and what it does can't be judged", "leave it out, or put it into codex.args, which no rule holds")
 	case item.State == argv.Invalid:
@@ -138,7 +135,7 @@ func (c *argsDecider) checkUnderstood(item argv.Item) {
 	}
 }
 
-// kept are the arguments without what was taken out.
+// remaining returns the arguments without the removed flags.
 func (c *argsDecider) remaining() []string {
 	kept, at := make([]string, 0, len(c.line.Args)), 0
 	for _, item := range c.dropped {
@@ -159,7 +156,7 @@ func (c *argsDecider) refuse(what, rule, reason, hint string) {
 	}
 }
 
-// shown is a flag as it was written, without its value.
+// flagText returns a flag as the client wrote it, without its value.
 func (c *argsDecider) flagText(item argv.Item) string {
 	arg := c.line.Args[item.At]
 	if strings.HasPrefix(arg, "--") {
@@ -170,7 +167,7 @@ func (c *argsDecider) flagText(item argv.Item) string {
 	return argText(arg)
 }
 
-// short is a text of the client's as a line shows it.
+// argText returns an argument for a message, cut after 60 bytes and quoted if needed.
 func argText(text string) string {
 	const most = 60
 	shown := text

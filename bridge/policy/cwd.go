@@ -6,9 +6,9 @@ import (
 
 const ruleRoots = "policy.writable_roots"
 
-// workspaceCwd reads the cwd of a thread request: it becomes the workspace.
-// It is put into its canonical spelling, so that a link in it can't be turned
-// elsewhere once it was judged: codex resolves it at every command.
+// decideWorkspace reads the cwd of a request that opens a thread; it becomes the workspace. The
+// bridge sends the canonical path. Codex resolves the path for each command, and a command could
+// replace a link in it.
 func (c *decider) decideWorkspace([]string) {
 	v := c.params.Get("cwd")
 	text, ok := v.Text()
@@ -34,37 +34,37 @@ func (c *decider) decideWorkspace([]string) {
 func (c *decider) decideOmittedWorkspace() {
 	switch {
 	case c.spec.startsThread:
-		// Codex starts the thread where it was started itself.
+		// Codex opens such a thread in its own start folder.
 		c.workspace, c.sent.Workspace = c.st.StartFolder, c.st.StartFolder
 	case c.st.Thread != nil && c.m.Method == "thread/fork":
 		c.setForkCwd()
 	case c.st.Thread != nil:
-		// A turn may have moved the cwd since.
+		// A turn may have changed the thread's cwd.
 		c.workspace, c.sent.CwdWithin = c.st.Thread.Workspace, c.st.Thread.Workspace
 	case c.st.OpenedIn != "":
-		// Measured with Codex 0.169: it works where a turn has moved it, with the roots of that turn. The bridge
-		// does not know the thread, and would take that folder for its workspace.
+		// Measured with Codex 0.169: the thread works in its last turn's cwd, with that turn's
+		// roots. The bridge does not know the thread, and would take that folder for its workspace.
 		c.workspace, c.sent.Workspace = c.st.OpenedIn, c.st.OpenedIn
 		c.setField("cwd", jsonString(c.workspace), ruleRoots, "a thread that comes back from its file works where it was opened, and not where a turn has moved it")
 	}
 }
 
-// forkCwd has a fork without a cwd work in the workspace of its thread.
+// setForkCwd sets the cwd of a fork without one to the workspace of its thread.
 //
-// Measured with Codex 0.169: it works where a turn has moved the thread, and that folder is its only root.
-// A command of the thread could replace an inner folder by a link.
+// Measured with Codex 0.169: such a fork works in the last turn's cwd, and has that folder as its
+// only root. A command of the thread could replace an inner folder by a link.
 func (c *decider) setForkCwd() {
 	c.workspace, c.sent.Workspace = c.st.Thread.Workspace, c.st.Thread.Workspace
 	c.setField("cwd", jsonString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, and not where a turn has moved that")
 }
 
-// turnCwd holds the cwd of a turn to the workspace: under workspace-write codex
-// lets the cwd be written without naming it among the writable roots.
+// decideTurnCwd keeps the cwd of a turn inside the workspace and the writable roots. Under
+// workspace-write Codex makes the cwd writable without listing it.
 //
-// Measured with Codex 0.169: for a cwd in the workspace, a background command exchanged a folder above
-// it for one with a link, between the bridge's check and Codex's own, and the target was writable. With
-// the workspace as the only root of the turn, the cwd is not writable by itself. A sandboxPolicy makes
-// it writable all the same.
+// Measured with Codex 0.169: for a cwd in the workspace, a background command exchanged a folder
+// above it for one with a link, between the bridge's check and Codex's own. The target was
+// writable. With the workspace as the only root of the turn, the cwd is not writable by itself; a
+// sandboxPolicy makes it writable again.
 func (c *decider) decideTurnCwd([]string) {
 	v := c.params.Get("cwd")
 	if isUnset(v) {

@@ -9,8 +9,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Decide judges one message of a client. The decision does not depend on the
-// mode, except that off passes everything.
+// Decide checks one message of a client. The result is the same under audit and enforce; under off
+// every message passes. m must stay unchanged while the caller uses the result.
 func (p *Policy) Decide(m *rpc.Message, st State) Decision {
 	if p.mode == config.Off || m.Kind != rpc.Request && m.Kind != rpc.Notification {
 		return Decision{Verdict: Pass, Message: m.Bytes()}
@@ -51,7 +51,7 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 	return c.result()
 }
 
-// call is one decision in the making.
+// decider decides one message of a client.
 type decider struct {
 	p      *Policy
 	spec   *methodSpec
@@ -88,13 +88,13 @@ type decider struct {
 	gated              *bool // Decision.Gated
 }
 
-// admit looks at what must be right before a field is.
+// checkRequest checks the size, the form and the thread of a message before its fields.
 func (c *decider) checkRequest() bool {
 	switch {
 	case c.m.Truncated():
 		c.refuse(rpc.CodeTooLarge, "params", "codex.max_message", "the message has more values than are looked at", "send less")
 	case c.params.Kind() != rpc.Object:
-		// Measured: codex answers -32600 "missing field `params`", for null too.
+		// Measured with Codex 0.169: it answers -32600 "missing field `params`", for null too.
 		c.refuse(rpc.CodeInvalidParams, "params", ruleProtocol, "params is "+c.params.Kind().String(), "send an object")
 	case c.spec.noThread:
 	case c.spec.opensThread:
@@ -107,8 +107,8 @@ func (c *decider) checkRequest() bool {
 	return c.err == nil
 }
 
-// knownThread tells whether State.Thread is the thread that the message names.
-// A state for another thread counts as none.
+// matchThread reports whether State.Thread is the thread that the message names. If not, it clears
+// State.Thread.
 func (c *decider) matchThread() bool {
 	if c.st.Thread == nil || !c.params.Get("threadId").Is(c.st.Thread.ID) {
 		c.st.Thread = nil
@@ -146,7 +146,7 @@ func (c *decider) result() Decision {
 		d.Verdict, d.Message, d.Changes = Rewrite, c.patch.Bytes(), c.changes
 	}
 	d.Writable = c.newlyWritable
-	// The folders of a thread that is workspace-write already were recorded before.
+	// Earlier messages have reported the folders of a workspace-write thread.
 	if t := c.st.Thread; t != nil && !c.spec.opensThread && (c.turnPolicy != nil || c.namesBridgeProfile) && t.Sandbox != workspaceWrite.String() {
 		d.Writable = slices.Concat(d.Writable, []string{t.Workspace}, t.Profile.Roots)
 	}
@@ -161,25 +161,25 @@ func (c *decider) result() Decision {
 	return d
 }
 
-// mostChanges is how much of a message is put right. Each is looked for, told, and on record:
-// without a bound one message could keep the bridge busy for a quarter of a minute.
+// maxChanges bounds the changes to one message. The bridge reports and logs each; without a bound
+// one message took it 15 seconds.
 const maxChanges = 1000
 
 const tooManyChanges = "more than 1000 things in it would have to be changed"
 
-// set gives a member of object a new value. field is its path below params.
+// set sets a member of object. field is its path below params.
 func (c *decider) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
 	c.recordChange(field, object.Get(key), to, rule, reason)
 	c.ensurePatch().Set(object, key, to)
 }
 
-// drop takes a member out of object.
+// drop removes a member of object.
 func (c *decider) drop(object rpc.Value, key, field, rule, reason string) {
 	c.recordChange(field, object.Get(key), nil, rule, reason)
 	c.ensurePatch().Delete(object, key)
 }
 
-// setField and dropField are set and drop for a member of params.
+// setField sets a member of params.
 func (c *decider) setField(key string, to []byte, rule, reason string) {
 	c.set(c.params, key, key, to, rule, reason)
 }
@@ -192,7 +192,7 @@ func (c *decider) recordChange(field string, from rpc.Value, to []byte, rule, re
 	if len(c.changes) == maxChanges && c.err == nil {
 		c.refuse(rpc.CodeTooLarge, "params", rule, tooManyChanges, "send less that is not allowed")
 	}
-	// The line belongs to the parser and changes with its next message.
+	// The parser reuses the line for its next message.
 	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.ruleOrigin(rule), bytes.Clone(from.Raw()), to})
 }
 
@@ -203,7 +203,7 @@ func (c *decider) ensurePatch() *rpc.Patch {
 	return c.patch
 }
 
-// refuse ends the decision: what, by which rule, and what to do about it.
+// refuse ends the decision with an error.
 func (c *decider) refuse(code rpc.Code, field, rule, reason, hint string) {
 	c.err = NewRefusalError(code, Refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field, Origin: c.p.originOrDefault(rule), Hint: hint})
 }

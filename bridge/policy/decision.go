@@ -6,20 +6,20 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Verdict is what becomes of a message.
+// Verdict is the outcome of a decision.
 type Verdict string
 
-// The verdicts.
+// These are the verdicts.
 const (
 	Pass    Verdict = "pass"    // Codex gets the line as it came
 	Rewrite Verdict = "rewrite" // Codex gets Decision.Message
 	Deny    Verdict = "deny"    // Codex gets nothing, the client Decision.Err
-	// Accept is a rule's consent to a question of Codex's, in the person's place: Codex
-	// gets Decision.Answer, and the client hears nothing.
+	// Accept: a rule answers a request of Codex in the person's place. Codex gets Decision.Answer,
+	// and the client does not get the request.
 	Accept Verdict = "accept"
 )
 
-// Change is one thing that a decision did to a message.
+// Change is one change to a message.
 type Change struct {
 	Field  string          `json:"field"` // "params.config.features.x"
 	Rule   string          `json:"rule"`  // the configuration key, "policy.sandbox"
@@ -29,59 +29,59 @@ type Change struct {
 	To     json.RawMessage `json:"to,omitempty"`     // absent: it was taken out
 }
 
-// Decision is the answer to one message. It is the same under audit and under
-// enforce; Policy.Mode says whether the caller acts on it.
+// Decision is the result for one message. It is the same under audit and enforce; Policy.Mode says
+// whether the caller applies it.
 type Decision struct {
 	Verdict Verdict
-	// Message is the line for Codex, without a line end; nil when denied. When
-	// the verdict is pass it is the line that was parsed.
+	// Message is the line for Codex without a line end; nil under Deny, and the parsed line under
+	// Pass.
 	Message []byte
 	Changes []Change
-	// Err is for the client, when denied.
+	// Err is the error for the client under Deny.
 	Err *rpc.Error
-	// Answer is the result that Codex gets in place of the client's, when one of its
-	// questions is denied and a plain no can be said; else it gets Err.
+	// Answer is the result for Codex if a denied request can be declined by a result; else Codex
+	// gets Err.
 	Answer []byte
-	// Marked is the reason that the client is shown with a question of Codex's, a JSON
-	// text; nil: that of Codex.
+	// ShownReason is the reason that the client gets with a request of Codex, a JSON string; nil
+	// for Codex's own.
 	ShownReason json.RawMessage
-	// Ask: a tool call that passes the rules is for a person to say. Asked is what they
-	// are told why, "" nothing, and LeavesSandbox that it would leave the sandbox.
+	// Ask reports that a person must decide about a tool call that passes the rules. AskReason is
+	// the reason for that person, or "". LeavesSandbox reports that the call would leave the
+	// sandbox.
 	Ask           bool
 	AskReason     string
 	LeavesSandbox bool
-	// Gated tells whether the bridge asks in Codex's place in the thread from now on; nil:
-	// the message does not speak of it.
+	// Gated reports whether the bridge asks in Codex's place in the thread from now on; nil if the
+	// message does not change that.
 	Gated *bool
-	// Sent is what Verify compares the answer with; nil but for thread/start,
+	// Sent are the settings that Verify compares with the response; nil except for thread/start,
 	// thread/resume and thread/fork.
 	Sent *SentSettings
-	// Workspace is the canonical folder that a thread request gives its thread;
-	// "" when the message does not tell (resume and fork without a cwd).
+	// Workspace is the canonical workspace of the thread that the request opens; "" if unknown, as
+	// for resume and fork without a cwd.
 	Workspace string
-	// Writable are canonical folders, without the workspace, that a message to an open thread lets its
-	// commands write, now or in a later turn.
+	// Writable are canonical folders, without the workspace, that a message to an open thread makes
+	// writable for its commands, now or in a later turn.
 	Writable []string
-	// NeedsDefaults: the verdict is deny only because State.Defaults is not
-	// known, or was read for another folder than ConfigCwd. Read the configuration
-	// for ConfigCwd and ask again; where it can't be read, the denial stands.
+	// NeedsDefaults reports that the verdict is Deny only because State.Defaults is nil or was read
+	// for another folder than ConfigCwd. Call config/read for ConfigCwd and decide again; if that
+	// fails, the denial stays.
 	NeedsDefaults bool
-	// ConfigCwd is the cwd that config/read is to be asked for, "" for none.
+	// ConfigCwd is the cwd for config/read, or "".
 	ConfigCwd string
-	// NeedsThreadFolder: the verdict is deny only because State.ThreadFolder is not known. Ask
-	// codex (thread/read) and decide again; where there is no answer, the denial
-	// stands.
-	// NeedsStoredSandbox: State.StoredSandbox is missing.
+	// NeedsThreadFolder reports that the verdict is Deny only because State.ThreadFolder is "".
+	// Call thread/read and decide again; if that fails, the denial stays. NeedsStoredSandbox
+	// reports the same for State.StoredSandbox.
 	NeedsStoredSandbox bool
-	// NeedsLoadedProfile: State.LoadedProfile or State.NotLoaded is missing.
+	// NeedsLoadedProfile reports the same for State.LoadedProfile and State.NotLoaded.
 	NeedsLoadedProfile bool
 	NeedsThreadFolder  bool
-	// Untrusted is the folder whose own configuration is kept from being loaded; ""
-	// when it is loaded, or when the user's own configuration distrusts it anyway.
+	// Untrusted is the folder whose project configuration Codex must not load; "" if Codex loads
+	// it, or if the user's own configuration already distrusts it.
 	Untrusted string
 }
 
-// decisionJSON is a Decision as `policy explain --json` prints it.
+// decisionJSON is the form of a Decision in `policy explain --json`.
 type decisionJSON struct {
 	Verdict       Verdict         `json:"verdict"`
 	Message       json.RawMessage `json:"message,omitempty"`
@@ -93,15 +93,15 @@ type decisionJSON struct {
 	Untrusted     string          `json:"untrusted,omitempty"`
 }
 
-// errorJSON is an rpc.Error: encoding/json would write its data as base64.
+// errorJSON is an rpc.Error whose data is JSON and not base64.
 type errorJSON struct {
 	Code    rpc.Code        `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// MarshalJSON is stable: the changes stand in the order of the rules, the
-// message in its own bytes but for white space.
+// MarshalJSON is deterministic: changes are in the order of the rules, and the message keeps its
+// bytes except white space.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	out := decisionJSON{d.Verdict, d.Message, d.Changes, nil, d.Workspace, d.NeedsDefaults, d.NeedsThreadFolder, d.Untrusted}
 	if d.Err != nil {
@@ -113,9 +113,8 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// SentSettings is what a thread request asked of Codex once policy was through with it:
-// what the answer is compared with. Nothing in it stands for a field that was
-// left out.
+// SentSettings are the settings that the bridge sent Codex in a request that opens a thread. Verify
+// compares them with the response. A zero field was omitted.
 type SentSettings struct {
 	Method      string
 	Approval    json.RawMessage // approvalPolicy

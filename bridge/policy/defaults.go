@@ -9,11 +9,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Defaults is what codex's own configuration gives for fields that a client
-// leaves out, as config/read tells it.
+// Defaults are the values of Codex's configuration for fields that a client omits, as config/read
+// returns them.
 type Defaults struct {
-	// Folder is the cwd that config/read was asked for; "" none, so that no
-	// project's own configuration plays a part.
+	// Cwd is the cwd of the config/read request; "" for none, so that no project configuration
+	// counts.
 	Cwd           string
 	Approval      json.RawMessage // approval_policy: a string or {"granular": {…}}; nil: null
 	Reviewer      string          // approvals_reviewer; "": null
@@ -26,13 +26,13 @@ type Defaults struct {
 	Model         string          // model; "": null
 	Effort        string          // model_reasoning_effort; "": null
 	Projects      Projects
-	// ReservedProfile is a permissions profile of that configuration that has a name of the
-	// bridge's; "" there is none.
+	// ReservedProfile is the name of a permissions profile in that configuration that the bridge
+	// reserves for its own; "" if there is none.
 	ReservedProfile string
 }
 
-// ParseDefaults reads the result of config/read with includeLayers. What it can't read is an
-// error, so that a shape of a later codex is not taken for nothing.
+// ParseDefaults reads the result of config/read with includeLayers. It returns an error for an
+// unknown form, so that a later Codex's form does not count as empty.
 func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	cfg := result.Get("config")
 	if cfg.Kind() != rpc.Object {
@@ -97,30 +97,30 @@ func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {
 	return nil
 }
 
-// level is what a thread without sandbox and permissions can come to; false
-// when that can't be seen.
+// level returns the highest level of a thread without sandbox and permissions, and whether a
+// profile gives it; false if unknown.
 func (d *Defaults) level() (l level, profiled, ok bool) {
 	if d.Permissions != "" {
-		// Measured: it wins over sandbox_mode.
+		// Measured with Codex 0.169: it wins over sandbox_mode.
 		l, ok = builtinProfileLevel(d.Permissions)
 		return l, true, ok
 	}
 	if d.Sandbox == "" {
-		// Measured: read-only, in a trusted folder workspace-write.
+		// Measured with Codex 0.169: the default is read-only, in a trusted folder workspace-write.
 		return workspaceWrite, false, true
 	}
 	l, ok = parseMode(d.Sandbox)
 	return l, false, ok
 }
 
-// want is a key that the overlay of a thread must have.
+// requiredKey is a key that a thread's overlay must have.
 type requiredKey struct {
 	key     string
 	raw     []byte
 	rule    string
 	reason  string
 	present bool // the client's overlay has it
-	// withModel: it is needed only beside a model in the same overlay.
+	// withModel reports that the key is needed only if the overlay also has a model.
 	withModel bool
 }
 
@@ -133,15 +133,15 @@ func (c *decider) findRequired(key string) *requiredKey {
 	return nil
 }
 
-// defaultNetwork tells whether codex's own configuration opens a network that
-// policy keeps shut.
+// opensDefaultNetwork reports whether Codex's configuration allows a network that the policy
+// forbids.
 func (c *decider) opensDefaultNetwork() bool { return c.st.Defaults.Network && !c.p.network }
 
-// defaultRoots are the writable roots of codex's own configuration that policy
-// allows, and whether others are among them.
+// allowedDefaultRoots returns the writable roots of Codex's configuration that the policy allows,
+// and whether it has others.
 //
-// A root in the workspace, or around it, is not kept: a command could replace the inner folder by a link.
-// In the workspace it is writable anyway.
+// It omits a root inside or around the workspace, because a command could replace the inner folder
+// by a link. A root inside the workspace is writable anyway.
 func (c *decider) allowedDefaultRoots() (kept []string, loose bool) {
 	workspace := c.openingFolder()
 	for _, path := range c.st.Defaults.WritableRoots {
@@ -152,10 +152,12 @@ func (c *decider) allowedDefaultRoots() (kept []string, loose bool) {
 	return kept, !slices.Equal(kept, c.st.Defaults.WritableRoots)
 }
 
-// wantDefaults finds what codex's own configuration would loosen. Measured:
-// its network_access and writable_roots reach every workspace-write thread that
-// is not made by a profile; the writable roots also stay with a read-only
-// thread and count once a turn is raised to workspace-write.
+// requireDefaults adds overlay keys against values of Codex's configuration that the policy
+// forbids.
+//
+// Measured with Codex 0.169: its network_access and writable_roots count in every workspace-write
+// thread without a profile. The writable roots also stay with a read-only thread and count after a
+// turn raises it to workspace-write.
 func (c *decider) requireDefaults() {
 	d, p := c.st.Defaults, c.p
 	if d != nil && d.ReservedProfile != "" {
@@ -169,8 +171,8 @@ func (c *decider) requireDefaults() {
 		return
 	}
 	if !c.spec.startsThread && c.sent.Sandbox == "" {
-		// Measured: such a key in the overlay of a cold resume makes codex forget
-		// the stored sandbox and take its own default.
+		// Measured with Codex 0.169: with such a key in the overlay of a cold resume, Codex ignores
+		// the stored sandbox and takes its default.
 		leaks = false
 	}
 	if leaks && c.level == workspaceWrite && c.opensDefaultNetwork() {
@@ -189,7 +191,8 @@ func (c *decider) requireDefaults() {
 		c.required = append(c.required, requiredKey{
 			key: "model_reasoning_effort", raw: jsonString(p.efforts[0]), rule: ruleEfforts,
 			reason: "left out, it would be codex's own " + d.Effort + ", which is not in " + p.effortList(),
-			// Measured: a resume takes the effort from there only when it names a model.
+			// Measured with Codex 0.169: a resume takes the effort from the overlay only if that
+			// names a model.
 			withModel: !c.spec.usesDefaults && isUnset(c.params.Get("model")),
 		})
 	}

@@ -1,21 +1,23 @@
-// Package policy decides what a client may ask of Codex: it reads a strictly
-// parsed message and says whether Codex gets it as it is, rewritten, or not at
-// all, and afterwards whether the policy that Codex echoes is the one that was
-// sent.
+// Package policy decides which messages of a client Codex gets. Policy.Decide takes a strictly
+// parsed message and passes, rewrites or denies it. Policy.Verify then compares Codex's response
+// with the policy and with the sent settings. Other methods decide Codex's requests, the client's
+// responses, tool calls and command lines.
 //
-// It is pure: no file, no clock, no goroutine. What it has to know of the world
-// comes in a State; the file system is seen through the interface Paths only.
-// A Policy is immutable and may be used by any number of goroutines.
+// The package is pure: it has no clock, goroutine or file access. State has the facts that a
+// decision depends on, and the interface Paths resolves paths. A Policy is immutable and safe for
+// concurrent use.
 //
-// What it promises: a message that Decide passed or rewrote asks for nothing
-// beyond the policy, in any spelling that codex 0.169.0 takes; a decision on its
-// own output changes nothing; what Decide could not judge, it refused.
+// The package guarantees that:
 //
-// What it does not: it does not know what a thread was told before the bridge
-// saw it (Verify does), nor what a command will do (rules and approvals do), and
-// it judges six methods. Every other one passes; the table of methods is the
-// place for more.
+//   - a passed or rewritten message requests nothing beyond the policy, in any form that Codex
+//     0.169.0 reads;
+//   - a second decision about the result changes nothing;
+//   - a message of an unknown form is denied.
 //
-// The rules stand in docs/reference/policy.md, the measured facts of codex beside the code
-// that leans on them.
+// It does not know a thread's settings from before the bridge, which Verify checks, or the effect
+// of a command, which rules and approvals limit. Package methods has the verdicts for methods;
+// methodTable has the fields that this package checks.
+//
+// docs/reference/policy.md has the rules. Facts about Codex are beside the code that depends on
+// them, marked "Measured".
 package policy

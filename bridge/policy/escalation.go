@@ -15,22 +15,22 @@ const (
 	ruleProtected  = "policy.protected_paths"
 )
 
-// leave is why what codex asks about would leave the sandbox, or may. The zero leave
-// is that of what stays.
+// leaveReason is the rule and the reason why an action would or may leave the sandbox. The zero
+// leaveReason is that of an action that stays.
 type leaveReason struct{ rule, reason string }
 
 func (l leaveReason) leaves() bool { return l.rule != "" }
 
-// retries is the end of the reason by which codex asks to run a command again
-// outside of the sandbox, in 0.169.0 "command failed; retry without sandbox?"; byRule
-// that of a question which the user's own rules for commands have asked for.
+// retrySuffix ends the reason of a question about running a command again outside the sandbox,
+// "command failed; retry without sandbox?" in 0.169.0. userRuleSuffix ends the reason of a question
+// that the user's own rules for Codex require.
 const (
 	retrySuffix    = "without sandbox?"
 	userRuleSuffix = "requires approval by policy"
 )
 
-// leaving looks whether what codex asks about would leave the sandbox. What is not
-// known, leaves.
+// questionLeaveReason returns why the action of a request of Codex would leave the sandbox. An
+// unknown action leaves it.
 func (p *Policy) questionLeaveReason(method string, params rpc.Value, st State) leaveReason {
 	switch method {
 	case "item/commandExecution/requestApproval":
@@ -66,7 +66,7 @@ func (p *Policy) commandLeaveReason(params rpc.Value, st State) leaveReason {
 	return callLeaveReason(st)
 }
 
-// callLeaves judges by the model's own call.
+// callLeaveReason judges by the model's own call.
 func callLeaveReason(st State) leaveReason {
 	switch st.Escalation {
 	case rules.Sandboxed:
@@ -77,8 +77,8 @@ func callLeaveReason(st State) leaveReason {
 	return leaveReason{ruleEscalation, "whether it would run inside of the sandbox can't be found out"}
 }
 
-// filesLeave holds the paths of a patch to what may be written: codex writes an
-// accepted one anywhere (measured).
+// patchLeaveReason compares the paths of a patch with the writable roots. Measured with Codex
+// 0.169: it writes an accepted patch anywhere.
 func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) leaveReason {
 	paths := st.patchPaths(method, params)
 	if len(paths) == 0 {
@@ -110,7 +110,7 @@ func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) lea
 	return leaveReason{}
 }
 
-// compileEscalation compiles what is said of leaving the sandbox.
+// compileEscalation compiles policy.escalation and policy.protected_paths.
 func (p *Policy) compileEscalation(cfg config.Policy) error {
 	switch cfg.Escalation {
 	case "ask":
@@ -130,12 +130,12 @@ func (p *Policy) compileEscalation(cfg config.Policy) error {
 	return nil
 }
 
-// reach says where an accept leads to, for the rules.
+// commandEscalation returns where an accepted command runs, for the rules.
 //
-// Measured: under untrusted, and under granular with sandbox_approval, what was
-// accepted and fails in the sandbox runs again outside of it, and nobody is asked a
-// second time. So an accept keeps a command inside under on-request and granular
-// without it alone, on a thread that has a sandbox.
+// Measured with Codex 0.169: under untrusted, and under granular with sandbox_approval, an accepted
+// command that fails in the sandbox runs again outside without a second question. So an acceptance
+// keeps a command inside only under on-request and under granular without sandbox_approval, in a
+// thread with a sandbox.
 func (p *Policy) commandEscalation(l leaveReason, st State) rules.Escalation {
 	t := st.Thread
 	if l.leaves() || t == nil || t.RerunsOutside || t.Sandbox != modeNames[readOnly] && t.Sandbox != modeNames[workspaceWrite] {
@@ -147,8 +147,8 @@ func (p *Policy) commandEscalation(l leaveReason, st State) rules.Escalation {
 	return rules.Sandboxed
 }
 
-// filesReach is reach for a patch: nothing of it runs twice, but on a read-only
-// thread any is more than the sandbox allows.
+// patchEscalation is commandEscalation for a patch. Codex applies a patch once, but in a read-only
+// thread any patch exceeds the sandbox.
 func (p *Policy) patchEscalation(l leaveReason, st State) rules.Escalation {
 	if l.leaves() || st.Thread == nil || st.Thread.Sandbox != modeNames[workspaceWrite] && st.Thread.Sandbox != modeNames[fullAccess] {
 		return rules.EscalationUnknown
@@ -156,8 +156,8 @@ func (p *Policy) patchEscalation(l leaveReason, st State) rules.Escalation {
 	return rules.Sandboxed
 }
 
-// approvalKeeps tells whether an accept under an approval policy keeps a command in
-// the sandbox.
+// keepsInSandbox reports whether an acceptance under an approval policy keeps a command in the
+// sandbox.
 func keepsInSandbox(approval []byte) bool {
 	doc, err := rpc.ParseValue(approval)
 	if err != nil {
@@ -170,7 +170,8 @@ func keepsInSandbox(approval []byte) bool {
 	return ok && !asks
 }
 
-// asksSandbox tells whether a thread's questions are about leaving the sandbox.
+// asksForEscalation reports whether the thread's approval policy has sandbox_approval, so that its
+// questions are about leaving the sandbox.
 func asksForEscalation(t *Thread) bool {
 	doc, err := rpc.ParseValue(t.Approval)
 	if err != nil {
@@ -180,18 +181,18 @@ func asksForEscalation(t *Thread) bool {
 	return asks
 }
 
-// RerunsOutside tells whether an accept under that approval policy may let a command out, as
-// it does under one that is not known.
+// RerunsOutside reports whether Codex may run an accepted command again outside the sandbox under
+// the approval policy. It returns true for an unknown policy.
 func RerunsOutside(approval json.RawMessage) bool { return !keepsInSandbox(approval) }
 
-// RunsInSandbox tells whether what codex asks about would run in the sandbox, as far as is
-// known when it is asked.
+// RunsInSandbox reports whether the action of a request of Codex would run in the sandbox, as far
+// as the bridge knows.
 func (p *Policy) RunsInSandbox(method string, params rpc.Value, st State) bool {
 	return !p.questionLeaveReason(method, params, st).leaves()
 }
 
-// AcceptStaysInSandbox tells whether an accept of what codex asks about keeps it in the sandbox, now
-// and whatever becomes of it.
+// AcceptStaysInSandbox reports whether an acceptance keeps the action in the sandbox, also after a
+// failure.
 func (p *Policy) AcceptStaysInSandbox(method string, params rpc.Value, st State) bool {
 	at := p.questionLeaveReason(method, params, st)
 	_, reach := p.ruleMatch(method, params, st, at)

@@ -7,11 +7,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// execCwd holds the cwd of a command that the client runs by itself. Nobody is asked
-// about it, so it runs in no other folder than a thread's.
+// decideExecCwd checks the cwd of command/exec. No person is asked about such a command, so it must
+// run in a thread's folder.
 func (c *decider) decideExecCwd([]string) {
-	// Measured: under workspace-write such a command writes in the folder that codex
-	// was started in, not in its cwd.
+	// Measured with Codex 0.169: under workspace-write such a command writes in Codex's start
+	// folder, not in its cwd.
 	c.workspace = c.st.StartFolder
 	v := c.params.Get("cwd")
 	if isUnset(v) {
@@ -33,9 +33,10 @@ func (c *decider) decideExecCwd([]string) {
 	}
 }
 
-// execSandbox holds the sandbox of such a command.
+// decideExecSandbox checks the sandbox of command/exec.
 //
-// Measured: left out, it is the user's own sandbox_mode, danger-full-access too.
+// Measured with Codex 0.169: an omitted sandbox is the user's sandbox_mode, also
+// danger-full-access.
 func (c *decider) decideExecSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissionProfile")
 	writes := !isUnset(profile) || !isUnset(object) && !object.Get("type").Is(typeNames[readOnly])
@@ -60,7 +61,7 @@ func (c *decider) decideExecSandbox([]string) {
 		case to == asked:
 			reason = "said as a sandboxPolicy, which leaves nothing to the user's own configuration"
 		}
-		// Nothing echoes what such a command runs in, so it is all said.
+		// Codex does not echo this sandbox, so the bridge sends all of its members.
 		c.dropField("permissionProfile", rule, reason)
 		c.setField("sandboxPolicy", sandboxPolicy{level: to}.json(), rule, reason)
 		return
@@ -72,17 +73,17 @@ func (c *decider) decideExecSandbox([]string) {
 	c.decideSandboxPolicy(object)
 }
 
-// harmlessEnv are the variables that a command may be given: they speak of the
-// terminal and of language.
+// allowedEnv are the environment variables that a client may set for command/exec: those of
+// terminal and language.
 //
-// Measured: PATH chooses the bwrap that codex runs as its sandbox, so a command was
-// run outside of it; the loader's variables and CODEX_HOME are no better.
+// Measured with Codex 0.169: PATH chooses the bwrap for Codex's sandbox, so a command ran outside
+// it. The loader's variables and CODEX_HOME have similar effects.
 var allowedEnv = []string{
 	"TERM", "COLORTERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI",
 }
 
-// execEnv holds the environment of such a command. Where everything is allowed
-// there is no sandbox to lose.
+// decideExecEnv checks the environment of command/exec. Under danger-full-access there is no
+// sandbox to protect.
 func (c *decider) decideExecEnv([]string) {
 	v := c.params.Get("env")
 	if isUnset(v) || c.p.maxLevel == fullAccess {

@@ -6,8 +6,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// readable are the folders that a client may read by itself: where verified
-// threads work, where codex was started, and what may be written anyway.
+// readableFolders returns the folders that a client may read without a thread: workspaces of
+// verified threads, Codex's start folder and the writable roots.
 func (c *decider) readableFolders() []string {
 	var out []string
 	for _, folder := range c.st.Workspaces {
@@ -23,9 +23,8 @@ func (c *decider) readableFolders() []string {
 
 const outsideRoots = "outside the workspaces of this conversation and policy.writable_roots"
 
-// readPath holds the path of a file that a client reads: codex asks no sandbox
-// about it. It is sent in the spelling that was judged, so that no link in it
-// counts any more.
+// decideReadPath checks the path of a file that a client reads, which no sandbox limits. The bridge
+// sends the canonical path, so that a link in it has no effect.
 func (c *decider) decideReadPath([]string) {
 	v := c.params.Get("path")
 	text, ok := v.Text()
@@ -44,8 +43,7 @@ func (c *decider) decideReadPath([]string) {
 	}
 }
 
-// searchRoots holds the folders whose files a search names, or whose skills are
-// offered.
+// decideSearchRoots checks the folders of a file search or of extra skills.
 func (c *decider) decideSearchRoots(fields []string) {
 	field := fields[0]
 	v := c.params.Get(field)
@@ -64,9 +62,9 @@ func (c *decider) decideSearchRoots(fields []string) {
 	}
 }
 
-// readsFolder reports whether a client may have Codex look into a folder for its project's
-// configuration, skills, hooks or plugins. A project's configuration that is a link must not
-// lead anywhere else.
+// canReadFolder reports whether a client may have Codex read the project configuration, skills,
+// hooks or plugins of a folder. A project configuration that is a link must lead to a readable
+// folder.
 func (c *decider) canReadFolder(readable []string, folder string) bool {
 	if !withinAny(readable, folder) {
 		return false
@@ -82,8 +80,9 @@ func (c *decider) canReadFolder(readable []string, folder string) bool {
 	}
 }
 
-// readCwd holds the folder whose configuration a client reads. Measured: config/read shows any
-// project's, trusted or not, with the keys of its servers; without a cwd it shows none.
+// decideReadCwd checks the folder whose configuration a client reads. Measured with Codex 0.169:
+// config/read returns any project's configuration, trusted or not, with the keys of its servers;
+// without a cwd it returns no project's.
 func (c *decider) decideReadCwd([]string) {
 	v := c.params.Get("cwd")
 	if isUnset(v) {
@@ -100,7 +99,7 @@ func (c *decider) decideReadCwd([]string) {
 	}
 }
 
-// readCwds is readCwd for a list of folders.
+// decideReadCwds is decideReadCwd for a list of folders.
 func (c *decider) decideReadCwds(fields []string) {
 	field := fields[0]
 	v := c.params.Get(field)
@@ -117,8 +116,8 @@ func (c *decider) decideReadCwds(fields []string) {
 	}
 }
 
-// readMarketplace holds the file of a marketplace whose plugins a client reads: one in a folder
-// that it may read, or one of the user's own.
+// decideMarketplace checks the marketplace file whose plugins a client reads. It must be in a
+// readable folder, CODEX_HOME or ~/.agents.
 func (c *decider) decideMarketplace(fields []string) {
 	field := fields[0]
 	v := c.params.Get(field)

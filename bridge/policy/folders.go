@@ -7,7 +7,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// folders are a list of paths held to policy.
+// pathList is a list of paths after a check.
 type pathList struct {
 	kept    []string // canonical
 	changed bool
@@ -15,7 +15,7 @@ type pathList struct {
 	reasons []string // a reason for each one that did not stay as it was
 }
 
-// hold keeps the paths of an array for which ok says so, in canonical spelling.
+// filterPaths returns the canonical paths of an array for which ok returns true.
 func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 	var f pathList
 	for e := range v.Elements() {
@@ -48,7 +48,7 @@ func (f *pathList) reject(reason string) {
 
 func (f *pathList) addReason(reason string) {
 	f.changed = true
-	// One message can carry very many paths; nobody reads so many reasons.
+	// A message may have many paths; a person does not read more reasons.
 	const most = 8
 	if len(f.reasons) < most {
 		f.reasons = append(f.reasons, reason)
@@ -59,9 +59,9 @@ func (f *pathList) addReason(reason string) {
 
 func (f *pathList) reason() string { return strings.Join(f.reasons, "; ") }
 
-// workspaceRoots holds runtimeWorkspaceRoots. Measured: they take the place of
-// the cwd as what workspace-write lets be written, stay with the thread, and
-// count on later turns even when they were given to a read-only thread.
+// decideWorkspaceRoots checks runtimeWorkspaceRoots. Measured with Codex 0.169: they replace the
+// cwd as writable folders of workspace-write, stay with the thread, and count in later turns even
+// if a read-only thread got them.
 func (c *decider) decideWorkspaceRoots([]string) {
 	const field = "runtimeWorkspaceRoots"
 	v := c.params.Get(field)
@@ -81,15 +81,15 @@ func (c *decider) decideWorkspaceRoots([]string) {
 	case len(f.kept) == 0 && c.limitsRoot:
 		c.limitRootToWorkspace(v)
 	case len(f.kept) == 0:
-		// Not []: that is a thread without any root, and nobody asked for it.
+		// An empty array would be a thread without roots, which the client did not request.
 		c.dropField(field, ruleRoots, f.reason())
 	default:
 		c.setField(field, jsonArray(f.kept), ruleRoots, f.reason())
 	}
 }
 
-// root returns a test for the workspace roots of a list: one in another could be replaced by a link, and
-// is writable anyway.
+// rootFilter returns a test for workspace roots of a list. It rejects a root inside another: a
+// command could replace it by a link, and it is writable anyway.
 func (c *decider) rootFilter(list rpc.Value) func(path string) bool {
 	var all []string
 	for e := range list.Elements() {
@@ -104,9 +104,9 @@ func (c *decider) rootFilter(list rpc.Value) func(path string) bool {
 	return func(path string) bool { return outer[path] && !c.isReplaceable(path) }
 }
 
-// environments holds the environments of a thread or turn. Measured: the cwd of
-// the first becomes the cwd of the turns to come, its runtimeWorkspaceRoots what
-// may be written. Other ids than local are executors elsewhere.
+// decideEnvironments checks the environments of a thread or turn. Measured with Codex 0.169: the
+// first one's cwd becomes the cwd of later turns, and its runtimeWorkspaceRoots become writable.
+// Ids other than local are remote executors.
 func (c *decider) decideEnvironments([]string) {
 	const field = "environments"
 	v := c.params.Get(field)
@@ -135,7 +135,7 @@ func (c *decider) decideEnvironments([]string) {
 	}
 }
 
-// environment is one entry as Codex may have it; false takes it out.
+// decideEnvironment returns the allowed form of one environment; false removes it.
 func (c *decider) decideEnvironment(e rpc.Value, n int, f *pathList) ([]byte, bool) {
 	at := "entry " + strconv.Itoa(n) + ": "
 	if e.Kind() != rpc.Object {

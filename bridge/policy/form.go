@@ -8,8 +8,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// plain holds what Codex is about to be sent to the shape of Codex's schema. Codex reads
-// other forms, too, which nobody has judged.
+// checkForm denies a message that does not have the form of Codex's schema. Codex also reads other
+// forms, which the policy does not check.
 func (p *Policy) checkForm(d Decision, m *rpc.Message, check func(*rpc.Message) *shape.Mismatch, subject, root string) Decision {
 	switch d.Verdict {
 	case Pass:
@@ -43,11 +43,11 @@ func checkParams(m *rpc.Message) *shape.Mismatch {
 	return shape.CheckRequest(m.Method, m.Params)
 }
 
-// lookAlikes takes out what is no known field of this method: what nobody has
-// judged, unless policy.unknown_methods lets it, and in any case what reads like a
-// policed field. Measured: codex 0.169.0 ignores approval_policy, sandboxMode and the
-// like; a later one may know an alias, or the field in one more method, and then
-// it must not find a value there that nobody judged.
+// dropUnknownFields removes fields that the method does not have, unless policy.unknown_methods
+// allows them, and look-alikes of checked fields in any case.
+//
+// Measured with Codex 0.169: it ignores approval_policy, sandboxMode and the like. A later version
+// may read such an alias, or the field in another method, without a check.
 func (c *decider) dropUnknownFields() {
 	for key := range c.params.Members() {
 		if c.err != nil {

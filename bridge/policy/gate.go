@@ -12,26 +12,24 @@ import (
 
 const ruleGate = "policy.gate"
 
-// gateway is the approval policy that codex is sent where the bridge asks in its place.
+// gatedApproval is the approval policy that Codex gets while the bridge asks in its place.
 //
-// Measured: what is accepted under untrusted, and fails in the sandbox, runs again
-// outside of it, and nobody is asked a second time; what runs under on-request stays
-// inside unless the model asks for more, and then codex asks. Questions about tools of
-// MCP servers are the same under both.
+// Measured with Codex 0.169: under untrusted, an accepted command that fails in the sandbox runs
+// again outside without a second question. Under on-request it stays inside unless the model
+// requests more, and then Codex asks. Questions about tools of MCP servers are the same under both.
 const gatedApproval = "on-request"
 
-// gates tells whether the bridge asks in codex's place where this approval policy is
-// the client's.
+// gatesApproval reports whether the bridge asks in Codex's place if the client's approval policy is
+// approval.
 func (p *Policy) gatesApproval(approval json.RawMessage) bool {
 	return p.gate && string(approval) == `"untrusted"`
 }
 
-// What Decision.Gated points to, so that a decision allocates nothing for it.
+// Decision.Gated points to these, so that a decision needs no allocation.
 var gatedTrue, gatedFalse = true, false
 
-// takeApproval settles what the client's approval policy is to be, and sends codex the
-// one that goes with it. rule and reason tell why it is not what the client sent; ""
-// when it is.
+// applyApproval sets the approval policy of Codex for the client's approval policy to. rule and
+// reason say why to differs from the client's value; both are "" if it does not.
 func (c *decider) applyApproval(to json.RawMessage, rule, reason string) {
 	c.gated = &gatedFalse
 	if c.p.gatesApproval(to) {
@@ -52,11 +50,11 @@ func (c *decider) applyApproval(to json.RawMessage, rule, reason string) {
 	}
 }
 
-// GateEnabled tells whether the bridge asks in codex's place where a client wants to be asked
-// about everything.
+// GateEnabled reports whether the bridge asks in Codex's place in threads whose client wants
+// untrusted.
 func (p *Policy) GateEnabled() bool { return p.gate && p.mode == config.Enforce }
 
-// gated tells whether the bridge asks in the thread that was opened.
+// isGated reports whether the bridge asks in Codex's place in the opened thread.
 func (s *SentSettings) isGated(st State) bool {
 	switch {
 	case s != nil && s.Gated != nil:
@@ -67,13 +65,13 @@ func (s *SentSettings) isGated(st State) bool {
 	return false
 }
 
-// gated tells whether the bridge asks for everything in a thread.
+// isGated reports whether the bridge asks about every command of the thread.
 func (t *Thread) isGated(p *Policy) bool {
 	return t != nil && p.gate && t.Gated && string(t.Approval) == `"`+gatedApproval+`"`
 }
 
-// ShownApproval is the approval policy that a client is shown of a thread where Codex says
-// another; nil where it is shown what Codex says.
+// ShownApproval returns the approval policy that the client sees in place of Codex's; nil if it
+// sees Codex's.
 func (p *Policy) ShownApproval(t *Thread) json.RawMessage {
 	if t.isGated(p) {
 		return json.RawMessage(`"untrusted"`)
@@ -81,12 +79,12 @@ func (p *Policy) ShownApproval(t *Thread) json.RawMessage {
 	return nil
 }
 
-// ask tells whether a person has to be asked about a tool call that neither the rules
-// nor policy.escalation are against, by the bridge, and why.
+// decideAsk decides whether the bridge asks a person about a tool call that the rules and
+// policy.escalation do not deny.
 //
-// What leaves the sandbox codex asks about by itself. So a command that does is left to
-// that question, which says more; of a patch it is not sure that codex sees its paths
-// as the policy does, so that it is asked about here. line is what lineLeaves says.
+// Codex itself asks about a command that leaves the sandbox, and with more detail, so the bridge
+// leaves that question to Codex. Codex may read the paths of a patch in another way, so the bridge
+// asks about patches. line is the result of lineLeaveReason.
 func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason) (d Decision) {
 	gated := st.Thread.isGated(p) && (t.Name == "Bash" || t.Name == "apply_patch")
 	asked := m.Decision == rules.Ask || m.Decision != rules.Allow && gated
@@ -97,7 +95,7 @@ func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason
 		if st.EscalationRequested || !asked && !line.leaves() {
 			return d
 		}
-		// Codex may run this call inside of the sandbox, without a question.
+		// Codex may run this call inside the sandbox, without a question.
 		if line.leaves() {
 			return Decision{Ask: true, AskReason: leavesMark + line.reason, LeavesSandbox: true}
 		}

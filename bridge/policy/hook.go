@@ -8,9 +8,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// ConfineCommand holds a command that may run to the thread's sandbox, where the user's own rules
-// for commands let it out: Codex asks nobody then (measured). Rewrite, and Message is the
-// input with which it stays; Deny where there is none.
+// ConfineCommand keeps an allowed command in the thread's sandbox. Measured with Codex 0.169: it
+// runs a command that the user's own rules allow outside, without a question. Under Rewrite,
+// Message is the tool input that stays inside; Deny if there is none.
 func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set) Decision {
 	if st.isUnverified() {
 		return p.refuseUnverified("hook/preToolUse")
@@ -35,15 +35,15 @@ func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set) Decisi
 	})}
 }
 
-// toolApproval is the request by which Codex asks about an MCP server's tool.
+// toolApproval is the method by which Codex asks about an MCP server's tool.
 const toolApproval = "mcpServer/elicitation/request"
 
-// DecidePermission checks a hook's consent to a PermissionRequest: Pass where it may stand,
-// Deny where Codex has to ask the client as usual.
+// DecidePermission checks a hook's allow for a PermissionRequest. Under Deny, Codex must ask the
+// client as usual.
 //
-// The payload names neither the call nor whether Codex would run it outside of the sandbox
-// (measured), and Codex asks nobody after the consent. So it stands only for tools of MCP
-// servers, about which policy.escalation says nothing.
+// Measured with Codex 0.169: the payload names neither the call nor whether it leaves the sandbox,
+// and Codex asks no person after an allow. So only MCP tools pass, to which policy.escalation does
+// not apply.
 func (p *Policy) DecidePermission(t ToolCall) Decision {
 	const method = "hook/permissionRequest"
 	refusal := Refusal{Method: method, Rule: ruleEscalation, Hint: "answer the approval that Codex sends to the client instead, or add a rule to policy.rule"}

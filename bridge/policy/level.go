@@ -2,7 +2,7 @@ package policy
 
 import "codex-bridge/rpc"
 
-// level is how much a sandbox lets through.
+// level orders sandboxes by their rights.
 type level uint8
 
 const (
@@ -11,8 +11,8 @@ const (
 	fullAccess
 )
 
-// The three names of a level: as a mode (thread requests, configuration), as
-// the type of a sandboxPolicy, as a builtin permissions profile.
+// A level has three names: as a mode in thread requests and the configuration, as the type of a
+// sandboxPolicy, and as a builtin permissions profile.
 var (
 	modeNames       = [...]string{"read-only", "workspace-write", "danger-full-access"}
 	typeNames       = [...]string{"readOnly", "workspaceWrite", "dangerFullAccess"}
@@ -21,7 +21,7 @@ var (
 
 func (l level) String() string { return modeNames[l] }
 
-// levelOf is the level of a mode.
+// parseMode returns the level of a mode.
 func parseMode(mode string) (level, bool) {
 	for i, name := range modeNames {
 		if mode == name {
@@ -31,9 +31,9 @@ func parseMode(mode string) (level, bool) {
 	return readOnly, false
 }
 
-// profileLevel is the level of a builtin profile. Names that begin with a colon
-// are reserved for those (measured), so that a configuration can't redefine one.
-// What a profile of the user's own allows can't be seen from here.
+// builtinProfileLevel returns the level of a builtin profile; false for others, whose rights are
+// unknown. Measured with Codex 0.169: a configuration can't define a profile whose name starts with
+// a colon.
 func builtinProfileLevel(id string) (level, bool) {
 	for i, name := range builtinProfiles {
 		if id == name {
@@ -43,8 +43,8 @@ func builtinProfileLevel(id string) (level, bool) {
 	return readOnly, false
 }
 
-// named finds the name in names that v is, exactly. Measured: codex also takes
-// {"danger-full-access": null} for the string.
+// levelNamed returns the level whose name in names is exactly v. Measured with Codex 0.169: it also
+// reads {"danger-full-access": null} as the string.
 func levelNamed(v rpc.Value, names []string) (level, bool) {
 	for i, name := range names {
 		if v.Is(name) {

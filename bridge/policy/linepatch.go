@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// maxPatchPlaces bounds the places that patchLeaves looks at.
+// maxPatchPlaces bounds the pairs of folder and file that linePatchLeaveReason checks.
 const maxPatchPlaces = 4096
 
-// lineLeaves is why a shell command leaves the sandbox that names a file in policy.protected_paths to
-// change it. The sandbox itself protects those at the top of a workspace alone.
+// lineLeaveReason returns the reason if a shell command names a protected path to change it. The
+// sandbox protects such paths only at the top of a workspace.
 func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 	if t.Name != "Bash" || st.Thread == nil || st.EscalationRequested && st.Thread.Sandbox != fullAccess.String() {
 		return leaveReason{} // Codex asks about what surely runs outside of the sandbox
@@ -38,12 +38,12 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 	return p.linePatchLeaveReason(text, dirs.Cwd, roots, st)
 }
 
-// patchLeaves is why a patch in a shell command leaves the sandbox, in any folder that Codex could
-// take from the command.
+// linePatchLeaveReason returns the reason if a patch in a shell command changes a protected path,
+// in any folder that Codex could read from the command.
 //
-// Measured with Codex 0.169: its own parser reads cd where a shell does not, or reads another folder.
-// A vertical tab or a continued line may be between cd and its word; of "sub$(true)" only sub counts,
-// and a command may begin with assignments.
+// Measured with Codex 0.169: its parser finds cd where a shell does not, or another folder. A
+// vertical tab or a continued line may be between cd and its word; of "sub$(true)" it reads sub;
+// assignments may precede a command.
 func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st State) leaveReason {
 	head := command[:max(strings.LastIndex(command, "*** Begin Patch"), 0)]
 	if !holdsPatch(command) || !strings.Contains(head, "cd") {
@@ -67,9 +67,9 @@ func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st St
 	return leaveReason{}
 }
 
-// reachesProtected reports whether path leads into a protected path of a root, which Codex does not
-// mount read-only. A relative path is a part of one. A computed one counts for the protected paths that
-// are not Codex's own: ordinary scripts remove "$tmp/.git".
+// changesProtected reports whether path leads into a protected path of a root that Codex does not
+// mount read-only. A relative path is a part of a path. A computed path does not count for .git and
+// other folders that Codex protects, because common scripts remove "$tmp/.git".
 func (p *Policy) changesProtected(path string, computed bool, roots []string, st State) bool {
 	seen, top := path, "" // in its root, and in the workspace, at whose top Codex mounts them
 	if filepath.IsAbs(path) {
@@ -87,17 +87,17 @@ func (p *Policy) changesProtected(path string, computed bool, roots []string, st
 	})
 }
 
-// patches tells whether a shell command holds a patch, which Codex takes out of it and
-// asks about by itself. Where it does not look like one here it is judged then.
+// holdsPatch reports whether a shell command contains a patch, which Codex extracts and asks about.
+// For other lines, Codex's own question has the files.
 //
 // Measured with Codex 0.169: applypatch is another name of apply_patch.
 func holdsPatch(command string) bool {
 	return (strings.Contains(command, "apply_patch") || strings.Contains(command, "applypatch")) && strings.Contains(command, "*** Begin Patch")
 }
 
-// patchFolder returns the folder that the paths of a patch in a shell command start from.
-// Measured with Codex 0.169: it takes a patch out of a command that consists of nothing
-// else, or of one cd with one word and the patch.
+// patchFolder returns the base folder of the paths of a patch in a shell command. Measured with
+// Codex 0.169: it extracts a patch from a command that consists only of the patch, or of one cd
+// with one word and the patch.
 func patchFolder(command, cwd string) string {
 	m := patchCd.FindStringSubmatch(command)
 	if m == nil {
@@ -112,8 +112,8 @@ func patchFolder(command, cwd string) string {
 
 var patchCd = regexp.MustCompile(`^\s*cd\s+(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*&&`)
 
-// codexAsks tells whether Codex asks about a change by itself where it asks about
-// those outside its sandbox (measured).
+// codexAsksAbout reports whether Codex asks about a change of path as about one outside its
+// sandbox. Measured with Codex 0.169: it does so for these three folders.
 func codexAsksAbout(path string) bool {
 	for name := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
 		if slices.Contains([]string{".git", ".codex", ".agents"}, name) {
@@ -123,8 +123,7 @@ func codexAsksAbout(path string) bool {
 	return false
 }
 
-// patched are the canonical paths that a patch names; one that is not known where
-// there are none.
+// patchedPaths returns the canonical paths of a patch; one empty path if it names none.
 func (st State) patchedPaths(patch, cwd string) []string {
 	var paths []string
 	for _, path := range rules.PatchedFiles(patch) {
@@ -136,7 +135,7 @@ func (st State) patchedPaths(patch, cwd string) []string {
 	return paths
 }
 
-// paths are what a patch changes, as Codex has said; empty unknown.
+// patchPaths returns the paths of a patch in a request of Codex; empty if unknown.
 func (st State) patchPaths(method string, params rpc.Value) []string {
 	if method != "applyPatchApproval" {
 		return st.Files
@@ -152,8 +151,8 @@ func (st State) patchPaths(method string, params rpc.Value) []string {
 	return paths
 }
 
-// changed are the canonical paths that a patch changes. A path that can't be judged
-// stays as it is: no rule allows it, and every one that denies could mean it.
+// canonicalPatchPaths returns the canonical paths of a patch in a request of Codex. A path without
+// a canonical form stays unchanged: no rule allows it, and every deny rule may match it.
 func (st State) canonicalPatchPaths(method string, params rpc.Value) []string {
 	paths := st.patchPaths(method, params)
 	if len(paths) == 0 {
@@ -169,8 +168,8 @@ func (st State) canonicalPatchPaths(method string, params rpc.Value) []string {
 	return out
 }
 
-// turned returns a folder that Codex lets the thread's commands write and whose path leads
-// elsewhere now, because a link was put into it; "" if there is none.
+// redirectedFolder returns a writable folder of the thread whose path now leads elsewhere by a
+// link; "" if there is none.
 func (st State) redirectedFolder() string {
 	var folders []string
 	if st.Thread != nil {

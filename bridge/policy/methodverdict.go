@@ -12,13 +12,13 @@ const (
 	ruleMode    = "policy.mode"
 )
 
-// verdict is what the method table and policy.methods say of a client's message;
-// false when neither knows the name.
+// methodVerdict returns the verdict of the method table and policy.methods for a client's message;
+// false if the table does not have the method.
 func (p *Policy) methodVerdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
 	side := methods.ClientRequest
 	row, known := methods.Lookup(side, m.Method)
 	if m.Kind == rpc.Notification {
-		// A request without an id is one all the same: codex drops it today.
+		// A request without an id counts as a request, although Codex 0.169 drops it.
 		if said, ok := methods.Lookup(methods.ClientNotification, m.Method); ok {
 			row, known = said, ok
 		}
@@ -33,7 +33,7 @@ func (p *Policy) methodVerdict(m *rpc.Message) (methods.Row, methods.Verdict, bo
 	return row, row.Override(override), known
 }
 
-// refused is the decision about a method that may not be used.
+// refuseMethod returns the refusal of a method.
 func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bool) Decision {
 	override := p.overrides[row.Method]
 	key := config.Key("policy", "methods", row.Method)
@@ -56,23 +56,23 @@ func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bo
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r)}
 }
 
-// NeedsConsent reports whether policy.methods wants a person asked about a client's message.
+// NeedsConsent reports whether policy.methods requires a person's consent for the message.
 func (p *Policy) NeedsConsent(m *rpc.Message) bool {
 	_, verdict, _ := p.methodVerdict(m)
 	return p.mode == config.Enforce && verdict == methods.Ask
 }
 
-// DeniesMethod reports whether policy.methods denies a method, and does not only lack to allow it.
+// DeniesMethod reports whether policy.methods denies the method explicitly.
 func (p *Policy) DeniesMethod(method string) bool { return p.overrides[method] == "deny" }
 
-// MethodOrigin returns the key of policy.methods that wants a person asked about a method, and where it is set.
+// MethodOrigin returns the key of policy.methods for a method and where it is set.
 func (p *Policy) MethodOrigin(method string) (key, origin string) {
 	key = config.Key("policy", "methods", method)
 	return key, p.originOrDefault(key)
 }
 
-// NeedsState reports whether what a message says, and the thread that it names, matters to
-// Decide; else its method alone decides.
+// NeedsState reports whether Decide depends on the params and the thread of a message. If not, the
+// method alone decides.
 func (p *Policy) NeedsState(m *rpc.Message) bool {
 	row, verdict, _ := p.methodVerdict(m)
 	if verdict == methods.Ask { // as it is judged once a person has agreed
@@ -87,10 +87,10 @@ func (p *Policy) NeedsState(m *rpc.Message) bool {
 	return true
 }
 
-// unanswerable refuses a request that Codex would drop without an answer.
+// checkTrace refuses a request that Codex would drop without a response.
 //
-// Measured: of what the bridge takes for a message Codex drops those whose trace is neither
-// null nor an object with texts, or null, for traceparent and tracestate.
+// Measured with Codex 0.169: it drops a message whose trace is neither null nor an object in which
+// traceparent and tracestate are strings or null.
 func (p *Policy) checkTrace(m *rpc.Message) (Decision, bool) {
 	trace := m.Root().Get("trace")
 	isText := func(v rpc.Value) bool { return isUnset(v) || v.Kind() == rpc.String }

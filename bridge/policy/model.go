@@ -14,8 +14,9 @@ const (
 	ruleEfforts = "policy.efforts"
 )
 
-// allowsModel: in a glob * is any run of characters but /, and a part ** any
-// number of parts: "*" is not every model of every vendor, "**" is.
+// AllowsModel reports whether policy.models allows the model. In a glob, * matches any characters
+// except /, and ** any number of parts. So "**" allows all models, and "*" only those without a
+// vendor.
 func (p *Policy) AllowsModel(name string) bool {
 	if p.models == nil {
 		return true
@@ -58,11 +59,11 @@ func (c *decider) decideOmittedModel() {
 		}
 		c.setField("model", jsonString(c.p.model), ruleModels, reason)
 	}
-	// No default in the configuration: codex chooses, and Verify looks at what.
+	// Without a default, Codex chooses the model, and Verify checks it.
 }
 
-// heldModel is what must take the place of a model; false when it may stay, or
-// when the message was refused because nothing can.
+// replacementModel returns the model that replaces v; false if v may stay, or if the message is
+// refused for lack of a replacement.
 func (c *decider) replacementModel(field string, v rpc.Value) (to []byte, replaced bool) {
 	if c.p.models == nil {
 		return nil, false
@@ -94,8 +95,8 @@ func (c *decider) decideEffort([]string) {
 	}
 }
 
-// heldEffort is what must take the place of an effort. null leaves the effort
-// as it is.
+// replacementEffort returns the effort that replaces v; false if v may stay. null keeps the
+// thread's effort.
 func (c *decider) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
 	if isUnset(v) || c.p.efforts == nil {
 		return nil, false
@@ -106,9 +107,9 @@ func (c *decider) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
 	return jsonString(c.p.efforts[0]), true
 }
 
-// collaboration holds a collaborationMode, whose model and effort win over the
-// fields of the same message (measured). Measured, too: codex takes arrays for
-// both objects, and {"plan": null} for the mode; so the exact shape, or nothing.
+// decideCollaborationMode checks collaborationMode. Measured with Codex 0.169: its model and effort
+// win over the fields of the same message, and Codex also reads arrays for both objects and
+// {"plan": null} for the mode. So the bridge removes any other form.
 func (c *decider) decideCollaborationMode([]string) {
 	const field = "collaborationMode"
 	v := c.params.Get(field)
@@ -147,11 +148,11 @@ func isCollaborationSettings(v rpc.Value) bool {
 	return v.Get("model").Exists()
 }
 
-// Model is a model, and how much it is to think.
+// Model is a model and its reasoning effort.
 type Model struct{ Name, Effort string }
 
-// DecideModel says what takes the place of the model and the effort with which the bridge
-// itself is about to do what it was asked for by method.
+// DecideModel returns the allowed model and effort for a request of the bridge itself. method names
+// the client's request that caused it.
 func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
 	d := Decision{Verdict: Pass}
 	change := func(field, rule, list, from, to string) {

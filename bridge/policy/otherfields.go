@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// signIn refuses the ways to sign in that change more than who is signed in.
+// checkLogin refuses kinds of login that change the configuration.
 //
-// Measured: with Bedrock codex writes another model provider into the user's
+// Measured with Codex 0.169: with Bedrock it writes another model provider into the user's
 // configuration.
 func (c *decider) checkLogin([]string) {
 	v := c.params.Get("type")
@@ -21,14 +21,12 @@ func (c *decider) checkLogin([]string) {
 		"sign in with it by hand, without the editor")
 }
 
-// review holds a review to the approval policy that it runs under, and keeps it on
-// the thread it was asked on, which is verified.
+// checkReview checks review/start, and keeps the review on its verified thread.
 //
-// Measured: codex runs it as if approvalPolicy were never, whatever the thread's:
-// commands and patches of the model are not asked for, in the thread's sandbox. So
-// it passes where a thread may run commands in its sandbox unasked, and not where
-// every command is to be asked for, unless it is the bridge that asks: hooks run in a
-// review (measured).
+// Measured with Codex 0.169: a review runs as if approvalPolicy were never. Codex runs the model's
+// commands and patches in the thread's sandbox without a question. So a review is refused if the
+// policy requires a question for each command, unless the bridge asks by hooks, which run in a
+// review.
 func (c *decider) checkReview([]string) {
 	if c.p.requiresUntrusted() && !c.st.Thread.isGated(c.p) {
 		c.refuse(rpc.CodeRefused, "", ruleApproval, "codex runs a review without asking for its commands, and "+c.p.approvalList()+" has each one asked for",
@@ -40,8 +38,8 @@ func (c *decider) checkReview([]string) {
 	}
 }
 
-// realtimeModel holds the model of a voice session, which is of another family
-// than those of turns: a forbidden one is left to codex's configuration.
+// decideRealtimeModel removes a forbidden model of a voice session. Codex's configuration then
+// gives the model, which is of another family than a turn's.
 func (c *decider) decideRealtimeModel([]string) {
 	v := c.params.Get("model")
 	if isUnset(v) {
@@ -52,25 +50,26 @@ func (c *decider) decideRealtimeModel([]string) {
 	}
 }
 
-// inventedPast takes out what a voice session is to believe was said before.
+// dropInitialItems removes earlier messages that the client claims for a voice session.
 func (c *decider) dropInitialItems([]string) {
 	if !isUnset(c.params.Get("initialItems")) {
 		c.dropField("initialItems", ruleMode, "items of any role, the developer's too: a past that never was")
 	}
 }
 
-// threadServers keeps a project's servers from being started by asking for them.
-// Measured: asked for a thread, codex builds the configuration anew, without the
-// overlay that the thread was opened with; a project that the user's file trusts
-// counts then, whatever policy.project_trust says.
+// dropServersThread removes the thread of mcpServerStatus/list.
+//
+// Measured with Codex 0.169: for a thread, Codex loads the configuration again without the thread's
+// overlay, and starts the servers of a project that the user's file trusts, regardless of
+// policy.project_trust.
 func (c *decider) dropServersThread([]string) {
 	if c.p.trust == trustNever && !isUnset(c.params.Get("threadId")) {
 		c.dropField("threadId", ruleTrust, "for a thread, codex would start the servers that the project's own configuration names")
 	}
 }
 
-// foreignHistory refuses to open a thread from a file of the client's choice or
-// from a history of its invention: both put words into the model's mouth.
+// refuseHistory refuses to open a thread from a file or a history of the client, which could
+// contain invented messages of the model.
 func (c *decider) refuseHistory(fields []string) {
 	for _, field := range fields {
 		if !isUnset(c.params.Get(field)) {
@@ -81,7 +80,7 @@ func (c *decider) refuseHistory(fields []string) {
 	}
 }
 
-// inventedOutput refuses the result of a tool call that no tool made.
+// refuseToolOutput refuses a tool result that the client sends.
 func (c *decider) refuseToolOutput(fields []string) {
 	for _, field := range fields {
 		if !isUnset(c.params.Get(field)) {
@@ -92,8 +91,8 @@ func (c *decider) refuseToolOutput(fields []string) {
 	}
 }
 
-// disabledPlugins keeps the client from switching plugins off. Measured: their hooks
-// go with them, in this turn and in those to come. An empty list switches all on.
+// dropDisabledPlugins removes disabledPluginIds. Measured with Codex 0.169: a disabled plugin's
+// hooks do not run, in this turn and in later ones. An empty list enables all plugins.
 func (c *decider) dropDisabledPlugins(fields []string) {
 	for _, field := range fields {
 		if v := c.params.Get(field); !isUnset(v) && (v.Kind() != rpc.Array || v.Len() > 0) {
@@ -102,8 +101,8 @@ func (c *decider) dropDisabledPlugins(fields []string) {
 	}
 }
 
-// capabilityRoots takes out folders from which a hosting platform would load
-// code and instructions.
+// dropCapabilityRoots removes folders from which a hosting platform would load code and
+// instructions.
 func (c *decider) dropCapabilityRoots(fields []string) {
 	for _, field := range fields {
 		if !isUnset(c.params.Get(field)) {
@@ -115,8 +114,8 @@ func (c *decider) dropCapabilityRoots(fields []string) {
 // maxOptOuts bounds capabilities.optOutNotificationMethods. Codex 0.169 has 86 notifications.
 const maxOptOuts = 4096
 
-// capabilities holds what a client says of itself to its shape. Measured with Codex
-// 0.169: it takes an array in place of the object, by the order of its fields.
+// checkCapabilities refuses capabilities of another form. Measured with Codex 0.169: it also reads
+// an array, in the order of the fields.
 func (c *decider) checkCapabilities([]string) {
 	capabilities := c.params.Get("capabilities")
 	if !isUnset(capabilities) && capabilities.Kind() != rpc.Object {
@@ -134,7 +133,7 @@ func (c *decider) checkCapabilities([]string) {
 	}
 }
 
-// UsesProfiles reports whether the bridge may name a permissions profile in a request.
-// Measured with Codex 0.169: a client needs the capability experimentalApi for that, or
-// Codex refuses to open the thread.
+// UsesProfiles reports whether the bridge may name a permissions profile in a request. Measured
+// with Codex 0.169: without the client's capability experimentalApi, Codex then refuses to open the
+// thread.
 func (p *Policy) UsesProfiles() bool { return p.mode == config.Enforce && p.maxLevel != readOnly }

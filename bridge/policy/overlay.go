@@ -10,15 +10,15 @@ import (
 
 const ruleKeys = "policy.config_keys"
 
-// projectsKey is the one table that policy sets as a whole, nested.
+// projectsKey is a table that the bridge sets as a whole, in nested form.
 const projectsKey = "projects"
 
-// overlay holds `config`, an overlay over the whole of codex's configuration.
+// decideOverlay checks `config`, an overlay over Codex's whole configuration.
 //
-// Measured: the keys of the outermost object are cut at every dot, without
-// quotes, escapes or trimming; keys further in are not cut. Nested and dotted
-// forms of one table win over each other by chance (11 to 5 in 16 tries), so
-// every form of a key that policy sets is taken out and policy's own is dotted.
+// Measured with Codex 0.169: it splits the outermost keys at every dot, without quotes, escapes or
+// trimming, but not inner keys. If a table has a nested and a dotted form, a random one wins (11 to
+// 5 of 16 attempts). So the bridge removes every form of a key that it sets, and writes the dotted
+// form.
 func (c *decider) decideOverlay([]string) {
 	c.requireDefaults()
 	c.requirePins()
@@ -58,8 +58,7 @@ func (c *decider) decideOverlay([]string) {
 	}
 }
 
-// table holds one object of the overlay; path leads to it. It tells whether
-// anything is left.
+// decideTable checks one object of the overlay at path. It reports whether a member remains.
 func (c *decider) decideTable(v rpc.Value, path []string) (kept bool) {
 	for key, m := range v.Members() {
 		if c.err != nil {
@@ -86,13 +85,13 @@ func (c *decider) decideTable(v rpc.Value, path []string) (kept bool) {
 	return kept
 }
 
-// leaf holds one value; path leads to it, key is its name in object.
+// decideLeaf checks one value of the overlay at path. key is its name in object.
 func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []string, top bool) (kept bool) {
 	name := strings.Join(path, ".")
 	field := "config." + name
 	want := c.findRequired(name)
 	if want != nil && top && bytes.Equal(m.Raw(), want.raw) {
-		// It is what policy would put there.
+		// The client sent the bridge's own value.
 		want.present = true
 		return true
 	}
@@ -101,7 +100,7 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 		want.present = true
 		return true
 	}
-	// A key further in that has dots of its own must pass in both readings.
+	// An inner key with dots must pass in both readings.
 	split := splitDots(path)
 	if reason := forbiddenReason(split, true); reason != "" {
 		c.drop(object, key, field, ruleKeys, "it never passes: "+reason)
@@ -117,8 +116,8 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 	return c.decideModelLeaf(object, key, m, split, field, want)
 }
 
-// policedLeaf holds the models and efforts in an overlay, wherever they stand:
-// model, review_model, plan_mode_reasoning_effort and the like.
+// decideModelLeaf checks models and efforts at any place of an overlay, such as model, review_model
+// and plan_mode_reasoning_effort.
 func (c *decider) decideModelLeaf(object rpc.Value, key string, m rpc.Value, path []string, field string, want *requiredKey) (kept bool) {
 	p, last := c.p, len(path)-1
 	for i, s := range path {
@@ -154,7 +153,7 @@ func (c *decider) decideModelLeaf(object rpc.Value, key string, m rpc.Value, pat
 	return true
 }
 
-// cut is a path with the dots inside its segments cut, too.
+// splitDots returns path with its segments split at their dots.
 func splitDots(path []string) []string {
 	if !slices.ContainsFunc(path, func(s string) bool { return strings.Contains(s, ".") }) {
 		return path

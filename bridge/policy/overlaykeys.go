@@ -9,9 +9,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// never are the keys of an overlay that don't pass whatever policy.config_keys
-// says: each would set again what a rule has just set, or switch off what
-// watches the thread. A key stands for everything below it.
+// forbiddenKeys are keys that an overlay must not have, regardless of policy.config_keys. Each
+// would override a checked field or disable hooks. A key includes all keys below it.
 var forbiddenKeys = []struct {
 	path   []string // folded
 	reason string
@@ -26,18 +25,18 @@ var forbiddenKeys = []struct {
 	{[]string{"bypasshooktrust"}, "it would run hooks that nobody trusts"},
 	{[]string{"hooks"}, "hooks watch the thread; the client must not add or replace them"},
 	{[]string{"features", "hooks"}, "it switches hooks off"},
-	// Measured: codex still takes the old names, with a notice.
+	// Measured with Codex 0.169: it still reads the old names, with a notice.
 	{[]string{"features", "codexhooks"}, "it is the old name of features.hooks and switches hooks off"},
 	{[]string{"features", "pluginhooks"}, "it switches the hooks of plugins off"},
-	// Measured: with a plugin, or with all of them, their hooks are switched off.
+	// Measured with Codex 0.169: a disabled plugin's hooks do not run.
 	{[]string{"plugins"}, "it switches plugins off, and their hooks with them, or brings one in"},
 	{[]string{"features", "plugins"}, "it switches plugins off, and their hooks with them"},
 	{[]string{"profile"}, "a profile is a whole configuration"},
 	{[]string{"profiles"}, "a profile is a whole configuration"},
 }
 
-// neverReason says why a key never passes, or "". A key above a forbidden one
-// counts only when it is a leaf: it would replace the whole table.
+// forbiddenReason returns why the key at path never passes; "" if it may. A key above a forbidden
+// one is forbidden only as a leaf, which would replace the whole table.
 func forbiddenReason(path []string, leaf bool) string {
 	folded := make([]string, 0, len(path))
 	for _, s := range path {
@@ -57,8 +56,8 @@ func forbiddenReason(path []string, leaf bool) string {
 	return ""
 }
 
-// keyGlob is one entry of policy.config_keys, cut at its dots. In a segment *
-// is any run of characters; a segment ** is any number of segments.
+// keyGlob is one entry of policy.config_keys, split at its dots. In a segment, * matches any
+// characters; a segment ** matches any number of segments.
 type keyGlob []string
 
 func parseKeyGlob(text string) (keyGlob, error) {
@@ -71,7 +70,7 @@ func parseKeyGlob(text string) (keyGlob, error) {
 	return g, nil
 }
 
-// covers tells whether the glob matches path or something above it.
+// covers reports whether the glob matches path or a key above it.
 func (g keyGlob) covers(path []string) bool {
 	if len(g) == 0 {
 		return true
@@ -82,8 +81,8 @@ func (g keyGlob) covers(path []string) bool {
 	return len(path) > 0 && matchSegment(g[0], path[0]) && g[1:].covers(path[1:])
 }
 
-// wild matches one segment. Unlike elsewhere a * alone matches a segment that
-// holds a slash, too: the name of a server may be a path.
+// matchSegment matches one segment. Unlike other globs, a lone * also matches a slash, because a
+// server's name may be a path.
 func matchSegment(pattern, text string) bool {
 	return pattern == "*" || config.Match(pattern, text)
 }

@@ -7,37 +7,35 @@ import (
 	"unicode/utf8"
 )
 
-// Paths is the only way to the file system.
+// Paths resolves paths. It is the package's only access to the file system.
 type Paths interface {
-	// Canonical is the absolute path with all symbolic links resolved; for a path
-	// that does not exist yet, its longest existing prefix is resolved and the
-	// rest appended. On a file system that ignores case it is the one spelling
-	// that the system itself gives. path is absolute and may hold . and ..
+	// Canonical returns the absolute path with all symbolic links resolved. If the path does not
+	// exist, it resolves the longest existing prefix and appends the rest. On a case-insensitive
+	// file system it returns the system's spelling. path is absolute and may contain "." and "..".
 	Canonical(path string) (string, error)
 }
 
-// inPath reports whether path is, or is in, a folder from which Codex runs programs.
+// isInPath reports whether path is, or is in, a program or a folder of PATH.
 func (st State) isInPath(path string) bool {
 	at := strings.ToLower(path)
 	return slices.ContainsFunc(st.Programs, func(program string) bool { return Within(strings.ToLower(program), at) })
 }
 
-// holdsLink reports whether commands that can write path could turn a link to such a program.
+// holdsLink reports whether commands that can write path could change a link to a program.
 func (st State) holdsLink(path string) bool {
 	at := strings.ToLower(path)
 	return slices.ContainsFunc(st.Links, func(link string) bool { return Within(at, strings.ToLower(link)) })
 }
 
 // holdsProgram reports whether commands that can write path could replace a program that runs
-// outside of the sandbox.
+// outside the sandbox.
 func (st State) holdsProgram(path string) bool {
 	at := strings.ToLower(path)
 	return st.holdsLink(path) || slices.ContainsFunc(st.Programs, func(program string) bool { return overlaps(at, strings.ToLower(program)) })
 }
 
-// exposes reports whether a canonical path is, holds or is in a file or folder on which the policy
-// rests: Codex's own folder, but for a worktree there, the user's configuration and the state folder.
-// Writable roots that the user names are no exception.
+// overlapsSensitive reports whether a canonical path is, contains or is in CODEX_HOME (except a
+// worktree there) or one of State.Sensitive. Configured writable roots are no exception.
 func (st State) overlapsSensitive(path string) bool {
 	folder := strings.ToLower(path)
 	if home := strings.ToLower(st.CodexHome); home != "" && overlaps(folder, home) && !st.isWorktree(path) {
@@ -46,17 +44,17 @@ func (st State) overlapsSensitive(path string) bool {
 	return slices.ContainsFunc(st.Sensitive, func(kept string) bool { return overlaps(folder, strings.ToLower(kept)) })
 }
 
-// worktree tells whether folder is one that codex makes a worktree in. Measured:
-// codex --worktree works in CODEX_HOME/worktrees/ID/NAME.
+// isWorktree reports whether Codex creates worktrees in folder. Measured with Codex 0.169: codex
+// --worktree works in CODEX_HOME/worktrees/ID/NAME.
 func (st State) isWorktree(folder string) bool {
 	all := filepath.Join(st.CodexHome, "worktrees")
 	return folder != all && Within(all, folder)
 }
 
-// overlap tells whether one of two canonical paths lies in the other.
+// overlaps reports whether one of two canonical paths is in the other, or they are equal.
 func overlaps(a, b string) bool { return Within(a, b) || Within(b, a) }
 
-// within tells whether path is root or lies in it. Both are canonical.
+// Within reports whether path is root or is in it. Both are canonical.
 func Within(root, path string) bool {
 	if !strings.HasPrefix(path, root) {
 		return false
@@ -64,17 +62,16 @@ func Within(root, path string) bool {
 	return len(path) == len(root) || strings.HasSuffix(root, string(filepath.Separator)) || path[len(root)] == filepath.Separator
 }
 
-// governing are the folders in which there is more than a project's files: what git
-// and codex run from there runs outside of every sandbox.
+// governingFolders are folders from which git and Codex run programs outside the sandbox.
 //
-// Measured: codex keeps those of a writable root from being written under
-// workspace-write, but not one that is itself named: as a root, a cwd, a workspace
-// root, the cwd of an environment, or in a grant.
+// Measured with Codex 0.169: under workspace-write it protects these folders in a writable root. It
+// does not protect one that is itself a root, cwd, workspace root, cwd of an environment, or part
+// of a grant.
 var governingFolders = []string{".git", ".codex", ".agents"}
 
 const governingReason = "a .git, .codex or .agents folder, from where git and codex run things"
 
-// outside says why a path may not be written, of which below is not true.
+// outsideReason returns why a path is not writable below any root.
 func outsideReason(path string) string {
 	if isGoverning(path) {
 		return "in " + governingReason + ", or outside the workspace and the writable roots"
@@ -82,8 +79,8 @@ func outsideReason(path string) string {
 	return "outside the workspace and the writable roots"
 }
 
-// governs tells whether a path leads into such a folder. It does not regard case, so
-// that a doubt forbids.
+// isGoverning reports whether path leads into such a folder. It ignores case, which is the stricter
+// choice.
 func isGoverning(path string) bool {
 	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
 		for _, g := range governingFolders {
@@ -95,13 +92,14 @@ func isGoverning(path string) bool {
 	return false
 }
 
-// below tells whether path lies in root, and in no governing folder of it. Who names
-// such a folder in policy.writable_roots means it.
+// WritableBelow reports whether a sandbox with the writable root root lets path be written: path is
+// in root, and in no governing folder of it. A governing folder that is itself in
+// policy.writable_roots is writable.
 func WritableBelow(root, path string) bool {
 	return Within(root, path) && !isGoverning(path[len(root):])
 }
 
-// belowAny is below for any of the roots.
+// writableBelowAny is WritableBelow for any of the roots.
 func writableBelowAny(roots []string, path string) bool {
 	for _, r := range roots {
 		if WritableBelow(r, path) {
@@ -120,10 +118,10 @@ func withinAny(roots []string, path string) bool {
 	return false
 }
 
-// withinFold is within, regardless of case, so that a doubt forbids.
+// withinFold is Within without regard to case, which is the stricter choice.
 func withinFold(root, path string) bool { return Within(strings.ToLower(root), strings.ToLower(path)) }
 
-// outermost returns the paths that are in no other one of them.
+// outermost returns the paths that are in none of the others.
 func outermost(paths []string) []string {
 	known := make(map[string]bool, len(paths))
 	for _, at := range paths {
@@ -142,7 +140,7 @@ func outermost(paths []string) []string {
 	return out
 }
 
-// errPath says why a path can't be judged.
+// errPath is the reason why a path has no canonical form.
 type errPath string
 
 func (st State) canonical(path string) (string, error) {
@@ -159,14 +157,14 @@ func (st State) canonical(path string) (string, error) {
 		return "", err
 	}
 	if !filepath.IsAbs(out) || !utf8.ValidString(out) {
-		// JSON can't carry it, and what it would become names another folder.
+		// JSON would change such a name, and it would name another folder.
 		return "", errPath("its name can't be written in JSON")
 	}
 	return filepath.Clean(out), nil
 }
 
-// canonicalIn returns the canonical path of a file whose name is relative to cwd, or the joined path
-// if it has no canonical one.
+// canonicalIn returns the canonical path of a file that is relative to cwd. Without a canonical
+// path it returns the joined path.
 func (st State) canonicalIn(path, cwd string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cwd, path)
@@ -177,9 +175,8 @@ func (st State) canonicalIn(path, cwd string) string {
 	return path
 }
 
-// resolve is canonical for a cwd. Measured: codex takes a relative cwd, always
-// from the folder its process was started in, "" for that folder, and ~ for the
-// home.
+// ResolveCwd returns the canonical path of a cwd as Codex reads it. Measured with Codex 0.169: a
+// relative cwd starts at Codex's start folder, "" is that folder, and ~ is the home folder.
 func (st State) ResolveCwd(path string) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
 		if st.Home == "" {
@@ -191,7 +188,7 @@ func (st State) ResolveCwd(path string) (string, error) {
 		if st.StartFolder == "" {
 			return "", errPath("it is not an absolute path")
 		}
-		// Not Join: it would take a/.. away before a is seen to be a link.
+		// filepath.Join would remove "a/.." even if a is a link.
 		path = st.StartFolder + string(filepath.Separator) + path
 	}
 	return st.canonical(path)

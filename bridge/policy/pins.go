@@ -8,22 +8,22 @@ import (
 	"codex-bridge/rpc"
 )
 
-// pins are features of Codex that act where no rule of the policy sees them. The bridge
-// switches them off on Codex's command line. Naming the key in full in policy.config_keys
-// lifts a pin; a glob does not. docs/internals/doors.md lists all features.
+// pinnedFeatures are features of Codex that act outside the policy's rules. The bridge disables
+// them on Codex's command line. A full key in policy.config_keys lifts a pin; a glob does not.
+// docs/internals/doors.md lists all features.
 var pinnedFeatures = []struct{ feature, reason string }{
-	// Measured: a skill of the repository names a command in agents/openai.yaml. Codex writes
-	// it into the user's config.toml as an MCP server and starts it outside of the sandbox,
-	// without a question under approval never and full access.
+	// Measured with Codex 0.169: a skill of the repository names a command in agents/openai.yaml.
+	// Codex writes it into the user's config.toml as an MCP server and starts it outside the
+	// sandbox, without a question under approval never and full access.
 	{"skill_mcp_dependency_install", "it lets a skill of the repository add an MCP server to the user's configuration and start it"},
 }
 
 const featuresKey = "features"
 
-// off is the value of a pinned feature.
+// featureOff is the value of a pinned feature.
 var featureOff = []byte("false")
 
-// pin is a feature that this policy keeps off.
+// pin is a feature that this policy disables.
 type pin struct{ key, reason string }
 
 func (p *Policy) compilePins(cfg config.Policy) error {
@@ -36,8 +36,8 @@ func (p *Policy) compilePins(cfg config.Policy) error {
 	return nil
 }
 
-// PinArgs returns the arguments that keep Codex's features off which the policy pins. They
-// belong behind all others: the last -c of a key counts (measured).
+// PinArgs returns the arguments that disable the pinned features. They must follow all others.
+// Measured with Codex 0.169: the last -c of a key wins.
 func (p *Policy) PinArgs() []string {
 	if p.mode != config.Enforce {
 		return nil
@@ -45,8 +45,7 @@ func (p *Policy) PinArgs() []string {
 	return slices.Clip(p.pinArgs)
 }
 
-// pinned returns the pin on the key at path; ok is false where there is none. The names are
-// folded: what only reads like the key counts as well.
+// findPin returns the pin for the key at path. It also matches look-alikes of the key.
 func (p *Policy) findPin(path []string) (one pin, ok bool) {
 	if len(path) < 2 || foldName(path[0]) != featuresKey {
 		return pin{}, false
@@ -59,8 +58,7 @@ func (p *Policy) findPin(path []string) (one pin, ok bool) {
 	return pin{}, false
 }
 
-// wantPins has the overlay of a thread switch the pinned features off, where Codex was
-// started without PinArgs.
+// requirePins adds the pinned features to a thread's overlay if Codex was started without PinArgs.
 func (c *decider) requirePins() {
 	if !c.st.Unpinned {
 		return
@@ -70,8 +68,8 @@ func (c *decider) requirePins() {
 	}
 }
 
-// pinNested switches the pinned features off in a nested features table. Measured: such a
-// table replaces what the command line says of features.
+// addNestedPins disables the pinned features in a nested features table. Measured with Codex 0.169:
+// such a table replaces the command line's features.
 func (c *decider) addNestedPins(features rpc.Value) {
 	for _, one := range c.p.pins {
 		if name := strings.TrimPrefix(one.key, featuresKey+"."); !features.Get(name).Exists() {
@@ -80,7 +78,7 @@ func (c *decider) addNestedPins(features rpc.Value) {
 	}
 }
 
-// pinnedLeaf keeps a pinned key of an overlay off; it drops a key that only reads like one.
+// decidePinnedLeaf sets a pinned key of an overlay to false, and drops a look-alike.
 func (c *decider) decidePinnedLeaf(object rpc.Value, key string, m rpc.Value, name string, one pin, want *requiredKey) (kept bool) {
 	if name != one.key {
 		c.drop(object, key, "config."+name, ruleKeys, "it never passes: "+one.reason)

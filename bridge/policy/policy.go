@@ -32,7 +32,7 @@ type Policy struct {
 	gate           bool       // policy.gate
 	asksEscalation bool       // a person is asked about what leaves the sandbox
 	protected      [][]string // policy.protected_paths, by segment
-	// protectedBy are the same by their first name, folded.
+	// protectedByName has the same paths by their first name after foldCase.
 	protectedByName map[string][][]string
 	joint           []*Policy // of tightened: the policies that judge a message together
 
@@ -46,13 +46,13 @@ type Policy struct {
 	checkedFields map[string]string // folded name of a policed field → its name
 }
 
-// New compiles cfg. where may be nil; then no place is named. An error names the
-// key and what it takes.
+// New compiles cfg. where may be nil; then refusals name no place in the configuration. An error
+// names the key and the allowed values.
 func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
 	p := &Policy{mode: cfg.Mode, network: cfg.Network, gate: cfg.Gate, originOf: where}
 	switch cfg.Mode {
 	case config.Off:
-		// An absent section is not checked: nothing of it is used.
+		// Nothing of the section has an effect.
 		return p, nil
 	case config.Audit, config.Enforce:
 	default:
@@ -71,8 +71,7 @@ func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
 	return p, nil
 }
 
-// Mode is what the caller does with a decision: under audit it logs it and
-// sends the message as it came.
+// Mode returns policy.mode. Under audit the caller logs a decision and sends the original message.
 func (p *Policy) Mode() config.Mode { return p.mode }
 
 func (p *Policy) compileApproval(cfg config.Policy) error {
@@ -87,7 +86,8 @@ func (p *Policy) compileApproval(cfg config.Policy) error {
 		}
 	}
 	if len(p.approvals) == 0 {
-		// There is no one granular policy that could stand in for a forbidden value.
+		// A granular policy can't replace a forbidden value, because no single one is the obvious
+		// choice.
 		return fmt.Errorf("policy.approval: name untrusted, on-request or never: the first of them replaces a forbidden value")
 	}
 	return nil

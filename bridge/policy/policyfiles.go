@@ -2,15 +2,15 @@ package policy
 
 import "slices"
 
-// foreignFile returns the policy file that governs path and not the thread; "" if there is
-// none. A thread is held to the policy file of the folder in which it was opened, and its
-// commands can't write that file. So a turn is not moved to where another one governs, and
-// does not get it among its writable roots.
+// otherPolicyFile returns a policy file that governs path but not the thread; "" if there is none.
+// The policy file of a thread's first folder governs it, and its commands can't write that file. So
+// a turn can't move to, or get as a root, a folder with another policy file.
 func (c *decider) otherPolicyFile(path string) string {
 	return c.st.otherPolicyFile(path, c.openingFolder())
 }
 
-// foreignFile is that of a call that gives its thread this workspace; "" is the workspace that it has.
+// otherPolicyFile is the same for a thread with this workspace; "" stands for the workspace of
+// State.Thread.
 func (st State) otherPolicyFile(path, workspace string) string {
 	if st.PolicyFiles == nil {
 		return ""
@@ -36,12 +36,12 @@ func (st State) otherPolicyFile(path, workspace string) string {
 	return ""
 }
 
-// entered reports whether a turn may work in path, or write it.
+// canWorkIn reports whether a turn may work in path or write it.
 func (c *decider) canWorkIn(path string) bool {
 	return c.reachable(path) && c.otherPolicyFile(path) == ""
 }
 
-// barred says why it may not.
+// barredReason returns why a turn may not work in path.
 func (c *decider) barredReason(path string) string {
 	if c.st.overlapsSensitive(path) && !isGoverning(path) {
 		return "where Codex or the policy keeps its own files, or holds them"

@@ -9,29 +9,29 @@ import (
 	"codex-bridge/rpc"
 )
 
-// PolicyFiles finds the files of a workspace that govern the threads in it.
+// PolicyFiles finds the policy files of a folder.
 type PolicyFiles interface {
-	// PolicyFiles returns the canonical paths of the workspace policy files that
-	// apply to a thread in folder. folder is canonical.
+	// PolicyFiles returns the canonical paths of the workspace policy files that govern a thread in
+	// folder, which is canonical.
 	PolicyFiles(folder string) []string
 }
 
-// fenceName is the permissions profile that the bridge defines in a thread's overlay.
-// It is Codex's own :workspace, less the files that govern the thread.
+// bridgeProfile is the name of the permissions profile that the bridge defines in a thread's
+// overlay: Codex's :workspace without protected files.
 //
-// Measured with Codex 0.169: an entry "read" inside a writable root is a read-only
-// mount. A command can't write, rename, replace, or link over what it names, and
-// a patch there is asked about. A sandboxPolicy has no field for it. A turn's
-// sandboxPolicy replaces the profile; threads of subagents inherit it.
+// Measured with Codex 0.169: an entry "read" inside a writable root is a read-only mount. A command
+// can't write, rename, replace or link over it, and Codex asks about a patch there. A sandboxPolicy
+// has no such field, and replaces the profile when a turn sends one. Threads of subagents inherit
+// the profile.
 const bridgeProfile = "codex-bridge"
 
 const permissionsKey = "permissions"
 
-// fenceFlags are the variants of the profile, which stand for the members of a
-// sandboxPolicy. Each is a suffix of the profile's name.
+// profileVariant is a variant of the profile, for the members of a sandboxPolicy. Each set member
+// is a suffix of the profile's name.
 type profileVariant struct{ network, noTmpdir, noSlashTmp, roots bool }
 
-// each calls do with the suffix of each flag and whether it is set.
+// each calls do for each member with its suffix.
 func (f *profileVariant) each(do func(suffix string, flag *bool)) {
 	do("-network", &f.network)
 	do("-no-tmpdir", &f.noTmpdir)
@@ -39,7 +39,7 @@ func (f *profileVariant) each(do func(suffix string, flag *bool)) {
 	do("-roots", &f.roots)
 }
 
-// name returns the name of the variant.
+// name returns the profile's name.
 func (f profileVariant) name() string {
 	name := bridgeProfile
 	f.each(func(suffix string, flag *bool) {
@@ -50,24 +50,25 @@ func (f profileVariant) name() string {
 	return name
 }
 
-// fenceNamed returns the variant of that name; false if the bridge has no such profile.
+// parseProfileName returns the variant with that name; false if the bridge has no such profile.
 func parseProfileName(name string) (f profileVariant, ok bool) {
 	rest, ok := strings.CutPrefix(name, bridgeProfile)
 	f.each(func(suffix string, flag *bool) { rest, *flag = strings.CutPrefix(rest, suffix) })
 	return f, ok && rest == ""
 }
 
-// Profile is the profile that a thread's overlay defines. The zero Fence defines none.
+// Profile is the permissions profile that a thread's overlay defines. The zero Profile defines
+// none.
 type Profile struct {
 	Defined   bool
 	Roots     []string   // writable roots of Codex's own configuration, in the variant "-roots"
 	Protected [][]string // policy.protected_paths by segment, which Codex mounts read-only
-	// Entries are the access of commands by path, in the form of Codex's table: "read", "write", "deny", or an object of
-	// these for the paths in each workspace root.
+	// Entries has the access of commands by path, in the form of Codex's table: "read", "write",
+	// "deny", or an object of these by path below each workspace root.
 	Entries map[string]any
 }
 
-// covers reports whether the profile protects all that needed does.
+// covers reports whether the profile protects everything that needed protects.
 func (f Profile) covers(needed Profile) bool {
 	return coversEntries(f.Entries, needed.Entries)
 }
@@ -101,9 +102,8 @@ func (f Profile) equal(other Profile) bool {
 	return f.Defined == other.Defined && reflect.DeepEqual(f.Entries, other.Entries) && slices.Equal(f.Roots, other.Roots)
 }
 
-// fence defines the profile for a thread that is opened, and puts it in the place of
-// workspace-write. A thread that is read-only now may be raised by a turn, and has
-// the profile too.
+// decideProfile defines the profile for an opening thread, and sends it in place of
+// workspace-write. A read-only thread has the profile too, because a turn may raise its sandbox.
 func (c *decider) decideProfile([]string) {
 	if c.err != nil || !c.p.letsWrite() {
 		return
@@ -113,7 +113,8 @@ func (c *decider) decideProfile([]string) {
 		c.needsLoadedProfile = true
 		return
 	}
-	// Measured: Codex ignores the overlay of a loaded thread, unless the client has unsubscribed from it.
+	// Measured with Codex 0.169: it ignores the overlay of a loaded thread, unless the client has
+	// unsubscribed.
 	loaded := c.st.LoadedProfile != nil && c.m.Method == "thread/resume"
 	if loaded && !c.keepLoadedProfile() || !c.sent.Profile.Defined {
 		return
@@ -127,7 +128,7 @@ func (c *decider) decideProfile([]string) {
 		c.needsStoredSandbox = true
 		return
 	case !c.spec.startsThread && (stays && c.knowsSandbox() || c.st.StoredSandbox.Mode != ""):
-		// Measured: with profiles in the overlay Codex restores no sandbox by itself.
+		// Measured with Codex 0.169: with profiles in the overlay it does not restore a sandbox.
 		var stored SandboxSettings
 		switch {
 		case stays && c.knowsSandbox():
@@ -163,11 +164,11 @@ func (c *decider) decideProfile([]string) {
 	}
 }
 
-// hasSandbox reports whether the sandbox that the thread now has is known.
+// knowsSandbox reports whether the bridge knows the thread's current sandbox.
 func (c *decider) knowsSandbox() bool { return c.st.Thread != nil && c.st.Thread.Sandbox != "" }
 
-// keepFence gives a thread that Codex has loaded the profile that it has. It returns false if the profile protects less
-// than is needed now, or if Codex may load the thread anew, with another one.
+// keepLoadedProfile keeps the profile of a thread that Codex has loaded. It returns false if that
+// profile protects less than needed now, or if Codex may load the thread again with another one.
 func (c *decider) keepLoadedProfile() bool {
 	has, needed := *c.st.LoadedProfile, c.sent.Profile
 	if has.covers(needed) && (!c.st.Unsubscribed || has.equal(needed)) {
@@ -183,7 +184,7 @@ func (c *decider) keepLoadedProfile() bool {
 	return false
 }
 
-// opensIn returns the folder that the thread is opened in; "" unknown.
+// openingFolder returns the folder in which the thread opens; "" if unknown.
 func (c *decider) openingFolder() string {
 	switch t := c.st.Thread; {
 	case c.workspace != "":
@@ -194,7 +195,7 @@ func (c *decider) openingFolder() string {
 	return c.st.ThreadFolder
 }
 
-// defineFence has the overlay define the profile, if anything needs it.
+// defineProfile adds the profile to the overlay if a path needs it.
 func (c *decider) defineProfile() {
 	folder := c.openingFolder()
 	if folder == "" || !isUsableWorkspace(c.st, folder) {
@@ -234,7 +235,7 @@ func (c *decider) defineProfile() {
 	})
 }
 
-// fenced tells whether an echoed profile is the one that the thread's overlay defines.
+// isBridgeProfile reports whether the echoed profile is the one of the thread's overlay.
 func (e *verifier) isBridgeProfile(id string) bool {
 	f, ok := parseProfileName(id)
 	extends := e.profile.Get("extends")

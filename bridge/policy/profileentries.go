@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// fenceEntries returns the entries of the profile: the access of commands, by path.
+// profileEntries returns the entries of the profile: the access of commands by path.
 //
-// Measured with Codex 0.169: of two entries the deeper one counts, and of "read" and "write" on one
-// path the latter. So no path gets "write" that is, or is in, one that has "read". In a path with "read"
-// there is no entry at all: for one that is missing, Codex could not start a command.
+// Measured with Codex 0.169: the deeper of two entries wins, and "write" wins over "read" on one
+// path. So no path with "read", or below one, gets "write". Below a path with "read" there is no
+// entry, because Codex can't start a command if that path is missing.
 func (p *Policy) profileEntries(st State, folders []string) map[string]any {
 	writable := slices.Clone(folders)
 	for _, t := range st.Temps {
@@ -26,7 +26,8 @@ func (p *Policy) profileEntries(st State, folders []string) map[string]any {
 	inRead := func(at string) bool {
 		return slices.ContainsFunc(reads, func(read string) bool { return withinFold(read, at) })
 	}
-	// A folder between a writable folder and an entry is a mount of its own, or it could be renamed (measured).
+	// Measured with Codex 0.169: a command could rename a folder above an entry, unless the folder
+	// is a mount of its own.
 	between := func(folder, at string) {
 		for dir := filepath.Dir(at); dir != folder && Within(folder, dir) && !isGoverning(dir[len(folder):]); dir = filepath.Dir(dir) {
 			switch {
@@ -52,10 +53,10 @@ func (p *Policy) profileEntries(st State, folders []string) map[string]any {
 	if len(relative) > 0 {
 		entries[":workspace_roots"] = relative
 	}
-	// Measured with Codex 0.169: Codex resolves the links of $TMPDIR for each command anew. With
+	// Measured with Codex 0.169: it resolves the links of $TMPDIR again for each command. With
 	// TMPDIR=WORKSPACE/a/tmp a command renamed a and made a/tmp a link to CODEX_HOME, and the next
-	// command could write there. A mount can't be renamed from inside the sandbox. Where the workspace
-	// is replaced in this way Codex runs no command any more.
+	// command could write there. A sandboxed command can't rename a mount. If the workspace is
+	// replaced in this way, Codex runs no further command.
 	for _, t := range st.Temps {
 		for _, outer := range writable {
 			if t.Path != outer && Within(outer, t.Path) {
@@ -75,8 +76,8 @@ func (p *Policy) profileEntries(st State, folders []string) map[string]any {
 			}
 		}
 	}
-	// Measured with Codex 0.169: beside an entry "deny" patches are applied inside the sandbox, where a
-	// missing folder with an entry "write" can't be made.
+	// Measured with Codex 0.169: with an entry "deny" it applies patches inside the sandbox, where
+	// it can't create a missing folder that has an entry "write".
 	parents := slices.Contains(slices.Collect(maps.Values(relative)), "write")
 	if len(entries) > 0 && !parents {
 		for _, at := range st.Hidden {
@@ -106,9 +107,9 @@ func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
 	return reads
 }
 
-// relativeEntries returns the entries for policy.protected_paths in each workspace root: "read" for the
-// path, and "write" for each folder above it, which is then a mount of its own. A folder that is
-// read-only in some root is read-only in all.
+// relativeEntries returns the entries for policy.protected_paths in each workspace root: "read" for
+// the path, and "write" for each folder above it, which makes it a mount of its own. A folder that
+// is read-only in one root is read-only in all.
 func (p *Policy) relativeEntries(reads []string) map[string]string {
 	ends := map[string]bool{} // of paths that are read-only, in lower case
 	add := func(path string) {
@@ -141,7 +142,7 @@ func (p *Policy) relativeEntries(reads []string) map[string]string {
 	return relative
 }
 
-// fenceTable is the overlay's table `permissions`.
+// profileTable returns the overlay's table `permissions`.
 func (p *Policy) profileTable(entries map[string]any, roots []string) []byte {
 	type profile struct {
 		Extends    string          `json:"extends"`

@@ -1,6 +1,6 @@
 package policy
 
-// putFence names the profile in the place of field.
+// setProfile sends the profile in place of field.
 func (c *decider) setProfile(f profileVariant, field string) {
 	const reason = "in this profile of the bridge's, commands can't write what governs the thread"
 	if c.params.Get(field).Exists() {
@@ -15,8 +15,8 @@ func (c *decider) setProfile(f profileVariant, field string) {
 	c.setField(permissionsKey, jsonString(f.name()), ruleProtected, reason)
 }
 
-// fenceTurn puts the profile in the place of a sandboxPolicy that would replace it, or
-// names it where the thread's stored workspace-write came back without it.
+// decideTurnProfile sends the profile in place of a sandboxPolicy, which would override it. It also
+// names the profile if the thread's stored workspace-write came back without it.
 func (c *decider) decideTurnProfile([]string) {
 	t := c.st.Thread
 	if t == nil || !t.Profile.Defined {
@@ -47,8 +47,8 @@ func (c *decider) decideTurnProfile([]string) {
 	}
 }
 
-// lowerFence replaces the variant of the bridge's profile that a turn names where the policy allows less. The profile has
-// the roots and the network that were allowed when the thread was opened.
+// lowerTurnProfile replaces the variant that a turn names if the policy now allows less. The
+// profile keeps the roots and the network from the time when the thread opened.
 func (c *decider) lowerTurnProfile(f profileVariant) {
 	const field = "permissions"
 	if f.network && !c.p.network {
@@ -65,7 +65,7 @@ func (c *decider) lowerTurnProfile(f profileVariant) {
 	}
 }
 
-// barredRoot returns the first of a profile's roots that the policy does not let be written; "" if there is none.
+// forbiddenRoot returns the first root that the policy does not allow; "" if there is none.
 func (c *decider) forbiddenRoot(roots []string) string {
 	for _, root := range roots {
 		if !c.isAllowedRoot(root) {
@@ -75,7 +75,7 @@ func (c *decider) forbiddenRoot(roots []string) string {
 	return ""
 }
 
-// mayBeRoot reports whether the policy lets a writable root of Codex's configuration be written.
+// isAllowedRoot reports whether the policy allows a writable root of Codex's configuration.
 func (c *decider) isAllowedRoot(root string) bool {
 	return writableBelowAny(c.allowed(), root) && !c.st.overlapsSensitive(root) && !c.st.isInPath(root) && !c.st.holdsLink(root) &&
 		!c.p.isProtected(c.allowed(), root) && !c.p.leadsToProtected(root)

@@ -8,20 +8,18 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Projects is what codex's configuration says of projects: its `projects` table,
-// by who says it.
+// Projects is the `projects` table of Codex's configuration, by source.
 type Projects struct {
-	// Own is what the files of the user and of the machine's owner say: true for
-	// trusted, false for untrusted.
+	// Own has the trust that files of the user and the administrator set: true for trusted, false
+	// for untrusted.
 	Own map[string]bool
-	// Others are the projects that something else trusts, and they don't: the
-	// command line. Sorted.
+	// Others are projects that only other sources trust, such as the command line. Sorted.
 	Others []string
-	// File is the user's own configuration file; "" unknown.
+	// File is the user's configuration file; "" if unknown.
 	File string
 }
 
-// trustedKeys are the projects that Own trusts, sorted.
+// trustedKeys returns the projects that Own trusts, sorted.
 func (p Projects) trustedKeys() []string {
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(p.Own)) {
@@ -32,13 +30,13 @@ func (p Projects) trustedKeys() []string {
 	return keys
 }
 
-// ownLayers are the layers that no client and no repository writes.
+// ownLayers are the layers that no client and no repository can write.
 var ownLayers = []string{
 	"user", "system", "packagedDefaults", "mdm", "enterpriseManaged", "legacyManagedConfigTomlFromFile", "legacyManagedConfigTomlFromMdm",
 }
 
-// parseProjects reads the result of a config/read with includeLayers. Without
-// layers nobody is known to trust anything.
+// parseProjects reads the projects of config/read with includeLayers. Without layers no project is
+// trusted.
 func (d *Defaults) parseProjects(result rpc.Value) error {
 	layers := result.Get("layers")
 	if layers.Kind() != rpc.Array && !isUnset(layers) {
@@ -78,8 +76,8 @@ func (d *Defaults) parseProjects(result rpc.Value) error {
 	return nil
 }
 
-// parseTrust reads a `projects` table. An entry without a trust_level says
-// nothing (measured).
+// parseTrust reads a `projects` table. Measured with Codex 0.169: an entry without a trust_level
+// has no effect.
 func parseTrust(v rpc.Value) (map[string]bool, error) {
 	if v.Kind() != rpc.Object && !isUnset(v) {
 		return nil, fmt.Errorf("config/read: projects is %v", v.Kind())

@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// protects tells whether path leads into a protected one, at any depth of a root, or
-// of the whole path where it is in none. It does not regard case, so that a doubt
-// forbids.
+// isProtected reports whether path leads into a protected path, at any depth of a root. If path is
+// in no root, all of it counts. It ignores case, which is the stricter choice.
 func (p *Policy) isProtected(roots []string, path string) bool {
 	return p.leadsInto(splitPath(relativeToRoot(roots, path)), func([]string) bool { return true })
 }
 
-// inRoot is path as seen from the innermost root that it is in; all of it if it is in none.
+// relativeToRoot returns path relative to the innermost root that contains it; the whole path if
+// none does.
 func relativeToRoot(roots []string, path string) string {
 	rest := path
 	for _, root := range roots {
@@ -27,15 +27,15 @@ func relativeToRoot(roots []string, path string) string {
 	return rest
 }
 
-// protectsOwn tells whether path leads into one of policy.protected_paths that Codex does
-// not protect by itself.
+// protectsBeyondCodex reports whether path leads into one of policy.protected_paths that Codex
+// itself does not protect.
 func (p *Policy) protectsBeyondCodex(path string) bool {
 	return p.leadsInto(splitPath(path), func(kept []string) bool { return !isGoverning(kept[0]) })
 }
 
-// leadsToProtected reports whether the last names of a folder are the first names of a protected path, such
-// as .github for .github/workflows. If such a folder is a writable root, the path of a file relative to the
-// root does not show that the file is protected.
+// leadsToProtected reports whether the last names of a folder are the first names of a protected
+// path, such as .github for .github/workflows. In such a writable root, a file's relative path does
+// not show that the file is protected.
 func (p *Policy) leadsToProtected(folder string) bool {
 	return slices.ContainsFunc(p.protected, func(kept []string) bool {
 		for n := 1; n < len(kept); n++ {
@@ -47,7 +47,8 @@ func (p *Policy) leadsToProtected(folder string) bool {
 	})
 }
 
-// leadsIntoAny reports whether the names of a path lead into a protected one for which counts is true.
+// leadsInto reports whether the names of a path lead into a protected path for which counts returns
+// true.
 func (p *Policy) leadsInto(names []string, counts func(kept []string) bool) bool {
 	for i, name := range names {
 		candidates := p.protected
@@ -63,7 +64,7 @@ func (p *Policy) leadsInto(names []string, counts func(kept []string) bool) bool
 	return false
 }
 
-// folded returns the same text for all names that are equal but for their case.
+// foldCase returns the same text for names that differ only in case.
 func foldCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -74,19 +75,19 @@ func foldCase(name string) string {
 	}, name)
 }
 
-// namesOf returns the names of a path.
+// splitPath returns the names of a path.
 func splitPath(path string) []string {
 	return strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
 }
 
-// beginWith reports whether the names of a path begin with those of kept. It does not regard case, so that a doubt
-// forbids. An asterisk in a name stands for any characters, but a name of asterisks alone is no such name: nothing of
-// it is known.
+// hasNames reports whether names starts with the names of kept. It ignores case, which is the
+// stricter choice. An asterisk matches any characters, but a name of only asterisks matches
+// nothing, because it is completely unknown.
 func hasNames(names, kept []string) bool {
 	return len(names) >= len(kept) && slices.EqualFunc(names[:len(kept)], kept, mayMatch)
 }
 
-// mayBe reports whether a name, with asterisks for unknown characters, may be the other one.
+// mayMatch reports whether a name, with asterisks for unknown characters, may be kept.
 func mayMatch(name, kept string) bool {
 	if !strings.Contains(name, "*") {
 		return strings.EqualFold(name, kept)
@@ -99,16 +100,17 @@ func mayMatch(name, kept string) bool {
 	return matched || err != nil
 }
 
-// inProtected reports whether a folder is in one of policy.protected_paths, or leads to one. It looks at the
-// whole path, whatever repositories there are: a command could make one.
+// isInProtected reports whether a folder is in one of policy.protected_paths or leads to one. The
+// whole path counts, because a command could create a repository at any depth.
 func (p *Policy) isInProtected(folder string) bool {
 	return p.leadsToProtected(folder) || p.protectsBeyondCodex(folder)
 }
 
-// guards reports whether a canonical path overlaps what the sandbox of a thread protects: the
-// policy files of its folders, policy.protected_paths, and programs that run outside of the sandbox.
+// overlapsProtected reports whether a canonical path overlaps policy files of the thread's folders,
+// policy.protected_paths, or programs that run outside the sandbox.
 //
-// Measured with Codex 0.169: a grant of a folder makes writable what a profile has "read" below it.
+// Measured with Codex 0.169: a grant of a folder makes paths below it writable for which the
+// profile has "read".
 func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
 	if st.holdsProgram(path) || p.isProtected(roots, path) || p.leadsToProtected(path) {
 		return true
@@ -143,8 +145,9 @@ func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
 	return slices.ContainsFunc(protected, func(at string) bool { return overlaps(strings.ToLower(path), strings.ToLower(at)) })
 }
 
-// protects reports whether commands can't write one of policy.protected_paths at the top of the
-// workspace: Codex mounts it read-only, or lets them write nothing, but for grants that hold none.
+// mountsReadOnly reports whether commands can't write the protected path kept at the top of the
+// workspace. Codex mounts it read-only, or the thread is read-only. Grants never contain such a
+// path.
 func (t *Thread) mountsReadOnly(kept []string) bool {
 	switch t.Sandbox {
 	case readOnly.String():
@@ -155,7 +158,7 @@ func (t *Thread) mountsReadOnly(kept []string) bool {
 	return false
 }
 
-// protectAlso adds to policy.protected_paths of a copy of a policy.
+// addProtected adds paths to policy.protected_paths. p is a copy.
 func (p *Policy) addProtected(paths [][]string) {
 	p.protectedByName = maps.Clone(p.protectedByName)
 	for _, segments := range paths {

@@ -7,22 +7,22 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Refusal is what is wrong with a message that is refused: the data of its error.
+// Refusal describes a refused message. It is the data of the error.
 type Refusal struct {
 	Method string `json:"method"`
 	Rule   string `json:"rule"` // the configuration key, "policy.sandbox"
 	Reason string `json:"reason"`
 	Field  string `json:"field,omitempty"`
-	// Origin is the place that says so: layer, file and line. For a rule that no
-	// file sets it is the place that puts the policy in force.
+	// Origin is the layer, file and line that set the rule. For a default it names the place that
+	// enables the policy.
 	Origin string `json:"origin,omitempty"`
 	Hint   string `json:"hint,omitempty"`
-	// Sent and Echoed are the values of a verification that failed.
+	// Sent and Echoed are the values of a failed verification.
 	Sent   json.RawMessage `json:"sent,omitempty"`
 	Echoed json.RawMessage `json:"echoed,omitempty"`
 }
 
-// NewRefusalError returns the error of a refusal: the same in words for a person.
+// NewRefusalError returns an error with r as data and as a message for people.
 func NewRefusalError(code rpc.Code, r Refusal) *rpc.Error {
 	var b strings.Builder
 	b.WriteString(r.Method + ": ")
@@ -40,7 +40,7 @@ func NewRefusalError(code rpc.Code, r Refusal) *rpc.Error {
 	return rpc.WithData(rpc.Errorf(code, "%s", b.String()), r)
 }
 
-// Refusal is what Err says in its data; nil when nothing is refused.
+// Refusal returns the data of d.Err; nil if the message is not refused.
 func (d Decision) Refusal() *Refusal {
 	if d.Err == nil {
 		return nil
@@ -52,11 +52,11 @@ func (d Decision) Refusal() *Refusal {
 	return r
 }
 
-// OriginFunc tells which place of the configuration decided a key: "user FILE:LINE"; ""
-// when none sets it.
+// OriginFunc returns the place in the configuration that set a key, as "user FILE:LINE"; "" for a
+// default.
 type OriginFunc func(key string) string
 
-// origin is the place that set a rule, "" for a default.
+// ruleOrigin returns the place that set a rule; "" for a default.
 func (p *Policy) ruleOrigin(rule string) string {
 	if p.originOf == nil {
 		return ""
@@ -64,8 +64,8 @@ func (p *Policy) ruleOrigin(rule string) string {
 	return p.originOf(rule)
 }
 
-// place is origin for people who have to change something: of a default it says
-// where the policy was put in force.
+// originOrDefault returns the place that set a rule, for a message. For a default it names the
+// place that enables the policy.
 func (p *Policy) originOrDefault(rule string) string {
 	if o := p.ruleOrigin(rule); o != "" {
 		return o

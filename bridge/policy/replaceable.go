@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// swappable reports whether commands may replace a folder, or one above it, by a link. Of a new thread no
-// command runs yet, but those of other threads do.
+// isReplaceable reports whether commands could replace the folder at path, or one above it, by a
+// link. A new thread has no commands yet, but those of other threads count.
 func (c *decider) isReplaceable(path string) bool {
 	switch {
 	case c.p.maxLevel == readOnly:
@@ -17,9 +17,10 @@ func (c *decider) isReplaceable(path string) bool {
 	return c.overlappingWritable(path) != ""
 }
 
-// swappableIn returns a folder with path in it that commands may write: the workspace, one of the thread's
-// roots, a temporary folder, or one that was writable before or is by this message; "" if there is none. Of
-// the last kinds it also returns a folder inside path, unless path itself was writable for the thread.
+// overlappingWritable returns a folder around path that commands may write, and in which they could
+// replace path by a link; "" if there is none. Such folders are the workspace, the thread's roots,
+// temporary folders, and folders that were writable before or are by this message. For the last two
+// it also returns a folder inside path, unless path itself was writable for the thread.
 func (c *decider) overlappingWritable(path string) string {
 	var folders []string
 	if c.workspace != "" && writableBelowAny(c.allowed(), c.workspace) {
@@ -48,7 +49,7 @@ func (c *decider) overlappingWritable(path string) string {
 	return ""
 }
 
-// nested returns the first of the folders that has path in it, or that is in path; "" if there is none.
+// findNested returns the first folder that contains path or is in it; "" if there is none.
 func findNested(folders []string, path string) string {
 	for _, folder := range folders {
 		if folder != path && (WritableBelow(folder, path) || WritableBelow(path, folder)) {
@@ -58,15 +59,15 @@ func findNested(folders []string, path string) string {
 	return ""
 }
 
-// bindsCwd reports whether a turn can work in a folder of the workspace without making the folder
-// writable by itself: the method takes roots, and no sandboxPolicy overrides them.
+// canLimitRoot reports whether a turn can work in a folder of the workspace that is not a root
+// itself. The method must take roots, and no sandboxPolicy may override them.
 func (c *decider) canLimitRoot(path string) bool {
 	t := c.st.Thread
 	return c.m.Method == "turn/start" && c.isReplaceable(path) && Within(c.workspace, path) &&
 		(!c.requestsWorkspaceWrite() || t != nil && t.Profile.Defined)
 }
 
-// bindCwd makes the workspace the only root of a turn.
+// limitRootToWorkspace makes the workspace the only root of a turn.
 func (c *decider) limitRootToWorkspace(v rpc.Value) {
 	const field = "runtimeWorkspaceRoots"
 	to := jsonArray([]string{c.workspace})
@@ -74,13 +75,12 @@ func (c *decider) limitRootToWorkspace(v rpc.Value) {
 	c.ensurePatch().Set(c.params, field, to)
 }
 
-// enclosing returns a folder above a writable root that commands of this turn or of another may write:
-// the workspace, another of policy.writable_roots, or a temporary folder. It returns "" if there is
-// none. A command could replace the root by a link, and Codex would let the next one write where the
-// link leads.
+// enclosingWritable returns a folder above a writable root that commands may write: the workspace,
+// another one of policy.writable_roots, or a temporary folder; "" if there is none. A command could
+// replace the root by a link, and Codex would make the link's target writable.
 //
-// Measured with Codex 0.169, for writableRoots of a sandboxPolicy: with ["WORKSPACE/a/sub"] a command
-// renamed a and made a/sub a link. Codex follows it at the next turn.
+// Measured with Codex 0.169 for writableRoots of a sandboxPolicy: with ["WORKSPACE/a/sub"] a
+// command renamed a and made a/sub a link. Codex follows it at the next turn.
 func (c *decider) enclosingWritable(root string) string {
 	folders := append(slices.Clone(c.allowed()), c.workspace)
 	for _, t := range c.st.Temps {
@@ -94,9 +94,9 @@ func (c *decider) enclosingWritable(root string) string {
 	return ""
 }
 
-// innerRoot returns a root of the thread, or its cwd, that lies inside the workspace; "" if there is none. Codex keeps
-// roots and cwd from earlier turns. With a workspace-write sandboxPolicy both folders would be writable, and a
-// command could replace the inner one by a link.
+// innerRoot returns a root of the thread, or its cwd, inside the workspace; "" if there is none.
+// Codex keeps roots and cwd of earlier turns. A workspace-write sandboxPolicy would make both
+// folders writable, and a command could replace the inner one by a link.
 func (c *decider) innerRoot() string {
 	t := c.st.Thread
 	if t == nil || t.Profile.Defined {
@@ -114,11 +114,11 @@ func (c *decider) innerRoot() string {
 	return ""
 }
 
-// swappable returns a folder that commands can write, could write before, or could with this answer, and
-// that the path is in or holds; "" if there is none.
+// overlappingWritable returns a folder around or inside path that commands can write, could write
+// before, or could with this grant; "" if there is none.
 //
-// Measured with Codex 0.169: with a grant of WORKSPACE/a/sub, a command replaced a and made a/sub a link,
-// and the next command of the turn could write where it led.
+// Measured with Codex 0.169: with a grant of WORKSPACE/a/sub, a command replaced a and made a/sub a
+// link. The next command of the turn could write to the link's target.
 func (g *grantFilter) overlappingWritable(path string) string {
 	st := g.a.st
 	folders := slices.Concat(g.written, st.Writable)

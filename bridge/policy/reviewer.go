@@ -9,7 +9,8 @@ import (
 
 const ruleReviewers = "policy.reviewers"
 
-// reviewerOf: guardian_subagent is echoed as auto_review; they are one.
+// normalizeReviewer returns auto_review for its other name guardian_subagent, which Codex echoes as
+// auto_review.
 func normalizeReviewer(name string) string {
 	if name == "guardian_subagent" {
 		return "auto_review"
@@ -18,7 +19,7 @@ func normalizeReviewer(name string) string {
 }
 
 func (p *Policy) allowsReviewer(v rpc.Value) bool {
-	// Only strings: codex also takes {"auto_review": null} (measured).
+	// Measured with Codex 0.169: it also reads {"auto_review": null}; only strings pass.
 	for _, name := range p.reviewers {
 		if v.Is(name) || name == "auto_review" && v.Is("guardian_subagent") {
 			return true
@@ -37,7 +38,7 @@ func (c *decider) decideReviewer([]string) {
 	case !isUnset(v):
 		c.replaceReviewer(formatValue(v) + " is not in " + p.reviewerList())
 	case c.spec.startsThread && slices.Contains(p.reviewers, "user") && slices.Contains(p.reviewers, "auto_review"):
-		// Every default is allowed.
+		// The policy allows every default.
 	case c.spec.startsThread && c.st.Defaults == nil:
 		c.needsDefaults = true
 	case c.spec.startsThread:

@@ -52,8 +52,7 @@ func parseRoot(text string) (root, error) {
 	return root{literalRoot, filepath.Clean(text), text}, nil
 }
 
-// allowed are the folders that policy.writable_roots names for this thread, all
-// canonical.
+// allowed returns the folders of policy.writable_roots for this thread, canonical.
 func (c *decider) allowed() []string {
 	if !c.rootsExpanded {
 		c.allowedRoots, c.rootsExpanded = c.p.allowed(c.st, c.workspace), true
@@ -66,9 +65,8 @@ func (p *Policy) allowed(st State, workspace string) []string {
 	for _, r := range p.roots {
 		switch r.base {
 		case workspaceRoot:
-			// A folder below the workspace is not resolved: the agent may have made a
-			// link of it, and the link's target would then be allowed. Left as it is,
-			// nothing canonical lies in a link.
+			// A folder below the workspace is not resolved. A command may have made it a link, and
+			// resolving would allow the target. No canonical path is below a link.
 			if isUsableWorkspace(st, workspace) {
 				out = append(out, filepath.Join(workspace, r.rest))
 			}
@@ -84,9 +82,9 @@ func (p *Policy) allowed(st State, workspace string) []string {
 	return out
 }
 
-// resolve returns where a root outside of the workspace leads, "" if that can't be found out, and
-// whether it is, or is behind, a link. Such a root allows nothing, because a command may have made
-// the link.
+// resolve returns the target of a root outside the workspace, or "" if it can't be resolved, and
+// whether a link is in its path. Such a root allows nothing, because a command may have made the
+// link.
 func (r root) resolve(st State) (at string, linked bool) {
 	path := r.rest
 	if r.base == homeRoot {
@@ -102,13 +100,13 @@ func (r root) resolve(st State) (at string, linked bool) {
 	return at, !strings.EqualFold(at, path)
 }
 
-// LinkedRootError reports one of policy.writable_roots that allows nothing because it is, or is
-// behind, a link.
+// LinkedRootError reports an entry of policy.writable_roots that allows nothing because its path
+// contains a link.
 type LinkedRootError struct{ Root, Target string }
 
 func (e *LinkedRootError) Error() string { return e.Problem() + "; " + e.Hint() }
 
-// Problem names the root and where it leads.
+// Problem names the root and its target.
 func (e *LinkedRootError) Problem() string {
 	return fmt.Sprintf("policy.writable_roots: %s leads to %s by a link, which a command could replace", e.Root, e.Target)
 }
@@ -116,8 +114,8 @@ func (e *LinkedRootError) Problem() string {
 // Hint returns how to fix it.
 func (e *LinkedRootError) Hint() string { return "name " + e.Target + " instead" }
 
-// LinkedRoots returns an error for each such root, nothing unless the policy is enforced and lets some
-// thread write.
+// LinkedRoots returns an error for each such root. It returns nil unless the policy is enforced and
+// allows writing.
 func (p *Policy) LinkedRoots(st State) []*LinkedRootError {
 	if p.mode != config.Enforce || p.maxLevel == readOnly {
 		return nil
@@ -134,21 +132,21 @@ func (p *Policy) LinkedRoots(st State) []*LinkedRootError {
 	return out
 }
 
-// usableWorkspace tells whether ${workspace} may stand for this folder.
+// isUsableWorkspace reports whether ${workspace} may stand for the folder.
 func isUsableWorkspace(st State, workspace string) bool { return st.unusableReason(workspace) == "" }
 
-// unusable says why ${workspace} may not stand for this folder, or "". The root of
-// the file system, the home folder and what lies above it hold keys and start-up
-// files; a thread that was opened there by accident must not own them. And a thread
-// that may write codex's own folder, or the policy, can give itself anything.
+// unusableReason returns why ${workspace} may not stand for the folder; "" if it may. The file
+// system's root, the home folder and folders above it contain keys and start-up files, and a thread
+// may open there by accident. A thread that can write CODEX_HOME or the policy can give itself any
+// right.
 //
-// Measured: in a thread with the cwd CODEX_HOME and workspace-write a command wrote
-// config.toml, rules/ and auth.json, and nobody was asked.
+// Measured with Codex 0.169: in a workspace-write thread with the cwd CODEX_HOME, a command wrote
+// config.toml, rules/ and auth.json without a question.
 func (st State) unusableReason(workspace string) string {
 	if workspace == "" {
 		return "is not known"
 	}
-	// Without regard to case, so that a doubt forbids.
+	// Ignoring case is the stricter choice.
 	folder := strings.ToLower(workspace)
 	if filepath.Dir(workspace) == workspace || st.Home != "" && Within(folder, strings.ToLower(st.Home)) {
 		return "is, or holds, the home folder or the whole file system; open a folder inside"
@@ -181,10 +179,8 @@ func (st State) unusableReason(workspace string) string {
 
 func (e errPath) Error() string { return string(e) }
 
-// reachable reports whether a turn may work in path: inside the workspace, or in
-// a folder that may be written anyway. In a workspace that policy does not let
-// be written no sandbox of this thread lets anything be written, so that moving
-// about in it gives nothing.
+// reachable reports whether a turn may work in path: in the workspace or a writable root. If the
+// policy does not let the workspace be written, a cwd in it gives no further rights.
 func (c *decider) reachable(path string) bool {
 	return c.p.reachable(&c.st, c.allowed(), c.workspace, path)
 }

@@ -10,14 +10,15 @@ import (
 
 const ruleRule = "policy.rule"
 
-// unread is a command line that nobody can read: every rule could mean it.
+// unreadableLine stands for a command line that the bridge can't read. Every deny or ask rule
+// matches it.
 const unreadableLine = "\x00"
 
-// HasRules tells whether there are rules.
+// HasRules reports whether the policy has rules.
 func (p *Policy) HasRules() bool { return p.rules != nil }
 
-// ruling is what the rules say of what Codex asks about, and where an accept would
-// lead.
+// ruleMatch returns the rule for a request of Codex, and where the action would run after an
+// acceptance.
 func (p *Policy) ruleMatch(method string, params rpc.Value, st State, at leaveReason) (rules.Match, rules.Escalation) {
 	reach := rules.EscalationUnknown
 	switch method {
@@ -87,7 +88,7 @@ func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs)
 	return p.rules.Argv(words, reach, dirs)
 }
 
-// dirs are the folders that rules may name.
+// ruleDirs returns the folders that rules may name.
 func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
 	d := rules.Dirs{Home: st.Home, Resolve: st.canonical}
 	if st.Thread != nil {
@@ -100,14 +101,14 @@ func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
 	return d
 }
 
-// addRoots adds the writable roots of a command that runs outside of the workspace.
+// addRoots adds the writable roots for a command whose cwd is outside the workspace.
 func (p *Policy) addRoots(d *rules.Dirs, st State) {
 	if d.Workspace != "" && !Within(d.Workspace, d.Cwd) {
 		d.Roots = p.allowed(st, d.Workspace)
 	}
 }
 
-// ruledOut is the refusal of what a rule denies, with the answer that Codex gets.
+// ruleRefusal returns the refusal by a rule, with the answer for Codex.
 func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 	r := Refusal{Method: method, Rule: ruleRule, Reason: m.Rule.Reason, Origin: m.Rule.Origin.String(), Hint: "change the rule, or do it by hand"}
 	if r.Reason == "" {
@@ -122,8 +123,8 @@ func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r), Answer: declineResult(method, r.Reason)}
 }
 
-// refusal is the result by which a question of Codex is answered with no; nil where
-// only an error says so. A tool's answer tells the model why.
+// declineResult returns the result that declines a request of Codex; nil if only an error can. The
+// model gets reason with a tool's result.
 func declineResult(method, reason string) []byte {
 	switch method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
@@ -143,13 +144,13 @@ func declineResult(method, reason string) []byte {
 	return nil
 }
 
-// runsCommand reports whether a client runs a command by itself with a method.
+// runsCommand reports whether the method runs a command of the client.
 func runsCommand(method string) bool {
 	return method == "command/exec" || method == "process/spawn" || method == "thread/shellCommand"
 }
 
-// ownCommand holds a command that the client runs by itself to the rules: a method
-// that policy.methods allows, or command/exec. Nobody can be asked about it.
+// decideClientCommand applies the rules to a command of the client: command/exec, or a method that
+// policy.methods allows. No person can be asked about it.
 func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) {
 	if p.rules == nil {
 		return Decision{}, false

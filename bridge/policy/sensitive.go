@@ -8,23 +8,23 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// SensitivePath is a file or folder on which the policy rests.
+// SensitivePath is a file or folder that commands must not write, such as the bridge's state.
 type SensitivePath struct {
 	Name string // for people, such as "the state folder"
 	Path string // canonical
 	Hint string // how the user moves it
 }
 
-// TempFolder is a temporary folder of Codex's. Commands of every workspace-write thread can
-// write there, unless Codex's configuration or a turn leaves it out.
+// TempFolder is a temporary folder of Codex. Commands of every workspace-write thread can write
+// there, unless Codex's configuration or a turn excludes it.
 type TempFolder struct {
 	Name string // for people: "/tmp" or "$TMPDIR"
 	Path string // canonical
-	// Relative: Codex sees it from the folder of each command, so that it can be anywhere.
+	// Relative reports that the path is relative to each command's folder, and so may be anywhere.
 	Relative bool
 }
 
-// SensitivePathError reports a place on which the policy rests and that sandboxed commands can write.
+// SensitivePathError reports a sensitive path that sandboxed commands can write.
 type SensitivePathError struct {
 	Sensitive SensitivePath
 	Temp      TempFolder
@@ -32,7 +32,7 @@ type SensitivePathError struct {
 
 func (e *SensitivePathError) Error() string { return e.Problem() + "; " + e.Hint() }
 
-// Problem names the place and the temporary folder that it overlaps.
+// Problem names the path and the temporary folder that it overlaps.
 func (e *SensitivePathError) Problem() string {
 	temp := e.Temp.Name
 	if e.Temp.Relative {
@@ -58,8 +58,8 @@ func (e *SensitivePathError) Hint() string {
 	return e.Sensitive.Hint
 }
 
-// CheckSensitivePaths returns what sandboxed commands could write of the places, because it overlaps a temporary
-// folder: nothing unless the policy is enforced and lets some thread write.
+// CheckSensitivePaths returns an error for each sensitive path that overlaps a temporary folder. It
+// returns nil unless the policy is enforced and allows writing.
 func (p *Policy) CheckSensitivePaths(places []SensitivePath, temps []TempFolder) []*SensitivePathError {
 	if p.mode != config.Enforce || p.maxLevel == readOnly {
 		return nil
@@ -78,13 +78,13 @@ func (p *Policy) CheckSensitivePaths(places []SensitivePath, temps []TempFolder)
 	return out
 }
 
-// overlaps reports whether path is, holds or is in the folder. It ignores case, so that a doubt
-// refuses.
+// overlaps reports whether path is, contains or is in the folder. It ignores case, which is the
+// stricter choice.
 func (t TempFolder) overlaps(path string) bool {
 	return overlaps(strings.ToLower(t.Path), strings.ToLower(path))
 }
 
-// OverlapsTemp reports whether a canonical path overlaps a temporary folder of Codex's.
+// OverlapsTemp reports whether a canonical path overlaps a temporary folder of Codex.
 func (st State) OverlapsTemp(path string) bool {
 	return slices.ContainsFunc(st.Temps, func(t TempFolder) bool { return t.overlaps(path) })
 }

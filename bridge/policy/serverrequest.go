@@ -9,8 +9,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// asked judges a question that is known. The person is asked about what is neither
-// refused nor allowed; always says that it is about nothing else.
+// decideKnownRequest decides a request whose method the table has. The client gets it unless a rule
+// or policy.escalation denies it or a rule allows it. always disables allow rules.
 func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, always bool) Decision {
 	at := p.questionLeaveReason(method, params, st)
 	m, reach := p.ruleMatch(method, params, st, at)
@@ -32,9 +32,9 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 	return Decision{Verdict: Pass}
 }
 
-// letOut is the refusal of what leaves the sandbox. Measured: of a decline the model is
-// told "rejected by user" for a command, "patch rejected by user" for a patch, and no
-// reason.
+// refuseEscalation refuses an action that would leave the sandbox. Measured with Codex 0.169: after
+// a decline the model gets "rejected by user" for a command and "patch rejected by user" for a
+// patch, without a reason.
 func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
 	reason := "it would leave the sandbox: " + at.reason
 	err := NewRefusalError(rpc.CodeRefused, Refusal{
@@ -44,7 +44,7 @@ func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
 	return Decision{Verdict: Deny, Err: err, Answer: declineResult(method, reason)}
 }
 
-// ruledIn is a rule's consent.
+// ruleAcceptance returns the acceptance by a rule.
 func ruleAcceptance(m rules.Match, yes []byte) Decision {
 	reason := m.Rule.Reason
 	if reason == "" {
@@ -55,7 +55,7 @@ func ruleAcceptance(m rules.Match, yes []byte) Decision {
 	}}}
 }
 
-// consent is the answer that says yes once; nil where codex does not offer it.
+// acceptResult returns the result that accepts once; nil if Codex does not offer it.
 func acceptResult(method string, params rpc.Value) []byte {
 	a := answerDecider{request: ServerRequest{Method: method, Params: params}}
 	switch method {
@@ -73,11 +73,11 @@ func acceptResult(method string, params rpc.Value) []byte {
 	return nil
 }
 
-// mark begins the reason of what leaves the sandbox, as the person is shown it.
+// leavesMark begins the reason that a person sees if an action would leave the sandbox.
 const leavesMark = "[codex-bridge: leaves the sandbox] "
 
-// marked has the person shown that a question is about leaving the sandbox. The reason
-// is all that a client shows beside the command (measured), and may be left out.
+// markReason adds leavesMark to the reason of a request. Measured: clients show only the reason
+// beside the command, and Codex may omit it.
 func (p *Policy) markReason(params rpc.Value, at leaveReason) Decision {
 	from := params.Get("reason")
 	text := leavesMark + at.reason
@@ -90,21 +90,21 @@ func (p *Policy) markReason(params rpc.Value, at leaveReason) Decision {
 	}}}
 }
 
-// unverifiedReason is why nothing runs in a thread that is not verified. A running turn goes on when the
-// policy changes, or when Codex reports settings that the policy does not allow.
+// unverifiedReason is the reason why nothing runs in an unverified thread. A running turn continues
+// when the policy changes, or when Codex reports forbidden settings.
 const unverifiedReason = "the bridge does not know what is allowed in this thread: its settings are not verified, or the policy no longer allows them"
 
-// unverified reports whether a tool call is made in a thread that is not verified.
+// isUnverified reports whether a tool call comes from an unverified thread.
 func (st State) isUnverified() bool { return st.Thread == nil && !st.CodexInternal }
 
-// unverifiedCall is the refusal of a tool call, or of a question, in a thread that is not verified.
+// refuseUnverified refuses a tool call or a request of an unverified thread.
 func (p *Policy) refuseUnverified(method string) Decision {
 	return Decision{Verdict: Deny, Answer: declineResult(method, unverifiedReason), Err: NewRefusalError(rpc.CodeNotVerified, Refusal{
 		Method: method, Rule: ruleMode, Reason: unverifiedReason, Origin: p.originOrDefault(ruleMode), Hint: "open the thread again",
 	})}
 }
 
-// IsApproval reports whether Codex does something when the answer to its question is yes.
+// IsApproval reports whether Codex acts after a positive response to its request.
 func IsApproval(method string, params rpc.Value) bool {
 	switch method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
@@ -118,16 +118,16 @@ func IsApproval(method string, params rpc.Value) bool {
 	return false
 }
 
-// ServerRequest is a request of Codex's that the client has heard.
+// ServerRequest is a request of Codex that the client got.
 type ServerRequest struct {
 	Method string
 	Params rpc.Value
 }
 
-// DecideRequest judges a request of Codex's before the client hears it: unknown ones,
-// what a rule denies, and what would leave the sandbox. A rule's consent is given
-// only where an accept can't let the command out, or where a person may be asked for
-// that and the rule says escalated. Denied, Answer or Err is what Codex gets.
+// DecideRequest checks a request of Codex before the client gets it. It denies unknown requests,
+// requests that a rule denies, and actions that leave the sandbox under escalation = "deny". A rule
+// accepts only if the action then stays in the sandbox, or if policy.escalation is "ask" and the
+// rule has escalated = true. Under Deny, Codex gets Answer, or Err if Answer is nil.
 func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decision {
 	if p.mode == config.Off {
 		return Decision{Verdict: Pass}

@@ -4,87 +4,86 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// State is what the world looks like when a message is decided.
+// State has the facts that a decision depends on. All paths are canonical unless noted.
 type State struct {
-	// Start is the canonical folder the bridge was started in: codex's own, the
-	// workspace of a thread that names none, the base of relative paths.
+	// StartFolder is the folder in which the bridge and Codex were started. It is the default
+	// workspace and the base of relative paths.
 	StartFolder string
-	// Home is the user's home, canonical; "" unknown.
+	// Home is the user's home folder; "" if unknown.
 	Home string
 	// Temps are the temporary folders that Codex lets commands write: /tmp and $TMPDIR.
 	Temps []TempFolder
-	// CodexHome is codex's own folder (CODEX_HOME), canonical; "" unknown. Its
-	// configuration, rules and credentials lie there.
+	// CodexHome is CODEX_HOME, with Codex's configuration, rules and credentials; "" if unknown.
 	CodexHome string
-	// Kept are the canonical places of what the policy itself rests on: the user's
-	// configuration file and the state folder.
+	// Sensitive are paths that commands must never write, such as the user's configuration file and
+	// the state folder.
 	Sensitive []string
-	// Programs are the canonical paths of programs that run outside of the sandbox, such as the
-	// bridge's own, and of the folders of PATH, in which Codex looks for programs.
+	// Programs are programs that run outside the sandbox, such as the bridge itself, and folders of
+	// PATH.
 	Programs []string
-	// Links are canonical paths of links through which PATH or the configuration names such a
-	// program, or $TMPDIR a folder.
+	// Links are links by which PATH or the configuration names such a program, or $TMPDIR a folder.
 	Links []string
-	// Hidden are canonical folders that commands must not read: that of the hooks' socket, with its
-	// token.
+	// Hidden are folders that commands must not read, such as the folder of the hooks' socket and
+	// its token.
 	Hidden []string
-	// Writable are the canonical folders that commands of any thread can write, or could since the bridge
-	// was started.
+	// Writable are folders that commands of any thread can write, or could since the bridge
+	// started.
 	Writable []string
-	// Consented reports that a person has agreed to the message, where policy.methods wants one asked.
+	// Consented reports that a person consented to the message, as policy.methods requires.
 	Consented bool
-	// Workspaces are the canonical workspaces of all verified threads.
+	// Workspaces are the workspaces of all verified threads.
 	Workspaces []string
-	// Thread is the verified thread that the message speaks of; nil when there is
-	// none. A change of policy makes every thread unverified.
+	// Thread is the verified thread of the message; nil if there is none. A new policy makes every
+	// thread unverified.
 	Thread *Thread
-	// CodexInternal reports that a tool call without a verified thread is work of Codex's own.
+	// CodexInternal reports that a tool call without a verified thread is Codex's internal work.
 	CodexInternal bool
-	// Forgotten reports that the client has opened the thread in which Codex asks, or the one whose subagent asks,
-	// and that it may take no turn any more.
+	// ThreadRevoked reports that the client opened the thread of a request of Codex, or its parent
+	// thread, and that the thread may not take turns any more.
 	ThreadRevoked bool
-	// Defaults is what codex's own configuration gives for fields left out; nil =
-	// unknown. Only thread/start insists on it; resume and fork use it when it is
-	// there.
+	// Defaults are the values of Codex's configuration for omitted fields; nil if unknown. Only
+	// thread/start requires them.
 	Defaults *Defaults
-	// Stands is the canonical folder that the thread of a resume or fork stands in,
-	// as codex says; "" unknown.
+	// ThreadFolder is the folder that Codex reports for the thread of a resume or fork; "" if
+	// unknown.
 	ThreadFolder string
-	// Opened is the canonical folder in which the thread of a resume or fork was opened. It is "" unless a turn has
-	// moved the thread since, and Codex has not loaded it.
+	// OpenedIn is the folder in which the thread of a resume or fork was opened. It is "" unless a
+	// turn has moved the thread and Codex has not loaded it.
 	OpenedIn string
-	// Loaded is the permissions profile with which Codex has loaded the thread of a resume: empty if Codex has loaded the
-	// thread with another profile than a known one; nil if it has not loaded it (NotLoaded), or was not asked yet.
+	// LoadedProfile is the permissions profile of a thread that Codex has loaded, for a resume. It
+	// is empty if that profile is unknown, and nil if Codex has not loaded the thread (NotLoaded)
+	// or was not asked yet.
 	LoadedProfile *Profile
 	NotLoaded     bool
-	// Unsubscribed reports that the client has sent thread/unsubscribe since, so that Codex may load the thread anew.
+	// Unsubscribed reports that the client has sent thread/unsubscribe, so that Codex may load the
+	// thread again.
 	Unsubscribed bool
-	// Stored is the sandbox of the thread's last turn, of a resume or fork; nil: not
-	// asked for yet.
+	// StoredSandbox is the sandbox of the last turn of a thread, for a resume or fork; nil if Codex
+	// was not asked yet.
 	StoredSandbox *SandboxSettings
-	// Nowhere: codex knows no such thread, and will say so to a resume or fork.
+	// UnknownThread reports that Codex does not know the thread, so that a resume or fork will
+	// fail.
 	UnknownThread bool
 	Paths         Paths
-	// Files are the paths that the item in question changes, as Codex has said; empty
-	// unknown.
+	// Files are the paths of the patch in question, as Codex sent them; empty if unknown.
 	Files []string
-	// Escalation is what the model's own call says of the command in question.
+	// Escalation says whether the model's call requests to leave the sandbox.
 	Escalation rules.Escalation
-	// Requested reports that this call surely asks to run outside of the sandbox.
+	// EscalationRequested reports that exactly this call requests to run outside the sandbox.
 	EscalationRequested bool
-	// Agent is what an agent gets that the tool call in question starts; nil: unknown.
+	// Agent has the settings of the agent that the tool call starts; nil if unknown.
 	Agent *AgentSettings
 	// Unpinned reports that Codex was started without Policy.PinArgs.
 	Unpinned bool
-	// With are the policies that judge the message together, from the second round of Together on.
+	// Policies are the policies that decide together, from the second round of DecideTogether on.
 	Policies []*Policy
-	// Repositories may be nil: then a folder has no roots.
+	// Repositories may be nil; then a folder has no roots.
 	Repositories Repositories
-	// PolicyFiles may be nil: then no file of a workspace governs its threads.
+	// PolicyFiles may be nil; then no workspace policy file applies.
 	PolicyFiles PolicyFiles
 }
 
-// DefaultRoots returns the canonical writable roots of Codex's configuration; nil if that is not known.
+// DefaultRoots returns the canonical writable roots of Codex's configuration; nil if unknown.
 func (st State) DefaultRoots() (roots []string) {
 	if st.Defaults == nil {
 		return nil

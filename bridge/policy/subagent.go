@@ -6,28 +6,27 @@ import (
 	"codex-bridge/rpc"
 )
 
-// AgentSettings is what an agent that the model starts or resumes gets beside the call's own
-// arguments: from roles, from Codex's configuration, or from its own last turn.
+// AgentSettings has the models and efforts that a subagent gets besides the call's arguments: from
+// roles, from Codex's configuration, or from its own last turn.
 type AgentSettings struct {
 	Models, Efforts []string
 	UnknownReason   string // why they can't be told; "" they are known
 }
 
-// SpawnsAgent and ResumesAgent report whether a call of that name starts an agent. A hook
-// names the tool with its namespace in front, which the user's configuration may change
-// (measured).
+// SpawnsAgent reports whether a tool call of that name starts an agent. Measured with Codex 0.169:
+// a hook gets the name with a namespace in front, which the user's configuration may change.
 func SpawnsAgent(name string) bool { return hasToolName(name, "spawn_agent") }
 
-// ResumesAgent is described at SpawnsAgent.
+// ResumesAgent reports whether a tool call of that name resumes an agent.
 func ResumesAgent(name string) bool { return hasToolName(name, "resume_agent") }
 
 func hasToolName(name, tool string) bool {
 	return strings.HasSuffix(name, tool) && !strings.HasPrefix(name, "mcp__")
 }
 
-// modelRefused checks the model that makes the call. The model of a thread is checked when the
-// thread is opened and in each turn; work of Codex's own has models of its own. Measured: the
-// agent that writes memories has neither the model of a thread nor that of the configuration.
+// checkCallerModel checks the model that makes a call. A thread's model is checked at its opening
+// and in each turn, but internal work of Codex has other models. Measured with Codex 0.169: the
+// agent that writes memories uses neither the thread's model nor the configuration's.
 func (p *Policy) checkCallerModel(t ToolCall) *rpc.Error {
 	if t.Model == "" || p.models == nil || p.AllowsModel(t.Model) {
 		return nil
@@ -41,8 +40,8 @@ func (p *Policy) checkCallerModel(t ToolCall) *rpc.Error {
 // LimitsAgents reports whether DecideTool needs State.Agent.
 func (p *Policy) LimitsAgents() bool { return p.models != nil || p.efforts != nil }
 
-// agentRefused checks the model and the effort of an agent that the call starts; nil: they are
-// allowed. Sandbox, approvals and hooks are those of the turn, whatever a role says (measured).
+// checkSubagent checks the model and the effort of an agent that the call starts. Measured with
+// Codex 0.169: the agent has the turn's sandbox, approvals and hooks, regardless of its role.
 func (p *Policy) checkSubagent(t ToolCall, st State) *rpc.Error {
 	spawns := SpawnsAgent(t.Name)
 	if !spawns && !ResumesAgent(t.Name) || !p.LimitsAgents() {
@@ -75,7 +74,7 @@ func (p *Policy) checkSubagent(t ToolCall, st State) *rpc.Error {
 		}
 	}
 	if p.efforts != nil && len(models) > 0 && len(efforts) == 0 {
-		// Measured: a model that is named brings an effort of its own.
+		// Measured with Codex 0.169: a named model brings its own effort.
 		return refuse("tool_input.reasoning_effort", ruleEfforts, "a model is named and no effort, which would be the model's own", "name one of "+p.effortList())
 	}
 	return nil

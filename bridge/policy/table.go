@@ -2,39 +2,36 @@ package policy
 
 import "strings"
 
-// rule judges some fields of params. The fields of a rule belong together: it
-// reads and rewrites all of them.
+// rule checks and rewrites fields of params. Fields of one rule depend on each other.
 type rule struct {
 	fields []string
 	apply  func(c *decider, fields []string)
 }
 
-// method is one row: what its params may carry.
+// methodSpec says which params a method may have.
 type methodSpec struct {
-	// opens: it opens a thread, and its answer echoes the policy.
+	// opensThread: the method opens a thread, and its response echoes the settings.
 	opensThread bool
-	// starts: it is thread/start, for which left-out fields come from codex's
-	// configuration and not from the thread's past.
+	// startsThread: the method is thread/start, so that omitted fields come from Codex's
+	// configuration and not from a stored thread.
 	startsThread bool
-	// free: it speaks of no thread.
+	// noThread: the method names no thread.
 	noThread bool
-	// configured: model and effort, left out, come from codex's configuration
-	// too. Measured: so they do for a fork; a resume brings the thread's back.
+	// usesDefaults: an omitted model or effort comes from Codex's configuration. Measured with
+	// Codex 0.169: so it does for a fork, but a resume restores the thread's.
 	usesDefaults bool
 	rules        []rule
-	// plain are the members that the policy has no word about.
+	// unchecked are members that no rule limits.
 	unchecked []string
-	// known are the fields of the rules and the plain ones. What is not among them is
-	// a field that nobody has judged.
+	// known are the fields of the rules and the unchecked ones. Others are removed as unknown.
 	known map[string]bool
 }
 
 func fields(names ...string) []string { return names }
 
-// methodTable is the whole of what is judged. The order of the rules matters:
-// the workspace is known before trust and the sandbox are decided, trust before
-// what codex's defaults are, the sandbox before the
-// overlay, the overlay before the default of the model.
+// methodTable returns the methods whose fields the package checks. The order of the rules matters:
+// the workspace before trust and sandbox, trust before Codex's defaults, the sandbox before the
+// overlay, and the overlay before the model.
 func methodTable() map[string]*methodSpec {
 	approval := rule{fields("approvalPolicy"), (*decider).decideApproval}
 	reviewer := rule{fields("approvalsReviewer"), (*decider).decideReviewer}
@@ -60,8 +57,8 @@ func methodTable() map[string]*methodSpec {
 	search := rule{fields("roots"), (*decider).decideSearchRoots}
 	readCwd := rule{fields("cwd"), (*decider).decideReadCwd}
 	readCwds := rule{fields("cwds"), (*decider).decideReadCwds}
-	// What else the requests have that open a thread, and those that bring input.
-	// persistExtendedHistory is gone from the schema; codex takes it, clients send it.
+	// These are the other fields of requests that open a thread, and of those with input. Codex's
+	// schema lacks persistExtendedHistory, but Codex reads it and clients send it.
 	opening := fields(
 		"baseInstructions", "developerInstructions", "modelProvider", "personality", "serviceTier", "persistExtendedHistory",
 	)
@@ -70,11 +67,11 @@ func methodTable() map[string]*methodSpec {
 	)
 
 	table := map[string]*methodSpec{
-		// The bridge's own capability is taken out elsewhere.
+		// Package hello removes the bridge's own capability.
 		"initialize": {noThread: true, rules: []rule{{fields("capabilities"), (*decider).checkCapabilities}}, unchecked: fields("clientInfo")},
 		"account/login/start": {noThread: true, rules: []rule{{fields("type"), (*decider).checkLogin}}, unchecked: fields(
 			"apiKey", "accessToken", "appBrand", "chatgptAccountId", "chatgptPlanType", "codexStreamlinedLogin", "useHostedLoginSuccessPage",
-			// Of the kinds that are refused.
+			// These belong to refused kinds of login.
 			"accessKeyId", "region", "secretAccessKey", "sessionToken",
 		)},
 		"command/exec": {noThread: true, rules: []rule{
@@ -179,7 +176,7 @@ func methodTable() map[string]*methodSpec {
 	return table
 }
 
-// policedNames are the fields of all methods, folded.
+// checkedNames maps the folded names of all checked fields to the names.
 func checkedNames(table map[string]*methodSpec) map[string]string {
 	names := make(map[string]string)
 	for _, m := range table {
@@ -192,8 +189,8 @@ func checkedNames(table map[string]*methodSpec) map[string]string {
 	return names
 }
 
-// fold makes the spellings of a name equal that a later codex might take for
-// it: case, separators, quotes and white space don't count.
+// foldName returns the same text for names that a later Codex might read as one: it removes case,
+// separators, quotes and white space.
 func foldName(name string) string {
 	plain := true
 	for i := 0; i < len(name) && plain; i++ {

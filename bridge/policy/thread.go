@@ -10,7 +10,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// ParseThreadSettings returns the settings of a thread, in the form of thread/settings/updated, as a Thread that has nothing else.
+// ParseThreadSettings returns a Thread with only the settings of a thread/settings/updated.
 func ParseThreadSettings(settings rpc.Value) *Thread {
 	return threadSettings(settings, settings.Get("sandboxPolicy"))
 }
@@ -25,7 +25,7 @@ func threadSettings(settings, sandbox rpc.Value) *Thread {
 	}
 }
 
-// Update gives a thread the settings that Codex now says are in force, in the form of thread/settings/updated.
+// Update sets the settings of a thread from a thread/settings/updated.
 func (t *Thread) Update(settings rpc.Value) {
 	now := ParseThreadSettings(settings)
 	if now.Cwd == "" {
@@ -36,7 +36,7 @@ func (t *Thread) Update(settings rpc.Value) {
 	t.LacksProfile = LacksProfile(t.Profile, settings)
 }
 
-// ParseSandbox returns the members of a sandbox or sandboxPolicy as Codex echoes it.
+// ParseSandbox returns the members of a sandbox or sandboxPolicy that Codex echoed.
 func ParseSandbox(sandbox rpc.Value) SandboxSettings {
 	stored := SandboxSettings{Mode: SandboxMode(sandbox)}
 	stored.Network, _ = sandbox.Get("networkAccess").Bool()
@@ -45,7 +45,7 @@ func ParseSandbox(sandbox rpc.Value) SandboxSettings {
 	return stored
 }
 
-// stored returns the sandbox that is in force for a thread.
+// sandboxSettings returns the thread's current sandbox.
 func (t *Thread) sandboxSettings() SandboxSettings {
 	return SandboxSettings{t.Sandbox, t.Network, t.NoTmpdir, t.NoSlashTmp}
 }
@@ -57,10 +57,11 @@ func (s SandboxSettings) Intersect(t SandboxSettings) SandboxSettings {
 	return SandboxSettings{min(a, b).String(), s.Network && t.Network, s.NoTmpdir || t.NoTmpdir, s.NoSlashTmp || t.NoSlashTmp}
 }
 
-// IsLooser reports whether a thread may do anything that another one, than, may not. It may
-//   - with another sandbox or another cwd, unless its sandbox is read-only without network,
-//   - with approvals that ask less, and
-//   - with a reviewer other than the user, unless both have the same one.
+// IsLooser reports whether the thread one may do something that the thread than may not:
+//
+//   - its sandbox or cwd differs, unless its sandbox is read-only without network;
+//   - its approval policy asks less;
+//   - its reviewer is a model, unless both have the same one.
 func IsLooser(than, one *Thread) bool {
 	narrowest := one.SandboxSummary == readOnly.String() || one.SandboxSummary == readOnly.String()+`, profile "`+builtinProfiles[readOnly]+`"`
 	// Under workspace-write the cwd is writable, and the sandbox does not list it.
@@ -79,66 +80,65 @@ func IsLooser(than, one *Thread) bool {
 		one.Reviewer != "user" && normalizeReviewer(one.Reviewer) != normalizeReviewer(than.Reviewer)
 }
 
-// SameSettings reports whether two threads have the same sandbox, cwd, approvals and reviewer.
+// SameSettings reports whether two threads have the same sandbox, cwd, approval policy and
+// reviewer.
 func SameSettings(a, b *Thread) bool {
 	return a.SandboxSummary == b.SandboxSummary && a.Cwd == b.Cwd && bytes.Equal(a.Approval, b.Approval) && normalizeReviewer(a.Reviewer) == normalizeReviewer(b.Reviewer)
 }
 
-// Thread is a thread whose echoed policy was verified.
+// Thread is a verified thread.
 type Thread struct {
 	ID string
-	// Workspace is the canonical cwd that thread/start gave it. It stays when a
-	// turn moves the cwd.
+	// Workspace is the canonical cwd in which the thread was opened. Turns do not change it.
 	Workspace string
-	// Cwd is the folder that Codex last said the thread works in; "" unknown.
+	// Cwd is the last cwd that Codex reported; "" if unknown.
 	Cwd string
-	// Sandbox is the mode that Codex last said is in force; "" unknown. A resume
-	// or fork that leaves it out gets no more than this where codex's own default
-	// is not allowed.
+	// Sandbox is the last mode that Codex reported; "" if unknown. A resume or fork without a
+	// sandbox gets at most this mode if Codex's default is forbidden.
 	Sandbox string
-	// Network, NoTmpdir and NoSlashTmp are those of that sandbox; see Stored.
+	// Network, NoTmpdir and NoSlashTmp belong to that sandbox; see SandboxSettings.
 	Network, NoTmpdir, NoSlashTmp bool
-	// Reach is what that sandbox allows, by Reach; "" unknown.
+	// SandboxSummary describes that sandbox, by SummarizeSandbox; "" if unknown.
 	SandboxSummary string
-	// Approval is the approvalPolicy that Codex last said is in force; nil unknown.
+	// Approval is the last approvalPolicy that Codex reported; nil if unknown.
 	Approval json.RawMessage
-	// Reviewer is the approvalsReviewer that Codex last said is in force; "" unknown.
+	// Reviewer is the last approvalsReviewer that Codex reported; "" if unknown.
 	Reviewer string
-	// Gated: the approval policy that the client is shown is untrusted; Codex's is
-	// on-request, and the bridge asks in its place.
+	// Gated reports that the client sees untrusted, Codex has on-request, and the bridge asks in
+	// its place.
 	Gated bool
-	// Reruns: an approval policy was in force since the thread was opened here under
-	// which an accept may let a command out. A turn may still run under it.
+	// RerunsOutside reports that the thread had an approval policy since its opening under which
+	// Codex may run an accepted command again outside the sandbox. A turn may still run under it.
 	RerunsOutside bool
-	// Rollout is codex's own file of the thread; "" unknown.
+	// Rollout is Codex's file of the thread; "" if unknown.
 	Rollout string
-	// Project is the folder whose own configuration, and that of the folders above it,
-	// codex may have loaded for the thread; "" none.
+	// Project is the folder whose project configuration Codex may have loaded, with that of folders
+	// above it; "" if none.
 	Project string
 	// Projects are the values of Project of all threads since the bridge started.
 	Projects []string
-	// Varied: the sandbox, the cwd, the approvals or the reviewer have changed since Codex has loaded the thread.
+	// SettingsChanged reports that sandbox, cwd, approval policy or reviewer changed since Codex
+	// loaded the thread.
 	SettingsChanged bool
-	// Fence is the permissions profile that the thread's overlay defines.
+	// Profile is the permissions profile of the thread's overlay.
 	Profile Profile
-	// Roots are the writable roots that a turn or Codex's configuration has named, as Codex echoes them.
+	// Roots are the echoed writable roots from a turn or Codex's configuration.
 	Roots []string
-	// Writable are the folders that its commands can write, or could since Codex has loaded it.
+	// Writable are folders that its commands can write, or could since Codex loaded it.
 	Writable []string
-	// LacksProfile: the thread has workspace-write without that profile.
+	// LacksProfile reports that the thread has workspace-write without its profile.
 	LacksProfile bool
 }
 
-// SandboxSettings is what Codex has written down of a thread. Sandbox is a mode, "" if there is
-// none.
+// SandboxSettings are the members of a sandbox. Mode is "" if unknown.
 type SandboxSettings struct {
 	Mode                 string
 	Network              bool
 	NoTmpdir, NoSlashTmp bool // the temporary folders are not writable
 }
 
-// WritableFolders returns the folders that Codex's last settings of the thread let its commands write, but for the
-// temporary ones.
+// WritableFolders returns the folders that the thread's settings make writable, without temporary
+// folders.
 func (t *Thread) WritableFolders() []string {
 	if t.Sandbox != workspaceWrite.String() {
 		return nil
@@ -146,7 +146,7 @@ func (t *Thread) WritableFolders() []string {
 	return slices.Concat([]string{t.Workspace}, t.Roots, t.Profile.Roots)
 }
 
-// NewThread returns the thread of an answer that Verify found right.
+// NewThread returns the thread of a response that Verify accepted.
 func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) {
 	id, _ := result.Get("thread").Get("id").Text()
 	text, _ := result.Get("cwd").Text()
@@ -156,7 +156,7 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 		return nil, fmt.Errorf("the answer has no thread.id, or no cwd that can be judged")
 	}
 	if sent != nil && sent.CwdWithin != "" {
-		// A turn had moved the cwd of a thread that was known before.
+		// A turn had moved the cwd of a known thread.
 		folder = sent.CwdWithin
 	}
 	rollout, _ := result.Get("thread").Get("path").Text()
@@ -170,8 +170,8 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 	return thread, nil
 }
 
-// SummarizeSandbox describes what an echoed sandbox or sandboxPolicy allows, in one line; "" unknown.
-// Two sandboxes that differ in a member that Codex 0.169 has differ here.
+// SummarizeSandbox describes the rights of an echoed sandbox or sandboxPolicy in one line; "" if
+// unknown. Two sandboxes that differ in a member of Codex 0.169 have different summaries.
 func SummarizeSandbox(sandbox, profile rpc.Value) string {
 	if sandbox.Kind() != rpc.Object {
 		return ""
@@ -196,7 +196,7 @@ func SummarizeSandbox(sandbox, profile rpc.Value) string {
 	return strings.Join(append([]string{kind}, parts...), ", ")
 }
 
-// WritableRoots are the writable roots of an echoed sandbox or sandboxPolicy.
+// WritableRoots returns the writable roots of an echoed sandbox or sandboxPolicy.
 func WritableRoots(sandbox rpc.Value) []string {
 	var roots []string
 	for root := range sandbox.Get("writableRoots").Elements() {
@@ -207,20 +207,20 @@ func WritableRoots(sandbox rpc.Value) []string {
 	return roots
 }
 
-// SandboxMode is the mode of an echoed sandbox or sandboxPolicy: what
-// Thread.Sandbox holds.
+// SandboxMode returns the mode of an echoed sandbox or sandboxPolicy.
 func SandboxMode(sandbox rpc.Value) string {
 	e := verifier{sandbox: sandbox}
 	return e.level().String()
 }
 
-// unfenced tells whether a thread that has the profile runs without it.
+// lacksProfile reports whether a thread has workspace-write without the profile of its overlay.
 func lacksProfile(fence Profile, sandbox, profile rpc.Value) bool {
 	_, ok := parseProfileName(textOf(profile.Get("id")))
 	return fence.Defined && !ok && SandboxMode(sandbox) == workspaceWrite.String()
 }
 
-// LacksProfile tells whether a thread that has the profile runs without it, by its settings.
+// LacksProfile reports whether settings, in the form of thread/settings/updated, have
+// workspace-write without the profile of the thread's overlay.
 func LacksProfile(fence Profile, settings rpc.Value) bool {
 	return lacksProfile(fence, settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile"))
 }

@@ -6,7 +6,7 @@ import (
 
 const ruleSandbox = "policy.sandbox"
 
-// threadSandbox holds sandbox and permissions of a thread request.
+// decideThreadSandbox checks sandbox and permissions of a request that opens a thread.
 func (c *decider) decideThreadSandbox([]string) {
 	mode, profile := c.params.Get("sandbox"), c.params.Get("permissions")
 	switch {
@@ -38,7 +38,8 @@ func (c *decider) decideMode(v rpc.Value) {
 func (c *decider) decideProfileName(v rpc.Value) {
 	asked, ok := levelNamed(v, builtinProfiles[:])
 	if _, own := parseProfileName(textOf(v)); own {
-		// A client names the profile that it was told of. What it stands for is decided anew.
+		// A client may send the profile that it saw in a response. The bridge decides its meaning
+		// again.
 		c.dropField("permissions", ruleProtected, "it is the bridge's own profile, which stands for workspace-write")
 		to, rule, reason := c.allowedLevel(workspaceWrite)
 		if to == workspaceWrite {
@@ -62,7 +63,8 @@ func (c *decider) decideProfileName(v rpc.Value) {
 	}
 }
 
-// lower is the level that is left of the one asked for, and why.
+// allowedLevel returns the highest allowed level up to asked, and the rule and reason if it is
+// lower.
 func (c *decider) allowedLevel(asked level) (to level, rule, reason string) {
 	to, rule, reason = asked, ruleSandbox, ""
 	if to > c.p.maxLevel {
@@ -74,9 +76,8 @@ func (c *decider) allowedLevel(asked level) (to level, rule, reason string) {
 	return to, rule, reason
 }
 
-// workspaceForbidden tells whether workspace-write, which always lets the cwd be
-// written, would go beyond policy.writable_roots. The workspace of a thread that
-// comes back from its file is not known yet; that is left to Verify.
+// isWorkspaceForbidden reports whether the policy forbids writing the workspace, which
+// workspace-write always allows. If Codex restores the thread's folder, Verify checks it later.
 func (c *decider) isWorkspaceForbidden() bool {
 	if c.workspace == "" {
 		return c.spec.startsThread || !c.spec.opensThread || c.p.isInProtected(c.st.ThreadFolder)
@@ -112,8 +113,8 @@ func (c *decider) decideOmittedSandbox() {
 			return
 		}
 		if d.Permissions == "" && d.Sandbox == "" && c.addsDistrust() && c.trust == trustUnset {
-			// Measured: in a folder of which nothing is said the default is read-only,
-			// in one that is marked, trusted or not, workspace-write.
+			// Measured with Codex 0.169: the default is read-only in a folder without an entry, and
+			// workspace-write in a folder with one, trusted or not.
 			c.setMode(readOnly, ruleTrust, "left out, a project that is kept untrusted would get workspace-write, an unknown one read-only")
 			return
 		}
@@ -125,10 +126,9 @@ func (c *decider) decideOmittedSandbox() {
 	}
 }
 
-// sandboxComesBack: resume and fork without a sandbox. Measured: the stored one
-// comes back when it was a profile or was set by a turn; one that was set by
-// `sandbox` at the start does not, and codex's own default takes its place, even
-// danger-full-access.
+// decideResumedSandbox decides about a resume or fork without a sandbox. Measured with Codex 0.169:
+// it restores a sandbox that was a profile or that a turn set. In place of one from thread/start it
+// takes its default, even danger-full-access.
 func (c *decider) decideResumedSandbox() {
 	p := c.p
 	c.level = p.maxLevel
@@ -148,7 +148,7 @@ func (c *decider) decideResumedSandbox() {
 	}
 }
 
-// defaultHolds tells whether codex's own default would be inside policy.
+// isDefaultAllowed reports whether the policy allows Codex's default sandbox.
 func (c *decider) isDefaultAllowed() bool {
 	asked, profiled, ok := c.st.Defaults.level()
 	if !ok || c.p.maxLevel == fullAccess {
@@ -169,7 +169,7 @@ func (c *decider) setMode(to level, rule, reason string) {
 	c.setLevel(to)
 }
 
-// settle is the level that the request names.
+// setLevel stores the level that the request names.
 func (c *decider) setLevel(l level) {
 	c.level = l
 	c.sent.Sandbox = l.String()

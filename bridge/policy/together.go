@@ -9,18 +9,19 @@ import (
 	"codex-bridge/rpc"
 )
 
-// maxRounds bounds how often several policies judge one message together.
+// maxRounds bounds how often several policies decide about one message.
 const maxRounds = 8
 
-// DecideTogether decides a message that several policies have to allow. first is the decision of policies[0] alone. The other
-// policies then judge what is left of the message, and all of them again until none changes it any more. So the message
-// is what each of them passes. Policies that are not enforced have no part in this.
+// DecideTogether decides a message that several policies must allow. first is the decision of
+// policies[0]. The other policies then decide about the result, and all of them again until no
+// policy changes it. Only enforced policies take part.
 //
-// In the first round each policy judges by itself, so that a change names the policy that wants it. From the second
-// round on, State.Policies has a message define together what it defines as a whole, such as the trust in projects and the
-// permissions profile. Policies that want different values of a field have the message denied.
+// In the first round each policy decides alone, so that a change names its policy. From the second
+// round on, State.Policies lets them define values together that a message has as a whole, such as
+// project trust and the permissions profile. The message is denied if policies require different
+// values of a field.
 //
-// decide is Policy.Decide with what it turns out to need; with is for State.Policies.
+// decide calls Policy.Decide with State.Policies = with, and gets the facts that Decide needs.
 func DecideTogether(policies []*Policy, first Decision, decide func(p *Policy, m *rpc.Message, with []*Policy) Decision) Decision {
 	enforced := slices.DeleteFunc(slices.Clone(policies), func(p *Policy) bool { return p.mode != config.Enforce })
 	if first.Verdict == Deny || len(enforced) < 2 || enforced[0] != policies[0] {
@@ -53,8 +54,8 @@ func DecideTogether(policies []*Policy, first Decision, decide func(p *Policy, m
 	return Decision{Verdict: Deny, Err: contradictionError(m.Method, last)}
 }
 
-// then returns what d, and the decision e about its message m, come to. If e leaves the message as it is, alone tells
-// whether its changes count: an approval policy that the bridge keeps in Codex's place is one.
+// combine joins d with the decision e about its message m. alone reports the first round: only then
+// do changes of e count that leave the message as it is, such as a gated approval policy.
 func (d Decision) combine(m *rpc.Message, e Decision, alone bool) Decision {
 	same := bytes.Equal(d.Message, e.Message)
 	if same && !alone {
@@ -85,7 +86,7 @@ func (d Decision) combine(m *rpc.Message, e Decision, alone bool) Decision {
 	return e
 }
 
-// contradiction is the refusal of a message that policies keep changing, each what another has put there.
+// contradictionError refuses a message that policies change against each other.
 func contradictionError(method string, changes []Change) *rpc.Error {
 	one := changes[0]
 	reason := "policies that count for this thread contradict each other: " + one.Reason
@@ -104,9 +105,9 @@ func contradictionError(method string, changes []Change) *rpc.Error {
 	})
 }
 
-// tightened returns p with what a message defines as a whole, and what the bridge puts there for fields that are left
-// out, as strict as in each of the policies with. Lists that have nothing in common stay those of p, and Together denies
-// what they are about.
+// strictest returns p with the strictest values of the policies in with, for parts that the bridge
+// defines as a whole and for omitted fields. Lists without a common value stay those of p;
+// DecideTogether then denies the message.
 func (p *Policy) strictest(with []*Policy) *Policy {
 	if len(with) == 0 {
 		return p
@@ -138,7 +139,7 @@ func (p *Policy) strictest(with []*Policy) *Policy {
 		}
 		t.addProtected(q.protected)
 	}
-	// All policies put the same value, the first of a list, in place of a forbidden one.
+	// All policies must replace a forbidden value by the same one, the first of the list.
 	t.approvals, t.reviewers = sortByOrder(with[0].approvals, t.approvals), sortByOrder(with[0].reviewers, t.reviewers)
 	for _, q := range with {
 		if q.efforts != nil {
@@ -150,12 +151,12 @@ func (p *Policy) strictest(with []*Policy) *Policy {
 	return &t
 }
 
-// letsWrite reports whether the policy, or one that judges the message beside it, lets some thread write.
+// letsWrite reports whether the policy, or one that decides with it, lets some thread write.
 func (p *Policy) letsWrite() bool {
 	return p.maxLevel != readOnly || slices.ContainsFunc(p.joint, func(q *Policy) bool { return q.maxLevel != readOnly })
 }
 
-// common returns the values of own that are in other, too; own if there are none.
+// intersection returns the values of own that are in other; own if there are none.
 func intersection(own, other []string) []string {
 	both := slices.DeleteFunc(slices.Clone(own), func(one string) bool { return !slices.Contains(other, one) })
 	if len(both) == 0 {
@@ -164,7 +165,7 @@ func intersection(own, other []string) []string {
 	return both
 }
 
-// inOrderOf returns values in the order that they have in another list; those that are not in it come last.
+// sortByOrder returns values in the order of another list. Values that are not in it come last.
 func sortByOrder(order, values []string) []string {
 	rank := func(value string) int {
 		if i := slices.Index(order, value); i >= 0 {
@@ -177,7 +178,7 @@ func sortByOrder(order, values []string) []string {
 	return values
 }
 
-// inBoth returns the folders that are, or are in, one of a and one of b.
+// intersectFolders returns the folders that are equal to or in one of a and one of b.
 func intersectFolders(a, b []string) (both []string) {
 	add := func(outer, inner string) {
 		if WritableBelow(outer, inner) && !slices.Contains(both, inner) {

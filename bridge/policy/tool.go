@@ -8,25 +8,26 @@ import (
 	"codex-bridge/rpc"
 )
 
-// ToolCall is a tool call that Codex is about to run, as it describes it to a hook:
-// every call, also one that nobody is asked about.
+// ToolCall is a tool call before it runs, as Codex describes it to a hook. Hooks get every call,
+// also those without a question.
 type ToolCall struct {
 	ID    string    // of the call
 	Name  string    // Bash, apply_patch, mcp__SERVER__TOOL, a dynamic tool's own
 	Input rpc.Value // {"command": …} for Bash and apply_patch
 	Cwd   string
 	Model string // that makes the call; "" unknown
-	// Shell is the shell that runs a command, "bash", "zsh" or "sh"; "" unknown. Flags are
-	// its flags where the call gives them. A hook is not told them: the model's call says.
+	// Shell is the shell of a command, "bash", "zsh" or "sh"; "" if unknown. Flags are its flags.
+	// Both come from the model's call, because the hook does not get them.
 	Shell, Flags string
 }
 
-// DecideTool holds a tool call to the rules and to policy.escalation: Deny, or Pass
-// with or without Decision.Ask. What the rules want asked is denied where nobody is.
+// DecideTool applies the rules and policy.escalation to a tool call. The verdict is Deny, or Pass
+// with or without Decision.Ask. A call that a rule wants to ask about is denied if no person can be
+// asked.
 //
-// Whether the command will leave the sandbox a hook does not tell (measured). A call
-// that does is asked about, and the rules for those are held to then; here counts
-// what the thread's sandbox is.
+// Measured with Codex 0.169: a hook does not get whether the command will leave the sandbox. Codex
+// asks about a call that does, and DecideRequest then applies the rules with escalated. Here the
+// thread's sandbox counts.
 func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 	const method = "hook/preToolUse"
 	var d Decision
@@ -68,9 +69,9 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 	return d
 }
 
-// toolLeaves is why a call leaves the sandbox that must not: where the policy forbids
-// it to all, which spares the person a question and tells the model why (of a question
-// that is declined it hears no reason: measured), and where Codex would not ask. line is what lineLeaves says.
+// toolLeaveReason returns why a call must be denied because it leaves the sandbox. The policy may
+// forbid that; a denial here avoids a question and gives the model the reason, which it does not
+// get after a declined question. Or Codex would not ask. line is the result of lineLeaveReason.
 func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveReason {
 	text, _ := t.Input.Get("command").Text()
 	if line.leaves() && (!p.asksEscalation || !p.canAsk(st.Thread)) {
@@ -96,8 +97,7 @@ func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveRe
 	return leaveReason{}
 }
 
-// asks tells whether a person can be asked about any call: Codex does by itself, or the
-// bridge in its place.
+// canAsk reports whether a person can be asked about any call, by Codex or by the bridge.
 func (p *Policy) canAsk(t *Thread) bool {
 	return t != nil && (string(t.Approval) == `"untrusted"` || p.gate && string(t.Approval) != `"never"`)
 }

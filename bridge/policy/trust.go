@@ -13,7 +13,7 @@ import (
 
 const ruleTrust = "policy.project_trust"
 
-// The values of policy.project_trust.
+// These are the values of policy.project_trust.
 const (
 	trustNever = "never"
 	trustUser  = "user"
@@ -23,15 +23,14 @@ const (
 // trustValues are these values, the loosest first.
 var trustValues = []string{trustCodex, trustUser, trustNever}
 
-// ProjectTrust is the value of policy.project_trust.
+// ProjectTrust returns the value of policy.project_trust.
 func (p *Policy) ProjectTrust() string { return p.trust }
 
-// Repositories finds out what Codex takes for the project of a folder.
+// Repositories finds the project of a folder as Codex does.
 type Repositories interface {
-	// Roots are the folders beside folder itself whose trust Codex extends to it:
-	// the root of its repository, and the root of the main worktree where that is
-	// another. What only claims to belong to a repository has no roots. folder is
-	// canonical, and so are they.
+	// Roots returns the folders whose trust Codex also applies to folder: the root of its
+	// repository, and the root of the main worktree if that differs. A folder that only claims to
+	// belong to a repository has no roots. All paths are canonical.
 	Roots(folder string) ([]string, error)
 }
 
@@ -44,17 +43,16 @@ func (p *Policy) compileTrust(cfg config.Policy) error {
 	return fmt.Errorf("policy.project_trust: %q is not never, user or codex", cfg.ProjectTrust)
 }
 
-// projectTrust keeps codex from trusting the folder that a thread is opened in.
+// decideTrust prevents Codex from trusting the folder in which a thread opens.
 //
-// Measured: thread/start with a cwd and more than read-only writes the folder's
-// repository down as trusted and loads its .codex at once, servers included;
-// resume and fork trust nothing anew, but load what is trusted. Codex looks for
-// the folder itself, for each folder that has a .codex, for the root of the
-// repository and for that of its main worktree, in this order, in canonical
-// spelling; the first entry counts, and one in the overlay wins over the user's
-// own and over -c. So the folder and all that lie above it are named: whatever
-// the root is, now or a moment later, it is among them, and the folder's own
-// entry already settles that there is nothing left for codex to write down.
+// Measured with Codex 0.169: thread/start with a cwd and more than read-only stores the repository
+// as trusted and loads its .codex at once, with servers. Resume and fork store no trust, but load
+// trusted projects. Codex looks for entries of the folder, of each folder with a .codex, of the
+// repository's root and of the main worktree's root, in this order and in canonical spelling. The
+// first entry counts, and the overlay wins over the user's file and over -c.
+//
+// So the overlay has entries for the folder and all folders above it. One of them is the root, even
+// if that changes a moment later, and with the folder's own entry Codex stores nothing.
 func (c *decider) decideTrust([]string) {
 	folder, ok := c.projectFolder()
 	if !ok {
@@ -68,8 +66,7 @@ func (c *decider) decideTrust([]string) {
 	if c.p.trust == trustUser && c.trust == trusted {
 		c.configCwd = folder
 	}
-	// The configuration of a project counts where the project is loaded, and only
-	// there.
+	// A project's configuration counts only if Codex loads the project.
 	d := c.st.Defaults
 	c.needsDefaults = c.needsDefaults || c.spec.startsThread && d == nil || d != nil && d.Cwd != c.configCwd
 	levels, reason := c.requiredTrust(folder)
@@ -79,8 +76,8 @@ func (c *decider) decideTrust([]string) {
 	c.required = append(c.required, requiredKey{key: projectsKey, raw: levels.json(), rule: ruleTrust, reason: reason})
 }
 
-// opened is the folder that the thread is opened in, "" when it is nowhere; false
-// when that can't be told.
+// projectFolder returns the folder in which the thread opens, or "" for an unknown thread; false if
+// it can't be determined.
 func (c *decider) projectFolder() (folder string, ok bool) {
 	_, named := c.params.Get("cwd").Text()
 	switch {
@@ -98,14 +95,14 @@ func (c *decider) projectFolder() (folder string, ok bool) {
 	return c.workspace, true
 }
 
-// trustLevels are the entries that the overlay must have.
+// requiredTrust returns the entries that the overlay must have.
 func (c *decider) requiredTrust(folder string) (levels trustTable, reason string) {
 	projects := c.projects()
 	if c.p.trust == trustUser && c.trust == trusted {
 		reason = "the user's own configuration trusts the project"
 		if c.spec.startsThread && !projects.Own[trustKey(folder)] {
-			// Measured: in a subfolder of a linked worktree that is trusted itself,
-			// codex would still write the main one down.
+			// Measured with Codex 0.169: in a subfolder of a linked worktree that is itself
+			// trusted, Codex would still store the main worktree as trusted.
 			levels.add(folder, trusted)
 			reason += "; said of this folder, so that nothing is left for codex to write down"
 		}
@@ -119,7 +116,7 @@ func (c *decider) requiredTrust(folder string) (levels trustTable, reason string
 	}
 	if c.p.trust == trustNever {
 		for _, key := range projects.trustedKeys() {
-			// A thread can be moved, and a forked one stand elsewhere by now.
+			// A thread can move, and a fork may be in another folder.
 			levels.add(key, untrusted)
 		}
 	}
@@ -132,7 +129,7 @@ func (c *decider) requiredTrust(folder string) (levels trustTable, reason string
 	return levels, reason
 }
 
-// untrustUpwards names folder and every folder above it.
+// addUntrusted adds folder and every folder above it.
 func (c *decider) addUntrusted(levels *trustTable, folder string) {
 	const most = 256
 	for n := 0; ; n++ {
@@ -149,9 +146,8 @@ func (c *decider) addUntrusted(levels *trustTable, folder string) {
 	}
 }
 
-// ownTrust is what the user's own configuration says of folder: trusted where it
-// trusts the folder, its repository or its main worktree and distrusts none of
-// them.
+// userTrust returns the trust that the user's own configuration gives folder: trusted if it trusts
+// the folder, its repository or its main worktree, and distrusts none of them.
 func (c *decider) userTrust(folder string) trustLevel {
 	projects := c.projects()
 	if folder == "" || len(projects.Own) == 0 {
@@ -186,11 +182,11 @@ func (c *decider) projects() Projects {
 	return c.st.Defaults.Projects
 }
 
-// distrusts tells whether our overlay is what makes codex distrust the folder:
-// not where the user's own configuration does so already.
+// addsDistrust reports whether the overlay makes Codex distrust a folder that the user's own
+// configuration does not distrust.
 func (c *decider) addsDistrust() bool { return c.untrustedFolder != "" && c.trust != untrusted }
 
-// trustLevel is what is said of a project.
+// trustLevel is the trust in a project.
 type trustLevel string
 
 const (
@@ -199,8 +195,8 @@ const (
 	untrusted  trustLevel = "untrusted"
 )
 
-// trustKey is the spelling under which codex looks for a folder. On Windows that
-// is lower case (source).
+// trustKey returns the spelling by which Codex looks up a folder. In Codex's source, that is lower
+// case on Windows.
 func trustKey(folder string) string {
 	if filepath.Separator == '\\' {
 		return strings.ToLower(folder)
@@ -208,14 +204,14 @@ func trustKey(folder string) string {
 	return folder
 }
 
-// trustTable is a `projects` table in the making. It must be nested: in a dotted
-// key the dots of a folder's name would be cut (measured).
+// trustTable builds a `projects` table. It must be nested. Measured with Codex 0.169: in a dotted
+// key it would split a folder's name at its dots.
 type trustTable struct {
 	keys   []string
 	levels []trustLevel
 }
 
-// add keeps the first level of a folder.
+// add adds an entry unless the folder has one.
 func (t *trustTable) add(folder string, level trustLevel) {
 	if key := trustKey(folder); !slices.Contains(t.keys, key) {
 		t.keys, t.levels = append(t.keys, key), append(t.levels, level)
@@ -236,7 +232,7 @@ func (t *trustTable) json() json.RawMessage {
 	return append(out, '}')
 }
 
-// TrustHint is what the user can do to have the configuration of project loaded.
+// TrustHint returns how the user can have Codex load the configuration of project.
 func (p *Policy) TrustHint(project string, st State) string {
 	if p.trust == trustNever {
 		return `policy.project_trust is "never" in the configuration of codex-bridge: no project's own configuration counts. ` +

@@ -7,7 +7,7 @@ import (
 
 const ruleNetwork = "policy.network"
 
-// turnSandbox holds sandboxPolicy and permissions of a turn or of the settings.
+// decideTurnSandbox checks sandboxPolicy and permissions of a turn or of settings.
 func (c *decider) decideTurnSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
 	if !isUnset(object) {
@@ -45,8 +45,8 @@ func (c *decider) decideTurnSandbox([]string) {
 	}
 }
 
-// namesWorkspaceWrite reports whether the turn that Codex gets has a workspace-write sandboxPolicy: the client asked
-// for it, or for more.
+// requestsWorkspaceWrite reports whether Codex will get a workspace-write sandboxPolicy, because
+// the client sent that or more.
 func (c *decider) requestsWorkspaceWrite() bool {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
 	if !isUnset(object) {
@@ -62,7 +62,7 @@ func (c *decider) requestsWorkspaceWrite() bool {
 	return ok && to == workspaceWrite && to != asked
 }
 
-// sandboxObject is a sandboxPolicy as far as it could be read.
+// sandboxPolicy has the members of a sandboxPolicy that the bridge could read.
 type sandboxPolicy struct {
 	level      level
 	external   bool // externalSandbox: somebody else confines codex, codex itself does not
@@ -85,8 +85,8 @@ func (o sandboxPolicy) json() []byte {
 	return []byte(`{"type":"dangerFullAccess"}`)
 }
 
-// read takes the members that belong to the kind and have their shape. Left out,
-// each has its closed value (measured: no network, no roots).
+// read reads the members of the right kind and form. Measured with Codex 0.169: an omitted member
+// means no network and no roots.
 func (o *sandboxPolicy) read(v rpc.Value) {
 	for key, m := range v.Members() {
 		ok := false
@@ -112,8 +112,8 @@ func (o *sandboxPolicy) read(v rpc.Value) {
 	}
 }
 
-// objectAsked holds a sandboxPolicy: replaced when its level is too high, else
-// mended member by member.
+// decideSandboxPolicy checks a sandboxPolicy. It replaces one whose level is too high, and corrects
+// single members of others.
 func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	const field = "sandboxPolicy"
 	kind := v.Get("type")
@@ -123,7 +123,7 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 		o.level, ok = fullAccess, true
 	}
 	if !ok {
-		// Measured: codex also takes ["dangerFullAccess"] for the object.
+		// Measured with Codex 0.169: it also reads ["dangerFullAccess"] as the object.
 		c.setField(field, sandboxPolicy{}.json(), ruleSandbox, formatValue(v)+" is none of the four kinds of sandboxPolicy")
 		return
 	}
@@ -134,8 +134,7 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 		return
 	}
 	if to != o.level {
-		// What full access lets out by the network, the lower level may, too,
-		// where policy lets anything out.
+		// Full access includes the network, so the lower level may have it if the policy allows it.
 		o.network = c.p.network && (o.network || o.level == fullAccess && !o.external)
 		o.level = to
 		c.setField(field, o.json(), rule, reason)

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// nothing: codex takes null in an optional field for a field left out.
+// isUnset reports whether v is absent or null. Codex reads null in an optional field as an omitted
+// one.
 func isUnset(v rpc.Value) bool {
 	return v.Kind() == rpc.Absent || v.Kind() == rpc.Null
 }
@@ -18,7 +19,7 @@ func jsonString(text string) []byte {
 	return raw
 }
 
-// show is a value as a reason names it, cut where it is long.
+// formatValue returns a value for a message, cut after 80 bytes.
 func formatValue(v rpc.Value) string {
 	const most = 80
 	raw := v.Raw()
@@ -28,7 +29,7 @@ func formatValue(v rpc.Value) string {
 	return string(raw)
 }
 
-// shown is a value as a reason names it, or the fact that it is not there.
+// formatEchoed returns a value for a message, or "nothing" if it is absent.
 func formatEchoed(v rpc.Value) string {
 	if !v.Exists() {
 		return "nothing"
@@ -51,7 +52,7 @@ func clip(text string) string {
 	return text
 }
 
-// array is the list as JSON.
+// jsonArray returns the paths as a JSON array.
 func jsonArray(paths []string) []byte {
 	out := []byte{'['}
 	for i, p := range paths {

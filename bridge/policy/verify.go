@@ -7,13 +7,14 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Verify compares what Codex answers to a thread request with policy and with
-// what was sent. It returns nil when the thread may be used, else an error with
-// code -32013 whose data names the field, and both values. Codex overrules what
-// is sent: on a loaded thread it ignores all of it (measured), the stored values
-// of a cold thread come back, and so does its own configuration.
+// Verify compares Codex's response to a request that opens a thread with the policy and with the
+// sent settings. It returns nil if the thread may take turns, else an error with code -32013 that
+// names the field and both values.
 //
-// NewThread returns the State.Thread of what follows.
+// Measured with Codex 0.169: it ignores the request's settings for a loaded thread, and restores
+// those of a stored one. Its own configuration can override them too.
+//
+// Call NewThread for State.Thread of later decisions.
 func (p *Policy) Verify(sent *SentSettings, result rpc.Value, st State) *rpc.Error {
 	if p.mode == config.Off {
 		return nil
@@ -38,8 +39,8 @@ func (p *Policy) Verify(sent *SentSettings, result rpc.Value, st State) *rpc.Err
 	return e.err
 }
 
-// VerifySettings judges the threadSettings of a thread/settings/updated of
-// State.Thread: what the next turn runs with.
+// VerifySettings checks the threadSettings of a thread/settings/updated of State.Thread, which
+// apply to the next turn.
 func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 	if p.mode == config.Off {
 		return nil
@@ -64,7 +65,7 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 	return e.err
 }
 
-// echo is a policy that Codex says is in force.
+// verifier checks the settings that Codex echoes.
 type verifier struct {
 	p               *Policy
 	st              State
@@ -82,7 +83,7 @@ type verifier struct {
 	allowed   []string
 }
 
-// fail keeps the first mismatch.
+// fail stores the first mismatch.
 func (e *verifier) fail(field, rule, reason string, sent, echoed json.RawMessage) {
 	if e.err != nil {
 		return
@@ -98,7 +99,7 @@ func (e *verifier) failValue(field, rule, reason string, v rpc.Value) {
 	e.fail(field, rule, reason, nil, cloneRaw(v))
 }
 
-// checkCwd finds the workspace: the cwd itself, or the one that it must lie in.
+// checkCwd finds the workspace: the echoed cwd, or the known workspace that must contain it.
 func (e *verifier) checkCwd(sent *SentSettings) {
 	folder, err := e.st.canonical(textOf(e.cwd))
 	if err != nil {
@@ -122,8 +123,8 @@ func (e *verifier) reachable(path string) bool {
 	return e.p.reachable(&e.st, e.allowed, e.workspace, path)
 }
 
-// check holds every field to policy. What is missing or has an unknown shape is
-// a mismatch.
+// checkFields checks every field against the policy. A missing field or an unknown form is a
+// mismatch.
 func (e *verifier) checkFields() {
 	p := e.p
 	switch {
@@ -145,8 +146,8 @@ func (e *verifier) checkFields() {
 	}
 }
 
-// rootsMatter: workspace roots are what may be written, now or once a turn is
-// raised to workspace-write.
+// mayWriteRoots reports whether workspace roots are writable, now or after a turn raises the
+// sandbox to workspace-write.
 func (e *verifier) mayWriteRoots() bool {
 	return e.p.maxLevel == workspaceWrite || e.level() == workspaceWrite
 }
@@ -172,7 +173,7 @@ func (e *verifier) checkCollaboration(v rpc.Value) {
 	e.checkEffort("collaborationMode.settings.reasoning_effort", settings.Get("reasoning_effort"))
 }
 
-// compare holds the echo to what was sent: stricter will do, looser won't.
+// compareSent compares the echoed settings with the sent ones. Stricter values pass.
 func (e *verifier) compareSent(sent *SentSettings) {
 	if sent.Approval != nil {
 		if d, err := rpc.ParseValue(sent.Approval); err != nil || looserApproval(d.Root(), e.approval) {
@@ -194,9 +195,10 @@ func (e *verifier) compareSent(sent *SentSettings) {
 	}
 }
 
-// VerifyProfile returns an error if something in the folders of a thread has to be protected from its commands, and the
-// request that Codex answered with result defined no profile for that. A read-only thread needs the profile, too: a turn
-// may raise its sandbox. Unlike Verify, it is for the answer alone: Codex keeps the profile of a thread that it has loaded.
+// VerifyProfile returns an error if paths in the thread's folders need protection from its
+// commands, and the request defined no profile for them. A read-only thread needs the profile too,
+// because a turn may raise its sandbox. Unlike Verify, it applies only to the response, because
+// Codex keeps the profile of a loaded thread.
 func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *rpc.Error {
 	workspace := sent.CwdWithin
 	if folder, err := st.canonical(textOf(result.Get("cwd"))); err == nil && workspace == "" {

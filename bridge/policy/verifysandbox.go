@@ -6,7 +6,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// level is the level of the echoed sandbox; what is not known is full access.
+// level returns the level of the echoed sandbox; full access if unknown.
 func (e *verifier) level() level {
 	if l, ok := levelNamed(e.sandbox.Get("type"), typeNames[:]); ok {
 		return l
@@ -31,7 +31,7 @@ func (e *verifier) checkSandbox() {
 	if l != workspaceWrite {
 		return
 	}
-	// The cwd may be written without being listed (measured).
+	// Measured with Codex 0.169: the cwd is writable without being listed.
 	if !writableBelowAny(e.allowed, e.folder) || !writableBelowAny(e.allowed, e.workspace) {
 		e.failValue(e.sandboxName, ruleRoots, "the working folder "+e.folder+" may be written and is in none of the writable roots", v)
 	}
@@ -41,9 +41,8 @@ func (e *verifier) checkSandbox() {
 	e.checkWritable(v.Get("writableRoots"))
 }
 
-// checkWritable holds the echoed writable roots. Measured: with workspace roots
-// of its own a thread lists /tmp among them, which stands for excludeSlashTmp
-// being false, so the temporary folders may stand there.
+// checkWritable checks the echoed writable roots. Measured with Codex 0.169: a thread with its own
+// workspace roots lists /tmp among them if excludeSlashTmp is false. So temporary folders pass.
 func (e *verifier) checkWritable(v rpc.Value) {
 	if v.Kind() != rpc.Array {
 		e.failValue(e.sandboxName+".writableRoots", ruleRoots, "the writable roots can't be judged", v)
@@ -71,8 +70,8 @@ func (e *verifier) isTemporary(text, path string) bool {
 	return text == "/tmp" || slices.ContainsFunc(e.st.Temps, func(t TempFolder) bool { return Within(t.Path, path) })
 }
 
-// checkProfile: a profile of the user's own allows what can't be seen from here,
-// whatever the sandbox beside it says.
+// checkProfile refuses a profile of the user, whose rights are unknown, regardless of the echoed
+// sandbox.
 func (e *verifier) checkProfile() {
 	if isUnset(e.profile) {
 		return
@@ -89,7 +88,8 @@ func (e *verifier) checkProfile() {
 	}
 }
 
-// checkFolders holds a list of paths to the workspace and the writable roots.
+// checkRoots checks that folders are in the workspace or the writable roots, and that none contains
+// another one.
 func (e *verifier) checkRoots(field string, v rpc.Value) {
 	if isUnset(v) {
 		return
@@ -120,8 +120,7 @@ func (e *verifier) checkRoots(field string, v rpc.Value) {
 	}
 }
 
-// checkEnvironments holds the environments of the settings, which decide the
-// cwd of the turns to come.
+// checkEnvironments checks the environments of the settings, which give later turns their cwd.
 func (e *verifier) checkEnvironments(v rpc.Value) {
 	if isUnset(v) {
 		return
@@ -143,10 +142,11 @@ func (e *verifier) checkEnvironments(v rpc.Value) {
 	}
 }
 
-// checkPolicyFiles checks that no folder of the thread has a policy file above it that does not govern the thread.
+// checkPolicyFiles checks that no policy file governs a folder of the thread but not the thread.
 //
-// Measured with Codex 0.169: a thread that comes back from its file works where a turn has moved it, with the
-// roots of that turn. The first workspace may be among these, and its policy file does not govern the thread.
+// Measured with Codex 0.169: a thread that Codex restores from its file works where its last turn
+// did, with that turn's roots. They may include the first workspace, whose policy file does not
+// govern the thread.
 func (e *verifier) checkPolicyFiles(environments rpc.Value) {
 	e.checkPolicyFile("cwd", e.cwd)
 	all := func(field string, folders rpc.Value) {
