@@ -5,13 +5,15 @@ import (
 	"unicode/utf8"
 )
 
+// ansiLetters are the characters that a backslash and one letter stand for.
 var ansiLetters = map[byte]byte{
 	'a': 7, 'b': 8, 'e': 27, 'E': 27, 'f': 12, 'n': 10, 'r': 13, 't': 9, 'v': 11, '\\': '\\', '\'': '\'', '"': '"', '?': '?',
 }
 
-// ansiC decodes the inside of $'…'. known is false for escapes that shells read
-// differently, and for NUL, at which some end the word: these become NUL.
-func ansiC(s string) (text string, known bool) {
+// decodeANSIC decodes the content of $'…'. known is false if the text has an escape that shells
+// read differently, or a NUL, at which some shells end the word. The text has a NUL in place of
+// each such escape.
+func decodeANSIC(s string) (text string, known bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true
 	}
@@ -35,20 +37,20 @@ func ansiC(s string) (text string, known bool) {
 			b.WriteByte(plain)
 			continue
 		}
-		base, most := 16, 0
+		base, maxDigits := 16, 0
 		switch {
 		case c == 'x':
-			most = 2
+			maxDigits = 2
 		case c == 'u':
-			most = 4
+			maxDigits = 4
 		case c == 'U':
-			most = 8
-		default: // octal; another letter has no digit
-			base, most = 8, 3
+			maxDigits = 8
+		default: // octal; no other letter starts with an octal digit
+			base, maxDigits = 8, 3
 			i--
 		}
 		value, digits := 0, 0
-		for digits < most && i+1 < len(s) {
+		for digits < maxDigits && i+1 < len(s) {
 			d := digit(s[i+1])
 			if d >= base {
 				break
@@ -63,15 +65,15 @@ func ansiC(s string) (text string, known bool) {
 				i++ // the letter
 			}
 			unknown()
-		case value == 0: // the rest may not be there
+		case value == 0: // some shells end the word here
 			unknown()
 			return b.String(), false
-		case c == 'x' && i+1 < len(s) && digit(s[i+1]) < 16: // ksh reads on
+		case c == 'x' && i+1 < len(s) && digit(s[i+1]) < 16: // ksh reads more digits
 			for i+1 < len(s) && digit(s[i+1]) < 16 {
 				i++
 			}
 			unknown()
-		case (c == 'u' || c == 'U') && !utf8.ValidRune(rune(value)): // eight digits fit; what is too big is negative
+		case (c == 'u' || c == 'U') && !utf8.ValidRune(rune(value)): // eight digits fit; a rune that is too large is negative
 			unknown()
 		case c == 'u' || c == 'U':
 			b.WriteRune(rune(value))
@@ -84,7 +86,7 @@ func ansiC(s string) (text string, known bool) {
 	return b.String(), known
 }
 
-// digit is the value of a hexadecimal digit, and 16 for what is none.
+// digit returns the value of a hexadecimal digit, or 16 for another byte.
 func digit(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':

@@ -41,14 +41,14 @@ func TestANSIQuotes(t *testing.T) {
 	}
 	for _, text := range []string{
 		`\`, `a\`, `\q`, `\8`, `\c`, `\xg`, `\u`, `\x00`, `\0`, `\000`, `\u0000`, `\400`,
-		`\x414`, // ksh reads on
+		`\x414`, // ksh reads more digits
 		`\uD800`, `\U00110000`, `\U80000041`, `\UFFFFFFFF`,
 	} {
 		if got, ok := rules.AnsiC(text); ok {
-			t.Errorf("%s: got %q, which shells read differently", text, got)
+			t.Errorf("%s: got %q, but shells read it differently", text, got)
 		}
 	}
-	// What follows the part that shells read differently is known.
+	// The text behind an escape that shells read differently is known.
 	for text, want := range map[string]string{`a\x414z`: "a\x00z", `\x41424fg\x41`: "\x00gA", `\400b`: "\x00b", `\uD800b`: "\x00b", `\qb`: "\x00b", `a\`: "a\x00"} {
 		if got, ok := rules.AnsiC(text); got != want || ok {
 			t.Errorf("%s: got %q, %v, want %q", text, got, ok, want)

@@ -10,7 +10,7 @@ import (
 
 const many = 1000
 
-// differing is a set as a team would have: many programs, some patterns.
+// differing returns rules for many programs, some with patterns, like the rules of a team.
 func differing() []config.Rule {
 	list := make([]config.Rule, many)
 	for i := range list {
@@ -26,7 +26,7 @@ func differing() []config.Rule {
 	return list
 }
 
-// alike is the worst that can be written for one program.
+// alike returns the slowest rules for one program.
 func alike() []config.Rule {
 	list := make([]config.Rule, many)
 	for i := range list {

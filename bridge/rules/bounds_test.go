@@ -9,8 +9,8 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// 64 KiB of "(" made the parser use 256 MiB of stack. A goroutine that goes
-// beyond the limit ends the process, so whoever breaks the bound sees it here.
+// 64 KiB of "(" made the parser use 256 MiB of stack. A goroutine that exceeds the limit ends the
+// process, so this test crashes if the bound is missing.
 func TestDeepNesting(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(16 << 20))
 	s := compile(t, []config.Rule{{Command: "git push **", Decision: "deny"}}, []config.Rule{{Command: "**", Decision: "allow"}})
@@ -31,7 +31,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// A line that is nested too deeply is not read, also where nothing is wrong with it.
+// A line that is nested too deeply is not read, even if it is harmless.
 func TestDeepLinesAreNotRead(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "git push **", Decision: "deny"}})
 	deep := strings.Repeat("( ", 2000) + "ls" + strings.Repeat(" )", 2000)
@@ -64,7 +64,7 @@ func TestLimits(t *testing.T) {
 		"a text behind 2001":      {strings.Repeat("ls;", 2000) + "eval ''", rules.Deny},
 		"128 words of a wrapper":  {"strace" + strings.Repeat(" x", 127), rules.None},
 		"129 words of a wrapper":  {"strace" + strings.Repeat(" x", 128), rules.Deny},
-		// Each eval has the rest read again: 256 KiB in all.
+		// Each eval makes the reader read the rest again: 256 KiB in total.
 		"texts of 256 KiB":  {"eval     eval eval eval ls " + strings.Repeat("x", 52418-3), rules.None},
 		"one more byte":     {"eval      eval eval eval ls " + strings.Repeat("x", 52418-3), rules.Deny},
 		"sudo on sudo":      {strings.Repeat("sudo ", 100) + "-n 'ls -l'", rules.None},
@@ -76,7 +76,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// No allow rule covers a command of which not all is looked at.
+// No allow rule matches a command with more words than the reader reads.
 func TestTooManyWordsAreNotAllowed(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "**", Decision: "allow"}})
 	for n, want := range map[int]rules.Decision{4096: rules.Allow, 4097: rules.None} {
@@ -96,7 +96,7 @@ func TestUnknownCommandsOfWrappersAreNotAllowed(t *testing.T) {
 	}
 }
 
-// A dynamic tool can have the name of something else, which an allow rule may have meant.
+// A dynamic tool can have the name of another tool, which an allow rule may mean.
 func TestToolsNamedLikeOthersAreNotAllowed(t *testing.T) {
 	s := compile(t, []config.Rule{{Tool: "*", Decision: "allow"}})
 	for name, want := range map[string]rules.Decision{
@@ -108,7 +108,8 @@ func TestToolsNamedLikeOthersAreNotAllowed(t *testing.T) {
 	}
 }
 
-// A word that is too long for a glob could match it. A plain word of a rule is compared at any length.
+// A word that is too long for a glob might match it. A plain word of a rule is compared at any
+// length.
 func TestWordsTooLongForGlobs(t *testing.T) {
 	s := compile(t, []config.Rule{
 		{Command: "npm pub*", Decision: "deny"}, {Command: "pub*", Decision: "deny"}, {Command: "cargo publish", Decision: "deny"}, {Command: "cargo", Decision: "deny"},
@@ -133,7 +134,7 @@ func TestWordsTooLongForGlobs(t *testing.T) {
 	}
 }
 
-// Rules that a workspace brings may be made to be slow.
+// A workspace can have rules that are slow to match.
 func TestSlowGlobs(t *testing.T) {
 	var list []config.Rule
 	for range 100 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Lists in braces are expanded like in bash. A range becomes an unknown part. Quoted braces, and braces
-// without a comma or without an end, are not a list. X marks a quoted byte.
+// Lists in braces are expanded as in bash. A range becomes an unknown part. Quoted braces, and
+// braces without a comma or an end, are not a list. X marks a quoted byte.
 func TestExpandBraces(t *testing.T) {
 	for text, want := range map[string]string{
 		"a":               "",
@@ -68,11 +68,11 @@ func TestExpandBraces(t *testing.T) {
 	}
 }
 
-// The words that a word stands for are bounded, and so is the work.
+// The number of words and the work are bounded.
 func TestExpandBracesIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		text  string
-		words int // 0: no list; -1: too much
+		words int // 0: no list; -1: too many words or too much work
 	}{
 		"256 words":           {"{" + strings.Repeat("x,", 255) + "}", 256},
 		"257 words":           {"{" + strings.Repeat("x,", 256) + "}", -1},

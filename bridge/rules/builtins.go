@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-func openEval(r *reader, n *node, c context) {
+// handleEval reads the text that eval runs.
+func handleEval(r *reader, n *node, c readContext) {
 	n.wrapper = true
 	texts := make([]string, 0, len(n.words))
 	for _, w := range n.words[1:] {
 		if w.kind != known {
-			r.kid(n, opaqueNode("", "eval runs a text that is not known"))
+			n.addOpaque("eval runs a text that is not known")
 			return
 		}
 		texts = append(texts, w.text)
@@ -18,11 +19,12 @@ func openEval(r *reader, n *node, c context) {
 	if len(texts) > 0 && texts[0] == "--" {
 		texts = texts[1:]
 	}
-	n.clear = true
-	r.kids(n, r.text(strings.Join(texts, " "), c.deeper()))
+	n.transparent = true
+	n.add(r.readText(strings.Join(texts, " "), c.deeper())...)
 }
 
-func openTrap(r *reader, n *node, c context) {
+// handleTrap reads the text that trap runs on a signal.
+func handleTrap(r *reader, n *node, c readContext) {
 	words := n.words[1:]
 	if len(words) > 0 && words[0].text == "--" {
 		words = words[1:]
@@ -32,50 +34,51 @@ func openTrap(r *reader, n *node, c context) {
 	}
 	n.wrapper = true
 	if words[0].kind != known {
-		r.kid(n, opaqueNode("", "trap runs a text that is not known"))
+		n.addOpaque("trap runs a text that is not known")
 		return
 	}
-	n.clear = true
-	r.kids(n, r.text(words[0].text, c.deeper()))
+	n.transparent = true
+	n.add(r.readText(words[0].text, c.deeper())...)
 }
 
-// openAlias: zsh and sh expand aliases in scripts, each in its own way, and what
-// follows the alias follows its text.
-func openAlias(r *reader, n *node, c context) {
+// handleAlias reads the text of each alias. Shells expand aliases in scripts in different ways; the
+// words after the alias follow its text.
+func handleAlias(r *reader, n *node, c readContext) {
 	for i := 1; i < len(n.words); i++ {
 		w := &n.words[i]
-		_, value, ok := strings.Cut(w.begin(), "=")
+		_, value, ok := strings.Cut(w.knownPrefix(), "=")
 		if !ok && w.kind == known {
 			continue
 		}
-		if w.kind != known || n.words[1].option() {
-			r.line.bar("alias changes what names mean")
-			r.kid(n, opaqueNode("", "an alias is a text that is not known"))
+		if w.kind != known || n.words[1].mayBeOption() {
+			r.line.forbidAllow("alias changes what names mean")
+			n.addOpaque("an alias is a text that is not known")
 			return
 		}
-		r.kids(n, r.text(value+" $*", c.deeper()))
+		n.add(r.readText(value+" $*", c.deeper())...)
 	}
 }
 
-// openSource handles source and ".": the file is not read, but it counts as a command with its name. An
-// operand that is not a file has unknown effects.
-func openSource(r *reader, n *node, c context) {
+// handleSource handles source and ".": the file is not read, but it counts as a command with its
+// name. An operand that is not a file has unknown effects.
+func handleSource(r *reader, n *node, c readContext) {
 	n.wrapper = true
 	switch {
 	case len(n.words) == 1:
-	case file(&n.words[1]):
-		r.kid(n, r.command(n.words[1:], nil, c.deeper()))
+	case isFileName(&n.words[1]):
+		n.add(r.readCommand(n.words[1:], nil, c.deeper()))
 	default:
-		r.kid(n, opaqueNode("", "a shell runs what it reads"))
+		n.addOpaque("a shell runs what it reads")
 	}
 }
 
-// file says whether a word is the name of a file that was there before.
-func file(w *word) bool {
-	if w.kind == single && !w.source {
-		// $dir/setup.sh is a file wherever it is; $x/stdin and $x/3 may be none.
-		_, base := path.Split(w.suf)
-		return base != w.suf && strings.Contains(base, ".")
+// isFileName reports whether a word names a file that existed before, and not a descriptor or other
+// input.
+func isFileName(w *word) bool {
+	if w.kind == single && !w.processSubst {
+		// $dir/setup.sh is a file in any folder; $x/stdin and $x/3 may be descriptors.
+		_, base := path.Split(w.suffix)
+		return base != w.suffix && strings.Contains(base, ".")
 	}
 	if w.kind != known || w.text == "" || w.text == "-" {
 		return false
@@ -84,63 +87,63 @@ func file(w *word) bool {
 	return !strings.HasPrefix(clean, "/dev/") && !strings.HasPrefix(clean, "/proc/")
 }
 
-// openSetter notes the variables that a builtin sets, and that it may evaluate
-// what it is given as a subscript.
-func openSetter(r *reader, n *node, c context) {
+// handleSetter notes the variables that a builtin sets. The builtin may also evaluate subscripts in
+// its arguments.
+func handleSetter(r *reader, n *node, c readContext) {
 	key := n.words[0].key()
-	letters, flag := "inC", "" // the option that takes the name of a variable
+	letters, flag := "inC", "" // flag is the option that takes the name of a variable
 	switch key {
 	case "printf", "print", "test", "[":
-		// zsh and ksh evaluate what they take for a number.
+		// zsh and ksh evaluate arguments that are compared as numbers.
 		for i := 1; i < len(n.words); i++ {
-			if w := &n.words[i]; numbers[w.text] || key == "printf" && i == 1 && strings.ContainsAny(w.begin(), "di") {
-				r.line.bar(arithmetic)
+			if w := &n.words[i]; numericTests[w.text] || key == "printf" && i == 1 && strings.ContainsAny(w.knownPrefix(), "di") {
+				r.line.forbidAllow(arithmetic)
 			}
 		}
 		flag = "-v"
-		if !names(n, flag, key[0] == 'p') {
+		if !hasVariableOption(n, flag, key[0] == 'p') {
 			return
 		}
 	case "wait":
 		flag = "-p"
-		if !names(n, flag, true) {
+		if !hasVariableOption(n, flag, true) {
 			return
 		}
 	case "read", "getopts":
 		letters = ""
 	case "mapfile", "readarray":
-		openCallback(r, n, c)
+		handleMapfile(r, n, c)
 	}
 	for i := 1; i < len(n.words); i++ {
 		w := &n.words[i]
-		name, _, assigned := strings.Cut(w.begin(), "=")
+		name, _, assigned := strings.Cut(w.knownPrefix(), "=")
 		name = strings.TrimSuffix(name, "+")
 		switch {
 		case w.kind == known && w.text != "" && (w.text[0] == '-' || w.text[0] == '+'):
 			// The name may follow the letter: printf -v'a[x]'.
 			if strings.ContainsAny(w.text, letters) || strings.Contains(w.text, "[") {
-				r.line.bar(arithmetic)
+				r.line.forbidAllow(arithmetic)
 			}
-			if name := strings.TrimPrefix(w.text, flag); variable(name) {
-				r.line.set(name)
+			if name := strings.TrimPrefix(w.text, flag); isVariableName(name) {
+				r.line.noteVariable(name)
 			}
 		case w.kind != known && !assigned, strings.Contains(name, "["):
-			r.line.bar(arithmetic)
+			r.line.forbidAllow(arithmetic)
 		case key == "export":
-			if !harmless[name] {
-				r.line.bar("it sets " + name + ", which may change what later commands do")
+			if !harmlessVariables[name] {
+				r.line.forbidAllow("it sets " + name + ", which may change what later commands do")
 			}
-		case variable(name):
-			r.line.set(name)
+		case isVariableName(name):
+			r.line.noteVariable(name)
 		}
 	}
 }
 
-// openCallback: mapfile -C runs its value, with words behind it.
-func openCallback(r *reader, n *node, c context) {
+// handleMapfile reads the text that mapfile -C runs with more words behind it.
+func handleMapfile(r *reader, n *node, c readContext) {
 	for i := 1; i < len(n.words); i++ {
 		w := &n.words[i]
-		text, joined := strings.CutPrefix(w.begin(), "-C")
+		text, joined := strings.CutPrefix(w.knownPrefix(), "-C")
 		if !joined {
 			continue
 		}
@@ -149,19 +152,19 @@ func openCallback(r *reader, n *node, c context) {
 			w, text = &n.words[i+1], n.words[i+1].text
 		}
 		if w.kind != known {
-			r.kid(n, opaqueNode("", "mapfile runs a text that is not known"))
+			n.addOpaque("mapfile runs a text that is not known")
 			return
 		}
-		r.kids(n, r.text(text+" $*", c.deeper()))
+		n.add(r.readText(text+" $*", c.deeper())...)
 	}
 }
 
-// names says whether a builtin is given the option after which it takes the
-// name of a variable. For some a first word that is not known may be one.
-func names(n *node, flag string, first bool) bool {
+// hasVariableOption reports whether a builtin has the option flag, which takes the name of a
+// variable. With first, an unknown first word may be that option.
+func hasVariableOption(n *node, flag string, first bool) bool {
 	for i := 1; i < len(n.words); i++ {
 		w := &n.words[i]
-		if w.kind == known && strings.HasPrefix(w.text, flag) || first && i == 1 && w.kind != known && w.option() {
+		if w.kind == known && strings.HasPrefix(w.text, flag) || first && i == 1 && w.kind != known && w.mayBeOption() {
 			return true
 		}
 	}

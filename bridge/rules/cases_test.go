@@ -17,25 +17,25 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-var update = flag.Bool("update", false, "write what is decided into testdata/rules; read the diff")
+var update = flag.Bool("update", false, "write the decisions into testdata/rules; read the diff")
 
 var dirs = rules.Dirs{Workspace: "/code/proj", Home: "/home/ada", Cwd: "/code/proj", Resolve: func(path string) (string, error) { return filepath.Clean(path), nil }}
 
-// TestCases runs testdata/rules. A file holds configuration (managed, user,
-// workspace) and cases, a question and its answer on two lines each:
+// TestCases runs testdata/rules. A file has configurations (managed, user, workspace) and cases. A
+// case is a question and its answer on two lines:
 //
 //	shell> a command line for bash, inside the sandbox
-//	sh>, zsh>, any> one for another shell, or for one that is not known
-//	escaped> one that leaves it; unknown> one of which that is not known
+//	sh>, zsh>, any> one for another shell, or for an unknown one
+//	escaped> one that leaves the sandbox; unknown> one that may leave it
 //	quoted> a command line as a Go string
 //	argv> ["a", "vector"]
-//	file> paths, with spaces between
-//	escaped-file> the same, outside of what the sandbox allows
+//	file> paths, separated by spaces
+//	escaped-file> the same, outside the sandbox
 //	mcp> SERVER TOOL
 //	tool> a dynamic tool
-//	  DECISION RULE for PART because WHY
+//	DECISION RULE for PART because WHY
 //
-// Lines that begin with # and empty ones are kept.
+// Lines that begin with # and empty lines are kept.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/rules/*.txt")
 	if err != nil || len(files) == 0 {
@@ -89,7 +89,7 @@ func load(t *testing.T, archive *txtar.Archive) *rules.Set {
 		case "cases":
 			continue
 		default:
-			t.Fatalf("what is %s?", f.Name)
+			t.Fatalf("unknown file %s", f.Name)
 		}
 		if err := os.WriteFile(name, f.Data, 0o600); err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func answer(t *testing.T, set *rules.Set, text string) (string, int) {
 		n++
 		kind, rest, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "> ")
 		if !ok {
-			t.Fatalf("what is %q?", line)
+			t.Fatalf("not a case: %q", line)
 		}
 		var m rules.Match
 		switch kind {
@@ -164,7 +164,7 @@ func answer(t *testing.T, set *rules.Set, text string) (string, int) {
 		case "tool":
 			m = set.Tool(rest)
 		default:
-			t.Fatalf("what is %s>?", kind)
+			t.Fatalf("unknown kind %s", kind)
 		}
 		out.WriteString("  " + printed(m) + "\n")
 	}

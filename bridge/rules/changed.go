@@ -10,28 +10,31 @@ import (
 
 // ChangedFile is a file that a command line changes, as far as the line spells its path.
 type ChangedFile struct {
-	// Path is absolute if Dirs has the folder that it starts from. Of a computed path it is one literal
-	// part: the beginning, or, behind an asterisk, a later one.
+	// Path is absolute if Dirs has the folder that it starts from. If the path is computed, Path is
+	// one literal part: its start, or an asterisk and a later part.
 	Path string
-	// Whole reports that Path is the whole path, and the folder that it starts from is known.
+	// Whole reports that Path is the whole path, and that the folder it starts from is known.
 	Whole bool
-	// Computed reports that a part of the path is only known when the line runs.
+	// Computed reports that a part of the path is known only when the line runs.
 	Computed bool
 }
 
-// ChangedFiles returns the files that a command line changes by name: the targets of its redirections,
-// and the operands of the programs in changers, in the folder that the line changes to. Of a computed
-// name it returns the literal parts. A file that another program changes is not among them, nor one
-// whose name is computed as a whole. Of a line that can't be parsed it also returns each word, as a part of a
-// name. If the line is longer, or names more, than is looked at, tooLong is true: it may change any file.
+// ChangedFiles returns the files that a command line changes by name: the targets of its
+// redirections, and the operands of the programs in fileChangers, in each folder that the line may
+// be in. For a computed name it returns the literal parts. If the line can't be parsed, it also
+// returns each word as a part of a name.
+//
+// The result omits files that other programs change, and files whose whole name is computed.
+// tooLong is true if the line is too long or names too many files; then the line may change any
+// file.
 func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, tooLong bool) {
 	r := reader{line: newLine(dirs)}
-	r.text(command, context{shell: dialectOf(shell)})
+	r.readText(command, readContext{shell: dialectOf(shell)})
 	unquoted := unquote.Replace(command)
 	c := changedFiles{
-		folders: r.line.places(filepath.ToSlash(dirs.Cwd), strings.Contains(strings.ToUpper(unquoted), "CDPATH")),
-		moved:   r.line.moved,
-		home:    filepath.ToSlash(dirs.Home),
+		folders:       r.line.possibleFolders(filepath.ToSlash(dirs.Cwd), strings.Contains(strings.ToUpper(unquoted), "CDPATH")),
+		changesFolder: r.line.changesFolder,
+		home:          filepath.ToSlash(dirs.Home),
 	}
 	tooLong = r.line.tooLong
 	add := func(w word) {
@@ -40,7 +43,7 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, tooL
 			tooLong = len(c.files) > maxOperands
 		}
 	}
-	for _, w := range r.line.writes {
+	for _, w := range r.line.accesses {
 		if !w.read {
 			add(w.target)
 		}
@@ -48,7 +51,7 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, tooL
 	for _, w := range r.line.operands {
 		add(w)
 	}
-	if r.line.partial {
+	if r.line.incomplete {
 		seen := make(map[string]bool)
 		for _, line := range []string{command, unquoted} {
 			for text := range strings.FieldsFuncSeq(line, delimits) {
@@ -62,27 +65,27 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, tooL
 	return c.files, tooLong
 }
 
-// unquote takes out the characters that quote others, whatever they mean where they are.
+// unquote removes the characters that quote others, in any position.
 var unquote = strings.NewReplacer("\\\n", "", "\\", "", "'", "", `"`, "")
 
-// delimits reports whether a character ends a word for some shell.
+// delimits reports whether a character ends a word in some shell.
 func delimits(c rune) bool {
 	return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=,~^", c)
 }
 
 // changedFiles collects the files that a command line changes.
 type changedFiles struct {
-	files   []ChangedFile
-	folders []string // that the line may be in
-	moved   bool     // the line changes its folder
-	home    string
+	files         []ChangedFile
+	folders       []string // folders that the line may be in
+	changesFolder bool
+	home          string
 }
 
 // add adds the files that a word may name.
 func (c *changedFiles) add(w word) {
 	switch {
-	case w.home && c.home != "":
-		c.files = append(c.files, ChangedFile{Path: path.Join(c.home, w.suf), Whole: true})
+	case w.underHome && c.home != "":
+		c.files = append(c.files, ChangedFile{Path: path.Join(c.home, w.suffix), Whole: true})
 		return
 	case w.kind == known && w.text != "":
 		c.addName(w.text, true)
@@ -91,17 +94,17 @@ func (c *changedFiles) add(w word) {
 	if list := w.alternatives(); list != nil {
 		for _, one := range list {
 			if len(c.files) <= maxOperands {
-				c.addSpelled(one, true)
+				c.addTemplate(one, true)
 			}
 		}
 		return
 	}
-	c.addSpelled(w.spelled, w.kind == each)
+	c.addTemplate(w.template, w.kind == expanded)
 }
 
-// addSpelled adds the files that a text with NUL for its unknown parts may name. Those of a glob have no
-// slash.
-func (c *changedFiles) addSpelled(text string, glob bool) {
+// addTemplate adds the files that a word with a NUL for each unknown part may name. With glob, the
+// unknown parts contain no slash.
+func (c *changedFiles) addTemplate(text string, glob bool) {
 	parts := strings.Split(text, "\x00")
 	if len(parts) == 1 {
 		if text != "" {
@@ -126,31 +129,31 @@ func (c *changedFiles) addSpelled(text string, glob bool) {
 	}
 }
 
-// addName adds the file of that name in each folder that the line may be in. A change of folder may
-// apply to a part of the line only.
+// addName adds the file with that name in each folder that the line may be in. A change of folder
+// may apply only to a part of the line.
 func (c *changedFiles) addName(name string, whole bool) {
 	name = filepath.ToSlash(name)
 	if path.IsAbs(name) {
 		c.files = append(c.files, ChangedFile{name, whole, !whole})
 		return
 	}
-	// Not cleaned: a folder in front of ".." may be a link.
+	// The path is not cleaned: a folder before ".." may be a link.
 	for _, folder := range c.folders {
 		if folder == "" {
 			c.files = append(c.files, ChangedFile{Path: name, Computed: !whole})
 		} else {
-			c.files = append(c.files, ChangedFile{folder + "/" + name, whole && !c.moved, !whole})
+			c.files = append(c.files, ChangedFile{folder + "/" + name, whole && !c.changesFolder, !whole})
 		}
 	}
 }
 
-// maxFolders bounds the folders of a line whose order counts.
+// maxFolders bounds the changes of folder whose order counts.
 const maxFolders = 8
 
-// places returns the folders that a line may be in: the one in which it starts, and those to which any
-// consecutive changes of folder lead. Where there are more than maxFolders changes, or the line speaks of
-// CDPATH, it returns each folder as a part of a path.
-func (l *line) places(cwd string, cdpath bool) []string {
+// possibleFolders returns the folders that a line may be in: its first folder, and the results of
+// any consecutive changes of folder. If the line has more than maxFolders changes, or uses CDPATH,
+// the result has each folder as a part of a path.
+func (l *line) possibleFolders(cwd string, cdpath bool) []string {
 	places := []string{cwd}
 	add := func(at string) {
 		if !slices.Contains(places, at) {
@@ -175,277 +178,4 @@ func (l *line) places(cwd string, cdpath bool) []string {
 		}
 	}
 	return places
-}
-
-// changers are the programs that change the files they are given. The function returns the operands that
-// name these files.
-var changers = map[string]func(operands []word) []word{
-	"tee": allOperands, "touch": allOperands, "truncate": allOperands, "sponge": allOperands, "mkdir": allOperands,
-	"rm": allOperands, "rmdir": allOperands, "unlink": allOperands, "shred": allOperands, "mv": allOperands, "ln": allOperands, "dd": allOperands,
-	"cp": lastOperand, "install": lastOperand, "rsync": lastOperand, "sed": allOperands,
-}
-
-// plainOptions are the options without a value of the programs whose last operand is the target. Beside
-// another option every operand may be the target.
-var plainOptions = map[string]struct {
-	letters string
-	words   map[string]bool
-}{
-	"cp": {"abdfilnpPrRstuvHLTxZ", setOf("--archive", "--recursive", "--force", "--interactive", "--no-clobber", "--update", "--verbose",
-		"--parents", "--preserve", "--link", "--symbolic-link", "--dereference", "--no-dereference", "--one-file-system", "--no-target-directory")},
-	"install": {"bcCDpstvTZ", setOf("--compare", "--preserve-timestamps", "--strip", "--verbose", "--no-target-directory")},
-	"rsync": {"abcghiklmnopqrtuvxzACDEGHIKLNOPRSUWXZ", setOf("--archive", "--recursive", "--verbose", "--delete", "--dry-run", "--progress", "--compress",
-		"--update", "--times", "--perms", "--links", "--stats", "--partial", "--checksum", "--human-readable", "--relative")},
-}
-
-// isPlain reports whether an option of a program has no value.
-func isPlain(program, option string) bool {
-	plain := plainOptions[program]
-	if strings.HasPrefix(option, "--") {
-		return option == "--" || plain.words[option]
-	}
-	return strings.Trim(option[1:], plain.letters) == ""
-}
-
-// targeting are the programs to which -t names the folder that they write.
-var targeting = setOf("cp", "install", "ln", "mv")
-
-func allOperands(operands []word) []word { return operands }
-
-func lastOperand(operands []word) []word { return operands[max(0, len(operands)-1):] }
-
-// change records the files that a command changes, and the folder that it changes to.
-func (r *reader) change(n *node) {
-	name := n.words[0].key()
-	moves := name == "cd" || name == "pushd" || name == "chdir"
-	files, ok := changers[name]
-	switch n.words[0].kind {
-	case known:
-	case each: // a program is named by a glob
-		files, ok, moves = allOperands, true, false
-	default:
-		return
-	}
-	if !ok && !moves {
-		return
-	}
-	var operands, values []word
-	all := false // of the operands may be targets
-	words := n.words[1:]
-	inPlace := name != "sed"
-	if !inPlace {
-		words = sedFiles(words)
-	}
-	for i, w := range words {
-		option, value, found := strings.Cut(w.text, "=")
-		switch {
-		case w.kind != known:
-			operands = append(operands, w)
-			values = append(values, unknownValues(w)...)
-			all, inPlace = all || w.option(), inPlace || w.option()
-		case strings.HasPrefix(w.text, "-"):
-			short := !strings.HasPrefix(w.text, "--")
-			inPlace = inPlace || strings.HasPrefix(w.text, "--in-place") || short && strings.Contains(w.text, "i")
-			if found {
-				values = append(values, literal(value))
-			}
-			if name == "sed" && short {
-				if _, suffix, _ := strings.Cut(w.text, "i"); strings.Contains(suffix, "/") { // the folder of the copy
-					values = append(values, word{kind: each, spelled: strings.ReplaceAll(suffix, "*", "\x00")})
-				}
-			}
-			all = all || !isPlain(name, w.text)
-			if _, folder, to := strings.Cut(w.text, "t"); !to || !short || !targeting[name] {
-			} else if folder != "" {
-				values = append(values, literal(folder))
-			} else if i+1 < len(words) {
-				values = append(values, words[i+1])
-			}
-			if name == "ln" && (short && strings.Contains(w.text, "s") || strings.HasPrefix(w.text, "--s")) {
-				values = append(values, linked(words)...)
-			}
-		case found && name == "dd" && option != "of":
-		case found && name == "dd":
-			operands = append(operands, literal(value))
-		default:
-			operands = append(operands, w)
-		}
-	}
-	if moves {
-		for _, w := range operands {
-			r.enterWord(w)
-		}
-		return
-	}
-	if inPlace {
-		if !all {
-			operands = files(operands)
-		}
-		r.line.operands = append(append(r.line.operands, operands...), values...)
-	}
-	if len(r.line.operands) > maxOperands {
-		r.line.operands, r.line.tooLong = r.line.operands[:maxOperands], true
-	}
-}
-
-// unknownValues returns the values that a word with unknown parts may give an option, or an operand such as
-// of=FILE.
-func unknownValues(w word) (values []word) {
-	texts := w.alternatives()
-	if texts == nil {
-		texts = []string{w.spelled}
-	}
-	add := func(text string) {
-		if strings.Contains(text, "\x00") {
-			values = append(values, word{kind: each, spelled: text})
-		} else {
-			values = append(values, literal(text))
-		}
-	}
-	for _, text := range texts {
-		if _, value, found := strings.Cut(text, "="); found {
-			add(value)
-		}
-		if len(text) > 2 && text[0] == '-' && text[1] != '-' {
-			add(text[2:])
-			if _, folder, found := strings.Cut(text[2:], "t"); found { // -rtFOLDER
-				add(folder)
-			}
-		}
-	}
-	return values
-}
-
-// linked returns the operands of ln -s as seen from any folder: the target of a link is relative to the
-// folder of the link.
-func linked(words []word) (targets []word) {
-	for _, w := range words {
-		if w.kind == known && !w.option() && !path.IsAbs(w.text) {
-			targets = append(targets, literal("*/"+w.text))
-		}
-	}
-	return targets
-}
-
-// sedFiles returns the words of sed but for its scripts: the values of -e and -f, or the first operand where
-// neither is given. Where a word may be any option, it returns all words.
-//
-// A sed that does not permute its words takes options behind an operand for files, so that the values of these
-// are returned, too.
-func sedFiles(words []word) []word {
-	var files []word
-	first, given, ended := -1, false, false
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		switch {
-		case w.kind == many, w.kind == each, w.kind != known && w.option():
-			return words
-		case ended, !w.option(), w.text == "-":
-			if first < 0 {
-				first = len(files)
-			}
-			files = append(files, w)
-		case w.text == "--":
-			ended = true
-		default:
-			gives, glued, ok := sedScript(w.text)
-			switch {
-			case !ok:
-				return words
-			case !gives:
-				files = append(files, w)
-				continue
-			}
-			if given = true; !glued && first < 0 {
-				i++
-			}
-		}
-	}
-	if first >= 0 && !given {
-		files = slices.Delete(files, first, first+1)
-	}
-	return files
-}
-
-// sedScript reports whether an option of sed gives a script, and whether the script is in the same word. ok is
-// false for an option that is not known.
-func sedScript(option string) (gives, glued, ok bool) {
-	if strings.HasPrefix(option, "--") {
-		name, _, joined := strings.Cut(option, "=")
-		return strings.HasPrefix("--expression", name) || strings.HasPrefix("--file", name), joined, true
-	}
-	for i, letter := range option[1:] {
-		switch {
-		case strings.ContainsRune("nErsuzb", letter):
-		case letter == 'i':
-			return false, false, true // the rest is a suffix
-		case letter == 'e', letter == 'f':
-			return true, i+2 < len(option), true
-		default:
-			return false, false, false
-		}
-	}
-	return false, false, true
-}
-
-// folderOptions are options by which wrappers run a command in another folder.
-var folderOptions = []string{"--chdir", "--cwd", "--wd", "--workdir", "--working-directory", "--directory", "--base-directory"}
-
-// enterOptions records the folders that the options of a wrapper may name.
-func (r *reader) enterOptions(words []word) {
-	for i, w := range words {
-		if !w.option() {
-			continue
-		}
-		folder, at := "", -1
-		switch name, value, joined := strings.Cut(w.text, "="); {
-		case w.kind != known:
-			r.line.enter("*")
-		case !strings.HasPrefix(w.text, "--"):
-			if at = strings.IndexAny(w.text, "CD"); at >= 0 {
-				folder = w.text[at+1:]
-			}
-		case slices.ContainsFunc(folderOptions, func(full string) bool { return strings.HasPrefix(full, name) }):
-			if at = 0; joined {
-				folder = value
-			}
-		}
-		switch {
-		case at < 0:
-		case folder != "":
-			r.line.enter(folder)
-		case i+1 < len(words):
-			r.enterWord(words[i+1])
-		}
-	}
-}
-
-// enterWord records the folders that a word may name.
-func (r *reader) enterWord(w word) {
-	switch {
-	case w.kind == known:
-		r.line.enter(w.text)
-	case w.isUnexpanded():
-		r.line.tooLong = true
-	case w.alternatives() != nil:
-		for _, one := range w.alternatives() {
-			r.line.enter(strings.ReplaceAll(one, "\x00", "*"))
-		}
-	case w.spelled == "":
-		r.line.enter("*")
-	default:
-		r.line.enter(strings.ReplaceAll(w.spelled, "\x00", "*"))
-	}
-}
-
-// enter records a folder that the line changes to, once: the reader may read a line several times.
-func (l *line) enter(folder string) {
-	folder = filepath.ToSlash(folder)
-	switch {
-	case slices.Contains(l.folders, folder):
-	case len(l.folders) == maxWrite:
-		l.tooLong = true
-	default:
-		l.folders = append(l.folders, folder)
-	}
 }

@@ -11,7 +11,7 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// The files that a line changes are seen as far as it spells them.
+// ChangedFiles returns the files of a line as far as the line spells them.
 func TestChangedFiles(t *testing.T) {
 	whole := func(path string) rules.ChangedFile { return rules.ChangedFile{Path: path, Whole: true} }
 	part := func(path string) rules.ChangedFile { return rules.ChangedFile{Path: path} }
@@ -141,7 +141,8 @@ func TestChangedFiles(t *testing.T) {
 	}
 }
 
-// The order of up to eight changes of folder counts. Of more each folder is a part of a path.
+// The order of up to eight changes of folder counts. With more changes, each folder is a part of a
+// path.
 func TestChangedFilesBehindManyChangesOfFolder(t *testing.T) {
 	for n, want := range map[int]string{8: "/w/d0/d1/d2/d3/d4/d5/d6/d7/c", 9: "*/d8/c"} {
 		line := ""
@@ -160,7 +161,7 @@ func TestChangedFilesBehindManyChangesOfFolder(t *testing.T) {
 
 var dirsOfW = rules.Dirs{Workspace: "/w", Cwd: "/w", Home: "/home/ada"}
 
-// changed is ChangedFiles of a line that is not too long.
+// changed returns ChangedFiles, or nil if the line is too long.
 func changed(line, shell string, dirs rules.Dirs) []rules.ChangedFile {
 	files, tooLong := rules.ChangedFiles(line, shell, dirs)
 	if tooLong {
@@ -169,8 +170,8 @@ func changed(line, shell string, dirs rules.Dirs) []rules.ChangedFile {
 	return files
 }
 
-// Of a line that is not wholly read every word may be a file that it changes; of one that is too long, or names
-// too many, any file may be.
+// If a line is not fully read, each word may be a file that it changes. If it is too long, or names
+// too many files, it may change any file.
 func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 	const read, asWords, unread = "read", "as words", "too long"
 	many := func(n int, format string) string {
@@ -244,7 +245,7 @@ func TestChangedFilesOfLinesThatAreNotRead(t *testing.T) {
 	}
 }
 
-// listsInTexts returns a line with a list that becomes eval, whose text has a list that becomes eval, and so on.
+// listsInTexts returns a line whose list becomes eval with a text whose list becomes eval, n times.
 func listsInTexts(n int) string {
 	line := "touch a/b"
 	for range n {
@@ -253,8 +254,8 @@ func listsInTexts(n int) string {
 	return line
 }
 
-// A bracket expression may stand for any characters of a name, and for itself; a list in braces at the place of a
-// command for the command and its words.
+// A bracket expression may stand for any characters of a name, and for itself. A list in braces in
+// place of a command may stand for the command and its words.
 func TestChangedFilesOfBracketsAndLists(t *testing.T) {
 	for line, want := range map[string][]string{
 		"cd a/.[f-h]ithub && touch b":  {"/w/a/.*ithub/b", "/w/a/.*f-h*ithub/b"},
@@ -300,7 +301,7 @@ func TestChangedFilesOfBracketsAndLists(t *testing.T) {
 	}
 }
 
-// A path of which a part is only known when the line runs is computed.
+// A path is computed if a part of it is known only when the line runs.
 func TestChangedFilesComputed(t *testing.T) {
 	for line, want := range map[string]bool{
 		"touch a": false, "cd x && touch a": false, "touch /a ~/a": false, "cd $x && touch a": false,

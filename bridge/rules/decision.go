@@ -2,19 +2,19 @@ package rules
 
 import "codex-bridge/bridge/config"
 
-// Decision is what the rules say. The order is that of strictness, and the
-// stricter one wins between layers and between the parts of a line.
+// Decision is the result of a Set. Decisions are ordered by strictness: between layers, and between
+// the parts of a line, the stricter one wins.
 type Decision int
 
 // The decisions.
 const (
-	None  Decision = iota // no rule speaks
-	Allow                 // every part is allowed
+	None  Decision = iota // no rule applies
+	Allow                 // rules allow every part
 	Ask
 	Deny
 )
 
-// String gives the word of the configuration.
+// String returns the decision as the configuration spells it, and "none" for None.
 func (d Decision) String() string {
 	switch d {
 	case Allow:
@@ -27,45 +27,44 @@ func (d Decision) String() string {
 	return "none"
 }
 
-// Escalation says whether what is asked for would leave the sandbox.
+// Escalation reports whether a command or change would leave the sandbox.
 type Escalation int
 
-// Unknown counts as escalated, and is the zero value.
+// EscalationUnknown, the zero value, counts as Escalated.
 const (
 	EscalationUnknown Escalation = iota
 	Escalated
 	Sandboxed
 )
 
-// Dirs are the folders of a thread, canonical and absolute. An empty one is
-// not known: then an allow rule that names it matches nothing, and a deny rule
-// everything that it could mean.
+// Dirs has the folders of a thread, as canonical absolute paths. An empty path is unknown: an allow
+// rule that needs it matches nothing, and a deny rule matches every path that it might mean.
 type Dirs struct {
 	Workspace string // ${workspace}
 	Home      string // ~
 	Cwd       string // where the command runs; relative paths of a line start here
-	// Roots are folders beside Workspace in which allow rules for commands count.
+	// Roots are other folders in which allow rules for commands apply.
 	Roots []string
-	// Resolve returns the canonical form of an absolute path. If it is nil, no file of a
-	// redirection is allowed.
+	// Resolve returns the canonical form of an absolute path. If it is nil, no rule allows the file
+	// of a redirection.
 	Resolve func(path string) (string, error)
 }
 
-// Match is the answer of a Set.
+// Match is the decision of a Set about one question.
 type Match struct {
 	Decision Decision
-	// Rule is the rule that decided, with its reason and its place in a file; nil
-	// for None. It belongs to the Set: read it only.
+	// Rule is the rule that decided, with its reason and position; nil for None. It belongs to the
+	// Set and must not be changed.
 	Rule *config.Rule
 	// Part is the simple command, redirection, path or tool that Rule matched.
 	Part string
-	// Why is set where the words of the rule alone don't tell: that it matched
-	// only because something is not known, or why nothing could be allowed.
+	// Why explains a match that the words of the rule do not explain: that the rule matched because
+	// something is unknown, or why no allow rule could apply.
 	Why string
 }
 
-// stricter takes m in the place of what is there, if it says more.
-func (m *Match) stricter(other Match) {
+// tighten replaces m by other if other is stricter.
+func (m *Match) tighten(other Match) {
 	if other.Decision > m.Decision {
 		*m = other
 	}

@@ -1,19 +1,17 @@
-// Package rules answers what the [[policy.rule]] entries of a configuration
-// say of a shell command, a file change or a tool call.
+// Package rules decides shell commands, file changes and tool calls by the [[policy.rule]] entries
+// of a configuration.
 //
-// It is pure: no file, no clock, no goroutine, no look at the environment. A
-// Set is immutable and may be used by any number of goroutines.
+// The package is pure: it reads no file, clock or environment variable, and starts no goroutine. A
+// Set is immutable; several goroutines may use it at the same time.
 //
-// What it promises: an allow rule is only taken when every simple command of a
-// line, in every way it can be run, is one that some rule allows; what can't be
-// read with certainty is allowed by no rule, and denied or asked by every rule
-// that could mean it. The time and memory of a decision are bounded, whatever
-// the line.
+// The package promises that an allow rule counts only if rules allow every simple command of a
+// line, however the line runs. If the package can't read a text with certainty, no allow rule
+// applies, and every deny or ask rule that might match does. The time and memory of a decision are
+// bounded for every line.
 //
-// What it does not: it does not look into scripts, makefiles, programs handed to
-// interpreters such as python -c, or what ssh runs elsewhere, and it does not
-// know what a command does. Rules are a person's intent, the sandbox is the
-// boundary.
+// The package does not read scripts, makefiles, programs for interpreters such as python -c, or
+// commands that ssh runs on another machine. It does not know the effects of a command. Rules
+// express the user's intent; the sandbox is the boundary.
 //
 // docs/reference/rules.md describes the language for users.
 package rules

@@ -1,13 +1,13 @@
 package rules
 
-// PlainCommand is a plainCommand.
+// PlainCommand exports plainCommand.
 type PlainCommand struct {
 	Words     []string
 	Redirects [][2]string // the operator, and the path of a file
 	Operator  string
 }
 
-// ParsePlain is parsePlain.
+// ParsePlain exports parsePlain.
 func ParsePlain(line string) (commands []PlainCommand, why string) {
 	plain, why := parsePlain(line)
 	for _, c := range plain {
@@ -20,8 +20,8 @@ func ParsePlain(line string) (commands []PlainCommand, why string) {
 	return commands, why
 }
 
-// AnsiC is ansiC.
-func AnsiC(s string) (string, bool) { return ansiC(s) }
+// AnsiC exports decodeANSIC.
+func AnsiC(s string) (string, bool) { return decodeANSIC(s) }
 
-// IsShellWord reports whether the grammar knows a word as one of the shells' own.
-func IsShellWord(name string) bool { return reserved[name] || builtins[name] }
+// IsShellWord reports whether the grammar knows a word as a reserved word or builtin of a shell.
+func IsShellWord(name string) bool { return reservedWords[name] || shellBuiltins[name] }

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Change is one file that is to be added, changed, deleted or moved.
+// Change is one file that is added, changed, deleted or moved.
 type Change struct {
 	Path string // canonical: absolute, clean, symbolic links resolved
-	To   string // where it is moved to, in the same spelling; else empty
+	To   string // the canonical new path if the file is moved; else empty
 }
 
-// Files decides a change of files: by every path, as Shell does by every
-// command. Where the file system takes no notice of case, the caller gives the
-// spelling that the file system has.
+// Files decides a change of files: the strictest decision of all paths counts, and all paths must
+// be allowed. If the file system ignores case, the caller passes the spelling that the file system
+// has.
 func (s *Set) Files(changes []Change, e Escalation, dirs Dirs) Match {
 	paths := make([]string, 0, len(changes))
 	for _, c := range changes {
@@ -25,12 +25,12 @@ func (s *Set) Files(changes []Change, e Escalation, dirs Dirs) Match {
 		}
 	}
 	if len(paths) == 0 {
-		paths = []string{""} // some file, which is not known
+		paths = []string{""} // an unknown file
 	}
 	var best, allowed Match
 	all := true
 	for _, file := range paths {
-		m := s.file(file, e, dirs)
+		m := s.decideFile(file, e, dirs)
 		if m.Decision == Allow {
 			if allowed.Rule == nil {
 				allowed = m
@@ -38,7 +38,7 @@ func (s *Set) Files(changes []Change, e Escalation, dirs Dirs) Match {
 			continue
 		}
 		all = false
-		best.stricter(m)
+		best.tighten(m)
 	}
 	if best.Decision == None && all {
 		return allowed
@@ -46,17 +46,18 @@ func (s *Set) Files(changes []Change, e Escalation, dirs Dirs) Match {
 	return best
 }
 
-func (s *Set) file(file string, e Escalation, dirs Dirs) Match {
+// decideFile decides one path. A path that is not canonical may match every rule.
+func (s *Set) decideFile(file string, e Escalation, dirs Dirs) Match {
 	slashed := filepath.ToSlash(file)
 	canonical := filepath.IsAbs(file) && path.Clean(slashed) == slashed
 	m := s.decide(e, func(l *layer) iter.Seq[int] { return slices.Values(l.paths) }, func(r *rule) certainty {
 		switch {
 		case !r.file:
-			return no
+			return noMatch
 		case !canonical:
-			return could
-		case r.any:
-			return sure
+			return possibleMatch
+		case r.anyPath:
+			return certainMatch
 		}
 		return r.path.match(slashed, dirs)
 	})

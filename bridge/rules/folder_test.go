@@ -8,7 +8,7 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// A relative program of a rule is one of the workspace, wherever a line runs.
+// The relative program of a rule is in the workspace, in whatever folder a line runs.
 func TestRelativePrograms(t *testing.T) {
 	s := compile(t, []config.Rule{
 		{Command: "./scripts/*.sh **", Decision: "allow"}, {Command: "vendor/run", Decision: "allow"}, {Command: "../up", Decision: "allow"},
@@ -71,7 +71,7 @@ func TestRelativePrograms(t *testing.T) {
 	}
 }
 
-// A redirection is allowed with the file that it leads to, and inside of the sandbox only.
+// A redirection needs a rule for the resolved file, and is allowed only inside the sandbox.
 func TestRedirectsOfAllowed(t *testing.T) {
 	s := compile(t, []config.Rule{
 		{Command: "cat **", Decision: "allow"}, {Command: "cat **", Decision: "allow", Escalated: true}, {Command: "cd **", Decision: "allow"},
@@ -94,12 +94,12 @@ func TestRedirectsOfAllowed(t *testing.T) {
 		"cat < a":                rules.Allow,
 		"cat < /etc/passwd":      rules.None,
 		"cat a > link":           rules.None,
-		"cat a > gone":           rules.Deny, // where the link leads is not known
+		"cat a > gone":           rules.Deny, // the link can't be resolved
 		"cat a > env":            rules.Deny,
 		"cat a > /etc/b":         rules.None,
 		"cat a > ../.env":        rules.Deny,
 		"cat < /w/.env":          rules.None,
-		"cat < ../a":             rules.None, // behind a link, .. leads elsewhere
+		"cat < ../a":             rules.None, // behind a link, .. means another folder
 		"cat < link/../a":        rules.None,
 		"cd x && cat a > b":      rules.None,
 		"bash -c 'cat a > b'":    rules.Allow,
@@ -110,15 +110,15 @@ func TestRedirectsOfAllowed(t *testing.T) {
 		}
 	}
 	if m := s.Shell("cat a > b", "bash", rules.Escalated, links); m.Decision != rules.None {
-		t.Errorf("outside of the sandbox: %s", printed(m))
+		t.Errorf("outside the sandbox: %s", printed(m))
 	}
 	if m := s.Shell("cat a > /dev/null", "bash", rules.Escalated, links); m.Decision != rules.Allow {
-		t.Errorf("outside of the sandbox, into nothing: %s", printed(m))
+		t.Errorf("outside the sandbox, to /dev/null: %s", printed(m))
 	}
 }
 
 // Measured: zsh drops a backslash at the end of a text, and a $ before one of ~ ^ =.
-func TestWhatZshDrops(t *testing.T) {
+func TestCharactersThatZshDrops(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "touch **", Decision: "deny"}})
 	for _, line := range []string{`touch\\`, `'touch'$~ x`, `'touch'$^`, `"touch"$= x`, `true; touch\\`} {
 		for shell, want := range map[string]rules.Decision{"zsh": rules.Deny, "": rules.Deny, "bash": rules.None} {

@@ -38,7 +38,7 @@ func FuzzShell(f *testing.F) {
 				t.Errorf("%q is allowed for the shell %q: %s", command, shell, printed(m))
 			}
 		}
-		// What is denied alone is denied behind something else, and in a shell.
+		// A command that is denied alone is also denied in a shell, and behind another command.
 		if one.Shell(command, "bash", rules.Sandboxed, dirs).Decision != rules.Deny {
 			return
 		}

@@ -10,14 +10,14 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-func TestNewRefusesEmptyPromises(t *testing.T) {
+func TestNewRefusesRulesWithoutEffect(t *testing.T) {
 	origin := config.Origin{Layer: config.User, File: "/x/config.toml", Line: 7, Column: 3}
 	for _, c := range []struct {
 		rule config.Rule
-		want string // "" when it is fine
+		want string // "" if the rule is valid
 	}{
-		{config.Rule{Decision: "deny"}, "speaks of nothing"},
-		{config.Rule{Command: "  ", Decision: "deny"}, "speaks of nothing"},
+		{config.Rule{Decision: "deny"}, "has no tool, command or path"},
+		{config.Rule{Command: "  ", Decision: "deny"}, "has no tool, command or path"},
 		{config.Rule{Command: "ls", Decision: "maybe"}, "not one of"},
 		{config.Rule{Tool: "mcp", Command: "ls", Decision: "deny"}, "would match nothing"},
 		{config.Rule{Tool: "mcp__fs__*", Path: "/etc/**", Decision: "deny"}, "would match nothing"},
@@ -69,7 +69,7 @@ func TestUnknownFolders(t *testing.T) {
 		{"/code/keys/a", rules.Dirs{Workspace: "/code", Home: "/home/ada"}, rules.Deny},
 		{"/code/a", rules.Dirs{Home: "/home/ada"}, rules.Deny},
 		{"/other/a", rules.Dirs{Workspace: "/code"}, rules.Ask},
-		// ${workspace} never stands for these.
+		// ${workspace} never means these folders.
 		{"/home/ada/.bashrc", rules.Dirs{Workspace: "/home/ada", Home: "/home/ada"}, rules.None},
 		{"/home/ada/.bashrc", rules.Dirs{Workspace: "/home", Home: "/home/ada"}, rules.None},
 		{"/etc/passwd", rules.Dirs{Workspace: "/", Home: "/home/ada"}, rules.None},
@@ -88,7 +88,7 @@ func TestUnknownFolders(t *testing.T) {
 func TestNoRules(t *testing.T) {
 	s := compile(t)
 	if s.Len() != 0 || s.Shell("ls", "bash", rules.Sandboxed, dirs).Decision != rules.None || s.MCP("a", "b").Decision != rules.None {
-		t.Error("no rules decide something")
+		t.Error("a set without rules decides something")
 	}
 }
 
@@ -101,7 +101,7 @@ func TestMatchNamesItsRule(t *testing.T) {
 	}
 }
 
-// A wildcard is no error, but some tools that it matches never come to be judged.
+// A rule with a wildcard is valid, but does nothing for the unseen tools that it matches.
 func TestUnseen(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		"write_*":       {"write_stdin"},
@@ -125,9 +125,9 @@ func TestLenCountsTheRulesOfAllLayers(t *testing.T) {
 	}
 }
 
-func TestNewReportsEachFault(t *testing.T) {
+func TestNewReportsEachInvalidRule(t *testing.T) {
 	_, err := rules.New([][]config.Rule{{{Command: "ls", Decision: "maybe"}, {Command: "ls", Decision: "allow"}, {Decision: "deny"}}})
-	if err == nil || !strings.Contains(err.Error(), "not one of") || !strings.Contains(err.Error(), "speaks of nothing") {
+	if err == nil || !strings.Contains(err.Error(), "not one of") || !strings.Contains(err.Error(), "has no tool, command or path") {
 		t.Errorf("got %v", err)
 	}
 }

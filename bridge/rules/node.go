@@ -2,56 +2,66 @@ package rules
 
 import "strings"
 
-// node is a simple command, with what it runs in turn.
+// node is a simple command with the commands that it runs.
 type node struct {
-	text    string
-	assigns []assign
-	words   []word
-	literal bool   // all words are known
-	second  string // the word behind the name, if it is surely that and no option
-	kids    []*node
+	text        string
+	assignments []assignment
+	words       []word
+	allKnown    bool   // every word is known
+	secondWord  string // the word behind the name; "" if it is unknown or may be an option
+	children    []*node
 
-	// opaque says why it isn't known what runs. No allow rule matches, and every
-	// deny and ask rule for commands could.
+	// opaque is the reason why the command is unknown; "" if it is known. No allow rule matches an
+	// opaque command, and every deny and ask rule for commands might.
 	opaque string
-	// unsafe says why an allow rule must spell the assignments, too.
-	unsafe string
-	// script is the file that a shell reads, "" none.
+	// unsafeAssignment is the reason why an allow rule must also spell the assignments; "" if none.
+	unsafeAssignment string
+	// script is the file that a shell reads; "" if none.
 	script string
-	// wrapper: it runs others, so an allow rule must name it; clear: it is allowed
-	// when all that it runs is; both: it must be allowed beside what it runs.
-	wrapper, clear, both bool
+	// wrapper: the command runs others, so an allow rule must name it. transparent: the command is
+	// allowed if all commands that it runs are. needsBoth: an allow rule must match the command as
+	// well as the commands that it runs.
+	wrapper, transparent, needsBoth bool
 }
 
-// assign is NAME=value before a command.
-type assign struct {
+// assignment is NAME=value before a command.
+type assignment struct {
 	name string
-	word word // with the name
+	word word // includes the name
 }
 
-func newNode(words []word, assigns []assign) *node {
-	n := &node{words: words, assigns: assigns, literal: true}
+// newNode returns the node of a command without reading the commands that it runs.
+func newNode(words []word, assigns []assignment) *node {
+	n := &node{words: words, assignments: assigns, allKnown: true}
 	for i := range words {
-		n.literal = n.literal && words[i].kind == known
-		if words[i].foreign != "" {
-			n.opaque = words[i].foreign
+		n.allKnown = n.allKnown && words[i].kind == known
+		if words[i].runsUnseen != "" {
+			n.opaque = words[i].runsUnseen
 		}
 	}
-	if len(words) > 1 && words[0].kind <= single && words[1].kind == known && !words[1].option() {
-		n.second = words[1].text
+	if len(words) > 1 && words[0].kind <= single && words[1].kind == known && !words[1].mayBeOption() {
+		n.secondWord = words[1].text
 	}
 	for _, a := range assigns {
-		if !harmless[a.name] {
-			n.unsafe = a.name + " is set for it"
+		if !harmlessVariables[a.name] {
+			n.unsafeAssignment = a.name + " is set for it"
 		}
 	}
 	return n
 }
 
+// add adds commands that n runs.
+func (n *node) add(children ...*node) { n.children = append(n.children, children...) }
+
+// addOpaque adds an unknown command; why is the reason.
+func (n *node) addOpaque(why string) { n.add(opaqueNode("", why)) }
+
+// opaqueNode returns an unknown command.
 func opaqueNode(text, why string) *node { return &node{text: text, opaque: why} }
 
-func (n *node) has(text string) bool {
-	for i := range n.words { // words are too big to be copied for each rule
+// hasWord reports whether one of n's known words is text.
+func (n *node) hasWord(text string) bool {
+	for i := range n.words { // words are too large to copy for each rule
 		if n.words[i].text == text {
 			return true
 		}
@@ -59,60 +69,63 @@ func (n *node) has(text string) bool {
 	return false
 }
 
-// line is all that was seen in one command line.
+// line is the content of one command line.
 type line struct {
-	nodes    []*node
-	writes   []write
-	operands []word   // files that programs change; see changers
-	folders  []string // that the line changes to, as it spells them
-	outside  string   // why the line, or a text that it has a shell read, is outside of the grammar
-	barrier  string   // why nothing in this line can be allowed, though it may be in the grammar
-	moved    bool     // it changes the folder, so ./x is anything
-	partial  bool     // files that it changes may be missing in writes and operands
-	tooLong  bool     // a bound of the reader was reached, so that it may change any file
-	hidden   bool     // it holds a command as text, for what evaluates values
-	size     int      // nodes made, kids included
+	nodes          []*node
+	accesses       []fileAccess
+	operands       []word   // files that programs change; see fileChangers
+	folders        []string // folders that the line changes to, as it spells them
+	outsideGrammar string   // why the line, or a text for a shell in it, is outside the grammar; "" if inside
+	noAllow        string   // why no allow rule applies, even if the line is in the grammar; "" if some may
+	changesFolder  bool     // the line changes its folder, so ./x may be any program
+	incomplete     bool     // accesses and operands may miss files that the line changes
+	tooLong        bool     // a bound of the reader was exceeded, so the line may change any file
+	hasCommandText bool     // the line has a command as text, which an evaluation would run
+	nodeCount      int      // nodes including children
 
-	// folder is where the line runs, relative to the workspace; "" somewhere else, or
-	// not known.
-	folder string
+	// relFolder is the folder of the line relative to the workspace; "" if it is unknown or
+	// outside.
+	relFolder string
 }
 
-// write is a redirection into a file or from one, or a file that a patch changes.
-type write struct {
+// fileAccess is a redirection to or from a file, or a file that a patch changes.
+type fileAccess struct {
 	text   string
 	target word
 	read   bool
 }
 
-// unreadWrite stands for what a line that can't be read writes: any file.
-var unreadWrite = write{text: "a line that can't be read", target: word{kind: many}}
+// anyFile stands for the files that an unreadable line changes.
+var anyFile = fileAccess{text: "a line that can't be read", target: word{kind: unknownWords}}
 
-func (l *line) write(w write) {
-	switch n := len(l.writes); {
-	case n == maxWrite:
-		w.target, l.tooLong = word{kind: many}, true
-	case n > maxWrite:
+// addAccess records an access. After maxAccesses, one access to any file stands for all others.
+func (l *line) addAccess(w fileAccess) {
+	switch n := len(l.accesses); {
+	case n == maxAccesses:
+		w.target, l.tooLong = word{kind: unknownWords}, true
+	case n > maxAccesses:
 		return
 	}
-	l.writes = append(l.writes, w)
+	l.accesses = append(l.accesses, w)
 }
 
-func (l *line) bar(why string) {
-	if l.barrier == "" {
-		l.barrier = why
+// forbidAllow records why no allow rule applies to the line. The first reason counts.
+func (l *line) forbidAllow(why string) {
+	if l.noAllow == "" {
+		l.noAllow = why
 	}
 }
 
-// holds notes text that would run if it were evaluated.
-func (l *line) holds(text string, chars string) {
-	l.hidden = l.hidden || strings.Contains(text, "$(") || strings.ContainsAny(text, chars)
+// noteCommandText records whether text has a command that would run if the text were evaluated:
+// "$(" or one of chars.
+func (l *line) noteCommandText(text string, chars string) {
+	l.hasCommandText = l.hasCommandText || strings.Contains(text, "$(") || strings.ContainsAny(text, chars)
 }
 
-// set notes a variable that is set for the rest of the line. An exported one
-// stays exported, so every later command may see it.
-func (l *line) set(name string) {
-	if !own(name) {
-		l.bar("it sets " + name + ", which may change what later commands do")
+// noteVariable records a variable that is set for the rest of the line. If it was exported, later
+// commands get the new value.
+func (l *line) noteVariable(name string) {
+	if !isScriptVariable(name) {
+		l.forbidAllow("it sets " + name + ", which may change what later commands do")
 	}
 }

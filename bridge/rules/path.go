@@ -8,6 +8,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
+// pathRoot is the folder from which a glob of a rule starts.
 type pathRoot int
 
 const (
@@ -16,14 +17,15 @@ const (
 	inHome
 )
 
-// pathGlob is a rule's path.
+// pathGlob is the path of a rule.
 type pathGlob struct {
 	root pathRoot
-	glob string // of what follows the root
-	// What a path must have, so that most globs need not be tried.
-	pre, suf, part string
+	glob string // for the path below the root
+	// A matching path has this prefix, suffix and part. The check saves most glob matches.
+	prefix, suffix, literal string
 }
 
+// compilePath returns the glob of a rule's path.
 func compilePath(text string) pathGlob {
 	g := pathGlob{glob: filepath.ToSlash(text)}
 	if rest, ok := strings.CutPrefix(text, "${workspace}"); ok {
@@ -31,19 +33,19 @@ func compilePath(text string) pathGlob {
 	} else if text == "~" || strings.HasPrefix(text, "~/") {
 		g.root, g.glob = inHome, strings.TrimPrefix(text[1:], "/")
 	}
-	g.pre, g.suf = g.glob, g.glob
+	g.prefix, g.suffix = g.glob, g.glob
 	if i := strings.IndexAny(g.glob, globMeta); i >= 0 {
-		g.pre = g.glob[:i]
+		g.prefix = g.glob[:i]
 		// a/** is also a: the slash before ** may be missing.
-		g.pre, g.suf = strings.TrimSuffix(g.pre, "/"), ""
+		g.prefix, g.suffix = strings.TrimSuffix(g.prefix, "/"), ""
 		if !strings.ContainsAny(g.glob, `{\`) {
-			g.suf = g.glob[strings.LastIndexAny(g.glob, "*?]")+1:]
-			g.suf = strings.TrimPrefix(g.suf, "/")
+			g.suffix = g.glob[strings.LastIndexAny(g.glob, "*?]")+1:]
+			g.suffix = strings.TrimPrefix(g.suffix, "/")
 		}
 		if !strings.ContainsAny(g.glob, `{\[`) {
 			for _, run := range strings.FieldsFunc(g.glob, func(c rune) bool { return strings.ContainsRune("*?/", c) }) {
-				if len(run) > len(g.part) {
-					g.part = run
+				if len(run) > len(g.literal) {
+					g.literal = run
 				}
 			}
 		}
@@ -51,55 +53,54 @@ func compilePath(text string) pathGlob {
 	return g
 }
 
-// match compares with a canonical path. ${workspace} and ~ that are not known
-// may be any folder.
+// match compares g with a canonical path. An unknown ${workspace} or ~ may be any folder.
 func (g *pathGlob) match(file string, dirs Dirs) certainty {
 	if g.root == anywhere {
-		return g.try(file)
+		return g.matchGlob(file)
 	}
 	dir := dirs.Workspace
 	if g.root == inHome {
 		dir = dirs.Home
 	}
 	if dir == "" {
-		return could
+		return possibleMatch
 	}
 	dir = filepath.ToSlash(dir)
-	rest, ok := below(dir, file)
-	if !ok || g.try(rest) == no {
-		return no
+	rest, ok := relativeTo(dir, file)
+	if !ok || g.matchGlob(rest) == noMatch {
+		return noMatch
 	}
-	// As everywhere in the policy, ${workspace} never stands for the root, the
-	// home folder or one above it: an allow rule was not written for those.
+	// As everywhere in the policy, ${workspace} never means the root, the home folder or a folder
+	// above it. So an allow rule does not apply there.
 	if g.root == inWorkspace {
-		if _, above := below(dir, filepath.ToSlash(dirs.Home)); above || path.Dir(dir) == dir {
-			return could
+		if _, above := relativeTo(dir, filepath.ToSlash(dirs.Home)); above || path.Dir(dir) == dir {
+			return possibleMatch
 		}
 	}
-	return sure
+	return certainMatch
 }
 
-func (g *pathGlob) try(file string) certainty {
-	if !strings.HasPrefix(file, g.pre) || !strings.HasSuffix(file, g.suf) || !strings.Contains(file, g.part) {
-		return no
+// matchGlob compares the glob with the part of a path below the root.
+func (g *pathGlob) matchGlob(file string) certainty {
+	if !strings.HasPrefix(file, g.prefix) || !strings.HasSuffix(file, g.suffix) || !strings.Contains(file, g.literal) {
+		return noMatch
 	}
 	if ok, err := doublestar.Match(g.glob, file); err != nil || !ok {
-		return no
+		return noMatch
 	}
-	return sure
+	return certainMatch
 }
 
-// ends says whether a path of which only the last letters are known could
-// match.
-func (g *pathGlob) ends(last string) certainty {
-	if n := min(len(g.suf), len(last)); g.suf[len(g.suf)-n:] != last[len(last)-n:] {
-		return no
+// mayEndWith returns possibleMatch if g may match a path of which only the end is known.
+func (g *pathGlob) mayEndWith(last string) certainty {
+	if n := min(len(g.suffix), len(last)); g.suffix[len(g.suffix)-n:] != last[len(last)-n:] {
+		return noMatch
 	}
-	return could
+	return possibleMatch
 }
 
-// below gives the rest of file under dir.
-func below(dir, file string) (string, bool) {
+// relativeTo returns the part of file below dir. The result is false if file is not in dir.
+func relativeTo(dir, file string) (string, bool) {
 	if file == dir {
 		return "", true
 	}

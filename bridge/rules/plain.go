@@ -2,10 +2,10 @@ package rules
 
 import "strings"
 
-// This file is the grammar of docs/reference/rules.md, "Lines that a rule can allow". bash, dash,
-// zsh and Codex read each of its lines in the same way, which the tests show with the
-// real shells. Keep both in step, and leave out whatever is in doubt: a line outside of
-// the grammar is asked about.
+// This file has the grammar of docs/reference/rules.md, "Lines that a rule can allow". bash, dash,
+// zsh and Codex read each of its lines in the same way; tests check that with the real
+// shells. Keep the page and the code in step, and omit doubtful forms: a line outside
+// the grammar only needs an approval.
 //
 //	line     = { NEWLINE } command { separator command } [ ";" ] { NEWLINE }
 //	separator = ";" | NEWLINE | ( "&&" | "||" | "|" ) { NEWLINE }
@@ -21,19 +21,19 @@ type plainCommand struct {
 	text      string
 	words     []string
 	redirects []plainRedirect
-	operator  string // what follows the command; "" at the end
+	operator  string // the separator behind the command; "" at the end
 }
 
-// plainRedirect is a redirection. target is the path of a file; "" for 2>&1 and its like.
+// plainRedirect is a redirection. target is the path of a file; "" for forms such as 2>&1.
 type plainRedirect struct{ text, operator, target string }
 
-// Outside returns why a line is outside of the grammar, "" if it is inside.
+// Outside returns why a line is outside the grammar; "" if it is inside.
 func Outside(line string) string {
 	_, why := parsePlain(line)
 	return why
 }
 
-// parsePlain reads a line of the grammar. If it is none, it returns the reason.
+// parsePlain parses a line of the grammar. why is the reason if the line is outside.
 func parsePlain(text string) (commands []plainCommand, why string) {
 	for i := range len(text) {
 		if c := text[i]; c != '\n' && (c < ' ' || c > '~') {
@@ -42,7 +42,7 @@ func parsePlain(text string) (commands []plainCommand, why string) {
 	}
 	p := plainParser{text: text}
 	p.skip(" \n")
-	piped := false // the output of the command before is the input of this one
+	piped := false // a pipe leads to this command
 	for {
 		command, used, why := p.command()
 		if why != "" {
@@ -64,6 +64,7 @@ func parsePlain(text string) (commands []plainCommand, why string) {
 	}
 }
 
+// plainParser parses a line; at is the position of the next byte.
 type plainParser struct {
 	text string
 	at   int
@@ -75,7 +76,7 @@ func (p *plainParser) skip(chars string) {
 	}
 }
 
-// operator reads what stands between two commands; "" at the end.
+// operator reads the separator between two commands; "" at the end.
 func (p *plainParser) operator() string {
 	rest := p.text[p.at:]
 	for _, operator := range []string{"&&", "||", "|", ";", "\n", "&"} {
@@ -87,8 +88,8 @@ func (p *plainParser) operator() string {
 	return ""
 }
 
-// command reads a simple command and the blanks behind it. used are the descriptors
-// that it redirects.
+// command reads a simple command and the blanks behind it. used reports the descriptors that it
+// redirects.
 func (p *plainParser) command() (command plainCommand, used [3]bool, why string) {
 	start, end := p.at, p.at
 	name, why := p.name()
@@ -142,8 +143,8 @@ func (p *plainParser) atEnd() bool {
 	return p.at == len(p.text) || strings.IndexByte("\n;|&", p.text[p.at]) >= 0
 }
 
-// plainRedirects are the operators of redirections, and the descriptors that they set. One
-// that begins like another comes first.
+// plainRedirects are the operators of redirections and the descriptors that they redirect. If one
+// operator starts with another, the longer one comes first.
 var plainRedirects = []struct {
 	operator   string
 	descriptor int
@@ -162,15 +163,15 @@ func (p *plainParser) redirect() (operator string, descriptor int) {
 	return "", 0
 }
 
-// plainTarget reports whether the target of a redirection is a path like any other. bash
-// gives names below /dev a meaning of its own.
+// plainTarget reports whether the target of a redirection is an ordinary path. bash treats names
+// below /dev specially.
 func plainTarget(path string) bool {
 	return path != "" && (alphanumeric(path[0]) || strings.IndexByte("_./", path[0]) >= 0) &&
 		strings.Trim(path, "0123456789") != "" && !strings.Contains(path, "//") &&
 		!strings.Contains(path, "/dev/") && !strings.Contains(path, "/proc/")
 }
 
-// name reads the name of a command.
+// name reads the name of a command. The second result is the reason if it is outside the grammar.
 func (p *plainParser) name() (string, string) {
 	start := p.at
 	for p.at < len(p.text) && (alphanumeric(p.text[p.at]) || strings.IndexByte("_./+-", p.text[p.at]) >= 0) {
@@ -182,13 +183,13 @@ func (p *plainParser) name() (string, string) {
 		return "", "it sets a variable"
 	case name == "" || name[0] == '+' || name[0] == '-' || p.at < len(p.text) && p.text[p.at] != ' ' && !p.atEnd():
 		return "", "a command's name is not written plainly"
-	case !safeBuiltins[name] && (reserved[name] || builtins[name]):
-		return "", name + " is a word of the shell's own"
+	case !safeBuiltins[name] && (reservedWords[name] || shellBuiltins[name]):
+		return "", name + " is a reserved word or builtin of a shell"
 	}
 	return name, ""
 }
 
-// word reads a word and takes its quotes off.
+// word reads a word and removes its quotes.
 func (p *plainParser) word() (string, string) {
 	var b strings.Builder
 	start := p.at
@@ -209,24 +210,25 @@ func (p *plainParser) word() (string, string) {
 				return "", "a quoted text has several lines"
 			case c == '"' && strings.ContainsAny(inner, "$`\\"):
 				return "", "a text in double quotes has one of $ ` \\"
-			case end < len(p.text) && p.text[end] == c: // zsh may take two for one
+			case end < len(p.text) && p.text[end] == c: // zsh may read '' in quotes as one quote
 				return "", "two quoted texts touch"
 			}
 			b.WriteString(inner)
 			p.at = end
 			continue
 		case strings.IndexByte(" \n;|&", c) >= 0:
-			return p.ended(start, b.String())
+			return p.finishWord(start, b.String())
 		default:
-			return "", "outside of quotes it has " + string(rune(c))
+			return "", "it has an unquoted " + string(rune(c))
 		}
 		b.WriteByte(c)
 		p.at++
 	}
-	return p.ended(start, b.String())
+	return p.finishWord(start, b.String())
 }
 
-func (p *plainParser) ended(start int, word string) (string, string) {
+// finishWord refuses an empty word.
+func (p *plainParser) finishWord(start int, word string) (string, string) {
 	if p.at == start {
 		return "", "a word is missing"
 	}
@@ -237,17 +239,15 @@ func alphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// reserved are the words that begin something other than a simple command, in any of
-// the shells.
-var reserved = setOf(strings.Fields(`
+// reservedWords start something other than a simple command in one of the shells.
+var reservedWords = setOf(strings.Fields(`
 	if then elif else fi for foreach do done while until case esac select function in time coproc repeat end nocorrect noglob
 	declare export float integer local private readonly typeset let always
 `)...)
 
-// builtins are what bash, dash and zsh run themselves: some run or evaluate their
-// arguments, some change what later commands mean, and one shell's builtin may be a
-// program for another.
-var builtins = setOf(strings.Fields(`
+// shellBuiltins are the builtins of bash, dash and zsh. Some run or evaluate their arguments, some
+// change the meaning of later commands, and a builtin of one shell may be a program for another.
+var shellBuiltins = setOf(strings.Fields(`
 	. alias autoload bg bind bindkey break builtin bye caller cap cd chdir clone command compadd comparguments compcall compctl compdescribe
 	compfiles compgen compgroups complete compopt compquote compset comptags comptry compvalues continue declare dirs disable disown
 	echo echotc echoti emulate enable eval exec exit export false fc fg float functions getcap getln getopts hash help history integer
@@ -257,6 +257,6 @@ var builtins = setOf(strings.Fields(`
 	zregexparse zselect zsocket zstat zstyle zsystem ztcp
 `)...)
 
-// safeBuiltins neither run nor evaluate their arguments, in any of the shells. cd is
-// followed by programs in another folder: line.moved.
+// safeBuiltins do not run or evaluate their arguments in any of the shells. cd sets
+// line.changesFolder.
 var safeBuiltins = setOf("cd", "echo", "false", "pwd", "true", "which")

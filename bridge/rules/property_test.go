@@ -13,8 +13,7 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// pieces of lines: words that the rules below speak of, and the ways to hide
-// them.
+// pieces are parts of lines: words that the rules below match, and ways to hide them.
 var pieces = []string{
 	"git", "push", "status", "log", "ls", "rm", "-f", "--force", "x", "$x", `"$x"`, `"$@"`, "*", "{a,b}", "~/x", `g"i"t`, `pu\sh`, `$'\x67it'`,
 	"/usr/bin/git", "./git", "sudo", "env", "A=1", "PATH=/tmp", "-c", "bash", "'git push'", "eval", "xargs", "$(git push)", "`ls`", "<(ls)", "> out", "2>&1",
@@ -59,7 +58,7 @@ func compile(t interface{ Fatal(...any) }, layers ...[]config.Rule) *rules.Set {
 	return s
 }
 
-// looseness orders decisions by what they let happen.
+// looseness orders decisions by how much they permit.
 func looseness(d rules.Decision) int {
 	return slices.Index([]rules.Decision{rules.Deny, rules.Ask, rules.None, rules.Allow}, d)
 }
@@ -97,8 +96,8 @@ func TestLayersHaveNoOrder(t *testing.T) {
 	})
 }
 
-// What leaves the sandbox is never treated more loosely by rules that don't
-// speak of it, and what may leave it is treated as if it did.
+// Rules without escalated permit no more outside the sandbox than inside. An unknown escalation
+// counts as one.
 func TestEscalationOnlyTightens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		layers, command := drawLayers(t), drawLine(t)
@@ -115,8 +114,8 @@ func TestEscalationOnlyTightens(t *testing.T) {
 	})
 }
 
-// wrappings are the ways a command may be run by another; %s is the command,
-// %q the command as one quoted word.
+// wrappings are the ways in which a command may run another. %s is the command, %q the command as
+// one quoted word.
 var wrappings = []string{
 	"%s", "ls; %s", "%s; ls", "ls && %s", "ls || %s", "ls | %s", "%s | ls", "%s &", "ls\n%s", "( %s )", "{ %s; }", "! %s",
 	"if %s; then ls; fi", "if ls; then %s; fi", "if ls; then ls; else %s; fi", "while %s; do ls; done", "until ls; do %s; done", "for x in a b; do %s; done",
@@ -127,7 +126,7 @@ var wrappings = []string{
 	"\"$SHELL\" -c %q", "bash <<< %q", "alias x=%q", "coproc { %s; }", "echo %q | sh", "\\bash -c %q", "b'a'sh -c %q", "doas bash -c %q",
 }
 
-func TestNoWrappingHelps(t *testing.T) {
+func TestWrappedCommandsAreDenied(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "git push **", Decision: "deny"}}, []config.Rule{{Command: "**", Decision: "allow"}})
 	rapid.Check(t, func(t *rapid.T) {
 		command := rapid.SampledFrom([]string{"git push", "git push origin main", `g"i"t push`, "git -C x push", "/usr/bin/git push", "A=1 git push", "git $x"}).Draw(t, "command")
@@ -149,7 +148,8 @@ func TestNoWrappingHelps(t *testing.T) {
 	})
 }
 
-// A line is allowed only if each of its commands is by itself; and then it is, if it is in the grammar.
+// A line in the grammar has the strictest decision of its commands. Another line is permitted no
+// more than its commands.
 func TestLinesAreTheirCommands(t *testing.T) {
 	simple := []string{"git status", "git log x", "ls -l *", "make", "rm x", "sudo ls", "ls > out", "ls 2>&1", "CI=1 ls", "PATH=x ls", "bash -c 'ls'", "bash -c 'make'", "./ls", "xargs ls", "$x"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -176,8 +176,8 @@ func TestLinesAreTheirCommands(t *testing.T) {
 	})
 }
 
-// An argument vector says what the line with the same words says, where the line is in
-// the grammar; else the line is allowed no more than the vector.
+// An argument vector has the decision of the line with the same words if that line is in the
+// grammar. Another line is permitted no more than the vector.
 func TestVectorsAreLines(t *testing.T) {
 	words := []string{"git", "push", "status", "ls", "-c", "bash", "git push", "sudo", "env", "nohup", "x y", "xargs", "/bin/sh", "-lc", "timeout", "5", "*", "$x", "find", "-exec", ";"}
 	rapid.Check(t, func(t *rapid.T) {

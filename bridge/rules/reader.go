@@ -13,102 +13,103 @@ import (
 )
 
 const (
-	maxText  = 64 << 10 // bytes of a command line
-	maxDepth = 8        // wrappers in wrappers
-	maxNodes = 2000     // simple commands of a line
-	maxWords = 4096     // words of one command
-	maxLoose = 128      // words of a command whose options are not known
-	maxRead  = 4 * maxText
-	maxWrite = 256 // redirections into files, and folders that a line changes to
+	maxLineLen     = 64 << 10       // bytes of a command line
+	maxDepth       = 8              // nested wrappers
+	maxNodes       = 2000           // simple commands of a line
+	maxWords       = 4096           // words of one command
+	maxSuffixWords = 128            // words of a command whose suffixes are read
+	maxBytesRead   = 4 * maxLineLen // including texts that are read again
+	maxAccesses    = 256            // redirections, and folders that a line changes to
 
 	maxOperands = 4096 // files that programs change
 )
 
-// reader gathers what a command line runs.
+// reader collects the commands that a line runs. It is not safe for concurrent use.
 type reader struct {
-	line *line
-	read int // bytes that were parsed: a text may be read again for each wrapper
+	line      *line
+	bytesRead int // a text may be read again for each wrapper
 }
 
-// context is what a command depends on.
-type context struct {
-	shell dialect
-	depth int
-	stdin *string // when it is written in the line: a here-document
-	inner bool    // it is itself the rest of a command: don't take its rests again
+// readContext is the context in which a command is read.
+type readContext struct {
+	shell    dialect
+	depth    int
+	stdin    *string // the text of a here-document; nil if the input is unknown
+	isSuffix bool    // the command is a suffix of another one, which adds all suffixes
 }
 
-func (c context) deeper() context {
+// deeper returns the context of a command that another command runs.
+func (c readContext) deeper() readContext {
 	c.depth++
 	c.stdin = nil
 	return c
 }
 
-// dialect is how a shell reads a text.
+// dialect is the way in which a shell reads a text.
 type dialect struct {
-	// langs are the readings that count, beside that of bash. The dialects differ in
-	// what is a command.
+	// langs are the parsers that apply beside the one for bash. They differ in the commands that
+	// they find.
 	langs []syntax.LangVariant
-	// lenient: which of them counts is not known, so that one which fails is left out.
+	// lenient: the right parser is unknown, so one that fails is ignored.
 	lenient bool
-	// proven: the shell reads the lines of the grammar as parsePlain does.
-	proven bool
+	// readsGrammar: the shell reads the lines of the grammar as parsePlain does.
+	readsGrammar bool
 }
 
-// shells are the dialects by the names of the shells.
-var shells = map[string]dialect{
-	"bash":  {proven: true},
-	"sh":    {langs: []syntax.LangVariant{syntax.LangPOSIX}, proven: true},
-	"dash":  {langs: []syntax.LangVariant{syntax.LangPOSIX}, proven: true},
-	"zsh":   {langs: []syntax.LangVariant{syntax.LangZsh}, proven: true},
+// shellDialects are the dialects by the names of the shells.
+var shellDialects = map[string]dialect{
+	"bash":  {readsGrammar: true},
+	"sh":    {langs: []syntax.LangVariant{syntax.LangPOSIX}, readsGrammar: true},
+	"dash":  {langs: []syntax.LangVariant{syntax.LangPOSIX}, readsGrammar: true},
+	"zsh":   {langs: []syntax.LangVariant{syntax.LangZsh}, readsGrammar: true},
 	"rbash": {}, "rzsh": {langs: []syntax.LangVariant{syntax.LangZsh}}, "ash": {langs: []syntax.LangVariant{syntax.LangPOSIX}},
 	"ksh": {langs: []syntax.LangVariant{syntax.LangMirBSDKorn}}, "mksh": {langs: []syntax.LangVariant{syntax.LangMirBSDKorn}},
 	"oksh": {langs: []syntax.LangVariant{syntax.LangMirBSDKorn}},
 }
 
-// dialectOf returns the dialect of a shell. Of one that is not known all count.
+// dialectOf returns the dialect of a shell. For an unknown shell all dialects apply.
 func dialectOf(shell string) dialect {
-	if d, ok := shells[shell]; ok {
+	if d, ok := shellDialects[shell]; ok {
 		return d
 	}
 	return dialect{langs: []syntax.LangVariant{syntax.LangPOSIX, syntax.LangZsh}, lenient: true}
 }
 
-// text reads shell text as the shells of that dialect do. A line of the grammar is read
-// in one way; for any other, nothing of the whole line can be allowed.
-func (r *reader) text(text string, c context) []*node {
-	fault := legible(text)
-	r.read += len(text)
-	r.line.tooLong = r.line.tooLong || len(text) > maxText || c.depth > maxDepth || r.read > maxRead || r.line.size > maxNodes
+// readText reads shell text as the shells of the dialect do. A line of the grammar has one reading.
+// For another text, no allow rule applies to the whole line.
+func (r *reader) readText(text string, c readContext) []*node {
+	problem := unreadableReason(text)
+	r.bytesRead += len(text)
+	r.line.tooLong = r.line.tooLong || len(text) > maxLineLen || c.depth > maxDepth || r.bytesRead > maxBytesRead || r.line.nodeCount > maxNodes
 	switch {
-	case fault != "":
+	case problem != "":
 	case c.depth > maxDepth:
-		fault = "commands are nested too deeply"
-	case r.read > maxRead, r.line.size > maxNodes:
-		fault = "there are too many commands"
+		problem = "commands are nested too deeply"
+	case r.bytesRead > maxBytesRead, r.line.nodeCount > maxNodes:
+		problem = "there are too many commands"
 	}
-	if fault != "" {
-		r.line.write(unreadWrite)
-		r.line.partial = true
-		return []*node{opaqueNode(text, fault)}
+	if problem != "" {
+		r.line.addAccess(anyFile)
+		r.line.incomplete = true
+		return []*node{opaqueNode(text, problem)}
 	}
-	c.inner = false
+	c.isSuffix = false
 	commands, why := parsePlain(text)
-	if why == "" && c.shell.proven {
-		return r.plain(commands, c)
+	if why == "" && c.shell.readsGrammar {
+		return r.readPlain(commands, c)
 	}
 	if why == "" {
 		why = "it is not known which shell reads it"
 	}
-	if r.line.outside == "" {
-		r.line.outside = why
+	if r.line.outsideGrammar == "" {
+		r.line.outsideGrammar = why
 	}
 	var nodes []*node
 	if slices.Contains(c.shell.langs, syntax.LangZsh) {
-		// Measured: zsh drops a backslash at the end, and a $ with one of these behind it.
+		// Measured: zsh drops a backslash at the end, and a $ before ~, ^ or =.
 		if strings.HasSuffix(text, "\\") || strings.Contains(text, "$~") || strings.Contains(text, "$^") || strings.Contains(text, "$=") {
 			nodes = append(nodes, opaqueNode(text, "zsh may leave characters out of a word"))
-			r.line.partial = true
+			r.line.incomplete = true
 		}
 	}
 	parsed := false
@@ -120,61 +121,61 @@ func (r *reader) text(text string, c context) []*node {
 		file, err := parse(text, lang)
 		if err != nil {
 			if i == 0 || !c.shell.lenient {
-				r.line.write(unreadWrite)
+				r.line.addAccess(anyFile)
 				nodes = append(nodes, opaqueNode(text, "it can't be parsed as shell"))
 			}
 			continue
 		}
 		parsed = true
-		if fault := differs(file, text, len(c.shell.langs) > 0); fault != "" {
-			nodes = append(nodes, opaqueNode(text, fault))
+		if problem := shellDifference(file, text, len(c.shell.langs) > 0); problem != "" {
+			nodes = append(nodes, opaqueNode(text, problem))
 		}
-		w := walker{reader: r, source: text, context: c, lang: lang}
+		w := walker{reader: r, source: text, readContext: c, lang: lang}
 		syntax.Walk(file, w.visit)
 		nodes = append(nodes, w.nodes...)
 	}
-	r.line.partial = r.line.partial || !parsed
+	r.line.incomplete = r.line.incomplete || !parsed
 	return nodes
 }
 
-// plain makes the nodes of a line in the grammar.
-func (r *reader) plain(commands []plainCommand, c context) []*node {
+// readPlain returns the nodes of a line in the grammar.
+func (r *reader) readPlain(commands []plainCommand, c readContext) []*node {
 	nodes := make([]*node, 0, len(commands))
 	for _, command := range commands {
-		if r.line.size > maxNodes {
-			return nodes // the first one too many says all
+		if r.line.nodeCount > maxNodes {
+			return nodes // the first command over the limit is opaque
 		}
-		n := r.command(literals(command.words), nil, c)
+		n := r.readCommand(literals(command.words), nil, c)
 		n.text = command.text
 		nodes = append(nodes, n)
 		for _, redirect := range command.redirects {
 			if redirect.target != "" && redirect.target != devNull {
-				r.line.write(write{text: redirect.text, target: literal(redirect.target), read: redirect.operator == "<"})
+				r.line.addAccess(fileAccess{text: redirect.text, target: literal(redirect.target), read: redirect.operator == "<"})
 			}
 		}
 	}
 	return nodes
 }
 
-// legible refuses what shells read differently, before anybody reads it.
-func legible(text string) string {
+// unreadableReason returns why no parser can read a text as every shell does; "" if one can.
+func unreadableReason(text string) string {
 	switch {
-	case len(text) > maxText:
+	case len(text) > maxLineLen:
 		return "it is longer than 64 KiB"
 	case !utf8.ValidString(text):
 		return "it is not valid UTF-8"
 	case strings.ContainsAny(text, "\x00\x01\r"):
 		return "it holds control characters"
-	case splitOperator(text):
+	case hasSplitOperator(text):
 		return "a line is continued in the middle of an operator"
 	}
 	return ""
 }
 
-// splitOperator looks for a line that is continued behind the first character of
-// what may be an operator. Measured: bash takes the break out before it reads $( or
-// <(, between double quotes too; the parser sees two characters of their own.
-func splitOperator(text string) bool {
+// hasSplitOperator reports whether a line is continued behind the first character of a possible
+// operator. Measured: bash removes the break before it reads $( or <(, also in double quotes; the
+// parser sees two separate characters.
+func hasSplitOperator(text string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], "\\\n")
 		if i < 0 {
@@ -189,16 +190,15 @@ func splitOperator(text string) bool {
 	}
 }
 
-// differs says what bash reads otherwise than the parser, "" nothing.
+// shellDifference returns a form that bash reads differently from the parser; "" if there is none.
 //
-// Measured: for the parser a comment whose line ends with a backslash goes on, for
-// bash the next line is a command of its own. `let x|make` is arithmetic for the
-// parser and a pipeline for bash. Of a word behind >& that is no number bash
-// evaluates even what stands between single quotes, to tell that it is wrong. bash ends
-// a descriptor at its -, and reads <&-touch as <&- and a word: the parser does not.
+// Measured: the parser continues a comment whose line ends with a backslash; bash reads the next
+// line as a command. `let x|make` is arithmetic for the parser and a pipeline for bash. bash
+// evaluates a word behind >& that is not a number, even in single quotes, for its error message.
+// bash ends a descriptor at its -, and reads <&-touch as <&- and a word; the parser does not.
 //
-// For a plain sh, & and > are two operators: a &> b c runs a, and then c.
-func differs(file *syntax.File, text string, plainSh bool) (fault string) {
+// A plain sh reads &> as the operators & and >: a &> b c runs a, then c.
+func shellDifference(file *syntax.File, text string, plainSh bool) (problem string) {
 	between := func(n syntax.Node) string {
 		if n == syntax.Node((*syntax.Word)(nil)) {
 			return ""
@@ -211,51 +211,52 @@ func differs(file *syntax.File, text string, plainSh bool) (fault string) {
 		case *syntax.Comment:
 			line, _, _ := strings.Cut(text[min(int(n.Hash.Offset()), len(text)):], "\n")
 			if strings.HasSuffix(line, "\\") {
-				fault = "a comment ends with a backslash"
+				problem = "a comment ends with a backslash"
 			}
 		case *syntax.LetClause:
 			if strings.ContainsAny(between(n), "|&<>") {
-				fault = "shells differ on the operators of let"
+				problem = "shells differ on the operators of let"
 			}
 		case *syntax.Stmt:
 			call, _ := n.Cmd.(*syntax.CallExpr)
 			for _, r := range n.Redirs {
 				if plainSh && call != nil && len(call.Args) > 0 && (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && call.Args[len(call.Args)-1].Pos().After(r.OpPos) {
-					fault = "shells differ on &>"
+					problem = "shells differ on &>"
 				}
 			}
 		case *syntax.CoprocClause:
-			fault = "shells differ on what coproc runs"
+			problem = "shells differ on what coproc runs"
 		case *syntax.Redirect:
 			switch word := between(n.Word); {
 			case n.Word == nil:
 			case n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc:
 				if strings.Trim(strings.Trim(word, `'"`), wordLetters) != "" {
-					fault = "shells differ on where a here-document ends"
+					problem = "shells differ on where a here-document ends"
 				}
 			case n.Op != syntax.DplOut && n.Op != syntax.DplIn:
 			case strings.Contains(word, "$(") || strings.Contains(word, "`"):
-				fault = "a descriptor is computed"
+				problem = "a descriptor is computed"
 			case strings.Trim(word, "0123456789") != "" && word != "-" && (n.Op == syntax.DplIn || strings.IndexByte("-0123456789", word[0]) >= 0):
-				fault = "shells differ on where a descriptor ends"
+				problem = "shells differ on where a descriptor ends"
 			}
 		}
-		return fault == ""
+		return problem == ""
 	})
-	return fault
+	return problem
 }
 
+// wordLetters are the characters of simple words.
 const wordLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
-var parsers = sync.Pool{New: func() any { return new(dialects) }}
+var parsers = sync.Pool{New: func() any { return new(parserSet) }}
 
-// dialects are parsers that can be used again.
-type dialects map[syntax.LangVariant]*syntax.Parser
+// parserSet has one reusable parser for each language.
+type parserSet map[syntax.LangVariant]*syntax.Parser
 
-// parse never panics and never recurses deeply: 64 KiB of "(" made the parser
-// use 256 MiB of stack, and a stack overflow can't be recovered from.
+// parse parses a text. It never panics and never recurses deeply: 64 KiB of "(" made the parser use
+// 256 MiB of stack, and a program can't recover from a stack overflow.
 func parse(text string, lang syntax.LangVariant) (file *syntax.File, err error) {
-	d := parsers.Get().(*dialects)
+	d := parsers.Get().(*parserSet)
 	defer func() {
 		if v := recover(); v != nil {
 			file, err = nil, errors.New("the parser gave up")
@@ -264,89 +265,89 @@ func parse(text string, lang syntax.LangVariant) (file *syntax.File, err error) 
 		parsers.Put(d)
 	}()
 	if *d == nil {
-		*d = make(dialects)
+		*d = make(parserSet)
 	}
 	p := (*d)[lang]
 	if p == nil {
 		p = syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(true))
 		(*d)[lang] = p
 	}
-	return p.Parse(&shallow{text: text}, "")
+	return p.Parse(&depthLimitedReader{text: text}, "")
 }
 
-// shallow hands a text to the parser in pieces, and stops when the parser has
-// gone too deep for the next one: it is the only place where that can be seen.
-type shallow struct {
+// depthLimitedReader passes a text to the parser in chunks. It fails if the parser's stack is too
+// deep before the next chunk; no other place can check the depth.
+type depthLimitedReader struct {
 	text string
 	at   int
 }
 
 const (
-	piece     = 256
+	chunkSize = 256
 	maxFrames = 2000
 )
 
-var errDeep = errors.New("nested too deeply")
+var errTooDeep = errors.New("nested too deeply")
 
-func (s *shallow) Read(p []byte) (int, error) {
+func (s *depthLimitedReader) Read(p []byte) (int, error) {
 	if s.at > 0 {
 		var pc [1]uintptr
 		if runtime.Callers(maxFrames, pc[:]) > 0 {
-			return 0, errDeep
+			return 0, errTooDeep
 		}
 	}
 	if s.at == len(s.text) {
 		return 0, io.EOF
 	}
-	n := copy(p[:min(len(p), piece)], s.text[s.at:])
+	n := copy(p[:min(len(p), chunkSize)], s.text[s.at:])
 	s.at += n
 	return n, nil
 }
 
-// command makes a node of words, with what they run.
-func (r *reader) command(words []word, assigns []assign, c context) *node {
+// readCommand returns the node of a command, with the commands that it runs.
+func (r *reader) readCommand(words []word, assigns []assignment, c readContext) *node {
 	n := newNode(words, assigns)
-	r.line.size++
+	r.line.nodeCount++
 	switch {
-	case r.line.size > maxNodes:
+	case r.line.nodeCount > maxNodes:
 		r.skip(n, "there are too many commands")
 	case c.depth > maxDepth:
 		r.skip(n, "commands are nested too deeply")
 	case len(words) > maxWords:
 		r.skip(n, "there are too many words")
 	case len(words) > 0:
-		r.patch(n, c)
-		if !r.spread(n, c) {
-			r.change(n)
+		r.recordPatch(n, c)
+		if !r.readExpanded(n, c) {
+			r.recordChanges(n)
 		}
-		r.open(n, c)
+		r.handle(n, c)
 	}
-	if !n.wrapper { // the texts of wrappers are read as what they are
+	if !n.wrapper { // the texts of wrappers are read as commands
 		for i := range words {
-			r.line.holds(words[i].begin(), "`")
+			r.line.noteCommandText(words[i].knownPrefix(), "`")
 		}
 	}
 	for i := range assigns {
-		r.line.holds(assigns[i].word.begin()+assigns[i].word.suf, "`$")
-		_, value, _ := strings.Cut(assigns[i].word.begin()+assigns[i].word.suf, "=")
-		if (runs(assigns[i].name, value) || assigns[i].name == "ENV" && assigns[i].word.kind != known) && n.opaque == "" {
+		r.line.noteCommandText(assigns[i].word.knownPrefix()+assigns[i].word.suffix, "`$")
+		_, value, _ := strings.Cut(assigns[i].word.knownPrefix()+assigns[i].word.suffix, "=")
+		if (runsAtStartup(assigns[i].name, value) || assigns[i].name == "ENV" && assigns[i].word.kind != known) && n.opaque == "" {
 			n.opaque = "it sets " + assigns[i].name + ", which makes a shell run something"
 		}
 	}
 	return n
 }
 
-// spread reads the command that lists in braces make of a command, and returns false if there is none. What is
-// decided of the command itself counts, too.
-func (r *reader) spread(n *node, c context) bool {
-	words := spread(n.words)
+// readExpanded reads the command that results from the lists in braces of a command, and returns
+// false if it has no list. The decision on the command itself counts, too.
+func (r *reader) readExpanded(n *node, c readContext) bool {
+	words := expandLists(n.words)
 	if words == nil {
-		r.line.tooLong = r.line.tooLong || anyLists(n.words)
+		r.line.tooLong = r.line.tooLong || haveLists(n.words)
 		return false
 	}
 	if len(words) > 0 {
 		c.depth++
-		r.kid(n, r.command(words, nil, c))
+		n.add(r.readCommand(words, nil, c))
 	}
 	return true
 }
@@ -354,17 +355,16 @@ func (r *reader) spread(n *node, c context) bool {
 // skip leaves a command unread.
 func (r *reader) skip(n *node, why string) { n.opaque, r.line.tooLong = why, true }
 
-// prefixed is command for words that may begin with assignments, as env takes
-// them.
-func (r *reader) prefixed(words []word, c context) *node {
-	var assigns []assign
+// readWithAssignments reads a command whose words may start with assignments, as in env.
+func (r *reader) readWithAssignments(words []word, c readContext) *node {
+	var assigns []assignment
 	for len(words) > 0 {
-		name, _, ok := strings.Cut(words[0].begin(), "=")
+		name, _, ok := strings.Cut(words[0].knownPrefix(), "=")
 		if !ok {
 			break
 		}
-		assigns = append(assigns, assign{name, words[0]})
+		assigns = append(assigns, assignment{name, words[0]})
 		words = words[1:]
 	}
-	return r.command(words, assigns, c)
+	return r.readCommand(words, assigns, c)
 }

@@ -16,25 +16,25 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// These tests hold the grammar against the real bash, dash and zsh. Nothing that they
-// generate ever names a real program: a line runs only if each of its commands is a stub,
-// which records what it was given.
+// These tests compare the grammar with the real bash, dash and zsh. They never generate the
+// name of a real program: a line runs only if each of its commands is a stub that records
+// its arguments and input.
 
-// realShells are the shells, without anything that a user has configured.
+// realShells are the shells, without configuration of the user.
 var realShells = [][]string{{"bash", "--norc", "--noprofile"}, {"dash"}, {"zsh", "-f"}}
 
-// stubs are the names of the stubs. One that begins with no ends with 1, any other with 0.
+// stubs are the names of the stubs. Names that start with no exit with 1, others with 0.
 var stubs = []string{"ok1", "ok2", "no1", "no2"}
 
-// effect is what a line does: its commands in the order of the line, each with its words
-// and with what it read, and what the files hold then.
+// effect is the effect of a line: its commands, each with its words and input, and the content of
+// the files.
 type effect struct {
 	commands []string
 	files    map[string]string
 }
 
-// expected is what parsePlain says that a line does, with every command a stub or a
-// builtin without any effect. input is what each input file holds.
+// expected returns the effect of a line according to parsePlain. Every command is a stub, or a
+// builtin without effect. input is the content of each input file.
 func expected(commands []rules.PlainCommand, input string) effect {
 	e := effect{files: make(map[string]string)}
 	run, status := true, 0
@@ -50,7 +50,7 @@ func expected(commands []rules.PlainCommand, input string) effect {
 				if j > first && isStub(commands[j-1].Words[0]) {
 					before = "O"
 					if slices.Contains(commands[j-1].Redirects, [2]string{"2>&1", ""}) {
-						before = "E" // which is written first
+						before = "E" // the stub writes E first
 					}
 				}
 				status = e.run(commands[j], before, input)
@@ -108,8 +108,8 @@ func (e *effect) run(c rules.PlainCommand, before, input string) int {
 	return map[bool]int{true: 1}[strings.HasPrefix(name, "no")]
 }
 
-// runnable reports whether every command of a line is a stub, or true or false, and every
-// file one that may be written.
+// runnable reports whether each command of a line is a stub, true or false, and whether the line
+// writes only files of the test.
 func runnable(commands []rules.PlainCommand) bool {
 	for _, c := range commands {
 		if !slices.Contains(stubs, c.Words[0]) && c.Words[0] != "true" && c.Words[0] != "false" {
@@ -124,7 +124,7 @@ func runnable(commands []rules.PlainCommand) bool {
 	return true
 }
 
-// generator makes lines of the grammar.
+// generator generates lines of the grammar.
 type generator struct {
 	*rand.Rand
 	files int
@@ -139,7 +139,7 @@ const (
 	printable  = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
 )
 
-// word is a word's text, and what it stands for.
+// word returns the text of a word and its value.
 func (g *generator) word() (text, value string) {
 	if g.IntN(4) == 0 {
 		one := g.pick("-n", "./...", "--flag=value", "a=b", "''", `""`, "if", "then", "done", "}x", "time", "2", "%1", "-", "--", "HEAD@", "a:b", "eval", "'{a,b}'", `"*"`, "'~'", `"~"`, "a='~'", "=", "x:'~'", "'=ls'", "[", "'['", "]", "!", "'!'", `"!!"`, "a,b", "+x", "@", "//", "-e", "'$(no1)'", "'`no1`'", `'\'`, `"a;no1"`, "'|'", "'>'out", "-C", "do", "fi", "esac", "in")
@@ -176,7 +176,7 @@ func (g *generator) some(of string) string {
 	return string(b)
 }
 
-// line is a line of the grammar, and what it means.
+// line returns a line of the grammar and its commands.
 func (g *generator) line(names []string) (text string, commands []rules.PlainCommand) {
 	var b strings.Builder
 	b.WriteString(g.pick("", "", "", " ", "\n", "\n  \n "))
@@ -235,7 +235,7 @@ func (g *generator) line(names []string) (text string, commands []rules.PlainCom
 	return b.String(), commands
 }
 
-// mutations are what is put into lines.
+// mutations are texts that mutate inserts into lines.
 var mutations = []string{
 	"$", "`", "\\", "'", "\"", ";", "&", "|", "<", ">", "(", ")", "{", "}", "[", "]", "*", "?", "~", "#", "!", "^", "=", "%", "\n", "\t", "\r", "\f", "\v", "\x00", "\x01", "\x7f", "\u00a0", "\u2028", "\xff", " ", "  ", "-", "+", "\\\n",
 	"&&", "||", ";;", "|&", "&>", ">&", "<&", "<&-", ">|", ">!", "<<", "<<<", "<>", "$(", "${", "$'", "$\"", "<(", ">(", "=(", "((", "[[", "2>&1", ">&1", "&1", "2>", "0<", "3>", "''", "\"\"", "'\"'",
@@ -263,10 +263,10 @@ func (g *generator) mutate(line string) string {
 	return line
 }
 
-// separator ends each field of a record: with newlines bash would write it in pieces.
+// separator ends each field of a record. bash would write a record with newlines in pieces.
 const separator = "\x02"
 
-// batch is the prelude of a script that has a shell read many lines, each by itself.
+// batch is the start of a script in which a shell reads many lines one by one.
 const batch = `PATH=/nonexistent
 s() { n=$1 s=$2; shift 2; r=; IFS= read -r r; printf '%s\002' "$N" "$n" "$r" $# "$@" >&9; echo E >&2; echo O; return $s; }
 ok1() { s ok1 0 "$@"; }
@@ -275,11 +275,11 @@ no1() { s no1 1 "$@"; }
 no2() { s no2 1 "$@"; }
 `
 
-// measure has one shell read the lines, and returns what each did.
+// measure makes a shell read the lines, and returns the effect of each.
 func measure(t *testing.T, shell, lines []string) []effect {
 	t.Helper()
 	dir := t.TempDir()
-	defer os.RemoveAll(dir) // there are many
+	defer os.RemoveAll(dir) // there are many folders
 	var script bytes.Buffer
 	script.WriteString(batch)
 	for i, line := range lines {
@@ -306,7 +306,7 @@ func measure(t *testing.T, shell, lines []string) []effect {
 	cmd.ExtraFiles = []*os.File{nil, nil, nil, nil, nil, nil, record} // 9
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	_ = cmd.Run() // whether it came to the end is seen below
+	_ = cmd.Run() // the test checks the end of the record below
 	text, err := os.ReadFile(filepath.Join(dir, "record"))
 	if err != nil {
 		t.Fatal(err)
@@ -351,7 +351,7 @@ func measure(t *testing.T, shell, lines []string) []effect {
 	return effects
 }
 
-// compare has the shells read the lines, and holds what they do against the parse.
+// compare makes the shells read the lines, and compares their effects with the parsed commands.
 func compare(t *testing.T, lines []string) {
 	t.Helper()
 	var wait sync.WaitGroup
@@ -388,7 +388,7 @@ func compare(t *testing.T, lines []string) {
 	}
 }
 
-// amount is how many lines are tried: wide with CODEX_BRIDGE_WIDE=1.
+// amount returns how many lines to try: wide if CODEX_BRIDGE_WIDE is 1.
 func amount(small, wide int) int {
 	if os.Getenv("CODEX_BRIDGE_WIDE") == "1" {
 		return wide
@@ -396,4 +396,5 @@ func amount(small, wide int) int {
 	return small
 }
 
+// perBatch is the number of lines in one script.
 const perBatch = 2000

@@ -7,22 +7,22 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// Set holds compiled rules.
+// Set is an immutable list of compiled rules in layers. It may be used concurrently.
 type Set struct {
 	layers []layer
 }
 
-// layer is the rules of one file, in their order.
+// layer has the rules of one file, in their order, and their indexes by what they apply to.
 type layer struct {
 	rules []rule
-	shell index // those that speak of shell commands
-	paths []int // … of file changes, or of what a redirection writes
-	tools []int // … of other tools
+	shell index // rules for shell commands
+	paths []int // rules for file changes and redirections that write
+	tools []int // rules for other tools
 }
 
-// New compiles the rules of each layer, as config.Policy.RuleLayers gives
-// them. A rule that could never match, or that would promise what can't be
-// held, is an error that names its place: each is a *config.Error.
+// New compiles the rules of each layer, in the form of config.Policy.RuleLayers. A rule that could
+// never match, or that the package can't enforce, is an error. The error joins one *config.Error,
+// which has the position, for each such rule.
 func New(layers [][]config.Rule) (*Set, error) {
 	s := &Set{layers: make([]layer, len(layers))}
 	var errs []error
@@ -30,16 +30,15 @@ func New(layers [][]config.Rule) (*Set, error) {
 		l := &s.layers[i]
 		l.rules = make([]rule, len(rules))
 		for j := range rules {
-			fault := l.rules[j].compile(rules[j])
-			if fault != nil {
-				errs = append(errs, fault)
+			if err := l.rules[j].compile(rules[j]); err != nil {
+				errs = append(errs, err)
 				continue
 			}
 			r := &l.rules[j]
 			if r.shell {
 				l.shell.add(j, r)
 			}
-			if r.file || r.writes {
+			if r.file || r.redirections {
 				l.paths = append(l.paths, j)
 			}
 			if r.tools {
@@ -53,7 +52,7 @@ func New(layers [][]config.Rule) (*Set, error) {
 	return s, nil
 }
 
-// Len is the number of rules.
+// Len returns the number of rules.
 func (s *Set) Len() int {
 	n := 0
 	for i := range s.layers {
@@ -62,61 +61,107 @@ func (s *Set) Len() int {
 	return n
 }
 
-// certainty says how a rule matches.
+// certainty is how surely a rule matches.
 type certainty int
 
 const (
-	no    certainty = iota
-	could           // because of something that is not known, or by a lenient reading
-	sure
+	noMatch       certainty = iota
+	possibleMatch           // something is unknown, or only a lenient reading matches
+	certainMatch
 )
 
-// first runs through rules of one layer in their order. The first that surely
-// matches decides. One that only could match does not hide those behind it:
-// the answer is the strictest of all that may come out. Allow rules take part
-// only when they are sure.
-func (l *layer) first(ids iter.Seq[int], match func(*rule) certainty) (best Match) {
+// match returns the decision of one layer. Rules are tried in order, and the first certain match
+// decides. A possible match does not hide later rules: the strictest possible result counts. An
+// allow rule needs a certain match.
+func (l *layer) match(ids iter.Seq[int], match func(*rule) certainty) (best Match) {
 	for id := range ids {
 		r := &l.rules[id]
 		c := match(r)
-		if c == no || c == could && r.decision == Allow {
+		if c == noMatch || c == possibleMatch && r.decision == Allow {
 			continue
 		}
-		best.stricter(Match{Decision: r.decision, Rule: r.source})
-		if c == sure || best.Decision == Deny {
+		best.tighten(Match{Decision: r.decision, Rule: r.source})
+		if c == certainMatch || best.Decision == Deny {
 			return best
 		}
 	}
 	return best
 }
 
-// decide is the answer of all layers. What leaves the sandbox is spoken of by
-// the rules with escalated = true; deny and ask rules without it hold there too,
-// but do not hide one with it.
+// decide returns the strictest decision of all layers. Outside the sandbox, a rule with escalated =
+// true is not hidden by a rule without it; deny and ask rules without it apply there, too.
 func (s *Set) decide(e Escalation, ids func(*layer) iter.Seq[int], match func(*rule) certainty) (best Match) {
 	for i := range s.layers {
 		l := &s.layers[i]
 		if e == Sandboxed {
-			best.stricter(l.first(ids(l), func(r *rule) certainty {
+			best.tighten(l.match(ids(l), func(r *rule) certainty {
 				if r.decision == Allow && r.source.Escalated {
-					return no
+					return noMatch
 				}
 				return match(r)
 			}))
 		} else {
-			best.stricter(l.first(ids(l), func(r *rule) certainty {
+			best.tighten(l.match(ids(l), func(r *rule) certainty {
 				if r.decision == Allow && !r.source.Escalated {
-					return no
+					return noMatch
 				}
 				return match(r)
 			}))
-			best.stricter(l.first(ids(l), func(r *rule) certainty {
+			best.tighten(l.match(ids(l), func(r *rule) certainty {
 				if !r.source.Escalated {
-					return no
+					return noMatch
 				}
 				return match(r)
 			}))
 		}
 	}
 	return best
+}
+
+// index finds the rules that may match a command by the command's name, in their order.
+type index struct {
+	all   []int
+	wild  []int // rules whose command name is a pattern
+	named map[string][]int
+}
+
+// add adds a rule with its position in the layer.
+func (x *index) add(id int, r *rule) {
+	x.all = append(x.all, id)
+	if len(r.words) == 0 || r.words[0].kind != literalWord {
+		x.wild = append(x.wild, id)
+		return
+	}
+	if x.named == nil {
+		x.named = make(map[string][]int)
+	}
+	key := programKey(r.words[0].text)
+	x.named[key] = append(x.named[key], id)
+}
+
+// forName returns the rules for a command with a key of programKey, and all rules if the name is
+// unknown.
+func (x *index) forName(key string, known bool) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if !known {
+			for _, id := range x.all {
+				if !yield(id) {
+					return
+				}
+			}
+			return
+		}
+		a, b := x.wild, x.named[key]
+		for len(a)+len(b) > 0 {
+			var id int
+			if len(b) == 0 || len(a) > 0 && a[0] < b[0] {
+				id, a = a[0], a[1:]
+			} else {
+				id, b = b[0], b[1:]
+			}
+			if !yield(id) {
+				return
+			}
+		}
+	}
 }

@@ -9,72 +9,72 @@ import (
 	"strings"
 )
 
-// Shell decides a command line that the shell of that name is given: "bash", "sh", "zsh"
-// …, "" if it is not known. The line is denied if any part of it is, and asked about if
-// any part is. It is allowed only if it is in the grammar of plain.go, the shell is one
-// that is known to read the grammar so, and rules allow each part.
+// Shell decides a command line for a shell: "bash", "sh", "zsh" and so on, or "" if the shell is
+// unknown. The strictest decision of all parts counts. The line is allowed only if it is in the
+// grammar of plain.go, the shell is known to read the grammar, and rules allow each part.
 func (s *Set) Shell(command, shell string, e Escalation, dirs Dirs) Match {
 	r := reader{line: newLine(dirs)}
-	r.line.nodes = r.text(command, context{shell: dialectOf(shell)})
-	return s.line(r.line, command, e, dirs)
+	r.line.nodes = r.readText(command, readContext{shell: dialectOf(shell)})
+	return s.decideLine(r.line, command, e, dirs)
 }
 
-// Argv decides an argument vector, which no shell has to read. One that starts
-// a shell is opened as it would be in a line.
+// Argv decides an argument vector, which no shell reads. A shell in it is read as in a line.
 func (s *Set) Argv(argv []string, e Escalation, dirs Dirs) Match {
 	r := reader{line: newLine(dirs)}
 	text := strings.Join(argv, " ")
 	var n *node
-	if fault := legible(text); fault != "" {
-		n = opaqueNode(text, fault)
+	if problem := unreadableReason(text); problem != "" {
+		n = opaqueNode(text, problem)
 	} else {
-		n = r.command(literals(argv), nil, context{shell: shells["bash"]})
+		n = r.readCommand(literals(argv), nil, readContext{shell: shellDialects["bash"]})
 		n.text = text
 	}
 	r.line.nodes = []*node{n}
-	return s.line(r.line, text, e, dirs)
+	return s.decideLine(r.line, text, e, dirs)
 }
 
+// newLine returns an empty line that starts in dirs.Cwd.
 func newLine(dirs Dirs) *line {
 	l := new(line)
 	if workspace := filepath.ToSlash(dirs.Workspace); workspace != "" {
-		if rest, ok := below(workspace, filepath.ToSlash(dirs.Cwd)); ok {
-			l.folder = path.Clean("./" + rest)
+		if rest, ok := relativeTo(workspace, filepath.ToSlash(dirs.Cwd)); ok {
+			l.relFolder = path.Clean("./" + rest)
 		}
 	}
 	return l
 }
 
-// elsewhere is why no command is allowed in the folder of a line; "" some may be. A plain
-// program does in another folder what the files there say, as make does.
-func (d Dirs) elsewhere() string {
+// outsideReason returns why no command is allowed in the folder of a line; "" if some may be. In
+// another folder, a program such as make uses the files of that folder.
+func (d Dirs) outsideReason() string {
 	cwd := filepath.ToSlash(d.Cwd)
 	if cwd == "" {
 		return "the folder that it runs in is not known"
 	}
-	if _, ok := below(filepath.ToSlash(d.Workspace), cwd); ok && d.Workspace != "" {
+	if _, ok := relativeTo(filepath.ToSlash(d.Workspace), cwd); ok && d.Workspace != "" {
 		return ""
 	}
 	for _, root := range d.Roots {
-		if _, ok := below(filepath.ToSlash(root), cwd); ok {
+		if _, ok := relativeTo(filepath.ToSlash(root), cwd); ok {
 			return ""
 		}
 	}
-	return "it runs in " + cwd + ", outside of the workspace and the writable roots"
+	return "it runs in " + cwd + ", outside the workspace and the writable roots"
 }
 
-func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
-	if l.barrier != "" && l.hidden {
-		l.nodes = append(l.nodes, opaqueNode(text, l.barrier+", and the line holds a command as a text"))
+// decideLine decides a line from its nodes and file accesses.
+func (s *Set) decideLine(l *line, text string, e Escalation, dirs Dirs) Match {
+	if l.noAllow != "" && l.hasCommandText {
+		l.nodes = append(l.nodes, opaqueNode(text, l.noAllow+", and the line has a command as text"))
 	}
 	if len(l.nodes) == 0 {
-		l.nodes = []*node{{text: text, literal: true}}
+		l.nodes = []*node{{text: text, allKnown: true}}
 	}
 	var best, allowed Match
-	refused := cmp.Or(l.outside, l.barrier, dirs.elsewhere())
+	refused := cmp.Or(l.outsideGrammar, l.noAllow, dirs.outsideReason())
 	all := refused == ""
 	for _, n := range l.nodes {
-		v := s.node(l, n, n.text, e)
+		v := s.decideNode(l, n, n.text, e)
 		all = all && v.allowed
 		if v.Decision == Allow {
 			if allowed.Rule == nil {
@@ -82,17 +82,17 @@ func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
 			}
 			continue
 		}
-		best.stricter(v.Match)
+		best.tighten(v.Match)
 		if best.Decision == Deny {
 			return best
 		}
 	}
 	unwritable := ""
-	for _, w := range l.writes {
+	for _, w := range l.accesses {
 		if !w.read {
-			best.stricter(s.write(l, w, e, dirs))
+			best.tighten(s.decideWrite(l, w, e, dirs))
 		}
-		if unwritable == "" && all && !s.redirects(l, w, e, dirs) {
+		if unwritable == "" && all && !s.allowsAccess(l, w, e, dirs) {
 			unwritable = w.text
 		}
 	}
@@ -109,15 +109,15 @@ func (s *Set) line(l *line, text string, e Escalation, dirs Dirs) Match {
 	return Match{}
 }
 
-// redirects reports whether rules allow the file of a redirection. Outside of the
-// sandbox none does: a link could be put in its place.
-func (s *Set) redirects(l *line, w write, e Escalation, dirs Dirs) bool {
-	if e != Sandboxed || w.target.kind != known || climbs(w.target.text) || dirs.Resolve == nil {
+// allowsAccess reports whether rules allow the file of a redirection. Outside the sandbox no rule
+// does, because a link could replace the file.
+func (s *Set) allowsAccess(l *line, w fileAccess, e Escalation, dirs Dirs) bool {
+	if e != Sandboxed || w.target.kind != known || hasParent(w.target.text) || dirs.Resolve == nil {
 		return false
 	}
 	file := w.target.text
 	if !filepath.IsAbs(file) {
-		if l.moved || dirs.Cwd == "" {
+		if l.changesFolder || dirs.Cwd == "" {
 			return false
 		}
 		file = filepath.Join(dirs.Cwd, file)
@@ -126,33 +126,35 @@ func (s *Set) redirects(l *line, w write, e Escalation, dirs Dirs) bool {
 	return err == nil && s.Files([]Change{{Path: file}}, e, dirs).Decision == Allow
 }
 
-// verdict is what the rules say of a command and of what it runs.
+// verdict is the decision on a command and the commands that it runs.
 type verdict struct {
 	Match
-	allowed bool // all of it
-	opaque  bool // some of it is not known
+	allowed bool // rules allow all of it
+	opaque  bool // a part of it is unknown
 }
 
-func (s *Set) node(l *line, n *node, text string, e Escalation) verdict {
+// decideNode decides a command and the commands that it runs. text is shown for commands without a
+// text of their own.
+func (s *Set) decideNode(l *line, n *node, text string, e Escalation) verdict {
 	if n.text != "" {
 		text = n.text
 	}
-	v := verdict{Match: s.own(l, n, e), opaque: n.opaque != ""}
+	v := verdict{Match: s.decideOwnWords(l, n, e), opaque: n.opaque != ""}
 	v.Part = text
 	if v.Decision > Allow {
-		v.Why = why(n)
+		v.Why = matchReason(n)
 	}
 	own, first := v.Match, Match{}
-	all := len(n.kids) > 0
-	for _, kid := range n.kids {
+	all := len(n.children) > 0
+	for _, kid := range n.children {
 		if v.Decision == Deny {
 			return v
 		}
-		k := s.node(l, kid, text, e)
+		k := s.decideNode(l, kid, text, e)
 		all = all && k.allowed
 		v.opaque = v.opaque || k.opaque
 		if k.Decision > Allow {
-			v.stricter(k.Match)
+			v.tighten(k.Match)
 		} else if k.Decision == Allow && first.Rule == nil {
 			first = k.Match
 		}
@@ -163,96 +165,96 @@ func (s *Set) node(l *line, n *node, text string, e Escalation) verdict {
 	v.Match = Match{}
 	switch {
 	case v.opaque:
-	case own.Decision == Allow && (!n.both || all):
+	case own.Decision == Allow && (!n.needsBoth || all):
 		v.Match, v.allowed = own, true
-	case n.clear && all && n.unsafe == "":
+	case n.transparent && all && n.unsafeAssignment == "":
 		v.Match, v.allowed = first, true
 	}
 	return v
 }
 
-// own is what the rules say of a command's own words.
-func (s *Set) own(l *line, n *node, e Escalation) Match {
+// decideOwnWords decides a command by its own words.
+func (s *Set) decideOwnWords(l *line, n *node, e Escalation) Match {
 	known, key := n.opaque == "" && len(n.words) > 0 && n.words[0].kind == known, ""
 	if known {
 		key = n.words[0].key()
 	}
 	return s.decide(e, func(l *layer) iter.Seq[int] {
-		return l.shell.of(key, known)
+		return l.shell.forName(key, known)
 	}, func(r *rule) certainty {
 		if r.decision == Allow {
 			if r.allows(l, n) {
-				return sure
+				return certainMatch
 			}
-			return no
+			return noMatch
 		}
-		return r.speaks(n)
+		return r.restricts(n)
 	})
 }
 
-// speaks is for deny and ask rules.
-func (r *rule) speaks(n *node) certainty {
-	if n.opaque != "" || len(r.assigns) == 0 {
+// restricts reports how surely a deny or ask rule matches a command.
+func (r *rule) restricts(n *node) certainty {
+	if n.opaque != "" || len(r.assignments) == 0 {
 		return r.matchWords(n)
 	}
-	for i := range r.assigns {
-		if !slices.ContainsFunc(n.assigns, func(a assign) bool { return r.assigns[i].possible(&a.word) }) {
-			return no
+	for i := range r.assignments {
+		if !slices.ContainsFunc(n.assignments, func(a assignment) bool { return r.assignments[i].possible(&a.word) }) {
+			return noMatch
 		}
 	}
 	if len(r.words) == 0 || r.possible(n) {
-		return could
+		return possibleMatch
 	}
-	return no
+	return noMatch
 }
 
-// allows is for allow rules.
+// allows reports whether an allow rule matches a command.
 func (r *rule) allows(l *line, n *node) bool {
-	if n.opaque != "" || l.barrier != "" || l.outside != "" || len(n.words) == 0 || len(r.words) == 0 {
+	if n.opaque != "" || l.noAllow != "" || l.outsideGrammar != "" || len(n.words) == 0 || len(r.words) == 0 {
 		return false
 	}
-	if len(r.assigns) > 0 {
-		if len(r.assigns) != len(n.assigns) {
+	if len(r.assignments) > 0 {
+		if len(r.assignments) != len(n.assignments) {
 			return false
 		}
-		for i := range r.assigns {
-			if !r.assigns[i].certain(&n.assigns[i].word) {
+		for i := range r.assignments {
+			if !r.assignments[i].certain(&n.assignments[i].word) {
 				return false
 			}
 		}
-	} else if n.unsafe != "" {
+	} else if n.unsafeAssignment != "" {
 		return false
 	}
 	head, name := &r.words[0], &n.words[0]
 	switch {
-	case n.script != "" && !filepath.IsAbs(n.script) && (l.moved || l.folder != "."):
-		return false // a rule's script is one of the workspace
+	case n.script != "" && !filepath.IsAbs(n.script) && (l.changesFolder || l.relFolder != "."):
+		return false // a rule's script is relative to the workspace
 	case n.wrapper && head.kind != literalWord:
 		return false
 	case head.kind == restOfWords:
 		return !strings.ContainsAny(name.text, `/\`) && r.certain(n)
 	case !strings.Contains(name.text, "/") || filepath.IsAbs(name.text) || strings.HasPrefix(name.text, "/"):
-		return head.command(name) && r.certain(n)
+		return head.matchesAllowedName(name) && r.certain(n)
 	}
-	// A rule's relative path is one of the workspace.
-	return !l.moved && l.folder != "" && head.below(l.folder, name.text) && lead(r.words[1:], n.words[1:], false)
+	// The relative path of a rule is relative to the workspace.
+	return !l.changesFolder && l.relFolder != "" && head.matchesRelativePath(l.relFolder, name.text) && matchSequence(r.words[1:], n.words[1:], false)
 }
 
-// why tells what made a rule match that does not match word by word.
-func why(n *node) string {
-	says := "a rule that could match decides"
+// matchReason returns why a rule matches a command whose words differ; "" if they do not differ.
+func matchReason(n *node) string {
+	const suffix = "a rule that could match decides"
 	switch {
 	case n.opaque != "":
-		return n.opaque + ", so " + says
-	case !n.literal:
-		return "a part of it is only known when it runs, so " + says
+		return n.opaque + ", so " + suffix
+	case !n.allKnown:
+		return "a part of it is only known when it runs, so " + suffix
 	}
 	return ""
 }
 
-// climbsBack reports whether a path goes up again behind a name. If the name is
-// a link, such a path leads to another folder than its spelling says.
-func climbsBack(file string) bool {
+// hasParentBehindName reports whether a path has ".." behind a name. If the name is a link, such a
+// path leads to another folder than its text says.
+func hasParentBehindName(file string) bool {
 	named := false
 	for part := range strings.SplitSeq(filepath.ToSlash(file), "/") {
 		switch {
@@ -265,57 +267,56 @@ func climbsBack(file string) bool {
 	return false
 }
 
-// write is what the path rules say of a redirection or a patch: only a target that is written
-// out is known, and that only as long as the folder is. It counts as it is spelled, and with its
-// links resolved.
-func (s *Set) write(l *line, w write, e Escalation, dirs Dirs) Match {
-	target, clear, last := "", true, ""
+// decideWrite decides a redirection or a patch by the path rules, with the path as written and with
+// its links resolved. The target is known only if it is literal and its folder is known.
+func (s *Set) decideWrite(l *line, w fileAccess, e Escalation, dirs Dirs) Match {
+	target, isKnown, last := "", true, ""
 	switch t := w.target; {
-	case climbsBack(t.text + t.suf):
-		clear, last = false, path.Base(filepath.ToSlash(t.text+t.suf))
+	case hasParentBehindName(t.text + t.suffix):
+		isKnown, last = false, path.Base(filepath.ToSlash(t.text+t.suffix))
 	case t.kind == known && path.IsAbs(filepath.ToSlash(t.text)):
 		target = t.text
-	case t.home && dirs.Home != "":
-		target = dirs.Home + t.suf
-	case t.kind == known && dirs.Cwd != "" && !l.moved:
+	case t.underHome && dirs.Home != "":
+		target = dirs.Home + t.suffix
+	case t.kind == known && dirs.Cwd != "" && !l.changesFolder:
 		target = dirs.Cwd + "/" + t.text
 	default:
-		clear = false
+		isKnown = false
 		if last = t.text; t.kind != known {
-			last = t.suf
+			last = t.suffix
 		}
 		last = last[strings.LastIndexByte(last, '/')+1:]
 	}
 	if last == "." || last == ".." {
 		last = ""
 	}
-	leads := ""
-	if clear {
+	resolved := ""
+	if isKnown {
 		spelled := target
 		target = path.Clean(filepath.ToSlash(target))
-		leads = target
+		resolved = target
 		if dirs.Resolve != nil {
 			at, err := dirs.Resolve(spelled)
-			leads, clear = filepath.ToSlash(at), err == nil
+			resolved, isKnown = filepath.ToSlash(at), err == nil
 		}
 	}
 	m := s.decide(e, func(l *layer) iter.Seq[int] { return slices.Values(l.paths) }, func(r *rule) certainty {
-		if !r.writes {
-			return no
+		if !r.redirections {
+			return noMatch
 		}
-		if !clear {
-			return r.path.ends(last)
+		if !isKnown {
+			return r.path.mayEndWith(last)
 		}
 		found := r.path.match(target, dirs)
-		if leads != target {
-			found = max(found, r.path.match(leads, dirs))
+		if resolved != target {
+			found = max(found, r.path.match(resolved, dirs))
 		}
-		return min(found, could)
+		return min(found, possibleMatch)
 	})
 	if m.Decision != None {
 		m.Part = w.text
-		if !clear {
-			m.Why = "where it writes is only known when it runs, so a rule that could match decides"
+		if !isKnown {
+			m.Why = "the file that it writes is only known when it runs, so a rule that could match decides"
 		}
 	}
 	return m

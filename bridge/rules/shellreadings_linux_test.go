@@ -14,7 +14,7 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// Lines of the grammar are read by the parser, and by the real shells, as they are meant.
+// The parser and the real shells read generated lines of the grammar as intended.
 func TestGrammarInRealShells(t *testing.T) {
 	g := &generator{Rand: rand.New(rand.NewPCG(1, 2))}
 	for left := amount(4_000, 1_000_000); left > 0 && !t.Failed(); left -= perBatch {
@@ -35,15 +35,14 @@ func TestGrammarInRealShells(t *testing.T) {
 	}
 }
 
-// What is left in the grammar of a line that was changed anywhere does what the parser
-// says, too.
+// A mutated line that is still in the grammar has the effect that the parser gives it.
 func TestMutationsInRealShells(t *testing.T) {
 	g := &generator{Rand: rand.New(rand.NewPCG(3, 4))}
 	inside, outside := 0, 0
 	for left := amount(2_000, 1_000_000); left > 0 && !t.Failed(); {
 		g.files = 0
 		var lines []string
-		seen := make(map[string]bool) // files of two lines are two files
+		seen := make(map[string]bool) // no two lines write the same file
 	mutate:
 		for len(lines) < min(left, perBatch) {
 			line, _ := g.line(append(stubs, "true", "false"))
@@ -78,7 +77,7 @@ func TestMutationsInRealShells(t *testing.T) {
 	t.Logf("%d mutated lines are in the grammar, %d outside", inside, outside)
 }
 
-// Every word that a shell here has for itself is one that the grammar knows.
+// The grammar knows every reserved word and builtin of the installed shells.
 func TestShellWords(t *testing.T) {
 	for _, list := range [][]string{
 		{"bash", "-c", "compgen -bk"},
@@ -96,8 +95,8 @@ func TestShellWords(t *testing.T) {
 	}
 }
 
-// Codex gives a line to a shell as one argument, as a login shell and as a plain one, and the
-// programs have paths. Each line is read so by each shell, in a process of its own.
+// Codex passes a line to a shell as one argument, as a login shell or a plain one, and programs
+// have paths. Each shell reads each line so, in a separate process.
 func TestLinesAsCodexRunsThem(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
@@ -135,7 +134,7 @@ func TestLinesAsCodexRunsThem(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), shell, flag, line)
 				cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=/nonexistent", "LC_ALL=C"}
 				cmd.Path, _ = exec.LookPath(shell)
-				_ = cmd.Run() // its status is that of a stub
+				_ = cmd.Run() // the status is that of a stub
 				got := effect{files: make(map[string]string)}
 				if text, err := os.ReadFile(record); err == nil {
 					got.commands = records(t, string(text))
@@ -158,7 +157,7 @@ func TestLinesAsCodexRunsThem(t *testing.T) {
 	}
 }
 
-// records are the commands of a record, in the order of their texts.
+// records returns the commands of a record, sorted by their texts.
 func records(t *testing.T, text string) (commands []string) {
 	t.Helper()
 	fields := strings.Split(text, separator)

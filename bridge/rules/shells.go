@@ -2,16 +2,17 @@ package rules
 
 import "strings"
 
-// plainFlags of a shell change nothing about what a text runs.
-const plainFlags = "celuxf"
+// harmlessFlags are the options of a shell that do not change how it runs a text.
+const harmlessFlags = "celuxf"
 
-// shellOpener reads bash -lc 'text', a script's name, or a here-document.
-func shellOpener(d dialect) opener {
-	return func(r *reader, n *node, c context) {
+// shellHandler returns the handler of shells that read d: it reads the text of -c, the name of a
+// script, or a here-document.
+func shellHandler(d dialect) handler {
+	return func(r *reader, n *node, c readContext) {
 		n.wrapper = true
 		unknown := func(why string) {
-			n.clear = false
-			r.kid(n, opaqueNode("", why))
+			n.transparent = false
+			n.addOpaque(why)
 		}
 		c.shell = d
 		stdin := c.stdin
@@ -22,14 +23,14 @@ func shellOpener(d dialect) opener {
 		words, plain, text, input := n.words[1:], true, false, false
 		for len(words) > 0 {
 			w := &words[0]
-			if w.kind != known && file(w) {
+			if w.kind != known && isFileName(w) {
 				break
 			}
 			if w.kind != known {
 				unknown(unknownText)
 				return
 			}
-			if !w.option() {
+			if !w.mayBeOption() {
 				break
 			}
 			words = words[1:]
@@ -53,26 +54,26 @@ func shellOpener(d dialect) opener {
 					plain = plain && len(words) > 0 && (words[0].text == "pipefail" || words[0].text == "errexit" || words[0].text == "nounset")
 					words = words[min(1, len(words)):]
 				}
-				plain = plain && (letter == 'o' || strings.IndexByte(plainFlags, letter) >= 0)
+				plain = plain && (letter == 'o' || strings.IndexByte(harmlessFlags, letter) >= 0)
 			}
 			plain = plain && w.text[0] == '-'
 		}
 		switch {
 		case text && len(words) > 0 && words[0].kind == known:
-			r.kids(n, r.text(words[0].text, c))
-			n.clear = plain
+			n.add(r.readText(words[0].text, c)...)
+			n.transparent = plain
 		case text:
 			unknown(unknownText)
 		case len(words) > 0 && !input:
-			if !file(&words[0]) {
+			if !isFileName(&words[0]) {
 				unknown("a shell runs what it reads")
 				return
 			}
-			// A script that may not be run may not be run this way.
+			// A rule for the script also applies if a shell reads it.
 			n.script = words[0].text
-			r.kid(n, r.command(words, nil, c))
+			n.add(r.readCommand(words, nil, c))
 		case stdin != nil:
-			r.kids(n, r.text(*stdin, c))
+			n.add(r.readText(*stdin, c)...)
 		default:
 			unknown("a shell runs what it reads")
 		}

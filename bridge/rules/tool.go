@@ -8,50 +8,48 @@ import (
 	"codex-bridge/bridge/config"
 )
 
-// MCP decides a call of an MCP server's tool. It goes by the name
-// mcp__SERVER__TOOL, and mcp means all of them.
+// MCP decides a call of an MCP server's tool. Its name is mcp__SERVER__TOOL; a rule with the tool
+// mcp matches all of them.
 func (s *Set) MCP(server, tool string) Match {
 	name := "mcp__" + server + "__" + tool
-	// Where the name could be cut in another way, an allow rule may have meant
-	// another server.
-	both := server + "__" + tool
-	clear := server != "" && tool != "" && strings.Index(both, "__") == len(server) && strings.LastIndex(both, "__") == len(server)
-	return s.tool(name, func(r *rule, flat string) certainty {
+	// If the name can be split in another way, an allow rule may mean another server.
+	full := server + "__" + tool
+	unambiguous := server != "" && tool != "" && strings.Index(full, "__") == len(server) && strings.LastIndex(full, "__") == len(server)
+	return s.decideTool(name, func(r *rule, flat string) certainty {
 		switch pattern := r.source.Tool; {
-		case pattern == "mcp", r.mcp && config.Match(pattern, flat):
-			return sure
-		case r.mcp:
-			return could
-		case !strings.HasPrefix(flat, r.toolPre) && !strings.HasPrefix(name, r.toolPre):
-			return no
-		case clear && config.Match(pattern, name):
-			return sure
+		case pattern == "mcp", r.allMCP && config.Match(pattern, flat):
+			return certainMatch
+		case r.allMCP:
+			return possibleMatch
+		case !strings.HasPrefix(flat, r.toolPrefix) && !strings.HasPrefix(name, r.toolPrefix):
+			return noMatch
+		case unambiguous && config.Match(pattern, name):
+			return certainMatch
 		case config.Match(pattern, name), config.Match(pattern, flat):
-			return could
+			return possibleMatch
 		}
-		return no
+		return noMatch
 	})
 }
 
-// Tool decides a call of a dynamic tool. One that bears the name of what Codex
-// itself has is allowed by no rule.
+// Tool decides a call of a dynamic tool. No allow rule matches a name that Codex uses itself.
 func (s *Set) Tool(name string) Match {
-	taken := name == "" || name == "shell" || name == "file" || name == "mcp" || strings.HasPrefix(name, "mcp__")
-	return s.tool(name, func(r *rule, flat string) certainty {
+	reserved := name == "" || name == "shell" || name == "file" || name == "mcp" || strings.HasPrefix(name, "mcp__")
+	return s.decideTool(name, func(r *rule, flat string) certainty {
 		switch pattern := r.source.Tool; {
-		case !taken && config.Match(pattern, name):
-			return sure
+		case !reserved && config.Match(pattern, name):
+			return certainMatch
 		case config.Match(pattern, name), config.Match(pattern, flat):
-			return could
+			return possibleMatch
 		}
-		return no
+		return noMatch
 	})
 }
 
-// tool: escalated is about what leaves the sandbox, in which no tool runs, so
-// an allow rule that has it does not speak of tools.
-func (s *Set) tool(name string, match func(r *rule, flat string) certainty) Match {
-	flat := strings.ReplaceAll(name, "/", "_") // a * would stop at a slash
+// decideTool decides a tool by name. Tools run in no sandbox, so allow rules with escalated do not
+// apply to them.
+func (s *Set) decideTool(name string, match func(r *rule, flat string) certainty) Match {
+	flat := strings.ReplaceAll(name, "/", "_") // * does not match a slash
 	m := s.decide(Sandboxed, func(l *layer) iter.Seq[int] { return slices.Values(l.tools) }, func(r *rule) certainty {
 		return match(r, flat)
 	})
@@ -59,4 +57,61 @@ func (s *Set) tool(name string, match func(r *rule, flat string) certainty) Matc
 		m.Part = name
 	}
 	return m
+}
+
+// unseenTools are names of Codex's tools for which a rule would do nothing, and what to write
+// instead. Measured with Codex 0.169: for the first five no PreToolUse hook runs; the others reach
+// the hook under another name.
+var unseenTools = []struct{ name, hint string }{
+	{"write_stdin", `write a rule for the command that reads the input, such as command = "python3 **"`},
+	{"exec", `name the tools that its program calls, such as tool = "shell", or set features.code_mode = false in Codex's configuration`},
+	{"wait", `name the tools that the program calls, such as tool = "shell", or set features.code_mode = false in Codex's configuration`},
+	{"web_search", `set web_search = "disabled" in Codex's configuration`},
+	{"image_generation", `set features.image_generation = false in Codex's configuration`},
+
+	{"Bash", `write tool = "shell"`},
+	{"exec_command", `write tool = "shell"`},
+	{"shell_command", `write tool = "shell"`},
+	{"local_shell", `write tool = "shell"`},
+	{"container.exec", `write tool = "shell"`},
+	{"apply_patch", `write tool = "file"`},
+
+	{"close_agent", `write tool = "*close_agent"; Codex puts the namespace before the name`},
+	{"followup_task", `write tool = "*followup_task"; Codex puts the namespace before the name`},
+	{"interrupt_agent", `write tool = "*interrupt_agent"; Codex puts the namespace before the name`},
+	{"list_agents", `write tool = "*list_agents"; Codex puts the namespace before the name`},
+	{"resume_agent", `write tool = "*resume_agent"; Codex puts the namespace before the name`},
+	{"send_input", `write tool = "*send_input"; Codex puts the namespace before the name`},
+	{"send_message", `write tool = "*send_message"; Codex puts the namespace before the name`},
+	{"wait_agent", `write tool = "*wait_agent"; Codex puts the namespace before the name`},
+}
+
+// unseenTool returns an unseen tool that the pattern of a rule names, and what to write instead; ""
+// if there is none. A pattern with * or ? may also match other tools: see Unseen.
+func unseenTool(pattern string) (name, hint string) {
+	if strings.ContainsAny(pattern, "*?") {
+		return "", ""
+	}
+	for _, tool := range unseenTools {
+		if config.Match(pattern, tool.name) {
+			return tool.name, tool.hint
+		}
+	}
+	return "", ""
+}
+
+// Unseen returns the unseen tools that the wildcards of a rule's tool match; the rule does nothing
+// for these. It returns nil for a pattern that starts with *, which means no tool in particular.
+func Unseen(pattern string) []string {
+	var names []string
+	if !strings.ContainsAny(pattern, "*?") || strings.HasPrefix(pattern, "*") {
+		return nil
+	}
+	for _, tool := range unseenTools {
+		if config.Match(pattern, tool.name) {
+			names = append(names, tool.name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

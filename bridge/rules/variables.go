@@ -2,25 +2,24 @@ package rules
 
 import "strings"
 
-// harmless are the variables that can be set for a command which a rule
-// allows without them. Every program has variables of its own that name files
-// to load or programs to run (PATH, LD_PRELOAD, GIT_SSH, NODE_OPTIONS …), so
-// this is a list of what is known, not of what is feared.
-var harmless = setOf(
+// harmlessVariables are the variables that may be set for an allowed command. The list has only
+// known variables, because each program has others that name files to load or programs to run, such
+// as PATH, LD_PRELOAD, GIT_SSH and NODE_OPTIONS.
+var harmlessVariables = setOf(
 	"LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME",
 	"TZ", "CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "RUST_BACKTRACE", "DEBIAN_FRONTEND",
 )
 
-// zshOwn are short names that zsh ties to others, PATH before all.
-var zshOwn = setOf(
+// zshVariables are short names that zsh ties to other variables, such as path to PATH.
+var zshVariables = setOf(
 	"path", "fpath", "cdpath", "manpath", "mailpath", "fignore", "psvar", "prompt", "watch", "status", "argv", "histchars",
 	"aliases", "galiases", "saliases", "functions", "builtins", "commands", "nameddirs", "options", "parameters", "modules", "signals", "widgets",
 )
 
-// own says whether a variable is a script's own, as far as that can be told:
-// lower case, in one piece, and not one that a shell knows.
-func own(name string) bool {
-	if harmless[name] {
+// isScriptVariable reports whether a variable belongs to a script: a lower-case name that no shell
+// uses, or a harmless variable.
+func isScriptVariable(name string) bool {
+	if harmlessVariables[name] {
 		return true
 	}
 	for i := range len(name) {
@@ -28,24 +27,23 @@ func own(name string) bool {
 			return false
 		}
 	}
-	return name != "" && !zshOwn[name]
+	return name != "" && !zshVariables[name]
 }
 
-// tables are the variables by which shells look up commands and aliases.
-var tables = setOf("BASH_ALIASES", "BASH_CMDS", "aliases", "galiases", "saliases", "commands", "functions", "builtins", "dis_functions", "dis_aliases")
+// lookupVariables are the variables by which shells look up commands and aliases.
+var lookupVariables = setOf("BASH_ALIASES", "BASH_CMDS", "aliases", "galiases", "saliases", "commands", "functions", "builtins", "dis_functions", "dis_aliases")
 
-// startup are the variables that name what a shell runs when it starts, or with each
-// command. ENV is one where its value may be a file: many programs have a variable of
-// that name.
-var startup = setOf("BASH_ENV", "ZDOTDIR", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4", "SHELLOPTS", "BASHOPTS", "BASH_LOADABLES_PATH")
+// startupVariables name files or text that a shell runs when it starts, or with each command. ENV
+// counts only if its value may be a file, because many programs use a variable of that name.
+var startupVariables = setOf("BASH_ENV", "ZDOTDIR", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4", "SHELLOPTS", "BASHOPTS", "BASH_LOADABLES_PATH")
 
-// runs reports whether a shell that a variable is set for may run its value.
-func runs(name, value string) bool {
-	return startup[name] || strings.HasPrefix(name, "BASH_FUNC_") || name == "ENV" && strings.Trim(value, wordLetters) != ""
+// runsAtStartup reports whether a shell may run the value of a variable in its environment.
+func runsAtStartup(name, value string) bool {
+	return startupVariables[name] || strings.HasPrefix(name, "BASH_FUNC_") || name == "ENV" && strings.Trim(value, wordLetters) != ""
 }
 
-// variable says whether a text is the name of one.
-func variable(name string) bool {
+// isVariableName reports whether a text can be the name of a variable.
+func isVariableName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
 		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
@@ -55,6 +53,7 @@ func variable(name string) bool {
 	return name != ""
 }
 
+// setOf returns a set of names.
 func setOf(names ...string) map[string]bool {
 	set := make(map[string]bool, len(names))
 	for _, name := range names {

@@ -6,24 +6,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// walker goes through the syntax of one text. Commands in substitutions,
-// bodies and here-documents are met on the way, wherever they stand.
+// walker visits the syntax of one text. It finds commands in substitutions, bodies and
+// here-documents, too.
 type walker struct {
 	*reader
-	context
+	readContext
 	lang   syntax.LangVariant
 	source string
 	nodes  []*node
 }
 
-func (w *walker) flat(word *syntax.Word) word {
+// flatten returns a word after quote removal; a nil word is empty.
+func (w *walker) flatten(word *syntax.Word) word {
 	if word == nil {
 		return literal("")
 	}
 	return flatten(word.Parts, w.lang)
 }
 
-func (w *walker) slice(from, to syntax.Pos) string {
+// sourceText returns the text between two positions, or the whole text if they are invalid.
+func (w *walker) sourceText(from, to syntax.Pos) string {
 	a, b := int(from.Offset()), int(to.Offset())
 	if a > b || b > len(w.source) {
 		return w.source
@@ -31,104 +33,108 @@ func (w *walker) slice(from, to syntax.Pos) string {
 	return w.source[a:b]
 }
 
+// add adds a command, with the text of the syntax if it has none.
 func (w *walker) add(n *node, at syntax.Node) {
-	if w.line.size > maxNodes+1 {
-		return // the first one too many says all
+	if w.line.nodeCount > maxNodes+1 {
+		return // the first command over the limit is opaque
 	}
 	if n.text == "" {
-		n.text = w.slice(at.Pos(), at.End())
+		n.text = w.sourceText(at.Pos(), at.End())
 	}
 	w.nodes = append(w.nodes, n)
 }
 
+// visit handles one syntax node and reports whether to visit its children.
 func (w *walker) visit(at syntax.Node) bool {
 	switch x := at.(type) {
 	case *syntax.Stmt:
 		for _, redirect := range x.Redirs {
-			w.redirect(redirect)
+			w.visitRedirect(redirect)
 		}
 		switch cmd := x.Cmd.(type) {
 		case *syntax.CallExpr:
-			w.call(cmd, x.Redirs)
+			w.visitCall(cmd, x.Redirs)
 		case nil:
-			w.add(&node{}, x) // redirections alone
+			w.add(&node{}, x) // only redirections
 		}
 	case *syntax.DeclClause:
-		w.declare(x)
+		w.visitDeclaration(x)
 	case *syntax.WordIter:
-		w.line.set(x.Name.Value)
+		w.line.noteVariable(x.Name.Value)
 		for _, item := range x.Items {
-			w.foreign(w.flat(item), x)
+			w.addUnseen(w.flatten(item), x)
 		}
 	case *syntax.TimeClause:
-		w.add(&node{words: []word{literal("time"), {kind: many}}}, x)
+		w.add(&node{words: []word{literal("time"), {kind: unknownWords}}}, x)
 	case *syntax.CoprocClause:
-		w.add(&node{words: []word{literal("coproc"), {kind: many}}}, x)
+		w.add(&node{words: []word{literal("coproc"), {kind: unknownWords}}}, x)
 	case *syntax.LetClause:
-		w.line.bar(arithmetic)
-		w.line.holds(w.slice(x.Pos(), x.End()), "`")
+		w.line.forbidAllow(arithmetic)
+		w.line.noteCommandText(w.sourceText(x.Pos(), x.End()), "`")
 	case *syntax.CStyleLoop:
-		w.line.bar(arithmetic)
+		w.line.forbidAllow(arithmetic)
 	case *syntax.ArithmCmd:
-		w.numeric(x.X)
+		w.visitArithmetic(x.X)
 	case *syntax.ArithmExp:
-		w.numeric(x.X)
+		w.visitArithmetic(x.X)
 	case *syntax.Assign:
-		w.numeric(x.Index)
-		if x.Name != nil && (tables[x.Name.Value] || runs(x.Name.Value, "")) {
+		w.visitArithmetic(x.Index)
+		if x.Name != nil && (lookupVariables[x.Name.Value] || runsAtStartup(x.Name.Value, "")) {
 			w.add(opaqueNode("", "it sets "+x.Name.Value+", which makes a shell run something"), x)
 		}
 	case *syntax.ArrayElem:
-		w.numeric(x.Index)
-		w.foreign(w.flat(x.Value), x)
+		w.visitArithmetic(x.Index)
+		w.addUnseen(w.flatten(x.Value), x)
 	case *syntax.BinaryTest:
 		if x.Op >= syntax.TsEql && x.Op <= syntax.TsGtr {
-			w.line.bar(arithmetic)
-			w.line.holds(w.slice(x.Pos(), x.End()), "`")
+			w.line.forbidAllow(arithmetic)
+			w.line.noteCommandText(w.sourceText(x.Pos(), x.End()), "`")
 		}
 	case *syntax.UnaryTest:
 		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
-			w.line.bar(arithmetic)
-			w.line.holds(w.slice(x.Pos(), x.End()), "`")
+			w.line.forbidAllow(arithmetic)
+			w.line.noteCommandText(w.sourceText(x.Pos(), x.End()), "`")
 		}
 	case *syntax.ParamExp:
-		w.parameter(x)
+		w.visitParameter(x)
 	}
 	return true
 }
 
-// foreign notes a word that makes a shell run what can't be seen. Those of
-// commands are noted with the command.
-func (w *walker) foreign(word word, at syntax.Node) {
-	if word.foreign != "" {
-		w.add(opaqueNode("", word.foreign), at)
+// addUnseen adds an opaque command if a shell may run something for a word. Words of commands are
+// handled with the command.
+func (w *walker) addUnseen(word word, at syntax.Node) {
+	if word.runsUnseen != "" {
+		w.add(opaqueNode("", word.runsUnseen), at)
 	}
 }
 
-// A shell evaluates the values of variables in arithmetic and in subscripts,
-// command substitutions in them included: x='a[$(id)]'; echo $((x)).
+// A shell evaluates variables in arithmetic and in subscripts, including command substitutions:
+// x='a[$(id)]'; echo $((x)).
 const arithmetic = "arithmetic may run what a variable holds"
 
-func (w *walker) numeric(x syntax.ArithmExpr) {
+// visitArithmetic forbids allow rules if an expression uses a variable.
+func (w *walker) visitArithmetic(x syntax.ArithmExpr) {
 	if x == nil {
 		return
 	}
 	syntax.Walk(x, func(n syntax.Node) bool {
 		if word, ok := n.(*syntax.Word); ok && strings.Trim(word.Lit(), "0123456789") != "" && word.Lit() != "@" && word.Lit() != "*" || ok && word.Lit() == "" {
-			w.line.bar(arithmetic)
+			w.line.forbidAllow(arithmetic)
 		}
 		return true
 	})
 }
 
-func (w *walker) parameter(x *syntax.ParamExp) {
-	w.numeric(x.Index)
+// visitParameter handles a parameter expansion, which may evaluate or set variables.
+func (w *walker) visitParameter(x *syntax.ParamExp) {
+	w.visitArithmetic(x.Index)
 	if x.Slice != nil {
-		w.numeric(x.Slice.Offset)
-		w.numeric(x.Slice.Length)
+		w.visitArithmetic(x.Slice.Offset)
+		w.visitArithmetic(x.Slice.Length)
 	}
 	if x.Excl && x.Names == 0 || x.Flags != nil {
-		w.line.bar("a variable is read by way of another")
+		w.line.forbidAllow("a variable is read through another one")
 	}
 	if x.Exp == nil {
 		return
@@ -136,63 +142,65 @@ func (w *walker) parameter(x *syntax.ParamExp) {
 	switch x.Exp.Op {
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if x.Param != nil {
-			w.line.set(x.Param.Value)
+			w.line.noteVariable(x.Param.Value)
 		}
 	case syntax.OtherParamOps:
-		w.line.bar("a variable's value is expanded again")
+		w.line.forbidAllow("a variable's value is expanded again")
 	}
 }
 
-func (w *walker) call(x *syntax.CallExpr, redirects []*syntax.Redirect) {
-	assigns := make([]assign, 0, len(x.Assigns))
+// visitCall adds a simple command.
+func (w *walker) visitCall(x *syntax.CallExpr, redirects []*syntax.Redirect) {
+	assigns := make([]assignment, 0, len(x.Assigns))
 	for _, a := range x.Assigns {
 		name, value := w.assignment(a)
-		w.foreign(value, a)
-		assigns = append(assigns, assign{name, value})
+		w.addUnseen(value, a)
+		assigns = append(assigns, assignment{name, value})
 	}
 	if len(x.Args) == 0 {
-		n := w.command(nil, assigns, w.context)
+		n := w.readCommand(nil, assigns, w.readContext)
 		for _, a := range assigns {
-			w.line.set(a.name)
+			w.line.noteVariable(a.name)
 		}
 		w.add(n, x)
 		return
 	}
 	words := make([]word, len(x.Args))
 	for i, arg := range x.Args {
-		words[i] = w.flat(arg)
+		words[i] = w.flatten(arg)
 	}
-	c := w.context
-	c.stdin = w.stdin(redirects)
-	w.add(w.command(words, assigns, c), x)
+	c := w.readContext
+	c.stdin = w.hereDocument(redirects)
+	w.add(w.readCommand(words, assigns, c), x)
 }
 
+// assignment returns the name of an assignment and its word, NAME=value.
 func (w *walker) assignment(a *syntax.Assign) (string, word) {
 	if a.Name == nil {
-		return "", w.flat(a.Value)
+		return "", w.flatten(a.Value)
 	}
 	name := a.Name.Value
 	if a.Array != nil {
-		return name, word{kind: single, pre: name + "="}
+		return name, word{kind: single, prefix: name + "="}
 	}
-	value := w.flat(a.Value)
+	value := w.flatten(a.Value)
 	if value.kind == known {
 		return name, literal(name + "=" + value.text)
 	}
-	return name, word{kind: single, pre: name + "=" + value.pre, suf: value.suf, foreign: value.foreign}
+	return name, word{kind: single, prefix: name + "=" + value.prefix, suffix: value.suffix, runsUnseen: value.runsUnseen}
 }
 
-// stdin is the text of a here-document, when all of it is known.
-func (w *walker) stdin(redirects []*syntax.Redirect) *string {
+// hereDocument returns the text of a here-document or here-string; nil if it is not fully known.
+func (w *walker) hereDocument(redirects []*syntax.Redirect) *string {
 	var text *string
 	for _, x := range redirects {
 		var value word
 		switch x.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			if x.Hdoc == nil {
-				break // it is empty
+				break // an empty here-document
 			}
-			if !plainText(x.Hdoc) || w.flat(x.Word).kind != known {
+			if !isLiteralHereDoc(x.Hdoc) || w.flatten(x.Word).kind != known {
 				return nil
 			}
 			value = literal(x.Hdoc.Lit())
@@ -204,7 +212,7 @@ func (w *walker) stdin(redirects []*syntax.Redirect) *string {
 				value.text = strings.Join(lines, "\n")
 			}
 		case syntax.WordHdoc:
-			value = w.flat(x.Word)
+			value = w.flatten(x.Word)
 		case syntax.RdrIn, syntax.DplIn, syntax.RdrInOut:
 			return nil
 		default:
@@ -218,9 +226,9 @@ func (w *walker) stdin(redirects []*syntax.Redirect) *string {
 	return text
 }
 
-// plainText says whether a here-document holds nothing that the shell changes:
-// whether it would depends on how its end is written.
-func plainText(hdoc *syntax.Word) bool {
+// isLiteralHereDoc reports whether a here-document has nothing that a shell may change. Whether it
+// does depends on the quotes of its delimiter.
+func isLiteralHereDoc(hdoc *syntax.Word) bool {
 	for _, part := range hdoc.Parts {
 		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, `\`) {
 			return false
@@ -229,28 +237,29 @@ func plainText(hdoc *syntax.Word) bool {
 	return true
 }
 
-// sinks are where output goes without being kept.
+// sinks are the files for which a redirection is not recorded.
 var sinks = setOf("/dev/null", "/dev/stdout", "/dev/stderr")
 
-func (w *walker) redirect(x *syntax.Redirect) {
+// visitRedirect records the file of a redirection.
+func (w *walker) visitRedirect(x *syntax.Redirect) {
 	if x.N != nil && strings.HasPrefix(x.N.Value, "{") {
-		w.line.set(strings.Trim(x.N.Value, "{}"))
+		w.line.noteVariable(strings.Trim(x.N.Value, "{}"))
 	}
-	target := w.flat(x.Word)
-	w.foreign(target, x)
+	target := w.flatten(x.Word)
+	w.addUnseen(target, x)
 	switch x.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		if x.Hdoc != nil {
-			w.line.holds(x.Hdoc.Lit(), "`")
+			w.line.noteCommandText(x.Hdoc.Lit(), "`")
 		}
 		return
 	case syntax.WordHdoc:
-		w.line.holds(target.begin(), "`")
+		w.line.noteCommandText(target.knownPrefix(), "`")
 		return
 	case syntax.RdrIn, syntax.DplIn:
-		// bash opens a connection for these, and any name may be one of them.
-		if target.kind != known && !target.source || strings.HasPrefix(target.text, "/dev/") && !sinks[target.text] {
-			w.line.bar("it reads from what may be a connection")
+		// bash opens a connection for some names below /dev.
+		if target.kind != known && !target.processSubst || strings.HasPrefix(target.text, "/dev/") && !sinks[target.text] {
+			w.line.forbidAllow("it reads from what may be a connection")
 		}
 		return
 	case syntax.DplOut:
@@ -258,19 +267,19 @@ func (w *walker) redirect(x *syntax.Redirect) {
 			return
 		}
 	}
-	if target.kind == known && sinks[target.text] || target.source {
+	if target.kind == known && sinks[target.text] || target.processSubst {
 		return
 	}
-	w.line.write(write{text: w.slice(x.Pos(), x.Word.End()), target: target})
+	w.line.addAccess(fileAccess{text: w.sourceText(x.Pos(), x.Word.End()), target: target})
 }
 
-// declare is export, declare, local and the like.
-func (w *walker) declare(x *syntax.DeclClause) {
+// visitDeclaration adds export, declare, local and similar commands.
+func (w *walker) visitDeclaration(x *syntax.DeclClause) {
 	words := []word{literal(x.Variant.Value)}
 	for _, a := range x.Args {
 		switch {
 		case a.Name == nil:
-			words = append(words, w.flat(a.Value))
+			words = append(words, w.flatten(a.Value))
 		case a.Naked:
 			words = append(words, literal(a.Name.Value))
 		default:
@@ -278,5 +287,5 @@ func (w *walker) declare(x *syntax.DeclClause) {
 			words = append(words, value)
 		}
 	}
-	w.add(w.command(words, nil, w.context), x)
+	w.add(w.readCommand(words, nil, w.readContext), x)
 }

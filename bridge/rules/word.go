@@ -7,32 +7,34 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// wordKind is how much of a word is known.
 type wordKind int
 
 const (
-	known  wordKind = iota
-	single          // exactly one word, partly unknown
-	each            // any number of words, all with the same ends: globs, braces
-	many            // any number of words, about which nothing is known
+	known        wordKind = iota
+	single                // exactly one word, partly unknown
+	expanded              // any number of words with the same prefix and suffix: globs, braces
+	unknownWords          // any number of unknown words
 )
 
 // word is one word of a command after quote removal.
 type word struct {
-	kind     wordKind
-	text     string     // when known
-	pre, suf string     // when single or each: what is known of its ends
-	spelled  string     // when not known: its text, with NUL for what is not known
-	lists    *expansion // nil: the word has no lists in braces and no brackets
-	home     bool       // ~ or ~/…: suf is what follows the home folder
-	source   bool       // <(…) or >(…)
-	foreign  string     // why a shell may run something for this word that can't be seen
-	lower    string     // memo of key
+	kind           wordKind
+	text           string     // if known
+	prefix, suffix string     // if single or expanded: the known ends
+	template       string     // if not known: its text, with NUL for each unknown part
+	lists          *expansion // nil: the word has no lists in braces and no brackets
+	underHome      bool       // ~ or ~/…: suffix is the path below the home folder
+	processSubst   bool       // <(…) or >(…)
+	runsUnseen     string     // why a shell may run something unknown for this word; "" if it does not
+	keyMemo        string     // the result of key
 }
 
-// expansion is what the lists in braces and the bracket expressions of a word stand for.
+// expansion is the result of the lists in braces and the bracket expressions of a word.
 type expansion struct {
-	// alternatives are the words that the lists expand to, each once for every reading of its brackets, with NUL for
-	// each unknown part. unexpanded reports that there are too many. braces reports that the word has a list.
+	// alternatives are the words that the lists expand to, once for each reading of the brackets,
+	// with NUL for each unknown part. unexpanded reports that there are too many. braces reports
+	// that the word has a list.
 	alternatives []string
 	unexpanded   bool
 	braces       bool
@@ -42,8 +44,8 @@ func (w *word) hasList() bool { return w.lists != nil && w.lists.braces }
 
 func (w *word) isUnexpanded() bool { return w.lists != nil && w.lists.unexpanded }
 
-// alternatives returns the words that the lists in braces and the brackets of a word stand for; nil if it has
-// none, or too many.
+// alternatives returns the words that the lists in braces and the brackets of a word stand for; nil
+// if it has none, or too many.
 func (w *word) alternatives() []string {
 	if w.lists == nil || w.lists.unexpanded {
 		return nil
@@ -53,7 +55,7 @@ func (w *word) alternatives() []string {
 
 func literal(text string) word { return word{text: text} }
 
-// literals are the words of an argument vector.
+// literals returns the words of an argument vector.
 func literals(texts []string) []word {
 	words := make([]word, len(texts))
 	for i, text := range texts {
@@ -62,33 +64,34 @@ func literals(texts []string) []word {
 	return words
 }
 
+// key returns the programKey of a known word.
 func (w *word) key() string {
-	if w.lower == "" {
-		w.lower = nameKey(w.text)
+	if w.keyMemo == "" {
+		w.keyMemo = programKey(w.text)
 	}
-	return w.lower
+	return w.keyMemo
 }
 
-// option says whether the word may be an option, or a +toolchain.
-func (w *word) option() bool {
+// mayBeOption reports whether the word may be an option, or a +toolchain.
+func (w *word) mayBeOption() bool {
 	begin := w.text
 	if w.kind != known {
-		if begin = w.pre; begin == "" {
+		if begin = w.prefix; begin == "" {
 			return true
 		}
 	}
 	return begin != "" && (begin[0] == '-' || begin[0] == '+')
 }
 
-// flattener takes the quotes off a word.
+// flattener removes the quotes of a word.
 type flattener struct {
 	lang  syntax.LangVariant
-	bytes []byte // NUL is where something is not known
-	plain []bool // which bytes stood outside of quotes
+	bytes []byte // NUL for each unknown part
+	plain []bool // which bytes are unquoted
 	word  word
 }
 
-// flatten gives the word as the command will see it, as far as that is known.
+// flatten returns the word that a command will see, as far as it is known.
 func flatten(parts []syntax.WordPart, lang syntax.LangVariant) word {
 	if len(parts) == 1 {
 		if lit, ok := parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[{~(") {
@@ -116,7 +119,7 @@ func (f *flattener) unknown(kind wordKind) {
 }
 
 func (f *flattener) parts(parts []syntax.WordPart, quoted bool) {
-	kind := many
+	kind := unknownWords
 	if quoted {
 		kind = single
 	}
@@ -128,7 +131,7 @@ func (f *flattener) parts(parts []syntax.WordPart, quoted bool) {
 			if !p.Dollar {
 				f.text(p.Value)
 			} else {
-				text, known := ansiC(p.Value)
+				text, known := decodeANSIC(p.Value)
 				f.text(text)
 				if !known {
 					f.word.kind = max(f.word.kind, single)
@@ -140,24 +143,24 @@ func (f *flattener) parts(parts []syntax.WordPart, quoted bool) {
 			}
 			f.parts(p.Parts, true)
 		case *syntax.ParamExp:
-			if list(p) {
-				f.unknown(many)
+			if mayBeList(p) {
+				f.unknown(unknownWords)
 			} else {
 				f.unknown(kind)
 			}
 		case *syntax.ProcSubst:
-			f.word.source = true
+			f.word.processSubst = true
 			f.unknown(single)
 		case *syntax.ExtGlob:
-			f.unknown(each)
+			f.unknown(expanded)
 		default: // command and arithmetic substitutions
 			f.unknown(kind)
 		}
 	}
 }
 
-// list says whether an expansion may be several words even in quotes.
-func list(p *syntax.ParamExp) bool {
+// mayBeList reports whether an expansion may be several words even in quotes.
+func mayBeList(p *syntax.ParamExp) bool {
 	if p.Param == nil || p.Excl || p.Flags != nil || p.NestedParam != nil {
 		return true
 	}
@@ -179,16 +182,15 @@ func (f *flattener) literal(s string, quoted bool) {
 			f.add(s[i], false)
 		case c == '(' && !quoted && f.lang == syntax.LangZsh:
 			// *(e:'command':) and *(+function) run something.
-			f.word.foreign = "zsh may run something for a glob's qualifier"
-			f.unknown(each)
+			f.word.runsUnseen = "zsh may run something for a glob's qualifier"
+			f.unknown(expanded)
 		default:
 			f.add(c, !quoted)
 		}
 	}
 }
 
-// finish looks for what outside of quotes stands for other words: ~, globs,
-// braces.
+// finish handles unquoted characters that stand for other words: ~, globs and braces.
 func (f *flattener) finish() word {
 	w := f.word
 	if len(f.bytes) > 0 && f.bytes[0] == '~' && f.plain[0] {
@@ -196,32 +198,33 @@ func (f *flattener) finish() word {
 		if end < 0 {
 			end = len(f.bytes)
 		}
-		w.home = end == 1 && w.kind == known
+		w.underHome = end == 1 && w.kind == known
 		f.bytes = append([]byte{0}, f.bytes[end:]...)
 		f.plain = append([]bool{false}, f.plain[end:]...)
 		w.kind = max(w.kind, single)
 	}
 	f.expand(&w)
-	if f.globs() {
-		w.kind, w.home = max(w.kind, each), false
+	if f.markGlobs() {
+		w.kind, w.underHome = max(w.kind, expanded), false
 	}
 	if w.kind == known {
 		w.text = string(f.bytes)
 		return w
 	}
 	text := string(f.bytes)
-	w.spelled = text
-	if w.kind != many {
-		w.pre, w.suf = text, text
+	w.template = text
+	if w.kind != unknownWords {
+		w.prefix, w.suffix = text, text
 		if i := strings.IndexByte(text, 0); i >= 0 {
-			w.pre = text[:i]
-			w.suf = text[strings.LastIndexByte(text, 0)+1:]
+			w.prefix = text[:i]
+			w.suffix = text[strings.LastIndexByte(text, 0)+1:]
 		}
 	}
 	return w
 }
 
-// Characters that stand for brackets outside of quotes in an expansion. A line with openBracket is not read.
+// openBracket and closeBracket stand for unquoted brackets in an expansion. A text that contains
+// openBracket is not read.
 const openBracket, closeBracket = 1, 2
 
 // expand records the words that lists in braces and bracket expressions stand for.
@@ -231,7 +234,7 @@ func (f *flattener) expand(w *word) {
 	for i, c := range text {
 		switch {
 		case !f.plain[i]:
-		case c == '*', c == '?', c == '$': // behind a list there may be the name of a parameter
+		case c == '*', c == '?', c == '$': // after the expansion, the name of a parameter may follow
 			text[i] = 0
 		case c == '[':
 			text[i], bracket = openBracket, true
@@ -258,9 +261,9 @@ func (f *flattener) expand(w *word) {
 	}
 }
 
-// readBrackets returns a text whose brackets are characters, and one in which everything in a name from the first
-// bracket to the last is unknown: shells do not agree on where a bracket expression ends, and none goes beyond a
-// slash.
+// readBrackets returns a text in which brackets are characters, and one in which each name is
+// unknown from its first to its last bracket. Shells do not agree on the end of a bracket
+// expression, but none reads beyond a slash.
 func readBrackets(text string) []string {
 	unknown := strings.NewReplacer("\x01", "\x00", "\x02", "\x00")
 	if strings.IndexByte(text, openBracket) < 0 {
@@ -275,10 +278,11 @@ func readBrackets(text string) []string {
 	return []string{unknown.Replace(text), unknown.Replace(strings.Join(names, "/"))}
 }
 
-// spread expands the lists in braces of a command's words, as a shell does before it runs the command: words that
-// become empty are dropped. It returns nil if there is no list, or if one expands to too many words.
-func spread(words []word) []word {
-	if !anyLists(words) {
+// expandLists expands the lists in braces of a command's words, as a shell does before it runs the
+// command: it drops words that become empty. It returns nil if there is no list, or if one expands
+// to too many words.
+func expandLists(words []word) []word {
+	if !haveLists(words) {
 		return nil
 	}
 	all := []word{}
@@ -293,7 +297,7 @@ func spread(words []word) []word {
 		for _, text := range w.lists.alternatives {
 			switch {
 			case strings.Contains(text, "\x00"):
-				all = append(all, word{kind: each, spelled: text, pre: text[:strings.IndexByte(text, 0)]})
+				all = append(all, word{kind: expanded, template: text, prefix: text[:strings.IndexByte(text, 0)]})
 			case text != "":
 				all = append(all, literal(text))
 			}
@@ -302,8 +306,8 @@ func spread(words []word) []word {
 	return all
 }
 
-// anyLists reports whether a word has a list in braces.
-func anyLists(words []word) bool {
+// haveLists reports whether a word has a list in braces.
+func haveLists(words []word) bool {
 	for i := range words {
 		if words[i].hasList() {
 			return true
@@ -312,8 +316,9 @@ func anyLists(words []word) bool {
 	return false
 }
 
-// globs turns what is a glob or a brace expansion into unknowns.
-func (f *flattener) globs() bool {
+// markGlobs replaces globs and brace expansions by unknown parts, and reports whether there are
+// any.
+func (f *flattener) markGlobs() bool {
 	found := false
 	mark := func(i int) {
 		f.bytes[i], found = 0, true
@@ -353,10 +358,10 @@ func (f *flattener) globs() bool {
 	return found
 }
 
-// begin is what is known of the word's beginning.
-func (w *word) begin() string {
+// knownPrefix returns the known beginning of the word.
+func (w *word) knownPrefix() string {
 	if w.kind == known {
 		return w.text
 	}
-	return w.pre
+	return w.prefix
 }

@@ -21,21 +21,22 @@ const (
 
 // wordGlob is one word of a rule's command.
 type wordGlob struct {
-	kind     globKind
-	text     string
-	pre, suf string // of a patternWord: what surely stands at its ends
-	flat     string // of a patternWord: with / taken for any character
-	base     string // of a patternWord: its last element in lower case
-	basePre  string // … and what that begins with
+	kind           globKind
+	text           string
+	prefix, suffix string // of a patternWord: its literal ends
+	flat           string // of a patternWord: with slash for each /
+	base           string // of a patternWord: its last path element in lower case
+	basePrefix     string // the literal prefix of base
 }
 
-// In a word of a command a slash is a character like others, so that --to*
-// covers --to=/etc. doublestar stops a * at one; this stands in its place, and
-// no word holds it that can be read (control is refused before).
+// slash replaces / in words, so that --to* also matches --to=/etc. The * of doublestar stops at a
+// /. No readable word contains this character: see unreadableReason.
 const slash = "\x01"
 
+// globMeta are the special characters of globs.
 const globMeta = `*?[{\`
 
+// compileWord returns the glob of a rule's word.
 func compileWord(text string) wordGlob {
 	switch {
 	case text == "*":
@@ -47,26 +48,26 @@ func compileWord(text string) wordGlob {
 	}
 	g := wordGlob{kind: patternWord, text: text, flat: strings.ReplaceAll(text, "/", slash)}
 	g.base = strings.ToLower(text[strings.LastIndexByte(text, '/')+1:])
-	g.basePre = g.base[:max(0, strings.IndexAny(g.base, globMeta))]
-	g.pre = text[:strings.IndexAny(text, globMeta)]
+	g.basePrefix = g.base[:max(0, strings.IndexAny(g.base, globMeta))]
+	g.prefix = text[:strings.IndexAny(text, globMeta)]
 	if !strings.Contains(text, `\`) {
-		g.suf = text[strings.LastIndexAny(text, "*?]}[{")+1:]
+		g.suffix = text[strings.LastIndexAny(text, "*?]}[{")+1:]
 	}
 	return g
 }
 
-// maxGlobbed bounds the words that are held against globs, which takes the
-// product of both lengths for each alternative.
-const maxGlobbed = 4096
+// maxGlobWordLen bounds the words that are compared with globs. The time is the product of both
+// lengths for each alternative.
+const maxGlobWordLen = 4096
 
-// matches says whether a known word is meant. What doublestar refuses as a
-// pattern matches nothing; config.Load has refused it before.
+// matches reports whether g matches a known word. An invalid pattern matches nothing; config.Load
+// refuses it.
 func (g *wordGlob) matches(word string) bool {
 	switch g.kind {
 	case literalWord:
 		return g.text == word
 	case patternWord:
-		if len(word) > maxGlobbed || !strings.HasPrefix(word, g.pre) || !strings.HasSuffix(word, g.suf) {
+		if len(word) > maxGlobWordLen || !strings.HasPrefix(word, g.prefix) || !strings.HasSuffix(word, g.suffix) {
 			return false
 		}
 		ok, err := doublestar.Match(g.flat, strings.ReplaceAll(word, "/", slash))
@@ -75,19 +76,20 @@ func (g *wordGlob) matches(word string) bool {
 	return true
 }
 
-// certain says whether every word that w may turn out as is meant.
+// certain reports whether g matches every word that w may be.
 func (g *wordGlob) certain(w *word) bool {
 	switch w.kind {
 	case known:
-		return g.matches(w.text) && (g.kind != patternWord || !climbs(w.text) || climbs(g.text))
+		return g.matches(w.text) && (g.kind != patternWord || !hasParent(w.text) || hasParent(g.text))
 	case single:
 		return g.kind == oneWord
 	}
 	return false
 }
 
-// climbs says whether a word leads up: who writes build/* means what lies in build.
-func climbs(word string) bool {
+// hasParent reports whether a word has a path element "..". A pattern such as build/* means files
+// in build.
+func hasParent(word string) bool {
 	for element := range strings.SplitSeq(word, "/") {
 		if element == ".." {
 			return true
@@ -96,9 +98,9 @@ func climbs(word string) bool {
 	return false
 }
 
-// possible says whether some word that w may turn out as is meant.
+// possible reports whether g matches a word that w may be.
 func (g *wordGlob) possible(w *word) bool {
-	if g.kind == patternWord && len(w.text) > maxGlobbed {
+	if g.kind == patternWord && len(w.text) > maxGlobWordLen {
 		return true
 	}
 	if w.kind == known {
@@ -106,40 +108,40 @@ func (g *wordGlob) possible(w *word) bool {
 	}
 	switch g.kind {
 	case literalWord:
-		return len(g.text) >= len(w.pre)+len(w.suf) && strings.HasPrefix(g.text, w.pre) && strings.HasSuffix(g.text, w.suf)
+		return len(g.text) >= len(w.prefix)+len(w.suffix) && strings.HasPrefix(g.text, w.prefix) && strings.HasSuffix(g.text, w.suffix)
 	case patternWord:
-		n, m := min(len(g.pre), len(w.pre)), min(len(g.suf), len(w.suf))
-		return g.pre[:n] == w.pre[:n] && g.suf[len(g.suf)-m:] == w.suf[len(w.suf)-m:]
+		n, m := min(len(g.prefix), len(w.prefix)), min(len(g.suffix), len(w.suffix))
+		return g.prefix[:n] == w.prefix[:n] && g.suffix[len(g.suffix)-m:] == w.suffix[len(w.suffix)-m:]
 	}
 	return true
 }
 
-// named is possible for the command word. That word also matches by its base name, in upper or lower
-// case, since some file systems ignore the case, and without .exe.
-func (g *wordGlob) named(w *word) bool {
+// matchesName reports whether g may match the name of a command. A name also matches by its base
+// name without .exe and in any case, because some file systems ignore case.
+func (g *wordGlob) matchesName(w *word) bool {
 	if w.kind != known {
-		i := strings.LastIndexByte(w.suf, '/')
+		i := strings.LastIndexByte(w.suffix, '/')
 		switch {
 		case g.kind != literalWord:
 			return true
 		case i >= 0:
-			return nameKey(g.text) == nameKey(w.suf[i+1:])
+			return programKey(g.text) == programKey(w.suffix[i+1:])
 		}
-		suffix := strings.ToLower(baseName(w.suf))
-		return strings.HasSuffix(nameKey(g.text), suffix) || slices.ContainsFunc(executables, func(ext string) bool {
-			return strings.HasSuffix(nameKey(g.text)+ext, suffix)
+		suffix := strings.ToLower(baseName(w.suffix))
+		return strings.HasSuffix(programKey(g.text), suffix) || slices.ContainsFunc(executables, func(ext string) bool {
+			return strings.HasSuffix(programKey(g.text)+ext, suffix)
 		})
 	}
 	if g.kind == literalWord {
-		return nameKey(g.text) == w.key()
+		return programKey(g.text) == w.key()
 	}
-	return g.kind == patternWord && strings.HasPrefix(w.key(), g.basePre) && config.Match(g.base, w.key())
+	return g.kind == patternWord && strings.HasPrefix(w.key(), g.basePrefix) && config.Match(g.base, w.key())
 }
 
-// command is certain for the command word of an allow rule. ./git and /tmp/git
-// are not the git that was allowed: a path must be spelled, and a * in it stays
-// between its slashes.
-func (g *wordGlob) command(w *word) bool {
+// matchesAllowedName reports whether the name in an allow rule surely matches a command's name. A
+// rule for git does not allow ./git or /tmp/git: it must spell the path, in which * does not match
+// a slash.
+func (g *wordGlob) matchesAllowedName(w *word) bool {
 	if w.kind != known {
 		return false
 	}
@@ -155,12 +157,13 @@ func (g *wordGlob) command(w *word) bool {
 	return false
 }
 
-// below is command for a relative path that is seen from a folder of the workspace.
-func (g *wordGlob) below(folder, program string) bool {
+// matchesRelativePath reports whether g surely matches a program with a relative path in a folder
+// of the workspace.
+func (g *wordGlob) matchesRelativePath(folder, program string) bool {
 	if folder == "." && g.kind == literalWord && g.text == program {
-		return true // as it is written, even where it climbs
+		return true // as written, even with ".."
 	}
-	if climbs(program) || climbs(g.text) || !strings.Contains(g.text, "/") {
+	if hasParent(program) || hasParent(g.text) || !strings.Contains(g.text, "/") {
 		return false
 	}
 	program, text := path.Join(folder, program), strings.TrimPrefix(g.text, "./")
@@ -173,8 +176,8 @@ func (g *wordGlob) below(folder, program string) bool {
 	return false
 }
 
-// baseName is the last element of a path in either notation; zsh runs =git by
-// looking git up.
+// baseName returns the last element of a path with slashes or backslashes. zsh looks git up for
+// =git.
 func baseName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -182,11 +185,11 @@ func baseName(name string) string {
 	return strings.TrimPrefix(name, "=")
 }
 
-// executables are the extensions by which Windows finds a program without them.
+// executables are the file extensions that Windows adds to the name of a program.
 var executables = []string{".exe", ".com", ".bat", ".cmd"}
 
-// nameKey is what two spellings of one program have in common.
-func nameKey(name string) string {
+// programKey returns the form that all spellings of a program's name share.
+func programKey(name string) string {
 	name = strings.ToLower(baseName(name))
 	for _, ext := range executables {
 		if short, ok := strings.CutSuffix(name, ext); ok && short != "" {

@@ -2,8 +2,8 @@ package rules
 
 import "strings"
 
-// plainWrapper runs the rest of its words as they are, in the same
-// environment and with the same rights: it is allowed when what it runs is.
+// plainWrapper runs the rest of its words unchanged, in the same environment and with the same
+// rights. It is allowed if the wrapped command is.
 type plainWrapper struct {
 	flags  string // one letter each
 	valued string // letters that take a value
@@ -11,8 +11,8 @@ type plainWrapper struct {
 	skip   int // words between the options and the command
 }
 
-// long options: true when a value follows in the next word unless it is
-// written with =.
+// plainWrappers are the plain wrappers by name. The value of a long option is true if the option
+// takes a value, which is the next word unless = precedes it.
 var plainWrappers = map[string]plainWrapper{
 	"nohup":      {},
 	"builtin":    {},
@@ -29,14 +29,14 @@ var plainWrappers = map[string]plainWrapper{
 	"-":          {},
 }
 
+// xargsLong are the long options of xargs, as in plainWrapper.long.
 var xargsLong = map[string]bool{
 	"null": false, "no-run-if-empty": false, "verbose": false, "interactive": false, "exit": false, "open-tty": false,
 	"max-args": true, "max-procs": true, "max-chars": true, "delimiter": true, "arg-file": true,
 }
 
-// looseWrappers run a command that stands somewhere in their words, but with
-// other rights, another root or environment, or not now: what they run never
-// allows them. Their options need not be known.
+// looseWrappers run a command in their words with other rights, in another environment, or later. A
+// rule for the wrapped command never allows them, and their options need not be known.
 var looseWrappers = []string{
 	"doas", "pkexec", "runas", "chroot", "unshare", "nsenter", "setarch", "linux32", "linux64", "arch", "setpriv", "capsh", "firejail",
 	"bwrap", "proot", "fakeroot", "strace", "ltrace", "gdb", "perf", "valgrind", "rlwrap", "unbuffer", "setsid", "chrt", "taskset", "choom", "prlimit", "systemd-run",
@@ -44,10 +44,10 @@ var looseWrappers = []string{
 	"repeat", "direnv", "cgexec", "chpst", "entr",
 }
 
-// textWrappers take a command as one text, too.
+// textWrappers also accept a command as one text.
 var textWrappers = []string{"watch", "flock", "runuser", "hyperfine", "sg"}
 
-// foreignShells speak other languages.
+// foreignShells read other languages.
 var foreignShells = []string{"fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "nu", "elvish", "xonsh", "oil", "osh", "ysh", "yash", "rc", "es", "scsh", "at", "batch"}
 
 // evaluators are builtins that run or evaluate their arguments.
@@ -56,34 +56,35 @@ var evaluators = []string{
 	"zparseopts", "zstyle", "zregexparse", "bindkey", "disable",
 }
 
-// numbers are the operators of test that compare numbers.
-var numbers = setOf("-eq", "-ne", "-lt", "-le", "-gt", "-ge")
+// numericTests are the operators of test that compare numbers.
+var numericTests = setOf("-eq", "-ne", "-lt", "-le", "-gt", "-ge")
 
-// setters are builtins that set variables whose names they are given.
+// setters are builtins that set the variables whose names they get.
 var setters = []string{
 	"read", "mapfile", "readarray", "getopts", "unset", "printf", "print", "test", "[", "wait", "vared",
 	"export", "declare", "typeset", "local", "readonly", "nameref", "integer", "float",
 }
 
-func (o plainWrapper) open(r *reader, n *node, c context) {
-	rest, _, ok := options(n.words[1:], o.flags, o.valued, o.long)
+// handle adds the wrapped command. With unknown options, every suffix counts.
+func (o plainWrapper) handle(r *reader, n *node, c readContext) {
+	rest, _, ok := skipOptions(n.words[1:], o.flags, o.valued, o.long)
 	for i := range min(o.skip, len(rest)) {
 		ok = ok && rest[i].kind == known
 	}
 	if !ok {
-		r.loose(n, c, false)
+		r.addSuffixCommands(n, c, false)
 		return
 	}
-	r.run(n, rest[min(o.skip, len(rest)):], c)
+	r.addWrapped(n, rest[min(o.skip, len(rest)):], c)
 }
 
-// options passes over options as getopt does when the first other word ends
-// them. It is false when one is not known, here or at all.
-func options(words []word, flags, valued string, long map[string]bool) (rest []word, values map[string]string, ok bool) {
+// skipOptions skips options like getopt, up to the first other word. ok is false if an option is
+// unknown. values has the values of short options.
+func skipOptions(words []word, flags, valued string, long map[string]bool) (rest []word, values map[string]string, ok bool) {
 	values = make(map[string]string)
 	for len(words) > 0 {
 		w := &words[0]
-		if !w.option() && w.kind != many && w.kind != each {
+		if !w.mayBeOption() && w.kind != unknownWords && w.kind != expanded {
 			return words, values, true
 		}
 		if w.kind != known {
@@ -100,7 +101,7 @@ func options(words []word, flags, valued string, long map[string]bool) (rest []w
 				return nil, nil, false
 			}
 			if takes && !joined {
-				if words, ok = value(words, nil); !ok {
+				if words, ok = takeValue(words, nil); !ok {
 					return nil, nil, false
 				}
 			}
@@ -119,7 +120,7 @@ func options(words []word, flags, valued string, long map[string]bool) (rest []w
 			}
 			text := w.text[i+1:]
 			if text == "" {
-				if words, ok = value(words, &text); !ok {
+				if words, ok = takeValue(words, &text); !ok {
 					return nil, nil, false
 				}
 			}
@@ -130,7 +131,9 @@ func options(words []word, flags, valued string, long map[string]bool) (rest []w
 	return nil, values, true
 }
 
-func value(words []word, text *string) ([]word, bool) {
+// takeValue removes the value of an option from words, and stores it in text unless text is nil. ok
+// is false if the value is missing or unknown.
+func takeValue(words []word, text *string) ([]word, bool) {
 	if len(words) == 0 || words[0].kind != known {
 		return nil, false
 	}

@@ -7,8 +7,8 @@ import (
 	"codex-bridge/bridge/rules"
 )
 
-// A rule for any command matches a command with an unknown name, so that a later rule, which may or may
-// not match it, does not decide.
+// A rule for any command surely matches a command with an unknown name. So it decides before a
+// later rule, which only might match.
 func TestRuleForAnyCommandIsSureOfUnknownName(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "**", Decision: "ask"}, {Command: "git push", Decision: "deny"}})
 	for line, want := range map[string]rules.Decision{"$x push": rules.Ask, "git push": rules.Ask, "A=1": rules.Ask} {
@@ -18,7 +18,7 @@ func TestRuleForAnyCommandIsSureOfUnknownName(t *testing.T) {
 	}
 }
 
-// Options are passed over behind the name of a command, not in its place.
+// Options are skipped behind the name of a command, not in its place.
 func TestCommandNamedLikeAnOption(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "git push", Decision: "deny"}})
 	for line, want := range map[string]rules.Decision{"git -C x push": rules.Deny, "git +C push": rules.Deny, "+C git push": rules.None} {
@@ -28,7 +28,7 @@ func TestCommandNamedLikeAnOption(t *testing.T) {
 	}
 }
 
-// A path that starts with ".." is resolved from the folder of the command.
+// A path that starts with ".." is relative to the folder of the command.
 func TestRedirectionsThatGoUp(t *testing.T) {
 	s := compile(t, []config.Rule{{Path: "/q/a", Decision: "deny"}})
 	d := rules.Dirs{Workspace: "/w", Cwd: "/w/x"}
@@ -43,7 +43,7 @@ func TestRedirectionsThatGoUp(t *testing.T) {
 	}
 }
 
-// A program that an allow rule names by a path of the workspace is not known where the workspace is not.
+// An allow rule with a relative path does not apply in an unknown workspace.
 func TestProgramsOfUnknownWorkspace(t *testing.T) {
 	s := compile(t, []config.Rule{{Command: "w/run", Decision: "allow"}, {Command: "./run", Decision: "allow"}})
 	for name, test := range map[string]struct {
