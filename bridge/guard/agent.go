@@ -2,39 +2,68 @@ package guard
 
 import (
 	"context"
+	"encoding/json"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/policy"
 	"codex-bridge/rpc"
 )
 
-// Agent is what the policy says of what an agent beside the conversation asks leave for;
-// line is what it said. Of a verdict other than Pass there is a record.
+// Agent decides a request for permission by an agent beside the conversation. line is the agent's
+// request. A verdict other than Pass is logged.
 func (g *Guard) Agent(ctx context.Context, use policy.AgentRequest, session string, line []byte) policy.Decision {
 	const method = "session/request_permission"
 	p := g.policy.Load()
-	person := policy.Decision{Verdict: policy.Pass, Ask: true}
+	ask := policy.Decision{Verdict: policy.Pass, Ask: true}
 	if p.Mode() == config.Off {
-		return person
+		return ask
 	}
-	d := p.DecideAgent(method, use, g.stateNow(rpc.Value{}))
-	g.report(p.Mode(), method, d)
+	d := p.DecideAgent(method, use, g.currentState(rpc.Value{}))
+	g.logDecision(p.Mode(), method, d)
 	err := g.record(ctx, p.Mode(), subject{method: method, thread: session, line: line}, d)
 	if p.Mode() != config.Enforce {
-		return person
+		return ask
 	}
 	if err != nil && d.Err == nil {
 		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
 	if d.Verdict != policy.Pass {
-		g.applied(method, rpc.ID{}, rpc.Value{}, d)
+		g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
 	}
 	return d
 }
 
-// Sandboxed tells whether a thread's commands run in a sandbox; those of one that is not
-// known may.
+// Sandboxed reports whether a thread's commands run in a sandbox. It is true for an unknown thread.
 func (g *Guard) Sandboxed(thread string) bool {
-	one := g.thread(thread, "")
+	one := g.threadFor(thread, "")
 	return one == nil || one.Sandbox != "danger-full-access"
+}
+
+// AllowsModel reports whether the policy lets the bridge use a model.
+func (g *Guard) AllowsModel(name string) bool {
+	p := g.policy.Load()
+	return p.Mode() != config.Enforce || p.AllowsModel(name)
+}
+
+// Model returns the model that the bridge may use in place of m for a request of the client with
+// this method. The error refuses the request.
+func (g *Guard) Model(ctx context.Context, method string, m policy.Model) (policy.Model, *rpc.Error) {
+	p := g.policy.Load()
+	if p.Mode() == config.Off {
+		return m, nil
+	}
+	allowed, d := p.DecideModel(method, m)
+	g.logDecision(p.Mode(), method, d)
+	line, _ := json.Marshal(m) // the fields are strings
+	err := g.record(ctx, p.Mode(), subject{method: method, line: line}, d)
+	if p.Mode() != config.Enforce {
+		return m, nil
+	}
+	if err != nil && d.Err == nil {
+		d = policy.Decision{Verdict: policy.Deny, Err: err}
+	}
+	if d.Verdict != policy.Pass {
+		g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
+	}
+	return allowed, d.Err
 }

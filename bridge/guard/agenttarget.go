@@ -9,18 +9,18 @@ import (
 	"codex-bridge/rpc"
 )
 
-// agentTools are the tools of Codex that name an agent which is there already.
+// agentTools are the tools of Codex that name an existing agent.
 var agentTools = []string{
 	"resume_agent", "send_input", "close_agent", "wait_agent", "send_message", "followup_task", "assign_task", "interrupt_agent",
 }
 
-// agentRefusal returns the refusal of a tool call that names a thread of another session, or gives work to
-// an agent that may do more than the calling turn; nil: it does neither.
+// agentRefusal refuses a tool call that names a thread of another session, or that gives work to an
+// agent that may do more than the calling turn. It returns nil for other calls.
 //
-// Measured with Codex 0.169: send_input and resume_agent take the id of any thread, also of one that the
-// client has opened itself. The agent works in the sandbox and with the approvals of its own thread, which
-// may allow more than those of the caller. A target that is no id is a name, which Codex looks up among the
-// agents of the session.
+// Measured with Codex 0.169: send_input and resume_agent accept the id of any thread, also of one
+// that the client has opened. The agent works with the sandbox and approvals of its own thread,
+// which may allow more than those of the caller. A target that is not an id is a name, which Codex
+// looks up among the agents of the session.
 func (g *Guard) agentRefusal(use policy.ToolCall, thread, turn string) *rpc.Error {
 	if !isAgentTool(use.Name) {
 		return nil
@@ -37,9 +37,9 @@ func (g *Guard) agentRefusal(use policy.ToolCall, thread, turn string) *rpc.Erro
 			text, _ := v.Text()
 			reason := ""
 			if id := canonicalUUID(text); id != "" {
-				reason = g.agentBarred(use.Name, id, thread, turn)
+				reason = g.agentIDRefusal(use.Name, id, thread, turn)
 			} else if text != "" && (key == "target" || key == "id") {
-				reason = g.nameBarred(use.Name, text, thread, turn)
+				reason = g.agentNameRefusal(use.Name, text, thread, turn)
 			}
 			if reason != "" {
 				return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
@@ -51,29 +51,29 @@ func (g *Guard) agentRefusal(use policy.ToolCall, thread, turn string) *rpc.Erro
 	return nil
 }
 
-// agentBarred returns why a call may not name an agent by its id; "" if it may.
-func (g *Guard) agentBarred(tool, id, thread, turn string) string {
-	switch origin := g.origin(id); {
-	case origin != g.origin(thread) && g.threads.opens(origin):
+// agentIDRefusal returns why a call may not name an agent by its id; "" if it may.
+func (g *Guard) agentIDRefusal(tool, id, thread, turn string) string {
+	switch origin := g.originOf(id); {
+	case origin != g.originOf(thread) && g.threads.isOpenedByClient(origin):
 		return "the agent " + id + " is not one of this session"
-	case givesWork(tool) && g.isLooser(id, thread, turn):
-		return "the agent " + id + " works with other settings than this turn (sandbox, cwd, approvals, reviewer), or they can't be found out"
+	case givesAgentWork(tool) && g.isLooser(id, thread, turn):
+		return "the agent " + id + " works with other settings than this turn (sandbox, cwd, approvals, reviewer), or its settings are not known"
 	}
 	return ""
 }
 
-// nameBarred returns why a call may not give work to an agent by its name; "" if it may.
-func (g *Guard) nameBarred(tool, name, thread, turn string) string {
-	if caller := g.thread(thread, turn); givesWork(tool) && caller != nil && caller.SettingsChanged {
-		return "which agent " + name + " is can't be told, and earlier turns had another sandbox, cwd, approvals or reviewer"
+// agentNameRefusal returns why a call may not give work to an agent by its name; "" if it may.
+func (g *Guard) agentNameRefusal(tool, name, thread, turn string) string {
+	if caller := g.threadFor(thread, turn); givesAgentWork(tool) && caller != nil && caller.SettingsChanged {
+		return "the agent " + name + " can't be identified, and earlier turns had another sandbox, cwd, approvals or reviewer"
 	}
 	return ""
 }
 
-// origin returns the thread at the root of a subagent's parents, also where the client has opened one of them
-// itself; the thread itself if it is no subagent's.
-func (g *Guard) origin(id string) string {
-	for range deepest {
+// originOf returns the thread at the root of a subagent's parents, even if the client has opened
+// one of them. It returns id if the thread has no parent.
+func (g *Guard) originOf(id string) string {
+	for range maxParents {
 		one := g.children.find(g.world.CodexHome, id)
 		if one == nil {
 			return id
@@ -83,21 +83,21 @@ func (g *Guard) origin(id string) string {
 	return id
 }
 
-// isLooser reports whether an agent may do more than the calling turn, or what it may do is not known.
+// isLooser reports whether an agent may do more than the calling turn, or if this is not known.
 //
-// Measured with Codex 0.169: an agent keeps the settings of the turn that started it, and Codex writes them down for
-// each turn of the agent. But a client can open the agent's thread and change its settings without a turn. So what
-// is in force for such an agent is compared, too, and what Codex wrote down last, perhaps before the bridge was
-// started.
+// Measured with Codex 0.169: an agent keeps the settings of the turn that started it, and Codex
+// writes them to the agent's file for each of its turns. But a client can open the agent's thread
+// and change its settings without a turn. So isLooser also compares the effective settings, and
+// those that Codex wrote last, perhaps before the bridge was started.
 func (g *Guard) isLooser(agent, thread, turn string) bool {
-	one, caller := g.thread(agent, ""), g.thread(thread, turn)
+	one, caller := g.threadFor(agent, ""), g.threadFor(thread, turn)
 	if caller == nil || agent == caller.ID {
-		return false // a caller that is not known runs no tools
+		return false // an unknown caller runs no tools
 	}
 	if one == nil {
 		return true
 	}
-	if g.threads.opens(agent) && policy.IsLooser(caller, one) {
+	if g.threads.isOpenedByClient(agent) && policy.IsLooser(caller, one) {
 		return true
 	}
 	looser := func(than, settings *rpc.Doc) bool {
@@ -112,12 +112,13 @@ func (g *Guard) isLooser(agent, thread, turn string) bool {
 	return its != nil && own != nil && looser(own, its)
 }
 
+// isAgentTool reports whether a tool, with or without a namespace, is one of agentTools.
 func isAgentTool(name string) bool {
 	return !strings.HasPrefix(name, "mcp__") && slices.ContainsFunc(agentTools, func(tool string) bool { return strings.HasSuffix(name, tool) })
 }
 
-// givesWork reports whether an agent may work for a call of this tool: the call begins a turn, or an agent that
-// has a turn reads its message.
-func givesWork(tool string) bool {
-	return givesTurn(tool) || isAgentTool(tool) && (strings.HasSuffix(tool, "send_message") || strings.HasSuffix(tool, "assign_task"))
+// givesAgentWork reports whether an agent may work because of a call of this tool: the call starts
+// a turn, or an agent with a running turn reads its message.
+func givesAgentWork(tool string) bool {
+	return startsAgentTurn(tool) || isAgentTool(tool) && (strings.HasSuffix(tool, "send_message") || strings.HasSuffix(tool, "assign_task"))
 }

@@ -24,9 +24,9 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		}
 		w.write(rollout(child), meta)
 	}
-	w.g.threads.known, w.g.threads.asked = make(map[string]*thread), make(map[string]bool)
+	w.g.threads.verified, w.g.threads.openedByClient = make(map[string]*thread), make(map[string]bool)
 	for _, one := range []string{own, other} {
-		w.g.threads.known[one], w.g.threads.asked[one] = &thread{Thread: policy.Thread{
+		w.g.threads.verified[one], w.g.threads.openedByClient[one] = &thread{Thread: policy.Thread{
 			ID: one, Workspace: w.root, Cwd: w.root, Sandbox: "read-only", SandboxSummary: "read-only", Approval: []byte(`"on-request"`), Reviewer: "user", Rollout: w.write(rollout(one), settings),
 		}}, true
 	}
@@ -59,7 +59,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		}
 	}
 	// The client has opened the agent's thread. What is in force there counts, beside what Codex wrote down.
-	agent := w.g.threads.known[own].Thread
+	agent := w.g.threads.verified[own].Thread
 	agent.ID, agent.Rollout = ownChild, w.write(rollout(ownChild), settings)
 	for name, change := range map[string]func(caller, agent *policy.Thread){
 		"": func(*policy.Thread, *policy.Thread) {},
@@ -68,9 +68,9 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		},
 		"gate": func(caller, _ *policy.Thread) { caller.Gated = true },
 	} {
-		caller, agent := *w.g.threads.known[own], agent
+		caller, agent := *w.g.threads.verified[own], agent
 		change(&caller.Thread, &agent)
-		w.g.threads.known[own], w.g.threads.known[ownChild], w.g.threads.asked[ownChild] = &caller, &thread{Thread: agent}, true
+		w.g.threads.verified[own], w.g.threads.verified[ownChild], w.g.threads.openedByClient[ownChild] = &caller, &thread{Thread: agent}, true
 		if looser := w.g.isLooser(ownChild, own, ""); looser != (name != "") {
 			t.Errorf("with another %s the agent is looser: %v", name, looser)
 		}
@@ -86,7 +86,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 func TestAgentByName(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000a"
 	w := newAgentWorld(t, nil)
-	w.g.threads.known = map[string]*thread{id: {Thread: policy.Thread{ID: id, Workspace: w.root}}}
+	w.g.threads.verified = map[string]*thread{id: {Thread: policy.Thread{ID: id, Workspace: w.root}}}
 	for _, test := range []struct {
 		tool, input string
 		field       string // refused once the settings have changed
@@ -136,7 +136,7 @@ func TestAgentWithoutSettings(t *testing.T) {
 		caller, agent string // files
 		want          bool
 	}{{with, with, false}, {with, without, true}, {without, with, true}, {without, without, true}} {
-		w.g.threads.known = map[string]*thread{
+		w.g.threads.verified = map[string]*thread{
 			own:   {Thread: policy.Thread{ID: own, Workspace: w.root, Rollout: test.caller}},
 			agent: {Thread: policy.Thread{ID: agent, Workspace: w.root, Rollout: test.agent}},
 		}
@@ -166,7 +166,7 @@ func TestAgentRaisedBefore(t *testing.T) {
 		caller, agent string // the access to a path; "": Codex wrote no settings down
 		want          bool
 	}{{"read", "read", false}, {"read", "write", true}, {"write", "write", false}, {"write", "read", false}, {"", "write", false}, {"read", "", false}} {
-		w.g.threads.known = map[string]*thread{
+		w.g.threads.verified = map[string]*thread{
 			own:   {Thread: policy.Thread{ID: own, Workspace: w.root, Rollout: file(own, test.caller)}},
 			agent: {Thread: policy.Thread{ID: agent, Workspace: w.root, Rollout: file(agent, test.agent)}},
 		}

@@ -9,59 +9,65 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Mode is the mode of the policy.
+// Mode returns the mode of the active policy.
 func (g *Guard) Mode() config.Mode { return g.policy.Load().Mode() }
 
-// Enforces tells whether the policy is in force.
+// Enforces reports whether the active policy is enforced.
 func (g *Guard) Enforces() bool { return g.Mode() == config.Enforce }
 
-// Client is the client as it calls itself.
+// Client returns the client's name and version, or "" before initialize.
 func (g *Guard) Client() string { return g.clientName() }
 
-// Stays tells whether an accept keeps what codex asks about in the sandbox.
+// Stays reports whether an accepted request surely stays in the sandbox.
 func (g *Guard) Stays(method string, params rpc.Value) bool {
-	state := g.stateNow(params)
-	state.Escalation = g.escalation(method, params, state)
-	return g.all(params, func(p *policy.Policy) bool { return p.AcceptStaysInSandbox(method, params, state) })
+	state := g.currentState(params)
+	state.Escalation = g.findEscalation(method, params, state)
+	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.AcceptStaysInSandbox(method, params, state) })
 }
 
-// Remains tells whether what codex asks about is not known to leave the sandbox, nor
+// Remains reports whether a request is not known to leave the sandbox, and its escalation is not
 // unknown.
 func (g *Guard) Remains(method string, params rpc.Value) bool {
-	state := g.stateNow(params)
-	state.Escalation = g.escalation(method, params, state)
-	return g.all(params, func(p *policy.Policy) bool { return p.RunsInSandbox(method, params, state) })
+	state := g.currentState(params)
+	state.Escalation = g.findEscalation(method, params, state)
+	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.RunsInSandbox(method, params, state) })
 }
 
-// all tells whether something is true of every policy of the thread that params name.
-func (g *Guard) all(params rpc.Value, is func(*policy.Policy) bool) bool {
+// everyPolicy reports whether is returns true for every policy of the thread in params.
+func (g *Guard) everyPolicy(params rpc.Value, is func(*policy.Policy) bool) bool {
 	thread, _ := params.Get("threadId").Text()
 	return !slices.ContainsFunc(g.policies(thread), func(p *policy.Policy) bool { return p.Mode() != config.Off && !is(p) })
 }
 
-// WantsNotification reports whether the client has not opted out of a notification.
+// WantsNotification reports whether the client has not disabled a notification.
 func (g *Guard) WantsNotification(method string) bool {
 	return !g.peer.OptedOut(method)
 }
 
-// Settled puts on record that a question was answered for the person, by a rule of
-// that name and for that reason.
-func (g *Guard) Settled(ctx context.Context, asked *rpc.Envelope, verdict policy.Verdict, rule, reason string) error {
-	p, params := g.policy.Load(), asked.Root().Get("params")
+// Settled logs that the bridge answered a request of Codex in the user's place, with the rule and
+// the reason. The error reports that the decision can't be logged.
+func (g *Guard) Settled(ctx context.Context, request *rpc.Envelope, verdict policy.Verdict, rule, reason string) error {
+	p, params := g.policy.Load(), request.Root().Get("params")
 	d := policy.Decision{Verdict: verdict}
-	refusal := policy.Refusal{Method: asked.Method, Rule: rule, Reason: reason, Hint: "ask again"}
+	refusal := policy.Refusal{Method: request.Method, Rule: rule, Reason: reason, Hint: "ask again"}
 	if verdict == policy.Deny {
 		d.Err = policy.NewRefusalError(rpc.CodeDeadline, refusal)
 	} else {
 		d.Changes = []policy.Change{{Field: "result", Rule: rule, Reason: reason}}
 	}
-	g.report(p.Mode(), asked.Method, d)
-	if err := g.record(ctx, p.Mode(), subjectOf(asked.Method, params, nil), d); err != nil {
-		if verdict == policy.Deny { // refused all the same
-			g.applied(asked.Method, asked.ID, params, d)
+	g.logDecision(p.Mode(), request.Method, d)
+	if err := g.record(ctx, p.Mode(), subjectOf(request.Method, params, nil), d); err != nil {
+		if verdict == policy.Deny { // a refusal applies even if it can't be logged
+			g.notifyApplied(request.Method, request.ID, params, d)
 		}
 		return err
 	}
-	g.applied(asked.Method, asked.ID, params, d)
+	g.notifyApplied(request.Method, request.ID, params, d)
 	return nil
+}
+
+// Consents reports whether every policy of the thread in params allows a server's tool without the
+// user's consent.
+func (g *Guard) Consents(params rpc.Value, use policy.ToolCall) bool {
+	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.DecidePermission(use).Verdict == policy.Pass })
 }

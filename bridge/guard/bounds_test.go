@@ -32,7 +32,7 @@ func TestChildSettingsAreLookedUpOnceATurn(t *testing.T) {
 	expect := func(when, turn, want string) {
 		t.Helper()
 		got := ""
-		if settings := c.inForce(w.g.world.CodexHome, id, turn, one()); settings != nil {
+		if settings := c.turnSettings(w.g.world.CodexHome, id, turn, one()); settings != nil {
 			got, _ = settings.Root().Get("model").Text()
 		}
 		if got != want {
@@ -54,14 +54,14 @@ func TestChildSettingsAreLookedUpOnceATurn(t *testing.T) {
 // At most mostChildren threads are kept. The others are looked up again.
 func TestChildrenAreBounded(t *testing.T) {
 	var c children
-	for i := range mostChildren {
+	for i := range maxChildren {
 		c.put(strconv.Itoa(i), new(child))
 	}
-	if len(c.known) != mostChildren {
+	if len(c.known) != maxChildren {
 		t.Errorf("%d are kept", len(c.known))
 	}
 	c.put("more", new(child))
-	if len(c.known) > mostChildren || c.known["more"] == nil {
+	if len(c.known) > maxChildren || c.known["more"] == nil {
 		t.Errorf("%d are kept", len(c.known))
 	}
 }
@@ -70,19 +70,19 @@ func TestChildrenAreBounded(t *testing.T) {
 // paths of both.
 func TestPatchesAreBounded(t *testing.T) {
 	var p patches
-	for i := range mostPatches {
+	for i := range maxPatches {
 		p.add(patch{"t", strconv.Itoa(i)}, []string{"a"})
 		p.add(patch{"t", strconv.Itoa(i)}, []string{"b"})
 	}
-	if got := p.of(patch{"t", "0"}); !slices.Equal(got, []string{"a", "b"}) {
+	if got := p.get(patch{"t", "0"}); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("the first: %q", got)
 	}
 	p.add(patch{"t", "more"}, []string{"c"})
-	if first, second := p.of(patch{"t", "0"}), p.of(patch{"t", "1"}); first != nil || second == nil || p.of(patch{"t", "more"}) == nil {
+	if first, second := p.get(patch{"t", "0"}), p.get(patch{"t", "1"}); first != nil || second == nil || p.get(patch{"t", "more"}) == nil {
 		t.Errorf("after one more: the first has %q, the second %q", first, second)
 	}
 	p.forget(patch{"t", "more"})
-	if got := p.of(patch{"t", "more"}); got != nil || len(p.order) != len(p.paths) {
+	if got := p.get(patch{"t", "more"}); got != nil || len(p.order) != len(p.paths) {
 		t.Errorf("a forgotten patch has %q; %d of %d are listed", got, len(p.order), len(p.paths))
 	}
 	if got := pathsOf(value(t, `[{"path":"a","kind":{"type":"update","move_path":"b"}},{"path":"c","kind":{"type":"add"}}]`)); !slices.Equal(got, []string{"a", "b", "c"}) {
@@ -105,15 +105,15 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 		{"/b", []string{"/a", "/b"}},
 		{"", []string{"/a", "/b"}},
 	} {
-		if err := w.g.threads.opened(w.g.Policy, &policy.SentSettings{Project: test.project}, result, w.g.world, 1, nil); err != nil {
+		if err := w.g.threads.registerOpened(w.g.Policy, &policy.SentSettings{Project: test.project}, result, w.g.world, 1, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.g.threads.peek("t").Projects; !slices.Equal(got, test.want) {
 			t.Errorf("opened with %q it has %q, want %q", test.project, got, test.want)
 		}
 	}
-	w.g.threads.unloaded("t")
-	if err := w.g.threads.opened(w.g.Policy, &policy.SentSettings{}, value(t, `{"thread":{"id":"u"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
+	w.g.threads.unload("t")
+	if err := w.g.threads.registerOpened(w.g.Policy, &policy.SentSettings{}, value(t, `{"thread":{"id":"u"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.g.threads.peek("u").Projects; !slices.Equal(got, []string{"/a", "/b"}) {
@@ -127,17 +127,17 @@ func TestUnverifiedThreadKeepsItsWorkspaces(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
 	threads := &w.g.threads
 	own := w.g.Policy()
-	if err := threads.opened(w.g.Policy, &policy.SentSettings{}, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, []*policy.Policy{own}); err != nil {
+	if err := threads.registerOpened(w.g.Policy, &policy.SentSettings{}, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, []*policy.Policy{own}); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
 		name     string
 		do       func(id string)
 		policies int
-	}{{"unverified", threads.unverified, 1}, {"unloaded", threads.unloaded, 0}} {
+	}{{"unverified", threads.revoke, 1}, {"unloaded", threads.unload, 0}} {
 		step.do("t")
-		if threads.peek("t") != nil || len(threads.workspacesOf("t")) != 1 || len(threads.heldBy("t")) != step.policies {
-			t.Errorf("%s: %v, %q, %d policies", step.name, threads.peek("t"), threads.workspacesOf("t"), len(threads.heldBy("t")))
+		if threads.peek("t") != nil || len(threads.workspacesOf("t")) != 1 || len(threads.extraPoliciesOf("t")) != step.policies {
+			t.Errorf("%s: %v, %q, %d policies", step.name, threads.peek("t"), threads.workspacesOf("t"), len(threads.extraPoliciesOf("t")))
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestOpenedThreadIsVerifiedAgainstAllPolicies(t *testing.T) {
 		own  []*policy.Policy
 		open bool
 	}{{[]*policy.Policy{enforced}, false}, {[]*policy.Policy{w.g.Policy()}, true}} {
-		err := threads.opened(w.g.Policy, &policy.SentSettings{}, result, w.g.world, 1, test.own)
+		err := threads.registerOpened(w.g.Policy, &policy.SentSettings{}, result, w.g.world, 1, test.own)
 		if (err == nil) != test.open || (threads.peek("t") != nil) != test.open || slices.Contains(threads.writable.of("t"), w.root) != test.open {
 			t.Errorf("open %v, writable %q: %v", threads.peek("t") != nil, threads.writable.of("t"), err)
 		}

@@ -66,7 +66,7 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id string, payload 
 		return ""
 	}
 	started := g.calls.start(turnOf{thread, turn}, id, func() int {
-		one := g.thread(thread, turn)
+		one := g.threadFor(thread, turn)
 		if one == nil {
 			return 0
 		}
@@ -77,16 +77,16 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id string, payload 
 		return ""
 	}
 	const method = "hook/preToolUse"
-	d := policy.Decision{Verdict: policy.Deny, Err: policy.Refused(rpc.CodeRefused, policy.Refusal{
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: method, Rule: "policy.mode", Field: "tool_use_id",
 		Reason: fmt.Sprintf("the id %q of this call is that of another call in this turn that has not ended, or is too long", clip(id)),
-		Mend:   "make one call at a time, or give each call an id of its own",
+		Hint:   "make one call at a time, or give each call an id of its own",
 	})}
-	g.report(p.Mode(), method, d)
+	g.logDecision(p.Mode(), method, d)
 	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: payload}, d) // the call is denied even if this fails
 	if p.Mode() != config.Enforce {
 		return ""
 	}
-	g.applied(method, rpc.ID{}, rpc.Value{}, d)
+	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
 	return d.Err.Message
 }

@@ -43,7 +43,7 @@ func canonical(d disk, path string) (string, error) {
 	resolved, err := d.Resolve(path)
 	switch {
 	case err == nil:
-		return spelled(d, resolved)
+		return withStoredNames(d, resolved)
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err // a loop, or a folder that may not be read
 	}
@@ -70,7 +70,7 @@ func canonical(d disk, path string) (string, error) {
 	if d.IsLink(path[:missing]) {
 		return "", &fs.PathError{Op: "resolve", Path: path[:missing], Err: errors.New("a link to nothing")}
 	}
-	if resolved, err = spelled(d, resolved); err != nil {
+	if resolved, err = withStoredNames(d, resolved); err != nil {
 		return "", err
 	}
 	return filepath.Join(resolved, path[ends[existing]:]), nil
@@ -89,23 +89,23 @@ func nameEnds(path string) []int {
 }
 
 // spelled returns a path that exists and has no links with the names that its folders store.
-func spelled(d disk, path string) (string, error) {
+func withStoredNames(d disk, path string) (string, error) {
 	if !d.FoldsCase() {
 		return path, nil
 	}
-	return stored(d, path)
+	return storedPath(d, path)
 }
 
 // stored returns a path that exists and has no links with the names that its folders store.
 //
 // macOS finds /Users/me/Code by /users/ME/code, and EvalSymlinks keeps the spelling. What
 // Codex says of a folder, and what the policy keeps of it, would then miss each other.
-func stored(d disk, path string) (string, error) {
+func storedPath(d disk, path string) (string, error) {
 	parent := filepath.Dir(path)
 	if parent == path {
 		return path, nil
 	}
-	folder, err := stored(d, parent)
+	folder, err := storedPath(d, parent)
 	if err != nil {
 		return "", err
 	}
@@ -150,19 +150,19 @@ func swapCase(name string) string {
 }
 
 // system is the disk of this machine.
-type system struct{}
+type systemDisk struct{}
 
-func (system) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
+func (systemDisk) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
-func (system) IsLink(path string) bool {
+func (systemDisk) IsLink(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // FoldsCase is false on Windows, where EvalSymlinks returns the stored names.
-func (system) FoldsCase() bool { return runtime.GOOS == "darwin" }
+func (systemDisk) FoldsCase() bool { return runtime.GOOS == "darwin" }
 
-func (system) Names(folder string) ([]string, error) {
+func (systemDisk) Names(folder string) ([]string, error) {
 	f, err := os.Open(folder)
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (system) Names(folder string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-func (system) Same(a, b string) bool {
+func (systemDisk) Same(a, b string) bool {
 	one, err := os.Lstat(a)
 	if err != nil {
 		return false

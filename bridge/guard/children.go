@@ -10,31 +10,30 @@ import (
 	"codex-bridge/rpc"
 )
 
-// children are the threads of subagents. Codex opens them by itself and says nothing of
-// what they may do: their questions, and their hooks, come under an id that no client
-// has opened (measured). What codex has written down of them tells whose they are, and
-// what is in force for each of their turns. A client's word never counts here, and to
-// take a turn on such a thread it has to open it itself.
+// children has the threads of subagents. Measured: Codex opens them itself and does not report
+// their settings; their requests and hooks have ids that no client has opened. Codex's files have
+// the parent of each such thread and the settings of each of its turns. The client can't change
+// these files; to start a turn in such a thread, it has to open the thread. Safe for concurrent
+// use.
 type children struct {
 	mu    sync.Mutex
 	known map[string]*child
 }
 
-// child is a subagent's thread, with what was in force in the turn that was asked about
-// last.
+// child is a subagent's thread, with the settings of the turn that was last looked up.
 type child struct {
 	rollout.Subagent
-	turn     string // "" none was asked about, or nothing is known of it
+	turn     string // "" if no turn was looked up, or its settings are unknown
 	settings *rpc.Doc
 }
 
 const (
-	mostChildren = 256
-	deepest      = 8 // how far a parent is from its child's child's child
+	maxChildren = 256
+	maxParents  = 8 // levels of subagents
 )
 
-// find is the thread as codex has written it down; nil when that is not the thread of a
-// subagent, or not there yet.
+// find returns the thread from Codex's files; nil if it is not the thread of a subagent, or not
+// written yet.
 func (c *children) find(codexHome, id string) *child {
 	c.mu.Lock()
 	one := c.known[id]
@@ -54,15 +53,15 @@ func (c *children) find(codexHome, id string) *child {
 func (c *children) put(id string, one *child) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= mostChildren {
-		c.known = make(map[string]*child) // what is forgotten is looked up again
+	if c.known == nil || len(c.known) >= maxChildren {
+		c.known = make(map[string]*child) // removed threads are looked up again
 	}
 	c.known[id] = one
 }
 
-// inForce is what was in force when the turn began. It is looked up once a turn: later
-// it may be too far from the end of the file.
-func (c *children) inForce(codexHome, id, turn string, one *child) *rpc.Doc {
+// turnSettings returns the settings with which a turn started. Each turn is looked up once, because
+// later its settings may be too far from the end of the file.
+func (c *children) turnSettings(codexHome, id, turn string, one *child) *rpc.Doc {
 	if turn != "" && one.turn == turn {
 		return one.settings
 	}
@@ -73,14 +72,15 @@ func (c *children) inForce(codexHome, id, turn string, one *child) *rpc.Doc {
 	return settings
 }
 
-// thread is the verified thread of that id, as codex speaks of it: that of a subagent
-// stands as its parent does. turn may be empty. nil when it is not known to be allowed.
-func (g *Guard) thread(id, turn string) *policy.Thread {
+// threadFor returns a verified thread for a message of Codex; turn may be empty. For a subagent it
+// returns the settings of the subagent with the state of its root thread. It returns nil if the
+// policy does not allow the thread, or if this is not known.
+func (g *Guard) threadFor(id, turn string) *policy.Thread {
 	if one := g.threads.peek(id); one != nil {
 		return one
 	}
 	p := g.policy.Load()
-	root := g.root(p, id)
+	root := g.rootThread(p, id)
 	if root == nil {
 		return nil
 	}
@@ -88,9 +88,9 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 	if one == nil {
 		return nil
 	}
-	// A child keeps what was in force when it was spawned, whatever becomes of its
-	// parent's settings (measured).
-	settings := g.children.inForce(g.world.CodexHome, id, turn, one)
+	// Measured: a subagent keeps the settings with which it was started, even if its parent's
+	// settings change.
+	settings := g.children.turnSettings(g.world.CodexHome, id, turn, one)
 	if settings == nil {
 		return nil
 	}
@@ -108,15 +108,15 @@ func (g *Guard) thread(id, turn string) *policy.Thread {
 	return child
 }
 
-// root is the verified thread that a subagent's thread comes from: its parent, or its
-// parent's. nil when there is none, or when the client has opened one of them itself:
-// that one stands for itself, and was found not to be allowed.
-func (g *Guard) root(p *policy.Policy, id string) *policy.Thread {
+// rootThread returns the verified thread from which a subagent's thread comes: the parent, or the
+// parent's parent and so on. It returns nil if there is none, or if the client has opened one of
+// the threads between: that thread counts by itself, and is not verified.
+func (g *Guard) rootThread(p *policy.Policy, id string) *policy.Thread {
 	if p.Mode() == config.Off {
-		return nil // nothing is verified, and nothing is to be read
+		return nil // no threads are verified
 	}
-	for range deepest {
-		if g.threads.opens(id) {
+	for range maxParents {
+		if g.threads.isOpenedByClient(id) {
 			return nil
 		}
 		one := g.children.find(g.world.CodexHome, id)
@@ -131,13 +131,39 @@ func (g *Guard) root(p *policy.Policy, id string) *policy.Thread {
 	return nil
 }
 
-// Session is the thread in whose name a thread works: of a subagent's the one that the
-// client has opened, else itself.
+// Session returns the root thread of a subagent's thread that the client has opened, or the thread
+// itself.
 func (g *Guard) Session(thread string) string {
 	if g.threads.peek(thread) == nil {
-		if root := g.root(g.policy.Load(), thread); root != nil {
+		if root := g.rootThread(g.policy.Load(), thread); root != nil {
 			return root.ID
 		}
 	}
 	return thread
+}
+
+// isRevoked reports whether the client has opened the thread, or a parent of it, and the thread may
+// take no more turns.
+func (g *Guard) isRevoked(params rpc.Value) bool {
+	id, ok := params.Get("threadId").Text()
+	if !ok {
+		id, _ = params.Get("conversationId").Text() // legacy approvals
+	}
+	turn, _ := params.Get("turnId").Text()
+	return g.isOpened(id) && g.threadFor(id, turn) == nil
+}
+
+// isOpened reports whether the client has opened the thread or a parent of it.
+func (g *Guard) isOpened(id string) bool {
+	for range maxParents {
+		if g.threads.isOpenedByClient(id) {
+			return true
+		}
+		one := g.children.find(g.world.CodexHome, id)
+		if one == nil {
+			return false
+		}
+		id = one.Parent
+	}
+	return false
 }

@@ -21,12 +21,12 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 		return nil, ""
 	}
 	state := g.callState(ctx, thread, turn, use, call)
-	d := p.ConfineCommand(use, state, g.ownRules(state.Thread))
+	d := p.ConfineCommand(use, state, g.rulesFor(state.Thread))
 	if d.Verdict == policy.Pass {
 		return nil, ""
 	}
 	const method = "hook/preToolUse"
-	g.report(p.Mode(), method, d)
+	g.logDecision(p.Mode(), method, d)
 	err := g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d)
 	if p.Mode() != config.Enforce {
 		return nil, ""
@@ -34,7 +34,7 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	if err != nil && d.Err == nil {
 		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
-	g.applied(method, rpc.ID{}, rpc.Value{}, d)
+	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
 	if d.Err != nil {
 		return nil, d.Err.Message
 	}
@@ -56,7 +56,7 @@ func (g *Guard) UserRules() *userrules.Set { return g.userRules.Read(RuleFolders
 // ownRules are the user's rules for commands, and those that the project of a thread adds. A
 // project's count only as far as they let something out: whether Codex has loaded them is
 // not sure.
-func (g *Guard) ownRules(t *policy.Thread) *userrules.Set {
+func (g *Guard) rulesFor(t *policy.Thread) *userrules.Set {
 	own := g.UserRules()
 	if t == nil || len(t.Projects) == 0 {
 		return own

@@ -17,7 +17,7 @@ import (
 )
 
 // askEvent is the hook by which a client asks its person.
-const askEvent = "permissionRequest"
+const permissionRequestEvent = "permissionRequest"
 
 // Person is the person at the client.
 type Person interface {
@@ -33,35 +33,35 @@ type Person interface {
 }
 
 // consents are the requests to which a person has agreed, and which are on their way through the guard.
-type consents struct {
-	mu sync.Mutex
-	m  map[*rpc.Message]bool
+type consentedRequests struct {
+	mu       sync.Mutex
+	messages map[*rpc.Message]bool
 }
 
 // has reports whether a person has agreed to this very message.
-func (c *consents) has(m *rpc.Message) bool {
+func (c *consentedRequests) has(m *rpc.Message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.m[m]
+	return c.messages[m]
 }
 
 // add notes that a person has agreed to m, until remove.
-func (c *consents) add(m *rpc.Message) (remove func()) {
+func (c *consentedRequests) add(m *rpc.Message) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.m == nil {
-		c.m = make(map[*rpc.Message]bool)
+	if c.messages == nil {
+		c.messages = make(map[*rpc.Message]bool)
 	}
-	c.m[m] = true
+	c.messages[m] = true
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.m, m)
+		delete(c.messages, m)
 	}
 }
 
 // asking is a bridge.Feature that asks a person about the requests for which policy.methods says "ask".
-type asking struct {
+type consentFeature struct {
 	g      *Guard
 	person Person
 	wait   func() time.Duration
@@ -71,20 +71,20 @@ type asking struct {
 // answer may take. The feature stands right before the guard, which judges the request once the person has agreed, and
 // refuses it where no person can be asked.
 func (g *Guard) Asking(person Person, wait func() time.Duration) bridge.Feature {
-	return &asking{g, person, wait}
+	return &consentFeature{g, person, wait}
 }
 
 // Routes implements bridge.Feature.
-func (a *asking) Routes() []bridge.Route {
+func (a *consentFeature) Routes() []bridge.Route {
 	return []bridge.Route{{
 		From: bridge.Client, Method: bridge.Other, Why: "a person is asked where policy.methods says so", When: a.g.isActive, HandleClient: a.ask,
 	}}
 }
 
 // ask has the request wait for the person's answer. Other requests do not wait.
-func (a *asking) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
-	p := a.wants(call.Message)
-	if p == nil || call.Kind != rpc.Request || call.Truncated() || !a.person.Wants(askEvent) && !a.person.ShowsElicitations() {
+func (a *consentFeature) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+	p := a.policyFor(call.Message)
+	if p == nil || call.Kind != rpc.Request || call.Truncated() || !a.person.Wants(permissionRequestEvent) && !a.person.ShowsElicitations() {
 		return nil // the guard decides, and refuses what a person had to be asked about
 	}
 	m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
@@ -92,7 +92,7 @@ func (a *asking) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		return rpc.Errorf(rpc.CodeInternal, "%v", err)
 	}
 	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
-		if err := a.answer(ctx, p, m); err != nil {
+		if err := a.decide(ctx, p, m); err != nil {
 			aside.Reply(rpc.EncodeError(m.ID, err))
 			return
 		}
@@ -105,7 +105,7 @@ func (a *asking) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 }
 
 // wants returns the policy that wants a person asked about a message; nil: none does.
-func (a *asking) wants(m *rpc.Message) *policy.Policy {
+func (a *consentFeature) policyFor(m *rpc.Message) *policy.Policy {
 	thread, _ := m.Params.Get("threadId").Text()
 	for _, p := range a.g.policiesOf(m.Method, thread) {
 		if p.NeedsConsent(m) {
@@ -117,14 +117,14 @@ func (a *asking) wants(m *rpc.Message) *policy.Policy {
 
 // maxConsent is the largest size of the params that a person is asked about, in bytes. The decision log takes all of
 // them.
-const maxConsent = 1 << 20
+const maxParamsLen = 1 << 20
 
 // answer asks the person, and records the answer. The error refuses the request.
-func (a *asking) answer(ctx context.Context, p *policy.Policy, m *rpc.Message) *rpc.Error {
+func (a *consentFeature) decide(ctx context.Context, p *policy.Policy, m *rpc.Message) *rpc.Error {
 	key, origin := p.MethodOrigin(m.Method)
-	allowed, why := false, fmt.Sprintf("its parameters have more than %d bytes, which are too many for the decision log", maxConsent)
-	if len(m.Params.Raw()) <= maxConsent {
-		allowed, why = a.put(ctx, m)
+	allowed, why := false, fmt.Sprintf("its parameters have more than %d bytes, which are too many for the decision log", maxParamsLen)
+	if len(m.Params.Raw()) <= maxParamsLen {
+		allowed, why = a.askPerson(ctx, m)
 	}
 	accept := func(why string) policy.Decision {
 		return policy.Decision{Verdict: policy.Accept, Changes: []policy.Change{{Field: "method", Rule: key, Reason: why, Origin: origin}}}
@@ -133,7 +133,7 @@ func (a *asking) answer(ctx context.Context, p *policy.Policy, m *rpc.Message) *
 	if !allowed {
 		d = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: clip(m.Method), Rule: key, Reason: why, Origin: origin})}
 	}
-	a.g.report(p.Mode(), m.Method, d)
+	a.g.logDecision(p.Mode(), m.Method, d)
 	if allowed { // what the person was shown may have been cut
 		d = accept(why + " with " + string(orEmpty(m.Params)))
 	}
@@ -141,19 +141,19 @@ func (a *asking) answer(ctx context.Context, p *policy.Policy, m *rpc.Message) *
 		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
 	if d.Verdict == policy.Deny {
-		a.g.applied(m.Method, m.ID, m.Params, d)
+		a.g.notifyApplied(m.Method, m.ID, m.Params, d)
 	}
 	return d.Err
 }
 
 // put puts the question to the person: by the hook if the client offered it, by an elicitation otherwise. Whatever is
 // not a clear yes is a no.
-func (a *asking) put(ctx context.Context, m *rpc.Message) (allowed bool, why string) {
+func (a *consentFeature) askPerson(ctx context.Context, m *rpc.Message) (allowed bool, why string) {
 	wait := a.wait()
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no answer came within %s", wait))
 	defer cancel()
 	question := a.elicit
-	if a.person.Wants(askEvent) {
+	if a.person.Wants(permissionRequestEvent) {
 		question = a.hook
 	}
 	allowed, reason, err := question(ctx, m)
@@ -169,7 +169,7 @@ func (a *asking) put(ctx context.Context, m *rpc.Message) (allowed bool, why str
 }
 
 // hook asks by bridge/hook. reason is what the person wrote to a no.
-func (a *asking) hook(ctx context.Context, m *rpc.Message) (allowed bool, reason string, err error) {
+func (a *consentFeature) hook(ctx context.Context, m *rpc.Message) (allowed bool, reason string, err error) {
 	payload := map[string]any{
 		"hook_event_name": "PermissionRequest", "tool_name": m.Method, "tool_input": json.RawMessage(orEmpty(m.Params)),
 		"reason": fmt.Sprintf("policy.methods wants you to be asked about %s.", clip(m.Method)),
@@ -183,13 +183,13 @@ func (a *asking) hook(ctx context.Context, m *rpc.Message) (allowed bool, reason
 	if err != nil {
 		return false, "", err
 	}
-	result, err := a.person.Hook(ctx, askEvent, raw)
+	result, err := a.person.Hook(ctx, permissionRequestEvent, raw)
 	if err != nil {
-		return false, "", notAsked(err)
+		return false, "", notAskedError(err)
 	}
 	var answer struct{ Decision, Reason string }
 	if err := json.Unmarshal(result, &answer); err != nil {
-		return false, "", unreadable(err)
+		return false, "", unreadableError(err)
 	}
 	return answer.Decision == "allow", answer.Reason, nil
 }
@@ -198,7 +198,7 @@ func (a *asking) hook(ctx context.Context, m *rpc.Message) (allowed bool, reason
 const maxShown = 2000
 
 // elicit asks by an elicitation, which has no place for a reason.
-func (a *asking) elicit(ctx context.Context, m *rpc.Message) (allowed bool, _ string, err error) {
+func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bool, _ string, err error) {
 	thread, _ := m.Params.Get("threadId").Text()
 	shown := []rune(printable(string(orEmpty(m.Params))))
 	message := fmt.Sprintf("Allow %s? policy.methods wants you to be asked. Its parameters: %s", clip(m.Method), string(shown[:min(len(shown), maxShown)]))
@@ -207,11 +207,11 @@ func (a *asking) elicit(ctx context.Context, m *rpc.Message) (allowed bool, _ st
 	}
 	result, err := a.person.Elicit(ctx, thread, message)
 	if err != nil {
-		return false, "", notAsked(err)
+		return false, "", notAskedError(err)
 	}
 	var answer struct{ Action string }
 	if err := json.Unmarshal(result, &answer); err != nil {
-		return false, "", unreadable(err)
+		return false, "", unreadableError(err)
 	}
 	return answer.Action == "accept", "", nil
 }
@@ -226,9 +226,11 @@ func printable(text string) string {
 	}, text)
 }
 
-func notAsked(err error) error { return fmt.Errorf("the person was not asked: %w", err) }
+func notAskedError(err error) error { return fmt.Errorf("the person was not asked: %w", err) }
 
-func unreadable(err error) error { return fmt.Errorf("the client's answer can't be read: %w", err) }
+func unreadableError(err error) error {
+	return fmt.Errorf("the client's answer can't be read: %w", err)
+}
 
 // orEmpty returns the JSON of params; {} where there are none.
 func orEmpty(params rpc.Value) []byte {

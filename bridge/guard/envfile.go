@@ -67,7 +67,7 @@ func CheckEnvFile(world policy.State) (faults []*EnvFileError) {
 		return []*EnvFileError{{Path: path, Err: err}}
 	}
 	for i, line := range bytes.Split(text, []byte("\n")) {
-		if name := variableSet(string(line)); isJudged(name) {
+		if name := variableName(string(line)); isUsedByPolicy(name) {
 			faults = append(faults, &EnvFileError{Path: path, Line: i + 1, Name: name})
 		}
 	}
@@ -99,7 +99,7 @@ func readEnvFile(path string) ([]byte, error) {
 //
 // Measured with Codex 0.169: a variable begins on a line of its own. Space and "export" may be before
 // its name, space after it. Names consist of letters, digits, "_" and ".".
-func variableSet(line string) string {
+func variableName(line string) string {
 	name, _, isPair := strings.Cut(line, "=")
 	if !isPair || strings.HasPrefix(strings.TrimSpace(line), "#") {
 		return ""
@@ -117,7 +117,7 @@ func isNameByte(c byte) bool {
 }
 
 // isJudged reports whether World, or git, finds programs, folders or configuration by a variable.
-func isJudged(name string) bool {
+func isUsedByPolicy(name string) bool {
 	names := append([]string{"PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME"}, tempNames()...)
 	return slices.ContainsFunc(names, func(one string) bool { return isVariable(name, one) }) || strings.HasPrefix(strings.ToUpper(name), "GIT_")
 }

@@ -56,11 +56,11 @@ func TestCheckEnvFile(t *testing.T) {
 		}
 	}
 	for _, name := range tempNames() {
-		if !isJudged(name) || isJudged("X"+name) {
+		if !isUsedByPolicy(name) || isUsedByPolicy("X"+name) {
 			t.Error(name)
 		}
 	}
-	if isJudged("path") != (runtime.GOOS == "windows") {
+	if isUsedByPolicy("path") != (runtime.GOOS == "windows") {
 		t.Error("path")
 	}
 	if faults := CheckEnvFile(policy.State{}); faults != nil {

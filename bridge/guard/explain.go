@@ -51,7 +51,7 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 // but the sandbox.
 func (g *Guard) Explain(m *rpc.Message) Explanation {
 	s := Situation{From: bridge.Client}
-	if said(m.Method, methods.ServerRequest, methods.ServerNotification) && !said(m.Method, methods.ClientRequest, methods.ClientNotification) {
+	if isMethodOf(m.Method, methods.ServerRequest, methods.ServerNotification) && !isMethodOf(m.Method, methods.ClientRequest, methods.ClientNotification) {
 		s.From = bridge.Codex
 	}
 	if id, ok := m.Params.Get("threadId").Text(); ok {
@@ -62,7 +62,7 @@ func (g *Guard) Explain(m *rpc.Message) Explanation {
 	return g.ExplainIn(m, s)
 }
 
-func said(method string, sides ...methods.Side) bool {
+func isMethodOf(method string, sides ...methods.Side) bool {
 	for _, side := range sides {
 		if _, ok := methods.Lookup(side, method); ok {
 			return true
@@ -101,13 +101,13 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 		return Explanation{Mode: p.Mode(), Decision: p.DecideAnswer(*s.Asked, m, state)}
 	}
 	if s.From == bridge.Codex {
-		return explainAsked(p, m, state)
+		return explainServerMessage(p, m, state)
 	}
 	return Explanation{Mode: p.Mode(), Decision: p.Decide(m, state)}
 }
 
 // explainAsked judges what codex says, and each answer that it offers.
-func explainAsked(p *policy.Policy, m *rpc.Message, state policy.State) Explanation {
+func explainServerMessage(p *policy.Policy, m *rpc.Message, state policy.State) Explanation {
 	e := Explanation{Mode: p.Mode(), Decision: policy.Decision{Verdict: policy.Pass, Message: m.Bytes()}}
 	if m.Kind != rpc.Request || p.Mode() == config.Off {
 		return e

@@ -102,7 +102,7 @@ codex<  {"id":"$read","method":"config/read","params":{"includeLayers":true,"cwd
 codex>  {"id":"$read","result":{"config":{},"layers":[]}}
 codex<  {"id":2,"method":"thread/resume","params":{"threadId":"t2","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 `)
-	guard.SetPatience(g, time.Hour)
+	guard.SetCodexTimeout(g, time.Hour)
 	c.Play("meanwhile", `
 editor> {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
 codex>  {"method":"item/tool/requestUserInput","id":0,"params":{"threadId":"t1","turnId":"u","itemId":"i","questions":[]}}
@@ -128,7 +128,7 @@ codex<  {"id":"$again","method":"config/read","params":{"includeLayers":true,"cw
 codex>  {"id":"$again","result":{"config":{},"layers":[]}}
 codex<  {"id":8,"method":"thread/resume","params":{"threadId":"t3","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 `)
-	guard.SetPatience(g, time.Millisecond)
+	guard.SetCodexTimeout(g, time.Millisecond)
 	c.Play("late", `
 editor> {"id":9,"method":"turn/start","params":{"threadId":"t3","input":[]}}
 editor< {"id":9,"error":{"code":-32013,"message":"<text>","data":"$data"}}

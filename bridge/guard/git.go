@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -38,22 +37,19 @@ const maxGitFolders = 16
 // errRelativePath is returned where git may be a program in the folder of a thread.
 var errRelativePath = errors.New("PATH has a relative folder before that of git")
 
-// gitKey is a key of a repository's own git configuration.
-type gitKey struct{ name, origin string }
-
 // ReadsGit has the guard refuse folders whose repository names programs that git would run
 // for Codex. env is the environment of Codex.
 func (g *Guard) ReadsGit(env []string) { g.gitEnv = env }
 
 // checksGit reports whether a policy wants no programs that a repository names.
-func (g *Guard) checksGit(p *policy.Policy) bool {
+func (g *Guard) wantsGitCheck(p *policy.Policy) bool {
 	return g.gitEnv != nil && p.Mode() != config.Off && p.ProjectTrust() != "codex"
 }
 
 // gitPrograms returns the refusal of a message that has Codex run git where the
 // repository's own configuration names a program that git would run; nil: it may pass.
-func (g *Guard) gitPrograms(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, d policy.Decision, state *policy.State) *rpc.Error {
-	if d.Verdict == policy.Deny || d.Sent == nil && state.Thread == nil || !slices.ContainsFunc(policies, g.checksGit) {
+func (g *Guard) checkGit(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, d policy.Decision, state *policy.State) *rpc.Error {
+	if d.Verdict == policy.Deny || d.Sent == nil && state.Thread == nil || !slices.ContainsFunc(policies, g.wantsGitCheck) {
 		return nil
 	}
 	folders := g.gitFolders(d, state)
@@ -66,8 +62,8 @@ func (g *Guard) gitPrograms(ctx context.Context, policies []*policy.Policy, call
 
 // agentPrograms returns the refusal of a tool call that gives a subagent a turn where
 // gitPrograms would refuse one; nil: it may pass.
-func (g *Guard) agentPrograms(ctx context.Context, policies []*policy.Policy, use policy.ToolCall, thread *policy.Thread) *rpc.Error {
-	if !givesTurn(use.Name) || !slices.ContainsFunc(policies, g.checksGit) {
+func (g *Guard) checkAgentGit(ctx context.Context, policies []*policy.Policy, use policy.ToolCall, thread *policy.Thread) *rpc.Error {
+	if !startsAgentTurn(use.Name) || !slices.ContainsFunc(policies, g.wantsGitCheck) {
 		return nil
 	}
 	folders, trusted := []string{use.Cwd}, ""
@@ -80,7 +76,7 @@ func (g *Guard) agentPrograms(ctx context.Context, policies []*policy.Policy, us
 
 // givesTurn reports whether a tool of Codex's starts a turn of a subagent. Its name may have
 // a namespace in front.
-func givesTurn(tool string) bool {
+func startsAgentTurn(tool string) bool {
 	has := func(name string) bool { return strings.HasSuffix(tool, name) }
 	return !strings.HasPrefix(tool, "mcp__") && slices.ContainsFunc([]string{"spawn_agent", "resume_agent", "send_input", "followup_task"}, has)
 }
@@ -150,17 +146,17 @@ func (g *Guard) canonicalFolders(folders []string) []string {
 func (t *threads) workingFolders(id string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	one := t.known[id]
+	one := t.verified[id]
 	if one == nil {
 		return nil
 	}
 	return foldersIn(func(member string) rpc.Value {
-		if one.settings != nil {
-			if now := one.settings.Root().Get(member); now.Exists() {
+		if one.lastSettings != nil {
+			if now := one.lastSettings.Root().Get(member); now.Exists() {
 				return now
 			}
 		}
-		return one.opened.Root().Get(member)
+		return one.openResult.Root().Get(member)
 	})
 }
 
@@ -220,12 +216,12 @@ func (g *Guard) repositoryPrograms(ctx context.Context, folder string) ([]gitKey
 	case ended.Code != 0:
 		return nil, errors.New(strings.TrimSpace(ended.Status + ": " + string(ended.Stderr)))
 	}
-	return programKeys(string(ended.Stdout), func(file string) bool { return !g.mayChange(folder, file) })
+	return programKeys(string(ended.Stdout), func(file string) bool { return !g.isWritableByCommands(folder, file) })
 }
 
 // mayChange reports whether commands of a thread in folder may be able to write a file of the
 // user's git configuration, such as ~/code/.gitconfig, which that of the user includes in ~/code.
-func (g *Guard) mayChange(folder, file string) bool {
+func (g *Guard) isWritableByCommands(folder, file string) bool {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(folder, file)
 	}
@@ -244,113 +240,6 @@ func (g *Guard) mayChange(folder, file string) bool {
 		folders = append(folders, temp.Path)
 	}
 	return slices.ContainsFunc(folders, func(writable string) bool { return policy.Within(writable, at) })
-}
-
-// programKeys reads the output of git config --list --show-scope --show-origin -z: scope,
-// origin, and name with value, each ended by NUL. isOwn reports whether a file of the user's own
-// configuration is one that commands can't write.
-func programKeys(list string, isOwn func(file string) bool) ([]gitKey, error) {
-	fields := strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
-	if list == "" {
-		return nil, nil
-	}
-	if len(fields)%3 != 0 {
-		return nil, errors.New("its output has an unknown form")
-	}
-	var programs, fetchers, promisors []gitKey
-	var names []string // of the promisors' remotes
-	addressed := make(map[string]bool)
-	for i := 0; i < len(fields); i += 3 {
-		name, value, _ := strings.Cut(fields[i+2], "\n")
-		key := gitKey{name, strings.TrimPrefix(fields[i+1], "file:")}
-		section, rest, _ := strings.Cut(name, ".")
-		dot := max(strings.LastIndexByte(rest, '.'), 0)
-		subsection, variable := rest[:dot], strings.ToLower(strings.TrimPrefix(rest[dot:], "."))
-		section = strings.ToLower(section)
-		switch section + "." + variable {
-		case "extensions.partialclone":
-			promisors, names = append(promisors, key), append(names, value)
-		case "remote.promisor", "remote.partialclonefilter":
-			promisors, names = append(promisors, key), append(names, subsection)
-		case "remote.url":
-			addressed[subsection] = true
-		}
-		switch fields[i] {
-		case "command":
-			continue
-		case "system", "global":
-			if isOwn(key.origin) {
-				continue
-			}
-		}
-		switch {
-		case section == "filter" && (variable == "clean" || variable == "process"), section == "hook" && variable == "command",
-			extendsLFS(name, value):
-			programs = append(programs, key)
-		case fetches(section, subsection, variable, value):
-			fetchers = append(fetchers, key)
-		}
-	}
-	if len(promisors) > 0 {
-		programs = append(programs, fetchers...)
-	}
-	for i, name := range names {
-		// Without an address in the configuration git takes it from .git/remotes or
-		// .git/branches, or takes the name for one.
-		if !addressed[name] {
-			programs = append(programs, promisors[i])
-		}
-	}
-	return programs, nil
-}
-
-// lfsExtension matches the start of a line that old versions of git-lfs take for a key: they
-// read the output of git config -l by lines.
-var lfsExtension = regexp.MustCompile(`(?i)\n\s*lfs\.extension\.`)
-
-// extendsLFS reports whether git-lfs could take a key, or its value, for a program that it
-// runs. The name of an extension may hold a whole line of git config -l.
-func extendsLFS(name, value string) bool {
-	name = strings.ToLower(name)
-	return strings.HasPrefix(name, "lfs.extension.") && (strings.Contains(name, ".clean") || strings.Contains(name, ".smudge")) ||
-		lfsExtension.MatchString(value)
-}
-
-// remoteAddress matches an address that git fetches from with its own programs for HTTP, SSH
-// and its own protocol, whatever follows. A local repository has a configuration of its own,
-// which nothing has checked.
-var remoteAddress = regexp.MustCompile(`^(?:(?:https?|ssh|git)://|[A-Za-z0-9][\w.-]*@[\w.-]+:|[A-Za-z0-9][\w.-]+:/?[^:/])`)
-
-// harmlessHTTP are the variables of git's http section that neither name a file nor change the server
-// that git connects to.
-//
-// Measured with git 2.39: a fetch overwrites the file http.cookieFile with the cookies of the
-// server if http.saveCookies is set. Of a proxy without http.sslVerify, the user's own
-// credential helper is asked for the password of another server.
-var harmlessHTTP = []string{"extraheader", "lowspeedlimit", "lowspeedtime", "maxrequests", "minsessions", "postbuffer", "useragent", "version"}
-
-// fetches reports whether a key names a program that git fetch, or the maintenance after it,
-// runs, a file that it writes, or an address for which it could run a program. section and
-// variable are in lower case.
-func fetches(section, subsection, variable, value string) bool {
-	switch section {
-	case "core":
-		return slices.Contains([]string{"sshcommand", "gitproxy", "askpass", "alternaterefscommand"}, variable)
-	case "gc":
-		return variable == "recentobjectshook" || variable == "repackfilterto"
-	case "http":
-		return !slices.Contains(harmlessHTTP, variable)
-	case "remote":
-		return variable == "uploadpack" || variable == "vcs" || strings.HasPrefix(variable, "proxy") || strings.Contains(subsection, "::") ||
-			variable == "url" && !remoteAddress.MatchString(value)
-	case "url": // the subsection takes the place of what the value is
-		return variable == "insteadof" && !remoteAddress.MatchString(subsection)
-	case "credential": // protectProtocol and sanitizePrompt keep one server from another's password
-		return variable != "username" && variable != "usehttppath"
-	case "protocol":
-		return variable == "allow"
-	}
-	return false
 }
 
 // isVariable reports whether a pair of an environment is that of a variable.
@@ -381,7 +270,7 @@ func (g *Guard) findGit() (string, error) {
 			return "", fmt.Errorf("%w: %q", errRelativePath, dir)
 		}
 		at := filepath.Join(dir, name)
-		if runs(at) {
+		if isExecutable(at) {
 			return at, nil
 		}
 	}

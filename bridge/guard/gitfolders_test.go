@@ -29,9 +29,9 @@ func TestGitFolders(t *testing.T) {
 		return doc
 	}
 	g := &Guard{world: World()}
-	g.threads.known = map[string]*thread{"t": {
-		opened:   parse(`{"cwd":"$old","runtimeWorkspaceRoots":["$root"]}`),
-		settings: parse(`{"cwd":"$now","environments":[{"environmentId":"local","cwd":"$env","runtimeWorkspaceRoots":["$envroot"]}]}`),
+	g.threads.verified = map[string]*thread{"t": {
+		openResult:   parse(`{"cwd":"$old","runtimeWorkspaceRoots":["$root"]}`),
+		lastSettings: parse(`{"cwd":"$now","environments":[{"environmentId":"local","cwd":"$env","runtimeWorkspaceRoots":["$envroot"]}]}`),
 	}}
 	message := func(params string) []byte {
 		return []byte(strings.ReplaceAll(`{"id":1,"method":"turn/start","params":`+params+`}`, "$", root+"/"))
@@ -111,9 +111,9 @@ func TestAgentPrograms(t *testing.T) {
 			if name == "moved thread" {
 				parent.Workspace = r.folder
 			}
-			g.threads.known = map[string]*thread{"t": {Thread: *parent, opened: new(rpc.Doc)}}
+			g.threads.verified = map[string]*thread{"t": {Thread: *parent, openResult: new(rpc.Doc)}}
 			use := policy.ToolCall{Name: test.tool, Cwd: test.cwd}
-			refusal := g.agentPrograms(t.Context(), []*policy.Policy{p}, use, parent)
+			refusal := g.checkAgentGit(t.Context(), []*policy.Policy{p}, use, parent)
 			if (refusal != nil) != test.refused || refusal != nil && !strings.Contains(refusal.Message, "filter.x.clean") {
 				t.Errorf("refusal: %v", refusal)
 			}

@@ -75,10 +75,10 @@ func TestGitProgramsOfMessage(t *testing.T) {
 				test.d.Message = message
 			}
 			g, policies := r.guardWithTrust(test.mode, test.trust)
-			g.threads.known = map[string]*thread{"t": {opened: document(t, `{"cwd":"`+filepath.ToSlash(folder)+`"}`)}}
+			g.threads.verified = map[string]*thread{"t": {openResult: document(t, `{"cwd":"`+filepath.ToSlash(folder)+`"}`)}}
 			state := &policy.State{Thread: test.thread, ThreadFolder: test.stands}
 			call := &bridge.ClientMessage{Message: &rpc.Message{Method: "m"}}
-			refusal := g.gitPrograms(t.Context(), policies, call, test.d, state)
+			refusal := g.checkGit(t.Context(), policies, call, test.d, state)
 			if (refusal != nil) != test.refused {
 				t.Fatalf("refused: %v", refusal)
 			}
@@ -91,7 +91,7 @@ func TestGitProgramsOfMessage(t *testing.T) {
 				t.Errorf("%s %s", refusal.Message, data)
 			}
 			g.gitEnv = nil
-			if refusal := g.gitPrograms(t.Context(), policies, call, test.d, state); refusal != nil {
+			if refusal := g.checkGit(t.Context(), policies, call, test.d, state); refusal != nil {
 				t.Errorf("without git: %v", refusal)
 			}
 		})

@@ -22,7 +22,7 @@ codex>  {"id":"resume","result":{"thread":{"id":"t1"},"approvalPolicy":"untruste
 `
 	letsT1 = `editor< {"id":"resume","result":{"thread":{"id":"t1"},"approvalPolicy":"untrusted",` + threadAnswer + `
 `
-	refusesT1 = `editor< {"id":"resume","error":{"code":-32013,"message":"<text>","data":{"method":"thread/resume","rule":"policy.mode","reason":"the thread was opened before the policy was enforced, and Codex still has it in memory with the configuration of that time","hint":"<text>"}}}
+	refusesT1 = `editor< {"id":"resume","error":{"code":-32013,"message":"<text>","data":{"method":"thread/resume","rule":"policy.mode","reason":"the thread was opened before the policy was enforced, and Codex still has it in memory with its earlier configuration","hint":"<text>"}}}
 editor> {"id":"turn","method":"turn/start","params":{"threadId":"t1","input":[]}}
 editor< {"id":"turn","error":{"code":-32013,"message":"<text>","data":"$refused"}}
 `

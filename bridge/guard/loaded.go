@@ -11,22 +11,23 @@ import (
 	"codex-bridge/rpc"
 )
 
+// loadedPageSize and maxLoadedPages bound the list of threads that listLoaded reads.
 const (
-	loadedPage = 1000 // threads in one answer
-	maxLoaded  = 100  // answers
+	loadedPageSize = 1000 // threads in one result
+	maxLoadedPages = 100
 )
 
-// loaded returns the threads that Codex has in memory.
+// listLoaded returns the ids of the threads that Codex has in memory.
 //
-// Measured with Codex 0.169: of such a thread it ignores the config of a resume, and its answer does not
-// tell the features and the trust that the thread was opened with.
-func (g *Guard) loaded(ctx context.Context) ([]string, *rpc.Error) {
+// Measured with Codex 0.169: Codex ignores the config of a resume of such a thread, and its
+// response does not have the features and the trust with which the thread was opened.
+func (g *Guard) listLoaded(ctx context.Context) ([]string, *rpc.Error) {
 	var all []string
-	params := map[string]any{"limit": loadedPage}
-	for range maxLoaded {
+	params := map[string]any{"limit": loadedPageSize}
+	for range maxLoadedPages {
 		result, err := g.peer.Call(ctx, "thread/loaded/list", params)
 		if err != nil {
-			return nil, rpc.Errorf(rpc.CodeUpstream, "thread/resume: the list of threads that Codex has loaded can't be read, so that the thread is not opened: %v", err)
+			return nil, rpc.Errorf(rpc.CodeUpstream, "thread/resume: the list of threads that Codex has loaded can't be read, so the thread is not opened: %v", err)
 		}
 		for id := range result.Get("data").Elements() {
 			text, _ := id.Text()
@@ -38,23 +39,26 @@ func (g *Guard) loaded(ctx context.Context) ([]string, *rpc.Error) {
 		}
 		params["cursor"] = next
 	}
-	return nil, rpc.Errorf(rpc.CodeUpstream, "thread/resume: Codex has loaded too many threads; start it again")
+	return nil, rpc.Errorf(rpc.CodeUpstream, "thread/resume: Codex has loaded too many threads; restart it")
 }
 
-// openedBefore is the refusal of a thread that Codex loaded while no policy was enforced.
-func openedBefore(method string) *rpc.Error {
+// openedUnenforcedError returns the refusal of a thread that Codex loaded while no policy was
+// enforced.
+func openedUnenforcedError(method string) *rpc.Error {
 	return policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{
-		Method: method, Rule: "policy.mode", Hint: "start codex again, and open the thread then",
-		Reason: "the thread was opened before the policy was enforced, and Codex still has it in memory with the configuration of that time",
+		Method: method, Rule: "policy.mode", Hint: "restart Codex, then open the thread",
+		Reason: "the thread was opened before the policy was enforced, and Codex still has it in memory with its earlier configuration",
 	})
 }
 
-// openedIn returns the canonical folder in which the thread of a resume or fork was opened, if a turn may have moved it
-// since. It returns "" for another request, if no turn has moved the thread, if the request has a cwd, if Codex knows
-// no such thread, or if Codex has loaded it: it then ignores the cwd of a resume, unless the client has unsubscribed
-// from the thread. Codex would open a thread in the folder to which a turn has moved it, so openedIn refuses a thread
-// whose record can't be read.
-func (g *Guard) openedIn(ctx context.Context, m *rpc.Message) (string, *rpc.Error) {
+// originalFolder returns the canonical folder in which the thread of a resume or fork was opened,
+// if a turn may have moved the thread since. Codex would open the thread in the folder to which a
+// turn has moved it, so originalFolder refuses a thread whose record can't be read.
+//
+// It returns "" for another request, if no turn has moved the thread, if the request has a cwd, or
+// if Codex knows no such thread. It also returns "" if Codex has the thread in memory, because
+// Codex then ignores the cwd of a resume, unless the client has unsubscribed from the thread.
+func (g *Guard) originalFolder(ctx context.Context, m *rpc.Message) (string, *rpc.Error) {
 	_, named := m.Params.Get("cwd").Text()
 	id, _ := m.Params.Get("threadId").Text()
 	if named || !isCanonicalUUID(id) || m.Method != "thread/resume" && m.Method != "thread/fork" {
@@ -77,7 +81,7 @@ func (g *Guard) openedIn(ctx context.Context, m *rpc.Message) (string, *rpc.Erro
 		return "", nil
 	}
 	if _, unsubscribed := g.threads.profile(id); !unsubscribed {
-		loaded, failed := g.loaded(ctx)
+		loaded, failed := g.listLoaded(ctx)
 		if failed != nil {
 			return "", failed
 		}

@@ -8,28 +8,29 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// loadedThread is what the guard remembers of a thread that Codex may have in memory, also while the thread takes no
-// turn. When Codex unloads the thread, its subagents may stay loaded, with the settings and the profile that they have.
+// loadedThread is the record of a thread that Codex may have in memory, even if the thread takes no
+// turns. When Codex unloads the thread, its subagents may stay loaded with their settings and
+// profile.
 type loadedThread struct {
-	enforced     bool             // a request under an enforced policy opened it
-	workspaces   []string         // all that it has had; its commands may still write them
-	varied       bool             // its sandbox or approvals have changed; an agent of it may have the earlier ones
-	unsubscribed bool             // the client has sent thread/unsubscribe since it opened the thread
-	fence        *policy.Profile  // the profile with which Codex has loaded it; nil if it has not
-	earlier      []policy.Profile // the profiles before Codex unloaded it; a subagent of it may have one of them
-	last         *policy.Thread   // as it was last verified; nil if it never was
+	enforced        bool             // a request under an enforced policy opened it
+	workspaces      []string         // all workspaces so far; its commands may still write them
+	varied          bool             // its sandbox or approvals have changed; a subagent may have the earlier ones
+	unsubscribed    bool             // the client has sent thread/unsubscribe since it opened the thread
+	fence           *policy.Profile  // the profile with which Codex has loaded it; nil if it has not
+	earlierProfiles []policy.Profile // the profiles before Codex unloaded it; a subagent of it may have one of them
+	lastVerified    *policy.Thread   // as it was last verified; nil if it never was
 }
 
-// unload forgets what ends when Codex unloads the thread.
+// unload resets the state that ends when Codex unloads the thread.
 func (l *loadedThread) unload() {
-	had := l.earlier
+	had := l.earlierProfiles
 	if l.fence != nil && !slices.ContainsFunc(had, func(f policy.Profile) bool { return reflect.DeepEqual(f, *l.fence) }) {
 		had = append(slices.Clip(had), *l.fence)
 	}
-	*l = loadedThread{earlier: had, workspaces: l.workspaces, varied: l.varied, last: l.last}
+	*l = loadedThread{earlierProfiles: had, workspaces: l.workspaces, varied: l.varied, lastVerified: l.lastVerified}
 }
 
-// recordLocked returns the record of a thread, a new one if there is none.
+// recordLocked returns the record of a thread; it creates one if there is none.
 func (t *threads) recordLocked(id string) *loadedThread {
 	if t.loaded == nil {
 		t.loaded = make(map[string]*loadedThread)
@@ -40,20 +41,21 @@ func (t *threads) recordLocked(id string) *loadedThread {
 	return t.loaded[id]
 }
 
-// verified records a thread that was found to be what the policy allows.
-func (l *loadedThread) verified(thread policy.Thread) {
-	l.varied = l.varied || l.last != nil && !policy.SameSettings(l.last, &thread)
-	l.last = &thread
+// setVerified records the settings of a thread that the policy allows.
+func (l *loadedThread) setVerified(thread policy.Thread) {
+	l.varied = l.varied || l.lastVerified != nil && !policy.SameSettings(l.lastVerified, &thread)
+	l.lastVerified = &thread
 }
 
-// loadedWith records the profile that a request has defined. Codex keeps the one of the request that loaded the thread.
-func (l *loadedThread) loadedWith(fence policy.Profile) {
+// setProfile records the profile that a request has defined. Codex keeps the profile of the request
+// that loaded the thread.
+func (l *loadedThread) setProfile(fence policy.Profile) {
 	if l.fence == nil {
 		l.fence = &fence
 	}
 }
 
-// workspacesOf returns the workspaces that a thread has had since Codex has loaded it.
+// workspacesOf returns the workspaces that a thread has had since Codex loaded it.
 func (t *threads) workspacesOf(id string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,11 +65,11 @@ func (t *threads) workspacesOf(id string) []string {
 	return nil
 }
 
-// isVariedLocked reports whether the settings of a thread have changed since Codex has loaded it.
+// isVariedLocked reports whether the settings of a thread have changed since Codex loaded it.
 func (t *threads) isVariedLocked(id string) bool { return t.loaded[id] != nil && t.loaded[id].varied }
 
-// profile returns the profile with which Codex has loaded a thread, nil if that is not known, and whether the client
-// has unsubscribed from the thread since.
+// profile returns the profile with which Codex has loaded a thread, nil if it is unknown, and
+// whether the client has unsubscribed from the thread since.
 func (t *threads) profile(id string) (fence *policy.Profile, unsubscribed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,14 +79,14 @@ func (t *threads) profile(id string) (fence *policy.Profile, unsubscribed bool) 
 	return nil, false
 }
 
-// loadedProfile returns the profile of a thread that the guard has no profile of. It returns nil if Codex says that it has
-// not loaded the thread, and an empty profile, which protects nothing, if the profile is not known.
+// loadedProfile returns the profile of a thread without a recorded one. It returns nil if Codex has
+// not loaded the thread, and an empty profile, which protects nothing, if the profile is unknown.
 func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Profile {
-	if loaded, err := g.loaded(ctx); err == nil && !slices.Contains(loaded, id) {
+	if loaded, err := g.listLoaded(ctx); err == nil && !slices.Contains(loaded, id) {
 		return nil
 	}
 	// A subagent has the profile that its parent had when it was started.
-	for range deepest {
+	for range maxParents {
 		agent := g.children.find(g.world.CodexHome, id)
 		if agent == nil {
 			break
@@ -97,8 +99,8 @@ func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Profile {
 	return &policy.Profile{}
 }
 
-// onlyProfile returns the profile of a thread with a record: an empty one, which protects nothing, if the thread has had
-// several profiles or none. known reports whether there is a record.
+// onlyProfile returns the only profile that a thread with a record has had. The profile is empty,
+// which protects nothing, if there were several or none. known reports whether there is a record.
 func (t *threads) onlyProfile(id string) (fence policy.Profile, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +108,7 @@ func (t *threads) onlyProfile(id string) (fence policy.Profile, known bool) {
 	if one == nil {
 		return policy.Profile{}, false
 	}
-	had := one.earlier
+	had := one.earlierProfiles
 	if one.fence != nil {
 		had = append(slices.Clip(had), *one.fence)
 	}
@@ -121,37 +123,39 @@ func (t *threads) onlyProfile(id string) (fence policy.Profile, known bool) {
 	return had[0], true
 }
 
-// mayHave records that Codex may have loaded a thread with a profile. It does nothing for a thread without an id.
-func (t *threads) mayHave(id string, fence policy.Profile) {
+// registerProfile records that Codex may have loaded a thread with a profile. It ignores an empty
+// id.
+func (t *threads) registerProfile(id string, fence policy.Profile) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if id != "" {
-		t.recordLocked(id).loadedWith(fence)
+		t.recordLocked(id).setProfile(fence)
 	}
 }
 
-// unsubscribe has a thread take no turn until the client resumes it.
+// unsubscribe removes a thread from verified until the client resumes it. opened reports whether
+// the client has opened the thread, or a parent of it.
 //
-// Measured with Codex 0.169: the client gets no notification about the thread from then on, not even
-// thread/settings/updated, and Codex still takes turns and changes of settings. A resume of the idle thread opens it
-// with the cwd and the sandbox of the request, as if Codex had not loaded it. opened reports whether the client has opened
-// the thread, or one whose subagent it is.
+// Measured with Codex 0.169: the client gets no more notifications about the thread, not even
+// thread/settings/updated, but Codex still takes turns and changes of settings. A resume of the
+// idle thread opens it with the cwd and the sandbox of the request, as if Codex had not loaded it.
 func (t *threads) unsubscribe(id string, opened bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if opened {
 		one := t.recordLocked(id)
-		one.unsubscribed, one.varied = true, true // a request under way may change its settings
+		one.unsubscribed, one.varied = true, true // a pending request may change its settings
 	}
-	if t.known[id] != nil {
-		delete(t.known, id)
-		t.listFolders()
+	if t.verified[id] != nil {
+		delete(t.verified, id)
+		t.updateFoldersLocked()
 	}
 }
 
-// reloaded records that a request without an enforced policy opened a thread. If the client had unsubscribed from it, Codex
-// has loaded it with the configuration of that request.
-func (t *threads) reloaded(id string) {
+// registerUnenforced records that a request without an enforced policy opened a thread. If the
+// client had unsubscribed from the thread, Codex has loaded it with the configuration of that
+// request.
+func (t *threads) registerUnenforced(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one := t.loaded[id]; one != nil && one.unsubscribed {
@@ -159,8 +163,9 @@ func (t *threads) reloaded(id string) {
 	}
 }
 
-// unenforced records that a client may have had Codex load any thread with another configuration.
-func (t *threads) unenforced() {
+// registerAllUnenforced records that a client may have made Codex load any thread with another
+// configuration.
+func (t *threads) registerAllUnenforced() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, one := range t.loaded {
@@ -169,15 +174,16 @@ func (t *threads) unenforced() {
 }
 
 // registerEnforced records that a request under an enforced policy opened the thread. If Codex had
-// loaded the thread before by another request, it forgets the thread and returns false: Codex has then
-// ignored the request's configuration, and its answer does not show which configuration is effective.
+// loaded the thread before by another request, it removes the thread from verified and returns
+// false: Codex has then ignored the request's configuration, and its response does not show the
+// effective one.
 func (t *threads) registerEnforced(id string, loaded bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one := t.recordLocked(id)
 	if loaded && !one.enforced {
-		delete(t.known, id)
-		t.listFolders()
+		delete(t.verified, id)
+		t.updateFoldersLocked()
 		return false
 	}
 	one.enforced = true

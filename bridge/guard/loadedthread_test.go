@@ -19,21 +19,21 @@ func TestLoadedThread(t *testing.T) {
 		varied bool
 	}{
 		{"nothing", func(*threads) {}, false},
-		{"verified again", func(t *threads) { t.loaded["t"].verified(workspace) }, false},
-		{"verified with another sandbox", func(t *threads) { t.loaded["t"].verified(readOnly) }, true},
-		{"and with the first one again", func(t *threads) { t.loaded["t"].verified(readOnly); t.loaded["t"].verified(workspace) }, true},
+		{"verified again", func(t *threads) { t.loaded["t"].setVerified(workspace) }, false},
+		{"verified with another sandbox", func(t *threads) { t.loaded["t"].setVerified(readOnly) }, true},
+		{"and with the first one again", func(t *threads) { t.loaded["t"].setVerified(readOnly); t.loaded["t"].setVerified(workspace) }, true},
 		{"unsubscribed", func(t *threads) { t.unsubscribe("t", true) }, true},
-		{"unverified", func(t *threads) { t.unverified("t") }, true},
-		{"unloaded", func(t *threads) { t.unloaded("t") }, false},
-		{"changed and unloaded", func(t *threads) { t.unverified("t"); t.unloaded("t") }, true}, // an agent may stay loaded
+		{"unverified", func(t *threads) { t.revoke("t") }, true},
+		{"unloaded", func(t *threads) { t.unload("t") }, false},
+		{"changed and unloaded", func(t *threads) { t.revoke("t"); t.unload("t") }, true}, // an agent may stay loaded
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			threads := threads{known: map[string]*thread{"t": {Thread: workspace}}}
-			threads.recordLocked("t").verified(workspace)
+			threads := threads{verified: map[string]*thread{"t": {Thread: workspace}}}
+			threads.recordLocked("t").setVerified(workspace)
 			fence := policy.Profile{Defined: true}
-			threads.mayHave("t", fence)
-			threads.mayHave("t", policy.Profile{}) // Codex keeps the first one
-			threads.mayHave("", fence)
+			threads.registerProfile("t", fence)
+			threads.registerProfile("t", policy.Profile{}) // Codex keeps the first one
+			threads.registerProfile("", fence)
 			test.change(&threads)
 			if got := threads.isVariedLocked("t"); got != test.varied {
 				t.Errorf("its settings have changed: %v", got)
@@ -48,7 +48,7 @@ func TestLoadedThread(t *testing.T) {
 	}
 	var none threads
 	none.unsubscribe("t", false)
-	none.unverified("t")
+	none.revoke("t")
 	if _, unsubscribed := none.profile("t"); unsubscribed || none.workspacesOf("t") != nil || none.isVariedLocked("t") {
 		t.Error("a thread that the client has not opened has a record")
 	}
@@ -60,7 +60,7 @@ func TestLoadedThreadKeepsItsProfile(t *testing.T) {
 	threads := &w.g.threads
 	for _, fence := range []policy.Profile{{Defined: true}, {}} {
 		sent := &policy.SentSettings{Profile: fence}
-		if err := threads.opened(w.g.Policy, sent, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
+		if err := threads.registerOpened(w.g.Policy, sent, value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`), w.g.world, 1, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := threads.profile("t"); got == nil || !got.Defined {
@@ -78,7 +78,7 @@ func TestUnverifiedThreadIsVaried(t *testing.T) {
 		if has {
 			threads.recordLocked("t")
 		}
-		if err := threads.changed(w.g.Policy, "t", settings); err != nil || threads.isVariedLocked("t") != has {
+		if err := threads.updateSettings(w.g.Policy, "t", settings); err != nil || threads.isVariedLocked("t") != has {
 			t.Errorf("with a record %v: %v, varied %v", has, err, threads.isVariedLocked("t"))
 		}
 	}
@@ -97,27 +97,27 @@ func TestLoadedProfile(t *testing.T) {
 		loaded string // Codex's answer
 		want   string // nil, unknown or the name of the profile
 	}{
-		{"parent loaded", func(t *threads) { t.mayHave(parent, has("parent")) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
-		{"not loaded", func(t *threads) { t.mayHave(parent, has("parent")) }, child, `"result":{"data":["` + parent + `"]}`, "nil"},
+		{"parent loaded", func(t *threads) { t.registerProfile(parent, has("parent")) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
+		{"not loaded", func(t *threads) { t.registerProfile(parent, has("parent")) }, child, `"result":{"data":["` + parent + `"]}`, "nil"},
 		{"no record of the parent", func(*threads) {}, child, `"result":{"data":["` + child + `"]}`, "unknown"},
-		{"parent unloaded", func(t *threads) { t.mayHave(parent, has("parent")); t.unloaded(parent) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
+		{"parent unloaded", func(t *threads) { t.registerProfile(parent, has("parent")); t.unload(parent) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
 		{"parent unloaded and resumed alike", func(t *threads) {
-			t.mayHave(parent, has("parent"))
-			t.unloaded(parent)
-			t.mayHave(parent, has("parent"))
+			t.registerProfile(parent, has("parent"))
+			t.unload(parent)
+			t.registerProfile(parent, has("parent"))
 		}, child, `"result":{"data":["` + child + `"]}`, "parent"},
 		{"parent unloaded and resumed", func(t *threads) {
-			t.mayHave(parent, has("parent"))
-			t.unloaded(parent)
-			t.mayHave(parent, has("later"))
+			t.registerProfile(parent, has("parent"))
+			t.unload(parent)
+			t.registerProfile(parent, has("later"))
 		}, child, `"result":{"data":["` + child + `"]}`, "unknown"},
-		{"agent of an agent", func(t *threads) { t.mayHave(parent, has("parent")) }, grandchild, `"result":{"data":["` + grandchild + `"]}`, "parent"},
+		{"agent of an agent", func(t *threads) { t.registerProfile(parent, has("parent")) }, grandchild, `"result":{"data":["` + grandchild + `"]}`, "parent"},
 		{"agent of an agent that the client has opened", func(t *threads) {
-			t.mayHave(parent, has("parent"))
-			t.mayHave(child, has("child"))
+			t.registerProfile(parent, has("parent"))
+			t.registerProfile(child, has("child"))
 		}, grandchild, `"result":{"data":["` + grandchild + `"]}`, "child"},
-		{"another thread", func(t *threads) { t.mayHave(parent, has("parent")) }, other, `"result":{"data":["` + other + `"]}`, "unknown"},
-		{"no list", func(t *threads) { t.mayHave(parent, has("parent")) }, other, `"error":{"code":-32600,"message":"no"}`, "unknown"},
+		{"another thread", func(t *threads) { t.registerProfile(parent, has("parent")) }, other, `"result":{"data":["` + other + `"]}`, "unknown"},
+		{"no list", func(t *threads) { t.registerProfile(parent, has("parent")) }, other, `"error":{"code":-32600,"message":"no"}`, "unknown"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newAgentWorld(t, nil)
@@ -148,15 +148,15 @@ func TestLoadedProfile(t *testing.T) {
 func TestProfileOfResumedThread(t *testing.T) {
 	for _, mode := range []config.Mode{config.Enforce, config.Audit} {
 		w := newAgentWorld(t, func(p *config.Policy) { p.Mode = mode })
-		w.g.threads.known = map[string]*thread{"t": {Thread: policy.Thread{ID: "t"}}}
+		w.g.threads.verified = map[string]*thread{"t": {Thread: policy.Thread{ID: "t"}}}
 		w.start()
-		w.g.threads.mayHave("t", policy.Profile{Roots: []string{"own"}})
+		w.g.threads.registerProfile("t", policy.Profile{Roots: []string{"own"}})
 		for method, want := range map[string]bool{"thread/resume": true, "thread/fork": false} {
 			m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"` + method + `","params":{"threadId":"t"}}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			fence := w.g.state(t.Context(), w.g.Policy(), m).LoadedProfile
+			fence := w.g.stateFor(t.Context(), w.g.Policy(), m).LoadedProfile
 			if got := fence != nil && slices.Equal(fence.Roots, []string{"own"}); got != want {
 				t.Errorf("%s: %s has the profile %+v", mode, method, fence)
 			}
@@ -172,11 +172,11 @@ func TestThreadLoadedWithoutEnforcement(t *testing.T) {
 		want bool // it can be resumed
 	}{
 		{"nothing", func(*threads) {}, true},
-		{"opened under audit", func(t *threads) { t.reloaded("t") }, true},
+		{"opened under audit", func(t *threads) { t.registerUnenforced("t") }, true},
 		{"unsubscribed", func(t *threads) { t.unsubscribe("t", true) }, true},
-		{"unsubscribed, and opened under audit", func(t *threads) { t.unsubscribe("t", true); t.reloaded("t") }, false},
-		{"the policy was off", func(t *threads) { t.unenforced() }, false},
-		{"another thread was opened", func(t *threads) { t.reloaded("u") }, true},
+		{"unsubscribed, and opened under audit", func(t *threads) { t.unsubscribe("t", true); t.registerUnenforced("t") }, false},
+		{"the policy was off", func(t *threads) { t.registerAllUnenforced() }, false},
+		{"another thread was opened", func(t *threads) { t.registerUnenforced("u") }, true},
 	} {
 		var threads threads
 		if !threads.registerEnforced("t", false) {

@@ -71,7 +71,7 @@ func TestOpenedIn(t *testing.T) {
 		}
 		got := make(chan result, 1)
 		go func() {
-			folder, err := w.g.openedIn(context.Background(), m)
+			folder, err := w.g.originalFolder(context.Background(), m)
 			got <- result{folder, err}
 		}()
 		if test.read == "file" {
@@ -94,7 +94,7 @@ func TestOtherRoots(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	lib := filepath.Dir(w.write("lib/x", ""))
 	doc := value(t, `{"runtimeWorkspaceRoots":["`+w.root+`","`+lib+`","relative",1]}`)
-	one := &thread{Thread: policy.Thread{Workspace: w.root}, opened: keep(doc), world: w.g.world}
+	one := &thread{Thread: policy.Thread{Workspace: w.root}, openResult: copyResult(doc), world: w.g.world}
 	if got := one.otherRoots(); !slices.Equal(got, []string{lib}) {
 		t.Errorf("got %q, want %q", got, []string{lib})
 	}

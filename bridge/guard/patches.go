@@ -21,7 +21,7 @@ type patches struct {
 type patch struct{ thread, item string }
 
 // mostPatches bounds what is kept: each thread has one or a few under way.
-const mostPatches = 256
+const maxPatches = 256
 
 // add records the paths of a patch. A second patch with the id of another keeps the paths of both.
 func (p *patches) add(one patch, paths []string) {
@@ -34,7 +34,7 @@ func (p *patches) add(one patch, paths []string) {
 		p.order = append(p.order, one)
 	}
 	p.paths[one] = append(slices.Clip(p.paths[one]), paths...)
-	if len(p.order) > mostPatches {
+	if len(p.order) > maxPatches {
 		delete(p.paths, p.order[0])
 		p.order = p.order[1:]
 	}
@@ -50,7 +50,7 @@ func (p *patches) forget(one patch) {
 	}
 }
 
-func (p *patches) of(one patch) []string {
+func (p *patches) get(one patch) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.paths[one]
@@ -61,7 +61,7 @@ func (p *patches) of(one patch) []string {
 func (g *Guard) Files(params rpc.Value) []string {
 	thread, _ := params.Get("threadId").Text()
 	item, _ := params.Get("itemId").Text()
-	return g.patches.of(patch{thread, item})
+	return g.patches.get(patch{thread, item})
 }
 
 // judgesFiles tells whether questions about files are judged by their paths.

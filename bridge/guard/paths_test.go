@@ -72,7 +72,7 @@ func TestTemps(t *testing.T) {
 		"link":           {{Name: "$TMPDIR", Path: at("real"), Relative: true}},
 	} {
 		want = append([]policy.TempFolder{{Name: "/tmp", Path: tmp}}, want...)
-		if got := temps([]string{"TMP=/x", "TMPDIR=" + value}, policy.State{StartFolder: root}); !slices.Equal(got, want) {
+		if got := tempFolders([]string{"TMP=/x", "TMPDIR=" + value}, policy.State{StartFolder: root}); !slices.Equal(got, want) {
 			t.Errorf("TMPDIR=%s: %+v, want %+v", value, got, want)
 		}
 	}
@@ -158,12 +158,12 @@ func TestLinks(t *testing.T) {
 	} {
 		end := map[string]string{"nowhere": at("none/x"), "nowhere/y": at("none/x/y"), "round": "", "way/bin": at("real/bin")}
 		if want, ok := end[path]; ok {
-			if got, _ := follow(root + "/" + path); got != want {
+			if got, _ := followLinks(root + "/" + path); got != want {
 				t.Errorf("%s leads to %q, want %q", path, got, want)
 			}
 		}
 		var got []string
-		for _, link := range links(root + "/" + path) {
+		for _, link := range linksOf(root + "/" + path) {
 			name, err := filepath.Rel(at(""), link)
 			if err != nil {
 				t.Fatal(err)
@@ -247,7 +247,7 @@ func TestPlacesThatCannotBeLookedUp(t *testing.T) {
 	if err := os.WriteFile(at("real/file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := places("link/file/x"), []string{at("real/file/x"), at("link")}; !slices.Equal(got, want) {
+	if got, want := placesOf("link/file/x"), []string{at("real/file/x"), at("link")}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -3,6 +3,8 @@ package guard
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -12,30 +14,30 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Recorder is the decision log. Append returns when the decision is where a crash
-// does not reach it.
+// Recorder is the decision log.
 type Recorder interface {
+	// Append returns when the decision is stored so that a crash can't lose it.
 	Append(context.Context, store.Decision) error
 }
 
-// NoRecord keeps no log: for looking at decisions that have no effect.
+// NoRecord is a Recorder that discards all decisions.
 var NoRecord Recorder = noRecord{}
 
 type noRecord struct{}
 
 func (noRecord) Append(context.Context, store.Decision) error { return nil }
 
-// slowDisk is how long a decision waits to be written.
-const slowDisk = 10 * time.Second
+// recordTimeout bounds the time to write one decision.
+const recordTimeout = 10 * time.Second
 
-// record writes down a decision that changed or refused something, before its
-// effect. What can't be written must not happen: the error is for the client. A message
-// that was refused because its time is over is recorded all the same.
+// record logs a decision that changed or refused something, before its effect. If it can't be
+// written, the effect must not happen: record returns the error for the client. It also records a
+// message that was refused because its context is done.
 func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d policy.Decision) *rpc.Error {
 	if d.Verdict == policy.Pass {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), slowDisk)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	entry := store.Decision{
 		Time: time.Now(), Client: g.clientName(), Method: m.method, Thread: clip(m.thread), Turn: clip(m.turn),
@@ -58,17 +60,18 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 	}
 	g.log.Error("a decision can't be written to the decision log", "method", m.method, "error", err)
 	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
-		Method: m.method, Rule: "store", Reason: "the decision can't be written to the decision log, and what is not on record is not done",
-		Hint: "see codex-bridge doctor",
+		Method: m.method, Rule: "store", Reason: "the decision can't be written to the decision log, so the bridge does not apply it",
+		Hint: "run codex-bridge doctor",
 	})
 }
 
-// subject is what a decision is about.
+// subject is the message that a decision is about.
 type subject struct {
 	method, thread, turn string
 	line                 []byte
 }
 
+// subjectOf returns the subject of a message with these params.
 func subjectOf(method string, params rpc.Value, line []byte) subject {
 	s := subject{method: clip(method), line: line}
 	s.thread, _ = params.Get("threadId").Text()
@@ -81,11 +84,68 @@ func subjectOf(method string, params rpc.Value, line []byte) subject {
 	return s
 }
 
-// clip bounds what a client may have written into the log.
+// clip bounds a text of the client in the log, in bytes.
 func clip(text string) string {
-	const most = 200
-	if len(text) <= most {
+	const maxLen = 200
+	if len(text) <= maxLen {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:maxLen], "") + "…"
+}
+
+// logDecision logs a decision, one line per change. Under audit the log is the only result, so the
+// level is warning.
+func (g *Guard) logDecision(mode config.Mode, method string, d policy.Decision) {
+	level, text := slog.LevelInfo, "policy"
+	if mode == config.Audit {
+		level, text = slog.LevelWarn, "policy (audit: not applied)"
+	}
+	// The client does not see a denied request of Codex, so the reason is logged here.
+	if d.Verdict == policy.Deny {
+		g.log.Log(context.Background(), level, text, "method", method, "verdict", d.Verdict, "reason", d.Err.Message)
+	}
+	for _, c := range d.Changes {
+		g.log.Log(context.Background(), level, text, "method", method, "verdict", d.Verdict, "field", c.Field, "rule", c.Rule,
+			"from", string(c.From), "to", string(c.To), "reason", c.Reason)
+	}
+}
+
+// Applied is one decision for a client that knows the bridge: the params of bridge/policy/applied.
+type Applied struct {
+	Method   string          `json:"method"`
+	ID       json.RawMessage `json:"id,omitempty"`
+	ThreadID string          `json:"threadId,omitempty"`
+	Verdict  policy.Verdict  `json:"verdict"`
+	Changes  []policy.Change `json:"changes,omitempty"`
+	Error    *policy.Refusal `json:"error,omitempty"`
+}
+
+// OnApplied registers f, which is called with each decision that has changed or refused a message.
+// f must not wait. Call OnApplied before the conversation starts.
+func (g *Guard) OnApplied(f func(Applied)) { g.listeners = append(g.listeners, f) }
+
+// notifyApplied counts a decision and calls the functions of OnApplied.
+func (g *Guard) notifyApplied(method string, id rpc.ID, params rpc.Value, d policy.Decision) {
+	switch d.Verdict {
+	case policy.Rewrite:
+		g.counts.rewritten.Add(1)
+	case policy.Deny:
+		g.counts.refused.Add(1)
+	}
+	if len(g.listeners) == 0 {
+		return
+	}
+	a := Applied{Method: clip(method), Verdict: d.Verdict, Changes: d.Changes, Error: d.Refusal()}
+	if id.IsValid() {
+		a.ID = json.RawMessage(id.Clone().Raw())
+	}
+	a.ThreadID, _ = params.Get("threadId").Text()
+	for _, f := range g.listeners {
+		f(a)
+	}
+}
+
+// Counts returns how many messages were rewritten and refused so far.
+func (g *Guard) Counts() (rewritten, refused int64) {
+	return g.counts.rewritten.Load(), g.counts.refused.Load()
 }

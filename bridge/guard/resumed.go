@@ -20,7 +20,7 @@ func (g *Guard) Resumed(ctx context.Context, m *rpc.Message) (rpc.Value, error) 
 	if p.Mode() != config.Enforce {
 		return m.Params, nil
 	}
-	patient := newLazyTimeout(ctx, g.patience)
+	patient := newLazyTimeout(ctx, g.codexTimeout)
 	defer patient.cancel()
 	j := g.judge(patient, []*policy.Policy{p}, &bridge.ClientMessage{Message: m, Line: m.Bytes()}, g.threads.writable.ofAll())
 	if j.Err != nil {

@@ -20,12 +20,12 @@ import (
 
 // agent returns what an agent gets that a call starts or resumes, beside the call's own
 // arguments; nil for another call, and where the policy does not ask.
-func (g *Guard) agent(ctx context.Context, p *policy.Policy, t *policy.Thread, use policy.ToolCall) *policy.AgentSettings {
+func (g *Guard) agentSettings(ctx context.Context, p *policy.Policy, t *policy.Thread, use policy.ToolCall) *policy.AgentSettings {
 	switch {
 	case !p.LimitsAgents():
 		return nil
 	case policy.SpawnsAgent(use.Name):
-		found, err := g.spawned(ctx, t, use.Input.Get("agent_type"))
+		found, err := g.newAgentSettings(ctx, t, use.Input.Get("agent_type"))
 		if err != nil {
 			return &policy.AgentSettings{UnknownReason: err.Error()}
 		}
@@ -55,7 +55,7 @@ const defaultRole = "default"
 // Measured: a role is [agents.NAME] with a config_file, or a file in the folder agents beside a
 // config.toml that is loaded: the user's, a trusted project's. One may have the name of a role of
 // Codex's own. Of what it sets, only model and effort take effect.
-func (g *Guard) spawned(ctx context.Context, t *policy.Thread, agentType rpc.Value) (*policy.AgentSettings, error) {
+func (g *Guard) newAgentSettings(ctx context.Context, t *policy.Thread, agentType rpc.Value) (*policy.AgentSettings, error) {
 	if t == nil {
 		return nil, errors.New("the thread is not known")
 	}

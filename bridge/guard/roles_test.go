@@ -87,7 +87,7 @@ func (w *agentWorld) spawns(agents, input string) *policy.AgentSettings {
 	w.start()
 	use := policy.ToolCall{Name: "multi_agent_v1spawn_agent", Input: value(w.t, input)}
 	found := make(chan *policy.AgentSettings, 1)
-	go func() { found <- w.g.agent(w.t.Context(), w.g.policy.Load(), w.thread, use) }()
+	go func() { found <- w.g.agentSettings(w.t.Context(), w.g.policy.Load(), w.thread, use) }()
 	cwd, err := json.Marshal(w.thread.Workspace)
 	if err != nil {
 		w.t.Fatal(err)
@@ -200,7 +200,7 @@ func TestUnknownAgentSettings(t *testing.T) {
 
 	w := newAgentWorld(t, nil)
 	agent := func(thread *policy.Thread, input string) *policy.AgentSettings {
-		return w.g.agent(t.Context(), w.g.policy.Load(), thread, policy.ToolCall{Name: "spawn_agent", Input: value(t, input)})
+		return w.g.agentSettings(t.Context(), w.g.policy.Load(), thread, policy.ToolCall{Name: "spawn_agent", Input: value(t, input)})
 	}
 	if found := agent(nil, `{}`); !strings.Contains(found.UnknownReason, "thread is not known") {
 		t.Errorf("a thread that is not known: %+v", found)
@@ -218,7 +218,7 @@ func TestAgentSettingsOnlyWhereLimited(t *testing.T) {
 		tool string
 	}{{limited, "Bash"}, {limited, "mcp__x__spawn_agent"}, {limited, "send_input"}, {free, "spawn_agent"}, {free, "resume_agent"}} {
 		use := policy.ToolCall{Name: test.tool, Input: value(t, `{}`)}
-		if found := test.w.g.agent(t.Context(), test.w.g.policy.Load(), nil, use); found != nil {
+		if found := test.w.g.agentSettings(t.Context(), test.w.g.policy.Load(), nil, use); found != nil {
 			t.Errorf("%s: %+v", test.tool, found)
 		}
 	}
@@ -240,7 +240,7 @@ func TestResumedAgentSettings(t *testing.T) {
 		"3": {UnknownReason: "its last turn is not in Codex's files"},
 	} {
 		use := policy.ToolCall{Name: "resume_agent", Input: value(t, `{"id":"`+id+n+`"}`)}
-		found := w.g.agent(t.Context(), w.g.policy.Load(), w.thread, use)
+		found := w.g.agentSettings(t.Context(), w.g.policy.Load(), w.thread, use)
 		if found == nil || found.UnknownReason != want.UnknownReason || !slices.Equal(found.Models, want.Models) || !slices.Equal(found.Efforts, want.Efforts) {
 			t.Errorf("%s: got %+v, want %+v", n, found, want)
 		}

@@ -50,7 +50,7 @@ func TestStoredSandbox(t *testing.T) {
 		`"error":{"code":-32600,"message":"no"}`:              nil,
 	} {
 		w.reads(answer, func(call *bridge.ClientMessage) {
-			got := w.g.stored(t.Context(), call)
+			got := w.g.readStored(t.Context(), call)
 			if (got == nil) != (want == nil) || got != nil && *got != *want {
 				t.Errorf("%s: %+v, want %+v", answer, got, want)
 			}
@@ -78,7 +78,7 @@ func TestFolderOfStoredThread(t *testing.T) {
 	} {
 		w.reads(test.answer, func(call *bridge.ClientMessage) {
 			state := policy.State{Paths: filesystem{}}
-			if ok := w.g.stands(t.Context(), call, &state); ok != test.ok || state.UnknownThread != test.nowhere || state.ThreadFolder != test.folder {
+			if ok := w.g.readFolder(t.Context(), call, &state); ok != test.ok || state.UnknownThread != test.nowhere || state.ThreadFolder != test.folder {
 				t.Errorf("%s: %t, nowhere %t, in %q", test.name, ok, state.UnknownThread, state.ThreadFolder)
 			}
 		})
@@ -89,7 +89,7 @@ func TestFolderOfStoredThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	var state policy.State
-	if w.g.stands(ended, &bridge.ClientMessage{Message: m}, &state) || state.UnknownThread {
+	if w.g.readFolder(ended, &bridge.ClientMessage{Message: m}, &state) || state.UnknownThread {
 		t.Errorf("without an answer: nowhere %t", state.UnknownThread)
 	}
 }
@@ -102,7 +102,7 @@ func TestKeptFrom(t *testing.T) {
 		w.write(name, "")
 	}
 	var got []string
-	for _, path := range keptFrom(filepath.Join(w.root, "a", "b"), filepath.Join(w.root, "a")) {
+	for _, path := range unloadedFiles(filepath.Join(w.root, "a", "b"), filepath.Join(w.root, "a")) {
 		got = append(got, strings.TrimPrefix(path, w.root+"/"))
 	}
 	if text := strings.Join(got, " "); text != "a/b/AGENTS.override.md a/.codex" {
@@ -113,7 +113,7 @@ func TestKeptFrom(t *testing.T) {
 // What is kept from being loaded is named, but not more than five things.
 func TestListOfPaths(t *testing.T) {
 	for n, want := range map[int]string{1: "1 is", 2: "1, 2 are", 5: "1, 2, 3, 4, 5 are", 6: "1, 2, 3, 4, 5, 1 more are", 8: "1, 2, 3, 4, 5, 3 more are"} {
-		if got := list([]string{"1", "2", "3", "4", "5", "6", "7", "8"}[:n]); got != want {
+		if got := listed([]string{"1", "2", "3", "4", "5", "6", "7", "8"}[:n]); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

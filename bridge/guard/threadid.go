@@ -11,7 +11,7 @@ import (
 // none. The bridge keeps the state of a thread, and the order of its messages, under the text of the id.
 //
 // Measured with Codex 0.169: it takes upper case, no hyphens, braces and urn:uuid: as well.
-func respelled(method, id string) *rpc.Error {
+func checkIDSpelling(method, id string) *rpc.Error {
 	if isCanonicalUUID(id) {
 		return nil
 	}

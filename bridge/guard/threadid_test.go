@@ -20,7 +20,7 @@ func TestThreadIDSpelledAsCodexDoes(t *testing.T) {
 		"019a0fb9-0000-7f00-80000-123456789af": true,
 		" " + own:                              true,
 	} {
-		err := respelled("turn/start", id)
+		err := checkIDSpelling("turn/start", id)
 		if (err != nil) != refused || err != nil && !strings.Contains(string(err.Data), `"send `) {
 			t.Errorf("%q: %v", id, err)
 		}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"codex-bridge/bridge/config"
@@ -15,7 +16,7 @@ import (
 func (g *Guard) Workspace(thread string) string {
 	one := g.threads.peek(thread)
 	if one == nil {
-		one = g.root(g.policy.Load(), thread)
+		one = g.rootThread(g.policy.Load(), thread)
 	}
 	if one == nil {
 		return ""
@@ -25,7 +26,7 @@ func (g *Guard) Workspace(thread string) string {
 
 // Sandbox is what the sandbox of a turn allows, as Codex has said; "" unknown.
 func (g *Guard) Sandbox(thread, turn string) string {
-	if one := g.thread(thread, turn); one != nil {
+	if one := g.threadFor(thread, turn); one != nil {
 		return one.SandboxSummary
 	}
 	return ""
@@ -53,14 +54,14 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		state.Escalation, state.EscalationRequested = call.Escalation, call.Requested
 		use.Shell, use.Flags = call.Shell, call.Flags
 	}
-	state.Agent = g.agent(ctx, policies[0], state.Thread, use)
-	refusal := g.agentPrograms(ctx, policies, use, state.Thread)
+	state.Agent = g.agentSettings(ctx, policies[0], state.Thread, use)
+	refusal := g.checkAgentGit(ctx, policies, use, state.Thread)
 	foreign := g.agentRefusal(use, thread, turn)
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
 		if foreign != nil {
 			return policy.Decision{Verdict: policy.Deny, Err: foreign}
 		}
-		if d := p.DecideTool(use, state); d.Verdict == policy.Deny || refusal == nil || !g.checksGit(p) {
+		if d := p.DecideTool(use, state); d.Verdict == policy.Deny || refusal == nil || !g.wantsGitCheck(p) {
 			return d
 		}
 		return policy.Decision{Verdict: policy.Deny, Err: refusal}
@@ -72,13 +73,13 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		return Ruling{Ask: true, Why: d.AskReason, Leaves: d.LeavesSandbox, Shell: strings.TrimSpace(use.Shell + " " + use.Flags)}
 	}
 	const method = "hook/preToolUse"
-	g.report(p.Mode(), method, d)
+	g.logDecision(p.Mode(), method, d)
 	// Denied is denied, on record or not.
 	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d)
 	if p.Mode() != config.Enforce {
 		return Ruling{}
 	}
-	g.applied(method, rpc.ID{}, rpc.Value{}, d)
+	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
 	return Ruling{Refusal: d.Err.Message}
 }
 
@@ -93,11 +94,42 @@ func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.Too
 		return true
 	}
 	const method = "hook/permissionRequest"
-	g.report(p.Mode(), method, d)
+	g.logDecision(p.Mode(), method, d)
 	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d) // without it the answer is the same
 	if p.Mode() != config.Enforce {
 		return true
 	}
-	g.applied(method, rpc.ID{}, rpc.Value{}, d)
+	g.notifyApplied(method, rpc.ID{}, rpc.Value{}, d)
 	return false
+}
+
+// callState returns the state for a tool call. call is the payload of the hook.
+func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) policy.State {
+	state := g.currentState(rpc.Value{})
+	if state.Thread = g.threadFor(thread, turn); state.Thread == nil {
+		g.awaitOpening(ctx, thread)
+		state.Thread = g.threadFor(thread, turn)
+	}
+	state.CodexInternal = state.Thread == nil && g.isMemoryWriter(thread, use, call)
+	return state
+}
+
+// isMemoryWriter reports whether a tool call is made by the agent with which Codex writes its memories.
+//
+// Measured with Codex 0.169: its thread has no file, is no subagent's, and works in CODEX_HOME/memories_v2,
+// which alone its sandbox lets it write. A client can't open a thread there.
+func (g *Guard) isMemoryWriter(thread string, use policy.ToolCall, call []byte) bool {
+	doc, err := rpc.ParseValue(call)
+	if err != nil || g.world.CodexHome == "" || g.threads.isOpenedByClient(thread) {
+		return false
+	}
+	if agent, _ := doc.Root().Get("agent_id").Text(); agent != "" || doc.Root().Get("transcript_path").Kind() != rpc.Null {
+		return false
+	}
+	folder, err := g.world.Paths.Canonical(use.Cwd)
+	if err != nil {
+		return false
+	}
+	below, err := filepath.Rel(g.world.CodexHome, folder)
+	return err == nil && strings.HasPrefix(below, "memories")
 }

@@ -15,16 +15,16 @@ import (
 
 // warning is the notification by which codex itself says that a project's own
 // configuration is not loaded.
-const warning = "configWarning"
+const configWarning = "configWarning"
 
 // told are the projects that the user was told about.
-type told struct {
+type noticeSet struct {
 	mu       sync.Mutex
 	projects map[string]bool
 }
 
 // first tells whether nobody has heard of the project yet.
-func (t *told) first(project string) bool {
+func (t *noticeSet) add(project string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.projects[project] {
@@ -40,7 +40,7 @@ func (t *told) first(project string) bool {
 // stands finds out in which folder the thread of a resume or fork stands; false
 // when codex can't be asked. Measured: thread/read tells it of threads that are
 // not loaded, too, and the folder is where a resume puts the thread.
-func (g *Guard) stands(ctx context.Context, call *bridge.ClientMessage, state *policy.State) bool {
+func (g *Guard) readFolder(ctx context.Context, call *bridge.ClientMessage, state *policy.State) bool {
 	result, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
 	var answered *rpc.Error
 	switch {
@@ -64,7 +64,7 @@ func (g *Guard) stands(ctx context.Context, call *bridge.ClientMessage, state *p
 
 // stored finds out the sandbox of the last turn of the thread of a resume or fork; nil
 // if Codex can't be asked.
-func (g *Guard) stored(ctx context.Context, call *bridge.ClientMessage) *policy.SandboxSettings {
+func (g *Guard) readStored(ctx context.Context, call *bridge.ClientMessage) *policy.SandboxSettings {
 	result, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
 	if err != nil {
 		g.log.Error("the sandbox of a thread can't be found out; it is not opened", "error", err)
@@ -78,20 +78,15 @@ func (g *Guard) stored(ctx context.Context, call *bridge.ClientMessage) *policy.
 	return &stored
 }
 
-func textOf(call *bridge.ClientMessage, member string) string {
-	text, _ := call.Params.Get(member).Text()
-	return text
-}
-
 // keptUntrusted says, once for each project, that its own configuration is not
 // loaded: nothing else would tell the user why it has no effect. It is said once
 // the thread is there.
-func (g *Guard) keptUntrusted(call *bridge.ClientMessage, folder string, state policy.State) {
+func (g *Guard) warnUntrusted(call *bridge.ClientMessage, folder string, state policy.State) {
 	root, project := folder, folder
 	if roots, err := state.Repositories.Roots(folder); err == nil && len(roots) > 0 {
 		root, project = roots[0], roots[len(roots)-1]
 	}
-	kept := keptFrom(folder, root)
+	kept := unloadedFiles(folder, root)
 	if len(kept) == 0 {
 		return
 	}
@@ -99,23 +94,23 @@ func (g *Guard) keptUntrusted(call *bridge.ClientMessage, folder string, state p
 		if !a.Result().Exists() {
 			return
 		}
-		if !g.told.first(project) {
+		if !g.untrustedNotices.add(project) {
 			return
 		}
-		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, list(kept))
+		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, listed(kept))
 		mend := g.policy.Load().TrustHint(project, state)
 		g.log.Warn(summary, "project", project, "hint", mend)
-		if g.peer.OptedOut(warning) {
+		if g.peer.OptedOut(configWarning) {
 			return
 		}
 		a.AfterSent(func() {
-			g.peer.Notify(warning, map[string]any{"summary": summary, "details": mend})
+			g.peer.Notify(configWarning, map[string]any{"summary": summary, "details": mend})
 		})
 	})
 }
 
 // list is what was found, as a sentence's subject.
-func list(paths []string) string {
+func listed(paths []string) string {
 	const most = 5
 	if n := len(paths) - most; n > 0 {
 		paths = append(paths[:most:most], strconv.Itoa(n)+" more")

@@ -275,7 +275,7 @@ func TestLaterOfTwoResumesCounts(t *testing.T) {
 		for !strings.Contains(c.NextToCodex(1)[0], `"thread/resume"`) { // Codex may be asked for its configuration before
 		}
 	}
-	guard.SetPatience(g, time.Millisecond) // the second does not wait for the first
+	guard.SetCodexTimeout(g, time.Millisecond) // the second does not wait for the first
 	resume("2", "on-request")
 	resume("3", "untrusted")
 	for _, id := range []string{"3", "2"} {

@@ -9,20 +9,22 @@ import (
 	"codex-bridge/rpc"
 )
 
-// writable records the folders that Codex has let commands write since the bridge started, by thread. None
-// is removed while Codex has the thread, and none from the list of all: a command can go on in the
-// background after its turn, and replace a folder inside by a link.
-type writable struct {
+// writableFolders records the folders that Codex has let commands write since the bridge started.
+// It keeps a thread's folders while Codex has the thread, and all folders in the common list: a
+// command can continue after its turn, and replace a folder inside by a link. Safe for concurrent
+// use.
+type writableFolders struct {
 	mu       sync.Mutex
 	byThread map[string][]string
-	all      []string // canonical, each once; replaced, never changed, so that anyone may read it
+	all      []string // canonical, without duplicates; replaced, never changed
 }
 
-// maxWritable bounds the folders in the list of all.
+// maxWritable bounds the folders of the common list.
 const maxWritable = 4096
 
-// add records canonical folders of a thread; "" is a thread whose id is not known yet.
-func (w *writable) add(thread string, folders []string) {
+// add records canonical folders of a thread; the id "" stands for a thread whose id is not known
+// yet.
+func (w *writableFolders) add(thread string, folders []string) {
 	if len(folders) == 0 {
 		return
 	}
@@ -31,14 +33,15 @@ func (w *writable) add(thread string, folders []string) {
 	w.addLocked(thread, folders)
 }
 
-// maxJudged bounds how often judge is called for one message.
-const maxJudged = 100
+// maxReserveTries bounds the calls of judge for one message.
+const maxReserveTries = 100
 
-// reserve records the folders that a message makes writable for a thread, before the message takes effect. judge gets
-// the folders of all threads, and returns the thread and its folders. It is called again if other folders were
-// recorded in the meantime. The result is false if that went on for maxJudged calls; nothing is recorded then.
-func (w *writable) reserve(judge func(all []string) (thread string, folders []string)) bool {
-	for range maxJudged {
+// reserve records the folders that a message makes writable for a thread, before the message takes
+// effect. judge gets the folders of all threads, and returns the thread and its new folders.
+// reserve calls it again if other folders were recorded in the meantime. It returns false, and
+// records nothing, after maxReserveTries calls.
+func (w *writableFolders) reserve(judge func(all []string) (thread string, folders []string)) bool {
+	for range maxReserveTries {
 		all := w.ofAll()
 		thread, folders := judge(all)
 		if w.addIf(all, thread, folders) {
@@ -48,8 +51,8 @@ func (w *writable) reserve(judge func(all []string) (thread string, folders []st
 	return false
 }
 
-// addIf records folders if all is still the list of all threads' folders.
-func (w *writable) addIf(all []string, thread string, folders []string) bool {
+// addIf records folders if all is still the common list.
+func (w *writableFolders) addIf(all []string, thread string, folders []string) bool {
 	if len(folders) == 0 {
 		return true
 	}
@@ -62,22 +65,22 @@ func (w *writable) addIf(all []string, thread string, folders []string) bool {
 	return true
 }
 
-// errFolders is the refusal of a message for which reserve returned false.
-func errFolders(method string) *rpc.Error {
-	return rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write; send it again", clip(method))
+// foldersChangedError returns the error for a message for which reserve returned false.
+func foldersChangedError(method string) *rpc.Error {
+	return rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing the folders that commands can write; send it again", clip(method))
 }
 
-func (w *writable) addLocked(thread string, folders []string) {
+func (w *writableFolders) addLocked(thread string, folders []string) {
 	if w.byThread == nil {
 		w.byThread = make(map[string][]string)
 	}
 	for _, folder := range folders {
 		one := folder
 		if len(w.all) >= maxWritable {
-			one = string(filepath.Separator) // every folder is inside it, and so none is made writable any more
+			one = string(filepath.Separator) // contains every folder, so the policy makes no other folder writable
 		}
-		// Under the bridge's profile Codex lists folders inside the thread's roots, too. The list of all has no such
-		// folder, or no other thread could have one of these roots.
+		// With the bridge's profile, Codex also lists folders inside the thread's roots. The common
+		// list omits them; otherwise no other thread could have one of these roots.
 		inner := slices.ContainsFunc(folders, func(outer string) bool { return outer != folder && policy.WritableBelow(outer, folder) })
 		if !inner && !slices.Contains(w.all, one) {
 			w.all = append(slices.Clip(w.all), one)
@@ -89,21 +92,21 @@ func (w *writable) addLocked(thread string, folders []string) {
 }
 
 // of returns the folders of a thread.
-func (w *writable) of(thread string) []string {
+func (w *writableFolders) of(thread string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.byThread[thread]
 }
 
-// ofAll returns the folders of all threads.
-func (w *writable) ofAll() []string {
+// ofAll returns the folders of all threads. The caller must not change the slice.
+func (w *writableFolders) ofAll() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.all
 }
 
-// unloaded forgets which folders were a thread's: Codex has ended its commands.
-func (w *writable) unloaded(thread string) {
+// remove deletes the list of a thread whose commands Codex has ended. The common list stays.
+func (w *writableFolders) remove(thread string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.byThread, thread)

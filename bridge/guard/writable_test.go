@@ -8,7 +8,7 @@ import (
 
 // Folders stay in the list of all when a thread is closed. A thread without an id has none of its own.
 func TestWritable(t *testing.T) {
-	var w writable
+	var w writableFolders
 	w.add("T", nil)
 	w.add("T", []string{"/a", "/b", "/a"})
 	all := w.ofAll()
@@ -22,7 +22,7 @@ func TestWritable(t *testing.T) {
 			t.Errorf("%q has %q, want %q", thread, got, want)
 		}
 	}
-	w.unloaded("T")
+	w.remove("T")
 	if w.of("T") != nil || !slices.Contains(w.ofAll(), "/a") || len(w.of("U")) != 2 {
 		t.Errorf("after T is closed: %q, %q, %q", w.of("T"), w.of("U"), w.ofAll())
 	}
@@ -30,7 +30,7 @@ func TestWritable(t *testing.T) {
 
 // Beyond the bound the list has the root folder, so that no other folder is made writable any more.
 func TestWritableIsBounded(t *testing.T) {
-	var w writable
+	var w writableFolders
 	for i := range maxWritable {
 		w.add("T", []string{fmt.Sprint("/", i)})
 	}
@@ -52,8 +52,8 @@ func TestWritableIsReserved(t *testing.T) {
 	for _, test := range []struct {
 		changes, calls int
 		ok             bool
-	}{{0, 1, true}, {1, 2, true}, {maxJudged - 1, maxJudged, true}, {maxJudged, maxJudged, false}} {
-		var w writable
+	}{{0, 1, true}, {1, 2, true}, {maxReserveTries - 1, maxReserveTries, true}, {maxReserveTries, maxReserveTries, false}} {
+		var w writableFolders
 		calls := 0
 		ok := w.reserve(func(all []string) (string, []string) {
 			if len(all) != calls {
@@ -68,7 +68,7 @@ func TestWritableIsReserved(t *testing.T) {
 			t.Errorf("%d changes: %v after %d calls, %q", test.changes, ok, calls, w.ofAll())
 		}
 	}
-	var w writable
+	var w writableFolders
 	if !w.reserve(func([]string) (string, []string) { w.add("other", []string{"/a"}); return "T", nil }) {
 		t.Error("a message that makes nothing writable is judged again")
 	}
@@ -77,7 +77,7 @@ func TestWritableIsReserved(t *testing.T) {
 // The list of all has no folder inside another one of the same call, except those that the sandbox of the outer one does
 // not let commands write. A folder of another thread is in the list, also if it is inside.
 func TestWritableHasOuterFolders(t *testing.T) {
-	var w writable
+	var w writableFolders
 	w.add("T", []string{"/lib/.github", "/lib"})
 	w.add("U", []string{"/lib/sub", "/lib/sub/inner", "/lib/.git/hooks", "/library"})
 	if want := []string{"/lib", "/lib/sub", "/lib/.git/hooks", "/library"}; !slices.Equal(w.ofAll(), want) {

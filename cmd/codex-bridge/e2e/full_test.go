@@ -38,7 +38,7 @@ func TestDiskFull(t *testing.T) {
 		}
 		limit(uint64(info.Size() + room))
 		refused := c.refused("thread/start", never)
-		if refused.Code != -32010 || !strings.Contains(refused.Message, "what is not on record is not done") {
+		if refused.Code != -32010 || !strings.Contains(refused.Message, "so the bridge does not apply it") {
 			t.Errorf("with room for %d bytes the bridge says %v", room, refused)
 		}
 		if room == 0 {

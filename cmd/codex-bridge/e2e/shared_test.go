@@ -128,7 +128,7 @@ func TestSharedState(t *testing.T) {
 
 	between.cut()
 	refused := first.refused("thread/start", map[string]any{"cwd": one.workspace, "approvalPolicy": "never"})
-	if refused.Code != -32010 || !strings.Contains(refused.Message, "what is not on record is not done") {
+	if refused.Code != -32010 || !strings.Contains(refused.Message, "so the bridge does not apply it") {
 		t.Errorf("without its state the bridge says %v", refused)
 	}
 	if said := second.told(elsewhere, "RUN: touch denied"); !strings.Contains(said, "denied") && !strings.Contains(said, "blocked") {

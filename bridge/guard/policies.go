@@ -13,18 +13,18 @@ import (
 
 // maxHeld bounds the policies that a thread keeps. A thread with more takes no turn until
 // it is opened again.
-const maxHeld = 32
+const maxExtraPolicies = 32
 
 // Workspaces sets how the policy of a thread's folder is found: that of the policy file
 // of the folder's repository, nil if it is the same as the one in force.
-func (g *Guard) Workspaces(find func(folder string) (*policy.Policy, error)) { g.workspaces = find }
+func (g *Guard) Workspaces(find func(folder string) (*policy.Policy, error)) { g.folderPolicy = find }
 
 // policies returns the policies that a thread is checked against: the one in force, and
 // each one that was in force since the thread was opened. The first decides whether
 // decisions are enforced. A subagent's thread has those of the thread that started it.
 func (g *Guard) policies(thread string) []*policy.Policy {
 	current := g.policy.Load()
-	held := slices.DeleteFunc(slices.Clone(g.threads.heldBy(g.Session(thread))), func(p *policy.Policy) bool {
+	held := slices.DeleteFunc(slices.Clone(g.threads.extraPoliciesOf(g.Session(thread))), func(p *policy.Policy) bool {
 		return p == current || p.Mode() != config.Enforce
 	})
 	if current.Mode() == config.Enforce {
@@ -46,19 +46,19 @@ func (g *Guard) policiesOf(method, thread string) []*policy.Policy {
 // the folder that the message names, or else the thread's workspace and the folder it works in now, and the
 // workspaces that it and its parents had since Codex has loaded them.
 func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, d policy.Decision, state *policy.State) (found []*policy.Policy, refusal *rpc.Error) {
-	if d.Sent == nil || g.workspaces == nil {
+	if d.Sent == nil || g.folderPolicy == nil {
 		return nil, nil
 	}
 	folders := []string{d.Workspace}
 	if d.Workspace == "" {
 		if state.ThreadFolder == "" && !state.UnknownThread {
-			g.stands(ctx, call, state)
+			g.readFolder(ctx, call, state)
 		}
 		folders = []string{d.Sent.CwdWithin, state.ThreadFolder}
 	}
 	if call.Method == "thread/resume" {
 		id, _ := call.Params.Get("threadId").Text()
-		for range deepest { // a subagent has what its parents had
+		for range maxParents { // a subagent has what its parents had
 			folders = append(folders, g.threads.workspacesOf(id)...)
 			one := g.children.find(g.world.CodexHome, id)
 			if one == nil {
@@ -73,7 +73,7 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 			continue // Codex knows no such thread, or the bridge does not
 		}
 		seen[folder] = true
-		p, err := g.workspaces(folder)
+		p, err := g.folderPolicy(folder)
 		if err != nil {
 			return nil, policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 				Method: call.Method, Rule: "policy", Field: "params.cwd", Reason: "the policy file of its folder does not load: " + err.Error(), Hint: "correct the file",
@@ -87,11 +87,11 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 }
 
 // together checks what the first policy has left of a message against all of them.
-func (g *Guard) together(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, first policy.Decision, state *policy.State) policy.Decision {
+func (g *Guard) decideTogether(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, first policy.Decision, state *policy.State) policy.Decision {
 	defer func() { state.Policies = nil }()
 	return policy.DecideTogether(policies, first, func(p *policy.Policy, m *rpc.Message, with []*policy.Policy) policy.Decision {
 		state.Policies, state.Unpinned = with, slices.ContainsFunc(append(slices.Clip(with), p), g.isUnpinned)
-		return g.informed(ctx, p, call, m, state)
+		return g.decideWithFacts(ctx, p, call, m, state)
 	})
 }
 
@@ -128,7 +128,7 @@ func strictness(d policy.Decision) int {
 
 // changedUnder logs that the policy has changed while threads were open. It may have been a
 // command of theirs that changed the file.
-func (g *Guard) changedUnder(threads int) {
+func (g *Guard) recordPolicyChange(threads int) {
 	summary := fmt.Sprintf("the configuration has changed; %d open threads keep the policies they were opened under, where those are stricter; "+
 		"open them again to have the new policy count alone", threads)
 	g.log.Warn(summary)
@@ -138,27 +138,27 @@ func (g *Guard) changedUnder(threads int) {
 }
 
 // keeps has every open thread keep a policy that is replaced.
-func (t *threads) keeps(was *policy.Policy) (threads int) {
+func (t *threads) keepPolicy(was *policy.Policy) (threads int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	defer t.listFolders()
-	for id := range t.known {
-		switch held := t.held[id]; {
+	defer t.updateFoldersLocked()
+	for id := range t.verified {
+		switch held := t.extraPolicies[id]; {
 		case slices.Contains(held, was):
-		case len(held) == maxHeld:
-			delete(t.known, id)
+		case len(held) == maxExtraPolicies:
+			delete(t.verified, id)
 		default:
-			t.hold(id, was)
+			t.addPolicy(id, was)
 		}
 	}
-	return len(t.known)
+	return len(t.verified)
 }
 
 // keepsEnforced reports whether a thread keeps a policy that was enforced.
-func (t *threads) keepsEnforced() bool {
+func (t *threads) hasEnforcedPolicy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, held := range t.held {
+	for _, held := range t.extraPolicies {
 		if slices.ContainsFunc(held, func(p *policy.Policy) bool { return p.Mode() == config.Enforce }) {
 			return true
 		}
@@ -167,22 +167,22 @@ func (t *threads) keepsEnforced() bool {
 }
 
 // hold has a thread keep a policy.
-func (t *threads) hold(id string, p *policy.Policy) {
-	if t.held == nil {
-		t.held = make(map[string][]*policy.Policy)
+func (t *threads) addPolicy(id string, p *policy.Policy) {
+	if t.extraPolicies == nil {
+		t.extraPolicies = make(map[string][]*policy.Policy)
 	}
-	t.held[id] = append(slices.Clip(t.held[id]), p)
+	t.extraPolicies[id] = append(slices.Clip(t.extraPolicies[id]), p)
 }
 
 // heldBy returns the policies that a thread keeps; of an unknown thread those of all.
-func (t *threads) heldBy(id string) []*policy.Policy {
+func (t *threads) extraPoliciesOf(id string) []*policy.Policy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known[id] != nil || t.held[id] != nil {
-		return t.held[id]
+	if t.verified[id] != nil || t.extraPolicies[id] != nil {
+		return t.extraPolicies[id]
 	}
 	var all []*policy.Policy
-	for _, held := range t.held {
+	for _, held := range t.extraPolicies {
 		for _, p := range held {
 			if !slices.Contains(all, p) {
 				all = append(all, p)
@@ -190,4 +190,42 @@ func (t *threads) heldBy(id string) []*policy.Policy {
 		}
 	}
 	return all
+}
+
+// opensUnenforced reports whether threads are opened without a policy that is enforced, so that the
+// policy file of another folder could not be.
+func (g *Guard) mayOpenUnenforced() bool {
+	return g.folderPolicy != nil && g.policy.Load().Mode() != config.Enforce
+}
+
+// opening are the requests that open a thread.
+var openRequests = []string{"thread/start", "thread/resume", "thread/fork"}
+
+// refuseUnenforced refuses to open a thread in a folder whose policy file asks for enforcement, where the
+// bridge enforces nothing. Its hooks and pins belong to a Codex that was started under it.
+func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
+	if !g.mayOpenUnenforced() || !slices.Contains(openRequests, call.Method) {
+		return nil
+	}
+	cwd := textOf(call, "cwd")
+	if cwd == "" {
+		return nil // the folder that the bridge was started in, or that of the stored thread
+	}
+	folder, err := g.world.ResolveCwd(cwd)
+	if err != nil {
+		return nil // Codex refuses it, or its policy file can't be reached either
+	}
+	p, err := g.folderPolicy(folder)
+	if err != nil && p == nil {
+		g.log.Warn("the policy file of a thread's folder does not load; the thread is opened without it", "folder", folder, "error", err)
+		return nil
+	}
+	if p == nil || p.Mode() != config.Enforce {
+		return nil
+	}
+	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+		Method: call.Method, Rule: "policy.mode", Field: "params.cwd",
+		Reason: "the policy file of this folder is to be enforced, and codex-bridge was started elsewhere, where no policy is enforced",
+		Hint:   "start the editor in this folder, or set policy.mode = \"enforce\" in your own configuration",
+	})
 }

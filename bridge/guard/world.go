@@ -31,15 +31,15 @@ func WorldOf(c config.Codex) policy.State {
 		state.Home, _ = filesystem{}.Canonical(home)
 	}
 	env := codex.Environ(os.Environ(), c.Env, c.EnvRemove)
-	state.Temps = temps(env, state)
+	state.Temps = tempFolders(env, state)
 	for _, pair := range env {
 		// Codex follows them for each command anew (measured).
 		if name, value, _ := strings.Cut(pair, "="); slices.Contains(tempNames(), name) && filepath.IsAbs(value) {
-			state.Links = append(state.Links, links(value)...)
+			state.Links = append(state.Links, linksOf(value)...)
 		}
 	}
 	if folder := codexHome(env, state.StartFolder); folder != "" {
-		state.CodexHome, state.Sensitive = follow(folder)
+		state.CodexHome, state.Sensitive = followLinks(folder)
 	}
 	if program, err := os.Executable(); err == nil {
 		AddPrograms(&state, program)
@@ -51,7 +51,7 @@ func WorldOf(c config.Codex) policy.State {
 	for _, place := range governing(nil, "") {
 		state.Sensitive = append(state.Sensitive, place.Path)
 	}
-	state.Sensitive = append(state.Sensitive, linked(state.CodexHome)...)
+	state.Sensitive = append(state.Sensitive, linkTargets(state.CodexHome)...)
 	slices.Sort(state.Sensitive)
 	state.Sensitive = slices.Compact(state.Sensitive)
 	return state
@@ -61,7 +61,7 @@ func WorldOf(c config.Codex) policy.State {
 // absolute paths. The sandbox of each thread protects them.
 func AddPrograms(state *policy.State, programs ...string) {
 	for _, path := range programs {
-		at, links := follow(path)
+		at, links := followLinks(path)
 		if at != "" && !slices.Contains(state.Programs, at) {
 			state.Programs = append(state.Programs, at)
 		}
@@ -75,7 +75,7 @@ const maxLinks = 40
 // follow returns where an absolute path leads to, and the links by which it does, each where its
 // folder is. Behind a link whose target is missing it leads to that target. It is "" where it can't be
 // found out, as in a loop of links.
-func follow(path string) (end string, links []string) {
+func followLinks(path string) (end string, links []string) {
 	at, rest := filepath.VolumeName(path)+string(filepath.Separator), pathNames(path)
 	for len(rest) > 0 {
 		if len(links) == maxLinks {
@@ -106,8 +106,8 @@ func follow(path string) (end string, links []string) {
 }
 
 // links are the links by which an absolute path leads elsewhere, as follow finds them.
-func links(path string) []string {
-	_, links := follow(path)
+func linksOf(path string) []string {
+	_, links := followLinks(path)
 	return links
 }
 
@@ -166,7 +166,7 @@ func gitCandidates(folders []string) []string {
 			continue
 		}
 		out = append(out, at)
-		if runs(at) {
+		if isExecutable(at) {
 			break
 		}
 	}
@@ -175,7 +175,7 @@ func gitCandidates(folders []string) []string {
 
 // runs reports whether Codex can start a program. Where it can't, it takes that of the next folder of
 // PATH, as execvp does.
-func runs(program string) bool {
+func isExecutable(program string) bool {
 	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
@@ -196,7 +196,7 @@ func tempNames() []string {
 // Measured with Codex 0.169: /tmp, and TMPDIR with links resolved, for each command anew. Not set,
 // TMPDIR is nothing; where it is no folder no command runs. A relative one is seen from the folder
 // of each command.
-func temps(env []string, state policy.State) []policy.TempFolder {
+func tempFolders(env []string, state policy.State) []policy.TempFolder {
 	names := tempNames()
 	var out []policy.TempFolder
 	if at, err := (filesystem{}).Canonical("/tmp"); err == nil {
@@ -280,7 +280,7 @@ func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 func governing(files []string, codexHome string) []policy.SensitivePath {
 	var out []policy.SensitivePath
 	keep := func(name, path, hint string) {
-		for _, at := range places(path) {
+		for _, at := range placesOf(path) {
 			if !slices.ContainsFunc(out, func(p policy.SensitivePath) bool { return p.Path == at }) {
 				out = append(out, policy.SensitivePath{Name: name, Path: at, Hint: hint})
 			}
@@ -299,7 +299,7 @@ func governing(files []string, codexHome string) []policy.SensitivePath {
 	}
 	if codexHome != "" {
 		keep("codex's own folder", codexHome, "name another folder with CODEX_HOME")
-		for _, at := range linked(codexHome) {
+		for _, at := range linkTargets(codexHome) {
 			keep("codex's own file", at, "move it")
 		}
 	}
@@ -308,7 +308,7 @@ func governing(files []string, codexHome string) []policy.SensitivePath {
 
 // places are where a path is and where it leads, and the links by which it does. The folder of a link
 // counts: a process that can write it can turn the link.
-func places(path string) []string {
+func placesOf(path string) []string {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil
@@ -317,7 +317,7 @@ func places(path string) []string {
 	if folder, err := (filesystem{}).Canonical(filepath.Dir(path)); err == nil {
 		out = append(out, filepath.Join(folder, filepath.Base(path)))
 	}
-	at, links := follow(path)
+	at, links := followLinks(path)
 	if at != "" {
 		out = append(out, at)
 	}
@@ -326,7 +326,7 @@ func places(path string) []string {
 
 // linked returns where the links in Codex's own folder, and in its folder of rules, lead to, and the
 // links behind them: people keep such files in a repository of their own.
-func linked(codexHome string) []string {
+func linkTargets(codexHome string) []string {
 	if codexHome == "" {
 		return nil
 	}
@@ -337,7 +337,7 @@ func linked(codexHome string) []string {
 			if entry.IsDir() || entry.Type().IsRegular() {
 				continue
 			}
-			at, links := follow(filepath.Join(folder, entry.Name()))
+			at, links := followLinks(filepath.Join(folder, entry.Name()))
 			for _, path := range append(links, at) {
 				if path != "" && !policy.Within(codexHome, path) && !slices.Contains(out, path) {
 					out = append(out, path)
@@ -364,4 +364,4 @@ func (filesystem) PolicyFiles(folder string) []string {
 }
 
 // Canonical implements policy.Paths.
-func (filesystem) Canonical(path string) (string, error) { return canonical(system{}, path) }
+func (filesystem) Canonical(path string) (string, error) { return canonical(systemDisk{}, path) }

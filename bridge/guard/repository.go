@@ -67,7 +67,7 @@ func (f filesystem) mainWorktree(root string) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	admin, err := f.Canonical(from(root, to))
+	admin, err := f.Canonical(joinFrom(root, to))
 	if err != nil || filepath.Base(filepath.Dir(admin)) != "worktrees" {
 		return "", nil //nolint:nilerr // a pointer to nowhere links to nothing
 	}
@@ -92,11 +92,11 @@ func (f filesystem) follow(dir, name string) (string, error) {
 	if len(to) == 0 || bytes.ContainsAny(to, "\n\r\x00") {
 		return "", fmt.Errorf("%s names no path", filepath.Join(dir, name))
 	}
-	return f.Canonical(from(dir, string(to)))
+	return f.Canonical(joinFrom(dir, string(to)))
 }
 
 // from is path, taken from dir when it is relative.
-func from(dir, path string) string {
+func joinFrom(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
@@ -138,14 +138,14 @@ func gitDir(text []byte) (string, bool) {
 
 // loadable are the names in a folder that codex loads of a trusted project and
 // not of an untrusted one (measured: AGENTS.md is not read there either).
-var loadable = []string{".codex", "AGENTS.md", "AGENTS.override.md"}
+var projectFiles = []string{".codex", "AGENTS.md", "AGENTS.override.md"}
 
 // keptFrom are the things in folder, and in the folders above it up to root, that
 // codex would have loaded.
-func keptFrom(folder, root string) []string {
+func unloadedFiles(folder, root string) []string {
 	var found []string
 	for at := folder; ; at = filepath.Dir(at) {
-		for _, name := range loadable {
+		for _, name := range projectFiles {
 			if _, err := os.Lstat(filepath.Join(at, name)); err == nil {
 				found = append(found, filepath.Join(at, name))
 			}

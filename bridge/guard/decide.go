@@ -1,0 +1,229 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/methods"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// decide checks one message of the client. It returns the error for the client if the message is
+// refused.
+func (g *Guard) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
+	return g.decideWith(ctx, call, g.policiesOf(call.Method, textOf(call, "threadId")))
+}
+
+// decideWith checks one message against policies. The first decides whether they are enforced.
+func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, policies []*policy.Policy) *rpc.Error {
+	thread, p := textOf(call, "threadId"), policies[0]
+	if err := g.refuseUnenforced(call); err != nil {
+		return err
+	}
+	if p.Mode() == config.Off {
+		return nil
+	}
+	waitCtx := newLazyTimeout(ctx, g.codexTimeout)
+	defer waitCtx.cancel()
+	if err := g.requireUsableCodex(waitCtx, call.Method); err != nil {
+		return err
+	}
+	var j judgement
+	if !g.threads.writable.reserve(func(all []string) (string, []string) {
+		j = g.judge(waitCtx, policies, call, all)
+		return thread, j.Writable
+	}) {
+		return foldersChangedError(call.Method)
+	}
+	d, state := j.Decision, j.state
+	if d.Sent != nil && p.Mode() == config.Enforce {
+		if err := g.requireNotifications(call.Method); err != nil {
+			d = policy.Decision{Verdict: policy.Deny, Err: err}
+		}
+	}
+	g.logDecision(p.Mode(), call.Method, d)
+	err := g.record(ctx, p.Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
+	if p.Mode() == config.Enforce {
+		if err != nil && d.Err == nil {
+			d = policy.Decision{Verdict: policy.Deny, Err: err}
+		}
+		if d.Verdict != policy.Pass {
+			g.notifyApplied(call.Method, call.ID, call.Params, d)
+		}
+		if d.Verdict == policy.Deny {
+			return d.Err
+		}
+		if d.Verdict == policy.Rewrite {
+			call.Line = d.Message
+			g.log.Debug("codex gets", "method", call.Method, "line", string(bytes.TrimSpace(call.Line)))
+		}
+	}
+	if p.Mode() != config.Enforce {
+		gated := false // Codex got the client's own approval policy
+		d.Gated = &gated
+		if d.Sent != nil {
+			d.Sent.Gated = &gated
+		}
+	}
+	if d.Gated != nil && d.Sent == nil && state.Thread != nil && call.Kind == rpc.Request {
+		change := g.threads.beginGateChange(state.Thread.ID, d.Gated)
+		call.OnResponse(func(a *bridge.ServerResponse) { g.threads.endGateChange(change, a.Outcome()) })
+	}
+	// Under enforce the proxy refuses a notification whose response is needed.
+	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
+		g.verifyResponse(call, p.Mode(), d, state, j.folderPolicies, j.loaded)
+	}
+	if d.Untrusted != "" && p.Mode() == config.Enforce {
+		g.warnUntrusted(call, d.Untrusted, state)
+	}
+	if call.Method == "thread/unsubscribe" || slices.Contains(methods.UnloadRequests, call.Method) {
+		g.threads.awaitOpenings(waitCtx, thread, g.peer.CodexDone())
+		if waitCtx.Err() != nil {
+			return rpc.Errorf(rpc.CodeDeadline, "%s: Codex has not answered the request that opens a thread; send this request again", call.Method)
+		}
+	}
+	if call.Method == "thread/unsubscribe" {
+		g.unsubscribe(call, thread)
+	}
+	if slices.Contains(methods.UnloadRequests, call.Method) && call.Kind == rpc.Request {
+		call.OnResponse(func(a *bridge.ServerResponse) {
+			if a.Outcome() != bridge.Failed {
+				g.threads.revoke(thread)
+			}
+		})
+	}
+	return nil
+}
+
+// unsubscribe handles thread/unsubscribe: the thread takes no more turns. Requests that open the
+// thread wait for the response. Otherwise Codex could end the notifications after it has opened the
+// thread again.
+func (g *Guard) unsubscribe(call *bridge.ClientMessage, thread string) {
+	g.threads.unsubscribe(thread, g.isOpened(thread))
+	if call.Kind == rpc.Request {
+		done := g.threads.beginOpening(thread)
+		call.OnResponse(func(*bridge.ServerResponse) { done() })
+	}
+}
+
+// judgement is the decision about a client's message, with its inputs.
+type judgement struct {
+	policy.Decision
+	state          policy.State
+	folderPolicies []*policy.Policy // policies of the folders in which the message opens a thread
+	loaded         []string         // ids of the threads that Codex had in memory before a resume
+}
+
+// judge decides a message of the client by the policies. The first decides whether they are
+// enforced. writable are the folders that commands of any thread could write.
+func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, writable []string) judgement {
+	p := policies[0]
+	j := judgement{state: g.stateFor(ctx, p, call.Message)}
+	j.state.Writable = writable
+	j.state.Consented = g.consents.has(call.Message)
+	var refusal, folderErr *rpc.Error
+	if p.Mode() == config.Enforce && j.state.Thread == nil {
+		j.state.OpenedIn, folderErr = g.originalFolder(ctx, call.Message)
+	}
+	d := g.decideWithFacts(ctx, p, call, call.Message, &j.state)
+	j.folderPolicies, refusal = g.folderPolicies(ctx, call, d, &j.state)
+	if folderErr != nil {
+		refusal = folderErr
+	}
+	policies = slices.Concat(policies, j.folderPolicies)
+	d = g.decideTogether(ctx, policies, call, d, &j.state)
+	if refusal == nil {
+		refusal = checkIDSpelling(call.Method, textOf(call, "threadId"))
+	}
+	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil && g.unenforced.Load() {
+		j.loaded, refusal = g.listLoaded(ctx)
+	}
+	if refusal == nil {
+		refusal = g.checkGit(ctx, policies, call, d, &j.state)
+	}
+	if refusal != nil {
+		d = policy.Decision{Verdict: policy.Deny, Err: refusal}
+	}
+	j.Decision = d
+	return j
+}
+
+// decideWithFacts decides a message, and asks Codex for the facts that the decision needs.
+func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bridge.ClientMessage, m *rpc.Message, state *policy.State) policy.Decision {
+	d := p.Decide(m, *state)
+	// The possible facts are the folder, the configuration, the configuration of the project, the
+	// thread's last sandbox, and the profile of a loaded thread.
+	for range 5 {
+		switch {
+		case d.NeedsLoadedProfile:
+			id, _ := m.Params.Get("threadId").Text()
+			state.LoadedProfile = g.loadedProfile(ctx, id)
+			state.NotLoaded = state.LoadedProfile == nil
+		case d.NeedsStoredSandbox:
+			state.StoredSandbox = g.readStored(ctx, call)
+			if state.StoredSandbox == nil {
+				return d
+			}
+		case d.NeedsThreadFolder:
+			if !g.readFolder(ctx, call, state) {
+				return d
+			}
+		// Measured: Codex can use its own default for a field that a resume or fork omits. So its
+		// configuration is read even if the decision does not need it.
+		case d.NeedsDefaults, d.Sent != nil && call.Method != "thread/start" && state.Defaults == nil:
+			defaults := g.readDefaults(ctx, d.ConfigCwd)
+			if defaults == nil {
+				return d
+			}
+			state.Defaults = defaults
+		default:
+			return d
+		}
+		d = p.Decide(m, *state)
+	}
+	return d
+}
+
+// stateFor returns the state for a message. It waits for the message's thread unless the policy
+// passes the message without checks, as with turn/interrupt.
+func (g *Guard) stateFor(ctx context.Context, p *policy.Policy, m *rpc.Message) policy.State {
+	state := g.currentState(rpc.Value{})
+	state.Unpinned = g.isUnpinned(p)
+	if id, ok := m.Params.Get("threadId").Text(); ok && p.NeedsState(m) {
+		state.Thread = g.threads.get(ctx, id, g.peer.CodexDone())
+		if m.Method == "thread/resume" {
+			state.LoadedProfile, state.Unsubscribed = g.threads.profile(id)
+		}
+	}
+	return state
+}
+
+// readDefaults returns Codex's configuration for a thread in folder, including the project's; nil
+// if it can't be read. Measured: without a cwd Codex applies no project's configuration, not even
+// that of its start folder.
+func (g *Guard) readDefaults(ctx context.Context, folder string) *policy.Defaults {
+	params := map[string]any{"includeLayers": true}
+	if folder != "" {
+		params["cwd"] = folder
+	}
+	result, err := g.peer.Call(ctx, "config/read", params)
+	if err == nil {
+		var d *policy.Defaults
+		if d, err = policy.ParseDefaults(result); err == nil {
+			d.Cwd = folder
+			return d
+		}
+	}
+	g.log.Error("codex's configuration can't be read; requests that omit settings are refused", "error", err)
+	return nil
+}
+
+// textOf returns a text member of a message's params, or "" if it is missing.
+func textOf(call *bridge.ClientMessage, member string) string {
+	text, _ := call.Params.Get(member).Text()
+	return text
+}

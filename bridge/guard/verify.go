@@ -1,0 +1,116 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"codex-bridge/bridge"
+	"codex-bridge/bridge/config"
+	"codex-bridge/bridge/policy"
+	"codex-bridge/rpc"
+)
+
+// verifyResponse compares Codex's response to a request that opens a thread with the request. The
+// thread takes no turn before the comparison, nor after a difference. loaded are the threads that
+// Codex had in memory before a resume.
+func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder config.Mode, d policy.Decision, state policy.State, own []*policy.Policy, loaded []string) {
+	id := ""
+	if call.Method == "thread/resume" { // start and fork create threads
+		id, _ = call.Params.Get("threadId").Text()
+	}
+	done := g.threads.beginOpening(id)
+	if state.Thread != nil { // the source of a fork
+		state.Thread = g.threads.peek(state.Thread.ID)
+	}
+	change := g.threads.beginGateChange(id, d.Gated)
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		// Later features also use the thread, for example to verify its hooks.
+		a.AfterHandlers(done)
+		// If the outcome is unknown, the stricter state stays. After a success the response
+		// determines the state.
+		defer g.threads.endGateChange(change, a.Outcome())
+		result := a.Result()
+		if !result.Exists() {
+			if a.Outcome() == bridge.Unknown {
+				g.threads.revoke(id) // Codex may have changed its settings
+				g.threads.registerProfile(id, d.Sent.Profile)
+			}
+			return // Codex returned an error, or the response is too large to parse
+		}
+		opened, _ := result.Get("thread").Get("id").Text()
+		if opened != id {
+			a.AfterHandlers(g.threads.beginOpening(opened))
+		}
+		// The policy may have changed since the request. The response to a request that was sent
+		// under audit stays as it is; the current policy decides whether the thread may take turns.
+		if sentUnder != config.Enforce {
+			g.threads.registerUnenforced(opened)
+		}
+		err := g.threads.registerOpened(g.policy.Load, d.Sent, result, state, change.order, own)
+		if err == nil && sentUnder == config.Enforce && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
+			err = openedUnenforcedError(d.Sent.Method)
+		}
+		if err != nil && sentUnder == config.Enforce {
+			g.log.Error("a thread differs from the request", "method", d.Sent.Method, "error", err.Message)
+			g.recordRevoked(d.Sent.Method, a.ID, result.Get("thread").Get("id"), a.Line, err)
+			a.Line = rpc.EncodeError(a.ID, err)
+			return
+		}
+		g.rulesFor(g.threads.peek(opened)) // remember the rules that Codex has just read
+		if sentUnder != config.Enforce && g.Enforces() {
+			g.threads.revoke(opened) // as in SetPolicy
+		}
+		if shown := g.shownApproval(opened); shown != nil {
+			patch := rpc.NewEnvelopePatch(a.Envelope)
+			patch.Set(result, "approvalPolicy", shown)
+			a.Line = patch.Bytes()
+		}
+	})
+}
+
+// settingsUpdated verifies the settings that Codex reports as effective.
+func (g *Guard) settingsUpdated(_ context.Context, msg *bridge.ServerMessage) {
+	if g.policy.Load().Mode() == config.Off {
+		return
+	}
+	params := msg.Root().Get("params")
+	id, _ := params.Get("threadId").Text()
+	if err := g.threads.updateSettings(g.policy.Load, id, params.Get("threadSettings")); err != nil {
+		g.log.Error("the policy does not allow the settings of a thread; it takes no turn until the client resumes it",
+			"thread", id, "error", err.Message)
+		g.recordRevoked(msg.Method, rpc.ID{}, params.Get("threadId"), msg.Line, err)
+	}
+	if shown := g.shownApproval(id); shown != nil && msg.Line != nil {
+		patch := rpc.NewEnvelopePatch(msg.Envelope)
+		patch.Set(params.Get("threadSettings"), "approvalPolicy", shown)
+		msg.Line = patch.Bytes()
+	}
+}
+
+// threadUnloaded removes a thread that Codex has unloaded. It takes turns again after it was opened
+// and verified again.
+func (g *Guard) threadUnloaded(_ context.Context, msg *bridge.ServerMessage) {
+	if id, ok := msg.Root().Get("params").Get("threadId").Text(); ok {
+		g.threads.unload(id)
+	}
+}
+
+// shownApproval returns the approval policy that the client is shown for a thread; nil if it is
+// shown Codex's.
+func (g *Guard) shownApproval(thread string) json.RawMessage {
+	if p := g.policy.Load(); p.Mode() == config.Enforce {
+		return p.ShownApproval(g.threads.current(thread, lastGated))
+	}
+	return nil
+}
+
+// recordRevoked logs that a thread takes no more turns. This holds even if the log can't be
+// written.
+func (g *Guard) recordRevoked(method string, id rpc.ID, thread rpc.Value, line []byte, err *rpc.Error) {
+	d := policy.Decision{Verdict: policy.Deny, Err: err}
+	about := subjectOf(method, rpc.Value{}, line)
+	about.thread, _ = thread.Text()
+	_ = g.record(context.Background(), config.Enforce, about, d)
+	g.notifyApplied(method, id, rpc.Value{}, d)
+}
