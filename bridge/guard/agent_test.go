@@ -10,7 +10,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// inMode is a policy in another mode than enforce.
+// inMode returns a policy with another mode than enforce.
 func inMode(mode, text string) string {
 	return strings.Replace(text, "[policy]", "[policy]\nmode = \""+mode+"\"", 1)
 }
@@ -22,9 +22,9 @@ func heard(g *guard.Guard) *[]guard.Applied {
 	return &all
 }
 
-// An agent's question is answered by the policy in force, logged before, and the client is
-// notified. An answer that can't be logged is a denial. Under audit, and without a policy, the
-// person is asked.
+// The active policy answers an agent's request; the decision is logged before, and the client is
+// notified. A decision that can't be logged is a denial. Under audit, and without a policy, the
+// user is asked.
 func TestAgentQuestion(t *testing.T) {
 	const rules = `
 [policy]
@@ -87,7 +87,7 @@ escalated = true
 	}
 }
 
-// verdicts are those of a log, in order.
+// verdicts returns the verdicts of a log, in order.
 func verdicts(b *book) string {
 	var all []string
 	for _, e := range b.entries {
@@ -96,8 +96,8 @@ func verdicts(b *book) string {
 	return strings.Join(all, " ")
 }
 
-// A model that the bridge uses by itself is one that the policy allows, or another takes its
-// place. What can't be logged is not used.
+// The bridge uses only a model that the policy allows, or a replacement. It uses none if the
+// decision can't be logged.
 func TestModelOfTheBridge(t *testing.T) {
 	const (
 		replaces = "[policy]\nmodels = [\"gpt-5.5\"]\nefforts = [\"low\"]\n"
@@ -149,7 +149,7 @@ func TestModelOfTheBridge(t *testing.T) {
 	}
 }
 
-// Sandboxed, Sandbox and Workspace are those of a thread that was verified.
+// Sandboxed, Sandbox and Workspace return the values of the verified thread.
 func TestSandboxOfThread(t *testing.T) {
 	const policy = "[policy]\nsandbox = \"danger-full-access\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\nprotected_paths = []\n"
 	c, g, w := converse(t, policy, guard.NoRecord)

@@ -7,8 +7,8 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// A tool call that names an agent of another session is refused, in whatever member and spelling. A text for
-// an agent, and a tool of a server, may hold any id.
+// A tool call that names an agent of another session is refused, in any member and spelling. A text
+// for an agent, and a tool of a server, may contain any id.
 func TestAgentOfAnotherSession(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000"
 	const own, ownChild, other, otherChild, silent = id + "a", id + "b", id + "c", id + "d", id + "e" // nothing tells the settings of silent
@@ -58,7 +58,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 			}
 		}
 	}
-	// The client has opened the agent's thread. What is in force there counts, beside what Codex wrote down.
+	// The client has opened the agent's thread. Its effective settings count beside those in Codex's file.
 	agent := w.g.threads.verified[own].Thread
 	agent.ID, agent.Rollout = ownChild, w.write(rollout(ownChild), settings)
 	for name, change := range map[string]func(caller, agent *policy.Thread){
@@ -81,8 +81,8 @@ func TestAgentOfAnotherSession(t *testing.T) {
 	}
 }
 
-// Nothing tells the settings of an agent that is called by its name. It gets no work once the settings of its
-// thread have changed.
+// The settings of an agent that is called by its name are unknown. It gets no work after the
+// settings of its thread have changed.
 func TestAgentByName(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000a"
 	w := newAgentWorld(t, nil)
@@ -122,7 +122,7 @@ func TestAgentByName(t *testing.T) {
 	}
 }
 
-// An agent is looser if its settings, or those of its caller, can't be found out.
+// An agent is looser if its settings, or those of its caller, are unknown.
 func TestAgentWithoutSettings(t *testing.T) {
 	const own, agent = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
 	w := newAgentWorld(t, nil)
@@ -149,7 +149,8 @@ func TestAgentWithoutSettings(t *testing.T) {
 	}
 }
 
-// The thread of an agent was raised after its last turn, and before the bridge was started.
+// The settings of an agent's thread were loosened after its last turn, and before the bridge was
+// started.
 func TestAgentRaisedBefore(t *testing.T) {
 	const own, agent = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
 	w := newAgentWorld(t, nil)

@@ -6,8 +6,9 @@ import (
 	"codex-bridge/bridge/guard"
 )
 
-// Commands can write a folder that the client has granted to the thread, so that no folder in it is
-// granted later. What a cut answer left out is no grant, nor is the answer to another request.
+// Commands can write a folder that the client has granted to the thread, so no folder in it is
+// granted later. A grant that the policy removed from a response does not count, nor does the
+// response to another request.
 func TestGrantedFolderIsRemembered(t *testing.T) {
 	const (
 		policy      = "[policy]\nsandbox = \"workspace-write\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\n"

@@ -10,8 +10,8 @@ import (
 	"codex-bridge/bridge/guard"
 )
 
-// Under audit the log says what enforce would have changed, and nothing else: a
-// turn on a thread that enforce would have let in is no finding.
+// Under audit the log has the changes of enforce, and nothing else. A turn that enforce would have
+// accepted is not logged.
 func TestAuditLog(t *testing.T) {
 	var log bytes.Buffer
 	w := world(t)
@@ -33,7 +33,7 @@ codex<= {"id":3,"method":"turn/start","params":{"threadId":"t1","input":[],"sand
 	if len(lines) != 2 || !strings.Contains(lines[0], "field=params.approvalPolicy") || !strings.Contains(lines[1], "field=params.sandboxPolicy") {
 		t.Errorf("the log says\n%s", log.String())
 	}
-	// What was opened under audit is not taken for verified when policy enforces.
+	// A thread that was opened under audit is not verified when the policy is enforced.
 	g.SetPolicy(load(t, "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n"))
 	c.Play("enforce", `
 editor> {"id":4,"method":"turn/start","params":{"threadId":"t1","input":[]}}
@@ -41,8 +41,8 @@ editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$data"}}
 `)
 }
 
-// A question that is denied is told to no client that does not know the bridge: the log
-// says what, by which rule, and what to do.
+// A client that does not know the bridge does not see a denied request of Codex. The log has the
+// request, the rule and the hint.
 func TestDeniedLog(t *testing.T) {
 	var log bytes.Buffer
 	g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, slog.New(slog.NewTextHandler(&log, nil)))

@@ -11,8 +11,8 @@ import (
 	"codex-bridge/bridge/rollout"
 )
 
-// What was in force for a turn of a subagent is looked up once: later it may be too far from the
-// end of the file. What was not there yet is looked up again.
+// The settings of a subagent's turn are looked up once, because later they may be too far from the
+// end of the file. Missing settings are looked up again.
 func TestChildSettingsAreLookedUpOnceATurn(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	const id = "01900000-0000-7000-8000-000000000001"
@@ -51,7 +51,7 @@ func TestChildSettingsAreLookedUpOnceATurn(t *testing.T) {
 	expect("one that was never there", "u4", "")
 }
 
-// At most mostChildren threads are kept. The others are looked up again.
+// At most maxChildren threads are stored. Others are looked up again.
 func TestChildrenAreBounded(t *testing.T) {
 	var c children
 	for i := range maxChildren {
@@ -66,8 +66,8 @@ func TestChildrenAreBounded(t *testing.T) {
 	}
 }
 
-// At most mostPatches patches are kept, the latest ones. A second patch with the id of another keeps its place, and the
-// paths of both.
+// The latest maxPatches patches are stored. A second patch with the id of another keeps its position, and
+// the paths of both.
 func TestPatchesAreBounded(t *testing.T) {
 	var p patches
 	for i := range maxPatches {
@@ -90,8 +90,8 @@ func TestPatchesAreBounded(t *testing.T) {
 	}
 }
 
-// Each project whose configuration Codex may have loaded is kept, once, until the bridge ends, and counts for
-// every thread.
+// Each project whose configuration Codex may have loaded is stored until the bridge ends, and
+// counts for every thread.
 func TestProjectsOfReopenedThread(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
 	result := value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`"}`)
@@ -121,7 +121,7 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 	}
 }
 
-// A thread that Codex may still have loaded keeps its workspaces and the policies that it was opened under. An unloaded one
+// A thread that Codex may still have loaded keeps its workspaces and policies. An unloaded thread
 // keeps its workspaces, where its agents may still work.
 func TestUnverifiedThreadKeepsItsWorkspaces(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
@@ -142,8 +142,8 @@ func TestUnverifiedThreadKeepsItsWorkspaces(t *testing.T) {
 	}
 }
 
-// What a thread may write is recorded when it is opened. A thread that one of its policies refuses is not opened, and
-// nothing of it is recorded.
+// The writable folders of a thread are recorded when it is opened. If one of its policies refuses
+// the thread, it is not opened, and nothing is recorded.
 func TestOpenedThreadIsVerifiedAgainstAllPolicies(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
 	enforced := newAgentWorld(t, nil).g.Policy()

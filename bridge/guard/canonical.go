@@ -13,11 +13,11 @@ import (
 	"unicode"
 )
 
-// disk is the file system that paths are resolved in.
+// disk is a file system in which paths are resolved.
 type disk interface {
-	// Resolve returns an existing path without its links, as filepath.EvalSymlinks does.
+	// Resolve returns an existing path without its links, like filepath.EvalSymlinks.
 	Resolve(path string) (string, error)
-	// IsLink reports whether path is a link, to something or nothing.
+	// IsLink reports whether path is a link, even if its target is missing.
 	IsLink(path string) bool
 	// FoldsCase reports whether a folder may find a name in another case than it stores.
 	FoldsCase() bool
@@ -27,11 +27,11 @@ type disk interface {
 	Same(a, b string) bool
 }
 
-// maxPath bounds the bytes of a path. Linux opens none that is longer.
+// maxPath bounds the length of a path in bytes. Linux opens no longer one.
 const maxPath = 4096
 
-// canonical returns an absolute path without links, with each name as its folder stores it. Of
-// a path that does not exist the part that does is resolved.
+// canonical returns an absolute path without links, with each name as its folder stores it. If the
+// path does not exist, it resolves the part that exists.
 func canonical(d disk, path string) (string, error) {
 	switch {
 	case len(path) > maxPath:
@@ -45,10 +45,10 @@ func canonical(d disk, path string) (string, error) {
 	case err == nil:
 		return withStoredNames(d, resolved)
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", err // a loop, or a folder that may not be read
+		return "", err // a loop of links, or an unreadable folder
 	}
-	// Where a folder is missing, everything in it is. So the longest part that exists is found in a few
-	// steps, however many names are behind it.
+	// If a folder is missing, everything in it is. So a binary search finds the longest part that
+	// exists.
 	ends := nameEnds(path)
 	existing := sort.Search(len(ends), func(i int) bool {
 		at, failed := d.Resolve(path[:ends[i]])
@@ -60,13 +60,13 @@ func canonical(d disk, path string) (string, error) {
 		return failed != nil
 	}) - 1
 	if existing < 0 || !errors.Is(err, fs.ErrNotExist) {
-		return "", err // nothing exists, or something has changed
+		return "", err // no part exists, or a file has changed
 	}
 	missing := len(path)
 	if existing+1 < len(ends) {
 		missing = ends[existing+1]
 	}
-	// A link whose target is missing leads where its target would be, not here.
+	// A link whose target is missing leads to the place of its target.
 	if d.IsLink(path[:missing]) {
 		return "", &fs.PathError{Op: "resolve", Path: path[:missing], Err: errors.New("a link to nothing")}
 	}
@@ -76,7 +76,7 @@ func canonical(d disk, path string) (string, error) {
 	return filepath.Join(resolved, path[ends[existing]:]), nil
 }
 
-// nameEnds returns the lengths of the parts of a clean path that are paths of its folders, from the root.
+// nameEnds returns the lengths of the folders of a clean path, from the root.
 func nameEnds(path string) []int {
 	root := min(len(filepath.VolumeName(path))+1, len(path))
 	ends := []int{root}
@@ -88,7 +88,7 @@ func nameEnds(path string) []int {
 	return ends
 }
 
-// spelled returns a path that exists and has no links with the names that its folders store.
+// withStoredNames returns an existing path without links, with the names that its folders store.
 func withStoredNames(d disk, path string) (string, error) {
 	if !d.FoldsCase() {
 		return path, nil
@@ -96,10 +96,10 @@ func withStoredNames(d disk, path string) (string, error) {
 	return storedPath(d, path)
 }
 
-// stored returns a path that exists and has no links with the names that its folders store.
+// storedPath returns an existing path without links, with the names that its folders store.
 //
-// macOS finds /Users/me/Code by /users/ME/code, and EvalSymlinks keeps the spelling. What
-// Codex says of a folder, and what the policy keeps of it, would then miss each other.
+// macOS finds /Users/me/Code as /users/ME/code, and EvalSymlinks keeps the spelling. Codex's and
+// the policy's paths of one folder would then differ.
 func storedPath(d disk, path string) (string, error) {
 	parent := filepath.Dir(path)
 	if parent == path {
@@ -112,7 +112,7 @@ func storedPath(d disk, path string) (string, error) {
 	at := filepath.Join(folder, filepath.Base(path))
 	names, err := d.Names(folder)
 	if err != nil {
-		// Where another spelling leads elsewhere the folder finds no name but the stored one.
+		// If another spelling leads to another file, the folder finds only the stored name.
 		if other := filepath.Join(folder, swapCase(filepath.Base(path))); other != at && !d.Same(at, other) {
 			return at, nil
 		}
@@ -140,6 +140,7 @@ func storedName(d disk, at string, names []string) (string, error) {
 	return "", &fs.PathError{Op: "resolve", Path: at, Err: errors.New("its folder stores no such name")}
 }
 
+// swapCase returns a name with upper and lower case exchanged.
 func swapCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsUpper(r) {
@@ -149,7 +150,7 @@ func swapCase(name string) string {
 	}, name)
 }
 
-// system is the disk of this machine.
+// systemDisk is the disk of this machine.
 type systemDisk struct{}
 
 func (systemDisk) Resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
@@ -159,7 +160,7 @@ func (systemDisk) IsLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// FoldsCase is false on Windows, where EvalSymlinks returns the stored names.
+// FoldsCase returns false on Windows, where EvalSymlinks returns the stored names.
 func (systemDisk) FoldsCase() bool { return runtime.GOOS == "darwin" }
 
 func (systemDisk) Names(folder string) ([]string, error) {

@@ -17,7 +17,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// foldingDisk is a disk that finds names in any case, as that of macOS does.
+// foldingDisk is a disk that finds names in any case, like that of macOS.
 type foldingDisk struct {
 	paths  []string          // as they are stored
 	links  map[string]string // where each leads
@@ -104,7 +104,7 @@ func pairs(from, to string) func(string) string {
 	return func(s string) string { return strings.ReplaceAll(s, from, to) }
 }
 
-func TestCanonicalOfWhatCannotBeResolved(t *testing.T) {
+func TestCanonicalOfUnresolvablePath(t *testing.T) {
 	lower := strings.ToLower
 	for name, test := range map[string]struct {
 		d     foldingDisk
@@ -116,7 +116,7 @@ func TestCanonicalOfWhatCannotBeResolved(t *testing.T) {
 		"a locked folder, no letters": {foldingDisk{paths: []string{"/a", "/a/1"}, fold: lower, locked: "/a"}, "/a/1", ""},
 		// A folder that does not store the name by which it finds a file.
 		"a name that is not stored": {foldingDisk{paths: []string{"/a", "/a/b"}, fold: pairs("/hidden", "/a/b")}, "/hidden", ""},
-		// To Unicode the sign for kelvin is a K, to this disk it is not.
+		// In Unicode the kelvin sign folds to K, on this disk it does not.
 		"two names that are alike": {foldingDisk{paths: []string{"/\u212a", "/k"}, fold: pairs("K", "k")}, "/K", "/k"},
 	} {
 		if got, err := guard.CanonicalOn(test.d, test.typed); got != test.want || (err == nil) != (test.want != "") {
@@ -128,7 +128,7 @@ func TestCanonicalOfWhatCannotBeResolved(t *testing.T) {
 	}
 }
 
-// countingDisk counts the parts of paths that are looked up.
+// countingDisk counts the paths that are looked up.
 type countingDisk struct {
 	guard.Disk
 	looks *int
@@ -139,8 +139,8 @@ func (d countingDisk) Resolve(path string) (string, error) {
 	return d.Disk.Resolve(path)
 }
 
-// A path of many names that do not exist is resolved in a few steps. One that no system call takes is
-// refused unread.
+// A path of many missing names is resolved in a few steps. A path that is too long for system calls
+// is refused without a look-up.
 func TestCanonicalOfLongPaths(t *testing.T) {
 	root := world(t).StartFolder
 	long := root + strings.Repeat("/a", (4096-len(root))/2)
@@ -160,7 +160,7 @@ func TestCanonicalOfLongPaths(t *testing.T) {
 	}
 }
 
-// What exists of a path is resolved, and the rest is kept as it is, wherever it begins.
+// The existing part of a path is resolved, and the rest is kept.
 func TestCanonicalOfMissingRest(t *testing.T) {
 	root := world(t).StartFolder
 	plant(t, root, txtar.Parse([]byte("-- a/b/c/d/file --\nx\n-- real/x --\n")))
@@ -189,7 +189,7 @@ func TestCanonicalOfMissingRest(t *testing.T) {
 	}
 }
 
-// emptyDisk has not even a root.
+// emptyDisk has no root.
 type emptyDisk struct{ foldingDisk }
 
 func (emptyDisk) Resolve(path string) (string, error) {
@@ -228,8 +228,8 @@ func TestSystemDisk(t *testing.T) {
 	}
 }
 
-// A folder that a request spells in another case has the trust of its project, under the key
-// that Codex looks for, and is no way to a folder that the policy keeps.
+// A folder in another case has the trust of its project, under the key that Codex uses. It gives no
+// access to a sensitive folder.
 func TestFolderInAnotherCase(t *testing.T) {
 	w := world(t)
 	plant(t, w.StartFolder, txtar.Parse([]byte("-- Proj/.git/HEAD --\nx\n-- Proj/.codex/config.toml --\n-- Kept/x --\n")))
@@ -267,7 +267,7 @@ func TestFolderInAnotherCase(t *testing.T) {
 	}
 }
 
-// canonicalOf has a policy resolve its paths on a disk.
+// canonicalOf is a policy.Paths that resolves paths on a disk.
 type canonicalOf struct{ guard.Disk }
 
 func (c canonicalOf) Canonical(path string) (string, error) { return guard.CanonicalOn(c.Disk, path) }

@@ -13,8 +13,8 @@ import (
 	"codex-bridge/bridge/guard"
 )
 
-// The file is one of TestSessions', with the rollout files that codex has written. After
-// "-- session --" the threads belong to whom they should, after "-- fallen --" no more.
+// The file has the form of TestSessions, with rollout files of Codex. After "-- session --" the
+// threads belong to their root threads, after "-- fallen --" no more.
 func TestChildren(t *testing.T) {
 	const name = "children.txtar"
 	parts, err := txtar.ParseFile(filepath.Join("../../testdata/sessions", name))

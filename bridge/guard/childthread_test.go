@@ -7,8 +7,8 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// The thread of a subagent has what Codex has written down of its turn. Under audit it counts
-// whatever that is, under enforce only where the policy allows it, without a policy never.
+// A subagent's thread has the settings of its turn in Codex's file. Under audit any settings count,
+// under enforce only those that the policy allows, and without a policy none.
 func TestThreadOfSubagent(t *testing.T) {
 	const child = "01900000-0000-7000-8000-000000000002"
 	for name, test := range map[string]struct {

@@ -12,9 +12,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Confine holds a tool call that nobody is against to the thread's sandbox, where the user's
-// own rules for commands let it out. It returns the input with which it stays, nil where it
-// does so anyway, or why it must not run.
+// Confine keeps an allowed tool call in the thread's sandbox if the user's own rules would let it
+// leave. It returns the input with which the call stays in the sandbox, nil if it does so anyway,
+// or the reason why it must not run.
 func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) (input json.RawMessage, refusal string) {
 	p := g.policies(thread)[0]
 	if p.Mode() == config.Off {
@@ -41,7 +41,7 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	return d.Message, ""
 }
 
-// RuleFolders are where Codex looks for rules for commands in every thread.
+// RuleFolders returns the folders in which Codex looks for rules for commands in every thread.
 func RuleFolders(world policy.State) []string {
 	folders := slices.Clone(systemRules)
 	if world.CodexHome != "" {
@@ -50,12 +50,12 @@ func RuleFolders(world policy.State) []string {
 	return folders
 }
 
-// UserRules are the user's own rules for commands, of every thread.
+// UserRules returns the user's own rules for commands, which apply to every thread.
 func (g *Guard) UserRules() *userrules.Set { return g.userRules.Read(RuleFolders(g.world)...) }
 
-// ownRules are the user's rules for commands, and those that the project of a thread adds. A
-// project's count only as far as they let something out: whether Codex has loaded them is
-// not sure.
+// rulesFor returns the user's rules for commands and those of the thread's projects. Rules of a
+// project count only if they let a command leave the sandbox, because Codex may not have loaded
+// them.
 func (g *Guard) rulesFor(t *policy.Thread) *userrules.Set {
 	own := g.UserRules()
 	if t == nil || len(t.Projects) == 0 {

@@ -17,8 +17,8 @@ type fullDisk struct{}
 
 func (fullDisk) Append(context.Context, store.Decision) error { return errors.New("disk full") }
 
-// A command that the user's own rules let out of the sandbox gets an input with which it stays.
-// What may leave without a question, and what can't be logged, must not run.
+// A command that the user's own rules would let leave the sandbox gets an input with which it
+// stays. It must not run if that is not possible, or can't be logged.
 func TestConfine(t *testing.T) {
 	const allow = "prefix_rule(pattern=[\"make\"], decision=\"allow\")\n"
 	const kept = `{"command":"{ make\n}"}`

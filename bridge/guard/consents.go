@@ -16,36 +16,37 @@ import (
 	"codex-bridge/rpc"
 )
 
-// askEvent is the hook by which a client asks its person.
+// permissionRequestEvent is the hook by which a client asks the user.
 const permissionRequestEvent = "permissionRequest"
 
-// Person is the person at the client.
+// Person asks the user of the client.
 type Person interface {
-	// Wants reports whether the client offered to be asked about an event.
+	// Wants reports whether the client offered to ask the user about an event.
 	Wants(event string) bool
-	// Hook asks the client.
+	// Hook asks the client by a hook and returns its result.
 	Hook(ctx context.Context, event string, payload json.RawMessage) (json.RawMessage, error)
 	// ShowsElicitations reports whether the client declared that it shows elicitations of MCP servers.
 	ShowsElicitations() bool
-	// Elicit asks the client for a yes or no, as an elicitation without fields. thread is the id of the thread that the
-	// question is about; "" for none.
+	// Elicit asks the client for a yes or no, as an elicitation without fields. thread is the id of
+	// the thread that the question is about, or "" for none.
 	Elicit(ctx context.Context, thread, message string) (json.RawMessage, error)
 }
 
-// consents are the requests to which a person has agreed, and which are on their way through the guard.
+// consentedRequests has the requests with the user's consent while they pass the guard. Safe for
+// concurrent use.
 type consentedRequests struct {
 	mu       sync.Mutex
 	messages map[*rpc.Message]bool
 }
 
-// has reports whether a person has agreed to this very message.
+// has reports whether the user consented to this message.
 func (c *consentedRequests) has(m *rpc.Message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.messages[m]
 }
 
-// add notes that a person has agreed to m, until remove.
+// add registers the user's consent to m. The caller calls remove after the request.
 func (c *consentedRequests) add(m *rpc.Message) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,16 +61,17 @@ func (c *consentedRequests) add(m *rpc.Message) (remove func()) {
 	}
 }
 
-// asking is a bridge.Feature that asks a person about the requests for which policy.methods says "ask".
+// consentFeature is a bridge.Feature that asks the user about the requests for which policy.methods
+// is "ask".
 type consentFeature struct {
 	g      *Guard
 	person Person
 	wait   func() time.Duration
 }
 
-// Asking returns the feature that asks person about the requests for which policy.methods says "ask". wait is how long an
-// answer may take. The feature stands right before the guard, which judges the request once the person has agreed, and
-// refuses it where no person can be asked.
+// Asking returns the feature that asks the user about the requests for which policy.methods is
+// "ask". wait returns how long the answer may take. The feature comes directly before the guard,
+// which checks the request after the consent, and refuses it if the user can't be asked.
 func (g *Guard) Asking(person Person, wait func() time.Duration) bridge.Feature {
 	return &consentFeature{g, person, wait}
 }
@@ -77,34 +79,34 @@ func (g *Guard) Asking(person Person, wait func() time.Duration) bridge.Feature 
 // Routes implements bridge.Feature.
 func (a *consentFeature) Routes() []bridge.Route {
 	return []bridge.Route{{
-		From: bridge.Client, Method: bridge.Other, Why: "a person is asked where policy.methods says so", When: a.g.isActive, HandleClient: a.ask,
+		From: bridge.Client, Method: bridge.Other, Why: "the user is asked if policy.methods says so", When: a.g.isActive, HandleClient: a.ask,
 	}}
 }
 
-// ask has the request wait for the person's answer. Other requests do not wait.
+// ask holds the request until the user has answered. Other requests do not wait.
 func (a *consentFeature) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	p := a.policyFor(call.Message)
 	if p == nil || call.Kind != rpc.Request || call.Truncated() || !a.person.Wants(permissionRequestEvent) && !a.person.ShowsElicitations() {
-		return nil // the guard decides, and refuses what a person had to be asked about
+		return nil // the guard refuses a request that needs a consent
 	}
 	m, err := rpc.ParseMessage(bytes.Clone(call.Bytes()))
-	if err != nil { // it was parsed once
+	if err != nil { // the message was parsed before
 		return rpc.Errorf(rpc.CodeInternal, "%v", err)
 	}
-	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
+	call.HandleAsync(func(ctx context.Context, async *bridge.AsyncRequest) {
 		if err := a.decide(ctx, p, m); err != nil {
-			aside.Reply(rpc.EncodeError(m.ID, err))
+			async.Reply(rpc.EncodeError(m.ID, err))
 			return
 		}
 		defer a.g.consents.add(m)()
-		if err := aside.Call(ctx, m, func(*bridge.ServerResponse) {}); err != nil {
-			aside.Reply(rpc.EncodeError(m.ID, err))
+		if err := async.Call(ctx, m, func(*bridge.ServerResponse) {}); err != nil {
+			async.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
 	return nil
 }
 
-// wants returns the policy that wants a person asked about a message; nil: none does.
+// policyFor returns the policy that requires the user's consent to a message; nil if none does.
 func (a *consentFeature) policyFor(m *rpc.Message) *policy.Policy {
 	thread, _ := m.Params.Get("threadId").Text()
 	for _, p := range a.g.policiesOf(m.Method, thread) {
@@ -115,11 +117,11 @@ func (a *consentFeature) policyFor(m *rpc.Message) *policy.Policy {
 	return nil
 }
 
-// maxConsent is the largest size of the params that a person is asked about, in bytes. The decision log takes all of
-// them.
+// maxParamsLen bounds the params that the user is asked about, in bytes. The decision log stores
+// them whole.
 const maxParamsLen = 1 << 20
 
-// answer asks the person, and records the answer. The error refuses the request.
+// decide asks the user and logs the answer. The error refuses the request.
 func (a *consentFeature) decide(ctx context.Context, p *policy.Policy, m *rpc.Message) *rpc.Error {
 	key, origin := p.MethodOrigin(m.Method)
 	allowed, why := false, fmt.Sprintf("its parameters have more than %d bytes, which are too many for the decision log", maxParamsLen)
@@ -134,7 +136,7 @@ func (a *consentFeature) decide(ctx context.Context, p *policy.Policy, m *rpc.Me
 		d = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: clip(m.Method), Rule: key, Reason: why, Origin: origin})}
 	}
 	a.g.logDecision(p.Mode(), m.Method, d)
-	if allowed { // what the person was shown may have been cut
+	if allowed { // the client may have shown only a part of the params
 		d = accept(why + " with " + string(orEmpty(m.Params)))
 	}
 	if err := a.g.record(ctx, config.Enforce, subjectOf(m.Method, m.Params, m.Bytes()), d); err != nil && d.Err == nil {
@@ -146,8 +148,8 @@ func (a *consentFeature) decide(ctx context.Context, p *policy.Policy, m *rpc.Me
 	return d.Err
 }
 
-// put puts the question to the person: by the hook if the client offered it, by an elicitation otherwise. Whatever is
-// not a clear yes is a no.
+// askPerson asks the user: by the hook if the client offered it, otherwise by an elicitation. Every
+// answer except a clear yes counts as no.
 func (a *consentFeature) askPerson(ctx context.Context, m *rpc.Message) (allowed bool, why string) {
 	wait := a.wait()
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("no answer came within %s", wait))
@@ -161,18 +163,18 @@ func (a *consentFeature) askPerson(ctx context.Context, m *rpc.Message) (allowed
 	case err != nil:
 		return false, err.Error()
 	case allowed:
-		return true, "the person allowed it"
+		return true, "the user allowed it"
 	case reason != "":
-		return false, "the person refused it: " + clip(reason)
+		return false, "the user refused it: " + clip(reason)
 	}
-	return false, "the person refused it"
+	return false, "the user refused it"
 }
 
-// hook asks by bridge/hook. reason is what the person wrote to a no.
+// hook asks by bridge/hook. reason is the user's text for a refusal.
 func (a *consentFeature) hook(ctx context.Context, m *rpc.Message) (allowed bool, reason string, err error) {
 	payload := map[string]any{
 		"hook_event_name": "PermissionRequest", "tool_name": m.Method, "tool_input": json.RawMessage(orEmpty(m.Params)),
-		"reason": fmt.Sprintf("policy.methods wants you to be asked about %s.", clip(m.Method)),
+		"reason": fmt.Sprintf("policy.methods requires your consent to %s.", clip(m.Method)),
 	}
 	for name, member := range map[string]string{"session_id": "threadId", "cwd": "cwd"} {
 		if text, ok := m.Params.Get(member).Text(); ok {
@@ -194,14 +196,14 @@ func (a *consentFeature) hook(ctx context.Context, m *rpc.Message) (allowed bool
 	return answer.Decision == "allow", answer.Reason, nil
 }
 
-// maxShown is how many characters of a request's params an elicitation shows.
+// maxShown bounds the params that an elicitation shows, in characters.
 const maxShown = 2000
 
-// elicit asks by an elicitation, which has no place for a reason.
+// elicit asks by an elicitation, which has no reason.
 func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bool, _ string, err error) {
 	thread, _ := m.Params.Get("threadId").Text()
 	shown := []rune(printable(string(orEmpty(m.Params))))
-	message := fmt.Sprintf("Allow %s? policy.methods wants you to be asked. Its parameters: %s", clip(m.Method), string(shown[:min(len(shown), maxShown)]))
+	message := fmt.Sprintf("Allow %s? policy.methods requires your consent. Its parameters: %s", clip(m.Method), string(shown[:min(len(shown), maxShown)]))
 	if more := len(shown) - maxShown; more > 0 {
 		message += fmt.Sprintf(" … (+%d more characters)", more)
 	}
@@ -216,7 +218,8 @@ func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bo
 	return answer.Action == "accept", "", nil
 }
 
-// printable replaces each character that can't be seen, or that changes the direction of text, by a space.
+// printable replaces each invisible character, and each that changes the direction of text, by a
+// space.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
@@ -226,13 +229,13 @@ func printable(text string) string {
 	}, text)
 }
 
-func notAskedError(err error) error { return fmt.Errorf("the person was not asked: %w", err) }
+func notAskedError(err error) error { return fmt.Errorf("the user was not asked: %w", err) }
 
 func unreadableError(err error) error {
 	return fmt.Errorf("the client's answer can't be read: %w", err)
 }
 
-// orEmpty returns the JSON of params; {} where there are none.
+// orEmpty returns the JSON of params, or {} if there are none.
 func orEmpty(params rpc.Value) []byte {
 	if !params.Exists() {
 		return []byte("{}")

@@ -50,7 +50,8 @@ func (p *person) put(question string) (json.RawMessage, error) {
 	return json.RawMessage(p.answer), p.err
 }
 
-// asks starts a conversation with this person at the client, and returns it with the decisions that the guard reports.
+// asks starts a conversation with this person at the client, and returns it with the guard's
+// decisions.
 func asks(t *testing.T, who *person, log *book) (*bridgetest.Conversation, *[]guard.Applied) {
 	t.Helper()
 	g := guard.New(load(t, askPolicy), world(t), log, slog.New(slog.DiscardHandler))
@@ -59,24 +60,25 @@ func asks(t *testing.T, who *person, log *book) (*bridgetest.Conversation, *[]gu
 	return bridgetest.Start(t, g.Asking(who, func() time.Duration { return time.Minute }), g), &told
 }
 
-// A request passes after a clear yes alone. Each answer is logged, and a refusal names what the person wrote.
+// A request passes only after a clear yes. Each answer is logged, and a refusal has the user's
+// text.
 func TestPersonDecidesAboutMethod(t *testing.T) {
-	const yes = "the person allowed it"
+	const yes = "the user allowed it"
 	for name, test := range map[string]struct {
 		person *person
 		reason string
 	}{
 		"hook, allow":              {&person{hooks: true, answer: `{"decision":"allow"}`}, yes},
-		"hook, deny":               {&person{hooks: true, answer: `{"decision":"deny"}`}, "the person refused it"},
-		"hook, deny with a reason": {&person{hooks: true, answer: `{"decision":"deny","reason":"not now"}`}, "the person refused it: not now"},
-		"hook, no decision":        {&person{hooks: true, answer: `{}`}, "the person refused it"},
+		"hook, deny":               {&person{hooks: true, answer: `{"decision":"deny"}`}, "the user refused it"},
+		"hook, deny with a reason": {&person{hooks: true, answer: `{"decision":"deny","reason":"not now"}`}, "the user refused it: not now"},
+		"hook, no decision":        {&person{hooks: true, answer: `{}`}, "the user refused it"},
 		"hook, unreadable":         {&person{hooks: true, answer: `[]`}, "the client's answer can't be read: <error>"},
-		"hook, no answer":          {&person{hooks: true, err: errors.New("gone")}, "the person was not asked: gone"},
+		"hook, no answer":          {&person{hooks: true, err: errors.New("gone")}, "the user was not asked: gone"},
 		"hook before elicitation":  {&person{hooks: true, elicits: true, answer: `{"decision":"allow","action":"decline"}`}, yes},
 		"elicitation, accept":      {&person{elicits: true, answer: `{"action":"accept"}`}, yes},
-		"elicitation, decline":     {&person{elicits: true, answer: `{"action":"decline"}`}, "the person refused it"},
+		"elicitation, decline":     {&person{elicits: true, answer: `{"action":"decline"}`}, "the user refused it"},
 		"elicitation, unreadable":  {&person{elicits: true, answer: `[]`}, "the client's answer can't be read: <error>"},
-		"elicitation, no answer":   {&person{elicits: true, err: errors.New("gone")}, "the person was not asked: gone"},
+		"elicitation, no answer":   {&person{elicits: true, err: errors.New("gone")}, "the user was not asked: gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log book
@@ -114,7 +116,7 @@ func TestPersonDecidesAboutMethod(t *testing.T) {
 	}
 }
 
-// What a person has agreed to is still judged, and the client gets the refusal.
+// A request with the user's consent is still checked, and the client gets the refusal.
 func TestConsentedRequestIsJudged(t *testing.T) {
 	const text = readOnlyPolicy + `
 [policy.methods]
@@ -136,7 +138,7 @@ editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}
 	}
 }
 
-// A request is refused where no person can be asked, and where a person's answer can't be logged.
+// A request is refused if the user can't be asked, or if the answer can't be logged.
 func TestPersonNotAsked(t *testing.T) {
 	const request = `{"id":1,"method":"thread/name/set","params":{"threadId":"t","name":"x"}}`
 	const refused = "editor> " + request + "\neditor< " + `{"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}` + "\n"
@@ -160,7 +162,7 @@ func TestPersonNotAsked(t *testing.T) {
 	}
 }
 
-// A person is asked about a request if the decision log can take its parameters.
+// The user is asked about a request only if the decision log can store its params.
 func TestPersonNotAskedAboutLongParams(t *testing.T) {
 	g := guard.New(load(t, askPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
 	for _, bytes := range []int{1 << 20, 1<<20 + 1} {
@@ -176,7 +178,8 @@ func TestPersonNotAskedAboutLongParams(t *testing.T) {
 	}
 }
 
-// A person is not asked about a request with more values than the bridge keeps: the question would show a part.
+// The user is not asked about a request with more values than the bridge keeps, because the
+// question would show only a part.
 func TestPersonNotAskedAboutPart(t *testing.T) {
 	willing := &person{hooks: true, elicits: true, answer: `{"decision":"allow"}`}
 	c, _ := asks(t, willing, &book{})
@@ -187,10 +190,11 @@ func TestPersonNotAskedAboutPart(t *testing.T) {
 	}
 }
 
-// The hook tells the thread, the folder and the parameters. An elicitation shows the first 2000 characters of them,
-// without characters that can't be seen or change the direction of text.
+// The hook has the thread, the folder and the params. An elicitation shows the first 2000
+// characters of the params, without invisible characters and those that change the direction of
+// text.
 func TestQuestionAboutMethod(t *testing.T) {
-	const prefix = "elicitation t Allow thread/name/set? policy.methods wants you to be asked. Its parameters: "
+	const prefix = "elicitation t Allow thread/name/set? policy.methods requires your consent. Its parameters: "
 	const frame = len(`{"threadId":"t","name":""}`)
 	for _, test := range []struct{ name, want string }{
 		{"x", `{"threadId":"t","name":"x"}`},
@@ -216,7 +220,7 @@ editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":"$data"}}
 editor> {"id":2,"method":"thread/name/set"}
 editor< {"id":2,"error":{"code":-32010,"message":"<text>","data":"$data2"}}
 `)
-	const rest = `"hook_event_name":"PermissionRequest","reason":"policy.methods wants you to be asked about thread/name/set.",`
+	const rest = `"hook_event_name":"PermissionRequest","reason":"policy.methods requires your consent to thread/name/set.",`
 	want := []string{
 		`hook {"cwd":"/c",` + rest + `"session_id":"t","tool_input":{"threadId":"t","cwd":"/c"},"tool_name":"thread/name/set"}`,
 		`hook {` + rest + `"tool_input":{},"tool_name":"thread/name/set"}`,

@@ -18,7 +18,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// Under audit Codex gets a notification in place of a request as it came.
+// Under audit a method of a request that is sent as a notification reaches Codex unchanged.
 func TestAuditPassesNotification(t *testing.T) {
 	c, _, _ := converse(t, inMode("audit", readOnlyPolicy), guard.NoRecord)
 	c.Play("notification", `
@@ -27,9 +27,9 @@ codex<= {"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"neve
 `)
 }
 
-// Under audit a project that the policy would keep untrusted is loaded, so that the client is
-// told nothing.
-func TestAuditTellsOfNoUntrustedProject(t *testing.T) {
+// Under audit Codex loads a project that the policy would keep untrusted, so the client gets no
+// warning.
+func TestAuditWarnsOfNoUntrustedProject(t *testing.T) {
 	const kept = "[policy]\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\n"
 	for _, test := range []struct {
 		policy string
@@ -55,7 +55,7 @@ editor< {"id":1,"result":"$started"}
 	}
 }
 
-// A message that is denied is denied for its own reason when that can't be logged.
+// A denied message keeps its own reason if the denial can't be logged.
 func TestUnloggedDenialKeepsItsReason(t *testing.T) {
 	c, _, _ := converse(t, readOnlyPolicy, &book{err: errors.New("the disk is full")})
 	c.Play("denied", `
@@ -64,7 +64,7 @@ editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"fs/w
 `)
 }
 
-// Codex's question is declined, and the client's answer refused, for their own reason when that
+// Codex's request is declined, and the client's response refused, with their own reasons if they
 // can't be logged.
 func TestUnloggedQuestionIsDeclined(t *testing.T) {
 	var members strings.Builder
@@ -96,9 +96,8 @@ editor< {"id":1,"error":{"code":-32602,"message":"<text>","data":{"method":"thre
 `)
 }
 
-// Only notifications that the policy leans on stand in the way of a thread when Codex was told
-// not to send them.
-func TestSilencedNotificationsThatNobodyNeeds(t *testing.T) {
+// A thread is refused only if the client disabled a notification that the policy needs.
+func TestDisabledNotificationThatPolicyNeedsRefusesThread(t *testing.T) {
 	for name, test := range map[string]struct {
 		silent string
 		opens  bool
@@ -129,7 +128,7 @@ editor< {"id":1,"result":{}}
 	}
 }
 
-// Under audit it does not matter what Codex was told not to send, and the log has no refusal.
+// Under audit the client may disable any notification, and the log has no refusal.
 func TestAuditNeedsNoNotifications(t *testing.T) {
 	b := &book{}
 	c, _, _ := converse(t, inMode("audit", readOnlyPolicy), b)
@@ -146,7 +145,7 @@ codex<= {"id":2,"method":"thread/start","params":{"cwd":"$start","approvalPolicy
 	}
 }
 
-// A Codex that can't be held to a policy is of no interest while none is enforced.
+// The check of Codex applies only under enforce.
 func TestAuditTakesAnyCodex(t *testing.T) {
 	c, g, _ := converse(t, inMode("audit", readOnlyPolicy), guard.NoRecord)
 	g.Requires(codexVersion("0.100.0").supported)
@@ -156,7 +155,7 @@ codex<= {"id":1,"method":"model/list","params":{}}
 `)
 }
 
-// An answer of Codex without a thread id fails the request, and the log says so.
+// A response of Codex without a thread id fails the request and is logged.
 func TestThreadWithoutIDIsNotOpened(t *testing.T) {
 	b := &book{}
 	c, g, _ := converse(t, readOnlyPolicy, b)
@@ -171,8 +170,8 @@ editor< {"id":1,"error":{"code":-32013,"message":"<text>"}}
 	}
 }
 
-// The log names the thread and the turn of a message, also where it has other names for them, and
-// cuts a long name of a method.
+// The log has the thread and the turn of a message, also under their other names, and cuts the long
+// name of a method.
 func TestLogNamesThreadAndTurn(t *testing.T) {
 	b := &book{}
 	c, _, _ := converse(t, "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n[policy.methods]\n\"turn/steer\" = \"deny\"\n", b)
@@ -206,8 +205,8 @@ editor< {"id":6,"error":"$euro"}
 	}
 }
 
-// Under audit the log says what would become of Codex's questions and the client's answers, and
-// both pass as they came. Without a policy nothing is looked at.
+// Under audit the log has the decisions on Codex's requests and the client's responses, and both
+// pass unchanged. Without a policy nothing is logged.
 func TestAuditPassesQuestionsAndAnswers(t *testing.T) {
 	const question = `{"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}`
 	const script = `
@@ -243,8 +242,8 @@ codex<= {"id":0,"result":{"decision":"accept"}}
 	}
 }
 
-// A policy that comes into force before the client answers counts for the answer; without one
-// any answer passes.
+// The policy that is active at the time of the client's response counts; without a policy any
+// response passes.
 func TestPolicyOfTheAnswersTimeCounts(t *testing.T) {
 	const question = `{"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i"}}`
 	for _, test := range []struct{ name, before, then, sent, logged string }{
@@ -272,7 +271,7 @@ codex<  {"id":0,"result":{"decision":"`+test.sent+`"}}
 	}
 }
 
-// The bridge notifies a client that offered the bridge of each decision, with the changed fields, and
+// The bridge notifies a client that knows the bridge of each decision, with the changed fields, and
 // counts the decisions.
 func TestClientIsNotifiedOfDecisions(t *testing.T) {
 	c, g, _ := converse(t, readOnlyPolicy+"escalation = \"ask\"\n", guard.NoRecord)
@@ -320,9 +319,9 @@ codex<  {"id":3,"method":"model/list","params":{}}
 	}
 }
 
-// Under audit a thread may take turns whatever is wrong with it: what Codex says of it is logged
-// with nothing that changes.
-func TestAuditBelievesCodex(t *testing.T) {
+// Under audit a thread may take turns with any settings. Settings that Codex reports are not
+// logged.
+func TestAuditAcceptsReportedSettings(t *testing.T) {
 	b := &book{}
 	c, g, _ := converse(t, inMode("audit", readOnlyPolicy), b)
 	opens(c, "thread/start", "t1", "untrusted")
@@ -343,7 +342,7 @@ editor< {"id":1,"result":{"thread":{"id":"t2"},"approvalPolicy":"untrusted"}}
 	}
 }
 
-// Without a policy what Codex says of threads is not looked at.
+// Without a policy the guard does not store threads.
 func TestNoPolicyKeepsNoThreads(t *testing.T) {
 	b := &book{}
 	c, g, _ := converse(t, "", b)
@@ -355,8 +354,8 @@ func TestNoPolicyKeepsNoThreads(t *testing.T) {
 	}
 }
 
-// The user's own rules for commands are read when a policy comes into force: what Codex may have
-// read then still counts when the file has changed. Without a policy they are not read.
+// The user's own rules for commands are read when a policy becomes active. Rules that Codex may
+// have read then still count after the file has changed. Without a policy they are not read.
 func TestUserRulesAreReadWithPolicy(t *testing.T) {
 	for _, test := range []struct {
 		name, policy, then string
@@ -388,8 +387,8 @@ func TestUserRulesAreReadWithPolicy(t *testing.T) {
 	}
 }
 
-// A thread that is resumed without a sandbox gets that of its last turn, as Codex has written it
-// down. Where Codex does not know the thread's file it is not resumed.
+// A thread that is resumed without a sandbox gets that of its last turn from Codex's file. If Codex
+// does not know the file, the thread is not resumed.
 func TestResumeWithoutSandbox(t *testing.T) {
 	const policy = "[policy]\ngate = false\nsandbox = \"workspace-write\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\nprotected_paths = [\"secrets\"]\n"
 	const asks = `

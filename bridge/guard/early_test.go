@@ -22,8 +22,8 @@ func (e either) Routes() []bridge.Route {
 	}}}
 }
 
-// An answer that the client gives before it has got the question reaches Codex only where
-// no policy judges answers (R2). The answer that it gives afterwards is judged.
+// A response that the client sends before it has the request reaches Codex only if no policy checks
+// responses (R2). A later response is checked.
 func TestEarlyAnswerIsNotPassedOn(t *testing.T) {
 	for name, test := range map[string]struct{ policy, play string }{
 		"a policy": {readOnlyPolicy + "escalation = \"ask\"\n", `

@@ -15,19 +15,19 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// envFile is a file in Codex's own folder. Measured with Codex 0.169: Codex sets its variables when it
-// starts, over those of its environment, but for those whose names begin with CODEX_ in any case. It
-// reads no such file of the folder it is started in.
+// envFile is a file in Codex's own folder. Measured with Codex 0.169: when Codex starts, it sets
+// the file's variables over those of its environment, except names that start with CODEX_ in any
+// case. It reads no such file in its start folder.
 const envFile = ".env"
 
 // maxEnvFile bounds the bytes of an envFile that are read.
 const maxEnvFile = 1 << 20
 
-// EnvFileError reports a variable that Codex's own .env sets, and by which the policy finds programs
-// and folders; or that the file can't be read.
+// EnvFileError reports that Codex's own .env sets a variable by which the policy finds programs and
+// folders, or that the file can't be read.
 type EnvFileError struct {
 	Path string
-	Line int    // from 1; 0: the whole file
+	Line int    // from 1; 0 for the whole file
 	Name string // of the variable
 	Err  error  // why the file can't be read
 }
@@ -36,15 +36,15 @@ func (e *EnvFileError) Error() string { return e.Problem() + "; " + e.Hint() }
 
 func (e *EnvFileError) Unwrap() error { return e.Err }
 
-// Problem names the file and the variable.
+// Problem returns the message without the hint.
 func (e *EnvFileError) Problem() string {
 	if e.Err != nil {
 		return fmt.Sprintf("codex's own file %s can't be read: %v", e.Path, e.Err)
 	}
-	return fmt.Sprintf("%s:%d: codex takes the variable %s from this file, where the policy can't see its value", e.Path, e.Line, e.Name)
+	return fmt.Sprintf("%s:%d: codex reads the variable %s from this file, which the policy does not read", e.Path, e.Line, e.Name)
 }
 
-// Hint returns how to fix it.
+// Hint returns how to fix the file.
 func (e *EnvFileError) Hint() string {
 	if e.Err != nil {
 		return "make it a file that you can read, or remove it"
@@ -52,8 +52,9 @@ func (e *EnvFileError) Hint() string {
 	return "remove the line, and set the variable in [codex.env] of codex-bridge's configuration"
 }
 
-// CheckEnvFile returns an error for each line of Codex's own .env that sets a variable of which World
-// depends. The bridge does not read the values, since Codex's rules for quotes and references are its own.
+// CheckEnvFile returns an error for each line of Codex's own .env that sets a variable on which
+// World depends. It does not read the values, because Codex has its own rules for quotes and
+// references.
 func CheckEnvFile(world policy.State) (faults []*EnvFileError) {
 	if world.CodexHome == "" {
 		return nil
@@ -74,6 +75,7 @@ func CheckEnvFile(world policy.State) (faults []*EnvFileError) {
 	return faults
 }
 
+// readEnvFile reads a regular file of at most maxEnvFile bytes.
 func readEnvFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -94,11 +96,11 @@ func readEnvFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// variableSet returns the name of the variable that a line sets, if it sets one. The line may be a
-// part of a quoted value instead.
+// variableName returns the name of the variable that a line sets, or "". The line may also be a
+// part of a quoted value.
 //
-// Measured with Codex 0.169: a variable begins on a line of its own. Space and "export" may be before
-// its name, space after it. Names consist of letters, digits, "_" and ".".
+// Measured with Codex 0.169: each variable starts on a new line. Before its name may be space and
+// "export", after it space. Names consist of letters, digits, "_" and ".".
 func variableName(line string) string {
 	name, _, isPair := strings.Cut(line, "=")
 	if !isPair || strings.HasPrefix(strings.TrimSpace(line), "#") {
@@ -116,7 +118,8 @@ func isNameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.'
 }
 
-// isJudged reports whether World, or git, finds programs, folders or configuration by a variable.
+// isUsedByPolicy reports whether World or git finds programs, folders or configuration by a
+// variable.
 func isUsedByPolicy(name string) bool {
 	names := append([]string{"PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME"}, tempNames()...)
 	return slices.ContainsFunc(names, func(one string) bool { return isVariable(name, one) }) || strings.HasPrefix(strings.ToUpper(name), "GIT_")

@@ -14,8 +14,8 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// A line of Codex's .env counts if it may set a variable of which the policy depends, however it is
-// spelled.
+// A line of Codex's .env counts if it may set a variable that the policy depends on, in any
+// spelling.
 func TestCheckEnvFile(t *testing.T) {
 	root, at := inFolder(t, nil, nil)
 	world := policy.State{CodexHome: root}
@@ -68,7 +68,7 @@ func TestCheckEnvFile(t *testing.T) {
 	}
 }
 
-// A .env that can't be read whole counts as one that sets everything.
+// A .env that can't be read completely is an error.
 func TestEnvFileThatCannotBeRead(t *testing.T) {
 	root, at := inFolder(t, []string{"folder/.env", "long", "loop"}, map[string]string{"loop/.env": ".env"})
 	if err := os.WriteFile(at("long/.env"), make([]byte, maxEnvFile+1), 0o600); err != nil {
@@ -82,8 +82,8 @@ func TestEnvFileThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Each link at the top of Codex's own folder is protected, and so is its target, even if that does not
-// exist.
+// Each link at the top of Codex's own folder is protected with its target, even if the target does
+// not exist.
 func TestLinksInCodexHome(t *testing.T) {
 	_, at := inFolder(t, []string{"codex/rules", "codex/own", "mine/rules"}, map[string]string{
 		"codex/.env": "../mine/env", "codex/skills": "own", "codex/AGENTS.md": "../mine/way", "mine/way": "agents.md", "codex/rules/a.rules": "../../mine/rules/a.rules",

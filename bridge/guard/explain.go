@@ -11,23 +11,23 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Explanation is a decision and the mode it was made in.
+// Explanation is a decision with the mode of the policy.
 type Explanation struct {
 	Mode     config.Mode
 	Decision policy.Decision
-	// Answers are the answers that codex offers its client, and what would become
-	// of each; nil but for a question of codex's.
+	// Answers are the results that Codex offers the client, with the decision on each; nil if the
+	// message is not a request of Codex.
 	Answers []Outcome
 }
 
-// Outcome is what becomes of one answer.
+// Outcome is the decision on one result.
 type Outcome struct {
 	Answer  json.RawMessage `json:"answer"`
 	Becomes json.RawMessage `json:"becomes"`
 	Changes []policy.Change `json:"changes"`
 }
 
-// MarshalJSON is the decision's with the mode and the answers beside its members.
+// MarshalJSON returns the decision's members with the mode and the answers.
 func (e Explanation) MarshalJSON() ([]byte, error) {
 	raw, err := json.Marshal(e.Decision)
 	if err != nil {
@@ -43,12 +43,12 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 	return append(append(beside[:len(beside)-1], ','), raw[1:]...), nil
 }
 
-// Explain judges m without any effect: as the client's, or as codex's where only
-// codex has its method. Codex is not asked for its configuration: what the message
-// leaves out counts as codex's own default, and no project as one that the user
-// trusts. A thread that the Guard does not know counts as verified, with the start
-// folder for a workspace, and the call that is asked about as one that asks for nothing
-// but the sandbox.
+// Explain decides m without any effect: as a message of the client, or of Codex if only Codex has
+// its method.
+//
+// Explain does not ask Codex for its configuration: an omitted field counts as Codex's default, and
+// no project is trusted. An unknown thread counts as verified, with the start folder as workspace.
+// The call that Codex asks about counts as one that stays in the sandbox.
 func (g *Guard) Explain(m *rpc.Message) Explanation {
 	s := Situation{From: bridge.Client}
 	if isMethodOf(m.Method, methods.ServerRequest, methods.ServerNotification) && !isMethodOf(m.Method, methods.ClientRequest, methods.ClientNotification) {
@@ -62,6 +62,7 @@ func (g *Guard) Explain(m *rpc.Message) Explanation {
 	return g.ExplainIn(m, s)
 }
 
+// isMethodOf reports whether the method table has a method for one of the sides.
 func isMethodOf(method string, sides ...methods.Side) bool {
 	for _, side := range sides {
 		if _, ok := methods.Lookup(side, method); ok {
@@ -71,15 +72,15 @@ func isMethodOf(method string, sides ...methods.Side) bool {
 	return false
 }
 
-// Situation is what a message is judged in, told instead of found out.
+// Situation is the state in which ExplainIn decides a message.
 type Situation struct {
-	From     bridge.Side           // who says it
-	Thread   *policy.Thread        // the verified thread; nil: none
+	From     bridge.Side           // the sender
+	Thread   *policy.Thread        // the verified thread; nil for none
 	Defaults *policy.Defaults      // codex's own configuration; nil: one that says nothing
 	Asked    *policy.ServerRequest // what codex asked, where the message is the answer
 }
 
-// ExplainIn is Explain in a situation of the caller's.
+// ExplainIn is Explain with a state from the caller.
 func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	p := g.policy.Load()
 	state := g.world
@@ -106,7 +107,7 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	return Explanation{Mode: p.Mode(), Decision: p.Decide(m, state)}
 }
 
-// explainAsked judges what codex says, and each answer that it offers.
+// explainServerMessage decides a message of Codex, and each result that Codex offers.
 func explainServerMessage(p *policy.Policy, m *rpc.Message, state policy.State) Explanation {
 	e := Explanation{Mode: p.Mode(), Decision: policy.Decision{Verdict: policy.Pass, Message: m.Bytes()}}
 	if m.Kind != rpc.Request || p.Mode() == config.Off {
@@ -125,7 +126,7 @@ func explainServerMessage(p *policy.Policy, m *rpc.Message, state policy.State) 
 		e.Decision.Message = patch.Bytes()
 	}
 	for _, answer := range policy.OfferedResults(m.Method, m.Params) {
-		// What codex offers is JSON, but may be deeper than it takes.
+		// The offered result is JSON, but may be too deep for the parser.
 		if line, err := rpc.ParseMessage(rpc.EncodeResult(m.ID, answer)); err == nil {
 			e.Answers = append(e.Answers, outcomeOf(p, m, answer, line, state))
 		}
@@ -133,7 +134,7 @@ func explainServerMessage(p *policy.Policy, m *rpc.Message, state policy.State) 
 	return e
 }
 
-// outcomeOf judges an answer to the question m; line is the client's message with it.
+// outcomeOf decides a result for the request m; line is the client's message with it.
 func outcomeOf(p *policy.Policy, m *rpc.Message, answer json.RawMessage, line *rpc.Message, state policy.State) Outcome {
 	d := p.DecideAnswer(policy.ServerRequest{Method: m.Method, Params: m.Params}, line, state)
 	o := Outcome{Answer: answer, Becomes: answer, Changes: d.Changes}
@@ -143,7 +144,7 @@ func outcomeOf(p *policy.Policy, m *rpc.Message, answer json.RawMessage, line *r
 	return o
 }
 
-// emptyDefaults is a codex configuration that says nothing.
+// emptyDefaults is an empty configuration of Codex.
 var emptyDefaults = func() *policy.Defaults {
 	doc, err := rpc.ParseValue([]byte(`{"config":{}}`))
 	if err != nil {

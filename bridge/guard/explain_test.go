@@ -52,8 +52,7 @@ tool = "mcp__tickets__read"
 decision = "allow"
 `
 
-// Explain takes a message as one of the side that sends its method, and an unknown method as the
-// client's.
+// Explain assigns a message to the side that sends its method, and an unknown method to the client.
 func TestExplainFindsSide(t *testing.T) {
 	command := func(command string) string {
 		return `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"` + command + `","cwd":"/"}}`
@@ -100,7 +99,7 @@ func TestExplainFindsSide(t *testing.T) {
 	}
 }
 
-// Of a question each answer that Codex offers is explained, and what would become of it.
+// For a request of Codex, the explanation has the decision on each result that Codex offers.
 func TestExplainAnswers(t *testing.T) {
 	g := guard.New(load(t, explainedPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
 	for _, test := range []struct{ name, offered, want string }{
@@ -134,7 +133,7 @@ func TestExplainAnswers(t *testing.T) {
 	}
 }
 
-// The client is shown that a question is about leaving the sandbox, in the explanation, too.
+// The explanation also has the remark that a request would leave the sandbox.
 func TestExplainShowsMarkedQuestion(t *testing.T) {
 	g := guard.New(load(t, explainedPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
 	e := g.Explain(message(t, `{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i","command":"ls","cwd":"/","reason":"command failed; retry without sandbox?"}}`))
@@ -144,8 +143,7 @@ func TestExplainShowsMarkedQuestion(t *testing.T) {
 	}
 }
 
-// A message is explained in the situation that is given: the thread, Codex's configuration, what
-// Codex has asked.
+// A message is explained with the given thread, configuration of Codex, and request of Codex.
 func TestExplainInSituation(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, explainedPolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
@@ -189,7 +187,7 @@ func TestExplainInSituation(t *testing.T) {
 	}
 }
 
-// A thread that the bridge knows is explained as what it is.
+// A known thread is explained with its settings.
 func TestExplainKnowsThread(t *testing.T) {
 	c, g, w := converse(t, explainedPolicy, guard.NoRecord)
 	elsewhere := world(t).StartFolder

@@ -10,8 +10,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// A thread is opened, and taken turns in, as the policy of its folder allows, and the policy in
-// force.
+// A thread is checked against the active policy and the policy of its folder.
 func TestFolderHasPolicyOfItsOwn(t *testing.T) {
 	const gated = "[policy]\nsandbox = \"read-only\"\nproject_trust = \"codex\"\napproval = [\"untrusted\"]\n"
 	c, g, w := converse(t, strings.Replace(loosePolicy, "gate = false", "", 1), guard.NoRecord)
@@ -45,8 +44,8 @@ editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+s
 	takesTurn(c, "t2", "on-request", "on-request")
 }
 
-// A thread that is opened again in another folder is checked against the policies of the folders that it had, too. A
-// fork is a new thread, and had none.
+// A thread that is opened again in another folder is checked against the policies of its earlier
+// folders, too. A fork is a new thread without earlier folders.
 func TestResumedThreadKeepsPoliciesOfItsFolders(t *testing.T) {
 	for method, had := range map[string]bool{"thread/resume": true, "thread/fork": false} {
 		c, g, w := converse(t, loosePolicy, guard.NoRecord)
@@ -91,8 +90,8 @@ codex<  {"id":2,"method":"model/list","params":{}}
 `)
 }
 
-// Codex is asked once for the folder of a thread that is opened again without a cwd. One that
-// Codex does not know has no folder, and Codex says so itself.
+// Codex is asked once for the folder of a thread that is opened again without a cwd. A thread that
+// Codex does not know has no folder, and Codex refuses it.
 func TestFolderOfResumedThreadIsAskedForOnce(t *testing.T) {
 	const ask = `
 editor> {"id":1,"method":"thread/resume","params":{"threadId":"t1","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
@@ -135,7 +134,8 @@ codex>  {"id":"$config","result":{"config":{},"layers":[]}}
 	}
 }
 
-// A feature that the policy of a thread's folder keeps off is off in the thread, although Codex was started with it.
+// A feature that the policy of a thread's folder disables is disabled in the thread, although Codex
+// was started with it.
 func TestFolderPolicyKeepsFeatureOff(t *testing.T) {
 	const feature = "features.skill_mcp_dependency_install"
 	c, g, w := converse(t, strings.Replace(loosePolicy, "[policy]", "[policy]\nconfig_keys = [\""+feature+"\"]", 1), guard.NoRecord)

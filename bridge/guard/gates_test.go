@@ -20,7 +20,7 @@ const gatePolicy = "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\"
 
 const threadAnswer = `"approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}`
 
-// startThread has the client start the thread t1.
+// startThread starts the thread t1 as the client.
 func startThread(c *bridgetest.Conversation, approval string) {
 	c.Play("start", `
 editor> {"id":1,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"`+approval+`","sandbox":"read-only","approvalsReviewer":"user"}}
@@ -29,9 +29,9 @@ codex>  {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"on-request",`+t
 editor< {"id":1,"result":{"thread":{"id":"t1"},"approvalPolicy":"`+approval+`",`+threadAnswer)
 }
 
-// A request that changes how often the client is asked takes effect when Codex says that it
-// has succeeded, and not when Codex rejects it (R4). While it is under way, and where its
-// outcome is not known, the stricter of before and after counts.
+// A request that changes how often the client is asked takes effect when Codex reports success, and
+// not when Codex rejects it (R4). While it is pending, or if its outcome is unknown, the stricter
+// state counts.
 func TestGateChangesWithCodexsConsent(t *testing.T) {
 	use, err := rpc.ParseValue([]byte(`{"command":"true"}`))
 	if err != nil {
@@ -76,7 +76,7 @@ codex< {"id":2,"method":"`+method+`","params":{"threadId":"t1",`+input+`"approva
 	}
 }
 
-// logbook is a decision log that keeps nothing for a caller whose time is over.
+// logbook is a decision log that stores nothing if the caller's context is done.
 type logbook struct{ book }
 
 func (b *logbook) Append(ctx context.Context, d store.Decision) error {
@@ -86,9 +86,9 @@ func (b *logbook) Append(ctx context.Context, d store.Decision) error {
 	return b.book.Append(ctx, d)
 }
 
-// A client that waits for the answer to thread/resume does so in that thread: its answers,
-// its interrupts and what it says of other threads reach Codex meanwhile (R5). What has
-// waited too long is refused, and recorded (R6).
+// While a request of a thread waits for the response to thread/resume, the client's responses, its
+// interrupts and its messages about other threads reach Codex (R5). A request that waits too long
+// is refused and logged (R6).
 func TestWaitForResume(t *testing.T) {
 	b := &logbook{}
 	w := world(t)
@@ -121,7 +121,7 @@ editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+t
 codex<  {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
 codex<  {"id":7,"method":"turn/start","params":{"threadId":"t2","input":[]}}
 `)
-	// Another one, for which nobody waits that long.
+	// Another request, with a shorter timeout.
 	c.Play("resume", `
 editor> {"id":8,"method":"thread/resume","params":{"threadId":"t3","cwd":"$start","approvalPolicy":"on-request","sandbox":"read-only","approvalsReviewer":"user"}}
 codex<  {"id":"$again","method":"config/read","params":{"includeLayers":true,"cwd":"$start"}}

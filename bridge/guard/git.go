@@ -18,36 +18,36 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Codex runs git in the folder of a thread, outside of any sandbox.
+// Codex runs git in the folder of a thread, outside the sandbox.
 //
 // Measured with Codex 0.169: `git status` at the start of every turn and after thread/fork,
 // rev-parse and remote when a thread is opened, with -c safe.bareRepository=explicit,
 // core.hooksPath=/dev/null, core.fsmonitor=false and --ignore-submodules=dirty. So hooks,
-// fsmonitor and submodules run nothing. What still runs is a clean filter
+// fsmonitor and submodules run nothing. But git runs clean filters
 // (filter.NAME.clean or .process) and, in a partial clone whose objects are missing, the
 // programs that fetch them. The filter of git-lfs reads lfs.extension.NAME.clean itself.
 
-// gitTimeout bounds the reading of a repository's configuration. It takes milliseconds; a
+// gitTimeout bounds the time to read a repository's configuration. It takes milliseconds, but a
 // configuration that includes a pipe never ends.
 const gitTimeout = 10 * time.Second
 
-// maxGitFolders bounds the folders that one message has checked: each is a process.
+// maxGitFolders bounds the folders that are checked for one message. Each starts a process.
 const maxGitFolders = 16
 
-// errRelativePath is returned where git may be a program in the folder of a thread.
+// errRelativePath reports that git may be a program in the folder of a thread.
 var errRelativePath = errors.New("PATH has a relative folder before that of git")
 
-// ReadsGit has the guard refuse folders whose repository names programs that git would run
-// for Codex. env is the environment of Codex.
+// ReadsGit makes the guard refuse folders whose repository names programs that git would run for
+// Codex. env is the environment of Codex. Call it before the conversation starts.
 func (g *Guard) ReadsGit(env []string) { g.gitEnv = env }
 
-// checksGit reports whether a policy wants no programs that a repository names.
+// wantsGitCheck reports whether a policy forbids programs that a repository names.
 func (g *Guard) wantsGitCheck(p *policy.Policy) bool {
 	return g.gitEnv != nil && p.Mode() != config.Off && p.ProjectTrust() != "codex"
 }
 
-// gitPrograms returns the refusal of a message that has Codex run git where the
-// repository's own configuration names a program that git would run; nil: it may pass.
+// checkGit refuses a message for which Codex runs git in a repository whose configuration names a
+// program that git would run. It returns nil if the message may pass.
 func (g *Guard) checkGit(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, d policy.Decision, state *policy.State) *rpc.Error {
 	if d.Verdict == policy.Deny || d.Sent == nil && state.Thread == nil || !slices.ContainsFunc(policies, g.wantsGitCheck) {
 		return nil
@@ -60,8 +60,8 @@ func (g *Guard) checkGit(ctx context.Context, policies []*policy.Policy, call *b
 	return g.gitRefusal(ctx, call.Method, "params.cwd", folders, state.Thread.Project, false)
 }
 
-// agentPrograms returns the refusal of a tool call that gives a subagent a turn where
-// gitPrograms would refuse one; nil: it may pass.
+// checkAgentGit refuses a tool call that starts a turn of a subagent if checkGit would refuse such
+// a turn.
 func (g *Guard) checkAgentGit(ctx context.Context, policies []*policy.Policy, use policy.ToolCall, thread *policy.Thread) *rpc.Error {
 	if !startsAgentTurn(use.Name) || !slices.ContainsFunc(policies, g.wantsGitCheck) {
 		return nil
@@ -74,19 +74,19 @@ func (g *Guard) checkAgentGit(ctx context.Context, policies []*policy.Policy, us
 	return g.gitRefusal(ctx, "hook/preToolUse", "cwd", g.canonicalFolders(folders), trusted, false)
 }
 
-// givesTurn reports whether a tool of Codex's starts a turn of a subagent. Its name may have
-// a namespace in front.
+// startsAgentTurn reports whether a tool of Codex starts a turn of a subagent. Its name may have a
+// namespace as prefix.
 func startsAgentTurn(tool string) bool {
 	has := func(name string) bool { return strings.HasSuffix(tool, name) }
 	return !strings.HasPrefix(tool, "mcp__") && slices.ContainsFunc([]string{"spawn_agent", "resume_agent", "send_input", "followup_task"}, has)
 }
 
-// gitRefusal returns the refusal for the first folder whose repository names a program that
-// the user does not trust; nil: there is none.
+// gitRefusal returns the refusal for the first folder whose repository names a program that the
+// user does not trust; nil if there is none. mayTrust adds how to trust the project to the hint.
 func (g *Guard) gitRefusal(ctx context.Context, method, field string, folders []string, trusted string, mayTrust bool) *rpc.Error {
 	refusal := policy.Refusal{Method: method, Rule: "policy.project_trust", Field: field}
 	if len(folders) > maxGitFolders {
-		refusal.Reason = fmt.Sprintf("it names more than %d folders in which codex may run git", maxGitFolders)
+		refusal.Reason = fmt.Sprintf("the message names more than %d folders in which codex may run git", maxGitFolders)
 		refusal.Hint = "name fewer workspace roots and environments"
 		return policy.NewRefusalError(rpc.CodeRefused, refusal)
 	}
@@ -102,7 +102,7 @@ func (g *Guard) gitRefusal(ctx context.Context, method, field string, folders []
 		case len(keys) == 0 || g.sameRepository(folder, trusted):
 			continue
 		default:
-			refusal.Reason = fmt.Sprintf("codex runs git in %s, outside of the sandbox, and the repository's own configuration can make git run a program: %s (%s)",
+			refusal.Reason = fmt.Sprintf("codex runs git in %s, outside the sandbox, and the repository's own configuration can make git run a program: %s (%s)",
 				folder, keys[0].name, keys[0].origin)
 			refusal.Hint = "remove the key, or move it to your own git configuration (git config --global)"
 			if mayTrust {
@@ -114,8 +114,8 @@ func (g *Guard) gitRefusal(ctx context.Context, method, field string, folders []
 	return nil
 }
 
-// gitFolders are the folders in which Codex may run git because of a message: those that it
-// names, and those that the thread works in.
+// gitFolders returns the folders in which Codex may run git because of a message: the folders that
+// it names, and the folders of the thread.
 func (g *Guard) gitFolders(d policy.Decision, state *policy.State) []string {
 	var folders []string
 	if d.Sent != nil {
@@ -130,8 +130,8 @@ func (g *Guard) gitFolders(d policy.Decision, state *policy.State) []string {
 	return g.canonicalFolders(folders)
 }
 
-// canonicalFolders returns the canonical spelling of each folder once, of at most one more
-// than may be checked.
+// canonicalFolders returns the canonical path of each folder, without duplicates, up to
+// maxGitFolders + 1.
 func (g *Guard) canonicalFolders(folders []string) []string {
 	var canonical []string
 	for _, folder := range folders {
@@ -142,7 +142,7 @@ func (g *Guard) canonicalFolders(folders []string) []string {
 	return canonical
 }
 
-// workingFolders are the folders that a thread works in now, as Codex has said last.
+// workingFolders returns the current folders of a thread, as Codex last reported them.
 func (t *threads) workingFolders(id string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +161,7 @@ func (t *threads) workingFolders(id string) []string {
 }
 
 // foldersIn returns the folders that the members of a message or of a thread's settings name.
-// Measured: the cwd of the first environment becomes that of the turns to come.
+// Measured: the cwd of the first environment becomes the cwd of later turns.
 func foldersIn(get func(member string) rpc.Value) []string {
 	var folders []string
 	add := func(get func(member string) rpc.Value) {
@@ -180,12 +180,12 @@ func foldersIn(get func(member string) rpc.Value) []string {
 }
 
 // sameRepository reports whether a folder belongs to the repository of a trusted project. A
-// repository inside of it does not: commands could have made it.
+// repository inside that repository does not, because commands could have created it.
 func (g *Guard) sameRepository(folder, trusted string) bool {
 	return trusted != "" && g.repositoryOf(folder) == g.repositoryOf(trusted)
 }
 
-// repositoryOf is the root of a folder's repository; the folder itself if it has none.
+// repositoryOf returns the root of a folder's repository, or the folder itself if it has none.
 func (g *Guard) repositoryOf(folder string) string {
 	if roots, err := g.world.Repositories.Roots(folder); err == nil && len(roots) > 0 {
 		return roots[0]
@@ -193,15 +193,15 @@ func (g *Guard) repositoryOf(folder string) string {
 	return folder
 }
 
-// repositoryPrograms lists the keys of a repository's own git configuration that name
-// programs which git runs for Codex. git itself reads the configuration, in the environment
-// and with the options of Codex; that runs nothing.
+// repositoryPrograms returns the keys of a repository's own git configuration that name programs
+// which git runs for Codex. It lets git read the configuration, with the environment and options of
+// Codex, which runs nothing.
 func (g *Guard) repositoryPrograms(ctx context.Context, folder string) ([]gitKey, error) {
 	git, err := g.findGit()
 	if err != nil || git == "" || !g.mayBeRepository(folder) {
 		return nil, err
 	}
-	// GIT_CONFIG names the file that git config reads; no other command of git heeds it.
+	// GIT_CONFIG names the file that git config reads; other git commands ignore it.
 	env := slices.DeleteFunc(slices.Clone(g.gitEnv), func(pair string) bool { return isVariable(pair, "GIT_CONFIG") })
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git has not ended within %s", gitTimeout))
 	defer cancel()
@@ -219,8 +219,9 @@ func (g *Guard) repositoryPrograms(ctx context.Context, folder string) ([]gitKey
 	return programKeys(string(ended.Stdout), func(file string) bool { return !g.isWritableByCommands(folder, file) })
 }
 
-// mayChange reports whether commands of a thread in folder may be able to write a file of the
-// user's git configuration, such as ~/code/.gitconfig, which that of the user includes in ~/code.
+// isWritableByCommands reports whether commands of a thread in folder may write a file of the
+// user's git configuration, such as ~/code/.gitconfig, which the user's own configuration includes
+// in ~/code.
 func (g *Guard) isWritableByCommands(folder, file string) bool {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(folder, file)
@@ -242,15 +243,15 @@ func (g *Guard) isWritableByCommands(folder, file string) bool {
 	return slices.ContainsFunc(folders, func(writable string) bool { return policy.Within(writable, at) })
 }
 
-// isVariable reports whether a pair of an environment is that of a variable.
+// isVariable reports whether a pair of an environment sets a variable.
 func isVariable(pair, name string) bool {
 	key, _, _ := strings.Cut(pair, "=")
 	return key == name || runtime.GOOS == "windows" && strings.EqualFold(key, name)
 }
 
-// findGit is the git that Codex finds; "" none.
+// findGit returns the git that Codex finds, or "" if there is none.
 func (g *Guard) findGit() (string, error) {
-	name, dirs := "git", []string{"/bin", "/usr/bin"} // those of execvp without PATH
+	name, dirs := "git", []string{"/bin", "/usr/bin"} // the folders of execvp without PATH
 	if runtime.GOOS == "windows" {
 		name, dirs = "git.exe", nil
 	}
@@ -277,8 +278,8 @@ func (g *Guard) findGit() (string, error) {
 	return "", nil
 }
 
-// mayBeRepository reports whether git could find a repository from a folder. It spares the
-// start of a process where there is none.
+// mayBeRepository reports whether git could find a repository from a folder. If not, no process is
+// needed.
 func (g *Guard) mayBeRepository(folder string) bool {
 	if _, err := os.Stat(folder); err != nil {
 		return false // git can't start there
@@ -287,7 +288,7 @@ func (g *Guard) mayBeRepository(folder string) bool {
 		return true
 	}
 	for at := folder; ; at = filepath.Dir(at) {
-		for _, name := range []string{".git", "HEAD"} { // a bare one has HEAD
+		for _, name := range []string{".git", "HEAD"} { // a bare repository has HEAD
 			if _, err := os.Lstat(filepath.Join(at, name)); !errors.Is(err, os.ErrNotExist) {
 				return true
 			}

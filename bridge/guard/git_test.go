@@ -14,10 +14,10 @@ import (
 	processes "codex-bridge/bridge/child"
 )
 
-// gitRepository is a repository with one commit, in which $RAN is left by the program evil.
+// gitRepository is a repository with one commit. The program evil in it creates the file $RAN.
 type gitRepository struct {
 	t      *testing.T
-	root   string // of all
+	root   string // the folder of all files
 	folder string
 	env    []string
 }
@@ -66,12 +66,11 @@ func (r *gitRepository) run(args ...string) (processes.Result, error) {
 	return processes.Run(r.t.Context(), processes.Command{Args: append([]string{"git"}, args...), Dir: r.folder, Env: r.env, MaxStdout: 1 << 20, MaxStderr: 1 << 10})
 }
 
-// status runs git as Codex does at the start of a turn, and reports whether it ran the
-// program.
+// status runs git like Codex at the start of a turn, and reports whether git ran the program.
 func (r *gitRepository) status() bool {
 	r.t.Helper()
-	r.write("repository/folder/file", "text\n", 0o600) // git has to read it again
-	// It fails where an object is missing.
+	r.write("repository/folder/file", "text\n", 0o600) // git must read it again
+	// git fails if an object is missing.
 	if _, err := r.run("-c", "safe.bareRepository=explicit", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
 		"status", "--porcelain", "--ignore-submodules=dirty"); err != nil {
 		r.t.Fatal(err)
@@ -92,8 +91,8 @@ func (r *gitRepository) partial() {
 	r.git("config", "remote.origin.url", "ssh://localhost/x")
 }
 
-// What git runs for Codex because of a repository's own configuration is found, however the
-// repository says it. What the user's own configuration names is not counted.
+// A program that git runs for Codex because of the repository's own configuration is found.
+// Programs of the user's own configuration do not count.
 func TestRepositoryPrograms(t *testing.T) {
 	t.Parallel()
 	const attributes = "repository/.gitattributes"
@@ -240,7 +239,7 @@ func TestRepositoryPrograms(t *testing.T) {
 	}
 }
 
-// In a partial clone the configuration of a repository names a file of the user's that git
+// In a partial clone the configuration of a repository can name a file of the user that git
 // overwrites with the cookies of a server.
 func TestRepositoryFileForCookies(t *testing.T) {
 	t.Parallel()
@@ -272,7 +271,7 @@ func TestRepositoryFileForCookies(t *testing.T) {
 	}
 }
 
-// A configuration that git can't read, or never ends to read, is an error.
+// A configuration that git can't read, or that never ends, is an error.
 func TestRepositoryProgramsUnreadable(t *testing.T) {
 	t.Parallel()
 	r := newGitRepository(t)
@@ -288,7 +287,7 @@ func TestRepositoryProgramsUnreadable(t *testing.T) {
 	}
 }
 
-// Keys that this git, or a machine without git-lfs, can't show to run a program.
+// These keys can't be tested with this git, or on a machine without git-lfs.
 func TestProgramKeys(t *testing.T) {
 	t.Parallel()
 	const promisor = "remote.o.promisor\ntrue"
@@ -354,7 +353,7 @@ func TestProgramKeys(t *testing.T) {
 	}
 }
 
-// GIT_CONFIG does not redirect what the guard reads: git status does not heed it.
+// GIT_CONFIG does not redirect the check, because git status ignores it.
 func TestRepositoryProgramsIgnoreGitConfigVariable(t *testing.T) {
 	t.Parallel()
 	r := newGitRepository(t)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// findGit looks where execvp does, and refuses a PATH by which the folder of a thread could
-// have the program.
+// findGit looks in the folders of execvp, and refuses a PATH by which the program could be in the
+// folder of a thread.
 func TestFindGit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// gitFolders returns every folder of a message, and those of the last settings that Codex sent for the
-// thread.
+// gitFolders returns each folder of a message, and those of the last settings that Codex reported
+// for the thread.
 func TestGitFolders(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -74,7 +74,7 @@ func TestGitFoldersAreBounded(t *testing.T) {
 	}
 }
 
-// Tools that give a subagent a turn are refused where a message that starts one would be.
+// A tool that starts a turn of a subagent is refused if a message that starts a turn would be.
 func TestAgentPrograms(t *testing.T) {
 	t.Parallel()
 	r := newGitRepository(t)

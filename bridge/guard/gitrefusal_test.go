@@ -29,9 +29,9 @@ func (r *gitRepository) guardWithTrust(mode config.Mode, trust string) (*Guard, 
 	return g, []*policy.Policy{p}
 }
 
-// A message is refused because of a repository's programs where Codex could run them for it: in
-// a folder that the message names, and in those of its thread. The user's trust in a project counts
-// for its repository alone.
+// A message is refused because of a repository's programs if Codex could run them for it: in a
+// folder that the message names, or in the folders of its thread. The user's trust in a project
+// counts only for its repository.
 func TestGitProgramsOfMessage(t *testing.T) {
 	t.Parallel()
 	r := newGitRepository(t)
@@ -50,16 +50,16 @@ func TestGitProgramsOfMessage(t *testing.T) {
 		mode    config.Mode
 		trust   string
 		refused bool
-		mend    string
+		hint    string
 	}{
-		"new thread":                      {d: policy.Decision{Sent: &policy.SentSettings{}, Workspace: folder}, trust: "user", refused: true, mend: `[projects."` + r.folder + `"] trust_level = "trusted"`},
-		"new thread, nobody may trust":    {d: policy.Decision{Sent: &policy.SentSettings{}, Workspace: folder}, trust: "never", refused: true, mend: "(git config --global)"},
+		"new thread":                      {d: policy.Decision{Sent: &policy.SentSettings{}, Workspace: folder}, trust: "user", refused: true, hint: `[projects."` + r.folder + `"] trust_level = "trusted"`},
+		"new thread, nobody may trust":    {d: policy.Decision{Sent: &policy.SentSettings{}, Workspace: folder}, trust: "never", refused: true, hint: "(git config --global)"},
 		"new thread elsewhere":            {d: policy.Decision{Sent: &policy.SentSettings{}, Workspace: plain}, trust: "user"},
 		"new thread, trusted":             {d: policy.Decision{Sent: &policy.SentSettings{Project: r.folder}, Workspace: folder}, trust: "user"},
 		"new thread, another is trusted":  {d: policy.Decision{Sent: &policy.SentSettings{Project: plain}, Workspace: folder}, trust: "user", refused: true},
 		"repository in a trusted one":     {d: policy.Decision{Sent: &policy.SentSettings{Project: r.folder}, Workspace: filepath.Join(folder, "inner")}, trust: "user", refused: true},
 		"resumed thread":                  {d: policy.Decision{Sent: &policy.SentSettings{}}, stands: folder, trust: "user", refused: true},
-		"turn":                            {thread: &policy.Thread{ID: "t"}, trust: "user", refused: true, mend: "(git config --global)"},
+		"turn":                            {thread: &policy.Thread{ID: "t"}, trust: "user", refused: true, hint: "(git config --global)"},
 		"turn, trusted":                   {thread: &policy.Thread{ID: "t", Project: r.folder}, trust: "user"},
 		"another policy is about nothing": {thread: &policy.Thread{ID: "t"}, trust: "codex"},
 		"no policy":                       {thread: &policy.Thread{ID: "t"}, mode: config.Off, trust: "user"},
@@ -86,8 +86,8 @@ func TestGitProgramsOfMessage(t *testing.T) {
 				return
 			}
 			data := string(refusal.Data)
-			mend, _ := value(t, data).Get("hint").Text()
-			if !strings.HasPrefix(mend, "remove the key, or move it") || !strings.HasSuffix(mend, test.mend) || !strings.Contains(refusal.Message, "filter.x.clean") {
+			hint, _ := value(t, data).Get("hint").Text()
+			if !strings.HasPrefix(hint, "remove the key, or move it") || !strings.HasSuffix(hint, test.hint) || !strings.Contains(refusal.Message, "filter.x.clean") {
 				t.Errorf("%s %s", refusal.Message, data)
 			}
 			g.gitEnv = nil
@@ -107,27 +107,27 @@ func document(t *testing.T, text string) *rpc.Doc {
 	return doc
 }
 
-// Where it is not sure what git would run the refusal says why, and what to do.
+// If it is unknown which programs git would run, the refusal has the reason and a hint.
 func TestGitRefusalOfUnreadable(t *testing.T) {
 	t.Parallel()
 	r := newGitRepository(t)
 	g, _ := r.guardWithTrust(config.Enforce, "user")
-	refuse := func(folder string) (message, mend string) {
+	refuse := func(folder string) (message, hint string) {
 		t.Helper()
 		refusal := g.gitRefusal(t.Context(), "turn/start", "params.cwd", []string{folder}, "", true)
 		if refusal == nil {
 			t.Fatal("not refused")
 		}
-		mend, _ = value(t, string(refusal.Data)).Get("hint").Text()
-		return refusal.Message, mend
+		hint, _ = value(t, string(refusal.Data)).Get("hint").Text()
+		return refusal.Message, hint
 	}
 	r.write("repository/.git/config", "[broken\n", 0o600)
-	if message, mend := refuse(r.folder); !strings.Contains(message, "can't be read: ") || !strings.Contains(message, "bad config") || !strings.Contains(mend, "git config --list") {
-		t.Errorf("a broken configuration: %s; %s", message, mend)
+	if message, hint := refuse(r.folder); !strings.Contains(message, "can't be read: ") || !strings.Contains(message, "bad config") || !strings.Contains(hint, "git config --list") {
+		t.Errorf("a broken configuration: %s; %s", message, hint)
 	}
 	g.ReadsGit(append(slices.Clone(r.env), "PATH=bin"))
-	if message, mend := refuse(r.folder); !strings.Contains(message, "could run a program of that folder") || !strings.Contains(mend, "PATH") {
-		t.Errorf("a relative PATH: %s; %s", message, mend)
+	if message, hint := refuse(r.folder); !strings.Contains(message, "could run a program of that folder") || !strings.Contains(hint, "PATH") {
+		t.Errorf("a relative PATH: %s; %s", message, hint)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -138,7 +138,7 @@ func TestGitRefusalOfUnreadable(t *testing.T) {
 	}
 }
 
-// Where git does not start nothing is refused: there is no git, no repository, or no folder.
+// Nothing is refused if git does not start: there is no git, no repository, or no folder.
 func TestNoGitProgramsWhereGitDoesNotStart(t *testing.T) {
 	t.Parallel()
 	r := newGitRepository(t)
@@ -162,8 +162,8 @@ func TestNoGitProgramsWhereGitDoesNotStart(t *testing.T) {
 	}
 }
 
-// A program that can't be run is passed over, as execvp does. The names of variables count as
-// they are written.
+// A program that can't be executed is skipped, as execvp does. Names of variables are
+// case-sensitive.
 func TestFindGitPassesOver(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -185,7 +185,7 @@ func TestFindGitPassesOver(t *testing.T) {
 	}
 }
 
-// Folders without a known thread, and names that are no paths, are none.
+// An unknown thread has no folders, and invalid paths are skipped.
 func TestWorkingFoldersOfUnknownThread(t *testing.T) {
 	t.Parallel()
 	g := &Guard{world: World()}

@@ -8,8 +8,8 @@ import (
 	"codex-bridge/bridge/guard"
 )
 
-// The client's name in the log is the one that Codex has accepted: another initialize, which
-// Codex rejects, changes nothing.
+// The client's name in the log is the one that Codex has accepted. A later initialize, which Codex
+// rejects, does not change it.
 func TestRejectedInitializeKeepsClientName(t *testing.T) {
 	g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
@@ -30,7 +30,7 @@ editor< {"id":2,"error":{"code":-32600,"message":"Already initialized"}}
 	}
 }
 
-// A notification that is refused waits for no thread, and nothing waits for it.
+// A refused notification waits for no thread, and no message waits for it.
 func TestRefusedNotificationDoesNotWait(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))

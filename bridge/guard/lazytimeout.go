@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// lazyTimeout is a context whose timeout begins when a function first asks for its end.
-// Most messages wait for nothing, and setting a timer costs more than to decide them. It is
-// safe for concurrent use.
+// lazyTimeout is a context whose timeout starts when its end is first needed. Most messages wait
+// for nothing, and a timer costs more than a decision. It is safe for concurrent use.
 type lazyTimeout struct {
 	parent  context.Context
 	timeout time.Duration
@@ -23,7 +22,7 @@ func newLazyTimeout(parent context.Context, timeout time.Duration) *lazyTimeout 
 	return &lazyTimeout{parent: parent, timeout: timeout}
 }
 
-// started returns the context with the timeout.
+// started returns the context with the timeout, and starts it if needed.
 func (l *lazyTimeout) started() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()

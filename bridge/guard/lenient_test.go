@@ -28,15 +28,15 @@ editor< {"id":"turn","error":{"code":-32013,"message":"<text>","data":"$refused"
 `
 )
 
-// lists is a page of the threads that Codex has loaded.
+// lists returns a page of the threads that Codex has loaded.
 func lists(id, cursor, loaded, next string) string {
 	return `codex<  {"id":"$` + id + `","method":"thread/loaded/list","params":{"limit":1000` + cursor + `}}
 codex>  {"id":"$` + id + `","result":{"data":` + loaded + `,"nextCursor":` + next + `}}
 `
 }
 
-// A thread that Codex has had in memory since before the policy was enforced is not resumed. One that it
-// reads from disk is.
+// A thread that Codex has had in memory since before the policy was enforced is not resumed. A
+// thread that Codex reads from disk is.
 func TestResumeOfThreadFromBeforeEnforcement(t *testing.T) {
 	for _, mode := range []string{"audit", "off"} {
 		for _, test := range []struct{ name, list, outcome string }{
@@ -66,8 +66,8 @@ editor< {"id":"turn","error":{"code":-32013,"message":"<text>","data":"$refused"
 	}
 }
 
-// Codex is not asked what it has loaded where every thread was opened under an enforced policy,
-// and not for requests other than a resume.
+// Codex is asked for its loaded threads only before a resume, and only if a thread may have been
+// opened without an enforced policy.
 func TestLoadedThreadsAreAskedForWhenNeeded(t *testing.T) {
 	c, g, _ := converse(t, pinnedPolicy, guard.NoRecord)
 	opens(c, "thread/start", "t1", "untrusted")
@@ -85,7 +85,7 @@ func TestLoadedThreadsAreAskedForWhenNeeded(t *testing.T) {
 	c.Play("loaded by another", strings.ReplaceAll(resumesT1, "$read", "$read3")+lists("list2", "", `["t1"]`, "null")+resumedT1+refusesT1)
 }
 
-// A list of loaded threads that does not end is not waited for.
+// The guard stops reading an endless list of loaded threads.
 func TestEndlessListOfLoadedThreads(t *testing.T) {
 	c, g, _ := converse(t, "", guard.NoRecord)
 	g.SetPolicy(load(t, pinnedPolicy))

@@ -10,7 +10,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// A thread that has become unverified keeps its record until Codex has unloaded it.
+// A revoked thread keeps its record until Codex has unloaded it.
 func TestLoadedThread(t *testing.T) {
 	workspace, readOnly := policy.Thread{ID: "t", SandboxSummary: "workspace-write"}, policy.Thread{ID: "t", SandboxSummary: "read-only"}
 	for _, test := range []struct {
@@ -54,7 +54,8 @@ func TestLoadedThread(t *testing.T) {
 	}
 }
 
-// Codex keeps the profile with which it has loaded a thread, whatever a later request defines.
+// Codex keeps the profile with which it has loaded a thread, even if a later request defines
+// another.
 func TestLoadedThreadKeepsItsProfile(t *testing.T) {
 	w := newAgentWorld(t, func(p *config.Policy) { p.Mode = config.Audit })
 	threads := &w.g.threads
@@ -69,7 +70,7 @@ func TestLoadedThreadKeepsItsProfile(t *testing.T) {
 	}
 }
 
-// Settings that Codex reports of a thread that takes no turn count as a change.
+// Settings that Codex reports for an unverified thread count as a change.
 func TestUnverifiedThreadIsVaried(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	settings := value(t, `{"approvalPolicy":"on-request"}`)
@@ -84,8 +85,8 @@ func TestUnverifiedThreadIsVaried(t *testing.T) {
 	}
 }
 
-// A thread that Codex has loaded has the profile of its own record, or of the thread whose subagent it is. The profile of any
-// other loaded thread is unknown.
+// A loaded thread has the profile of its own record, or of its parent. Otherwise its profile is
+// unknown.
 func TestLoadedProfile(t *testing.T) {
 	const parent, child, other = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b", "01900000-0000-7000-8000-00000000000c"
 	const grandchild = "01900000-0000-7000-8000-00000000000d"
@@ -144,7 +145,7 @@ func TestLoadedProfile(t *testing.T) {
 	}
 }
 
-// The guard has a profile for the thread of a resume, and for no other method.
+// The guard uses the profile of a thread for a resume, and for no other method.
 func TestProfileOfResumedThread(t *testing.T) {
 	for _, mode := range []config.Mode{config.Enforce, config.Audit} {
 		w := newAgentWorld(t, func(p *config.Policy) { p.Mode = mode })
@@ -164,7 +165,8 @@ func TestProfileOfResumedThread(t *testing.T) {
 	}
 }
 
-// A thread that a client could have had Codex load without an enforced policy does not count as opened under one.
+// A thread that a client may have opened without an enforced policy does not count as opened under
+// one.
 func TestThreadLoadedWithoutEnforcement(t *testing.T) {
 	for _, test := range []struct {
 		name string

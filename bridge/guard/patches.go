@@ -9,18 +9,18 @@ import (
 	"codex-bridge/rpc"
 )
 
-// patches are the paths of file changes under way, by item: the question about a
-// patch does not name them (measured), the item that was started before does.
+// patches has the paths of pending file changes, by item. Measured: Codex's question about a patch
+// omits the paths; the item that started before has them. Safe for concurrent use.
 type patches struct {
 	mu    sync.Mutex
 	paths map[patch][]string
 	order []patch // the oldest first
 }
 
-// patch is a file change. The model of a subagent may use an id that its parent's uses.
+// patch identifies a file change. Models of a subagent and its parent may use the same item id.
 type patch struct{ thread, item string }
 
-// mostPatches bounds what is kept: each thread has one or a few under way.
+// maxPatches bounds the stored changes. Each thread has few pending ones.
 const maxPatches = 256
 
 // add records the paths of a patch. A second patch with the id of another keeps the paths of both.
@@ -56,8 +56,8 @@ func (p *patches) get(one patch) []string {
 	return p.paths[one]
 }
 
-// Files returns the paths that the patch changes that a question is about; nil for another question, or if Codex has not
-// named them.
+// Files returns the paths of the patch that a question is about; nil for another question, or if
+// Codex has not named them.
 func (g *Guard) Files(params rpc.Value) []string {
 	thread, _ := params.Get("threadId").Text()
 	item, _ := params.Get("itemId").Text()
@@ -67,14 +67,13 @@ func (g *Guard) Files(params rpc.Value) []string {
 // judgesFiles tells whether questions about files are judged by their paths.
 func (g *Guard) judgesFiles() bool { return g.isActive() }
 
-// isPatch: one in fifty of what codex says is the start of an item, and only those of
-// patches are of interest. One that was missed would leave a patch of which nothing is
-// known, and that is declined.
+// isPatch matches items that are patches. If it missed one, the question about the patch would be
+// declined.
 var isPatch = bridge.MatchItemType("fileChange")
 
-// itemStarted takes note of the files that a patch changes.
-func (g *Guard) itemStarted(_ context.Context, said *bridge.ServerMessage) {
-	params := said.Root().Get("params")
+// itemStarted stores the files that a patch changes.
+func (g *Guard) itemStarted(_ context.Context, msg *bridge.ServerMessage) {
+	params := msg.Root().Get("params")
 	item := params.Get("item")
 	if !item.Get("type").Is("fileChange") {
 		return
@@ -84,7 +83,7 @@ func (g *Guard) itemStarted(_ context.Context, said *bridge.ServerMessage) {
 	g.patches.add(patch{thread, id}, pathsOf(item.Get("changes")))
 }
 
-// pathsOf are the paths of the changes: of a file, and of where it is moved to.
+// pathsOf returns the paths of changes, including the new paths of moved files.
 func pathsOf(changes rpc.Value) []string {
 	var paths []string
 	for change := range changes.Elements() {

@@ -11,30 +11,31 @@ import (
 	"codex-bridge/rpc"
 )
 
-// maxHeld bounds the policies that a thread keeps. A thread with more takes no turn until
-// it is opened again.
+// maxExtraPolicies bounds the policies of a thread beside the active one. A thread that would have
+// more takes no turn until the client opens it again.
 const maxExtraPolicies = 32
 
-// Workspaces sets how the policy of a thread's folder is found: that of the policy file
-// of the folder's repository, nil if it is the same as the one in force.
+// Workspaces sets how to find the policy of a thread's folder. find returns the policy of the
+// policy file in the folder's repository, or nil if it equals the active policy. Call it before the
+// conversation starts.
 func (g *Guard) Workspaces(find func(folder string) (*policy.Policy, error)) { g.folderPolicy = find }
 
-// policies returns the policies that a thread is checked against: the one in force, and
-// each one that was in force since the thread was opened. The first decides whether
-// decisions are enforced. A subagent's thread has those of the thread that started it.
+// policies returns the policies that a thread is checked against: the active one, and each that was
+// active since the thread was opened. The first decides whether decisions are enforced. A
+// subagent's thread has the policies of its root thread.
 func (g *Guard) policies(thread string) []*policy.Policy {
 	current := g.policy.Load()
-	held := slices.DeleteFunc(slices.Clone(g.threads.extraPoliciesOf(g.Session(thread))), func(p *policy.Policy) bool {
+	extra := slices.DeleteFunc(slices.Clone(g.threads.extraPoliciesOf(g.Session(thread))), func(p *policy.Policy) bool {
 		return p == current || p.Mode() != config.Enforce
 	})
 	if current.Mode() == config.Enforce {
-		return append([]*policy.Policy{current}, held...)
+		return append([]*policy.Policy{current}, extra...)
 	}
-	return append(held, current)
+	return append(extra, current)
 }
 
-// policiesOf returns the policies that a client's message is checked against. One that opens a thread is checked against
-// the policy in force, and that of the thread's folder.
+// policiesOf returns the policies for a message of the client. A message that opens a thread is
+// checked against the active policy and that of the thread's folder.
 func (g *Guard) policiesOf(method, thread string) []*policy.Policy {
 	if thread == "" || method == "thread/resume" || method == "thread/fork" {
 		return []*policy.Policy{g.policy.Load()}
@@ -42,9 +43,9 @@ func (g *Guard) policiesOf(method, thread string) []*policy.Policy {
 	return g.policies(thread)
 }
 
-// folderPolicies returns the policies of the folders in which call opens a thread, beside those in force:
-// the folder that the message names, or else the thread's workspace and the folder it works in now, and the
-// workspaces that it and its parents had since Codex has loaded them.
+// folderPolicies returns the policies of the folders in which call opens a thread. These are the
+// folder in the message, or else the thread's workspace and current folder. A resume also has the
+// workspaces that the thread and its parents have had since Codex loaded them.
 func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, d policy.Decision, state *policy.State) (found []*policy.Policy, refusal *rpc.Error) {
 	if d.Sent == nil || g.folderPolicy == nil {
 		return nil, nil
@@ -58,7 +59,7 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 	}
 	if call.Method == "thread/resume" {
 		id, _ := call.Params.Get("threadId").Text()
-		for range maxParents { // a subagent has what its parents had
+		for range maxParents { // a subagent inherits the folders of its parents
 			folders = append(folders, g.threads.workspacesOf(id)...)
 			one := g.children.find(g.world.CodexHome, id)
 			if one == nil {
@@ -70,7 +71,7 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 	seen := make(map[string]bool)
 	for _, folder := range folders {
 		if folder == "" || seen[folder] {
-			continue // Codex knows no such thread, or the bridge does not
+			continue // the folder is not known
 		}
 		seen[folder] = true
 		p, err := g.folderPolicy(folder)
@@ -86,7 +87,8 @@ func (g *Guard) folderPolicies(ctx context.Context, call *bridge.ClientMessage, 
 	return found, nil
 }
 
-// together checks what the first policy has left of a message against all of them.
+// decideTogether checks the message that the first policy's decision results in against all
+// policies.
 func (g *Guard) decideTogether(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, first policy.Decision, state *policy.State) policy.Decision {
 	defer func() { state.Policies = nil }()
 	return policy.DecideTogether(policies, first, func(p *policy.Policy, m *rpc.Message, with []*policy.Policy) policy.Decision {
@@ -95,16 +97,16 @@ func (g *Guard) decideTogether(ctx context.Context, policies []*policy.Policy, c
 	})
 }
 
-// isUnpinned reports whether Codex was started without arguments that a policy wants.
+// isUnpinned reports whether Codex old started without arguments that a policy requires.
 func (g *Guard) isUnpinned(p *policy.Policy) bool {
 	return p.Mode() == config.Enforce && !slices.Equal(p.PinArgs(), g.pinArgs)
 }
 
-// strictest returns the decision of the highest rank, and the policy that made it.
+// strictest returns the strictest decision by rank, and its policy.
 func strictest(policies []*policy.Policy, decide func(*policy.Policy) policy.Decision, rank func(policy.Decision) int) (policy.Decision, *policy.Policy) {
 	d, by := decide(policies[0]), policies[0]
 	for _, p := range policies[1:] {
-		if p.Mode() == config.Enforce { // one in force that is not comes last, and changes nothing
+		if p.Mode() == config.Enforce { // an active policy that is not enforced comes last and changes nothing
 			if e := decide(p); rank(e) > rank(d) {
 				d, by = e, p
 			}
@@ -113,7 +115,7 @@ func strictest(policies []*policy.Policy, decide func(*policy.Policy) policy.Dec
 	return d, by
 }
 
-// strictness ranks decisions about a tool call or a question of Codex's.
+// strictness ranks decisions about a tool call or a request of Codex.
 func strictness(d policy.Decision) int {
 	switch {
 	case d.Verdict == policy.Deny:
@@ -126,47 +128,47 @@ func strictness(d policy.Decision) int {
 	return 2
 }
 
-// changedUnder logs that the policy has changed while threads were open. It may have been a
-// command of theirs that changed the file.
+// recordPolicyChange logs that the policy changed while threads were open, because a command of a
+// thread may have changed the file.
 func (g *Guard) recordPolicyChange(threads int) {
-	summary := fmt.Sprintf("the configuration has changed; %d open threads keep the policies they were opened under, where those are stricter; "+
-		"open them again to have the new policy count alone", threads)
+	summary := fmt.Sprintf("the configuration has changed; %d open threads are still checked against the policies under which they were opened; "+
+		"open them again to apply only the new policy", threads)
 	g.log.Warn(summary)
 	_ = g.record(context.Background(), config.Enforce, subject{method: "bridge/config/changed"}, policy.Decision{
 		Verdict: policy.Rewrite, Changes: []policy.Change{{Field: "policy", Rule: "policy", Reason: summary}},
 	})
 }
 
-// keeps has every open thread keep a policy that is replaced.
-func (t *threads) keepPolicy(was *policy.Policy) (threads int) {
+// keepPolicy adds a replaced policy to every open thread, and returns the number of open threads.
+func (t *threads) keepPolicy(old *policy.Policy) (threads int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.updateFoldersLocked()
 	for id := range t.verified {
-		switch held := t.extraPolicies[id]; {
-		case slices.Contains(held, was):
-		case len(held) == maxExtraPolicies:
+		switch extra := t.extraPolicies[id]; {
+		case slices.Contains(extra, old):
+		case len(extra) == maxExtraPolicies:
 			delete(t.verified, id)
 		default:
-			t.addPolicy(id, was)
+			t.addPolicy(id, old)
 		}
 	}
 	return len(t.verified)
 }
 
-// keepsEnforced reports whether a thread keeps a policy that was enforced.
+// hasEnforcedPolicy reports whether a thread has an extra policy that was enforced.
 func (t *threads) hasEnforcedPolicy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, held := range t.extraPolicies {
-		if slices.ContainsFunc(held, func(p *policy.Policy) bool { return p.Mode() == config.Enforce }) {
+	for _, extra := range t.extraPolicies {
+		if slices.ContainsFunc(extra, func(p *policy.Policy) bool { return p.Mode() == config.Enforce }) {
 			return true
 		}
 	}
 	return false
 }
 
-// hold has a thread keep a policy.
+// addPolicy adds an extra policy to a thread. The caller holds mu.
 func (t *threads) addPolicy(id string, p *policy.Policy) {
 	if t.extraPolicies == nil {
 		t.extraPolicies = make(map[string][]*policy.Policy)
@@ -174,7 +176,8 @@ func (t *threads) addPolicy(id string, p *policy.Policy) {
 	t.extraPolicies[id] = append(slices.Clip(t.extraPolicies[id]), p)
 }
 
-// heldBy returns the policies that a thread keeps; of an unknown thread those of all.
+// extraPoliciesOf returns the extra policies of a thread; for an unknown thread those of all
+// threads.
 func (t *threads) extraPoliciesOf(id string) []*policy.Policy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -182,8 +185,8 @@ func (t *threads) extraPoliciesOf(id string) []*policy.Policy {
 		return t.extraPolicies[id]
 	}
 	var all []*policy.Policy
-	for _, held := range t.extraPolicies {
-		for _, p := range held {
+	for _, extra := range t.extraPolicies {
+		for _, p := range extra {
 			if !slices.Contains(all, p) {
 				all = append(all, p)
 			}
@@ -192,28 +195,29 @@ func (t *threads) extraPoliciesOf(id string) []*policy.Policy {
 	return all
 }
 
-// opensUnenforced reports whether threads are opened without a policy that is enforced, so that the
-// policy file of another folder could not be.
+// mayOpenUnenforced reports whether threads are opened without an enforced policy, so that a policy
+// file of another folder could not be enforced.
 func (g *Guard) mayOpenUnenforced() bool {
 	return g.folderPolicy != nil && g.policy.Load().Mode() != config.Enforce
 }
 
-// opening are the requests that open a thread.
+// openRequests are the methods that open a thread.
 var openRequests = []string{"thread/start", "thread/resume", "thread/fork"}
 
-// refuseUnenforced refuses to open a thread in a folder whose policy file asks for enforcement, where the
-// bridge enforces nothing. Its hooks and pins belong to a Codex that was started under it.
+// refuseUnenforced refuses to open a thread in a folder whose policy file requires enforcement if
+// the bridge enforces nothing. Such a thread needs hooks and arguments with which Codex was not
+// started.
 func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 	if !g.mayOpenUnenforced() || !slices.Contains(openRequests, call.Method) {
 		return nil
 	}
 	cwd := textOf(call, "cwd")
 	if cwd == "" {
-		return nil // the folder that the bridge was started in, or that of the stored thread
+		return nil // the folder that the bridge old started in, or that of the stored thread
 	}
 	folder, err := g.world.ResolveCwd(cwd)
 	if err != nil {
-		return nil // Codex refuses it, or its policy file can't be reached either
+		return nil // Codex refuses the folder, or the policy file can't be reached either
 	}
 	p, err := g.folderPolicy(folder)
 	if err != nil && p == nil {
@@ -225,7 +229,7 @@ func (g *Guard) refuseUnenforced(call *bridge.ClientMessage) *rpc.Error {
 	}
 	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: call.Method, Rule: "policy.mode", Field: "params.cwd",
-		Reason: "the policy file of this folder is to be enforced, and codex-bridge was started elsewhere, where no policy is enforced",
+		Reason: "the policy file of this folder requires enforcement, but codex-bridge was started in another folder, where no policy is enforced",
 		Hint:   "start the editor in this folder, or set policy.mode = \"enforce\" in your own configuration",
 	})
 }

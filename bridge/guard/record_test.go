@@ -19,7 +19,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// book is a decision log in memory; one that fails holds nothing.
+// book is a decision log in memory; with err it stores nothing.
 type book struct {
 	mu      sync.Mutex
 	entries []store.Decision
@@ -37,8 +37,8 @@ func (b *book) Append(_ context.Context, d store.Decision) error {
 
 const readOnlyPolicy = "[policy]\ngate = false\nsandbox = \"read-only\"\napproval = [\"untrusted\"]\nproject_trust = \"codex\"\n"
 
-// Every decision that changes or refuses something is on record before its effect,
-// with the hash of the message and none of its content; what passes is not.
+// Each decision that changes or refuses a message is logged before its effect, with the hash of the
+// message and without its content. A message that passes is not logged.
 func TestRecord(t *testing.T) {
 	var b book
 	w := world(t)
@@ -80,8 +80,8 @@ editor< {"id":5,"error":{"code":-32013,"message":"<text>","data":"$unverified"}}
 	}
 }
 
-// What can't be recorded is not done: neither the request that was put right nor
-// the answer of the client. What needs no record passes.
+// If a decision can't be logged, neither a rewritten request nor a rewritten response is sent. A
+// message that needs no log entry passes.
 func TestNoRecordNoAction(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, readOnlyPolicy+"escalation = \"ask\"\n"), w, &book{err: errors.New("disk full")}, slog.New(slog.DiscardHandler))
@@ -97,7 +97,7 @@ editor< {"method":"item/fileChange/requestApproval","id":0,"params":{"threadId":
 editor> {"id":0,"result":{"decision":"acceptForSession"}}
 codex<  {"id":0,"error":{"code":-32010,"message":"<text>","data":"$data"}}
 `)
-	// Under audit nothing is held back.
+	// Under audit all messages pass.
 	g.SetPolicy(load(t, readOnlyPolicy+"mode = \"audit\"\n"))
 	c.Play("audit", `
 editor> {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy":"never","sandbox":"read-only","approvalsReviewer":"user"}}
@@ -105,8 +105,8 @@ codex<= {"id":3,"method":"thread/start","params":{"cwd":"$start","approvalPolicy
 `)
 }
 
-// The client is told of an answer in its place once that is logged; of an accept that can't
-// be logged, and so does not happen, it is not told.
+// The client is notified of a response in its place after that is logged. If an accept can't be
+// logged, it does not happen, and the client is not notified.
 func TestSettledRecordsBeforeItNotifies(t *testing.T) {
 	asked, err := rpc.ParseEnvelope([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t"}}`))
 	if err != nil {

@@ -11,14 +11,12 @@ import (
 	"syscall"
 )
 
-// Roots implements policy.Repositories. It is never more generous than codex:
-// where codex would see a repository and this doesn't, a trusted project counts
-// as an unknown one.
+// Roots implements policy.Repositories. If Codex would find a repository and Roots does not, a
+// trusted project counts as an unknown one, never the reverse.
 //
-// Measured: the nearest .git above a folder is its repository, a folder without
-// HEAD is none. A .git file makes the folder a root, too; it belongs to a main
-// worktree only when that knows of it, so that a repository can't claim to be
-// part of one that the user trusts.
+// Measured: the repository of a folder has the nearest .git above it; a .git folder without HEAD is
+// none. A .git file makes its folder a root, too. The folder belongs to a main worktree only if
+// that worktree knows it; so a repository can't claim to be part of a trusted one.
 func (f filesystem) Roots(folder string) ([]string, error) {
 	for at := folder; ; at = filepath.Dir(at) {
 		git := filepath.Join(at, ".git")
@@ -54,9 +52,9 @@ func isRegular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// mainWorktree is the root of the main worktree that root is linked to, "" when
-// it is linked to none. All three of git's pointers must agree: from root to its
-// administrative folder, from there back to root, and on to the repository.
+// mainWorktree returns the root of the main worktree that root is linked to, or "" if it is linked
+// to none. All three pointers of git must agree: from root to its administrative folder, from there
+// back to root, and to the repository.
 func (f filesystem) mainWorktree(root string) (string, error) {
 	pointer := filepath.Join(root, ".git")
 	text, err := readPointer(pointer)
@@ -69,7 +67,7 @@ func (f filesystem) mainWorktree(root string) (string, error) {
 	}
 	admin, err := f.Canonical(joinFrom(root, to))
 	if err != nil || filepath.Base(filepath.Dir(admin)) != "worktrees" {
-		return "", nil //nolint:nilerr // a pointer to nowhere links to nothing
+		return "", nil //nolint:nilerr // an invalid pointer links to nothing
 	}
 	back, err := f.follow(admin, "gitdir")
 	if err != nil || back != pointer {
@@ -82,7 +80,7 @@ func (f filesystem) mainWorktree(root string) (string, error) {
 	return filepath.Dir(common), nil
 }
 
-// follow is the canonical path that a file of one line names.
+// follow returns the canonical path in a file of one line.
 func (f filesystem) follow(dir, name string) (string, error) {
 	text, err := readPointer(filepath.Join(dir, name))
 	if err != nil {
@@ -95,7 +93,7 @@ func (f filesystem) follow(dir, name string) (string, error) {
 	return f.Canonical(joinFrom(dir, string(to)))
 }
 
-// from is path, taken from dir when it is relative.
+// joinFrom returns path, relative to dir if it is not absolute.
 func joinFrom(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -103,8 +101,7 @@ func joinFrom(dir, path string) string {
 	return dir + string(filepath.Separator) + path
 }
 
-// readPointer reads a small regular file that is no link. More than maxPointer
-// names no path.
+// readPointer reads a small regular file that is not a link. It returns nil for any other file.
 func readPointer(path string) ([]byte, error) {
 	const maxPointer = 64 << 10
 	info, err := os.Lstat(path)
@@ -126,7 +123,7 @@ func readPointer(path string) ([]byte, error) {
 	return text, nil
 }
 
-// gitDir is the path that a .git file names.
+// gitDir returns the path in a .git file.
 func gitDir(text []byte) (string, bool) {
 	to, ok := bytes.CutPrefix(bytes.TrimSpace(text), []byte("gitdir:"))
 	to = bytes.TrimSpace(to)
@@ -136,12 +133,11 @@ func gitDir(text []byte) (string, bool) {
 	return string(to), true
 }
 
-// loadable are the names in a folder that codex loads of a trusted project and
-// not of an untrusted one (measured: AGENTS.md is not read there either).
+// projectFiles are the names in a folder that Codex loads for a trusted project, and not for an
+// untrusted one. Measured: this includes AGENTS.md.
 var projectFiles = []string{".codex", "AGENTS.md", "AGENTS.override.md"}
 
-// keptFrom are the things in folder, and in the folders above it up to root, that
-// codex would have loaded.
+// unloadedFiles returns the projectFiles in folder and the folders above it, up to root.
 func unloadedFiles(folder, root string) []string {
 	var found []string
 	for at := folder; ; at = filepath.Dir(at) {

@@ -11,18 +11,18 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Resumed returns the parameters with which Codex would get a thread/resume of the client, for a feature that answers it
-// in another way: the policies have decided about the folder, the sandbox and the approvals of the thread. approvalPolicy
-// is the one that the client is shown, and config is the client's. Nothing is recorded. Without an enforced policy
-// the parameters are the client's.
+// Resumed returns the params that Codex would get for a thread/resume of the client, for a feature
+// that answers the request itself. The policies have decided the folder, the sandbox and the
+// approvals. approvalPolicy is the one that the client is shown, and config is the client's.
+// Nothing is logged. Without an enforced policy the params are the client's.
 func (g *Guard) Resumed(ctx context.Context, m *rpc.Message) (rpc.Value, error) {
 	p := g.policy.Load()
 	if p.Mode() != config.Enforce {
 		return m.Params, nil
 	}
-	patient := newLazyTimeout(ctx, g.codexTimeout)
-	defer patient.cancel()
-	j := g.judge(patient, []*policy.Policy{p}, &bridge.ClientMessage{Message: m, Line: m.Bytes()}, g.threads.writable.ofAll())
+	waitCtx := newLazyTimeout(ctx, g.codexTimeout)
+	defer waitCtx.cancel()
+	j := g.judge(waitCtx, []*policy.Policy{p}, &bridge.ClientMessage{Message: m, Line: m.Bytes()}, g.threads.writable.ofAll())
 	if j.Err != nil {
 		return rpc.Value{}, j.Err
 	}
@@ -52,12 +52,12 @@ func (g *Guard) Resumed(ctx context.Context, m *rpc.Message) (rpc.Value, error) 
 	return doc.Root(), nil
 }
 
-// LastSettings returns the settings that the thread of a rollout file had last, in the form of the threadSettings of
-// thread/settings/updated, and its sandbox: what the last turn and a change of settings since both allow. The settings
-// are nil if they are not known.
+// LastSettings returns the last settings of the thread in a rollout file, in the form of
+// threadSettings in thread/settings/updated, and the sandbox that both the last turn and later
+// changes of settings allow. The settings are nil if they are unknown.
 func (g *Guard) LastSettings(path string) (*rpc.Doc, policy.SandboxSettings) {
 	settings := rollout.TurnSettings(g.world.CodexHome, path, "")
-	if settings == nil { // the thread has had no turn, or its last turn is not in the part that is read
+	if settings == nil { // the thread has no turn, or its last turn is too far from the end of the file
 		return nil, policy.SandboxSettings{Mode: "read-only"}
 	}
 	stored := policy.ParseSandbox(settings.Root().Get("sandboxPolicy"))

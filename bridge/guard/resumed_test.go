@@ -13,8 +13,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// slowFeature is a feature behind the guard. It holds the answer to a request that opens a thread until
-// goOn is closed, and refuses each turn that comes before that.
+// slowFeature is a feature behind the guard. It holds the response to a request that opens a thread
+// until goOn is closed, and refuses each turn before that.
 type slowFeature struct {
 	method           string
 	seen, goOn, done chan struct{}
@@ -45,8 +45,8 @@ func (s slowFeature) Routes() []bridge.Route {
 	}
 }
 
-// A turn that waits for its thread to be resumed goes on when all features have seen the
-// answer: those behind the guard look at the thread, too.
+// A turn that waits for the resume of its thread continues after all features have handled the
+// response, because later features use the thread, too.
 func TestTurnWaitsForAllOfResume(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
@@ -67,8 +67,7 @@ codex<  {"id":3,"method":"turn/start","params":{"threadId":"t2","input":[]}}
 `)
 }
 
-// A turn that waits for its thread when Codex ends gets an answer, as the request does that
-// it waits for.
+// If Codex ends while a turn waits for its thread, both the turn and the resume get an error.
 func TestCodexEndsBeforeResume(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
@@ -96,9 +95,9 @@ codex<  {"id":5,"method":"model/list","params":{}}
 	}
 }
 
-// Where Codex's answer to thread/resume can't be read the thread may be open in another way
-// than before: it takes no turn until it is resumed again.
-func TestUnreadableResumeForgetsThread(t *testing.T) {
+// If Codex's response to thread/resume can't be parsed, the thread takes no turn until it is
+// resumed again: it may have other settings than before.
+func TestUnreadableResumeRevokesThread(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{g}})

@@ -18,8 +18,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// agent returns what an agent gets that a call starts or resumes, beside the call's own
-// arguments; nil for another call, and where the policy does not ask.
+// agentSettings returns the settings of an agent that a call starts or resumes, beside the call's
+// arguments. It returns nil for another call, and if the policy does not limit agents.
 func (g *Guard) agentSettings(ctx context.Context, p *policy.Policy, t *policy.Thread, use policy.ToolCall) *policy.AgentSettings {
 	switch {
 	case !p.LimitsAgents():
@@ -48,13 +48,15 @@ func (g *Guard) agentSettings(ctx context.Context, p *policy.Policy, t *policy.T
 	return nil
 }
 
-// defaultRole is the role of an agent for which none is named.
+// defaultRole is the role of an agent if the call names none.
 const defaultRole = "default"
 
-// spawned returns what Codex's configuration and the files of a role set for a new agent.
+// newAgentSettings returns the settings of a new agent in Codex's configuration and the files of
+// its role.
+//
 // Measured: a role is [agents.NAME] with a config_file, or a file in the folder agents beside a
-// config.toml that is loaded: the user's, a trusted project's. One may have the name of a role of
-// Codex's own. Of what it sets, only model and effort take effect.
+// loaded config.toml, the user's or a trusted project's. Its name may be that of a role of Codex.
+// Only its model and effort take effect.
 func (g *Guard) newAgentSettings(ctx context.Context, t *policy.Thread, agentType rpc.Value) (*policy.AgentSettings, error) {
 	if t == nil {
 		return nil, errors.New("the thread is not known")
@@ -63,7 +65,7 @@ func (g *Guard) newAgentSettings(ctx context.Context, t *policy.Thread, agentTyp
 	if agentType.Exists() && agentType.Kind() != rpc.Null {
 		var ok bool
 		if role, ok = agentType.Text(); !ok {
-			return nil, errors.New("agent_type is no text")
+			return nil, errors.New("agent_type is not a string")
 		}
 	}
 	read, err := g.peer.Call(ctx, "config/read", map[string]any{"cwd": t.Workspace, "includeLayers": false})
@@ -82,7 +84,7 @@ func (g *Guard) newAgentSettings(ctx context.Context, t *policy.Thread, agentTyp
 		}
 		path, _ := file.Text()
 		if !filepath.IsAbs(path) {
-			return nil, fmt.Errorf("agents.%s.config_file is no absolute path", name)
+			return nil, fmt.Errorf("agents.%s.config_file is not an absolute path", name)
 		}
 		if err := addRole(found, path, role, name); err != nil {
 			return nil, err
@@ -96,7 +98,7 @@ func (g *Guard) newAgentSettings(ctx context.Context, t *policy.Thread, agentTyp
 	return found, nil
 }
 
-// roleFolders are the folders in which Codex looks for files of roles.
+// roleFolders returns the folders in which Codex looks for files of roles.
 func (g *Guard) roleFolders(t *policy.Thread) []string {
 	folders := []string{filepath.Join(filepath.FromSlash("/etc/codex"), "agents")}
 	if g.world.CodexHome != "" {
@@ -105,8 +107,8 @@ func (g *Guard) roleFolders(t *policy.Thread) []string {
 	return append(folders, inProjects(t, "agents")...)
 }
 
-// inProjects returns the folders .codex/NAME that Codex may have read for a thread: those of its projects,
-// and of the folders above them.
+// inProjects returns the folders .codex/NAME that Codex may have read for a thread: those of its
+// projects, and of the folders above them.
 func inProjects(t *policy.Thread, name string) (folders []string) {
 	for _, project := range t.Projects {
 		for at := project; ; at = filepath.Dir(at) {
@@ -126,9 +128,9 @@ const (
 	maxRoleSize = 1 << 20
 )
 
-// addRoles adds what the files below folder say of a role.
+// addRoles adds the settings of a role from the files below folder.
 func addRoles(found *policy.AgentSettings, folder, role string) error {
-	folder, err := filepath.EvalSymlinks(folder) // of links below Codex reads none
+	folder, err := filepath.EvalSymlinks(folder) // Codex follows no links below the folder
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -150,8 +152,8 @@ func addRoles(found *policy.AgentSettings, folder, role string) error {
 	})
 }
 
-// addRole adds what one file says, if it is that of the role. declared is the name that the
-// configuration has for it; "" none.
+// addRole adds the settings of one file if it is that of the role. declared is the role's name in
+// the configuration; "" if it has none.
 func addRole(found *policy.AgentSettings, path, role, declared string) error {
 	var file map[string]any
 	if err := readTOML(path, &file); err != nil {
@@ -170,7 +172,7 @@ func addRole(found *policy.AgentSettings, path, role, declared string) error {
 		case string:
 			*list = append(*list, v)
 		default:
-			return fmt.Errorf("%s of the role in %s is no text", key, path)
+			return fmt.Errorf("%s of the role in %s is not a string", key, path)
 		}
 	}
 	for _, key := range []string{"profile", "profiles"} {
@@ -181,9 +183,10 @@ func addRole(found *policy.AgentSettings, path, role, declared string) error {
 	return nil
 }
 
+// readTOML decodes a regular file of at most maxRoleSize bytes.
 func readTOML(path string, into any) error {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxRoleSize {
-		return errors.New("it is no regular file of at most 1 MiB")
+		return errors.New("it is not a regular file of at most 1 MiB")
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -194,6 +197,7 @@ func readTOML(path string, into any) error {
 	return err
 }
 
+// appendText appends v to list if it is a string.
 func appendText(list []string, v rpc.Value) []string {
 	if text, ok := v.Text(); ok {
 		return append(list, text)

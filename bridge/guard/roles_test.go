@@ -17,7 +17,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// agentWorld is a guard whose policy limits the models of agents, with folders of its own.
+// agentWorld is a guard with its own folders, whose policy limits the models of agents.
 type agentWorld struct {
 	t      *testing.T
 	g      *Guard
@@ -61,7 +61,7 @@ func (w *agentWorld) write(name, text string) string {
 	return path
 }
 
-// start starts a conversation. Codex's answers are read once the client has said something.
+// start starts a conversation. Codex's responses are read after the client has sent a message.
 func (w *agentWorld) start() {
 	w.t.Helper()
 	if w.c == nil {
@@ -71,7 +71,7 @@ func (w *agentWorld) start() {
 	}
 }
 
-// answer has Codex get a request of the bridge and answer it.
+// answer waits for a request of the bridge as Codex, and answers it.
 func (w *agentWorld) answer(method, params, answer string) {
 	w.t.Helper()
 	w.asked++
@@ -81,7 +81,7 @@ codex>  {"id":`+id+`,`+answer+`}
 `)
 }
 
-// spawns returns what an agent gets when Codex's configuration has these agents.
+// spawns returns the settings of an agent if Codex's configuration has these agents.
 func (w *agentWorld) spawns(agents, input string) *policy.AgentSettings {
 	w.t.Helper()
 	w.start()
@@ -107,8 +107,8 @@ func value(t *testing.T, text string) rpc.Value {
 
 func configured(agents string) string { return `"result":{"config":{"agents":` + agents + `}}` }
 
-// A new agent gets what Codex's configuration sets for all agents, what the configuration and
-// the files say of its role, and nothing of another role.
+// A new agent gets the settings for all agents in Codex's configuration, those of its role in the
+// configuration and the files, and none of another role.
 func TestSpawnedAgentSettings(t *testing.T) {
 	const declared = `{"max_threads":4,"other":{"description":"x"},"none":{"config_file":null},
 		"reviewer":{"config_file":"$ROOT/elsewhere/r.toml"},"named":{"config_file":"$ROOT/elsewhere/named.toml"}}`
@@ -145,7 +145,7 @@ func TestSpawnedAgentSettings(t *testing.T) {
 	}
 }
 
-// A file that names no role counts for each. A file of a project counts only where the project
+// A file that names no role applies to each role. A file of a project applies only if the project
 // is trusted.
 func TestFileWithoutNameIsOfEachRole(t *testing.T) {
 	w := newAgentWorld(t, nil)
@@ -160,20 +160,20 @@ func TestFileWithoutNameIsOfEachRole(t *testing.T) {
 	}
 }
 
-// What can't be read makes the settings unknown, with the reason.
+// A file or response that can't be read makes the settings unknown, with the reason.
 func TestUnknownAgentSettings(t *testing.T) {
 	for name, test := range map[string]struct {
 		set    func(w *agentWorld)
 		agents string
 		want   string
 	}{
-		"codex rejects":          {nil, `"error":{"code":-32600,"message":"no"}`, "configuration can't be read"},
-		"a relative path":        {nil, configured(`{"x":{"config_file":"r.toml"}}`), "agents.x.config_file is no absolute path"},
-		"a path that is no text": {nil, configured(`{"x":{"config_file":7}}`), "agents.x.config_file is no absolute path"},
-		"a missing file":         {nil, configured(`{"x":{"config_file":"$ROOT/none.toml"}}`), "none.toml can't be read"},
+		"codex rejects":               {nil, `"error":{"code":-32600,"message":"no"}`, "configuration can't be read"},
+		"a relative path":             {nil, configured(`{"x":{"config_file":"r.toml"}}`), "agents.x.config_file is not an absolute path"},
+		"a path that is not a string": {nil, configured(`{"x":{"config_file":7}}`), "agents.x.config_file is not an absolute path"},
+		"a missing file":              {nil, configured(`{"x":{"config_file":"$ROOT/none.toml"}}`), "none.toml can't be read"},
 		"no TOML": {func(w *agentWorld) { w.write("home/agents/x.toml", "[") },
 			configured(`{}`), "x.toml can't be read"},
-		"a model that is no text": {func(w *agentWorld) { w.write("home/agents/x.toml", "model = 1\n") },
+		"a model that is not a string": {func(w *agentWorld) { w.write("home/agents/x.toml", "model = 1\n") },
 			configured(`{}`), "model of the role in"},
 		"a profile": {func(w *agentWorld) { w.write("home/agents/x.toml", "profile = \"p\"\n") },
 			configured(`{}`), "names a profile"},
@@ -205,12 +205,12 @@ func TestUnknownAgentSettings(t *testing.T) {
 	if found := agent(nil, `{}`); !strings.Contains(found.UnknownReason, "thread is not known") {
 		t.Errorf("a thread that is not known: %+v", found)
 	}
-	if found := agent(w.thread, `{"agent_type":7}`); !strings.Contains(found.UnknownReason, "no text") {
-		t.Errorf("a role that is no text: %+v", found)
+	if found := agent(w.thread, `{"agent_type":7}`); !strings.Contains(found.UnknownReason, "not a string") {
+		t.Errorf("a role that is not a string: %+v", found)
 	}
 }
 
-// Only calls that start or resume an agent get settings, and only where the policy limits them.
+// Only calls that start or resume an agent get settings, and only if the policy limits them.
 func TestAgentSettingsOnlyWhereLimited(t *testing.T) {
 	limited, free := newAgentWorld(t, nil), newAgentWorld(t, func(p *config.Policy) { p.Models = nil })
 	for _, test := range []struct {
@@ -247,8 +247,8 @@ func TestResumedAgentSettings(t *testing.T) {
 	}
 }
 
-// A folder has at most maxRoles files of roles, and a file at most maxRoleSize bytes. A link to a
-// folder of roles counts, a link in it does not.
+// A folder has up to maxRoles files of roles, and a file up to maxRoleSize bytes. A link to a
+// folder of roles is followed, a link in the folder is not.
 func TestRoleFilesAreBounded(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	long := w.write("elsewhere/long.toml", "name = \"long\"\n#"+strings.Repeat("x", maxRoleSize-len("name = \"long\"\n#\nmodel = \"m\""))+"\nmodel = \"m\"")

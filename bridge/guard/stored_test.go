@@ -29,8 +29,8 @@ func (w *agentWorld) reads(answer string, f func(*bridge.ClientMessage)) {
 	<-ended
 }
 
-// The sandbox of a thread's last turn is that of Codex's own files. A thread without a file has none. Where the
-// file does not tell it is read-only; where Codex does not answer it is unknown.
+// The sandbox of a thread's last turn comes from Codex's files. A thread without a file has none.
+// If the file has no turn, it is read-only; if Codex does not respond, it is unknown.
 func TestStoredSandbox(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	const id = "01900000-0000-7000-8000-000000000001"
@@ -58,8 +58,8 @@ func TestStoredSandbox(t *testing.T) {
 	}
 }
 
-// The folder of a thread is where Codex says. A thread that Codex does not know is nowhere; where
-// there is no answer in time, or no folder, it is not opened.
+// Codex reports the folder of a thread. A thread that Codex does not know has none. Without a
+// response in time, or without a folder, the thread is not opened.
 func TestFolderOfStoredThread(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	cwd, err := json.Marshal(w.root)
@@ -94,9 +94,9 @@ func TestFolderOfStoredThread(t *testing.T) {
 	}
 }
 
-// What codex would have loaded is looked for in a folder and in those above it, up to the root of
-// its project.
-func TestKeptFrom(t *testing.T) {
+// The files that Codex would load are searched in a folder and the folders above it, up to the root
+// of its project.
+func TestUnloadedFiles(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	for _, name := range []string{"AGENTS.md", "a/.codex/config.toml", "a/b/AGENTS.override.md", "a/b/other.md", "a/b/c/AGENTS.md"} {
 		w.write(name, "")
@@ -110,7 +110,7 @@ func TestKeptFrom(t *testing.T) {
 	}
 }
 
-// What is kept from being loaded is named, but not more than five things.
+// The warning names up to five files that are not loaded.
 func TestListOfPaths(t *testing.T) {
 	for n, want := range map[int]string{1: "1 is", 2: "1, 2 are", 5: "1, 2, 3, 4, 5 are", 6: "1, 2, 3, 4, 5, 1 more are", 8: "1, 2, 3, 4, 5, 3 more are"} {
 		if got := listed([]string{"1", "2", "3", "4", "5", "6", "7", "8"}[:n]); got != want {

@@ -7,10 +7,11 @@ import (
 	"codex-bridge/rpc"
 )
 
-// respelled refuses the id of a thread in a spelling other than that of Codex; nil: it has
-// none. The bridge keeps the state of a thread, and the order of its messages, under the text of the id.
+// checkIDSpelling refuses the id of a thread in another spelling than Codex's; it returns nil for
+// other ids. The bridge stores the state of a thread, and the order of its messages, by the text of
+// the id.
 //
-// Measured with Codex 0.169: it takes upper case, no hyphens, braces and urn:uuid: as well.
+// Measured with Codex 0.169: Codex also accepts upper case, no hyphens, braces and urn:uuid:.
 func checkIDSpelling(method, id string) *rpc.Error {
 	if isCanonicalUUID(id) {
 		return nil
@@ -20,7 +21,7 @@ func checkIDSpelling(method, id string) *rpc.Error {
 		return nil
 	}
 	return policy.NewRefusalError(rpc.CodeInvalidParams, policy.Refusal{
-		Method: method, Rule: "protocol", Field: "params.threadId", Reason: "the id of the thread is not spelled as codex spells it", Hint: "send " + own,
+		Method: method, Rule: "protocol", Field: "params.threadId", Reason: "the id of the thread has another spelling than in codex", Hint: "send " + own,
 	})
 }
 
@@ -46,7 +47,7 @@ func isCanonicalUUID(text string) bool {
 
 var uuidMarks = strings.NewReplacer("-", "", "{", "", "}", "")
 
-// canonicalUUID is a UUID as Codex writes it; "" for a text that is none.
+// canonicalUUID returns a UUID as Codex writes it, or "" if text is not a UUID.
 func canonicalUUID(text string) string {
 	digits := strings.ToLower(strings.TrimSpace(text))
 	digits = strings.TrimPrefix(digits, "urn:uuid:")

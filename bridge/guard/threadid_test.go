@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A thread's id has to be spelled as Codex spells it. What is no UUID is left to Codex.
+// A thread's id must have Codex's spelling. A text that is not a UUID passes to Codex.
 func TestThreadIDSpelledAsCodexDoes(t *testing.T) {
 	const own = "019a0fb9-0000-7f00-8000-0123456789af"
 	for id, refused := range map[string]bool{

@@ -26,8 +26,8 @@ tool = "mcp__tickets__read"
 decision = "allow"
 `
 
-// A thread that was verified takes no turn after it was opened again with less than the policy
-// asks for.
+// A verified thread takes no turn after it was opened again with settings that the policy does not
+// allow.
 func TestReopenedThreadThatFailsTakesNoTurn(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, onRequestPolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
@@ -60,8 +60,8 @@ editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$refused"}}
 	}
 }
 
-// A thread that was asked for under audit is not verified when Codex answers under enforce.
-func TestThreadAskedForUnderAuditTakesNoTurn(t *testing.T) {
+// A thread that was requested under audit is not verified if Codex responds under enforce.
+func TestThreadRequestedUnderAuditTakesNoTurn(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, strings.Replace(onRequestPolicy, "[policy]", "[policy]\nmode = \"audit\"", 1)), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
@@ -84,9 +84,9 @@ editor< {"id":2,"error":{"code":-32013,"message":"<text>","data":"$refused"}}
 	}
 }
 
-// A thread that has been under untrusted once may run an accepted command again outside of the
-// sandbox: no allow rule answers for the person, whatever its policy is now. Opening it again does
-// not change that.
+// A thread that once had the approval policy untrusted may run an accepted command again outside
+// the sandbox. So no allow rule accepts in the user's place, even if the thread has another
+// approval policy now or was reopened.
 func TestRulesDoNotAnswerAfterUntrusted(t *testing.T) {
 	const (
 		started  = `{"cwd":"$start","approvalPolicy":"POLICY","sandbox":"workspace-write","approvalsReviewer":"user","model":"gpt-5.5"}`
@@ -156,7 +156,7 @@ editor< {"id":2,"result":"$resumed"}
 	}
 }
 
-// What a rule allows is put to the person when it can't be recorded; what is denied stays denied.
+// If the consent of a rule can't be logged, the user is asked; a denial applies.
 func TestUnrecordedAcceptIsAsked(t *testing.T) {
 	const question = `{"method":"mcpServer/elicitation/request","id":0,"params":{"threadId":"t","serverName":"tickets","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call","tool_name":"read"},"message":"m","requestedSchema":{}}}`
 	for _, test := range []struct {

@@ -11,8 +11,8 @@ import (
 	"codex-bridge/rpc"
 )
 
-// Workspace is the folder of a thread that may take turns, of a subagent's its parent's;
-// "" of another.
+// Workspace returns the folder of a thread that may take turns, for a subagent that of its root
+// thread. It returns "" for another thread.
 func (g *Guard) Workspace(thread string) string {
 	one := g.threads.peek(thread)
 	if one == nil {
@@ -24,7 +24,7 @@ func (g *Guard) Workspace(thread string) string {
 	return one.Workspace
 }
 
-// Sandbox is what the sandbox of a turn allows, as Codex has said; "" unknown.
+// Sandbox describes the sandbox of a turn as Codex reported it; "" if it is unknown.
 func (g *Guard) Sandbox(thread, turn string) string {
 	if one := g.threadFor(thread, turn); one != nil {
 		return one.SandboxSummary
@@ -32,17 +32,16 @@ func (g *Guard) Sandbox(thread, turn string) string {
 	return ""
 }
 
-// Ruling is what the policy says of a tool call.
+// Ruling is the decision on a tool call.
 type Ruling struct {
-	Refusal string // why it must not run; "" nothing is against it
-	Ask     bool   // a person has to be asked, by the bridge
-	Why     string // what they are told; "" nothing
-	Leaves  bool   // it would leave the sandbox
-	Shell   string // that runs a command, with its flags where the call gives them; "" unknown
+	Refusal string // why it must not run; "" if it may
+	Ask     bool   // the bridge must ask the user
+	Why     string // the reason that the user is shown; may be ""
+	Leaves  bool   // the call would leave the sandbox
+	Shell   string // the shell of a command, with its flags if the call has them; "" if unknown
 }
 
-// Tool holds a tool call that Codex is about to run to the policy. call is what Codex
-// said of it.
+// Tool decides a tool call that Codex is about to run. call is the payload of the hook.
 func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) Ruling {
 	policies := g.policies(thread)
 	if policies[0].Mode() == config.Off {
@@ -55,16 +54,16 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		use.Shell, use.Flags = call.Shell, call.Flags
 	}
 	state.Agent = g.agentSettings(ctx, policies[0], state.Thread, use)
-	refusal := g.checkAgentGit(ctx, policies, use, state.Thread)
-	foreign := g.agentRefusal(use, thread, turn)
+	gitErr := g.checkAgentGit(ctx, policies, use, state.Thread)
+	agentErr := g.agentRefusal(use, thread, turn)
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
-		if foreign != nil {
-			return policy.Decision{Verdict: policy.Deny, Err: foreign}
+		if agentErr != nil {
+			return policy.Decision{Verdict: policy.Deny, Err: agentErr}
 		}
-		if d := p.DecideTool(use, state); d.Verdict == policy.Deny || refusal == nil || !g.wantsGitCheck(p) {
+		if d := p.DecideTool(use, state); d.Verdict == policy.Deny || gitErr == nil || !g.wantsGitCheck(p) {
 			return d
 		}
-		return policy.Decision{Verdict: policy.Deny, Err: refusal}
+		return policy.Decision{Verdict: policy.Deny, Err: gitErr}
 	}, strictness)
 	if d.Verdict == policy.Pass {
 		if !d.Ask || p.Mode() != config.Enforce {
@@ -74,7 +73,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	}
 	const method = "hook/preToolUse"
 	g.logDecision(p.Mode(), method, d)
-	// Denied is denied, on record or not.
+	// The denial applies even if it can't be logged.
 	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d)
 	if p.Mode() != config.Enforce {
 		return Ruling{}
@@ -95,7 +94,7 @@ func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.Too
 	}
 	const method = "hook/permissionRequest"
 	g.logDecision(p.Mode(), method, d)
-	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d) // without it the answer is the same
+	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call}, d) // the result is the same if it can't be logged
 	if p.Mode() != config.Enforce {
 		return true
 	}
@@ -114,10 +113,12 @@ func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.T
 	return state
 }
 
-// isMemoryWriter reports whether a tool call is made by the agent with which Codex writes its memories.
+// isMemoryWriter reports whether a tool call comes from the agent with which Codex writes its
+// memories.
 //
-// Measured with Codex 0.169: its thread has no file, is no subagent's, and works in CODEX_HOME/memories_v2,
-// which alone its sandbox lets it write. A client can't open a thread there.
+// Measured with Codex 0.169: the agent's thread has no file and no parent, and works in
+// CODEX_HOME/memories_v2, the only folder that its sandbox lets it write. A client can't open a
+// thread there.
 func (g *Guard) isMemoryWriter(thread string, use policy.ToolCall, call []byte) bool {
 	doc, err := rpc.ParseValue(call)
 	if err != nil || g.world.CodexHome == "" || g.threads.isOpenedByClient(thread) {

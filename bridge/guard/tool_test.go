@@ -14,9 +14,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// withRollout has the client start the read-only thread t1. Codex's file of it has three calls
-// of the model: "inside" runs make in the sandbox, in a login shell of bash, "outside" asks to
-// run it outside of the sandbox.
+// withRollout starts the read-only thread t1 as the client. Codex's file of the thread has three
+// calls of the model: "inside" runs make in the sandbox, in a login shell of bash, "outside" asks
+// to run it outside the sandbox.
 func withRollout(t *testing.T, text string, recorder guard.Recorder, approval string) (*bridgetest.Conversation, *guard.Guard, policy.State) {
 	t.Helper()
 	w := world(t)
@@ -52,8 +52,8 @@ editor< {"id":1,"result":"$started"}
 	return c, g, w
 }
 
-// A tool call is judged by what the model's own call says of it, and the person is asked where
-// the bridge asks in Codex's place.
+// A tool call is decided with the facts of the model's call, and the user is asked if the bridge
+// asks in Codex's place.
 func TestToolCallOfModel(t *testing.T) {
 	const asks = "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\", \"on-request\"]\nproject_trust = \"codex\"\n"
 	for _, test := range []struct {
@@ -100,9 +100,9 @@ func TestToolCallOfModel(t *testing.T) {
 	}
 }
 
-// Under audit a tool call runs unasked, and the log says what would have been denied. Without
+// Under audit a tool call runs without a question, and the log has the denials of enforce. Without
 // a policy nothing is logged.
-func TestToolCallIsNotHeldBack(t *testing.T) {
+func TestToolCallRunsUnderAudit(t *testing.T) {
 	const rules = "[policy]\n[[policy.rule]]\ncommand = \"make\"\ndecision = \"deny\"\n"
 	for _, test := range []struct{ name, policy, logged string }{
 		{"audit", inMode("audit", rules), "deny"},
@@ -132,8 +132,7 @@ func TestToolCallIsNotHeldBack(t *testing.T) {
 	}
 }
 
-// A hook's consent reaches Codex where the policy allows it, where it is only logged, and where
-// there is none.
+// A hook's consent reaches Codex if the policy allows it, is not enforced, or does not exist.
 func TestHookConsent(t *testing.T) {
 	for _, test := range []struct {
 		name, policy, tool string
@@ -165,7 +164,7 @@ func TestHookConsent(t *testing.T) {
 	}
 }
 
-// A server's tool is consented to without a person if every policy of the thread allows that.
+// A server's tool needs no consent of the user if every policy of the thread allows that.
 func TestConsentToServersTool(t *testing.T) {
 	const asks = "[policy.methods]\n\"mcpServer/elicitation/request\" = \"ask\"\n"
 	for _, test := range []struct {
@@ -192,8 +191,8 @@ func TestConsentToServersTool(t *testing.T) {
 	}
 }
 
-// What Codex asks about stays in the sandbox if every policy of the thread says so. Without a
-// policy nothing speaks against it.
+// An accepted request stays in the sandbox if this is so by every policy of the thread. Without a
+// policy it does.
 func TestQuestionStaysInSandbox(t *testing.T) {
 	const loose = "[policy]\ngate = false\nsandbox = \"read-only\"\napproval = [\"on-request\", \"untrusted\"]\nproject_trust = \"codex\"\n"
 	const network = "network = true\n"
@@ -238,8 +237,8 @@ func TestQuestionStaysInSandbox(t *testing.T) {
 	})
 }
 
-// Of the questions about commands of both kinds the model's call is found by its own name for
-// the id; other questions are about no call.
+// For both kinds of requests about commands, the model's call is found by the respective id; other
+// requests have no call.
 func TestEscalationOfQuestion(t *testing.T) {
 	const policy = "[policy]\ngate = false\nsandbox = \"read-only\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\nescalation = \"ask\"\n"
 	c, g, _ := withRollout(t, policy, guard.NoRecord, "on-request")
@@ -272,7 +271,7 @@ codex<  {"id":"`+call+`","result":{"decision":"decline"}}
 	}
 }
 
-// A client hears what it has not opted out of.
+// WantsNotification is false for notifications that the client has disabled.
 func TestWantsNotification(t *testing.T) {
 	g := guard.New(load(t, readOnlyPolicy), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, g)
@@ -289,7 +288,7 @@ editor< {"id":1,"result":{}}
 	}
 }
 
-// An answer in the person's place is logged with its reason, and so is one that was none.
+// A response in the user's place is logged with its reason.
 func TestSettledIsLoggedWithItsReason(t *testing.T) {
 	asked, err := rpc.ParseEnvelope([]byte(`{"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u"}}`))
 	if err != nil {

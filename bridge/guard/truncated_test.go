@@ -10,7 +10,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// A question of which only a part is kept is refused: the part may look like a harmless one.
+// A request of which the bridge keeps only a part is refused, because the part may look harmless.
 func TestTruncatedQuestion(t *testing.T) {
 	const method = "mcpServer/elicitation/request"
 	for filler, passes := range map[int]bool{1: true, 1 << 22: false} {

@@ -13,17 +13,17 @@ import (
 	"codex-bridge/rpc"
 )
 
-// warning is the notification by which codex itself says that a project's own
-// configuration is not loaded.
+// configWarning is the notification by which Codex reports that a project's own configuration is
+// not loaded.
 const configWarning = "configWarning"
 
-// told are the projects that the user was told about.
+// noticeSet has the projects about which the user was notified. Safe for concurrent use.
 type noticeSet struct {
 	mu       sync.Mutex
 	projects map[string]bool
 }
 
-// first tells whether nobody has heard of the project yet.
+// add adds a project and reports whether it is new.
 func (t *noticeSet) add(project string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,37 +37,37 @@ func (t *noticeSet) add(project string) bool {
 	return true
 }
 
-// stands finds out in which folder the thread of a resume or fork stands; false
-// when codex can't be asked. Measured: thread/read tells it of threads that are
-// not loaded, too, and the folder is where a resume puts the thread.
+// readFolder sets the current folder of the thread of a resume or fork in state, from Codex. It
+// returns false if Codex can't be asked. Measured: thread/read returns the folder of unloaded
+// threads, too, and a resume uses that folder.
 func (g *Guard) readFolder(ctx context.Context, call *bridge.ClientMessage, state *policy.State) bool {
 	result, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
-	var answered *rpc.Error
+	var refused *rpc.Error
 	switch {
-	case errors.As(err, &answered) && answered.Code == rpc.CodeUpstream:
-		// It knows no such thread, and will say so in its own words.
+	case errors.As(err, &refused) && refused.Code == rpc.CodeUpstream:
+		// Codex knows no such thread and will refuse the request.
 		state.UnknownThread = true
 		return true
 	case err != nil:
-		g.log.Error("the folder of a thread can't be found out; it is not opened", "error", err)
+		g.log.Error("the folder of a thread can't be read; the thread is not opened", "error", err)
 		return false
 	}
 	text, _ := result.Get("thread").Get("cwd").Text()
 	folder, err := state.Paths.Canonical(text)
 	if err != nil {
-		g.log.Error("the folder of a thread can't be judged; it is not opened", "cwd", text, "error", err)
+		g.log.Error("the folder of a thread can't be resolved; the thread is not opened", "cwd", text, "error", err)
 		return false
 	}
 	state.ThreadFolder = folder
 	return true
 }
 
-// stored finds out the sandbox of the last turn of the thread of a resume or fork; nil
-// if Codex can't be asked.
+// readStored returns the sandbox of the last turn of the thread of a resume or fork; nil if Codex
+// can't be asked.
 func (g *Guard) readStored(ctx context.Context, call *bridge.ClientMessage) *policy.SandboxSettings {
 	result, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
 	if err != nil {
-		g.log.Error("the sandbox of a thread can't be found out; it is not opened", "error", err)
+		g.log.Error("the sandbox of a thread can't be read; the thread is not opened", "error", err)
 		return nil
 	}
 	path, hasFile := result.Get("thread").Get("path").Text()
@@ -78,16 +78,15 @@ func (g *Guard) readStored(ctx context.Context, call *bridge.ClientMessage) *pol
 	return &stored
 }
 
-// keptUntrusted says, once for each project, that its own configuration is not
-// loaded: nothing else would tell the user why it has no effect. It is said once
-// the thread is there.
+// warnUntrusted warns the user once per project that its own configuration is not loaded, since
+// Codex does not say so. It sends the warning after the thread was opened.
 func (g *Guard) warnUntrusted(call *bridge.ClientMessage, folder string, state policy.State) {
 	root, project := folder, folder
 	if roots, err := state.Repositories.Roots(folder); err == nil && len(roots) > 0 {
 		root, project = roots[0], roots[len(roots)-1]
 	}
-	kept := unloadedFiles(folder, root)
-	if len(kept) == 0 {
+	unloaded := unloadedFiles(folder, root)
+	if len(unloaded) == 0 {
 		return
 	}
 	call.OnResponse(func(a *bridge.ServerResponse) {
@@ -97,23 +96,23 @@ func (g *Guard) warnUntrusted(call *bridge.ClientMessage, folder string, state p
 		if !g.untrustedNotices.add(project) {
 			return
 		}
-		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, listed(kept))
-		mend := g.policy.Load().TrustHint(project, state)
-		g.log.Warn(summary, "project", project, "hint", mend)
+		summary := fmt.Sprintf("%s is not a trusted project: %s not loaded.", project, listed(unloaded))
+		hint := g.policy.Load().TrustHint(project, state)
+		g.log.Warn(summary, "project", project, "hint", hint)
 		if g.peer.OptedOut(configWarning) {
 			return
 		}
 		a.AfterSent(func() {
-			g.peer.Notify(configWarning, map[string]any{"summary": summary, "details": mend})
+			g.peer.Notify(configWarning, map[string]any{"summary": summary, "details": hint})
 		})
 	})
 }
 
-// list is what was found, as a sentence's subject.
+// listed returns the paths as the subject of a sentence, with its verb.
 func listed(paths []string) string {
-	const most = 5
-	if n := len(paths) - most; n > 0 {
-		paths = append(paths[:most:most], strconv.Itoa(n)+" more")
+	const maxPaths = 5
+	if n := len(paths) - maxPaths; n > 0 {
+		paths = append(paths[:maxPaths:maxPaths], strconv.Itoa(n)+" more")
 	}
 	if len(paths) == 1 {
 		return paths[0] + " is"

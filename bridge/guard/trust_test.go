@@ -12,9 +12,9 @@ import (
 	"codex-bridge/bridge/guard"
 )
 
-// What is not loaded is said once for each project: on stderr, and to a client
-// that listens, behind the answer.
-func TestKeptUntrusted(t *testing.T) {
+// The warning about a configuration that is not loaded is sent once for each project: to stderr,
+// and to a client that has not disabled it, after the response.
+func TestUntrustedProjectWarning(t *testing.T) {
 	const opened = `
 editor> {"id":$id,"method":"thread/start","params":{"cwd":"$cwd","approvalPolicy":"untrusted","sandbox":"read-only"}}
 codex<  {"id":"$own$id","method":"config/read","params":{"includeLayers":true}}

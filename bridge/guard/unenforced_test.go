@@ -14,9 +14,9 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// Where nothing is enforced a thread is not opened in a folder whose policy file asks for that.
-// Other threads are opened as the client wants them.
-func TestFolderThatAsksForEnforcement(t *testing.T) {
+// If no policy is enforced, a thread is not opened in a folder whose policy file requires
+// enforcement. Other threads are opened unchanged.
+func TestFolderThatRequiresEnforcement(t *testing.T) {
 	const folderRefusal = `editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"METHOD","rule":"policy.mode","field":"params.cwd","reason":"<text>","hint":"<text>"}}}
 `
 	for _, test := range []struct {

@@ -17,9 +17,9 @@ import (
 
 const unverified = "its settings are not verified"
 
-// Where Codex reports settings that the policy does not allow, the running turn can do nothing more: no tool
-// runs, none is confined instead, and Codex's questions are answered with no, also those that the client has.
-func TestForgottenThreadDoesNothing(t *testing.T) {
+// If Codex reports settings that the policy does not allow, the running turn can do nothing more:
+// no tool runs, and Codex's requests are declined, including those that the client already has.
+func TestRevokedThreadDoesNothing(t *testing.T) {
 	const asked = `{"method":"item/commandExecution/requestApproval","id":"ask","params":{"threadId":"t1","turnId":"u","itemId":"i","command":"ls","cwd":"$start","reason":"<text>"}}`
 	const settings = `{"method":"thread/settings/updated","params":{"threadId":"t1","threadSettings":{"approvalPolicy":"APPROVAL","approvalsReviewer":"user","sandboxPolicy":{"type":"readOnly","networkAccess":false},"activePermissionProfile":null,"cwd":"$start","model":"gpt-5.5"}}}`
 	for approval, forgotten := range map[string]bool{"untrusted": false, "never": true} {
@@ -54,7 +54,7 @@ codex< {"id":"ask","result":{"decision":"`+answer+`"}}
 	}
 }
 
-// A tool call of a thread that is just being resumed waits for Codex's answer.
+// A tool call of a thread waits for the response to a pending resume of the thread.
 func TestToolCallWaitsForResume(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"answered": time.Minute, "not answered": 50 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ editor< {"id":2,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+t
 	}
 }
 
-// Of the threads that the bridge has not seen, only that of Codex's memories runs tools.
+// Of the threads that the client has not opened, only that of Codex's memories runs tools.
 func TestMemoryWriterRunsTools(t *testing.T) {
 	w := world(t)
 	var err error
@@ -120,7 +120,7 @@ func TestMemoryWriterRunsTools(t *testing.T) {
 	}
 }
 
-// A thread that Codex has put away, or may have, takes no turn, also before Codex's notification.
+// A thread that Codex has archived, or may have, takes no turn, even before Codex's notification.
 func TestArchivedThreadTakesNoTurn(t *testing.T) {
 	for _, method := range []string{"thread/archive", "thread/delete"} {
 		for answer, unloads := range map[string]bool{`"result":{}`: true, `"error":{"code":-32600,"message":"no"}`: false, `"result":1,"result":2`: true} {
@@ -148,8 +148,8 @@ editor< {"id":"put",`+shown+`}
 	}
 }
 
-// A thread that the client unsubscribes from takes no turn from then on, whatever Codex answers. It is opened again only
-// after Codex's answer: Codex could end the notifications later otherwise.
+// A thread takes no turn after the client unsubscribes, for any response of Codex. It is opened
+// again only after the response, because Codex could end the notifications later otherwise.
 func TestUnsubscribedThreadTakesNoTurn(t *testing.T) {
 	for _, answer := range []string{`"result":{"status":"unsubscribed"}`, `"error":{"code":-32600,"message":"no"}`} {
 		t.Run(answer, func(t *testing.T) {
@@ -181,8 +181,8 @@ editor< {"id":"turn","error":{"code":-32013,"message":"<text>","data":"$data"}}
 	}
 }
 
-// A client can learn the id of a new thread before thread/start is answered. Codex gets what ends the notifications, or
-// the thread, only after the answer.
+// A client can learn the id of a new thread before the response to thread/start. A request that
+// ends the notifications, or the thread, reaches Codex only after that response.
 func TestThreadIsNotUnsubscribedBeforeItIsOpened(t *testing.T) {
 	for _, method := range []string{"thread/unsubscribe", "thread/archive"} {
 		t.Run(method, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"codex-bridge/bridge/hello"
 )
 
-// A codex that the table was not measured on works, and that is said.
+// A version of Codex on which the method table was not measured works, with a warning.
 func TestOtherVersion(t *testing.T) {
 	for version, said := range map[string]bool{"0.169.0": false, "0.170.0": true, "0.168.1": true} {
 		var log bytes.Buffer

@@ -14,14 +14,12 @@ import (
 	"codex-bridge/bridge/store"
 )
 
-// World is the machine as policy sees it: the folder we were started in, the
-// user's home, the temporary folder, codex's folder, the places that the policy
-// rests on, and the file system. What can't be found out stays empty, which policy
-// takes for unknown.
+// World returns the machine as the policy sees it: the start folder, the home folder, the temporary
+// folders, Codex's folder, the files that the policy depends on, and the file system. A value that
+// can't be found is empty, which the policy treats as unknown.
 func World() policy.State { return WorldOf(config.Codex{}) }
 
-// WorldOf is World for a codex that is started with c, which may give it another
-// folder of its own.
+// WorldOf returns the World of a Codex that is started with c.
 func WorldOf(c config.Codex) policy.State {
 	state := policy.State{Paths: filesystem{}, Repositories: filesystem{}, PolicyFiles: filesystem{}}
 	if dir, err := os.Getwd(); err == nil {
@@ -33,7 +31,7 @@ func WorldOf(c config.Codex) policy.State {
 	env := codex.Environ(os.Environ(), c.Env, c.EnvRemove)
 	state.Temps = tempFolders(env, state)
 	for _, pair := range env {
-		// Codex follows them for each command anew (measured).
+		// Measured: Codex follows these links again for each command.
 		if name, value, _ := strings.Cut(pair, "="); slices.Contains(tempNames(), name) && filepath.IsAbs(value) {
 			state.Links = append(state.Links, linksOf(value)...)
 		}
@@ -57,8 +55,8 @@ func WorldOf(c config.Codex) policy.State {
 	return state
 }
 
-// AddPrograms adds programs that run outside of the sandbox, or folders of such programs, by their
-// absolute paths. The sandbox of each thread protects them.
+// AddPrograms adds programs that run outside the sandbox, or folders of such programs, by absolute
+// path. The sandbox of each thread protects them.
 func AddPrograms(state *policy.State, programs ...string) {
 	for _, path := range programs {
 		at, links := followLinks(path)
@@ -69,12 +67,12 @@ func AddPrograms(state *policy.State, programs ...string) {
 	}
 }
 
-// maxLinks bounds the links that are followed, as Linux does.
+// maxLinks bounds the links that are followed, like Linux.
 const maxLinks = 40
 
-// follow returns where an absolute path leads to, and the links by which it does, each where its
-// folder is. Behind a link whose target is missing it leads to that target. It is "" where it can't be
-// found out, as in a loop of links.
+// followLinks returns the target of an absolute path and the links on the way, each with its
+// canonical folder. For a link whose target is missing it returns that target. end is "" if it
+// can't be found, as in a loop of links.
 func followLinks(path string) (end string, links []string) {
 	at, rest := filepath.VolumeName(path)+string(filepath.Separator), pathNames(path)
 	for len(rest) > 0 {
@@ -89,7 +87,7 @@ func followLinks(path string) (end string, links []string) {
 		}
 		next := filepath.Join(at, name)
 		target, err := os.Readlink(next)
-		if err != nil { // no link, or nothing
+		if err != nil { // not a link
 			at = next
 			continue
 		}
@@ -105,19 +103,19 @@ func followLinks(path string) (end string, links []string) {
 	return end, links
 }
 
-// links are the links by which an absolute path leads elsewhere, as follow finds them.
+// linksOf returns the links of followLinks.
 func linksOf(path string) []string {
 	_, links := followLinks(path)
 	return links
 }
 
-// pathNames are the names in a path.
+// pathNames returns the names in a path.
 func pathNames(path string) []string {
 	return strings.FieldsFunc(filepath.ToSlash(path[len(filepath.VolumeName(path)):]), func(c rune) bool { return c == '/' })
 }
 
-// gitFiles are the files of the user's own git configuration, with env. Their programs run outside of
-// the sandbox, as those of a repository would.
+// gitFiles returns the files of the user's own git configuration in the environment env. Programs
+// in them run outside the sandbox, like those of a repository.
 func gitFiles(env []string) []string {
 	value := func(name string) (value string) {
 		for _, pair := range env {
@@ -138,9 +136,10 @@ func gitFiles(env []string) []string {
 	return slices.DeleteFunc(files, func(file string) bool { return !filepath.IsAbs(file) })
 }
 
-// pathFolders are the folders in which Codex, started with env, looks for programs. Measured with
-// Codex 0.169: for git, which it runs outside of the sandbox at the start of each turn. MCP servers
-// of the user's have names, too.
+// pathFolders returns the folders in which Codex, started with env, looks for programs.
+//
+// Measured with Codex 0.169: Codex so finds git, which it runs outside the sandbox at the start of
+// each turn. MCP servers of the user can be found so, too.
 func pathFolders(env []string) []string {
 	var out []string
 	for _, pair := range env {
@@ -152,8 +151,8 @@ func pathFolders(env []string) []string {
 	return out
 }
 
-// gitCandidates returns the files git in folders, up to the first that runs. A file that does not run may
-// become one that does: a command could make it executable, or make the missing target of a link.
+// gitCandidates returns the files git in folders, up to the first executable one. A command could
+// make an earlier one executable, or create the missing target of a link.
 func gitCandidates(folders []string) []string {
 	name := "git"
 	if runtime.GOOS == "windows" {
@@ -173,8 +172,8 @@ func gitCandidates(folders []string) []string {
 	return out
 }
 
-// runs reports whether Codex can start a program. Where it can't, it takes that of the next folder of
-// PATH, as execvp does.
+// isExecutable reports whether Codex can start a program. If it can't, it takes the program in the
+// next folder of PATH, like execvp.
 func isExecutable(program string) bool {
 	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
 		return false
@@ -183,7 +182,7 @@ func isExecutable(program string) bool {
 	return err == nil
 }
 
-// tempNames are the variables that name a temporary folder.
+// tempNames returns the variables that name a temporary folder.
 func tempNames() []string {
 	if runtime.GOOS == "windows" {
 		return []string{"TEMP", "TMP"}
@@ -191,11 +190,11 @@ func tempNames() []string {
 	return []string{"TMPDIR"}
 }
 
-// temps are the temporary folders that Codex, started with env, lets commands write.
+// tempFolders returns the temporary folders that Codex, started with env, lets commands write.
 //
-// Measured with Codex 0.169: /tmp, and TMPDIR with links resolved, for each command anew. Not set,
-// TMPDIR is nothing; where it is no folder no command runs. A relative one is seen from the folder
-// of each command.
+// Measured with Codex 0.169: these are /tmp, and TMPDIR with links resolved for each command. An
+// empty TMPDIR is ignored; if TMPDIR is not a folder, no command runs. A relative TMPDIR starts
+// from the folder of each command.
 func tempFolders(env []string, state policy.State) []policy.TempFolder {
 	names := tempNames()
 	var out []policy.TempFolder
@@ -219,10 +218,11 @@ func tempFolders(env []string, state policy.State) []policy.TempFolder {
 	return out
 }
 
-// codexHome returns the folder where Codex, started with env in the folder start, keeps its
-// configuration, by the path that Codex takes; "" unknown.
-// Measured: CODEX_HOME, seen from the folder that Codex is started in; when that is
-// empty or not set, .codex in the home.
+// codexHome returns the folder in which Codex, started with env in the folder start, keeps its
+// configuration, as Codex spells the path; "" if it is unknown.
+//
+// Measured: the folder is CODEX_HOME, relative to the folder in which Codex is started; if that is
+// empty, it is .codex in the home folder.
 func codexHome(env []string, start string) string {
 	home, _ := os.UserHomeDir()
 	folder := ""
@@ -248,15 +248,16 @@ func codexHome(env []string, start string) string {
 	case start == "":
 		return ""
 	}
-	return start + string(filepath.Separator) + folder // not cleaned: a link may be before ".."
+	return start + string(filepath.Separator) + folder // not cleaned: a link may come before ".."
 }
 
-// Governing are the places on which a policy of cfg rests, and how to move each: the files of the
-// configuration, the state folder and Codex's own folder.
+// Governing returns the files and folders that the policy of cfg depends on, with hints how to move
+// each: the configuration files, the state folder, Codex's own folder, and programs in temporary
+// folders.
 func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 	places := governing(cfg.Files(), world.CodexHome)
-	// The sandbox of each thread protects a folder of PATH that is in a temporary folder, but no
-	// link there.
+	// The sandbox of each thread protects a folder of PATH in a temporary folder, but no link
+	// there.
 	found := slices.Clone(world.Links)
 	for _, folder := range world.Programs {
 		if slices.ContainsFunc(world.Temps, func(t policy.TempFolder) bool { return policy.Within(folder, t.Path) }) {
@@ -274,9 +275,9 @@ func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 	return places
 }
 
-// governing are the configuration files, the user's whether it exists or not, the state folder, and
-// codexHome with what it has links to. A file of a workspace is not among them: a thread's sandbox
-// protects it.
+// governing returns the configuration files, including the user's if it does not exist, the state
+// folder, and codexHome with the targets of its links. It omits files of a workspace, which each
+// thread's sandbox protects.
 func governing(files []string, codexHome string) []policy.SensitivePath {
 	var out []policy.SensitivePath
 	keep := func(name, path, hint string) {
@@ -306,8 +307,8 @@ func governing(files []string, codexHome string) []policy.SensitivePath {
 	return out
 }
 
-// places are where a path is and where it leads, and the links by which it does. The folder of a link
-// counts: a process that can write it can turn the link.
+// placesOf returns a path, its target and the links between. A link counts with its folder, because
+// a process that can write the folder can change the link.
 func placesOf(path string) []string {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -324,8 +325,8 @@ func placesOf(path string) []string {
 	return append(out, links...)
 }
 
-// linked returns where the links in Codex's own folder, and in its folder of rules, lead to, and the
-// links behind them: people keep such files in a repository of their own.
+// linkTargets returns the targets of links in Codex's own folder and in its folder of rules, and
+// the links behind them. Users keep such files in a repository.
 func linkTargets(codexHome string) []string {
 	if codexHome == "" {
 		return nil
@@ -348,14 +349,15 @@ func linkTargets(codexHome string) []string {
 	return out
 }
 
+// filesystem implements the interfaces of policy.State with the file system of this machine.
 type filesystem struct{}
 
 // PolicyFiles implements policy.PolicyFiles.
 func (filesystem) PolicyFiles(folder string) []string {
 	var files []string
 	for _, file := range config.WorkspaceFiles(folder) {
-		// The target of a link: Codex runs no command where it should protect a link in a writable folder
-		// (measured with 0.169).
+		// Measured with Codex 0.169: Codex runs no command if it should protect a link in a writable
+		// folder. So the result has the target of a link.
 		if at, err := (filesystem{}).Canonical(file); err == nil {
 			files = append(files, at)
 		}

@@ -14,7 +14,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// Codex's own folder is found as codex finds it, with the environment that it gets.
+// WorldOf finds Codex's own folder as Codex does, with the environment of Codex.
 func TestCodexHome(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -57,9 +57,9 @@ func TestCodexHome(t *testing.T) {
 	}
 }
 
-// The policy rests on the user's file, there or not, on the state folder, and on
-// codex's files wherever they are. A link counts with what it leads to.
-func TestKept(t *testing.T) {
+// The policy depends on the user's file, even if it is missing, on the state folder, and on Codex's
+// files. A link counts with its target.
+func TestSensitiveFiles(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Programs that Codex finds by PATH run outside of the sandbox. A link through which one is found
-// is known by its own place.
+// Programs that Codex finds by PATH run outside the sandbox. A link to one counts with its own
+// folder.
 func TestFoldersOfPATH(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

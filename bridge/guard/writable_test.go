@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Folders stay in the list of all when a thread is closed. A thread without an id has none of its own.
+// Folders stay in the common list when a thread is closed. A thread without an id has no own list.
 func TestWritable(t *testing.T) {
 	var w writableFolders
 	w.add("T", nil)
@@ -28,7 +28,7 @@ func TestWritable(t *testing.T) {
 	}
 }
 
-// Beyond the bound the list has the root folder, so that no other folder is made writable any more.
+// Over the limit the common list has the root folder, so that no other folder becomes writable.
 func TestWritableIsBounded(t *testing.T) {
 	var w writableFolders
 	for i := range maxWritable {
@@ -47,7 +47,7 @@ func TestWritableIsBounded(t *testing.T) {
 	}
 }
 
-// A message is judged again if folders were made writable in the meantime.
+// A message is decided again if folders became writable in the meantime.
 func TestWritableIsReserved(t *testing.T) {
 	for _, test := range []struct {
 		changes, calls int
@@ -74,8 +74,9 @@ func TestWritableIsReserved(t *testing.T) {
 	}
 }
 
-// The list of all has no folder inside another one of the same call, except those that the sandbox of the outer one does
-// not let commands write. A folder of another thread is in the list, also if it is inside.
+// The common list omits a folder inside another one of the same call, unless the sandbox of the
+// outer one does not let commands write it. It has a folder of another thread, even inside a folder
+// in the list.
 func TestWritableHasOuterFolders(t *testing.T) {
 	var w writableFolders
 	w.add("T", []string{"/lib/.github", "/lib"})

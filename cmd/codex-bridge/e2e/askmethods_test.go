@@ -130,9 +130,9 @@ func TestMethodsThatAskByElicitation(t *testing.T) {
 			}{
 				{long, map[string]any{"action": "accept"}, ""},
 				{"yes", map[string]any{"action": "accept", "content": map[string]any{}, "_meta": nil}, ""},
-				{"no", map[string]any{"action": "decline"}, "the person refused it"},
-				{"closed", map[string]any{"action": "cancel"}, "the person refused it"},
-				{"nothing", map[string]any{}, "the person refused it"},
+				{"no", map[string]any{"action": "decline"}, "the user refused it"},
+				{"closed", map[string]any{"action": "cancel"}, "the user refused it"},
+				{"nothing", map[string]any{}, "the user refused it"},
 				{"words", "yes", "can't be read"},
 				{"late", nil, "no answer came within 1s"},
 			} {
@@ -163,7 +163,7 @@ func TestMethodsThatAskByElicitation(t *testing.T) {
 			}
 			// What was cut in the question is in the decision log.
 			allowed, problems, _ := w.own("decisions", "list", "--json", "--verdict", "accept")
-			if !strings.Contains(allowed, `the person allowed it with {`) || !strings.Contains(allowed, strings.TrimSpace(long)) {
+			if !strings.Contains(allowed, `the user allowed it with {`) || !strings.Contains(allowed, strings.TrimSpace(long)) {
 				t.Errorf("the consents on record: %s\n%s", allowed, problems)
 			}
 			c.quit()

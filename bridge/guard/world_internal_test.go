@@ -12,7 +12,7 @@ import (
 	"codex-bridge/bridge/policy"
 )
 
-// inFolder makes a test's own folder the current one, with folders and links in it.
+// inFolder creates a folder with folders and links, and makes it the current one.
 func inFolder(t *testing.T, folders []string, links map[string]string) (root string, at func(string) string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -34,7 +34,7 @@ func inFolder(t *testing.T, folders []string, links map[string]string) (root str
 	return root, at
 }
 
-// The machine is that of this process, with what Codex gets in addition.
+// WorldOf returns the machine of this process with the environment of Codex.
 func TestWorldIsThatOfCodex(t *testing.T) {
 	root, at := inFolder(t, []string{"real", "home"}, map[string]string{"link": "real", "homelink": "home"})
 	t.Setenv("CODEX_HOME", "")
@@ -58,7 +58,7 @@ func TestWorldIsThatOfCodex(t *testing.T) {
 	}
 }
 
-// /tmp and $TMPDIR are temporary folders, $TMPDIR as Codex sees it.
+// /tmp and $TMPDIR are temporary folders, with the TMPDIR of Codex.
 func TestTemps(t *testing.T) {
 	root, at := inFolder(t, []string{"real"}, map[string]string{"link": "real"})
 	tmp, err := filepath.EvalSymlinks("/tmp")
@@ -78,7 +78,7 @@ func TestTemps(t *testing.T) {
 	}
 }
 
-// Without a home and without a folder of its own Codex has none.
+// Codex has no own folder without CODEX_HOME and a home folder.
 func TestCodexHomeWithoutHome(t *testing.T) {
 	t.Setenv("HOME", "")
 	t.Setenv("USERPROFILE", "")
@@ -101,8 +101,8 @@ func TestCodexHomeWithoutHome(t *testing.T) {
 	}
 }
 
-// The links by which Codex finds its own folder count, however it is named, and the bridge does not
-// start where one of them is in a temporary folder.
+// The links by which Codex finds its own folder are sensitive, in any spelling of the path. The
+// bridge does not start if one of them is in a temporary folder.
 func TestLinksOfCodexHome(t *testing.T) {
 	root, at := inFolder(t, []string{"own", "home", "temp"}, map[string]string{
 		"home/.codex": "../way", "way": "own", "homelink": "home", "temp/way": "../own",
@@ -139,7 +139,7 @@ func TestLinksOfCodexHome(t *testing.T) {
 	}
 }
 
-// Each link by which a path leads elsewhere counts where it is, also one behind another.
+// Each link of a path counts with its folder, also one behind another.
 func TestLinks(t *testing.T) {
 	root, at := inFolder(t, []string{"real/bin", "a"}, map[string]string{
 		"way": "a/next", "a/next": "../real", "round": "round", "up": "a/next/../a", "nowhere": "none/x", "away": "/",
@@ -176,8 +176,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A file named git that can't be executed counts like the one that Codex finds: a command could make it
-// executable, or create the target of the link.
+// A file named git that is not executable counts like the one that Codex finds: a command could
+// make it executable, or create the target of the link.
 func TestGitCandidates(t *testing.T) {
 	_, at := inFolder(t, []string{"plain", "missing", "folder/git", "good", "later"}, map[string]string{"missing/git": "../gone/git", "good/git": "program"})
 	for file, mode := range map[string]os.FileMode{"plain/git": 0o600, "good/program": 0o700, "later/git": 0o700} {
@@ -200,8 +200,8 @@ func TestGitCandidates(t *testing.T) {
 	}
 }
 
-// The places on which a policy rests are named, each once, with the way to move it. A workspace's
-// own file is not among them.
+// Governing returns each path that a policy depends on once, with a hint how to move it. It omits a
+// workspace's own file.
 func TestGoverningPlaces(t *testing.T) {
 	_, at := inFolder(t, []string{"codex/rules", "mine", "work"}, map[string]string{"codex/config.toml": "../mine/codex.toml", "linked": "mine"})
 	for _, file := range []string{"mine/codex.toml", "mine/bridge.toml", "work/.codex-bridge.toml"} {
@@ -241,7 +241,7 @@ func TestGoverningPlaces(t *testing.T) {
 	}
 }
 
-// A place that can't be looked up counts where it is named.
+// A path that can't be resolved counts as it is written.
 func TestPlacesThatCannotBeLookedUp(t *testing.T) {
 	_, at := inFolder(t, []string{"real"}, map[string]string{"link": "real"})
 	if err := os.WriteFile(at("real/file"), nil, 0o600); err != nil {
@@ -252,8 +252,8 @@ func TestPlacesThatCannotBeLookedUp(t *testing.T) {
 	}
 }
 
-// A workspace's own policy file is the file that it leads to. One that is not there, or leads
-// nowhere, is none.
+// A workspace's policy file is the target of its link. A missing file, or a link without a target,
+// does not count.
 func TestPolicyFilesOfFolder(t *testing.T) {
 	_, at := inFolder(t, []string{"file", "none", "link", "dangling", "real"}, map[string]string{
 		"link/" + config.WorkspaceFile: "../real/target", "dangling/" + config.WorkspaceFile: "../real/nothing",

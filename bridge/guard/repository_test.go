@@ -14,9 +14,8 @@ import (
 	"codex-bridge/bridge/guard"
 )
 
-// TestRoots: a txtar archive makes the folders; $ROOT in it is where they lie. A
-// file named X/ is a folder. The first line of the comment asks for a folder, the
-// others are its roots.
+// A txtar archive creates the folders; $ROOT in it is their folder. A file named X/ is a folder.
+// The first line of the comment has the folder to look up, the others are its roots.
 func TestRoots(t *testing.T) {
 	for name, text := range map[string]string{
 		"no repository":                   "a/b\n-- a/b/x --\n",
@@ -160,8 +159,7 @@ func plant(t *testing.T, root string, archive *txtar.Archive) {
 	}
 }
 
-// Links among git's pointers, and files that are too long to be one, link to
-// nothing.
+// Links among git's pointers, and files that are too long, link to no main worktree.
 func TestRootsOfOddFiles(t *testing.T) {
 	const linked = `-- main/.git/worktrees/wt/gitdir --
 $ROOT/wt/.git
@@ -221,7 +219,7 @@ gitdir: $ROOT/main/.git/worktrees/wt
 	}
 }
 
-// A pointer of two lines links to nothing, even to a folder with such a name.
+// A pointer of two lines links to no main worktree, even if a folder has such a name.
 func TestRootsOfNameWithLineEnd(t *testing.T) {
 	root := world(t).StartFolder
 	plant(t, root, txtar.Parse([]byte(strings.ReplaceAll("-- main/.git/worktrees/wt/commondir --\n../..\n-- wt/.git --\ngitdir: $ROOT/main/.git/worktrees/wt\n", "$ROOT", filepath.ToSlash(root)))))
@@ -236,7 +234,7 @@ func TestRootsOfNameWithLineEnd(t *testing.T) {
 	}
 }
 
-// A .git that links to itself is not taken for "no repository".
+// A .git that links to itself is an error, and not a missing repository.
 func TestRootsOfLoop(t *testing.T) {
 	root := world(t).StartFolder
 	git := filepath.Join(root, ".git")

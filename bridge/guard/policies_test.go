@@ -35,7 +35,7 @@ project_trust = "codex"
 `
 )
 
-// converse starts a conversation that is held to a policy.
+// converse starts a conversation with a guard that enforces a policy.
 func converse(t *testing.T, text string, recorder guard.Recorder) (*bridgetest.Conversation, *guard.Guard, policy.State) {
 	t.Helper()
 	w := world(t)
@@ -50,7 +50,8 @@ func step(script, method, thread, approval string) string {
 	return strings.NewReplacer("METHOD", method, "THREAD", thread, "APPROVAL", approval).Replace(script)
 }
 
-// opens has the client open a read-only thread with everything named. Codex does as it is told.
+// opens opens a read-only thread as the client, with all settings. Codex reports the requested
+// ones.
 func opens(c *bridgetest.Conversation, method, thread, approval string) {
 	source := ""
 	if method != "thread/start" {
@@ -72,7 +73,7 @@ editor< {"id":"open","result":{"thread":{"id":"THREAD"},"approvalPolicy":"APPROV
 	c.Play(method+" "+thread, step(strings.ReplaceAll(script, "SOURCE", source), method, thread, approval))
 }
 
-// takesTurn has the client start a turn; sent is the approval policy that Codex gets.
+// takesTurn starts a turn as the client; sent is the approval policy that Codex gets.
 func takesTurn(c *bridgetest.Conversation, thread, asked, sent string) {
 	const script = `editor> {"id":"turn","method":"turn/start","params":{"threadId":"THREAD","input":[],"approvalPolicy":"APPROVAL"}}
 codex<  {"id":"turn","method":"turn/start","params":{"threadId":"THREAD","input":[],"approvalPolicy":"SENT"}}
@@ -94,7 +95,7 @@ codex< {"id":"ask","result":{"decision":"decline"}}
 `
 )
 
-// refusal is why a command must not run in a thread; "" if it may.
+// refusal returns why a command must not run in a thread; "" if it may.
 func refusal(t *testing.T, g *guard.Guard, thread, command, cwd string) string {
 	t.Helper()
 	return g.Tool(t.Context(), thread, "u", bash(t, command, cwd), []byte("call")).Refusal
@@ -109,9 +110,9 @@ func bash(t *testing.T, command, cwd string) policy.ToolCall {
 	return policy.ToolCall{Name: "Bash", Input: input.Root(), Cwd: cwd}
 }
 
-// A thread keeps the policy under which it was opened when a looser one comes: its turns, what
-// Codex asks in it and its tool calls are checked against both. A thread that is opened
-// under the new policy, or opened again, is checked against that alone.
+// A thread keeps the policy under which it was opened when a looser one becomes active: its turns,
+// Codex's requests and its tool calls are checked against both. A thread that is opened or reopened
+// under the new policy is checked only against that one.
 func TestOpenThreadKeepsStricterPolicy(t *testing.T) {
 	for _, test := range []struct{ name, policy string }{
 		{"looser", loosePolicy},
@@ -152,8 +153,9 @@ func TestOpenThreadKeepsStricterPolicy(t *testing.T) {
 	}
 }
 
-// When the policy in force denies something that a kept one denies, too, its reason is told.
-func TestPolicyInForceGivesReason(t *testing.T) {
+// If the active policy and an extra one deny something, the client gets the reason of the active
+// one.
+func TestActivePolicyGivesReason(t *testing.T) {
 	c, g, w := converse(t, strictPolicy, guard.NoRecord)
 	opens(c, "thread/start", "t1", "untrusted")
 	g.SetPolicy(load(t, strings.Replace(strictPolicy, "Pushing is done by people.", "The release is over.", 1)))
@@ -167,7 +169,7 @@ editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"turn
 `)
 }
 
-// A policy that was only logged is not kept: the next one counts alone, and the change is not
+// A policy that was not enforced is not kept: only the next one counts, and the change is not
 // logged.
 func TestAuditPolicyIsNotKept(t *testing.T) {
 	audit := func(text string) string { return strings.Replace(text, "[policy]", "[policy]\nmode = \"audit\"", 1) }
@@ -184,7 +186,7 @@ func TestAuditPolicyIsNotKept(t *testing.T) {
 	}
 }
 
-// A change of the policy is logged only if it concerns an open thread.
+// A change of the policy is logged only if there are open threads.
 func TestChangeWithoutThreadsIsNotLogged(t *testing.T) {
 	b := &book{}
 	g := guard.New(load(t, strictPolicy), world(t), b, slog.New(slog.DiscardHandler))
@@ -194,9 +196,9 @@ func TestChangeWithoutThreadsIsNotLogged(t *testing.T) {
 	}
 }
 
-// A thread that may take no turn any more is checked against the policies that it has kept, and
-// not against those of other threads. Its questions are declined.
-func TestForgottenThreadKeepsItsPolicies(t *testing.T) {
+// A revoked thread is checked against its own extra policies, and not against those of other
+// threads. Its requests are declined.
+func TestRevokedThreadKeepsItsPolicies(t *testing.T) {
 	b := &book{}
 	c, g, _ := converse(t, strictPolicy, b)
 	opens(c, "thread/start", "t1", "untrusted")
@@ -217,8 +219,8 @@ func TestForgottenThreadKeepsItsPolicies(t *testing.T) {
 	}
 }
 
-// A thread keeps 32 policies. With one more it takes no turn until it is opened again; other
-// threads keep what they had.
+// A thread has up to 32 extra policies. With one more it takes no turn until it is opened again;
+// other threads keep theirs.
 func TestThreadKeepsBoundedPolicies(t *testing.T) {
 	c, g, _ := converse(t, strictPolicy, guard.NoRecord)
 	for i := range 4 {
@@ -239,8 +241,8 @@ func TestThreadKeepsBoundedPolicies(t *testing.T) {
 	takesTurn(c, "t1", "on-request", "untrusted")
 }
 
-// A policy that comes into force again is kept by the threads that were opened under it since,
-// and once by those that have it already.
+// A policy that becomes active again is kept by the threads that were opened since, and only once
+// by those that have it.
 func TestPolicyThatComesBackIsKept(t *testing.T) {
 	strict, loose := load(t, strictPolicy), load(t, loosePolicy)
 	c, g, _ := converse(t, strictPolicy, guard.NoRecord)
@@ -270,8 +272,8 @@ func TestPolicyThatComesBackIsKept(t *testing.T) {
 	}
 }
 
-// Of two decisions about what Codex asks the stricter counts: a denial before a question with
-// a warning, that before a plain question, and that before a rule's consent.
+// The strictest decision about a request of Codex counts: a denial before a question with a remark,
+// that before a plain question, and that before a rule's consent.
 func TestStricterDecisionAboutQuestionCounts(t *testing.T) {
 	const patch = `codex> {"method":"item/started","params":{"threadId":"t1","turnId":"u","item":{"type":"fileChange","id":"p","changes":[{"path":"$file","kind":{"type":"add"},"diff":"x"}]}}}
 editor< {"method":"item/started","params":"$item"}
@@ -296,8 +298,7 @@ codex> {"method":"item/fileChange/requestApproval","id":"ask","params":{"threadI
 	}
 }
 
-// The client's answer is checked against the kept policies, too, as the policy in force has left
-// it.
+// The client's response is checked by the active policy, and the result by the extra policies.
 func TestAnswerIsCheckedAgainstKeptPolicy(t *testing.T) {
 	const question = `{"method":"item/permissions/requestApproval","id":"ask","params":{"threadId":"t1","turnId":"u","itemId":"i","permissions":{"network":{"enabled":true}}}}`
 	const withNetwork, without = `{"permissions":{"network":{"enabled":true}},"scope":"turn"}`, `{"permissions":{},"scope":"turn"}`
@@ -332,7 +333,7 @@ func TestAnswerIsCheckedAgainstKeptPolicy(t *testing.T) {
 	}
 }
 
-// An answer that the policy in force refuses is refused, whatever a kept one says.
+// A response that the active policy refuses is refused under any extra policy.
 func TestRefusedAnswerStaysRefused(t *testing.T) {
 	c, g, _ := converse(t, loosePolicy, guard.NoRecord)
 	opens(c, "thread/start", "t1", "on-request")
@@ -348,7 +349,7 @@ codex< {"id":"ask","error":{"code":-32014,"message":"<text>","data":"$data"}}
 `)
 }
 
-// The bridge asks in Codex's place if one of the policies has it do so.
+// The bridge asks in Codex's place if one of the policies requires it.
 func TestOnePolicyHasTheBridgeAsk(t *testing.T) {
 	const gated = "[policy]\nsandbox = \"read-only\"\nproject_trust = \"codex\"\n"
 	const both, one, network = "approval = [\"untrusted\", \"on-request\"]\n", "approval = [\"untrusted\"]\n", "network = true\n"
@@ -377,7 +378,7 @@ editor< {"id":2,"result":{}}
 	}
 }
 
-// A message is refused if the policies that count want values that exclude each other.
+// A message is refused if the policies require values that exclude each other.
 func TestPoliciesThatContradictEachOther(t *testing.T) {
 	efforts := func(name string) string {
 		return strings.Replace(loosePolicy, "[policy]", "[policy]\nefforts = [\""+name+"\"]", 1)

@@ -11,9 +11,9 @@ import (
 	"codex-bridge/rpc"
 )
 
-// openedIn returns the folder of a thread that a turn has moved since and that Codex has not loaded. A thread whose
-// record can't be read is refused.
-func TestOpenedIn(t *testing.T) {
+// originalFolder returns the folder of a thread that a turn has moved and that Codex has not
+// loaded. It refuses a thread whose record can't be read.
+func TestOriginalFolder(t *testing.T) {
 	const id = "01900000-0000-7000-8000-00000000000"
 	w := newAgentWorld(t, nil)
 	path := func(n string) string {
@@ -89,7 +89,7 @@ func TestOpenedIn(t *testing.T) {
 	}
 }
 
-// otherRoots leaves out the workspace and relative paths.
+// otherRoots omits the workspace and relative paths.
 func TestOtherRoots(t *testing.T) {
 	w := newAgentWorld(t, nil)
 	lib := filepath.Dir(w.write("lib/x", ""))

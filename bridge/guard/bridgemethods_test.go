@@ -12,7 +12,7 @@ import (
 	"codex-bridge/rpc"
 )
 
-// echo answers bridge/echo, as a feature behind that of Own does.
+// echo handles bridge/echo, like a feature behind that of Own.
 type echo struct{}
 
 func (echo) Routes() []bridge.Route {
@@ -22,7 +22,7 @@ func (echo) Routes() []bridge.Route {
 	}}}
 }
 
-// A method of the bridge's own is refused where an enforced policy denies it.
+// A method of the bridge is refused if an enforced policy denies it.
 func TestOwnMethodIsDenied(t *testing.T) {
 	const (
 		passes  = `editor< {"id":1,"result":{}}`
@@ -43,8 +43,8 @@ func TestOwnMethodIsDenied(t *testing.T) {
 	}
 }
 
-// A method of the bridge's own is refused for a session whose thread keeps a policy that denies it. If the thread can't be
-// found out, each policy that some thread keeps counts.
+// A method of the bridge is refused for a session whose thread has a policy that denies it. If the
+// thread is unknown, the policies of all threads count.
 func TestOwnMethodIsDeniedBySession(t *testing.T) {
 	const denies = "[policy.methods]\n\"bridge/echo\" = \"deny\"\n"
 	g := guard.New(load(t, loosePolicy+denies), world(t), guard.NoRecord, slog.New(slog.DiscardHandler))

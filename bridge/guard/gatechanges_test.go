@@ -12,8 +12,8 @@ import (
 	"codex-bridge/bridge/guard"
 )
 
-// While a request is under way that ends the bridge's questions in a thread, a fork that leaves
-// its approval policy to the thread gets the one that the bridge stands for.
+// If a fork has no approval policy, it gets that of its source. While a request is pending that
+// ends the bridge's questions in the source, the fork keeps them.
 func TestForkWhileGateMayEnd(t *testing.T) {
 	const policy = "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\", \"never\"]\nproject_trust = \"codex\"\n"
 	const ends = `editor> {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[],"approvalPolicy":"never"}}
@@ -46,8 +46,8 @@ func asksInPlace(t *testing.T, g *guard.Guard, folder string) bool {
 	return g.Tool(t.Context(), "t1", "", bash(t, "true", folder), nil).Ask
 }
 
-// Of two requests under way the later one counts, in whatever order Codex answers them. While
-// one of them may have the bridge ask, it does.
+// The later of two pending requests counts, in any order of Codex's responses. While one of them
+// may make the bridge ask, it asks.
 func TestLaterOfTwoGateChangesCounts(t *testing.T) {
 	const change = `editor> {"id":ID,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"APPROVAL"}}
 codex<  {"id":ID,"method":"thread/settings/update","params":{"threadId":"t1","approvalPolicy":"on-request"}}
@@ -80,7 +80,7 @@ codex<  {"id":ID,"method":"thread/settings/update","params":{"threadId":"t1","ap
 	}
 }
 
-// The client is shown the approval policy of its latest request, also while that is under way.
+// The client is shown the approval policy of its latest request, even while that is pending.
 func TestLatestRequestIsShown(t *testing.T) {
 	c, _, _ := converse(t, gatePolicy, guard.NoRecord)
 	startThread(c, "untrusted")
@@ -94,7 +94,7 @@ editor< `+settings+"\n", "APPROVAL", approval))
 	}
 }
 
-// A fork with an approval policy of its own leaves the thread that it is made from as it is.
+// A fork with its own approval policy does not change its source.
 func TestForkLeavesItsSource(t *testing.T) {
 	c, g, w := converse(t, gatePolicy, guard.NoRecord)
 	startThread(c, "untrusted")
@@ -114,8 +114,8 @@ editor< {"id":3,"result":{"thread":{"id":"t2"},"approvalPolicy":"on-request",`+t
 	}
 }
 
-// A resume without an approval policy keeps the thread's effective one, also while the resume is in
-// flight. A change that the client requests in that time is kept, too.
+// A resume without an approval policy keeps the thread's effective one, also while the resume is
+// pending. A change that the client requests in that time is kept, too.
 func TestReopenedThreadKeepsItsGate(t *testing.T) {
 	const reopened = `
 editor> {"id":2,"method":"thread/resume","params":{"threadId":"t1","cwd":"$start","sandbox":"read-only","approvalsReviewer":"user"}}
@@ -162,8 +162,8 @@ codex<  {"id":4,"method":"thread/settings/update","params":{"threadId":"t1","app
 	}
 }
 
-// A resume without an approval policy gets one where that of the thread is not sure to be
-// allowed. It counts like one that the client has sent.
+// A resume without an approval policy gets one if that of the thread may not be allowed. It counts
+// like one of the client.
 func TestApprovalGivenToResumeCounts(t *testing.T) {
 	c, g, w := converse(t, "[policy]\nsandbox = \"read-only\"\napproval = [\"untrusted\", \"never\"]\nproject_trust = \"codex\"\n", guard.NoRecord)
 	startThread(c, "untrusted")
@@ -218,8 +218,8 @@ codex<  {"id":3,"method":"thread/settings/update","params":{"threadId":"t1","app
 	}
 }
 
-// A client that knows a new thread from a notification of Codex may start a turn before it has got the answer to
-// thread/start. The turn waits until all features have seen the answer.
+// A client that knows a new thread from a notification may start a turn before it has the response
+// to thread/start. The turn waits until all features have handled the response.
 func TestTurnWaitsForAllOfStart(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
@@ -244,16 +244,16 @@ codex<  {"id":2,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 `)
 }
 
-// keeper is a feature before the guard that keeps a thread's settings from the client.
+// keeper is a feature before the guard that withholds a thread's settings from the client.
 type keeper struct{}
 
 func (keeper) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Codex, Method: "thread/settings/updated", Why: "t", HandleServer: func(_ context.Context, said *bridge.ServerMessage) { said.Line = nil }}}
 }
 
-// A notification that another feature keeps from the client stays kept, also where the client
-// would be shown another approval policy.
-func TestKeptSettingsStayKept(t *testing.T) {
+// A notification that another feature withholds stays withheld, even if the guard would show
+// another approval policy.
+func TestWithheldSettingsStayWithheld(t *testing.T) {
 	w := world(t)
 	g := guard.New(load(t, gatePolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 	c := bridgetest.Start(t, keeper{}, g)
@@ -266,7 +266,7 @@ editor< {"method":"turn/completed","params":{"threadId":"t1"}}
 `)
 }
 
-// Of two resumes that Codex answers in another order than it got them the later one counts.
+// If Codex answers two resumes in another order than it got them, the later request counts.
 func TestLaterOfTwoResumesCounts(t *testing.T) {
 	c, g, w := converse(t, gatePolicy, guard.NoRecord)
 	startThread(c, "on-request")
