@@ -97,19 +97,19 @@ func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason
 		}
 		// Codex may run this call inside the sandbox, without a question.
 		if line.leaves() {
-			return Decision{Ask: true, AskReason: leavesMark + line.reason, LeavesSandbox: true}
+			return Decision{Ask: true, AskReason: line.marked(), LeavesSandbox: true}
 		}
 		st.Escalation = rules.EscalationUnknown
-		return Decision{Ask: true, AskReason: leavesMark + callLeaveReason(st).reason, LeavesSandbox: true}
+		return Decision{Ask: true, AskReason: callLeaveReason(st).marked(), LeavesSandbox: true}
 	case st.Thread.Sandbox == fullAccess.String() && asked:
 		return Decision{Ask: true, AskReason: leavesMark + "the thread has no sandbox", LeavesSandbox: true}
 	case line.leaves():
-		return Decision{Ask: true, AskReason: leavesMark + line.reason, LeavesSandbox: true}
+		return Decision{Ask: true, AskReason: line.marked(), LeavesSandbox: true}
 	case t.Name == "apply_patch":
 		text, _ := t.Input.Get("command").Text()
 		st.Files = st.patchedPaths(text, t.Cwd)
 		if at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st); at.leaves() {
-			return Decision{Ask: true, AskReason: leavesMark + at.reason, LeavesSandbox: true}
+			return Decision{Ask: true, AskReason: at.marked(), LeavesSandbox: true}
 		}
 	}
 	switch {

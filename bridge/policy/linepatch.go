@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// maxPatchPlaces bounds the pairs of folder and file that linePatchLeaveReason checks.
+// maxPatchPlaces bounds the pairs of folder and file that patchPlaces returns.
 const maxPatchPlaces = 4096
 
 // lineLeaveReason returns the reason if a shell command names a protected path to change it. The
@@ -40,31 +40,44 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 
 // linePatchLeaveReason returns the reason if a patch in a shell command changes a protected path,
 // in any folder that Codex could read from the command.
+func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st State) leaveReason {
+	places, ok := st.patchPlaces(command, cwd)
+	if !ok {
+		return leaveReason{ruleProtected, "in which folder codex would apply the patch can't be told"}
+	}
+	for _, at := range places {
+		if p.changesProtected(at, false, roots, st) {
+			return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+		}
+	}
+	return leaveReason{}
+}
+
+// patchPlaces returns the canonical paths of a patch in a shell command, in any folder that Codex
+// could read from the command. It returns false if there are too many.
 //
 // Measured with Codex 0.169: its parser finds cd where a shell does not, or another folder. A
 // vertical tab or a continued line may be between cd and its word; of "sub$(true)" it reads sub;
 // assignments may precede a command.
-func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st State) leaveReason {
+func (st State) patchPlaces(command, cwd string) (places []string, ok bool) {
 	head := command[:max(strings.LastIndex(command, "*** Begin Patch"), 0)]
 	if !holdsPatch(command) || !strings.Contains(head, "cd") {
-		return leaveReason{}
+		return nil, true
 	}
 	words := strings.FieldsFunc(head, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("\\'\"`$(){};&|<>=", c) })
 	files := rules.PatchedFiles(command)
 	if len(words)*len(files) > maxPatchPlaces {
-		return leaveReason{ruleProtected, "in which folder codex would apply the patch can't be told"}
+		return nil, false
 	}
 	for _, file := range files {
 		for _, folder := range words {
 			if !filepath.IsAbs(folder) {
 				folder = filepath.Join(cwd, folder)
 			}
-			if at := st.canonicalIn(file, folder); p.changesProtected(at, false, roots, st) {
-				return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
-			}
+			places = append(places, st.canonicalIn(file, folder))
 		}
 	}
-	return leaveReason{}
+	return places, true
 }
 
 // changesProtected reports whether path leads into a protected path of a root that Codex does not
@@ -93,6 +106,12 @@ func (p *Policy) changesProtected(path string, computed bool, roots []string, st
 // Measured with Codex 0.169: applypatch is another name of apply_patch.
 func holdsPatch(command string) bool {
 	return (strings.Contains(command, "apply_patch") || strings.Contains(command, "applypatch")) && strings.Contains(command, "*** Begin Patch")
+}
+
+// holdsPatch reports whether the call is a shell command that contains a patch.
+func (t ToolCall) holdsPatch() bool {
+	text, _ := t.Input.Get("command").Text()
+	return t.Name == "Bash" && holdsPatch(text)
 }
 
 // patchFolder returns the base folder of the paths of a patch in a shell command. Measured with

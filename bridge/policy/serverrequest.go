@@ -2,6 +2,8 @@ package policy
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 
 	"codex-bridge/bridge/config"
 	"codex-bridge/bridge/methods"
@@ -76,11 +78,18 @@ func acceptResult(method string, params rpc.Value) []byte {
 // leavesMark begins the reason that a person sees if an action would leave the sandbox.
 const leavesMark = "[codex-bridge: leaves the sandbox] "
 
+// marked returns the reason for a person, with leavesMark. Characters that can't be seen are escaped: the reason may
+// have the name of a file that the model has chosen.
+func (l leaveReason) marked() string {
+	quoted := strconv.QuoteToGraphic(l.reason)
+	return leavesMark + strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
 // markReason adds leavesMark to the reason of a request. Measured: clients show only the reason
 // beside the command, and Codex may omit it.
 func (p *Policy) markReason(params rpc.Value, at leaveReason) Decision {
 	from := params.Get("reason")
-	text := leavesMark + at.reason
+	text := at.marked()
 	if said, ok := from.Text(); ok && said != "" {
 		text += ". " + said
 	}

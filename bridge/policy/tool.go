@@ -33,6 +33,9 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 	var d Decision
 	var m rules.Match
 	asks := p.canAsk(st.Thread)
+	if t.holdsPatch() {
+		st.EscalationRequested = false // Codex applies a patch inside the roots without a question, whatever the call requests
+	}
 	if p.rules != nil {
 		m = p.matchTool(t, st)
 		switch {
@@ -87,9 +90,11 @@ func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveRe
 		return leaveReason{}
 	}
 	if t.Name == "Bash" {
-		t.Cwd = patchFolder(text, t.Cwd)
+		places, _ := st.patchPlaces(text, t.Cwd) // lineLeaveReason has refused too many
+		st.Files = append(st.patchedPaths(text, patchFolder(text, t.Cwd)), places...)
+	} else {
+		st.Files = st.patchedPaths(text, t.Cwd)
 	}
-	st.Files = st.patchedPaths(text, t.Cwd)
 	at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st)
 	if !p.asksEscalation || at.rule == ruleProtected && !p.canAsk(st.Thread) && !slices.ContainsFunc(st.Files, codexAsksAbout) {
 		return at
