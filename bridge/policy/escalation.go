@@ -95,6 +95,8 @@ func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) lea
 	for _, text := range paths {
 		path, err := st.canonical(text)
 		switch {
+		case text == "":
+			return leaveReason{ruleRoots, "what it changes is not known"}
 		case err != nil:
 			return leaveReason{ruleRoots, clip(text) + " can't be judged: " + err.Error()}
 		case limit == readOnly:

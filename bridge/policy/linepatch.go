@@ -25,7 +25,7 @@ func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
 	roots := p.allowed(st, st.Thread.Workspace)
 	files, tooLong := rules.ChangedFiles(text, t.Shell, dirs)
 	if tooLong && slices.ContainsFunc(p.protected, func(names []string) bool { return !isGoverning(names[0]) }) {
-		return leaveReason{ruleProtected, "it is too long, or names too much, to tell what it changes in policy.protected_paths"}
+		return leaveReason{ruleProtected, "it is too long, names too much, or has a patch that can't be read, to tell what it changes in policy.protected_paths"}
 	}
 	for _, file := range files {
 		if p.changesProtected(file.Path, file.Computed, roots, st) {

@@ -99,6 +99,9 @@ func TestProtectedPathsInLinesThatAreNotRead(t *testing.T) {
 		"touch sub/.github/workflows/a\n(": policy.Deny,
 		"touch sub/a\n(":                   policy.Pass,
 		"cat sub/.github/workflows/a":      policy.Pass,
+		"apply_patch < p":                  policy.Deny,
+		"apply_patch <<E\n*** Begin Patch\n*** Add File: a\n+$x\n*** End Patch\nE\n":     policy.Deny,
+		"apply_patch <<'E'\n*** Begin Patch\n*** Add File: a\n+\\$x\n*** End Patch\nE\n": policy.Pass,
 	} {
 		raw, err := json.Marshal(map[string]string{"command": line})
 		if err != nil {
@@ -113,6 +116,28 @@ func TestProtectedPathsInLinesThatAreNotRead(t *testing.T) {
 		}
 		if d := compile(t, own).DecideTool(use, st); d.Verdict != policy.Pass {
 			t.Errorf("%.40q where Codex protects all: %v, %v", line, d.Verdict, d.Err)
+		}
+	}
+}
+
+// A patch with a name that Codex may read differently leaves the sandbox.
+func TestPatchWithUnclearName(t *testing.T) {
+	cfg := contract()
+	cfg.ProtectedPaths = []string{".github/workflows"}
+	for _, name := range []string{" /../sub/.github/workflows/a", "sub/.git\thub/workflows/a", "a "} {
+		patch := "*** Begin Patch\n*** Add File: " + name + "\n+x\n*** End Patch\n"
+		for tool, command := range map[string]string{"apply_patch": patch, "Bash": "apply_patch <<'E'\n" + patch + "E\n"} {
+			raw, err := json.Marshal(map[string]string{"command": command})
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := state()
+			st.Escalation = rules.Sandboxed
+			st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
+			d := compile(t, cfg).DecideTool(policy.ToolCall{Name: tool, Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}, st)
+			if d.Verdict != policy.Deny {
+				t.Errorf("%s of %q: %v, %v", tool, name, d.Verdict, d.Err)
+			}
 		}
 	}
 }

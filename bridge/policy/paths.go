@@ -164,8 +164,11 @@ func (st State) canonical(path string) (string, error) {
 }
 
 // canonicalIn returns the canonical path of a file that is relative to cwd. Without a canonical
-// path it returns the joined path.
+// path it returns the joined path. An empty name stands for any file, and stays empty.
 func (st State) canonicalIn(path, cwd string) string {
+	if path == "" {
+		return ""
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cwd, path)
 	}

@@ -25,33 +25,32 @@ type ChangedFile struct {
 // returns each word as a part of a name.
 //
 // The result omits files that other programs change, and files whose whole name is computed.
-// tooLong is true if the line is too long or names too many files; then the line may change any
-// file.
-func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, tooLong bool) {
-	r := reader{line: newLine(dirs)}
-	r.readText(command, readContext{shell: dialectOf(shell)})
+// anyFile is true if the line may change any file: it is too long, names too many files, or applies
+// a patch whose files are not all known.
+func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, anyFile bool) {
+	l := readLine(command, shell, dirs)
 	unquoted := unquote.Replace(command)
 	c := changedFiles{
-		folders:       r.line.possibleFolders(filepath.ToSlash(dirs.Cwd), strings.Contains(strings.ToUpper(unquoted), "CDPATH")),
-		changesFolder: r.line.changesFolder,
+		folders:       l.possibleFolders(filepath.ToSlash(dirs.Cwd), strings.Contains(strings.ToUpper(unquoted), "CDPATH")),
+		changesFolder: l.changesFolder,
 		home:          filepath.ToSlash(dirs.Home),
 	}
-	tooLong = r.line.tooLong
+	anyFile = l.tooLong
 	add := func(w word) {
-		if tooLong = tooLong || w.isUnexpanded() || len(c.files)+len(w.alternatives()) > maxOperands; !tooLong {
+		if anyFile = anyFile || w.isUnexpanded() || len(c.files)+len(w.alternatives()) > maxOperands; !anyFile {
 			c.add(w)
-			tooLong = len(c.files) > maxOperands
+			anyFile = len(c.files) > maxOperands
 		}
 	}
-	for _, w := range r.line.accesses {
+	for _, w := range l.accesses {
 		if !w.read {
 			add(w.target)
 		}
 	}
-	for _, w := range r.line.operands {
+	for _, w := range l.operands {
 		add(w)
 	}
-	if r.line.incomplete {
+	if l.incomplete {
 		seen := make(map[string]bool)
 		for _, line := range []string{command, unquoted} {
 			for text := range strings.FieldsFuncSeq(line, delimits) {
@@ -62,7 +61,7 @@ func ChangedFiles(command, shell string, dirs Dirs) (changed []ChangedFile, tooL
 			}
 		}
 	}
-	return c.files, tooLong
+	return c.files, anyFile || l.changesAny
 }
 
 // unquote removes the characters that quote others, in any position.

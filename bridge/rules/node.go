@@ -80,6 +80,8 @@ type line struct {
 	changesFolder  bool     // the line changes its folder, so ./x may be any program
 	incomplete     bool     // accesses and operands may miss files that the line changes
 	tooLong        bool     // a bound of the reader was exceeded, so the line may change any file
+	hasPatch       bool     // the text has the start of a patch
+	changesAny     bool     // a patch in the line may change any file
 	hasCommandText bool     // the line has a command as text, which an evaluation would run
 	nodeCount      int      // nodes including children
 

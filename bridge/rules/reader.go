@@ -129,6 +129,7 @@ func (r *reader) readText(text string, c readContext) []*node {
 		parsed = true
 		if problem := shellDifference(file, text, len(c.shell.langs) > 0); problem != "" {
 			nodes = append(nodes, opaqueNode(text, problem))
+			r.line.incomplete = true
 		}
 		w := walker{reader: r, source: text, readContext: c, lang: lang}
 		syntax.Walk(file, w.visit)

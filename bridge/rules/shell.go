@@ -13,9 +13,9 @@ import (
 // unknown. The strictest decision of all parts counts. The line is allowed only if it is in the
 // grammar of plain.go, the shell is known to read the grammar, and rules allow each part.
 func (s *Set) Shell(command, shell string, e Escalation, dirs Dirs) Match {
-	r := reader{line: newLine(dirs)}
-	r.line.nodes = r.readText(command, readContext{shell: dialectOf(shell)})
-	return s.decideLine(r.line, command, e, dirs)
+	l := readLine(command, shell, dirs)
+	l.changesFolder = l.changesFolder || changesFolderOfPatch(command)
+	return s.decideLine(l, command, e, dirs)
 }
 
 // Argv decides an argument vector, which no shell reads. A shell in it is read as in a line.

@@ -194,13 +194,16 @@ func (w *walker) assignment(a *syntax.Assign) (string, word) {
 func (w *walker) hereDocument(redirects []*syntax.Redirect) *string {
 	var text *string
 	for _, x := range redirects {
+		if x.N != nil && x.N.Value != "0" {
+			continue // another descriptor than the input
+		}
 		var value word
 		switch x.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			if x.Hdoc == nil {
 				break // an empty here-document
 			}
-			if !isLiteralHereDoc(x.Hdoc) || w.flatten(x.Word).kind != known {
+			if !isLiteralHereDoc(x) {
 				return nil
 			}
 			value = literal(x.Hdoc.Lit())
@@ -226,11 +229,27 @@ func (w *walker) hereDocument(redirects []*syntax.Redirect) *string {
 	return text
 }
 
-// isLiteralHereDoc reports whether a here-document has nothing that a shell may change. Whether it
-// does depends on the quotes of its delimiter.
-func isLiteralHereDoc(hdoc *syntax.Word) bool {
-	for _, part := range hdoc.Parts {
-		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, `\`) {
+// isLiteralHereDoc reports whether the text of a here-document is known. With a quoted delimiter, no
+// shell changes the text. shellDifference checks that all shells see the same delimiter.
+func isLiteralHereDoc(x *syntax.Redirect) bool {
+	quoted := false
+	for _, part := range x.Word.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			continue
+		case *syntax.SglQuoted:
+			quoted = !p.Dollar
+		case *syntax.DblQuoted:
+			quoted = !p.Dollar
+		default:
+			quoted = false
+		}
+		if !quoted {
+			return false
+		}
+	}
+	for _, part := range x.Hdoc.Parts {
+		if lit, ok := part.(*syntax.Lit); !ok || !quoted && strings.ContainsAny(lit.Value, "\\$`") {
 			return false
 		}
 	}

@@ -69,6 +69,8 @@ func parsePatch(patch, cwd string) []change {
 	}
 	for line := range strings.Lines(patch) {
 		line = strings.TrimRight(line, "\r\n")
+		// Measured with Codex 0.169: white space around the line does not count, but white space
+		// behind a mark belongs to the name.
 		switch head := strings.TrimSpace(line); {
 		case strings.HasPrefix(head, addFile):
 			begin("add", head[len(addFile):])
@@ -87,8 +89,10 @@ func parsePatch(patch, cwd string) []change {
 	return list
 }
 
+// absolute returns the path of a file that a patch names. Measured with Codex 0.169: it drops each
+// tab and carriage return in a name.
 func absolute(path, cwd string) string {
-	if path = strings.TrimSpace(path); filepath.IsAbs(path) {
+	if path = strings.NewReplacer("\t", "", "\r", "").Replace(path); filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(cwd, path)

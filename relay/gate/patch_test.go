@@ -34,6 +34,9 @@ func TestPatchShowsEachFileWithLineNumbers(t *testing.T) {
 		"no file":            {"*** Update File: nothing\n@@\n-x\n", `[{"path":"$/nothing","kind":{"type":"update"},"diff":"@@\n-x\n"}]`},
 		"a link is not read": {"*** Delete File: link\n", `[{"path":"$/link","kind":{"type":"delete"},"diff":""}]`},
 		"two files":          {"*** Add File: /a\n+x\n*** Delete File: b\n", `[{"path":"/a","kind":{"type":"add"},"diff":"x\n"},{"path":"$/b","kind":{"type":"delete"},"diff":""}]`},
+		"a blank in front":   {"*** Add File:  /../new\n+a\n", `[{"path":"$/new","kind":{"type":"add"},"diff":"a\n"}]`},
+		"blanks around":      {"*** Update File: \u00a0/old \n*** Move to:  /new \n@@\n-x\n", `[{"path":"$/ /old","kind":{"type":"update","move_path":"$/ /new"},"diff":"@@\n-x\n"}]`},
+		"a tab in a name":    {"*** Add File: \t.\t./a\tb\r\n+a\n", `[{"path":"$above/ab","kind":{"type":"add"},"diff":"a\n"}]`},
 		"nothing":            {"", `[]`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +44,7 @@ func TestPatchShowsEachFileWithLineNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := strings.ReplaceAll(test.want, "$", cwd); string(got) != want {
+			if want := strings.NewReplacer("$above", filepath.Dir(cwd), "$", cwd).Replace(test.want); string(got) != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})

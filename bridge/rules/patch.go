@@ -1,0 +1,120 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// patchStart is the first line of a patch.
+const patchStart = "*** Begin Patch"
+
+// patchMarks are the starts of the lines that name a file in a patch. Lines of file content start
+// with a blank, + or -.
+var patchMarks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
+
+// PatchedFiles returns the files that a patch names, as the patch spells them. An empty name stands
+// for any file: the patch has a name that Codex may read differently.
+//
+// Measured with Codex 0.169: white space behind a mark belongs to the name, so "*** Add File:  /x",
+// with two blanks, is a relative path. White space at the end does not. Codex drops each tab and
+// carriage return in a name: .git<tab>hub is .github, and .<tab>./x is ../x.
+func PatchedFiles(patch string) []string {
+	var files []string
+	for line := range strings.Lines(patch) {
+		line = strings.TrimLeftFunc(strings.TrimRight(line, "\r\n"), unicode.IsSpace)
+		for _, mark := range patchMarks {
+			if file, ok := strings.CutPrefix(line, mark); ok {
+				if !isPlainFileName(file) {
+					file = ""
+				}
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
+
+// isPlainFileName reports whether every reader of a patch takes a name as it is spelled.
+func isPlainFileName(name string) bool {
+	return name == strings.TrimSpace(name) && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+// AppliesPatch reports whether Codex may take a patch out of a command line and apply it. Measured
+// with Codex 0.169: applypatch is another name of apply_patch.
+func AppliesPatch(line string) bool {
+	unquoted := unquote.Replace(line)
+	return strings.Contains(line, patchStart) && (strings.Contains(unquoted, "apply_patch") || strings.Contains(unquoted, "applypatch"))
+}
+
+// readLine reads a command line for a shell. Codex takes a patch out of a line by its own reading of
+// the text, so the files that the text names count besides those that the shell passes on.
+func readLine(command, shell string, dirs Dirs) *line {
+	r := reader{line: newLine(dirs)}
+	r.line.hasPatch = strings.Contains(command, patchStart)
+	r.line.nodes = r.readText(command, readContext{shell: dialectOf(shell)})
+	if AppliesPatch(command) {
+		for _, file := range PatchedFiles(command) {
+			r.line.addPatched(file)
+		}
+	}
+	return r.line
+}
+
+// changesFolderOfPatch reports whether Codex may apply a patch in another folder than that of the
+// line. Codex also reads cd where a shell does not, as in "cd<vertical tab>sub".
+func changesFolderOfPatch(command string) bool {
+	head, _, _ := cutLast(command, patchStart)
+	return AppliesPatch(command) && strings.Contains(unquote.Replace(head), "cd")
+}
+
+// cutLast cuts s around the last sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// runAsPatchFlag makes Codex's program apply the patch in the next word.
+const runAsPatchFlag = "--codex-run-as-apply-patch"
+
+// recordPatch records the files that a command changes by a patch. A patch that is not fully known
+// changes any file. A command with an unknown name counts as apply_patch if its line has a patch.
+func (r *reader) recordPatch(n *node, c readContext) {
+	texts := make([]string, 0, len(n.words))
+	for i := range n.words {
+		texts = append(texts, n.words[i].text, n.words[i].prefix, n.words[i].suffix)
+	}
+	if c.stdin != nil {
+		texts = append(texts, *c.stdin)
+	}
+	name, runsAs := &n.words[0], slices.Contains(texts, runAsPatchFlag)
+	applies := name.kind == known && (name.key() == "apply_patch" || name.key() == "applypatch") || runsAs
+	if !applies && (name.kind == known || !r.line.hasPatch) {
+		return
+	}
+	var files []string
+	for _, text := range texts {
+		files = append(files, PatchedFiles(text)...)
+	}
+	for _, file := range files {
+		r.line.addPatched(file)
+	}
+	if !n.allKnown && applies || runsAs || len(files) == 0 {
+		r.line.addPatched("")
+	}
+}
+
+// addPatched records a file that a patch changes, or any file for an empty name. It records each
+// file once, because the patch may be read in several ways.
+func (l *line) addPatched(file string) {
+	w := fileAccess{text: "a patch of " + file, target: literal(file)}
+	if file == "" {
+		w = fileAccess{text: "a patch that can't be read", target: word{kind: unknownWords}}
+		l.changesAny = true
+	}
+	if !slices.ContainsFunc(l.accesses, func(other fileAccess) bool { return other.text == w.text }) {
+		l.addAccess(w)
+	}
+}
