@@ -324,7 +324,7 @@ func TestRulesOfPatchedFiles(t *testing.T) {
 	cfg.Rules = []config.Rule{
 		{Tool: "file", Path: "/code/proj/sub/**", Decision: "deny", Reason: "Not in sub."}, {Tool: "file", Path: "/code/proj/loop/**", Decision: "deny", Reason: "No loops."},
 	}
-	for file, want := range map[string]string{"in/a": "Not in sub", "sub/a": "Not in sub", "/code/proj/in/a": "Not in sub", "loop/a": "No loops", "other/a": "", " /../other/a": "Not in sub", "s\tub/a": "Not in sub"} {
+	for file, want := range map[string]string{"in/a": "Not in sub", "sub/a": "Not in sub", "/code/proj/in/a": "Not in sub", "loop/a": "No loops", "other/a": "", "\u00a0/../other/a": "Not in sub", "s\tub/a": "Not in sub"} {
 		raw, err := json.Marshal(map[string]string{"command": "*** Begin Patch\n*** Add File: " + file + "\n+x\n*** End Patch"})
 		if err != nil {
 			t.Fatal(err)

@@ -93,6 +93,9 @@ func handleSetter(r *reader, n *node, c readContext) {
 	key := n.words[0].key()
 	letters, flag := "inC", "" // flag is the option that takes the name of a variable
 	switch key {
+	case "let":
+		r.line.forbidAllow(arithmetic)
+		return
 	case "printf", "print", "test", "[":
 		// zsh and ksh evaluate arguments that are compared as numbers.
 		for i := 1; i < len(n.words); i++ {
@@ -101,6 +104,9 @@ func handleSetter(r *reader, n *node, c readContext) {
 			}
 		}
 		flag = "-v"
+		if key == "print" && hasLetter(n, 'P') {
+			r.line.forbidAllow("print -P expands its text again")
+		}
 		if !hasVariableOption(n, flag, key[0] == 'p') {
 			return
 		}
@@ -118,6 +124,12 @@ func handleSetter(r *reader, n *node, c readContext) {
 		w := &n.words[i]
 		name, _, assigned := strings.Cut(w.knownPrefix(), "=")
 		name = strings.TrimSuffix(name, "+")
+		if assigned {
+			r.readCommandVariable(n, assignment{name, *w}, c)
+		}
+		if variable, _, _ := strings.Cut(name, "["); key != "unset" && startsSomething(variable) && r.line.starts == "" {
+			r.line.starts = variable
+		}
 		switch {
 		case w.kind == known && w.text != "" && (w.text[0] == '-' || w.text[0] == '+'):
 			// The name may follow the letter: printf -v'a[x]'.
@@ -133,6 +145,8 @@ func handleSetter(r *reader, n *node, c readContext) {
 			if !harmlessVariables[name] {
 				r.line.forbidAllow("it sets " + name + ", which may change what later commands do")
 			}
+		case key == "unset" && !isScriptVariable(name):
+			r.line.forbidAllow("it removes " + name + ", which may change what later commands do")
 		case isVariableName(name):
 			r.line.noteVariable(name)
 		}
@@ -157,6 +171,17 @@ func handleMapfile(r *reader, n *node, c readContext) {
 		}
 		n.add(r.readText(text+" $*", c.deeper())...)
 	}
+}
+
+// hasLetter reports whether a builtin may have an option with a letter.
+func hasLetter(n *node, letter byte) bool {
+	for i := 1; i < len(n.words); i++ {
+		w := &n.words[i]
+		if w.mayBeOption() && (w.kind != known || strings.IndexByte(w.text, letter) >= 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasVariableOption reports whether a builtin has the option flag, which takes the name of a

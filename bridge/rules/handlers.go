@@ -3,6 +3,8 @@ package rules
 import (
 	"path"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // handle adds the commands that a command runs.
@@ -18,6 +20,10 @@ func (r *reader) handle(n *node, c readContext) {
 	}
 	if isLoader(name.key()) {
 		r.addSuffixCommands(n, c, false)
+		return
+	}
+	if strings.HasPrefix(name.key(), "git-") {
+		handleDashedGit(r, n, c)
 		return
 	}
 	if open, ok := handlers[name.key()]; ok {
@@ -47,7 +53,10 @@ func init() {
 	handlers = map[string]handler{
 		"env": handleEnv, "xargs": handleXargs, "find": handleFind, "eval": handleEval, "trap": handleTrap, "alias": handleAlias,
 		"source": handleSource, ".": handleSource, "git": handleGit, "command": handleCommand, "cd": handleCd, "pushd": handleCd, "popd": handleCd, "chdir": handleCd,
-		"su": handleSu, "script": handleSu, "sudo": handleSudo, "parallel": handleParallel, "hash": handleHash, "enable": handleHash, "fd": handleFd, "fdfind": handleFd,
+		"su": handleSu, "script": handleSu, "sudo": handleSudo, "parallel": handleParallel, "gxargs": handleXargs, "gfind": handleFind, "hash": handleHash, "enable": handleHash, "fd": handleFd, "fdfind": handleFd,
+	}
+	for name := range commandOptions {
+		handlers[name] = handleCommandOptions
 	}
 	for name, d := range shellDialects {
 		handlers[name] = shellHandler(d)
@@ -81,7 +90,26 @@ func (r *reader) handleUnknownName(n *node, c readContext) {
 		text = text || len(begin) > 1 && begin[0] == '-' && begin[1] != '-' && strings.ContainsAny(begin, "cS")
 	}
 	r.addSuffixCommands(n, c, text)
+	r.addEvaluated(n, c)
 	n.transparent, n.wrapper = false, true
+	r.line.forbidAllow(arithmetic) // the program may be let, test or another such builtin
+	handleSetter(r, n, c)
+}
+
+// addEvaluated adds the commands that a command runs if its name is eval. A line that can't be parsed
+// runs nothing.
+func (r *reader) addEvaluated(n *node, c readContext) {
+	texts := make([]string, 0, len(n.words))
+	for _, w := range n.words[1:] {
+		if w.kind != known {
+			return
+		}
+		texts = append(texts, w.text)
+	}
+	text := strings.Join(texts, " ")
+	if _, err := parse(text, syntax.LangBash); !c.isSuffix && (err == nil || strings.Contains(text, "\n")) {
+		n.add(r.readText(text, c.deeper())...)
+	}
 }
 
 // addSuffixCommands adds every suffix of a command's words as a command: whatever the options are,
@@ -235,7 +263,8 @@ func handleForeignShell(r *reader, n *node, _ readContext) {
 const aliasKey = "alias."
 
 // handleGit handles git. An alias in its options may be any command.
-func handleGit(r *reader, n *node, _ readContext) {
+func handleGit(r *reader, n *node, c readContext) {
+	r.addGitCommands(n, c)
 	for i := 1; i < len(n.words); i++ {
 		w := &n.words[i]
 		key, given := strings.CutPrefix(w.knownPrefix(), "--config-env=")
@@ -244,6 +273,13 @@ func handleGit(r *reader, n *node, _ readContext) {
 		}
 		if before := n.words[i-1].text; before == "-c" || before == "--config-env" {
 			key, given = w.knownPrefix(), true
+		}
+		if given && strings.HasPrefix(w.knownPrefix(), "-c") {
+			joined := *w
+			joined.text, joined.prefix = strings.TrimPrefix(w.text, "-c"), strings.TrimPrefix(w.prefix, "-c")
+			r.addGitConfig(n, joined, c)
+		} else if given {
+			r.addGitConfig(n, *w, c)
 		}
 		key = strings.ToLower(key)
 		common := min(len(key), len(aliasKey))

@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // node is a simple command with the commands that it runs.
 type node struct {
@@ -80,6 +83,7 @@ type line struct {
 	changesFolder  bool     // the line changes its folder, so ./x may be any program
 	incomplete     bool     // accesses and operands may miss files that the line changes
 	tooLong        bool     // a bound of the reader was exceeded, so the line may change any file
+	starts         string   // a variable that the line sets and that makes a shell run something; "" if none
 	hasPatch       bool     // the text has the start of a patch
 	changesAny     bool     // a patch in the line may change any file
 	hasCommandText bool     // the line has a command as text, which an evaluation would run
@@ -124,9 +128,24 @@ func (l *line) noteCommandText(text string, chars string) {
 	l.hasCommandText = l.hasCommandText || strings.Contains(text, "$(") || strings.ContainsAny(text, chars)
 }
 
+// noteWord records whether a word has a command that would run if the word were evaluated. The
+// unknown parts of a word may complete $(.
+func (l *line) noteWord(w *word) {
+	if w.kind == known {
+		l.noteCommandText(w.text, "`")
+		return
+	}
+	text := cmp.Or(w.template, w.prefix+"\x00"+w.suffix)
+	l.noteCommandText(text, "`$")
+	l.hasCommandText = l.hasCommandText || strings.Contains(text, "\x00(")
+}
+
 // noteVariable records a variable that is set for the rest of the line. If it was exported, later
 // commands get the new value.
 func (l *line) noteVariable(name string) {
+	if startsSomething(name) && l.starts == "" {
+		l.starts = name
+	}
 	if !isScriptVariable(name) {
 		l.forbidAllow("it sets " + name + ", which may change what later commands do")
 	}

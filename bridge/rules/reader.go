@@ -309,6 +309,7 @@ func (s *depthLimitedReader) Read(p []byte) (int, error) {
 func (r *reader) readCommand(words []word, assigns []assignment, c readContext) *node {
 	n := newNode(words, assigns)
 	r.line.nodeCount++
+	r.line.incomplete = r.line.incomplete || n.opaque != ""
 	switch {
 	case r.line.nodeCount > maxNodes:
 		r.skip(n, "there are too many commands")
@@ -325,15 +326,16 @@ func (r *reader) readCommand(words []word, assigns []assignment, c readContext) 
 	}
 	if !n.wrapper { // the texts of wrappers are read as commands
 		for i := range words {
-			r.line.noteCommandText(words[i].knownPrefix(), "`")
+			r.line.noteWord(&words[i])
 		}
 	}
 	for i := range assigns {
 		r.line.noteCommandText(assigns[i].word.knownPrefix()+assigns[i].word.suffix, "`$")
 		_, value, _ := strings.Cut(assigns[i].word.knownPrefix()+assigns[i].word.suffix, "=")
 		if (runsAtStartup(assigns[i].name, value) || assigns[i].name == "ENV" && assigns[i].word.kind != known) && n.opaque == "" {
-			n.opaque = "it sets " + assigns[i].name + ", which makes a shell run something"
+			n.opaque = startReason(assigns[i].name)
 		}
+		r.readCommandVariable(n, assigns[i], c)
 	}
 	return n
 }
@@ -356,16 +358,26 @@ func (r *reader) readExpanded(n *node, c readContext) bool {
 // skip leaves a command unread.
 func (r *reader) skip(n *node, why string) { n.opaque, r.line.tooLong = why, true }
 
-// readWithAssignments reads a command whose words may start with assignments, as in env.
+// readWithAssignments reads a command whose words may start with assignments, as in env. A word
+// such as =git may be an assignment, and the command git in zsh: the command counts in both readings.
 func (r *reader) readWithAssignments(words []word, c readContext) *node {
 	var assigns []assignment
+	var other *node // the reading in which words that assign no variable are commands
 	for len(words) > 0 {
 		name, _, ok := strings.Cut(words[0].knownPrefix(), "=")
 		if !ok {
 			break
 		}
+		if other == nil && !isVariableName(name) {
+			other = r.readCommand(words, assigns, c)
+		}
 		assigns = append(assigns, assignment{name, words[0]})
 		words = words[1:]
 	}
-	return r.readCommand(words, assigns, c)
+	n := r.readCommand(words, assigns, c)
+	if other != nil {
+		n.add(other)
+		n.needsBoth = true
+	}
+	return n
 }

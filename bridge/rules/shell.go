@@ -67,6 +67,9 @@ func (s *Set) decideLine(l *line, text string, e Escalation, dirs Dirs) Match {
 	if l.noAllow != "" && l.hasCommandText {
 		l.nodes = append(l.nodes, opaqueNode(text, l.noAllow+", and the line has a command as text"))
 	}
+	if l.starts != "" {
+		l.nodes = append(l.nodes, opaqueNode(text, startReason(l.starts)))
+	}
 	if len(l.nodes) == 0 {
 		l.nodes = []*node{{text: text, allKnown: true}}
 	}

@@ -42,6 +42,13 @@ func runsAtStartup(name, value string) bool {
 	return startupVariables[name] || strings.HasPrefix(name, "BASH_FUNC_") || name == "ENV" && strings.Trim(value, wordLetters) != ""
 }
 
+// startsSomething reports whether setting a variable makes a shell run something.
+func startsSomething(name string) bool { return lookupVariables[name] || runsAtStartup(name, "") }
+
+func startReason(name string) string {
+	return "it sets " + name + ", which makes a shell run something"
+}
+
 // isVariableName reports whether a text can be the name of a variable.
 func isVariableName(name string) bool {
 	for i := range len(name) {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -21,7 +22,7 @@ func (w *walker) flatten(word *syntax.Word) word {
 	if word == nil {
 		return literal("")
 	}
-	return flatten(word.Parts, w.lang)
+	return flatten(word.Parts, w.lang, slices.Contains(w.shell.langs, syntax.LangZsh))
 }
 
 // sourceText returns the text between two positions, or the whole text if they are invalid.
@@ -79,8 +80,8 @@ func (w *walker) visit(at syntax.Node) bool {
 		w.visitArithmetic(x.X)
 	case *syntax.Assign:
 		w.visitArithmetic(x.Index)
-		if x.Name != nil && (lookupVariables[x.Name.Value] || runsAtStartup(x.Name.Value, "")) {
-			w.add(opaqueNode("", "it sets "+x.Name.Value+", which makes a shell run something"), x)
+		if x.Name != nil && startsSomething(x.Name.Value) {
+			w.add(opaqueNode("", startReason(x.Name.Value)), x)
 		}
 	case *syntax.ArrayElem:
 		w.visitArithmetic(x.Index)
@@ -106,6 +107,7 @@ func (w *walker) visit(at syntax.Node) bool {
 func (w *walker) addUnseen(word word, at syntax.Node) {
 	if word.runsUnseen != "" {
 		w.add(opaqueNode("", word.runsUnseen), at)
+		w.line.incomplete = true
 	}
 }
 

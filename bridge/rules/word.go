@@ -86,19 +86,20 @@ func (w *word) mayBeOption() bool {
 // flattener removes the quotes of a word.
 type flattener struct {
 	lang  syntax.LangVariant
+	zsh   bool   // zsh may read the word, whatever the language of the parser is
 	bytes []byte // NUL for each unknown part
 	plain []bool // which bytes are unquoted
 	word  word
 }
 
 // flatten returns the word that a command will see, as far as it is known.
-func flatten(parts []syntax.WordPart, lang syntax.LangVariant) word {
+func flatten(parts []syntax.WordPart, lang syntax.LangVariant, zsh bool) word {
 	if len(parts) == 1 {
-		if lit, ok := parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[{~(") {
+		if lit, ok := parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, "\\*?[{}~(") {
 			return literal(lit.Value)
 		}
 	}
-	f := flattener{lang: lang}
+	f := flattener{lang: lang, zsh: zsh}
 	f.parts(parts, false)
 	return f.finish()
 }
@@ -203,6 +204,9 @@ func (f *flattener) finish() word {
 		f.plain = append([]bool{false}, f.plain[end:]...)
 		w.kind = max(w.kind, single)
 	}
+	if f.zsh && f.splitsAtBrace() {
+		w.runsUnseen = "zsh may take a brace for the start or end of commands"
+	}
 	f.expand(&w)
 	if f.markGlobs() {
 		w.kind, w.underHome = max(w.kind, expanded), false
@@ -221,6 +225,29 @@ func (f *flattener) finish() word {
 		}
 	}
 	return w
+}
+
+// splitsAtBrace reports whether zsh may take an unquoted brace of the word for the start or the end
+// of a group of commands. Measured: {git push} is such a group. A list such as {a,b} is none, nor
+// is a word that begins with {}.
+func (f *flattener) splitsAtBrace() bool {
+	depth := 0
+	for i, c := range f.bytes {
+		switch {
+		case !f.plain[i]:
+		case c == '{':
+			depth++
+		case c == '}' && depth == 0:
+			return true
+		case c == '}':
+			depth--
+		}
+	}
+	if len(f.bytes) == 0 || f.bytes[0] != '{' || !f.plain[0] || strings.HasPrefix(string(f.bytes), "{}") {
+		return false
+	}
+	words, ok := expandBraces(f.bytes, f.plain)
+	return ok && words == nil
 }
 
 // openBracket and closeBracket stand for unquoted brackets in an expansion. A text that contains

@@ -42,10 +42,15 @@ var looseWrappers = []string{
 	"bwrap", "proot", "fakeroot", "strace", "ltrace", "gdb", "perf", "valgrind", "rlwrap", "unbuffer", "setsid", "chrt", "taskset", "choom", "prlimit", "systemd-run",
 	"systemd-inhibit", "xvfb-run", "dbus-run-session", "start-stop-daemon", "daemonize", "torsocks", "proxychains", "proxychains4", "busybox", "toybox",
 	"repeat", "direnv", "cgexec", "chpst", "entr",
+	"ssh-agent", "numactl", "systemd-cat", "eatmydata", "chronic", "ifne", "logsave", "cpulimit", "dbus-launch", "pexec", "tsocks", "trickle", "catchsegv",
+	"setlock", "lockf", "uclampset", "faketime", "dtach", "abduco", "sem", "schroot", "fakechroot", "setuidgid", "envdir", "envuidgid", "softlimit", "pgrphack",
+	"gosu", "su-exec", "runcon", "run-one", "retry", "nsjail", "ccache", "distcc", "bear", "heaptrack", "rr", "nq", "with-lock-ex", "cage", "spawn",
+	"uv", "poetry", "pipenv", "bundle", "mise", "asdf", "rye", "hatch", "pdm", "pixi", "conda", "mamba",
+	"genv", "gnohup", "gnice", "gstdbuf", "gchroot",
 }
 
 // textWrappers also accept a command as one text.
-var textWrappers = []string{"watch", "flock", "runuser", "hyperfine", "sg"}
+var textWrappers = []string{"watch", "flock", "runuser", "hyperfine", "sg", "tmux", "screen", "xterm", "watchexec", "reflex"}
 
 // foreignShells read other languages.
 var foreignShells = []string{"fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "nu", "elvish", "xonsh", "oil", "osh", "ysh", "yash", "rc", "es", "scsh", "at", "batch"}
@@ -61,8 +66,8 @@ var numericTests = setOf("-eq", "-ne", "-lt", "-le", "-gt", "-ge")
 
 // setters are builtins that set the variables whose names they get.
 var setters = []string{
-	"read", "mapfile", "readarray", "getopts", "unset", "printf", "print", "test", "[", "wait", "vared",
-	"export", "declare", "typeset", "local", "readonly", "nameref", "integer", "float",
+	"let", "read", "mapfile", "readarray", "getopts", "unset", "printf", "print", "test", "[", "wait", "vared",
+	"export", "declare", "typeset", "local", "readonly", "nameref", "integer", "float", "private",
 }
 
 // handle adds the wrapped command. With unknown options, every suffix counts.
