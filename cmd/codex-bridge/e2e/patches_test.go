@@ -25,6 +25,7 @@ protected_paths = [".git", ".codex", ".agents", ".github/workflows"]
 type patchTry struct {
 	patch string // less its first and last line
 	shell string // the command of a shell line that holds it; "" none
+	open  bool   // the delimiter of the here-document is not quoted
 	kept  bool   // codex's sandbox keeps it from an accepted patch, too
 	file  string // that has it then, under the root
 }
@@ -45,6 +46,12 @@ var patchTries = map[string]patchTry{
 	"cd, vertical tab":  {patch: "*** Add File: workflows/g\n+WORD", shell: "cd\vsub/.github && apply_patch", file: "workspace/sub/.github/workflows/g"},
 	"cd, form feed":     {patch: "*** Add File: workflows/h\n+WORD", shell: "cd\fsub/.github && apply_patch", file: "workspace/sub/.github/workflows/h"},
 	"cd, two parts":     {patch: "*** Add File: workflows/j\n+WORD", shell: `cd "$(true)sub/.github" && apply_patch`, file: "workspace/sub/.github/workflows/j"},
+	"a blank in front":  {patch: "*** Add File:  /../sub/.github/workflows/k\n+WORD", file: "workspace/sub/.github/workflows/k"},
+	"blank, shell":      {patch: "*** Add File:  /../workflows/l\n+WORD", shell: "cd sub/.github && apply_patch", file: "workspace/sub/.github/workflows/l"},
+	"a tab in a name":   {patch: "*** Add File: sub/.git\thub/workflows/m\n+WORD", file: "workspace/sub/.github/workflows/m"},
+	"a tab in dots":     {patch: "*** Add File: sub/.github/x/.\t./workflows/p\n+WORD", shell: "apply_patch", file: "workspace/sub/.github/workflows/p"},
+	"a backslash":       {patch: "*** Add File: sub/.github/workflows/n\n+WORD\\n", shell: "apply_patch", file: "workspace/sub/.github/workflows/n"},
+	"an expansion":      {patch: "*** Add File: sub/.github/workflows/o\n+WORD$HOME", shell: "apply_patch", open: true, file: "workspace/sub/.github/workflows/o"},
 	"folder of a link":  {patch: "*** Add File: way/linked\n+WORD", kept: true, file: "outside/linked"},
 	"link":              {patch: "*** Update File: link\n@@\n-victim\n+WORD", kept: true, file: "outside/victim"},
 	"link to nothing":   {patch: "*** Add File: dangling\n+WORD", kept: true, file: "outside/dangling"},
@@ -62,7 +69,11 @@ func (a *agreeable) apply(thread string, p patchTry) (written bool, asked int) {
 	text := "*** Begin Patch\n" + strings.NewReplacer("$ROOT", a.root, "$CWD", a.workspace).Replace(p.patch) + "\n*** End Patch\n"
 	var call scripted.Item = scripted.CustomCall{Tool: "apply_patch", Input: text}
 	if p.shell != "" {
-		call = scripted.Run(p.shell + " <<'EOF'\n" + text + "EOF\n")
+		delimiter := "'EOF'"
+		if p.open {
+			delimiter = "EOF"
+		}
+		call = scripted.Run(p.shell + " <<" + delimiter + "\n" + text + "EOF\n")
 	}
 	a.model.Add(scripted.Step{When: "APPLY", Reply: scripted.Reply{call}})
 	asked = len(a.turn(thread, "APPLY"))
@@ -135,6 +146,42 @@ func TestPatches(t *testing.T) {
 				p := patchTry{patch: "*** Add File: " + name + "\n+WORD", file: "workspace/" + name}
 				if written, asked := a.apply(thread, p); !written || asked != 1 {
 					t.Errorf("%s: written %t, asked %d times; the model was told %q", name, written, asked, a.world.told())
+				}
+			}
+			a.quit()
+		})
+	}
+}
+
+// A deny rule for a path counts for a patch whose names Codex reads in a way of its own, and for one
+// that is not fully known. Without the rule, Codex writes each file.
+func TestPatchesOfDeniedPath(t *testing.T) {
+	t.Parallel()
+	const rule = "[[policy.rule]]\npath = \"${workspace}/secret/**\"\ndecision = \"deny\"\nreason = \"It is secret.\"\n"
+	tries := map[string]patchTry{
+		"plain":           {patch: "*** Add File: secret/a\n+WORD", file: "workspace/secret/a"},
+		"a blank":         {patch: "*** Add File:  /../secret/b\n+WORD", file: "workspace/secret/b"},
+		"a blank, shell":  {patch: "*** Add File:  /../c\n+WORD", shell: "cd secret && apply_patch", file: "workspace/secret/c"},
+		"a tab":           {patch: "*** Add File: sec\tret/d\n+WORD", file: "workspace/secret/d"},
+		"a tab, shell":    {patch: "*** Add File: sec\tret/e\n+WORD", shell: "apply_patch", file: "workspace/secret/e"},
+		"a backslash":     {patch: "*** Add File: secret/f\n+WORD\\n", shell: "apply_patch", file: "workspace/secret/f"},
+		"an expansion":    {patch: "*** Add File: secret/g\n+WORD$HOME", shell: "apply_patch", open: true, file: "workspace/secret/g"},
+		"cd with a break": {patch: "*** Add File: h\n+WORD", shell: "cd\vsecret && apply_patch", file: "workspace/secret/h"},
+	}
+	for _, denied := range []bool{false, true} {
+		t.Run(map[bool]string{true: "rule", false: "no rule"}[denied], func(t *testing.T) {
+			t.Parallel()
+			config := "[policy]\nmode = \"enforce\"\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\nescalation = \"ask\"\n"
+			if denied {
+				config += rule
+			}
+			w := newWorld(t, options{codexConfig: inWorkspace, config: config})
+			w.write("workspace/secret/here", "here\n")
+			a := w.agreeable(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			for name, p := range tries {
+				if written, _ := a.apply(thread, p); written == denied {
+					t.Errorf("%s: written %t; the model was told %q", name, written, a.world.told())
 				}
 			}
 			a.quit()
