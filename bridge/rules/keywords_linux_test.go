@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,4 +91,37 @@ func TestKeywordsInRealShells(t *testing.T) {
 		}
 	}
 	t.Logf("%d lines are not denied", len(ran))
+}
+
+// Each file that apply_patch gets from a here-document in a real shell is one that the line changes.
+func TestHereDocumentsInRealShells(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "apply_patch"), []byte("#!/bin/sh\n/bin/cat\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g := &generator{Rand: rand.New(rand.NewPCG(9, 10))}
+	read := 0
+	for range amount(150, 20_000) {
+		line := "x='\n*** Add File: e'\napply_patch " + g.pick("<<", "<<", "<<-", "0<<", "3<<") + g.pick("'E'", "'E'", `"E"`, "E", "E''", `\E`, "$'E'") + "\n*** Begin Patch\n"
+		for range 1 + g.IntN(6) {
+			line += g.pick("*** Add File: a", "*** Add File: b", "*** Add \\\nFile: c", "$x", "${x}", "`echo '*** Add File: d'`", "+\\", "\\", "'", `"`, "E ", "\tE", "\\E", "+x", "#") + g.pick("\n", "\n", "\n", "\n", "\\\n")
+		}
+		line += g.pick("*** End Patch\nE\n", "E\n", "\tE\n", "E\n:\nE\n")
+		for _, shell := range []string{"bash", "dash", "zsh"} {
+			changes, anyFile := rules.ChangedFiles(line, shell, rules.Dirs{Workspace: "/w", Cwd: "/w"})
+			if anyFile {
+				continue
+			}
+			read++
+			cmd := exec.CommandContext(t.Context(), shell, "-c", line)
+			cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir, "LC_ALL=C"}
+			out, _ := cmd.Output() // the shell may refuse the line
+			for _, file := range rules.PatchedFiles(string(out)) {
+				if !slices.ContainsFunc(changes, func(c rules.ChangedFile) bool { return c.Path == "/w/"+file || c.Path == "*/"+file }) {
+					t.Errorf("%s applies a patch of %q, not in %v: %q", shell, file, changes, line)
+				}
+			}
+		}
+	}
+	t.Logf("%d lines have known files", read)
 }

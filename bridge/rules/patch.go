@@ -43,8 +43,12 @@ func isPlainFileName(name string) bool {
 // AppliesPatch reports whether Codex may take a patch out of a command line and apply it. Measured
 // with Codex 0.169: applypatch is another name of apply_patch.
 func AppliesPatch(line string) bool {
+	return strings.Contains(line, patchStart) && namesApplyPatch(line)
+}
+
+func namesApplyPatch(line string) bool {
 	unquoted := unquote.Replace(line)
-	return strings.Contains(line, patchStart) && (strings.Contains(unquoted, "apply_patch") || strings.Contains(unquoted, "applypatch"))
+	return strings.Contains(unquoted, "apply_patch") || strings.Contains(unquoted, "applypatch") || strings.Contains(unquoted, runAsPatchFlag)
 }
 
 // readLine reads a command line for a shell. Codex takes a patch out of a line by its own reading of
@@ -57,6 +61,9 @@ func readLine(command, shell string, dirs Dirs) *line {
 		for _, file := range PatchedFiles(command) {
 			r.line.addPatched(file)
 		}
+	}
+	if r.line.incomplete && namesApplyPatch(command) {
+		r.line.addPatched("") // the reader may not see the patch
 	}
 	return r.line
 }

@@ -60,7 +60,7 @@ func TestChangedFilesOfPatches(t *testing.T) {
 		"codex --codex-run-as-apply-patch '" + patchOfA + "'":                               anyFile,
 		"$P <<EOF\n" + patchOfA + "EOF\n":                                                   anyFile,
 		"$P <<'EOF'\n" + patchOfA + "EOF\n":                                                 "/w/a",
-		"apply_patch <<'EOF'\n" + patchOfA + "EOF\n(":                                       "/w/a", // Codex may read it
+		"apply_patch <<'EOF'\n" + patchOfA + "EOF\n(":                                       anyFile,
 		"cat <<'EOF'\n" + patchOfA + "EOF\n":                                                "",
 		"grep apply_patch notes":                                                            "",
 	} {
